@@ -1,0 +1,14 @@
+# What every target of ours is compiled with. No contraction of a*b+c and no parallel Eigen: the
+# same source must give the same bits in Debug and Release (docs/architecture.md, "Determinism").
+add_library(psim_flags INTERFACE)
+target_compile_options(psim_flags INTERFACE
+  -march=${PSIM_ARCH} -ffp-contract=off
+  -Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion -Wshadow
+  -Wno-psabi
+  # g++ 12 warns inside its own AVX-512 headers and std::string.
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized -Wno-restrict>)
+target_compile_definitions(psim_flags INTERFACE EIGEN_DONT_PARALLELIZE)
+target_include_directories(psim_flags INTERFACE ${PROJECT_SOURCE_DIR})
+if(PSIM_WERROR)
+  target_compile_options(psim_flags INTERFACE -Werror)
+endif()

@@ -1,0 +1,135 @@
+// Comma separated numbers, one sample per line; the last column is the class label, an integer from 0.
+// There is no quoting. The first line is a header if any of its cells is not a number.
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "model/data/sources.hpp"
+
+namespace psim {
+
+namespace {
+
+// Each class is an output of the model, so a label beyond this is a mistake (often a wrong column).
+constexpr std::int32_t label_max = 65535;
+
+std::string_view trim(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t\r");
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
+}
+
+// The text up to `separator`, which is removed from `rest` together with it.
+std::string_view cut(std::string_view& rest, char separator) {
+  const std::size_t end = std::min(rest.find(separator), rest.size());
+  const std::string_view head = rest.substr(0, end);
+  rest.remove_prefix(std::min(end + 1, rest.size()));
+  return head;
+}
+
+template <class Number>
+std::errc read(std::string_view cell, Number& value) {
+  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+  return end == cell.data() + cell.size() ? error : std::errc::invalid_argument;
+}
+
+class CsvReader {
+ public:
+  explicit CsvReader(std::string name) : name_(std::move(name)) {}
+
+  Dataset parse(std::string_view text) {
+    if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // spreadsheets write this mark
+    while (!text.empty()) {
+      ++line_;
+      const std::string_view line = trim(cut(text, '\n'));
+      if (line.empty()) {
+        if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) break;
+        refuse("empty line between samples");
+      }
+      split(line);
+      if (line_ == 1) {
+        columns_ = cells_.size();
+        if (is_header()) continue;
+      }
+      read_sample();
+    }
+    if (labels_.empty()) throw DataError(name_ + ": holds no samples");
+    return dataset();
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& what) const {
+    throw DataError(name_ + ":" + std::to_string(line_) + ": " + what);
+  }
+
+  void split(std::string_view line) {
+    cells_.clear();
+    const auto commas = std::count(line.begin(), line.end(), ',');
+    for (std::ptrdiff_t i = 0; i <= commas; ++i) cells_.push_back(trim(cut(line, ',')));
+  }
+
+  bool is_header() const {
+    return std::any_of(cells_.begin(), cells_.end(), [](std::string_view cell) {
+      double ignored = 0.0;
+      return read(cell, ignored) == std::errc::invalid_argument;
+    });
+  }
+
+  void read_sample() {
+    if (cells_.size() != columns_)
+      refuse(std::to_string(cells_.size()) + " columns, expected " + std::to_string(columns_));
+    if (columns_ < 2) refuse("a sample needs at least two columns: a feature and the class label");
+    for (std::size_t i = 0; i + 1 < columns_; ++i) values_.push_back(feature(cells_[i]));
+    labels_.push_back(label(cells_.back()));
+  }
+
+  float feature(std::string_view cell) const {
+    double value = 0.0;
+    const std::errc error = read(cell, value);
+    if (error == std::errc::invalid_argument) refuse("not a number: `" + std::string(cell) + "`");
+    if (error == std::errc{} && !std::isfinite(value)) refuse("not finite: `" + std::string(cell) + "`");
+    // Large doubles become infinite as floats, and none of them may enter a model.
+    if (error != std::errc{} || std::abs(value) > std::numeric_limits<float>::max())
+      refuse("number out of range: `" + std::string(cell) + "`");
+    return static_cast<float>(value);
+  }
+
+  std::int32_t label(std::string_view cell) const {
+    std::int32_t value = -1;
+    if (read(cell, value) != std::errc{} || value < 0 || value > label_max)
+      refuse("the last column is the class label, an integer from 0 to " + std::to_string(label_max) +
+             ", not `" + std::string(cell) + "`");
+    return value;
+  }
+
+  Dataset dataset() const {
+    const auto rows = static_cast<Eigen::Index>(labels_.size());
+    const auto features = static_cast<Eigen::Index>(columns_ - 1);
+    Dataset data;
+    data.inputs = Eigen::Map<const SampleMatrix>(values_.data(), rows, features);
+    data.labels = labels_;
+    data.classes = *std::max_element(labels_.begin(), labels_.end()) + 1;
+    return data;
+  }
+
+  std::string name_;
+  std::int64_t line_ = 0;
+  std::size_t columns_ = 0;
+  std::vector<std::string_view> cells_;
+  std::vector<float> values_;
+  std::vector<std::int32_t> labels_;
+};
+
+}  // namespace
+
+Dataset load_csv(const std::filesystem::path& path, const Folders& search) {
+  const std::filesystem::path found = find_file(path, search);
+  return parse_csv(read_file(found), found.string());
+}
+
+Dataset parse_csv(std::string_view text, const std::string& name) { return CsvReader(name).parse(text); }
+
+}  // namespace psim

@@ -1,0 +1,33 @@
+// The handwritten digits of scenarios/data, carried inside the binary: psim has a data set to learn
+// from in whatever directory it runs.
+#include <string_view>
+
+#include "model/data/sources.hpp"
+
+// The assembler copies the file into the read-only data; the build defines PSIM_DIGITS_FILE as its path.
+asm(".pushsection .rodata\n"
+    ".global psim_digits_begin, psim_digits_end\n"
+    ".hidden psim_digits_begin, psim_digits_end\n"
+    "psim_digits_begin:\n"
+    ".incbin \"" PSIM_DIGITS_FILE "\"\n"
+    "psim_digits_end:\n"
+    ".byte 0\n"
+    ".popsection\n");
+
+extern "C" {
+[[gnu::visibility("hidden")]] extern const char psim_digits_begin[];
+[[gnu::visibility("hidden")]] extern const char psim_digits_end[];
+}
+
+namespace psim {
+
+Dataset load_digits() {
+  const std::string name = "digits.csv.gz (inside psim)";
+  const std::string_view compressed(psim_digits_begin,
+                                    static_cast<std::size_t>(psim_digits_end - psim_digits_begin));
+  Dataset digits = parse_csv(gunzip(compressed, name), name);
+  digits.inputs /= 16.0F;  // A pixel counts the inked ones of a block of 4x4.
+  return digits;
+}
+
+}  // namespace psim

@@ -1,0 +1,147 @@
+// Data sets without a file. Sample i draws from a stream of its own, so asking for more samples, or for
+// other noise, leaves the ones before as they were.
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <vector>
+
+#include "model/data/sources.hpp"
+#include "model/random.hpp"
+
+namespace psim {
+
+namespace {
+
+void require_sizes(const DataSpec& spec) {
+  // Sample indices are 32 bits wide; the other bound is a memory of 16 GiB.
+  constexpr std::int64_t samples_max = std::numeric_limits<std::int32_t>::max();
+  constexpr std::int64_t values_max = std::int64_t{1} << 32;
+  if (spec.samples < 1 || spec.samples > samples_max || spec.features < 1 || spec.classes < 1 ||
+      spec.features > values_max / spec.samples || spec.classes > values_max / spec.samples)
+    throw DataError(fmt::format("cannot generate {} samples of {} features and {} classes or outputs",
+                                spec.samples, spec.features, spec.classes));
+}
+
+// As many samples of each class as of any other, to within one.
+Dataset balanced(const DataSpec& spec, std::int64_t features) {
+  require_sizes(spec);
+  Dataset data;
+  data.inputs.resize(spec.samples, features);
+  data.classes = static_cast<int>(spec.classes);
+  for (std::int64_t i = 0; i < spec.samples; ++i)
+    data.labels.push_back(static_cast<std::int32_t>(i % spec.classes));
+  return data;
+}
+
+}  // namespace
+
+// Gaussian clusters around centres that are uniform in [-1, 1]^features.
+Dataset make_blobs(const DataSpec& spec, std::uint64_t seed) {
+  Dataset data = balanced(spec, spec.features);
+  std::vector<std::vector<double>> centres(static_cast<std::size_t>(spec.classes));
+  for (std::size_t c = 0; c < centres.size(); ++c) {
+    Stream stream(seed, "data.blobs.centre", c);
+    for (std::int64_t j = 0; j < spec.features; ++j) centres[c].push_back(stream.uniform(-1.0, 1.0));
+  }
+  for (std::int64_t i = 0; i < spec.samples; ++i) {
+    Stream stream(seed, "data.blobs", i);
+    const std::vector<double>& centre = centres[i % spec.classes];
+    for (std::int64_t j = 0; j < spec.features; ++j)
+      data.inputs(i, j) = static_cast<float>(centre[j] + spec.noise * stream.normal());
+  }
+  return data;
+}
+
+// One arm per class, each three quarters of a turn from the origin to radius 1, displaced in the plane.
+Dataset make_spirals(const DataSpec& spec, std::uint64_t seed) {
+  constexpr double turns = 0.75;
+  Dataset data = balanced(spec, 2);
+  for (std::int64_t i = 0; i < spec.samples; ++i) {
+    Stream stream(seed, "data.spirals", i);
+    const double radius = stream.uniform();
+    const double arm = static_cast<double>(data.labels[i]) / static_cast<double>(spec.classes);
+    const double angle = 2.0 * std::numbers::pi * (arm + turns * radius);
+    data.inputs(i, 0) = static_cast<float>(radius * std::cos(angle) + spec.noise * stream.normal());
+    data.inputs(i, 1) = static_cast<float>(radius * std::sin(angle) + spec.noise * stream.normal());
+  }
+  return data;
+}
+
+// x ~ N(0, I), y = V tanh(W x + b) + noise * N(0, I), with 16 hidden units. The teacher's own numbers
+// are normal too: W with variance 1/features, b with variance 1, V with variance 1/16, so that neither
+// its hidden units nor its outputs grow with the sizes.
+Dataset make_teacher(const DataSpec& spec, std::uint64_t seed) {
+  constexpr std::size_t units = 16;
+  require_sizes(spec);
+  const double input_scale = 1.0 / std::sqrt(static_cast<double>(spec.features));
+  std::array<std::vector<double>, units> W;
+  std::array<double, units> b{};
+  for (std::size_t u = 0; u < units; ++u) {
+    Stream stream(seed, "data.teacher.hidden", u);
+    b[u] = stream.normal();
+    for (std::int64_t j = 0; j < spec.features; ++j) W[u].push_back(input_scale * stream.normal());
+  }
+  std::vector<std::array<double, units>> V(static_cast<std::size_t>(spec.classes));
+  for (std::size_t k = 0; k < V.size(); ++k) {
+    Stream stream(seed, "data.teacher.output", k);
+    for (double& v : V[k]) v = stream.normal() / std::sqrt(static_cast<double>(units));
+  }
+
+  Dataset data;
+  data.inputs.resize(spec.samples, spec.features);
+  data.targets.resize(spec.samples, spec.classes);
+  for (std::int64_t i = 0; i < spec.samples; ++i) {
+    Stream stream(seed, "data.teacher", i);
+    std::array<double, units> hidden = b;
+    for (std::int64_t j = 0; j < spec.features; ++j) {
+      const double x = stream.normal();
+      data.inputs(i, j) = static_cast<float>(x);
+      for (std::size_t u = 0; u < units; ++u) hidden[u] += W[u][j] * x;
+    }
+    for (double& h : hidden) h = std::tanh(h);
+    for (std::int64_t k = 0; k < spec.classes; ++k) {
+      double y = spec.noise * stream.normal();
+      for (std::size_t u = 0; u < units; ++u) y += V[k][u] * hidden[u];
+      data.targets(i, k) = static_cast<float>(y);
+    }
+  }
+  return data;
+}
+
+namespace {
+
+SampleMatrix matrix(const std::vector<std::vector<double>>& rows, const char* what) {
+  if (rows.empty() || rows.front().empty())
+    throw DataError(fmt::format("inline data: `{}` holds no numbers", what));
+  const std::size_t columns = rows.front().size();
+  SampleMatrix values(rows.size(), columns);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].size() != columns)
+      throw DataError(fmt::format("inline data: row {} of `{}` has {} numbers, expected {}", i + 1, what,
+                                  rows[i].size(), columns));
+    for (std::size_t j = 0; j < columns; ++j) {
+      // Written so that NaN fails it as well.
+      if (!(std::abs(rows[i][j]) <= std::numeric_limits<float>::max()))
+        throw DataError(fmt::format("inline data: row {} of `{}` holds {}", i + 1, what, rows[i][j]));
+      values(i, j) = static_cast<float>(rows[i][j]);
+    }
+  }
+  return values;
+}
+
+}  // namespace
+
+Dataset make_inline(const DataSpec& spec) {
+  if (spec.inputs.size() != spec.targets.size())
+    throw DataError(fmt::format("inline data: {} rows of `inputs`, but {} of `targets`", spec.inputs.size(),
+                                spec.targets.size()));
+  Dataset data;
+  data.inputs = matrix(spec.inputs, "inputs");
+  data.targets = matrix(spec.targets, "targets");
+  return data;
+}
+
+}  // namespace psim

@@ -1,0 +1,91 @@
+#include "model/learner.hpp"
+
+#include <cmath>
+#include <cstddef>
+
+#include "model/random.hpp"
+
+namespace psim {
+namespace {
+
+// Glorot, Bengio 2010 (uniform, fan in + fan out) and He et al. 2015 (uniform, fan in).
+double init_limit(Init init, const MlpShape::Array& array) {
+  const auto in = static_cast<double>(array.cols), out = static_cast<double>(array.rows);
+  switch (init) {
+    case Init::glorot: return std::sqrt(6.0 / (in + out));
+    case Init::he: return std::sqrt(6.0 / in);
+    case Init::zeros: return 0.0;
+  }
+  return 0.0;
+}
+
+template <class Scalar>
+class MlpLearner final : public Learner {
+ public:
+  MlpLearner(const ModelSpec& spec, const DataSplit& data) : spec_(spec), data_(data), mlp_(spec.mlp) {}
+
+  Values initial_weights(std::uint64_t seed) const override {
+    Values values = Values::zeros(spec_.precision, static_cast<std::size_t>(spec_.mlp.parameters()));
+    Scalar* w = values.as<Scalar>().data();
+    std::size_t matrices = 0;
+    for (const MlpShape::Array& array : spec_.mlp.arrays()) {
+      const bool is_bias = array.name.front() == 'b';
+      const std::size_t layer = is_bias ? matrices - 1 : matrices++;
+      for (std::int64_t i = 0; i < array.size(); ++i) {
+        w[array.begin + i] = static_cast<Scalar>(is_bias ? given_bias(layer, i) : weight(array, layer, i, seed));
+      }
+    }
+    return values;
+  }
+
+  Values gradient(const Values& weights, std::span<const std::uint32_t> samples) const override {
+    Values result(spec_.precision, weights.size());
+    mlp_.gradient(weights.as<Scalar>(), data_.train, samples, result.as<Scalar>());
+    return result;
+  }
+
+  Evaluation evaluate(const Values& weights) const override {
+    const Dataset& set = data_.test.size() > 0 ? data_.test : data_.train;
+    const LossAndHits sum = mlp_.evaluate(weights.as<Scalar>(), set, 0, set.size());
+    const auto n = static_cast<double>(set.size());
+    Evaluation result{.loss = sum.loss / n, .accuracy = {}};
+    if (set.classes > 0) result.accuracy = static_cast<double>(sum.hits) / n;
+    return result;
+  }
+
+ private:
+  double weight(const MlpShape::Array& array, std::size_t layer, std::int64_t i, std::uint64_t seed) const {
+    if (!spec_.weights.empty()) {
+      return spec_.weights[layer][static_cast<std::size_t>(i / array.cols)][static_cast<std::size_t>(i % array.cols)];
+    }
+    const double limit = init_limit(spec_.init, array);
+    return Stream(seed, "model.init", layer, static_cast<std::uint64_t>(i)).uniform(-limit, limit);
+  }
+
+  double given_bias(std::size_t layer, std::int64_t i) const {
+    return spec_.biases.empty() ? 0.0 : spec_.biases[layer][static_cast<std::size_t>(i)];
+  }
+
+  ModelSpec spec_;
+  const DataSplit& data_;
+  Mlp<Scalar> mlp_;
+};
+
+}  // namespace
+
+std::unique_ptr<Learner> make_learner(const ModelSpec& spec, const DataSplit& data) {
+  if (spec.kind == ModelKind::phantom) return nullptr;
+  return with_scalar(spec.precision, [&](auto zero) -> std::unique_ptr<Learner> {
+    return std::make_unique<MlpLearner<decltype(zero)>>(spec, data);
+  });
+}
+
+std::int64_t parameter_count(const ModelSpec& spec) {
+  return spec.kind == ModelKind::phantom ? spec.parameters : spec.mlp.parameters();
+}
+
+double flops_per_sample(const ModelSpec& spec) {
+  return spec.kind == ModelKind::phantom ? spec.flops_per_sample : spec.mlp.flops_per_sample();
+}
+
+}  // namespace psim

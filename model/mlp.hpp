@@ -1,0 +1,76 @@
+// A multi-layer perceptron: forward and backward, for a batch, in float or double.
+// No time, no network, no state: weights in, loss and gradient out.
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "model/dataset.hpp"
+
+namespace psim {
+
+enum class Activation { identity, relu, tanh, sigmoid };
+enum class Loss { cross_entropy, half_sse };
+
+struct MlpShape {
+  std::vector<std::int64_t> layers;  // widths, input first, output last; at least two
+  bool bias = true;
+  Activation activation = Activation::relu;  // of the hidden layers; the output layer is linear
+  Loss loss = Loss::cross_entropy;
+
+  // One named array of the flat weight vector: W1, b1, W2, b2, ... W is out x in, stored row by row.
+  struct Array {
+    std::string name;
+    std::int64_t rows;
+    std::int64_t cols;
+    std::int64_t begin;  // position in the weight vector
+    std::int64_t size() const { return rows * cols; }
+  };
+  std::vector<Array> arrays() const;
+  std::int64_t parameters() const;
+  // Floating-point operations of one sample's gradient: 2 per weight forward, 2 for the weight's
+  // gradient, 2 to pass the error on (not needed below the first layer). Element-wise work is not counted.
+  double flops_per_sample() const;
+};
+
+struct LossAndHits {
+  double loss = 0;         // summed over the samples
+  std::int64_t hits = 0;   // samples whose largest output is their class (classification only)
+};
+
+template <class Scalar>
+class Mlp {
+ public:
+  explicit Mlp(MlpShape shape);
+
+  // Mean loss over `samples` of `data`, and its gradient with respect to every weight.
+  // weights, gradient: parameters() values, not overlapping.
+  Scalar gradient(std::span<const Scalar> weights, const Dataset& data, std::span<const std::uint32_t> samples,
+                  std::span<Scalar> gradient) const;
+
+  // Sum of losses, and hits, over samples [begin, end).
+  LossAndHits evaluate(std::span<const Scalar> weights, const Dataset& data, std::int64_t begin,
+                       std::int64_t end) const;
+
+  const MlpShape& shape() const { return shape_; }
+
+ private:
+  using Matrix = Eigen::Matrix<Scalar, Eigen::Dynamic, Eigen::Dynamic>;  // width x batch: a sample is a column
+  using RowMatrix = Eigen::Matrix<Scalar, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+  void forward(std::span<const Scalar> weights, std::vector<Matrix>& h) const;
+  // Turns outputs into d(sum of losses)/d(outputs) in place; returns the sum of losses.
+  template <class SampleAt>
+  LossAndHits output_error(Matrix& y, const Dataset& data, const SampleAt& sample_at) const;
+
+  MlpShape shape_;
+  std::vector<MlpShape::Array> arrays_;
+};
+
+extern template class Mlp<float>;
+extern template class Mlp<double>;
+
+}  // namespace psim

@@ -1,0 +1,52 @@
+// Which samples a worker sees in which step.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/dataset.hpp"
+
+namespace psim {
+
+// `iid`: every epoch the whole training set is shuffled anew and dealt out: in step t, worker w takes
+// samples [(t*W + w)*b, (t*W + w + 1)*b) of the endless sequence of shuffled epochs. So W workers with
+// batches of b see exactly what one worker with batches of W*b sees, and nothing is left over at an
+// epoch's end. The other partitions give every worker a fixed shard, which it shuffles by itself each
+// epoch.
+class Sampler {
+ public:
+  struct Options {
+    Partition partition = Partition::iid;
+    double dirichlet_alpha = 0.5;
+    std::uint32_t workers = 1;
+    std::int64_t batch = 32;
+    std::uint64_t seed = 1;
+  };
+  // Throws DataError if there are fewer samples than workers to get a shard.
+  Sampler(const Dataset& train, Options options);
+
+  // Sample indices of worker `worker`'s batch number `step`; always `batch` of them, over the border of
+  // an epoch if need be. Steps may be asked for in any order. Not thread-safe: the orders of the epochs
+  // last used are cached.
+  std::vector<std::uint32_t> batch(std::uint32_t worker, std::int64_t step);
+
+  // Samples that worker `worker` owns; for iid its share of an epoch.
+  std::int64_t shard_size(std::uint32_t worker) const;
+  // The fixed shard (empty for iid).
+  const std::vector<std::uint32_t>& shard(std::uint32_t worker) const { return shards_[worker]; }
+
+ private:
+  struct Epoch {
+    std::int64_t number = -1;
+    std::vector<std::uint32_t> order;
+  };
+  const std::vector<std::uint32_t>& order(std::uint32_t stream, std::int64_t epoch);
+
+  Options options_;
+  std::uint32_t samples_;
+  std::vector<std::vector<std::uint32_t>> shards_;
+  // Per stream the epochs last used, the latest first. For iid all workers share stream 0.
+  std::vector<std::vector<Epoch>> epochs_;
+};
+
+}  // namespace psim

@@ -1,0 +1,86 @@
+// A fixed-size array of numbers in single or double precision: weights, gradients, optimizer state.
+// Its start is aligned for every vector unit, so that results never depend on where it lies in memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+namespace psim {
+
+enum class Precision : std::uint8_t { float32, float64 };
+
+constexpr std::size_t bytes_per_value(Precision precision) {
+  return precision == Precision::float32 ? 4 : 8;
+}
+
+// Calls `f` with a value of the C++ type that `precision` names.
+template <class F>
+decltype(auto) with_scalar(Precision precision, F&& f) {
+  return precision == Precision::float32 ? f(float{}) : f(double{});
+}
+
+class Values {
+ public:
+  Values() = default;
+  Values(Precision precision, std::size_t size);  // not initialised
+  static Values zeros(Precision precision, std::size_t size);
+
+  std::size_t size() const { return size_; }
+  std::size_t bytes() const { return size_ * bytes_per_value(precision_); }
+  Precision precision() const { return precision_; }
+  const std::byte* raw() const { return memory_.get(); }
+
+  template <class Scalar>
+  std::span<Scalar> as() {
+    static_assert(std::is_same_v<Scalar, float> || std::is_same_v<Scalar, double>);
+    return {reinterpret_cast<Scalar*>(memory_.get()), size_};
+  }
+  template <class Scalar>
+  std::span<const Scalar> as() const {
+    return {reinterpret_cast<const Scalar*>(memory_.get()), size_};
+  }
+
+  void copy_from(const Values& other, std::size_t other_begin, std::size_t count, std::size_t begin);
+
+ private:
+  struct Free {
+    void operator()(std::byte* memory) const;
+  };
+  std::unique_ptr<std::byte[], Free> memory_;
+  std::size_t size_ = 0;
+  Precision precision_ = Precision::float32;
+};
+
+// A read-only part of a shared array: what a message carries. A phantom slice has a count and no array.
+struct Slice {
+  std::shared_ptr<const Values> values;
+  std::size_t begin = 0;
+  std::size_t count = 0;
+
+  template <class Scalar>
+  std::span<const Scalar> as() const {
+    return values->as<Scalar>().subspan(begin, count);
+  }
+};
+
+// Several slices that together are a whole array, put in one piece when first asked for. Shared by all
+// workers that pulled the same version; safe to ask from several threads.
+class Assembly {
+ public:
+  explicit Assembly(std::vector<Slice> parts);
+  ~Assembly();
+  bool same_parts(const std::vector<Slice>& parts) const;
+  const Values& get();
+
+ private:
+  struct Once;
+  std::vector<Slice> parts_;
+  std::unique_ptr<Once> once_;
+  Values whole_;
+};
+
+}  // namespace psim

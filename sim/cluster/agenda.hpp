@@ -1,0 +1,50 @@
+// Things that we plan for a date. SimGrid's own timers fire in no promised order at equal dates; these
+// run in order of (date, sequence number). At most one SimGrid timer is armed at a time.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <queue>
+#include <vector>
+
+namespace simgrid::kernel::timer {
+class Timer;
+}
+
+namespace psim {
+
+class Agenda {
+ public:
+  Agenda() = default;
+  Agenda(const Agenda&) = delete;
+  Agenda& operator=(const Agenda&) = delete;
+
+  // `action` runs in the simulation kernel, outside every actor, at `date` or now if that is past.
+  void at(double date, std::function<void()> action);
+
+  // Drops everything. Pending entries keep the simulated clock running, so this belongs to a run's end.
+  void clear();
+
+  static double now();
+
+ private:
+  struct Entry {
+    double date;
+    std::uint64_t number;
+    std::function<void()> action;
+  };
+  struct Later {
+    bool operator()(const Entry& a, const Entry& b) const {
+      return a.date > b.date || (a.date == b.date && a.number > b.number);
+    }
+  };
+  void arm();
+  void fire();
+
+  std::priority_queue<Entry, std::vector<Entry>, Later> entries_;
+  std::uint64_t next_number_ = 0;
+  simgrid::kernel::timer::Timer* armed_ = nullptr;
+  bool firing_ = false;
+};
+
+}  // namespace psim

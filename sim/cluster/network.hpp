@@ -1,0 +1,63 @@
+// Messages between nodes over SimGrid's flows, without its mailboxes: a message is a detached transfer;
+// when its last byte is in, it is put into the receiver's inbox.
+#pragma once
+
+#include <simgrid/s4u/Semaphore.hpp>
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <unordered_map>
+#include <vector>
+
+#include "sim/cluster/platform.hpp"
+#include "sim/protocol/message.hpp"
+#include "sim/record/recorder.hpp"
+
+namespace psim {
+
+class Network {
+ public:
+  struct Options {
+    std::uint64_t header = 0;
+    Precision precision = Precision::float32;
+  };
+  Network(const Platform& platform, Options options, Recorder& recorder);
+
+  // Never blocks. The sender must not expect an answer.
+  void send(Message message);
+
+  // Waits for the next message to `me`.
+  Message receive(NodeId me);
+  bool has_mail(NodeId me) const { return !nodes_[me].inbox.empty(); }
+
+  // Called with every message that arrives, before it can be received.
+  void on_arrival(std::function<void(const Message&)> callback) { on_arrival_ = std::move(callback); }
+
+  std::size_t in_flight() const { return in_flight_.size(); }
+  // The run is over: what is on its way is lost, what nobody will receive is handed out, in order.
+  void close(const std::function<void(const Message&)>& unread);
+
+ private:
+  struct Node {
+    simgrid::s4u::Host* host;
+    std::deque<Message> inbox;
+    simgrid::s4u::SemaphorePtr mail;
+  };
+  struct Flight {
+    Message message;
+    std::uint64_t number;
+    std::uint64_t bytes;
+  };
+  void arrive(Flight flight);
+  Event event(EventKind kind, const Flight& flight) const;
+
+  std::vector<Node> nodes_;
+  Options options_;
+  Recorder& recorder_;
+  std::function<void(const Message&)> on_arrival_;
+  std::unordered_map<const void*, Flight> in_flight_;  // looked up, never iterated but to be sorted
+  std::uint64_t next_number_ = 0;
+};
+
+}  // namespace psim

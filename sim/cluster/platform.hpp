@@ -1,0 +1,26 @@
+// SimGrid's hosts and links, built from a topology.
+#pragma once
+
+#include <simgrid/forward.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/cluster/slowness.hpp"
+#include "sim/scenario/scenario.hpp"
+
+namespace psim {
+
+struct Platform {
+  std::vector<simgrid::s4u::Host*> hosts;       // by NodeId
+  std::vector<std::vector<double>> speed_levels;  // by NodeId: factors of the host's speed, by SimGrid's pstate
+};
+
+// Engine options that the scenario's network model asks for, such as "network/model:CM02".
+std::vector<std::string> engine_options(const NetworkSpec& network);
+
+// Call once per process, after the Engine exists.
+Platform build_platform(const Scenario& scenario);
+
+}  // namespace psim

@@ -1,0 +1,100 @@
+#include "sim/cluster/pool.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+namespace psim {
+
+class Pool::Task {
+ public:
+  explicit Task(std::function<void()> work) : work_(std::move(work)) {}
+  enum class State { queued, running, done } state = State::queued;  // under the pool's mutex
+  std::exception_ptr error;
+
+  void run() noexcept {
+    try {
+      work_();
+    } catch (...) {
+      error = std::current_exception();
+    }
+    work_ = nullptr;  // what it held is free before anyone waits for it
+  }
+
+ private:
+  std::function<void()> work_;
+};
+
+Pool::Pool(unsigned threads) {
+  for (unsigned i = 1; i < threads; ++i) threads_.emplace_back([this] { work(); });
+}
+
+Pool::~Pool() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    queue_.clear();
+  }
+  changed_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+Pool::Handle Pool::submit(std::function<void()> work) {
+  auto task = std::make_shared<Task>(std::move(work));
+  {
+    const std::lock_guard lock(mutex_);
+    queue_.push_back(task);
+  }
+  changed_.notify_one();
+  return task;
+}
+
+void Pool::wait(const Handle& task) {
+  std::unique_lock lock(mutex_);
+  while (task->state != Task::State::done) {
+    // Rather than sleep, do the task itself, or with other threads around whatever is first.
+    const auto own = std::ranges::find(queue_, task);
+    const auto next = own != queue_.end() ? own : threads_.empty() ? queue_.end() : queue_.begin();
+    if (next == queue_.end()) {
+      changed_.wait(lock);
+      continue;
+    }
+    const Handle todo = *next;
+    queue_.erase(next);
+    todo->state = Task::State::running;
+    lock.unlock();
+    run(todo);
+    lock.lock();
+  }
+  if (task->error) std::rethrow_exception(task->error);
+}
+
+void Pool::cancel(const Handle& task) {
+  const std::lock_guard lock(mutex_);
+  std::erase(queue_, task);
+}
+
+void Pool::run(const Handle& task) {
+  task->run();
+  {
+    const std::lock_guard lock(mutex_);
+    task->state = Task::State::done;
+  }
+  changed_.notify_all();
+}
+
+void Pool::work() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+    if (stopping_) return;
+    const Handle task = queue_.front();
+    queue_.pop_front();
+    task->state = Task::State::running;
+    lock.unlock();
+    run(task);
+    lock.lock();
+  }
+}
+
+}  // namespace psim

@@ -1,0 +1,47 @@
+// Real computation on several threads while simulated time passes. A task is a pure function, started
+// whenever a thread is free and waited for at a simulated date; simulated order decides everything,
+// threads only decide how long you wait.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace psim {
+
+class Pool {
+ public:
+  // `threads` counts the caller, who works while it waits; 1 computes everything in wait().
+  explicit Pool(unsigned threads);
+  ~Pool();
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+
+  class Task;
+  using Handle = std::shared_ptr<Task>;
+
+  Handle submit(std::function<void()> work);
+  // Returns when the task is done; its exception, if any, is thrown here.
+  void wait(const Handle& task);
+  // The result is no longer wanted: not started if it was not, and forgotten otherwise.
+  void cancel(const Handle& task);
+
+  unsigned threads() const { return static_cast<unsigned>(threads_.size()) + 1; }
+
+ private:
+  void work();
+  void run(const Handle& task);
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Handle> queue_;
+  bool stopping_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace psim

@@ -1,0 +1,43 @@
+#include "sim/evaluator.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace psim {
+
+Evaluator::Evaluator(const Learner& learner, const Target& target, Pool& pool)
+    : learner_(learner), target_(target), pool_(pool) {}
+
+bool Evaluator::evaluate(CurvePoint point, std::vector<Slice> parts) {
+  curve_.push_back(point);
+  Evaluation* result = &curve_.back().result;
+  // A snapshot keeps a copy of the model alive, so only as many wait as can be worked on.
+  while (tasks_.size() >= pool_.threads()) {
+    pool_.wait(tasks_.front());
+    tasks_.pop_front();
+  }
+  tasks_.push_back(pool_.submit([this, result, weights = std::make_shared<Assembly>(std::move(parts))] {
+    *result = learner_.evaluate(weights->get());
+  }));
+  if (!target_.given() || !target_.stop) return false;
+  finish();
+  return reached() == &curve_.back();
+}
+
+void Evaluator::finish() {
+  for (const Pool::Handle& task : tasks_) pool_.wait(task);
+  tasks_.clear();
+}
+
+bool Evaluator::reaches(const Evaluation& e) const {
+  if (!target_.given()) return false;
+  if (target_.accuracy && !(e.accuracy.value_or(0) >= *target_.accuracy)) return false;
+  return !target_.loss || e.loss <= *target_.loss;
+}
+
+const CurvePoint* Evaluator::reached() const {
+  const auto first = std::ranges::find_if(curve_, [this](const CurvePoint& p) { return reaches(p.result); });
+  return first == curve_.end() ? nullptr : &*first;
+}
+
+}  // namespace psim

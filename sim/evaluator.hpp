@@ -1,0 +1,51 @@
+// Loss and accuracy of the weights that the servers hold, at chosen moments. Evaluating takes no
+// simulated time and changes nothing: the same run without it has the same digest.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "model/learner.hpp"
+#include "sim/cluster/pool.hpp"
+#include "sim/scenario/scenario.hpp"
+
+namespace psim {
+
+struct CurvePoint {
+  double at = 0;             // simulated seconds
+  std::int64_t updates = 0;
+  double epoch = 0;          // gradients computed, in passes over the training set
+  std::uint64_t bytes = 0;   // sent so far
+  Evaluation result;
+};
+
+class Evaluator {
+ public:
+  Evaluator(const Learner& learner, const Target& target, Pool& pool);
+
+  // Takes a point with the weights in `parts`. True when the target is reached by it, for the first time;
+  // known at once only when the target stops the run.
+  bool evaluate(CurvePoint point, std::vector<Slice> parts);
+
+  // Waits for what is not computed yet. Then the curve is complete.
+  void finish();
+
+  const std::deque<CurvePoint>& curve() const { return curve_; }
+  // The first point that reaches the target.
+  const CurvePoint* reached() const;
+
+ private:
+  bool reaches(const Evaluation& evaluation) const;
+
+  const Learner& learner_;
+  Target target_;
+  Pool& pool_;
+  std::deque<CurvePoint> curve_;  // a deque: tasks write to elements while others are added
+  std::deque<Pool::Handle> tasks_;
+};
+
+}  // namespace psim

@@ -1,0 +1,108 @@
+// The consistency models of the field as points of one small space: when a worker may start, how many
+// pushes make an update, and what happens to a push that comes late. Adding a model is adding a row.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace psim {
+
+enum class ConsistencyModel { bsp, ssp, asp, k_sync, k_batch_sync, k_async, k_batch_async, dssp };
+
+// When a server answers the pull with which a worker wants to start its next clock t. Read-my-writes
+// holds under every gate: the worker's own earlier pushes have arrived.
+enum class Gate : std::uint8_t {
+  none,       // at once
+  own,        // its own last push has been applied
+  staleness,  // every worker's push of clock t-1-s has been applied
+  version,    // a newer version exists than the one it computed on
+};
+
+// How many pushes make an update.
+enum class Group : std::uint8_t { one, k, all };
+
+enum class Late : std::uint8_t { cancel, drop };
+enum class Aggregation : std::uint8_t { mean, sum };
+
+struct ConsistencyRow {
+  ConsistencyModel model;
+  std::string_view name;
+  std::string_view aliases;  // separated by spaces
+  Gate gate;
+  Group group;
+  bool fresh;  // only pushes computed at the current version count; others are late and dropped
+  std::string_view may_start, applies, late;  // the same in words, for help and the reference page
+  std::string_view source;
+};
+
+inline constexpr std::array<ConsistencyRow, 8> consistency_rows{{
+    {ConsistencyModel::bsp, "bsp", "sequential dist_sync", Gate::version, Group::all, true,
+     "all pushes of clock t-1 are applied", "once per clock: the mean of all, added in worker order", "there are none",
+     "Valiant, CACM 1990; Li et al., OSDI 2014 (sequential); MXNet dist_sync"},
+    {ConsistencyModel::ssp, "ssp", "bounded-delay", Gate::staleness, Group::one, false,
+     "every worker has finished clock t-1-s", "each push on arrival", "applied",
+     "Ho et al., NIPS 2013; Li et al., OSDI 2014 (bounded delay)"},
+    {ConsistencyModel::asp, "asp", "eventual dist_async", Gate::none, Group::one, false, "at once",
+     "each push on arrival", "applied", "Dean et al., NIPS 2012; Li et al., OSDI 2014 (eventual); MXNet dist_async"},
+    {ConsistencyModel::k_sync, "k-sync", "backup-workers", Gate::version, Group::k, true, "clock t-1 is applied",
+     "when the first k workers' pushes of the clock are in: their mean", "cancelled or dropped",
+     "Dutta et al., AISTATS 2018; Chen et al. 2016 (backup workers)"},
+    {ConsistencyModel::k_batch_sync, "k-batch-sync", "", Gate::none, Group::k, true, "at once, at the current version",
+     "when any k pushes computed at the current version are in: their mean", "cancelled or dropped",
+     "Dutta et al., AISTATS 2018; TensorFlow 1 SyncReplicasOptimizer"},
+    {ConsistencyModel::k_async, "k-async", "", Gate::own, Group::k, false, "its own push is applied",
+     "when k distinct workers' pushes are in, whatever their version", "applied", "Dutta et al., AISTATS 2018"},
+    {ConsistencyModel::k_batch_async, "k-batch-async", "softsync", Gate::none, Group::k, false, "at once",
+     "when any k pushes are in", "applied", "Dutta et al., AISTATS 2018; Zhang et al., IJCAI 2016 (n-softsync)"},
+    {ConsistencyModel::dssp, "dssp", "", Gate::staleness, Group::one, false,
+     "as ssp, with s chosen in [staleness, staleness_max] so that the fastest worker waits least",
+     "each push on arrival", "applied", "Zhao et al., ICDCS 2019"},
+}};
+
+constexpr const ConsistencyRow& row_of(ConsistencyModel model) {
+  return consistency_rows[static_cast<std::size_t>(model)];
+}
+
+// What a scenario says in [consistency].
+struct ConsistencySpec {
+  ConsistencyModel model = ConsistencyModel::bsp;
+  std::int64_t staleness = 3;                          // ssp, dssp
+  std::int64_t staleness_max = 8;                      // dssp
+  std::vector<std::vector<double>> staleness_schedule;  // ssp: rows (clock, s), from that clock on
+  std::optional<std::int64_t> k;                       // the k models
+  std::optional<std::int64_t> backup;                  // k-sync: k = workers - backup
+  Late late = Late::cancel;
+  Aggregation aggregation = Aggregation::mean;
+};
+
+// The rule that a server of `workers` workers follows: the row with its numbers put in.
+struct ConsistencyRule {
+  Gate gate = Gate::none;
+  std::int64_t group = 1;  // pushes per update
+  bool fresh = false;
+  bool cancel = false;     // fresh only: workers hear at once that their computation is late
+  bool dynamic = false;    // dssp
+  Aggregation aggregation = Aggregation::mean;
+  std::int64_t workers = 1;
+  std::int64_t staleness = 0, staleness_max = 0;
+  std::vector<std::vector<double>> schedule = {};
+
+  std::int64_t staleness_at(std::int64_t clock) const;
+
+  // How an update of `size` gradients is scaled. `mean`: one clock of all workers moves the weights by
+  // their mean gradient. Where late pushes are dropped, a clock is one update; elsewhere all n pushes of
+  // a clock are applied, each for an n-th.
+  double push_weight(std::size_t size) const;
+  double rate_factor(std::size_t size) const;
+
+  // Updates that one clock of all workers makes.
+  double updates_per_clock() const;
+};
+ConsistencyRule make_rule(const ConsistencySpec& spec, std::int64_t workers);
+
+}  // namespace psim

@@ -1,0 +1,173 @@
+#include "sim/protocol/server.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <tuple>
+#include <utility>
+
+namespace psim {
+
+Server::Server(Options options, std::optional<Values> weights, std::size_t count)
+    : options_(std::move(options)),
+      count_(count),
+      workers_(static_cast<std::size_t>(options_.rule.workers)),
+      active_(options_.rule.workers),
+      at_slowest_(workers_.size()) {
+  if (!weights) return;
+  weights_ = std::make_shared<Values>(std::move(*weights));
+  optimizer_ = Optimizer(options_.optimizer, weights_->precision(), count_);
+}
+
+void Server::on(const Message& message, double now, Outbox& out) {
+  if (message.kind == MessageKind::push) on_push(message, now, out);
+  if (message.kind == MessageKind::pull) on_pull(message, now, out);
+}
+
+void Server::on_push(const Message& push, double now, Outbox& out) {
+  const std::uint32_t w = index_of(push.from);
+  WorkerState& worker = workers_[w];
+  ++arrived_;
+  ++worker.arrived;
+  worker.interval = now - worker.last_push;
+  worker.last_push = now;
+  if (options_.rule.fresh && push.version != version_) {
+    count_applied(worker);
+    out.dropped(push);
+  } else {
+    group_.push_back(push);
+  }
+  finish_if_through(worker);
+  update_if_complete(out) ? answer_all(now, out) : answer(w, now, out);
+}
+
+void Server::on_pull(const Message& pull, double now, Outbox& out) {
+  const std::uint32_t w = index_of(pull.from);
+  WorkerState& worker = workers_[w];
+  worker.waiting = pull;  // a newer pull takes the place of an older one
+  waiting_.insert(w);
+  finish_if_through(worker);
+  update_if_complete(out) ? answer_all(now, out) : answer(w, now, out);
+}
+
+// A worker whose pull is for a clock that there is no more, and whose pushes are all in, will not push again.
+void Server::finish_if_through(WorkerState& worker) {
+  if (options_.rule.fresh || worker.finished || !worker.waiting) return;
+  if (worker.waiting->clock < options_.steps || worker.arrived < worker.waiting->pushed) return;
+  worker.finished = true;
+  --active_;
+}
+
+void Server::count_applied(WorkerState& worker) {
+  const bool was_slowest = worker.applied++ == slowest_;
+  if (!was_slowest || --at_slowest_ > 0) return;
+  slowest_ = std::ranges::min(workers_, {}, &WorkerState::applied).applied;
+  at_slowest_ = static_cast<std::size_t>(std::ranges::count(workers_, slowest_, &WorkerState::applied));
+}
+
+// Where late pushes count too, workers that are through no longer push: the last groups are smaller.
+bool Server::update_if_complete(Outbox& out) {
+  const std::int64_t needed = options_.rule.fresh ? options_.rule.group : std::min(options_.rule.group, active_);
+  if (group_.empty() || static_cast<std::int64_t>(group_.size()) < needed) return false;
+
+  // Sums run in worker order, never in order of arrival.
+  std::ranges::stable_sort(group_, {}, [](const Message& m) { return std::tuple(m.from, m.number); });
+  std::vector<WeightedGradient> gradients;
+  for (const Message& push : group_) {
+    const std::int64_t staleness = version_ - push.version;
+    double weight = options_.rule.push_weight(group_.size());
+    if (options_.staleness_aware && staleness > 1) weight /= static_cast<double>(staleness);
+    gradients.push_back({push.values, weight});
+    count_applied(workers_[index_of(push.from)]);
+    out.applied(push, staleness);
+  }
+  if (weights_) {
+    // Not shared any more means that every reader is through; the fence makes their reads happen before.
+    if (weights_.use_count() > 1) {
+      Values copy(weights_->precision(), count_);
+      copy.copy_from(*weights_, 0, count_, 0);
+      weights_ = std::make_shared<Values>(std::move(copy));
+    } else {
+      std::atomic_thread_fence(std::memory_order_acquire);
+    }
+    optimizer_.apply(*weights_, gradients, rate() * options_.rule.rate_factor(group_.size()));
+  }
+  applied_ += static_cast<std::int64_t>(group_.size());
+  group_.clear();
+  ++version_;
+  out.updated(version_);
+  return true;
+}
+
+double Server::rate() const {
+  const double clocks = options_.rule.fresh ? static_cast<double>(version_)
+                                            : static_cast<double>(applied_) / static_cast<double>(options_.rule.workers);
+  return options_.learning_rate.at(clocks * options_.epochs_per_clock);
+}
+
+bool Server::is_over(const Message& pull) const {
+  return options_.rule.fresh ? version_ >= options_.steps : pull.clock >= options_.steps;
+}
+
+void Server::answer_all(double now, Outbox& out) {
+  for (auto w = waiting_.begin(); w != waiting_.end();) answer(*w++, now, out);
+}
+
+void Server::answer(std::uint32_t w, double now, Outbox& out) {
+  WorkerState& worker = workers_[w];
+  if (!worker.waiting || worker.arrived < worker.waiting->pushed) return;  // read-my-writes
+  const Message& pull = *worker.waiting;
+  const bool over = is_over(pull);
+  if (!over && !may_start(w, pull, now)) return;
+  Message reply{.kind = over ? MessageKind::finished : MessageKind::weights, .from = options_.id, .to = pull.from,
+                .clock = pull.clock, .version = version_, .number = pull.number, .pushed = 0, .values = {}};
+  if (!over) reply.values = snapshot();
+  worker.waiting.reset();
+  waiting_.erase(w);
+  out.send(std::move(reply));
+}
+
+bool Server::may_start(std::size_t w, const Message& pull, double now) {
+  if (version_ <= pull.version) return false;
+  switch (options_.rule.gate) {
+    case Gate::none:
+    case Gate::version: return true;
+    case Gate::own: return workers_[w].applied >= pull.pushed;
+    case Gate::staleness: return within_staleness(w, pull.clock, now);
+  }
+  return false;
+}
+
+bool Server::within_staleness(std::size_t w, std::int64_t clock, double now) {
+  const std::int64_t gap = clock - slowest_;
+  if (gap <= options_.rule.staleness_at(clock)) return true;
+  if (!options_.rule.dynamic || gap > options_.rule.staleness_max) return false;
+  WorkerState& worker = workers_[w];
+  if (clock > worker.granted && worker.applied >= std::ranges::max(workers_, {}, &WorkerState::applied).applied) {
+    const auto slowest = std::ranges::find(workers_, slowest_, &WorkerState::applied);
+    worker.granted = clock - 1 + extra_clocks(w, static_cast<std::size_t>(slowest - workers_.begin()), now);
+  }
+  return clock <= worker.granted;
+}
+
+// Zhao et al. 2019, algorithm 2: how many more clocks the fastest worker should run before it waits, so
+// that one of its predicted ends falls nearest before a predicted push of the slowest.
+std::int64_t Server::extra_clocks(std::size_t w, std::size_t slowest, double now) const {
+  const WorkerState &fast = workers_[w], &slow = workers_[slowest];
+  if (!(fast.interval > 0) || !(slow.interval > 0)) return 0;
+  const std::int64_t most = options_.rule.staleness_max - options_.rule.staleness;
+  std::int64_t best = 0;
+  double least_wait = HUGE_VAL;
+  for (std::int64_t r = 0; r <= most; ++r) {
+    const double mine = now + static_cast<double>(r) * fast.interval;
+    const double turns = std::max(1.0, std::ceil((mine - slow.last_push) / slow.interval));
+    const double wait = slow.last_push + turns * slow.interval - mine;
+    if (wait < least_wait) {
+      least_wait = wait;
+      best = r;
+    }
+  }
+  return best;
+}
+
+}  // namespace psim

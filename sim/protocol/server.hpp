@@ -1,0 +1,90 @@
+// A parameter server's state and what it does with a message. Pure: no SimGrid, no clock of its own; a
+// test drives it with a list of messages.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "model/optimizer.hpp"
+#include "sim/protocol/consistency.hpp"
+#include "sim/protocol/message.hpp"
+
+namespace psim {
+
+// Where a server's decisions go.
+class Outbox {
+ public:
+  virtual ~Outbox() = default;
+  virtual void send(Message message) = 0;
+  // `staleness`: version when applied less version computed on, in updates.
+  virtual void applied(const Message& push, std::int64_t staleness) = 0;
+  virtual void dropped(const Message& push) = 0;
+  virtual void updated(std::int64_t version) = 0;
+};
+
+class Server {
+ public:
+  struct Options {
+    NodeId id = 0;
+    NodeId first_worker = 0;
+    ConsistencyRule rule;
+    std::int64_t steps = 0;         // clocks of each worker (versions, where only fresh pushes count)
+    OptimizerSpec optimizer;
+    LearningRate learning_rate;
+    bool staleness_aware = false;
+    double epochs_per_clock = 0;    // passes over the data that one clock of all workers makes
+  };
+
+  // `weights` is the range's initial content; empty for a phantom model of `count` values.
+  Server(Options options, std::optional<Values> weights, std::size_t count);
+
+  void on(const Message& message, double now, Outbox& out);
+
+  std::int64_t version() const { return version_; }
+  std::int64_t pushes_arrived() const { return arrived_; }
+  // Pushes that wait for their group to be complete.
+  const std::vector<Message>& pending() const { return group_; }
+  Slice snapshot() const { return {weights_, 0, count_}; }
+
+ private:
+  struct WorkerState {
+    std::int64_t arrived = 0;    // pushes
+    std::int64_t applied = 0;    // pushes that became part of an update or were dropped
+    bool finished = false;       // will not push again
+    std::optional<Message> waiting;  // its unanswered pull
+    double last_push = 0, interval = 0;  // dssp
+    std::int64_t granted = -1;   // dssp: may start clocks up to this one
+  };
+
+  void on_push(const Message& push, double now, Outbox& out);
+  void on_pull(const Message& pull, double now, Outbox& out);
+  bool update_if_complete(Outbox& out);
+  void count_applied(WorkerState& worker);
+  void answer_all(double now, Outbox& out);
+  void answer(std::uint32_t worker, double now, Outbox& out);
+  void finish_if_through(WorkerState& worker);
+  bool may_start(std::size_t worker, const Message& pull, double now);
+  bool within_staleness(std::size_t worker, std::int64_t clock, double now);
+  std::int64_t extra_clocks(std::size_t worker, std::size_t slowest, double now) const;
+  bool is_over(const Message& pull) const;
+  double rate() const;
+  std::uint32_t index_of(NodeId node) const { return node - options_.first_worker; }
+
+  Options options_;
+  std::shared_ptr<Values> weights_;  // shared with answers on their way; copied before it is changed
+  std::size_t count_;
+  Optimizer optimizer_;
+  std::int64_t version_ = 0;
+  std::int64_t arrived_ = 0, applied_ = 0;
+  std::vector<Message> group_;  // pushes of the next update
+  std::vector<WorkerState> workers_;
+  std::set<std::uint32_t> waiting_;  // workers with an unanswered pull
+  std::int64_t active_;         // workers that will push again
+  std::int64_t slowest_ = 0;    // least `applied` of all workers ...
+  std::size_t at_slowest_;      // ... and how many have it
+};
+
+}  // namespace psim

@@ -1,0 +1,55 @@
+// One thing that happened. Everything that a run reports, its digest included, is a projection of the
+// sequence of these.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "sim/protocol/message.hpp"
+
+namespace psim {
+
+enum class EventKind : std::uint8_t {
+  send,            // node sends a message to peer
+  deliver,         // node receives a message from peer
+  lose,            // a message from node to peer will never arrive
+  compute_begin,   // worker starts a gradient
+  compute_end,     // ... and has it
+  compute_cancel,  // ... or stops, because it would come too late
+  apply,           // server puts the push of peer into an update; value: staleness
+  drop,            // server throws the push of peer away
+  update,          // server reaches `version`
+  finish,          // worker has done its last clock
+};
+constexpr std::string_view name_of(EventKind kind) {
+  constexpr std::string_view names[] = {"send", "deliver", "lose", "compute_begin", "compute_end", "compute_cancel",
+                                        "apply", "drop", "update", "finish"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+struct Event {
+  double at = 0;               // simulated seconds
+  EventKind kind = EventKind::send;
+  MessageKind message = MessageKind::join;  // send, deliver, lose
+  NodeId node = 0, peer = 0;
+  std::int64_t clock = 0;
+  std::int64_t version = 0;
+  std::uint64_t bytes = 0;
+  std::int64_t value = 0;
+};
+
+// A 64-bit hash of every field, the same on every machine of one byte order.
+std::uint64_t hash_of(const Event& event);
+
+// One line for people.
+std::string to_string(const Event& event);
+
+// Whoever wants to see events. Observers cannot steer: they get a const reference and return nothing.
+class EventSink {
+ public:
+  virtual ~EventSink() = default;
+  virtual void on(const Event& event, std::uint64_t hash) = 0;
+};
+
+}  // namespace psim

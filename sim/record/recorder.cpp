@@ -1,0 +1,120 @@
+#include "sim/record/recorder.hpp"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+
+namespace psim {
+
+std::int64_t RunStats::updates() const { return server_updates.empty() ? 0 : std::ranges::min(server_updates); }
+
+std::int64_t RunStats::clocks() const {
+  std::int64_t total = 0;
+  for (const WorkerStats& worker : workers) total += worker.clocks;
+  return total;
+}
+
+double RunStats::staleness_mean() const {
+  return pushes_applied == 0 ? 0 : staleness_sum / static_cast<double>(pushes_applied);
+}
+
+Recorder::Recorder(std::size_t servers, std::size_t workers) : activity_(workers), state_(XXH3_createState()) {
+  stats_.workers.resize(workers);
+  stats_.server_updates.resize(servers);
+  XXH3_128bits_reset(state_);
+}
+
+Recorder::~Recorder() { XXH3_freeState(state_); }
+
+void Recorder::record(const Event& event) {
+  const std::uint64_t hash = hash_of(event);
+  hashes_.push_back(hash);
+  if (hashes_.size() == 1024) {
+    XXH3_128bits_update(state_, hashes_.data(), hashes_.size() * sizeof hash);
+    hashes_.clear();
+  }
+  ++stats_.events;
+  for (EventSink* sink : sinks_) sink->on(event, hash);
+
+  switch (event.kind) {
+    case EventKind::send:
+      ++stats_.messages;
+      stats_.bytes_sent += event.bytes;
+      flight(event, 1);
+      break;
+    case EventKind::deliver:
+      ++stats_.delivered;
+      stats_.bytes_received += event.bytes;
+      if (event.message == MessageKind::push) ++stats_.pushes_arrived;
+      flight(event, -1);
+      break;
+    case EventKind::lose:
+      ++stats_.lost;
+      stats_.bytes_lost += event.bytes;
+      flight(event, -1);
+      break;
+    case EventKind::apply:
+      ++stats_.pushes_applied;
+      stats_.staleness_sum += static_cast<double>(event.value);
+      stats_.staleness_max = std::max(stats_.staleness_max, event.value);
+      break;
+    case EventKind::drop: ++stats_.pushes_dropped; break;
+    case EventKind::update: stats_.server_updates[event.node - 1] = event.version; break;
+    default: count_worker(event);
+  }
+}
+
+// Adds the time since the last change to what the worker was doing.
+void Recorder::account(NodeId node, double now) {
+  Activity& activity = activity_[worker_index(node)];
+  WorkerTime& time = stats_.workers[worker_index(node)].time;
+  double& part = activity.computing ? time.compute : activity.in_flight > 0 ? time.network : time.wait;
+  if (!activity.done) part += now - activity.since;
+  activity.since = now;
+}
+
+void Recorder::flight(const Event& event, int change) {
+  for (const NodeId node : {event.node, event.peer}) {
+    if (!is_worker(node)) continue;
+    account(node, event.at);
+    activity_[worker_index(node)].in_flight += change;
+  }
+}
+
+void Recorder::count_worker(const Event& event) {
+  account(event.node, event.at);
+  Activity& activity = activity_[worker_index(event.node)];
+  WorkerStats& worker = stats_.workers[worker_index(event.node)];
+  activity.computing = event.kind == EventKind::compute_begin;
+  if (event.kind == EventKind::compute_begin) {
+    if (worker.starts++ == 0) worker.first_start = event.at;
+    worker.last_start = event.at;
+    worker.clocks = event.clock;  // what came before is over for this worker, pushed or not
+    const auto slowest = std::ranges::min(stats_.workers, {}, &WorkerStats::clocks).clocks;
+    stats_.clock_gap_max = std::max(stats_.clock_gap_max, event.clock - slowest);
+  }
+  if (event.kind == EventKind::compute_end) worker.clocks = event.clock + 1;
+  if (event.kind == EventKind::compute_cancel) ++worker.cancelled;
+  if (event.kind == EventKind::finish) {
+    worker.clocks = event.clock;
+    activity.done = true;
+  }
+}
+
+void Recorder::close(double at) {
+  for (std::size_t w = 0; w < stats_.workers.size(); ++w) account(static_cast<NodeId>(1 + stats_.server_updates.size() + w), at);
+}
+
+void Recorder::add_to_digest(const void* data, std::size_t bytes) {
+  XXH3_128bits_update(state_, hashes_.data(), hashes_.size() * sizeof(std::uint64_t));
+  hashes_.clear();
+  XXH3_128bits_update(state_, data, bytes);
+}
+
+std::string Recorder::digest() const {
+  const XXH128_hash_t hash = XXH3_128bits_digest(state_);
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+}  // namespace psim

@@ -1,0 +1,86 @@
+// Sees every event once: keeps the run's digest and statistics, and hands the event on to the sinks.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/record/event.hpp"
+
+struct XXH3_state_s;
+
+namespace psim {
+
+// Where one worker's time went. The three parts sum to `total`.
+struct WorkerTime {
+  double compute = 0;  // computing a gradient, kept or not
+  double network = 0;  // not computing, and a message from or to it is on its way
+  double wait = 0;     // neither: it waits for others
+  double total() const { return compute + network + wait; }
+};
+
+struct WorkerStats {
+  WorkerTime time;
+  std::int64_t clocks = 0;      // finished
+  std::int64_t cancelled = 0;   // computations stopped before their end
+  std::int64_t starts = 0;      // computations begun
+  double first_start = 0, last_start = 0;
+  double mean_step() const {
+    return starts > 1 ? (last_start - first_start) / static_cast<double>(starts - 1) : time.total();
+  }
+};
+
+struct RunStats {
+  std::uint64_t messages = 0, delivered = 0, lost = 0;
+  std::uint64_t bytes_sent = 0, bytes_received = 0, bytes_lost = 0;
+  std::int64_t pushes_arrived = 0, pushes_applied = 0, pushes_dropped = 0;
+  double staleness_sum = 0;
+  std::int64_t staleness_max = 0;
+  std::int64_t clock_gap_max = 0;  // over all starts: clocks ahead of the slowest worker
+  std::uint64_t events = 0;
+  std::vector<WorkerStats> workers;
+  std::vector<std::int64_t> server_updates;
+
+  std::int64_t updates() const;  // versions that every server has reached
+  std::int64_t clocks() const;   // finished, all workers
+  double staleness_mean() const;
+};
+
+class Recorder {
+ public:
+  Recorder(std::size_t servers, std::size_t workers);
+  ~Recorder();
+
+  void add_sink(EventSink* sink) { sinks_.push_back(sink); }
+  void record(const Event& event);
+
+  // The run is over at `at`; what is still on its way counts as lost.
+  void close(double at);
+  // Adds a piece of the final state (weights) to the digest.
+  void add_to_digest(const void* data, std::size_t bytes);
+  std::string digest() const;  // 32 hexadecimal digits
+
+  const RunStats& stats() const { return stats_; }
+  std::size_t worker_index(NodeId node) const { return node - 1 - stats_.server_updates.size(); }
+  bool is_worker(NodeId node) const { return node > stats_.server_updates.size(); }
+
+ private:
+  struct Activity {
+    double since = 0;
+    int in_flight = 0;
+    bool computing = false;
+    bool done = false;
+  };
+  void account(NodeId node, double now);
+  void flight(const Event& event, int change);
+  void count_worker(const Event& event);
+
+  RunStats stats_;
+  std::vector<Activity> activity_;
+  std::vector<EventSink*> sinks_;
+  std::vector<std::uint64_t> hashes_;  // not yet in the digest
+  XXH3_state_s* state_;
+};
+
+}  // namespace psim

@@ -1,0 +1,121 @@
+#include "sim/scenario/choices.hpp"
+
+namespace psim {
+
+template <>
+std::vector<Choice> choices<DataSource>() {
+  return {{"digits", "1,797 handwritten digits of 8x8 pixels, ten classes (UCI), embedded in the program"},
+          {"idx", "a folder with the four files of MNIST or Fashion-MNIST, plain or gzip"},
+          {"csv", "a file with one sample a row, the class in the last column, plain or gzip"},
+          {"blobs", "Gaussian clusters, one per class"},
+          {"spirals", "interleaved two-dimensional spirals, one arm per class"},
+          {"teacher", "regression on the outputs of a fixed random network"},
+          {"inline", "the samples that stand in the scenario itself"}};
+}
+
+template <>
+std::vector<Choice> choices<Partition>() {
+  return {{"iid", "the whole set is shuffled every epoch and dealt out to the workers"},
+          {"contiguous", "each worker owns one piece of the set in file order"},
+          {"by-label", "sorted by class, then cut in pieces: each worker sees few classes"},
+          {"dirichlet", "class shares per worker drawn from a Dirichlet distribution (Hsu et al. 2019)"}};
+}
+
+template <>
+std::vector<Choice> choices<ModelKind>() {
+  return {{"mlp", "a multi-layer perceptron with real gradients"},
+          {"phantom", "messages of the right sizes without numbers, for pure timing and scale"}};
+}
+
+template <>
+std::vector<Choice> choices<Activation>() {
+  return {{"identity", "x"}, {"relu", "max(0, x)"}, {"tanh", "hyperbolic tangent"}, {"sigmoid", "1 / (1 + exp(-x))"}};
+}
+
+template <>
+std::vector<Choice> choices<Loss>() {
+  return {{"cross-entropy", "softmax and cross-entropy with the class"},
+          {"half-sse", "half the sum of squared differences from the target (one-hot for classes)", "half_sse"}};
+}
+
+template <>
+std::vector<Choice> choices<Precision>() {
+  return {{"float32", "single precision, as in practice; 4 bytes a value on the network"},
+          {"float64", "double precision, for checks; 8 bytes a value on the network"}};
+}
+
+template <>
+std::vector<Choice> choices<Init>() {
+  return {{"glorot", "uniform within sqrt(6 / (in + out)) (Glorot, Bengio 2010)"},
+          {"he", "uniform within sqrt(6 / in) (He et al. 2015)"},
+          {"zeros", "all zero"}};
+}
+
+template <>
+std::vector<Choice> choices<OptimizerKind>() {
+  return {{"sgd", "w -= rate * g"},
+          {"momentum", "heavy ball (Polyak 1964)"},
+          {"nesterov", "Nesterov's momentum (Sutskever et al. 2013)"},
+          {"adagrad", "Duchi, Hazan, Singer 2011"},
+          {"rmsprop", "Tieleman, Hinton 2012"},
+          {"adam", "Kingma, Ba 2015"}};
+}
+
+template <>
+std::vector<Choice> choices<RateSchedule>() {
+  return {{"constant", "the same rate throughout"},
+          {"step", "multiplied by `schedule_factor` every `schedule_every` epochs"},
+          {"cosine", "falls along half a cosine to zero over the run's epochs or steps (Loshchilov, Hutter 2017)"},
+          {"inverse-sqrt", "learning_rate / sqrt(1 + epochs done)"}};
+}
+
+template <>
+std::vector<Choice> choices<ConsistencyModel>() {
+  std::vector<Choice> result;
+  for (const ConsistencyRow& row : consistency_rows) result.push_back({row.name, row.may_start, row.aliases});
+  return result;
+}
+
+template <>
+std::vector<Choice> choices<Late>() {
+  return {{"cancel", "the server tells the others, who stop at once and start on the new version"},
+          {"drop", "they finish, push, and the push is thrown away"}};
+}
+
+template <>
+std::vector<Choice> choices<Aggregation>() {
+  return {{"mean", "one clock of all workers moves the weights by their mean gradient, under every model"},
+          {"sum", "every gradient is applied at the full learning rate, as MXNet's dist_async does"}};
+}
+
+template <>
+std::vector<Choice> choices<TopologyKind>() {
+  return {{"star", "every node has one link to an ideal switch"},
+          {"two-tier", "racks with a switch each, joined through oversubscribed uplinks", "two_tier"}};
+}
+
+template <>
+std::vector<Choice> choices<NetworkModel>() {
+  return {{"fluid", "SimGrid's flow model: concurrent transfers share links by max-min fairness"}};
+}
+
+template <>
+std::vector<Choice> choices<SimgridModel>() {
+  return {{"cm02", "latency + bytes / bandwidth, no TCP window: what theory calls raw"},
+          {"lv08", "SimGrid's default, calibrated on TCP: 13.01 x latency, 0.97 x bandwidth (Velho, Legrand 2009)"}};
+}
+
+template <>
+std::vector<Choice> choices<Distribution>() {
+  return {{"constant", "every step takes its mean"},
+          {"uniform", "uniform around the mean with coefficient of variation `cv`"},
+          {"exponential", "memoryless, the usual worst case of theory"},
+          {"shifted-exponential", "`shift` plus an exponential rest"},
+          {"pareto", "heavy tail with exponent `alpha`"},
+          {"gamma", "gamma with coefficient of variation `cv`"},
+          {"lognormal", "lognormal with coefficient of variation `cv`"},
+          {"markov", "a two-state chain per worker: normal, or `slowdown` times slower for a while"},
+          {"trace", "factors read from a file, one row per step, used over and over"}};
+}
+
+}  // namespace psim

@@ -1,0 +1,64 @@
+// Every field of a scenario, declared once: key, type, unit, default, range and one sentence. The reader,
+// the JSON Schema, the reference page and the resolved echo are four visitors of this description.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "sim/scenario/scenario.hpp"
+#include "sim/scenario/units.hpp"
+
+namespace psim {
+
+// One name that a choice field may have.
+struct Choice {
+  std::string_view name;
+  std::string_view doc;
+  std::string_view aliases = {};  // separated by spaces
+};
+
+// An enumeration field: its value as an index into `choices`.
+struct ChoiceField {
+  std::vector<Choice> choices;
+  std::function<std::size_t()> get;
+  std::function<void(std::size_t)> set;
+};
+
+using Rows = std::vector<std::vector<double>>;
+using Layers = std::vector<Rows>;
+
+using FieldTarget =
+    std::variant<bool*, std::int64_t*, double*, std::string*, Seconds*, Bytes*, BytesPerSecond*, FlopsPerSecond*,
+                 std::optional<std::int64_t>*, std::optional<double>*, std::optional<Seconds>*, std::optional<Bytes>*,
+                 std::optional<Period>*, std::vector<std::int64_t>*, Rows*, Layers*, Speeds*, ChoiceField>;
+
+struct FieldInfo {
+  std::string_view doc;
+  double min = -HUGE_VAL, max = HUGE_VAL;
+  bool above_min = false, below_max = false;      // the bound itself is not allowed
+  bool required = false;
+  std::string_view when_key = {};                 // the field has a meaning only when this choice of its table ...
+  std::vector<std::string_view> when = {};        // ... has one of these values
+  std::string_view default_text = {};             // what stands for an absent optional
+};
+
+class FieldVisitor {
+ public:
+  virtual ~FieldVisitor() = default;
+  virtual void field(std::string_view key, FieldTarget target, FieldInfo info) = 0;
+  virtual void table(std::string_view key, std::string_view doc, const std::function<void()>& fields) = 0;
+  // An array of tables: `resize` makes room for n elements, `element(i)` describes the i-th.
+  virtual void tables(std::string_view key, std::string_view doc, std::size_t count,
+                      const std::function<void(std::size_t)>& resize,
+                      const std::function<void(std::size_t)>& element) = 0;
+};
+
+void describe(FieldVisitor& visitor, Scenario& scenario);
+
+}  // namespace psim

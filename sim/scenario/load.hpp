@@ -1,0 +1,44 @@
+// From a file (and overrides) to a scenario with its data, or to diagnostics.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/dataset.hpp"
+#include "sim/scenario/diagnostics.hpp"
+#include "sim/scenario/document.hpp"
+#include "sim/scenario/scenario.hpp"
+
+namespace psim {
+
+struct LoadRequest {
+  std::string path;
+  std::vector<Override> overrides;
+  std::vector<std::filesystem::path> data_dirs;  // searched before the scenario's own folder
+};
+
+// A point of a comparison: what it changes, and how a table names it.
+struct AxisValue {
+  std::string label;
+  std::string toml;
+};
+struct Axis {
+  std::string key;
+  std::vector<AxisValue> values;
+};
+
+struct LoadedScenario {
+  Scenario scenario;
+  std::shared_ptr<const DataSplit> data;  // empty for a phantom model
+};
+
+// Everything checked, data loaded. Nothing, and at least one diagnostic, when anything is wrong.
+std::optional<LoadedScenario> load_scenario(const LoadRequest& request, Diagnostics& diagnostics);
+
+// The axes of [compare]; `seeds` is the last one, {"seed", ...}. Checks only that table and the syntax.
+std::optional<std::vector<Axis>> load_axes(const LoadRequest& request, Diagnostics& diagnostics);
+
+}  // namespace psim

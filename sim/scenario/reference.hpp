@@ -1,0 +1,28 @@
+// Four texts made from the fields' one description: JSON Schema, reference page, resolved echo, and where
+// a misplaced key belongs.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "sim/scenario/scenario.hpp"
+
+namespace psim {
+
+// JSON Schema (draft-07), for completion and checks in editors.
+nlohmann::ordered_json scenario_schema();
+
+// docs/scenario.md.
+std::string scenario_reference();
+
+// The scenario with every default written out, as TOML that reads back as the same scenario.
+std::string resolved_toml(const Scenario& scenario);
+
+// "`workers` belongs in [cluster]", or empty.
+std::string home_of_key(std::string_view key);
+
+// What `psim explain cluster.workers` prints; empty when there is no such field.
+std::string explain_field(std::string_view path);
+
+}  // namespace psim

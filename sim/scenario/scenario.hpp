@@ -1,0 +1,91 @@
+// A scenario: everything that a run is a function of. Read from TOML (load.hpp), described field by field
+// in fields.cpp.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/dataset.hpp"
+#include "model/learner.hpp"
+#include "model/optimizer.hpp"
+#include "sim/cluster/slowness.hpp"
+#include "sim/protocol/consistency.hpp"
+#include "sim/scenario/units.hpp"
+
+namespace psim {
+
+struct Target {
+  std::optional<double> accuracy;
+  std::optional<double> loss;
+  bool stop = true;  // end the run when reached
+
+  bool given() const { return accuracy || loss; }
+};
+
+struct TrainingSpec {
+  std::int64_t batch_size = 32;
+  std::optional<std::int64_t> steps;
+  std::optional<double> epochs;
+  std::optional<Seconds> duration;
+  OptimizerSpec optimizer;
+  double learning_rate = 0.1;
+  RateSchedule schedule = RateSchedule::constant;
+  double schedule_every = 1;
+  double schedule_factor = 0.1;
+  bool staleness_aware = false;
+  Target target;
+  std::optional<Period> evaluate_every;
+};
+
+// One value for all nodes, or one for each.
+struct Speeds {
+  std::vector<FlopsPerSecond> values{{10e9}};
+  FlopsPerSecond of(std::size_t node) const { return values.size() == 1 ? values[0] : values[node]; }
+};
+
+struct NodeSpec {
+  Speeds speed;
+  double flops_per_value = 0;  // servers only
+};
+
+enum class TopologyKind { star, two_tier };
+enum class NetworkModel { fluid };
+enum class SimgridModel { cm02, lv08 };
+
+struct NetworkSpec {
+  TopologyKind topology = TopologyKind::star;
+  BytesPerSecond bandwidth{1.25e9};
+  Seconds latency{50 / 1e6};
+  NetworkModel model = NetworkModel::fluid;
+  SimgridModel simgrid_model = SimgridModel::cm02;
+  bool cross_traffic = false;
+  double share_spread = 0.5;
+  std::optional<Bytes> tcp_window;
+  Bytes header{0};
+  std::int64_t racks = 2;
+  double oversubscription = 4;
+};
+
+struct ClusterSpec {
+  std::int64_t workers = 8;
+  std::int64_t servers = 1;
+  NodeSpec worker;
+  NodeSpec server;
+  NetworkSpec network;
+};
+
+struct Scenario {
+  std::string title;
+  std::int64_t seed = 1;
+  DataSpec data;
+  ModelSpec model;
+  TrainingSpec training;
+  ConsistencySpec consistency;
+  ClusterSpec cluster;
+  ComputeSpec compute;
+  std::vector<StragglerSpec> stragglers;
+};
+
+}  // namespace psim

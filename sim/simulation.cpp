@@ -1,0 +1,284 @@
+#include "sim/simulation.hpp"
+
+#include <Eigen/Core>
+#include <fmt/format.h>
+#include <simgrid/Exception.hpp>
+#include <simgrid/s4u.hpp>
+#include <xbt/log.h>
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <utility>
+
+#include "sim/roles/server_role.hpp"
+#include "sim/roles/worker.hpp"
+#include "sim/roles/world.hpp"
+#include "sim/scenario/check.hpp"
+
+namespace sg4 = simgrid::s4u;
+
+namespace psim {
+namespace {
+
+// A target may never be reached; then the run ends after so many passes over the data.
+constexpr double epochs_without_end = 1000;
+constexpr std::int64_t no_limit = std::int64_t{1} << 60U;
+
+// SimGrid's engine with arguments of ours, silent. Before anything else of SimGrid.
+class Engine {
+ public:
+  Engine(const NetworkSpec& network, const std::string& context) {
+    xbt_log_control_set("root.thresh:critical");
+    xbt_log_control_set("ker_engine.thresh:critical root.app:file:/dev/null");
+    words_ = {"psim"};
+    for (const std::string& option : engine_options(network)) words_.push_back("--cfg=" + option);
+    if (!context.empty()) words_.push_back("--cfg=contexts/factory:" + context);
+    for (std::string& word : words_) argv_.push_back(word.data());
+    argv_.push_back(nullptr);
+    argc_ = static_cast<int>(words_.size());
+    engine_ = std::make_unique<sg4::Engine>(&argc_, argv_.data());
+  }
+  void run() { engine_->run(); }
+
+ private:
+  std::vector<std::string> words_;
+  std::vector<char*> argv_;
+  int argc_ = 0;
+  std::unique_ptr<sg4::Engine> engine_;
+};
+
+class Simulation {
+ public:
+  Simulation(const LoadedScenario& loaded, const RunOptions& options, const std::vector<EventSink*>& sinks);
+  RunResult run();
+
+ private:
+  void start_actors();
+  void spawn(const std::string& name, NodeId node, bool daemon, std::function<void()> body);
+  void plan_stragglers(std::uint32_t worker);
+  void plan_evaluations();
+  void plan_end();
+  bool take_point();
+  void on_update();
+  void end_now();
+  RunResult result();
+
+  const Scenario& scenario_;
+  Engine engine_;
+  Platform platform_;
+  Recorder recorder_;
+  Pool pool_;
+  Agenda agenda_;
+  Network network_;
+  Slowness slowness_;
+  std::unique_ptr<Learner> learner_;
+  std::unique_ptr<Sampler> sampler_;
+  std::unique_ptr<Evaluator> evaluator_;
+  World world_;
+  std::vector<std::unique_ptr<ServerRole>> servers_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::int64_t evaluate_updates_ = 0;   // evaluate whenever so many more updates are done; 0: by time
+  std::int64_t last_evaluated_ = 0;     // in units of evaluate_updates_
+  bool ended_ = false;
+  double end_ = 0;
+  std::exception_ptr failure_;
+};
+
+Simulation::Simulation(const LoadedScenario& loaded, const RunOptions& options, const std::vector<EventSink*>& sinks)
+    : scenario_(loaded.scenario),
+      engine_(scenario_.cluster.network, options.context),
+      platform_(build_platform(scenario_)),
+      recorder_(static_cast<std::size_t>(scenario_.cluster.servers), static_cast<std::size_t>(scenario_.cluster.workers)),
+      pool_(options.threads),
+      network_(platform_, {.header = static_cast<std::uint64_t>(scenario_.cluster.network.header.value), .precision = scenario_.model.precision}, recorder_),
+      slowness_(scenario_.compute, scenario_.stragglers, static_cast<std::uint64_t>(scenario_.seed), mean_step_seconds(scenario_, 0)),
+      world_{.scenario = scenario_,
+             .rule = make_rule(scenario_.consistency, scenario_.cluster.workers),
+             .steps = steps_of(scenario_, loaded.data ? loaded.data->train.size() : 0).value_or(no_limit),
+             .parameters = static_cast<std::size_t>(parameter_count(scenario_.model)),
+             .training_samples = loaded.data ? loaded.data->train.size() : 0,
+             .agenda = agenda_, .network = network_, .recorder = recorder_, .pool = pool_, .slowness = slowness_,
+             .learner = nullptr, .sampler = nullptr, .on_update = {}, .on_end = {}} {
+  for (EventSink* sink : sinks) recorder_.add_sink(sink);
+  if (!loaded.data) return;
+  learner_ = make_learner(scenario_.model, *loaded.data);
+  sampler_ = std::make_unique<Sampler>(loaded.data->train, Sampler::Options{
+      .partition = scenario_.data.partition, .dirichlet_alpha = scenario_.data.dirichlet_alpha,
+      .workers = world_.workers(), .batch = scenario_.training.batch_size,
+      .seed = static_cast<std::uint64_t>(scenario_.seed)});
+  evaluator_ = std::make_unique<Evaluator>(*learner_, scenario_.training.target, pool_);
+  world_.learner = learner_.get();
+  world_.sampler = sampler_.get();
+}
+
+RunResult Simulation::run() {
+  start_actors();
+  for (std::uint32_t w = 0; w < world_.workers(); ++w) plan_stragglers(w);
+  plan_evaluations();
+  plan_end();
+  engine_.run();
+  if (failure_) std::rethrow_exception(failure_);
+  return result();
+}
+
+void Simulation::start_actors() {
+  std::optional<Values> weights;
+  if (learner_) weights = learner_->initial_weights(static_cast<std::uint64_t>(scenario_.seed));
+  for (std::uint32_t s = 0; s < world_.servers(); ++s) {
+    std::optional<Values> part;
+    if (weights) {
+      const Range range = world_.range_of(s);
+      part.emplace(weights->precision(), range.count);
+      part->copy_from(*weights, range.begin, range.count, 0);
+    }
+    servers_.push_back(std::make_unique<ServerRole>(world_, s, std::move(part)));
+  }
+  for (std::uint32_t w = 0; w < world_.workers(); ++w) {
+    workers_.push_back(std::make_unique<Worker>(world_, world_.first_worker() + w));
+  }
+  network_.on_arrival([this](const Message& message) {
+    if (message.to >= world_.first_worker()) workers_[message.to - world_.first_worker()]->on_arrival(message);
+  });
+  world_.on_update = [this] { on_update(); };
+  world_.on_end = [this] {
+    end_ = Agenda::now();
+    agenda_.at(end_, [this] { end_now(); });
+  };
+  spawn("scheduler", World::scheduler, false, [this] { run_scheduler(world_); });
+  for (std::uint32_t s = 0; s < world_.servers(); ++s) {
+    spawn(fmt::format("server {}", s), world_.first_server() + s, true, [this, s] { servers_[s]->run(); });
+  }
+  for (std::uint32_t w = 0; w < world_.workers(); ++w) {
+    spawn(fmt::format("worker {}", w), world_.first_worker() + w, false, [this, w] { workers_[w]->run(); });
+  }
+}
+
+// An exception that left an actor would abort the process; it is kept, and thrown when the engine is back.
+void Simulation::spawn(const std::string& name, NodeId node, bool daemon, std::function<void()> body) {
+  auto guarded = [this, body = std::move(body)] {
+    try {
+      body();
+    } catch (const simgrid::ForcefulKillException&) {
+      throw;
+    } catch (...) {
+      if (!failure_) failure_ = std::current_exception();
+      sg4::Actor::kill_all();
+    }
+  };
+  const sg4::ActorPtr actor = sg4::Actor::create(name, platform_.hosts[node], std::move(guarded));
+  if (daemon) actor->daemonize();
+}
+
+void Simulation::plan_stragglers(std::uint32_t worker) {
+  const NodeId node = world_.first_worker() + worker;
+  const std::vector<double>& levels = platform_.speed_levels[node];
+  if (levels.size() == 1) return;
+  const double factor = slowness_.speed_factor(worker, Agenda::now());
+  const auto level = std::ranges::min_element(levels, {}, [&](double x) { return std::abs(x - factor); });
+  platform_.hosts[node]->set_pstate(static_cast<unsigned long>(level - levels.begin()));
+  if (const std::optional<double> next = slowness_.next_change(worker, Agenda::now())) {
+    agenda_.at(*next, [this, worker] { plan_stragglers(worker); });
+  }
+}
+
+void Simulation::plan_evaluations() {
+  if (!evaluator_) return;
+  take_point();
+  const std::optional<Period>& period = scenario_.training.evaluate_every;
+  if (!period) {  // once an epoch
+    evaluate_updates_ = std::max<std::int64_t>(1, std::llround(world_.rule.updates_per_clock() / world_.epochs_per_clock()));
+  } else if (period->by_updates()) {
+    evaluate_updates_ = period->updates;
+  } else {
+    const double every = period->time.value;
+    const auto tick = [this, every](auto&& self, std::int64_t turn) -> void {
+      agenda_.at(static_cast<double>(turn) * every, [this, self, turn] {
+        if (take_point()) return end_now();
+        self(self, turn + 1);
+      });
+    };
+    tick(tick, 1);
+  }
+}
+
+void Simulation::plan_end() {
+  if (const std::optional<Seconds>& duration = scenario_.training.duration) {
+    agenda_.at(duration->value, [this] { end_now(); });
+  }
+}
+
+void Simulation::on_update() {
+  if (evaluate_updates_ == 0 || ended_) return;
+  const std::int64_t turn = recorder_.stats().updates() / evaluate_updates_;
+  if (turn <= last_evaluated_) return;
+  last_evaluated_ = turn;
+  if (take_point()) agenda_.at(Agenda::now(), [this] { end_now(); });
+}
+
+// True when this point reaches a target that ends the run.
+bool Simulation::take_point() {
+  const RunStats& stats = recorder_.stats();
+  CurvePoint point{.at = Agenda::now(), .updates = stats.updates(), .epoch = 0, .bytes = stats.bytes_sent, .result = {}};
+  point.epoch = static_cast<double>(stats.clocks()) / static_cast<double>(world_.workers()) * world_.epochs_per_clock();
+  std::vector<Slice> parts;
+  for (const auto& server : servers_) parts.push_back(server->state().snapshot());
+  return evaluator_->evaluate(point, std::move(parts));
+}
+
+// From an agenda entry, never from an actor. Pending entries would keep the clock running.
+void Simulation::end_now() {
+  if (!ended_ && end_ == 0) end_ = Agenda::now();
+  ended_ = true;
+  agenda_.clear();
+  sg4::Actor::kill_all();
+}
+
+RunResult Simulation::result() {
+  if (!ended_) end_ = Agenda::now();
+  network_.close([this](const Message& message) {
+    if (message.kind == MessageKind::push) servers_[message.to - world_.first_server()]->discard(message);
+  });
+  for (const auto& server : servers_) {
+    for (const Message& push : server->pending()) server->discard(push);
+  }
+  recorder_.close(end_);
+  RunResult result{.stats = recorder_.stats(), .sim_time = end_, .parameters = static_cast<std::int64_t>(world_.parameters),
+                   .flops_per_sample = flops_per_sample(scenario_.model)};
+  if (evaluator_) {
+    if (evaluator_->curve().back().at < end_ || evaluator_->curve().size() == 1) take_point();
+    evaluator_->finish();
+    result.curve.assign(evaluator_->curve().begin(), evaluator_->curve().end());
+    if (const CurvePoint* reached = evaluator_->reached()) result.target = *reached;
+  }
+  recorder_.add_to_digest(&end_, sizeof end_);
+  for (const auto& server : servers_) {
+    const Slice weights = server->state().snapshot();
+    if (weights.values) recorder_.add_to_digest(weights.values->raw(), weights.values->bytes());
+  }
+  result.digest = recorder_.digest();
+  return result;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> steps_of(const Scenario& scenario, std::int64_t training_samples) {
+  const TrainingSpec& training = scenario.training;
+  std::optional<double> epochs = training.epochs;
+  if (!epochs && !training.steps && !training.duration) epochs = epochs_without_end;
+  std::optional<std::int64_t> steps = training.steps;
+  if (epochs) {
+    const double per_step = static_cast<double>(training.batch_size * scenario.cluster.workers);
+    const auto by_epochs = static_cast<std::int64_t>(std::ceil(*epochs * static_cast<double>(training_samples) / per_step));
+    steps = std::min(steps.value_or(by_epochs), by_epochs);
+  }
+  return steps;
+}
+
+RunResult simulate(const LoadedScenario& loaded, const RunOptions& options, const std::vector<EventSink*>& sinks) {
+  // Eigen blocks its products by cache size, and blocking decides rounding: pinned, not asked of the machine.
+  Eigen::setCpuCacheSizes(32 << 10, 256 << 10, 8 << 20);
+  return Simulation(loaded, options, sinks).run();
+}
+
+}  // namespace psim
