@@ -4,7 +4,7 @@ add_library(psim_flags INTERFACE)
 target_compile_options(psim_flags INTERFACE
   -march=${PSIM_ARCH} -ffp-contract=off
   -Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion -Wshadow
-  -Wno-psabi
+  -Wno-psabi -Wno-missing-field-initializers  # what a designated initialiser leaves out has its default
   # g++ 12 warns inside its own AVX-512 headers and std::string.
   $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized -Wno-restrict>)
 target_compile_definitions(psim_flags INTERFACE EIGEN_DONT_PARALLELIZE)

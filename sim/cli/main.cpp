@@ -1,15 +1,133 @@
+// psim's command line: what can be asked for, and who answers.
 #include <fmt/format.h>
-#include "sim/simulation.hpp"
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <exception>
+#include <functional>
+
+#include "sim/cli/command.hpp"
+#include "sim/record/summary.hpp"
+#include "sim/scenario/diagnostics.hpp"
+#include "sim/scenario/reference.hpp"
+
+namespace {
+
+using psim::cli::Command;
+
+constexpr const char* footer =
+    "Examples:\n"
+    "  psim compare scenarios/stragglers.toml     three ways to live with a slow worker\n"
+    "  psim run scenarios/quickstart.toml --set consistency.model=asp --seed 7\n"
+    "  psim run scenarios/quickstart.toml --json | jq .final\n"
+    "  psim explain ssp\n\n"
+    "Exit codes: 0 done, 1 the answer is no (target missed, digest differs), 2 bad input or usage,\n"
+    "3 psim's fault or the machine's, 130 interrupted.";
+
+void add_scenario_options(CLI::App* app, Command& c) {
+  app->add_option("scenario", c.scenario, "The scenario file (TOML).")->required();
+  app->add_option("--set", c.sets, "Override a field: table.key=value. May be repeated.")->take_all()->allow_extra_args(false);
+  app->add_option("--seed", c.seed, "Override the scenario's seed.")->check(CLI::NonNegativeNumber);
+  app->add_option("--data-dir", c.data_dirs, "Where data files are looked for first; then PSIM_DATA and the scenario's folder.")->allow_extra_args(false);
+}
+
+void add_run_options(CLI::App* app, Command& c) {
+  add_scenario_options(app, c);
+  app->add_option("-o,--out", c.out, "Where to write, instead of runs/.");
+  app->add_option("--threads", c.threads, "Threads for gradients; 0 means all cores. Never changes results.")->check(CLI::Range(0, 1024));
+  app->add_flag("--json", c.json, "Print one JSON document; writes no files unless --out is given.");
+  app->add_flag("--force", c.force, "Run again even if the run exists; overwrite --out.");
+  app->add_option("--trace", c.trace, "What run.db keeps: none, steps or events.")->check(CLI::IsMember({"none", "steps", "events"}));
+}
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(sub->get_name());
+  return names;
+}
+
+// The subcommand that was probably meant, when the first word is none.
+int unknown_command(const std::vector<std::string>& names, const std::string& word) {
+  const std::string near = psim::nearest(word, names);
+  fmt::print(stderr, "error: there is no command `{}`\n  = help: {}\n", word,
+             near.empty() ? fmt::format("commands: {}", fmt::join(names, ", ")) : fmt::format("did you mean `psim {}`?", near));
+  return psim::cli::bad_input;
+}
+
+int usage_error(const CLI::App& app, const CLI::ParseError& error, const std::vector<std::string>& arguments) {
+  if (error.get_exit_code() == 0) return app.exit(error), psim::cli::done;  // --help, --version
+  std::string help = "`psim --help` and `psim COMMAND --help` list what there is";
+  for (const CLI::App* sub : app.get_subcommands()) {
+    std::vector<std::string> names;
+    for (const CLI::Option* option : sub->get_options()) {
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+    for (const std::string& word : arguments) {
+      const std::string flag = word.substr(0, word.find('='));
+      if (!flag.starts_with("--") || std::ranges::find(names, flag) != names.end()) continue;
+      if (const std::string near = psim::nearest(flag, names); !near.empty()) help = fmt::format("did you mean `{}` instead of `{}`?", near, flag);
+    }
+  }
+  fmt::print(stderr, "error: {}\n  = help: {}\n", error.what(), help);
+  return psim::cli::bad_input;
+}
+
+int guarded(const std::function<int()>& action) {
+  try {
+    return action();
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "error: {}\n", error.what());
+    return psim::cli::our_fault;
+  }
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
-  psim::Diagnostics d; psim::LoadRequest r{.path = argv[1], .overrides = {}, .data_dirs = {}};
-  unsigned threads = 1;
-  for (int i = 2; i < argc; ++i) { std::string a = argv[i]; if (a.starts_with("-t")) { threads = std::stoi(a.substr(2)); continue; } auto p = a.find('='); r.overrides.push_back({a.substr(0, p), a.substr(p + 1)}); }
-  auto l = psim::load_scenario(r, d);
-  if (!l) { fmt::print("{}", d.render()); return 2; }
-  auto x = psim::simulate(*l, {.threads = threads, .context = ""}, {});
-  const auto& s = x.stats;
-  fmt::print("digest {} t {:.9g} updates {} clocks {} msgs {} bytes {} recv {} lost {}\n", x.digest, x.sim_time, s.updates(), s.clocks(), s.messages, s.bytes_sent, s.bytes_received, s.bytes_lost);
-  fmt::print("arrived {} applied {} dropped {} stale {:.4f} max {} gap {}\n", s.pushes_arrived, s.pushes_applied, s.pushes_dropped, s.staleness_mean(), s.staleness_max, s.clock_gap_max);
-  for (auto& w : s.workers) fmt::print("  comp {:.4f} net {:.4f} wait {:.4f} clocks {} step {:.9g}\n", w.time.compute, w.time.network, w.time.wait, w.clocks, w.mean_step());
-  if (!x.curve.empty()) for (auto& p : x.curve) fmt::print("  {:.6g} {} {:.17g} {}\n", p.at, p.updates, p.result.loss, p.result.accuracy.value_or(-1));
+  namespace cli = psim::cli;
+  CLI::App app{"psim: a deterministic simulator of parameter-server training, with real gradients.", "psim"};
+  app.footer(footer);
+  app.require_subcommand(1);
+  app.set_version_flag("--version", fmt::format("psim {} ({})", psim::version_text(), psim::instruction_set()));
+
+  Command c;
+  std::string name, directory;
+  bool reference = false;
+  int code = 0;
+  CLI::App* run = app.add_subcommand("run", "Run a scenario.");
+  add_run_options(run, c);
+  run->add_option("--context", c.context, "SimGrid's context factory; never changes results.")->check(CLI::IsMember({"raw", "boost", "ucontext", "thread"}));
+  run->callback([&] { code = guarded([&] { return cli::run(c); }); });
+  CLI::App* compare = app.add_subcommand("compare", "Run a scenario's [compare] axes and seeds, and put them side by side.");
+  add_run_options(compare, c);
+  compare->add_option("-j,--jobs", c.jobs, "Processes at once; 0 means one per core.")->check(CLI::Range(0, 1024));
+  compare->callback([&] { code = guarded([&] { return cli::compare(c); }); });
+  CLI::App* check = app.add_subcommand("check", "Check a scenario and print it with every default written out.");
+  add_scenario_options(check, c);
+  check->callback([&] { code = guarded([&] { return cli::check(c); }); });
+  CLI::App* replay = app.add_subcommand("replay", "Run a finished run again and compare, event by event.");
+  replay->add_option("directory", directory, "The run, for example runs/latest.")->required();
+  replay->add_option("--threads", c.threads, "Threads for gradients; 0 means all cores.")->check(CLI::Range(0, 1024));
+  replay->callback([&] { code = guarded([&] { return cli::replay(directory, c.threads); }); });
+  CLI::App* explain = app.add_subcommand("explain", "Explain a consistency model, a field, a measure or an error.");
+  explain->add_option("name", name, "For example ssp, cluster.workers, staleness, unit.");
+  explain->add_flag("--reference", reference, "Print docs/scenario.md.");
+  explain->callback([&] { code = name.empty() && !reference ? cli::list() : cli::explain(name, reference); });
+  app.add_subcommand("schema", "Print the JSON Schema of scenario files, for editors.")->callback([] {
+    fmt::print("{}\n", psim::scenario_schema().dump(2));
+  });
+  app.add_subcommand("list", "List the scenarios that come with psim, models and topics.")->callback([&] { code = cli::list(); });
+
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  const std::vector<std::string> commands = command_names(app);
+  if (!arguments.empty() && !arguments[0].starts_with('-') && std::ranges::find(commands, arguments[0]) == commands.end()) {
+    return unknown_command(commands, arguments[0]);
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return usage_error(app, error, arguments);
+  }
+  return code;
 }

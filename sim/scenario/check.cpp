@@ -24,7 +24,7 @@ Place Checker::place(std::string path) const {
 }
 
 void Checker::add(const std::string& path, std::string message, std::string label, std::string help) {
-  diagnostics_.add({place(path), std::move(message), std::move(label), std::move(help)});
+  diagnostics_.add({path == "data.source" || path == "data.path" ? "data" : "contradiction", place(path), std::move(message), std::move(label), std::move(help)});
 }
 
 void Checker::check_fields() {

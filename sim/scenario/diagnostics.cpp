@@ -65,7 +65,7 @@ std::size_t Diagnostics::add_source(Source source) {
 
 std::string Diagnostics::render(const Diagnostic& d) const {
   const Source& source = sources_[d.place.source];
-  std::string out = fmt::format("error: {}\n", d.message);
+  std::string out = fmt::format("error[{}]: {}\n", d.code, d.message);
   if (d.place.line == 0) {
     out += fmt::format(" --> {}\n", source.name);
     if (!d.help.empty()) out += fmt::format("  = help: {}\n", d.help);

@@ -22,6 +22,7 @@ struct Place {
 };
 
 struct Diagnostic {
+  std::string code;     // what kind of error, for `psim explain CODE`
   Place place;
   std::string message;  // lower case, no full stop, names in backticks
   std::string label;    // beside the caret

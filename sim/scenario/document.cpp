@@ -16,7 +16,7 @@ namespace {
 constexpr std::uintmax_t largest_file = 4U << 20U;
 
 Diagnostic about(std::size_t source, std::string message, std::string help) {
-  return {.place = {.source = source}, .message = std::move(message), .label = {}, .help = std::move(help)};
+  return {.code = "file", .place = {.source = source}, .message = std::move(message), .label = {}, .help = std::move(help)};
 }
 
 // The file's text, or a diagnostic that says why it cannot be read.
@@ -72,7 +72,7 @@ ParsedDocument parse_text(std::string text, std::size_t source, Diagnostics& dia
       place.source = source;
       place.end_column = place.column;
       if (place.line <= last_line) break;
-      diagnostics.add({.place = place, .message = "not valid TOML", .label = std::string(error.description()), .help = {}});
+      diagnostics.add({.code = "syntax", .place = place, .message = "not valid TOML", .label = std::string(error.description()), .help = {}});
       last_line = place.line;
       result.usable = result.usable && !opens_table(text, place.line);
       blank_line(text, place.line);
@@ -124,7 +124,7 @@ void apply_override(Document& document, const Override& change, Diagnostics& dia
   const auto width = static_cast<std::uint32_t>(change.key.size()) + 1;
   const Place key_place{.source = source, .line = 1, .column = 1, .end_line = 1, .end_column = width};
   const auto refuse = [&](std::string message, std::string label) {
-    diagnostics.add({.place = key_place, .message = std::move(message), .label = std::move(label), .help = {}});
+    diagnostics.add({.code = "set", .place = key_place, .message = std::move(message), .label = std::move(label), .help = {}});
   };
   std::optional<toml::table> parsed = parse_value(change.value, source);
   if (!parsed) return refuse("the value is not valid TOML", "after the first `=` stands a TOML value or a bare word");

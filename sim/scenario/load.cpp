@@ -9,6 +9,7 @@
 
 #include "sim/scenario/check.hpp"
 #include "sim/scenario/reader.hpp"
+#include "sim/scenario/reference.hpp"
 
 namespace psim {
 namespace {
@@ -18,6 +19,19 @@ std::vector<std::filesystem::path> search_path(const LoadRequest& request) {
   const std::filesystem::path folder = std::filesystem::path(request.path).parent_path();
   dirs.push_back(folder.empty() ? std::filesystem::path(".") : folder);
   return dirs;
+}
+
+std::shared_ptr<const DataSplit> find_data(const Scenario& scenario, const LoadRequest& request) {
+  const auto load = [&] {
+    return std::make_shared<const DataSplit>(load_data(scenario.data, static_cast<std::uint64_t>(scenario.seed), search_path(request)));
+  };
+  if (request.cache == nullptr) return load();
+  Scenario only_data;
+  only_data.data = scenario.data;
+  only_data.seed = scenario.seed;
+  std::shared_ptr<const DataSplit>& cached = (*request.cache)[resolved_toml(only_data)];
+  if (!cached) cached = load();
+  return cached;
 }
 
 // One row of factors per line, separated by commas or spaces.
@@ -106,8 +120,7 @@ std::optional<LoadedScenario> load_scenario(const LoadRequest& request, Diagnost
   if (!scenario.compute.trace.empty()) load_trace(scenario, request, checker);
   if (scenario.model.kind == ModelKind::mlp && wrong_fields == 0) {
     try {
-      loaded.data = std::make_shared<const DataSplit>(
-          load_data(scenario.data, static_cast<std::uint64_t>(scenario.seed), search_path(request)));
+      loaded.data = find_data(scenario, request);
       if (scenario.model.mlp.layers.size() >= 2) checker.check_data(*loaded.data);
     } catch (const DataError& error) {
       checker.add(checker.given("data.path") ? "data.path" : "data.source", error.what(), "", error.help);
@@ -124,7 +137,7 @@ std::optional<std::vector<Axis>> load_axes(const LoadRequest& request, Diagnosti
   const toml::node* compare = parsed.document.root.get("compare");
   if (compare == nullptr) return axes;
   const auto refuse = [&](const toml::source_region& where, std::string message, std::string label, std::string help) {
-    diagnostics.add({parsed.document.place(where), std::move(message), std::move(label), std::move(help)});
+    diagnostics.add({"axis", parsed.document.place(where), std::move(message), std::move(label), std::move(help)});
   };
   if (!compare->is_table()) {
     refuse(compare->source(), "`compare` has the wrong type", "expected a table", "write [compare] and the axes below");

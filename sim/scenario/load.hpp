@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,10 +15,14 @@
 
 namespace psim {
 
+// Data sets that were loaded already, by what they were loaded from; for loading many scenarios in a row.
+using DataCache = std::map<std::string, std::shared_ptr<const DataSplit>>;
+
 struct LoadRequest {
   std::string path;
   std::vector<Override> overrides;
   std::vector<std::filesystem::path> data_dirs;  // searched before the scenario's own folder
+  DataCache* cache = nullptr;
 };
 
 // A point of a comparison: what it changes, and how a table names it.

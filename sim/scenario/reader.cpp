@@ -78,7 +78,8 @@ const toml::node* Reader::find(std::string_view key) {
 }
 
 void Reader::wrong_type(const toml::node& node, std::string_view key, std::string_view wanted, std::string help) {
-  diagnostics_.add({.place = document_.place(node.source()),
+  diagnostics_.add({.code = "wrong-type",
+                    .place = document_.place(node.source()),
                     .message = fmt::format("`{}` has the wrong type", path_of(key)),
                     .label = fmt::format("this is {}, expected {}", kind_of(node), wanted),
                     .help = std::move(help)});
@@ -88,7 +89,7 @@ bool Reader::in_range(const toml::node& node, std::string_view key, double value
   const bool low = info.above_min ? value > info.min : value >= info.min;
   const bool high = info.below_max ? value < info.max : value <= info.max;
   if (low && high) return true;
-  diagnostics_.add({.place = document_.place(node.source()), .message = fmt::format("`{}` is {}", path_of(key), shown),
+  diagnostics_.add({.code = "out-of-range", .place = document_.place(node.source()), .message = fmt::format("`{}` is {}", path_of(key), shown),
                     .label = "must be " + range_text(info), .help = {}});
   return false;
 }
@@ -102,7 +103,8 @@ bool Reader::applies(std::string_view key, const toml::node& node, const FieldIn
   if (std::ranges::find(info.when, chosen.name) != info.when.end()) return true;
   const Place place = document_.place(node.source());
   if (chosen.source > place.source) return false;
-  diagnostics_.add({.place = place,
+  diagnostics_.add({.code = "no-meaning",
+                    .place = place,
                     .message = fmt::format("`{}` has no meaning here", path_of(key)),
                     .label = fmt::format("{} is {}", info.when_key, chosen.name),
                     .help = fmt::format("`{}` goes with {} = {}; remove it or change `{}`", key, info.when_key,
@@ -117,13 +119,13 @@ bool Reader::read_quantity(const toml::node& node, std::string_view key, Quantit
   const auto text = node.value_exact<std::string>();
   if (!text) {
     if (!node.is_number()) return wrong_type(node, key, wanted), false;
-    diagnostics_.add({.place = document_.place(node.source()), .message = fmt::format("`{}` needs a unit", path_of(key)),
+    diagnostics_.add({.code = "unit", .place = document_.place(node.source()), .message = fmt::format("`{}` needs a unit", path_of(key)),
                       .label = "expected " + wanted, .help = unit_names<Quantity>()});
     return false;
   }
   const std::optional<double> value = parse_quantity(*text, U::names);
   if (!value) {
-    diagnostics_.add({.place = document_.place(node.source()), .message = fmt::format("`{}` is not {}", path_of(key), U::what),
+    diagnostics_.add({.code = "unit", .place = document_.place(node.source()), .message = fmt::format("`{}` is not {}", path_of(key), U::what),
                       .label = "expected " + wanted, .help = unit_names<Quantity>()});
     return false;
   }
@@ -144,7 +146,7 @@ void Reader::read_choice(const toml::node& node, std::string_view key, ChoiceFie
   }
   const std::vector<std::string> names = all_names(choice.choices);
   const std::string near = nearest(*text, names);
-  diagnostics_.add({.place = document_.place(node.source()), .message = fmt::format("`{}` is \"{}\"", path_of(key), *text),
+  diagnostics_.add({.code = "unknown-name", .place = document_.place(node.source()), .message = fmt::format("`{}` is \"{}\"", path_of(key), *text),
                     .label = fmt::format("must be one of: {}", fmt::join(names, ", ")),
                     .help = near.empty() ? "" : fmt::format("did you mean \"{}\"?", near)});
 }
@@ -217,7 +219,7 @@ void Reader::field(std::string_view key, FieldTarget target, FieldInfo info) {
   }
   if (node == nullptr) {
     if (info.required && frames_.back().table != nullptr) {
-      diagnostics_.add({.place = document_.place(frames_.back().table->source()),
+      diagnostics_.add({.code = "missing", .place = document_.place(frames_.back().table->source()),
                         .message = fmt::format("`{}` is missing", path_of(key)), .label = {}, .help = std::string(info.doc)});
     }
     return;
@@ -269,7 +271,7 @@ void Reader::report_unknown(const std::vector<std::string>& also_known) {
     std::string help = near.empty() ? home_of_key(name) : fmt::format("did you mean `{}`?", near);
     if (help.empty()) help = fmt::format("known keys: {}", fmt::join(frame.keys, ", "));
     const std::string where = frame.path.empty() ? "at the top of the file" : fmt::format("in [{}]", frame.path);
-    diagnostics_.add({.place = document_.place(key.source()), .message = fmt::format("unknown {} `{}` {}", node.is_table() ? "table" : "key", name, where),
+    diagnostics_.add({.code = "unknown-key", .place = document_.place(key.source()), .message = fmt::format("unknown {} `{}` {}", node.is_table() ? "table" : "key", name, where),
                       .label = "not known here", .help = help});
   }
 }

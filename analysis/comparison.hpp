@@ -1,0 +1,56 @@
+// Many runs put side by side: one group for each combination of the axes, over all seeds. Reads summaries
+// only; knows nothing of the simulator.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace psim::analysis {
+
+using Json = nlohmann::ordered_json;
+
+// One run of a comparison: which values of the axes, which seed, and its summary ("psim.summary/1").
+struct ComparedRun {
+  std::vector<std::string> point;
+  std::int64_t seed = 0;
+  Json summary;
+};
+
+// Mean and standard deviation (n - 1) over seeds; sd is absent for a single value.
+struct Statistic {
+  double mean = 0;
+  std::optional<double> sd;
+  std::size_t count = 0;
+};
+Statistic statistic(const std::vector<double>& values);
+
+struct Group {
+  std::vector<std::string> point;
+  std::size_t runs = 0;
+  std::size_t reached = 0;             // runs that reached the target
+  std::optional<Statistic> time;       // to the target, over the runs that reached it; else of the whole run
+  std::optional<Statistic> relative;   // to the fastest group, paired by seed
+  Statistic updates, staleness, wait, bytes, loss;
+  std::optional<Statistic> accuracy;
+  double staleness_max = 0;
+};
+
+struct Comparison {
+  std::vector<std::string> axes;       // without the seed
+  bool has_target = false;
+  std::vector<ComparedRun> runs;       // in order of points, then seeds
+  std::vector<Group> groups;
+};
+
+Comparison compare(std::vector<std::string> axes, std::vector<ComparedRun> runs);
+
+// The table for people.
+std::string table(const Comparison& comparison);
+
+// "psim.compare/1": every run with its axes, and the groups.
+Json document(const Comparison& comparison);
+
+}  // namespace psim::analysis

@@ -1,0 +1,66 @@
+// What the subcommands share.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/record/run_file.hpp"
+#include "sim/scenario/load.hpp"
+
+namespace psim::cli {
+
+using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+// Exit codes, as `psim --help` lists them.
+enum Exit : int { done = 0, answer_is_no = 1, bad_input = 2, our_fault = 3 };
+
+// The options of `run`, `compare` and `check`.
+struct Command {
+  std::string scenario;
+  std::vector<std::string> sets;
+  std::optional<std::int64_t> seed;
+  std::vector<std::string> data_dirs;
+  std::string out;
+  unsigned threads = 0;  // 0: as many as the machine has
+  bool json = false;
+  bool force = false;
+  std::string trace = "steps";
+  std::string context;
+  unsigned jobs = 0;     // compare: processes at once; 0: as many as the machine has
+};
+
+// The scenario and its overrides as asked for; malformed --set arguments become diagnostics.
+LoadRequest load_request(const Command& command, Diagnostics& diagnostics);
+
+// "stragglers" for scenarios/stragglers.toml.
+std::string scenario_name(const std::string& path);
+
+// runs/<name>-<first 8 digits of the hash>
+fs::path run_directory(const std::string& name, const std::string& hash);
+
+// The summary of a complete run with this scenario hash in `dir`, if there is one.
+std::optional<Json> finished_run(const fs::path& dir, const std::string& hash);
+
+// Writes `text` to `path`; throws with the path when the disk refuses.
+void write_file(const fs::path& path, const std::string& text);
+std::string read_file(const fs::path& path);
+
+// The command line that repeats a run.
+std::string replay_line(const Command& command);
+
+int run(const Command& command);
+int check(const Command& command);
+int replay(const std::string& directory, unsigned threads);
+int compare(const Command& command);
+int explain(const std::string& name, bool reference);
+int list();
+
+// The summary of a run for people.
+std::string summary_text(const Json& summary, const std::string& replay_line);
+
+}  // namespace psim::cli

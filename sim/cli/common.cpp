@@ -1,0 +1,68 @@
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <stdexcept>
+
+#include "sim/cli/command.hpp"
+
+namespace psim::cli {
+
+LoadRequest load_request(const Command& command, Diagnostics& diagnostics) {
+  LoadRequest request{.path = command.scenario, .overrides = {}, .data_dirs = {}};
+  for (const std::string& set : command.sets) {
+    const std::size_t equals = set.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      const std::size_t source = diagnostics.add_source({"--set", set});
+      diagnostics.add({.code = "syntax", .place = {.source = source, .line = 1, .column = 1, .end_line = 1, .end_column = static_cast<std::uint32_t>(set.size() + 1)},
+                       .message = "an override needs a key and a value", .label = "expected key=value",
+                       .help = "for example --set cluster.workers=16"});
+      continue;
+    }
+    request.overrides.push_back({set.substr(0, equals), set.substr(equals + 1)});
+  }
+  if (command.seed) request.overrides.push_back({"seed", std::to_string(*command.seed)});
+  for (const std::string& dir : command.data_dirs) request.data_dirs.emplace_back(dir);
+  if (const char* dir = std::getenv("PSIM_DATA"); dir != nullptr && *dir != '\0') request.data_dirs.emplace_back(dir);
+  return request;
+}
+
+std::string scenario_name(const std::string& path) { return fs::path(path).stem().string(); }
+
+fs::path run_directory(const std::string& name, const std::string& hash) {
+  return fs::path("runs") / fmt::format("{}-{}", name, hash.substr(0, 8));
+}
+
+std::optional<Json> finished_run(const fs::path& dir, const std::string& hash) {
+  std::ifstream file(dir / "summary.json");
+  if (!file) return std::nullopt;
+  Json summary = Json::parse(file, nullptr, false);
+  if (summary.is_discarded() || summary.value("scenario_hash", "") != hash) return std::nullopt;
+  return summary;
+}
+
+void write_file(const fs::path& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) throw std::runtime_error(fmt::format("{}: cannot be written", path.string()));
+}
+
+std::string read_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw std::runtime_error(fmt::format("{}: cannot be read", path.string()));
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string replay_line(const Command& command) {
+  std::string line = "psim run " + command.scenario;
+  if (command.seed) line += fmt::format(" --seed {}", *command.seed);
+  for (const std::string& set : command.sets) {
+    const bool plain = set.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-=/:+,") == std::string::npos;
+    line += plain ? fmt::format(" --set {}", set) : fmt::format(" --set '{}'", set);
+  }
+  for (const std::string& dir : command.data_dirs) line += fmt::format(" --data-dir {}", dir);
+  return line;
+}
+
+}  // namespace psim::cli

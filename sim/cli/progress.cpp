@@ -1,0 +1,53 @@
+#include "sim/cli/progress.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+#include "sim/simulation.hpp"
+
+namespace psim::cli {
+
+double host_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+Progress::Progress(const LoadedScenario& loaded)
+    : visible_(isatty(STDERR_FILENO) != 0), begin_(host_seconds()), last_drawn_(begin_) {
+  const Scenario& scenario = loaded.scenario;
+  if (const auto steps = steps_of(scenario, loaded.data ? loaded.data->train.size() : 0)) {
+    steps_in_all_ = static_cast<double>(*steps) * static_cast<double>(scenario.cluster.workers);
+  }
+  if (scenario.training.duration) duration_ = scenario.training.duration->value;
+}
+
+void Progress::on(const Event& event, std::uint64_t) {
+  if (!visible_) return;
+  if (event.kind == EventKind::update) updates_ = std::max(updates_, event.version);
+  if (event.kind == EventKind::compute_end) ++steps_done_;
+  if (++events_ % 64 != 0) return;
+  const double now = host_seconds();
+  if (now - last_drawn_ < 0.1) return;
+  last_drawn_ = now;
+  draw(event);
+}
+
+void Progress::draw(const Event& event) {
+  double share = steps_in_all_ > 0 ? static_cast<double>(steps_done_) / steps_in_all_ : 0;
+  if (duration_ > 0) share = std::max(share, event.at / duration_);
+  std::string line = fmt::format("simulated {:.3f} s, {} updates", event.at, updates_);
+  if (share > 0) line += fmt::format(", {:.0f} %, {:.0f} s to go", 100 * std::min(share, 1.0), std::max(0.0, (last_drawn_ - begin_) * (1 / share - 1)));
+  fmt::print(stderr, "\r\033[K{}", line);
+  std::fflush(stderr);
+  drawn_ = true;
+}
+
+void Progress::erase() {
+  if (drawn_) fmt::print(stderr, "\r\033[K");
+  drawn_ = false;
+}
+
+}  // namespace psim::cli

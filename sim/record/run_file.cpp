@@ -1,0 +1,177 @@
+#include "sim/record/run_file.hpp"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include <stdexcept>
+#include <type_traits>
+
+namespace psim {
+namespace {
+
+constexpr std::size_t block = 16384;
+
+const char* const schema =
+#include "sim/record/schema.sql.inc"
+    ;
+
+[[noreturn]] void fail(sqlite3* db, const std::string& what) {
+  throw std::runtime_error(fmt::format("{}: {}", what, db == nullptr ? "out of memory" : sqlite3_errmsg(db)));
+}
+
+}  // namespace
+
+// A prepared statement; values are bound by position.
+class RunFile::Statement {
+ public:
+  Statement(sqlite3* db, const char* sql) : db_(db) {
+    if (sqlite3_prepare_v2(db, sql, -1, &statement_, nullptr) != SQLITE_OK) fail(db, sql);
+  }
+  ~Statement() { sqlite3_finalize(statement_); }
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
+
+  template <class... Values>
+  void operator()(const Values&... values) {
+    int position = 0;
+    (bind(++position, values), ...);
+    if (sqlite3_step(statement_) != SQLITE_DONE) fail(db_, "run.db");
+    sqlite3_reset(statement_);
+  }
+
+ private:
+  template <class T>
+  void bind(int i, const T& value) {
+    if constexpr (std::is_floating_point_v<T>) sqlite3_bind_double(statement_, i, value);
+    else if constexpr (std::is_integral_v<T>) sqlite3_bind_int64(statement_, i, static_cast<sqlite3_int64>(value));
+    else if constexpr (std::is_same_v<T, std::vector<std::uint32_t>>) {
+      sqlite3_bind_blob64(statement_, i, value.data(), value.size() * sizeof(std::uint32_t), SQLITE_TRANSIENT);
+    } else if constexpr (requires { value.has_value(); }) {
+      if (value) bind(i, *value);
+      else sqlite3_bind_null(statement_, i);
+    } else {
+      const std::string_view text(value);
+      sqlite3_bind_text(statement_, i, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
+    }
+  }
+  sqlite3* db_;
+  sqlite3_stmt* statement_ = nullptr;
+};
+
+RunFile::RunFile(const std::filesystem::path& path, TraceLevel level, const Scenario& scenario)
+    : level_(level), servers_(static_cast<std::uint32_t>(scenario.cluster.servers)), begun_(static_cast<std::size_t>(scenario.cluster.workers)) {
+  if (sqlite3_open(path.c_str(), &db_) != SQLITE_OK) fail(db_, path.string());
+  // The file appears under its name only when it is complete, so it needs no journal.
+  execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA page_size = 16384;");
+  execute(schema);
+  execute("BEGIN");
+  insert_event_ = std::make_unique<Statement>(db_, "INSERT INTO event VALUES (?,?,?,?,?,?,?,?,?,?)");
+  insert_step_ = std::make_unique<Statement>(db_, "INSERT INTO step VALUES (?,?,?,?,?,?)");
+  insert_hash_ = std::make_unique<Statement>(db_, "INSERT INTO event_hash VALUES (?,?)");
+  hashes_.reserve(block);
+}
+
+RunFile::~RunFile() {
+  insert_event_.reset();
+  insert_step_.reset();
+  insert_hash_.reset();
+  sqlite3_close(db_);
+}
+
+void RunFile::execute(const std::string& sql) {
+  if (sqlite3_exec(db_, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) fail(db_, "run.db");
+}
+
+void RunFile::on(const Event& e, std::uint64_t hash) {
+  hashes_.push_back(static_cast<std::uint32_t>(hash));
+  if (hashes_.size() == block) write_hashes();
+  if (level_ == TraceLevel::none) return;
+  if (e.kind == EventKind::compute_begin) begun_[e.node - 1 - servers_] = e;
+  if (e.kind == EventKind::compute_end || e.kind == EventKind::compute_cancel) write_step(e);
+  if (level_ != TraceLevel::events) return;
+  const bool moves = e.kind == EventKind::send || e.kind == EventKind::deliver || e.kind == EventKind::lose;
+  (*insert_event_)(events_++, e.at, name_of(e.kind), moves ? name_of(e.message) : std::string_view{}, e.node, e.peer, e.clock, e.version, e.bytes, e.value);
+}
+
+void RunFile::write_step(const Event& end) {
+  const std::uint32_t worker = end.node - 1 - servers_;
+  const Event& begin = begun_[worker];
+  (*insert_step_)(worker, begin.clock, begin.at, end.at, end.kind == EventKind::compute_end, begin.version);
+}
+
+void RunFile::write_hashes() {
+  (*insert_hash_)(blocks_++, hashes_);
+  hashes_.clear();
+}
+
+void RunFile::finish(const RunResult& result, const std::map<std::string, std::string>& meta,
+                     const std::map<std::string, std::string>& host) {
+  if (!hashes_.empty()) write_hashes();
+  Statement put_meta(db_, "INSERT INTO meta VALUES (?,?)"), put_host(db_, "INSERT INTO host VALUES (?,?)");
+  for (const auto& [key, value] : meta) put_meta(key, value);
+  for (const auto& [key, value] : host) put_host(key, value);
+  Statement put_node(db_, "INSERT INTO node VALUES (?,?,?)");
+  put_node(0, "scheduler", 0);
+  Statement put_server(db_, "INSERT INTO server VALUES (?,?,?,?)");
+  for (std::uint32_t s = 0; s < servers_; ++s) {
+    const Range range = even_range(static_cast<std::size_t>(result.parameters), servers_, s);
+    put_node(1 + s, "server", s);
+    put_server(s, result.stats.server_updates[s], range.begin, range.count);
+  }
+  Statement put_worker(db_, "INSERT INTO worker VALUES (?,?,?,?,?,?,?)");
+  for (std::size_t w = 0; w < result.stats.workers.size(); ++w) {
+    const WorkerStats& worker = result.stats.workers[w];
+    put_node(1 + servers_ + w, "worker", w);
+    put_worker(w, worker.clocks, worker.cancelled, worker.mean_step(), worker.time.compute, worker.time.network, worker.time.wait);
+  }
+  Statement put_point(db_, "INSERT INTO evaluation VALUES (?,?,?,?,?,?)");
+  for (const CurvePoint& p : result.curve) put_point(p.at, p.updates, p.epoch, p.bytes, p.result.loss, p.result.accuracy);
+  execute("COMMIT");
+}
+
+namespace {
+
+// Calls `row` with each row of `sql`.
+template <class F>
+void query(const std::filesystem::path& path, const std::string& sql, F&& row) {
+  sqlite3* db = nullptr;
+  sqlite3_stmt* statement = nullptr;
+  if (sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READONLY, nullptr) != SQLITE_OK ||
+      sqlite3_prepare_v2(db, sql.c_str(), -1, &statement, nullptr) != SQLITE_OK) {
+    const std::string why = sqlite3_errmsg(db);
+    sqlite3_close(db);
+    throw std::runtime_error(fmt::format("{}: {}", path.string(), why));
+  }
+  while (sqlite3_step(statement) == SQLITE_ROW) row(statement);
+  sqlite3_finalize(statement);
+  sqlite3_close(db);
+}
+
+std::string text(sqlite3_stmt* row, int column) {
+  const unsigned char* value = sqlite3_column_text(row, column);
+  return value == nullptr ? "" : reinterpret_cast<const char*>(value);
+}
+
+}  // namespace
+
+RecordedRun::RecordedRun(const std::filesystem::path& run_db) : path_(run_db) {
+  query(path_, "SELECT key, value FROM meta", [&](sqlite3_stmt* row) { meta[text(row, 0)] = text(row, 1); });
+  query(path_, "SELECT key, value FROM host", [&](sqlite3_stmt* row) { host[text(row, 0)] = text(row, 1); });
+  query(path_, "SELECT hashes FROM event_hash ORDER BY block", [&](sqlite3_stmt* row) {
+    const auto* first = static_cast<const std::uint32_t*>(sqlite3_column_blob(row, 0));
+    hashes.insert(hashes.end(), first, first + static_cast<std::size_t>(sqlite3_column_bytes(row, 0)) / sizeof *first);
+  });
+}
+
+std::string RecordedRun::event_text(std::int64_t number) const {
+  std::string out;
+  query(path_, fmt::format("SELECT at_s, kind, message, node, peer, clock, version, bytes FROM event WHERE number = {}", number),
+        [&](sqlite3_stmt* row) {
+          out = fmt::format("t={:.9g}s {} {}: node {}, peer {}, clock {}, version {}, {} bytes", sqlite3_column_double(row, 0), text(row, 1),
+                            text(row, 2), sqlite3_column_int64(row, 3), sqlite3_column_int64(row, 4), sqlite3_column_int64(row, 5),
+                            sqlite3_column_int64(row, 6), sqlite3_column_int64(row, 7));
+        });
+  return out;
+}
+
+}  // namespace psim

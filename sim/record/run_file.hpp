@@ -1,0 +1,58 @@
+// run.db: a run as tables that a student can query (schema.sql). An event sink while the run goes on;
+// totals are added at its end.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/simulation.hpp"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace psim {
+
+enum class TraceLevel { none, steps, events };
+
+class RunFile final : public EventSink {
+ public:
+  // Creates the file; throws std::runtime_error when that cannot be done.
+  RunFile(const std::filesystem::path& path, TraceLevel level, const Scenario& scenario);
+  ~RunFile() override;
+
+  void on(const Event& event, std::uint64_t hash) override;
+  void finish(const RunResult& result, const std::map<std::string, std::string>& meta,
+              const std::map<std::string, std::string>& host);
+
+ private:
+  class Statement;
+  void execute(const std::string& sql);
+  void write_hashes();
+  void write_step(const Event& end);
+
+  sqlite3* db_ = nullptr;
+  TraceLevel level_;
+  std::uint32_t servers_;
+  std::int64_t events_ = 0, blocks_ = 0;
+  std::vector<std::uint32_t> hashes_;
+  std::vector<Event> begun_;  // per worker: the computation in hand
+  std::unique_ptr<Statement> insert_event_, insert_step_, insert_hash_;
+};
+
+// The recorded hashes of a finished run, for replay, and its meta and host tables.
+class RecordedRun {
+ public:
+  explicit RecordedRun(const std::filesystem::path& run_db);  // throws std::runtime_error
+  std::vector<std::uint32_t> hashes;
+  std::map<std::string, std::string> meta, host;
+  // The recorded event `number`, if the run was traced at level `events`; else empty.
+  std::string event_text(std::int64_t number) const;
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace psim

@@ -1,0 +1,109 @@
+#include "sim/record/summary.hpp"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include "sim/scenario/choices.hpp"
+#include "sim/scenario/reference.hpp"
+
+namespace psim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json shares(const WorkerTime& time) {
+  const double total = time.total();
+  if (!(total > 0)) return {{"compute_share", 0.0}, {"wait_share", 1.0}, {"network_share", 0.0}, {"total_s", 0.0}};
+  return {{"compute_share", time.compute / total}, {"wait_share", time.wait / total}, {"network_share", time.network / total}, {"total_s", total}};
+}
+
+Json evaluation(const Evaluation& e) {
+  return {{"loss", e.loss}, {"accuracy", e.accuracy ? Json(*e.accuracy) : Json(nullptr)}};
+}
+
+Json point(const CurvePoint& p) {
+  Json json = {{"sim_time_s", p.at}, {"updates", p.updates}, {"epoch", p.epoch}, {"bytes_sent", p.bytes}};
+  json.update(evaluation(p.result));
+  return json;
+}
+
+Json target(const Scenario& scenario, const RunResult& result) {
+  const Target& t = scenario.training.target;
+  Json json = {{"given", t.given()}, {"reached", result.target.has_value()}};
+  if (t.accuracy) json["accuracy"] = *t.accuracy;
+  if (t.loss) json["loss"] = *t.loss;
+  json["sim_time_s"] = result.target ? Json(result.target->at) : Json(nullptr);
+  json["updates"] = result.target ? Json(result.target->updates) : Json(nullptr);
+  return json;
+}
+
+}  // namespace
+
+std::string version_text() { return PSIM_VERSION; }
+std::string instruction_set() { return PSIM_ARCH; }
+
+std::string scenario_hash(const LoadedScenario& loaded) {
+  std::string text = resolved_toml(loaded.scenario) + version_text() + instruction_set();
+  const auto add = [&](const void* data, std::size_t bytes) { text += fmt::format(" {:016x}", XXH3_64bits(data, bytes)); };
+  if (loaded.data) {
+    for (const Dataset* set : {&loaded.data->train, &loaded.data->test}) {
+      add(set->inputs.data(), static_cast<std::size_t>(set->inputs.size()) * sizeof(float));
+      add(set->labels.data(), set->labels.size() * sizeof(set->labels[0]));
+      add(set->targets.data(), static_cast<std::size_t>(set->targets.size()) * sizeof(float));
+    }
+  }
+  for (const auto& row : loaded.scenario.compute.trace_rows) add(row.data(), row.size() * sizeof row[0]);
+  return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
+}
+
+Json make_summary(const RunIdentity& identity, const Scenario& scenario, const RunResult& r) {
+  const RunStats& s = r.stats;
+  WorkerTime all;
+  Json workers = Json::array();
+  for (std::size_t w = 0; w < s.workers.size(); ++w) {
+    const WorkerStats& worker = s.workers[w];
+    all.compute += worker.time.compute;
+    all.network += worker.time.network;
+    all.wait += worker.time.wait;
+    const Json time = shares(worker.time);
+    workers.push_back({{"worker", w}, {"clocks", worker.clocks}, {"cancelled", worker.cancelled}, {"mean_step_s", worker.mean_step()},
+                       {"compute_share", time["compute_share"]}, {"wait_share", time["wait_share"]},
+                       {"network_share", time["network_share"]}, {"time", time}});
+  }
+  Json curve = Json::array();
+  for (const CurvePoint& p : r.curve) curve.push_back(point(p));
+  const Json none = {{"loss", nullptr}, {"accuracy", nullptr}};
+  return {{"schema", "psim.summary/1"},
+          {"scenario", identity.name},
+          {"title", identity.title},
+          {"seed", identity.seed},
+          {"digest", r.digest},
+          {"scenario_hash", identity.scenario_hash},
+          {"psim", version_text()},
+          {"instruction_set", instruction_set()},
+          {"consistency", name_of(scenario.consistency.model)},
+          {"sim_time_s", r.sim_time},
+          {"updates", s.updates()},
+          {"steps", s.clocks()},
+          {"messages", s.messages},
+          {"messages_received", s.delivered},
+          {"messages_lost", s.lost},
+          {"bytes_sent", s.bytes_sent},
+          {"bytes_received", s.bytes_received},
+          {"bytes_lost", s.bytes_lost},
+          {"events", s.events},
+          {"pushes", {{"arrived", s.pushes_arrived}, {"applied", s.pushes_applied}, {"dropped", s.pushes_dropped}}},
+          {"initial", r.curve.empty() ? none : evaluation(r.curve.front().result)},
+          {"final", r.curve.empty() ? none : evaluation(r.curve.back().result)},
+          {"staleness", {{"mean", s.staleness_mean()}, {"max", s.staleness_max}}},
+          {"clock_gap", {{"max", s.clock_gap_max}}},
+          {"time", shares(all)},
+          {"target", target(scenario, r)},
+          {"model", {{"parameters", r.parameters}, {"flops_per_sample", r.flops_per_sample}}},
+          {"workers", workers},
+          {"server_updates", s.server_updates},
+          {"stuck", r.stuck},
+          {"curve", curve}};
+}
+
+}  // namespace psim
