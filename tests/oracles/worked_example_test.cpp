@@ -1,0 +1,19 @@
+// The article's network, by hand and by psim: losses of the shipped scenario, to the last bit of a double.
+#include <catch2/catch.hpp>
+
+#include "tests/support/run_psim.hpp"
+
+using namespace psim::test;
+
+TEST_CASE("the worked example's losses are those of the calculation by hand", "[oracle]") {
+  const Outcome outcome = psim::test::psim({"run", (source_folder() / "scenarios/worked_example.toml").string(), "--json"});
+  REQUIRE(outcome.code == 0);
+  const Json summary = Json::parse(outcome.out);
+  const std::vector<double> expected{317.33434400000004, 1.1942811999281961, 3.5246454373735516,
+                                     11.254623592662233, 31.323827579200128, 55.13247552121236};
+  REQUIRE(summary["curve"].size() >= expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    CHECK(summary["curve"][i]["loss"].get<double>() == Approx(expected[i]).epsilon(1e-12));
+  }
+  CHECK(summary["initial"]["loss"].get<double>() == 317.33434400000004);
+}

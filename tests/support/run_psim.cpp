@@ -1,0 +1,76 @@
+#include "tests/support/run_psim.hpp"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <fstream>
+#include <stdexcept>
+
+namespace psim::test {
+namespace fs = std::filesystem;
+namespace {
+
+std::string content(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+[[noreturn]] void become(const std::vector<std::string>& words, const fs::path& folder,
+                         const std::vector<std::string>& environment, const fs::path& out, const fs::path& err) {
+  std::vector<char*> argv;
+  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  for (const std::string& entry : environment) putenv(const_cast<char*>(entry.c_str()));
+  const bool ready = freopen("/dev/null", "r", stdin) != nullptr && freopen(out.c_str(), "w", stdout) != nullptr &&
+                     freopen(err.c_str(), "w", stderr) != nullptr && chdir(folder.c_str()) == 0;
+  if (ready) execvp(argv[0], argv.data());
+  _exit(127);
+}
+
+}  // namespace
+
+Outcome process(const std::vector<std::string>& words, const fs::path& folder, const std::vector<std::string>& environment) {
+  const TemporaryFolder files;
+  const fs::path out = files.path() / "out", err = files.path() / "err";
+  const pid_t child = fork();
+  if (child == 0) become(words, folder, environment, out, err);
+  int status = 0;
+  waitpid(child, &status, 0);
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), content(out), content(err)};
+}
+
+Outcome psim(const std::vector<std::string>& arguments, const fs::path& folder, const std::vector<std::string>& environment) {
+  std::vector<std::string> words{binary().string()};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  return process(words, folder, environment);
+}
+
+Json run_toml(const std::string& toml, const std::vector<std::string>& arguments) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "scenario.toml") << toml;
+  std::vector<std::string> words{"run", "scenario.toml", "--json"};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  const Outcome outcome = psim(words, folder.path());
+  INFO(toml << "\n" << outcome.err);
+  REQUIRE((outcome.code == 0 || outcome.code == 1));
+  return Json::parse(outcome.out);
+}
+
+fs::path source_folder() { return PSIM_SOURCE; }
+fs::path binary() { return PSIM_BINARY; }
+
+TemporaryFolder::TemporaryFolder() {
+  std::string name = (fs::temp_directory_path() / "psim-test-XXXXXX").string();
+  if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp");
+  path_ = name;
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+}  // namespace psim::test
