@@ -1,9 +1,11 @@
 #include "analysis/comparison.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <utility>
 
@@ -27,21 +29,26 @@ Statistic over(const std::vector<const ComparedRun*>& runs, F&& value) {
 
 Group make_group(const std::vector<const ComparedRun*>& runs) {
   Group group{.point = runs.front()->point, .runs = runs.size()};
-  std::vector<double> times, accuracies;
+  std::vector<double> times, losses, accuracies;
   for (const ComparedRun* run : runs) {
     const Json& s = run->summary;
     if (const std::optional<double> time = time_of(s)) times.push_back(*time);
     if (s["target"]["reached"]) ++group.reached;
+    if (!s["final"]["loss"].is_null()) losses.push_back(s["final"]["loss"]);
     if (!s["final"]["accuracy"].is_null()) accuracies.push_back(s["final"]["accuracy"]);
     group.staleness_max = std::max(group.staleness_max, s["staleness"]["max"].get<double>());
   }
   if (!times.empty()) group.time = statistic(times);
+  if (!losses.empty()) group.loss = statistic(losses);
   if (!accuracies.empty()) group.accuracy = statistic(accuracies);
   group.updates = over(runs, [](const Json& s) { return s["updates"].get<double>(); });
+  group.per_update = over(runs, [](const Json& s) {
+    const auto updates = s["updates"].get<double>();
+    return updates > 0 ? s["sim_time_s"].get<double>() / updates : 0.0;
+  });
   group.staleness = over(runs, [](const Json& s) { return s["staleness"]["mean"].get<double>(); });
   group.wait = over(runs, [](const Json& s) { return 100 * s["time"]["wait_share"].get<double>(); });
   group.bytes = over(runs, [](const Json& s) { return s["bytes_sent"].get<double>(); });
-  group.loss = over(runs, [](const Json& s) { return s["final"]["loss"].is_null() ? 0.0 : s["final"]["loss"].get<double>(); });
   return group;
 }
 
@@ -59,6 +66,12 @@ std::optional<Statistic> relative_to(const std::vector<const ComparedRun*>& runs
   }
   if (ratios.empty()) return std::nullopt;
   return statistic(ratios);
+}
+
+Statistic scaled(Statistic s, double factor) {
+  s.mean *= factor;
+  if (s.sd) *s.sd *= factor;
+  return s;
 }
 
 std::string text_of(const Statistic& s, int decimals) {
@@ -117,55 +130,67 @@ Comparison compare(std::vector<std::string> axes, std::vector<ComparedRun> runs)
   return result;
 }
 
-std::string table(const Comparison& c) {
-  std::vector<std::vector<std::string>> rows;
-  std::vector<std::string> header;
-  for (const std::string& axis : c.axes) header.push_back(axis.substr(axis.rfind('.') + 1));
-  if (header.empty()) header.emplace_back("scenario");
-  const std::size_t labels = header.size();
-  header.insert(header.end(), {c.has_target ? "time to target [s]" : "time [s]", "relative", "reached", "updates", "staleness", "max", "wait [%]", "sent [MB]", "final loss", "accuracy [%]"});
-  const bool has_accuracy = std::ranges::any_of(c.groups, [](const Group& g) { return g.accuracy.has_value(); });
-  if (!has_accuracy) header.pop_back();
+namespace {
+
+// A column of the table: its heading, and a group's cell.
+struct Column {
+  std::string heading;
+  bool is_label;
+  std::function<std::string(const Group&)> cell;
+};
+
+std::vector<Column> columns_of(const Comparison& c) {
+  std::vector<Column> columns;
+  for (std::size_t i = 0; i < c.axes.size(); ++i) {
+    columns.push_back({c.axes[i].substr(c.axes[i].rfind('.') + 1), true, [i](const Group& g) { return g.point[i]; }});
+  }
+  if (c.axes.empty()) columns.push_back({"scenario", true, [](const Group&) { return std::string("as it is"); }});
   double slowest = 0;
   for (const Group& g : c.groups) slowest = std::max(slowest, g.time ? g.time->mean : 0);
-  for (const Group& g : c.groups) {
-    std::vector<std::string> row = g.point.empty() ? std::vector<std::string>{"as it is"} : g.point;
-    row.push_back(g.time ? text_of(*g.time, decimals_for(slowest)) : "not reached");
-    row.push_back(g.relative ? text_of(*g.relative, 2) : "-");
-    row.push_back(c.has_target ? fmt::format("{}/{}", g.reached, g.runs) : "-");
-    row.push_back(text_of(g.updates, 0));
-    row.push_back(text_of(g.staleness, 2));
-    row.push_back(fmt::format("{:.0f}", g.staleness_max));
-    row.push_back(text_of(g.wait, 1));
-    row.push_back(fmt::format("{:.4g}", g.bytes.mean / 1e6));
-    row.push_back(text_of(g.loss, 4));
-    if (has_accuracy) row.push_back(g.accuracy ? text_of({g.accuracy->mean * 100, g.accuracy->sd ? std::optional(*g.accuracy->sd * 100) : std::nullopt, g.accuracy->count}, 2) : "-");
-    rows.push_back(std::move(row));
-  }
+  const auto any = [&](auto member) { return std::ranges::any_of(c.groups, [=](const Group& g) { return (g.*member).has_value(); }); };
+  const auto add = [&](std::string heading, std::function<std::string(const Group&)> cell) { columns.push_back({std::move(heading), false, std::move(cell)}); };
+
+  add(c.has_target ? "time to target [s]" : "time [s]", [=](const Group& g) { return g.time ? text_of(*g.time, decimals_for(slowest)) : "not reached"; });
+  add("relative", [](const Group& g) { return g.relative ? text_of(*g.relative, 2) : "-"; });
+  if (c.has_target) add("reached", [](const Group& g) { return fmt::format("{}/{}", g.reached, g.runs); });
+  add("updates", [](const Group& g) { return text_of(g.updates, 0); });
+  if (!c.has_target) add("per update [ms]", [](const Group& g) { return text_of(scaled(g.per_update, 1e3), decimals_for(1e3 * g.per_update.mean)); });
+  add("staleness (max)", [](const Group& g) { return fmt::format("{} ({:.0f})", text_of(g.staleness, 2), g.staleness_max); });
+  add("wait [%]", [](const Group& g) { return text_of(g.wait, 1); });
+  add("sent [MB]", [](const Group& g) { return fmt::format("{:.4g}", g.bytes.mean / 1e6); });
+  if (any(&Group::loss)) add("final loss", [](const Group& g) { return g.loss ? text_of(*g.loss, 4) : "-"; });
+  if (any(&Group::accuracy)) add("accuracy [%]", [](const Group& g) { return g.accuracy ? text_of(scaled(*g.accuracy, 100), 2) : "-"; });
+  return columns;
+}
+
+}  // namespace
+
+std::string table(const Comparison& c) {
+  const std::vector<Column> columns = columns_of(c);
   std::vector<std::size_t> widths;
-  for (std::size_t i = 0; i < header.size(); ++i) {
-    std::size_t width = width_of(header[i]);
-    for (const auto& row : rows) width = std::max(width, width_of(row[i]));
+  for (const Column& column : columns) {
+    std::size_t width = width_of(column.heading);
+    for (const Group& g : c.groups) width = std::max(width, width_of(column.cell(g)));
     widths.push_back(width);
   }
   std::string out;
-  const auto line = [&](const std::vector<std::string>& cells) {
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      const std::string pad(widths[i] - width_of(cells[i]), ' ');
-      out += i < labels ? fmt::format("| {}{} ", cells[i], pad) : fmt::format("| {}{} ", pad, cells[i]);
+  const auto row = [&](const std::function<std::string(const Column&)>& cell) {
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const std::string text = cell(columns[i]), pad(widths[i] - width_of(text), ' ');
+      out += columns[i].is_label ? fmt::format("| {}{} ", text, pad) : fmt::format("| {}{} ", pad, text);
     }
     out += "|\n";
   };
-  line(header);
-  for (std::size_t i = 0; i < widths.size(); ++i) {
+  row([](const Column& column) { return column.heading; });
+  for (std::size_t i = 0; i < columns.size(); ++i) {
     const std::string dashes(widths[i] + 1, '-');
-    out += i < labels ? fmt::format("|:{}", dashes) : fmt::format("|{}:", dashes);
+    out += columns[i].is_label ? fmt::format("|:{}", dashes) : fmt::format("|{}:", dashes);
   }
   out += "|\n";
-  for (const auto& row : rows) line(row);
+  for (const Group& g : c.groups) row([&](const Column& column) { return column.cell(g); });
   for (const Group& g : c.groups) {
     if (!c.has_target || g.reached == g.runs) continue;
-    out += fmt::format("{}: {} of {} seeds did not reach the target", g.point.empty() ? "as it is" : g.point.front(), g.runs - g.reached, g.runs);
+    out += fmt::format("{}: {} of {} seeds did not reach the target", fmt::join(g.point, ", "), g.runs - g.reached, g.runs);
     out += g.reached > 0 ? fmt::format("; its time is over the {} that did\n", g.reached) : "\n";
   }
   return out;
@@ -185,7 +210,7 @@ Json document(const Comparison& c) {
   }
   for (const Group& g : c.groups) {
     groups.push_back({{"point", point(g.point)}, {"runs", g.runs}, {"reached", g.reached}, {"time_s", json_of(g.time)},
-                      {"relative", json_of(g.relative)}, {"updates", json_of(g.updates)}, {"staleness", json_of(g.staleness)},
+                      {"relative", json_of(g.relative)}, {"updates", json_of(g.updates)}, {"s_per_update", json_of(g.per_update)}, {"staleness", json_of(g.staleness)},
                       {"staleness_max", g.staleness_max}, {"wait_percent", json_of(g.wait)}, {"bytes_sent", json_of(g.bytes)},
                       {"final_loss", json_of(g.loss)}, {"final_accuracy", json_of(g.accuracy)}});
   }

@@ -33,8 +33,8 @@ struct Group {
   std::size_t reached = 0;             // runs that reached the target
   std::optional<Statistic> time;       // to the target, over the runs that reached it; else of the whole run
   std::optional<Statistic> relative;   // to the fastest group, paired by seed
-  Statistic updates, staleness, wait, bytes, loss;
-  std::optional<Statistic> accuracy;
+  Statistic updates, per_update, staleness, wait, bytes;  // per_update: simulated seconds
+  std::optional<Statistic> loss, accuracy;
   double staleness_max = 0;
 };
 

@@ -60,6 +60,8 @@ class Simulation {
   void plan_evaluations();
   void plan_end();
   bool take_point();
+  bool is_stuck() const;
+  std::vector<std::string> who_waits() const;
   void on_update();
   void end_now();
   RunResult result();
@@ -82,6 +84,7 @@ class Simulation {
   std::int64_t last_evaluated_ = 0;     // in units of evaluate_updates_
   bool ended_ = false;
   double end_ = 0;
+  std::vector<std::string> stuck_;
   std::exception_ptr failure_;
 };
 
@@ -117,6 +120,7 @@ RunResult Simulation::run() {
   for (std::uint32_t w = 0; w < world_.workers(); ++w) plan_stragglers(w);
   plan_evaluations();
   plan_end();
+  sg4::Engine::on_deadlock_cb([this] { stuck_ = who_waits(); });
   engine_.run();
   if (failure_) std::rethrow_exception(failure_);
   return result();
@@ -171,6 +175,7 @@ void Simulation::spawn(const std::string& name, NodeId node, bool daemon, std::f
 }
 
 void Simulation::plan_stragglers(std::uint32_t worker) {
+  if (is_stuck()) return;
   const NodeId node = world_.first_worker() + worker;
   const std::vector<double>& levels = platform_.speed_levels[node];
   if (levels.size() == 1) return;
@@ -195,7 +200,7 @@ void Simulation::plan_evaluations() {
     const auto tick = [this, every](auto&& self, std::int64_t turn) -> void {
       agenda_.at(static_cast<double>(turn) * every, [this, self, turn] {
         if (take_point()) return end_now();
-        self(self, turn + 1);
+        if (!is_stuck()) self(self, turn + 1);
       });
     };
     tick(tick, 1);
@@ -226,6 +231,29 @@ bool Simulation::take_point() {
   return evaluator_->evaluate(point, std::move(parts));
 }
 
+// Nothing is on its way and nobody computes: only entries of the agenda that repeat for ever would keep
+// the clock running. Without them SimGrid sees the deadlock.
+bool Simulation::is_stuck() const {
+  if (Agenda::now() == 0 || network_.in_flight() > 0 || world_.busy > 0) return false;
+  for (NodeId node = 0; node < platform_.hosts.size(); ++node) {
+    if (network_.has_mail(node)) return false;
+  }
+  return true;
+}
+
+std::vector<std::string> Simulation::who_waits() const {
+  std::vector<std::string> lines;
+  for (std::uint32_t s = 0; s < world_.servers(); ++s) {
+    const Server& server = servers_[s]->state();
+    for (const Message& pull : server.waiting()) {
+      lines.push_back(fmt::format("worker {} waits for server {} since {:.6g} s to let it start clock {}; the server has version {}, {} pushes of its next update, and the slowest worker at clock {}",
+                                  pull.from - world_.first_worker(), s, Agenda::now(), pull.clock, server.version(), server.pending().size(), server.slowest_clock()));
+    }
+  }
+  if (lines.empty()) lines.emplace_back("nothing can happen any more, and nobody waits for a server");
+  return lines;
+}
+
 // From an agenda entry, never from an actor. Pending entries would keep the clock running.
 void Simulation::end_now() {
   if (!ended_ && end_ == 0) end_ = Agenda::now();
@@ -244,9 +272,10 @@ RunResult Simulation::result() {
   }
   recorder_.close(end_);
   RunResult result{.stats = recorder_.stats(), .sim_time = end_, .parameters = static_cast<std::int64_t>(world_.parameters),
-                   .flops_per_sample = flops_per_sample(scenario_.model)};
+                   .flops_per_sample = flops_per_sample(scenario_.model), .stuck = stuck_};
   if (evaluator_) {
-    if (evaluator_->curve().back().at < end_ || evaluator_->curve().size() == 1) take_point();
+    const std::int64_t last = evaluator_->curve().back().updates;
+    if (recorder_.stats().updates() > last || evaluator_->curve().size() == 1) take_point();
     evaluator_->finish();
     result.curve.assign(evaluator_->curve().begin(), evaluator_->curve().end());
     if (const CurvePoint* reached = evaluator_->reached()) result.target = *reached;

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "sim/cli/command.hpp"
+#include "sim/record/summary.hpp"
 
 namespace psim::cli {
 
@@ -37,7 +38,7 @@ std::optional<Json> finished_run(const fs::path& dir, const std::string& hash) {
   std::ifstream file(dir / "summary.json");
   if (!file) return std::nullopt;
   Json summary = Json::parse(file, nullptr, false);
-  if (summary.is_discarded() || summary.value("scenario_hash", "") != hash) return std::nullopt;
+  if (summary.is_discarded() || summary.value("scenario_hash", "") != hash || summary.value("build", "") != build_id()) return std::nullopt;
   return summary;
 }
 

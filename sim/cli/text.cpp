@@ -15,7 +15,6 @@ std::string bytes_text(double bytes) {
 }
 
 std::string quality(const Json& evaluation) {
-  if (evaluation["loss"].is_null()) return "not evaluated";
   std::string text = fmt::format("loss {:.4f}", evaluation["loss"].get<double>());
   if (!evaluation["accuracy"].is_null()) text += fmt::format(", accuracy {:.2f} %", 100 * evaluation["accuracy"].get<double>());
   return text;
@@ -38,7 +37,7 @@ std::string summary_text(const Json& s, const std::string& replay_line) {
   const double time = s["sim_time_s"];
   const std::int64_t updates = s["updates"], steps = s["steps"];
   out += fmt::format("\n  simulated   {:.4g} s, {} updates, {} steps of {} workers under {}", time, updates, steps, s["workers"].size(), s["consistency"].get<std::string>());
-  out += fmt::format("\n  quality     {}  ->  {}", quality(s["initial"]), quality(s["final"]));
+  if (!s["curve"].empty()) out += fmt::format("\n  quality     {}  ->  {}", quality(s["initial"]), quality(s["final"]));
   const Json& share = s["time"];
   out += fmt::format("\n  workers     compute {:.1f} %   wait {:.1f} %   network {:.1f} %", 100 * share["compute_share"].get<double>(),
                      100 * share["wait_share"].get<double>(), 100 * share["network_share"].get<double>());
@@ -47,7 +46,7 @@ std::string summary_text(const Json& s, const std::string& replay_line) {
   const double sent = s["bytes_sent"];
   out += fmt::format("\n  traffic     {} messages, {}", s["messages"].get<std::int64_t>(), bytes_text(sent));
   if (updates > 0) out += fmt::format("; per update {:.1f} messages, {}", s["messages"].get<double>() / static_cast<double>(updates), bytes_text(sent / static_cast<double>(updates)));
-  if (const std::int64_t dropped = s["pushes"]["dropped"]; dropped > 0) out += fmt::format("\n  late        {} of {} pushes thrown away", dropped, s["pushes"]["arrived"].get<std::int64_t>());
+  if (const std::int64_t dropped = s["pushes"]["dropped"].get<std::int64_t>() - s["pushes"]["unused_at_end"].get<std::int64_t>(); dropped > 0) out += fmt::format("\n  late        {} of {} pushes thrown away", dropped, s["pushes"]["arrived"].get<std::int64_t>());
 
   if (s["workers"].size() <= 16) {
     out += "\n\n  worker   clocks   step [ms]   compute      wait   network\n";

@@ -127,6 +127,12 @@ void Server::answer(std::uint32_t w, double now, Outbox& out) {
   out.send(std::move(reply));
 }
 
+std::vector<Message> Server::waiting() const {
+  std::vector<Message> pulls;
+  for (const std::uint32_t w : waiting_) pulls.push_back(*workers_[w].waiting);
+  return pulls;
+}
+
 bool Server::may_start(std::size_t w, const Message& pull, double now) {
   if (version_ <= pull.version) return false;
   switch (options_.rule.gate) {

@@ -18,7 +18,7 @@ enum class EventKind : std::uint8_t {
   compute_end,     // ... and has it
   compute_cancel,  // ... or stops, because it would come too late
   apply,           // server puts the push of peer into an update; value: staleness
-  drop,            // server throws the push of peer away
+  drop,            // server throws the push of peer away: too late (value 0), or the run is over (1)
   update,          // server reaches `version`
   finish,          // worker has done its last clock
 };

@@ -59,7 +59,10 @@ void Recorder::record(const Event& event) {
       stats_.staleness_sum += static_cast<double>(event.value);
       stats_.staleness_max = std::max(stats_.staleness_max, event.value);
       break;
-    case EventKind::drop: ++stats_.pushes_dropped; break;
+    case EventKind::drop:
+      ++stats_.pushes_dropped;
+      stats_.pushes_unused += event.value;
+      break;
     case EventKind::update: stats_.server_updates[event.node - 1] = event.version; break;
     default: count_worker(event);
   }

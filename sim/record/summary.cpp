@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include <fstream>
+#include <iterator>
+
 #include "sim/scenario/choices.hpp"
 #include "sim/scenario/reference.hpp"
 
@@ -41,6 +44,12 @@ Json target(const Scenario& scenario, const RunResult& result) {
 
 std::string version_text() { return PSIM_VERSION; }
 std::string instruction_set() { return PSIM_ARCH; }
+
+std::string build_id() {
+  std::ifstream file("/proc/self/exe", std::ios::binary);
+  const std::string program(std::istreambuf_iterator<char>(file), {});
+  return fmt::format("{:016x}", XXH3_64bits(program.data(), program.size()));
+}
 
 std::string scenario_hash(const LoadedScenario& loaded) {
   std::string text = resolved_toml(loaded.scenario) + version_text() + instruction_set();
@@ -81,6 +90,7 @@ Json make_summary(const RunIdentity& identity, const Scenario& scenario, const R
           {"scenario_hash", identity.scenario_hash},
           {"psim", version_text()},
           {"instruction_set", instruction_set()},
+          {"build", build_id()},
           {"consistency", name_of(scenario.consistency.model)},
           {"sim_time_s", r.sim_time},
           {"updates", s.updates()},
@@ -92,7 +102,7 @@ Json make_summary(const RunIdentity& identity, const Scenario& scenario, const R
           {"bytes_received", s.bytes_received},
           {"bytes_lost", s.bytes_lost},
           {"events", s.events},
-          {"pushes", {{"arrived", s.pushes_arrived}, {"applied", s.pushes_applied}, {"dropped", s.pushes_dropped}}},
+          {"pushes", {{"arrived", s.pushes_arrived}, {"applied", s.pushes_applied}, {"dropped", s.pushes_dropped}, {"unused_at_end", s.pushes_unused}}},
           {"initial", r.curve.empty() ? none : evaluation(r.curve.front().result)},
           {"final", r.curve.empty() ? none : evaluation(r.curve.back().result)},
           {"staleness", {{"mean", s.staleness_mean()}, {"max", s.staleness_max}}},

@@ -24,4 +24,7 @@ std::string scenario_hash(const LoadedScenario& loaded);
 std::string version_text();
 std::string instruction_set();
 
+// A hash of the running program: results of another build are not reused.
+std::string build_id();
+
 }  // namespace psim

@@ -34,7 +34,11 @@ void ServerRole::run() {
   for (;;) {
     const Message message = world_.network.receive(node_);
     const double flops = message.kind == MessageKind::push ? flops_per_value * static_cast<double>(message.values.count) : 0;
-    if (flops > 0) simgrid::s4u::this_actor::execute(flops);
+    if (flops > 0) {
+      ++world_.busy;
+      simgrid::s4u::this_actor::execute(flops);
+      --world_.busy;
+    }
     server_.on(message, Agenda::now(), *this);
   }
 }
@@ -45,6 +49,10 @@ void ServerRole::applied(const Message& push, std::int64_t staleness) {
 
 void ServerRole::dropped(const Message& push) {
   world_.record(EventKind::drop, node_, push.clock, push.version, push.from);
+}
+
+void ServerRole::discard(const Message& push) {
+  world_.record(EventKind::drop, node_, push.clock, push.version, push.from, 1);
 }
 
 void ServerRole::updated(std::int64_t version) {

@@ -15,7 +15,7 @@ class ServerRole final : public Outbox {
 
   const Server& state() const { return server_; }
   // A push that will not be handled any more, or whose group will never be complete.
-  void discard(const Message& push) { dropped(push); }
+  void discard(const Message& push);
   const std::vector<Message>& pending() const { return server_.pending(); }
 
  private:

@@ -54,14 +54,17 @@ bool Worker::compute() {
   const sg4::ExecPtr exec = sg4::this_actor::exec_async(flops_of_step());
   ++steps_begun_;
   computing_ = world_.rule.cancel ? exec : nullptr;
+  ++world_.busy;
   try {
     exec->wait();
   } catch (const simgrid::CancelException&) {
+    --world_.busy;
     computing_ = nullptr;
     if (task) world_.pool.cancel(task);
     world_.record(EventKind::compute_cancel, node_, clock_, servers_[0].version);
     return false;
   }
+  --world_.busy;
   computing_ = nullptr;
   if (task) world_.pool.wait(task);
   world_.record(EventKind::compute_end, node_, clock_, servers_[0].version);

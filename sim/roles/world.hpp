@@ -30,6 +30,8 @@ struct World {
   const Learner* learner;   // none for a phantom model
   Sampler* sampler;         // likewise
 
+  int busy = 0;             // computations going on, of workers and servers
+
   std::function<void()> on_update;  // after a server's update
   std::function<void()> on_end;     // when every worker has left
 
