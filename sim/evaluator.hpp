@@ -11,17 +11,10 @@
 
 #include "model/learner.hpp"
 #include "sim/cluster/pool.hpp"
+#include "sim/record/result.hpp"
 #include "sim/scenario/scenario.hpp"
 
 namespace psim {
-
-struct CurvePoint {
-  double at = 0;             // simulated seconds
-  std::int64_t updates = 0;
-  double epoch = 0;          // gradients computed, in passes over the training set
-  std::uint64_t bytes = 0;   // sent so far
-  Evaluation result;
-};
 
 class Evaluator {
  public:

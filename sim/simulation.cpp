@@ -11,6 +11,7 @@
 #include <exception>
 #include <utility>
 
+#include "sim/evaluator.hpp"
 #include "sim/roles/server_role.hpp"
 #include "sim/roles/worker.hpp"
 #include "sim/roles/world.hpp"

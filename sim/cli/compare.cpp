@@ -161,11 +161,15 @@ std::string loss_chart(const analysis::Comparison& comparison) {
 int compare(const Command& command) {
   Diagnostics diagnostics;
   const LoadRequest request = load_request(command, diagnostics);
-  const std::optional<std::vector<Axis>> axes = load_axes(request, diagnostics);
+  std::optional<std::vector<Axis>> axes = load_axes(request, diagnostics);
   if (!axes || !diagnostics.empty()) {
     fmt::print(stderr, "{}", diagnostics.render());
     return bad_input;
   }
+  // What the command line fixes is no axis.
+  std::erase_if(*axes, [&](const Axis& axis) {
+    return (axis.key == "seed" && command.seed) || std::ranges::find(request.overrides, axis.key, &Override::key) != request.overrides.end();
+  });
   std::vector<Point> points = cross_product(command, *axes);
   if (!resolve(points)) return bad_input;
 

@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <ctime>
+#include <sstream>
 #include <thread>
 
 #include "sim/cli/command.hpp"
 #include "sim/cli/progress.hpp"
 #include "sim/record/summary.hpp"
 #include "sim/scenario/reference.hpp"
+#include "sim/simulation.hpp"
 
 namespace psim::cli {
 namespace {

@@ -45,8 +45,12 @@ std::string summary_text(const Json& s, const std::string& replay_line) {
                      s["staleness"]["max"].get<std::int64_t>(), s["clock_gap"]["max"].get<std::int64_t>());
   const double sent = s["bytes_sent"];
   out += fmt::format("\n  traffic     {} messages, {}", s["messages"].get<std::int64_t>(), bytes_text(sent));
-  if (updates > 0) out += fmt::format("; per update {:.1f} messages, {}", s["messages"].get<double>() / static_cast<double>(updates), bytes_text(sent / static_cast<double>(updates)));
-  if (const std::int64_t dropped = s["pushes"]["dropped"].get<std::int64_t>() - s["pushes"]["unused_at_end"].get<std::int64_t>(); dropped > 0) out += fmt::format("\n  late        {} of {} pushes thrown away", dropped, s["pushes"]["arrived"].get<std::int64_t>());
+  if (updates > 0) {
+    const auto n = static_cast<double>(updates);
+    out += fmt::format("; per update {:.1f} messages, {}", s["messages"].get<double>() / n, bytes_text(sent / n));
+  }
+  const std::int64_t late = s["pushes"]["dropped"].get<std::int64_t>() - s["pushes"]["unused_at_end"].get<std::int64_t>();
+  if (late > 0) out += fmt::format("\n  late        {} of {} pushes thrown away", late, s["pushes"]["arrived"].get<std::int64_t>());
 
   if (s["workers"].size() <= 16) {
     out += "\n\n  worker   clocks   step [ms]   compute      wait   network\n";

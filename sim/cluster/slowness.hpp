@@ -4,38 +4,11 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
-#include "sim/scenario/units.hpp"
+#include "sim/scenario/scenario.hpp"
 
 namespace psim {
-
-enum class Distribution {
-  constant, uniform, exponential, shifted_exponential, pareto, gamma, lognormal, markov, trace
-};
-
-struct ComputeSpec {
-  Distribution distribution = Distribution::constant;
-  double cv = 0.1;                  // uniform, gamma, lognormal: standard deviation / mean
-  std::optional<Seconds> time;      // mean time of a step, instead of flops / speed
-  double alpha = 2.5;               // pareto: tail exponent, > 1
-  Seconds shift{0};                 // shifted-exponential: the part that is always there
-  double slowdown = 5;              // markov: factor of the slow state
-  double enter = 0.05;              // markov: probability per step of becoming slow
-  double leave = 0.25;              // markov: probability per step of becoming fast again
-  std::string trace;                // trace: file with one row per step, one column, or one per worker
-  std::vector<std::vector<double>> trace_rows;  // the file's content, filled in by the loader
-};
-
-struct StragglerSpec {
-  std::vector<std::int64_t> workers;
-  double slowdown = 2;
-  std::optional<Seconds> from;
-  std::optional<Seconds> until;
-  std::optional<Seconds> every;
-  std::optional<double> probability;
-};
 
 // Slowness of each step of each worker; mean 1 over steps (trace: the file's own mean).
 class Slowness {

@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/simulation.hpp"
+#include "sim/record/result.hpp"
+#include "sim/scenario/load.hpp"
 
 struct sqlite3;
 struct sqlite3_stmt;

@@ -4,7 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "sim/simulation.hpp"
+#include "sim/record/result.hpp"
+#include "sim/scenario/load.hpp"
 
 namespace psim {
 

@@ -1,0 +1,1 @@
+psim compare compare_no_table.toml

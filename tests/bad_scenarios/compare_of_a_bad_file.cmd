@@ -1,0 +1,1 @@
+psim compare everything_at_once.toml

@@ -1,0 +1,1 @@
+psim compare compare_unknown_axis.toml

@@ -1,0 +1,1 @@
+psim compare compare_unquoted_axis.toml

@@ -1,0 +1,1 @@
+psim check no_such_file.toml

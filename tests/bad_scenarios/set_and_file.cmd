@@ -1,0 +1,1 @@
+psim check keys_misspelt.toml --set cluster.workers=four

@@ -1,0 +1,1 @@
+psim check syntax_several.toml --set cluster.workers=four

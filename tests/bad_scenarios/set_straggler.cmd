@@ -1,0 +1,1 @@
+psim check files/sound.toml --set straggler.0.slowdown=abc --set straggler.1.slowdown=2 --set straggler.-1.slowdown=2 --set straggler.first.slowdown=2 --set straggler.slowdown=2 --set straggler.0=3 --set straggler.0.workers=3 --set straggler.99999999999999999999.slowdown=1

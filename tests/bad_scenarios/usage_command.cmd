@@ -1,0 +1,1 @@
+psim rnu files/sound.toml

@@ -1,0 +1,1 @@
+psim run files/sound.toml --sed=7

@@ -1,0 +1,1 @@
+psim --jsn run files/sound.toml

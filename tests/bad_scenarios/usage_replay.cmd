@@ -1,0 +1,1 @@
+psim replay no_such_run

@@ -1,0 +1,1 @@
+psim run files/sound.toml --seed 99999999999999999999

@@ -1,0 +1,150 @@
+#include "tests/bench/harness.hpp"
+
+#include <Eigen/Core>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <fstream>
+#include <stdexcept>
+
+namespace psim::bench {
+namespace fs = std::filesystem;
+namespace {
+
+double steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+double seconds(const timeval& t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6; }
+
+std::string read_all(int fd) {
+  std::string text;
+  std::array<char, 4096> part;
+  for (;;) {
+    const ssize_t count = read(fd, part.data(), part.size());
+    if (count <= 0) return text;
+    text.append(part.data(), static_cast<std::size_t>(count));
+  }
+}
+
+// `body` runs in the child with `out` as the pipe's writing end, and must not return.
+Usage child(const std::function<void(int out)>& body) {
+  std::array<int, 2> ends;
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) throw std::runtime_error("no pipe to a child process");
+  std::fflush(nullptr);
+  const double begin = steady_seconds();
+  const pid_t pid = fork();
+  if (pid < 0) throw std::runtime_error("no child process");
+  if (pid == 0) {
+    close(ends[0]);
+    body(ends[1]);
+    _exit(127);
+  }
+  close(ends[1]);
+  const std::string text = read_all(ends[0]);
+  close(ends[0]);
+  int status = 0;
+  rusage usage{};
+  wait4(pid, &status, 0, &usage);
+  const double wall = steady_seconds() - begin;
+  Json answer = Json::parse(text, nullptr, false);
+  if (!WIFEXITED(status) || WEXITSTATUS(status) > 1 || answer.is_discarded()) {
+    throw std::runtime_error(fmt::format("a measured process failed (status {}): {}", status, text));
+  }
+  return {.wall = wall, .cpu = seconds(usage.ru_utime) + seconds(usage.ru_stime),
+          .peak_bytes = 1024.0 * static_cast<double>(usage.ru_maxrss), .result = std::move(answer)};
+}
+
+}  // namespace
+
+Usage in_child(const std::function<Json()>& work) {
+  return child([&](int out) {
+    std::string text;
+    int code = 0;
+    try {
+      text = work().dump();
+    } catch (const std::exception& error) {
+      text = error.what();
+      code = 2;
+    }
+    const bool written = write(out, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+    _exit(written ? code : 2);
+  });
+}
+
+Usage run_psim(const fs::path& file, const std::vector<std::string>& arguments) {
+  std::vector<std::string> words{PSIM_BINARY, "run", file.string(), "--json"};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  return child([&](int out) {
+    std::vector<char*> argv;
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    if (dup2(out, STDOUT_FILENO) >= 0) execv(argv[0], argv.data());
+  });
+}
+
+Elapsed timed(const std::function<void()>& work) {
+  const double begin = steady_seconds();
+  const std::clock_t cpu_begin = std::clock();
+  work();
+  return {.wall = steady_seconds() - begin, .cpu = static_cast<double>(std::clock() - cpu_begin) / CLOCKS_PER_SEC};
+}
+
+std::vector<std::vector<double>> alternate(int repeats, const std::vector<std::function<double()>>& candidates) {
+  std::vector<std::vector<double>> measured(candidates.size());
+  for (int i = 0; i < repeats; ++i) {
+    for (std::size_t c = 0; c < candidates.size(); ++c) measured[c].push_back(candidates[c]());
+  }
+  return measured;
+}
+
+double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+double least(const std::vector<double>& values) { return std::ranges::min(values); }
+
+double ratio_of_least(const std::vector<double>& a, const std::vector<double>& b) { return least(a) / least(b); }
+
+std::string spread(const std::vector<double>& a, const std::vector<double>& b) {
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < a.size(); ++i) ratios.push_back(a[i] / b[i]);
+  return fmt::format("median {:.2f}, {:.2f} to {:.2f}", median(ratios), std::ranges::min(ratios), std::ranges::max(ratios));
+}
+
+LoadedScenario scenario_of(const std::string& toml) {
+  const TemporaryFile file(toml);
+  Diagnostics diagnostics;
+  std::optional<LoadedScenario> loaded =
+      load_scenario({.path = file.path().string(), .overrides = {}, .data_dirs = {}}, diagnostics);
+  if (!loaded) throw std::runtime_error(diagnostics.render());
+  return *std::move(loaded);
+}
+
+TemporaryFile::TemporaryFile(const std::string& text) {
+  std::string name = (fs::temp_directory_path() / "psim-bench-XXXXXX.toml").string();
+  const int fd = mkstemps(name.data(), 5);
+  if (fd < 0) throw std::runtime_error("no temporary file");
+  close(fd);
+  path_ = name;
+  std::ofstream(path_) << text;
+}
+
+TemporaryFile::~TemporaryFile() {
+  std::error_code ignored;
+  fs::remove(path_, ignored);
+}
+
+void pin_cache_sizes() { Eigen::setCpuCacheSizes(32 << 10, 256 << 10, 8 << 20); }
+
+}  // namespace psim::bench

@@ -1,0 +1,84 @@
+// psim_bench: ratios inside one run, each with its bound. Exit code 1 when a bound is missed, unless --quick.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <exception>
+#include <fstream>
+
+#include "tests/bench/harness.hpp"
+
+namespace psim::bench {
+namespace {
+
+struct Group {
+  const char* name;
+  std::vector<Line> (*measure)(const Settings&);
+};
+constexpr Group groups[] = {{"gradient", gradient_against_product}, {"run", run_against_loop},
+                            {"fashion", fashion_against_plain}, {"transport", transport_against_loop}, {"memory", peak_memory}};
+
+std::string bound_text(const Line& line) {
+  if (line.bound == Bound::none) return "";
+  return fmt::format("{} {:.2f}", line.bound == Bound::at_least ? ">=" : "<=", line.limit);
+}
+
+const char* verdict(const Line& line) {
+  if (!line.ratio) return "skipped";
+  if (line.bound == Bound::none) return "";
+  return line.holds() ? "holds" : "MISSED";
+}
+
+void print(const Line& line) {
+  const std::string ratio = line.ratio ? fmt::format("{:.3f}", *line.ratio) : "-";
+  fmt::print("{:>7}  {:>7}  {:<7}  {}\n{:>26} {}\n", ratio, bound_text(line), verdict(line), line.name, "", line.detail);
+  std::fflush(stdout);
+}
+
+Json to_json(const char* group, const Line& line) {
+  return {{"group", group}, {"name", line.name}, {"ratio", line.ratio ? Json(*line.ratio) : Json()}, {"bound", bound_text(line)},
+          {"holds", line.ratio && line.bound != Bound::none ? Json(line.holds()) : Json()}, {"detail", line.detail}};
+}
+
+int run(const Settings& settings, const std::vector<std::string>& only, const std::string& json_file) {
+  const Json machine = machine_facts();
+  for (const auto& [key, value] : machine.items()) fmt::print("{:<16} {}\n", key, value.is_string() ? value.get<std::string>() : value.dump());
+  fmt::print("\n{:>7}  {:>7}\n", "ratio", "bound");
+  Json lines = Json::array();
+  bool all_hold = true;
+  for (const Group& group : groups) {
+    if (!only.empty() && std::ranges::find(only, group.name) == only.end()) continue;
+    for (const Line& line : group.measure(settings)) {
+      print(line);
+      lines.push_back(to_json(group.name, line));
+      all_hold = all_hold && line.holds();
+    }
+  }
+  if (!json_file.empty()) {
+    std::ofstream(json_file) << Json{{"schema", "psim.bench/1"}, {"quick", settings.quick}, {"machine", machine}, {"lines", lines}}.dump(2) << "\n";
+  }
+  return all_hold || settings.quick ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace psim::bench
+
+int main(int argc, char** argv) {
+  CLI::App app("Speed and memory of psim as ratios, each with its bound.");
+  psim::bench::Settings settings;
+  std::vector<std::string> only;
+  std::string json_file;
+  app.add_flag("--quick", settings.quick, "The smallest sizes, once: shows that everything runs, not how fast.");
+  app.add_option("--repeats", settings.repeats, "Repeats of each measurement.")->check(CLI::Range(1, 1000));
+  app.add_option("--only", only, "Only these groups: gradient, run, fashion, transport, memory.")->delimiter(',')
+      ->check(CLI::IsMember({"gradient", "run", "fashion", "transport", "memory"}));
+  app.add_option("--json", json_file, "Write the table as JSON to this file too.");
+  CLI11_PARSE(app, argc, argv);
+  if (settings.quick) settings.repeats = 1;
+  try {
+    return psim::bench::run(settings, only, json_file);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "error: {}\n", error.what());
+    return 3;
+  }
+}

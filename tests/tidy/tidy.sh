@@ -1,0 +1,65 @@
+#!/bin/sh
+# Folders are layers and arrows point one way; files and functions stay small; some words are banned, each
+# with its replacement. Prints every offence as file:line and fails when there is one.
+set -u
+cd "$1" || exit 2
+offences=$(mktemp)
+trap 'rm -f "$offences"' EXIT
+ours() { git ls-files --cached --others --exclude-standard -- "$@" 2>/dev/null || find "$@" -type f; }
+sources() { ours "$@" | grep -E '\.(cpp|hpp)$'; }
+
+# allow FOLDER PREFIX...: what files of FOLDER may include of ours.
+allow() {
+  folder=$1
+  shift
+  pattern=$(printf '|%s' "$@" | cut -c2-)
+  for file in $(sources "$folder"); do
+    grep -nE '#include "(model|sim|analysis)/' "$file" | grep -vE "#include \"($pattern)" |
+      sed "s|^|$file:|; s|\$|   not allowed in $folder/|"
+  done
+}
+
+{
+  allow model model/
+  allow sim/protocol model/ sim/protocol/
+  allow sim/scenario model/ sim/protocol/consistency.hpp sim/scenario/
+  allow sim/record model/ sim/protocol/ sim/scenario/ sim/record/
+  allow sim/cluster model/ sim/protocol/ sim/scenario/ sim/record/ sim/cluster/
+  allow sim/roles model/ sim/protocol/ sim/scenario/ sim/record/ sim/cluster/ sim/roles/
+  allow analysis analysis/
+
+  for file in $(sources model sim analysis); do
+    case $file in
+      sim/cluster/* | sim/roles/* | sim/simulation.cpp) ;;
+      *) grep -n '#include <simgrid' "$file" | sed "s|^|$file:|; s|\$|   SimGrid lives in sim/cluster and sim/roles|" ;;
+    esac
+  done
+
+  for file in $(sources model sim analysis tests); do
+    awk -v file="$file" '
+      length($0) > 180 { printf "%s:%d: line of %d characters, limit 180\n", file, FNR, length($0) }
+      # A function: a line that ends in "{" at the margin, up to the "}" at the margin.
+      /^[A-Za-z].*\) (const |noexcept |override )*\{$/ || /^[A-Za-z].*\) *:.*\{$/ || /^    : .*\{$/ { begin = FNR }
+      /^\}/ { if (begin && FNR - begin > 60) printf "%s:%d: function of %d lines, limit 60\n", file, begin, FNR - begin; begin = 0 }
+      END { if (FNR > 400) printf "%s: file of %d lines, limit 400\n", file, FNR }' "$file"
+  done
+
+  ban() {  # ban PATTERN REPLACEMENT [ALLOWED FILE]
+    for file in $(sources model sim analysis); do
+      [ "$file" = "${3:-}" ] && continue
+      grep -nE "$1" "$file" | sed "s|^|$file:|; s|\$|   use $2|"
+    done
+  }
+  ban '\brand\(|random_device|std::mt19937|_distribution<' 'Stream (model/random.hpp)'
+  ban 'steady_clock|system_clock|high_resolution_clock' 'host_seconds (sim/cli/progress.hpp)' sim/cli/progress.cpp
+  ban 'unordered_(map|set)' 'an ordered container' sim/cluster/network.hpp
+  ban 'std::sto[a-z]+\(|\bato[fil]\(|strtod' 'std::from_chars'
+  ban 'using namespace std' 'qualified names'
+  ban 'std::endl|std::cout|std::cerr|\bprintf\(' 'fmt::print'
+  for file in $(ours model sim analysis tests docs scenarios cmake README.md psim | grep -v tests/tidy/tidy.sh); do
+    grep -nE '\b(TODO|FIXME|XXX)\b' "$file" | sed "s|^|$file:|; s|\$|   do it or drop it|"
+  done
+} >"$offences"
+
+cat "$offences"
+! [ -s "$offences" ]
