@@ -29,10 +29,13 @@ constexpr std::array idx_files{
     std::pair{&IdxFolder::test_labels, "t10k-labels-idx1-ubyte"},
 };
 
-// The first folder that holds all four: files of different places may not belong together.
+// The first folder that holds all four: files of different places may not belong together. A data folder
+// may also be the one that holds the files itself.
 IdxFolder find_idx(const fs::path& path, const Folders& search) {
   std::string looked_for;
-  for (const fs::path& place : candidates(path, search)) {
+  std::vector<fs::path> places = candidates(path, search);
+  if (path.is_relative()) places.insert(places.end(), search.begin(), search.end());
+  for (const fs::path& place : places) {
     IdxFolder folder;
     const char* missing = nullptr;
     for (const auto& [member, name] : idx_files) {

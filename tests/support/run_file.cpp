@@ -25,7 +25,8 @@ class Database {
 };
 
 std::string text(sqlite3_stmt* row, int column) {
-  return reinterpret_cast<const char*>(sqlite3_column_text(row, column));
+  const unsigned char* value = sqlite3_column_text(row, column);
+  return value == nullptr ? "" : reinterpret_cast<const char*>(value);
 }
 
 }  // namespace

@@ -1,0 +1,138 @@
+// What a worker reads: under ssp with bound s, at clock c, every update of clocks up to c-s-1 (Ho et al.,
+// NIPS 2013); under every model its own pushes. Asserted on every answered pull of every run here.
+#include <catch2/catch.hpp>
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "tests/oracles/ideal.hpp"
+#include "tests/support/run_file.hpp"
+
+using namespace psim::test;
+
+namespace {
+
+struct Cluster {
+  int workers = 5, servers = 1;
+  std::string consistency, compute, more;
+};
+
+// A real network, so that pushes, pulls and answers overtake one another.
+std::string over_network(const Cluster& c) {
+  return fmt::format(R"([model]
+kind = "phantom"
+parameters = 10_000
+[training]
+batch_size = 1
+steps = 120
+[consistency]
+{}
+[compute]
+time = "10ms"
+{}
+[cluster]
+workers = {}
+servers = {}
+[cluster.network]
+bandwidth = "100Mbps"
+latency = "100us"
+{})", c.consistency, c.compute, c.workers, c.servers, c.more);
+}
+
+const std::string noisy = "distribution = \"lognormal\"\ncv = 0.7";
+const std::string slow_worker = "[[straggler]]\nworkers = [1]\nslowdown = 4.0\n[[straggler]]\nworkers = [2]\nslowdown = 9.0\nprobability = 0.1\n";
+
+// Clocks of each worker that a server has applied.
+using Applied = std::map<std::pair<int, int>, std::int64_t>;
+
+// Every read sees what the bound promises. `bound(clock)`: s at that clock.
+template <class Bound>
+void check_reads(const Cluster& cluster, Bound bound) {
+  const TracedRun run = trace_toml(over_network(cluster));
+  INFO(cluster.consistency << ", S = " << cluster.servers << "\n" << cluster.more);
+  Applied applied;
+  std::int64_t reads = 0, violations = 0, own_missing = 0;
+  for (const RecordedEvent& e : run.events) {
+    if (e.kind == "apply") {
+      CHECK(applied[{e.node, e.peer}] == e.clock);  // each once, in order
+      ++applied[{e.node, e.peer}];
+    }
+    if (e.kind != "send" || e.message != "weights") continue;
+    ++reads;
+    for (int w = 0; w < cluster.workers; ++w) {
+      if (applied[{e.node, 1 + cluster.servers + w}] < e.clock - bound(e.clock)) ++violations;
+    }
+    if (applied[{e.node, e.peer}] < e.clock) ++own_missing;
+  }
+  CHECK(reads == 120 * cluster.workers * cluster.servers);
+  CHECK(violations == 0);
+  CHECK(own_missing == 0);
+}
+
+std::string ssp(int s) { return fmt::format("model = \"ssp\"\nstaleness = {}", s); }
+
+}  // namespace
+
+TEST_CASE("ssp: a read at clock c sees every update up to c-s-1, and one's own", "[oracle]") {
+  for (const int s : {0, 1, 2, 5, 200}) {
+    for (const int servers : {1, 3}) {
+      check_reads({.servers = servers, .consistency = ssp(s), .compute = noisy, .more = slow_worker}, [&](std::int64_t) { return s; });
+    }
+  }
+  check_reads({.consistency = ssp(2), .compute = "distribution = \"exponential\""}, [](std::int64_t) { return 2; });
+  check_reads({.consistency = "model = \"bsp\"", .compute = noisy, .more = slow_worker}, [](std::int64_t) { return 0; });
+}
+
+TEST_CASE("ssp with a schedule and dssp: reads keep the moving bound", "[oracle]") {
+  const auto scheduled = [](std::int64_t clock) { return clock < 40 ? 0 : clock < 80 ? 4 : 1; };
+  check_reads({.servers = 2, .consistency = "model = \"ssp\"\nstaleness_schedule = [[0, 0], [40, 4], [80, 1]]", .compute = noisy, .more = slow_worker}, scheduled);
+  check_reads({.servers = 2, .consistency = "model = \"dssp\"\nstaleness = 1\nstaleness_max = 6", .compute = noisy, .more = slow_worker},
+              [](std::int64_t) { return 6; });
+}
+
+TEST_CASE("ssp: no worker is more than s clocks ahead", "[oracle]") {
+  for (const int s : {0, 1, 3, 10}) {
+    for (const std::string& compute : {noisy, std::string("distribution = \"exponential\""), std::string("distribution = \"constant\"")}) {
+      const Json run = run_toml(over_network({.servers = 2, .consistency = ssp(s), .compute = compute, .more = slow_worker}));
+      INFO("s = " << s << ", " << compute);
+      CHECK(run["clock_gap"]["max"] <= s);
+      CHECK(run["clock_gap"]["max"] >= std::min(s, 3));  // the straggler makes the bound bite
+      for (const Json& worker : run["workers"]) CHECK(worker["clocks"] == 120);
+    }
+  }
+}
+
+TEST_CASE("ssp: any finite bound runs at the slowest worker's rate", "[oracle]") {
+  for (const int s : {0, 1, 4, 20}) {
+    const Json run = run_toml(toml({.consistency = ssp(s), .workers = 4, .duration = 1001.5, .compute = "distribution = \"constant\"",
+                                    .cluster = "[[straggler]]\nworkers = [2]\nslowdown = 4.0\n"}));
+    INFO("s = " << s);
+    CHECK(run["workers"][2]["clocks"] == 250);
+    for (const int fast : {0, 1, 3}) CHECK(run["workers"][fast]["clocks"] == 250 + s + 1);
+    CHECK(run["clock_gap"]["max"] == s);
+  }
+}
+
+TEST_CASE("under every model the answer to a pull has waited for the worker's own pushes", "[oracle]") {
+  const std::vector<std::string> models{"model = \"bsp\"", ssp(2), "model = \"asp\"", "model = \"dssp\"", "model = \"k-sync\"\nk = 3",
+      "model = \"k-sync\"\nk = 3\nlate = \"drop\"", "model = \"k-batch-sync\"\nk = 3", "model = \"k-batch-sync\"\nk = 3\nlate = \"drop\"",
+      "model = \"k-async\"\nk = 3", "model = \"k-batch-async\"\nk = 3"};
+  for (const std::string& consistency : models) {
+    const Cluster cluster{.servers = 2, .consistency = consistency, .compute = noisy, .more = slow_worker};
+    INFO(consistency);
+    std::map<std::pair<int, int>, std::int64_t> sent, arrived;  // by (server, worker)
+    std::map<std::pair<int, int>, std::map<std::int64_t, std::int64_t>> asked;  // pushes sent before pull `number`
+    std::int64_t reads = 0, too_early = 0;
+    for (const RecordedEvent& e : trace_toml(over_network(cluster)).events) {
+      if (e.kind == "send" && e.message == "push") ++sent[{e.peer, e.node}];
+      if (e.kind == "deliver" && e.message == "push") ++arrived[{e.node, e.peer}];
+      if (e.kind == "send" && e.message == "pull") asked[{e.peer, e.node}][e.value] = sent[{e.peer, e.node}];
+      if (e.kind != "send" || e.message != "weights") continue;
+      ++reads;
+      if (arrived[{e.node, e.peer}] < asked[{e.node, e.peer}].at(e.value)) ++too_early;
+    }
+    CHECK(reads > 200);
+    CHECK(too_early == 0);
+  }
+}
