@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string_view>
 
 namespace psim::analysis {
 namespace {
@@ -23,14 +24,19 @@ struct Bounds {
 double value_at(const Series& s, double x) {
   const auto after = std::ranges::lower_bound(s.points, x, {}, [](const auto& p) { return p.first; });
   if (after == s.points.end()) return NAN;
-  if (after == s.points.begin()) return after->first <= x ? after->second : NAN;
+  if (after->first <= x) return after->second;
+  if (after == s.points.begin()) return NAN;
   const auto before = after - 1;
-  const double span = after->first - before->first;
-  return span > 0 ? before->second + (after->second - before->second) * (x - before->first) / span : after->second;
+  return before->second + (after->second - before->second) * (x - before->first) / (after->first - before->first);
 }
 
 // Losses span decades; a logarithmic axis shows them unless a value is not positive.
 double scaled(double y, bool logarithmic) { return logarithmic ? std::log10(y) : y; }
+
+char letter_of(std::size_t i) {
+  constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+  return letters[i % letters.size()];
+}
 
 constexpr std::array<const char*, 6> colours{"\033[34m", "\033[33m", "\033[32m", "\033[31m", "\033[35m", "\033[36m"};
 
@@ -54,7 +60,8 @@ std::string chart(const std::vector<Series>& series, const ChartOptions& options
   std::vector<std::vector<int>> owner(height, std::vector<int>(width, -1));
   for (std::size_t i = 0; i < series.size(); ++i) {
     for (std::size_t column = 0; column < width; ++column) {
-      const double px = x.low + (x.high - x.low) * static_cast<double>(column) / static_cast<double>(width - 1);
+      const double share = static_cast<double>(column) / static_cast<double>(width - 1);
+      const double px = std::min(x.high, x.low + (x.high - x.low) * share);
       const double py = scaled(value_at(series[i], px), positive);
       if (!std::isfinite(py)) continue;
       const auto row = static_cast<std::size_t>(std::lround((1 - y.at(py)) * static_cast<double>(height - 1)));
@@ -70,8 +77,8 @@ std::string chart(const std::vector<Series>& series, const ChartOptions& options
     std::string line;
     for (const int i : owner[row]) {
       if (i < 0) line += ' ';
-      else if (!options.colour) line += static_cast<char>('a' + i);
-      else line += fmt::format("{}{}\033[0m", colours[static_cast<std::size_t>(i) % colours.size()], static_cast<char>('a' + i));
+      else if (!options.colour) line += letter_of(static_cast<std::size_t>(i));
+      else line += fmt::format("{}{}\033[0m", colours[static_cast<std::size_t>(i) % colours.size()], letter_of(static_cast<std::size_t>(i)));
     }
     while (line.ends_with(' ')) line.pop_back();
     out += line + "\n";
@@ -79,7 +86,7 @@ std::string chart(const std::vector<Series>& series, const ChartOptions& options
   out += fmt::format("{:>10} +{}\n", "", std::string(width, '-'));
   const std::string left = fmt::format("{:.4g}", x.low), right = fmt::format("{:.4g} {}", x.high, options.x_label);
   out += fmt::format("{:>12}{}{}{}\n", "", left, std::string(width > left.size() + right.size() ? width - left.size() - right.size() : 1, ' '), right);
-  for (std::size_t i = 0; i < series.size(); ++i) out += fmt::format("{:>12}{} = {}\n", "", static_cast<char>('a' + i), series[i].name);
+  for (std::size_t i = 0; i < series.size(); ++i) out += fmt::format("{:>12}{} = {}\n", "", letter_of(i), series[i].name);
   return out;
 }
 

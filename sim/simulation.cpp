@@ -56,6 +56,12 @@ class Engine {
   std::unique_ptr<sg4::Engine> engine_;
 };
 
+std::vector<double> mean_steps(const Scenario& scenario) {
+  std::vector<double> result;
+  for (std::int64_t w = 0; w < scenario.cluster.workers; ++w) result.push_back(mean_step_seconds(scenario, static_cast<std::size_t>(w)));
+  return result;
+}
+
 class Simulation {
  public:
   Simulation(const LoadedScenario& loaded, const RunOptions& options, const std::vector<EventSink*>& sinks);
@@ -72,6 +78,7 @@ class Simulation {
   std::vector<std::string> who_waits() const;
   void on_update();
   void end_now();
+  void close();
   RunResult result();
 
   const Scenario& scenario_;
@@ -103,7 +110,7 @@ Simulation::Simulation(const LoadedScenario& loaded, const RunOptions& options, 
       recorder_(static_cast<std::size_t>(scenario_.cluster.servers), static_cast<std::size_t>(scenario_.cluster.workers)),
       pool_(options.threads),
       network_(platform_, {.header = static_cast<std::uint64_t>(scenario_.cluster.network.header.value), .precision = scenario_.model.precision}, recorder_),
-      slowness_(scenario_.compute, scenario_.stragglers, static_cast<std::uint64_t>(scenario_.seed), mean_step_seconds(scenario_, 0)),
+      slowness_(scenario_.compute, scenario_.stragglers, static_cast<std::uint64_t>(scenario_.seed), mean_steps(scenario_)),
       world_{.scenario = scenario_,
              .rule = make_rule(scenario_.consistency, scenario_.cluster.workers),
              .steps = steps_of(scenario_, loaded.data ? loaded.data->train.size() : 0).value_or(no_limit),
@@ -154,8 +161,8 @@ void Simulation::start_actors() {
   });
   world_.on_update = [this] { on_update(); };
   world_.on_end = [this] {
-    end_ = Agenda::now();
-    agenda_.at(end_, [this] { end_now(); });
+    end_ = world_.last_finish;
+    agenda_.at(Agenda::now(), [this] { end_now(); });
   };
   spawn("scheduler", World::scheduler, false, [this] { run_scheduler(world_); });
   for (std::uint32_t s = 0; s < world_.servers(); ++s) {
@@ -265,21 +272,25 @@ std::vector<std::string> Simulation::who_waits() const {
 
 // From an agenda entry, never from an actor. Pending entries would keep the clock running.
 void Simulation::end_now() {
-  if (!ended_ && end_ == 0) end_ = Agenda::now();
-  ended_ = true;
+  close();
   agenda_.clear();
   sg4::Actor::kill_all();
 }
 
-RunResult Simulation::result() {
-  if (!ended_) end_ = Agenda::now();
+// After this nothing is recorded any more.
+void Simulation::close() {
+  if (ended_) return;
+  ended_ = true;
+  if (end_ == 0) end_ = Agenda::now();
   network_.close([this](const Message& message) {
     if (message.kind == MessageKind::push) servers_[message.to - world_.first_server()]->discard(message);
   });
-  for (const auto& server : servers_) {
-    for (const Message& push : server->pending()) server->discard(push);
-  }
+  for (const auto& server : servers_) server->discard_rest();
   recorder_.close(end_);
+}
+
+RunResult Simulation::result() {
+  close();
   RunResult result{.stats = recorder_.stats(), .sim_time = end_, .parameters = static_cast<std::int64_t>(world_.parameters),
                    .flops_per_sample = flops_per_sample(scenario_.model), .stuck = stuck_};
   if (evaluator_) {

@@ -10,7 +10,7 @@ struct Topic {
   std::string_view name, title, text;
 };
 
-inline constexpr std::array<Topic, 18> topics{{
+inline constexpr std::array<Topic, 20> topics{{
     {"staleness", "how old a gradient is when it is applied",
      "Version of the weights when a server applies a push, less the version that the push was computed on;\n"
      "in updates. Under bsp it is 0; under asp on an ideal network its mean is workers - 1, whatever the speeds."},
@@ -49,6 +49,12 @@ inline constexpr std::array<Topic, 18> topics{{
      "ignored, and you would wonder why they have no effect. When the choice itself is changed by --set or by an\n"
      "axis of [compare], such fields of the file are left out without an error."},
     {"contradiction", "error: fields that do not go together", "Two fields, or a field and the data, cannot both hold. The label says with what."},
+    {"set", "error: an override that cannot be put in",
+     "--set KEY=VALUE replaces one field. KEY is dotted: cluster.workers, or straggler.0.slowdown for the first\n"
+     "[[straggler]]. VALUE is TOML; a text needs no quotes: --set consistency.model=asp, --set 'model.layers=[64, 10]'."},
+    {"axis", "error: an axis that cannot be compared along",
+     "In [compare], each key is a dotted field in quotes or a table, and each value a list:\n"
+     "\"cluster.workers\" = [4, 8]. `seeds` is a list of integers. `psim compare` runs every combination."},
     {"data", "error: the data cannot be had", "The file is missing, truncated or corrupt. The message names it and says where it was looked for."},
 }};
 

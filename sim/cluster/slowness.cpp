@@ -23,10 +23,11 @@ Window window_at(const StragglerSpec& s, double now) {
   const double until = s.until ? s.until->value : HUGE_VAL;
   if (!s.every) return {from, until};
   const double period = s.every->value;
-  const double turn = std::max(0.0, std::floor((now - from) / period));
-  Window window{from + turn * period, until + turn * period};
-  if (now >= window.end) window = {window.begin + period, window.end + period};
-  return window;
+  // The first turn whose end is to come. Every date is reckoned from its turn, so that it is the same number
+  // whenever it is asked for; the division may have been rounded either way.
+  double turn = std::max(0.0, std::floor((now - from) / period) - 1);
+  for (int more = 0; more < 2 && now >= until + turn * period; ++more) ++turn;
+  return {from + turn * period, until + turn * period};
 }
 
 bool active(const StragglerSpec& s, double now) {
@@ -36,8 +37,9 @@ bool active(const StragglerSpec& s, double now) {
 
 }  // namespace
 
-Slowness::Slowness(ComputeSpec spec, std::vector<StragglerSpec> stragglers, std::uint64_t seed, double mean_step)
-    : spec_(std::move(spec)), stragglers_(std::move(stragglers)), seed_(seed), mean_step_(mean_step) {}
+Slowness::Slowness(ComputeSpec spec, std::vector<StragglerSpec> stragglers, std::uint64_t seed,
+                   std::vector<double> mean_steps)
+    : spec_(std::move(spec)), stragglers_(std::move(stragglers)), seed_(seed), mean_steps_(std::move(mean_steps)) {}
 
 double Slowness::of_step(std::uint32_t worker, std::int64_t step) {
   double factor = draw(worker, step);
@@ -58,7 +60,7 @@ double Slowness::draw(std::uint32_t worker, std::int64_t step) {
     case Distribution::uniform: return stream.uniform(1 - std::sqrt(3.0) * spec_.cv, 1 + std::sqrt(3.0) * spec_.cv);
     case Distribution::exponential: return stream.exponential();
     case Distribution::shifted_exponential: {
-      const double fixed = spec_.shift.value / mean_step_;
+      const double fixed = spec_.shift.value / mean_steps_[worker];
       return fixed + (1 - fixed) * stream.exponential();
     }
     case Distribution::pareto: return stream.pareto(spec_.alpha) * (spec_.alpha - 1) / spec_.alpha;

@@ -13,8 +13,8 @@ namespace psim {
 // Slowness of each step of each worker; mean 1 over steps (trace: the file's own mean).
 class Slowness {
  public:
-  // `mean_step`: mean time of a step in seconds, on which `shift` is measured.
-  Slowness(ComputeSpec spec, std::vector<StragglerSpec> stragglers, std::uint64_t seed, double mean_step);
+  // `mean_steps`: mean time of each worker's step in seconds, of which `shift` is a part.
+  Slowness(ComputeSpec spec, std::vector<StragglerSpec> stragglers, std::uint64_t seed, std::vector<double> mean_steps);
 
   // Factor on the work of step `step` (0, 1, ...): distribution times random stragglers.
   double of_step(std::uint32_t worker, std::int64_t step);
@@ -31,7 +31,7 @@ class Slowness {
   ComputeSpec spec_;
   std::vector<StragglerSpec> stragglers_;
   std::uint64_t seed_;
-  double mean_step_;
+  std::vector<double> mean_steps_;
   struct Chain {
     std::int64_t step = -1;
     bool slow = false;

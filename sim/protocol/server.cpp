@@ -65,10 +65,20 @@ void Server::count_applied(WorkerState& worker) {
   at_slowest_ = static_cast<std::size_t>(std::ranges::count(workers_, slowest_, &WorkerState::applied));
 }
 
-// Where late pushes count too, workers that are through no longer push: the last groups are smaller.
+// The last groups are smaller: a group is complete as well when nobody is left who could push into it,
+// because a worker is through, or waits for its own push to be applied.
+bool Server::is_complete() const {
+  if (static_cast<std::int64_t>(group_.size()) >= options_.rule.group) return true;
+  if (group_.empty() || options_.rule.fresh) return false;
+  std::int64_t may_push = active_;
+  if (options_.rule.gate == Gate::own) {
+    may_push -= std::ranges::count_if(group_, [this](const Message& push) { return !workers_[index_of(push.from)].finished; });
+  }
+  return may_push == 0;
+}
+
 bool Server::update_if_complete(Outbox& out) {
-  const std::int64_t needed = options_.rule.fresh ? options_.rule.group : std::min(options_.rule.group, active_);
-  if (group_.empty() || static_cast<std::int64_t>(group_.size()) < needed) return false;
+  if (!is_complete()) return false;
 
   // Sums run in worker order, never in order of arrival.
   std::ranges::stable_sort(group_, {}, [](const Message& m) { return std::tuple(m.from, m.number); });

@@ -64,6 +64,7 @@ class Server {
 
   void on_push(const Message& push, double now, Outbox& out);
   void on_pull(const Message& pull, double now, Outbox& out);
+  bool is_complete() const;
   bool update_if_complete(Outbox& out);
   void count_applied(WorkerState& worker);
   void answer_all(double now, Outbox& out);

@@ -116,7 +116,11 @@ void Recorder::add_to_digest(const void* data, std::size_t bytes) {
 }
 
 std::string Recorder::digest() const {
-  const XXH128_hash_t hash = XXH3_128bits_digest(state_);
+  // On a copy: the events that are not in the state yet belong to it too.
+  const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> copy(XXH3_createState(), XXH3_freeState);
+  XXH3_copyState(copy.get(), state_);
+  XXH3_128bits_update(copy.get(), hashes_.data(), hashes_.size() * sizeof(std::uint64_t));
+  const XXH128_hash_t hash = XXH3_128bits_digest(copy.get());
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 

@@ -56,7 +56,7 @@ class Recorder {
   void add_sink(EventSink* sink) { sinks_.push_back(sink); }
   void record(const Event& event);
 
-  // The run is over at `at`; what is still on its way counts as lost.
+  // The run is over at `at`.
   void close(double at);
   // Adds a piece of the final state (weights) to the digest.
   void add_to_digest(const void* data, std::size_t bytes);

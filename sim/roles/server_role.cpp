@@ -32,12 +32,14 @@ void ServerRole::run() {
   world_.network.send({.kind = MessageKind::join, .from = node_, .to = World::scheduler});
   const double flops_per_value = world_.scenario.cluster.server.flops_per_value;
   for (;;) {
-    const Message message = world_.network.receive(node_);
+    Message message = world_.network.receive(node_);
     const double flops = message.kind == MessageKind::push ? flops_per_value * static_cast<double>(message.values.count) : 0;
     if (flops > 0) {
+      in_hand_ = std::move(message);
       ++world_.busy;
       simgrid::s4u::this_actor::execute(flops);
       --world_.busy;
+      message = *std::exchange(in_hand_, std::nullopt);
     }
     server_.on(message, Agenda::now(), *this);
   }
@@ -53,6 +55,11 @@ void ServerRole::dropped(const Message& push) {
 
 void ServerRole::discard(const Message& push) {
   world_.record(EventKind::drop, node_, push.clock, push.version, push.from, 1);
+}
+
+void ServerRole::discard_rest() {
+  for (const Message& push : server_.pending()) discard(push);
+  if (in_hand_) discard(*in_hand_);
 }
 
 void ServerRole::updated(std::int64_t version) {

@@ -1,6 +1,9 @@
 // A server's actor: takes messages one by one, spends the time that they cost, and lets the protocol act.
 #pragma once
 
+#include <optional>
+#include <vector>
+
 #include "sim/protocol/server.hpp"
 #include "sim/roles/world.hpp"
 
@@ -16,7 +19,7 @@ class ServerRole final : public Outbox {
   const Server& state() const { return server_; }
   // A push that will not be handled any more, or whose group will never be complete.
   void discard(const Message& push);
-  const std::vector<Message>& pending() const { return server_.pending(); }
+  void discard_rest();
 
  private:
   void send(Message message) override { world_.network.send(std::move(message)); }
@@ -27,6 +30,7 @@ class ServerRole final : public Outbox {
   World& world_;
   NodeId node_;
   Server server_;
+  std::optional<Message> in_hand_;  // taken from the inbox, and paid for with time that is not over yet
 };
 
 // The scheduler's actor: starts everybody when everybody is up, and ends the run when all workers left.

@@ -20,6 +20,7 @@ void Worker::run() {
     if (compute()) push();        // real numbers; takes simulated time
   }
   world_.record(EventKind::finish, node_, clock_);
+  world_.last_finish = Agenda::now();
   world_.network.send({.kind = MessageKind::leave, .from = node_, .to = World::scheduler});
 }
 

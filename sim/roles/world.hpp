@@ -30,6 +30,7 @@ struct World {
   const Learner* learner;   // none for a phantom model
   Sampler* sampler;         // likewise
 
+  double last_finish = 0;   // when a worker was through
   int busy = 0;             // computations going on, of workers and servers
 
   std::function<void()> on_update;  // after a server's update

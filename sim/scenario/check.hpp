@@ -1,7 +1,8 @@
 // What no single field can tell: contradictions between fields, and between the fields and the data.
 #pragma once
 
-#include <memory>
+#include <string>
+#include <vector>
 
 #include "model/dataset.hpp"
 #include "sim/scenario/reader.hpp"
@@ -11,19 +12,27 @@ namespace psim {
 
 class Checker {
  public:
-  Checker(const Scenario& scenario, const Places& places, Diagnostics& diagnostics)
-      : s_(scenario), places_(places), diagnostics_(diagnostics) {}
+  Checker(const Scenario& scenario, const Reading& reading, Diagnostics& diagnostics)
+      : s_(scenario), reading_(reading), diagnostics_(diagnostics) {}
 
   void check_fields();                      // without looking at data
   void check_data(const DataSplit& data);   // with it
 
-  // The place of `path`, or of the nearest table around it that the file has.
-  Place place(std::string path) const;
-  bool given(const std::string& path) const { return places_.contains(path); }
-  void add(const std::string& path, std::string message, std::string label, std::string help = {});
+  // Whether the data can be asked for: nothing is wrong with their description.
+  bool can_load() const;
+
+  // A complaint about `fields` together, shown at the first of them, or at the nearest table around it that the
+  // file has. Nothing is said when one of them is wrong by itself.
+  void add(const std::vector<std::string>& fields, std::string message, std::string label, std::string help = {});
+  // The same about the data, or another file that the scenario names.
+  void add_data(const std::vector<std::string>& fields, std::string message, std::string label, std::string help = {});
 
  private:
+  Place place(std::string path) const;
+  void report(std::string code, const std::vector<std::string>& fields, std::string message, std::string label, std::string help);
+  void check_source();
   void check_model();
+  void check_parameters();
   void check_training();
   void check_consistency();
   void check_cluster();
@@ -31,8 +40,9 @@ class Checker {
   void check_stragglers();
 
   const Scenario& s_;
-  const Places& places_;
+  const Reading& reading_;
   Diagnostics& diagnostics_;
+  bool too_large_ = false;  // to be generated
 };
 
 // Mean time of a step of `worker` in seconds, before any slowness.

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace psim {
@@ -35,6 +36,7 @@ class Diagnostics {
   void add(Diagnostic diagnostic) { list_.push_back(std::move(diagnostic)); }
   bool empty() const { return list_.empty(); }
   std::size_t count() const { return list_.size(); }
+  const std::vector<Diagnostic>& list() const { return list_; }
 
   // The whole report, in source and file order.
   std::string render() const;
@@ -45,9 +47,17 @@ class Diagnostics {
   std::vector<Diagnostic> list_;
 };
 
+// Bytes of the code point that `text` begins with; 0 when it does not begin with UTF-8.
+std::size_t utf8_length(std::string_view text);
+
+std::uint32_t code_points(std::string_view text);
+// The place of bytes `begin` to `end` of a source's text.
+Place place_in(std::string_view text, std::size_t begin, std::size_t end, std::size_t source);
+
 // Edit distance with transpositions (optimal string alignment), for "did you mean".
 std::size_t edit_distance(std::string_view a, std::string_view b);
-// The candidate nearest to `word`, when it is near enough to be a typing error; else empty.
+// The candidate nearest to `word`, when it is near enough to be a typing error; else empty. Upper and lower
+// case are the same letter.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace psim

@@ -2,169 +2,334 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <optional>
 #include <utility>
+
 
 namespace psim {
 namespace {
 
-constexpr std::uintmax_t largest_file = 4U << 20U;
+namespace fs = std::filesystem;
 
-Diagnostic about(std::size_t source, std::string message, std::string help) {
-  return {.code = "file", .place = {.source = source}, .message = std::move(message), .label = {}, .help = std::move(help)};
+constexpr std::size_t largest_file = std::size_t{4} << 20U;
+
+// The scenario beside `path` whose name is most like it.
+std::string similar_file(const fs::path& path) {
+  std::vector<std::string> names;
+  std::error_code error;
+  const fs::path folder = path.parent_path();
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder.empty() ? "." : folder, error)) {
+    if (entry.path().extension() == ".toml") names.push_back(entry.path().filename().string());
+  }
+  std::ranges::sort(names);
+  const std::string near = nearest(path.filename().string(), names);
+  return near.empty() ? "" : (folder / near).string();
 }
 
 // The file's text, or a diagnostic that says why it cannot be read.
 std::optional<std::string> read_text(const std::string& path, Diagnostics& diagnostics) {
   const auto refuse = [&](std::string message, std::string help) -> std::optional<std::string> {
-    diagnostics.add(about(diagnostics.add_source({path, ""}), std::move(message), std::move(help)));
+    diagnostics.add({.code = "file", .place = {.source = diagnostics.add_source({path, ""})}, .message = std::move(message), .label = {}, .help = std::move(help)});
     return std::nullopt;
   };
   std::error_code error;
-  if (std::filesystem::is_directory(path, error)) {
+  if (fs::is_directory(path, error)) {
     return refuse("this is a directory, not a scenario file", "name a .toml file; `psim list` shows those that come with psim");
   }
-  if (!std::filesystem::exists(path, error)) {
-    return refuse("there is no such file", "`psim list` shows the scenarios that come with psim");
-  }
-  const std::uintmax_t size = std::filesystem::file_size(path, error);
-  if (!error && size > largest_file) {
-    return refuse(fmt::format("the file has {} bytes, too many for a scenario", size),
-                  fmt::format("a scenario has at most {} bytes; is this really one?", largest_file));
+  if (!fs::exists(path, error)) {
+    const std::string near = similar_file(path);
+    return refuse("there is no such file", near.empty() ? "`psim list` shows the scenarios that come with psim" : fmt::format("did you mean `{}`?", near));
   }
   std::ifstream file(path, std::ios::binary);
   if (!file) return refuse(fmt::format("cannot be read: {}", std::strerror(errno)), "check the file's permissions");
-  std::string text(std::istreambuf_iterator<char>(file), {});
+  std::string text(largest_file + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (text.size() > largest_file) {
+    return refuse("the file is too large for a scenario", fmt::format("a scenario has at most {} bytes; data stand in files of their own", largest_file));
+  }
+  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) return refuse("the file is UTF-16", "save it as UTF-8");
+  if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);  // the byte order mark of some editors
   if (text.find_first_not_of(" \t\r\n") == std::string::npos) {
     return refuse("the file is empty", "start from a copy of scenarios/quickstart.toml");
   }
   return text;
 }
 
-void blank_line(std::string& text, std::uint32_t line) {
-  std::size_t begin = 0;
-  for (std::uint32_t i = 1; i < line && begin != std::string::npos; ++i) begin = text.find('\n', begin) + 1;
-  for (std::size_t i = begin; i < text.size() && text[i] != '\n'; ++i) text[i] = ' ';
+// A syntax error in a text: what to show, and what to leave out when the rest is parsed.
+struct Flaw {
+  std::size_t begin = 0, end = 0;
+  std::string message, label, help;
+  std::size_t cut_begin = 0, cut_end = 0;
+  bool header = false;  // what follows belongs to a table that is not known
+};
+
+std::size_t offset_of(std::string_view text, toml::source_position at) {
+  std::size_t offset = 0;
+  for (std::uint32_t line = 1; line < at.line; ++line) {
+    const std::size_t end = text.find('\n', offset);
+    if (end == std::string_view::npos) return text.size();
+    offset = end + 1;
+  }
+  for (std::uint32_t column = 1; column < at.column && offset < text.size(); ++column) {
+    offset += std::max<std::size_t>(1, utf8_length(text.substr(offset)));
+  }
+  return std::min(offset, text.size());
 }
 
-bool opens_table(std::string_view text, std::uint32_t line) {
-  for (std::uint32_t i = 1; i < line; ++i) text.remove_prefix(text.find('\n') + 1);
-  const std::size_t first = text.find_first_not_of(" \t");
-  return first != std::string_view::npos && text[first] == '[';
+// The brackets and the quote that are open at `end`, outermost first.
+std::vector<std::size_t> open_at(std::string_view text, std::size_t end) {
+  std::vector<std::size_t> open;
+  for (std::size_t i = 0; i < end; ++i) {
+    const char c = text[i];
+    if (c == '#') {
+      i = std::min(text.find('\n', i), end);
+    } else if (c == '"' || c == '\'') {
+      const bool triple = text.substr(i, 3) == std::string(3, c);
+      std::size_t k = i + (triple ? 3 : 1);
+      while (k < end && (triple ? text.substr(k, 3) != std::string(3, c) : text[k] != c)) k += c == '"' && text[k] == '\\' ? 2 : 1;
+      if (k >= end) {
+        open.push_back(i);
+        return open;
+      }
+      i = k + (triple ? 2 : 0);
+    } else if (c == '[' || c == '{') {
+      open.push_back(i);
+    } else if ((c == ']' || c == '}') && !open.empty()) {
+      open.pop_back();
+    }
+  }
+  return open;
 }
 
-// toml++ stops at the first syntax error. To find more, the line is blanked and the rest read again.
-ParsedDocument parse_text(std::string text, std::size_t source, Diagnostics& diagnostics) {
-  ParsedDocument result;
-  result.usable = true;
-  std::uint32_t last_line = 0;
-  for (int errors = 0; errors < 20; ++errors) {
+bool blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
+// toml++'s description in this program's words.
+std::string in_our_words(std::string_view description) {
+  if (const std::size_t colon = description.find(": "); description.starts_with("Error while") && colon != std::string_view::npos) description.remove_prefix(colon + 2);
+  std::string out(description);
+  constexpr std::pair<std::string_view, std::string_view> words[] = {
+      {"could not determine value type", "expected a value"}, {"explicitly ", ""}, {" (TOML_MAX_NESTED_VALUES)", ""},
+      {"saw '\\n'", "saw the end of the line"}, {"saw '\\r'", "saw the end of the line"}, {"'", "`"}};
+  for (const auto& [theirs, ours] : words) {
+    for (std::size_t at = out.find(theirs); at != std::string::npos; at = out.find(theirs, at + ours.size())) out.replace(at, theirs.size(), ours);
+  }
+  return out;
+}
+
+// What stands for a constant of another language.
+std::string constant_for(std::string_view word) {
+  constexpr std::pair<std::string_view, std::string_view> constants[] = {
+      {"true", "write true"}, {"yes", "write true"}, {"on", "write true"}, {"false", "write false"}, {"no", "write false"}, {"off", "write false"},
+      {"none", "leave the line out for the default"}, {"null", "leave the line out for the default"}, {"nil", "leave the line out for the default"}};
+  for (const auto& [name, ours] : constants) {
+    if (std::ranges::equal(word, name, {}, [](unsigned char c) { return std::tolower(c); })) return std::string(ours);
+  }
+  return "";
+}
+
+// Examines one syntax error: `line_begin` to `line_end` is the line where the parser stopped, at `stop`.
+class Examiner {
+ public:
+  Examiner(std::string_view text, std::size_t stop, std::string_view description) : text_(text), description_(description), stop_(stop) {
+    line_begin_ = stop == 0 ? 0 : text.rfind('\n', stop - 1) + 1;
+    line_end_ = std::min(text.find('\n', stop), text.size());
+    while (line_end_ > std::max(line_begin_, stop) && blank(text[line_end_ - 1])) --line_end_;
+    first_ = line_begin_;
+    while (first_ < line_end_ && blank(text[first_])) ++first_;
+    open_ = open_at(text, stop);
+  }
+
+  Flaw flaw() const {
+    Flaw flaw{.begin = stop_, .end = stop_ + 1, .message = "not valid TOML", .label = in_our_words(description_), .help = {}, .cut_begin = line_begin_, .cut_end = line_end_};
+    if (says("utf-8")) return not_utf8(flaw);
+    if (says("escape sequence")) return flaw.help = "a text with backslashes is best in single quotes: 'C:\\data'", flaw;
+    if (unclosed_text(flaw) || header(flaw) || unclosed_bracket(flaw) || twice(flaw)) return flaw;
+    if (says("expected '=', saw ':'")) flaw.help = "TOML writes key = value, and tables as [name]";
+    if (says("value type") && text_.substr(stop_).starts_with('(')) flaw.help = "a list stands in square brackets: [1, 2]";
+    if (says("expected '='") || says("control character")) return flaw;
+    word(flaw);
+    return flaw;
+  }
+
+ private:
+  bool says(std::string_view words) const { return description_.find(words) != std::string_view::npos; }
+  bool at_line_end() const { return text_.substr(stop_, line_end_ - std::min(stop_, line_end_)).find_first_not_of(" \t\r") == std::string_view::npos; }
+  std::uint32_t line_number(std::size_t offset) const { return place_in(text_, offset, offset, 0).line; }
+
+  Flaw not_utf8(Flaw flaw) const {
+    std::size_t at = line_begin_;
+    while (at < text_.size() && utf8_length(text_.substr(at)) > 0) at += utf8_length(text_.substr(at));
+    flaw.begin = at;
+    flaw.end = at + 1;
+    flaw.message = "the text is not UTF-8";
+    flaw.label = "no UTF-8 from here on";
+    flaw.help = "save the file as UTF-8";
+    flaw.cut_end = std::max(flaw.cut_end, std::min(text_.find('\n', at), text_.size()));
+    return flaw;
+  }
+
+  bool unclosed_text(Flaw& flaw) const {
+    if (open_.empty() || (text_[open_.back()] != '"' && text_[open_.back()] != '\'')) return false;
+    const std::size_t open = open_.back();
+    const bool triple = text_.substr(open, 3) == std::string(3, text_[open]);
+    if (triple ? stop_ < text_.size() : !at_line_end()) return false;
+    flaw.begin = open;
+    flaw.end = triple ? open + 3 : std::max(line_end_, open + 1);
+    flaw.message = "a text is not closed";
+    flaw.label = "opened here";
+    flaw.help = triple ? fmt::format("close it with {}", text_.substr(open, 3)) : fmt::format("close it with {} on the same line", text_[open]);
+    if (triple) flaw.cut_begin = text_.rfind('\n', open) + 1, flaw.cut_end = text_.size();
+    return true;
+  }
+
+  bool header(Flaw& flaw) const {
+    const bool inside = !open_.empty() && open_.front() != first_;
+    if (inside || first_ >= text_.size() || text_[first_] != '[') return false;
+    flaw.header = true;
+    flaw.begin = first_;
+    flaw.end = std::max(line_end_, first_ + 1);
+    flaw.message = "not a table's header";
+    flaw.help = "write [name] or [[name]] on a line of its own";
+    if (!says("cannot redefine")) return true;
+    const std::string_view whole = text_.substr(first_, flaw.end - first_);
+    flaw.message = fmt::format("{} is given twice", whole.substr(0, whole.find(']') + 1));
+    flaw.help = "put all fields of a table below one header";
+    const std::size_t before = text_.substr(0, line_begin_).rfind(whole.substr(0, whole.find(']') + 1));
+    flaw.label = before == std::string_view::npos ? "it has a value already" : fmt::format("given before in line {}", line_number(before));
+    return true;
+  }
+
+  bool unclosed_bracket(Flaw& flaw) const {
+    if (open_.empty()) return false;
+    const std::size_t open = open_.back();
+    const std::string_view line = text_.substr(first_, line_end_ - std::min(first_, line_end_));
+    const std::size_t equals = line.find('=');
+    const bool statement = open < line_begin_ && (line.starts_with('[') || (equals != std::string_view::npos && line.find_first_of("[{\"'") > equals));
+    if (!statement && !at_line_end() && stop_ < text_.size()) return false;
+    const bool list = text_[open] == '[';
+    flaw.begin = open;
+    flaw.end = open + 1;
+    flaw.message = list ? "a list is not closed" : "an inline table is not closed";
+    flaw.label = "opened here";
+    flaw.help = list ? "close it with ]" : "close it with } on the same line";
+    flaw.cut_begin = open == 0 ? 0 : text_.rfind('\n', open - 1) + 1;
+    if (statement) flaw.cut_end = line_begin_ - 1;
+    // Of an inline table over several lines, all is left out.
+    const std::size_t close = text_.find("\n}", stop_), next = text_.find("\n[", stop_);
+    if (!list && close < next) flaw.cut_end = close + 2;
+    return true;
+  }
+
+  bool twice(Flaw& flaw) const {
+    if (!says("cannot redefine")) return false;
+    const std::size_t quote = description_.find('\'');
+    std::string_view name = description_.substr(quote + 1, description_.rfind('\'') - quote - 1);
+    if (name.find('.') != std::string_view::npos) name.remove_prefix(name.rfind('.') + 1);
+    const std::size_t at = text_.substr(0, stop_).rfind(name);
+    if (at == std::string_view::npos || at < line_begin_) return false;
+    flaw.begin = at;
+    flaw.end = at + name.size();
+    flaw.message = fmt::format("`{}` is given twice", name);
+    flaw.label = "it has a value already";
+    flaw.help = "keep one of them";
+    for (std::size_t end = line_begin_; end > 0;) {  // back to the table's header
+      const std::size_t begin = end == 1 ? 0 : text_.rfind('\n', end - 2) + 1;
+      const std::string_view line = text_.substr(begin, end - begin);
+      const std::string_view rest = line.substr(std::min(line.find_first_not_of(" \t"), line.size()));
+      if (rest.starts_with('[')) break;
+      if (rest.starts_with(name) && rest.find_first_not_of(" \t", name.size()) == rest.find('=')) flaw.label = fmt::format("given before in line {}", line_number(begin));
+      end = begin;
+    }
+    return true;
+  }
+
+  // A value that is none: a word without quotes, or an impossible number.
+  void word(Flaw& flaw) const {
+    const auto ends = [](char c) { return blank(c) || std::string_view(",[]{}()=#\"'\n").find(c) != std::string_view::npos; };
+    std::size_t begin = std::min(stop_, line_end_), end = begin;
+    while (begin > line_begin_ && !ends(text_[begin - 1])) --begin;
+    while (end < line_end_ && !ends(text_[end])) ++end;
+    const std::string_view token = text_.substr(begin, end - begin);
+    if (token.empty()) {
+      if (at_line_end()) flaw.message = "a value is missing";
+      return;
+    }
+    flaw.begin = begin;
+    flaw.end = end;
+    if (says("expected comma")) {
+      flaw.message = "a comma is missing";
+      flaw.label = fmt::format("expected `,` or `{}` before this", says("']'") ? ']' : '}');
+    } else if (says("comment or whitespace") && stop_ == begin) {
+      flaw.label = "nothing may follow the value";
+      flaw.help = "one field a line; a text stands in quotes";
+    } else if (token.find_first_not_of("0123456789+-._eE") == std::string_view::npos || (token[0] == '0' && token.find_first_of("xob") == 1)) {
+      flaw.message = "not a number";
+      if (says("64 bits")) flaw.message = "the number is too large", flaw.label = "at most 9223372036854775807";
+    } else if (const std::string constant = constant_for(token); !constant.empty()) {
+      flaw.message = fmt::format("`{}` is no value", token);
+      flaw.label = constant;
+    } else {
+      flaw.message = fmt::format("`{}` is no value", token);
+      flaw.label = "a text stands in quotes";
+      flaw.help = fmt::format("write \"{}\"", token);
+    }
+  }
+
+  std::string_view text_, description_;
+  std::size_t stop_, line_begin_, line_end_, first_;
+  std::vector<std::size_t> open_;
+};
+
+}  // namespace
+
+Place place_of(const toml::source_region& region) {
+  Place place{.line = region.begin.line, .column = region.begin.column, .end_line = region.end.line, .end_column = region.end.column};
+  if (region.path) std::from_chars(region.path->data(), region.path->data() + region.path->size(), place.source);
+  return place;
+}
+
+// toml++ stops at the first syntax error. To find more, what is wrong is left out and the rest read again.
+ParsedText parse_text(std::string text, std::size_t source) {
+  ParsedText result;
+  constexpr std::size_t most_errors = 20;
+  for (std::size_t last = 0; result.problems.size() < most_errors;) {
     try {
-      result.document.root = toml::parse(text, std::to_string(source));
+      result.root = toml::parse(text, std::to_string(source));
+      for (std::size_t i = 0; i < result.problems.size(); ++i) result.root.erase(fmt::format("\x1f{}", i));
       return result;
     } catch (const toml::parse_error& error) {
-      Place place = result.document.place(error.source());
-      place.source = source;
-      place.end_column = place.column;
-      if (place.line <= last_line) break;
-      diagnostics.add({.code = "syntax", .place = place, .message = "not valid TOML", .label = std::string(error.description()), .help = {}});
-      last_line = place.line;
-      result.usable = result.usable && !opens_table(text, place.line);
-      blank_line(text, place.line);
+      const std::size_t stop = offset_of(text, error.source().begin);
+      const Flaw flaw = Examiner(text, stop, error.description()).flaw();
+      if (flaw.cut_end < last) break;  // no progress
+      result.problems.push_back({"syntax", place_in(text, flaw.begin, flaw.end, source), flaw.message, flaw.label, flaw.help});
+      for (std::size_t i = flaw.cut_begin; i < flaw.cut_end; ++i) text[i] = text[i] == '\n' ? '\n' : ' ';
+      last = flaw.cut_end + 1;
+      if (flaw.header) {  // the fields below go to a table of their own, which is forgotten
+        const std::string header = fmt::format("[\"\\u001f{}\"]", result.problems.size() - 1);
+        text.replace(flaw.cut_begin, flaw.cut_end - flaw.cut_begin, header);
+        last = flaw.cut_begin + header.size();
+      }
     }
   }
   result.usable = false;
   return result;
 }
 
-// "a.b.0.c" -> {"a", "b", "0", "c"}
-std::vector<std::string> split_path(std::string_view key) {
-  std::vector<std::string> parts;
-  for (;;) {
-    const std::size_t dot = key.find('.');
-    parts.emplace_back(key.substr(0, dot));
-    if (dot == std::string_view::npos) return parts;
-    key.remove_prefix(dot + 1);
-  }
-}
-
-// The node that `part` names inside `parent`, made (as a table) when it is missing from a table.
-toml::node* step_into(toml::node& parent, const std::string& part, const toml::source_region& region) {
-  if (toml::array* array = parent.as_array()) {
-    std::size_t index = 0;
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), index);
-    if (error != std::errc{} || end != part.data() + part.size() || index >= array->size()) return nullptr;
-    return array->get(index);
-  }
-  toml::table* table = parent.as_table();
-  if (table == nullptr) return nullptr;
-  if (toml::node* child = table->get(part)) return child;
-  return &table->insert_or_assign(toml::key(part, region), toml::table{}).first->second;
-}
-
-std::optional<toml::table> parse_value(const std::string& value, std::size_t source) {
-  for (const std::string& text : {"v = " + value, fmt::format("v = \"{}\"", value)}) {
-    try {
-      return toml::parse(text, std::to_string(source));
-    } catch (const toml::parse_error&) {
-    }
-  }
-  return std::nullopt;
-}
-
-void apply_override(Document& document, const Override& change, Diagnostics& diagnostics) {
-  const std::size_t source = diagnostics.add_source({"--set", change.key + "=" + change.value});
-  document.column_shift.resize(source + 1, 0);
-  document.column_shift[source] = static_cast<std::uint32_t>(change.key.size() + 2) - 5;  // parsed as "v = value"
-  const auto width = static_cast<std::uint32_t>(change.key.size()) + 1;
-  const Place key_place{.source = source, .line = 1, .column = 1, .end_line = 1, .end_column = width};
-  const auto refuse = [&](std::string message, std::string label) {
-    diagnostics.add({.code = "set", .place = key_place, .message = std::move(message), .label = std::move(label), .help = {}});
-  };
-  std::optional<toml::table> parsed = parse_value(change.value, source);
-  if (!parsed) return refuse("the value is not valid TOML", "after the first `=` stands a TOML value or a bare word");
-
-  const toml::source_region key_region{{1, 5 - std::min(5U, width)}, {1, 5}, std::make_shared<const std::string>(std::to_string(source))};
-  const std::vector<std::string> path = split_path(change.key);
-  toml::node* parent = &document.root;
-  for (std::size_t i = 0; i + 1 < path.size(); ++i) {
-    parent = step_into(*parent, path[i], key_region);
-    if (parent == nullptr) return refuse(fmt::format("`{}` leads nowhere", change.key), fmt::format("`{}` cannot be entered here", path[i]));
-  }
-  toml::node& value = *parsed->get("v");
-  if (toml::table* table = parent->as_table()) {
-    value.visit([&](auto& concrete) { table->insert_or_assign(toml::key(path.back(), key_region), std::move(concrete)); });
-  } else {
-    refuse(fmt::format("`{}` leads nowhere", change.key), "only a key of a table can be set");
-  }
-}
-
-}  // namespace
-
-Place Document::place(const toml::source_region& region) const {
-  Place place{.line = region.begin.line, .column = region.begin.column, .end_line = region.end.line,
-              .end_column = region.end.column};
-  if (region.path) std::from_chars(region.path->data(), region.path->data() + region.path->size(), place.source);
-  if (place.source < column_shift.size()) {
-    place.column += column_shift[place.source];
-    place.end_column += column_shift[place.source];
-  }
-  return place;
-}
-
-ParsedDocument read_document(const std::string& path, const std::vector<Override>& overrides, Diagnostics& diagnostics) {
+std::optional<Document> read_document(const std::string& path, Diagnostics& diagnostics) {
   const std::optional<std::string> text = read_text(path, diagnostics);
-  if (!text) return {};
-  const std::size_t source = diagnostics.add_source({path, *text});
-  ParsedDocument parsed = parse_text(*text, source, diagnostics);
-  parsed.document.column_shift.resize(source + 1, 0);
-  for (const Override& change : overrides) apply_override(parsed.document, change, diagnostics);
-  return parsed;
+  if (!text) return std::nullopt;
+  ParsedText parsed = parse_text(*text, diagnostics.add_source({path, *text}));
+  Document document{.root = std::move(parsed.root), .complete = parsed.problems.empty()};
+  for (Diagnostic& problem : parsed.problems) diagnostics.add(std::move(problem));
+  if (!parsed.usable) return std::nullopt;
+  return document;
 }
 
 }  // namespace psim

@@ -1,9 +1,9 @@
-// A scenario file as parsed TOML, with overrides (--set and comparison axes) put in. Every node still
-// knows which source it came from.
+// A scenario file as parsed TOML. Every node still knows which source it came from.
 #pragma once
 
 #include <toml++/toml.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,26 +11,23 @@
 
 namespace psim {
 
-// `key` is a dotted path such as "cluster.workers" or "straggler.0.slowdown"; `value` is TOML, or a bare
-// word that stands for a string. A table as value replaces the whole table.
-struct Override {
-  std::string key;
-  std::string value;
-};
-
 struct Document {
   toml::table root;
-  std::vector<std::uint32_t> column_shift;  // per source: how far its shown text is from what was parsed
-
-  Place place(const toml::source_region& region) const;
+  bool complete = true;  // false: some lines could not be parsed, so what is absent may stand in them
 };
 
-// Reads and parses `path`. Problems go to `diagnostics`; the returned document is then incomplete, and
-// `usable` says whether checking its fields still makes sense.
-struct ParsedDocument {
-  Document document;
-  bool usable = false;
+Place place_of(const toml::source_region& region);
+
+// The text of a source as far as it is TOML, and what is wrong with the rest.
+struct ParsedText {
+  toml::table root;
+  std::vector<Diagnostic> problems;
+  bool usable = true;  // false: too much is wrong for `root` to mean anything
 };
-ParsedDocument read_document(const std::string& path, const std::vector<Override>& overrides, Diagnostics& diagnostics);
+ParsedText parse_text(std::string text, std::size_t source);
+
+// Reads and parses `path`. Problems go to `diagnostics`; what could be parsed is returned, or nothing when
+// that is not worth checking.
+std::optional<Document> read_document(const std::string& path, Diagnostics& diagnostics);
 
 }  // namespace psim

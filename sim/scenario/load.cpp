@@ -2,14 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <sstream>
+#include <tuple>
 #include <utility>
 
 #include "sim/scenario/check.hpp"
+#include "sim/scenario/document.hpp"
 #include "sim/scenario/reader.hpp"
 #include "sim/scenario/reference.hpp"
+#include "sim/scenario/toml_text.hpp"
 
 namespace psim {
 namespace {
@@ -35,36 +39,142 @@ std::shared_ptr<const DataSplit> find_data(const Scenario& scenario, const LoadR
 }
 
 // One row of factors per line, separated by commas or spaces.
+void read_trace(std::istream& file, Scenario& scenario, Checker& checker) {
+  const std::string& name = scenario.compute.trace;
+  const auto workers = static_cast<std::size_t>(scenario.cluster.workers);
+  std::string line;
+  for (int number = 1; std::getline(file, line); ++number) {
+    for (char& c : line) c = c == ',' || c == '\t' || c == '\r' ? ' ' : c;
+    std::istringstream words(line);
+    std::vector<double> row;
+    for (std::string word; words >> word;) {
+      double factor = 0;
+      const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), factor);
+      if (error != std::errc{} || end != word.data() + word.size() || !(factor >= 0) || factor > 1e9) {
+        return checker.add_data({"compute.trace"}, fmt::format("{}:{}: `{}` is not a factor", name, number, word), "in this file", "factors are numbers from 0 to 1e9");
+      }
+      row.push_back(factor);
+    }
+    if (row.empty()) continue;
+    if (row.size() != 1 && row.size() != workers) {
+      return checker.add_data({"compute.trace", "cluster.workers"}, fmt::format("{}:{}: {} columns", name, number, row.size()), "in this file",
+                              fmt::format("must be one column, or one for each of the {} workers", workers));
+    }
+    scenario.compute.trace_rows.push_back(std::move(row));
+  }
+  if (scenario.compute.trace_rows.empty()) checker.add_data({"compute.trace"}, fmt::format("{} has no factors", name), "an empty file");
+}
+
 void load_trace(Scenario& scenario, const LoadRequest& request, Checker& checker) {
   const std::string& name = scenario.compute.trace;
+  std::error_code error;
   for (const std::filesystem::path& dir : search_path(request)) {
+    if (!std::filesystem::is_regular_file(dir / name, error)) continue;
     std::ifstream file(dir / name);
-    if (!file) continue;
-    std::string line;
-    for (int number = 1; std::getline(file, line); ++number) {
-      for (char& c : line) c = c == ',' || c == '\t' || c == '\r' ? ' ' : c;
-      std::istringstream words(line);
-      std::vector<double> row;
-      for (std::string word; words >> word;) {
-        double factor = 0;
-        const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), factor);
-        if (error != std::errc{} || end != word.data() + word.size() || !(factor >= 0) || factor > 1e9) {
-          return checker.add("compute.trace", fmt::format("{}:{}: `{}` is not a factor", name, number, word), "in this file", "factors are numbers from 0");
-        }
-        row.push_back(factor);
-      }
-      if (row.empty()) continue;
-      const auto workers = static_cast<std::size_t>(scenario.cluster.workers);
-      if (row.size() != 1 && row.size() != workers) {
-        return checker.add("compute.trace", fmt::format("{}:{}: {} columns", name, number, row.size()), "in this file",
-                           fmt::format("must be one column, or one for each of the {} workers", workers));
-      }
-      scenario.compute.trace_rows.push_back(std::move(row));
-    }
-    if (scenario.compute.trace_rows.empty()) checker.add("compute.trace", fmt::format("{} has no factors", name), "an empty file");
-    return;
+    if (!file) return checker.add_data({"compute.trace"}, fmt::format("{} cannot be read", (dir / name).string()), "this file", "check its permissions");
+    return read_trace(file, scenario, checker);
   }
-  checker.add("compute.trace", fmt::format("there is no file `{}`", name), "looked for in --data-dir, PSIM_DATA and the scenario's folder");
+  checker.add_data({"compute.trace"}, fmt::format("there is no file `{}`", name), "not found", "looked for in --data-dir, PSIM_DATA and the scenario's folder");
+}
+
+toml::source_region region_of(const Place& place) {
+  return {{place.line, place.column}, {place.end_line, place.end_column}, std::make_shared<const std::string>(std::to_string(place.source))};
+}
+
+// One part of a dotted key, and where it stands.
+struct Part {
+  std::string name;
+  Place place;
+};
+
+// "a.b.0.c" -> "a", "b", "0", "c". A place of several lines is not split.
+std::vector<Part> split_path(std::string_view key, const Place& place, std::uint32_t offset) {
+  std::vector<Part> parts;
+  std::uint32_t column = place.column + offset;
+  for (;;) {
+    const std::size_t dot = key.find('.');
+    const std::string_view name = key.substr(0, dot);
+    Place here = place;
+    here.column = column;
+    here.end_column = column + code_points(name);
+    column = here.end_column + 1;
+    parts.push_back({std::string(name), here});
+    if (dot == std::string_view::npos) return parts;
+    key.remove_prefix(dot + 1);
+  }
+}
+
+std::optional<std::size_t> index_of(const std::string& text) {
+  std::size_t index = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return index;
+}
+
+// Why `part` cannot be entered from `parent`, which is no table; empty when it can.
+std::string no_way(const toml::node& parent, const std::string& path, const std::string& part) {
+  const toml::array* array = parent.as_array();
+  if (array == nullptr) return fmt::format("`{}` is no table", path);
+  const std::optional<std::size_t> index = index_of(part);
+  if (index && *index < array->size()) return "";
+  if (array->empty()) return fmt::format("`{}` has no elements", path);
+  if (array->size() == 1) return fmt::format("there is only `{}.0`", path);
+  return fmt::format("there are `{0}.0` to `{0}.{1}`", path, array->size() - 1);
+}
+
+// Puts `value` where the dotted `key` says, which itself stands at `place`.
+// A failure is an error of kind `code`.
+void put(Document& document, std::string_view key, Place place, toml::node& value, const std::string& code, Diagnostics& diagnostics) {
+  const bool quoted = place.end_line == place.line && place.end_column - place.column == code_points(key) + 2;
+  const std::vector<Part> parts = split_path(key, place, quoted ? 1 : 0);
+  toml::node* parent = &document.root;
+  std::string path;
+  const auto refuse = [&](const Place& where, std::string label, std::string help) {
+    diagnostics.add({code, where, fmt::format("`{}` leads nowhere", key), std::move(label), std::move(help)});
+  };
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto& [part, where] = parts[i];
+    if (part.empty()) return refuse(place, "a part between dots is empty", "a path is written table.key, such as cluster.workers");
+    const bool last = i + 1 == parts.size();
+    if (toml::table* table = parent->as_table()) {
+      const toml::key name(part, region_of(where));
+      if (last) {
+        value.visit([&](auto& concrete) { table->insert_or_assign(name, std::move(concrete)); });
+        return;
+      }
+      parent = table->get(part);
+      if (parent == nullptr && index_of(parts[i + 1].name)) return refuse(where, fmt::format("`{}` has no elements", path.empty() ? part : path + "." + part), "");
+      if (parent == nullptr) parent = &table->insert_or_assign(name, toml::table{}).first->second;
+    } else {
+      if (const std::string why = no_way(*parent, path, part); !why.empty()) return refuse(where, why, "");
+      parent = parent->as_array()->get(*index_of(part));
+      if (last) return refuse(where, "only a field of a table can be replaced", fmt::format("give `{}` as a whole", path));
+    }
+    path += (path.empty() ? "" : ".") + part;
+  }
+}
+
+void apply_override(Document& document, const Override& change, Diagnostics& diagnostics) {
+  const std::string text = change.key + "=" + change.value;
+  const std::size_t source = diagnostics.add_source({"--set", text});
+  const std::uint32_t width = code_points(change.key);
+  // What does not open a TOML string, list or table may be a bare word, which then stands for a string.
+  const std::size_t first = change.value.find_first_not_of(" \t");
+  const bool may_be_word = first == std::string::npos || std::string_view("\"'[{").find(change.value[first]) == std::string_view::npos;
+  const std::string key = "v" + std::string(width - 1, ' ') + "=";  // so that the value's columns are those of `text`
+  ParsedText parsed = parse_text(key + change.value, source);
+  if (may_be_word && (!parsed.problems.empty() || parsed.root.size() != 1)) {
+    parsed = parse_text(key + toml_string(change.value), source);
+  }
+  for (Diagnostic& problem : parsed.problems) {
+    problem.code = "set";
+    diagnostics.add(std::move(problem));
+  }
+  if (!parsed.problems.empty()) return;
+  if (parsed.root.size() != 1) {
+    return diagnostics.add({"set", {.source = source, .line = 2, .column = 1, .end_line = 2, .end_column = 2}, "more than one value", "nothing may follow the value", "repeat --set for another field"});
+  }
+  put(document, change.key, {.source = source, .line = 1, .column = 1, .end_line = 1, .end_column = width + 1}, *parsed.root.get("v"), "set", diagnostics);
 }
 
 // What an axis' value is called in a table: a word as it is, a table as its values.
@@ -90,82 +200,158 @@ std::string toml_of(const toml::node& node) {
   if (const toml::table* table = node.as_table()) {  // inline, on one line
     out << "{";
     bool first = true;
-    for (auto&& [key, value] : *table) out << (std::exchange(first, false) ? " " : ", ") << '"' << key.str() << "\" = " << toml_of(value);
+    for (auto&& [key, value] : *table) out << (std::exchange(first, false) ? " " : ", ") << toml_string(key.str()) << " = " << toml_of(value);
     out << " }";
   } else if (const toml::array* array = node.as_array()) {
     out << "[";
     bool first = true;
     for (const toml::node& value : *array) out << (std::exchange(first, false) ? "" : ", ") << toml_of(value);
     out << "]";
+  } else if (const auto text = node.value_exact<std::string>()) {
+    return toml_string(*text);
   } else {
     node.visit([&](const auto& concrete) { out << concrete; });
   }
   return out.str();
 }
 
+// Moves what `found` has and `diagnostics` has not.
+void merge(const Diagnostics& found, Diagnostics& diagnostics) {
+  for (const Diagnostic& one : found.list()) {
+    const auto same = [&one](const Diagnostic& other) {
+      return one.place.source == other.place.source && one.place.line == other.place.line && one.place.column == other.place.column && one.message == other.message;
+    };
+    if (std::ranges::none_of(diagnostics.list(), same)) diagnostics.add(one);
+  }
+}
+
+// Reads the fields of `document` and reports what is wrong with each by itself, but not what is missing or has
+// no meaning: the axes may change that. Of a point of a comparison, only what stands in [compare] is reported.
+void read_fields(Document& document, bool point, Diagnostics& diagnostics) {
+  const bool complete = std::exchange(document.complete, false);
+  Diagnostics all, kept;
+  Scenario scenario;
+  Reader reader(document, all);
+  describe(reader, scenario);
+  reader.finish({"compare"});
+  document.complete = complete;
+  for (const Diagnostic& one : all.list()) {
+    if (one.code != "no-meaning" && !(point && one.place.line == 0)) kept.add(one);
+  }
+  merge(kept, diagnostics);
+}
+
+// An axis as the file has it.
+struct GivenAxis {
+  Axis axis;
+  Place place;           // of its key
+  toml::array* values;
+};
+
+// The lists of [compare].
+std::vector<GivenAxis> given_axes(toml::table& compare, Diagnostics& diagnostics) {
+  std::vector<GivenAxis> axes;
+  for (auto&& [key, node] : compare) {
+    const std::string name(key.str());
+    toml::array* values = node.as_array();
+    if (values == nullptr || values->empty()) {
+      diagnostics.add({"axis", place_of(node.is_table() ? key.source() : node.source()), fmt::format("axis `{}` is not a list of values", name), values == nullptr ? "expected a list" : "an empty list",
+                       node.is_table() ? fmt::format("put the dotted name in quotes: \"{}.field\" = [...]", name) : "write a list, even of one value"});
+      continue;
+    }
+    axes.push_back({.axis = {.key = name == "seeds" ? "seed" : name, .values = {}}, .place = place_of(key.source()), .values = values});
+  }
+  // File order, seeds last.
+  std::ranges::stable_sort(axes, {}, [](const GivenAxis& one) { return std::tuple(one.axis.key == "seed", one.place.source, one.place.line, one.place.column); });
+  return axes;
+}
+
+// Whether the axes make a comparison that can be run.
+bool check_together(const std::vector<GivenAxis>& axes, Diagnostics& diagnostics) {
+  constexpr double most_runs = 10000;
+  double runs = 1;
+  for (const GivenAxis& one : axes) {
+    runs *= static_cast<double>(one.values->size());
+    for (const GivenAxis& other : axes) {
+      if (&one == &other || !(one.axis.key + ".").starts_with(other.axis.key + ".") || (one.axis.key == other.axis.key && &one < &other)) continue;
+      diagnostics.add({"axis", one.place, fmt::format("axes `{}` and `{}` set the same", one.axis.key, other.axis.key), fmt::format("`{}` replaces it", other.axis.key), "put this field into the tables of the other axis"});
+    }
+  }
+  if (runs <= most_runs) return true;
+  diagnostics.add({"axis", axes.front().place, fmt::format("the axes make {} runs", runs), fmt::format("at most {} can be compared", most_runs), "shorten the lists"});
+  return false;
+}
+
+// The axes of [compare], whose values are taken out of `document`.
+std::vector<Axis> read_axes(Document& document, Diagnostics& diagnostics) {
+  toml::node* compare = document.root.get("compare");
+  if (compare == nullptr) return {};
+  if (!compare->is_table()) {
+    diagnostics.add({"axis", place_of(compare->source()), "`compare` has the wrong type", "expected a table", "write [compare] and the axes below"});
+    return {};
+  }
+  std::vector<GivenAxis> given = given_axes(*compare->as_table(), diagnostics);
+  if (!check_together(given, diagnostics)) return {};
+  toml::table base = document.root;  // a copy, which knows no places
+  base.erase("compare");
+  std::vector<Axis> axes;
+  for (GivenAxis& one : given) {
+    for (toml::node& value : *one.values) {
+      one.axis.values.push_back({label_of(value), toml_of(value)});
+      Document point{.root = base};
+      Diagnostics failures;
+      put(point, one.axis.key, one.place, value, "axis", failures);
+      merge(failures, diagnostics);
+      read_fields(point, true, diagnostics);
+    }
+    axes.push_back(std::move(one.axis));
+  }
+  return axes;
+}
+
+std::optional<Document> read_request(const LoadRequest& request, Diagnostics& diagnostics) {
+  std::optional<Document> document = read_document(request.path, diagnostics);
+  if (!document) return std::nullopt;
+  for (const Override& change : request.overrides) apply_override(*document, change, diagnostics);
+  return document;
+}
+
 }  // namespace
 
 std::optional<LoadedScenario> load_scenario(const LoadRequest& request, Diagnostics& diagnostics) {
-  const ParsedDocument parsed = read_document(request.path, request.overrides, diagnostics);
-  if (!parsed.usable) return std::nullopt;
+  std::optional<Document> document = read_request(request, diagnostics);
+  if (!document) return std::nullopt;
   LoadedScenario loaded;
   Scenario& scenario = loaded.scenario;
-  Reader reader(parsed.document, diagnostics);
+  Reader reader(*document, diagnostics);
   describe(reader, scenario);
   reader.finish({"compare"});
-  const std::size_t wrong_fields = diagnostics.count();
 
-  Checker checker(scenario, reader.places(), diagnostics);
+  Checker checker(scenario, reader.reading(), diagnostics);
   checker.check_fields();
   if (!scenario.compute.trace.empty()) load_trace(scenario, request, checker);
-  if (scenario.model.kind == ModelKind::mlp && wrong_fields == 0) {
+  if (checker.can_load()) {
     try {
       loaded.data = find_data(scenario, request);
-      if (scenario.model.mlp.layers.size() >= 2) checker.check_data(*loaded.data);
+      checker.check_data(*loaded.data);
     } catch (const DataError& error) {
-      checker.add(checker.given("data.path") ? "data.path" : "data.source", error.what(), "", error.help);
+      const Reading& reading = reader.reading();
+      const std::string field = reading.given("data.path") ? "data.path" : reading.given("data.inputs") ? "data.inputs" : "data.source";
+      checker.add_data({field}, error.what(), "", error.help);
     }
   }
+  // Overrides may take away what the axes are about.
+  if (request.overrides.empty()) read_axes(*document, diagnostics);
   if (!diagnostics.empty()) return std::nullopt;
   return loaded;
 }
 
 std::optional<std::vector<Axis>> load_axes(const LoadRequest& request, Diagnostics& diagnostics) {
-  const ParsedDocument parsed = read_document(request.path, request.overrides, diagnostics);
-  if (!parsed.usable || !diagnostics.empty()) return std::nullopt;
-  std::vector<Axis> axes;
-  const toml::node* compare = parsed.document.root.get("compare");
-  if (compare == nullptr) return axes;
-  const auto refuse = [&](const toml::source_region& where, std::string message, std::string label, std::string help) {
-    diagnostics.add({"axis", parsed.document.place(where), std::move(message), std::move(label), std::move(help)});
-  };
-  if (!compare->is_table()) {
-    refuse(compare->source(), "`compare` has the wrong type", "expected a table", "write [compare] and the axes below");
-    return std::nullopt;
-  }
-  std::vector<std::pair<toml::source_position, Axis>> found;
-  for (auto&& [key, node] : *compare->as_table()) {
-    const std::string name(key.str());
-    const toml::array* values = node.as_array();
-    if (values == nullptr || values->empty()) {
-      const std::string help = node.is_table() ? fmt::format("put the dotted name in quotes: \"{}.field\" = [...]", name) : "write a list, even of one value";
-      refuse(node.is_table() ? key.source() : node.source(), fmt::format("axis `{}` is not a list of values", name), "expected a list", help);
-      continue;
-    }
-    Axis axis{.key = name == "seeds" ? "seed" : name, .values = {}};
-    for (const toml::node& value : *values) {
-      if (name == "seeds" && !value.is_integer()) refuse(value.source(), "a seed is an integer", "expected an integer", "");
-      axis.values.push_back({label_of(value), toml_of(value)});
-    }
-    found.emplace_back(key.source().begin, std::move(axis));
-  }
+  std::optional<Document> document = read_request(request, diagnostics);
+  if (!document) return std::nullopt;
+  read_fields(*document, false, diagnostics);
+  std::vector<Axis> axes = read_axes(*document, diagnostics);
   if (!diagnostics.empty()) return std::nullopt;
-  // File order, seeds last.
-  std::ranges::stable_sort(found, [](const auto& a, const auto& b) {
-    const bool a_seeds = a.second.key == "seed", b_seeds = b.second.key == "seed";
-    return a_seeds != b_seeds ? b_seeds : std::pair(a.first.line, a.first.column) < std::pair(b.first.line, b.first.column);
-  });
-  for (auto& [position, axis] : found) axes.push_back(std::move(axis));
   return axes;
 }
 

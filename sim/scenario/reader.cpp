@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <type_traits>
 
 #include "sim/scenario/reference.hpp"
@@ -49,19 +50,74 @@ bool named(const Choice& choice, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-std::string range_text(const FieldInfo& info) {
+std::string range_text(const FieldInfo& info, std::string_view unit) {
   const bool low = info.min > -HUGE_VAL, high = info.max < HUGE_VAL;
-  const std::string at_least = fmt::format("{} {}", info.above_min ? "above" : "at least", info.min);
-  const std::string at_most = fmt::format("{} {}", info.below_max ? "below" : "at most", info.max);
-  if (low && high && !info.above_min && !info.below_max) return fmt::format("between {} and {}", info.min, info.max);
+  const auto shown = [unit](double bound) {
+    const bool whole = bound == std::floor(bound) && std::abs(bound) < 1e16;
+    return (whole ? fmt::format("{:.0f}", bound) : shortest(bound)) + std::string(unit);
+  };
+  const std::string min = shown(info.min), max = shown(info.max);
+  const std::string at_least = fmt::format("{} {}", info.above_min ? "above" : "at least", min);
+  const std::string at_most = fmt::format("{} {}", info.below_max ? "below" : "at most", max);
+  if (low && high && !info.above_min && !info.below_max) return fmt::format("between {} and {}", min, max);
   if (low && high) return at_least + " and " + at_most;
-  return low ? at_least : at_most;
+  return low ? at_least : high ? at_most : "finite";
+}
+
+// "Number of workers." -> "number of workers"
+std::string as_hint(std::string_view sentence) {
+  if (sentence.ends_with('.')) sentence.remove_suffix(1);
+  std::string out(sentence);
+  if (!out.empty() && out[0] >= 'A' && out[0] <= 'Z') out[0] = static_cast<char>(out[0] - 'A' + 'a');
+  return out;
+}
+
+// How the user may have meant a value of another type than a number, or true or false.
+std::string mend(const toml::node& node) {
+  if (const auto text = node.value_exact<std::string>()) {
+    double number = 0;
+    const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), number);
+    const bool plain = (error == std::errc{} && end == text->data() + text->size()) || *text == "true" || *text == "false";
+    return plain ? fmt::format("write {} without quotes", *text) : "";
+  }
+  const auto number = node.value_exact<double>();
+  return number && *number == std::floor(*number) && std::abs(*number) < 1e15 ? fmt::format("write {}", *number) : "";
+}
+
+// "straggler.0" -> "[[straggler]]", "cluster" -> "[cluster]"
+std::string header_of(const std::string& path) {
+  const std::size_t dot = path.rfind('.');
+  const bool element = dot != std::string::npos && path.find_first_not_of("0123456789", dot + 1) == std::string::npos;
+  return element ? fmt::format("[[{}]]", path.substr(0, dot)) : fmt::format("[{}]", path);
+}
+
+std::string_view last_part(std::string_view path) { return path.substr(path.rfind('.') + 1); }
+
+std::string parent_of(const std::string& path) { return path.substr(0, path.find('.') == std::string::npos ? 0 : path.rfind('.')); }
+
+// The last parts of those `paths` that stand directly in table `parent`.
+std::vector<std::string> keys_of(const std::vector<std::string>& paths, const std::string& parent) {
+  std::vector<std::string> keys;
+  for (const std::string& path : paths) {
+    if (parent_of(path) == parent) keys.emplace_back(last_part(path));
+  }
+  return keys;
 }
 
 }  // namespace
 
 Reader::Reader(const Document& document, Diagnostics& diagnostics) : document_(document), diagnostics_(diagnostics) {
-  frames_.push_back({.table = &document.root, .path = "", .keys = {}, .choices = {}});
+  frames_.push_back({.table = &document.root, .path = "", .choices = {}});
+  reading_.complete = document.complete;
+}
+
+bool Reading::reliable(const std::string& path) const {
+  const auto inner = wrong.lower_bound(path + ".");
+  if (inner != wrong.end() && inner->starts_with(path + ".")) return false;
+  for (std::string around = path; !around.empty(); around = parent_of(around)) {
+    if (wrong.contains(around)) return false;
+  }
+  return complete || given(path);
 }
 
 std::string Reader::path_of(std::string_view key) const {
@@ -70,27 +126,26 @@ std::string Reader::path_of(std::string_view key) const {
 }
 
 const toml::node* Reader::find(std::string_view key) {
-  Frame& frame = frames_.back();
-  frame.keys.emplace_back(key);
-  const toml::node* node = frame.table == nullptr ? nullptr : frame.table->get(key);
-  if (node != nullptr) places_[path_of(key)] = document_.place(node->source());
+  const toml::table* table = frames_.back().table;
+  const toml::node* node = table == nullptr ? nullptr : table->get(key);
+  if (node != nullptr) reading_.places[path_of(key)] = place_of(node->source());
   return node;
 }
 
-void Reader::wrong_type(const toml::node& node, std::string_view key, std::string_view wanted, std::string help) {
-  diagnostics_.add({.code = "wrong-type",
-                    .place = document_.place(node.source()),
-                    .message = fmt::format("`{}` has the wrong type", path_of(key)),
-                    .label = fmt::format("this is {}, expected {}", kind_of(node), wanted),
-                    .help = std::move(help)});
+void Reader::refuse(std::string code, const toml::node& node, std::string_view key, std::string message, std::string label, std::string help) {
+  reading_.wrong.insert(path_of(key));
+  diagnostics_.add({std::move(code), place_of(node.source()), std::move(message), std::move(label), std::move(help)});
 }
 
-bool Reader::in_range(const toml::node& node, std::string_view key, double value, std::string_view shown, const FieldInfo& info) {
+void Reader::wrong_type(const toml::node& node, std::string_view key, std::string_view wanted, std::string help) {
+  refuse("wrong-type", node, key, fmt::format("`{}` has the wrong type", path_of(key)), fmt::format("this is {}, expected {}", kind_of(node), wanted), std::move(help));
+}
+
+bool Reader::in_range(const toml::node& node, std::string_view key, double value, std::string_view shown, const FieldInfo& info, std::string_view unit) {
   const bool low = info.above_min ? value > info.min : value >= info.min;
   const bool high = info.below_max ? value < info.max : value <= info.max;
-  if (low && high) return true;
-  diagnostics_.add({.code = "out-of-range", .place = document_.place(node.source()), .message = fmt::format("`{}` is {}", path_of(key), shown),
-                    .label = "must be " + range_text(info), .help = {}});
+  if (low && high && std::isfinite(value)) return true;
+  refuse("out-of-range", node, key, fmt::format("`{}` is {}", path_of(key), shown), "must be " + range_text(info, unit));
   return false;
 }
 
@@ -98,86 +153,85 @@ bool Reader::in_range(const toml::node& node, std::string_view key, double value
 // changed from outside (--set, an axis): then the file's field is just not used.
 bool Reader::applies(std::string_view key, const toml::node& node, const FieldInfo& info) {
   if (info.when.empty()) return true;
-  const Frame::Chosen& chosen = frames_.back().choices.find(info.when_key)->second;
+  const Frame& frame = frames_.back();
+  const Frame::Chosen& chosen = frame.choices.find(info.when_key)->second;
   if (chosen.name.empty()) return true;
   if (std::ranges::find(info.when, chosen.name) != info.when.end()) return true;
-  const Place place = document_.place(node.source());
-  if (chosen.source > place.source) return false;
-  diagnostics_.add({.code = "no-meaning",
-                    .place = place,
-                    .message = fmt::format("`{}` has no meaning here", path_of(key)),
-                    .label = fmt::format("{} is {}", info.when_key, chosen.name),
-                    .help = fmt::format("`{}` goes with {} = {}; remove it or change `{}`", key, info.when_key,
-                                        fmt::join(info.when, " | "), info.when_key)});
+  if (chosen.source > place_of(node.source()).source) return false;
+  const std::string others = fmt::format("{}", fmt::join(info.when, " | "));
+  pending_.push_back({path_of(info.when_key), {.code = "no-meaning",
+                      .place = place_of(frame.table->find(key)->first.source()),
+                      .message = fmt::format("`{}` has no meaning here", path_of(key)),
+                      .label = fmt::format("{} is {}", info.when_key, chosen.name),
+                      .help = fmt::format("`{}` goes with {} = {}; remove it or change `{}`", key, info.when_key, others, info.when_key)}});
   return false;
 }
 
 template <class Quantity>
-bool Reader::read_quantity(const toml::node& node, std::string_view key, Quantity& out, const FieldInfo& info) {
+bool Reader::read_quantity(const toml::node& node, std::string_view key, Quantity& out, const FieldInfo& info, std::string_view also) {
   using U = Unit<Quantity>;
-  const std::string wanted = fmt::format("{} such as \"{}\"", U::what, U::example);
+  const std::string wanted = fmt::format("{} such as \"{}\"{}", U::what, U::example, also);
   const auto text = node.value_exact<std::string>();
-  if (!text) {
-    if (!node.is_number()) return wrong_type(node, key, wanted), false;
-    diagnostics_.add({.code = "unit", .place = document_.place(node.source()), .message = fmt::format("`{}` needs a unit", path_of(key)),
-                      .label = "expected " + wanted, .help = unit_names<Quantity>()});
-    return false;
-  }
-  const std::optional<double> value = parse_quantity(*text, U::names);
+  if (!text && !node.is_number()) return wrong_type(node, key, wanted), false;
+  const std::optional<double> value = text ? parse_quantity(*text, U::names) : std::nullopt;
   if (!value) {
-    diagnostics_.add({.code = "unit", .place = document_.place(node.source()), .message = fmt::format("`{}` is not {}", path_of(key), U::what),
-                      .label = "expected " + wanted, .help = unit_names<Quantity>()});
+    const std::string what = text ? fmt::format("is not {}", U::what) : "needs a unit";
+    refuse("unit", node, key, fmt::format("`{}` {}", path_of(key), what), "expected " + wanted, unit_names<Quantity>());
     return false;
   }
-  if (!in_range(node, key, *value, fmt::format("\"{}\"", *text), info)) return false;
+  if (!in_range(node, key, *value, fmt::format("\"{}\"", *text), info, U::names[0].name)) return false;
   out.value = *value;
   return true;
 }
 
-void Reader::read_choice(const toml::node& node, std::string_view key, ChoiceField& choice, Frame::Chosen& chosen) {
-  chosen = {.name = {}, .source = document_.place(node.source()).source};
+void Reader::read_period(const toml::node& node, std::string_view key, Period& out) {
+  static constexpr UnitName updates[] = {{"updates", 1, 1}, {"update", 1, 1}};
   const auto text = node.value_exact<std::string>();
-  if (!text) return wrong_type(node, key, "a name in quotes");
+  if (const std::optional<double> count = text ? parse_quantity(*text, updates) : std::nullopt) {
+    const bool good = in_range(node, key, *count, fmt::format("\"{}\"", *text), {.doc = {}, .min = 1, .max = 1e12});
+    if (good) out.updates = static_cast<std::int64_t>(*count);
+  } else if (read_quantity(node, key, out.time, {.doc = {}, .min = 0, .max = 1e9, .above_min = true}, " or \"10 updates\"")) {
+    out.updates = 0;
+  }
+}
+
+void Reader::read_choice(const toml::node& node, std::string_view key, ChoiceField& choice, Frame::Chosen& chosen) {
+  chosen = {.name = {}, .source = place_of(node.source()).source};
+  std::vector<std::string_view> names;
+  for (const Choice& one : choice.choices) names.push_back(one.name);
+  const auto text = node.value_exact<std::string>();
+  if (!text) return wrong_type(node, key, "a name in quotes", fmt::format("one of: {}", fmt::join(names, ", ")));
   for (std::size_t i = 0; i < choice.choices.size(); ++i) {
     if (!named(choice.choices[i], *text)) continue;
     choice.set(i);
     chosen.name = choice.choices[i].name;
     return;
   }
-  const std::vector<std::string> names = all_names(choice.choices);
-  const std::string near = nearest(*text, names);
-  diagnostics_.add({.code = "unknown-name", .place = document_.place(node.source()), .message = fmt::format("`{}` is \"{}\"", path_of(key), *text),
-                    .label = fmt::format("must be one of: {}", fmt::join(names, ", ")),
-                    .help = near.empty() ? "" : fmt::format("did you mean \"{}\"?", near)});
+  const std::string near = nearest(*text, all_names(choice.choices));
+  refuse("unknown-name", node, key, fmt::format("`{}` is \"{}\"", path_of(key), *text), fmt::format("must be one of: {}", fmt::join(names, ", ")),
+         near.empty() ? "" : fmt::format("did you mean \"{}\"?", near));
 }
 
 template <class T>
 void Reader::read(const toml::node& node, std::string_view key, T& out, const FieldInfo& info) {
   if constexpr (std::is_same_v<T, bool>) {
     const auto value = node.value_exact<bool>();
-    if (!value) return wrong_type(node, key, "true or false");
+    if (!value) return wrong_type(node, key, "true or false", node.is_string() ? mend(node) : "");
     out = *value;
   } else if constexpr (std::is_same_v<T, std::int64_t>) {
     const auto value = node.value_exact<std::int64_t>();
-    if (!value) return wrong_type(node, key, "an integer");
+    if (!value) return wrong_type(node, key, "an integer", mend(node));
     if (in_range(node, key, static_cast<double>(*value), fmt::to_string(*value), info)) out = *value;
   } else if constexpr (std::is_same_v<T, double>) {
     const auto value = node.value<double>();
-    if (!value || !node.is_number()) return wrong_type(node, key, "a number");
+    if (!value || !node.is_number()) return wrong_type(node, key, "a number", mend(node));
     if (in_range(node, key, *value, fmt::to_string(*value), info)) out = *value;
   } else if constexpr (std::is_same_v<T, std::string>) {
     const auto value = node.value_exact<std::string>();
     if (!value) return wrong_type(node, key, "a text in quotes");
     out = *value;
   } else if constexpr (std::is_same_v<T, Period>) {
-    const auto text = node.value_exact<std::string>();
-    static constexpr UnitName updates[] = {{"updates", 1, 1}, {"update", 1, 1}};
-    const std::optional<double> count = text ? parse_quantity(*text, updates) : std::nullopt;
-    if (!count) {
-      if (read_quantity(node, key, out.time, {.doc = {}, .min = 0, .max = 1e9, .above_min = true})) out.updates = 0;
-    } else if (in_range(node, key, *count, fmt::format("\"{}\"", *text), {.doc = {}, .min = 1, .max = 1e12})) {
-      out.updates = static_cast<std::int64_t>(*count);
-    }
+    read_period(node, key, out);
   } else if constexpr (std::is_same_v<T, Speeds>) {
     std::vector<FlopsPerSecond> values;
     const auto one = [&](const toml::node& element) {
@@ -186,15 +240,17 @@ void Reader::read(const toml::node& node, std::string_view key, T& out, const Fi
     };
     const toml::array* list = node.as_array();
     if (list == nullptr) one(node);
+    else if (list->empty()) refuse("out-of-range", node, key, fmt::format("`{}` is empty", path_of(key)), "must have one value for all, or one for each");
     else for (const toml::node& element : *list) one(element);
     if (!values.empty()) out.values = values;
   } else if constexpr (requires { typename T::value_type; }) {  // lists, nested
     const toml::array* list = node.as_array();
-    if (list == nullptr) return wrong_type(node, key, "a list");
+    if (list == nullptr) return wrong_type(node, key, "a list", node.is_integer() && std::is_same_v<T, std::vector<std::int64_t>> ? fmt::format("write {} = [{}]", key, node.value_or<std::int64_t>(0)) : "");
+    if (list->empty() && info.required) return refuse("out-of-range", node, key, fmt::format("`{}` is empty", path_of(key)), "must have at least one element");
     out.clear();
-    for (const toml::node& element : *list) {
+    for (std::size_t i = 0; i < list->size(); ++i) {
       out.emplace_back();
-      read(element, key, out.back(), info);
+      read(*list->get(i), fmt::format("{}.{}", key, i), out.back(), info);
     }
   } else {
     read_quantity(node, key, out, info);
@@ -210,6 +266,7 @@ void Reader::read(const toml::node& node, std::string_view key, std::optional<T>
 }
 
 void Reader::field(std::string_view key, FieldTarget target, FieldInfo info) {
+  if (!again_) fields_.push_back(path_of(key));
   const toml::node* node = find(key);
   if (ChoiceField* choice = std::get_if<ChoiceField>(&target)) {
     Frame::Chosen chosen{.name = std::string(choice->choices[choice->get()].name), .source = 0};
@@ -219,8 +276,8 @@ void Reader::field(std::string_view key, FieldTarget target, FieldInfo info) {
   }
   if (node == nullptr) {
     if (info.required && frames_.back().table != nullptr) {
-      diagnostics_.add({.code = "missing", .place = document_.place(frames_.back().table->source()),
-                        .message = fmt::format("`{}` is missing", path_of(key)), .label = {}, .help = std::string(info.doc)});
+      pending_.push_back({path_of(key), {.code = "missing", .place = place_of(frames_.back().table->source()), .message = fmt::format("`{}` is missing", path_of(key)),
+                                         .label = "must be given here", .help = fmt::format("`{}`: {}", key, as_hint(info.doc))}});
     }
     return;
   }
@@ -231,51 +288,94 @@ void Reader::field(std::string_view key, FieldTarget target, FieldInfo info) {
 }
 
 void Reader::table(std::string_view key, std::string_view, const std::function<void()>& fields) {
+  tables_.push_back(path_of(key));
   const toml::node* node = find(key);
-  if (node != nullptr && !node->is_table()) wrong_type(*node, key, "a table", fmt::format("write [{}] and its fields below", path_of(key)));
-  frames_.push_back({.table = node == nullptr ? nullptr : node->as_table(), .path = path_of(key), .keys = {}, .choices = {}});
+  if (node != nullptr && !node->is_table()) {
+    const std::vector<std::string> before = keys_of(fields_, frames_.back().path);
+    const std::string near = node->is_array_of_tables() ? "" : nearest(key, before), home = home_of_key(key);
+    if (!near.empty()) reading_.wrong.insert(path_of(near));
+    std::string help = near.empty() ? home.empty() ? "" : home + "; or " : fmt::format("did you mean `{}`? ", near);
+    wrong_type(*node, key, "a table", help + fmt::format("write [{}] and its fields below", path_of(key)));
+  }
+  frames_.push_back({.table = node == nullptr ? nullptr : node->as_table(), .path = path_of(key), .choices = {}});
   fields();
-  report_unknown({});
   frames_.pop_back();
 }
 
 void Reader::tables(std::string_view key, std::string_view, std::size_t, const std::function<void(std::size_t)>& resize,
                     const std::function<void(std::size_t)>& element) {
+  tables_.push_back(path_of(key));
   const toml::node* node = find(key);
   if (node == nullptr) return;
+  const std::string help = fmt::format("write [[{}]] with double brackets, and its fields below", key);
   const toml::array* list = node->as_array();
-  if (list == nullptr) return wrong_type(*node, key, "a list of tables", fmt::format("write [[{}]] with double brackets", key));
+  if (list == nullptr) return wrong_type(*node, key, "a list of tables", help);
   resize(list->size());
   for (std::size_t i = 0; i < list->size(); ++i) {
-    const std::string path = fmt::format("{}.{}", path_of(key), i);
+    const std::string name = fmt::format("{}.{}", key, i);
     const toml::node& item = *list->get(i);
     if (!item.is_table()) {
-      wrong_type(item, key, "a table", fmt::format("write [[{}]] with double brackets", key));
+      wrong_type(item, name, "a table", help);
       continue;
     }
-    frames_.push_back({.table = item.as_table(), .path = path, .keys = {}, .choices = {}});
+    frames_.push_back({.table = item.as_table(), .path = path_of(name), .choices = {}});
+    again_ = i > 0;
     element(i);
-    report_unknown({});
+    again_ = false;
     frames_.pop_back();
   }
 }
 
-void Reader::report_unknown(const std::vector<std::string>& also_known) {
-  const Frame& frame = frames_.back();
-  if (frame.table == nullptr) return;
-  for (auto&& [key, node] : *frame.table) {
+// What to do with an unknown `key` of table `path`, which was described as `described`. The field that was
+// probably meant counts as wrong.
+std::string Reader::advice(const std::string& path, const std::string& described, const std::string& key, bool is_table) {
+  std::vector<std::string> homes;
+  for (const std::string& known : is_table ? tables_ : fields_) {
+    if (last_part(known) != key) continue;
+    reading_.wrong.insert(known);
+    homes.push_back(is_table ? fmt::format("[{}]", known) : header_of(parent_of(known)));
+  }
+  const std::string all_homes = fmt::format("{}", fmt::join(homes, " or "));
+  if (!homes.empty()) return is_table ? fmt::format("write {}", all_homes) : fmt::format("`{}` belongs in {}", key, all_homes);
+
+  std::vector<std::string> keys = keys_of(fields_, described);
+  const std::vector<std::string> tables = keys_of(tables_, described);
+  keys.insert(keys.end(), tables.begin(), tables.end());
+  if (const std::string near = nearest(key, keys); !near.empty()) {
+    reading_.wrong.insert(path.empty() ? near : fmt::format("{}.{}", path, near));
+    return fmt::format("did you mean `{}`?", near);
+  }
+  const std::string home = is_table ? "" : home_of_key(key);
+  return home.empty() ? fmt::format("known here: {}", fmt::join(keys, ", ")) : home;
+}
+
+void Reader::report_unknown(const toml::table& table, const std::string& path, const std::string& described) {
+  const auto inside = [](const std::string& outer, std::string_view key) { return outer.empty() ? std::string(key) : fmt::format("{}.{}", outer, key); };
+  const auto known = [](const std::vector<std::string>& paths, const std::string& one) { return std::ranges::find(paths, one) != paths.end(); };
+  for (auto&& [key, node] : table) {
     const std::string name(key.str());
-    if (std::ranges::find(frame.keys, name) != frame.keys.end()) continue;
-    if (std::ranges::find(also_known, name) != also_known.end()) continue;
-    const std::string near = nearest(name, frame.keys);
-    std::string help = near.empty() ? home_of_key(name) : fmt::format("did you mean `{}`?", near);
-    if (help.empty()) help = fmt::format("known keys: {}", fmt::join(frame.keys, ", "));
-    const std::string where = frame.path.empty() ? "at the top of the file" : fmt::format("in [{}]", frame.path);
-    diagnostics_.add({.code = "unknown-key", .place = document_.place(key.source()), .message = fmt::format("unknown {} `{}` {}", node.is_table() ? "table" : "key", name, where),
-                      .label = "not known here", .help = help});
+    const std::string inner = inside(path, name), inner_described = inside(described, name);
+    if (known(fields_, inner_described) || reading_.wrong.contains(inner)) continue;
+    if (!known(tables_, inner_described)) {
+      const bool is_table = node.is_table() || node.is_array_of_tables();
+      const std::string where = path.empty() ? "at the top" : "in " + header_of(path);
+      diagnostics_.add({"unknown-key", place_of(key.source()), fmt::format("unknown {} `{}` {}", is_table ? "table" : "key", name, where), "not known here", advice(path, described, name, is_table)});
+    } else if (const toml::array* elements = node.as_array()) {
+      for (std::size_t i = 0; i < elements->size(); ++i) {
+        if (const toml::table* element = elements->get(i)->as_table()) report_unknown(*element, fmt::format("{}.{}", inner, i), inner_described + ".0");
+      }
+    } else if (node.is_table()) {
+      report_unknown(*node.as_table(), inner, inner_described);
+    }
   }
 }
 
-void Reader::finish(const std::vector<std::string>& also_known) { report_unknown(also_known); }
+void Reader::finish(const std::vector<std::string>& also_known) {
+  fields_.insert(fields_.end(), also_known.begin(), also_known.end());
+  report_unknown(document_.root, "", "");
+  for (Pending& pending : pending_) {
+    if (reading_.reliable(pending.depends_on)) diagnostics_.add(std::move(pending.diagnostic));
+  }
+}
 
 }  // namespace psim

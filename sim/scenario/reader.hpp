@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -10,8 +11,16 @@
 
 namespace psim {
 
-// Where each given field stands, by dotted path ("straggler.0.workers").
-using Places = std::map<std::string, Place>;
+// What the source says about each field, by dotted path ("straggler.0.workers").
+struct Reading {
+  std::map<std::string, Place> places;  // of the given fields and tables
+  std::set<std::string> wrong;          // fields and tables with an error of their own
+  bool complete = true;                 // false: what is absent may stand in lines that could not be parsed
+
+  bool given(const std::string& path) const { return places.contains(path); }
+  // Whether the field's value is what the user meant; what depends on another one is not judged.
+  bool reliable(const std::string& path) const;
+};
 
 class Reader final : public FieldVisitor {
  public:
@@ -23,27 +32,34 @@ class Reader final : public FieldVisitor {
               const std::function<void(std::size_t)>& resize,
               const std::function<void(std::size_t)>& element) override;
 
-  // Call after the last field: reports keys that nobody asked for, except `also_known`.
+  // Call after the last field: reports what only the whole description tells, and keys that nobody asked
+  // for, except `also_known`.
   void finish(const std::vector<std::string>& also_known);
 
-  const Places& places() const { return places_; }
+  const Reading& reading() const { return reading_; }
 
  private:
   struct Frame {
     const toml::table* table;  // null when the file does not have it
     std::string path;          // "" at the root, else "cluster.network"
-    std::vector<std::string> keys;
     struct Chosen {
       std::string name;  // canonical; empty when the file's value was no name
       std::size_t source = 0;
     };
     std::map<std::string, Chosen, std::less<>> choices;
   };
+  // A complaint that is void when `depends_on` turns out not to be reliable.
+  struct Pending {
+    std::string depends_on;
+    Diagnostic diagnostic;
+  };
 
   const toml::node* find(std::string_view key);
   std::string path_of(std::string_view key) const;
   bool applies(std::string_view key, const toml::node& node, const FieldInfo& info);
-  void report_unknown(const std::vector<std::string>& also_known);
+  void report_unknown(const toml::table& table, const std::string& path, const std::string& described);
+  std::string advice(const std::string& path, const std::string& described, const std::string& key, bool is_table);
+  void refuse(std::string code, const toml::node& node, std::string_view key, std::string message, std::string label, std::string help = {});
   void wrong_type(const toml::node& node, std::string_view key, std::string_view wanted, std::string help = {});
 
   template <class T>
@@ -51,14 +67,18 @@ class Reader final : public FieldVisitor {
   template <class T>
   void read(const toml::node& node, std::string_view key, std::optional<T>& out, const FieldInfo& info);
   template <class Quantity>
-  bool read_quantity(const toml::node& node, std::string_view key, Quantity& out, const FieldInfo& info);
+  bool read_quantity(const toml::node& node, std::string_view key, Quantity& out, const FieldInfo& info, std::string_view also = {});
+  void read_period(const toml::node& node, std::string_view key, Period& out);
   void read_choice(const toml::node& node, std::string_view key, ChoiceField& choice, Frame::Chosen& chosen);
-  bool in_range(const toml::node& node, std::string_view key, double value, std::string_view shown, const FieldInfo& info);
+  bool in_range(const toml::node& node, std::string_view key, double value, std::string_view shown, const FieldInfo& info, std::string_view unit = {});
 
   const Document& document_;
   Diagnostics& diagnostics_;
   std::vector<Frame> frames_;
-  Places places_;
+  Reading reading_;
+  std::vector<std::string> fields_, tables_;  // every path that was described, given or not; of elements, the first
+  bool again_ = false;                        // describing an element after the first
+  std::vector<Pending> pending_;
 };
 
 }  // namespace psim

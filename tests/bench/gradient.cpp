@@ -42,7 +42,7 @@ std::vector<Line> gradient_against_product(const Settings& settings) {
     const auto product = [&] {
       return timed([&] { for (int i = 0; i < products; ++i) c.noalias() = a * b; }).cpu * 1e9 / product_flops;
     };
-    const auto measured = alternate(settings.quick ? 1 : 5 * settings.repeats, {product, gradients});
+    const auto measured = alternate(settings.quick ? 1 : 5 * settings.repeats, 0, {product, gradients});
     return {{"product", measured[0]}, {"gradient", measured[1]}};
   });
   const auto product = usage.result["product"].get<std::vector<double>>();

@@ -14,6 +14,7 @@
 #include <ctime>
 #include <fstream>
 #include <stdexcept>
+#include <thread>
 
 namespace psim::bench {
 namespace fs = std::filesystem;
@@ -25,6 +26,23 @@ double steady_seconds() {
 
 double seconds(const timeval& t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6; }
 
+// Of all cores together, in the kernel's ticks.
+struct CoreTime {
+  double idle = 0, all = 0;
+};
+CoreTime core_time() {
+  std::ifstream file("/proc/stat");
+  std::string word;
+  file >> word;
+  CoreTime time;
+  double ticks = 0;
+  for (int i = 0; i < 8 && file >> ticks; ++i) {  // user, nice, system, idle, iowait, irq, softirq, steal
+    time.all += ticks;
+    if (i == 3 || i == 4) time.idle += ticks;
+  }
+  return time;
+}
+
 std::string read_all(int fd) {
   std::string text;
   std::array<char, 4096> part;
@@ -32,6 +50,15 @@ std::string read_all(int fd) {
     const ssize_t count = read(fd, part.data(), part.size());
     if (count <= 0) return text;
     text.append(part.data(), static_cast<std::size_t>(count));
+  }
+}
+
+void wait_until_quiet(double until) {
+  for (int quiet = 0; quiet < 2 && steady_seconds() < until;) {
+    const CoreTime before = core_time();
+    usleep(100'000);
+    const CoreTime after = core_time();
+    quiet = after.idle - before.idle >= 0.9 * (after.all - before.all) ? quiet + 1 : 0;
   }
 }
 
@@ -98,12 +125,30 @@ Elapsed timed(const std::function<void()>& work) {
   return {.wall = steady_seconds() - begin, .cpu = static_cast<double>(std::clock() - cpu_begin) / CLOCKS_PER_SEC};
 }
 
-std::vector<std::vector<double>> alternate(int repeats, const std::vector<std::function<double()>>& candidates) {
+std::vector<std::vector<double>> alternate(int repeats, double patience, const std::vector<std::function<double()>>& candidates) {
   std::vector<std::vector<double>> measured(candidates.size());
+  const double until = steady_seconds() + patience;
   for (int i = 0; i < repeats; ++i) {
-    for (std::size_t c = 0; c < candidates.size(); ++c) measured[c].push_back(candidates[c]());
+    for (std::size_t c = 0; c < candidates.size(); ++c) {
+      wait_until_quiet(until);
+      measured[c].push_back(candidates[c]());
+    }
   }
   return measured;
+}
+
+double capacity_of_two_threads() {
+  const auto spin = [] {
+    volatile double x = 1;
+    for (int i = 0; i < 20'000'000; ++i) x = x * 1.0000001 + 1e-9;
+  };
+  const double one = timed(spin).wall;
+  const double two = timed([&] {
+    std::thread other(spin);
+    spin();
+    other.join();
+  }).wall;
+  return 2 * one / two;
 }
 
 double median(std::vector<double> values) {

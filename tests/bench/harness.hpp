@@ -16,7 +16,8 @@ using Json = nlohmann::ordered_json;
 
 struct Settings {
   bool quick = false;  // the smallest sizes, once: only to see that everything runs
-  int repeats = 7;
+  int repeats = 9;
+  double patience = 60;  // seconds, for each group of lines
 };
 
 enum class Bound { none, at_least, at_most };
@@ -28,6 +29,7 @@ struct Line {
   Bound bound = Bound::none;
   double limit = 0;
   std::string detail;
+  bool disturbed = false;  // other processes took what the ratio needs: a miss says nothing
 
   bool holds() const {
     if (!ratio || bound == Bound::none) return true;
@@ -58,14 +60,18 @@ struct Elapsed {
 Elapsed timed(const std::function<void()>& work);
 
 // Runs the candidates in turn, `repeats` times, and keeps what each one measured: whatever disturbs the machine for a
-// while disturbs all of them.
-std::vector<std::vector<double>> alternate(int repeats, const std::vector<std::function<double()>>& candidates);
+// while disturbs all of them. Before each it waits until nothing else keeps the cores busy, for at most `patience`
+// seconds in all; 0 does not wait.
+std::vector<std::vector<double>> alternate(int repeats, double patience, const std::vector<std::function<double()>>& candidates);
+
+// How many times faster two threads get done what one does, right now: two, unless other processes run.
+double capacity_of_two_threads();
 
 double median(std::vector<double> values);
 double least(const std::vector<double>& values);
 // Least of `a` over least of `b`: interference only ever adds time, so the least is nearest to the undisturbed value.
 double ratio_of_least(const std::vector<double>& a, const std::vector<double>& b);
-// "median of the ratios 1.02, from 0.98 to 1.10": how far single repeats are apart.
+// "median 1.02, 0.98 to 1.10": of the ratios of single repeats.
 std::string spread(const std::vector<double>& a, const std::vector<double>& b);
 
 // A scenario written as TOML, read the way psim reads it. Throws when there is anything wrong with it.

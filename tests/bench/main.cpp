@@ -26,7 +26,7 @@ std::string bound_text(const Line& line) {
 const char* verdict(const Line& line) {
   if (!line.ratio) return "skipped";
   if (line.bound == Bound::none) return "";
-  return line.holds() ? "holds" : "MISSED";
+  return line.holds() ? "holds" : line.disturbed ? "unclear" : "MISSED";
 }
 
 void print(const Line& line) {
@@ -37,7 +37,7 @@ void print(const Line& line) {
 
 Json to_json(const char* group, const Line& line) {
   return {{"group", group}, {"name", line.name}, {"ratio", line.ratio ? Json(*line.ratio) : Json()}, {"bound", bound_text(line)},
-          {"holds", line.ratio && line.bound != Bound::none ? Json(line.holds()) : Json()}, {"detail", line.detail}};
+          {"holds", line.ratio && line.bound != Bound::none ? Json(line.holds()) : Json()}, {"disturbed", line.disturbed}, {"detail", line.detail}};
 }
 
 int run(const Settings& settings, const std::vector<std::string>& only, const std::string& json_file) {
@@ -51,7 +51,7 @@ int run(const Settings& settings, const std::vector<std::string>& only, const st
     for (const Line& line : group.measure(settings)) {
       print(line);
       lines.push_back(to_json(group.name, line));
-      all_hold = all_hold && line.holds();
+      all_hold = all_hold && (line.holds() || line.disturbed);
     }
   }
   if (!json_file.empty()) {
@@ -70,11 +70,12 @@ int main(int argc, char** argv) {
   std::string json_file;
   app.add_flag("--quick", settings.quick, "The smallest sizes, once: shows that everything runs, not how fast.");
   app.add_option("--repeats", settings.repeats, "Repeats of each measurement.")->check(CLI::Range(1, 1000));
+  app.add_option("--patience", settings.patience, "Seconds that a group of lines waits for other processes to leave the cores alone.");
   app.add_option("--only", only, "Only these groups: gradient, run, fashion, transport, memory.")->delimiter(',')
       ->check(CLI::IsMember({"gradient", "run", "fashion", "transport", "memory"}));
   app.add_option("--json", json_file, "Write the table as JSON to this file too.");
   CLI11_PARSE(app, argc, argv);
-  if (settings.quick) settings.repeats = 1;
+  if (settings.quick) settings.repeats = 1, settings.patience = 0;
   try {
     return psim::bench::run(settings, only, json_file);
   } catch (const std::exception& error) {

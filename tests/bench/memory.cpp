@@ -55,23 +55,25 @@ cv = 0.3
           .data_bytes = samples * (features + 1) * 4, .model_bytes = parameters * 4};
 }
 
-Case phantom(int workers, int servers, int steps) {
-  return {.name = fmt::format("phantom, {} workers, {} servers", workers, servers),
+Case phantom(int workers, int servers, double share_spread) {
+  return {.name = fmt::format("phantom, {} workers, {} servers, share_spread {}", workers, servers, share_spread),
           .toml = fmt::format(R"([model]
 kind = "phantom"
 parameters = 1_000_000
 [training]
-steps = {}
+steps = 1
 [consistency]
 model = "asp"
 [cluster]
 workers = {}
 servers = {}
+[cluster.network]
+share_spread = {:.1f}
 [compute]
 time = "1s"
 distribution = "uniform"
 cv = 0.5
-)", steps, workers, servers),
+)", workers, servers, share_spread),
           .workers = workers, .servers = servers, .threads = 1, .data_bytes = 0, .model_bytes = 0};
 }
 
@@ -84,7 +86,9 @@ std::vector<Line> peak_memory(const Settings& settings) {
       for (const int threads : {1, 2}) lines.push_back(measure(training(consistency, servers, threads, settings.quick)));
     }
   }
-  lines.push_back(measure(settings.quick ? phantom(20, 2, 1) : phantom(1000, 8, 2)));
+  for (const double share_spread : {0.0, 0.5}) {
+    lines.push_back(measure(settings.quick ? phantom(20, 2, share_spread) : phantom(1000, 8, share_spread)));
+  }
   return lines;
 }
 

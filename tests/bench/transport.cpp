@@ -153,7 +153,7 @@ std::vector<Line> transport_against_loop(const Settings& settings) {
     messages[side] = rate["messages"].get<double>();
     return rate["seconds"].get<double>();
   };
-  const auto t = alternate(settings.repeats, {
+  const auto t = alternate(settings.repeats, 0, {
       [&] { return keep(0, in_child([&] { return phantom_run(scenario_of(toml)).json(); }).result); },
       [&] { return keep(1, in_child([&] { return bare_loop(scenario_of(toml).scenario, workers, servers, steps).json(); }).result); }});
   const double pairs = 1.0 * workers * servers * steps;

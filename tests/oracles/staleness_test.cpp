@@ -18,7 +18,8 @@ const std::string gamma_times = "distribution = \"gamma\"\ncv = 1.5";
 
 // What one server saw.
 struct Ages {
-  std::int64_t updates = 0, applied = 0, sum_applied = 0, sum_in_hand = 0;
+  std::int64_t updates = 0, sum_applied = 0, sum_in_hand = 0;
+  int contradictions = 0;  // pushes whose staleness is not what their version says
 };
 
 Ages ages_at(int server, const std::vector<RecordedEvent>& events) {
@@ -29,13 +30,11 @@ Ages ages_at(int server, const std::vector<RecordedEvent>& events) {
     if (e.kind == "send" && e.message == "weights") in_hand[e.peer].insert(e.version);
     if (e.kind == "update") ages.updates = e.version;
     if (e.kind != "apply") continue;
-    ++ages.applied;
     ages.sum_applied += e.value;
     auto& versions = in_hand[e.peer];
     const auto found = versions.find(e.version);
-    REQUIRE(found != versions.end());
-    CHECK(e.value == ages.updates - e.version);
-    versions.erase(found);
+    if (found == versions.end() || e.value != ages.updates - e.version) ++ages.contradictions;
+    if (found != versions.end()) versions.erase(found);
   }
   for (const auto& [worker, versions] : in_hand) {
     for (const std::int64_t version : versions) ages.sum_in_hand += ages.updates - version;
@@ -50,6 +49,7 @@ void check_identity(const Ideal& scenario, int aged) {
   for (int server = 1; server <= scenario.servers; ++server) {
     const Ages ages = ages_at(server, run.events);
     CHECK(ages.updates > 500);
+    CHECK(ages.contradictions == 0);
     CHECK(ages.sum_applied + ages.sum_in_hand == ages.updates * aged);
   }
   CHECK(run.summary["staleness"]["mean"].get<double>() * run.summary["pushes"]["applied"].get<double>() ==
@@ -86,8 +86,8 @@ TEST_CASE("staleness identity of finite runs: k-batch-async ages P - 1 gradients
 TEST_CASE("staleness identity of finite runs: k-async ages P - k gradients an update", "[oracle]") {
   for (const int k : {1, 3, 6, 8}) {
     check_identity({.consistency = model("k-async", k), .workers = 8, .duration = 1600}, 8 - k);
-    check_identity({.consistency = model("k-async", k), .workers = 8, .duration = 12000, .compute = gamma_times, .time = "",
-                    .cluster = k < 8 ? "" : speeds}, 8 - k);
+    check_identity({.consistency = model("k-async", k), .workers = 8, .duration = k < 8 ? 2000.0 : 20000.0, .compute = gamma_times,
+                    .time = "", .cluster = speeds}, 8 - k);
   }
 }
 

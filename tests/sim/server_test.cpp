@@ -1,37 +1,190 @@
-// Drives a server with messages, as a cluster would, in microseconds and without SimGrid.
+// Goal: every row of the table of consistency models, as rules about messages. Method: a server is driven as
+// a cluster would drive it, in microseconds and without SimGrid.
 #include <catch2/catch.hpp>
 
-#include "sim/protocol/server.hpp"
+#include "tests/sim/server_driver.hpp"
 
 using namespace psim;
+using namespace psim::test;
 
-namespace {
-
-struct Log final : Outbox {
-  std::vector<Message> sent;
-  std::int64_t applied_count = 0, dropped_count = 0;
-  void send(Message message) override { sent.push_back(std::move(message)); }
-  void applied(const Message&, std::int64_t) override { ++applied_count; }
-  void dropped(const Message&) override { ++dropped_count; }
-  void updated(std::int64_t) override {}
-};
-
-Server phantom_server(const ConsistencySpec& spec, std::int64_t workers) {
-  return Server({.id = 1, .first_worker = 2, .rule = make_rule(spec, workers), .steps = 100, .optimizer = {}, .learning_rate = {},
-                 .staleness_aware = false, .epochs_per_clock = 1}, std::nullopt, 4);
+TEST_CASE("every worker may start its first clock at once, under every model", "[protocol]") {
+  for (const ConsistencyRow& row : consistency_rows) {
+    Driver d({.model = row.model, .k = 2}, 3);
+    for (std::uint32_t w = 0; w < 3; ++w) CHECK(d.pull(w) == Lines{fmt::format("weights w{} v0", w)});
+    CHECK(d.server.waiting().empty());
+  }
 }
 
-}  // namespace
-
 TEST_CASE("bsp answers a pull only when every worker's push of the clock before is in", "[protocol]") {
-  Server server = phantom_server({.model = ConsistencyModel::bsp}, 2);
-  Log log;
-  server.on({.kind = MessageKind::push, .from = 2, .to = 1, .clock = 0, .version = 0}, 1.0, log);
-  server.on({.kind = MessageKind::pull, .from = 2, .to = 1, .clock = 1, .version = 0, .number = 2, .pushed = 1}, 1.0, log);
-  CHECK(log.sent.empty());
-  server.on({.kind = MessageKind::push, .from = 3, .to = 1, .clock = 0, .version = 0}, 2.0, log);
-  REQUIRE(log.sent.size() == 1);
-  CHECK(log.sent[0].to == 2);
-  CHECK(log.sent[0].version == 1);
-  CHECK(log.applied_count == 2);
+  Driver d({.model = ConsistencyModel::bsp}, 3);
+  d.pull_all();
+  CHECK(d.turn(2) == Lines{});
+  CHECK(d.turn(0) == Lines{});
+  CHECK(d.server.pending().size() == 2);
+  CHECK(d.server.waiting().size() == 2);
+  CHECK(d.push(1) ==
+        Lines{"apply w0 s0", "apply w1 s0", "apply w2 s0", "version 1", "weights w0 v1", "weights w2 v1"});
+  CHECK(d.pull(1) == Lines{"weights w1 v1"});
+  CHECK(d.server.pending().empty());
+  CHECK(d.server.waiting().empty());
+  CHECK(d.turn(1) == Lines{});  // and so on with the next clock
+}
+
+TEST_CASE("ssp lets a worker be s clocks ahead of the slowest, and no more", "[protocol]") {
+  const std::int64_t s = GENERATE(1, 2, 5);
+  Driver d({.model = ConsistencyModel::ssp, .staleness = s}, 3);
+  d.pull_all();
+  for (std::int64_t clock = 0; clock < s; ++clock) {
+    CHECK(d.turn(0) == Lines{"apply w0 s0", fmt::format("version {}", clock + 1),
+                             fmt::format("weights w0 v{}", clock + 1)});
+  }
+  CHECK(d.turn(0) == Lines{"apply w0 s0", fmt::format("version {}", s + 1)});  // clock s+1 has to wait
+  CHECK(d.server.slowest_clock() == 0);
+  CHECK(d.push(1) == Lines{fmt::format("apply w1 s{}", s + 1), fmt::format("version {}", s + 2)});
+  CHECK(d.push(2) == Lines{fmt::format("apply w2 s{}", s + 2), fmt::format("version {}", s + 3),
+                           fmt::format("weights w0 v{}", s + 3)});
+  CHECK(d.server.slowest_clock() == 1);
+  CHECK(d.turn(0).size() == 2);  // and waits again
+}
+
+TEST_CASE("the bound of ssp follows its schedule", "[protocol]") {
+  Driver d({.model = ConsistencyModel::ssp, .staleness = 1, .staleness_schedule = {{2, 3}, {5, 0}}}, 2);
+  d.pull_all();
+  const auto starts = [&](std::uint32_t w) {
+    return d.turn(w).back().starts_with(fmt::format("weights w{}", w));
+  };
+  for (int clock = 1; clock <= 3; ++clock) CHECK(starts(0));  // clocks 2 and 3 are two and three ahead
+  CHECK(!starts(0));                                          // clock 4: four ahead
+  CHECK(starts(1));
+  CHECK(!starts(0));  // clock 5: no longer ahead of anybody
+  for (int clock = 2; clock <= 4; ++clock) CHECK(starts(1));
+  CHECK(d.push(1) == Lines{"apply w1 s0", "version 10", "weights w0 v10"});
+}
+
+TEST_CASE("ssp 0 is bsp", "[protocol]") {
+  const ConsistencyRule zero = make_rule({.model = ConsistencyModel::ssp, .staleness = 0}, 3);
+  CHECK(zero.gate == Gate::version);
+  CHECK(zero.group == 3);
+  CHECK(zero.fresh);
+  Driver ssp({.model = ConsistencyModel::ssp, .staleness = 0}, 3), bsp({.model = ConsistencyModel::bsp}, 3);
+  for (const std::uint32_t w : {0U, 1U, 2U}) CHECK(ssp.pull(w) == bsp.pull(w));
+  for (const std::uint32_t w : {2U, 0U, 1U, 1U, 0U, 2U}) CHECK(ssp.turn(w) == bsp.turn(w));
+  CHECK(ssp.server.version() == 2);
+}
+
+TEST_CASE("asp never makes anybody wait", "[protocol]") {
+  Driver d({.model = ConsistencyModel::asp}, 3);
+  d.pull_all();
+  for (int clock = 1; clock <= 50; ++clock) {
+    CHECK(d.turn(0) ==
+          Lines{"apply w0 s0", fmt::format("version {}", clock), fmt::format("weights w0 v{}", clock)});
+  }
+  CHECK(d.turn(1) == Lines{"apply w1 s50", "version 51", "weights w1 v51"});
+}
+
+TEST_CASE("k-sync updates with the first k workers and drops the late ones", "[protocol]") {
+  Driver d({.model = ConsistencyModel::k_sync, .k = 2, .late = Late::drop}, 3);
+  d.pull_all();
+  CHECK(d.turn(2) == Lines{});
+  CHECK(d.push(1) == Lines{"apply w1 s0", "apply w2 s0", "version 1", "weights w2 v1"});
+  CHECK(d.server.slowest_clock() == 0);
+  CHECK(d.push(0) == Lines{"drop w0"});
+  CHECK(d.server.slowest_clock() == 1);  // its clock is over, though nothing of it was used
+  CHECK(d.pull(0) == Lines{"weights w0 v1"});
+  CHECK(d.server.version() == 1);
+  CHECK(d.server.pending().empty());
+  CHECK(d.pull(1) == Lines{"weights w1 v1"});
+  // A dropped push is not remembered: the next update needs two fresh ones.
+  CHECK(d.turn(0) == Lines{});
+  CHECK(d.push(2) == Lines{"apply w0 s0", "apply w2 s0", "version 2", "weights w0 v2"});
+}
+
+TEST_CASE("k-sync tells a worker that computes of the newer version when it asked ahead", "[protocol]") {
+  Driver d({.model = ConsistencyModel::k_sync, .k = 1, .late = Late::cancel}, 2);
+  CHECK(d.rule.cancel);
+  d.pull_all();
+  CHECK(d.pull(0) == Lines{});  // sent when the computation begins
+  CHECK(d.pull(1) == Lines{});
+  CHECK(d.push(1) == Lines{"apply w1 s0", "version 1", "weights w0 v1", "weights w1 v1"});
+}
+
+TEST_CASE("k-batch-sync counts a fast worker twice", "[protocol]") {
+  Driver d({.model = ConsistencyModel::k_batch_sync, .k = 3, .late = Late::drop}, 2);
+  d.pull_all();
+  CHECK(d.turn(0) == Lines{"weights w0 v0"});
+  CHECK(d.turn(0) == Lines{"weights w0 v0"});
+  CHECK(d.turn(0) == Lines{"apply w0 s0", "apply w0 s0", "apply w0 s0", "version 1", "weights w0 v1"});
+  CHECK(d.turn(1) == Lines{"drop w1", "weights w1 v1"});
+  CHECK(d.server.version() == 1);
+}
+
+TEST_CASE("k-async makes a worker wait for its own push, and applies late ones", "[protocol]") {
+  Driver d({.model = ConsistencyModel::k_async, .k = 2}, 4);
+  d.pull_all();
+  CHECK(d.turn(0) == Lines{});
+  CHECK(d.turn(3) == Lines{"apply w0 s0", "apply w3 s0", "version 1", "weights w0 v1", "weights w3 v1"});
+  CHECK(d.turn(2) == Lines{});
+  CHECK(d.turn(0) == Lines{"apply w0 s0", "apply w2 s1", "version 2", "weights w2 v2", "weights w0 v2"});
+  CHECK(d.turn(1) == Lines{});
+  CHECK(d.turn(0) == Lines{"apply w0 s0", "apply w1 s2", "version 3", "weights w1 v3", "weights w0 v3"});
+}
+
+TEST_CASE("k-batch-async makes nobody wait and updates with any k pushes", "[protocol]") {
+  Driver d({.model = ConsistencyModel::k_batch_async, .k = 2}, 3);
+  d.pull_all();
+  CHECK(d.turn(0) == Lines{"weights w0 v0"});
+  CHECK(d.turn(0) == Lines{"apply w0 s0", "apply w0 s0", "version 1", "weights w0 v1"});
+  CHECK(d.turn(2) == Lines{"weights w2 v1"});
+  CHECK(d.turn(1) == Lines{"apply w1 s1", "apply w2 s1", "version 2", "weights w1 v2"});
+}
+
+TEST_CASE("no pull is answered before the worker's own pushes are in, under any model", "[protocol]") {
+  for (const ConsistencyRow& row : consistency_rows) {
+    // One worker, one push an update: nothing else could make it wait.
+    Driver d({.model = row.model, .k = 1}, 1);
+    CAPTURE(row.name);
+    d.pull(0);
+    const Message push = d.push_of(0);
+    CHECK(d.pull(0) == Lines{});  // overtakes the push
+    CHECK(d.deliver(push) == Lines{"apply w0 s0", "version 1", "weights w0 v1"});
+  }
+}
+
+TEST_CASE("an answer says which pull it belongs to", "[protocol]") {
+  Driver d({.model = ConsistencyModel::asp}, 2);
+  d.pull(0);
+  d.pull(1);
+  d.turn(1);
+  Message pull = d.pull_of(0);
+  pull.number = 77;
+  pull.clock = 5;
+  d.deliver(pull);
+  const Message& answer = d.log.sent.back();
+  CHECK(answer.number == 77);
+  CHECK(answer.clock == 5);
+  CHECK(answer.version == 1);
+  CHECK(answer.from == server_node);
+  CHECK(answer.to == first_worker);
+  CHECK(answer.values.count == 4);
+}
+
+TEST_CASE("a newer pull takes the place of an older one that waits", "[protocol]") {
+  Driver d({.model = ConsistencyModel::k_batch_sync, .k = 2, .late = Late::cancel}, 2);
+  d.pull_all();
+  Message ahead = d.pull_of(0);  // a computation begins: tell me when there is a newer version
+  ahead.version = 0;
+  CHECK(d.deliver(ahead) == Lines{});
+  CHECK(d.turn(0) == Lines{"weights w0 v0"});  // pushed after all: the next pull takes any version
+  CHECK(d.log.sent.back().number == 3);
+  CHECK(d.push(1) == Lines{"apply w0 s0", "apply w1 s0", "version 1"});  // the old pull is not answered
+}
+
+TEST_CASE("messages that are no server's business change nothing", "[protocol]") {
+  Driver d({.model = ConsistencyModel::asp}, 1);
+  for (const MessageKind kind : {MessageKind::join, MessageKind::start, MessageKind::weights,
+                                 MessageKind::finished, MessageKind::leave}) {
+    CHECK(d.deliver({.kind = kind, .from = first_worker, .to = server_node}) == Lines{});
+  }
+  CHECK(d.server.version() == 0);
+  CHECK(d.server.pushes_arrived() == 0);
 }

@@ -16,13 +16,14 @@ struct Outcome {
   std::string err;   // stderr
 };
 
-// psim ARGUMENTS, with `folder` as working directory; `environment` entries are added ("NO_COLOR=1").
+// psim ARGUMENTS, with `folder` as working directory; `environment` entries are added ("NO_COLOR=1"). It is
+// killed after `limit_s` seconds.
 Outcome psim(const std::vector<std::string>& arguments, const std::filesystem::path& folder = ".",
-             const std::vector<std::string>& environment = {});
+             const std::vector<std::string>& environment = {}, unsigned limit_s = 120);
 
 // The same for any program, found in PATH.
 Outcome process(const std::vector<std::string>& words, const std::filesystem::path& folder = ".",
-                const std::vector<std::string>& environment = {});
+                const std::vector<std::string>& environment = {}, unsigned limit_s = 120);
 
 // Writes `toml` to a temporary file, runs `psim run FILE --json ARGUMENTS` and returns its document.
 // Fails the test when the exit code is neither 0 nor 1.

@@ -1,0 +1,197 @@
+// Goal: runs are compared as they should be: paired by seed, over those that reached the target. Method: a
+// few summaries with round numbers.
+#include "analysis/comparison.hpp"
+
+#include <catch2/catch.hpp>
+#include <sstream>
+
+using namespace psim::analysis;
+
+namespace {
+
+struct Facts {
+  double time = 1;                       // of the whole run
+  std::optional<double> to_target = {};  // when it has a target and reached it
+  bool target = false;
+  double updates = 100, staleness = 0, staleness_max = 0, wait = 0.25, bytes = 2e6;
+  std::optional<double> loss = 0.5, accuracy = 0.75;
+};
+
+ComparedRun run(std::vector<std::string> point, std::int64_t seed, const Facts& f) {
+  const auto or_null = [](const std::optional<double>& x) { return x ? Json(*x) : Json(nullptr); };
+  return {
+      std::move(point),
+      seed,
+      {{"seed", seed},
+       {"sim_time_s", f.time},
+       {"updates", f.updates},
+       {"bytes_sent", f.bytes},
+       {"staleness", {{"mean", f.staleness}, {"max", f.staleness_max}}},
+       {"time", {{"wait_share", f.wait}}},
+       {"final", {{"loss", or_null(f.loss)}, {"accuracy", or_null(f.accuracy)}}},
+       {"target",
+        {{"given", f.target}, {"reached", f.to_target.has_value()}, {"sim_time_s", or_null(f.to_target)}}}}};
+}
+
+// The table's cells, without the line of dashes and what follows the table.
+std::vector<std::vector<std::string>> cells(const std::string& text) {
+  std::vector<std::vector<std::string>> rows;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("| ")) continue;
+    std::vector<std::string>& row = rows.emplace_back();
+    std::istringstream parts(line.substr(1));
+    for (std::string cell; std::getline(parts, cell, '|');) {
+      const auto first = cell.find_first_not_of(' '), last = cell.find_last_not_of(' ');
+      row.push_back(first == std::string::npos ? "" : cell.substr(first, last - first + 1));
+    }
+  }
+  return rows;
+}
+
+std::string cell(const Comparison& c, const std::string& heading, std::size_t group) {
+  const auto rows = cells(table(c));
+  REQUIRE(rows.size() == c.groups.size() + 1);
+  const auto column = std::ranges::find(rows[0], heading);
+  if (column == rows[0].end()) return "no such column";
+  return rows[group + 1].at(static_cast<std::size_t>(column - rows[0].begin()));
+}
+
+}  // namespace
+
+TEST_CASE("a statistic is mean and standard deviation of a sample", "[analysis]") {
+  const Statistic four = statistic({2, 4, 4, 6});
+  CHECK(four.mean == 4);
+  CHECK(*four.sd == Approx(std::sqrt(8.0 / 3)));
+  CHECK(four.count == 4);
+  CHECK(statistic({7}).mean == 7);
+  CHECK(!statistic({7}).sd);
+  CHECK(statistic({}).count == 0);
+  CHECK(!statistic({}).sd);
+  CHECK(*statistic({1e9 + 1, 1e9 + 3}).sd == Approx(std::sqrt(2.0)));
+}
+
+TEST_CASE("runs are grouped by their point, in the order of the points", "[analysis]") {
+  const Comparison c = compare(
+      {"consistency.model"}, {run({"ssp"}, 1, {.time = 2, .staleness_max = 3}), run({"asp"}, 1, {.time = 3}),
+                              run({"ssp"}, 2, {.time = 4, .updates = 300, .staleness_max = 2})});
+  REQUIRE(c.groups.size() == 2);
+  CHECK(c.groups[0].point == std::vector<std::string>{"ssp"});
+  CHECK(c.groups[0].runs == 2);
+  CHECK(c.groups[0].time->mean == 3);
+  CHECK(*c.groups[0].time->sd == Approx(std::sqrt(2.0)));
+  CHECK(c.groups[0].updates.mean == 200);
+  CHECK(c.groups[0].staleness_max == 3);
+  CHECK(c.groups[0].wait.mean == 25);
+  CHECK(c.groups[1].point == std::vector<std::string>{"asp"});
+  CHECK(c.groups[1].runs == 1);
+  CHECK(!c.has_target);
+}
+
+TEST_CASE("the ratio to the fastest is taken seed by seed, then averaged", "[analysis]") {
+  const Comparison c = compare({"m"}, {run({"slow"}, 1, {.time = 2}), run({"slow"}, 2, {.time = 40}),
+                                       run({"fast"}, 1, {.time = 1}), run({"fast"}, 2, {.time = 10})});
+  CHECK(c.groups[0].relative->mean == 3);  // (2/1 + 40/10) / 2, not 42/11
+  CHECK(*c.groups[0].relative->sd == Approx(std::sqrt(2.0)));
+  CHECK(c.groups[1].relative->mean == 1);
+  CHECK(*c.groups[1].relative->sd == 0);
+}
+
+TEST_CASE("a seed counts in the ratio only if both runs reached the target", "[analysis]") {
+  const auto reached = [](double at) { return Facts{.time = 99, .to_target = at, .target = true}; };
+  const Facts missed{.time = 99, .target = true};
+  const Comparison c =
+      compare({"m"}, {run({"a"}, 1, reached(8)), run({"a"}, 2, missed), run({"a"}, 3, reached(30)),
+                      run({"b"}, 1, reached(2)), run({"b"}, 2, reached(2)), run({"b"}, 3, missed),
+                      run({"c"}, 1, missed), run({"c"}, 2, missed), run({"c"}, 3, missed)});
+  CHECK(c.has_target);
+  CHECK(c.groups[0].reached == 2);
+  CHECK(c.groups[0].time->mean == 19);
+  CHECK(c.groups[0].time->count == 2);
+  CHECK(c.groups[0].relative->mean == 4);  // only seed 1 is in both
+  CHECK(c.groups[0].relative->count == 1);
+  CHECK(c.groups[2].reached == 0);
+  CHECK(!c.groups[2].time);
+  CHECK(!c.groups[2].relative);
+}
+
+TEST_CASE("the fastest is sought among those that reached the target most often", "[analysis]") {
+  const auto reached = [](double at) { return Facts{.to_target = at, .target = true}; };
+  const Facts missed{.target = true};
+  const Comparison c = compare({"m"}, {run({"lucky"}, 1, reached(1)), run({"lucky"}, 2, missed),
+                                       run({"sure"}, 1, reached(4)), run({"sure"}, 2, reached(6))});
+  CHECK(c.groups[1].relative->mean == 1);
+  CHECK(c.groups[0].relative->mean == 0.25);
+}
+
+TEST_CASE("a phantom run has neither loss nor accuracy", "[analysis]") {
+  const Comparison c = compare({}, {run({}, 1, {.loss = {}, .accuracy = {}})});
+  CHECK(!c.groups[0].loss);
+  CHECK(!c.groups[0].accuracy);
+  CHECK(cell(c, "final loss", 0) == "no such column");
+  CHECK(cell(c, "accuracy [%]", 0) == "no such column");
+  CHECK(cell(c, "scenario", 0) == "as it is");
+}
+
+TEST_CASE("the table shows each group's numbers under their headings", "[analysis]") {
+  const Comparison c = compare({"consistency.model", "cluster.workers"},
+                               {run({"bsp", "8"}, 1, {.time = 2}), run({"bsp", "8"}, 2, {.time = 4}),
+                                run({"asp", "16"}, 1, {.time = 1, .loss = {}}),
+                                run({"asp", "16"}, 2, {.time = 1, .wait = 0.75, .loss = {}})});
+  CHECK(cell(c, "model", 0) == "bsp");
+  CHECK(cell(c, "workers", 1) == "16");
+  CHECK(cell(c, "time [s]", 0) == "3.00 ± 1.41");
+  CHECK(cell(c, "time [s]", 1) == "1.00 ± 0.00");
+  CHECK(cell(c, "relative", 0) == "3.00 ± 1.41");
+  CHECK(cell(c, "wait [%]", 0) == "25.0 ± 0.0");
+  CHECK(cell(c, "wait [%]", 1) == "50.0 ± 35.4");
+  CHECK(cell(c, "sent [MB]", 1) == "2");
+  CHECK(cell(c, "final loss", 0) == "0.5000 ± 0.0000");
+  CHECK(cell(c, "final loss", 1) == "-");
+  CHECK(cell(c, "accuracy [%]", 1) == "75.00 ± 0.00");
+  CHECK(cell(c, "reached", 0) == "no such column");
+}
+
+TEST_CASE("the table says who did not reach the target", "[analysis]") {
+  const Facts reached{.to_target = 0.0123, .target = true}, missed{.target = true};
+  const Comparison c =
+      compare({"m"}, {run({"a"}, 1, reached), run({"a"}, 2, missed), run({"b"}, 1, missed),
+                      run({"b"}, 2, missed), run({"c"}, 1, reached), run({"c"}, 2, reached)});
+  CHECK(cell(c, "time to target [s]", 0) == "0.0123");
+  CHECK(cell(c, "time to target [s]", 1) == "not reached");
+  CHECK(cell(c, "relative", 1) == "-");
+  CHECK(cell(c, "reached", 0) == "1/2");
+  CHECK(cell(c, "reached", 1) == "0/2");
+  const std::string text = table(c);
+  CHECK(text.find("a: 1 of 2 seeds did not reach the target; its time is over the 1 that did\n") !=
+        std::string::npos);
+  CHECK(text.find("b: 2 of 2 seeds did not reach the target\n") != std::string::npos);
+  CHECK(text.find("c: ") == std::string::npos);
+}
+
+TEST_CASE("the table's lines are equally wide, whatever letters are in them", "[analysis]") {
+  const std::string text = table(compare(
+      {"a"}, {run({"±ü€"}, 1, {.time = 1e6}), run({"±ü€"}, 2, {.time = 3}), run({"a long name"}, 1, {})}));
+  std::istringstream lines(text);
+  std::vector<std::ptrdiff_t> widths;
+  for (std::string line; std::getline(lines, line);) {
+    widths.push_back(
+        std::ranges::count_if(line, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+  }
+  REQUIRE(widths.size() == 4);
+  for (const auto width : widths) CHECK(width == widths[0]);
+}
+
+TEST_CASE("the document holds every run and every group", "[analysis]") {
+  const Json json =
+      document(compare({"m.k"}, {run({"a"}, 1, {.time = 2}), run({"b"}, 1, {.time = 1, .loss = {}})}));
+  CHECK(json["schema"] == "psim.compare/1");
+  CHECK(json["axes"] == Json{"m.k"});
+  REQUIRE(json["runs"].size() == 2);
+  CHECK(json["runs"][0]["point"]["m.k"] == "a");
+  CHECK(json["runs"][0]["sim_time_s"] == 2.0);
+  REQUIRE(json["aggregates"].size() == 2);
+  CHECK(json["aggregates"][0]["time_s"] == Json{{"mean", 2.0}, {"sd", nullptr}, {"n", 1}});
+  CHECK(json["aggregates"][0]["relative"]["mean"] == 2.0);
+  CHECK(json["aggregates"][1]["final_loss"] == nullptr);
+}

@@ -1,0 +1,1 @@
+psim compare compare_too_many.toml

@@ -1,0 +1,1 @@
+for name in quickstart stragglers worked_example; do psim check scenarios/$name.toml 2>/dev/null >once.toml; psim check once.toml 2>/dev/null | cmp - once.toml && echo "$name: reads back as the same"; done; rm once.toml

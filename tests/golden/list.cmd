@@ -1,0 +1,1 @@
+psim list | sed '/^Topics/,$d'

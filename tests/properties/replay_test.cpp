@@ -1,0 +1,123 @@
+// `psim replay` runs a recorded run again and names the first event that differs.
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <iterator>
+
+#include "tests/support/run_file.hpp"
+
+using namespace psim::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* scenario = R"(seed = 7
+[model]
+layers = [64, 16, 10]
+[training]
+batch_size = 8
+steps = 20
+[consistency]
+model = "asp"
+[cluster]
+workers = 3
+[compute]
+distribution = "gamma"
+)";
+
+class Recorded {
+ public:
+  explicit Recorded(const std::string& trace) {
+    std::ofstream(folder_.path() / "scenario.toml") << scenario;
+    const Outcome made = psim::test::psim({"run", "scenario.toml", "--out", "run", "--trace", trace}, folder_.path());
+    INFO(made.err);
+    REQUIRE(made.code == 0);
+  }
+  fs::path run() const { return folder_.path() / "run"; }
+  Outcome replay(const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> words{"replay", "run"};
+    words.insert(words.end(), more.begin(), more.end());
+    return psim::test::psim(words, folder_.path());
+  }
+  void change_scenario(const std::string& from, const std::string& to) const {
+    std::ifstream in(run() / "scenario.toml");
+    std::string text{std::istreambuf_iterator<char>(in), {}};
+    const std::size_t at = text.find(from);
+    REQUIRE(at != std::string::npos);
+    std::ofstream(run() / "scenario.toml") << text.replace(at, from.size(), to);
+  }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+// The event's number, from "first event that differs: number N".
+int first_difference(const std::string& text) {
+  const std::string words = "first event that differs: number ";
+  const std::size_t at = text.find(words);
+  return at == std::string::npos ? -1 : std::stoi(text.substr(at + words.size()));
+}
+
+}  // namespace
+
+TEST_CASE("replay of an untouched run says that it is the same", "[replay]") {
+  for (const char* trace : {"none", "events"}) {
+    const Recorded recorded(trace);
+    const std::string digest = Json::parse(std::ifstream(recorded.run() / "summary.json"))["digest"];
+    for (const char* threads : {"1", "3"}) {
+      const Outcome outcome = recorded.replay({"--threads", threads});
+      INFO(outcome.out << outcome.err);
+      CHECK(outcome.code == 0);
+      CHECK(contains(outcome.out, "same run: digest " + digest));
+    }
+  }
+}
+
+TEST_CASE("replay with another seed names the first event that differs, and what was recorded", "[replay]") {
+  const Recorded recorded("events");
+  recorded.change_scenario("seed = 7", "seed = 8");
+  const Outcome outcome = recorded.replay();
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.code == 1);
+  CHECK(contains(outcome.out, "different run"));
+  const int first = first_difference(outcome.out);
+  REQUIRE(first >= 0);
+  // Nobody has drawn a random number before the first connection's latency is over.
+  const RecordedEvent before = events_of(recorded.run()).at(static_cast<std::size_t>(first));
+  CHECK(before.at > 0);
+  CHECK(contains(outcome.out, "recorded: "));
+  CHECK(contains(outcome.out, before.kind));
+}
+
+TEST_CASE("replay after a change that no event shows says that weights differ", "[replay]") {
+  const Recorded recorded("none");
+  recorded.change_scenario("learning_rate = 0.1", "learning_rate = 0.2");
+  const Outcome outcome = recorded.replay();
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.code == 1);
+  CHECK(contains(outcome.out, "weights differ"));
+}
+
+TEST_CASE("replay after one byte of the recorded hashes was changed names that event", "[replay]") {
+  for (const char* trace : {"none", "events"}) {
+    const Recorded recorded(trace);
+    // Four bytes an event: byte 41 belongs to event 10.
+    change_run(recorded.run(), "UPDATE event_hash SET hashes = CAST(substr(hashes, 1, 40) || "
+                               "CASE WHEN substr(hashes, 41, 1) = x'00' THEN x'01' ELSE x'00' END || substr(hashes, 42) AS BLOB) WHERE block = 0");
+    const Outcome outcome = recorded.replay();
+    INFO(outcome.out << outcome.err);
+    CHECK(outcome.code == 1);
+    CHECK(first_difference(outcome.out) == 10);
+  }
+}
+
+TEST_CASE("replay of a run whose last events were cut off says so", "[replay]") {
+  const Recorded recorded("none");
+  change_run(recorded.run(), "UPDATE event_hash SET hashes = substr(hashes, 1, length(hashes) - 8) WHERE block = 0");
+  const Outcome outcome = recorded.replay();
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.code == 1);
+  CHECK(contains(outcome.out, "first event that differs"));
+  CHECK(contains(outcome.out, "the run had ended"));
+}

@@ -1,0 +1,106 @@
+// Goal: the numbers of a scenario end up in the rule that a server follows.
+#include "sim/protocol/consistency.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "sim/protocol/message.hpp"
+
+using namespace psim;
+
+TEST_CASE("the table's rows are where their models say", "[protocol]") {
+  for (std::size_t i = 0; i < consistency_rows.size(); ++i) {
+    CHECK(consistency_rows[i].model == static_cast<ConsistencyModel>(i));
+    CHECK(&row_of(consistency_rows[i].model) == &consistency_rows[i]);
+  }
+}
+
+TEST_CASE("a rule is its row with the scenario's numbers put in", "[protocol]") {
+  struct Case {
+    ConsistencyModel model;
+    Gate gate;
+    std::int64_t group;
+    bool fresh, cancel, dynamic;
+    double updates_per_clock;
+  };
+  const std::vector<Case> cases{
+      {ConsistencyModel::bsp, Gate::version, 12, true, false, false, 1},
+      {ConsistencyModel::ssp, Gate::staleness, 1, false, false, false, 12},
+      {ConsistencyModel::asp, Gate::none, 1, false, false, false, 12},
+      {ConsistencyModel::k_sync, Gate::version, 5, true, true, false, 1},
+      {ConsistencyModel::k_batch_sync, Gate::none, 5, true, true, false, 1},
+      {ConsistencyModel::k_async, Gate::own, 5, false, false, false, 2.4},
+      {ConsistencyModel::k_batch_async, Gate::none, 5, false, false, false, 2.4},
+      {ConsistencyModel::dssp, Gate::staleness, 1, false, false, true, 12},
+  };
+  for (const Case& c : cases) {
+    const ConsistencyRule rule =
+        make_rule({.model = c.model, .staleness = 3, .staleness_max = 9, .k = 5}, 12);
+    CAPTURE(row_of(c.model).name);
+    CHECK(rule.gate == c.gate);
+    CHECK(rule.group == c.group);
+    CHECK(rule.fresh == c.fresh);
+    CHECK(rule.cancel == c.cancel);
+    CHECK(rule.dynamic == c.dynamic);
+    CHECK(rule.updates_per_clock() == Approx(c.updates_per_clock));
+    CHECK(rule.workers == 12);
+    CHECK(rule.staleness == 3);
+    CHECK(rule.staleness_max == 9);
+  }
+}
+
+TEST_CASE("k is all workers unless it is given, and backup workers are those left out", "[protocol]") {
+  CHECK(make_rule({.model = ConsistencyModel::k_sync}, 8).group == 8);
+  CHECK(make_rule({.model = ConsistencyModel::k_async}, 8).group == 8);
+  CHECK(make_rule({.model = ConsistencyModel::k_sync, .backup = 2}, 8).group == 6);
+  CHECK(make_rule({.model = ConsistencyModel::k_sync, .k = 3, .late = Late::drop}, 8).cancel == false);
+}
+
+TEST_CASE("an update's scale: mean or sum, of what an update holds and of what a clock holds", "[protocol]") {
+  ConsistencySpec spec{.model = ConsistencyModel::k_sync, .k = 2};
+  CHECK(make_rule(spec, 8).push_weight(2) == 0.5);
+  CHECK(make_rule(spec, 8).rate_factor(2) == 1);  // the others are dropped: this update is the clock
+  spec.model = ConsistencyModel::k_async;
+  CHECK(make_rule(spec, 8).push_weight(2) == 0.5);
+  CHECK(make_rule(spec, 8).rate_factor(2) == 0.25);  // one of four updates of this clock
+  spec.aggregation = Aggregation::sum;
+  CHECK(make_rule(spec, 8).push_weight(2) == 1);
+  CHECK(make_rule(spec, 8).rate_factor(2) == 1);
+}
+
+TEST_CASE("a schedule moves the bound of ssp from the given clocks on", "[protocol]") {
+  const ConsistencyRule rule =
+      make_rule({.model = ConsistencyModel::ssp, .staleness = 2, .staleness_schedule = {{3, 5}, {7, 0}}}, 4);
+  const std::vector<std::int64_t> expected{2, 2, 2, 5, 5, 5, 5, 0, 0};
+  for (std::size_t clock = 0; clock < expected.size(); ++clock)
+    CHECK(rule.staleness_at(static_cast<std::int64_t>(clock)) == expected[clock]);
+  // A bound that starts at zero but moves is not bsp.
+  const ConsistencyRule moving =
+      make_rule({.model = ConsistencyModel::ssp, .staleness = 0, .staleness_schedule = {{3, 5}}}, 4);
+  CHECK(moving.gate == Gate::staleness);
+  CHECK(moving.group == 1);
+}
+
+TEST_CASE("even ranges cover everything once, with sizes that differ by at most one", "[protocol]") {
+  for (std::size_t total = 0; total < 60; ++total) {
+    for (std::size_t parts = 1; parts < 13; ++parts) {
+      std::size_t end = 0;
+      for (std::size_t i = 0; i < parts; ++i) {
+        const Range range = even_range(total, parts, i);
+        REQUIRE(range.begin == end);
+        REQUIRE(range.count >= total / parts);
+        REQUIRE(range.count <= (total + parts - 1) / parts);
+        end += range.count;
+      }
+      REQUIRE(end == total);
+    }
+  }
+}
+
+TEST_CASE("a message is as large as its header and its values", "[protocol]") {
+  const Message pull{.kind = MessageKind::pull};
+  CHECK(pull.bytes(0, Precision::float32) == 0);
+  CHECK(pull.bytes(100, Precision::float64) == 100);
+  const Message push{.kind = MessageKind::push, .values = {nullptr, 0, 1000}};
+  CHECK(push.bytes(100, Precision::float32) == 4100);
+  CHECK(push.bytes(100, Precision::float64) == 8100);
+}

@@ -1,0 +1,206 @@
+// Goal: totals and times that add up, and a digest of every event. Method: short sequences of events, written
+// by hand, whose times are known. Nodes: 0 scheduler, then the servers, then the workers.
+#include "sim/record/recorder.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace psim;
+
+namespace {
+
+Event move(double at, EventKind kind, NodeId node, NodeId peer, std::uint64_t bytes = 0,
+           MessageKind message = MessageKind::pull) {
+  return {.at = at, .kind = kind, .message = message, .node = node, .peer = peer, .bytes = bytes};
+}
+
+Event of_worker(double at, EventKind kind, NodeId node, std::int64_t clock) {
+  return {.at = at, .kind = kind, .node = node, .clock = clock};
+}
+
+Event of_server(EventKind kind, NodeId node, std::int64_t version, std::int64_t value = 0) {
+  return {.at = 1, .kind = kind, .node = node, .version = version, .value = value};
+}
+
+}  // namespace
+
+TEST_CASE("a worker's time is computing, else the network's, else waiting", "[record]") {
+  Recorder r(1, 2);                             // server 1, workers 2 and 3
+  r.record(move(1, EventKind::send, 2, 1));     // waited 0..1
+  r.record(move(2, EventKind::deliver, 1, 2));  // network 1..2
+  r.record(move(4, EventKind::send, 1, 2));     // waited 2..4
+  r.record(move(5, EventKind::deliver, 2, 1));  // network 4..5
+  r.record(of_worker(5, EventKind::compute_begin, 2, 0));
+  r.record(move(5.5, EventKind::send, 2, 1));            // while it computes
+  r.record(of_worker(8, EventKind::compute_end, 2, 0));  // computed 5..8
+  r.record(move(8, EventKind::send, 2, 1));              // two on their way
+  r.record(move(9, EventKind::deliver, 1, 2));
+  r.record(move(10, EventKind::lose, 2, 1));         // network 8..10
+  r.record(of_worker(13, EventKind::finish, 2, 1));  // waited 10..13
+  r.record(move(13, EventKind::send, 2, 0));
+  r.record(move(14, EventKind::deliver, 0, 2));
+  r.close(20);
+  const WorkerTime& first = r.stats().workers[0].time;
+  CHECK(first.compute == 3);
+  CHECK(first.network == 4);
+  CHECK(first.wait == 6);
+  CHECK(first.total() == 13);  // nothing counts after its end
+  const WorkerTime& second = r.stats().workers[1].time;
+  CHECK(second.compute == 0);
+  CHECK(second.network == 0);
+  CHECK(second.wait == 20);
+}
+
+TEST_CASE("a computation that is stopped was computing until then", "[record]") {
+  Recorder r(1, 1);
+  r.record(of_worker(2, EventKind::compute_begin, 2, 0));
+  r.record(of_worker(5, EventKind::compute_cancel, 2, 0));
+  r.record(of_worker(6, EventKind::compute_begin, 2, 1));
+  r.close(10);  // in the middle of the next one
+  const WorkerStats& worker = r.stats().workers[0];
+  CHECK(worker.time.compute == 7);
+  CHECK(worker.time.wait == 3);
+  CHECK(worker.cancelled == 1);
+  CHECK(worker.starts == 2);
+  CHECK(worker.clocks == 1);
+}
+
+TEST_CASE("a step's mean time is from start to start", "[record]") {
+  Recorder r(1, 1);
+  for (const double at : {3.0, 5.0, 10.0}) r.record(of_worker(at, EventKind::compute_begin, 2, 0));
+  r.close(100);
+  CHECK(r.stats().workers[0].mean_step() == 3.5);
+  Recorder one(1, 1);
+  one.record(of_worker(3, EventKind::compute_begin, 2, 0));
+  one.close(8);
+  CHECK(one.stats().workers[0].mean_step() == 8);
+}
+
+TEST_CASE("every message is delivered or lost, with its bytes", "[record]") {
+  Recorder r(1, 2);
+  r.record(move(0, EventKind::send, 2, 1, 100, MessageKind::push));
+  r.record(move(0, EventKind::send, 3, 1, 20));
+  r.record(move(0, EventKind::send, 0, 1, 3, MessageKind::start));
+  r.record(move(1, EventKind::deliver, 1, 2, 100, MessageKind::push));
+  r.record(move(1, EventKind::deliver, 1, 0, 3, MessageKind::start));
+  r.record(move(2, EventKind::lose, 3, 1, 20));
+  const RunStats& s = r.stats();
+  CHECK(s.messages == 3);
+  CHECK(s.delivered == 2);
+  CHECK(s.lost == 1);
+  CHECK(s.bytes_sent == 123);
+  CHECK(s.bytes_received == 103);
+  CHECK(s.bytes_lost == 20);
+  CHECK(s.pushes_arrived == 1);
+  CHECK(s.events == 6);
+}
+
+TEST_CASE("applied pushes have a mean and a largest staleness, dropped ones have none", "[record]") {
+  Recorder r(1, 2);
+  CHECK(r.stats().staleness_mean() == 0);
+  for (const std::int64_t staleness : {0, 5, 1}) r.record(of_server(EventKind::apply, 1, 0, staleness));
+  r.record(of_server(EventKind::drop, 1, 0));
+  r.record(of_server(EventKind::drop, 1, 0, 1));
+  CHECK(r.stats().pushes_applied == 3);
+  CHECK(r.stats().pushes_dropped == 2);
+  CHECK(r.stats().pushes_unused == 1);
+  CHECK(r.stats().staleness_mean() == 2);
+  CHECK(r.stats().staleness_max == 5);
+}
+
+TEST_CASE("an update is done when every server has done it", "[record]") {
+  Recorder r(3, 1);
+  r.record(of_server(EventKind::update, 1, 4));
+  r.record(of_server(EventKind::update, 3, 2));
+  CHECK(r.stats().updates() == 0);
+  r.record(of_server(EventKind::update, 2, 3));
+  CHECK(r.stats().updates() == 2);
+  CHECK(r.stats().server_updates == std::vector<std::int64_t>{4, 3, 2});
+}
+
+TEST_CASE("the clock gap is how far a starting worker is ahead of the slowest", "[record]") {
+  Recorder r(1, 3);
+  for (const NodeId worker : {2U, 3U, 4U}) r.record(of_worker(0, EventKind::compute_begin, worker, 0));
+  r.record(of_worker(1, EventKind::compute_end, 2, 0));
+  CHECK(r.stats().clock_gap_max == 0);  // done is not yet ahead
+  r.record(of_worker(1, EventKind::compute_begin, 2, 1));
+  CHECK(r.stats().clock_gap_max == 1);
+  r.record(of_worker(2, EventKind::compute_end, 3, 0));
+  r.record(of_worker(2, EventKind::compute_end, 2, 1));
+  r.record(of_worker(2, EventKind::compute_begin, 2, 2));
+  CHECK(r.stats().clock_gap_max == 2);  // ahead of worker 4, not of worker 3
+  r.record(of_worker(3, EventKind::compute_end, 4, 0));
+  r.record(of_worker(4, EventKind::compute_begin, 4, 1));
+  CHECK(r.stats().clock_gap_max == 2);
+  CHECK(r.stats().clocks() == 2 + 1 + 1);
+  r.record(of_worker(5, EventKind::finish, 3, 9));
+  CHECK(r.stats().clocks() == 2 + 9 + 1);
+}
+
+TEST_CASE("workers are the nodes behind the servers", "[record]") {
+  const Recorder r(3, 2);
+  CHECK(!r.is_worker(0));
+  CHECK(!r.is_worker(3));
+  CHECK(r.is_worker(4));
+  CHECK(r.worker_index(4) == 0);
+  CHECK(r.worker_index(5) == 1);
+}
+
+namespace {
+
+struct Counter final : EventSink {
+  std::vector<std::uint64_t> hashes;
+  void on(const Event& event, std::uint64_t hash) override {
+    REQUIRE(hash == hash_of(event));
+    hashes.push_back(hash);
+  }
+};
+
+// The digest of `n` updates, the one with number `odd` different from the others.
+std::string digest(std::int64_t n, std::int64_t odd = -1, EventSink* sink = nullptr) {
+  Recorder r(1, 1);
+  if (sink != nullptr) r.add_sink(sink);
+  for (std::int64_t i = 0; i < n; ++i) r.record(of_server(EventKind::update, 1, i == odd ? -1 : i));
+  return r.digest();
+}
+
+}  // namespace
+
+TEST_CASE("the digest is of every event, in order", "[record]") {
+  CHECK(digest(5000).size() == 32);
+  CHECK(digest(5000) == digest(5000));
+  for (const std::int64_t odd : {0, 1023, 1024, 4999}) CHECK(digest(5000, odd) != digest(5000));
+  CHECK(digest(1) != digest(0));
+  CHECK(digest(1025) != digest(1024));
+  Recorder forwards(1, 1), backwards(1, 1);
+  for (const std::int64_t version : {1, 2}) forwards.record(of_server(EventKind::update, 1, version));
+  for (const std::int64_t version : {2, 1}) backwards.record(of_server(EventKind::update, 1, version));
+  CHECK(forwards.digest() != backwards.digest());
+}
+
+TEST_CASE("asking for the digest does not change it", "[record]") {
+  Recorder r(1, 1);
+  r.record(of_server(EventKind::update, 1, 0));
+  CHECK(r.digest() == r.digest());
+  r.record(of_server(EventKind::update, 1, 1));
+  CHECK(r.digest() == digest(2));
+}
+
+TEST_CASE("what is added at the end belongs to the digest, after the events", "[record]") {
+  const double weights[]{1, 2}, others[]{1, 3};
+  const auto with = [](const double* data, bool events_first) {
+    Recorder r(1, 1);
+    if (!events_first) r.add_to_digest(data, 2 * sizeof(double));
+    r.record(of_server(EventKind::update, 1, 1));
+    if (events_first) r.add_to_digest(data, 2 * sizeof(double));
+    return r.digest();
+  };
+  CHECK(with(weights, true) == with(weights, true));
+  CHECK(with(weights, true) != with(others, true));
+  CHECK(with(weights, true) != with(weights, false));
+}
+
+TEST_CASE("sinks see every event and do not change the digest", "[record]") {
+  Counter counter;
+  CHECK(digest(3000, -1, &counter) == digest(3000));
+  CHECK(counter.hashes.size() == 3000);
+}

@@ -1,0 +1,159 @@
+// A server with workers that send it what real ones send, one message at a time, and what it answers, as
+// lines: "apply w0 s1" (worker, staleness), "drop w2", "version 3", "weights w1 v3", "finished w1".
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/protocol/server.hpp"
+
+namespace psim::test {
+
+using Lines = std::vector<std::string>;
+using Numbers = std::vector<double>;
+
+inline constexpr NodeId server_node = 1, first_worker = 2;
+
+struct Log final : Outbox {
+  Lines lines;
+  std::vector<Message> sent;
+  std::vector<std::int64_t> applied_of;  // per worker: pushes applied or dropped
+  std::int64_t applied_count = 0, dropped_count = 0;
+
+  void send(Message message) override {
+    const auto w = message.to - first_worker;
+    lines.push_back(message.kind == MessageKind::finished
+                        ? fmt::format("finished w{}", w)
+                        : fmt::format("{} w{} v{}", name_of(message.kind), w, message.version));
+    sent.push_back(std::move(message));
+  }
+  void applied(const Message& push, std::int64_t staleness) override {
+    ++applied_count;
+    count(push);
+    lines.push_back(fmt::format("apply w{} s{}", push.from - first_worker, staleness));
+  }
+  void dropped(const Message& push) override {
+    ++dropped_count;
+    count(push);
+    lines.push_back(fmt::format("drop w{}", push.from - first_worker));
+  }
+  void updated(std::int64_t version) override { lines.push_back(fmt::format("version {}", version)); }
+
+ private:
+  void count(const Message& push) {
+    const std::size_t w = push.from - first_worker;
+    applied_of.resize(std::max(applied_of.size(), w + 1));
+    ++applied_of[w];
+  }
+};
+
+inline std::shared_ptr<Values> values_of(const Numbers& numbers) {
+  auto values = std::make_shared<Values>(Precision::float64, numbers.size());
+  std::ranges::copy(numbers, values->as<double>().begin());
+  return values;
+}
+
+inline Numbers numbers_of(const Slice& slice) {
+  const auto span = slice.as<double>();
+  return {span.begin(), span.end()};
+}
+
+class Driver {
+ public:
+  struct Setup {
+    std::int64_t steps = 100;
+    Numbers weights = {};  // empty: a phantom model of four values
+    OptimizerSpec optimizer = {};
+    LearningRate learning_rate = {};
+    bool staleness_aware = false;
+    double epochs_per_clock = 1;
+  };
+
+  Driver(const ConsistencySpec& spec, std::int64_t workers) : Driver(spec, workers, Setup()) {}
+  Driver(const ConsistencySpec& spec, std::int64_t workers, const Setup& setup)
+      : rule(make_rule(spec, workers)),
+        server({.id = server_node,
+                .first_worker = first_worker,
+                .rule = rule,
+                .steps = setup.steps,
+                .optimizer = setup.optimizer,
+                .learning_rate = setup.learning_rate,
+                .staleness_aware = setup.staleness_aware,
+                .epochs_per_clock = setup.epochs_per_clock},
+               initial(setup.weights), setup.weights.empty() ? 4 : setup.weights.size()),
+        workers_(static_cast<std::size_t>(workers)) {}
+
+  // Hands the server a message and returns what came of it; workers remember the versions they are sent.
+  Lines deliver(const Message& message) {
+    log.lines.clear();
+    const std::size_t already = log.sent.size();
+    server.on(message, now, log);
+    for (std::size_t i = already; i < log.sent.size(); ++i) {
+      if (log.sent[i].kind == MessageKind::weights)
+        workers_[log.sent[i].to - first_worker].version = log.sent[i].version;
+    }
+    return log.lines;
+  }
+
+  // The worker wants to start its next clock: the messages that it would send now.
+  Message pull_of(std::uint32_t w) {
+    Worker& worker = workers_[w];
+    const bool newer_only = rule.gate == Gate::version;
+    return {.kind = MessageKind::pull,
+            .from = first_worker + w,
+            .to = server_node,
+            .clock = rule.fresh ? worker.version + 1 : worker.pushes,
+            .version = newer_only ? worker.version : -1,
+            .number = ++worker.pulls,
+            .pushed = worker.pushes};
+  }
+  Message push_of(std::uint32_t w, const Numbers& gradient = {}) {
+    Worker& worker = workers_[w];
+    Slice slice;
+    if (!gradient.empty()) slice = {values_of(gradient), 0, gradient.size()};
+    const std::int64_t number = worker.pushes++;
+    return {.kind = MessageKind::push,
+            .from = first_worker + w,
+            .to = server_node,
+            .clock = rule.fresh ? worker.version : number,
+            .version = worker.version,
+            .number = number,
+            .pushed = 0,
+            .values = slice};
+  }
+
+  Lines pull(std::uint32_t w) { return deliver(pull_of(w)); }
+  Lines push(std::uint32_t w, const Numbers& gradient = {}) { return deliver(push_of(w, gradient)); }
+  Lines turn(std::uint32_t w, const Numbers& gradient = {}) {
+    Lines lines = push(w, gradient);
+    const Lines more = pull(w);
+    lines.insert(lines.end(), more.begin(), more.end());
+    return lines;
+  }
+  void pull_all() {
+    for (std::uint32_t w = 0; w < workers_.size(); ++w) pull(w);
+  }
+  Numbers weights() const { return numbers_of(server.snapshot()); }
+
+  double now = 0;
+  ConsistencyRule rule;
+  Server server;
+  Log log;
+
+ private:
+  struct Worker {
+    std::int64_t version = -1, pushes = 0, pulls = 0;
+  };
+  static std::optional<Values> initial(const Numbers& numbers) {
+    if (numbers.empty()) return std::nullopt;
+    return std::move(*values_of(numbers));
+  }
+  std::vector<Worker> workers_;
+};
+
+}  // namespace psim::test

@@ -1,0 +1,87 @@
+// Goal: the one document about a run says what the recorder counted, and nothing where there is nothing.
+#include "sim/record/summary.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace psim;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+RunResult two_workers() {
+  RunResult r;
+  r.stats.workers.resize(2);
+  r.stats.workers[0].time = {.compute = 2, .network = 1, .wait = 1};
+  r.stats.workers[1].time = {.compute = 8, .network = 0, .wait = 4};
+  r.stats.workers[0].clocks = 3;
+  r.stats.workers[1].clocks = 4;
+  r.stats.server_updates = {7, 5};
+  r.stats.pushes_applied = 4;
+  r.stats.staleness_sum = 6;
+  r.stats.staleness_max = 3;
+  r.sim_time = 12;
+  return r;
+}
+
+Json summary(const RunResult& result, const Scenario& scenario = {}) {
+  return make_summary({.name = "name", .title = "title", .seed = 4, .scenario_hash = "hash"}, scenario,
+                      result);
+}
+
+}  // namespace
+
+TEST_CASE("a summary shares out every worker's time, and everybody's", "[record]") {
+  const Json s = summary(two_workers());
+  CHECK(s["workers"][0]["compute_share"] == 0.5);
+  CHECK(s["workers"][0]["network_share"] == 0.25);
+  CHECK(s["workers"][0]["wait_share"] == 0.25);
+  CHECK(s["workers"][1]["time"]["total_s"] == 12.0);
+  CHECK(s["time"]["compute_share"] == 10.0 / 16);
+  CHECK(s["time"]["network_share"] == 1.0 / 16);
+  CHECK(s["time"]["wait_share"] == 5.0 / 16);
+  CHECK(s["time"]["total_s"] == 16.0);
+}
+
+TEST_CASE("a summary's counts are the recorder's", "[record]") {
+  const Json s = summary(two_workers());
+  CHECK(s["seed"] == 4);
+  CHECK(s["updates"] == 5);  // versions that both servers have
+  CHECK(s["steps"] == 7);
+  CHECK(s["server_updates"] == Json{7, 5});
+  CHECK(s["staleness"]["mean"] == 1.5);
+  CHECK(s["staleness"]["max"] == 3);
+  CHECK(s["sim_time_s"] == 12.0);
+}
+
+TEST_CASE("a summary is empty where there is nothing to say", "[record]") {
+  RunResult nothing;
+  nothing.stats.workers.resize(1);
+  const Json s = summary(nothing);
+  CHECK(s["final"]["loss"].is_null());
+  CHECK(s["final"]["accuracy"].is_null());
+  CHECK(s["target"]["given"] == false);
+  CHECK(s["target"]["sim_time_s"].is_null());
+  CHECK(s["time"]["wait_share"] == 1.0);
+  CHECK(s["curve"].empty());
+}
+
+TEST_CASE("a summary tells the first and the last point of the curve, and when the target was reached",
+          "[record]") {
+  RunResult r = two_workers();
+  r.curve = {{.at = 0, .updates = 0, .epoch = 0, .bytes = 0, .result = {.loss = 3, .accuracy = 0.25}},
+             {.at = 9, .updates = 4, .epoch = 1, .bytes = 80, .result = {.loss = 1, .accuracy = {}}}};
+  r.target = r.curve[1];
+  Scenario scenario;
+  scenario.training.target.loss = 1.5;
+  const Json s = summary(r, scenario);
+  CHECK(s["initial"]["loss"] == 3.0);
+  CHECK(s["initial"]["accuracy"] == 0.25);
+  CHECK(s["final"]["loss"] == 1.0);
+  CHECK(s["final"]["accuracy"].is_null());
+  CHECK(s["curve"][1]["bytes_sent"] == 80);
+  CHECK(s["target"]["given"] == true);
+  CHECK(s["target"]["reached"] == true);
+  CHECK(s["target"]["loss"] == 1.5);
+  CHECK(s["target"]["sim_time_s"] == 9.0);
+  CHECK(s["target"]["updates"] == 4);
+}
