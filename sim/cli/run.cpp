@@ -186,13 +186,13 @@ int replay(const std::string& directory, unsigned threads) {
   const RunResult result = simulate(*loaded, {.threads = thread_count(threads), .context = {}}, {&comparer, &progress});
   progress.erase();
   const std::string recorded_digest = recorded.meta.contains("digest") ? recorded.meta.at("digest") : "";
-  if (result.digest == recorded_digest) {
+  const std::string difference = comparer.report();
+  if (result.digest == recorded_digest && difference.empty()) {
     fmt::print("same run: digest {} ({} events)\n", result.digest, result.stats.events);
     return done;
   }
   fmt::print("different run: digest {}, recorded {}\n", result.digest, recorded_digest);
-  const std::string report = comparer.report();
-  fmt::print("{}", report.empty() ? "every event is equal; the final weights differ\n" : report);
+  fmt::print("{}", difference.empty() ? "every event is equal; the final weights differ\n" : difference);
   const auto differs = [&](const std::string& key, const std::string& now) {
     const std::string then = recorded.meta.contains(key) ? recorded.meta.at(key) : "";
     if (then != now) fmt::print("note: recorded with {} {}, this is {}\n", key, then, now);

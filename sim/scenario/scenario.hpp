@@ -58,7 +58,7 @@ struct NetworkSpec {
   BytesPerSecond bandwidth{1.25e9};
   Seconds latency{50 / 1e6};
   NetworkModel model = NetworkModel::fluid;
-  SimgridModel simgrid_model = SimgridModel::cm02;
+  SimgridModel simgrid_model = SimgridModel::lv08;
   bool cross_traffic = false;
   double share_spread = 0.5;
   std::optional<Bytes> tcp_window;
