@@ -126,6 +126,9 @@ Scalar Mlp<Scalar>::gradient(std::span<const Scalar> weights, const Dataset& dat
   std::vector<Matrix> h(depth + 1);
   h[0].resize(data.features(), batch);
   for (Eigen::Index j = 0; j < batch; ++j) {
+    // The samples lie anywhere in the data: fetch the next ones while this one is copied.
+    const float* ahead = data.inputs.row(samples[static_cast<std::size_t>(std::min(j + 2, batch - 1))]).data();
+    for (Eigen::Index k = 0; k < data.features(); k += 16) __builtin_prefetch(ahead + k);
     h[0].col(j) = data.inputs.row(samples[static_cast<std::size_t>(j)]).transpose().template cast<Scalar>();
   }
   forward(weights, h);

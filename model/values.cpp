@@ -1,5 +1,7 @@
 #include "model/values.hpp"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstring>
 #include <mutex>
@@ -10,14 +12,64 @@ namespace psim {
 namespace {
 
 constexpr std::align_val_t alignment{64};
+constexpr std::size_t large = std::size_t{1} << 20U;  // bytes from which arrays are mapped one by one
+
+// Large arrays come and go with every step. Freed ones are kept for the next of their size, but never so
+// many that more is mapped than was once in use: then idle ones of other sizes go first.
+class LargeArrays {
+ public:
+  std::byte* take(std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    in_use_ += bytes;
+    most_in_use_ = std::max(most_in_use_, in_use_);
+    const auto same = std::ranges::find(idle_, bytes, &Idle::bytes);
+    if (same != idle_.end()) {
+      std::byte* memory = same->memory;
+      idle_.erase(same);
+      return memory;
+    }
+    while (!idle_.empty() && mapped_ + bytes > most_in_use_) {
+      munmap(idle_.front().memory, idle_.front().bytes);
+      mapped_ -= idle_.front().bytes;
+      idle_.erase(idle_.begin());
+    }
+    void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) throw std::bad_alloc();
+    mapped_ += bytes;
+    return static_cast<std::byte*>(memory);
+  }
+
+  void give(std::byte* memory, std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    in_use_ -= bytes;
+    idle_.push_back({memory, bytes});
+  }
+
+ private:
+  struct Idle {
+    std::byte* memory;
+    std::size_t bytes;
+  };
+  std::mutex mutex_;
+  std::vector<Idle> idle_;  // oldest first
+  std::size_t mapped_ = 0, in_use_ = 0, most_in_use_ = 0;
+};
+
+// An allocator, like the one behind `new`: it outlives every array.
+LargeArrays& large_arrays() {
+  static LargeArrays arrays;
+  return arrays;
+}
+
+std::byte* allocate(std::size_t bytes) {
+  if (bytes >= large) return large_arrays().take(bytes);
+  return static_cast<std::byte*>(::operator new[](std::max<std::size_t>(bytes, 1), alignment));
+}
 
 }  // namespace
 
 Values::Values(Precision precision, std::size_t size)
-    : memory_(static_cast<std::byte*>(::operator new[](std::max<std::size_t>(size, 1) * bytes_per_value(precision),
-                                                       alignment))),
-      size_(size),
-      precision_(precision) {}
+    : memory_(allocate(size * bytes_per_value(precision)), FreeArray{size * bytes_per_value(precision)}), size_(size), precision_(precision) {}
 
 Values Values::zeros(Precision precision, std::size_t size) {
   Values values(precision, size);
@@ -30,33 +82,40 @@ void Values::copy_from(const Values& other, std::size_t other_begin, std::size_t
   std::memcpy(memory_.get() + begin * width, other.raw() + other_begin * width, count * width);
 }
 
-void Values::Free::operator()(std::byte* memory) const { ::operator delete[](memory, alignment); }
+void FreeArray::operator()(std::byte* memory) const {
+  if (bytes >= large) large_arrays().give(memory, bytes);
+  else ::operator delete[](memory, alignment);
+}
 
 struct Assembly::Once {
   std::once_flag flag;
 };
 
-Assembly::Assembly(std::vector<Slice> parts) : parts_(std::move(parts)), once_(std::make_unique<Once>()) {}
+Assembly::Assembly(std::vector<Slice> parts) : parts_(std::move(parts)), once_(std::make_unique<Once>()) {
+  for (const Slice& part : parts_) keys_.push_back({part.values, part.begin, part.count});
+}
 
 Assembly::~Assembly() = default;
 
 bool Assembly::same_parts(const std::vector<Slice>& parts) const {
-  return std::ranges::equal(parts_, parts, [](const Slice& a, const Slice& b) {
-    return a.values == b.values && a.begin == b.begin && a.count == b.count;
+  return std::ranges::equal(keys_, parts, [](const Key& a, const Slice& b) {
+    const bool same_array = !a.values.owner_before(b.values) && !b.values.owner_before(a.values);
+    return same_array && a.begin == b.begin && a.count == b.count;
   });
 }
 
 const Values& Assembly::get() {
-  const Slice& first = parts_.front();
-  if (parts_.size() == 1 && first.begin == 0 && first.count == first.values->size()) return *first.values;
+  const Key& first = keys_.front();
+  if (keys_.size() == 1 && first.begin == 0 && first.count == parts_.front().values->size()) return *parts_.front().values;
   std::call_once(once_->flag, [&] {
     std::size_t total = 0;
     for (const Slice& part : parts_) total += part.count;
-    whole_ = Values(first.values->precision(), total);
+    whole_ = Values(parts_.front().values->precision(), total);
     std::size_t begin = 0;
-    for (const Slice& part : parts_) {
+    for (Slice& part : parts_) {
       whole_.copy_from(*part.values, part.begin, part.count, begin);
       begin += part.count;
+      part.values.reset();
     }
   });
   return whole_;

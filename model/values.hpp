@@ -23,6 +23,11 @@ decltype(auto) with_scalar(Precision precision, F&& f) {
   return precision == Precision::float32 ? f(float{}) : f(double{});
 }
 
+struct FreeArray {
+  std::size_t bytes = 0;
+  void operator()(std::byte* memory) const;
+};
+
 class Values {
  public:
   Values() = default;
@@ -47,10 +52,7 @@ class Values {
   void copy_from(const Values& other, std::size_t other_begin, std::size_t count, std::size_t begin);
 
  private:
-  struct Free {
-    void operator()(std::byte* memory) const;
-  };
-  std::unique_ptr<std::byte[], Free> memory_;
+  std::unique_ptr<std::byte[], FreeArray> memory_;
   std::size_t size_ = 0;
   Precision precision_ = Precision::float32;
 };
@@ -67,8 +69,8 @@ struct Slice {
   }
 };
 
-// Several slices that together are a whole array, put in one piece when first asked for. Shared by all
-// workers that pulled the same version; safe to ask from several threads.
+// Several slices that together are a whole array, put in one piece when first asked for, and then let go.
+// Shared by all workers that pulled the same version; safe to ask from several threads.
 class Assembly {
  public:
   explicit Assembly(std::vector<Slice> parts);
@@ -78,6 +80,11 @@ class Assembly {
 
  private:
   struct Once;
+  struct Key {  // outlives its part, so that another array at the same address is not taken for it
+    std::weak_ptr<const Values> values;
+    std::size_t begin, count;
+  };
+  std::vector<Key> keys_;
   std::vector<Slice> parts_;
   std::unique_ptr<Once> once_;
   Values whole_;

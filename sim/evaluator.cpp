@@ -11,14 +11,14 @@ Evaluator::Evaluator(const Learner& learner, const Target& target, Pool& pool)
 bool Evaluator::evaluate(CurvePoint point, std::vector<Slice> parts) {
   curve_.push_back(point);
   Evaluation* result = &curve_.back().result;
-  // A snapshot keeps a copy of the model alive, so only as many wait as can be worked on.
+  tasks_.push_back(pool_.submit([this, result, weights = std::make_shared<Assembly>(std::move(parts))] {
+    *result = learner_.evaluate(weights->get());
+  }));
+  // A snapshot keeps a copy of the model alive, so no more wait than there are threads beside this one.
   while (tasks_.size() >= pool_.threads()) {
     pool_.wait(tasks_.front());
     tasks_.pop_front();
   }
-  tasks_.push_back(pool_.submit([this, result, weights = std::make_shared<Assembly>(std::move(parts))] {
-    *result = learner_.evaluate(weights->get());
-  }));
   if (!target_.given() || !target_.stop) return false;
   finish();
   return reached() == &curve_.back();

@@ -44,6 +44,7 @@ void Server::on_push(const Message& push, double now, Outbox& out) {
 void Server::on_pull(const Message& pull, double now, Outbox& out) {
   const std::uint32_t w = index_of(pull.from);
   WorkerState& worker = workers_[w];
+  if (worker.waiting && worker.waiting->number > pull.number) return;  // overtaken on the way
   worker.waiting = pull;  // a newer pull takes the place of an older one
   waiting_.insert(w);
   finish_if_through(worker);

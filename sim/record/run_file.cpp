@@ -60,26 +60,26 @@ class RunFile::Statement {
 
 RunFile::RunFile(const std::filesystem::path& path, TraceLevel level, const Scenario& scenario)
     : level_(level), servers_(static_cast<std::uint32_t>(scenario.cluster.servers)), begun_(static_cast<std::size_t>(scenario.cluster.workers)) {
-  if (sqlite3_open(path.c_str(), &db_) != SQLITE_OK) fail(db_, path.string());
+  sqlite3* db = nullptr;
+  const int result = sqlite3_open(path.c_str(), &db);
+  db_.reset(db);  // to be closed even if it could not be opened
+  if (result != SQLITE_OK) fail(db, path.string());
   // The file appears under its name only when it is complete, so it needs no journal.
   execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA page_size = 16384;");
   execute(schema);
   execute("BEGIN");
-  insert_event_ = std::make_unique<Statement>(db_, "INSERT INTO event VALUES (?,?,?,?,?,?,?,?,?,?)");
-  insert_step_ = std::make_unique<Statement>(db_, "INSERT INTO step VALUES (?,?,?,?,?,?)");
-  insert_hash_ = std::make_unique<Statement>(db_, "INSERT INTO event_hash VALUES (?,?)");
+  insert_event_ = std::make_unique<Statement>(db, "INSERT INTO event VALUES (?,?,?,?,?,?,?,?,?,?)");
+  insert_step_ = std::make_unique<Statement>(db, "INSERT INTO step VALUES (?,?,?,?,?,?)");
+  insert_hash_ = std::make_unique<Statement>(db, "INSERT INTO event_hash VALUES (?,?)");
   hashes_.reserve(block);
 }
 
-RunFile::~RunFile() {
-  insert_event_.reset();
-  insert_step_.reset();
-  insert_hash_.reset();
-  sqlite3_close(db_);
-}
+RunFile::~RunFile() = default;
+
+void RunFile::Close::operator()(sqlite3* db) const { sqlite3_close(db); }
 
 void RunFile::execute(const std::string& sql) {
-  if (sqlite3_exec(db_, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) fail(db_, "run.db");
+  if (sqlite3_exec(db_.get(), sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) fail(db_.get(), "run.db");
 }
 
 void RunFile::on(const Event& e, std::uint64_t hash) {
@@ -107,24 +107,24 @@ void RunFile::write_hashes() {
 void RunFile::finish(const RunResult& result, const std::map<std::string, std::string>& meta,
                      const std::map<std::string, std::string>& host) {
   if (!hashes_.empty()) write_hashes();
-  Statement put_meta(db_, "INSERT INTO meta VALUES (?,?)"), put_host(db_, "INSERT INTO host VALUES (?,?)");
+  Statement put_meta(db_.get(), "INSERT INTO meta VALUES (?,?)"), put_host(db_.get(), "INSERT INTO host VALUES (?,?)");
   for (const auto& [key, value] : meta) put_meta(key, value);
   for (const auto& [key, value] : host) put_host(key, value);
-  Statement put_node(db_, "INSERT INTO node VALUES (?,?,?)");
+  Statement put_node(db_.get(), "INSERT INTO node VALUES (?,?,?)");
   put_node(0, "scheduler", 0);
-  Statement put_server(db_, "INSERT INTO server VALUES (?,?,?,?)");
+  Statement put_server(db_.get(), "INSERT INTO server VALUES (?,?,?,?)");
   for (std::uint32_t s = 0; s < servers_; ++s) {
     const Range range = even_range(static_cast<std::size_t>(result.parameters), servers_, s);
     put_node(1 + s, "server", s);
     put_server(s, result.stats.server_updates[s], range.begin, range.count);
   }
-  Statement put_worker(db_, "INSERT INTO worker VALUES (?,?,?,?,?,?,?)");
+  Statement put_worker(db_.get(), "INSERT INTO worker VALUES (?,?,?,?,?,?,?)");
   for (std::size_t w = 0; w < result.stats.workers.size(); ++w) {
     const WorkerStats& worker = result.stats.workers[w];
     put_node(1 + servers_ + w, "worker", w);
     put_worker(w, worker.clocks, worker.cancelled, worker.mean_step(), worker.time.compute, worker.time.network, worker.time.wait);
   }
-  Statement put_point(db_, "INSERT INTO evaluation VALUES (?,?,?,?,?,?)");
+  Statement put_point(db_.get(), "INSERT INTO evaluation VALUES (?,?,?,?,?,?)");
   for (const CurvePoint& p : result.curve) put_point(p.at, p.updates, p.epoch, p.bytes, p.result.loss, p.result.accuracy);
   execute("COMMIT");
 }

@@ -34,7 +34,10 @@ class RunFile final : public EventSink {
   void write_hashes();
   void write_step(const Event& end);
 
-  sqlite3* db_ = nullptr;
+  struct Close {
+    void operator()(sqlite3* db) const;
+  };
+  std::unique_ptr<sqlite3, Close> db_;  // before the statements: closed after them
   TraceLevel level_;
   std::uint32_t servers_;
   std::int64_t events_ = 0, blocks_ = 0;

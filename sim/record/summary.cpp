@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include <array>
 #include <fstream>
-#include <iterator>
 
 #include "sim/scenario/choices.hpp"
 #include "sim/scenario/reference.hpp"
@@ -47,8 +47,12 @@ std::string instruction_set() { return PSIM_ARCH; }
 
 std::string build_id() {
   std::ifstream file("/proc/self/exe", std::ios::binary);
-  const std::string program(std::istreambuf_iterator<char>(file), {});
-  return fmt::format("{:016x}", XXH3_64bits(program.data(), program.size()));
+  std::array<char, 65536> block;
+  std::uint64_t hash = 0;
+  while (file.read(block.data(), block.size()), file.gcount() > 0) {
+    hash = XXH3_64bits_withSeed(block.data(), static_cast<std::size_t>(file.gcount()), hash);
+  }
+  return fmt::format("{:016x}", hash);
 }
 
 std::string scenario_hash(const LoadedScenario& loaded) {

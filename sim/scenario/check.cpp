@@ -92,7 +92,8 @@ void Checker::check_model() {
   for (std::size_t l = 0; l < std::min(depth, m.weights.size()); ++l) {
     const auto rows = static_cast<std::size_t>(m.mlp.layers[l + 1]), cols = static_cast<std::size_t>(m.mlp.layers[l]);
     const bool fits = m.weights[l].size() == rows && std::ranges::all_of(m.weights[l], [&](const auto& row) { return row.size() == cols; });
-    if (!fits) add({weights, layers}, fmt::format("the weights of layer {} have the wrong shape", l + 1), fmt::format("must be {} of {}", counted(rows, "row"), counted(cols, "number")));
+    if (!fits) add({weights, layers}, fmt::format("the weights of layer {} have the wrong shape", l + 1),
+                   fmt::format("must be {} of {}", counted(rows, "row"), counted(cols, "number")));
   }
   if (m.biases.empty()) return;
   if (!m.mlp.bias) return add({biases, "model.bias"}, "`model.biases` is given for a model without biases", "bias is false", "remove one of them");
@@ -111,7 +112,8 @@ void Checker::check_parameters() {
         "kind = \"phantom\" simulates the time of larger ones");
   }
   if (s_.cluster.servers > parameters) {
-    add({"cluster.servers", field, "model.kind", "model.bias"}, fmt::format("`cluster.servers` is {}", s_.cluster.servers), fmt::format("the model has only {}", counted(parameters, "parameter")));
+    add({"cluster.servers", field, "model.kind", "model.bias"}, fmt::format("`cluster.servers` is {}", s_.cluster.servers),
+        fmt::format("the model has only {}", counted(parameters, "parameter")));
   }
 }
 
@@ -153,14 +155,16 @@ void Checker::check_consistency() {
   }
   if (c.model == ConsistencyModel::dssp && c.staleness_max < c.staleness) {
     const std::string given = reading_.given("consistency.staleness_max") ? "consistency.staleness_max" : "consistency.staleness";
-    add({given, "consistency.staleness", "consistency.staleness_max", model}, fmt::format("`staleness_max` {} is below `staleness` {}", c.staleness_max, c.staleness), "the largest bound cannot be below the least");
+    add({given, "consistency.staleness", "consistency.staleness_max", model},
+        fmt::format("`staleness_max` {} is below `staleness` {}", c.staleness_max, c.staleness), "the largest bound cannot be below the least");
   }
   double last = -1;
   for (std::size_t i = 0; i < c.staleness_schedule.size(); ++i) {
     const auto& step = c.staleness_schedule[i];
     const auto count = [](double value) { return value >= 0 && value <= 1e9 && value == std::floor(value); };
     if (step.size() != 2 || !count(step[0]) || !count(step[1]) || step[0] <= last) {
-      return add({"consistency.staleness_schedule", model}, fmt::format("row {} of the schedule does not fit", i + 1), "must be rows [clock, staleness] of integers, clocks rising", "for example [[0, 0], [100, 3]]");
+      return add({"consistency.staleness_schedule", model}, fmt::format("row {} of the schedule does not fit", i + 1),
+                 "must be rows [clock, staleness] of integers, clocks rising", "for example [[0, 0], [100, 3]]");
     }
     last = step[0];
   }
@@ -176,7 +180,8 @@ void Checker::check_cluster() {
   one_each("cluster.worker.speed", "cluster.workers", c.worker.speed, c.workers, "worker");
   one_each("cluster.server.speed", "cluster.servers", c.server.speed, c.servers, "server");
   if (c.network.topology == TopologyKind::two_tier && c.network.racks > c.workers + c.servers) {
-    add({"cluster.network.racks", "cluster.network.topology", "cluster.workers", "cluster.servers"}, fmt::format("`cluster.network.racks` is {}", c.network.racks), there_are(c.workers + c.servers, "node"));
+    add({"cluster.network.racks", "cluster.network.topology", "cluster.workers", "cluster.servers"},
+        fmt::format("`cluster.network.racks` is {}", c.network.racks), there_are(c.workers + c.servers, "node"));
   }
 }
 
@@ -196,7 +201,8 @@ void Checker::check_compute() {
   for (std::size_t w = 0; w < machines; ++w) {
     const double mean = mean_step_seconds(s_, w);
     if (c.shift.value <= mean) continue;
-    return add({"compute.shift", distribution, "compute.time", "cluster.worker.speed", "cluster.workers", "training.batch_size", "model"}, fmt::format("`compute.shift` is {} s", c.shift.value),
+    return add({"compute.shift", distribution, "compute.time", "cluster.worker.speed", "cluster.workers", "training.batch_size", "model"},
+               fmt::format("`compute.shift` is {} s", c.shift.value),
                fmt::format("the whole step of worker {} takes {:.4g} s in the mean", w, mean));
   }
 }
@@ -207,7 +213,8 @@ void Checker::check_stragglers() {
     const std::string path = fmt::format("straggler.{}.", i);
     for (const std::int64_t w : g.workers) {
       if (w < s_.cluster.workers) continue;
-      add({path + "workers", "cluster.workers"}, fmt::format("there is no worker {}", w), s_.cluster.workers == 1 ? "the only worker is 0" : fmt::format("workers are 0 to {}", s_.cluster.workers - 1));
+      add({path + "workers", "cluster.workers"}, fmt::format("there is no worker {}", w),
+          s_.cluster.workers == 1 ? "the only worker is 0" : fmt::format("workers are 0 to {}", s_.cluster.workers - 1));
     }
     const std::string from = path + "from", until = path + "until", every = path + "every";
     const double begin = g.from ? g.from->value : 0;
@@ -217,7 +224,8 @@ void Checker::check_stragglers() {
       add({every, until, from}, "the slow time is longer than its period", "must be at least until - from");
     }
     if (g.probability && (g.from || g.until || g.every)) {
-      add({path + "probability", from, until, every}, "slow by chance and by the clock at once", "remove `probability`, or from, until and every", "use two [[straggler]] tables for both");
+      add({path + "probability", from, until, every}, "slow by chance and by the clock at once", "remove `probability`, or from, until and every",
+          "use two [[straggler]] tables for both");
     }
   }
 }
@@ -231,7 +239,8 @@ void Checker::check_data(const DataSplit& data) {
         fmt::format("begin layers with {}", train.features()));
   }
   if (mlp.layers.size() >= 2 && mlp.layers.back() != train.outputs()) {
-    add({"model.layers"}, fmt::format("the last layer has {}", counted(mlp.layers.back(), "output")), fmt::format("{} has {} {}", source, train.outputs(), train.classes > 0 ? "classes" : "targets"),
+    add({"model.layers"}, fmt::format("the last layer has {}", counted(mlp.layers.back(), "output")),
+        fmt::format("{} has {} {}", source, train.outputs(), train.classes > 0 ? "classes" : "targets"),
         fmt::format("end layers with {}", train.outputs()));
   }
   if (train.classes == 0) {
@@ -246,7 +255,8 @@ void Checker::check_data(const DataSplit& data) {
   if (s_.cluster.workers > train.size()) {
     add({"cluster.workers"}, fmt::format("`cluster.workers` is {}", s_.cluster.workers), there_are(train.size(), "training sample"));
   } else if (s_.training.batch_size > shard) {
-    add({"training.batch_size", "cluster.workers"}, fmt::format("`training.batch_size` is {}", s_.training.batch_size), fmt::format("larger than a worker's shard of {}", counted(shard, "sample")),
+    add({"training.batch_size", "cluster.workers"}, fmt::format("`training.batch_size` is {}", s_.training.batch_size),
+        fmt::format("larger than a worker's shard of {}", counted(shard, "sample")),
         fmt::format("{} over {}", counted(train.size(), "training sample"), counted(s_.cluster.workers, "worker")));
   }
 }

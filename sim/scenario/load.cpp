@@ -172,7 +172,8 @@ void apply_override(Document& document, const Override& change, Diagnostics& dia
   }
   if (!parsed.problems.empty()) return;
   if (parsed.root.size() != 1) {
-    return diagnostics.add({"set", {.source = source, .line = 2, .column = 1, .end_line = 2, .end_column = 2}, "more than one value", "nothing may follow the value", "repeat --set for another field"});
+    return diagnostics.add({"set", {.source = source, .line = 2, .column = 1, .end_line = 2, .end_column = 2}, "more than one value",
+                            "nothing may follow the value", "repeat --set for another field"});
   }
   put(document, change.key, {.source = source, .line = 1, .column = 1, .end_line = 1, .end_column = width + 1}, *parsed.root.get("v"), "set", diagnostics);
 }
@@ -255,7 +256,8 @@ std::vector<GivenAxis> given_axes(toml::table& compare, Diagnostics& diagnostics
     const std::string name(key.str());
     toml::array* values = node.as_array();
     if (values == nullptr || values->empty()) {
-      diagnostics.add({"axis", place_of(node.is_table() ? key.source() : node.source()), fmt::format("axis `{}` is not a list of values", name), values == nullptr ? "expected a list" : "an empty list",
+      diagnostics.add({"axis", place_of(node.is_table() ? key.source() : node.source()), fmt::format("axis `{}` is not a list of values", name),
+                       values == nullptr ? "expected a list" : "an empty list",
                        node.is_table() ? fmt::format("put the dotted name in quotes: \"{}.field\" = [...]", name) : "write a list, even of one value"});
       continue;
     }
@@ -274,7 +276,8 @@ bool check_together(const std::vector<GivenAxis>& axes, Diagnostics& diagnostics
     runs *= static_cast<double>(one.values->size());
     for (const GivenAxis& other : axes) {
       if (&one == &other || !(one.axis.key + ".").starts_with(other.axis.key + ".") || (one.axis.key == other.axis.key && &one < &other)) continue;
-      diagnostics.add({"axis", one.place, fmt::format("axes `{}` and `{}` set the same", one.axis.key, other.axis.key), fmt::format("`{}` replaces it", other.axis.key), "put this field into the tables of the other axis"});
+      diagnostics.add({"axis", one.place, fmt::format("axes `{}` and `{}` set the same", one.axis.key, other.axis.key),
+                       fmt::format("`{}` replaces it", other.axis.key), "put this field into the tables of the other axis"});
     }
   }
   if (runs <= most_runs) return true;

@@ -245,7 +245,10 @@ void Reader::read(const toml::node& node, std::string_view key, T& out, const Fi
     if (!values.empty()) out.values = values;
   } else if constexpr (requires { typename T::value_type; }) {  // lists, nested
     const toml::array* list = node.as_array();
-    if (list == nullptr) return wrong_type(node, key, "a list", node.is_integer() && std::is_same_v<T, std::vector<std::int64_t>> ? fmt::format("write {} = [{}]", key, node.value_or<std::int64_t>(0)) : "");
+    if (list == nullptr) {
+      const bool one_of_them = node.is_integer() && std::is_same_v<T, std::vector<std::int64_t>>;
+      return wrong_type(node, key, "a list", one_of_them ? fmt::format("write {} = [{}]", key, node.value_or<std::int64_t>(0)) : "");
+    }
     if (list->empty() && info.required) return refuse("out-of-range", node, key, fmt::format("`{}` is empty", path_of(key)), "must have at least one element");
     out.clear();
     for (std::size_t i = 0; i < list->size(); ++i) {
@@ -359,7 +362,8 @@ void Reader::report_unknown(const toml::table& table, const std::string& path, c
     if (!known(tables_, inner_described)) {
       const bool is_table = node.is_table() || node.is_array_of_tables();
       const std::string where = path.empty() ? "at the top" : "in " + header_of(path);
-      diagnostics_.add({"unknown-key", place_of(key.source()), fmt::format("unknown {} `{}` {}", is_table ? "table" : "key", name, where), "not known here", advice(path, described, name, is_table)});
+      diagnostics_.add({"unknown-key", place_of(key.source()), fmt::format("unknown {} `{}` {}", is_table ? "table" : "key", name, where),
+                        "not known here", advice(path, described, name, is_table)});
     } else if (const toml::array* elements = node.as_array()) {
       for (std::size_t i = 0; i < elements->size(); ++i) {
         if (const toml::table* element = elements->get(i)->as_table()) report_unknown(*element, fmt::format("{}.{}", inner, i), inner_described + ".0");
