@@ -27,7 +27,8 @@ double value_at(const Series& s, double x) {
   if (after->first <= x) return after->second;
   if (after == s.points.begin()) return NAN;
   const auto before = after - 1;
-  return before->second + (after->second - before->second) * (x - before->first) / (after->first - before->first);
+  return before->second +
+         (after->second - before->second) * (x - before->first) / (after->first - before->first);
 }
 
 // Losses span decades; a logarithmic axis shows them unless a value is not positive.
@@ -38,7 +39,8 @@ char letter_of(std::size_t i) {
   return letters[i % letters.size()];
 }
 
-constexpr std::array<const char*, 6> colours{"\033[34m", "\033[33m", "\033[32m", "\033[31m", "\033[35m", "\033[36m"};
+constexpr std::array<const char*, 6> colours{"\033[34m", "\033[33m", "\033[32m",
+                                             "\033[31m", "\033[35m", "\033[36m"};
 
 }  // namespace
 
@@ -56,7 +58,8 @@ std::string chart(const std::vector<Series>& series, const ChartOptions& options
   }
   if (!(x.high > x.low) || !(y.high >= y.low)) return {};
 
-  const auto width = static_cast<std::size_t>(options.width), height = static_cast<std::size_t>(options.height);
+  const auto width = static_cast<std::size_t>(options.width),
+             height = static_cast<std::size_t>(options.height);
   std::vector<std::vector<int>> owner(height, std::vector<int>(width, -1));
   for (std::size_t i = 0; i < series.size(); ++i) {
     for (std::size_t column = 0; column < width; ++column) {
@@ -64,7 +67,8 @@ std::string chart(const std::vector<Series>& series, const ChartOptions& options
       const double px = std::min(x.high, x.low + (x.high - x.low) * share);
       const double py = scaled(value_at(series[i], px), positive);
       if (!std::isfinite(py)) continue;
-      const auto row = static_cast<std::size_t>(std::lround((1 - y.at(py)) * static_cast<double>(height - 1)));
+      const auto row =
+          static_cast<std::size_t>(std::lround((1 - y.at(py)) * static_cast<double>(height - 1)));
       // Where curves meet, the columns are shared out in turn.
       if (owner[row][column] < 0 || column % series.size() == i) owner[row][column] = static_cast<int>(i);
     }
@@ -73,20 +77,27 @@ std::string chart(const std::vector<Series>& series, const ChartOptions& options
   for (std::size_t row = 0; row < height; ++row) {
     const double py = y.high - (y.high - y.low) * static_cast<double>(row) / static_cast<double>(height - 1);
     const bool labelled = row == 0 || row + 1 == height || row == height / 2;
-    out += labelled ? fmt::format("{:>10.4g} |", positive ? std::pow(10.0, py) : py) : fmt::format("{:>10} |", "");
+    out += labelled ? fmt::format("{:>10.4g} |", positive ? std::pow(10.0, py) : py)
+                    : fmt::format("{:>10} |", "");
     std::string line;
     for (const int i : owner[row]) {
       if (i < 0) line += ' ';
       else if (!options.colour) line += letter_of(static_cast<std::size_t>(i));
-      else line += fmt::format("{}{}\033[0m", colours[static_cast<std::size_t>(i) % colours.size()], letter_of(static_cast<std::size_t>(i)));
+      else
+        line += fmt::format("{}{}\033[0m", colours[static_cast<std::size_t>(i) % colours.size()],
+                            letter_of(static_cast<std::size_t>(i)));
     }
     while (line.ends_with(' ')) line.pop_back();
     out += line + "\n";
   }
   out += fmt::format("{:>10} +{}\n", "", std::string(width, '-'));
-  const std::string left = fmt::format("{:.4g}", x.low), right = fmt::format("{:.4g} {}", x.high, options.x_label);
-  out += fmt::format("{:>12}{}{}{}\n", "", left, std::string(width > left.size() + right.size() ? width - left.size() - right.size() : 1, ' '), right);
-  for (std::size_t i = 0; i < series.size(); ++i) out += fmt::format("{:>12}{} = {}\n", "", letter_of(i), series[i].name);
+  const std::string left = fmt::format("{:.4g}", x.low),
+                    right = fmt::format("{:.4g} {}", x.high, options.x_label);
+  out += fmt::format(
+      "{:>12}{}{}{}\n", "", left,
+      std::string(width > left.size() + right.size() ? width - left.size() - right.size() : 1, ' '), right);
+  for (std::size_t i = 0; i < series.size(); ++i)
+    out += fmt::format("{:>12}{} = {}\n", "", letter_of(i), series[i].name);
   return out;
 }
 

@@ -53,7 +53,8 @@ Group make_group(const std::vector<const ComparedRun*>& runs) {
 }
 
 // Runs with the same seed met the same data, draws and stragglers: their ratio says more than that of means.
-std::optional<Statistic> relative_to(const std::vector<const ComparedRun*>& runs, const std::vector<const ComparedRun*>& fastest) {
+std::optional<Statistic> relative_to(const std::vector<const ComparedRun*>& runs,
+                                     const std::vector<const ComparedRun*>& fastest) {
   std::map<std::int64_t, double> reference;
   for (const ComparedRun* run : fastest) {
     if (const auto time = time_of(run->summary)) reference[run->seed] = *time;
@@ -87,7 +88,8 @@ int decimals_for(double value) {
 }
 
 std::size_t width_of(const std::string& text) {
-  return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
 Json json_of(const std::optional<Statistic>& s) {
@@ -114,7 +116,8 @@ Comparison compare(std::vector<std::string> axes, std::vector<ComparedRun> runs)
   std::vector<std::vector<const ComparedRun*>> members;
   for (const ComparedRun& run : result.runs) {
     if (run.summary["target"]["given"]) result.has_target = true;
-    const auto same = std::ranges::find_if(members, [&](const auto& m) { return m.front()->point == run.point; });
+    const auto same =
+        std::ranges::find_if(members, [&](const auto& m) { return m.front()->point == run.point; });
     if (same == members.end()) members.push_back({&run});
     else same->push_back(&run);
   }
@@ -122,11 +125,14 @@ Comparison compare(std::vector<std::string> axes, std::vector<ComparedRun> runs)
 
   // The fastest is the one with the least mean among those that reached the target most often.
   std::size_t fastest = 0;
-  const auto rank = [&](const Group& g) { return std::pair(-static_cast<double>(g.time ? g.time->count : 0), g.time ? g.time->mean : HUGE_VAL); };
+  const auto rank = [&](const Group& g) {
+    return std::pair(-static_cast<double>(g.time ? g.time->count : 0), g.time ? g.time->mean : HUGE_VAL);
+  };
   for (std::size_t i = 1; i < result.groups.size(); ++i) {
     if (rank(result.groups[i]) < rank(result.groups[fastest])) fastest = i;
   }
-  for (std::size_t i = 0; i < members.size(); ++i) result.groups[i].relative = relative_to(members[i], members[fastest]);
+  for (std::size_t i = 0; i < members.size(); ++i)
+    result.groups[i].relative = relative_to(members[i], members[fastest]);
   return result;
 }
 
@@ -142,24 +148,37 @@ struct Column {
 std::vector<Column> columns_of(const Comparison& c) {
   std::vector<Column> columns;
   for (std::size_t i = 0; i < c.axes.size(); ++i) {
-    columns.push_back({c.axes[i].substr(c.axes[i].rfind('.') + 1), true, [i](const Group& g) { return g.point[i]; }});
+    columns.push_back(
+        {c.axes[i].substr(c.axes[i].rfind('.') + 1), true, [i](const Group& g) { return g.point[i]; }});
   }
-  if (c.axes.empty()) columns.push_back({"scenario", true, [](const Group&) { return std::string("as it is"); }});
+  if (c.axes.empty())
+    columns.push_back({"scenario", true, [](const Group&) { return std::string("as it is"); }});
   double slowest = 0;
   for (const Group& g : c.groups) slowest = std::max(slowest, g.time ? g.time->mean : 0);
-  const auto any = [&](auto member) { return std::ranges::any_of(c.groups, [=](const Group& g) { return (g.*member).has_value(); }); };
-  const auto add = [&](std::string heading, std::function<std::string(const Group&)> cell) { columns.push_back({std::move(heading), false, std::move(cell)}); };
+  const auto any = [&](auto member) {
+    return std::ranges::any_of(c.groups, [=](const Group& g) { return (g.*member).has_value(); });
+  };
+  const auto add = [&](std::string heading, std::function<std::string(const Group&)> cell) {
+    columns.push_back({std::move(heading), false, std::move(cell)});
+  };
 
-  add(c.has_target ? "time to target [s]" : "time [s]", [=](const Group& g) { return g.time ? text_of(*g.time, decimals_for(slowest)) : "not reached"; });
+  add(c.has_target ? "time to target [s]" : "time [s]",
+      [=](const Group& g) { return g.time ? text_of(*g.time, decimals_for(slowest)) : "not reached"; });
   add("relative", [](const Group& g) { return g.relative ? text_of(*g.relative, 2) : "-"; });
   if (c.has_target) add("reached", [](const Group& g) { return fmt::format("{}/{}", g.reached, g.runs); });
   add("updates", [](const Group& g) { return text_of(g.updates, 0); });
-  if (!c.has_target) add("per update [ms]", [](const Group& g) { return text_of(scaled(g.per_update, 1e3), decimals_for(1e3 * g.per_update.mean)); });
-  add("staleness (max)", [](const Group& g) { return fmt::format("{} ({:.0f})", text_of(g.staleness, 2), g.staleness_max); });
+  if (!c.has_target)
+    add("per update [ms]", [](const Group& g) {
+      return text_of(scaled(g.per_update, 1e3), decimals_for(1e3 * g.per_update.mean));
+    });
+  add("staleness (max)",
+      [](const Group& g) { return fmt::format("{} ({:.0f})", text_of(g.staleness, 2), g.staleness_max); });
   add("wait [%]", [](const Group& g) { return text_of(g.wait, 1); });
   add("sent [MB]", [](const Group& g) { return fmt::format("{:.4g}", g.bytes.mean / 1e6); });
   if (any(&Group::loss)) add("final loss", [](const Group& g) { return g.loss ? text_of(*g.loss, 4) : "-"; });
-  if (any(&Group::accuracy)) add("accuracy [%]", [](const Group& g) { return g.accuracy ? text_of(scaled(*g.accuracy, 100), 2) : "-"; });
+  if (any(&Group::accuracy))
+    add("accuracy [%]",
+        [](const Group& g) { return g.accuracy ? text_of(scaled(*g.accuracy, 100), 2) : "-"; });
   return columns;
 }
 
@@ -190,7 +209,8 @@ std::string table(const Comparison& c) {
   for (const Group& g : c.groups) row([&](const Column& column) { return column.cell(g); });
   for (const Group& g : c.groups) {
     if (!c.has_target || g.reached == g.runs) continue;
-    out += fmt::format("{}: {} of {} seeds did not reach the target", fmt::join(g.point, ", "), g.runs - g.reached, g.runs);
+    out += fmt::format("{}: {} of {} seeds did not reach the target", fmt::join(g.point, ", "),
+                       g.runs - g.reached, g.runs);
     out += g.reached > 0 ? fmt::format("; its time is over the {} that did\n", g.reached) : "\n";
   }
   return out;
@@ -209,10 +229,19 @@ Json document(const Comparison& c) {
     runs.push_back(std::move(entry));
   }
   for (const Group& g : c.groups) {
-    groups.push_back({{"point", point(g.point)}, {"runs", g.runs}, {"reached", g.reached}, {"time_s", json_of(g.time)},
-                      {"relative", json_of(g.relative)}, {"updates", json_of(g.updates)}, {"s_per_update", json_of(g.per_update)}, {"staleness", json_of(g.staleness)},
-                      {"staleness_max", g.staleness_max}, {"wait_percent", json_of(g.wait)}, {"bytes_sent", json_of(g.bytes)},
-                      {"final_loss", json_of(g.loss)}, {"final_accuracy", json_of(g.accuracy)}});
+    groups.push_back({{"point", point(g.point)},
+                      {"runs", g.runs},
+                      {"reached", g.reached},
+                      {"time_s", json_of(g.time)},
+                      {"relative", json_of(g.relative)},
+                      {"updates", json_of(g.updates)},
+                      {"s_per_update", json_of(g.per_update)},
+                      {"staleness", json_of(g.staleness)},
+                      {"staleness_max", g.staleness_max},
+                      {"wait_percent", json_of(g.wait)},
+                      {"bytes_sent", json_of(g.bytes)},
+                      {"final_loss", json_of(g.loss)},
+                      {"final_accuracy", json_of(g.accuracy)}});
   }
   return {{"schema", "psim.compare/1"}, {"axes", c.axes}, {"runs", runs}, {"aggregates", groups}};
 }

@@ -30,18 +30,18 @@ Statistic statistic(const std::vector<double>& values);
 struct Group {
   std::vector<std::string> point;
   std::size_t runs = 0;
-  std::size_t reached = 0;             // runs that reached the target
-  std::optional<Statistic> time;       // to the target, over the runs that reached it; else of the whole run
-  std::optional<Statistic> relative;   // to the fastest group, paired by seed
+  std::size_t reached = 0;            // runs that reached the target
+  std::optional<Statistic> time;      // to the target, over the runs that reached it; else of the whole run
+  std::optional<Statistic> relative;  // to the fastest group, paired by seed
   Statistic updates, per_update, staleness, wait, bytes;  // per_update: simulated seconds
   std::optional<Statistic> loss, accuracy;
   double staleness_max = 0;
 };
 
 struct Comparison {
-  std::vector<std::string> axes;       // without the seed
+  std::vector<std::string> axes;  // without the seed
   bool has_target = false;
-  std::vector<ComparedRun> runs;       // in order of points, then seeds
+  std::vector<ComparedRun> runs;  // in order of points, then seeds
   std::vector<Group> groups;
 };
 

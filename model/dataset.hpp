@@ -30,16 +30,16 @@ enum class Partition { iid, contiguous, by_label, dirichlet };
 
 struct DataSpec {
   DataSource source = DataSource::digits;
-  std::string path;                  // csv: the file; idx: the folder of the four files
-  double test_fraction = 0.2;        // share of the samples kept for evaluation; idx brings its own test files
-  std::int64_t samples = 1000;       // blobs, spirals, teacher: how many to generate
-  std::int64_t features = 2;         // blobs, teacher: inputs per sample
-  std::int64_t classes = 3;          // blobs, spirals: classes; teacher: outputs
-  double noise = 0.1;                // blobs, spirals: spread of a sample; teacher: noise of a target
+  std::string path;             // csv: the file; idx: the folder of the four files
+  double test_fraction = 0.2;   // share of the samples kept for evaluation; idx brings its own test files
+  std::int64_t samples = 1000;  // blobs, spirals, teacher: how many to generate
+  std::int64_t features = 2;    // blobs, teacher: inputs per sample
+  std::int64_t classes = 3;     // blobs, spirals: classes; teacher: outputs
+  double noise = 0.1;           // blobs, spirals: spread of a sample; teacher: noise of a target
   std::vector<std::vector<double>> inputs;   // inline
   std::vector<std::vector<double>> targets;  // inline
   Partition partition = Partition::iid;
-  double dirichlet_alpha = 0.5;      // dirichlet: small means that a worker sees few classes
+  double dirichlet_alpha = 0.5;  // dirichlet: small means that a worker sees few classes
 };
 
 // A data set that cannot be had: names the file and what is wrong with it.

@@ -32,7 +32,8 @@ class MlpLearner final : public Learner {
       const bool is_bias = array.name.front() == 'b';
       const std::size_t layer = is_bias ? matrices - 1 : matrices++;
       for (std::int64_t i = 0; i < array.size(); ++i) {
-        w[array.begin + i] = static_cast<Scalar>(is_bias ? given_bias(layer, i) : weight(array, layer, i, seed));
+        w[array.begin + i] =
+            static_cast<Scalar>(is_bias ? given_bias(layer, i) : weight(array, layer, i, seed));
       }
     }
     return values;
@@ -56,7 +57,8 @@ class MlpLearner final : public Learner {
  private:
   double weight(const MlpShape::Array& array, std::size_t layer, std::int64_t i, std::uint64_t seed) const {
     if (!spec_.weights.empty()) {
-      return spec_.weights[layer][static_cast<std::size_t>(i / array.cols)][static_cast<std::size_t>(i % array.cols)];
+      return spec_
+          .weights[layer][static_cast<std::size_t>(i / array.cols)][static_cast<std::size_t>(i % array.cols)];
     }
     const double limit = init_limit(spec_.init, array);
     return Stream(seed, "model.init", layer, static_cast<std::uint64_t>(i)).uniform(-limit, limit);

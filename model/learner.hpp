@@ -22,10 +22,11 @@ struct ModelSpec {
   MlpShape mlp{.layers = {64, 32, 10}};
   Precision precision = Precision::float32;
   Init init = Init::glorot;
-  std::vector<std::vector<std::vector<double>>> weights;  // per layer, rows of W (out x in); empty: drawn by `init`
-  std::vector<std::vector<double>> biases;                // per layer; empty: zeros
-  std::int64_t parameters = 500'000;                      // phantom
-  double flops_per_sample = 3e6;                          // phantom
+  std::vector<std::vector<std::vector<double>>>
+      weights;                              // per layer, rows of W (out x in); empty: drawn by `init`
+  std::vector<std::vector<double>> biases;  // per layer; empty: zeros
+  std::int64_t parameters = 500'000;        // phantom
+  double flops_per_sample = 3e6;            // phantom
 };
 
 struct Evaluation {

@@ -77,7 +77,8 @@ void Mlp<Scalar>::forward(std::span<const Scalar> weights, std::vector<Matrix>& 
     const Eigen::Map<const RowMatrix> W(weights.data() + a.begin, a.rows, a.cols);
     h[l].noalias() = W * h[l - 1];
     if (shape_.bias) {
-      const Eigen::Map<const Eigen::Matrix<Scalar, Eigen::Dynamic, 1>> b(weights.data() + a.begin + a.size(), a.rows);
+      const Eigen::Map<const Eigen::Matrix<Scalar, Eigen::Dynamic, 1>> b(weights.data() + a.begin + a.size(),
+                                                                         a.rows);
       h[l].colwise() += b;
     }
     if (l < depth) activate(shape_.activation, h[l]);
@@ -97,7 +98,8 @@ LossAndHits Mlp<Scalar>::output_error(Matrix& y, const Dataset& data, const Samp
       if (best == label) ++result.hits;
     }
     if (shape_.loss == Loss::cross_entropy) {
-      // Softmax and its cross-entropy with the label: loss = log(sum(exp(y))) - y[label], error = p - e_label.
+      // Softmax and its cross-entropy with the label: loss = log(sum(exp(y))) - y[label], error = p -
+      // e_label.
       const Scalar top = y.col(j).maxCoeff();
       const Scalar of_label = y(label, j) - top;
       y.col(j) = (y.col(j).array() - top).exp();
@@ -127,7 +129,8 @@ Scalar Mlp<Scalar>::gradient(std::span<const Scalar> weights, const Dataset& dat
   h[0].resize(data.features(), batch);
   for (Eigen::Index j = 0; j < batch; ++j) {
     // The samples lie anywhere in the data: fetch the next ones while this one is copied.
-    const float* ahead = data.inputs.row(samples[static_cast<std::size_t>(std::min(j + 2, batch - 1))]).data();
+    const float* ahead =
+        data.inputs.row(samples[static_cast<std::size_t>(std::min(j + 2, batch - 1))]).data();
     for (Eigen::Index k = 0; k < data.features(); k += 16) __builtin_prefetch(ahead + k);
     h[0].col(j) = data.inputs.row(samples[static_cast<std::size_t>(j)]).transpose().template cast<Scalar>();
   }
@@ -144,7 +147,8 @@ Scalar Mlp<Scalar>::gradient(std::span<const Scalar> weights, const Dataset& dat
     Eigen::Map<RowMatrix> grad_W(gradient.data() + a.begin, a.rows, a.cols);
     grad_W.noalias() = delta * h[l - 1].transpose();  // out x in
     if (shape_.bias) {
-      Eigen::Map<Eigen::Matrix<Scalar, Eigen::Dynamic, 1>> grad_b(gradient.data() + a.begin + a.size(), a.rows);
+      Eigen::Map<Eigen::Matrix<Scalar, Eigen::Dynamic, 1>> grad_b(gradient.data() + a.begin + a.size(),
+                                                                  a.rows);
       grad_b = delta.rowwise().sum();
     }
     if (l == 1) break;

@@ -37,8 +37,8 @@ struct MlpShape {
 };
 
 struct LossAndHits {
-  double loss = 0;         // summed over the samples
-  std::int64_t hits = 0;   // samples whose largest output is their class (classification only)
+  double loss = 0;        // summed over the samples
+  std::int64_t hits = 0;  // samples whose largest output is their class (classification only)
 };
 
 template <class Scalar>
@@ -48,8 +48,8 @@ class Mlp {
 
   // Mean loss over `samples` of `data`, and its gradient with respect to every weight.
   // weights, gradient: parameters() values, not overlapping.
-  Scalar gradient(std::span<const Scalar> weights, const Dataset& data, std::span<const std::uint32_t> samples,
-                  std::span<Scalar> gradient) const;
+  Scalar gradient(std::span<const Scalar> weights, const Dataset& data,
+                  std::span<const std::uint32_t> samples, std::span<Scalar> gradient) const;
 
   // Sum of losses, and hits, over samples [begin, end).
   LossAndHits evaluate(std::span<const Scalar> weights, const Dataset& data, std::int64_t begin,
@@ -58,7 +58,8 @@ class Mlp {
   const MlpShape& shape() const { return shape_; }
 
  private:
-  using Matrix = Eigen::Matrix<Scalar, Eigen::Dynamic, Eigen::Dynamic>;  // width x batch: a sample is a column
+  using Matrix =
+      Eigen::Matrix<Scalar, Eigen::Dynamic, Eigen::Dynamic>;  // width x batch: a sample is a column
   using RowMatrix = Eigen::Matrix<Scalar, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
   void forward(std::span<const Scalar> weights, std::vector<Matrix>& h) const;

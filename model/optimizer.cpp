@@ -75,7 +75,8 @@ void Optimizer::apply(Values& weights, std::span<const WeightedGradient> group, 
   with_scalar(weights.precision(), [&](auto zero) {
     using Scalar = decltype(zero);
     const double t = static_cast<double>(steps_);
-    const Step<Scalar> step{spec_, static_cast<Scalar>(rate), static_cast<Scalar>(1 - std::pow(spec_.beta1, t)),
+    const Step<Scalar> step{spec_, static_cast<Scalar>(rate),
+                            static_cast<Scalar>(1 - std::pow(spec_.beta1, t)),
                             static_cast<Scalar>(1 - std::pow(spec_.beta2, t))};
     Scalar* w = weights.as<Scalar>().data();
     Scalar* s0 = state_.empty() ? nullptr : state_[0].as<Scalar>().data();

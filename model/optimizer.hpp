@@ -49,7 +49,7 @@ enum class RateSchedule { constant, step, cosine, inverse_sqrt };
 struct LearningRate {
   double base = 0.1;
   RateSchedule schedule = RateSchedule::constant;
-  double step_every = 1;   // step: epochs between drops
+  double step_every = 1;  // step: epochs between drops
   double step_factor = 0.1;
   double total_epochs = 1;  // cosine: falls to 0 at this epoch
   // The rate at a point of training, in epochs of the whole data set.

@@ -7,9 +7,7 @@
 
 namespace psim {
 
-double Stream::uniform() {
-  return (static_cast<double>(next() >> 12U) + 0.5) * 0x1p-52;
-}
+double Stream::uniform() { return (static_cast<double>(next() >> 12U) + 0.5) * 0x1p-52; }
 
 double Stream::uniform(double low, double high) { return low + (high - low) * uniform(); }
 

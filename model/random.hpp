@@ -36,13 +36,13 @@ class Stream {
 
   std::uint64_t next() { return mix(key_ + 0x9e3779b97f4a7c15U * ++counter_); }
 
-  double uniform();                       // in (0, 1), never 0 or 1
+  double uniform();  // in (0, 1), never 0 or 1
   double uniform(double low, double high);
-  std::uint64_t below(std::uint64_t n);   // in [0, n), unbiased; n > 0
-  double normal();                        // mean 0, standard deviation 1
-  double exponential();                   // mean 1
-  double gamma(double shape);             // mean `shape`, scale 1; shape > 0
-  double pareto(double alpha);            // minimum 1, tail exponent alpha > 0
+  std::uint64_t below(std::uint64_t n);  // in [0, n), unbiased; n > 0
+  double normal();                       // mean 0, standard deviation 1
+  double exponential();                  // mean 1
+  double gamma(double shape);            // mean `shape`, scale 1; shape > 0
+  double pareto(double alpha);           // minimum 1, tail exponent alpha > 0
 
  private:
   std::uint64_t key_;

@@ -71,8 +71,7 @@ std::vector<Shard> deal_by_dirichlet(const Dataset& train, const Sampler::Option
       dealt_share += shares[w];
       const bool last = w + 1 == options.workers;
       const auto until = last ? count : static_cast<std::size_t>(std::lround(dealt_share * count));
-      for (; dealt < std::min<std::size_t>(until, count); ++dealt)
-        shards[w].push_back(members[order[dealt]]);
+      for (; dealt < std::min<std::size_t>(until, count); ++dealt) shards[w].push_back(members[order[dealt]]);
     }
   }
 

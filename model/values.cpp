@@ -69,7 +69,9 @@ std::byte* allocate(std::size_t bytes) {
 }  // namespace
 
 Values::Values(Precision precision, std::size_t size)
-    : memory_(allocate(size * bytes_per_value(precision)), FreeArray{size * bytes_per_value(precision)}), size_(size), precision_(precision) {}
+    : memory_(allocate(size * bytes_per_value(precision)), FreeArray{size * bytes_per_value(precision)}),
+      size_(size),
+      precision_(precision) {}
 
 Values Values::zeros(Precision precision, std::size_t size) {
   Values values(precision, size);
@@ -106,7 +108,8 @@ bool Assembly::same_parts(const std::vector<Slice>& parts) const {
 
 const Values& Assembly::get() {
   const Key& first = keys_.front();
-  if (keys_.size() == 1 && first.begin == 0 && first.count == parts_.front().values->size()) return *parts_.front().values;
+  if (keys_.size() == 1 && first.begin == 0 && first.count == parts_.front().values->size())
+    return *parts_.front().values;
   std::call_once(once_->flag, [&] {
     std::size_t total = 0;
     for (const Slice& part : parts_) total += part.count;

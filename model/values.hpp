@@ -13,9 +13,7 @@ namespace psim {
 
 enum class Precision : std::uint8_t { float32, float64 };
 
-constexpr std::size_t bytes_per_value(Precision precision) {
-  return precision == Precision::float32 ? 4 : 8;
-}
+constexpr std::size_t bytes_per_value(Precision precision) { return precision == Precision::float32 ? 4 : 8; }
 
 // Calls `f` with a value of the C++ type that `precision` names.
 template <class F>

@@ -1,10 +1,10 @@
 #include "sim/simulation.hpp"
 
-#include <Eigen/Core>
 #include <fmt/format.h>
+#include <xbt/log.h>
+#include <Eigen/Core>
 #include <simgrid/Exception.hpp>
 #include <simgrid/s4u.hpp>
-#include <xbt/log.h>
 
 #include <algorithm>
 #include <cmath>
@@ -58,7 +58,8 @@ class Engine {
 
 std::vector<double> mean_steps(const Scenario& scenario) {
   std::vector<double> result;
-  for (std::int64_t w = 0; w < scenario.cluster.workers; ++w) result.push_back(mean_step_seconds(scenario, static_cast<std::size_t>(w)));
+  for (std::int64_t w = 0; w < scenario.cluster.workers; ++w)
+    result.push_back(mean_step_seconds(scenario, static_cast<std::size_t>(w)));
   return result;
 }
 
@@ -95,36 +96,51 @@ class Simulation {
   World world_;
   std::vector<std::unique_ptr<ServerRole>> servers_;
   std::vector<std::unique_ptr<Worker>> workers_;
-  std::int64_t evaluate_updates_ = 0;   // evaluate whenever so many more updates are done; 0: by time
-  std::int64_t last_evaluated_ = 0;     // in units of evaluate_updates_
+  std::int64_t evaluate_updates_ = 0;  // evaluate whenever so many more updates are done; 0: by time
+  std::int64_t last_evaluated_ = 0;    // in units of evaluate_updates_
   bool ended_ = false;
   double end_ = 0;
   std::vector<std::string> stuck_;
   std::exception_ptr failure_;
 };
 
-Simulation::Simulation(const LoadedScenario& loaded, const RunOptions& options, const std::vector<EventSink*>& sinks)
+Simulation::Simulation(const LoadedScenario& loaded, const RunOptions& options,
+                       const std::vector<EventSink*>& sinks)
     : scenario_(loaded.scenario),
       engine_(scenario_.cluster.network, options.context),
       platform_(build_platform(scenario_)),
-      recorder_(static_cast<std::size_t>(scenario_.cluster.servers), static_cast<std::size_t>(scenario_.cluster.workers)),
+      recorder_(static_cast<std::size_t>(scenario_.cluster.servers),
+                static_cast<std::size_t>(scenario_.cluster.workers)),
       pool_(options.threads),
-      network_(platform_, {.header = static_cast<std::uint64_t>(scenario_.cluster.network.header.value), .precision = scenario_.model.precision}, recorder_),
-      slowness_(scenario_.compute, scenario_.stragglers, static_cast<std::uint64_t>(scenario_.seed), mean_steps(scenario_)),
+      network_(platform_,
+               {.header = static_cast<std::uint64_t>(scenario_.cluster.network.header.value),
+                .precision = scenario_.model.precision},
+               recorder_),
+      slowness_(scenario_.compute, scenario_.stragglers, static_cast<std::uint64_t>(scenario_.seed),
+                mean_steps(scenario_)),
       world_{.scenario = scenario_,
              .rule = make_rule(scenario_.consistency, scenario_.cluster.workers),
              .steps = steps_of(scenario_, loaded.data ? loaded.data->train.size() : 0).value_or(no_limit),
              .parameters = static_cast<std::size_t>(parameter_count(scenario_.model)),
              .training_samples = loaded.data ? loaded.data->train.size() : 0,
-             .agenda = agenda_, .network = network_, .recorder = recorder_, .pool = pool_, .slowness = slowness_,
-             .learner = nullptr, .sampler = nullptr, .on_update = {}, .on_end = {}} {
+             .agenda = agenda_,
+             .network = network_,
+             .recorder = recorder_,
+             .pool = pool_,
+             .slowness = slowness_,
+             .learner = nullptr,
+             .sampler = nullptr,
+             .on_update = {},
+             .on_end = {}} {
   for (EventSink* sink : sinks) recorder_.add_sink(sink);
   if (!loaded.data) return;
   learner_ = make_learner(scenario_.model, *loaded.data);
-  sampler_ = std::make_unique<Sampler>(loaded.data->train, Sampler::Options{
-      .partition = scenario_.data.partition, .dirichlet_alpha = scenario_.data.dirichlet_alpha,
-      .workers = world_.workers(), .batch = scenario_.training.batch_size,
-      .seed = static_cast<std::uint64_t>(scenario_.seed)});
+  sampler_ = std::make_unique<Sampler>(loaded.data->train,
+                                       Sampler::Options{.partition = scenario_.data.partition,
+                                                        .dirichlet_alpha = scenario_.data.dirichlet_alpha,
+                                                        .workers = world_.workers(),
+                                                        .batch = scenario_.training.batch_size,
+                                                        .seed = static_cast<std::uint64_t>(scenario_.seed)});
   evaluator_ = std::make_unique<Evaluator>(*learner_, scenario_.training.target, pool_);
   world_.learner = learner_.get();
   world_.sampler = sampler_.get();
@@ -157,7 +173,8 @@ void Simulation::start_actors() {
     workers_.push_back(std::make_unique<Worker>(world_, world_.first_worker() + w));
   }
   network_.on_arrival([this](const Message& message) {
-    if (message.to >= world_.first_worker()) workers_[message.to - world_.first_worker()]->on_arrival(message);
+    if (message.to >= world_.first_worker())
+      workers_[message.to - world_.first_worker()]->on_arrival(message);
   });
   world_.on_update = [this] { on_update(); };
   world_.on_end = [this] {
@@ -207,7 +224,8 @@ void Simulation::plan_evaluations() {
   take_point();
   const std::optional<Period>& period = scenario_.training.evaluate_every;
   if (!period) {  // once an epoch
-    evaluate_updates_ = std::max<std::int64_t>(1, std::llround(world_.rule.updates_per_clock() / world_.epochs_per_clock()));
+    evaluate_updates_ =
+        std::max<std::int64_t>(1, std::llround(world_.rule.updates_per_clock() / world_.epochs_per_clock()));
   } else if (period->by_updates()) {
     evaluate_updates_ = period->updates;
   } else {
@@ -239,8 +257,10 @@ void Simulation::on_update() {
 // True when this point reaches a target that ends the run.
 bool Simulation::take_point() {
   const RunStats& stats = recorder_.stats();
-  CurvePoint point{.at = Agenda::now(), .updates = stats.updates(), .epoch = 0, .bytes = stats.bytes_sent, .result = {}};
-  point.epoch = static_cast<double>(stats.clocks()) / static_cast<double>(world_.workers()) * world_.epochs_per_clock();
+  CurvePoint point{
+      .at = Agenda::now(), .updates = stats.updates(), .epoch = 0, .bytes = stats.bytes_sent, .result = {}};
+  point.epoch =
+      static_cast<double>(stats.clocks()) / static_cast<double>(world_.workers()) * world_.epochs_per_clock();
   std::vector<Slice> parts;
   for (const auto& server : servers_) parts.push_back(server->state().snapshot());
   return evaluator_->evaluate(point, std::move(parts));
@@ -261,9 +281,11 @@ std::vector<std::string> Simulation::who_waits() const {
   for (std::uint32_t s = 0; s < world_.servers(); ++s) {
     const Server& server = servers_[s]->state();
     for (const Message& pull : server.waiting()) {
-      lines.push_back(fmt::format("at {:.6g} s worker {} waits for server {} to let it start clock {}; the server has version {}, "
-                                  "{} pushes of its next update, and the slowest worker at clock {}",
-                                  Agenda::now(), pull.from - world_.first_worker(), s, pull.clock, server.version(), server.pending().size(), server.slowest_clock()));
+      lines.push_back(fmt::format(
+          "at {:.6g} s worker {} waits for server {} to let it start clock {}; the server has version {}, "
+          "{} pushes of its next update, and the slowest worker at clock {}",
+          Agenda::now(), pull.from - world_.first_worker(), s, pull.clock, server.version(),
+          server.pending().size(), server.slowest_clock()));
     }
   }
   if (lines.empty()) lines.emplace_back("nothing can happen any more, and nobody waits for a server");
@@ -291,8 +313,11 @@ void Simulation::close() {
 
 RunResult Simulation::result() {
   close();
-  RunResult result{.stats = recorder_.stats(), .sim_time = end_, .parameters = static_cast<std::int64_t>(world_.parameters),
-                   .flops_per_sample = flops_per_sample(scenario_.model), .stuck = stuck_};
+  RunResult result{.stats = recorder_.stats(),
+                   .sim_time = end_,
+                   .parameters = static_cast<std::int64_t>(world_.parameters),
+                   .flops_per_sample = flops_per_sample(scenario_.model),
+                   .stuck = stuck_};
   if (evaluator_) {
     const std::int64_t last = evaluator_->curve().back().updates;
     if (recorder_.stats().updates() > last || evaluator_->curve().size() == 1) take_point();
@@ -318,13 +343,15 @@ std::optional<std::int64_t> steps_of(const Scenario& scenario, std::int64_t trai
   std::optional<std::int64_t> steps = training.steps;
   if (epochs) {
     const double per_step = static_cast<double>(training.batch_size * scenario.cluster.workers);
-    const auto by_epochs = static_cast<std::int64_t>(std::ceil(*epochs * static_cast<double>(training_samples) / per_step));
+    const auto by_epochs =
+        static_cast<std::int64_t>(std::ceil(*epochs * static_cast<double>(training_samples) / per_step));
     steps = std::min(steps.value_or(by_epochs), by_epochs);
   }
   return steps;
 }
 
-RunResult simulate(const LoadedScenario& loaded, const RunOptions& options, const std::vector<EventSink*>& sinks) {
+RunResult simulate(const LoadedScenario& loaded, const RunOptions& options,
+                   const std::vector<EventSink*>& sinks) {
   // Eigen blocks its products by cache size, and blocking decides rounding: pinned, not asked of the machine.
   Eigen::setCpuCacheSizes(32 << 10, 256 << 10, 8 << 20);
   return Simulation(loaded, options, sinks).run();

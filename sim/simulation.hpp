@@ -13,11 +13,12 @@
 namespace psim {
 
 struct RunOptions {
-  unsigned threads = 1;        // for gradients and evaluations
-  std::string context;         // SimGrid's context factory; empty: the build's default
+  unsigned threads = 1;  // for gradients and evaluations
+  std::string context;   // SimGrid's context factory; empty: the build's default
 };
 
-RunResult simulate(const LoadedScenario& loaded, const RunOptions& options, const std::vector<EventSink*>& sinks);
+RunResult simulate(const LoadedScenario& loaded, const RunOptions& options,
+                   const std::vector<EventSink*>& sinks);
 
 // Clocks of each worker that the scenario's steps or epochs make; none when something else ends the run.
 std::optional<std::int64_t> steps_of(const Scenario& scenario, std::int64_t training_samples);

@@ -9,7 +9,8 @@ asm(".pushsection .rodata\n"
     ".global psim_digits_begin, psim_digits_end\n"
     ".hidden psim_digits_begin, psim_digits_end\n"
     "psim_digits_begin:\n"
-    ".incbin \"" PSIM_DIGITS_FILE "\"\n"
+    ".incbin \"" PSIM_DIGITS_FILE
+    "\"\n"
     "psim_digits_end:\n"
     ".byte 0\n"
     ".popsection\n");

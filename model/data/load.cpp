@@ -48,8 +48,8 @@ DataSplit split(Dataset data, const Request& request) {
     throw DataError(fmt::format("{} samples are too many", data.size()));
   const auto test_size = std::lround(fraction * static_cast<double>(data.size()));
   if (test_size >= data.size())
-    throw DataError(fmt::format("a test fraction of {} leaves none of {} samples to train on", fraction,
-                                data.size()));
+    throw DataError(
+        fmt::format("a test fraction of {} leaves none of {} samples to train on", fraction, data.size()));
   if (test_size == 0) return train_only(std::move(data));
 
   const auto size = static_cast<std::uint32_t>(data.size());

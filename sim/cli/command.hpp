@@ -31,7 +31,7 @@ struct Command {
   bool force = false;
   std::string trace = "steps";
   std::string context;
-  unsigned jobs = 0;     // compare: processes at once; 0: as many as the machine has
+  unsigned jobs = 0;  // compare: processes at once; 0: as many as the machine has
 };
 
 // The scenario and its overrides as asked for; malformed --set arguments become diagnostics.

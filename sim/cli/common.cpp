@@ -15,8 +15,14 @@ LoadRequest load_request(const Command& command, Diagnostics& diagnostics) {
     const std::size_t equals = set.find('=');
     if (equals == std::string::npos || equals == 0) {
       const std::size_t source = diagnostics.add_source({"--set", set});
-      diagnostics.add({.code = "syntax", .place = {.source = source, .line = 1, .column = 1, .end_line = 1, .end_column = static_cast<std::uint32_t>(set.size() + 1)},
-                       .message = "an override needs a key and a value", .label = "expected key=value",
+      diagnostics.add({.code = "syntax",
+                       .place = {.source = source,
+                                 .line = 1,
+                                 .column = 1,
+                                 .end_line = 1,
+                                 .end_column = static_cast<std::uint32_t>(set.size() + 1)},
+                       .message = "an override needs a key and a value",
+                       .label = "expected key=value",
                        .help = "for example --set cluster.workers=16"});
       continue;
     }
@@ -24,7 +30,8 @@ LoadRequest load_request(const Command& command, Diagnostics& diagnostics) {
   }
   if (command.seed) request.overrides.push_back({"seed", std::to_string(*command.seed)});
   for (const std::string& dir : command.data_dirs) request.data_dirs.emplace_back(dir);
-  if (const char* dir = std::getenv("PSIM_DATA"); dir != nullptr && *dir != '\0') request.data_dirs.emplace_back(dir);
+  if (const char* dir = std::getenv("PSIM_DATA"); dir != nullptr && *dir != '\0')
+    request.data_dirs.emplace_back(dir);
   return request;
 }
 
@@ -38,7 +45,9 @@ std::optional<Json> finished_run(const fs::path& dir, const std::string& hash) {
   std::ifstream file(dir / "summary.json");
   if (!file) return std::nullopt;
   Json summary = Json::parse(file, nullptr, false);
-  if (summary.is_discarded() || summary.value("scenario_hash", "") != hash || summary.value("build", "") != build_id()) return std::nullopt;
+  if (summary.is_discarded() || summary.value("scenario_hash", "") != hash ||
+      summary.value("build", "") != build_id())
+    return std::nullopt;
   return summary;
 }
 
@@ -59,7 +68,9 @@ std::string replay_line(const Command& command) {
   std::string line = "psim run " + command.scenario;
   if (command.seed) line += fmt::format(" --seed {}", *command.seed);
   for (const std::string& set : command.sets) {
-    const bool plain = set.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-=/:+,") == std::string::npos;
+    const bool plain =
+        set.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-=/:+,") ==
+        std::string::npos;
     line += plain ? fmt::format(" --set {}", set) : fmt::format(" --set '{}'", set);
   }
   for (const std::string& dir : command.data_dirs) line += fmt::format(" --data-dir {}", dir);

@@ -1,7 +1,7 @@
 // psim compare: the cross product of the axes and seeds, each run in a process of its own.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <fcntl.h>
 #include <spawn.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
@@ -72,7 +72,8 @@ bool resolve(std::vector<Point>& points) {
 
 std::vector<std::string> child_arguments(const Point& point, unsigned threads) {
   const Command& c = point.command;
-  std::vector<std::string> words{"psim", "run", c.scenario, "--out", c.out, "--threads", fmt::to_string(threads), "--trace", c.trace};
+  std::vector<std::string> words{
+      "psim", "run", c.scenario, "--out", c.out, "--threads", fmt::to_string(threads), "--trace", c.trace};
   for (const std::string& set : c.sets) words.insert(words.end(), {"--set", set});
   if (c.seed) words.insert(words.end(), {"--seed", fmt::to_string(*c.seed)});
   for (const std::string& dir : c.data_dirs) words.insert(words.end(), {"--data-dir", dir});
@@ -126,7 +127,8 @@ void run_all(std::vector<Point>& points, unsigned jobs, unsigned threads) {
     point.summary = finished_run(point.command.out, point.hash);
     if (!point.summary) {
       const std::string why = read_file(log);
-      throw std::runtime_error(fmt::format("a run failed: {}\n{}", fmt::join(child_arguments(point, threads), " "), why));
+      throw std::runtime_error(
+          fmt::format("a run failed: {}\n{}", fmt::join(child_arguments(point, threads), " "), why));
     }
     fs::remove(log);
   }
@@ -135,25 +137,34 @@ void run_all(std::vector<Point>& points, unsigned jobs, unsigned threads) {
 
 int terminal_width() {
   winsize size{};
-  if (isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  if (isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    return size.ws_col;
   return 86;
 }
 
 bool may_colour() {
   const char* term = std::getenv("TERM");
-  return isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr && term != nullptr && std::string_view(term) != "dumb";
+  return isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr && term != nullptr &&
+         std::string_view(term) != "dumb";
 }
 
 std::string loss_chart(const analysis::Comparison& comparison) {
   std::vector<analysis::Series> series;
   for (const analysis::Group& group : comparison.groups) {
     const auto run = std::ranges::find(comparison.runs, group.point, &analysis::ComparedRun::point);
-    analysis::Series one{.name = group.point.empty() ? "as it is" : fmt::format("{}", fmt::join(group.point, ", ")), .points = {}};
-    for (const Json& point : run->summary["curve"]) one.points.emplace_back(point["sim_time_s"].get<double>(), point["loss"].get<double>());
+    analysis::Series one{
+        .name = group.point.empty() ? "as it is" : fmt::format("{}", fmt::join(group.point, ", ")),
+        .points = {}};
+    for (const Json& point : run->summary["curve"])
+      one.points.emplace_back(point["sim_time_s"].get<double>(), point["loss"].get<double>());
     if (!one.points.empty()) series.push_back(std::move(one));
     if (series.size() == 12) break;
   }
-  return analysis::chart(series, {.x_label = "s", .y_label = "loss", .width = std::clamp(terminal_width() - 14, 40, 100), .height = 16, .colour = may_colour()});
+  return analysis::chart(series, {.x_label = "s",
+                                  .y_label = "loss",
+                                  .width = std::clamp(terminal_width() - 14, 40, 100),
+                                  .height = 16,
+                                  .colour = may_colour()});
 }
 
 }  // namespace
@@ -168,18 +179,24 @@ int compare(const Command& command) {
   }
   // What the command line fixes is no axis.
   std::erase_if(*axes, [&](const Axis& axis) {
-    return (axis.key == "seed" && command.seed) || std::ranges::find(request.overrides, axis.key, &Override::key) != request.overrides.end();
+    return (axis.key == "seed" && command.seed) ||
+           std::ranges::find(request.overrides, axis.key, &Override::key) != request.overrides.end();
   });
   std::vector<Point> points = cross_product(command, *axes);
   if (!resolve(points)) return bad_input;
 
   const bool temporary = command.json && command.out.empty();
-  const fs::path base = temporary ? fs::temp_directory_path() / fmt::format("psim-compare-{}", getpid()) : command.out.empty() ? fs::path("runs") : fs::path(command.out);
+  const fs::path base = temporary ? fs::temp_directory_path() / fmt::format("psim-compare-{}", getpid())
+                        : command.out.empty() ? fs::path("runs")
+                                              : fs::path(command.out);
   fs::create_directories(base);
-  for (Point& point : points) point.command.out = (base / run_directory(scenario_name(command.scenario), point.hash).filename()).string();
+  for (Point& point : points)
+    point.command.out =
+        (base / run_directory(scenario_name(command.scenario), point.hash).filename()).string();
 
   const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
-  const unsigned jobs = std::min(command.jobs > 0 ? command.jobs : cores, static_cast<unsigned>(points.size()));
+  const unsigned jobs =
+      std::min(command.jobs > 0 ? command.jobs : cores, static_cast<unsigned>(points.size()));
   run_all(points, jobs, command.threads > 0 ? command.threads : std::max(1U, cores / jobs));
 
   std::vector<std::string> names;
@@ -195,13 +212,18 @@ int compare(const Command& command) {
     return done;
   }
   fmt::print("{}    (psim {})\n", replay_line(command).replace(5, 3, "compare"), version_text());
-  if (const std::string title = comparison.runs.front().summary["title"]; !title.empty()) fmt::print("{}\n", title);
+  if (const std::string title = comparison.runs.front().summary["title"]; !title.empty())
+    fmt::print("{}\n", title);
   fmt::print("\n{}\n", analysis::table(comparison));
   const bool several = comparison.runs.size() > comparison.groups.size();
-  if (several) fmt::print("± is the standard deviation over seeds, paired: every group meets the same data, draws and stragglers.\n\n");
+  if (several)
+    fmt::print(
+        "± is the standard deviation over seeds, paired: every group meets the same data, draws and "
+        "stragglers.\n\n");
   fmt::print("{}", loss_chart(comparison));
   if (several) fmt::print("\nCurves are of seed {}.", comparison.runs.front().seed);
-  fmt::print("\n{} runs under {}/   next: psim run {} --set ..., or open {}/*/run.db with sqlite3\n", comparison.runs.size(), base.string(), command.scenario, base.string());
+  fmt::print("\n{} runs under {}/   next: psim run {} --set ..., or open {}/*/run.db with sqlite3\n",
+             comparison.runs.size(), base.string(), command.scenario, base.string());
   return done;
 }
 

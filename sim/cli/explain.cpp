@@ -23,13 +23,17 @@ bool answers_to(const ConsistencyRow& row, std::string_view name) {
 std::string explain_model(const ConsistencyRow& row) {
   std::string out = fmt::format("{}: a consistency model", row.name);
   if (!row.aliases.empty()) out += fmt::format(" (also called {})", row.aliases);
-  return out + fmt::format("\n  a worker may start clock t when: {}\n  a server applies:                {}\n  late pushes:                     {}\n  source:                          {}\n"
-                           "\nIn a scenario:\n  [consistency]\n  model = \"{}\"\n", row.may_start, row.applies, row.late, row.source, row.name);
+  return out + fmt::format(
+                   "\n  a worker may start clock t when: {}\n  a server applies:                {}\n  late "
+                   "pushes:                     {}\n  source:                          {}\n"
+                   "\nIn a scenario:\n  [consistency]\n  model = \"{}\"\n",
+                   row.may_start, row.applies, row.late, row.source, row.name);
 }
 
 // The folder of scenarios beside the program's source, or here.
 fs::path scenario_folder() {
-  for (fs::path dir = fs::read_symlink("/proc/self/exe").parent_path(); dir != dir.root_path(); dir = dir.parent_path()) {
+  for (fs::path dir = fs::read_symlink("/proc/self/exe").parent_path(); dir != dir.root_path();
+       dir = dir.parent_path()) {
     if (fs::exists(dir / "scenarios" / "quickstart.toml")) return dir / "scenarios";
   }
   return "scenarios";
@@ -72,8 +76,11 @@ int explain(const std::string& name, bool reference) {
     return done;
   }
   const std::string near = nearest(name, names);
-  fmt::print(stderr, "error: there is nothing called `{}` to explain\n  = help: {}\n", name,
-             near.empty() ? "`psim list` shows models and topics; a field is written table.key, such as cluster.workers" : fmt::format("did you mean `{}`?", near));
+  fmt::print(
+      stderr, "error: there is nothing called `{}` to explain\n  = help: {}\n", name,
+      near.empty()
+          ? "`psim list` shows models and topics; a field is written table.key, such as cluster.workers"
+          : fmt::format("did you mean `{}`?", near));
   return bad_input;
 }
 
@@ -89,10 +96,13 @@ int list() {
   fmt::print("Scenarios (psim run scenarios/NAME.toml, psim compare scenarios/NAME.toml):\n");
   for (const fs::path& file : files) fmt::print("  {:<16} {}\n", file.stem().string(), title_of(file));
   fmt::print("\nConsistency models (psim explain NAME):\n");
-  for (const ConsistencyRow& row : consistency_rows) fmt::print("  {:<16} a worker starts a clock: {}\n", row.name, row.may_start);
+  for (const ConsistencyRow& row : consistency_rows)
+    fmt::print("  {:<16} a worker starts a clock: {}\n", row.name, row.may_start);
   fmt::print("\nTopics and errors (psim explain NAME):\n");
   for (const Topic& topic : topics) fmt::print("  {:<16} {}\n", topic.name, topic.title);
-  fmt::print("\nFields: psim explain TABLE.KEY, for example cluster.network.share_spread; all of them: docs/scenario.md\n");
+  fmt::print(
+      "\nFields: psim explain TABLE.KEY, for example cluster.network.share_spread; all of them: "
+      "docs/scenario.md\n");
   return done;
 }
 

@@ -31,7 +31,8 @@ CLI::Validator whole(std::int64_t least, std::int64_t most) {
   const auto check = [least, most](const std::string& text) -> std::string {
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    const bool good = error == std::errc{} && end == text.data() + text.size() && value >= least && value <= most;
+    const bool good =
+        error == std::errc{} && end == text.data() + text.size() && value >= least && value <= most;
     return good ? "" : fmt::format("`{}` is not an integer from {} to {}", text, least, most);
   };
   return {check, ""};
@@ -39,30 +40,39 @@ CLI::Validator whole(std::int64_t least, std::int64_t most) {
 
 CLI::Validator one_of(const std::vector<std::string>& names) {
   const auto check = [names](const std::string& text) -> std::string {
-    return std::ranges::count(names, text) > 0 ? "" : fmt::format("`{}` is not one of {}", text, fmt::join(names, ", "));
+    return std::ranges::count(names, text) > 0
+               ? ""
+               : fmt::format("`{}` is not one of {}", text, fmt::join(names, ", "));
   };
   return {check, fmt::format("{}", fmt::join(names, "|"))};
 }
 
 void add_scenario_options(CLI::App* app, Command& c) {
   app->add_option("scenario", c.scenario, "The scenario file (TOML).")->required();
-  app->add_option("--set", c.sets, "Override a field: table.key=value. May be repeated.")->take_all()->allow_extra_args(false);
+  app->add_option("--set", c.sets, "Override a field: table.key=value. May be repeated.")
+      ->take_all()
+      ->allow_extra_args(false);
   app->add_option("--seed", c.seed, "Override the scenario's seed.")->check(whole(0, 9'000'000'000'000'000));
-  app->add_option("--data-dir", c.data_dirs, "Where data files are looked for first; then PSIM_DATA and the scenario's folder.")->allow_extra_args(false);
+  app->add_option("--data-dir", c.data_dirs,
+                  "Where data files are looked for first; then PSIM_DATA and the scenario's folder.")
+      ->allow_extra_args(false);
 }
 
 void add_run_options(CLI::App* app, Command& c) {
   add_scenario_options(app, c);
   app->add_option("-o,--out", c.out, "Where to write, instead of runs/.");
-  app->add_option("--threads", c.threads, "Threads for gradients; 0 means all cores. Never changes results.")->check(whole(0, 1024));
+  app->add_option("--threads", c.threads, "Threads for gradients; 0 means all cores. Never changes results.")
+      ->check(whole(0, 1024));
   app->add_flag("--json", c.json, "Print one JSON document; writes no files unless --out is given.");
   app->add_flag("--force", c.force, "Run again even if the run exists; overwrite --out.");
-  app->add_option("--trace", c.trace, "What run.db keeps: none, steps or events.")->check(one_of({"none", "steps", "events"}));
+  app->add_option("--trace", c.trace, "What run.db keeps: none, steps or events.")
+      ->check(one_of({"none", "steps", "events"}));
 }
 
 std::vector<std::string> command_names(const CLI::App& app) {
   std::vector<std::string> names;
-  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(sub->get_name());
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(sub->get_name());
   return names;
 }
 
@@ -70,7 +80,8 @@ std::vector<std::string> command_names(const CLI::App& app) {
 int unknown_command(const std::vector<std::string>& names, const std::string& word) {
   const std::string near = psim::nearest(word, names);
   fmt::print(stderr, "error: there is no command `{}`\n  = help: {}\n", word,
-             near.empty() ? fmt::format("commands: {}", fmt::join(names, ", ")) : fmt::format("did you mean `psim {}`?", near));
+             near.empty() ? fmt::format("commands: {}", fmt::join(names, ", "))
+                          : fmt::format("did you mean `psim {}`?", near));
   return psim::cli::bad_input;
 }
 
@@ -90,9 +101,12 @@ struct Advice {
 // What to say about `word`, which no option of `command` takes.
 Advice unexpected(const CLI::App& app, const CLI::App& command, const std::string& word) {
   const std::string asked = command.get_name() == app.get_name() ? "psim" : "psim " + command.get_name();
-  if (!word.starts_with('-')) return {fmt::format("`{}` is one argument too many", word), fmt::format("`{} --help` shows what it takes", asked)};
+  if (!word.starts_with('-'))
+    return {fmt::format("`{}` is one argument too many", word),
+            fmt::format("`{} --help` shows what it takes", asked)};
   const std::string flag = word.substr(0, word.find('='));
-  Advice advice{fmt::format("{} has no option `{}`", asked, flag), fmt::format("`{} --help` lists its options", asked)};
+  Advice advice{fmt::format("{} has no option `{}`", asked, flag),
+                fmt::format("`{} --help` lists its options", asked)};
   std::vector<std::string> owners;
   for (const CLI::App* other : app.get_subcommands([](const CLI::App*) { return true; })) {
     if (std::ranges::count(flags_of(*other), flag) > 0) owners.push_back("psim " + other->get_name());
@@ -107,17 +121,21 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error) {
   if (error.get_exit_code() == 0) return app.exit(error), psim::cli::done;  // --help, --version
   const std::vector<CLI::App*> chosen = app.get_subcommands();
   const CLI::App& command = chosen.empty() ? app : *chosen.front();
-  Advice advice{error.what(), fmt::format("`psim {}--help` shows what is possible", chosen.empty() ? "" : command.get_name() + " ")};
+  Advice advice{error.what(), fmt::format("`psim {}--help` shows what is possible",
+                                          chosen.empty() ? "" : command.get_name() + " ")};
   std::vector<std::string> left = app.remaining(true);  // of "--flag value", the flag is not always first
   std::ranges::stable_partition(left, [](const std::string& word) { return word.starts_with('-'); });
   if (!left.empty()) {
     advice = unexpected(app, command, left.front());
   } else if (chosen.empty()) {
-    advice = {"psim needs a command", fmt::format("commands: {}; `psim --help` explains them", fmt::join(command_names(app), ", "))};
+    advice = {"psim needs a command",
+              fmt::format("commands: {}; `psim --help` explains them", fmt::join(command_names(app), ", "))};
   } else if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
     const bool replay = command.get_name() == "replay";
-    advice = {fmt::format("psim {} needs a {}", command.get_name(), replay ? "run's folder" : "scenario file"),
-              fmt::format("for example psim {} {}", command.get_name(), replay ? "runs/latest" : "scenarios/quickstart.toml")};
+    advice = {
+        fmt::format("psim {} needs a {}", command.get_name(), replay ? "run's folder" : "scenario file"),
+        fmt::format("for example psim {} {}", command.get_name(),
+                    replay ? "runs/latest" : "scenarios/quickstart.toml")};
   } else if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
     advice.message = "an option lacks its value: " + advice.message.substr(0, advice.message.find(':'));
   }
@@ -141,7 +159,8 @@ int main(int argc, char** argv) {
   CLI::App app{"psim: a deterministic simulator of parameter-server training, with real gradients.", "psim"};
   app.footer(footer);
   app.require_subcommand(1);
-  app.set_version_flag("--version", fmt::format("psim {} ({})", psim::version_text(), psim::instruction_set()));
+  app.set_version_flag("--version",
+                       fmt::format("psim {} ({})", psim::version_text(), psim::instruction_set()));
 
   Command c;
   std::string name, directory;
@@ -149,31 +168,39 @@ int main(int argc, char** argv) {
   int code = 0;
   CLI::App* run = app.add_subcommand("run", "Run a scenario.");
   add_run_options(run, c);
-  run->add_option("--context", c.context, "SimGrid's context factory; never changes results.")->check(one_of({"raw", "boost", "ucontext", "thread"}));
+  run->add_option("--context", c.context, "SimGrid's context factory; never changes results.")
+      ->check(one_of({"raw", "boost", "ucontext", "thread"}));
   run->callback([&] { code = guarded([&] { return cli::run(c); }); });
-  CLI::App* compare = app.add_subcommand("compare", "Run a scenario's [compare] axes and seeds, and put them side by side.");
+  CLI::App* compare =
+      app.add_subcommand("compare", "Run a scenario's [compare] axes and seeds, and put them side by side.");
   add_run_options(compare, c);
   compare->add_option("-j,--jobs", c.jobs, "Processes at once; 0 means one per core.")->check(whole(0, 1024));
   compare->callback([&] { code = guarded([&] { return cli::compare(c); }); });
-  CLI::App* check = app.add_subcommand("check", "Check a scenario and print it with every default written out.");
+  CLI::App* check =
+      app.add_subcommand("check", "Check a scenario and print it with every default written out.");
   add_scenario_options(check, c);
   check->callback([&] { code = guarded([&] { return cli::check(c); }); });
   CLI::App* replay = app.add_subcommand("replay", "Run a finished run again and compare, event by event.");
   replay->add_option("directory", directory, "The run, for example runs/latest.")->required();
-  replay->add_option("--threads", c.threads, "Threads for gradients; 0 means all cores.")->check(whole(0, 1024));
+  replay->add_option("--threads", c.threads, "Threads for gradients; 0 means all cores.")
+      ->check(whole(0, 1024));
   replay->callback([&] { code = guarded([&] { return cli::replay(directory, c.threads); }); });
-  CLI::App* explain = app.add_subcommand("explain", "Explain a consistency model, a field, a measure or an error.");
+  CLI::App* explain =
+      app.add_subcommand("explain", "Explain a consistency model, a field, a measure or an error.");
   explain->add_option("name", name, "For example ssp, cluster.workers, staleness, unit.");
   explain->add_flag("--reference", reference, "Print docs/scenario.md.");
   explain->callback([&] { code = name.empty() && !reference ? cli::list() : cli::explain(name, reference); });
   app.add_subcommand("schema", "Print the JSON Schema of scenario files, for editors.")->callback([] {
     fmt::print("{}\n", psim::scenario_schema().dump(2));
   });
-  app.add_subcommand("list", "List the scenarios that come with psim, models and topics.")->callback([&] { code = cli::list(); });
+  app.add_subcommand("list", "List the scenarios that come with psim, models and topics.")->callback([&] {
+    code = cli::list();
+  });
 
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   const std::vector<std::string> commands = command_names(app);
-  if (!arguments.empty() && !arguments[0].starts_with('-') && std::ranges::find(commands, arguments[0]) == commands.end()) {
+  if (!arguments.empty() && !arguments[0].starts_with('-') &&
+      std::ranges::find(commands, arguments[0]) == commands.end()) {
     return unknown_command(commands, arguments[0]);
   }
   try {

@@ -39,7 +39,9 @@ void Progress::draw(const Event& event) {
   double share = steps_in_all_ > 0 ? static_cast<double>(steps_done_) / steps_in_all_ : 0;
   if (duration_ > 0) share = std::max(share, event.at / duration_);
   std::string line = fmt::format("simulated {:.3f} s, {} updates", event.at, updates_);
-  if (share > 0) line += fmt::format(", {:.0f} %, {:.0f} s to go", 100 * std::min(share, 1.0), std::max(0.0, (last_drawn_ - begin_) * (1 / share - 1)));
+  if (share > 0)
+    line += fmt::format(", {:.0f} %, {:.0f} s to go", 100 * std::min(share, 1.0),
+                        std::max(0.0, (last_drawn_ - begin_) * (1 / share - 1)));
   fmt::print(stderr, "\r\033[K{}", line);
   std::fflush(stderr);
   drawn_ = true;

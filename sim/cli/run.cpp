@@ -17,7 +17,9 @@
 namespace psim::cli {
 namespace {
 
-unsigned thread_count(unsigned asked) { return asked > 0 ? asked : std::max(1U, std::thread::hardware_concurrency()); }
+unsigned thread_count(unsigned asked) {
+  return asked > 0 ? asked : std::max(1U, std::thread::hardware_concurrency());
+}
 
 TraceLevel trace_level(const std::string& name) {
   return name == "none" ? TraceLevel::none : name == "events" ? TraceLevel::events : TraceLevel::steps;
@@ -28,7 +30,8 @@ std::map<std::string, std::string> host_facts(const Command& command, double wal
   gethostname(name, sizeof name - 1);
   std::string dirs;
   for (const fs::path dir : command.data_dirs) dirs += fs::absolute(dir).string() + "\n";
-  if (const char* dir = std::getenv("PSIM_DATA"); dir != nullptr && *dir != '\0') dirs += fs::absolute(dir).string() + "\n";
+  if (const char* dir = std::getenv("PSIM_DATA"); dir != nullptr && *dir != '\0')
+    dirs += fs::absolute(dir).string() + "\n";
   const fs::path folder = fs::path(command.scenario).parent_path();
   dirs += fs::absolute(folder.empty() ? fs::path(".") : folder).string() + "\n";
   return {{"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
@@ -39,7 +42,8 @@ std::map<std::string, std::string> host_facts(const Command& command, double wal
 }
 
 // The run goes into a folder of its own beside `dir` and is moved there when it is complete.
-Json simulate_into(const fs::path& dir, const Command& command, const LoadedScenario& loaded, const RunIdentity& identity) {
+Json simulate_into(const fs::path& dir, const Command& command, const LoadedScenario& loaded,
+                   const RunIdentity& identity) {
   const fs::path partial = dir.string() + fmt::format(".partial-{}", getpid());
   fs::create_directories(partial);
   const double begin = host_seconds();
@@ -47,16 +51,23 @@ Json simulate_into(const fs::path& dir, const Command& command, const LoadedScen
   {
     Progress progress(loaded);
     RunFile file(partial / "run.db", trace_level(command.trace), loaded.scenario);
-    const RunResult result = simulate(loaded, {.threads = thread_count(command.threads), .context = command.context}, {&file, &progress});
+    const RunResult result = simulate(
+        loaded, {.threads = thread_count(command.threads), .context = command.context}, {&file, &progress});
     progress.erase();
     summary = make_summary(identity, loaded.scenario, result);
-    const std::map<std::string, std::string> meta{{"schema", "psim.run/1"}, {"psim", version_text()}, {"instruction_set", instruction_set()},
-                                                  {"scenario", identity.name}, {"scenario_hash", identity.scenario_hash},
-                                                  {"seed", fmt::to_string(identity.seed)}, {"digest", result.digest},
-                                                  {"sim_time_s", shortest(result.sim_time)}, {"trace", command.trace}};
+    const std::map<std::string, std::string> meta{{"schema", "psim.run/1"},
+                                                  {"psim", version_text()},
+                                                  {"instruction_set", instruction_set()},
+                                                  {"scenario", identity.name},
+                                                  {"scenario_hash", identity.scenario_hash},
+                                                  {"seed", fmt::to_string(identity.seed)},
+                                                  {"digest", result.digest},
+                                                  {"sim_time_s", shortest(result.sim_time)},
+                                                  {"trace", command.trace}};
     file.finish(result, meta, host_facts(command, host_seconds() - begin));
   }
-  write_file(partial / "scenario.toml", "# every default written out; runs again as it is\n" + resolved_toml(loaded.scenario));
+  write_file(partial / "scenario.toml",
+             "# every default written out; runs again as it is\n" + resolved_toml(loaded.scenario));
   write_file(partial / "summary.json", summary.dump(2) + "\n");
   fs::remove_all(dir);
   fs::rename(partial, dir);
@@ -86,16 +97,20 @@ int run(const Command& command) {
     fmt::print(stderr, "{}", diagnostics.render());
     return bad_input;
   }
-  const RunIdentity identity{.name = scenario_name(command.scenario), .title = loaded->scenario.title,
-                             .seed = loaded->scenario.seed, .scenario_hash = scenario_hash(*loaded)};
+  const RunIdentity identity{.name = scenario_name(command.scenario),
+                             .title = loaded->scenario.title,
+                             .seed = loaded->scenario.seed,
+                             .scenario_hash = scenario_hash(*loaded)};
   const bool keep = !command.json || !command.out.empty();
-  const fs::path dir = !command.out.empty() ? fs::path(command.out) : run_directory(identity.name, identity.scenario_hash);
+  const fs::path dir =
+      !command.out.empty() ? fs::path(command.out) : run_directory(identity.name, identity.scenario_hash);
 
   std::optional<Json> summary;
   bool reused = false;
   if (keep) {
     if (!may_write(dir, command.force)) {
-      fmt::print(stderr, "error: {} exists and is not a run\n  = help: name another folder, or --force\n", dir.string());
+      fmt::print(stderr, "error: {} exists and is not a run\n  = help: name another folder, or --force\n",
+                 dir.string());
       return bad_input;
     }
     if (!command.force) summary = finished_run(dir, identity.scenario_hash);
@@ -103,7 +118,8 @@ int run(const Command& command) {
     if (!summary) summary = simulate_into(dir, command, *loaded, identity);
   } else {
     Progress progress(*loaded);
-    const RunResult result = simulate(*loaded, {.threads = thread_count(command.threads), .context = command.context}, {&progress});
+    const RunResult result = simulate(
+        *loaded, {.threads = thread_count(command.threads), .context = command.context}, {&progress});
     progress.erase();
     summary = make_summary(identity, loaded->scenario, result);
   }
@@ -112,7 +128,8 @@ int run(const Command& command) {
     fmt::print("{}\n", summary->dump(2));
   } else {
     fmt::print("{}", summary_text(*summary, replay_line(command)));
-    fmt::print("\n{} {}/   next: psim compare {}, or psim replay {}\n", reused ? "already done, see" : "wrote", dir.string(), command.scenario, dir.string());
+    fmt::print("\n{} {}/   next: psim compare {}, or psim replay {}\n",
+               reused ? "already done, see" : "wrote", dir.string(), command.scenario, dir.string());
   }
   for (const auto& line : (*summary)["stuck"]) fmt::print(stderr, "stuck: {}\n", line.get<std::string>());
   const bool missed = (*summary)["target"]["given"] && !(*summary)["target"]["reached"];
@@ -141,7 +158,8 @@ class Comparer final : public EventSink {
   void on(const Event& event, std::uint64_t hash) override {
     const auto number = static_cast<std::size_t>(count_++);
     if (different_) return;
-    if (number < recorded_.hashes.size() && recorded_.hashes[number] == static_cast<std::uint32_t>(hash)) return;
+    if (number < recorded_.hashes.size() && recorded_.hashes[number] == static_cast<std::uint32_t>(hash))
+      return;
     different_ = count_ - 1;
     now_ = to_string(event);
   }
@@ -149,11 +167,14 @@ class Comparer final : public EventSink {
   std::string report() const {
     const auto recorded_count = static_cast<std::int64_t>(recorded_.hashes.size());
     if (!different_ && count_ == recorded_count) return "";
-    if (!different_) return fmt::format("the events are equal, but the recorded run has {} more after number {}\n", recorded_count - count_, count_ - 1);
+    if (!different_)
+      return fmt::format("the events are equal, but the recorded run has {} more after number {}\n",
+                         recorded_count - count_, count_ - 1);
     std::string out = fmt::format("first event that differs: number {}\n  now:      {}\n", *different_, now_);
     if (*different_ >= recorded_count) return out + "  recorded: the run had ended\n";
     const std::string before = recorded_.event_text(*different_);
-    return out + fmt::format("  recorded: {}\n", before.empty() ? "another one (to see it, record with --trace events)" : before);
+    return out + fmt::format("  recorded: {}\n",
+                             before.empty() ? "another one (to see it, record with --trace events)" : before);
   }
 
  private:
@@ -168,7 +189,10 @@ class Comparer final : public EventSink {
 int replay(const std::string& directory, unsigned threads) {
   const fs::path dir(directory);
   if (!fs::exists(dir / "run.db") || !fs::exists(dir / "scenario.toml")) {
-    fmt::print(stderr, "error: {} is not a run: it needs run.db and scenario.toml\n  = help: `psim run` makes one under runs/\n", directory);
+    fmt::print(stderr,
+               "error: {} is not a run: it needs run.db and scenario.toml\n  = help: `psim run` makes one "
+               "under runs/\n",
+               directory);
     return bad_input;
   }
   const RecordedRun recorded(dir / "run.db");
@@ -183,7 +207,8 @@ int replay(const std::string& directory, unsigned threads) {
   }
   Comparer comparer(recorded);
   Progress progress(*loaded);
-  const RunResult result = simulate(*loaded, {.threads = thread_count(threads), .context = {}}, {&comparer, &progress});
+  const RunResult result =
+      simulate(*loaded, {.threads = thread_count(threads), .context = {}}, {&comparer, &progress});
   progress.erase();
   const std::string recorded_digest = recorded.meta.contains("digest") ? recorded.meta.at("digest") : "";
   const std::string difference = comparer.report();

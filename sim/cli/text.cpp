@@ -16,48 +16,62 @@ std::string bytes_text(double bytes) {
 
 std::string quality(const Json& evaluation) {
   std::string text = fmt::format("loss {:.4f}", evaluation["loss"].get<double>());
-  if (!evaluation["accuracy"].is_null()) text += fmt::format(", accuracy {:.2f} %", 100 * evaluation["accuracy"].get<double>());
+  if (!evaluation["accuracy"].is_null())
+    text += fmt::format(", accuracy {:.2f} %", 100 * evaluation["accuracy"].get<double>());
   return text;
 }
 
 }  // namespace
 
 std::string summary_text(const Json& s, const std::string& replay_line) {
-  std::string out = fmt::format("{}    (psim {}, scenario {}, {})\n", replay_line, s["psim"].get<std::string>(),
-                                s["scenario_hash"].get<std::string>().substr(0, 8), s["instruction_set"].get<std::string>());
+  std::string out = fmt::format(
+      "{}    (psim {}, scenario {}, {})\n", replay_line, s["psim"].get<std::string>(),
+      s["scenario_hash"].get<std::string>().substr(0, 8), s["instruction_set"].get<std::string>());
   if (const std::string title = s["title"]; !title.empty()) out += title + "\n";
   const Json& target = s["target"];
   if (target["given"]) {
     out += "\n  target      ";
-    if (target.contains("accuracy")) out += fmt::format("accuracy {} % ", 100 * target["accuracy"].get<double>());
+    if (target.contains("accuracy"))
+      out += fmt::format("accuracy {} % ", 100 * target["accuracy"].get<double>());
     if (target.contains("loss")) out += fmt::format("loss {} ", target["loss"].get<double>());
-    out += target["reached"] ? fmt::format("reached after {:.4g} s and {} updates", target["sim_time_s"].get<double>(), target["updates"].get<std::int64_t>())
-                             : std::string("not reached");
+    out += target["reached"]
+               ? fmt::format("reached after {:.4g} s and {} updates", target["sim_time_s"].get<double>(),
+                             target["updates"].get<std::int64_t>())
+               : std::string("not reached");
   }
   const double time = s["sim_time_s"];
   const std::int64_t updates = s["updates"], steps = s["steps"];
-  out += fmt::format("\n  simulated   {:.4g} s, {} updates, {} steps of {} workers under {}", time, updates, steps, s["workers"].size(), s["consistency"].get<std::string>());
-  if (!s["curve"].empty()) out += fmt::format("\n  quality     {}  ->  {}", quality(s["initial"]), quality(s["final"]));
+  out += fmt::format("\n  simulated   {:.4g} s, {} updates, {} steps of {} workers under {}", time, updates,
+                     steps, s["workers"].size(), s["consistency"].get<std::string>());
+  if (!s["curve"].empty())
+    out += fmt::format("\n  quality     {}  ->  {}", quality(s["initial"]), quality(s["final"]));
   const Json& share = s["time"];
-  out += fmt::format("\n  workers     compute {:.1f} %   wait {:.1f} %   network {:.1f} %", 100 * share["compute_share"].get<double>(),
-                     100 * share["wait_share"].get<double>(), 100 * share["network_share"].get<double>());
-  out += fmt::format("\n  staleness   mean {:.2f}, max {} updates; at most {} clocks ahead of the slowest", s["staleness"]["mean"].get<double>(),
-                     s["staleness"]["max"].get<std::int64_t>(), s["clock_gap"]["max"].get<std::int64_t>());
+  out += fmt::format("\n  workers     compute {:.1f} %   wait {:.1f} %   network {:.1f} %",
+                     100 * share["compute_share"].get<double>(), 100 * share["wait_share"].get<double>(),
+                     100 * share["network_share"].get<double>());
+  out += fmt::format("\n  staleness   mean {:.2f}, max {} updates; at most {} clocks ahead of the slowest",
+                     s["staleness"]["mean"].get<double>(), s["staleness"]["max"].get<std::int64_t>(),
+                     s["clock_gap"]["max"].get<std::int64_t>());
   const double sent = s["bytes_sent"];
   out += fmt::format("\n  traffic     {} messages, {}", s["messages"].get<std::int64_t>(), bytes_text(sent));
   if (updates > 0) {
     const auto n = static_cast<double>(updates);
-    out += fmt::format("; per update {:.1f} messages, {}", s["messages"].get<double>() / n, bytes_text(sent / n));
+    out += fmt::format("; per update {:.1f} messages, {}", s["messages"].get<double>() / n,
+                       bytes_text(sent / n));
   }
-  const std::int64_t late = s["pushes"]["dropped"].get<std::int64_t>() - s["pushes"]["unused_at_end"].get<std::int64_t>();
-  if (late > 0) out += fmt::format("\n  late        {} of {} pushes thrown away", late, s["pushes"]["arrived"].get<std::int64_t>());
+  const std::int64_t late =
+      s["pushes"]["dropped"].get<std::int64_t>() - s["pushes"]["unused_at_end"].get<std::int64_t>();
+  if (late > 0)
+    out += fmt::format("\n  late        {} of {} pushes thrown away", late,
+                       s["pushes"]["arrived"].get<std::int64_t>());
 
   if (s["workers"].size() <= 16) {
     out += "\n\n  worker   clocks   step [ms]   compute      wait   network\n";
     for (const Json& w : s["workers"]) {
-      out += fmt::format("  {:>6}   {:>6}   {:>9.4g}   {:>5.1f} %   {:>5.1f} %   {:>5.1f} %\n", w["worker"].get<int>(), w["clocks"].get<std::int64_t>(),
-                         1e3 * w["mean_step_s"].get<double>(), 100 * w["compute_share"].get<double>(), 100 * w["wait_share"].get<double>(),
-                         100 * w["network_share"].get<double>());
+      out += fmt::format("  {:>6}   {:>6}   {:>9.4g}   {:>5.1f} %   {:>5.1f} %   {:>5.1f} %\n",
+                         w["worker"].get<int>(), w["clocks"].get<std::int64_t>(),
+                         1e3 * w["mean_step_s"].get<double>(), 100 * w["compute_share"].get<double>(),
+                         100 * w["wait_share"].get<double>(), 100 * w["network_share"].get<double>());
     }
   } else {
     out += "\n";

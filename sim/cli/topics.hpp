@@ -13,49 +13,69 @@ struct Topic {
 inline constexpr std::array<Topic, 20> topics{{
     {"staleness", "how old a gradient is when it is applied",
      "Version of the weights when a server applies a push, less the version that the push was computed on;\n"
-     "in updates. Under bsp it is 0; under asp on an ideal network its mean is workers - 1, whatever the speeds."},
+     "in updates. Under bsp it is 0; under asp on an ideal network its mean is workers - 1, whatever the "
+     "speeds."},
     {"clock_gap", "how far workers drift apart",
-     "The most clocks that a worker was ahead of the slowest one when it started a step. ssp bounds it by s."},
+     "The most clocks that a worker was ahead of the slowest one when it started a step. ssp bounds it by "
+     "s."},
     {"shares", "where a worker's time went",
-     "compute: a gradient is being computed. network: not computing, and a message from or to the worker is on\n"
+     "compute: a gradient is being computed. network: not computing, and a message from or to the worker is "
+     "on\n"
      "its way. wait: neither, so it waits for others. The three sum to 1, of all workers' time together."},
     {"digest", "one number for a whole run",
-     "A 128-bit hash of every event (dates to the last bit) and of the final weights. Equal scenario and seed make\n"
-     "an equal digest, whatever the threads, the trace level and the machine's load; it may change with psim's\n"
+     "A 128-bit hash of every event (dates to the last bit) and of the final weights. Equal scenario and "
+     "seed make\n"
+     "an equal digest, whatever the threads, the trace level and the machine's load; it may change with "
+     "psim's\n"
      "version and the instruction set. `psim replay DIR` checks it, and names the first event that differs."},
     {"target", "time to target",
-     "[training.target] gives an accuracy or a loss. It counts as reached at the first evaluation that shows it, so\n"
+     "[training.target] gives an accuracy or a loss. It counts as reached at the first evaluation that shows "
+     "it, so\n"
      "evaluate_every is its resolution."},
     {"evaluation", "loss and accuracy over time",
-     "Over the test set, or the training set when there is no test set, with the weights that the servers hold.\n"
+     "Over the test set, or the training set when there is no test set, with the weights that the servers "
+     "hold.\n"
      "It takes no simulated time and changes nothing."},
     {"exit-codes", "what psim's exit code says",
-     "0 done; 1 done, but the answer is no (target missed, digest differs, the run got stuck); 2 your input or\n"
+     "0 done; 1 done, but the answer is no (target missed, digest differs, the run got stuck); 2 your input "
+     "or\n"
      "usage; 3 psim's fault or the machine's; 130 interrupted."},
-    {"file", "error: the scenario file cannot be used", "It is missing, empty, a directory, unreadable or far too large."},
+    {"file", "error: the scenario file cannot be used",
+     "It is missing, empty, a directory, unreadable or far too large."},
     {"syntax", "error: not valid TOML",
-     "The text breaks the rules of TOML 1.0 (toml.io). Strings need quotes: model = \"ssp\". Text must be UTF-8."},
+     "The text breaks the rules of TOML 1.0 (toml.io). Strings need quotes: model = \"ssp\". Text must be "
+     "UTF-8."},
     {"unknown-key", "error: a key that psim does not know",
-     "Keys are never ignored, because a misspelt key would silently mean its default. docs/scenario.md has them all."},
-    {"wrong-type", "error: another type was expected", "For example a text where a number belongs, or [name] where [[name]] belongs."},
+     "Keys are never ignored, because a misspelt key would silently mean its default. docs/scenario.md has "
+     "them all."},
+    {"wrong-type", "error: another type was expected",
+     "For example a text where a number belongs, or [name] where [[name]] belongs."},
     {"unit", "error: a quantity without its unit",
-     "Durations, sizes, bandwidths and speeds are texts with a unit: \"50us\", \"64kB\", \"10Gbps\", \"10Gf\".\n"
+     "Durations, sizes, bandwidths and speeds are texts with a unit: \"50us\", \"64kB\", \"10Gbps\", "
+     "\"10Gf\".\n"
      "bps are bits per second, Bps bytes per second."},
-    {"out-of-range", "error: a value outside its range", "The range stands in the message, and in docs/scenario.md."},
-    {"unknown-name", "error: a name that is not one of the choices", "The choices stand in the message; `psim explain FIELD` says what each means."},
+    {"out-of-range", "error: a value outside its range",
+     "The range stands in the message, and in docs/scenario.md."},
+    {"unknown-name", "error: a name that is not one of the choices",
+     "The choices stand in the message; `psim explain FIELD` says what each means."},
     {"missing", "error: a field that must be given", "The field has no default that would make sense."},
     {"no-meaning", "error: a field that does nothing here",
      "Some fields belong to one choice only, as staleness to ssp. Given beside another choice they would be\n"
-     "ignored, and you would wonder why they have no effect. When the choice itself is changed by --set or by an\n"
+     "ignored, and you would wonder why they have no effect. When the choice itself is changed by --set or "
+     "by an\n"
      "axis of [compare], such fields of the file are left out without an error."},
-    {"contradiction", "error: fields that do not go together", "Two fields, or a field and the data, cannot both hold. The label says with what."},
+    {"contradiction", "error: fields that do not go together",
+     "Two fields, or a field and the data, cannot both hold. The label says with what."},
     {"set", "error: an override that cannot be put in",
-     "--set KEY=VALUE replaces one field. KEY is dotted: cluster.workers, or straggler.0.slowdown for the first\n"
-     "[[straggler]]. VALUE is TOML; a text needs no quotes: --set consistency.model=asp, --set 'model.layers=[64, 10]'."},
+     "--set KEY=VALUE replaces one field. KEY is dotted: cluster.workers, or straggler.0.slowdown for the "
+     "first\n"
+     "[[straggler]]. VALUE is TOML; a text needs no quotes: --set consistency.model=asp, --set "
+     "'model.layers=[64, 10]'."},
     {"axis", "error: an axis that cannot be compared along",
      "In [compare], each key is a dotted field in quotes or a table, and each value a list:\n"
      "\"cluster.workers\" = [4, 8]. `seeds` is a list of integers. `psim compare` runs every combination."},
-    {"data", "error: the data cannot be had", "The file is missing, truncated or corrupt. The message names it and says where it was looked for."},
+    {"data", "error: the data cannot be had",
+     "The file is missing, truncated or corrupt. The message names it and says where it was looked for."},
 }};
 
 }  // namespace psim::cli

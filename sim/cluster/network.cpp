@@ -16,23 +16,32 @@ namespace psim {
 Network::Network(const Platform& platform, Options options, Recorder& recorder)
     : options_(options), recorder_(recorder) {
   for (sg4::Host* host : platform.hosts) nodes_.push_back({host, {}, sg4::Semaphore::create(0)});
-  sg4::Link::on_communication_state_change_cb([this](kernel::resource::NetworkAction& network_action, kernel::resource::Action::State) {
-    // NetworkAction is incomplete in the installed headers; Action is its first base (tests/sim/network_test.cpp).
-    auto& action = reinterpret_cast<kernel::resource::Action&>(network_action);
-    const auto found = in_flight_.find(action.get_activity());
-    if (found == in_flight_.end()) return;  // reported once per link of the route; the first was enough
-    if (action.get_state() != kernel::resource::Action::State::FINISHED) return;
-    Flight flight = std::move(found->second);
-    in_flight_.erase(found);
-    arrive(std::move(flight));
-  });
+  sg4::Link::on_communication_state_change_cb(
+      [this](kernel::resource::NetworkAction& network_action, kernel::resource::Action::State) {
+        // NetworkAction is incomplete in the installed headers; Action is its first base
+        // (tests/sim/network_test.cpp).
+        auto& action = reinterpret_cast<kernel::resource::Action&>(network_action);
+        const auto found = in_flight_.find(action.get_activity());
+        if (found == in_flight_.end()) return;  // reported once per link of the route; the first was enough
+        if (action.get_state() != kernel::resource::Action::State::FINISHED) return;
+        Flight flight = std::move(found->second);
+        in_flight_.erase(found);
+        arrive(std::move(flight));
+      });
 }
 
 Event Network::event(EventKind kind, const Flight& flight) const {
   const Message& m = flight.message;
   const bool arrived = kind == EventKind::deliver;
-  return {.at = Agenda::now(), .kind = kind, .message = m.kind, .node = arrived ? m.to : m.from,
-          .peer = arrived ? m.from : m.to, .clock = m.clock, .version = m.version, .bytes = flight.bytes, .value = m.number};
+  return {.at = Agenda::now(),
+          .kind = kind,
+          .message = m.kind,
+          .node = arrived ? m.to : m.from,
+          .peer = arrived ? m.from : m.to,
+          .clock = m.clock,
+          .version = m.version,
+          .bytes = flight.bytes,
+          .value = m.number};
 }
 
 void Network::send(Message message) {

@@ -35,8 +35,8 @@ class Network {
   void on_arrival(std::function<void(const Message&)> callback) { on_arrival_ = std::move(callback); }
 
   std::size_t in_flight() const { return in_flight_.size(); }
-  // The run is over: what is on its way is lost, what nobody will receive is handed out, in order. SimGrid may go
-  // on with the transfers; nobody hears of them.
+  // The run is over: what is on its way is lost, what nobody will receive is handed out, in order. SimGrid
+  // may go on with the transfers; nobody hears of them.
   void close(const std::function<void(const Message&)>& unread);
 
  private:

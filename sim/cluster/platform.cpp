@@ -33,7 +33,9 @@ std::vector<double> levels_of(const std::vector<StragglerSpec>& stragglers, std:
 class Builder {
  public:
   Builder(const Scenario& scenario)
-      : scenario_(scenario), network_(scenario.cluster.network), topology_(make_topology(scenario.cluster)),
+      : scenario_(scenario),
+        network_(scenario.cluster.network),
+        topology_(make_topology(scenario.cluster)),
         zone_(sg4::create_full_zone("cluster")) {}
 
   Platform build() {
@@ -45,7 +47,8 @@ class Builder {
       links_.push_back(link);
     }
     const auto servers = static_cast<std::uint32_t>(scenario_.cluster.servers);
-    for (std::uint32_t root = 0; root <= servers; ++root) {  // the scheduler and every server talk to everybody
+    for (std::uint32_t root = 0; root <= servers;
+         ++root) {  // the scheduler and every server talk to everybody
       const PathTree tree(topology_, root);
       for (std::uint32_t host = root + 1; host < topology_.hosts; ++host) {
         if (root > 0 && host <= servers) continue;
@@ -124,9 +127,9 @@ std::vector<std::string> engine_options(const NetworkSpec& network) {
       fmt::format("network/model:{}", lv08 ? "LV08" : "CM02"),
       fmt::format("network/crosstraffic:{}", network.cross_traffic ? 1 : 0),
       fmt::format("network/TCP-gamma:{}", shortest(window)),
-      // SimGrid 3.32's default, Lazy, forgets links when several flows start to share them at one date, which is
-      // what a barrier makes them do: two workers that pull from four servers get 3 times a link's capacity
-      // (tests/oracles/network_test.cpp, incast). Full solves for all flows, and is not slower here.
+      // SimGrid 3.32's default, Lazy, forgets links when several flows start to share them at one date, which
+      // is what a barrier makes them do: two workers that pull from four servers get 3 times a link's
+      // capacity (tests/oracles/network_test.cpp, incast). Full solves for all flows, and is not slower here.
       "network/optim:Full",
   };
   // LV08 adds 20537 / bandwidth to a flow's weight, which would drown the connections' own latencies.

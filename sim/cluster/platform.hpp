@@ -13,8 +13,9 @@
 namespace psim {
 
 struct Platform {
-  std::vector<simgrid::s4u::Host*> hosts;       // by NodeId
-  std::vector<std::vector<double>> speed_levels;  // by NodeId: factors of the host's speed, by SimGrid's pstate
+  std::vector<simgrid::s4u::Host*> hosts;  // by NodeId
+  std::vector<std::vector<double>>
+      speed_levels;  // by NodeId: factors of the host's speed, by SimGrid's pstate
 };
 
 // Engine options that the scenario's network model asks for, such as "network/model:CM02".

@@ -39,7 +39,10 @@ bool active(const StragglerSpec& s, double now) {
 
 Slowness::Slowness(ComputeSpec spec, std::vector<StragglerSpec> stragglers, std::uint64_t seed,
                    std::vector<double> mean_steps)
-    : spec_(std::move(spec)), stragglers_(std::move(stragglers)), seed_(seed), mean_steps_(std::move(mean_steps)) {}
+    : spec_(std::move(spec)),
+      stragglers_(std::move(stragglers)),
+      seed_(seed),
+      mean_steps_(std::move(mean_steps)) {}
 
 double Slowness::of_step(std::uint32_t worker, std::int64_t step) {
   double factor = draw(worker, step);
@@ -57,7 +60,8 @@ double Slowness::draw(std::uint32_t worker, std::int64_t step) {
   const double cv2 = spec_.cv * spec_.cv;
   switch (spec_.distribution) {
     case Distribution::constant: return 1.0;
-    case Distribution::uniform: return stream.uniform(1 - std::sqrt(3.0) * spec_.cv, 1 + std::sqrt(3.0) * spec_.cv);
+    case Distribution::uniform:
+      return stream.uniform(1 - std::sqrt(3.0) * spec_.cv, 1 + std::sqrt(3.0) * spec_.cv);
     case Distribution::exponential: return stream.exponential();
     case Distribution::shifted_exponential: {
       const double fixed = spec_.shift.value / mean_steps_[worker];

@@ -14,7 +14,8 @@ namespace psim {
 class Slowness {
  public:
   // `mean_steps`: mean time of each worker's step in seconds, of which `shift` is a part.
-  Slowness(ComputeSpec spec, std::vector<StragglerSpec> stragglers, std::uint64_t seed, std::vector<double> mean_steps);
+  Slowness(ComputeSpec spec, std::vector<StragglerSpec> stragglers, std::uint64_t seed,
+           std::vector<double> mean_steps);
 
   // Factor on the work of step `step` (0, 1, ...): distribution times random stragglers.
   double of_step(std::uint32_t worker, std::int64_t step);

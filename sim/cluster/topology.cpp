@@ -51,7 +51,8 @@ Topology make_topology(const ClusterSpec& cluster) {
 
 PathTree::PathTree(const Topology& topology, std::uint32_t root)
     : topology_(topology), root_(root), link_towards_root_(topology.vertices, UINT32_MAX) {
-  // Dijkstra's distances compare (hops, latency); ties go to the lower vertex, so paths are the same everywhere.
+  // Dijkstra's distances compare (hops, latency); ties go to the lower vertex, so paths are the same
+  // everywhere.
   using Distance = std::pair<std::uint32_t, double>;
   using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::undirectedS, boost::no_property,
                                       boost::property<boost::edge_index_t, std::uint32_t>>;
@@ -60,8 +61,10 @@ PathTree::PathTree(const Topology& topology, std::uint32_t root)
     boost::add_edge(topology.links[i].a, topology.links[i].b, i, graph);
   }
   const auto index = boost::get(boost::edge_index, graph);
-  const auto weight = boost::make_function_property_map<Graph::edge_descriptor>(
-      [&](Graph::edge_descriptor e) { return Distance{1, topology.links[boost::get(index, e)].latency}; });
+  const auto weight =
+      boost::make_function_property_map<Graph::edge_descriptor>([&](Graph::edge_descriptor e) {
+        return Distance{1, topology.links[boost::get(index, e)].latency};
+      });
   std::vector<Graph::vertex_descriptor> parent(topology.vertices);
   std::vector<Distance> distance(topology.vertices);
   boost::dijkstra_shortest_paths(

@@ -11,9 +11,9 @@
 namespace psim {
 
 struct TopologyLink {
-  std::uint32_t a, b;      // vertices
-  double bandwidth;        // bytes per second, each way
-  double latency;          // seconds, one way
+  std::uint32_t a, b;  // vertices
+  double bandwidth;    // bytes per second, each way
+  double latency;      // seconds, one way
 };
 
 // Vertices 0..hosts-1 are the nodes (scheduler, servers, workers); the rest are switches.

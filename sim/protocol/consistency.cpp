@@ -5,7 +5,8 @@ namespace psim {
 ConsistencyRule make_rule(const ConsistencySpec& spec, std::int64_t workers) {
   // With a bound of zero nobody can see a half-applied clock, so ssp 0 is bsp; the row of bsp fixes the
   // order of the sum.
-  const bool is_bsp = spec.model == ConsistencyModel::ssp && spec.staleness == 0 && spec.staleness_schedule.empty();
+  const bool is_bsp =
+      spec.model == ConsistencyModel::ssp && spec.staleness == 0 && spec.staleness_schedule.empty();
   const ConsistencyRow& row = row_of(is_bsp ? ConsistencyModel::bsp : spec.model);
 
   ConsistencyRule rule{.gate = row.gate, .fresh = row.fresh};

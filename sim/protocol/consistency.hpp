@@ -42,23 +42,27 @@ struct ConsistencyRow {
 
 inline constexpr std::array<ConsistencyRow, 8> consistency_rows{{
     {ConsistencyModel::bsp, "bsp", "sequential dist_sync", Gate::version, Group::all, true,
-     "all pushes of clock t-1 are applied", "once per clock: the mean of all, added in worker order", "there are none",
-     "Valiant, CACM 1990; Li et al., OSDI 2014 (sequential); MXNet dist_sync"},
+     "all pushes of clock t-1 are applied", "once per clock: the mean of all, added in worker order",
+     "there are none", "Valiant, CACM 1990; Li et al., OSDI 2014 (sequential); MXNet dist_sync"},
     {ConsistencyModel::ssp, "ssp", "bounded-delay", Gate::staleness, Group::one, false,
      "every worker has finished clock t-1-s", "each push on arrival", "applied",
      "Ho et al., NIPS 2013; Li et al., OSDI 2014 (bounded delay)"},
     {ConsistencyModel::asp, "asp", "eventual dist_async", Gate::none, Group::one, false, "at once",
-     "each push on arrival", "applied", "Dean et al., NIPS 2012; Li et al., OSDI 2014 (eventual); MXNet dist_async"},
-    {ConsistencyModel::k_sync, "k-sync", "backup-workers", Gate::version, Group::k, true, "clock t-1 is applied",
-     "when the first k workers' pushes of the clock are in: their mean", "cancelled or dropped",
-     "Dutta et al., AISTATS 2018; Chen et al. 2016 (backup workers)"},
-    {ConsistencyModel::k_batch_sync, "k-batch-sync", "", Gate::none, Group::k, true, "at once, at the current version",
+     "each push on arrival", "applied",
+     "Dean et al., NIPS 2012; Li et al., OSDI 2014 (eventual); MXNet dist_async"},
+    {ConsistencyModel::k_sync, "k-sync", "backup-workers", Gate::version, Group::k, true,
+     "clock t-1 is applied", "when the first k workers' pushes of the clock are in: their mean",
+     "cancelled or dropped", "Dutta et al., AISTATS 2018; Chen et al. 2016 (backup workers)"},
+    {ConsistencyModel::k_batch_sync, "k-batch-sync", "", Gate::none, Group::k, true,
+     "at once, at the current version",
      "when any k pushes computed at the current version are in: their mean", "cancelled or dropped",
      "Dutta et al., AISTATS 2018; TensorFlow 1 SyncReplicasOptimizer"},
     {ConsistencyModel::k_async, "k-async", "", Gate::own, Group::k, false, "its own push is applied",
-     "when k distinct workers' pushes are in, whatever their version", "applied", "Dutta et al., AISTATS 2018"},
+     "when k distinct workers' pushes are in, whatever their version", "applied",
+     "Dutta et al., AISTATS 2018"},
     {ConsistencyModel::k_batch_async, "k-batch-async", "softsync", Gate::none, Group::k, false, "at once",
-     "when any k pushes are in", "applied", "Dutta et al., AISTATS 2018; Zhang et al., IJCAI 2016 (n-softsync)"},
+     "when any k pushes are in", "applied",
+     "Dutta et al., AISTATS 2018; Zhang et al., IJCAI 2016 (n-softsync)"},
     {ConsistencyModel::dssp, "dssp", "", Gate::staleness, Group::one, false,
      "as ssp, with s chosen in [staleness, staleness_max] so that the fastest worker waits least",
      "each push on arrival", "applied", "Zhao et al., ICDCS 2019"},
@@ -71,11 +75,11 @@ constexpr const ConsistencyRow& row_of(ConsistencyModel model) {
 // What a scenario says in [consistency].
 struct ConsistencySpec {
   ConsistencyModel model = ConsistencyModel::bsp;
-  std::int64_t staleness = 3;                          // ssp, dssp
-  std::int64_t staleness_max = 8;                      // dssp
+  std::int64_t staleness = 3;                           // ssp, dssp
+  std::int64_t staleness_max = 8;                       // dssp
   std::vector<std::vector<double>> staleness_schedule;  // ssp: rows (clock, s), from that clock on
-  std::optional<std::int64_t> k;                       // the k models
-  std::optional<std::int64_t> backup;                  // k-sync: k = workers - backup
+  std::optional<std::int64_t> k;                        // the k models
+  std::optional<std::int64_t> backup;                   // k-sync: k = workers - backup
   Late late = Late::cancel;
   Aggregation aggregation = Aggregation::mean;
 };
@@ -85,8 +89,8 @@ struct ConsistencyRule {
   Gate gate = Gate::none;
   std::int64_t group = 1;  // pushes per update
   bool fresh = false;
-  bool cancel = false;     // fresh only: workers hear at once that their computation is late
-  bool dynamic = false;    // dssp
+  bool cancel = false;   // fresh only: workers hear at once that their computation is late
+  bool dynamic = false;  // dssp
   Aggregation aggregation = Aggregation::mean;
   std::int64_t workers = 1;
   std::int64_t staleness = 0, staleness_max = 0;

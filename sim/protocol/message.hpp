@@ -28,11 +28,13 @@ constexpr std::string_view name_of(MessageKind kind) {
 struct Message {
   MessageKind kind = MessageKind::join;
   NodeId from = 0, to = 0;
-  std::int64_t clock = 0;    // pull: the clock to start; push: the clock that is finished by it
-  std::int64_t version = 0;  // pull: only a version above this one will do (-1: any); weights, push: see above
-  std::int64_t number = 0;   // pull: counts the worker's pulls, returned by the answer; push: counts its pushes
-  std::int64_t pushed = 0;   // pull: pushes that the worker has sent to this server so far
-  Slice values = {};         // weights, push
+  std::int64_t clock = 0;  // pull: the clock to start; push: the clock that is finished by it
+  std::int64_t version =
+      0;  // pull: only a version above this one will do (-1: any); weights, push: see above
+  std::int64_t number =
+      0;  // pull: counts the worker's pulls, returned by the answer; push: counts its pushes
+  std::int64_t pushed = 0;  // pull: pushes that the worker has sent to this server so far
+  Slice values = {};        // weights, push
 
   std::uint64_t bytes(std::uint64_t header, Precision precision) const {
     return header + values.count * bytes_per_value(precision);

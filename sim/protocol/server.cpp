@@ -73,7 +73,8 @@ bool Server::is_complete() const {
   if (group_.empty() || options_.rule.fresh) return false;
   std::int64_t may_push = active_;
   if (options_.rule.gate == Gate::own) {
-    may_push -= std::ranges::count_if(group_, [this](const Message& push) { return !workers_[index_of(push.from)].finished; });
+    may_push -= std::ranges::count_if(
+        group_, [this](const Message& push) { return !workers_[index_of(push.from)].finished; });
   }
   return may_push == 0;
 }
@@ -111,8 +112,9 @@ bool Server::update_if_complete(Outbox& out) {
 }
 
 double Server::rate() const {
-  const double clocks = options_.rule.fresh ? static_cast<double>(version_)
-                                            : static_cast<double>(applied_) / static_cast<double>(options_.rule.workers);
+  const double clocks = options_.rule.fresh
+                            ? static_cast<double>(version_)
+                            : static_cast<double>(applied_) / static_cast<double>(options_.rule.workers);
   return options_.learning_rate.at(clocks * options_.epochs_per_clock);
 }
 
@@ -130,8 +132,14 @@ void Server::answer(std::uint32_t w, double now, Outbox& out) {
   const Message& pull = *worker.waiting;
   const bool over = is_over(pull);
   if (!over && !may_start(w, pull, now)) return;
-  Message reply{.kind = over ? MessageKind::finished : MessageKind::weights, .from = options_.id, .to = pull.from,
-                .clock = pull.clock, .version = version_, .number = pull.number, .pushed = 0, .values = {}};
+  Message reply{.kind = over ? MessageKind::finished : MessageKind::weights,
+                .from = options_.id,
+                .to = pull.from,
+                .clock = pull.clock,
+                .version = version_,
+                .number = pull.number,
+                .pushed = 0,
+                .values = {}};
   if (!over) reply.values = snapshot();
   worker.waiting.reset();
   waiting_.erase(w);
@@ -160,7 +168,8 @@ bool Server::within_staleness(std::size_t w, std::int64_t clock, double now) {
   if (gap <= options_.rule.staleness_at(clock)) return true;
   if (!options_.rule.dynamic || gap > options_.rule.staleness_max) return false;
   WorkerState& worker = workers_[w];
-  if (clock > worker.granted && worker.applied >= std::ranges::max(workers_, {}, &WorkerState::applied).applied) {
+  if (clock > worker.granted &&
+      worker.applied >= std::ranges::max(workers_, {}, &WorkerState::applied).applied) {
     const auto slowest = std::ranges::find(workers_, slowest_, &WorkerState::applied);
     worker.granted = clock - 1 + extra_clocks(w, static_cast<std::size_t>(slowest - workers_.begin()), now);
   }

@@ -31,11 +31,11 @@ class Server {
     NodeId id = 0;
     NodeId first_worker = 0;
     ConsistencyRule rule;
-    std::int64_t steps = 0;         // clocks of each worker (versions, where only fresh pushes count)
+    std::int64_t steps = 0;  // clocks of each worker (versions, where only fresh pushes count)
     OptimizerSpec optimizer;
     LearningRate learning_rate;
     bool staleness_aware = false;
-    double epochs_per_clock = 0;    // passes over the data that one clock of all workers makes
+    double epochs_per_clock = 0;  // passes over the data that one clock of all workers makes
   };
 
   // `weights` is the range's initial content; empty for a phantom model of `count` values.
@@ -54,12 +54,12 @@ class Server {
 
  private:
   struct WorkerState {
-    std::int64_t arrived = 0;    // pushes
-    std::int64_t applied = 0;    // pushes that became part of an update or were dropped
-    bool finished = false;       // will not push again
-    std::optional<Message> waiting;  // its unanswered pull
+    std::int64_t arrived = 0;            // pushes
+    std::int64_t applied = 0;            // pushes that became part of an update or were dropped
+    bool finished = false;               // will not push again
+    std::optional<Message> waiting;      // its unanswered pull
     double last_push = 0, interval = 0;  // dssp
-    std::int64_t granted = -1;   // dssp: may start clocks up to this one
+    std::int64_t granted = -1;           // dssp: may start clocks up to this one
   };
 
   void on_push(const Message& push, double now, Outbox& out);
@@ -86,9 +86,9 @@ class Server {
   std::vector<Message> group_;  // pushes of the next update
   std::vector<WorkerState> workers_;
   std::set<std::uint32_t> waiting_;  // workers with an unanswered pull
-  std::int64_t active_;         // workers that will push again
-  std::int64_t slowest_ = 0;    // least `applied` of all workers ...
-  std::size_t at_slowest_;      // ... and how many have it
+  std::int64_t active_;              // workers that will push again
+  std::int64_t slowest_ = 0;         // least `applied` of all workers ...
+  std::size_t at_slowest_;           // ... and how many have it
 };
 
 }  // namespace psim

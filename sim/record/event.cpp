@@ -24,15 +24,17 @@ std::string to_string(const Event& e) {
   switch (e.kind) {
     case EventKind::send:
     case EventKind::lose:
-      return fmt::format("t={:.9g}s {} {}: node {} -> node {}, clock {}, version {}, {} bytes", e.at, name_of(e.kind),
-                         name_of(e.message), e.node, e.peer, e.clock, e.version, e.bytes);
+      return fmt::format("t={:.9g}s {} {}: node {} -> node {}, clock {}, version {}, {} bytes", e.at,
+                         name_of(e.kind), name_of(e.message), e.node, e.peer, e.clock, e.version, e.bytes);
     case EventKind::deliver:
       return fmt::format("t={:.9g}s deliver {}: node {} <- node {}, clock {}, version {}, {} bytes", e.at,
                          name_of(e.message), e.node, e.peer, e.clock, e.version, e.bytes);
     case EventKind::apply:
-      return fmt::format("t={:.9g}s apply: server {} takes clock {} of node {}, staleness {}", e.at, e.node, e.clock, e.peer, e.value);
+      return fmt::format("t={:.9g}s apply: server {} takes clock {} of node {}, staleness {}", e.at, e.node,
+                         e.clock, e.peer, e.value);
     default:
-      return fmt::format("t={:.9g}s {}: node {}, peer {}, clock {}, version {}", e.at, name_of(e.kind), e.node, e.peer, e.clock, e.version);
+      return fmt::format("t={:.9g}s {}: node {}, peer {}, clock {}, version {}", e.at, name_of(e.kind),
+                         e.node, e.peer, e.clock, e.version);
   }
 }
 

@@ -23,13 +23,13 @@ enum class EventKind : std::uint8_t {
   finish,          // worker has done its last clock
 };
 constexpr std::string_view name_of(EventKind kind) {
-  constexpr std::string_view names[] = {"send", "deliver", "lose", "compute_begin", "compute_end", "compute_cancel",
-                                        "apply", "drop", "update", "finish"};
+  constexpr std::string_view names[] = {"send",           "deliver", "lose", "compute_begin", "compute_end",
+                                        "compute_cancel", "apply",   "drop", "update",        "finish"};
   return names[static_cast<std::size_t>(kind)];
 }
 
 struct Event {
-  double at = 0;               // simulated seconds
+  double at = 0;  // simulated seconds
   EventKind kind = EventKind::send;
   MessageKind message = MessageKind::join;  // send, deliver, lose
   NodeId node = 0, peer = 0;

@@ -7,7 +7,9 @@
 
 namespace psim {
 
-std::int64_t RunStats::updates() const { return server_updates.empty() ? 0 : std::ranges::min(server_updates); }
+std::int64_t RunStats::updates() const {
+  return server_updates.empty() ? 0 : std::ranges::min(server_updates);
+}
 
 std::int64_t RunStats::clocks() const {
   std::int64_t total = 0;
@@ -19,7 +21,8 @@ double RunStats::staleness_mean() const {
   return pushes_applied == 0 ? 0 : staleness_sum / static_cast<double>(pushes_applied);
 }
 
-Recorder::Recorder(std::size_t servers, std::size_t workers) : activity_(workers), state_(XXH3_createState()) {
+Recorder::Recorder(std::size_t servers, std::size_t workers)
+    : activity_(workers), state_(XXH3_createState()) {
   stats_.workers.resize(workers);
   stats_.server_updates.resize(servers);
   XXH3_128bits_reset(state_);
@@ -106,7 +109,8 @@ void Recorder::count_worker(const Event& event) {
 }
 
 void Recorder::close(double at) {
-  for (std::size_t w = 0; w < stats_.workers.size(); ++w) account(static_cast<NodeId>(1 + stats_.server_updates.size() + w), at);
+  for (std::size_t w = 0; w < stats_.workers.size(); ++w)
+    account(static_cast<NodeId>(1 + stats_.server_updates.size() + w), at);
 }
 
 void Recorder::add_to_digest(const void* data, std::size_t bytes) {

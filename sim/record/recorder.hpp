@@ -22,9 +22,9 @@ struct WorkerTime {
 
 struct WorkerStats {
   WorkerTime time;
-  std::int64_t clocks = 0;      // finished
-  std::int64_t cancelled = 0;   // computations stopped before their end
-  std::int64_t starts = 0;      // computations begun
+  std::int64_t clocks = 0;     // finished
+  std::int64_t cancelled = 0;  // computations stopped before their end
+  std::int64_t starts = 0;     // computations begun
   double first_start = 0, last_start = 0;
   double mean_step() const {
     return starts > 1 ? (last_start - first_start) / static_cast<double>(starts - 1) : time.total();

@@ -12,22 +12,22 @@
 namespace psim {
 
 struct CurvePoint {
-  double at = 0;             // simulated seconds
+  double at = 0;  // simulated seconds
   std::int64_t updates = 0;
-  double epoch = 0;          // gradients computed, in passes over the training set
-  std::uint64_t bytes = 0;   // sent so far
+  double epoch = 0;         // gradients computed, in passes over the training set
+  std::uint64_t bytes = 0;  // sent so far
   Evaluation result;
 };
 
 struct RunResult {
   RunStats stats;
   std::string digest = {};
-  double sim_time = 0;                  // seconds, when the last worker finished or the run was ended
-  std::vector<CurvePoint> curve = {};        // first: initial weights; last: final weights; empty for phantom
-  std::optional<CurvePoint> target = {};     // the first point that reached it
+  double sim_time = 0;                    // seconds, when the last worker finished or the run was ended
+  std::vector<CurvePoint> curve = {};     // first: initial weights; last: final weights; empty for phantom
+  std::optional<CurvePoint> target = {};  // the first point that reached it
   std::int64_t parameters = 0;
   double flops_per_sample = 0;
-  std::vector<std::string> stuck = {};       // when nothing could happen any more: who waits for what
+  std::vector<std::string> stuck = {};  // when nothing could happen any more: who waits for what
 };
 
 }  // namespace psim

@@ -43,9 +43,11 @@ class RunFile::Statement {
   template <class T>
   void bind(int i, const T& value) {
     if constexpr (std::is_floating_point_v<T>) sqlite3_bind_double(statement_, i, value);
-    else if constexpr (std::is_integral_v<T>) sqlite3_bind_int64(statement_, i, static_cast<sqlite3_int64>(value));
+    else if constexpr (std::is_integral_v<T>)
+      sqlite3_bind_int64(statement_, i, static_cast<sqlite3_int64>(value));
     else if constexpr (std::is_same_v<T, std::vector<std::uint32_t>>) {
-      sqlite3_bind_blob64(statement_, i, value.data(), value.size() * sizeof(std::uint32_t), SQLITE_TRANSIENT);
+      sqlite3_bind_blob64(statement_, i, value.data(), value.size() * sizeof(std::uint32_t),
+                          SQLITE_TRANSIENT);
     } else if constexpr (requires { value.has_value(); }) {
       if (value) bind(i, *value);
       else sqlite3_bind_null(statement_, i);
@@ -59,7 +61,9 @@ class RunFile::Statement {
 };
 
 RunFile::RunFile(const std::filesystem::path& path, TraceLevel level, const Scenario& scenario)
-    : level_(level), servers_(static_cast<std::uint32_t>(scenario.cluster.servers)), begun_(static_cast<std::size_t>(scenario.cluster.workers)) {
+    : level_(level),
+      servers_(static_cast<std::uint32_t>(scenario.cluster.servers)),
+      begun_(static_cast<std::size_t>(scenario.cluster.workers)) {
   sqlite3* db = nullptr;
   const int result = sqlite3_open(path.c_str(), &db);
   db_.reset(db);  // to be closed even if it could not be opened
@@ -90,7 +94,8 @@ void RunFile::on(const Event& e, std::uint64_t hash) {
   if (e.kind == EventKind::compute_end || e.kind == EventKind::compute_cancel) write_step(e);
   if (level_ != TraceLevel::events) return;
   const bool moves = e.kind == EventKind::send || e.kind == EventKind::deliver || e.kind == EventKind::lose;
-  (*insert_event_)(events_++, e.at, name_of(e.kind), moves ? name_of(e.message) : std::string_view{}, e.node, e.peer, e.clock, e.version, e.bytes, e.value);
+  (*insert_event_)(events_++, e.at, name_of(e.kind), moves ? name_of(e.message) : std::string_view{}, e.node,
+                   e.peer, e.clock, e.version, e.bytes, e.value);
 }
 
 void RunFile::write_step(const Event& end) {
@@ -107,7 +112,8 @@ void RunFile::write_hashes() {
 void RunFile::finish(const RunResult& result, const std::map<std::string, std::string>& meta,
                      const std::map<std::string, std::string>& host) {
   if (!hashes_.empty()) write_hashes();
-  Statement put_meta(db_.get(), "INSERT INTO meta VALUES (?,?)"), put_host(db_.get(), "INSERT INTO host VALUES (?,?)");
+  Statement put_meta(db_.get(), "INSERT INTO meta VALUES (?,?)"),
+      put_host(db_.get(), "INSERT INTO host VALUES (?,?)");
   for (const auto& [key, value] : meta) put_meta(key, value);
   for (const auto& [key, value] : host) put_host(key, value);
   Statement put_node(db_.get(), "INSERT INTO node VALUES (?,?,?)");
@@ -122,10 +128,12 @@ void RunFile::finish(const RunResult& result, const std::map<std::string, std::s
   for (std::size_t w = 0; w < result.stats.workers.size(); ++w) {
     const WorkerStats& worker = result.stats.workers[w];
     put_node(1 + servers_ + w, "worker", w);
-    put_worker(w, worker.clocks, worker.cancelled, worker.mean_step(), worker.time.compute, worker.time.network, worker.time.wait);
+    put_worker(w, worker.clocks, worker.cancelled, worker.mean_step(), worker.time.compute,
+               worker.time.network, worker.time.wait);
   }
   Statement put_point(db_.get(), "INSERT INTO evaluation VALUES (?,?,?,?,?,?)");
-  for (const CurvePoint& p : result.curve) put_point(p.at, p.updates, p.epoch, p.bytes, p.result.loss, p.result.accuracy);
+  for (const CurvePoint& p : result.curve)
+    put_point(p.at, p.updates, p.epoch, p.bytes, p.result.loss, p.result.accuracy);
   execute("COMMIT");
 }
 
@@ -159,17 +167,23 @@ RecordedRun::RecordedRun(const std::filesystem::path& run_db) : path_(run_db) {
   query(path_, "SELECT key, value FROM host", [&](sqlite3_stmt* row) { host[text(row, 0)] = text(row, 1); });
   query(path_, "SELECT hashes FROM event_hash ORDER BY block", [&](sqlite3_stmt* row) {
     const auto* first = static_cast<const std::uint32_t*>(sqlite3_column_blob(row, 0));
-    hashes.insert(hashes.end(), first, first + static_cast<std::size_t>(sqlite3_column_bytes(row, 0)) / sizeof *first);
+    hashes.insert(hashes.end(), first,
+                  first + static_cast<std::size_t>(sqlite3_column_bytes(row, 0)) / sizeof *first);
   });
 }
 
 std::string RecordedRun::event_text(std::int64_t number) const {
   std::string out;
-  query(path_, fmt::format("SELECT at_s, kind, message, node, peer, clock, version, bytes FROM event WHERE number = {}", number),
+  query(path_,
+        fmt::format(
+            "SELECT at_s, kind, message, node, peer, clock, version, bytes FROM event WHERE number = {}",
+            number),
         [&](sqlite3_stmt* row) {
-          out = fmt::format("t={:.9g}s {} {}: node {}, peer {}, clock {}, version {}, {} bytes", sqlite3_column_double(row, 0), text(row, 1),
-                            text(row, 2), sqlite3_column_int64(row, 3), sqlite3_column_int64(row, 4), sqlite3_column_int64(row, 5),
-                            sqlite3_column_int64(row, 6), sqlite3_column_int64(row, 7));
+          out = fmt::format("t={:.9g}s {} {}: node {}, peer {}, clock {}, version {}, {} bytes",
+                            sqlite3_column_double(row, 0), text(row, 1), text(row, 2),
+                            sqlite3_column_int64(row, 3), sqlite3_column_int64(row, 4),
+                            sqlite3_column_int64(row, 5), sqlite3_column_int64(row, 6),
+                            sqlite3_column_int64(row, 7));
         });
   return out;
 }

@@ -16,8 +16,12 @@ using Json = nlohmann::ordered_json;
 
 Json shares(const WorkerTime& time) {
   const double total = time.total();
-  if (!(total > 0)) return {{"compute_share", 0.0}, {"wait_share", 1.0}, {"network_share", 0.0}, {"total_s", 0.0}};
-  return {{"compute_share", time.compute / total}, {"wait_share", time.wait / total}, {"network_share", time.network / total}, {"total_s", total}};
+  if (!(total > 0))
+    return {{"compute_share", 0.0}, {"wait_share", 1.0}, {"network_share", 0.0}, {"total_s", 0.0}};
+  return {{"compute_share", time.compute / total},
+          {"wait_share", time.wait / total},
+          {"network_share", time.network / total},
+          {"total_s", total}};
 }
 
 Json evaluation(const Evaluation& e) {
@@ -57,7 +61,9 @@ std::string build_id() {
 
 std::string scenario_hash(const LoadedScenario& loaded) {
   std::string text = resolved_toml(loaded.scenario) + version_text() + instruction_set();
-  const auto add = [&](const void* data, std::size_t bytes) { text += fmt::format(" {:016x}", XXH3_64bits(data, bytes)); };
+  const auto add = [&](const void* data, std::size_t bytes) {
+    text += fmt::format(" {:016x}", XXH3_64bits(data, bytes));
+  };
   if (loaded.data) {
     for (const Dataset* set : {&loaded.data->train, &loaded.data->test}) {
       add(set->inputs.data(), static_cast<std::size_t>(set->inputs.size()) * sizeof(float));
@@ -79,9 +85,14 @@ Json make_summary(const RunIdentity& identity, const Scenario& scenario, const R
     all.network += worker.time.network;
     all.wait += worker.time.wait;
     const Json time = shares(worker.time);
-    workers.push_back({{"worker", w}, {"clocks", worker.clocks}, {"cancelled", worker.cancelled}, {"mean_step_s", worker.mean_step()},
-                       {"compute_share", time["compute_share"]}, {"wait_share", time["wait_share"]},
-                       {"network_share", time["network_share"]}, {"time", time}});
+    workers.push_back({{"worker", w},
+                       {"clocks", worker.clocks},
+                       {"cancelled", worker.cancelled},
+                       {"mean_step_s", worker.mean_step()},
+                       {"compute_share", time["compute_share"]},
+                       {"wait_share", time["wait_share"]},
+                       {"network_share", time["network_share"]},
+                       {"time", time}});
   }
   Json curve = Json::array();
   for (const CurvePoint& p : r.curve) curve.push_back(point(p));
@@ -106,7 +117,11 @@ Json make_summary(const RunIdentity& identity, const Scenario& scenario, const R
           {"bytes_received", s.bytes_received},
           {"bytes_lost", s.bytes_lost},
           {"events", s.events},
-          {"pushes", {{"arrived", s.pushes_arrived}, {"applied", s.pushes_applied}, {"dropped", s.pushes_dropped}, {"unused_at_end", s.pushes_unused}}},
+          {"pushes",
+           {{"arrived", s.pushes_arrived},
+            {"applied", s.pushes_applied},
+            {"dropped", s.pushes_dropped},
+            {"unused_at_end", s.pushes_unused}}},
           {"initial", r.curve.empty() ? none : evaluation(r.curve.front().result)},
           {"final", r.curve.empty() ? none : evaluation(r.curve.back().result)},
           {"staleness", {{"mean", s.staleness_mean()}, {"max", s.staleness_max}}},

@@ -10,13 +10,14 @@
 namespace psim {
 
 struct RunIdentity {
-  std::string name;           // of the scenario file, without folder and ending
+  std::string name;  // of the scenario file, without folder and ending
   std::string title;
   std::int64_t seed = 0;
   std::string scenario_hash;  // of the resolved scenario, its data and the build: equal hash, equal run
 };
 
-nlohmann::ordered_json make_summary(const RunIdentity& identity, const Scenario& scenario, const RunResult& result);
+nlohmann::ordered_json make_summary(const RunIdentity& identity, const Scenario& scenario,
+                                    const RunResult& result);
 
 // 16 hexadecimal digits.
 std::string scenario_hash(const LoadedScenario& loaded);

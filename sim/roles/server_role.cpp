@@ -14,8 +14,10 @@ Server::Options options_of(const World& world, NodeId node) {
           .rule = world.rule,
           .steps = world.steps,
           .optimizer = training.optimizer,
-          .learning_rate = {.base = training.learning_rate, .schedule = training.schedule,
-                            .step_every = training.schedule_every, .step_factor = training.schedule_factor,
+          .learning_rate = {.base = training.learning_rate,
+                            .schedule = training.schedule,
+                            .step_every = training.schedule_every,
+                            .step_factor = training.schedule_factor,
                             .total_epochs = static_cast<double>(world.steps) * world.epochs_per_clock()},
           .staleness_aware = training.staleness_aware,
           .epochs_per_clock = world.epochs_per_clock()};
@@ -33,7 +35,8 @@ void ServerRole::run() {
   const double flops_per_value = world_.scenario.cluster.server.flops_per_value;
   for (;;) {
     Message message = world_.network.receive(node_);
-    const double flops = message.kind == MessageKind::push ? flops_per_value * static_cast<double>(message.values.count) : 0;
+    const double flops =
+        message.kind == MessageKind::push ? flops_per_value * static_cast<double>(message.values.count) : 0;
     if (flops > 0) {
       in_hand_ = std::move(message);
       ++world_.busy;

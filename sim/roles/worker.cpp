@@ -76,8 +76,13 @@ void Worker::push() {
   for (std::uint32_t s = 0; s < servers_.size(); ++s) {
     if (servers_[s].finished) continue;
     const Range range = world_.range_of(s);
-    world_.network.send({.kind = MessageKind::push, .from = node_, .to = world_.first_server() + s, .clock = clock_,
-                         .version = servers_[s].version, .number = servers_[s].pushes++, .pushed = 0,
+    world_.network.send({.kind = MessageKind::push,
+                         .from = node_,
+                         .to = world_.first_server() + s,
+                         .clock = clock_,
+                         .version = servers_[s].version,
+                         .number = servers_[s].pushes++,
+                         .pushed = 0,
                          .values = {gradient_, range.begin, range.count}});
   }
   gradient_.reset();
@@ -92,8 +97,14 @@ void Worker::on_arrival(const Message& message) {
 void Worker::request(std::uint32_t s, std::int64_t above) {
   Connection& server = servers_[s];
   server.outstanding = true;
-  world_.network.send({.kind = MessageKind::pull, .from = node_, .to = world_.first_server() + s, .clock = clock_,
-                       .version = above, .number = ++server.pulls, .pushed = server.pushes, .values = {}});
+  world_.network.send({.kind = MessageKind::pull,
+                       .from = node_,
+                       .to = world_.first_server() + s,
+                       .clock = clock_,
+                       .version = above,
+                       .number = ++server.pulls,
+                       .pushed = server.pushes,
+                       .values = {}});
 }
 
 void Worker::handle(Message message) {
@@ -105,9 +116,7 @@ void Worker::handle(Message message) {
   if (!server.finished) server.weights = std::move(message.values);
 }
 
-bool Worker::all_answered() const {
-  return std::ranges::none_of(servers_, &Connection::outstanding);
-}
+bool Worker::all_answered() const { return std::ranges::none_of(servers_, &Connection::outstanding); }
 
 // Where only fresh pushes count, a worker's clock is the oldest version that it works on.
 std::int64_t Worker::round() const {
@@ -119,7 +128,8 @@ std::int64_t Worker::round() const {
 }
 
 double Worker::flops_of_step() const {
-  const double mean = mean_step_seconds(world_.scenario, index_) * world_.scenario.cluster.worker.speed.of(index_).value;
+  const double mean =
+      mean_step_seconds(world_.scenario, index_) * world_.scenario.cluster.worker.speed.of(index_).value;
   return mean * world_.slowness.of_step(index_, steps_begun_);
 }
 
@@ -129,10 +139,11 @@ Pool::Handle Worker::start_gradient() {
   if (world_.learner == nullptr) return nullptr;
   const bool keep = world_.rule.fresh && servers_.size() > 1;  // a server that is finished sends none again
   std::vector<Slice> parts;
-  for (Connection& server : servers_) parts.push_back(keep ? server.weights : std::exchange(server.weights, {}));
+  for (Connection& server : servers_)
+    parts.push_back(keep ? server.weights : std::exchange(server.weights, {}));
   gradient_ = std::make_shared<Values>();
-  return world_.pool.submit([weights = world_.assemble(std::move(parts)), learner = world_.learner, result = gradient_,
-                             batch = world_.sampler->batch(index_, steps_begun_)] {
+  return world_.pool.submit([weights = world_.assemble(std::move(parts)), learner = world_.learner,
+                             result = gradient_, batch = world_.sampler->batch(index_, steps_begun_)] {
     *result = learner->gradient(weights->get(), batch);
   });
 }

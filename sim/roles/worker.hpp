@@ -24,16 +24,16 @@ class Worker {
  private:
   // What the worker knows of one server.
   struct Connection {
-    std::int64_t version = -1;   // of the weights that it has
-    std::int64_t pulls = 0;      // sent
-    std::int64_t pushes = 0;     // sent
-    bool outstanding = false;    // the last pull is not answered yet
-    bool finished = false;       // the server wants no more pushes
+    std::int64_t version = -1;  // of the weights that it has
+    std::int64_t pulls = 0;     // sent
+    std::int64_t pushes = 0;    // sent
+    bool outstanding = false;   // the last pull is not answered yet
+    bool finished = false;      // the server wants no more pushes
     Slice weights;
   };
 
-  bool pull();      // false when training is over
-  bool compute();   // false when a newer version made it pointless
+  bool pull();     // false when training is over
+  bool compute();  // false when a newer version made it pointless
   void push();
 
   void request(std::uint32_t server, std::int64_t above);

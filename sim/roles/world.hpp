@@ -18,7 +18,7 @@ namespace psim {
 struct World {
   const Scenario& scenario;
   ConsistencyRule rule;
-  std::int64_t steps;       // clocks of each worker; very large when something else ends the run
+  std::int64_t steps;  // clocks of each worker; very large when something else ends the run
   std::size_t parameters;
   std::int64_t training_samples;  // 0 for a phantom model
 
@@ -27,11 +27,11 @@ struct World {
   Recorder& recorder;
   Pool& pool;
   Slowness& slowness;
-  const Learner* learner;   // none for a phantom model
-  Sampler* sampler;         // likewise
+  const Learner* learner;  // none for a phantom model
+  Sampler* sampler;        // likewise
 
-  double last_finish = 0;   // when a worker was through
-  int busy = 0;             // computations going on, of workers and servers
+  double last_finish = 0;  // when a worker was through
+  int busy = 0;            // computations going on, of workers and servers
 
   std::function<void()> on_update;  // after a server's update
   std::function<void()> on_end;     // when every worker has left
@@ -44,7 +44,8 @@ struct World {
   // Passes over the data that one clock of all workers makes; a phantom model counts clocks.
   double epochs_per_clock() const {
     if (training_samples == 0) return 1;
-    return static_cast<double>(scenario.training.batch_size * scenario.cluster.workers) / static_cast<double>(training_samples);
+    return static_cast<double>(scenario.training.batch_size * scenario.cluster.workers) /
+           static_cast<double>(training_samples);
   }
   Range range_of(std::uint32_t server) const { return even_range(parameters, servers(), server); }
 
@@ -59,8 +60,15 @@ struct World {
   }
   std::weak_ptr<Assembly> last_assembly = {};
 
-  void record(EventKind kind, NodeId node, std::int64_t clock, std::int64_t version = 0, NodeId peer = 0, std::int64_t value = 0) {
-    recorder.record({.at = Agenda::now(), .kind = kind, .node = node, .peer = peer, .clock = clock, .version = version, .value = value});
+  void record(EventKind kind, NodeId node, std::int64_t clock, std::int64_t version = 0, NodeId peer = 0,
+              std::int64_t value = 0) {
+    recorder.record({.at = Agenda::now(),
+                     .kind = kind,
+                     .node = node,
+                     .peer = peer,
+                     .clock = clock,
+                     .version = version,
+                     .value = value});
   }
 };
 

@@ -12,15 +12,20 @@ namespace {
 
 constexpr double most_values = 250e6;  // of generated data, and of weights: 1 GB in single precision
 
-std::string counted(std::int64_t count, std::string_view what) { return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s"); }
+std::string counted(std::int64_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
 
-std::string there_are(std::int64_t count, std::string_view what) { return fmt::format("there {} only {}", count == 1 ? "is" : "are", counted(count, what)); }
+std::string there_are(std::int64_t count, std::string_view what) {
+  return fmt::format("there {} only {}", count == 1 ? "is" : "are", counted(count, what));
+}
 
 }  // namespace
 
 double mean_step_seconds(const Scenario& s, std::size_t worker) {
   if (s.compute.time) return s.compute.time->value;
-  return flops_per_sample(s.model) * static_cast<double>(s.training.batch_size) / s.cluster.worker.speed.of(worker).value;
+  return flops_per_sample(s.model) * static_cast<double>(s.training.batch_size) /
+         s.cluster.worker.speed.of(worker).value;
 }
 
 Place Checker::place(std::string path) const {
@@ -32,16 +37,21 @@ Place Checker::place(std::string path) const {
   }
 }
 
-void Checker::report(std::string code, const std::vector<std::string>& fields, std::string message, std::string label, std::string help) {
-  if (!std::ranges::all_of(fields, [this](const std::string& field) { return reading_.reliable(field); })) return;
-  diagnostics_.add({std::move(code), place(fields.front()), std::move(message), std::move(label), std::move(help)});
+void Checker::report(std::string code, const std::vector<std::string>& fields, std::string message,
+                     std::string label, std::string help) {
+  if (!std::ranges::all_of(fields, [this](const std::string& field) { return reading_.reliable(field); }))
+    return;
+  diagnostics_.add(
+      {std::move(code), place(fields.front()), std::move(message), std::move(label), std::move(help)});
 }
 
-void Checker::add(const std::vector<std::string>& fields, std::string message, std::string label, std::string help) {
+void Checker::add(const std::vector<std::string>& fields, std::string message, std::string label,
+                  std::string help) {
   report("contradiction", fields, std::move(message), std::move(label), std::move(help));
 }
 
-void Checker::add_data(const std::vector<std::string>& fields, std::string message, std::string label, std::string help) {
+void Checker::add_data(const std::vector<std::string>& fields, std::string message, std::string label,
+                       std::string help) {
   report("data", fields, std::move(message), std::move(label), std::move(help));
 }
 
@@ -58,22 +68,27 @@ void Checker::check_fields() {
 
 bool Checker::can_load() const {
   const bool needs_path = s_.data.source == DataSource::csv || s_.data.source == DataSource::idx;
-  return s_.model.kind == ModelKind::mlp && reading_.reliable("model.kind") && reading_.complete && reading_.reliable("data") &&
-         !too_large_ && !(needs_path && s_.data.path.empty());
+  return s_.model.kind == ModelKind::mlp && reading_.reliable("model.kind") && reading_.complete &&
+         reading_.reliable("data") && !too_large_ && !(needs_path && s_.data.path.empty());
 }
 
 void Checker::check_source() {
   const DataSpec& d = s_.data;
   const bool needs_path = d.source == DataSource::csv || d.source == DataSource::idx;
   if (needs_path && d.path.empty()) {
-    add({"data.source", "data.path"}, fmt::format("{} needs `path`", name_of(d.source)), "which file or folder?", "for example path = \"samples.csv\"");
+    add({"data.source", "data.path"}, fmt::format("{} needs `path`", name_of(d.source)),
+        "which file or folder?", "for example path = \"samples.csv\"");
   }
-  if (d.source != DataSource::blobs && d.source != DataSource::spirals && d.source != DataSource::teacher) return;
+  if (d.source != DataSource::blobs && d.source != DataSource::spirals && d.source != DataSource::teacher)
+    return;
   const double features = d.source == DataSource::spirals ? 2 : static_cast<double>(d.features);
   const double outputs = d.source == DataSource::teacher ? static_cast<double>(d.classes) : 0;
-  too_large_ = static_cast<double>(d.samples) * (features + outputs) + static_cast<double>(d.classes) * features > most_values;
+  too_large_ =
+      static_cast<double>(d.samples) * (features + outputs) + static_cast<double>(d.classes) * features >
+      most_values;
   if (too_large_) {
-    add({"data.samples", "data.features", "data.classes"}, fmt::format("{} samples of {} features and {} classes are too many", d.samples, features, d.classes),
+    add({"data.samples", "data.features", "data.classes"},
+        fmt::format("{} samples of {} features and {} classes are too many", d.samples, features, d.classes),
         "too large for memory", fmt::format("at most {:.0f} numbers in all", most_values));
   }
 }
@@ -83,23 +98,33 @@ void Checker::check_model() {
   if (m.kind == ModelKind::phantom) return;
   const std::string layers = "model.layers", weights = "model.weights", biases = "model.biases";
   if (m.mlp.layers.size() < 2) {
-    return add({layers, "model.kind"}, "a model needs at least two layers", "inputs and outputs", "for example layers = [64, 32, 10]");
+    return add({layers, "model.kind"}, "a model needs at least two layers", "inputs and outputs",
+               "for example layers = [64, 32, 10]");
   }
   const std::size_t depth = m.mlp.layers.size() - 1;
   if (!m.weights.empty() && m.weights.size() != depth) {
-    add({weights, layers}, fmt::format("`model.weights` has {} layers", m.weights.size()), fmt::format("`layers` makes {}", depth));
+    add({weights, layers}, fmt::format("`model.weights` has {} layers", m.weights.size()),
+        fmt::format("`layers` makes {}", depth));
   }
   for (std::size_t l = 0; l < std::min(depth, m.weights.size()); ++l) {
-    const auto rows = static_cast<std::size_t>(m.mlp.layers[l + 1]), cols = static_cast<std::size_t>(m.mlp.layers[l]);
-    const bool fits = m.weights[l].size() == rows && std::ranges::all_of(m.weights[l], [&](const auto& row) { return row.size() == cols; });
-    if (!fits) add({weights, layers}, fmt::format("the weights of layer {} have the wrong shape", l + 1),
-                   fmt::format("must be {} of {}", counted(rows, "row"), counted(cols, "number")));
+    const auto rows = static_cast<std::size_t>(m.mlp.layers[l + 1]),
+               cols = static_cast<std::size_t>(m.mlp.layers[l]);
+    const bool fits = m.weights[l].size() == rows &&
+                      std::ranges::all_of(m.weights[l], [&](const auto& row) { return row.size() == cols; });
+    if (!fits)
+      add({weights, layers}, fmt::format("the weights of layer {} have the wrong shape", l + 1),
+          fmt::format("must be {} of {}", counted(rows, "row"), counted(cols, "number")));
   }
   if (m.biases.empty()) return;
-  if (!m.mlp.bias) return add({biases, "model.bias"}, "`model.biases` is given for a model without biases", "bias is false", "remove one of them");
+  if (!m.mlp.bias)
+    return add({biases, "model.bias"}, "`model.biases` is given for a model without biases", "bias is false",
+               "remove one of them");
   bool fits = m.biases.size() == depth;
-  for (std::size_t l = 0; fits && l < depth; ++l) fits = m.biases[l].size() == static_cast<std::size_t>(m.mlp.layers[l + 1]);
-  if (!fits) add({biases, layers}, "the biases have the wrong shape", "must be one row per layer, one number per output");
+  for (std::size_t l = 0; fits && l < depth; ++l)
+    fits = m.biases[l].size() == static_cast<std::size_t>(m.mlp.layers[l + 1]);
+  if (!fits)
+    add({biases, layers}, "the biases have the wrong shape",
+        "must be one row per layer, one number per output");
 }
 
 void Checker::check_parameters() {
@@ -108,63 +133,79 @@ void Checker::check_parameters() {
   const std::int64_t parameters = parameter_count(s_.model);
   const std::string field = phantom ? "model.parameters" : "model.layers";
   if (!phantom && static_cast<double>(parameters) > most_values) {
-    add({field, "model.kind"}, fmt::format("the model has {} parameters", parameters), fmt::format("at most {:.0f} fit in memory", most_values),
+    add({field, "model.kind"}, fmt::format("the model has {} parameters", parameters),
+        fmt::format("at most {:.0f} fit in memory", most_values),
         "kind = \"phantom\" simulates the time of larger ones");
   }
   if (s_.cluster.servers > parameters) {
-    add({"cluster.servers", field, "model.kind", "model.bias"}, fmt::format("`cluster.servers` is {}", s_.cluster.servers),
+    add({"cluster.servers", field, "model.kind", "model.bias"},
+        fmt::format("`cluster.servers` is {}", s_.cluster.servers),
         fmt::format("the model has only {}", counted(parameters, "parameter")));
   }
 }
 
 void Checker::check_training() {
   const TrainingSpec& t = s_.training;
-  const std::string steps = "training.steps", epochs = "training.epochs", duration = "training.duration", target = "training.target", kind = "model.kind";
+  const std::string steps = "training.steps", epochs = "training.epochs", duration = "training.duration",
+                    target = "training.target", kind = "model.kind";
   const bool ends = t.steps || t.epochs || t.duration;
   if (!ends && !t.target.given()) {
-    add({"training", steps, epochs, duration, target}, "the run has no end", "one of steps, epochs, duration or a target is needed", "for example epochs = 5 in [training]");
+    add({"training", steps, epochs, duration, target}, "the run has no end",
+        "one of steps, epochs, duration or a target is needed", "for example epochs = 5 in [training]");
   }
   if (!ends && t.target.given() && !t.target.stop) {
-    add({target, steps, epochs, duration}, "the run has no end", "the target does not stop it", "give steps, epochs or duration as well");
+    add({target, steps, epochs, duration}, "the run has no end", "the target does not stop it",
+        "give steps, epochs or duration as well");
   }
   if (t.schedule == RateSchedule::cosine && !t.steps && !t.epochs) {
-    add({"training.schedule", steps, epochs}, "a cosine schedule needs to know its end", "neither steps nor epochs is given", "give steps or epochs");
+    add({"training.schedule", steps, epochs}, "a cosine schedule needs to know its end",
+        "neither steps nor epochs is given", "give steps or epochs");
   }
   if (s_.model.kind != ModelKind::phantom) return;
   const std::string label = "not with kind = phantom";
-  if (t.epochs) add({epochs, kind}, "a phantom model has no data, so no epochs", label, "use steps or duration");
+  if (t.epochs)
+    add({epochs, kind}, "a phantom model has no data, so no epochs", label, "use steps or duration");
   if (t.target.given()) add({target, kind}, "a phantom model has no loss or accuracy to reach", label);
-  if (t.evaluate_every) add({"training.evaluate_every", kind}, "a phantom model has nothing to evaluate", label);
+  if (t.evaluate_every)
+    add({"training.evaluate_every", kind}, "a phantom model has nothing to evaluate", label);
 }
 
 void Checker::check_consistency() {
   const ConsistencySpec& c = s_.consistency;
   const ConsistencyRow& row = row_of(c.model);
   const std::int64_t n = s_.cluster.workers;
-  const std::string model = "consistency.model", k = "consistency.k", backup = "consistency.backup", workers = "cluster.workers";
+  const std::string model = "consistency.model", k = "consistency.k", backup = "consistency.backup",
+                    workers = "cluster.workers";
   if (row.group == Group::k) {
     if (!c.k && !c.backup) {
       add({model, k, backup}, fmt::format("{} needs `k`", row.name), "how many pushes make an update?",
-          c.model == ConsistencyModel::k_sync ? "give k, or backup (then k is the workers less backup)" : "for example k = 4");
+          c.model == ConsistencyModel::k_sync ? "give k, or backup (then k is the workers less backup)"
+                                              : "for example k = 4");
     }
     if (c.k && c.backup) add({backup, k, model}, "`k` and `backup` say the same thing", "give one of them");
-    if (c.k && *c.k > n) add({k, model, workers}, fmt::format("`consistency.k` is {}", *c.k), there_are(n, "worker"));
+    if (c.k && *c.k > n)
+      add({k, model, workers}, fmt::format("`consistency.k` is {}", *c.k), there_are(n, "worker"));
     if (c.backup && *c.backup >= n) {
-      add({backup, model, workers}, fmt::format("`consistency.backup` is {}", *c.backup), fmt::format("must leave at least one worker of {}", n));
+      add({backup, model, workers}, fmt::format("`consistency.backup` is {}", *c.backup),
+          fmt::format("must leave at least one worker of {}", n));
     }
   }
   if (c.model == ConsistencyModel::dssp && c.staleness_max < c.staleness) {
-    const std::string given = reading_.given("consistency.staleness_max") ? "consistency.staleness_max" : "consistency.staleness";
+    const std::string given =
+        reading_.given("consistency.staleness_max") ? "consistency.staleness_max" : "consistency.staleness";
     add({given, "consistency.staleness", "consistency.staleness_max", model},
-        fmt::format("`staleness_max` {} is below `staleness` {}", c.staleness_max, c.staleness), "the largest bound cannot be below the least");
+        fmt::format("`staleness_max` {} is below `staleness` {}", c.staleness_max, c.staleness),
+        "the largest bound cannot be below the least");
   }
   double last = -1;
   for (std::size_t i = 0; i < c.staleness_schedule.size(); ++i) {
     const auto& step = c.staleness_schedule[i];
     const auto count = [](double value) { return value >= 0 && value <= 1e9 && value == std::floor(value); };
     if (step.size() != 2 || !count(step[0]) || !count(step[1]) || step[0] <= last) {
-      return add({"consistency.staleness_schedule", model}, fmt::format("row {} of the schedule does not fit", i + 1),
-                 "must be rows [clock, staleness] of integers, clocks rising", "for example [[0, 0], [100, 3]]");
+      return add({"consistency.staleness_schedule", model},
+                 fmt::format("row {} of the schedule does not fit", i + 1),
+                 "must be rows [clock, staleness] of integers, clocks rising",
+                 "for example [[0, 0], [100, 3]]");
     }
     last = step[0];
   }
@@ -172,16 +213,19 @@ void Checker::check_consistency() {
 
 void Checker::check_cluster() {
   const ClusterSpec& c = s_.cluster;
-  const auto one_each = [&](const std::string& path, const std::string& count, const Speeds& speeds, std::int64_t nodes, std::string_view what) {
+  const auto one_each = [&](const std::string& path, const std::string& count, const Speeds& speeds,
+                            std::int64_t nodes, std::string_view what) {
     const std::size_t given_count = speeds.values.size();
     if (given_count == 1 || given_count == static_cast<std::size_t>(nodes)) return;
-    add({path, count}, fmt::format("`{}` has {} values", path, given_count), fmt::format("for {}", counted(nodes, what)), "give one value for all, or one for each");
+    add({path, count}, fmt::format("`{}` has {} values", path, given_count),
+        fmt::format("for {}", counted(nodes, what)), "give one value for all, or one for each");
   };
   one_each("cluster.worker.speed", "cluster.workers", c.worker.speed, c.workers, "worker");
   one_each("cluster.server.speed", "cluster.servers", c.server.speed, c.servers, "server");
   if (c.network.topology == TopologyKind::two_tier && c.network.racks > c.workers + c.servers) {
     add({"cluster.network.racks", "cluster.network.topology", "cluster.workers", "cluster.servers"},
-        fmt::format("`cluster.network.racks` is {}", c.network.racks), there_are(c.workers + c.servers, "node"));
+        fmt::format("`cluster.network.racks` is {}", c.network.racks),
+        there_are(c.workers + c.servers, "node"));
   }
 }
 
@@ -189,19 +233,23 @@ void Checker::check_compute() {
   const ComputeSpec& c = s_.compute;
   const std::string distribution = "compute.distribution";
   if (c.distribution == Distribution::uniform && c.cv * std::sqrt(3.0) > 1) {
-    add({"compute.cv", distribution}, fmt::format("`compute.cv` is {}", c.cv), "a uniform time would become negative", "at most 0.577 (1 / sqrt(3))");
+    add({"compute.cv", distribution}, fmt::format("`compute.cv` is {}", c.cv),
+        "a uniform time would become negative", "at most 0.577 (1 / sqrt(3))");
   }
   if (c.distribution == Distribution::trace && c.trace.empty()) {
-    add({distribution, "compute.trace"}, "a trace needs its file", "`trace` is missing", "for example trace = \"factors.csv\"");
+    add({distribution, "compute.trace"}, "a trace needs its file", "`trace` is missing",
+        "for example trace = \"factors.csv\"");
   }
   const std::size_t machines = s_.cluster.worker.speed.values.size();
   const bool speeds_fit = machines == 1 || machines == static_cast<std::size_t>(s_.cluster.workers);
-  const bool step_known = s_.compute.time || s_.model.kind == ModelKind::phantom || s_.model.mlp.layers.size() >= 2;
+  const bool step_known =
+      s_.compute.time || s_.model.kind == ModelKind::phantom || s_.model.mlp.layers.size() >= 2;
   if (c.distribution != Distribution::shifted_exponential || !speeds_fit || !step_known) return;
   for (std::size_t w = 0; w < machines; ++w) {
     const double mean = mean_step_seconds(s_, w);
     if (c.shift.value <= mean) continue;
-    return add({"compute.shift", distribution, "compute.time", "cluster.worker.speed", "cluster.workers", "training.batch_size", "model"},
+    return add({"compute.shift", distribution, "compute.time", "cluster.worker.speed", "cluster.workers",
+                "training.batch_size", "model"},
                fmt::format("`compute.shift` is {} s", c.shift.value),
                fmt::format("the whole step of worker {} takes {:.4g} s in the mean", w, mean));
   }
@@ -214,18 +262,21 @@ void Checker::check_stragglers() {
     for (const std::int64_t w : g.workers) {
       if (w < s_.cluster.workers) continue;
       add({path + "workers", "cluster.workers"}, fmt::format("there is no worker {}", w),
-          s_.cluster.workers == 1 ? "the only worker is 0" : fmt::format("workers are 0 to {}", s_.cluster.workers - 1));
+          s_.cluster.workers == 1 ? "the only worker is 0"
+                                  : fmt::format("workers are 0 to {}", s_.cluster.workers - 1));
     }
     const std::string from = path + "from", until = path + "until", every = path + "every";
     const double begin = g.from ? g.from->value : 0;
-    if (g.until && g.until->value <= begin) add({until, from}, "the slow time ends before it begins", "must be after `from`");
-    if (g.every && !g.until) add({every, until}, "a period needs an end of the slow time", "`until` is missing");
+    if (g.until && g.until->value <= begin)
+      add({until, from}, "the slow time ends before it begins", "must be after `from`");
+    if (g.every && !g.until)
+      add({every, until}, "a period needs an end of the slow time", "`until` is missing");
     if (g.every && g.until && g.until->value > begin && g.every->value < g.until->value - begin) {
       add({every, until, from}, "the slow time is longer than its period", "must be at least until - from");
     }
     if (g.probability && (g.from || g.until || g.every)) {
-      add({path + "probability", from, until, every}, "slow by chance and by the clock at once", "remove `probability`, or from, until and every",
-          "use two [[straggler]] tables for both");
+      add({path + "probability", from, until, every}, "slow by chance and by the clock at once",
+          "remove `probability`, or from, until and every", "use two [[straggler]] tables for both");
     }
   }
 }
@@ -235,7 +286,8 @@ void Checker::check_data(const DataSplit& data) {
   const MlpShape& mlp = s_.model.mlp;
   const std::string_view source = name_of(s_.data.source);
   if (mlp.layers.size() >= 2 && mlp.layers.front() != train.features()) {
-    add({"model.layers"}, fmt::format("the first layer has {}", counted(mlp.layers.front(), "input")), fmt::format("{} has {}", source, counted(train.features(), "feature")),
+    add({"model.layers"}, fmt::format("the first layer has {}", counted(mlp.layers.front(), "input")),
+        fmt::format("{} has {}", source, counted(train.features(), "feature")),
         fmt::format("begin layers with {}", train.features()));
   }
   if (mlp.layers.size() >= 2 && mlp.layers.back() != train.outputs()) {
@@ -245,19 +297,25 @@ void Checker::check_data(const DataSplit& data) {
   }
   if (train.classes == 0) {
     const std::string regression = fmt::format("{} is a regression", source);
-    if (mlp.loss == Loss::cross_entropy) add({"model.loss"}, "cross-entropy needs classes", regression, "use loss = \"half-sse\"");
-    if (s_.training.target.accuracy) add({"training.target.accuracy"}, "a regression has no accuracy", regression, "use a target loss");
+    if (mlp.loss == Loss::cross_entropy)
+      add({"model.loss"}, "cross-entropy needs classes", regression, "use loss = \"half-sse\"");
+    if (s_.training.target.accuracy)
+      add({"training.target.accuracy"}, "a regression has no accuracy", regression, "use a target loss");
     if (s_.data.partition == Partition::by_label || s_.data.partition == Partition::dirichlet) {
-      add({"data.partition"}, fmt::format("partition {} needs classes", name_of(s_.data.partition)), regression);
+      add({"data.partition"}, fmt::format("partition {} needs classes", name_of(s_.data.partition)),
+          regression);
     }
   }
   const std::int64_t shard = train.size() / s_.cluster.workers;
   if (s_.cluster.workers > train.size()) {
-    add({"cluster.workers"}, fmt::format("`cluster.workers` is {}", s_.cluster.workers), there_are(train.size(), "training sample"));
+    add({"cluster.workers"}, fmt::format("`cluster.workers` is {}", s_.cluster.workers),
+        there_are(train.size(), "training sample"));
   } else if (s_.training.batch_size > shard) {
-    add({"training.batch_size", "cluster.workers"}, fmt::format("`training.batch_size` is {}", s_.training.batch_size),
+    add({"training.batch_size", "cluster.workers"},
+        fmt::format("`training.batch_size` is {}", s_.training.batch_size),
         fmt::format("larger than a worker's shard of {}", counted(shard, "sample")),
-        fmt::format("{} over {}", counted(train.size(), "training sample"), counted(s_.cluster.workers, "worker")));
+        fmt::format("{} over {}", counted(train.size(), "training sample"),
+                    counted(s_.cluster.workers, "worker")));
   }
 }
 

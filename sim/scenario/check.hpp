@@ -15,21 +15,24 @@ class Checker {
   Checker(const Scenario& scenario, const Reading& reading, Diagnostics& diagnostics)
       : s_(scenario), reading_(reading), diagnostics_(diagnostics) {}
 
-  void check_fields();                      // without looking at data
-  void check_data(const DataSplit& data);   // with it
+  void check_fields();                     // without looking at data
+  void check_data(const DataSplit& data);  // with it
 
   // Whether the data can be asked for: nothing is wrong with their description.
   bool can_load() const;
 
-  // A complaint about `fields` together, shown at the first of them, or at the nearest table around it that the
-  // file has. Nothing is said when one of them is wrong by itself.
-  void add(const std::vector<std::string>& fields, std::string message, std::string label, std::string help = {});
+  // A complaint about `fields` together, shown at the first of them, or at the nearest table around it that
+  // the file has. Nothing is said when one of them is wrong by itself.
+  void add(const std::vector<std::string>& fields, std::string message, std::string label,
+           std::string help = {});
   // The same about the data, or another file that the scenario names.
-  void add_data(const std::vector<std::string>& fields, std::string message, std::string label, std::string help = {});
+  void add_data(const std::vector<std::string>& fields, std::string message, std::string label,
+                std::string help = {});
 
  private:
   Place place(std::string path) const;
-  void report(std::string code, const std::vector<std::string>& fields, std::string message, std::string label, std::string help);
+  void report(std::string code, const std::vector<std::string>& fields, std::string message,
+              std::string label, std::string help);
   void check_source();
   void check_model();
   void check_parameters();

@@ -29,13 +29,17 @@ std::vector<Choice> choices<ModelKind>() {
 
 template <>
 std::vector<Choice> choices<Activation>() {
-  return {{"identity", "x"}, {"relu", "max(0, x)"}, {"tanh", "hyperbolic tangent"}, {"sigmoid", "1 / (1 + exp(-x))"}};
+  return {{"identity", "x"},
+          {"relu", "max(0, x)"},
+          {"tanh", "hyperbolic tangent"},
+          {"sigmoid", "1 / (1 + exp(-x))"}};
 }
 
 template <>
 std::vector<Choice> choices<Loss>() {
-  return {{"cross-entropy", "softmax and cross-entropy with the class"},
-          {"half-sse", "half the sum of squared differences from the target (one-hot for classes)", "half_sse"}};
+  return {
+      {"cross-entropy", "softmax and cross-entropy with the class"},
+      {"half-sse", "half the sum of squared differences from the target (one-hot for classes)", "half_sse"}};
 }
 
 template <>
@@ -65,7 +69,8 @@ template <>
 std::vector<Choice> choices<RateSchedule>() {
   return {{"constant", "the same rate throughout"},
           {"step", "multiplied by `schedule_factor` every `schedule_every` epochs"},
-          {"cosine", "falls along half a cosine to zero over the run's epochs or steps (Loshchilov, Hutter 2017)"},
+          {"cosine",
+           "falls along half a cosine to zero over the run's epochs or steps (Loshchilov, Hutter 2017)"},
           {"inverse-sqrt", "learning_rate / sqrt(1 + epochs done)"}};
 }
 
@@ -102,7 +107,8 @@ std::vector<Choice> choices<NetworkModel>() {
 template <>
 std::vector<Choice> choices<SimgridModel>() {
   return {{"cm02", "latency + bytes / bandwidth, no TCP window: what theory calls raw"},
-          {"lv08", "SimGrid's default, calibrated on TCP: 13.01 x latency, 0.97 x bandwidth (Velho, Legrand 2009)"}};
+          {"lv08",
+           "SimGrid's default, calibrated on TCP: 13.01 x latency, 0.97 x bandwidth (Velho, Legrand 2009)"}};
 }
 
 template <>

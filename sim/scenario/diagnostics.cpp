@@ -29,14 +29,27 @@ struct Range {
 
 template <std::size_t N>
 bool within(const std::array<Range, N>& ranges, char32_t code) {
-  return std::ranges::any_of(ranges, [code](const Range& range) { return code >= range.first && code <= range.last; });
+  return std::ranges::any_of(
+      ranges, [code](const Range& range) { return code >= range.first && code <= range.last; });
 }
 
 // Control characters and marks that change the direction of writing: a terminal might act on them.
-constexpr std::array<Range, 7> unsafe{{{0, 0x1F}, {0x7F, 0x9F}, {0x61C, 0x61C}, {0x200B, 0x200F}, {0x2028, 0x202E}, {0x2060, 0x206F}, {0xFEFF, 0xFEFF}}};
+constexpr std::array<Range, 7> unsafe{{{0, 0x1F},
+                                       {0x7F, 0x9F},
+                                       {0x61C, 0x61C},
+                                       {0x200B, 0x200F},
+                                       {0x2028, 0x202E},
+                                       {0x2060, 0x206F},
+                                       {0xFEFF, 0xFEFF}}};
 constexpr std::array<Range, 3> combining{{{0x300, 0x36F}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}}};
-constexpr std::array<Range, 8> wide{{{0x1100, 0x115F}, {0x2E80, 0xA4CF}, {0xAC00, 0xD7A3}, {0xF900, 0xFAFF}, {0xFE30, 0xFE6F},
-                                     {0xFF00, 0xFF60}, {0x1F300, 0x1FAFF}, {0x20000, 0x3FFFD}}};
+constexpr std::array<Range, 8> wide{{{0x1100, 0x115F},
+                                     {0x2E80, 0xA4CF},
+                                     {0xAC00, 0xD7A3},
+                                     {0xF900, 0xFAFF},
+                                     {0xFE30, 0xFE6F},
+                                     {0xFF00, 0xFF60},
+                                     {0x1F300, 0x1FAFF},
+                                     {0x20000, 0x3FFFD}}};
 
 // One code point, or one byte that is none, as a terminal may show it.
 struct Glyph {
@@ -106,19 +119,26 @@ std::size_t utf8_length(std::string_view text) {
     if ((byte(i) & 0xC0U) != 0x80U) return 0;
   }
   // Overlong forms, surrogates, and what is beyond the last code point.
-  if ((c == 0xE0 && byte(1) < 0xA0) || (c == 0xED && byte(1) > 0x9F) || (c == 0xF0 && byte(1) < 0x90) || (c == 0xF4 && byte(1) > 0x8F)) return 0;
+  if ((c == 0xE0 && byte(1) < 0xA0) || (c == 0xED && byte(1) > 0x9F) || (c == 0xF0 && byte(1) < 0x90) ||
+      (c == 0xF4 && byte(1) > 0x8F))
+    return 0;
   return length;
 }
 
 std::uint32_t code_points(std::string_view text) {
-  return static_cast<std::uint32_t>(std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+  return static_cast<std::uint32_t>(
+      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
 Place place_in(std::string_view text, std::size_t begin, std::size_t end, std::size_t source) {
   const std::size_t line_begin = begin == 0 ? 0 : text.rfind('\n', begin - 1) + 1;
   const auto line = static_cast<std::uint32_t>(1 + std::ranges::count(text.substr(0, line_begin), '\n'));
   const std::uint32_t column = 1 + code_points(text.substr(line_begin, begin - line_begin));
-  return {.source = source, .line = line, .column = column, .end_line = line, .end_column = column + code_points(text.substr(begin, end - begin))};
+  return {.source = source,
+          .line = line,
+          .column = column,
+          .end_line = line,
+          .end_column = column + code_points(text.substr(begin, end - begin))};
 }
 
 std::size_t Diagnostics::add_source(Source source) {
@@ -155,8 +175,8 @@ std::string Diagnostics::render() const {
   constexpr std::size_t most = 100;
   for (std::size_t i = 0; i < std::min(most, sorted.size()); ++i) out += render(sorted[i]) + "\n";
   if (sorted.size() > most) out += fmt::format("... and {} more\n", sorted.size() - most);
-  out += fmt::format("{} error{}; nothing was run   next: psim explain {}\n", sorted.size(), sorted.size() == 1 ? "" : "s",
-                     sorted.empty() ? "" : sorted.front().code);
+  out += fmt::format("{} error{}; nothing was run   next: psim explain {}\n", sorted.size(),
+                     sorted.size() == 1 ? "" : "s", sorted.empty() ? "" : sorted.front().code);
   return out;
 }
 
@@ -166,7 +186,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   for (std::size_t i = 1; i <= a.size(); ++i) {
     current[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      current[j] = std::min({last[j] + 1, current[j - 1] + 1, last[j - 1] + (a[i - 1] != b[j - 1] ? 1U : 0U)});
+      current[j] =
+          std::min({last[j] + 1, current[j - 1] + 1, last[j - 1] + (a[i - 1] != b[j - 1] ? 1U : 0U)});
       if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
         current[j] = std::min(current[j], before[j - 2] + 1);
       }

@@ -15,7 +15,8 @@ struct Source {
   std::string text;
 };
 
-// A region of a source. Lines and columns count from 1 (columns in code points); line 0 is "the source as a whole".
+// A region of a source. Lines and columns count from 1 (columns in code points); line 0 is "the source as a
+// whole".
 struct Place {
   std::size_t source = 0;
   std::uint32_t line = 0, column = 0;
@@ -23,7 +24,7 @@ struct Place {
 };
 
 struct Diagnostic {
-  std::string code;     // what kind of error, for `psim explain CODE`
+  std::string code;  // what kind of error, for `psim explain CODE`
   Place place;
   std::string message;  // lower case, no full stop, names in backticks
   std::string label;    // beside the caret

@@ -11,7 +11,6 @@
 #include <fstream>
 #include <utility>
 
-
 namespace psim {
 namespace {
 
@@ -35,26 +34,37 @@ std::string similar_file(const fs::path& path) {
 // The file's text, or a diagnostic that says why it cannot be read.
 std::optional<std::string> read_text(const std::string& path, Diagnostics& diagnostics) {
   const auto refuse = [&](std::string message, std::string help) -> std::optional<std::string> {
-    diagnostics.add({.code = "file", .place = {.source = diagnostics.add_source({path, ""})}, .message = std::move(message), .label = {}, .help = std::move(help)});
+    diagnostics.add({.code = "file",
+                     .place = {.source = diagnostics.add_source({path, ""})},
+                     .message = std::move(message),
+                     .label = {},
+                     .help = std::move(help)});
     return std::nullopt;
   };
   std::error_code error;
   if (fs::is_directory(path, error)) {
-    return refuse("this is a directory, not a scenario file", "name a .toml file; `psim list` shows those that come with psim");
+    return refuse("this is a directory, not a scenario file",
+                  "name a .toml file; `psim list` shows those that come with psim");
   }
   if (!fs::exists(path, error)) {
     const std::string near = similar_file(path);
-    return refuse("there is no such file", near.empty() ? "`psim list` shows the scenarios that come with psim" : fmt::format("did you mean `{}`?", near));
+    return refuse("there is no such file", near.empty()
+                                               ? "`psim list` shows the scenarios that come with psim"
+                                               : fmt::format("did you mean `{}`?", near));
   }
   std::ifstream file(path, std::ios::binary);
-  if (!file) return refuse(fmt::format("cannot be read: {}", std::strerror(errno)), "check the file's permissions");
+  if (!file)
+    return refuse(fmt::format("cannot be read: {}", std::strerror(errno)), "check the file's permissions");
   std::string text(largest_file + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
   if (text.size() > largest_file) {
-    return refuse("the file is too large for a scenario", fmt::format("a scenario has at most {} bytes; data stand in files of their own", largest_file));
+    return refuse(
+        "the file is too large for a scenario",
+        fmt::format("a scenario has at most {} bytes; data stand in files of their own", largest_file));
   }
-  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) return refuse("the file is UTF-16", "save it as UTF-8");
+  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff"))
+    return refuse("the file is UTF-16", "save it as UTF-8");
   if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);  // the byte order mark of some editors
   if (text.find_first_not_of(" \t\r\n") == std::string::npos) {
     return refuse("the file is empty", "start from a copy of scenarios/quickstart.toml");
@@ -93,7 +103,8 @@ std::vector<std::size_t> open_at(std::string_view text, std::size_t end) {
     } else if (c == '"' || c == '\'') {
       const bool triple = text.substr(i, 3) == std::string(3, c);
       std::size_t k = i + (triple ? 3 : 1);
-      while (k < end && (triple ? text.substr(k, 3) != std::string(3, c) : text[k] != c)) k += c == '"' && text[k] == '\\' ? 2 : 1;
+      while (k < end && (triple ? text.substr(k, 3) != std::string(3, c) : text[k] != c))
+        k += c == '"' && text[k] == '\\' ? 2 : 1;
       if (k >= end) {
         open.push_back(i);
         return open;
@@ -112,13 +123,20 @@ bool blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
 // toml++'s description in this program's words.
 std::string in_our_words(std::string_view description) {
-  if (const std::size_t colon = description.find(": "); description.starts_with("Error while") && colon != std::string_view::npos) description.remove_prefix(colon + 2);
+  if (const std::size_t colon = description.find(": ");
+      description.starts_with("Error while") && colon != std::string_view::npos)
+    description.remove_prefix(colon + 2);
   std::string out(description);
   constexpr std::pair<std::string_view, std::string_view> words[] = {
-      {"could not determine value type", "expected a value"}, {"explicitly ", ""}, {" (TOML_MAX_NESTED_VALUES)", ""},
-      {"saw '\\n'", "saw the end of the line"}, {"saw '\\r'", "saw the end of the line"}, {"'", "`"}};
+      {"could not determine value type", "expected a value"},
+      {"explicitly ", ""},
+      {" (TOML_MAX_NESTED_VALUES)", ""},
+      {"saw '\\n'", "saw the end of the line"},
+      {"saw '\\r'", "saw the end of the line"},
+      {"'", "`"}};
   for (const auto& [theirs, ours] : words) {
-    for (std::size_t at = out.find(theirs); at != std::string::npos; at = out.find(theirs, at + ours.size())) out.replace(at, theirs.size(), ours);
+    for (std::size_t at = out.find(theirs); at != std::string::npos; at = out.find(theirs, at + ours.size()))
+      out.replace(at, theirs.size(), ours);
   }
   return out;
 }
@@ -126,10 +144,18 @@ std::string in_our_words(std::string_view description) {
 // What stands for a constant of another language.
 std::string constant_for(std::string_view word) {
   constexpr std::pair<std::string_view, std::string_view> constants[] = {
-      {"true", "write true"}, {"yes", "write true"}, {"on", "write true"}, {"false", "write false"}, {"no", "write false"}, {"off", "write false"},
-      {"none", "leave the line out for the default"}, {"null", "leave the line out for the default"}, {"nil", "leave the line out for the default"}};
+      {"true", "write true"},
+      {"yes", "write true"},
+      {"on", "write true"},
+      {"false", "write false"},
+      {"no", "write false"},
+      {"off", "write false"},
+      {"none", "leave the line out for the default"},
+      {"null", "leave the line out for the default"},
+      {"nil", "leave the line out for the default"}};
   for (const auto& [name, ours] : constants) {
-    if (std::ranges::equal(word, name, {}, [](unsigned char c) { return std::tolower(c); })) return std::string(ours);
+    if (std::ranges::equal(word, name, {}, [](unsigned char c) { return std::tolower(c); }))
+      return std::string(ours);
   }
   return "";
 }
@@ -137,7 +163,8 @@ std::string constant_for(std::string_view word) {
 // Examines one syntax error: `line_begin` to `line_end` is the line where the parser stopped, at `stop`.
 class Examiner {
  public:
-  Examiner(std::string_view text, std::size_t stop, std::string_view description) : text_(text), description_(description), stop_(stop) {
+  Examiner(std::string_view text, std::size_t stop, std::string_view description)
+      : text_(text), description_(description), stop_(stop) {
     line_begin_ = stop == 0 ? 0 : text.rfind('\n', stop - 1) + 1;
     line_end_ = std::min(text.find('\n', stop), text.size());
     while (line_end_ > std::max(line_begin_, stop) && blank(text[line_end_ - 1])) --line_end_;
@@ -147,12 +174,20 @@ class Examiner {
   }
 
   Flaw flaw() const {
-    Flaw flaw{.begin = stop_, .end = stop_ + 1, .message = "not valid TOML", .label = in_our_words(description_), .help = {}, .cut_begin = line_begin_, .cut_end = line_end_};
+    Flaw flaw{.begin = stop_,
+              .end = stop_ + 1,
+              .message = "not valid TOML",
+              .label = in_our_words(description_),
+              .help = {},
+              .cut_begin = line_begin_,
+              .cut_end = line_end_};
     if (says("utf-8")) return not_utf8(flaw);
-    if (says("escape sequence")) return flaw.help = "a text with backslashes is best in single quotes: 'C:\\data'", flaw;
+    if (says("escape sequence"))
+      return flaw.help = "a text with backslashes is best in single quotes: 'C:\\data'", flaw;
     if (unclosed_text(flaw) || header(flaw) || unclosed_bracket(flaw) || twice(flaw)) return flaw;
     if (says("expected '=', saw ':'")) flaw.help = "TOML writes key = value, and tables as [name]";
-    if (says("value type") && text_.substr(stop_).starts_with('(')) flaw.help = "a list stands in square brackets: [1, 2]";
+    if (says("value type") && text_.substr(stop_).starts_with('('))
+      flaw.help = "a list stands in square brackets: [1, 2]";
     if (says("expected '='") || says("control character")) return flaw;
     word(flaw);
     return flaw;
@@ -160,7 +195,10 @@ class Examiner {
 
  private:
   bool says(std::string_view words) const { return description_.find(words) != std::string_view::npos; }
-  bool at_line_end() const { return text_.substr(stop_, line_end_ - std::min(stop_, line_end_)).find_first_not_of(" \t\r") == std::string_view::npos; }
+  bool at_line_end() const {
+    return text_.substr(stop_, line_end_ - std::min(stop_, line_end_)).find_first_not_of(" \t\r") ==
+           std::string_view::npos;
+  }
   std::uint32_t line_number(std::size_t offset) const { return place_in(text_, offset, offset, 0).line; }
 
   Flaw not_utf8(Flaw flaw) const {
@@ -184,7 +222,8 @@ class Examiner {
     flaw.end = triple ? open + 3 : std::max(line_end_, open + 1);
     flaw.message = "a text is not closed";
     flaw.label = "opened here";
-    flaw.help = triple ? fmt::format("close it with {}", text_.substr(open, 3)) : fmt::format("close it with {} on the same line", text_[open]);
+    flaw.help = triple ? fmt::format("close it with {}", text_.substr(open, 3))
+                       : fmt::format("close it with {} on the same line", text_[open]);
     if (triple) flaw.cut_begin = text_.rfind('\n', open) + 1, flaw.cut_end = text_.size();
     return true;
   }
@@ -202,7 +241,9 @@ class Examiner {
     flaw.message = fmt::format("{} is given twice", whole.substr(0, whole.find(']') + 1));
     flaw.help = "put all fields of a table below one header";
     const std::size_t before = text_.substr(0, line_begin_).rfind(whole.substr(0, whole.find(']') + 1));
-    flaw.label = before == std::string_view::npos ? "it has a value already" : fmt::format("given before in line {}", line_number(before));
+    flaw.label = before == std::string_view::npos
+                     ? "it has a value already"
+                     : fmt::format("given before in line {}", line_number(before));
     return true;
   }
 
@@ -211,7 +252,9 @@ class Examiner {
     const std::size_t open = open_.back();
     const std::string_view line = text_.substr(first_, line_end_ - std::min(first_, line_end_));
     const std::size_t equals = line.find('=');
-    const bool statement = open < line_begin_ && (line.starts_with('[') || (equals != std::string_view::npos && line.find_first_of("[{\"'") > equals));
+    const bool statement =
+        open < line_begin_ &&
+        (line.starts_with('[') || (equals != std::string_view::npos && line.find_first_of("[{\"'") > equals));
     if (!statement && !at_line_end() && stop_ < text_.size()) return false;
     const bool list = text_[open] == '[';
     flaw.begin = open;
@@ -244,7 +287,8 @@ class Examiner {
       const std::string_view line = text_.substr(begin, end - begin);
       const std::string_view rest = line.substr(std::min(line.find_first_not_of(" \t"), line.size()));
       if (rest.starts_with('[')) break;
-      if (rest.starts_with(name) && rest.find_first_not_of(" \t", name.size()) == rest.find('=')) flaw.label = fmt::format("given before in line {}", line_number(begin));
+      if (rest.starts_with(name) && rest.find_first_not_of(" \t", name.size()) == rest.find('='))
+        flaw.label = fmt::format("given before in line {}", line_number(begin));
       end = begin;
     }
     return true;
@@ -252,7 +296,9 @@ class Examiner {
 
   // A value that is none: a word without quotes, or an impossible number.
   void word(Flaw& flaw) const {
-    const auto ends = [](char c) { return blank(c) || std::string_view(",[]{}()=#\"'\n").find(c) != std::string_view::npos; };
+    const auto ends = [](char c) {
+      return blank(c) || std::string_view(",[]{}()=#\"'\n").find(c) != std::string_view::npos;
+    };
     std::size_t begin = std::min(stop_, line_end_), end = begin;
     while (begin > line_begin_ && !ends(text_[begin - 1])) --begin;
     while (end < line_end_ && !ends(text_[end])) ++end;
@@ -269,9 +315,11 @@ class Examiner {
     } else if (says("comment or whitespace") && stop_ == begin) {
       flaw.label = "nothing may follow the value";
       flaw.help = "one field a line; a text stands in quotes";
-    } else if (token.find_first_not_of("0123456789+-._eE") == std::string_view::npos || (token[0] == '0' && token.find_first_of("xob") == 1)) {
+    } else if (token.find_first_not_of("0123456789+-._eE") == std::string_view::npos ||
+               (token[0] == '0' && token.find_first_of("xob") == 1)) {
       flaw.message = "not a number";
-      if (says("64 bits")) flaw.message = "the number is too large", flaw.label = "at most 9223372036854775807";
+      if (says("64 bits"))
+        flaw.message = "the number is too large", flaw.label = "at most 9223372036854775807";
     } else if (const std::string constant = constant_for(token); !constant.empty()) {
       flaw.message = fmt::format("`{}` is no value", token);
       flaw.label = constant;
@@ -290,8 +338,12 @@ class Examiner {
 }  // namespace
 
 Place place_of(const toml::source_region& region) {
-  Place place{.line = region.begin.line, .column = region.begin.column, .end_line = region.end.line, .end_column = region.end.column};
-  if (region.path) std::from_chars(region.path->data(), region.path->data() + region.path->size(), place.source);
+  Place place{.line = region.begin.line,
+              .column = region.begin.column,
+              .end_line = region.end.line,
+              .end_column = region.end.column};
+  if (region.path)
+    std::from_chars(region.path->data(), region.path->data() + region.path->size(), place.source);
   return place;
 }
 
@@ -308,7 +360,8 @@ ParsedText parse_text(std::string text, std::size_t source) {
       const std::size_t stop = offset_of(text, error.source().begin);
       const Flaw flaw = Examiner(text, stop, error.description()).flaw();
       if (flaw.cut_end < last) break;  // no progress
-      result.problems.push_back({"syntax", place_in(text, flaw.begin, flaw.end, source), flaw.message, flaw.label, flaw.help});
+      result.problems.push_back(
+          {"syntax", place_in(text, flaw.begin, flaw.end, source), flaw.message, flaw.label, flaw.help});
       for (std::size_t i = flaw.cut_begin; i < flaw.cut_end; ++i) text[i] = text[i] == '\n' ? '\n' : ' ';
       last = flaw.cut_end + 1;
       if (flaw.header) {  // the fields below go to a table of their own, which is forgotten

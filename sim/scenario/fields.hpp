@@ -34,18 +34,19 @@ using Rows = std::vector<std::vector<double>>;
 using Layers = std::vector<Rows>;
 
 using FieldTarget =
-    std::variant<bool*, std::int64_t*, double*, std::string*, Seconds*, Bytes*, BytesPerSecond*, FlopsPerSecond*,
-                 std::optional<std::int64_t>*, std::optional<double>*, std::optional<Seconds>*, std::optional<Bytes>*,
-                 std::optional<Period>*, std::vector<std::int64_t>*, Rows*, Layers*, Speeds*, ChoiceField>;
+    std::variant<bool*, std::int64_t*, double*, std::string*, Seconds*, Bytes*, BytesPerSecond*,
+                 FlopsPerSecond*, std::optional<std::int64_t>*, std::optional<double>*,
+                 std::optional<Seconds>*, std::optional<Bytes>*, std::optional<Period>*,
+                 std::vector<std::int64_t>*, Rows*, Layers*, Speeds*, ChoiceField>;
 
 struct FieldInfo {
   std::string_view doc;
   double min = -HUGE_VAL, max = HUGE_VAL;
-  bool above_min = false, below_max = false;      // the bound itself is not allowed
+  bool above_min = false, below_max = false;  // the bound itself is not allowed
   bool required = false;
-  std::string_view when_key = {};                 // the field has a meaning only when this choice of its table ...
-  std::vector<std::string_view> when = {};        // ... has one of these values
-  std::string_view default_text = {};             // what stands for an absent optional
+  std::string_view when_key = {};           // the field has a meaning only when this choice of its table ...
+  std::vector<std::string_view> when = {};  // ... has one of these values
+  std::string_view default_text = {};       // what stands for an absent optional
 };
 
 class FieldVisitor {

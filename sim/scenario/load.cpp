@@ -11,6 +11,7 @@
 
 #include "sim/scenario/check.hpp"
 #include "sim/scenario/document.hpp"
+#include "sim/scenario/override.hpp"
 #include "sim/scenario/reader.hpp"
 #include "sim/scenario/reference.hpp"
 #include "sim/scenario/toml_text.hpp"
@@ -27,7 +28,8 @@ std::vector<std::filesystem::path> search_path(const LoadRequest& request) {
 
 std::shared_ptr<const DataSplit> find_data(const Scenario& scenario, const LoadRequest& request) {
   const auto load = [&] {
-    return std::make_shared<const DataSplit>(load_data(scenario.data, static_cast<std::uint64_t>(scenario.seed), search_path(request)));
+    return std::make_shared<const DataSplit>(
+        load_data(scenario.data, static_cast<std::uint64_t>(scenario.seed), search_path(request)));
   };
   if (request.cache == nullptr) return load();
   Scenario only_data;
@@ -51,18 +53,22 @@ void read_trace(std::istream& file, Scenario& scenario, Checker& checker) {
       double factor = 0;
       const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), factor);
       if (error != std::errc{} || end != word.data() + word.size() || !(factor >= 0) || factor > 1e9) {
-        return checker.add_data({"compute.trace"}, fmt::format("{}:{}: `{}` is not a factor", name, number, word), "in this file", "factors are numbers from 0 to 1e9");
+        return checker.add_data({"compute.trace"},
+                                fmt::format("{}:{}: `{}` is not a factor", name, number, word),
+                                "in this file", "factors are numbers from 0 to 1e9");
       }
       row.push_back(factor);
     }
     if (row.empty()) continue;
     if (row.size() != 1 && row.size() != workers) {
-      return checker.add_data({"compute.trace", "cluster.workers"}, fmt::format("{}:{}: {} columns", name, number, row.size()), "in this file",
+      return checker.add_data({"compute.trace", "cluster.workers"},
+                              fmt::format("{}:{}: {} columns", name, number, row.size()), "in this file",
                               fmt::format("must be one column, or one for each of the {} workers", workers));
     }
     scenario.compute.trace_rows.push_back(std::move(row));
   }
-  if (scenario.compute.trace_rows.empty()) checker.add_data({"compute.trace"}, fmt::format("{} has no factors", name), "an empty file");
+  if (scenario.compute.trace_rows.empty())
+    checker.add_data({"compute.trace"}, fmt::format("{} has no factors", name), "an empty file");
 }
 
 void load_trace(Scenario& scenario, const LoadRequest& request, Checker& checker) {
@@ -71,111 +77,13 @@ void load_trace(Scenario& scenario, const LoadRequest& request, Checker& checker
   for (const std::filesystem::path& dir : search_path(request)) {
     if (!std::filesystem::is_regular_file(dir / name, error)) continue;
     std::ifstream file(dir / name);
-    if (!file) return checker.add_data({"compute.trace"}, fmt::format("{} cannot be read", (dir / name).string()), "this file", "check its permissions");
+    if (!file)
+      return checker.add_data({"compute.trace"}, fmt::format("{} cannot be read", (dir / name).string()),
+                              "this file", "check its permissions");
     return read_trace(file, scenario, checker);
   }
-  checker.add_data({"compute.trace"}, fmt::format("there is no file `{}`", name), "not found", "looked for in --data-dir, PSIM_DATA and the scenario's folder");
-}
-
-toml::source_region region_of(const Place& place) {
-  return {{place.line, place.column}, {place.end_line, place.end_column}, std::make_shared<const std::string>(std::to_string(place.source))};
-}
-
-// One part of a dotted key, and where it stands.
-struct Part {
-  std::string name;
-  Place place;
-};
-
-// "a.b.0.c" -> "a", "b", "0", "c". A place of several lines is not split.
-std::vector<Part> split_path(std::string_view key, const Place& place, std::uint32_t offset) {
-  std::vector<Part> parts;
-  std::uint32_t column = place.column + offset;
-  for (;;) {
-    const std::size_t dot = key.find('.');
-    const std::string_view name = key.substr(0, dot);
-    Place here = place;
-    here.column = column;
-    here.end_column = column + code_points(name);
-    column = here.end_column + 1;
-    parts.push_back({std::string(name), here});
-    if (dot == std::string_view::npos) return parts;
-    key.remove_prefix(dot + 1);
-  }
-}
-
-std::optional<std::size_t> index_of(const std::string& text) {
-  std::size_t index = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return index;
-}
-
-// Why `part` cannot be entered from `parent`, which is no table; empty when it can.
-std::string no_way(const toml::node& parent, const std::string& path, const std::string& part) {
-  const toml::array* array = parent.as_array();
-  if (array == nullptr) return fmt::format("`{}` is no table", path);
-  const std::optional<std::size_t> index = index_of(part);
-  if (index && *index < array->size()) return "";
-  if (array->empty()) return fmt::format("`{}` has no elements", path);
-  if (array->size() == 1) return fmt::format("there is only `{}.0`", path);
-  return fmt::format("there are `{0}.0` to `{0}.{1}`", path, array->size() - 1);
-}
-
-// Puts `value` where the dotted `key` says, which itself stands at `place`.
-// A failure is an error of kind `code`.
-void put(Document& document, std::string_view key, Place place, toml::node& value, const std::string& code, Diagnostics& diagnostics) {
-  const bool quoted = place.end_line == place.line && place.end_column - place.column == code_points(key) + 2;
-  const std::vector<Part> parts = split_path(key, place, quoted ? 1 : 0);
-  toml::node* parent = &document.root;
-  std::string path;
-  const auto refuse = [&](const Place& where, std::string label, std::string help) {
-    diagnostics.add({code, where, fmt::format("`{}` leads nowhere", key), std::move(label), std::move(help)});
-  };
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const auto& [part, where] = parts[i];
-    if (part.empty()) return refuse(place, "a part between dots is empty", "a path is written table.key, such as cluster.workers");
-    const bool last = i + 1 == parts.size();
-    if (toml::table* table = parent->as_table()) {
-      const toml::key name(part, region_of(where));
-      if (last) {
-        value.visit([&](auto& concrete) { table->insert_or_assign(name, std::move(concrete)); });
-        return;
-      }
-      parent = table->get(part);
-      if (parent == nullptr && index_of(parts[i + 1].name)) return refuse(where, fmt::format("`{}` has no elements", path.empty() ? part : path + "." + part), "");
-      if (parent == nullptr) parent = &table->insert_or_assign(name, toml::table{}).first->second;
-    } else {
-      if (const std::string why = no_way(*parent, path, part); !why.empty()) return refuse(where, why, "");
-      parent = parent->as_array()->get(*index_of(part));
-      if (last) return refuse(where, "only a field of a table can be replaced", fmt::format("give `{}` as a whole", path));
-    }
-    path += (path.empty() ? "" : ".") + part;
-  }
-}
-
-void apply_override(Document& document, const Override& change, Diagnostics& diagnostics) {
-  const std::string text = change.key + "=" + change.value;
-  const std::size_t source = diagnostics.add_source({"--set", text});
-  const std::uint32_t width = code_points(change.key);
-  // What does not open a TOML string, list or table may be a bare word, which then stands for a string.
-  const std::size_t first = change.value.find_first_not_of(" \t");
-  const bool may_be_word = first == std::string::npos || std::string_view("\"'[{").find(change.value[first]) == std::string_view::npos;
-  const std::string key = "v" + std::string(width - 1, ' ') + "=";  // so that the value's columns are those of `text`
-  ParsedText parsed = parse_text(key + change.value, source);
-  if (may_be_word && (!parsed.problems.empty() || parsed.root.size() != 1)) {
-    parsed = parse_text(key + toml_string(change.value), source);
-  }
-  for (Diagnostic& problem : parsed.problems) {
-    problem.code = "set";
-    diagnostics.add(std::move(problem));
-  }
-  if (!parsed.problems.empty()) return;
-  if (parsed.root.size() != 1) {
-    return diagnostics.add({"set", {.source = source, .line = 2, .column = 1, .end_line = 2, .end_column = 2}, "more than one value",
-                            "nothing may follow the value", "repeat --set for another field"});
-  }
-  put(document, change.key, {.source = source, .line = 1, .column = 1, .end_line = 1, .end_column = width + 1}, *parsed.root.get("v"), "set", diagnostics);
+  checker.add_data({"compute.trace"}, fmt::format("there is no file `{}`", name), "not found",
+                   "looked for in --data-dir, PSIM_DATA and the scenario's folder");
 }
 
 // What an axis' value is called in a table: a word as it is, a table as its values.
@@ -188,7 +96,8 @@ std::string label_of(const toml::node& node) {
     for (auto&& [key, value] : *table) {
       if (key.str() == "model") continue;
       const bool obvious = table->contains("model") && value.is_integer();
-      label += fmt::format("{}{}{}", label.empty() ? "" : " ", obvious ? "" : std::string(key.str()) + "=", label_of(value));
+      label += fmt::format("{}{}{}", label.empty() ? "" : " ", obvious ? "" : std::string(key.str()) + "=",
+                           label_of(value));
     }
     return label;
   }
@@ -201,7 +110,8 @@ std::string toml_of(const toml::node& node) {
   if (const toml::table* table = node.as_table()) {  // inline, on one line
     out << "{";
     bool first = true;
-    for (auto&& [key, value] : *table) out << (std::exchange(first, false) ? " " : ", ") << toml_string(key.str()) << " = " << toml_of(value);
+    for (auto&& [key, value] : *table)
+      out << (std::exchange(first, false) ? " " : ", ") << toml_string(key.str()) << " = " << toml_of(value);
     out << " }";
   } else if (const toml::array* array = node.as_array()) {
     out << "[";
@@ -220,14 +130,16 @@ std::string toml_of(const toml::node& node) {
 void merge(const Diagnostics& found, Diagnostics& diagnostics) {
   for (const Diagnostic& one : found.list()) {
     const auto same = [&one](const Diagnostic& other) {
-      return one.place.source == other.place.source && one.place.line == other.place.line && one.place.column == other.place.column && one.message == other.message;
+      return one.place.source == other.place.source && one.place.line == other.place.line &&
+             one.place.column == other.place.column && one.message == other.message;
     };
     if (std::ranges::none_of(diagnostics.list(), same)) diagnostics.add(one);
   }
 }
 
-// Reads the fields of `document` and reports what is wrong with each by itself, but not what is missing or has
-// no meaning: the axes may change that. Of a point of a comparison, only what stands in [compare] is reported.
+// Reads the fields of `document` and reports what is wrong with each by itself, but not what is missing or
+// has no meaning: the axes may change that. Of a point of a comparison, only what stands in [compare] is
+// reported.
 void read_fields(Document& document, bool point, Diagnostics& diagnostics) {
   const bool complete = std::exchange(document.complete, false);
   Diagnostics all, kept;
@@ -245,7 +157,7 @@ void read_fields(Document& document, bool point, Diagnostics& diagnostics) {
 // An axis as the file has it.
 struct GivenAxis {
   Axis axis;
-  Place place;           // of its key
+  Place place;  // of its key
   toml::array* values;
 };
 
@@ -256,15 +168,22 @@ std::vector<GivenAxis> given_axes(toml::table& compare, Diagnostics& diagnostics
     const std::string name(key.str());
     toml::array* values = node.as_array();
     if (values == nullptr || values->empty()) {
-      diagnostics.add({"axis", place_of(node.is_table() ? key.source() : node.source()), fmt::format("axis `{}` is not a list of values", name),
+      diagnostics.add({"axis", place_of(node.is_table() ? key.source() : node.source()),
+                       fmt::format("axis `{}` is not a list of values", name),
                        values == nullptr ? "expected a list" : "an empty list",
-                       node.is_table() ? fmt::format("put the dotted name in quotes: \"{}.field\" = [...]", name) : "write a list, even of one value"});
+                       node.is_table()
+                           ? fmt::format("put the dotted name in quotes: \"{}.field\" = [...]", name)
+                           : "write a list, even of one value"});
       continue;
     }
-    axes.push_back({.axis = {.key = name == "seeds" ? "seed" : name, .values = {}}, .place = place_of(key.source()), .values = values});
+    axes.push_back({.axis = {.key = name == "seeds" ? "seed" : name, .values = {}},
+                    .place = place_of(key.source()),
+                    .values = values});
   }
   // File order, seeds last.
-  std::ranges::stable_sort(axes, {}, [](const GivenAxis& one) { return std::tuple(one.axis.key == "seed", one.place.source, one.place.line, one.place.column); });
+  std::ranges::stable_sort(axes, {}, [](const GivenAxis& one) {
+    return std::tuple(one.axis.key == "seed", one.place.source, one.place.line, one.place.column);
+  });
   return axes;
 }
 
@@ -275,13 +194,18 @@ bool check_together(const std::vector<GivenAxis>& axes, Diagnostics& diagnostics
   for (const GivenAxis& one : axes) {
     runs *= static_cast<double>(one.values->size());
     for (const GivenAxis& other : axes) {
-      if (&one == &other || !(one.axis.key + ".").starts_with(other.axis.key + ".") || (one.axis.key == other.axis.key && &one < &other)) continue;
-      diagnostics.add({"axis", one.place, fmt::format("axes `{}` and `{}` set the same", one.axis.key, other.axis.key),
-                       fmt::format("`{}` replaces it", other.axis.key), "put this field into the tables of the other axis"});
+      if (&one == &other || !(one.axis.key + ".").starts_with(other.axis.key + ".") ||
+          (one.axis.key == other.axis.key && &one < &other))
+        continue;
+      diagnostics.add({"axis", one.place,
+                       fmt::format("axes `{}` and `{}` set the same", one.axis.key, other.axis.key),
+                       fmt::format("`{}` replaces it", other.axis.key),
+                       "put this field into the tables of the other axis"});
     }
   }
   if (runs <= most_runs) return true;
-  diagnostics.add({"axis", axes.front().place, fmt::format("the axes make {} runs", runs), fmt::format("at most {} can be compared", most_runs), "shorten the lists"});
+  diagnostics.add({"axis", axes.front().place, fmt::format("the axes make {} runs", runs),
+                   fmt::format("at most {} can be compared", most_runs), "shorten the lists"});
   return false;
 }
 
@@ -290,7 +214,8 @@ std::vector<Axis> read_axes(Document& document, Diagnostics& diagnostics) {
   toml::node* compare = document.root.get("compare");
   if (compare == nullptr) return {};
   if (!compare->is_table()) {
-    diagnostics.add({"axis", place_of(compare->source()), "`compare` has the wrong type", "expected a table", "write [compare] and the axes below"});
+    diagnostics.add({"axis", place_of(compare->source()), "`compare` has the wrong type", "expected a table",
+                     "write [compare] and the axes below"});
     return {};
   }
   std::vector<GivenAxis> given = given_axes(*compare->as_table(), diagnostics);
@@ -339,7 +264,9 @@ std::optional<LoadedScenario> load_scenario(const LoadRequest& request, Diagnost
       checker.check_data(*loaded.data);
     } catch (const DataError& error) {
       const Reading& reading = reader.reading();
-      const std::string field = reading.given("data.path") ? "data.path" : reading.given("data.inputs") ? "data.inputs" : "data.source";
+      const std::string field = reading.given("data.path")     ? "data.path"
+                                : reading.given("data.inputs") ? "data.inputs"
+                                                               : "data.source";
       checker.add_data({field}, error.what(), "", error.help);
     }
   }

@@ -18,7 +18,7 @@ namespace psim {
 using DataCache = std::map<std::string, std::shared_ptr<const DataSplit>>;
 
 // `key` is a dotted path such as "cluster.workers" or "straggler.0.slowdown"; `value` is TOML, or a bare
-// word that stands for a string. A table as value replaces the whole table.
+// word that stands for a string. A table as value is merged into the table that is there.
 struct Override {
   std::string key;
   std::string value;
@@ -49,8 +49,8 @@ struct LoadedScenario {
 // Everything checked, data loaded. Nothing, and at least one diagnostic, when anything is wrong.
 std::optional<LoadedScenario> load_scenario(const LoadRequest& request, Diagnostics& diagnostics);
 
-// The axes of [compare]; `seeds` is the last one, {"seed", ...}. Nothing, and diagnostics, when a field of the
-// file or a value of an axis is wrong by itself; what does not go together shows when a point is loaded.
+// The axes of [compare]; `seeds` is the last one, {"seed", ...}. Nothing, and diagnostics, when a field of
+// the file or a value of an axis is wrong by itself; what does not go together shows when a point is loaded.
 std::optional<std::vector<Axis>> load_axes(const LoadRequest& request, Diagnostics& diagnostics);
 
 }  // namespace psim

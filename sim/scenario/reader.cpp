@@ -7,106 +7,12 @@
 #include <cmath>
 #include <type_traits>
 
+#include "sim/scenario/reader_text.hpp"
 #include "sim/scenario/reference.hpp"
 
 namespace psim {
-namespace {
-
-std::string_view kind_of(const toml::node& node) {
-  switch (node.type()) {
-    case toml::node_type::table: return "a table";
-    case toml::node_type::array: return "a list";
-    case toml::node_type::string: return "a text";
-    case toml::node_type::integer: return "an integer";
-    case toml::node_type::floating_point: return "a number";
-    case toml::node_type::boolean: return "true or false";
-    default: return "a date or time";
-  }
-}
-
-template <class Quantity>
-std::string unit_names() {
-  std::vector<std::string_view> names;
-  for (const UnitName& unit : Unit<Quantity>::names) names.push_back(unit.name);
-  return fmt::format("units: {}", fmt::join(names, ", "));
-}
-
-std::vector<std::string> all_names(const std::vector<Choice>& choices) {
-  std::vector<std::string> names;
-  for (const Choice& choice : choices) {
-    names.emplace_back(choice.name);
-    std::string_view aliases = choice.aliases;
-    while (!aliases.empty()) {
-      const std::size_t space = std::min(aliases.find(' '), aliases.size());
-      names.emplace_back(aliases.substr(0, space));
-      aliases.remove_prefix(std::min(space + 1, aliases.size()));
-    }
-  }
-  return names;
-}
-
-bool named(const Choice& choice, std::string_view name) {
-  const std::vector<std::string> names = all_names({choice});
-  return std::ranges::find(names, name) != names.end();
-}
-
-std::string range_text(const FieldInfo& info, std::string_view unit) {
-  const bool low = info.min > -HUGE_VAL, high = info.max < HUGE_VAL;
-  const auto shown = [unit](double bound) {
-    const bool whole = bound == std::floor(bound) && std::abs(bound) < 1e16;
-    return (whole ? fmt::format("{:.0f}", bound) : shortest(bound)) + std::string(unit);
-  };
-  const std::string min = shown(info.min), max = shown(info.max);
-  const std::string at_least = fmt::format("{} {}", info.above_min ? "above" : "at least", min);
-  const std::string at_most = fmt::format("{} {}", info.below_max ? "below" : "at most", max);
-  if (low && high && !info.above_min && !info.below_max) return fmt::format("between {} and {}", min, max);
-  if (low && high) return at_least + " and " + at_most;
-  return low ? at_least : high ? at_most : "finite";
-}
-
-// "Number of workers." -> "number of workers"
-std::string as_hint(std::string_view sentence) {
-  if (sentence.ends_with('.')) sentence.remove_suffix(1);
-  std::string out(sentence);
-  if (!out.empty() && out[0] >= 'A' && out[0] <= 'Z') out[0] = static_cast<char>(out[0] - 'A' + 'a');
-  return out;
-}
-
-// How the user may have meant a value of another type than a number, or true or false.
-std::string mend(const toml::node& node) {
-  if (const auto text = node.value_exact<std::string>()) {
-    double number = 0;
-    const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), number);
-    const bool plain = (error == std::errc{} && end == text->data() + text->size()) || *text == "true" || *text == "false";
-    return plain ? fmt::format("write {} without quotes", *text) : "";
-  }
-  const auto number = node.value_exact<double>();
-  return number && *number == std::floor(*number) && std::abs(*number) < 1e15 ? fmt::format("write {}", *number) : "";
-}
-
-// "straggler.0" -> "[[straggler]]", "cluster" -> "[cluster]"
-std::string header_of(const std::string& path) {
-  const std::size_t dot = path.rfind('.');
-  const bool element = dot != std::string::npos && path.find_first_not_of("0123456789", dot + 1) == std::string::npos;
-  return element ? fmt::format("[[{}]]", path.substr(0, dot)) : fmt::format("[{}]", path);
-}
-
-std::string_view last_part(std::string_view path) { return path.substr(path.rfind('.') + 1); }
-
-std::string parent_of(const std::string& path) { return path.substr(0, path.find('.') == std::string::npos ? 0 : path.rfind('.')); }
-
-// The last parts of those `paths` that stand directly in table `parent`.
-std::vector<std::string> keys_of(const std::vector<std::string>& paths, const std::string& parent) {
-  std::vector<std::string> keys;
-  for (const std::string& path : paths) {
-    if (parent_of(path) == parent) keys.emplace_back(last_part(path));
-  }
-  return keys;
-}
-
-}  // namespace
-
-Reader::Reader(const Document& document, Diagnostics& diagnostics) : document_(document), diagnostics_(diagnostics) {
+Reader::Reader(const Document& document, Diagnostics& diagnostics)
+    : document_(document), diagnostics_(diagnostics) {
   frames_.push_back({.table = &document.root, .path = "", .choices = {}});
   reading_.complete = document.complete;
 }
@@ -132,20 +38,26 @@ const toml::node* Reader::find(std::string_view key) {
   return node;
 }
 
-void Reader::refuse(std::string code, const toml::node& node, std::string_view key, std::string message, std::string label, std::string help) {
+void Reader::refuse(std::string code, const toml::node& node, std::string_view key, std::string message,
+                    std::string label, std::string help) {
   reading_.wrong.insert(path_of(key));
-  diagnostics_.add({std::move(code), place_of(node.source()), std::move(message), std::move(label), std::move(help)});
+  diagnostics_.add(
+      {std::move(code), place_of(node.source()), std::move(message), std::move(label), std::move(help)});
 }
 
-void Reader::wrong_type(const toml::node& node, std::string_view key, std::string_view wanted, std::string help) {
-  refuse("wrong-type", node, key, fmt::format("`{}` has the wrong type", path_of(key)), fmt::format("this is {}, expected {}", kind_of(node), wanted), std::move(help));
+void Reader::wrong_type(const toml::node& node, std::string_view key, std::string_view wanted,
+                        std::string help) {
+  refuse("wrong-type", node, key, fmt::format("`{}` has the wrong type", path_of(key)),
+         fmt::format("this is {}, expected {}", kind_of(node), wanted), std::move(help));
 }
 
-bool Reader::in_range(const toml::node& node, std::string_view key, double value, std::string_view shown, const FieldInfo& info, std::string_view unit) {
+bool Reader::in_range(const toml::node& node, std::string_view key, double value, std::string_view shown,
+                      const FieldInfo& info, std::string_view unit) {
   const bool low = info.above_min ? value > info.min : value >= info.min;
   const bool high = info.below_max ? value < info.max : value <= info.max;
   if (low && high && std::isfinite(value)) return true;
-  refuse("out-of-range", node, key, fmt::format("`{}` is {}", path_of(key), shown), "must be " + range_text(info, unit));
+  refuse("out-of-range", node, key, fmt::format("`{}` is {}", path_of(key), shown),
+         "must be " + range_text(info, unit));
   return false;
 }
 
@@ -159,16 +71,19 @@ bool Reader::applies(std::string_view key, const toml::node& node, const FieldIn
   if (std::ranges::find(info.when, chosen.name) != info.when.end()) return true;
   if (chosen.source > place_of(node.source()).source) return false;
   const std::string others = fmt::format("{}", fmt::join(info.when, " | "));
-  pending_.push_back({path_of(info.when_key), {.code = "no-meaning",
-                      .place = place_of(frame.table->find(key)->first.source()),
-                      .message = fmt::format("`{}` has no meaning here", path_of(key)),
-                      .label = fmt::format("{} is {}", info.when_key, chosen.name),
-                      .help = fmt::format("`{}` goes with {} = {}; remove it or change `{}`", key, info.when_key, others, info.when_key)}});
+  pending_.push_back({path_of(info.when_key),
+                      {.code = "no-meaning",
+                       .place = place_of(frame.table->find(key)->first.source()),
+                       .message = fmt::format("`{}` has no meaning here", path_of(key)),
+                       .label = fmt::format("{} is {}", info.when_key, chosen.name),
+                       .help = fmt::format("`{}` goes with {} = {}; remove it or change `{}`", key,
+                                           info.when_key, others, info.when_key)}});
   return false;
 }
 
 template <class Quantity>
-bool Reader::read_quantity(const toml::node& node, std::string_view key, Quantity& out, const FieldInfo& info, std::string_view also) {
+bool Reader::read_quantity(const toml::node& node, std::string_view key, Quantity& out, const FieldInfo& info,
+                           std::string_view also) {
   using U = Unit<Quantity>;
   const std::string wanted = fmt::format("{} such as \"{}\"{}", U::what, U::example, also);
   const auto text = node.value_exact<std::string>();
@@ -176,7 +91,8 @@ bool Reader::read_quantity(const toml::node& node, std::string_view key, Quantit
   const std::optional<double> value = text ? parse_quantity(*text, U::names) : std::nullopt;
   if (!value) {
     const std::string what = text ? fmt::format("is not {}", U::what) : "needs a unit";
-    refuse("unit", node, key, fmt::format("`{}` {}", path_of(key), what), "expected " + wanted, unit_names<Quantity>());
+    refuse("unit", node, key, fmt::format("`{}` {}", path_of(key), what), "expected " + wanted,
+           unit_names<Quantity>());
     return false;
   }
   if (!in_range(node, key, *value, fmt::format("\"{}\"", *text), info, U::names[0].name)) return false;
@@ -188,19 +104,23 @@ void Reader::read_period(const toml::node& node, std::string_view key, Period& o
   static constexpr UnitName updates[] = {{"updates", 1, 1}, {"update", 1, 1}};
   const auto text = node.value_exact<std::string>();
   if (const std::optional<double> count = text ? parse_quantity(*text, updates) : std::nullopt) {
-    const bool good = in_range(node, key, *count, fmt::format("\"{}\"", *text), {.doc = {}, .min = 1, .max = 1e12});
+    const bool good =
+        in_range(node, key, *count, fmt::format("\"{}\"", *text), {.doc = {}, .min = 1, .max = 1e12});
     if (good) out.updates = static_cast<std::int64_t>(*count);
-  } else if (read_quantity(node, key, out.time, {.doc = {}, .min = 0, .max = 1e9, .above_min = true}, " or \"10 updates\"")) {
+  } else if (read_quantity(node, key, out.time, {.doc = {}, .min = 0, .max = 1e9, .above_min = true},
+                           " or \"10 updates\"")) {
     out.updates = 0;
   }
 }
 
-void Reader::read_choice(const toml::node& node, std::string_view key, ChoiceField& choice, Frame::Chosen& chosen) {
+void Reader::read_choice(const toml::node& node, std::string_view key, ChoiceField& choice,
+                         Frame::Chosen& chosen) {
   chosen = {.name = {}, .source = place_of(node.source()).source};
   std::vector<std::string_view> names;
   for (const Choice& one : choice.choices) names.push_back(one.name);
   const auto text = node.value_exact<std::string>();
-  if (!text) return wrong_type(node, key, "a name in quotes", fmt::format("one of: {}", fmt::join(names, ", ")));
+  if (!text)
+    return wrong_type(node, key, "a name in quotes", fmt::format("one of: {}", fmt::join(names, ", ")));
   for (std::size_t i = 0; i < choice.choices.size(); ++i) {
     if (!named(choice.choices[i], *text)) continue;
     choice.set(i);
@@ -208,7 +128,8 @@ void Reader::read_choice(const toml::node& node, std::string_view key, ChoiceFie
     return;
   }
   const std::string near = nearest(*text, all_names(choice.choices));
-  refuse("unknown-name", node, key, fmt::format("`{}` is \"{}\"", path_of(key), *text), fmt::format("must be one of: {}", fmt::join(names, ", ")),
+  refuse("unknown-name", node, key, fmt::format("`{}` is \"{}\"", path_of(key), *text),
+         fmt::format("must be one of: {}", fmt::join(names, ", ")),
          near.empty() ? "" : fmt::format("did you mean \"{}\"?", near));
 }
 
@@ -240,16 +161,23 @@ void Reader::read(const toml::node& node, std::string_view key, T& out, const Fi
     };
     const toml::array* list = node.as_array();
     if (list == nullptr) one(node);
-    else if (list->empty()) refuse("out-of-range", node, key, fmt::format("`{}` is empty", path_of(key)), "must have one value for all, or one for each");
-    else for (const toml::node& element : *list) one(element);
+    else if (list->empty())
+      refuse("out-of-range", node, key, fmt::format("`{}` is empty", path_of(key)),
+             "must have one value for all, or one for each");
+    else
+      for (const toml::node& element : *list) one(element);
     if (!values.empty()) out.values = values;
   } else if constexpr (requires { typename T::value_type; }) {  // lists, nested
     const toml::array* list = node.as_array();
     if (list == nullptr) {
       const bool one_of_them = node.is_integer() && std::is_same_v<T, std::vector<std::int64_t>>;
-      return wrong_type(node, key, "a list", one_of_them ? fmt::format("write {} = [{}]", key, node.value_or<std::int64_t>(0)) : "");
+      return wrong_type(
+          node, key, "a list",
+          one_of_them ? fmt::format("write {} = [{}]", key, node.value_or<std::int64_t>(0)) : "");
     }
-    if (list->empty() && info.required) return refuse("out-of-range", node, key, fmt::format("`{}` is empty", path_of(key)), "must have at least one element");
+    if (list->empty() && info.required)
+      return refuse("out-of-range", node, key, fmt::format("`{}` is empty", path_of(key)),
+                    "must have at least one element");
     out.clear();
     for (std::size_t i = 0; i < list->size(); ++i) {
       out.emplace_back();
@@ -261,7 +189,8 @@ void Reader::read(const toml::node& node, std::string_view key, T& out, const Fi
 }
 
 template <class T>
-void Reader::read(const toml::node& node, std::string_view key, std::optional<T>& out, const FieldInfo& info) {
+void Reader::read(const toml::node& node, std::string_view key, std::optional<T>& out,
+                  const FieldInfo& info) {
   T value{};
   const std::size_t before = diagnostics_.count();
   read(node, key, value, info);
@@ -279,15 +208,21 @@ void Reader::field(std::string_view key, FieldTarget target, FieldInfo info) {
   }
   if (node == nullptr) {
     if (info.required && frames_.back().table != nullptr) {
-      pending_.push_back({path_of(key), {.code = "missing", .place = place_of(frames_.back().table->source()), .message = fmt::format("`{}` is missing", path_of(key)),
-                                         .label = "must be given here", .help = fmt::format("`{}`: {}", key, as_hint(info.doc))}});
+      pending_.push_back({path_of(key),
+                          {.code = "missing",
+                           .place = place_of(frames_.back().table->source()),
+                           .message = fmt::format("`{}` is missing", path_of(key)),
+                           .label = "must be given here",
+                           .help = fmt::format("`{}`: {}", key, as_hint(info.doc))}});
     }
     return;
   }
   if (!applies(key, *node, info)) return;
-  std::visit([&](auto& out) {
-    if constexpr (std::is_pointer_v<std::remove_reference_t<decltype(out)>>) read(*node, key, *out, info);
-  }, target);
+  std::visit(
+      [&](auto& out) {
+        if constexpr (std::is_pointer_v<std::remove_reference_t<decltype(out)>>) read(*node, key, *out, info);
+      },
+      target);
 }
 
 void Reader::table(std::string_view key, std::string_view, const std::function<void()>& fields) {
@@ -297,15 +232,18 @@ void Reader::table(std::string_view key, std::string_view, const std::function<v
     const std::vector<std::string> before = keys_of(fields_, frames_.back().path);
     const std::string near = node->is_array_of_tables() ? "" : nearest(key, before), home = home_of_key(key);
     if (!near.empty()) reading_.wrong.insert(path_of(near));
-    std::string help = near.empty() ? home.empty() ? "" : home + "; or " : fmt::format("did you mean `{}`? ", near);
+    std::string help =
+        near.empty() ? home.empty() ? "" : home + "; or " : fmt::format("did you mean `{}`? ", near);
     wrong_type(*node, key, "a table", help + fmt::format("write [{}] and its fields below", path_of(key)));
   }
-  frames_.push_back({.table = node == nullptr ? nullptr : node->as_table(), .path = path_of(key), .choices = {}});
+  frames_.push_back(
+      {.table = node == nullptr ? nullptr : node->as_table(), .path = path_of(key), .choices = {}});
   fields();
   frames_.pop_back();
 }
 
-void Reader::tables(std::string_view key, std::string_view, std::size_t, const std::function<void(std::size_t)>& resize,
+void Reader::tables(std::string_view key, std::string_view, std::size_t,
+                    const std::function<void(std::size_t)>& resize,
                     const std::function<void(std::size_t)>& element) {
   tables_.push_back(path_of(key));
   const toml::node* node = find(key);
@@ -331,7 +269,8 @@ void Reader::tables(std::string_view key, std::string_view, std::size_t, const s
 
 // What to do with an unknown `key` of table `path`, which was described as `described`. The field that was
 // probably meant counts as wrong.
-std::string Reader::advice(const std::string& path, const std::string& described, const std::string& key, bool is_table) {
+std::string Reader::advice(const std::string& path, const std::string& described, const std::string& key,
+                           bool is_table) {
   std::vector<std::string> homes;
   for (const std::string& known : is_table ? tables_ : fields_) {
     if (last_part(known) != key) continue;
@@ -339,7 +278,8 @@ std::string Reader::advice(const std::string& path, const std::string& described
     homes.push_back(is_table ? fmt::format("[{}]", known) : header_of(parent_of(known)));
   }
   const std::string all_homes = fmt::format("{}", fmt::join(homes, " or "));
-  if (!homes.empty()) return is_table ? fmt::format("write {}", all_homes) : fmt::format("`{}` belongs in {}", key, all_homes);
+  if (!homes.empty())
+    return is_table ? fmt::format("write {}", all_homes) : fmt::format("`{}` belongs in {}", key, all_homes);
 
   std::vector<std::string> keys = keys_of(fields_, described);
   const std::vector<std::string> tables = keys_of(tables_, described);
@@ -353,8 +293,12 @@ std::string Reader::advice(const std::string& path, const std::string& described
 }
 
 void Reader::report_unknown(const toml::table& table, const std::string& path, const std::string& described) {
-  const auto inside = [](const std::string& outer, std::string_view key) { return outer.empty() ? std::string(key) : fmt::format("{}.{}", outer, key); };
-  const auto known = [](const std::vector<std::string>& paths, const std::string& one) { return std::ranges::find(paths, one) != paths.end(); };
+  const auto inside = [](const std::string& outer, std::string_view key) {
+    return outer.empty() ? std::string(key) : fmt::format("{}.{}", outer, key);
+  };
+  const auto known = [](const std::vector<std::string>& paths, const std::string& one) {
+    return std::ranges::find(paths, one) != paths.end();
+  };
   for (auto&& [key, node] : table) {
     const std::string name(key.str());
     const std::string inner = inside(path, name), inner_described = inside(described, name);
@@ -362,11 +306,13 @@ void Reader::report_unknown(const toml::table& table, const std::string& path, c
     if (!known(tables_, inner_described)) {
       const bool is_table = node.is_table() || node.is_array_of_tables();
       const std::string where = path.empty() ? "at the top" : "in " + header_of(path);
-      diagnostics_.add({"unknown-key", place_of(key.source()), fmt::format("unknown {} `{}` {}", is_table ? "table" : "key", name, where),
+      diagnostics_.add({"unknown-key", place_of(key.source()),
+                        fmt::format("unknown {} `{}` {}", is_table ? "table" : "key", name, where),
                         "not known here", advice(path, described, name, is_table)});
     } else if (const toml::array* elements = node.as_array()) {
       for (std::size_t i = 0; i < elements->size(); ++i) {
-        if (const toml::table* element = elements->get(i)->as_table()) report_unknown(*element, fmt::format("{}.{}", inner, i), inner_described + ".0");
+        if (const toml::table* element = elements->get(i)->as_table())
+          report_unknown(*element, fmt::format("{}.{}", inner, i), inner_described + ".0");
       }
     } else if (node.is_table()) {
       report_unknown(*node.as_table(), inner, inner_described);

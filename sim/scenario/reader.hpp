@@ -58,26 +58,32 @@ class Reader final : public FieldVisitor {
   std::string path_of(std::string_view key) const;
   bool applies(std::string_view key, const toml::node& node, const FieldInfo& info);
   void report_unknown(const toml::table& table, const std::string& path, const std::string& described);
-  std::string advice(const std::string& path, const std::string& described, const std::string& key, bool is_table);
-  void refuse(std::string code, const toml::node& node, std::string_view key, std::string message, std::string label, std::string help = {});
-  void wrong_type(const toml::node& node, std::string_view key, std::string_view wanted, std::string help = {});
+  std::string advice(const std::string& path, const std::string& described, const std::string& key,
+                     bool is_table);
+  void refuse(std::string code, const toml::node& node, std::string_view key, std::string message,
+              std::string label, std::string help = {});
+  void wrong_type(const toml::node& node, std::string_view key, std::string_view wanted,
+                  std::string help = {});
 
   template <class T>
   void read(const toml::node& node, std::string_view key, T& out, const FieldInfo& info);
   template <class T>
   void read(const toml::node& node, std::string_view key, std::optional<T>& out, const FieldInfo& info);
   template <class Quantity>
-  bool read_quantity(const toml::node& node, std::string_view key, Quantity& out, const FieldInfo& info, std::string_view also = {});
+  bool read_quantity(const toml::node& node, std::string_view key, Quantity& out, const FieldInfo& info,
+                     std::string_view also = {});
   void read_period(const toml::node& node, std::string_view key, Period& out);
   void read_choice(const toml::node& node, std::string_view key, ChoiceField& choice, Frame::Chosen& chosen);
-  bool in_range(const toml::node& node, std::string_view key, double value, std::string_view shown, const FieldInfo& info, std::string_view unit = {});
+  bool in_range(const toml::node& node, std::string_view key, double value, std::string_view shown,
+                const FieldInfo& info, std::string_view unit = {});
 
   const Document& document_;
   Diagnostics& diagnostics_;
   std::vector<Frame> frames_;
   Reading reading_;
-  std::vector<std::string> fields_, tables_;  // every path that was described, given or not; of elements, the first
-  bool again_ = false;                        // describing an element after the first
+  std::vector<std::string> fields_,
+      tables_;          // every path that was described, given or not; of elements, the first
+  bool again_ = false;  // describing an element after the first
   std::vector<Pending> pending_;
 };
 

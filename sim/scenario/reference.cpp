@@ -39,7 +39,8 @@ class Collector final : public FieldVisitor {
   void table(std::string_view key, std::string_view doc, const std::function<void()>& content) override {
     enter(key, doc, false, content);
   }
-  void tables(std::string_view key, std::string_view doc, std::size_t, const std::function<void(std::size_t)>& resize,
+  void tables(std::string_view key, std::string_view doc, std::size_t,
+              const std::function<void(std::size_t)>& resize,
               const std::function<void(std::size_t)>& element) override {
     resize(1);
     enter(key, doc, true, [&] { element(0); });
@@ -49,7 +50,8 @@ class Collector final : public FieldVisitor {
   std::vector<FieldDoc> fields;
 
  private:
-  void enter(std::string_view key, std::string_view doc, bool repeated, const std::function<void()>& content) {
+  void enter(std::string_view key, std::string_view doc, bool repeated,
+             const std::function<void()>& content) {
     const std::string outer = path_;
     path_ = outer.empty() ? std::string(key) : fmt::format("{}.{}", outer, key);
     table_docs.push_back({path_, std::string(doc), repeated});
@@ -107,17 +109,20 @@ std::string type_name() {
   else if constexpr (std::is_same_v<T, Period>) return "duration, or \"N updates\"";
   else if constexpr (std::is_same_v<T, Speeds>) return "computing speed, or a list of them";
   else if constexpr (requires(T t) { t.has_value(); }) return type_name<typename T::value_type>();
-  else if constexpr (requires { typename T::value_type; }) return "list of " + type_name<typename T::value_type>();
+  else if constexpr (requires { typename T::value_type; })
+    return "list of " + type_name<typename T::value_type>();
   else return std::string(Unit<T>::what.substr(2));
 }
 
 template <class F>
 auto with_type(const FieldTarget& target, F&& f) {
-  return std::visit([&](const auto& value) {
-    using T = std::remove_cvref_t<decltype(value)>;
-    if constexpr (std::is_pointer_v<T>) return f(std::type_identity<std::remove_pointer_t<T>>{});
-    else return f(std::type_identity<void>{});
-  }, target);
+  return std::visit(
+      [&](const auto& value) {
+        using T = std::remove_cvref_t<decltype(value)>;
+        if constexpr (std::is_pointer_v<T>) return f(std::type_identity<std::remove_pointer_t<T>>{});
+        else return f(std::type_identity<void>{});
+      },
+      target);
 }
 
 std::vector<std::string> names_of(const ChoiceField& choice) {
@@ -144,7 +149,8 @@ Json field_schema(const FieldDoc& field) {
 
 std::string range_column(const FieldInfo& info) {
   if (info.min == -HUGE_VAL && info.max == HUGE_VAL) return "";
-  return fmt::format("{}{}, {}{}", info.above_min ? "(" : "[", info.min, info.max, info.below_max ? ")" : "]");
+  return fmt::format("{}{}, {}{}", info.above_min ? "(" : "[", info.min, info.max,
+                     info.below_max ? ")" : "]");
 }
 
 std::string default_column(const FieldDoc& field) {
@@ -161,7 +167,8 @@ std::string type_column(const FieldDoc& field) {
 }
 
 std::string when_text(const FieldInfo& info) {
-  return info.when.empty() ? "" : fmt::format(" Only with {} = {}.", info.when_key, fmt::join(info.when, ", "));
+  return info.when.empty() ? ""
+                           : fmt::format(" Only with {} = {}.", info.when_key, fmt::join(info.when, ", "));
 }
 
 }  // namespace
@@ -178,18 +185,24 @@ Json scenario_schema() {
     const std::string outer = dot == std::string::npos ? "" : table.path.substr(0, dot);
     const std::string key = dot == std::string::npos ? table.path : table.path.substr(dot + 1);
     const std::string here = fmt::format("{}/properties/{}", pointer.at(outer), key);
-    Json object = {{"type", "object"}, {"description", table.doc}, {"additionalProperties", false}, {"properties", Json::object()}};
+    Json object = {{"type", "object"},
+                   {"description", table.doc},
+                   {"additionalProperties", false},
+                   {"properties", Json::object()}};
     if (table.repeated) object = {{"type", "array"}, {"description", table.doc}, {"items", object}};
     root[Json::json_pointer(here)] = object;
     pointer[table.path] = table.repeated ? here + "/items" : here;
   }
   for (const FieldDoc& field : all_fields().fields) {
-    root[Json::json_pointer(fmt::format("{}/properties/{}", pointer.at(field.table), field.key))] = field_schema(field);
-    if (field.info.required) root[Json::json_pointer(pointer.at(field.table))]["required"].push_back(field.key);
+    root[Json::json_pointer(fmt::format("{}/properties/{}", pointer.at(field.table), field.key))] =
+        field_schema(field);
+    if (field.info.required)
+      root[Json::json_pointer(pointer.at(field.table))]["required"].push_back(field.key);
   }
   root["properties"]["compare"] = {
       {"type", "object"},
-      {"description", "Axes of `psim compare`: a dotted field or a table, each with a list of values; and seeds."},
+      {"description",
+       "Axes of `psim compare`: a dotted field or a table, each with a list of values; and seeds."},
       {"properties", {{"seeds", {{"type", "array"}, {"items", {{"type", "integer"}}}}}}},
       {"additionalProperties", {{"type", "array"}}}};
   return root;
@@ -199,40 +212,49 @@ std::string scenario_reference() {
   std::string out =
       "# Scenario reference\n\n"
       "<!-- generated by `psim explain --reference`; a test fails when it is stale -->\n\n"
-      "A scenario is a TOML file. Quantities carry their unit (`\"10Gbps\"`, `\"50us\"`, `\"64kB\"`, `\"10Gf\"`); a bare number\n"
-      "where a unit belongs, an unknown key, and a field that has no meaning beside the others are errors. Every field\n"
+      "A scenario is a TOML file. Quantities carry their unit (`\"10Gbps\"`, `\"50us\"`, `\"64kB\"`, "
+      "`\"10Gf\"`); a bare number\n"
+      "where a unit belongs, an unknown key, and a field that has no meaning beside the others are errors. "
+      "Every field\n"
       "can be given on the command line as `--set table.field=value`, and varied by `[compare]`.\n";
   const auto rows = [&](const std::string& table) {
     out += "\n| field | type | default | range | meaning |\n|---|---|---|---|---|\n";
     for (const FieldDoc& f : all_fields().fields) {
       if (f.table != table) continue;
-      out += fmt::format("| `{}` | {} | {} | {} | {}{} |\n", f.key, type_column(f), default_column(f), range_column(f.info),
-                         f.info.doc, when_text(f.info));
+      out += fmt::format("| `{}` | {} | {} | {} | {}{} |\n", f.key, type_column(f), default_column(f),
+                         range_column(f.info), f.info.doc, when_text(f.info));
     }
     for (const FieldDoc& f : all_fields().fields) {
       const auto* choice = std::get_if<ChoiceField>(&f.target);
       if (f.table != table || choice == nullptr) continue;
       out += fmt::format("\n`{}` is one of:\n\n", f.key);
       for (const Choice& c : choice->choices) {
-        out += fmt::format("- `{}`{}: {}\n", c.name, c.aliases.empty() ? "" : fmt::format(" (also `{}`)", c.aliases), c.doc);
+        out += fmt::format("- `{}`{}: {}\n", c.name,
+                           c.aliases.empty() ? "" : fmt::format(" (also `{}`)", c.aliases), c.doc);
       }
     }
   };
   rows("");
   for (const TableDoc& table : all_fields().table_docs) {
-    out += fmt::format("\n## {}{}{}\n\n{}\n", table.repeated ? "[[" : "[", table.path, table.repeated ? "]]" : "]", table.doc);
+    out += fmt::format("\n## {}{}{}\n\n{}\n", table.repeated ? "[[" : "[", table.path,
+                       table.repeated ? "]]" : "]", table.doc);
     rows(table.path);
     if (table.path != "consistency") continue;
-    out += "\n| model | a worker may start clock t when | a server applies | late pushes | source |\n|---|---|---|---|---|\n";
+    out +=
+        "\n| model | a worker may start clock t when | a server applies | late pushes | source "
+        "|\n|---|---|---|---|---|\n";
     for (const ConsistencyRow& row : consistency_rows) {
-      out += fmt::format("| `{}` | {} | {} | {} | {} |\n", row.name, row.may_start, row.applies, row.late, row.source);
+      out += fmt::format("| `{}` | {} | {} | {} | {} |\n", row.name, row.may_start, row.applies, row.late,
+                         row.source);
     }
     out += "\nUnder every model a worker reads its own writes. `ssp` with staleness 0 is `bsp`.\n";
   }
   out +=
-      "\n## [compare]\n\nAxes of `psim compare`: each key is a dotted field (`\"consistency.model\"`) or a table (`consistency`), each\n"
-      "value a list; every combination is run, with every seed of `seeds`. A field that has no meaning beside an axis'\n"
-      "value is left out of that run. An axis over a table replaces the whole table.\n";
+      "\n## [compare]\n\nAxes of `psim compare`: each key is a dotted field (`\"consistency.model\"`) or a "
+      "table (`consistency`), each\n"
+      "value a list; every combination is run, with every seed of `seeds`. A field that has no meaning "
+      "beside an axis'\n"
+      "value is left out of that run. An axis over a table changes the fields that it names.\n";
   return out;
 }
 
@@ -242,14 +264,19 @@ namespace {
 class Echo final : public FieldVisitor {
  public:
   void field(std::string_view key, FieldTarget target, FieldInfo info) override {
-    if (const auto* choice = std::get_if<ChoiceField>(&target)) chosen_[std::string(key)] = choice->choices[choice->get()].name;
-    if (!info.when.empty() && std::ranges::find(info.when, chosen_[std::string(info.when_key)]) == info.when.end()) return;
-    if (const std::optional<std::string> value = toml_text(target)) body_ += fmt::format("{} = {}\n", key, *value);
+    if (const auto* choice = std::get_if<ChoiceField>(&target))
+      chosen_[std::string(key)] = choice->choices[choice->get()].name;
+    if (!info.when.empty() &&
+        std::ranges::find(info.when, chosen_[std::string(info.when_key)]) == info.when.end())
+      return;
+    if (const std::optional<std::string> value = toml_text(target))
+      body_ += fmt::format("{} = {}\n", key, *value);
   }
   void table(std::string_view key, std::string_view, const std::function<void()>& fields) override {
     enter(std::string(key), "[{}]\n", fields);
   }
-  void tables(std::string_view key, std::string_view, std::size_t count, const std::function<void(std::size_t)>&,
+  void tables(std::string_view key, std::string_view, std::size_t count,
+              const std::function<void(std::size_t)>&,
               const std::function<void(std::size_t)>& element) override {
     for (std::size_t i = 0; i < count; ++i) enter(std::string(key), "[[{}]]\n", [&] { element(i); });
   }
@@ -290,7 +317,8 @@ std::string resolved_toml(const Scenario& scenario) {
 
 std::string home_of_key(std::string_view key) {
   for (const FieldDoc& field : all_fields().fields) {
-    if (field.key == key && !field.table.empty()) return fmt::format("`{}` belongs in [{}]", key, field.table);
+    if (field.key == key && !field.table.empty())
+      return fmt::format("`{}` belongs in [{}]", key, field.table);
   }
   return "";
 }
@@ -299,8 +327,10 @@ std::string explain_field(std::string_view path) {
   std::string out;
   for (const FieldDoc& f : all_fields().fields) {
     if (f.path() != path && f.key != path) continue;
-    out += fmt::format("{}: {}\n  {}{}\n  default: {}\n", f.path(), type_column(f), f.info.doc, when_text(f.info), default_column(f));
-    if (const std::string range = range_column(f.info); !range.empty()) out += fmt::format("  range: {}\n", range);
+    out += fmt::format("{}: {}\n  {}{}\n  default: {}\n", f.path(), type_column(f), f.info.doc,
+                       when_text(f.info), default_column(f));
+    if (const std::string range = range_column(f.info); !range.empty())
+      out += fmt::format("  range: {}\n", range);
     if (const auto* choice = std::get_if<ChoiceField>(&f.target)) {
       for (const Choice& c : choice->choices) out += fmt::format("  {:<20} {}\n", c.name, c.doc);
     }

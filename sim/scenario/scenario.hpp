@@ -76,19 +76,27 @@ struct ClusterSpec {
 };
 
 enum class Distribution {
-  constant, uniform, exponential, shifted_exponential, pareto, gamma, lognormal, markov, trace
+  constant,
+  uniform,
+  exponential,
+  shifted_exponential,
+  pareto,
+  gamma,
+  lognormal,
+  markov,
+  trace
 };
 
 struct ComputeSpec {
   Distribution distribution = Distribution::constant;
-  double cv = 0.1;                  // uniform, gamma, lognormal: standard deviation / mean
-  std::optional<Seconds> time;      // mean time of a step, instead of flops / speed
-  double alpha = 2.5;               // pareto: tail exponent, > 1
-  Seconds shift{0};                 // shifted-exponential: the part that is always there
-  double slowdown = 5;              // markov: factor of the slow state
-  double enter = 0.05;              // markov: probability per step of becoming slow
-  double leave = 0.25;              // markov: probability per step of becoming fast again
-  std::string trace;                // trace: file with one row per step, one column, or one per worker
+  double cv = 0.1;              // uniform, gamma, lognormal: standard deviation / mean
+  std::optional<Seconds> time;  // mean time of a step, instead of flops / speed
+  double alpha = 2.5;           // pareto: tail exponent, > 1
+  Seconds shift{0};             // shifted-exponential: the part that is always there
+  double slowdown = 5;          // markov: factor of the slow state
+  double enter = 0.05;          // markov: probability per step of becoming slow
+  double leave = 0.25;          // markov: probability per step of becoming fast again
+  std::string trace;            // trace: file with one row per step, one column, or one per worker
   std::vector<std::vector<double>> trace_rows;  // the file's content, filled in by the loader
 };
 

@@ -21,7 +21,8 @@ std::optional<std::string> text_of(const T& value) {
   else if constexpr (std::is_same_v<T, double>) return number(value);
   else if constexpr (std::is_same_v<T, std::string>) return toml_string(value);
   else if constexpr (std::is_same_v<T, Period>) {
-    return value.by_updates() ? fmt::format("\"{} updates\"", value.updates) : fmt::format("\"{}\"", format_quantity(value.time));
+    return value.by_updates() ? fmt::format("\"{} updates\"", value.updates)
+                              : fmt::format("\"{}\"", format_quantity(value.time));
   } else if constexpr (std::is_same_v<T, Speeds>) {
     if (value.values.size() == 1) return text_of(value.values[0]);
     return text_of(value.values);
@@ -48,17 +49,20 @@ std::string toml_string(std::string_view text) {
     if (c == '"' || c == '\\') out += '\\';
     if (c == '\n') out += "\\n";
     else if (c == '\t') out += "\\t";
-    else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) out += fmt::format("\\u{:04X}", static_cast<unsigned>(c));
+    else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F)
+      out += fmt::format("\\u{:04X}", static_cast<unsigned>(c));
     else out += c;
   }
   return out + "\"";
 }
 
 std::optional<std::string> toml_text(const FieldTarget& target) {
-  return std::visit([](const auto& value) -> std::optional<std::string> {
-    if constexpr (std::is_pointer_v<std::remove_cvref_t<decltype(value)>>) return text_of(*value);
-    else return toml_string(value.choices[value.get()].name);
-  }, target);
+  return std::visit(
+      [](const auto& value) -> std::optional<std::string> {
+        if constexpr (std::is_pointer_v<std::remove_cvref_t<decltype(value)>>) return text_of(*value);
+        else return toml_string(value.choices[value.get()].name);
+      },
+      target);
 }
 
 }  // namespace psim

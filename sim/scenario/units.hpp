@@ -11,14 +11,22 @@
 
 namespace psim {
 
-struct Seconds { double value = 0; };
-struct Bytes { double value = 0; };
-struct BytesPerSecond { double value = 0; };
-struct FlopsPerSecond { double value = 0; };
+struct Seconds {
+  double value = 0;
+};
+struct Bytes {
+  double value = 0;
+};
+struct BytesPerSecond {
+  double value = 0;
+};
+struct FlopsPerSecond {
+  double value = 0;
+};
 
 struct UnitName {
   std::string_view name;
-  double times;    // value in SI = number * times / divided
+  double times;  // value in SI = number * times / divided
   double divided;
 };
 
@@ -29,29 +37,31 @@ template <>
 struct Unit<Seconds> {
   static constexpr std::string_view what = "a duration";
   static constexpr std::string_view example = "50us";
-  static constexpr UnitName names[] = {{"s", 1, 1},    {"ns", 1, 1e9},  {"us", 1, 1e6},
+  static constexpr UnitName names[] = {{"s", 1, 1},    {"ns", 1, 1e9}, {"us", 1, 1e6},
                                        {"ms", 1, 1e3}, {"min", 60, 1}, {"h", 3600, 1}};
 };
 template <>
 struct Unit<Bytes> {
   static constexpr std::string_view what = "a size";
   static constexpr std::string_view example = "64kB";
-  static constexpr UnitName names[] = {{"B", 1, 1},       {"kB", 1e3, 1},     {"KB", 1e3, 1},        {"MB", 1e6, 1},
-                                       {"GB", 1e9, 1},    {"KiB", 1024, 1},   {"MiB", 1048576, 1},   {"GiB", 1073741824, 1}};
+  static constexpr UnitName names[] = {{"B", 1, 1},         {"kB", 1e3, 1},        {"KB", 1e3, 1},
+                                       {"MB", 1e6, 1},      {"GB", 1e9, 1},        {"KiB", 1024, 1},
+                                       {"MiB", 1048576, 1}, {"GiB", 1073741824, 1}};
 };
 template <>
 struct Unit<BytesPerSecond> {
   static constexpr std::string_view what = "a bandwidth";
   static constexpr std::string_view example = "10Gbps";
-  static constexpr UnitName names[] = {{"Bps", 1, 1},      {"kBps", 1e3, 1},  {"KBps", 1e3, 1},  {"MBps", 1e6, 1},
-                                       {"GBps", 1e9, 1},   {"bps", 1, 8},     {"kbps", 1e3, 8},  {"Kbps", 1e3, 8},
-                                       {"Mbps", 1e6, 8},   {"Gbps", 1e9, 8},  {"Tbps", 1e12, 8}};
+  static constexpr UnitName names[] = {{"Bps", 1, 1},    {"kBps", 1e3, 1}, {"KBps", 1e3, 1}, {"MBps", 1e6, 1},
+                                       {"GBps", 1e9, 1}, {"bps", 1, 8},    {"kbps", 1e3, 8}, {"Kbps", 1e3, 8},
+                                       {"Mbps", 1e6, 8}, {"Gbps", 1e9, 8}, {"Tbps", 1e12, 8}};
 };
 template <>
 struct Unit<FlopsPerSecond> {
   static constexpr std::string_view what = "a computing speed";
   static constexpr std::string_view example = "10Gf";
-  static constexpr UnitName names[] = {{"f", 1, 1}, {"kf", 1e3, 1}, {"Mf", 1e6, 1}, {"Gf", 1e9, 1}, {"Tf", 1e12, 1}};
+  static constexpr UnitName names[] = {
+      {"f", 1, 1}, {"kf", 1e3, 1}, {"Mf", 1e6, 1}, {"Gf", 1e9, 1}, {"Tf", 1e12, 1}};
 };
 
 // "50us" -> 5e-05. Nothing when `text` is not a finite number followed by one of the unit's names.

@@ -1,6 +1,6 @@
 // How near a gradient comes to what the core can do: the FLOP rate of a large product of Eigen's.
-#include <Eigen/Core>
 #include <fmt/format.h>
+#include <Eigen/Core>
 
 #include "model/learner.hpp"
 #include "model/sampler.hpp"
@@ -10,7 +10,9 @@ namespace psim::bench {
 namespace {
 
 DataSplit images(std::int64_t samples) {
-  return load_data({.source = DataSource::blobs, .test_fraction = 0.1, .samples = samples, .features = 784, .classes = 10}, 1, {});
+  return load_data(
+      {.source = DataSource::blobs, .test_fraction = 0.1, .samples = samples, .features = 784, .classes = 10},
+      1, {});
 }
 
 }  // namespace
@@ -20,7 +22,8 @@ std::vector<Line> gradient_against_product(const Settings& settings) {
   const Usage usage = in_child([&]() -> Json {
     pin_cache_sizes();
     constexpr std::int64_t batch = 64;
-    const ModelSpec spec{.kind = ModelKind::mlp, .mlp = {.layers = {784, 128, 10}}, .weights = {}, .biases = {}};
+    const ModelSpec spec{
+        .kind = ModelKind::mlp, .mlp = {.layers = {784, 128, 10}}, .weights = {}, .biases = {}};
     const DataSplit data = images(settings.quick ? 256 : 20'000);
     const auto learner = make_learner(spec, data);
     const Values weights = learner->initial_weights(1);
@@ -32,15 +35,23 @@ std::vector<Line> gradient_against_product(const Settings& settings) {
     const int products = settings.quick ? 1 : 2;
     const Eigen::MatrixXf a = Eigen::MatrixXf::Random(n, n), b = Eigen::MatrixXf::Random(n, n);
     Eigen::MatrixXf c(n, n);
-    const double product_flops = 2.0 * products * static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n);
-    const double gradient_flops = flops_per_sample(spec) * static_cast<double>(batch) * static_cast<double>(batches.size());
+    const double product_flops =
+        2.0 * products * static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n);
+    const double gradient_flops =
+        flops_per_sample(spec) * static_cast<double>(batch) * static_cast<double>(batches.size());
 
     // Seconds per GFLOP of each.
     const auto gradients = [&] {
-      return timed([&] { for (const auto& samples : batches) static_cast<void>(learner->gradient(weights, samples)); }).cpu * 1e9 / gradient_flops;
+      return timed([&] {
+               for (const auto& samples : batches) static_cast<void>(learner->gradient(weights, samples));
+             }).cpu *
+             1e9 / gradient_flops;
     };
     const auto product = [&] {
-      return timed([&] { for (int i = 0; i < products; ++i) c.noalias() = a * b; }).cpu * 1e9 / product_flops;
+      return timed([&] {
+               for (int i = 0; i < products; ++i) c.noalias() = a * b;
+             }).cpu *
+             1e9 / product_flops;
     };
     const auto measured = alternate(settings.quick ? 1 : 5 * settings.repeats, 0, {product, gradients});
     return {{"product", measured[0]}, {"gradient", measured[1]}};
@@ -48,8 +59,11 @@ std::vector<Line> gradient_against_product(const Settings& settings) {
   const auto product = usage.result["product"].get<std::vector<double>>();
   const auto gradient = usage.result["gradient"].get<std::vector<double>>();
   return {{.name = "FLOP rate of a gradient (784-128-10, batch 64) over Eigen's 1024-cubed float product",
-           .ratio = ratio_of_least(product, gradient), .bound = Bound::at_least, .limit = 0.75,
-           .detail = fmt::format("{:.1f} of {:.1f} Gflop/s; {}", 1 / least(gradient), 1 / least(product), spread(product, gradient))}};
+           .ratio = ratio_of_least(product, gradient),
+           .bound = Bound::at_least,
+           .limit = 0.75,
+           .detail = fmt::format("{:.1f} of {:.1f} Gflop/s; {}", 1 / least(gradient), 1 / least(product),
+                                 spread(product, gradient))}};
 }
 
 }  // namespace psim::bench

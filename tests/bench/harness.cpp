@@ -1,11 +1,11 @@
 #include "tests/bench/harness.hpp"
 
-#include <Eigen/Core>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <Eigen/Core>
 
 #include <algorithm>
 #include <array>
@@ -24,7 +24,9 @@ double steady_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-double seconds(const timeval& t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6; }
+double seconds(const timeval& t) {
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
+}
 
 // Of all cores together, in the kernel's ticks.
 struct CoreTime {
@@ -86,8 +88,10 @@ Usage child(const std::function<void(int out)>& body) {
   if (!WIFEXITED(status) || WEXITSTATUS(status) > 1 || answer.is_discarded()) {
     throw std::runtime_error(fmt::format("a measured process failed (status {}): {}", status, text));
   }
-  return {.wall = wall, .cpu = seconds(usage.ru_utime) + seconds(usage.ru_stime),
-          .peak_bytes = 1024.0 * static_cast<double>(usage.ru_maxrss), .result = std::move(answer)};
+  return {.wall = wall,
+          .cpu = seconds(usage.ru_utime) + seconds(usage.ru_stime),
+          .peak_bytes = 1024.0 * static_cast<double>(usage.ru_maxrss),
+          .result = std::move(answer)};
 }
 
 }  // namespace
@@ -122,10 +126,12 @@ Elapsed timed(const std::function<void()>& work) {
   const double begin = steady_seconds();
   const std::clock_t cpu_begin = std::clock();
   work();
-  return {.wall = steady_seconds() - begin, .cpu = static_cast<double>(std::clock() - cpu_begin) / CLOCKS_PER_SEC};
+  return {.wall = steady_seconds() - begin,
+          .cpu = static_cast<double>(std::clock() - cpu_begin) / CLOCKS_PER_SEC};
 }
 
-std::vector<std::vector<double>> alternate(int repeats, double patience, const std::vector<std::function<double()>>& candidates) {
+std::vector<std::vector<double>> alternate(int repeats, double patience,
+                                           const std::vector<std::function<double()>>& candidates) {
   std::vector<std::vector<double>> measured(candidates.size());
   const double until = steady_seconds() + patience;
   for (int i = 0; i < repeats; ++i) {
@@ -144,10 +150,10 @@ double capacity_of_two_threads() {
   };
   const double one = timed(spin).wall;
   const double two = timed([&] {
-    std::thread other(spin);
-    spin();
-    other.join();
-  }).wall;
+                       std::thread other(spin);
+                       spin();
+                       other.join();
+                     }).wall;
   return 2 * one / two;
 }
 
@@ -159,12 +165,15 @@ double median(std::vector<double> values) {
 
 double least(const std::vector<double>& values) { return std::ranges::min(values); }
 
-double ratio_of_least(const std::vector<double>& a, const std::vector<double>& b) { return least(a) / least(b); }
+double ratio_of_least(const std::vector<double>& a, const std::vector<double>& b) {
+  return least(a) / least(b);
+}
 
 std::string spread(const std::vector<double>& a, const std::vector<double>& b) {
   std::vector<double> ratios;
   for (std::size_t i = 0; i < a.size(); ++i) ratios.push_back(a[i] / b[i]);
-  return fmt::format("median {:.2f}, {:.2f} to {:.2f}", median(ratios), std::ranges::min(ratios), std::ranges::max(ratios));
+  return fmt::format("median {:.2f}, {:.2f} to {:.2f}", median(ratios), std::ranges::min(ratios),
+                     std::ranges::max(ratios));
 }
 
 LoadedScenario scenario_of(const std::string& toml) {

@@ -1,4 +1,5 @@
-// What the benchmarks share: measuring in a process of its own, repeating in alternation, and the table's line.
+// What the benchmarks share: measuring in a process of its own, repeating in alternation, and the table's
+// line.
 #pragma once
 
 #include <filesystem>
@@ -39,14 +40,14 @@ struct Line {
 
 // What a process cost, seen from outside.
 struct Usage {
-  double wall = 0;       // seconds
-  double cpu = 0;        // seconds, user and system, all threads
+  double wall = 0;        // seconds
+  double cpu = 0;         // seconds, user and system, all threads
   double peak_bytes = 0;  // the most memory that it held at once
-  Json result;           // what it answered
+  Json result;            // what it answered
 };
 
-// Runs `work` in a child process and returns its answer. One simulation per process: SimGrid's clock cannot be set
-// back. The parent stays small, for a child's peak memory starts with its parent's.
+// Runs `work` in a child process and returns its answer. One simulation per process: SimGrid's clock cannot
+// be set back. The parent stays small, for a child's peak memory starts with its parent's.
 Usage in_child(const std::function<Json()>& work);
 
 // The shipped binary: psim run FILE --json ARGUMENTS; the answer is its document.
@@ -59,17 +60,19 @@ struct Elapsed {
 };
 Elapsed timed(const std::function<void()>& work);
 
-// Runs the candidates in turn, `repeats` times, and keeps what each one measured: whatever disturbs the machine for a
-// while disturbs all of them. Before each it waits until nothing else keeps the cores busy, for at most `patience`
-// seconds in all; 0 does not wait.
-std::vector<std::vector<double>> alternate(int repeats, double patience, const std::vector<std::function<double()>>& candidates);
+// Runs the candidates in turn, `repeats` times, and keeps what each one measured: whatever disturbs the
+// machine for a while disturbs all of them. Before each it waits until nothing else keeps the cores busy, for
+// at most `patience` seconds in all; 0 does not wait.
+std::vector<std::vector<double>> alternate(int repeats, double patience,
+                                           const std::vector<std::function<double()>>& candidates);
 
 // How many times faster two threads get done what one does, right now: two, unless other processes run.
 double capacity_of_two_threads();
 
 double median(std::vector<double> values);
 double least(const std::vector<double>& values);
-// Least of `a` over least of `b`: interference only ever adds time, so the least is nearest to the undisturbed value.
+// Least of `a` over least of `b`: interference only ever adds time, so the least is nearest to the
+// undisturbed value.
 double ratio_of_least(const std::vector<double>& a, const std::vector<double>& b);
 // "median 1.02, 0.98 to 1.10": of the ratios of single repeats.
 std::string spread(const std::vector<double>& a, const std::vector<double>& b);

@@ -1,6 +1,6 @@
-#include <Eigen/Core>
 #include <fmt/format.h>
 #include <xbt/base.h>  // before version.h, which needs its macros
+#include <Eigen/Core>
 
 #include <simgrid/version.h>
 

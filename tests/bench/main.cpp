@@ -15,8 +15,11 @@ struct Group {
   const char* name;
   std::vector<Line> (*measure)(const Settings&);
 };
-constexpr Group groups[] = {{"gradient", gradient_against_product}, {"run", run_against_loop},
-                            {"fashion", fashion_against_plain}, {"transport", transport_against_loop}, {"memory", peak_memory}};
+constexpr Group groups[] = {{"gradient", gradient_against_product},
+                            {"run", run_against_loop},
+                            {"fashion", fashion_against_plain},
+                            {"transport", transport_against_loop},
+                            {"memory", peak_memory}};
 
 std::string bound_text(const Line& line) {
   if (line.bound == Bound::none) return "";
@@ -31,18 +34,25 @@ const char* verdict(const Line& line) {
 
 void print(const Line& line) {
   const std::string ratio = line.ratio ? fmt::format("{:.3f}", *line.ratio) : "-";
-  fmt::print("{:>7}  {:>7}  {:<7}  {}\n{:>26} {}\n", ratio, bound_text(line), verdict(line), line.name, "", line.detail);
+  fmt::print("{:>7}  {:>7}  {:<7}  {}\n{:>26} {}\n", ratio, bound_text(line), verdict(line), line.name, "",
+             line.detail);
   std::fflush(stdout);
 }
 
 Json to_json(const char* group, const Line& line) {
-  return {{"group", group}, {"name", line.name}, {"ratio", line.ratio ? Json(*line.ratio) : Json()}, {"bound", bound_text(line)},
-          {"holds", line.ratio && line.bound != Bound::none ? Json(line.holds()) : Json()}, {"disturbed", line.disturbed}, {"detail", line.detail}};
+  return {{"group", group},
+          {"name", line.name},
+          {"ratio", line.ratio ? Json(*line.ratio) : Json()},
+          {"bound", bound_text(line)},
+          {"holds", line.ratio && line.bound != Bound::none ? Json(line.holds()) : Json()},
+          {"disturbed", line.disturbed},
+          {"detail", line.detail}};
 }
 
 int run(const Settings& settings, const std::vector<std::string>& only, const std::string& json_file) {
   const Json machine = machine_facts();
-  for (const auto& [key, value] : machine.items()) fmt::print("{:<16} {}\n", key, value.is_string() ? value.get<std::string>() : value.dump());
+  for (const auto& [key, value] : machine.items())
+    fmt::print("{:<16} {}\n", key, value.is_string() ? value.get<std::string>() : value.dump());
   fmt::print("\n{:>7}  {:>7}\n", "ratio", "bound");
   Json lines = Json::array();
   bool all_hold = true;
@@ -55,7 +65,12 @@ int run(const Settings& settings, const std::vector<std::string>& only, const st
     }
   }
   if (!json_file.empty()) {
-    std::ofstream(json_file) << Json{{"schema", "psim.bench/1"}, {"quick", settings.quick}, {"machine", machine}, {"lines", lines}}.dump(2) << "\n";
+    std::ofstream(json_file) << Json{{"schema", "psim.bench/1"},
+                                     {"quick", settings.quick},
+                                     {"machine", machine},
+                                     {"lines", lines}}
+                                    .dump(2)
+                             << "\n";
   }
   return all_hold || settings.quick ? 0 : 1;
 }
@@ -68,10 +83,13 @@ int main(int argc, char** argv) {
   psim::bench::Settings settings;
   std::vector<std::string> only;
   std::string json_file;
-  app.add_flag("--quick", settings.quick, "The smallest sizes, once: shows that everything runs, not how fast.");
+  app.add_flag("--quick", settings.quick,
+               "The smallest sizes, once: shows that everything runs, not how fast.");
   app.add_option("--repeats", settings.repeats, "Repeats of each measurement.")->check(CLI::Range(1, 1000));
-  app.add_option("--patience", settings.patience, "Seconds that a group of lines waits for other processes to leave the cores alone.");
-  app.add_option("--only", only, "Only these groups: gradient, run, fashion, transport, memory.")->delimiter(',')
+  app.add_option("--patience", settings.patience,
+                 "Seconds that a group of lines waits for other processes to leave the cores alone.");
+  app.add_option("--only", only, "Only these groups: gradient, run, fashion, transport, memory.")
+      ->delimiter(',')
       ->check(CLI::IsMember({"gradient", "run", "fashion", "transport", "memory"}));
   app.add_option("--json", json_file, "Write the table as JSON to this file too.");
   CLI11_PARSE(app, argc, argv);

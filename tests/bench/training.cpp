@@ -1,4 +1,5 @@
-// What simulating adds to the learning itself: a run against a loop that computes the same gradients and updates.
+// What simulating adds to the learning itself: a run against a loop that computes the same gradients and
+// updates.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -14,10 +15,12 @@ namespace psim::bench {
 namespace {
 
 // Bulk-synchronous training as a loop: what a run computes, and nothing else. Returns the final weights.
-Values train(const LoadedScenario& loaded, const Learner& learner, std::uint32_t workers, std::int64_t steps) {
+Values train(const LoadedScenario& loaded, const Learner& learner, std::uint32_t workers,
+             std::int64_t steps) {
   const Scenario& scenario = loaded.scenario;
   const auto seed = static_cast<std::uint64_t>(scenario.seed);
-  Sampler sampler(loaded.data->train, {.workers = workers, .batch = scenario.training.batch_size, .seed = seed});
+  Sampler sampler(loaded.data->train,
+                  {.workers = workers, .batch = scenario.training.batch_size, .seed = seed});
   Values weights = learner.initial_weights(seed);
   Optimizer optimizer(scenario.training.optimizer, weights.precision(), weights.size());
   for (std::int64_t step = 0; step < steps; ++step) {
@@ -53,28 +56,32 @@ servers = {}
 [compute]
 distribution = "lognormal"
 cv = 0.1
-)", quick ? 1000 : 8192, quick ? 32 : 512, quick ? 2 : 40, servers);
+)",
+                     quick ? 1000 : 8192, quick ? 32 : 512, quick ? 2 : 40, servers);
 }
 
 Json loop_seconds(const std::string& toml) {
   return in_child([&]() -> Json {
-    const LoadedScenario loaded = scenario_of(toml);
-    const Elapsed elapsed = timed([&] {
-      pin_cache_sizes();
-      const auto learner = make_learner(loaded.scenario.model, *loaded.data);
-      const auto workers = static_cast<std::uint32_t>(loaded.scenario.cluster.workers);
-      static_cast<void>(train(loaded, *learner, workers, *loaded.scenario.training.steps));
-    });
-    return {{"wall", elapsed.wall}, {"cpu", elapsed.cpu}};
-  }).result;
+           const LoadedScenario loaded = scenario_of(toml);
+           const Elapsed elapsed = timed([&] {
+             pin_cache_sizes();
+             const auto learner = make_learner(loaded.scenario.model, *loaded.data);
+             const auto workers = static_cast<std::uint32_t>(loaded.scenario.cluster.workers);
+             static_cast<void>(train(loaded, *learner, workers, *loaded.scenario.training.steps));
+           });
+           return {{"wall", elapsed.wall}, {"cpu", elapsed.cpu}};
+         })
+      .result;
 }
 
 Json run_seconds(const std::string& toml, unsigned threads) {
   return in_child([&]() -> Json {
-    const LoadedScenario loaded = scenario_of(toml);
-    const Elapsed elapsed = timed([&] { static_cast<void>(simulate(loaded, {.threads = threads, .context = {}}, {})); });
-    return {{"wall", elapsed.wall}, {"cpu", elapsed.cpu}};
-  }).result;
+           const LoadedScenario loaded = scenario_of(toml);
+           const Elapsed elapsed =
+               timed([&] { static_cast<void>(simulate(loaded, {.threads = threads, .context = {}}, {})); });
+           return {{"wall", elapsed.wall}, {"cpu", elapsed.cpu}};
+         })
+      .result;
 }
 
 constexpr double full_capacity = 1.9;
@@ -111,7 +118,8 @@ servers = 2
 [compute]
 distribution = "lognormal"
 cv = 0.1
-)", folder, quick ? 0.1 : 10);
+)",
+                     folder, quick ? 0.1 : 10);
 }
 
 // The same training in one process on one core: loads, learns, and looks at the test set at the end.
@@ -132,29 +140,42 @@ std::vector<Line> run_against_loop(const Settings& settings) {
   for (const int servers : {1, 2}) {
     const std::string toml = gradients_only(servers, settings.quick);
     std::vector<double> one_cpu;
-    const auto t = alternate(settings.repeats, settings.patience / 2, {
-        [&] { return loop_seconds(toml)["cpu"].get<double>(); },
-        [&] {
-          const Json one = run_seconds(toml, 1);
-          one_cpu.push_back(one["cpu"].get<double>());
-          return one["wall"].get<double>();
-        },
-        [&] { return run_seconds(toml, 2)["wall"].get<double>(); }, capacity_of_two_threads});
+    const auto t =
+        alternate(settings.repeats, settings.patience / 2,
+                  {[&] { return loop_seconds(toml)["cpu"].get<double>(); },
+                   [&] {
+                     const Json one = run_seconds(toml, 1);
+                     one_cpu.push_back(one["cpu"].get<double>());
+                     return one["wall"].get<double>();
+                   },
+                   [&] { return run_seconds(toml, 2)["wall"].get<double>(); }, capacity_of_two_threads});
     const std::string scene = fmt::format("{} server{}", servers, servers == 1 ? "" : "s");
-    lines.push_back({.name = "time of a run (bsp, 8 workers, " + scene + ", 1 thread) over a loop of its gradients and updates",
-                     .ratio = ratio_of_least(one_cpu, t[0]), .bound = Bound::at_most, .limit = 1.10,
-                     .detail = fmt::format("{:.3f} s and {:.3f} s; {}", least(one_cpu), least(t[0]), spread(one_cpu, t[0]))});
-    lines.push_back({.name = "speed of the same run on 2 threads over 1 thread, " + scene,
-                     .ratio = ratio_of_least(t[1], t[2]), .bound = Bound::at_least, .limit = 1.8,
-                     .detail = fmt::format("{:.3f} s and {:.3f} s; {}", least(t[1]), least(t[2]), spread(t[1], t[2]))});
+    lines.push_back({.name = "time of a run (bsp, 8 workers, " + scene +
+                             ", 1 thread) over a loop of its gradients and updates",
+                     .ratio = ratio_of_least(one_cpu, t[0]),
+                     .bound = Bound::at_most,
+                     .limit = 1.10,
+                     .detail = fmt::format("{:.3f} s and {:.3f} s; {}", least(one_cpu), least(t[0]),
+                                           spread(one_cpu, t[0]))});
+    lines.push_back(
+        {.name = "speed of the same run on 2 threads over 1 thread, " + scene,
+         .ratio = ratio_of_least(t[1], t[2]),
+         .bound = Bound::at_least,
+         .limit = 1.8,
+         .detail = fmt::format("{:.3f} s and {:.3f} s; {}", least(t[1]), least(t[2]), spread(t[1], t[2]))});
     note_capacity(lines.back(), t[3]);
   }
   return lines;
 }
 
 std::vector<Line> fashion_against_plain(const Settings& settings) {
-  Line line{.name = "time of Fashion-MNIST (10 epochs, 8 workers, 2 servers, bsp, 2 threads) over plain training on one core",
-            .ratio = {}, .bound = Bound::at_most, .limit = 1, .detail = {}};
+  Line line{.name =
+                "time of Fashion-MNIST (10 epochs, 8 workers, 2 servers, bsp, 2 threads) over plain training "
+                "on one core",
+            .ratio = {},
+            .bound = Bound::at_most,
+            .limit = 1,
+            .detail = {}};
   const std::optional<std::string> folder = fashion_folder();
   if (!folder) {
     line.detail = "skipped: PSIM_TEST_DATA does not name the folder of the four Fashion-MNIST files";
@@ -173,10 +194,11 @@ std::vector<Line> fashion_against_plain(const Settings& settings) {
     plain_accuracy = usage.result["accuracy"].get<double>();
     return usage.wall;
   };
-  const auto t = alternate(settings.quick ? 1 : std::max(3, settings.repeats / 2), settings.patience, {run, plain, capacity_of_two_threads});
+  const auto t = alternate(settings.quick ? 1 : std::max(3, settings.repeats / 2), settings.patience,
+                           {run, plain, capacity_of_two_threads});
   line.ratio = ratio_of_least(t[0], t[1]);
-  line.detail = fmt::format("{:.2f} s and {:.2f} s, accuracy {:.3f} and {:.3f}; {}", least(t[0]), least(t[1]), run_accuracy,
-                            plain_accuracy, spread(t[0], t[1]));
+  line.detail = fmt::format("{:.2f} s and {:.2f} s, accuracy {:.3f} and {:.3f}; {}", least(t[0]), least(t[1]),
+                            run_accuracy, plain_accuracy, spread(t[0], t[1]));
   note_capacity(line, t[2]);
   return {line};
 }

@@ -1,9 +1,9 @@
-// What the protocol and its record add to moving messages: a phantom run against a bare loop over SimGrid with the same
-// pattern, sizes, platform and engine options.
+// What the protocol and its record add to moving messages: a phantom run against a bare loop over SimGrid
+// with the same pattern, sizes, platform and engine options.
 #include <fmt/format.h>
+#include <xbt/log.h>
 #include <simgrid/kernel/resource/Action.hpp>
 #include <simgrid/s4u.hpp>
-#include <xbt/log.h>
 
 #include <deque>
 #include <unordered_map>
@@ -39,7 +39,8 @@ share_spread = 0.0
 time = "55ms"
 distribution = "uniform"
 cv = 0.0577
-)", message_bytes / 4 * static_cast<std::uint64_t>(servers), steps, workers, servers);
+)",
+                     message_bytes / 4 * static_cast<std::uint64_t>(servers), steps, workers, servers);
 }
 
 struct BareMessage {
@@ -52,15 +53,17 @@ class BareNetwork {
   explicit BareNetwork(const std::vector<sg4::Host*>& hosts) {
     for (sg4::Host* host : hosts) nodes_.push_back({host, {}, sg4::Semaphore::create(0)});
     namespace resource = simgrid::kernel::resource;
-    sg4::Link::on_communication_state_change_cb([this](resource::NetworkAction& network_action, resource::Action::State) {
-      auto& action = reinterpret_cast<resource::Action&>(network_action);  // its first base, as in sim/cluster/network.cpp
-      const auto found = in_flight_.find(action.get_activity());
-      if (found == in_flight_.end() || action.get_state() != resource::Action::State::FINISHED) return;
-      const BareMessage message = found->second;
-      in_flight_.erase(found);
-      nodes_[message.to].inbox.push_back(message);
-      nodes_[message.to].mail->release();
-    });
+    sg4::Link::on_communication_state_change_cb(
+        [this](resource::NetworkAction& network_action, resource::Action::State) {
+          auto& action = reinterpret_cast<resource::Action&>(
+              network_action);  // its first base, as in sim/cluster/network.cpp
+          const auto found = in_flight_.find(action.get_activity());
+          if (found == in_flight_.end() || action.get_state() != resource::Action::State::FINISHED) return;
+          const BareMessage message = found->second;
+          in_flight_.erase(found);
+          nodes_[message.to].inbox.push_back(message);
+          nodes_[message.to].mail->release();
+        });
   }
   void send(unsigned from, unsigned to) {
     ++sent_;
@@ -111,7 +114,8 @@ void bare_worker(BareNetwork& network, unsigned me, unsigned servers, int steps)
 Rate bare_loop(const Scenario& scenario, unsigned workers, unsigned servers, int steps) {
   xbt_log_control_set("root.thresh:critical");
   std::vector<std::string> words{"bare"};
-  for (const std::string& option : engine_options(scenario.cluster.network)) words.push_back("--cfg=" + option);
+  for (const std::string& option : engine_options(scenario.cluster.network))
+    words.push_back("--cfg=" + option);
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   auto argc = static_cast<int>(argv.size());
@@ -121,15 +125,19 @@ Rate bare_loop(const Scenario& scenario, unsigned workers, unsigned servers, int
   std::vector<sg4::Host*> hosts;
   for (unsigned i = 0; i < servers + workers; ++i) {
     hosts.push_back(zone->create_host(fmt::format("node {}", i), 1e9));
-    auto* link = zone->create_split_duplex_link(fmt::format("link {}", i), scenario.cluster.network.bandwidth.value);
+    auto* link =
+        zone->create_split_duplex_link(fmt::format("link {}", i), scenario.cluster.network.bandwidth.value);
     link->set_latency(scenario.cluster.network.latency.value)->seal();
-    zone->add_route(hosts.back()->get_netpoint(), nullptr, nullptr, nullptr, {{link, sg4::LinkInRoute::Direction::UP}}, true);
+    zone->add_route(hosts.back()->get_netpoint(), nullptr, nullptr, nullptr,
+                    {{link, sg4::LinkInRoute::Direction::UP}}, true);
   }
   zone->seal();
   BareNetwork network(hosts);
-  for (unsigned s = 0; s < servers; ++s) sg4::Actor::create("server", hosts[s], [&network, s] { bare_server(network, s); })->daemonize();
+  for (unsigned s = 0; s < servers; ++s)
+    sg4::Actor::create("server", hosts[s], [&network, s] { bare_server(network, s); })->daemonize();
   for (unsigned w = servers; w < servers + workers; ++w) {
-    sg4::Actor::create("worker", hosts[w], [&network, w, servers, steps] { bare_worker(network, w, servers, steps); });
+    sg4::Actor::create("worker", hosts[w],
+                       [&network, w, servers, steps] { bare_worker(network, w, servers, steps); });
   }
   const double seconds = timed([&] { engine.run(); }).cpu;
   return {seconds, static_cast<double>(network.sent())};
@@ -153,20 +161,33 @@ std::vector<Line> transport_against_loop(const Settings& settings) {
     messages[side] = rate["messages"].get<double>();
     return rate["seconds"].get<double>();
   };
-  const auto t = alternate(settings.repeats, 0, {
-      [&] { return keep(0, in_child([&] { return phantom_run(scenario_of(toml)).json(); }).result); },
-      [&] { return keep(1, in_child([&] { return bare_loop(scenario_of(toml).scenario, workers, servers, steps).json(); }).result); }});
+  const auto t = alternate(
+      settings.repeats, 0,
+      {[&] { return keep(0, in_child([&] { return phantom_run(scenario_of(toml)).json(); }).result); },
+       [&] {
+         return keep(1, in_child([&] {
+                          return bare_loop(scenario_of(toml).scenario, workers, servers, steps).json();
+                        }).result);
+       }});
   const double pairs = 1.0 * workers * servers * steps;
   std::vector<double> run, bare;  // seconds per message
   for (const double seconds : t[0]) run.push_back(seconds / messages[0]);
   for (const double seconds : t[1]) bare.push_back(seconds / messages[1]);
-  return {{.name = "messages per second of a phantom run (16 workers, 4 servers, asp) over a bare loop on SimGrid",
-           .ratio = ratio_of_least(bare, run), .bound = Bound::at_least, .limit = 0.8,
-           .detail = fmt::format("{:.0f} k/s and {:.0f} k/s, {:.2f} and {:.2f} messages a pair; {}", 1e-3 / least(run),
-                                 1e-3 / least(bare), messages[0] / pairs, messages[1] / pairs, spread(bare, run))},
-          {.name = "... pushes with their answers per second", .ratio = ratio_of_least(t[1], t[0]), .bound = Bound::none, .limit = 0,
-           .detail = fmt::format("{:.2f} us and {:.2f} us a pair; {}", 1e6 * least(t[0]) / pairs, 1e6 * least(t[1]) / pairs,
-                                 spread(t[1], t[0]))}};
+  return {
+      {.name =
+           "messages per second of a phantom run (16 workers, 4 servers, asp) over a bare loop on SimGrid",
+       .ratio = ratio_of_least(bare, run),
+       .bound = Bound::at_least,
+       .limit = 0.8,
+       .detail =
+           fmt::format("{:.0f} k/s and {:.0f} k/s, {:.2f} and {:.2f} messages a pair; {}", 1e-3 / least(run),
+                       1e-3 / least(bare), messages[0] / pairs, messages[1] / pairs, spread(bare, run))},
+      {.name = "... pushes with their answers per second",
+       .ratio = ratio_of_least(t[1], t[0]),
+       .bound = Bound::none,
+       .limit = 0,
+       .detail = fmt::format("{:.2f} us and {:.2f} us a pair; {}", 1e6 * least(t[0]) / pairs,
+                             1e6 * least(t[1]) / pairs, spread(t[1], t[0]))}};
 }
 
 }  // namespace psim::bench

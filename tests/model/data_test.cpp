@@ -103,9 +103,7 @@ DataError refusal(const TempFolder& folder, DataSource source, const std::string
   throw std::logic_error("unreachable");
 }
 
-std::string tiny_refusal(const TempFolder& folder) {
-  return refusal(folder, DataSource::idx, "tiny").what();
-}
+std::string tiny_refusal(const TempFolder& folder) { return refusal(folder, DataSource::idx, "tiny").what(); }
 
 bool same(const Dataset& a, const Dataset& b) {
   return a.inputs == b.inputs && a.labels == b.labels && a.targets == b.targets && a.classes == b.classes;

@@ -134,9 +134,9 @@ TEST_CASE("a large Dirichlet alpha deals every class evenly and a small one does
         data, {.partition = Partition::dirichlet, .dirichlet_alpha = alpha, .workers = 4, .seed = 9});
     std::int64_t most = 0;
     for (std::uint32_t w = 0; w < 4; ++w)
-      most = std::max<std::int64_t>(
-          most, std::count_if(sampler.shard(w).begin(), sampler.shard(w).end(),
-                              [&](std::uint32_t i) { return data.labels[i] == 0; }));
+      most =
+          std::max<std::int64_t>(most, std::count_if(sampler.shard(w).begin(), sampler.shard(w).end(),
+                                                     [&](std::uint32_t i) { return data.labels[i] == 0; }));
     return most;
   };
   CHECK(most_of_class_0(1e6) < 260);

@@ -9,12 +9,12 @@
 namespace psim::test {
 
 struct Ideal {
-  std::string consistency;             // fields of [consistency]
+  std::string consistency;  // fields of [consistency]
   int workers = 8;
-  double duration = 1000;              // of the run, in seconds; all workers stay busy until then
+  double duration = 1000;  // of the run, in seconds; all workers stay busy until then
   std::string compute = R"(distribution = "exponential")";  // fields of [compute] beside `time`
   std::string time = R"(time = "1s")";
-  std::string cluster = "";            // more fields of [cluster] and tables below it
+  std::string cluster = "";  // more fields of [cluster] and tables below it
   int servers = 1;
   int seed = 1;
 };

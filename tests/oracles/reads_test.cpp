@@ -1,7 +1,7 @@
 // What a worker reads: under ssp with bound s, at clock c, every update of clocks up to c-s-1 (Ho et al.,
 // NIPS 2013); under every model its own pushes. Asserted on every answered pull of every run here.
-#include <catch2/catch.hpp>
 #include <algorithm>
+#include <catch2/catch.hpp>
 #include <map>
 #include <utility>
 #include <vector>
@@ -37,11 +37,14 @@ servers = {}
 [cluster.network]
 bandwidth = "100Mbps"
 latency = "100us"
-{})", c.consistency, c.compute, c.workers, c.servers, c.more);
+{})",
+                     c.consistency, c.compute, c.workers, c.servers, c.more);
 }
 
 const std::string noisy = "distribution = \"lognormal\"\ncv = 0.7";
-const std::string slow_worker = "[[straggler]]\nworkers = [1]\nslowdown = 4.0\n[[straggler]]\nworkers = [2]\nslowdown = 9.0\nprobability = 0.1\n";
+const std::string slow_worker =
+    "[[straggler]]\nworkers = [1]\nslowdown = 4.0\n[[straggler]]\nworkers = [2]\nslowdown = 9.0\nprobability "
+    "= 0.1\n";
 
 // Clocks of each worker that a server has applied.
 using Applied = std::map<std::pair<int, int>, std::int64_t>;
@@ -77,24 +80,36 @@ std::string ssp(int s) { return fmt::format("model = \"ssp\"\nstaleness = {}", s
 TEST_CASE("ssp: a read at clock c sees every update up to c-s-1, and one's own", "[oracle]") {
   for (const int s : {0, 1, 2, 5, 200}) {
     for (const int servers : {1, 3}) {
-      check_reads({.servers = servers, .consistency = ssp(s), .compute = noisy, .more = slow_worker}, [&](std::int64_t) { return s; });
+      check_reads({.servers = servers, .consistency = ssp(s), .compute = noisy, .more = slow_worker},
+                  [&](std::int64_t) { return s; });
     }
   }
-  check_reads({.consistency = ssp(2), .compute = "distribution = \"exponential\""}, [](std::int64_t) { return 2; });
-  check_reads({.consistency = "model = \"bsp\"", .compute = noisy, .more = slow_worker}, [](std::int64_t) { return 0; });
+  check_reads({.consistency = ssp(2), .compute = "distribution = \"exponential\""},
+              [](std::int64_t) { return 2; });
+  check_reads({.consistency = "model = \"bsp\"", .compute = noisy, .more = slow_worker},
+              [](std::int64_t) { return 0; });
 }
 
 TEST_CASE("ssp with a schedule and dssp: reads keep the moving bound", "[oracle]") {
   const auto scheduled = [](std::int64_t clock) { return clock < 40 ? 0 : clock < 80 ? 4 : 1; };
-  check_reads({.servers = 2, .consistency = "model = \"ssp\"\nstaleness_schedule = [[0, 0], [40, 4], [80, 1]]", .compute = noisy, .more = slow_worker}, scheduled);
-  check_reads({.servers = 2, .consistency = "model = \"dssp\"\nstaleness = 1\nstaleness_max = 6", .compute = noisy, .more = slow_worker},
+  check_reads({.servers = 2,
+               .consistency = "model = \"ssp\"\nstaleness_schedule = [[0, 0], [40, 4], [80, 1]]",
+               .compute = noisy,
+               .more = slow_worker},
+              scheduled);
+  check_reads({.servers = 2,
+               .consistency = "model = \"dssp\"\nstaleness = 1\nstaleness_max = 6",
+               .compute = noisy,
+               .more = slow_worker},
               [](std::int64_t) { return 6; });
 }
 
 TEST_CASE("ssp: no worker is more than s clocks ahead", "[oracle]") {
   for (const int s : {0, 1, 3, 10}) {
-    for (const std::string& compute : {noisy, std::string("distribution = \"exponential\""), std::string("distribution = \"constant\"")}) {
-      const Json run = run_toml(over_network({.servers = 2, .consistency = ssp(s), .compute = compute, .more = slow_worker}));
+    for (const std::string& compute :
+         {noisy, std::string("distribution = \"exponential\""), std::string("distribution = \"constant\"")}) {
+      const Json run = run_toml(
+          over_network({.servers = 2, .consistency = ssp(s), .compute = compute, .more = slow_worker}));
       INFO("s = " << s << ", " << compute);
       CHECK(run["clock_gap"]["max"] <= s);
       CHECK(run["clock_gap"]["max"] >= std::min(s, 3));  // the straggler makes the bound bite
@@ -105,7 +120,10 @@ TEST_CASE("ssp: no worker is more than s clocks ahead", "[oracle]") {
 
 TEST_CASE("ssp: any finite bound runs at the slowest worker's rate", "[oracle]") {
   for (const int s : {0, 1, 4, 20}) {
-    const Json run = run_toml(toml({.consistency = ssp(s), .workers = 4, .duration = 1001.5, .compute = "distribution = \"constant\"",
+    const Json run = run_toml(toml({.consistency = ssp(s),
+                                    .workers = 4,
+                                    .duration = 1001.5,
+                                    .compute = "distribution = \"constant\"",
                                     .cluster = "[[straggler]]\nworkers = [2]\nslowdown = 4.0\n"}));
     INFO("s = " << s);
     CHECK(run["workers"][2]["clocks"] == 250);
@@ -115,14 +133,22 @@ TEST_CASE("ssp: any finite bound runs at the slowest worker's rate", "[oracle]")
 }
 
 TEST_CASE("under every model the answer to a pull has waited for the worker's own pushes", "[oracle]") {
-  const std::vector<std::string> models{"model = \"bsp\"", ssp(2), "model = \"asp\"", "model = \"dssp\"", "model = \"k-sync\"\nk = 3",
-      "model = \"k-sync\"\nk = 3\nlate = \"drop\"", "model = \"k-batch-sync\"\nk = 3", "model = \"k-batch-sync\"\nk = 3\nlate = \"drop\"",
-      "model = \"k-async\"\nk = 3", "model = \"k-batch-async\"\nk = 3"};
+  const std::vector<std::string> models{"model = \"bsp\"",
+                                        ssp(2),
+                                        "model = \"asp\"",
+                                        "model = \"dssp\"",
+                                        "model = \"k-sync\"\nk = 3",
+                                        "model = \"k-sync\"\nk = 3\nlate = \"drop\"",
+                                        "model = \"k-batch-sync\"\nk = 3",
+                                        "model = \"k-batch-sync\"\nk = 3\nlate = \"drop\"",
+                                        "model = \"k-async\"\nk = 3",
+                                        "model = \"k-batch-async\"\nk = 3"};
   for (const std::string& consistency : models) {
     const Cluster cluster{.servers = 2, .consistency = consistency, .compute = noisy, .more = slow_worker};
     INFO(consistency);
     std::map<std::pair<int, int>, std::int64_t> sent, arrived;  // by (server, worker)
-    std::map<std::pair<int, int>, std::map<std::int64_t, std::int64_t>> asked;  // pushes sent before pull `number`
+    std::map<std::pair<int, int>, std::map<std::int64_t, std::int64_t>>
+        asked;  // pushes sent before pull `number`
     std::int64_t reads = 0, too_early = 0;
     for (const RecordedEvent& e : trace_toml(over_network(cluster)).events) {
       if (e.kind == "send" && e.message == "push") ++sent[{e.peer, e.node}];

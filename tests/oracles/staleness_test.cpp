@@ -13,7 +13,9 @@ using namespace psim::test;
 
 namespace {
 
-const std::string speeds = "[cluster.worker]\nspeed = [\"2Gf\", \"1Gf\", \"500Mf\", \"125Mf\", \"1Gf\", \"800Mf\", \"3Gf\", \"50Mf\"]\n";
+const std::string speeds =
+    "[cluster.worker]\nspeed = [\"2Gf\", \"1Gf\", \"500Mf\", \"125Mf\", \"1Gf\", \"800Mf\", \"3Gf\", "
+    "\"50Mf\"]\n";
 const std::string gamma_times = "distribution = \"gamma\"\ncv = 1.5";
 
 // What one server saw.
@@ -24,7 +26,8 @@ struct Ages {
 
 Ages ages_at(int server, const std::vector<RecordedEvent>& events) {
   Ages ages;
-  std::map<int, std::multiset<std::int64_t>> in_hand;  // of each worker: versions of weights sent, not yet applied
+  std::map<int, std::multiset<std::int64_t>>
+      in_hand;  // of each worker: versions of weights sent, not yet applied
   for (const RecordedEvent& e : events) {
     if (e.node != server) continue;
     if (e.kind == "send" && e.message == "weights") in_hand[e.peer].insert(e.version);
@@ -68,10 +71,12 @@ std::string model(const char* name, int k) { return fmt::format("model = \"{}\"\
 }  // namespace
 
 TEST_CASE("staleness identity of finite runs: asp ages P - 1 gradients an update", "[oracle]") {
-  for (const std::string& compute : {Ideal{}.compute, gamma_times, std::string("distribution = \"pareto\"\nalpha = 1.5")}) {
+  for (const std::string& compute :
+       {Ideal{}.compute, gamma_times, std::string("distribution = \"pareto\"\nalpha = 1.5")}) {
     check_identity({.consistency = R"(model = "asp")", .workers = 8, .duration = 600, .compute = compute}, 7);
   }
-  check_identity({.consistency = R"(model = "asp")", .workers = 8, .duration = 600, .time = "", .cluster = speeds}, 7);
+  check_identity(
+      {.consistency = R"(model = "asp")", .workers = 8, .duration = 600, .time = "", .cluster = speeds}, 7);
   check_identity({.consistency = R"(model = "asp")", .workers = 1, .duration = 1000}, 0);
   check_identity({.consistency = R"(model = "asp")", .workers = 5, .duration = 300, .servers = 3}, 4);
 }
@@ -79,39 +84,67 @@ TEST_CASE("staleness identity of finite runs: asp ages P - 1 gradients an update
 TEST_CASE("staleness identity of finite runs: k-batch-async ages P - 1 gradients an update", "[oracle]") {
   for (const int k : {1, 3, 8}) {
     check_identity({.consistency = model("k-batch-async", k), .workers = 8, .duration = 700}, 7);
-    check_identity({.consistency = model("k-batch-async", k), .workers = 8, .duration = 600, .compute = gamma_times, .time = "", .cluster = speeds}, 7);
+    check_identity({.consistency = model("k-batch-async", k),
+                    .workers = 8,
+                    .duration = 600,
+                    .compute = gamma_times,
+                    .time = "",
+                    .cluster = speeds},
+                   7);
   }
 }
 
 TEST_CASE("staleness identity of finite runs: k-async ages P - k gradients an update", "[oracle]") {
   for (const int k : {1, 3, 6, 8}) {
     check_identity({.consistency = model("k-async", k), .workers = 8, .duration = 1600}, 8 - k);
-    check_identity({.consistency = model("k-async", k), .workers = 8, .duration = k < 8 ? 2000.0 : 20000.0, .compute = gamma_times,
-                    .time = "", .cluster = speeds}, 8 - k);
+    check_identity({.consistency = model("k-async", k),
+                    .workers = 8,
+                    .duration = k < 8 ? 2000.0 : 20000.0,
+                    .compute = gamma_times,
+                    .time = "",
+                    .cluster = speeds},
+                   8 - k);
   }
 }
 
 TEST_CASE("mean staleness of asp is P - 1, whatever the distribution and the speeds", "[oracle]") {
-  CHECK(mean_staleness({.consistency = R"(model = "asp")", .workers = 8, .duration = 13000}) == Approx(7).epsilon(0.001));
-  CHECK(mean_staleness({.consistency = R"(model = "asp")", .workers = 3, .duration = 34000, .compute = gamma_times}) == Approx(2).epsilon(0.001));
-  CHECK(mean_staleness({.consistency = R"(model = "asp")", .workers = 8, .duration = 12500, .time = "", .cluster = speeds}) == Approx(7).epsilon(0.001));
+  CHECK(mean_staleness({.consistency = R"(model = "asp")", .workers = 8, .duration = 13000}) ==
+        Approx(7).epsilon(0.001));
+  CHECK(mean_staleness(
+            {.consistency = R"(model = "asp")", .workers = 3, .duration = 34000, .compute = gamma_times}) ==
+        Approx(2).epsilon(0.001));
+  CHECK(mean_staleness({.consistency = R"(model = "asp")",
+                        .workers = 8,
+                        .duration = 12500,
+                        .time = "",
+                        .cluster = speeds}) == Approx(7).epsilon(0.001));
 }
 
 TEST_CASE("mean staleness of k-batch-async is (P - 1) / k", "[oracle]") {
-  CHECK(mean_staleness({.consistency = model("k-batch-async", 2), .workers = 30, .duration = 3500}) == Approx(14.5).epsilon(0.001));
-  CHECK(mean_staleness({.consistency = model("k-batch-async", 8), .workers = 8, .duration = 13000, .compute = gamma_times}) == Approx(7.0 / 8).epsilon(0.001));
+  CHECK(mean_staleness({.consistency = model("k-batch-async", 2), .workers = 30, .duration = 3500}) ==
+        Approx(14.5).epsilon(0.001));
+  CHECK(mean_staleness({.consistency = model("k-batch-async", 8),
+                        .workers = 8,
+                        .duration = 13000,
+                        .compute = gamma_times}) == Approx(7.0 / 8).epsilon(0.001));
 }
 
 TEST_CASE("mean staleness of k-async is P / k - 1", "[oracle]") {
-  CHECK(mean_staleness({.consistency = model("k-async", 6), .workers = 8, .duration = 23000}) == Approx(1.0 / 3).epsilon(0.001));
-  CHECK(mean_staleness({.consistency = model("k-async", 2), .workers = 8, .duration = 14500, .compute = gamma_times}) == Approx(3).epsilon(0.001));
+  CHECK(mean_staleness({.consistency = model("k-async", 6), .workers = 8, .duration = 23000}) ==
+        Approx(1.0 / 3).epsilon(0.001));
+  CHECK(mean_staleness(
+            {.consistency = model("k-async", 2), .workers = 8, .duration = 14500, .compute = gamma_times}) ==
+        Approx(3).epsilon(0.001));
 }
 
 TEST_CASE("no synchronous model applies a stale gradient", "[oracle]") {
-  for (const std::string& consistency : {std::string(R"(model = "bsp")"), std::string("model = \"ssp\"\nstaleness = 0"), model("k-sync", 4),
-                                         model("k-sync", 4) + "\nlate = \"drop\"", model("k-batch-sync", 4), model("k-batch-sync", 4) + "\nlate = \"drop\"",
-                                         model("k-async", 8)}) {
-    const Json run = run_toml(toml({.consistency = consistency, .duration = 500, .cluster = "[[straggler]]\nworkers = [1]\nslowdown = 5.0\n"}));
+  for (const std::string& consistency :
+       {std::string(R"(model = "bsp")"), std::string("model = \"ssp\"\nstaleness = 0"), model("k-sync", 4),
+        model("k-sync", 4) + "\nlate = \"drop\"", model("k-batch-sync", 4),
+        model("k-batch-sync", 4) + "\nlate = \"drop\"", model("k-async", 8)}) {
+    const Json run = run_toml(toml({.consistency = consistency,
+                                    .duration = 500,
+                                    .cluster = "[[straggler]]\nworkers = [1]\nslowdown = 5.0\n"}));
     INFO(consistency);
     CHECK(run["updates"] > 50);
     CHECK(run["staleness"]["mean"] == 0);
@@ -138,5 +171,6 @@ TEST_CASE("asp with exponential steps: staleness is geometric", "[oracle]") {
     CHECK(seen[l] / n == Approx(p).epsilon(0).margin(4 * std::sqrt(p * (1 - p) / n)));
   }
   const double kurtosis = 9 + 1 / 56.0;  // of a geometric distribution: 9 + p^2 / (1 - p)
-  CHECK(squares / n - sum / n * (sum / n) == Approx(56).epsilon(0).margin(4 * 56 * std::sqrt((kurtosis - 1) / n)));
+  CHECK(squares / n - sum / n * (sum / n) ==
+        Approx(56).epsilon(0).margin(4 * 56 * std::sqrt((kurtosis - 1) / n)));
 }

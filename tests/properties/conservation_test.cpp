@@ -1,8 +1,8 @@
 // What every run must keep, whatever the scenario: nothing is lost from sight, nobody is stuck, and the run
 // does not depend on threads and contexts. Random small scenarios; RC_PARAMS="seed=... max_success=..."
 // chooses others and more.
-#include <catch2/catch.hpp>
 #include <rapidcheck.h>
+#include <catch2/catch.hpp>
 
 #include <cstdlib>
 #include <fstream>
@@ -25,46 +25,61 @@ std::string one_of(const std::vector<std::string>& values) { return *rc::gen::el
 std::string consistency(const std::string& name, int workers) {
   const std::string k = fmt::format("k = {}\n", between(1, workers));
   if (name == "ssp") return fmt::format("staleness = {}\n", between(0, 5));
-  if (name == "dssp") return fmt::format("staleness = {}\nstaleness_max = {}\n", between(0, 3), between(3, 8));
-  if (name == "k-sync" || name == "k-batch-sync") return k + fmt::format("late = \"{}\"\n", one_of({"cancel", "drop"}));
+  if (name == "dssp")
+    return fmt::format("staleness = {}\nstaleness_max = {}\n", between(0, 3), between(3, 8));
+  if (name == "k-sync" || name == "k-batch-sync")
+    return k + fmt::format("late = \"{}\"\n", one_of({"cancel", "drop"}));
   return name.starts_with("k-") ? k : "";
 }
 
 // Steps that take no time would never come to the end of a duration.
 std::string compute(bool by_duration) {
-  const std::string time = fmt::format("time = \"{}\"\n", one_of({by_duration ? "50us" : "0s", "100us", "1ms", "20ms"}));
-  return time + "distribution = " + one_of({"\"constant\"", "\"uniform\"\ncv = 0.5", "\"exponential\"", "\"pareto\"\nalpha = 1.2",
-                                            "\"gamma\"\ncv = 3.0", "\"lognormal\"\ncv = 1.0", "\"markov\"", "\"shifted-exponential\"\nshift = \"0s\""});
+  const std::string time =
+      fmt::format("time = \"{}\"\n", one_of({by_duration ? "50us" : "0s", "100us", "1ms", "20ms"}));
+  return time + "distribution = " +
+         one_of({"\"constant\"", "\"uniform\"\ncv = 0.5", "\"exponential\"", "\"pareto\"\nalpha = 1.2",
+                 "\"gamma\"\ncv = 3.0", "\"lognormal\"\ncv = 1.0", "\"markov\"",
+                 "\"shifted-exponential\"\nshift = \"0s\""});
 }
 
 std::string stragglers(int workers) {
-  return one_of({"", fmt::format("[[straggler]]\nworkers = [{}]\nslowdown = 20.0\n", workers - 1),
-                 "[[straggler]]\nworkers = [0]\nslowdown = 5.0\nprobability = 0.3\n",
-                 "[[straggler]]\nworkers = [0]\nslowdown = 7.0\nfrom = \"1ms\"\nuntil = \"4ms\"\nevery = \"9ms\"\n"});
+  return one_of(
+      {"", fmt::format("[[straggler]]\nworkers = [{}]\nslowdown = 20.0\n", workers - 1),
+       "[[straggler]]\nworkers = [0]\nslowdown = 5.0\nprobability = 0.3\n",
+       "[[straggler]]\nworkers = [0]\nslowdown = 7.0\nfrom = \"1ms\"\nuntil = \"4ms\"\nevery = \"9ms\"\n"});
 }
 
 std::string network() {
-  return fmt::format("latency = \"{}\"\nbandwidth = \"{}\"\nshare_spread = {}\nsimgrid_model = \"{}\"\ncross_traffic = {}\nheader = \"{}\"\n{}\n",
-                     one_of({"0s", "1us", "50us", "5ms"}), one_of({"1Mbps", "100Mbps", "10Gbps", "1000Tbps"}), one_of({"0.0", "0.5", "2.0"}),
-                     one_of({"cm02", "lv08"}), one_of({"true", "false"}), one_of({"0B", "64B"}),
-                     one_of({"topology = \"star\"", "topology = \"two-tier\"\nracks = 2"}));
+  return fmt::format(
+      "latency = \"{}\"\nbandwidth = \"{}\"\nshare_spread = {}\nsimgrid_model = \"{}\"\ncross_traffic = "
+      "{}\nheader = \"{}\"\n{}\n",
+      one_of({"0s", "1us", "50us", "5ms"}), one_of({"1Mbps", "100Mbps", "10Gbps", "1000Tbps"}),
+      one_of({"0.0", "0.5", "2.0"}), one_of({"cm02", "lv08"}), one_of({"true", "false"}),
+      one_of({"0B", "64B"}), one_of({"topology = \"star\"", "topology = \"two-tier\"\nracks = 2"}));
 }
 
 std::string learning() {
-  return one_of({"[data]\nsource = \"blobs\"\nsamples = 60\n[model]\nlayers = [2, 4, 3]\n[training]\nbatch_size = 2\nevaluate_every = \"3 updates\"\n",
-                 "[data]\nsource = \"blobs\"\nsamples = 60\n[model]\nlayers = [2, 4, 3]\n[training]\nbatch_size = 3\noptimizer = \"adam\"\n",
-                 "[model]\nkind = \"phantom\"\nparameters = 50\n[training]\nbatch_size = 1\n",
-                 "[model]\nkind = \"phantom\"\nparameters = 20_000\n[training]\nbatch_size = 1\n"});
+  return one_of(
+      {"[data]\nsource = \"blobs\"\nsamples = 60\n[model]\nlayers = [2, 4, 3]\n[training]\nbatch_size = "
+       "2\nevaluate_every = \"3 updates\"\n",
+       "[data]\nsource = \"blobs\"\nsamples = 60\n[model]\nlayers = [2, 4, 3]\n[training]\nbatch_size = "
+       "3\noptimizer = \"adam\"\n",
+       "[model]\nkind = \"phantom\"\nparameters = 50\n[training]\nbatch_size = 1\n",
+       "[model]\nkind = \"phantom\"\nparameters = 20_000\n[training]\nbatch_size = 1\n"});
 }
 
 std::string scenario(const std::vector<std::string>& models, int most_servers) {
   const int workers = between(1, 6), servers = between(1, most_servers);
   const std::string model = one_of(models);
-  const std::string end = one_of({fmt::format("steps = {}", between(1, 25)), "duration = \"13ms\"", "steps = 40\nduration = \"70ms\""});
-  return fmt::format("seed = {}\n{}{}\n[consistency]\nmodel = \"{}\"\n{}aggregation = \"{}\"\n[compute]\n{}\n[cluster]\nworkers = {}\nservers = {}\n"
-                     "[cluster.server]\nflops_per_value = {}\n[cluster.network]\n{}{}",
-                     between(1, 1000), learning(), end, model, consistency(model, workers), one_of({"mean", "sum"}), compute(end.starts_with("duration")), workers, servers,
-                     one_of({"0.0", "0.0", "1000.0"}), network(), stragglers(workers));
+  const std::string end = one_of(
+      {fmt::format("steps = {}", between(1, 25)), "duration = \"13ms\"", "steps = 40\nduration = \"70ms\""});
+  return fmt::format(
+      "seed = {}\n{}{}\n[consistency]\nmodel = \"{}\"\n{}aggregation = "
+      "\"{}\"\n[compute]\n{}\n[cluster]\nworkers = {}\nservers = {}\n"
+      "[cluster.server]\nflops_per_value = {}\n[cluster.network]\n{}{}",
+      between(1, 1000), learning(), end, model, consistency(model, workers), one_of({"mean", "sum"}),
+      compute(end.starts_with("duration")), workers, servers, one_of({"0.0", "0.0", "1000.0"}), network(),
+      stragglers(workers));
 }
 
 Json run(const std::string& toml, const std::vector<std::string>& arguments) {
@@ -73,7 +88,8 @@ Json run(const std::string& toml, const std::vector<std::string>& arguments) {
   std::vector<std::string> words{"run", "scenario.toml", "--json"};
   words.insert(words.end(), arguments.begin(), arguments.end());
   const Outcome outcome = psim::test::psim(words, folder.path(), {}, limit_s);
-  if (outcome.code != 0) RC_FAIL(fmt::format("exit code {} (142: after {} s)\n{}{}", outcome.code, limit_s, outcome.err, toml));
+  if (outcome.code != 0)
+    RC_FAIL(fmt::format("exit code {} (142: after {} s)\n{}{}", outcome.code, limit_s, outcome.err, toml));
   return Json::parse(outcome.out);
 }
 
@@ -91,10 +107,15 @@ void check_run(const std::string& toml) {
     if (!good) RC_FAIL(fmt::format("{}\n{}", what, toml));
   };
   const Json summary = run(toml, {"--threads", "1"});
-  check(summary["bytes_sent"] == summary["bytes_received"].get<std::int64_t>() + summary["bytes_lost"].get<std::int64_t>(), "bytes");
-  check(summary["messages"] == summary["messages_received"].get<std::int64_t>() + summary["messages_lost"].get<std::int64_t>(), "messages");
+  check(summary["bytes_sent"] ==
+            summary["bytes_received"].get<std::int64_t>() + summary["bytes_lost"].get<std::int64_t>(),
+        "bytes");
+  check(summary["messages"] ==
+            summary["messages_received"].get<std::int64_t>() + summary["messages_lost"].get<std::int64_t>(),
+        "messages");
   const Json& pushes = summary["pushes"];
-  check(pushes["arrived"] == pushes["applied"].get<std::int64_t>() + pushes["dropped"].get<std::int64_t>(), "pushes");
+  check(pushes["arrived"] == pushes["applied"].get<std::int64_t>() + pushes["dropped"].get<std::int64_t>(),
+        "pushes");
   check(summary["stuck"].empty(), "stuck");
   check_shares(summary["time"], toml);
   std::int64_t steps = 0;
@@ -104,7 +125,8 @@ void check_run(const std::string& toml) {
   }
   check(summary["steps"] == steps, "steps");
   for (const Json& updates : summary["server_updates"]) check(updates >= summary["updates"], "updates");
-  check(summary == run(toml, {"--threads", "3", "--context", "boost"}), "another run with other threads and contexts");
+  check(summary == run(toml, {"--threads", "3", "--context", "boost"}),
+        "another run with other threads and contexts");
 }
 
 // A test must not depend on the day; the environment wins.
@@ -117,7 +139,8 @@ bool holds(const char* what, void (*property)()) {
 
 TEST_CASE("every run keeps its books and ends", "[property]") {
   CHECK(holds("conservation", [] {
-    check_run(scenario({"bsp", "ssp", "asp", "dssp", "k-sync", "k-batch-sync", "k-async", "k-batch-async"}, 4));
+    check_run(
+        scenario({"bsp", "ssp", "asp", "dssp", "k-sync", "k-batch-sync", "k-async", "k-batch-async"}, 4));
   }));
 }
 

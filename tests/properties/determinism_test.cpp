@@ -1,7 +1,7 @@
 // Same scenario and same seed: same bits, whatever the machine does around the run. And no two different
 // runs have one digest.
-#include <catch2/catch.hpp>
 #include <fmt/format.h>
+#include <catch2/catch.hpp>
 #include <fstream>
 #include <iterator>
 #include <set>
@@ -39,9 +39,12 @@ probability = 0.3
 
 // One of each way in which threads, contexts and messages meet.
 std::vector<std::string> scenarios() {
-  return {fmt::format(fmt::runtime(digits), "optimizer = \"adam\"\nevaluate_every = \"2 updates\"", "model = \"bsp\"", 2),
-          fmt::format(fmt::runtime(digits), "evaluate_every = \"3ms\"\nstaleness_aware = true", "model = \"asp\"", 1),
-          fmt::format(fmt::runtime(digits), "target = { accuracy = 0.6 }\nevaluate_every = \"1ms\"", "model = \"ssp\"\nstaleness = 2", 3),
+  return {fmt::format(fmt::runtime(digits), "optimizer = \"adam\"\nevaluate_every = \"2 updates\"",
+                      "model = \"bsp\"", 2),
+          fmt::format(fmt::runtime(digits), "evaluate_every = \"3ms\"\nstaleness_aware = true",
+                      "model = \"asp\"", 1),
+          fmt::format(fmt::runtime(digits), "target = { accuracy = 0.6 }\nevaluate_every = \"1ms\"",
+                      "model = \"ssp\"\nstaleness = 2", 3),
           fmt::format(fmt::runtime(digits), "optimizer = \"momentum\"", "model = \"k-batch-sync\"\nk = 3", 2),
           fmt::format(fmt::runtime(digits), "duration = \"30ms\"", "model = \"k-async\"\nk = 3", 2)};
 }
@@ -58,7 +61,8 @@ std::string digest_of(const Outcome& outcome) {
 }
 
 // `before`: words before the program, such as `setarch -R`.
-std::string digest(const std::string& toml, const std::vector<std::string>& arguments = {}, const std::vector<std::string>& environment = {},
+std::string digest(const std::string& toml, const std::vector<std::string>& arguments = {},
+                   const std::vector<std::string>& environment = {},
                    const std::vector<std::string>& before = {}) {
   const Files files(toml);
   std::vector<std::string> words = before;
@@ -93,7 +97,8 @@ TEST_CASE("the digest does not depend on SimGrid's contexts", "[determinism]") {
   for (const std::string& toml : scenarios()) {
     const std::string expected = digest(toml);
     INFO(toml);
-    for (const char* context : {"raw", "boost", "ucontext", "thread"}) CHECK(digest(toml, {"--context", context}) == expected);
+    for (const char* context : {"raw", "boost", "ucontext", "thread"})
+      CHECK(digest(toml, {"--context", context}) == expected);
   }
 }
 
@@ -110,7 +115,9 @@ TEST_CASE("the digest does not depend on what is recorded", "[determinism]") {
 
 TEST_CASE("the digest does not depend on evaluation", "[determinism]") {
   for (const char* consistency : {"model = \"bsp\"", "model = \"asp\"", "model = \"k-sync\"\nk = 4"}) {
-    const auto with = [&](const char* training) { return digest(fmt::format(fmt::runtime(digits), training, consistency, 2)); };
+    const auto with = [&](const char* training) {
+      return digest(fmt::format(fmt::runtime(digits), training, consistency, 2));
+    };
     const std::string expected = with("");
     INFO(consistency);
     CHECK(with("evaluate_every = \"1 updates\"") == expected);
@@ -126,8 +133,10 @@ TEST_CASE("the digest does not depend on memory or the environment", "[determini
     const std::string expected = digest(toml);
     INFO(toml);
     CHECK(digest(toml, {}, {"MALLOC_PERTURB_=165"}) == expected);
-    CHECK(digest(toml, {}, {"GLIBC_TUNABLES=glibc.malloc.tcache_count=0:glibc.malloc.arena_max=1"}) == expected);
-    CHECK(digest(toml, {}, {"PADDING=" + std::string(100'000, 'x'), "LC_ALL=de_DE.UTF-8", "TZ=Asia/Tokyo"}) == expected);
+    CHECK(digest(toml, {}, {"GLIBC_TUNABLES=glibc.malloc.tcache_count=0:glibc.malloc.arena_max=1"}) ==
+          expected);
+    CHECK(digest(toml, {}, {"PADDING=" + std::string(100'000, 'x'), "LC_ALL=de_DE.UTF-8", "TZ=Asia/Tokyo"}) ==
+          expected);
     if (can_fix_addresses) CHECK(digest(toml, {}, {}, {"setarch", "-R"}) == expected);
   }
 }
@@ -136,9 +145,11 @@ TEST_CASE("a second run, and a child of compare, has the digest of the first", "
   const std::string toml = scenarios()[1];
   const Files files(toml + "[compare]\nseeds = [1, 2]\n");
   const fs::path folder = files.folder.path();
-  const std::string first = digest_of(psim::test::psim({"run", "scenario.toml", "--json", "--out", "one"}, folder));
+  const std::string first =
+      digest_of(psim::test::psim({"run", "scenario.toml", "--json", "--out", "one"}, folder));
   CHECK(digest_of(psim::test::psim({"run", "scenario.toml", "--json", "--out", "one"}, folder)) == first);
-  CHECK(digest_of(psim::test::psim({"run", "scenario.toml", "--json", "--out", "one", "--force"}, folder)) == first);
+  CHECK(digest_of(psim::test::psim({"run", "scenario.toml", "--json", "--out", "one", "--force"}, folder)) ==
+        first);
   REQUIRE(psim::test::psim({"compare", "scenario.toml", "--out", "all", "--jobs", "2"}, folder).code == 0);
   std::set<std::string> digests;
   for (const auto& run : fs::directory_iterator(folder / "all")) {
@@ -153,7 +164,8 @@ TEST_CASE("a second run, and a child of compare, has the digest of the first", "
 TEST_CASE("the digest differs when one weight does", "[determinism]") {
   const std::string toml = shipped("worked_example.toml");
   const std::string expected = digest(toml);
-  CHECK(digest(replaced(toml, "[1.6, 1.7, 1.8, 1.9, 2.0]", "[1.6, 1.7, 1.8, 1.9, 2.0000000000000004]")) != expected);
+  CHECK(digest(replaced(toml, "[1.6, 1.7, 1.8, 1.9, 2.0]", "[1.6, 1.7, 1.8, 1.9, 2.0000000000000004]")) !=
+        expected);
   // Column 1 meets an input that is zero: its weight changes no other number, no loss and no event.
   CHECK(digest(replaced(toml, "[[0.1, 0.2, 0.3", "[[0.1, 0.20000000000000004, 0.3")) != expected);
   const std::string drawn = fmt::format(fmt::runtime(digits), "", "model = \"bsp\"", 1);
@@ -164,8 +176,9 @@ TEST_CASE("the digest differs when one weight does", "[determinism]") {
 TEST_CASE("the digest differs when one event does", "[determinism]") {
   const std::string toml = shipped("worked_example.toml");
   std::set<std::string> digests{digest(toml)};
-  for (const char* change : {"cluster.network.latency=50.0000001us", "training.steps=6", "cluster.network.header=1B", "compute.time=1ms",
-                             "consistency.model=asp", "cluster.network.share_spread=0.5000001", "training.duration=1ms"}) {
+  for (const char* change : {"cluster.network.latency=50.0000001us", "training.steps=6",
+                             "cluster.network.header=1B", "compute.time=1ms", "consistency.model=asp",
+                             "cluster.network.share_spread=0.5000001", "training.duration=1ms"}) {
     INFO(change);
     CHECK(digests.insert(digest(toml, {"--set", change})).second);
   }

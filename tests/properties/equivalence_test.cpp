@@ -1,7 +1,7 @@
 // Different words for the same algorithm learn the same numbers: losses after every update are compared bit
 // for bit, whole runs by their digest.
-#include <catch2/catch.hpp>
 #include <fmt/format.h>
+#include <catch2/catch.hpp>
 #include <map>
 #include <vector>
 
@@ -14,8 +14,8 @@ namespace {
 struct Training {
   std::string consistency = R"(model = "bsp")";
   int workers = 4, servers = 1, batch = 8;
-  std::string optimizer = "learning_rate = 0.25";   // fields of [training]
-  std::string model = "layers = [64, 16, 10]";      // fields of [model]
+  std::string optimizer = "learning_rate = 0.25";  // fields of [training]
+  std::string model = "layers = [64, 16, 10]";     // fields of [model]
   std::string more = "[compute]\ndistribution = \"lognormal\"\ncv = 0.5\n";
 };
 
@@ -34,7 +34,8 @@ workers = {}
 servers = {}
 [cluster.worker]
 speed = "100Mf"
-{})", t.model, t.batch, t.optimizer, t.consistency, t.workers, t.servers, t.more));
+{})",
+                              t.model, t.batch, t.optimizer, t.consistency, t.workers, t.servers, t.more));
 }
 
 // The loss at every number of updates.
@@ -44,14 +45,16 @@ Losses losses(const Training& training) {
   const Json summary = run(training);
   CHECK(summary["stuck"].empty());
   Losses result;
-  for (const Json& point : summary["curve"]) result.try_emplace(point["updates"].get<std::int64_t>(), point["loss"].get<double>());
+  for (const Json& point : summary["curve"])
+    result.try_emplace(point["updates"].get<std::int64_t>(), point["loss"].get<double>());
   return result;
 }
 
 std::string digest(const Training& training) { return run(training)["digest"]; }
 
-const std::vector<std::string> optimizers{"learning_rate = 0.25", "learning_rate = 0.01\noptimizer = \"adam\"",
-                                          "learning_rate = 0.1\noptimizer = \"nesterov\"\nschedule = \"inverse-sqrt\"\nweight_decay = 0.001"};
+const std::vector<std::string> optimizers{
+    "learning_rate = 0.25", "learning_rate = 0.01\noptimizer = \"adam\"",
+    "learning_rate = 0.1\noptimizer = \"nesterov\"\nschedule = \"inverse-sqrt\"\nweight_decay = 0.001"};
 
 Training with(Training training, std::string consistency) {
   training.consistency = std::move(consistency);
@@ -74,8 +77,9 @@ TEST_CASE("models that wait for all workers learn what bsp learns, bit for bit",
       const Training base{.servers = servers, .optimizer = optimizer};
       const Losses bsp = losses(base);
       REQUIRE(bsp.size() == 26);
-      for (const char* same : {"model = \"ssp\"\nstaleness = 0", "model = \"bounded-delay\"\nstaleness = 0", "model = \"k-sync\"\nk = 4",
-                               "model = \"k-sync\"\nk = 4\nlate = \"drop\"", "model = \"backup-workers\"\nbackup = 0", "model = \"k-async\"\nk = 4"}) {
+      for (const char* same : {"model = \"ssp\"\nstaleness = 0", "model = \"bounded-delay\"\nstaleness = 0",
+                               "model = \"k-sync\"\nk = 4", "model = \"k-sync\"\nk = 4\nlate = \"drop\"",
+                               "model = \"backup-workers\"\nbackup = 0", "model = \"k-async\"\nk = 4"}) {
         INFO(same << "\n" << optimizer << "\nS = " << servers);
         CHECK(losses(with(base, same)) == bsp);
       }
@@ -87,9 +91,10 @@ TEST_CASE("with one worker every model is plain gradient descent", "[equivalence
   const Training base{.workers = 1, .servers = 2};
   const Losses bsp = losses(base);
   REQUIRE(bsp.size() == 26);
-  for (const char* same : {"model = \"ssp\"\nstaleness = 3", "model = \"asp\"", "model = \"dssp\"", "model = \"k-sync\"\nk = 1",
-                           "model = \"k-batch-sync\"\nk = 1", "model = \"k-batch-sync\"\nk = 1\nlate = \"drop\"", "model = \"k-async\"\nk = 1",
-                           "model = \"k-batch-async\"\nk = 1"}) {
+  for (const char* same :
+       {"model = \"ssp\"\nstaleness = 3", "model = \"asp\"", "model = \"dssp\"", "model = \"k-sync\"\nk = 1",
+        "model = \"k-batch-sync\"\nk = 1", "model = \"k-batch-sync\"\nk = 1\nlate = \"drop\"",
+        "model = \"k-async\"\nk = 1", "model = \"k-batch-async\"\nk = 1"}) {
     INFO(same);
     CHECK(losses(with(base, same)) == bsp);
   }
@@ -97,10 +102,13 @@ TEST_CASE("with one worker every model is plain gradient descent", "[equivalence
 
 TEST_CASE("aliases and degenerate cases are the same run", "[equivalence]") {
   const std::vector<std::vector<std::string>> classes{
-      {"model = \"bsp\"", "model = \"sequential\"", "model = \"dist_sync\"", "model = \"bounded-delay\"\nstaleness = 0"},
-      {"model = \"asp\"", "model = \"eventual\"", "model = \"dist_async\"", "model = \"ssp\"\nstaleness = 1000000", "model = \"k-async\"\nk = 1",
+      {"model = \"bsp\"", "model = \"sequential\"", "model = \"dist_sync\"",
+       "model = \"bounded-delay\"\nstaleness = 0"},
+      {"model = \"asp\"", "model = \"eventual\"", "model = \"dist_async\"",
+       "model = \"ssp\"\nstaleness = 1000000", "model = \"k-async\"\nk = 1",
        "model = \"k-batch-async\"\nk = 1"},
-      {"model = \"ssp\"\nstaleness = 2", "model = \"bounded-delay\"\nstaleness = 2", "model = \"dssp\"\nstaleness = 2\nstaleness_max = 2",
+      {"model = \"ssp\"\nstaleness = 2", "model = \"bounded-delay\"\nstaleness = 2",
+       "model = \"dssp\"\nstaleness = 2\nstaleness_max = 2",
        "model = \"ssp\"\nstaleness_schedule = [[0, 2]]"},
       {"model = \"k-batch-async\"\nk = 3", "model = \"softsync\"\nk = 3"},
       {"model = \"k-sync\"\nk = 3", "model = \"backup-workers\"\nbackup = 1"}};
@@ -116,19 +124,24 @@ TEST_CASE("aliases and degenerate cases are the same run", "[equivalence]") {
 TEST_CASE("stragglers that are not slower change nothing", "[equivalence]") {
   Training base;
   const std::string expected = digest(base);
-  base.more += "[[straggler]]\nworkers = [1]\nslowdown = 1.0\n[[straggler]]\nworkers = [0, 2]\nslowdown = 9.0\nprobability = 0.0\n";
+  base.more +=
+      "[[straggler]]\nworkers = [1]\nslowdown = 1.0\n[[straggler]]\nworkers = [0, 2]\nslowdown = "
+      "9.0\nprobability = 0.0\n";
   CHECK(digest(base) == expected);
 }
 
 TEST_CASE("W workers with batches of b are one worker with batches of W b", "[equivalence]") {
-  for (const auto& [precision, relative] : std::map<std::string, double>{{"float32", 1e-5}, {"float64", 1e-12}}) {
+  for (const auto& [precision, relative] :
+       std::map<std::string, double>{{"float32", 1e-5}, {"float64", 1e-12}}) {
     for (const std::string& optimizer : {optimizers[0], optimizers[2]}) {
       INFO(precision << "\n" << optimizer);
       const std::string model = fmt::format("layers = [64, 16, 10]\nprecision = \"{}\"", precision);
       const Losses one = losses({.workers = 1, .batch = 24, .optimizer = optimizer, .model = model});
       REQUIRE(one.size() == 26);
       check_close(one, losses({.workers = 3, .batch = 8, .optimizer = optimizer, .model = model}), relative);
-      check_close(one, losses({.workers = 8, .servers = 2, .batch = 3, .optimizer = optimizer, .model = model}), relative);
+      check_close(one,
+                  losses({.workers = 8, .servers = 2, .batch = 3, .optimizer = optimizer, .model = model}),
+                  relative);
     }
   }
 }
@@ -145,17 +158,23 @@ TEST_CASE("under bsp the number of servers does not change a bit", "[equivalence
 
 TEST_CASE("aggregation sum at rate / W is mean", "[equivalence]") {
   // W is a power of two, so that dividing by it does not round.
-  for (const std::string consistency : {"model = \"bsp\"", "model = \"asp\"", "model = \"ssp\"\nstaleness = 1"}) {
+  for (const std::string consistency :
+       {"model = \"bsp\"", "model = \"asp\"", "model = \"ssp\"\nstaleness = 1"}) {
     INFO(consistency);
-    const Losses mean = losses({.consistency = consistency, .workers = 8, .optimizer = "learning_rate = 0.5"});
-    CHECK(losses({.consistency = consistency + "\naggregation = \"sum\"", .workers = 8, .optimizer = "learning_rate = 0.0625"}) == mean);
+    const Losses mean =
+        losses({.consistency = consistency, .workers = 8, .optimizer = "learning_rate = 0.5"});
+    CHECK(losses({.consistency = consistency + "\naggregation = \"sum\"",
+                  .workers = 8,
+                  .optimizer = "learning_rate = 0.0625"}) == mean);
   }
 }
 
 TEST_CASE("the network and the speeds change when bsp learns, never what", "[equivalence]") {
   const Losses expected = losses({});
-  for (const std::string more : {"[cluster.network]\nbandwidth = \"1Mbps\"\nlatency = \"5ms\"\n", "[[straggler]]\nworkers = [1, 3]\nslowdown = 7.0\n",
-                                 "[compute]\ndistribution = \"pareto\"\ntime = \"1s\"\n", "[cluster.network]\nsimgrid_model = \"lv08\"\ntopology = \"two-tier\"\n"}) {
+  for (const std::string more : {"[cluster.network]\nbandwidth = \"1Mbps\"\nlatency = \"5ms\"\n",
+                                 "[[straggler]]\nworkers = [1, 3]\nslowdown = 7.0\n",
+                                 "[compute]\ndistribution = \"pareto\"\ntime = \"1s\"\n",
+                                 "[cluster.network]\nsimgrid_model = \"lv08\"\ntopology = \"two-tier\"\n"}) {
     INFO(more);
     CHECK(losses({.more = more}) == expected);
   }

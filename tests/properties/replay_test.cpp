@@ -28,7 +28,8 @@ class Recorded {
  public:
   explicit Recorded(const std::string& trace) {
     std::ofstream(folder_.path() / "scenario.toml") << scenario;
-    const Outcome made = psim::test::psim({"run", "scenario.toml", "--out", "run", "--trace", trace}, folder_.path());
+    const Outcome made =
+        psim::test::psim({"run", "scenario.toml", "--out", "run", "--trace", trace}, folder_.path());
     INFO(made.err);
     REQUIRE(made.code == 0);
   }
@@ -50,7 +51,9 @@ class Recorded {
   TemporaryFolder folder_;
 };
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 // The event's number, from "first event that differs: number N".
 int first_difference(const std::string& text) {
@@ -103,8 +106,10 @@ TEST_CASE("replay after one byte of the recorded hashes was changed names that e
   for (const char* trace : {"none", "events"}) {
     const Recorded recorded(trace);
     // Four bytes an event: byte 41 belongs to event 10.
-    change_run(recorded.run(), "UPDATE event_hash SET hashes = CAST(substr(hashes, 1, 40) || "
-                               "CASE WHEN substr(hashes, 41, 1) = x'00' THEN x'01' ELSE x'00' END || substr(hashes, 42) AS BLOB) WHERE block = 0");
+    change_run(recorded.run(),
+               "UPDATE event_hash SET hashes = CAST(substr(hashes, 1, 40) || "
+               "CASE WHEN substr(hashes, 41, 1) = x'00' THEN x'01' ELSE x'00' END || substr(hashes, 42) AS "
+               "BLOB) WHERE block = 0");
     const Outcome outcome = recorded.replay();
     INFO(outcome.out << outcome.err);
     CHECK(outcome.code == 1);
@@ -114,7 +119,8 @@ TEST_CASE("replay after one byte of the recorded hashes was changed names that e
 
 TEST_CASE("replay of a run whose last events were cut off says so", "[replay]") {
   const Recorded recorded("none");
-  change_run(recorded.run(), "UPDATE event_hash SET hashes = substr(hashes, 1, length(hashes) - 8) WHERE block = 0");
+  change_run(recorded.run(),
+             "UPDATE event_hash SET hashes = substr(hashes, 1, length(hashes) - 8) WHERE block = 0");
   const Outcome outcome = recorded.replay();
   INFO(outcome.out << outcome.err);
   CHECK(outcome.code == 1);

@@ -11,10 +11,15 @@ using namespace psim;
 namespace {
 
 // The excerpt and caret lines of the only diagnostic at columns `begin` to `end` of a source of one line.
-std::string shown(const std::string& text, std::uint32_t begin, std::uint32_t end, const std::string& label = "") {
+std::string shown(const std::string& text, std::uint32_t begin, std::uint32_t end,
+                  const std::string& label = "") {
   Diagnostics diagnostics;
   const std::size_t source = diagnostics.add_source({"a.toml", text});
-  diagnostics.add({"unit", {.source = source, .line = 1, .column = begin, .end_line = 1, .end_column = end}, "message", label, ""});
+  diagnostics.add({"unit",
+                   {.source = source, .line = 1, .column = begin, .end_line = 1, .end_column = end},
+                   "message",
+                   label,
+                   ""});
   const std::string report = diagnostics.render();
   const std::size_t first = report.find("1 | "), last = report.find("\n\n");
   return report.substr(first, last - first);
@@ -53,10 +58,10 @@ TEST_CASE("UTF-8 is told from other bytes", "[scenario]") {
   CHECK(utf8_length("\xe2\x82\xac...") == 3);
   CHECK(utf8_length("\xf0\x9f\x99\x82") == 4);
   CHECK(utf8_length("") == 0);
-  CHECK(utf8_length("\xe9") == 0);              // Latin-1
+  CHECK(utf8_length("\xe9") == 0);  // Latin-1
   CHECK(utf8_length("\xe9 a") == 0);
-  CHECK(utf8_length("\x80") == 0);              // a continuation by itself
-  CHECK(utf8_length("\xc0\x80") == 0);          // overlong
+  CHECK(utf8_length("\x80") == 0);      // a continuation by itself
+  CHECK(utf8_length("\xc0\x80") == 0);  // overlong
   CHECK(utf8_length("\xe0\x9f\xbf") == 0);
   CHECK(utf8_length("\xed\xa0\x80") == 0);      // surrogate
   CHECK(utf8_length("\xf4\x90\x80\x80") == 0);  // beyond U+10FFFF
@@ -68,7 +73,7 @@ TEST_CASE("carets stand below the region, whatever the width of what is before i
   CHECK(shown("\ta\t= 5", 5, 6) == "1 | \ta\t= 5\n  | \t \t ^");
   CHECK(shown("\"\xc3\xa9t\xc3\xa9\" = 5", 9, 10) == "1 | \"\xc3\xa9t\xc3\xa9\" = 5\n  |         ^");
   CHECK(shown("\xe6\x97\xa5 = 5", 5, 6) == "1 | \xe6\x97\xa5 = 5\n  |      ^");  // two cells wide
-  CHECK(shown("e\xcc\x81 = 5", 6, 7) == "1 | e\xcc\x81 = 5\n  |     ^");       // a combining accent has none
+  CHECK(shown("e\xcc\x81 = 5", 6, 7) == "1 | e\xcc\x81 = 5\n  |     ^");  // a combining accent has none
 }
 
 TEST_CASE("a caret past the end of its line is drawn there, and an empty region has one", "[scenario]") {
@@ -79,10 +84,14 @@ TEST_CASE("a caret past the end of its line is drawn there, and an empty region 
 
 TEST_CASE("bytes that a terminal might obey are not shown", "[scenario]") {
   CHECK(shown(std::string("a\x1b[31m\0\xff b", 10), 1, 2) == "1 | a?[31m?? b\n  | ^");
-  CHECK(shown("\xe2\x80\xae" "a", 2, 3) == "1 | ?a\n  |  ^");  // right-to-left override
+  CHECK(shown("\xe2\x80\xae"
+              "a",
+              2, 3) == "1 | ?a\n  |  ^");  // right-to-left override
   Diagnostics diagnostics;
   diagnostics.add({"unit", {.source = diagnostics.add_source({"a\x1b.toml", ""})}, "\x1b[2J", "\a", "\r"});
-  CHECK(diagnostics.render() == "error[unit]: ?[2J\n --> a?.toml\n  = note: ?\n  = help: ?\n\n1 error; nothing was run   next: psim explain unit\n");
+  CHECK(diagnostics.render() ==
+        "error[unit]: ?[2J\n --> a?.toml\n  = note: ?\n  = help: ?\n\n1 error; nothing was run   next: psim "
+        "explain unit\n");
 }
 
 TEST_CASE("of a long line, the part around the region is shown", "[scenario]") {
@@ -97,8 +106,10 @@ TEST_CASE("diagnostics come out in the order of the file, and a great many are c
   Diagnostics diagnostics;
   const std::size_t source = diagnostics.add_source({"a.toml", "a\nb\n"});
   CHECK(diagnostics.empty());
-  diagnostics.add({"unit", {.source = source, .line = 2, .column = 1, .end_line = 2, .end_column = 2}, "second", "", ""});
-  diagnostics.add({"unit", {.source = source, .line = 1, .column = 1, .end_line = 1, .end_column = 2}, "first", "", ""});
+  diagnostics.add(
+      {"unit", {.source = source, .line = 2, .column = 1, .end_line = 2, .end_column = 2}, "second", "", ""});
+  diagnostics.add(
+      {"unit", {.source = source, .line = 1, .column = 1, .end_line = 1, .end_column = 2}, "first", "", ""});
   const std::string report = diagnostics.render();
   CHECK(report.find("first") < report.find("second"));
   CHECK(report.ends_with("2 errors; nothing was run   next: psim explain unit\n"));

@@ -19,13 +19,14 @@ std::string content(const fs::path& path) {
 }
 
 [[noreturn]] void become(const std::vector<std::string>& words, const fs::path& folder,
-                         const std::vector<std::string>& environment, unsigned limit_s,
-                         const fs::path& out, const fs::path& err) {
+                         const std::vector<std::string>& environment, unsigned limit_s, const fs::path& out,
+                         const fs::path& err) {
   std::vector<char*> argv;
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
   for (const std::string& entry : environment) putenv(const_cast<char*>(entry.c_str()));
-  const bool ready = freopen("/dev/null", "r", stdin) != nullptr && freopen(out.c_str(), "w", stdout) != nullptr &&
+  const bool ready = freopen("/dev/null", "r", stdin) != nullptr &&
+                     freopen(out.c_str(), "w", stdout) != nullptr &&
                      freopen(err.c_str(), "w", stderr) != nullptr && chdir(folder.c_str()) == 0;
   alarm(limit_s);  // stays set in the new program
   if (ready) execvp(argv[0], argv.data());
@@ -34,8 +35,8 @@ std::string content(const fs::path& path) {
 
 }  // namespace
 
-Outcome process(const std::vector<std::string>& words, const fs::path& folder, const std::vector<std::string>& environment,
-                unsigned limit_s) {
+Outcome process(const std::vector<std::string>& words, const fs::path& folder,
+                const std::vector<std::string>& environment, unsigned limit_s) {
   const TemporaryFolder files;
   const fs::path out = files.path() / "out", err = files.path() / "err";
   const pid_t child = fork();
@@ -45,8 +46,8 @@ Outcome process(const std::vector<std::string>& words, const fs::path& folder, c
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), content(out), content(err)};
 }
 
-Outcome psim(const std::vector<std::string>& arguments, const fs::path& folder, const std::vector<std::string>& environment,
-             unsigned limit_s) {
+Outcome psim(const std::vector<std::string>& arguments, const fs::path& folder,
+             const std::vector<std::string>& environment, unsigned limit_s) {
   std::vector<std::string> words{binary().string()};
   words.insert(words.end(), arguments.begin(), arguments.end());
   return process(words, folder, environment, limit_s);

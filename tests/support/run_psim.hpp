@@ -11,9 +11,9 @@ namespace psim::test {
 using Json = nlohmann::ordered_json;
 
 struct Outcome {
-  int code = -1;     // exit code; 128 + signal when it was killed
-  std::string out;   // stdout
-  std::string err;   // stderr
+  int code = -1;    // exit code; 128 + signal when it was killed
+  std::string out;  // stdout
+  std::string err;  // stderr
 };
 
 // psim ARGUMENTS, with `folder` as working directory; `environment` entries are added ("NO_COLOR=1"). It is
