@@ -51,7 +51,10 @@ class Builder {
          ++root) {  // the scheduler and every server talk to everybody
       const PathTree tree(topology_, root);
       for (std::uint32_t host = root + 1; host < topology_.hosts; ++host) {
-        if (root > 0 && host <= servers) continue;
+        const bool among_servers = root > 0 && host <= servers;
+        const bool first_tells =
+            root == 1 && make_rule(scenario_.consistency, scenario_.cluster.workers).first_decides;
+        if (among_servers && !first_tells) continue;
         add_routes(host, root, tree.path_from(host));
       }
     }

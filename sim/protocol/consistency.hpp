@@ -91,6 +91,10 @@ struct ConsistencyRule {
   bool fresh = false;
   bool cancel = false;   // fresh only: workers hear at once that their computation is late
   bool dynamic = false;  // dssp
+  // Which pushes make an update depends on the order in which they arrive, which several servers see
+  // differently: the first server then decides for all, or half the workers could wait for one server and
+  // half for another.
+  bool first_decides = false;
   Aggregation aggregation = Aggregation::mean;
   std::int64_t workers = 1;
   std::int64_t staleness = 0, staleness_max = 0;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "model/values.hpp"
 
@@ -17,27 +18,42 @@ enum class MessageKind : std::uint8_t {
   pull,      // worker to server: send me weights, when I may start `clock`
   weights,   // server to worker: version `version` of the server's range
   push,      // worker to server: a gradient computed on version `version`
+  group,     // first server to the others: these pushes make the next update, those are too late
   finished,  // server to worker: there is nothing left to do
   leave,     // worker to scheduler: I am done
 };
 constexpr std::string_view name_of(MessageKind kind) {
-  constexpr std::string_view names[] = {"join", "start", "pull", "weights", "push", "finished", "leave"};
+  constexpr std::string_view names[] = {"join", "start", "pull",     "weights",
+                                        "push", "group", "finished", "leave"};
   return names[static_cast<std::size_t>(kind)];
 }
+
+// One push of one worker, by the worker's own count.
+struct PushId {
+  NodeId worker = 0;
+  std::int64_t number = 0;
+  bool operator==(const PushId&) const = default;
+};
 
 struct Message {
   MessageKind kind = MessageKind::join;
   NodeId from = 0, to = 0;
-  std::int64_t clock = 0;  // pull: the clock to start; push: the clock that is finished by it
-  std::int64_t version =
-      0;  // pull: only a version above this one will do (-1: any); weights, push: see above
-  std::int64_t number =
-      0;  // pull: counts the worker's pulls, returned by the answer; push: counts its pushes
-  std::int64_t pushed = 0;  // pull: pushes that the worker has sent to this server so far
-  Slice values = {};        // weights, push
+  // pull: the clock to start; push: the clock that is finished by it
+  std::int64_t clock = 0;
+  // pull: only a version above this one will do (-1: any); weights, push: see above
+  std::int64_t version = 0;
+  // pull: counts the worker's pulls, returned by the answer; push: counts its pushes
+  std::int64_t number = 0;
+  // pull: pushes that the worker has sent to this server so far
+  std::int64_t pushed = 0;
+  // weights, push
+  Slice values = {};
+  // group
+  std::vector<PushId> group = {}, late = {};
 
   std::uint64_t bytes(std::uint64_t header, Precision precision) const {
-    return header + values.count * bytes_per_value(precision);
+    constexpr std::uint64_t bytes_per_id = 12;  // a worker's number and a count
+    return header + values.count * bytes_per_value(precision) + (group.size() + late.size()) * bytes_per_id;
   }
 };
 

@@ -7,6 +7,11 @@
 #include <utility>
 
 namespace psim {
+namespace {
+
+PushId id_of(const Message& push) { return {push.from, push.number}; }
+
+}  // namespace
 
 Server::Server(Options options, std::optional<Values> weights, std::size_t count)
     : options_(std::move(options)),
@@ -22,6 +27,7 @@ Server::Server(Options options, std::optional<Values> weights, std::size_t count
 void Server::on(const Message& message, double now, Outbox& out) {
   if (message.kind == MessageKind::push) on_push(message, now, out);
   if (message.kind == MessageKind::pull) on_pull(message, now, out);
+  if (message.kind == MessageKind::group) on_group(message, now, out);
 }
 
 void Server::on_push(const Message& push, double now, Outbox& out) {
@@ -31,11 +37,11 @@ void Server::on_push(const Message& push, double now, Outbox& out) {
   ++worker.arrived;
   worker.interval = now - worker.last_push;
   worker.last_push = now;
-  if (options_.rule.fresh && push.version != version_) {
-    count_applied(worker);
-    out.dropped(push);
-  } else {
+  if (!is_late(push)) {
     group_.push_back(push);
+  } else {
+    drop(push, out);
+    if (coordinated() && !follows()) late_.push_back(id_of(push));
   }
   finish_if_through(worker);
   update_if_complete(out) ? answer_all(now, out) : answer(w, now, out);
@@ -79,15 +85,79 @@ bool Server::is_complete() const {
   return may_push == 0;
 }
 
-bool Server::update_if_complete(Outbox& out) {
-  if (!is_complete()) return false;
-
+// Pushes of the next update, when they are all in, in worker order.
+std::vector<Message> Server::take_group(Outbox& out) {
+  if (follows()) return take_announced();
+  if (!is_complete()) return {};
+  std::vector<Message> group = std::exchange(group_, {});
   // Sums run in worker order, never in order of arrival.
-  std::ranges::stable_sort(group_, {}, [](const Message& m) { return std::tuple(m.from, m.number); });
+  std::ranges::stable_sort(group, {}, [](const Message& m) { return std::tuple(m.from, m.number); });
+  if (coordinated()) announce(group, out);
+  return group;
+}
+
+void Server::announce(const std::vector<Message>& group, Outbox& out) {
+  Message announcement{.kind = MessageKind::group, .from = options_.id, .version = version_};
+  for (const Message& push : group) announcement.group.push_back(id_of(push));
+  announcement.late = std::exchange(late_, {});
+  for (NodeId other = options_.first_server + 1; other < options_.first_worker; ++other) {
+    announcement.to = other;
+    out.send(announcement);
+  }
+}
+
+std::vector<Message> Server::take_announced() {
+  if (announced_.empty()) return {};
+  std::vector<Message> group;
+  for (const PushId& id : announced_.front()) {
+    const auto push = std::ranges::find(group_, id, id_of);
+    if (push == group_.end()) return {};
+    group.push_back(*push);
+  }
+  std::erase_if(group_, [&](const Message& m) {
+    return std::ranges::find(announced_.front(), id_of(m)) != announced_.front().end();
+  });
+  announced_.pop_front();
+  return group;
+}
+
+void Server::on_group(const Message& group, double now, Outbox& out) {
+  announced_.push_back(group.group);
+  for (const PushId& id : group.late) {
+    const auto push = std::ranges::find(group_, id, id_of);
+    if (push == group_.end()) {
+      late_.push_back(id);
+    } else {
+      drop(*push, out);
+      group_.erase(push);
+    }
+  }
+  if (update_if_complete(out)) answer_all(now, out);
+}
+
+bool Server::is_late(const Message& push) {
+  if (follows()) return std::erase(late_, id_of(push)) > 0;
+  return options_.rule.fresh && push.version != version_;
+}
+
+void Server::drop(const Message& push, Outbox& out) {
+  count_applied(workers_[index_of(push.from)]);
+  out.dropped(push);
+}
+
+bool Server::update_if_complete(Outbox& out) {
+  bool updated = false;
+  while (update_once(out)) updated = true;  // several groups may have waited for one push
+  return updated;
+}
+
+bool Server::update_once(Outbox& out) {
+  const std::vector<Message> group = take_group(out);
+  if (group.empty()) return false;
   std::vector<WeightedGradient> gradients;
-  for (const Message& push : group_) {
+  for (const Message& push : group) {
     const std::int64_t staleness = version_ - push.version;
-    double weight = options_.rule.push_weight(group_.size());
+    double weight = options_.rule.push_weight(group.size());
     if (options_.staleness_aware && staleness > 1) weight /= static_cast<double>(staleness);
     gradients.push_back({push.values, weight});
     count_applied(workers_[index_of(push.from)]);
@@ -102,10 +172,9 @@ bool Server::update_if_complete(Outbox& out) {
     } else {
       std::atomic_thread_fence(std::memory_order_acquire);
     }
-    optimizer_.apply(*weights_, gradients, rate() * options_.rule.rate_factor(group_.size()));
+    optimizer_.apply(*weights_, gradients, rate() * options_.rule.rate_factor(group.size()));
   }
-  applied_ += static_cast<std::int64_t>(group_.size());
-  group_.clear();
+  applied_ += static_cast<std::int64_t>(group.size());
   ++version_;
   out.updated(version_);
   return true;
@@ -131,6 +200,8 @@ void Server::answer(std::uint32_t w, double now, Outbox& out) {
   if (!worker.waiting || worker.arrived < worker.waiting->pushed) return;  // read-my-writes
   const Message& pull = *worker.waiting;
   const bool over = is_over(pull);
+  // The others' last updates wait for word from the first server.
+  if (over && !options_.rule.fresh && coordinated() && worker.applied < pull.pushed) return;
   if (!over && !may_start(w, pull, now)) return;
   Message reply{.kind = over ? MessageKind::finished : MessageKind::weights,
                 .from = options_.id,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <set>
@@ -28,8 +29,9 @@ class Outbox {
 class Server {
  public:
   struct Options {
-    NodeId id = 0;
-    NodeId first_worker = 0;
+    NodeId id = 1;
+    NodeId first_server = 1;
+    NodeId first_worker = 2;
     ConsistencyRule rule;
     std::int64_t steps = 0;  // clocks of each worker (versions, where only fresh pushes count)
     OptimizerSpec optimizer;
@@ -64,8 +66,19 @@ class Server {
 
   void on_push(const Message& push, double now, Outbox& out);
   void on_pull(const Message& pull, double now, Outbox& out);
+  void on_group(const Message& group, double now, Outbox& out);
   bool is_complete() const;
+  bool coordinated() const {
+    return options_.rule.first_decides && options_.first_worker - options_.first_server > 1;
+  }
+  bool follows() const { return coordinated() && options_.id != options_.first_server; }
+  bool is_late(const Message& push);
+  void drop(const Message& push, Outbox& out);
+  void announce(const std::vector<Message>& group, Outbox& out);
+  std::vector<Message> take_group(Outbox& out);
+  std::vector<Message> take_announced();
   bool update_if_complete(Outbox& out);
+  bool update_once(Outbox& out);
   void count_applied(WorkerState& worker);
   void answer_all(double now, Outbox& out);
   void answer(std::uint32_t worker, double now, Outbox& out);
@@ -84,6 +97,9 @@ class Server {
   std::int64_t version_ = 0;
   std::int64_t arrived_ = 0, applied_ = 0;
   std::vector<Message> group_;  // pushes of the next update
+  std::deque<std::vector<PushId>>
+      announced_;             // groups that the first server has formed, not applied here yet
+  std::vector<PushId> late_;  // first server: not announced yet; others: announced, and not here yet
   std::vector<WorkerState> workers_;
   std::set<std::uint32_t> waiting_;  // workers with an unanswered pull
   std::int64_t active_;              // workers that will push again

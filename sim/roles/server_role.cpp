@@ -10,6 +10,7 @@ namespace {
 Server::Options options_of(const World& world, NodeId node) {
   const TrainingSpec& training = world.scenario.training;
   return {.id = node,
+          .first_server = world.first_server(),
           .first_worker = world.first_worker(),
           .rule = world.rule,
           .steps = world.steps,

@@ -199,7 +199,7 @@ bool check_together(const std::vector<GivenAxis>& axes, Diagnostics& diagnostics
         continue;
       diagnostics.add({"axis", one.place,
                        fmt::format("axes `{}` and `{}` set the same", one.axis.key, other.axis.key),
-                       fmt::format("`{}` replaces it", other.axis.key),
+                       fmt::format("also set by `{}`", other.axis.key),
                        "put this field into the tables of the other axis"});
     }
   }

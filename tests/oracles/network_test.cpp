@@ -20,7 +20,7 @@ struct Step {
   std::string network, more;  // fields of [cluster.network]; tables below [cluster]
   std::string consistency = R"(model = "bsp")";
   std::string compute = R"(time = "10ms")";
-  std::string model = "cm02";            // of SimGrid
+  std::string model = "cm02";  // of SimGrid
 };
 
 // Links of 1 Gb/s (125 MB/s) and 50 us.
@@ -81,8 +81,7 @@ TEST_CASE("one worker, one server: a step is X + 2 (latency + M / B)", "[oracle]
     for (const auto& [text, latency] :
          std::map<std::string, double>{{"0s", 0.0}, {"50us", 50e-6}, {"3ms", 3e-3}}) {
       INFO(model.name << ", " << text);
-      const std::string network =
-          fmt::format("latency = \"{}\"\ntcp_window = \"0B\"", text);
+      const std::string network = fmt::format("latency = \"{}\"\ntcp_window = \"0B\"", text);
       const double expected = compute + 2 * (model.path(latency) + 1e6 / (model.bandwidth * bandwidth));
       CHECK(step_time({.network = network, .model = model.name}) == near(expected));
       CHECK(step_time({.network = network + "\ncross_traffic = true", .model = model.name}) ==
@@ -107,14 +106,13 @@ TEST_CASE("cross-traffic: both directions of a link at once are 1.05 times slowe
   for (const Model& model : models) {
     INFO(model.name);
     const double unit = 1 / model.bandwidth;
-    const Step step{
-        .workers = 2,
-        .megabytes = 125,
-        .network = "latency = \"0s\"\ncross_traffic = true",
-        .more = fmt::format("[cluster.worker]\nspeed = [\"1e30f\", \"{}f\"]\n", 1e7 / unit),
-        .consistency = R"(model = "asp")",
-        .compute = "",
-        .model = model.name};
+    const Step step{.workers = 2,
+                    .megabytes = 125,
+                    .network = "latency = \"0s\"\ncross_traffic = true",
+                    .more = fmt::format("[cluster.worker]\nspeed = [\"1e30f\", \"{}f\"]\n", 1e7 / unit),
+                    .consistency = R"(model = "asp")",
+                    .compute = "",
+                    .model = model.name};
     const TracedRun run = trace_toml(toml(step));
     CHECK(arrivals(run, "push", 1, 2)[0] == near(3 * unit));
     CHECK(arrivals(run, "push", 1, 3)[0] == near(4.05 * unit));
@@ -128,8 +126,7 @@ TEST_CASE("incast: a bsp step is X + 2 (latency + max(W M / (S B), M / B))", "[o
          std::vector<std::pair<int, int>>{{8, 1}, {8, 2}, {8, 8}, {16, 4}, {3, 1}, {2, 4}, {1, 5}, {5, 10}}) {
       INFO(model.name << ", W = " << w << ", S = " << s);
       const double flow = std::max(w * 1e6 / s, 1e6) / (model.bandwidth * bandwidth);
-      const double measured = step_time(
-          {.workers = w, .servers = s, .model = model.name});
+      const double measured = step_time({.workers = w, .servers = s, .model = model.name});
       CHECK(measured == near(compute + 2 * (model.path(50e-6) + flow)));
     }
   }

@@ -37,12 +37,27 @@ slowdown = 3.0
 probability = 0.3
 )";
 
+std::string shipped(const char* name) {
+  std::ifstream file(source_folder() / "scenarios" / name);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, from.size(), to);
+}
+
 // One of each way in which threads, contexts and messages meet.
 std::vector<std::string> scenarios() {
   return {fmt::format(fmt::runtime(digits), "optimizer = \"adam\"\nevaluate_every = \"2 updates\"",
                       "model = \"bsp\"", 2),
           fmt::format(fmt::runtime(digits), "evaluate_every = \"3ms\"\nstaleness_aware = true",
                       "model = \"asp\"", 1),
+          // Nobody but workers holds weights, and several workers hold the same version.
+          replaced(replaced(shipped("quickstart.toml"), "model = \"bsp\"", "model = \"asp\""), "epochs = 20",
+                   "epochs = 1"),
+          fmt::format(fmt::runtime(digits), "", "model = \"k-batch-async\"\nk = 2", 3),
           fmt::format(fmt::runtime(digits), "target = { accuracy = 0.6 }\nevaluate_every = \"1ms\"",
                       "model = \"ssp\"\nstaleness = 2", 3),
           fmt::format(fmt::runtime(digits), "optimizer = \"momentum\"", "model = \"k-batch-sync\"\nk = 3", 2),
@@ -69,17 +84,6 @@ std::string digest(const std::string& toml, const std::vector<std::string>& argu
   words.insert(words.end(), {binary().string(), "run", "scenario.toml", "--json"});
   words.insert(words.end(), arguments.begin(), arguments.end());
   return digest_of(process(words, files.folder.path(), environment));
-}
-
-std::string shipped(const char* name) {
-  std::ifstream file(source_folder() / "scenarios" / name);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  const std::size_t at = text.find(from);
-  REQUIRE(at != std::string::npos);
-  return text.replace(at, from.size(), to);
 }
 
 }  // namespace
