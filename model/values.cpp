@@ -94,7 +94,7 @@ struct Assembly::Once {
 };
 
 Assembly::Assembly(std::vector<Slice> parts) : parts_(std::move(parts)), once_(std::make_unique<Once>()) {
-  for (const Slice& part : parts_) keys_.push_back({part.values, part.begin, part.count});
+  for (const Slice& part : parts_) keys_.push_back({part.values, part.begin, part.count, part.version});
 }
 
 Assembly::~Assembly() = default;
@@ -102,7 +102,7 @@ Assembly::~Assembly() = default;
 bool Assembly::same_parts(const std::vector<Slice>& parts) const {
   return std::ranges::equal(keys_, parts, [](const Key& a, const Slice& b) {
     const bool same_array = !a.values.owner_before(b.values) && !b.values.owner_before(a.values);
-    return same_array && a.begin == b.begin && a.count == b.count;
+    return same_array && a.begin == b.begin && a.count == b.count && a.version == b.version;
   });
 }
 

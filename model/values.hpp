@@ -60,6 +60,7 @@ struct Slice {
   std::shared_ptr<const Values> values;
   std::size_t begin = 0;
   std::size_t count = 0;
+  std::int64_t version = 0;  // tells states of an array apart that is changed in place
 
   template <class Scalar>
   std::span<const Scalar> as() const {
@@ -78,9 +79,11 @@ class Assembly {
 
  private:
   struct Once;
-  struct Key {  // outlives its part, so that another array at the same address is not taken for it
+  // Outlives its part, so that another array at the same address is not taken for it.
+  struct Key {
     std::weak_ptr<const Values> values;
     std::size_t begin, count;
+    std::int64_t version;
   };
   std::vector<Key> keys_;
   std::vector<Slice> parts_;

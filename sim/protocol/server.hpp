@@ -49,7 +49,7 @@ class Server {
   std::int64_t pushes_arrived() const { return arrived_; }
   // Pushes that wait for their group to be complete.
   const std::vector<Message>& pending() const { return group_; }
-  Slice snapshot() const { return {weights_, 0, count_}; }
+  Slice snapshot() const { return {weights_, 0, count_, version_}; }
   // Pulls that wait for the consistency model, in worker order.
   std::vector<Message> waiting() const;
   std::int64_t slowest_clock() const { return slowest_; }

@@ -34,7 +34,8 @@ bool Worker::pull() {
     request(s, newer_only ? server.version : -1);
   }
   while (!all_answered()) handle(world_.network.receive(node_));
-  const bool over = std::ranges::all_of(servers_, &Connection::finished);
+  const bool over = std::ranges::any_of(servers_, &Connection::finished);
+  if (over) wait_for_all();
   if (over) {
     if (world_.rule.fresh) clock_ = world_.steps;
   } else if (world_.rule.fresh) {
@@ -43,11 +44,22 @@ bool Worker::pull() {
   return !over;
 }
 
+// A server that is through needs no more pushes, and then no other does: each has, or will have, those that the
+// last update takes. What is left is to wait until all are through.
+void Worker::wait_for_all() {
+  while (!std::ranges::all_of(servers_, &Connection::finished)) {
+    for (std::uint32_t s = 0; s < servers_.size(); ++s) {
+      if (!servers_[s].finished && !servers_[s].outstanding) request(s, servers_[s].version);
+    }
+    handle(world_.network.receive(node_));
+  }
+}
+
 bool Worker::compute() {
   namespace sg4 = simgrid::s4u;
   if (world_.rule.cancel) {
     for (std::uint32_t s = 0; s < servers_.size(); ++s) {
-      if (!servers_[s].finished) request(s, servers_[s].version);
+      request(s, servers_[s].version);
     }
   }
   world_.record(EventKind::compute_begin, node_, clock_, servers_[0].version);
@@ -74,7 +86,6 @@ bool Worker::compute() {
 
 void Worker::push() {
   for (std::uint32_t s = 0; s < servers_.size(); ++s) {
-    if (servers_[s].finished) continue;
     const Range range = world_.range_of(s);
     world_.network.send({.kind = MessageKind::push,
                          .from = node_,
@@ -122,7 +133,7 @@ bool Worker::all_answered() const { return std::ranges::none_of(servers_, &Conne
 std::int64_t Worker::round() const {
   std::int64_t least = world_.steps;
   for (const Connection& server : servers_) {
-    if (!server.finished) least = std::min(least, server.version);
+    least = std::min(least, server.version);
   }
   return least;
 }
@@ -137,10 +148,9 @@ double Worker::flops_of_step() const {
 // before simulated time has passed.
 Pool::Handle Worker::start_gradient() {
   if (world_.learner == nullptr) return nullptr;
-  const bool keep = world_.rule.fresh && servers_.size() > 1;  // a server that is finished sends none again
   std::vector<Slice> parts;
   for (Connection& server : servers_)
-    parts.push_back(keep ? server.weights : std::exchange(server.weights, {}));
+    parts.push_back(std::exchange(server.weights, {}));
   gradient_ = std::make_shared<Values>();
   return world_.pool.submit([weights = world_.assemble(std::move(parts)), learner = world_.learner,
                              result = gradient_, batch = world_.sampler->batch(index_, steps_begun_)] {

@@ -38,6 +38,7 @@ class Worker {
 
   void request(std::uint32_t server, std::int64_t above);
   void handle(Message message);
+  void wait_for_all();
   bool all_answered() const;
   std::int64_t round() const;
   Pool::Handle start_gradient();

@@ -61,9 +61,7 @@ struct Glyph {
 Glyph glyph_at(std::string_view text) {
   const std::size_t bytes = utf8_length(text);
   if (bytes == 0) return {"?", 1, 1};
-  char32_t code = static_cast<unsigned char>(text[0]);
-  if (bytes > 1) code &= 0xFFU >> (bytes + 1);
-  for (std::size_t i = 1; i < bytes; ++i) code = code << 6U | (static_cast<unsigned char>(text[i]) & 0x3FU);
+  const char32_t code = code_point(text);
   if (code == '\t') return {"\t", 1, 1};
   if (within(unsafe, code)) return {"?", bytes, 1};
   return {text.substr(0, bytes), bytes, within(combining, code) ? 0U : within(wide, code) ? 2U : 1U};
@@ -125,6 +123,14 @@ std::size_t utf8_length(std::string_view text) {
   return length;
 }
 
+char32_t code_point(std::string_view text) {
+  const std::size_t bytes = utf8_length(text);
+  char32_t code = static_cast<unsigned char>(text[0]);
+  if (bytes > 1) code &= 0xFFU >> (bytes + 1);
+  for (std::size_t i = 1; i < bytes; ++i) code = code << 6U | (static_cast<unsigned char>(text[i]) & 0x3FU);
+  return code;
+}
+
 std::uint32_t code_points(std::string_view text) {
   return static_cast<std::uint32_t>(
       std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
@@ -139,6 +145,19 @@ Place place_in(std::string_view text, std::size_t begin, std::size_t end, std::s
           .column = column,
           .end_line = line,
           .end_column = column + code_points(text.substr(begin, end - begin))};
+}
+
+std::size_t offset_in(std::string_view text, std::uint32_t line, std::uint32_t column) {
+  std::size_t offset = 0;
+  for (std::uint32_t at = 1; at < line; ++at) {
+    const std::size_t end = text.find('\n', offset);
+    if (end == std::string_view::npos) return text.size();
+    offset = end + 1;
+  }
+  for (std::uint32_t at = 1; at < column && offset < text.size(); ++at) {
+    offset += std::max<std::size_t>(1, utf8_length(text.substr(offset)));
+  }
+  return std::min(offset, text.size());
 }
 
 std::size_t Diagnostics::add_source(Source source) {

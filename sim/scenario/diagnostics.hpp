@@ -51,9 +51,13 @@ class Diagnostics {
 // Bytes of the code point that `text` begins with; 0 when it does not begin with UTF-8.
 std::size_t utf8_length(std::string_view text);
 
+// The code point that `text` begins with, which must be UTF-8.
+char32_t code_point(std::string_view text);
 std::uint32_t code_points(std::string_view text);
 // The place of bytes `begin` to `end` of a source's text.
 Place place_in(std::string_view text, std::size_t begin, std::size_t end, std::size_t source);
+// The byte of a source's text at a line and column, at most the text's end.
+std::size_t offset_in(std::string_view text, std::uint32_t line, std::uint32_t column);
 
 // Edit distance with transpositions (optimal string alignment), for "did you mean".
 std::size_t edit_distance(std::string_view a, std::string_view b);

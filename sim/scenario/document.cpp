@@ -4,73 +4,11 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <utility>
 
 namespace psim {
 namespace {
-
-namespace fs = std::filesystem;
-
-constexpr std::size_t largest_file = std::size_t{4} << 20U;
-
-// The scenario beside `path` whose name is most like it.
-std::string similar_file(const fs::path& path) {
-  std::vector<std::string> names;
-  std::error_code error;
-  const fs::path folder = path.parent_path();
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder.empty() ? "." : folder, error)) {
-    if (entry.path().extension() == ".toml") names.push_back(entry.path().filename().string());
-  }
-  std::ranges::sort(names);
-  const std::string near = nearest(path.filename().string(), names);
-  return near.empty() ? "" : (folder / near).string();
-}
-
-// The file's text, or a diagnostic that says why it cannot be read.
-std::optional<std::string> read_text(const std::string& path, Diagnostics& diagnostics) {
-  const auto refuse = [&](std::string message, std::string help) -> std::optional<std::string> {
-    diagnostics.add({.code = "file",
-                     .place = {.source = diagnostics.add_source({path, ""})},
-                     .message = std::move(message),
-                     .label = {},
-                     .help = std::move(help)});
-    return std::nullopt;
-  };
-  std::error_code error;
-  if (fs::is_directory(path, error)) {
-    return refuse("this is a directory, not a scenario file",
-                  "name a .toml file; `psim list` shows those that come with psim");
-  }
-  if (!fs::exists(path, error)) {
-    const std::string near = similar_file(path);
-    return refuse("there is no such file", near.empty()
-                                               ? "`psim list` shows the scenarios that come with psim"
-                                               : fmt::format("did you mean `{}`?", near));
-  }
-  std::ifstream file(path, std::ios::binary);
-  if (!file)
-    return refuse(fmt::format("cannot be read: {}", std::strerror(errno)), "check the file's permissions");
-  std::string text(largest_file + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  if (text.size() > largest_file) {
-    return refuse(
-        "the file is too large for a scenario",
-        fmt::format("a scenario has at most {} bytes; data stand in files of their own", largest_file));
-  }
-  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff"))
-    return refuse("the file is UTF-16", "save it as UTF-8");
-  if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);  // the byte order mark of some editors
-  if (text.find_first_not_of(" \t\r\n") == std::string::npos) {
-    return refuse("the file is empty", "start from a copy of scenarios/quickstart.toml");
-  }
-  return text;
-}
 
 // A syntax error in a text: what to show, and what to leave out when the rest is parsed.
 struct Flaw {
@@ -79,19 +17,6 @@ struct Flaw {
   std::size_t cut_begin = 0, cut_end = 0;
   bool header = false;  // what follows belongs to a table that is not known
 };
-
-std::size_t offset_of(std::string_view text, toml::source_position at) {
-  std::size_t offset = 0;
-  for (std::uint32_t line = 1; line < at.line; ++line) {
-    const std::size_t end = text.find('\n', offset);
-    if (end == std::string_view::npos) return text.size();
-    offset = end + 1;
-  }
-  for (std::uint32_t column = 1; column < at.column && offset < text.size(); ++column) {
-    offset += std::max<std::size_t>(1, utf8_length(text.substr(offset)));
-  }
-  return std::min(offset, text.size());
-}
 
 // The offset behind the comment or the text in quotes that begins at `i`; npos when it is not closed.
 std::size_t behind(std::string_view text, std::size_t i) {
@@ -108,6 +33,8 @@ std::size_t behind(std::string_view text, std::size_t i) {
   }
   return std::string_view::npos;
 }
+
+bool blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
 bool begins_skipped(char c) { return c == '#' || c == '"' || c == '\''; }
 
@@ -128,21 +55,45 @@ std::vector<std::size_t> open_in(std::string_view text) {
   return open;
 }
 
-// `text` with a question mark for each character outside texts and comments that is not ASCII: such are never
-// TOML, and toml++ 3.3.0 must not see them (its test for white space has no answer to most).
-std::string with_ascii_keys(std::string_view text) {
-  std::string out;
+// Copies a text of several lines. What follows a backslash at a line's end must be ASCII for toml++ (see
+// below), so other characters are escaped there.
+void copy_text(std::string_view text, std::string& out) {
   for (std::size_t i = 0; i < text.size();) {
     const std::size_t bytes = utf8_length(text.substr(i));
-    const std::size_t next = begins_skipped(text[i]) ? behind(text, i) : i + std::max<std::size_t>(bytes, 1);
-    if (next == std::string_view::npos) return out.append(text.substr(i));
-    out.append(bytes > 1 ? "?" : text.substr(i, next - i));
+    std::size_t k = i;
+    while (bytes > 1 && k > 0 && (blank(text[k - 1]) || text[k - 1] == '\n')) --k;
+    const std::size_t spaces = i - k;
+    while (bytes > 1 && k > 0 && text[k - 1] == '\\') --k;
+    const bool escaped = (i - spaces - k) % 2 == 1;
+    if (escaped && spaces == 0) out += '?';  // an error in any case
+    else if (escaped) out += fmt::format("\\U{:08X}", static_cast<std::uint32_t>(code_point(text.substr(i))));
+    else out += text.substr(i, std::max<std::size_t>(bytes, 1));
+    i += std::max<std::size_t>(bytes, 1);
+  }
+}
+
+// `text` with a question mark for each character outside texts and comments that is not ASCII: such are never
+// TOML, and toml++ 3.3.0 must not see them (its test for white space has no answer to most). A word that
+// begins like a number is read to its end, with quotes in it.
+std::string in_ascii(std::string_view text) {
+  std::string out;
+  bool number = false;
+  for (std::size_t i = 0; i < text.size();) {
+    const char c = text[i];
+    const bool first = i == 0 || blank(text[i - 1]) ||
+                       std::string_view("\n=,[{").find(text[i - 1]) != std::string_view::npos;
+    if (first) number = std::string_view("0123456789+-.").find(c) != std::string_view::npos;
+    if (blank(c) || std::string_view("\n],}#").find(c) != std::string_view::npos) number = false;
+    const bool skipped = !number && begins_skipped(c);
+    const std::size_t bytes = utf8_length(text.substr(i));
+    const std::size_t next = skipped ? behind(text, i) : i + std::max<std::size_t>(bytes, 1);
+    if (skipped && text.substr(i, 3) == "\"\"\"") copy_text(text.substr(i, next - i), out);
+    else out.append(!skipped && bytes > 1 ? "?" : text.substr(i, next - i));
+    if (next == std::string_view::npos) break;
     i = next;
   }
   return out;
 }
-
-bool blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
 // toml++'s description in this program's words.
 std::string in_our_words(std::string_view description) {
@@ -197,13 +148,17 @@ class Examiner {
               .cut_begin = line_begin_,
               .cut_end = line_end_};
     if (says("utf-8")) return not_utf8(flaw);
+    if (says("unknown escape sequence")) {
+      flaw.begin = stop_ - 1;
+      flaw.label = "unknown escape sequence";
+      flaw.help = "a text with backslashes is best in single quotes: 'C:\\data'";
+      return flaw;
+    }
     if (const std::size_t bytes = utf8_length(text_.substr(stop_)); bytes > 1) {
       flaw.end = stop_ + bytes;
       flaw.label = "only texts in quotes and comments may have this character";
       return flaw;
     }
-    if (says("escape sequence"))
-      return flaw.help = "a text with backslashes is best in single quotes: 'C:\\data'", flaw;
     if (unclosed_text(flaw) || header(flaw) || unclosed_bracket(flaw) || twice(flaw)) return flaw;
     if (says("expected '=', saw ':'")) flaw.help = "TOML writes key = value, and tables as [name]";
     if (says("value type") && text_.substr(stop_).starts_with('('))
@@ -373,11 +328,11 @@ ParsedText parse_text(std::string text, std::size_t source) {
   constexpr std::size_t most_errors = 20;
   for (std::size_t last = 0; result.problems.size() < most_errors;) {
     try {
-      result.root = toml::parse(with_ascii_keys(text), std::to_string(source));
+      result.root = toml::parse(in_ascii(text), std::to_string(source));
       for (std::size_t i = 0; i < result.problems.size(); ++i) result.root.erase(fmt::format("\x1f{}", i));
       return result;
     } catch (const toml::parse_error& error) {
-      const std::size_t stop = offset_of(text, error.source().begin);
+      const std::size_t stop = offset_in(text, error.source().begin.line, error.source().begin.column);
       const Flaw flaw = Examiner(text, stop, error.description()).flaw();
       if (flaw.cut_end < last) break;  // no progress
       result.problems.push_back(
@@ -393,16 +348,6 @@ ParsedText parse_text(std::string text, std::size_t source) {
   }
   result.usable = false;
   return result;
-}
-
-std::optional<Document> read_document(const std::string& path, Diagnostics& diagnostics) {
-  const std::optional<std::string> text = read_text(path, diagnostics);
-  if (!text) return std::nullopt;
-  ParsedText parsed = parse_text(*text, diagnostics.add_source({path, *text}));
-  Document document{.root = std::move(parsed.root), .complete = parsed.problems.empty()};
-  for (Diagnostic& problem : parsed.problems) diagnostics.add(std::move(problem));
-  if (!parsed.usable) return std::nullopt;
-  return document;
 }
 
 }  // namespace psim

@@ -5,7 +5,6 @@
 #define TOML_ASSERT(expr) static_cast<void>(0)
 #include <toml++/toml.h>
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,9 +26,5 @@ struct ParsedText {
   bool usable = true;  // false: too much is wrong for `root` to mean anything
 };
 ParsedText parse_text(std::string text, std::size_t source);
-
-// Reads and parses `path`. Problems go to `diagnostics`; what could be parsed is returned, or nothing when
-// that is not worth checking.
-std::optional<Document> read_document(const std::string& path, Diagnostics& diagnostics);
 
 }  // namespace psim

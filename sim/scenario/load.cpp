@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <fstream>
 #include <sstream>
 #include <tuple>
@@ -19,10 +21,79 @@
 namespace psim {
 namespace {
 
-std::vector<std::filesystem::path> search_path(const LoadRequest& request) {
-  std::vector<std::filesystem::path> dirs = request.data_dirs;
-  const std::filesystem::path folder = std::filesystem::path(request.path).parent_path();
-  dirs.push_back(folder.empty() ? std::filesystem::path(".") : folder);
+namespace fs = std::filesystem;
+
+constexpr std::size_t largest_file = std::size_t{4} << 20U;
+
+// The scenario beside `path` whose name is most like it.
+std::string similar_file(const fs::path& path) {
+  std::vector<std::string> names;
+  std::error_code error;
+  const fs::path folder = path.parent_path();
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder.empty() ? "." : folder, error)) {
+    if (entry.path().extension() == ".toml") names.push_back(entry.path().filename().string());
+  }
+  std::ranges::sort(names);
+  const std::string near = nearest(path.filename().string(), names);
+  return near.empty() ? "" : (folder / near).string();
+}
+
+// The file's text, or a diagnostic that says why it cannot be read.
+std::optional<std::string> read_text(const std::string& path, Diagnostics& diagnostics) {
+  const auto refuse = [&](std::string message, std::string help) -> std::optional<std::string> {
+    diagnostics.add({.code = "file",
+                     .place = {.source = diagnostics.add_source({path, ""})},
+                     .message = std::move(message),
+                     .label = {},
+                     .help = std::move(help)});
+    return std::nullopt;
+  };
+  std::error_code error;
+  if (fs::is_directory(path, error)) {
+    return refuse("this is a directory, not a scenario file",
+                  "name a .toml file; `psim list` shows those that come with psim");
+  }
+  if (!fs::exists(path, error)) {
+    const std::string near = similar_file(path);
+    return refuse("there is no such file", near.empty()
+                                               ? "`psim list` shows the scenarios that come with psim"
+                                               : fmt::format("did you mean `{}`?", near));
+  }
+  std::ifstream file(path, std::ios::binary);
+  if (!file)
+    return refuse(fmt::format("cannot be read: {}", std::strerror(errno)), "check the file's permissions");
+  std::string text(largest_file + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (text.size() > largest_file) {
+    return refuse(
+        "the file is too large for a scenario",
+        fmt::format("a scenario has at most {} bytes; data stand in files of their own", largest_file));
+  }
+  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff"))
+    return refuse("the file is UTF-16", "save it as UTF-8");
+  if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);  // the byte order mark of some editors
+  if (text.find_first_not_of(" \t\r\n") == std::string::npos) {
+    return refuse("the file is empty", "start from a copy of scenarios/quickstart.toml");
+  }
+  return text;
+}
+
+// Reads and parses `path`. What could be parsed is returned, or nothing when that is not worth checking.
+std::optional<Document> read_document(const std::string& path, Diagnostics& diagnostics) {
+  const std::optional<std::string> text = read_text(path, diagnostics);
+  if (!text) return std::nullopt;
+  ParsedText parsed = parse_text(*text, diagnostics.add_source({path, *text}));
+  Document document{.root = std::move(parsed.root), .complete = parsed.problems.empty()};
+  for (Diagnostic& problem : parsed.problems) diagnostics.add(std::move(problem));
+  if (!parsed.usable) return std::nullopt;
+  return document;
+}
+
+std::vector<fs::path> search_path(const LoadRequest& request) {
+  std::vector<fs::path> dirs = request.data_dirs;
+  const fs::path folder = fs::path(request.path).parent_path();
+  dirs.push_back(folder.empty() ? fs::path(".") : folder);
   return dirs;
 }
 
@@ -74,8 +145,8 @@ void read_trace(std::istream& file, Scenario& scenario, Checker& checker) {
 void load_trace(Scenario& scenario, const LoadRequest& request, Checker& checker) {
   const std::string& name = scenario.compute.trace;
   std::error_code error;
-  for (const std::filesystem::path& dir : search_path(request)) {
-    if (!std::filesystem::is_regular_file(dir / name, error)) continue;
+  for (const fs::path& dir : search_path(request)) {
+    if (!fs::is_regular_file(dir / name, error)) continue;
     std::ifstream file(dir / name);
     if (!file)
       return checker.add_data({"compute.trace"}, fmt::format("{} cannot be read", (dir / name).string()),

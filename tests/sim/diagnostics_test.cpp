@@ -57,6 +57,9 @@ TEST_CASE("UTF-8 is told from other bytes", "[scenario]") {
   CHECK(utf8_length("\xc3\xa9") == 2);
   CHECK(utf8_length("\xe2\x82\xac...") == 3);
   CHECK(utf8_length("\xf0\x9f\x99\x82") == 4);
+  CHECK(code_point("a") == U'a');
+  CHECK(code_point("\xe2\x82\xac...") == 0x20AC);
+  CHECK(code_point("\xf0\x9f\x99\x82") == 0x1F642);
   CHECK(utf8_length("") == 0);
   CHECK(utf8_length("\xe9") == 0);  // Latin-1
   CHECK(utf8_length("\xe9 a") == 0);
@@ -125,6 +128,9 @@ TEST_CASE("a place in a text counts lines and code points from one", "[scenario]
   CHECK(place.line == 2);
   CHECK(place.column == 5);
   CHECK(place.end_column == 6);
+  CHECK(offset_in(text, 2, 5) == five);
+  CHECK(offset_in(text, 2, 1) == 2);
+  CHECK(offset_in(text, 9, 1) == text.size());
   CHECK(place_in(text, 0, 1, 0).line == 1);
   CHECK(place_in(text, 0, 1, 0).column == 1);
 }
