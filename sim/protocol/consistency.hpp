@@ -91,7 +91,7 @@ struct ConsistencyRule {
   bool fresh = false;
   bool cancel = false;   // fresh only: workers hear at once that their computation is late
   bool dynamic = false;  // dssp
-  // Which pushes make an update depends on the order in which they arrive, which several servers see
+  // A worker waits for an update whose pushes depend on the order of arrival, which several servers see
   // differently: the first server then decides for all, or half the workers could wait for one server and
   // half for another.
   bool first_decides = false;

@@ -44,8 +44,8 @@ bool Worker::pull() {
   return !over;
 }
 
-// A server that is through needs no more pushes, and then no other does: each has, or will have, those that the
-// last update takes. What is left is to wait until all are through.
+// A server that is through needs no more pushes, and then no other does: each has, or will have, those that
+// the last update takes. What is left is to wait until all are through.
 void Worker::wait_for_all() {
   while (!std::ranges::all_of(servers_, &Connection::finished)) {
     for (std::uint32_t s = 0; s < servers_.size(); ++s) {
@@ -149,8 +149,7 @@ double Worker::flops_of_step() const {
 Pool::Handle Worker::start_gradient() {
   if (world_.learner == nullptr) return nullptr;
   std::vector<Slice> parts;
-  for (Connection& server : servers_)
-    parts.push_back(std::exchange(server.weights, {}));
+  for (Connection& server : servers_) parts.push_back(std::exchange(server.weights, {}));
   gradient_ = std::make_shared<Values>();
   return world_.pool.submit([weights = world_.assemble(std::move(parts)), learner = world_.learner,
                              result = gradient_, batch = world_.sampler->batch(index_, steps_begun_)] {
