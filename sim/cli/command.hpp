@@ -22,7 +22,7 @@ enum Exit : int { done = 0, answer_is_no = 1, bad_input = 2, our_fault = 3 };
 // The options of `run`, `compare` and `check`.
 struct Command {
   std::string scenario;
-  std::vector<std::string> sets;
+  std::vector<std::string> sets, more_sets;  // key=value: by --set, and standing alone
   std::optional<std::int64_t> seed;
   std::vector<std::string> data_dirs;
   std::string out;

@@ -49,6 +49,7 @@ CLI::Validator one_of(const std::vector<std::string>& names) {
 
 void add_scenario_options(CLI::App* app, Command& c) {
   app->add_option("scenario", c.scenario, "The scenario file (TOML).")->required();
+  app->add_option("overrides", c.more_sets, "After the file: more overrides, table.key=value each.");
   app->add_option("--set", c.sets, "Override a field: table.key=value. May be repeated.")
       ->take_all()
       ->allow_extra_args(false);
@@ -56,6 +57,13 @@ void add_scenario_options(CLI::App* app, Command& c) {
   app->add_option("--data-dir", c.data_dirs,
                   "Where data files are looked for first; then PSIM_DATA and the scenario's folder.")
       ->allow_extra_args(false);
+}
+
+// Overrides that stand alone come after those of --set.
+Command complete(Command c) {
+  c.sets.insert(c.sets.end(), c.more_sets.begin(), c.more_sets.end());
+  c.more_sets.clear();
+  return c;
 }
 
 void add_run_options(CLI::App* app, Command& c) {
@@ -170,16 +178,16 @@ int main(int argc, char** argv) {
   add_run_options(run, c);
   run->add_option("--context", c.context, "SimGrid's context factory; never changes results.")
       ->check(one_of({"raw", "boost", "ucontext", "thread"}));
-  run->callback([&] { code = guarded([&] { return cli::run(c); }); });
+  run->callback([&] { code = guarded([&] { return cli::run(complete(c)); }); });
   CLI::App* compare =
       app.add_subcommand("compare", "Run a scenario's [compare] axes and seeds, and put them side by side.");
   add_run_options(compare, c);
   compare->add_option("-j,--jobs", c.jobs, "Processes at once; 0 means one per core.")->check(whole(0, 1024));
-  compare->callback([&] { code = guarded([&] { return cli::compare(c); }); });
+  compare->callback([&] { code = guarded([&] { return cli::compare(complete(c)); }); });
   CLI::App* check =
       app.add_subcommand("check", "Check a scenario and print it with every default written out.");
   add_scenario_options(check, c);
-  check->callback([&] { code = guarded([&] { return cli::check(c); }); });
+  check->callback([&] { code = guarded([&] { return cli::check(complete(c)); }); });
   CLI::App* replay = app.add_subcommand("replay", "Run a finished run again and compare, event by event.");
   replay->add_option("directory", directory, "The run, for example runs/latest.")->required();
   replay->add_option("--threads", c.threads, "Threads for gradients; 0 means all cores.")
