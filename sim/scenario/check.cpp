@@ -63,6 +63,7 @@ void Checker::check_fields() {
   check_consistency();
   check_cluster();
   check_compute();
+  check_pace();
   check_stragglers();
 }
 
@@ -227,6 +228,14 @@ void Checker::check_cluster() {
         fmt::format("`cluster.network.racks` is {}", c.network.racks),
         there_are(c.workers + c.servers, "node"));
   }
+  // SimGrid shares a link by the connections' latencies, and breaks down on numbers near its precision.
+  constexpr double least_latency = 10 / 1e9;
+  const double latency = c.network.latency.value;
+  if (c.network.share_spread > 0 && latency > 0 && latency < least_latency) {
+    add({"cluster.network.latency", "cluster.network.share_spread"},
+        fmt::format("`cluster.network.latency` is {} s", latency), "too short for links to be shared by it",
+        "0, or at least 10ns; any with share_spread = 0");
+  }
 }
 
 void Checker::check_compute() {
@@ -240,18 +249,54 @@ void Checker::check_compute() {
     add({distribution, "compute.trace"}, "a trace needs its file", "`trace` is missing",
         "for example trace = \"factors.csv\"");
   }
+}
+
+// What depends on how long a step takes in the mean.
+void Checker::check_pace() {
   const std::size_t machines = s_.cluster.worker.speed.values.size();
-  const bool speeds_fit = machines == 1 || machines == static_cast<std::size_t>(s_.cluster.workers);
-  const bool step_known =
-      s_.compute.time || s_.model.kind == ModelKind::phantom || s_.model.mlp.layers.size() >= 2;
-  if (c.distribution != Distribution::shifted_exponential || !speeds_fit || !step_known) return;
-  for (std::size_t w = 0; w < machines; ++w) {
-    const double mean = mean_step_seconds(s_, w);
-    if (c.shift.value <= mean) continue;
-    return add({"compute.shift", distribution, "compute.time", "cluster.worker.speed", "cluster.workers",
-                "training.batch_size", "model"},
-               fmt::format("`compute.shift` is {} s", c.shift.value),
-               fmt::format("the whole step of worker {} takes {:.4g} s in the mean", w, mean));
+  const bool phantom = s_.model.kind == ModelKind::phantom;
+  if (!phantom && s_.model.mlp.layers.size() < 2) return;
+  if (machines != 1 && machines != static_cast<std::size_t>(s_.cluster.workers)) return;
+  std::vector<double> steps;
+  for (std::size_t w = 0; w < machines; ++w) steps.push_back(mean_step_seconds(s_, w));
+  const auto [least, longest] = std::ranges::minmax_element(steps);
+  const auto report_pace = [this](std::string field, std::string message, std::string label,
+                                  std::string help) {
+    add({std::move(field), "compute.time", "compute.distribution", "cluster.worker.speed", "cluster.workers",
+         "cluster.network.bandwidth", "training.batch_size", "training.duration", "model"},
+        std::move(message), std::move(label), std::move(help));
+  };
+  if (s_.compute.distribution == Distribution::shifted_exponential && s_.compute.shift.value > *least) {
+    report_pace(
+        "compute.shift", fmt::format("`compute.shift` is {} s", s_.compute.shift.value),
+        fmt::format("the whole step of worker {} takes {:.4g} s in the mean", least - steps.begin(), *least),
+        "");
+  }
+  constexpr double most_often = 1000;
+  const double bytes =
+      static_cast<double>(parameter_count(s_.model)) * (s_.model.precision == Precision::float64 ? 8 : 4);
+  const double clock = *longest + bytes / s_.cluster.network.bandwidth.value;
+  const std::optional<Period>& evaluate = s_.training.evaluate_every;
+  if (evaluate && !evaluate->by_updates() && !phantom) {
+    const double between = clock / static_cast<double>(s_.cluster.workers) / evaluate->time.value;
+    const double in_all = s_.training.duration ? s_.training.duration->value / evaluate->time.value : 0;
+    const std::string message = fmt::format("`training.evaluate_every` is {} s", evaluate->time.value);
+    if (between > most_often) {
+      report_pace("training.evaluate_every", message,
+                  fmt::format("{:.0f} times between two updates", between),
+                  fmt::format("a clock of a worker takes about {:.3g} s", clock));
+    } else if (in_all > most_often * most_often) {
+      report_pace("training.evaluate_every", message,
+                  fmt::format("{:.0f} times in the run's duration", in_all),
+                  fmt::format("at most {:.0f} times", most_often * most_often));
+    }
+  }
+  for (std::size_t i = 0; i < s_.stragglers.size(); ++i) {
+    const std::optional<Seconds>& every = s_.stragglers[i].every;
+    if (!every || every->value * most_often >= *longest) continue;
+    report_pace(fmt::format("straggler.{}.every", i),
+                fmt::format("the slow times come every {} s", every->value),
+                fmt::format("a step takes {:.3g} s", *longest), "use a slowdown without a period");
   }
 }
 

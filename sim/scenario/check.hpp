@@ -40,6 +40,7 @@ class Checker {
   void check_consistency();
   void check_cluster();
   void check_compute();
+  void check_pace();
   void check_stragglers();
 
   const Scenario& s_;
