@@ -14,6 +14,7 @@ ConsistencyRule make_rule(const ConsistencySpec& spec, std::int64_t workers) {
   if (row.group == Group::k) rule.group = spec.backup ? workers - *spec.backup : spec.k.value_or(workers);
   rule.cancel = row.fresh && row.group == Group::k && spec.late == Late::cancel;
   rule.first_decides = row.group == Group::k && rule.group < workers && row.gate != Gate::none;
+  rule.servers_apart = row.fresh && row.gate == Gate::none;
   rule.dynamic = row.model == ConsistencyModel::dssp;
   rule.aggregation = spec.aggregation;
   rule.workers = workers;

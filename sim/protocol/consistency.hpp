@@ -95,6 +95,8 @@ struct ConsistencyRule {
   // differently: the first server then decides for all, or half the workers could wait for one server and
   // half for another.
   bool first_decides = false;
+  // Each server forms groups of its own, so that one may be through while another needs more pushes.
+  bool servers_apart = false;
   Aggregation aggregation = Aggregation::mean;
   std::int64_t workers = 1;
   std::int64_t staleness = 0, staleness_max = 0;

@@ -211,7 +211,8 @@ void Server::answer(std::uint32_t w, double now, Outbox& out) {
                 .number = pull.number,
                 .pushed = 0,
                 .values = {}};
-  if (!over) reply.values = snapshot();
+  const bool needed = !over || (options_.rule.servers_apart && has_peers());
+  if (needed) reply.values = snapshot();
   worker.waiting.reset();
   waiting_.erase(w);
   out.send(std::move(reply));

@@ -68,9 +68,8 @@ class Server {
   void on_pull(const Message& pull, double now, Outbox& out);
   void on_group(const Message& group, double now, Outbox& out);
   bool is_complete() const;
-  bool coordinated() const {
-    return options_.rule.first_decides && options_.first_worker - options_.first_server > 1;
-  }
+  bool has_peers() const { return options_.first_worker - options_.first_server > 1; }
+  bool coordinated() const { return options_.rule.first_decides && has_peers(); }
   bool follows() const { return coordinated() && options_.id != options_.first_server; }
   bool is_late(const Message& push);
   void drop(const Message& push, Outbox& out);

@@ -34,18 +34,22 @@ bool Worker::pull() {
     request(s, newer_only ? server.version : -1);
   }
   while (!all_answered()) handle(world_.network.receive(node_));
-  const bool over = std::ranges::any_of(servers_, &Connection::finished);
+  const bool over = is_over();
   if (over) wait_for_all();
-  if (over) {
-    if (world_.rule.fresh) clock_ = world_.steps;
-  } else if (world_.rule.fresh) {
-    clock_ = round();
-  }
+  if (world_.rule.fresh) clock_ = over ? world_.steps : round();
   return !over;
 }
 
-// A server that is through needs no more pushes, and then no other does: each has, or will have, those that
-// the last update takes. What is left is to wait until all are through.
+// Where all servers apply the same pushes, one that is through needs no more, and then no other does: each
+// has, or will have, those that the last update takes. Where each server forms groups of its own, another
+// may still need pushes.
+bool Worker::is_over() const {
+  const auto through = &Connection::finished;
+  return world_.rule.servers_apart ? std::ranges::all_of(servers_, through)
+                                   : std::ranges::any_of(servers_, through);
+}
+
+// What is left is to wait until all servers are through.
 void Worker::wait_for_all() {
   while (!std::ranges::all_of(servers_, &Connection::finished)) {
     for (std::uint32_t s = 0; s < servers_.size(); ++s) {
@@ -59,7 +63,7 @@ bool Worker::compute() {
   namespace sg4 = simgrid::s4u;
   if (world_.rule.cancel) {
     for (std::uint32_t s = 0; s < servers_.size(); ++s) {
-      request(s, servers_[s].version);
+      if (!servers_[s].finished) request(s, servers_[s].version);
     }
   }
   world_.record(EventKind::compute_begin, node_, clock_, servers_[0].version);
@@ -86,6 +90,7 @@ bool Worker::compute() {
 
 void Worker::push() {
   for (std::uint32_t s = 0; s < servers_.size(); ++s) {
+    if (servers_[s].finished) continue;
     const Range range = world_.range_of(s);
     world_.network.send({.kind = MessageKind::push,
                          .from = node_,
@@ -124,7 +129,7 @@ void Worker::handle(Message message) {
   server.outstanding = false;
   server.version = message.version;
   server.finished = message.kind == MessageKind::finished;
-  if (!server.finished) server.weights = std::move(message.values);
+  server.weights = std::move(message.values);
 }
 
 bool Worker::all_answered() const { return std::ranges::none_of(servers_, &Connection::outstanding); }
@@ -149,7 +154,9 @@ double Worker::flops_of_step() const {
 Pool::Handle Worker::start_gradient() {
   if (world_.learner == nullptr) return nullptr;
   std::vector<Slice> parts;
-  for (Connection& server : servers_) parts.push_back(std::exchange(server.weights, {}));
+  for (Connection& server : servers_) {
+    parts.push_back(server.finished ? server.weights : std::exchange(server.weights, {}));
+  }
   gradient_ = std::make_shared<Values>();
   return world_.pool.submit([weights = world_.assemble(std::move(parts)), learner = world_.learner,
                              result = gradient_, batch = world_.sampler->batch(index_, steps_begun_)] {

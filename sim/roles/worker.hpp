@@ -29,7 +29,7 @@ class Worker {
     std::int64_t pushes = 0;    // sent
     bool outstanding = false;   // the last pull is not answered yet
     bool finished = false;      // the server wants no more pushes
-    Slice weights;
+    Slice weights;              // the last ones of a finished server are used on
   };
 
   bool pull();     // false when training is over
@@ -38,6 +38,7 @@ class Worker {
 
   void request(std::uint32_t server, std::int64_t above);
   void handle(Message message);
+  bool is_over() const;
   void wait_for_all();
   bool all_answered() const;
   std::int64_t round() const;

@@ -17,6 +17,7 @@ struct Case {
   std::string compute = "time = \"10ms\"\ndistribution = \"exponential\"";
   std::string model = "[model]\nkind = \"phantom\"\nparameters = 5000";
   std::string network = "latency = \"5ms\"\nbandwidth = \"10Mbps\"";
+  std::string shares = "share_spread = 2.0\nheader = \"64B\"";
 };
 
 // Unequal connections: pushes overtake one another on the way to different servers.
@@ -35,10 +36,10 @@ workers = {}
 servers = {}
 [cluster.network]
 {}
-share_spread = 2.0
-header = "64B"
+{}
 )",
-                     seed, c.model, c.steps, c.consistency, c.compute, c.workers, c.servers, c.network);
+                     seed, c.model, c.steps, c.consistency, c.compute, c.workers, c.servers, c.network,
+                     c.shares);
 }
 
 void never_stuck(const Case& c, int first_seed, int last_seed) {
@@ -75,7 +76,7 @@ TEST_CASE("several servers: k-sync with very uneven steps is never stuck", "[ser
   for (const char* late : {"cancel", "drop"}) {
     for (const int k : {1, 2, 3}) {
       c.consistency = model("k-sync", k, late);
-      never_stuck(c, 24, 60);
+      never_stuck(c, 24, 40);
     }
   }
 }
@@ -83,6 +84,23 @@ TEST_CASE("several servers: k-sync with very uneven steps is never stuck", "[ser
 TEST_CASE("several servers: k-batch-sync is never stuck", "[servers]") {
   for (const char* late : {"cancel", "drop"}) {
     for (const int k : {2, 4}) never_stuck({.consistency = model("k-batch-sync", k, late)}, 1, 15);
+  }
+}
+
+TEST_CASE("several servers: k-batch-sync goes on for the last server", "[servers]") {
+  Case c{
+      .workers = 6,
+      .servers = 3,
+      .steps = 16,
+      .compute = "time = \"0s\"",
+      .model = "[model]\nkind = \"phantom\"\nparameters = 27",
+      .network = "latency = \"50us\"\nbandwidth = \"1Mbps\"\ntopology = \"two-tier\"\ncross_traffic = true",
+      .shares = "share_spread = 0.0"};
+  for (const char* late : {"cancel", "drop"}) {
+    for (const int k : {1, 2, 3, 5}) {
+      c.consistency = model("k-batch-sync", k, late);
+      never_stuck(c, 1, 2);
+    }
   }
 }
 
