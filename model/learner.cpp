@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <utility>
 
 #include "model/random.hpp"
 
@@ -43,6 +44,10 @@ class MlpLearner final : public Learner {
     Values result(spec_.precision, weights.size());
     mlp_.gradient(weights.as<Scalar>(), data_.train, samples, result.as<Scalar>());
     return result;
+  }
+
+  void to_gradient(Values& weights, std::span<const std::uint32_t> samples) const override {
+    mlp_.gradient(std::as_const(weights).as<Scalar>(), data_.train, samples, weights.as<Scalar>());
   }
 
   Evaluation evaluate(const Values& weights) const override {

@@ -42,6 +42,8 @@ class Learner {
   virtual Values initial_weights(std::uint64_t seed) const = 0;
   // Mean gradient over `samples` of the training set.
   virtual Values gradient(const Values& weights, std::span<const std::uint32_t> samples) const = 0;
+  // The same, to the last bit, in the weights' place.
+  virtual void to_gradient(Values& weights, std::span<const std::uint32_t> samples) const = 0;
   // Over the test set, or over the training set when there is no test set.
   virtual Evaluation evaluate(const Values& weights) const = 0;
 };

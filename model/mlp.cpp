@@ -144,6 +144,11 @@ Scalar Mlp<Scalar>::gradient(std::span<const Scalar> weights, const Dataset& dat
   Matrix below;
   for (std::size_t l = depth; l >= 1; --l) {
     const MlpShape::Array& a = arrays_[(l - 1) * stride];
+    if (l > 1) {  // before the gradient, which may be written where the weights are
+      const Eigen::Map<const RowMatrix> W(weights.data() + a.begin, a.rows, a.cols);
+      below.noalias() = W.transpose() * delta;  // in x batch
+      times_slope(shape_.activation, h[l - 1], below);
+    }
     Eigen::Map<RowMatrix> grad_W(gradient.data() + a.begin, a.rows, a.cols);
     grad_W.noalias() = delta * h[l - 1].transpose();  // out x in
     if (shape_.bias) {
@@ -151,10 +156,6 @@ Scalar Mlp<Scalar>::gradient(std::span<const Scalar> weights, const Dataset& dat
                                                                   a.rows);
       grad_b = delta.rowwise().sum();
     }
-    if (l == 1) break;
-    const Eigen::Map<const RowMatrix> W(weights.data() + a.begin, a.rows, a.cols);
-    below.noalias() = W.transpose() * delta;  // in x batch
-    times_slope(shape_.activation, h[l - 1], below);
     delta.swap(below);
   }
   return static_cast<Scalar>(loss / static_cast<double>(batch));

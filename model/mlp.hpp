@@ -47,7 +47,7 @@ class Mlp {
   explicit Mlp(MlpShape shape);
 
   // Mean loss over `samples` of `data`, and its gradient with respect to every weight.
-  // weights, gradient: parameters() values, not overlapping.
+  // weights, gradient: parameters() values; the same array, or not overlapping.
   Scalar gradient(std::span<const Scalar> weights, const Dataset& data,
                   std::span<const std::uint32_t> samples, std::span<Scalar> gradient) const;
 

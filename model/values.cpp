@@ -106,10 +106,28 @@ bool Assembly::same_parts(const std::vector<Slice>& parts) const {
   });
 }
 
-const Values& Assembly::get() {
+bool Assembly::join() {
+  int users = users_;
+  while (users > 0) {
+    if (users_.compare_exchange_weak(users, users + 1)) return true;
+  }
+  return false;
+}
+
+std::optional<Values> Assembly::take() {
+  int alone = 1;
+  if (is_one_array() || !users_.compare_exchange_strong(alone, 0)) return std::nullopt;
+  get();
+  return std::move(whole_);
+}
+
+bool Assembly::is_one_array() const {
   const Key& first = keys_.front();
-  if (keys_.size() == 1 && first.begin == 0 && first.count == parts_.front().values->size())
-    return *parts_.front().values;
+  return keys_.size() == 1 && first.begin == 0 && first.count == parts_.front().values->size();
+}
+
+const Values& Assembly::get() {
+  if (is_one_array()) return *parts_.front().values;
   std::call_once(once_->flag, [&] {
     std::size_t total = 0;
     for (const Slice& part : parts_) total += part.count;

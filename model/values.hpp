@@ -2,9 +2,11 @@
 // Its start is aligned for every vector unit, so that results never depend on where it lies in memory.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -75,9 +77,15 @@ class Assembly {
   explicit Assembly(std::vector<Slice> parts);
   ~Assembly();
   bool same_parts(const std::vector<Slice>& parts) const;
+  // One more user; false when the only one so far has taken the array.
+  bool join();
   const Values& get();
+  // The array itself, for a user who is alone with it and will change it.
+  std::optional<Values> take();
 
  private:
+  bool is_one_array() const;
+
   struct Once;
   // Outlives its part, so that another array at the same address is not taken for it.
   struct Key {
@@ -85,6 +93,7 @@ class Assembly {
     std::size_t begin, count;
     std::int64_t version;
   };
+  std::atomic<int> users_ = 1;  // 0: taken
   std::vector<Key> keys_;
   std::vector<Slice> parts_;
   std::unique_ptr<Once> once_;

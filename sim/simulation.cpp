@@ -280,7 +280,7 @@ std::vector<std::string> Simulation::who_waits() const {
   std::vector<std::string> lines;
   for (std::uint32_t s = 0; s < world_.servers(); ++s) {
     const Server& server = servers_[s]->state();
-    for (const Message& pull : server.waiting()) {
+    for (const Server::Pull& pull : server.waiting()) {
       lines.push_back(fmt::format(
           "at {:.6g} s worker {} waits for server {} to let it start clock {}; the server has version {}, "
           "{} pushes of its next update, and the slowest worker at clock {}",

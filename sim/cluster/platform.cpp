@@ -94,8 +94,9 @@ class Builder {
       back.emplace_back(links_[hop->link], hop->forward ? Direction::DOWN : Direction::UP);
     }
     if (network_.share_spread > 0) {
-      there.emplace_back(own_link(from, to, latency));
-      back.emplace_back(own_link(to, from, latency));
+      sg4::Link* own = own_link(from, to, latency);
+      there.emplace_back(own);
+      back.emplace_back(own);
     }
     auto* a = platform_.hosts[from]->get_netpoint();
     auto* b = platform_.hosts[to]->get_netpoint();
@@ -104,11 +105,11 @@ class Builder {
   }
 
   // A flow's share of a link is proportional to 1 / latency, so a latency of its own gives every
-  // connection a share of its own, as round-trip times do under TCP.
-  sg4::Link* own_link(std::uint32_t from, std::uint32_t to, double latency) {
-    Stream stream(static_cast<std::uint64_t>(scenario_.seed), "share", from, to);
+  // connection a share of its own, both ways the same, as round-trip times do under TCP.
+  sg4::Link* own_link(std::uint32_t a, std::uint32_t b, double latency) {
+    Stream stream(static_cast<std::uint64_t>(scenario_.seed), "share", a, b);
     const double factor = std::exp(network_.share_spread * stream.uniform(-1, 1));
-    sg4::Link* link = zone_->create_link(fmt::format("pair {} {}", from, to), unlimited);
+    sg4::Link* link = zone_->create_link(fmt::format("pair {} {}", a, b), unlimited);
     link->set_latency(latency * factor)->seal();
     return link;
   }

@@ -51,7 +51,8 @@ void Server::on_pull(const Message& pull, double now, Outbox& out) {
   const std::uint32_t w = index_of(pull.from);
   WorkerState& worker = workers_[w];
   if (worker.waiting && worker.waiting->number > pull.number) return;  // overtaken on the way
-  worker.waiting = pull;  // a newer pull takes the place of an older one
+  worker.waiting = {pull.from, pull.clock, pull.version, pull.number,
+                    pull.pushed};  // a newer pull takes the place of an older one
   waiting_.insert(w);
   finish_if_through(worker);
   update_if_complete(out) ? answer_all(now, out) : answer(w, now, out);
@@ -187,7 +188,7 @@ double Server::rate() const {
   return options_.learning_rate.at(clocks * options_.epochs_per_clock);
 }
 
-bool Server::is_over(const Message& pull) const {
+bool Server::is_over(const Pull& pull) const {
   return options_.rule.fresh ? version_ >= options_.steps : pull.clock >= options_.steps;
 }
 
@@ -198,7 +199,7 @@ void Server::answer_all(double now, Outbox& out) {
 void Server::answer(std::uint32_t w, double now, Outbox& out) {
   WorkerState& worker = workers_[w];
   if (!worker.waiting || worker.arrived < worker.waiting->pushed) return;  // read-my-writes
-  const Message& pull = *worker.waiting;
+  const Pull& pull = *worker.waiting;
   const bool over = is_over(pull);
   // The others' last updates wait for word from the first server.
   if (over && !options_.rule.fresh && coordinated() && worker.applied < pull.pushed) return;
@@ -218,13 +219,13 @@ void Server::answer(std::uint32_t w, double now, Outbox& out) {
   out.send(std::move(reply));
 }
 
-std::vector<Message> Server::waiting() const {
-  std::vector<Message> pulls;
+std::vector<Server::Pull> Server::waiting() const {
+  std::vector<Pull> pulls;
   for (const std::uint32_t w : waiting_) pulls.push_back(*workers_[w].waiting);
   return pulls;
 }
 
-bool Server::may_start(std::size_t w, const Message& pull, double now) {
+bool Server::may_start(std::size_t w, const Pull& pull, double now) {
   if (version_ <= pull.version) return false;
   switch (options_.rule.gate) {
     case Gate::none:

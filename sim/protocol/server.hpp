@@ -40,6 +40,12 @@ class Server {
     double epochs_per_clock = 0;  // passes over the data that one clock of all workers makes
   };
 
+  // An unanswered pull; see Message.
+  struct Pull {
+    NodeId from;
+    std::int64_t clock, version, number, pushed;
+  };
+
   // `weights` is the range's initial content; empty for a phantom model of `count` values.
   Server(Options options, std::optional<Values> weights, std::size_t count);
 
@@ -51,7 +57,7 @@ class Server {
   const std::vector<Message>& pending() const { return group_; }
   Slice snapshot() const { return {weights_, 0, count_, version_}; }
   // Pulls that wait for the consistency model, in worker order.
-  std::vector<Message> waiting() const;
+  std::vector<Pull> waiting() const;
   std::int64_t slowest_clock() const { return slowest_; }
 
  private:
@@ -59,7 +65,7 @@ class Server {
     std::int64_t arrived = 0;            // pushes
     std::int64_t applied = 0;            // pushes that became part of an update or were dropped
     bool finished = false;               // will not push again
-    std::optional<Message> waiting;      // its unanswered pull
+    std::optional<Pull> waiting;         // its unanswered pull
     double last_push = 0, interval = 0;  // dssp
     std::int64_t granted = -1;           // dssp: may start clocks up to this one
   };
@@ -82,10 +88,10 @@ class Server {
   void answer_all(double now, Outbox& out);
   void answer(std::uint32_t worker, double now, Outbox& out);
   void finish_if_through(WorkerState& worker);
-  bool may_start(std::size_t worker, const Message& pull, double now);
+  bool may_start(std::size_t worker, const Pull& pull, double now);
   bool within_staleness(std::size_t worker, std::int64_t clock, double now);
   std::int64_t extra_clocks(std::size_t worker, std::size_t slowest, double now) const;
-  bool is_over(const Message& pull) const;
+  bool is_over(const Pull& pull) const;
   double rate() const;
   std::uint32_t index_of(NodeId node) const { return node - options_.first_worker; }
 

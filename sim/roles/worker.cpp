@@ -160,7 +160,12 @@ Pool::Handle Worker::start_gradient() {
   gradient_ = std::make_shared<Values>();
   return world_.pool.submit([weights = world_.assemble(std::move(parts)), learner = world_.learner,
                              result = gradient_, batch = world_.sampler->batch(index_, steps_begun_)] {
-    *result = learner->gradient(weights->get(), batch);
+    if (std::optional<Values> own = weights->take()) {
+      learner->to_gradient(*own, batch);
+      *result = std::move(*own);
+    } else {
+      *result = learner->gradient(weights->get(), batch);
+    }
   });
 }
 

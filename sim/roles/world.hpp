@@ -52,7 +52,7 @@ struct World {
   // One assembled copy of the weights for all workers that pulled the same version.
   std::shared_ptr<Assembly> assemble(std::vector<Slice> parts) {
     std::shared_ptr<Assembly> last = last_assembly.lock();
-    if (!last || !last->same_parts(parts)) {
+    if (!last || !last->same_parts(parts) || !last->join()) {
       last = std::make_shared<Assembly>(std::move(parts));
       last_assembly = last;
     }
