@@ -15,7 +15,7 @@ LoadRequest load_request(const Command& command, Diagnostics& diagnostics) {
     const std::size_t equals = set.find('=');
     if (equals == std::string::npos || equals == 0) {
       const std::size_t source = diagnostics.add_source({"--set", set});
-      diagnostics.add({.code = "syntax",
+      diagnostics.add({.code = "set",
                        .place = {.source = source,
                                  .line = 1,
                                  .column = 1,

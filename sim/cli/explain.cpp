@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <fstream>
+#include <iterator>
 
 #include "sim/cli/command.hpp"
 #include "sim/cli/topics.hpp"
@@ -75,6 +76,7 @@ int explain(const std::string& name, bool reference) {
     fmt::print("{}", field);
     return done;
   }
+  std::ranges::move(field_names(), std::back_inserter(names));
   const std::string near = nearest(name, names);
   fmt::print(
       stderr, "error: there is nothing called `{}` to explain\n  = help: {}\n", name,

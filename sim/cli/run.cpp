@@ -172,9 +172,10 @@ class Comparer final : public EventSink {
                          recorded_count - count_, count_ - 1);
     std::string out = fmt::format("first event that differs: number {}\n  now:      {}\n", *different_, now_);
     if (*different_ >= recorded_count) return out + "  recorded: the run had ended\n";
-    const std::string before = recorded_.event_text(*different_);
-    return out + fmt::format("  recorded: {}\n",
-                             before.empty() ? "another one (to see it, record with --trace events)" : before);
+    const std::optional<Event> before = recorded_.event(*different_);
+    return out + fmt::format("  recorded: {}\n", before
+                                                     ? to_string(*before)
+                                                     : "another one (to see it, record with --trace events)");
   }
 
  private:

@@ -160,6 +160,15 @@ std::string text(sqlite3_stmt* row, int column) {
   return value == nullptr ? "" : reinterpret_cast<const char*>(value);
 }
 
+// The value of an enumeration by its name_of(); the first for an unknown name.
+template <class Kind>
+Kind named(std::string_view name, Kind last) {
+  for (int i = 0; i <= static_cast<int>(last); ++i) {
+    if (name_of(static_cast<Kind>(i)) == name) return static_cast<Kind>(i);
+  }
+  return Kind{};
+}
+
 }  // namespace
 
 RecordedRun::RecordedRun(const std::filesystem::path& run_db) : path_(run_db) {
@@ -172,20 +181,24 @@ RecordedRun::RecordedRun(const std::filesystem::path& run_db) : path_(run_db) {
   });
 }
 
-std::string RecordedRun::event_text(std::int64_t number) const {
-  std::string out;
+std::optional<Event> RecordedRun::event(std::int64_t number) const {
+  std::optional<Event> found;
   query(path_,
-        fmt::format(
-            "SELECT at_s, kind, message, node, peer, clock, version, bytes FROM event WHERE number = {}",
-            number),
+        fmt::format("SELECT at_s, kind, message, node, peer, clock, version, bytes, value FROM event WHERE "
+                    "number = {}",
+                    number),
         [&](sqlite3_stmt* row) {
-          out = fmt::format("t={:.9g}s {} {}: node {}, peer {}, clock {}, version {}, {} bytes",
-                            sqlite3_column_double(row, 0), text(row, 1), text(row, 2),
-                            sqlite3_column_int64(row, 3), sqlite3_column_int64(row, 4),
-                            sqlite3_column_int64(row, 5), sqlite3_column_int64(row, 6),
-                            sqlite3_column_int64(row, 7));
+          found = {.at = sqlite3_column_double(row, 0),
+                   .kind = named<EventKind>(text(row, 1), EventKind::finish),
+                   .message = named<MessageKind>(text(row, 2), MessageKind::leave),
+                   .node = static_cast<NodeId>(sqlite3_column_int64(row, 3)),
+                   .peer = static_cast<NodeId>(sqlite3_column_int64(row, 4)),
+                   .clock = sqlite3_column_int64(row, 5),
+                   .version = sqlite3_column_int64(row, 6),
+                   .bytes = static_cast<std::uint64_t>(sqlite3_column_int64(row, 7)),
+                   .value = sqlite3_column_int64(row, 8)};
         });
-  return out;
+  return found;
 }
 
 }  // namespace psim

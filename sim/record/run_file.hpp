@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,8 +53,8 @@ class RecordedRun {
   explicit RecordedRun(const std::filesystem::path& run_db);  // throws std::runtime_error
   std::vector<std::uint32_t> hashes;
   std::map<std::string, std::string> meta, host;
-  // The recorded event `number`, if the run was traced at level `events`; else empty.
-  std::string event_text(std::int64_t number) const;
+  // The recorded event `number`, if the run was traced at level `events`.
+  std::optional<Event> event(std::int64_t number) const;
 
  private:
   std::filesystem::path path_;

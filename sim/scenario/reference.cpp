@@ -323,6 +323,15 @@ std::string home_of_key(std::string_view key) {
   return "";
 }
 
+std::vector<std::string> field_names() {
+  std::vector<std::string> names;
+  for (const FieldDoc& f : all_fields().fields) {
+    names.push_back(f.path());
+    names.push_back(f.key);
+  }
+  return names;
+}
+
 std::string explain_field(std::string_view path) {
   std::string out;
   for (const FieldDoc& f : all_fields().fields) {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sim/scenario/scenario.hpp"
 
@@ -24,5 +25,7 @@ std::string home_of_key(std::string_view key);
 
 // What `psim explain cluster.workers` prints; empty when there is no such field.
 std::string explain_field(std::string_view path);
+// Whatever it knows, as table.key and as key.
+std::vector<std::string> field_names();
 
 }  // namespace psim

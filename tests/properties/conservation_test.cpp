@@ -125,7 +125,7 @@ void check_run(const std::string& toml) {
   }
   check(summary["steps"] == steps, "steps");
   for (const Json& updates : summary["server_updates"]) check(updates >= summary["updates"], "updates");
-  check(summary == run(toml, {"--threads", "3", "--context", "boost"}),
+  check(summary == run(toml, {"--threads", "3", "--context", contexts().back()}),
         "another run with other threads and contexts");
 }
 

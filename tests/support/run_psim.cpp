@@ -78,4 +78,13 @@ TemporaryFolder::~TemporaryFolder() {
   fs::remove_all(path_, ignored);
 }
 
+const std::vector<std::string>& contexts() {
+#ifdef __SANITIZE_ADDRESS__
+  static const std::vector<std::string> all{"thread"};
+#else
+  static const std::vector<std::string> all{"raw", "boost", "ucontext", "thread"};
+#endif
+  return all;
+}
+
 }  // namespace psim::test

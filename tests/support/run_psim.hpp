@@ -33,6 +33,9 @@ Json run_toml(const std::string& toml, const std::vector<std::string>& arguments
 std::filesystem::path source_folder();
 std::filesystem::path binary();
 
+// SimGrid's contexts that this build can run with: AddressSanitizer knows no stacks but threads' own.
+const std::vector<std::string>& contexts();
+
 // A fresh folder, removed at the end of its life.
 class TemporaryFolder {
  public:
