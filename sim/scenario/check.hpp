@@ -1,7 +1,9 @@
 // What no single field can tell: contradictions between fields, and between the fields and the data.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/dataset.hpp"
@@ -48,6 +50,10 @@ class Checker {
   Diagnostics& diagnostics_;
   bool too_large_ = false;  // to be generated
 };
+
+// "3 workers", "1 worker"; "there are only 3 workers".
+std::string counted(std::int64_t count, std::string_view what);
+std::string there_are(std::int64_t count, std::string_view what);
 
 // Mean time of a step of `worker` in seconds, before any slowness.
 double mean_step_seconds(const Scenario& scenario, std::size_t worker);

@@ -1,0 +1,19 @@
+// The tables of a scenario, each described where its file is (fields.cpp puts them together).
+#pragma once
+
+#include "sim/scenario/fields.hpp"
+
+namespace psim {
+
+// fields_learning.cpp
+void describe_data(FieldVisitor& visitor, DataSpec& data);
+void describe_model(FieldVisitor& visitor, ModelSpec& model);
+void describe_training(FieldVisitor& visitor, TrainingSpec& training);
+// fields.cpp
+void describe_consistency(FieldVisitor& visitor, ConsistencySpec& consistency);
+// fields_cluster.cpp
+void describe_cluster(FieldVisitor& visitor, ClusterSpec& cluster);
+void describe_compute(FieldVisitor& visitor, ComputeSpec& compute);
+void describe_straggler(FieldVisitor& visitor, StragglerSpec& straggler);
+
+}  // namespace psim

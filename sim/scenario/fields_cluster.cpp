@@ -1,0 +1,141 @@
+#include "sim/scenario/choices.hpp"
+#include "sim/scenario/field_tables.hpp"
+
+namespace psim {
+
+namespace {
+
+void describe_network(FieldVisitor& v, NetworkSpec& n) {
+  v.field("topology", choice(n.topology), {.doc = "How the nodes are wired."});
+  v.field("racks", &n.racks,
+          {.doc = "Number of racks; nodes are dealt out to them in turn.",
+           .min = 1,
+           .max = 1024,
+           .when_key = "topology",
+           .when = {"two-tier"}});
+  v.field("oversubscription", &n.oversubscription,
+          {.doc = "A rack's links together over its uplink.",
+           .min = 0,
+           .max = 1e6,
+           .above_min = true,
+           .when_key = "topology",
+           .when = {"two-tier"}});
+  v.field("bandwidth", &n.bandwidth,
+          {.doc = "Bandwidth of every node's link, each way.", .min = 1, .max = 1e30});
+  v.field("latency", &n.latency,
+          {.doc = "One-way latency of every node's link; a path has two.", .min = 0, .max = 3600});
+  v.field("model", choice(n.model), {.doc = "How transfers share the links."});
+  v.field("simgrid_model", choice(n.simgrid_model), {.doc = "Which of SimGrid's flow models."});
+  v.field("cross_traffic", &n.cross_traffic,
+          {.doc = "Whether a flow loads the way back with 5 % for acknowledgements."});
+  v.field("share_spread", &n.share_spread,
+          {.doc = "Unequal connections: each has its own latency, latency * exp(share_spread * U(-1, 1)); 0 "
+                  "shares links ideally.",
+           .min = 0,
+           .max = 3});
+  v.field("tcp_window", &n.tcp_window,
+          {.doc = "A flow is no faster than this per round trip; 0 is no limit.",
+           .min = 0,
+           .max = 1e15,
+           .default_text = "\"4MiB\" for lv08, none for cm02"});
+  v.field("header", &n.header,
+          {.doc = "Framing and metadata added to every message; a dense message is else its values alone.",
+           .min = 0,
+           .max = 1e6});
+}
+
+}  // namespace
+
+void describe_cluster(FieldVisitor& v, ClusterSpec& c) {
+  v.field("workers", &c.workers, {.doc = "Number of workers.", .min = 1, .max = 4096});
+  v.field("servers", &c.servers,
+          {.doc = "Number of servers; the model is cut in as many equal ranges.", .min = 1, .max = 1024});
+  v.table("worker", "Every worker's machine.", [&] {
+    v.field("speed", &c.worker.speed,
+            {.doc = "Computing speed: one for all, or a list with one for each.", .min = 1, .max = 1e30});
+  });
+  v.table("server", "Every server's machine.", [&] {
+    v.field("speed", &c.server.speed,
+            {.doc = "Computing speed: one for all, or a list with one for each.", .min = 1, .max = 1e30});
+    v.field("flops_per_value", &c.server.flops_per_value,
+            {.doc = "Work of a server for each value that it receives; 0 makes servers infinitely fast.",
+             .min = 0,
+             .max = 1e12});
+  });
+  v.table("network", "The network between them.", [&] { describe_network(v, c.network); });
+}
+
+void describe_compute(FieldVisitor& v, ComputeSpec& c) {
+  v.field("distribution", choice(c.distribution),
+          {.doc = "How the time of a step varies; the mean stays the same."});
+  v.field("cv", &c.cv,
+          {.doc = "Coefficient of variation.",
+           .min = 0,
+           .max = 10,
+           .when_key = "distribution",
+           .when = {"uniform", "gamma", "lognormal"}});
+  v.field(
+      "time", &c.time,
+      {.doc = "Mean time of a step.", .min = 0, .max = 1e9, .default_text = "flops of the gradient / speed"});
+  v.field("alpha", &c.alpha,
+          {.doc = "Tail exponent.",
+           .min = 1,
+           .max = 1e3,
+           .above_min = true,
+           .when_key = "distribution",
+           .when = {"pareto"}});
+  v.field("shift", &c.shift,
+          {.doc = "The part of a step's time that is always there.",
+           .min = 0,
+           .max = 1e9,
+           .when_key = "distribution",
+           .when = {"shifted-exponential"}});
+  v.field("slowdown", &c.slowdown,
+          {.doc = "How much slower the slow state is.",
+           .min = 1,
+           .max = 1e6,
+           .when_key = "distribution",
+           .when = {"markov"}});
+  v.field("enter", &c.enter,
+          {.doc = "Probability per step of becoming slow.",
+           .min = 0,
+           .max = 1,
+           .above_min = true,
+           .when_key = "distribution",
+           .when = {"markov"}});
+  v.field("leave", &c.leave,
+          {.doc = "Probability per step of becoming normal again.",
+           .min = 0,
+           .max = 1,
+           .above_min = true,
+           .when_key = "distribution",
+           .when = {"markov"}});
+  v.field("trace", &c.trace,
+          {.doc = "File of factors, one row per step, with one column or one per worker.",
+           .when_key = "distribution",
+           .when = {"trace"}});
+}
+
+void describe_straggler(FieldVisitor& v, StragglerSpec& s) {
+  v.field("workers", &s.workers,
+          {.doc = "Which workers, counted from 0.", .min = 0, .max = 4095, .required = true});
+  v.field("slowdown", &s.slowdown, {.doc = "How much slower they are.", .min = 1, .max = 1e6});
+  v.field("from", &s.from,
+          {.doc = "Start of the slow time.", .min = 0, .max = 1e9, .default_text = "the beginning"});
+  v.field(
+      "until", &s.until,
+      {.doc = "End of the slow time.", .min = 0, .max = 1e9, .above_min = true, .default_text = "the end"});
+  v.field("every", &s.every,
+          {.doc = "Repeat the slow time with this period.",
+           .min = 0,
+           .max = 1e9,
+           .above_min = true,
+           .default_text = "once"});
+  v.field("probability", &s.probability,
+          {.doc = "Slow in each step with this probability instead of by the clock.",
+           .min = 0,
+           .max = 1,
+           .default_text = "by the clock"});
+}
+
+}  // namespace psim
