@@ -1,7 +1,10 @@
 #include "model/learner.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <cstddef>
+#include <numeric>
 #include <utility>
 
 #include "model/random.hpp"
@@ -87,8 +90,49 @@ std::unique_ptr<Learner> make_learner(const ModelSpec& spec, const DataSplit& da
   });
 }
 
+std::vector<ParameterArray> parameter_arrays(const ModelSpec& spec) {
+  std::vector<ParameterArray> result;
+  const auto add = [&](std::string name, std::int64_t size, std::uint32_t layer) {
+    const std::size_t begin = result.empty() ? 0 : result.back().range.begin + result.back().range.count;
+    result.push_back({std::move(name), {begin, static_cast<std::size_t>(size)}, layer});
+  };
+  if (spec.kind == ModelKind::mlp) {
+    const std::uint32_t per_layer = spec.mlp.bias ? 2 : 1;
+    for (const MlpShape::Array& array : spec.mlp.arrays())
+      add(array.name, array.size(), static_cast<std::uint32_t>(result.size()) / per_layer);
+  } else if (spec.phantom_arrays.empty()) {
+    add("w", parameter_count(spec), 0);
+  } else {
+    for (const std::int64_t size : spec.phantom_arrays)
+      add(fmt::format("w{}", result.size() + 1), size, static_cast<std::uint32_t>(result.size()));
+  }
+  return result;
+}
+
+// A product with a weight matrix costs the same forward, for the weights' gradient, and to pass the error on,
+// which the first layer need not do. Phantom layers are taken to cost in proportion to their size.
+std::vector<LayerWork> layer_work(const ModelSpec& spec) {
+  std::vector<double> products;
+  if (spec.kind == ModelKind::mlp) {
+    for (std::size_t l = 1; l < spec.mlp.layers.size(); ++l)
+      products.push_back(static_cast<double>(spec.mlp.layers[l]) *
+                         static_cast<double>(spec.mlp.layers[l - 1]));
+  } else {
+    for (const ParameterArray& array : parameter_arrays(spec))
+      products.push_back(static_cast<double>(array.range.count));
+  }
+  double total = 0;
+  for (std::size_t l = 0; l < products.size(); ++l) total += (l == 0 ? 2 : 3) * products[l];
+  std::vector<LayerWork> work;
+  for (std::size_t l = 0; l < products.size(); ++l)
+    work.push_back({products[l] / total, (l == 0 ? 1 : 2) * products[l] / total});
+  return work;
+}
+
 std::int64_t parameter_count(const ModelSpec& spec) {
-  return spec.kind == ModelKind::phantom ? spec.parameters : spec.mlp.parameters();
+  if (spec.kind == ModelKind::mlp) return spec.mlp.parameters();
+  if (spec.phantom_arrays.empty()) return spec.parameters;
+  return std::accumulate(spec.phantom_arrays.begin(), spec.phantom_arrays.end(), std::int64_t{0});
 }
 
 double flops_per_sample(const ModelSpec& spec) {

@@ -23,10 +23,11 @@ struct ModelSpec {
   Precision precision = Precision::float32;
   Init init = Init::glorot;
   std::vector<std::vector<std::vector<double>>>
-      weights;                              // per layer, rows of W (out x in); empty: drawn by `init`
-  std::vector<std::vector<double>> biases;  // per layer; empty: zeros
-  std::int64_t parameters = 500'000;        // phantom
-  double flops_per_sample = 3e6;            // phantom
+      weights;                               // per layer, rows of W (out x in); empty: drawn by `init`
+  std::vector<std::vector<double>> biases;   // per layer; empty: zeros
+  std::int64_t parameters = 500'000;         // phantom, if `phantom_arrays` is empty
+  std::vector<std::int64_t> phantom_arrays;  // phantom: size of each array, from the input
+  double flops_per_sample = 3e6;             // phantom
 };
 
 struct Evaluation {
@@ -50,6 +51,21 @@ class Learner {
 
 // `data` must outlive the learner. Nothing for a phantom model.
 std::unique_ptr<Learner> make_learner(const ModelSpec& spec, const DataSplit& data);
+
+// A named array of parameters, as a place in the flat weight vector.
+struct ParameterArray {
+  std::string name;
+  Range range;
+  std::uint32_t layer;  // from the input
+};
+// In the order of the weight vector; a phantom model has those that its `arrays` give, or one.
+std::vector<ParameterArray> parameter_arrays(const ModelSpec& spec);
+
+// The work of each layer, as shares of a gradient's work: all shares of all layers sum to 1.
+struct LayerWork {
+  double forward, backward;
+};
+std::vector<LayerWork> layer_work(const ModelSpec& spec);
 
 // Sizes that hold for phantom models too.
 std::int64_t parameter_count(const ModelSpec& spec);

@@ -93,7 +93,8 @@ struct Assembly::Once {
   std::once_flag flag;
 };
 
-Assembly::Assembly(std::vector<Slice> parts) : parts_(std::move(parts)), once_(std::make_unique<Once>()) {
+Assembly::Assembly(std::vector<Slice> parts, const Places* places)
+    : parts_(std::move(parts)), places_(places), once_(std::make_unique<Once>()) {
   for (const Slice& part : parts_) keys_.push_back({part.values, part.begin, part.count, part.version});
 }
 
@@ -128,18 +129,26 @@ bool Assembly::is_one_array() const {
 
 const Values& Assembly::get() {
   if (is_one_array()) return *parts_.front().values;
-  std::call_once(once_->flag, [&] {
-    std::size_t total = 0;
-    for (const Slice& part : parts_) total += part.count;
-    whole_ = Values(parts_.front().values->precision(), total);
-    std::size_t begin = 0;
-    for (Slice& part : parts_) {
-      whole_.copy_from(*part.values, part.begin, part.count, begin);
-      begin += part.count;
-      part.values.reset();
-    }
-  });
+  std::call_once(once_->flag, [this] { put_together(); });
   return whole_;
+}
+
+void Assembly::put_together() {
+  std::size_t total = 0;
+  for (const Slice& part : parts_) total += part.count;
+  whole_ = Values(parts_.front().values->precision(), total);
+  std::size_t end = 0;
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    Slice& part = parts_[i];
+    const std::vector<Range> in_order{{end, part.count}};
+    std::size_t taken = part.begin;
+    for (const Range& place : places_ != nullptr ? (*places_)[i] : in_order) {
+      whole_.copy_from(*part.values, taken, place.count, place.begin);
+      taken += place.count;
+    }
+    end += part.count;
+    part.values.reset();
+  }
 }
 
 }  // namespace psim

@@ -70,11 +70,27 @@ struct Slice {
   }
 };
 
+// One contiguous part of an array, or of the key space.
+struct Range {
+  std::size_t begin = 0;
+  std::size_t count = 0;
+  bool operator==(const Range&) const = default;
+};
+
+// Part `index` of [0, total) cut in `parts` equal ranges (sizes differ by at most one), as ps-lite does.
+constexpr Range even_range(std::size_t total, std::size_t parts, std::size_t index) {
+  const std::size_t begin = total * index / parts;
+  return {begin, total * (index + 1) / parts - begin};
+}
+
 // Several slices that together are a whole array, put in one piece when first asked for, and then let go.
 // Shared by all workers that pulled the same version; safe to ask from several threads.
 class Assembly {
  public:
-  explicit Assembly(std::vector<Slice> parts);
+  // Part i goes, in pieces one after the other, to the ranges places[i]; without `places` the parts stand in
+  // their order. `places` must outlive the assembly.
+  using Places = std::vector<std::vector<Range>>;
+  explicit Assembly(std::vector<Slice> parts, const Places* places = nullptr);
   ~Assembly();
   bool same_parts(const std::vector<Slice>& parts) const;
   // One more user; false when the only one so far has taken the array.
@@ -85,6 +101,7 @@ class Assembly {
 
  private:
   bool is_one_array() const;
+  void put_together();
 
   struct Once;
   // Outlives its part, so that another array at the same address is not taken for it.
@@ -96,6 +113,7 @@ class Assembly {
   std::atomic<int> users_ = 1;  // 0: taken
   std::vector<Key> keys_;
   std::vector<Slice> parts_;
+  const Places* places_;
   std::unique_ptr<Once> once_;
   Values whole_;
 };

@@ -20,9 +20,9 @@ class Evaluator {
  public:
   Evaluator(const Learner& learner, const Target& target, Pool& pool);
 
-  // Takes a point with the weights in `parts`. True when the target is reached by it, for the first time;
+  // Takes a point with these weights. True when the target is reached by it, for the first time;
   // known at once only when the target stops the run.
-  bool evaluate(CurvePoint point, std::vector<Slice> parts);
+  bool evaluate(CurvePoint point, std::shared_ptr<Assembly> weights);
 
   // Waits for what is not computed yet. Then the curve is complete.
   void finish();

@@ -63,6 +63,21 @@ std::vector<double> mean_steps(const Scenario& scenario) {
   return result;
 }
 
+KeySpace key_space_of(const Scenario& scenario) {
+  return make_key_space(parameter_arrays(scenario.model),
+                        {.placement = scenario.placement,
+                         .unit = scenario.messages.unit,
+                         .slice = scenario.messages.slice,
+                         .servers = static_cast<std::uint32_t>(scenario.cluster.servers),
+                         .seed = static_cast<std::uint64_t>(scenario.seed)});
+}
+
+std::vector<std::uint32_t> shard_servers(const KeySpace& keys) {
+  std::vector<std::uint32_t> servers;
+  for (const Shard& shard : keys.shards) servers.push_back(shard.server);
+  return servers;
+}
+
 class Simulation {
  public:
   Simulation(const LoadedScenario& loaded, const RunOptions& options, const std::vector<EventSink*>& sinks);
@@ -74,7 +89,9 @@ class Simulation {
   void plan_stragglers(std::uint32_t worker);
   void plan_evaluations();
   void plan_end();
+  std::uint32_t rank_of(const Message& message) const;
   bool take_point();
+  const Server& shard(std::uint32_t s) const { return servers_[world_.keys.shards[s].server]->state(s); }
   bool is_stuck() const;
   std::vector<std::string> who_waits() const;
   void on_update();
@@ -85,6 +102,7 @@ class Simulation {
   const Scenario& scenario_;
   Engine engine_;
   Platform platform_;
+  KeySpace keys_;
   Recorder recorder_;
   Pool pool_;
   Agenda agenda_;
@@ -109,19 +127,21 @@ Simulation::Simulation(const LoadedScenario& loaded, const RunOptions& options,
     : scenario_(loaded.scenario),
       engine_(scenario_.cluster.network, options.context),
       platform_(build_platform(scenario_)),
+      keys_(key_space_of(scenario_)),
       recorder_(static_cast<std::size_t>(scenario_.cluster.servers),
-                static_cast<std::size_t>(scenario_.cluster.workers)),
+                static_cast<std::size_t>(scenario_.cluster.workers), shard_servers(keys_)),
       pool_(options.threads),
       network_(platform_,
                {.header = static_cast<std::uint64_t>(scenario_.cluster.network.header.value),
-                .precision = scenario_.model.precision},
-               recorder_),
+                .one_by_one = scenario_.messages.order != SendOrder::parallel,
+                .rank = [this](const Message& message) { return rank_of(message); }},
+               recorder_, agenda_),
       slowness_(scenario_.compute, scenario_.stragglers, static_cast<std::uint64_t>(scenario_.seed),
                 mean_steps(scenario_)),
       world_{.scenario = scenario_,
              .rule = make_rule(scenario_.consistency, scenario_.cluster.workers),
              .steps = steps_of(scenario_, loaded.data ? loaded.data->train.size() : 0).value_or(no_limit),
-             .parameters = static_cast<std::size_t>(parameter_count(scenario_.model)),
+             .keys = keys_,
              .training_samples = loaded.data ? loaded.data->train.size() : 0,
              .agenda = agenda_,
              .network = network_,
@@ -158,17 +178,11 @@ RunResult Simulation::run() {
 }
 
 void Simulation::start_actors() {
-  std::optional<Values> weights;
-  if (learner_) weights = learner_->initial_weights(static_cast<std::uint64_t>(scenario_.seed));
-  for (std::uint32_t s = 0; s < world_.servers(); ++s) {
-    std::optional<Values> part;
-    if (weights) {
-      const Range range = world_.range_of(s);
-      part.emplace(weights->precision(), range.count);
-      part->copy_from(*weights, range.begin, range.count, 0);
-    }
-    servers_.push_back(std::make_unique<ServerRole>(world_, s, std::move(part)));
-  }
+  std::shared_ptr<Values> weights;
+  if (learner_)
+    weights = std::make_shared<Values>(learner_->initial_weights(static_cast<std::uint64_t>(scenario_.seed)));
+  for (std::uint32_t s = 0; s < world_.servers(); ++s)
+    servers_.push_back(std::make_unique<ServerRole>(world_, s, weights));
   for (std::uint32_t w = 0; w < world_.workers(); ++w) {
     workers_.push_back(std::make_unique<Worker>(world_, world_.first_worker() + w));
   }
@@ -254,6 +268,13 @@ void Simulation::on_update() {
   if (take_point()) agenda_.at(Agenda::now(), [this] { end_now(); });
 }
 
+// Control messages first, then the shards of the first layers.
+std::uint32_t Simulation::rank_of(const Message& message) const {
+  const bool moves_values = message.kind == MessageKind::push || message.kind == MessageKind::weights;
+  if (scenario_.messages.order != SendOrder::priority || !moves_values) return 0;
+  return 1 + keys_.shards[message.shard].layer;
+}
+
 // True when this point reaches a target that ends the run.
 bool Simulation::take_point() {
   const RunStats& stats = recorder_.stats();
@@ -262,8 +283,8 @@ bool Simulation::take_point() {
   point.epoch =
       static_cast<double>(stats.clocks()) / static_cast<double>(world_.workers()) * world_.epochs_per_clock();
   std::vector<Slice> parts;
-  for (const auto& server : servers_) parts.push_back(server->state().snapshot());
-  return evaluator_->evaluate(point, std::move(parts));
+  for (std::uint32_t s = 0; s < world_.keys.shards.size(); ++s) parts.push_back(shard(s).snapshot());
+  return evaluator_->evaluate(point, std::make_shared<Assembly>(std::move(parts), &world_.places));
 }
 
 // Nothing is on its way and nobody computes: only entries of the agenda that repeat for ever would keep
@@ -278,14 +299,14 @@ bool Simulation::is_stuck() const {
 
 std::vector<std::string> Simulation::who_waits() const {
   std::vector<std::string> lines;
-  for (std::uint32_t s = 0; s < world_.servers(); ++s) {
-    const Server& server = servers_[s]->state();
+  for (std::uint32_t s = 0; s < world_.keys.shards.size(); ++s) {
+    const Server& server = shard(s);
     for (const Server::Pull& pull : server.waiting()) {
       lines.push_back(fmt::format(
           "at {:.6g} s worker {} waits for server {} to let it start clock {}; the server has version {}, "
           "{} pushes of its next update, and the slowest worker at clock {}",
-          Agenda::now(), pull.from - world_.first_worker(), s, pull.clock, server.version(),
-          server.pending().size(), server.slowest_clock()));
+          Agenda::now(), pull.from - world_.first_worker(), world_.keys.shards[s].server, pull.clock,
+          server.version(), server.pending().size(), server.slowest_clock()));
     }
   }
   if (lines.empty()) lines.emplace_back("nothing can happen any more, and nobody waits for a server");
@@ -315,7 +336,8 @@ RunResult Simulation::result() {
   close();
   RunResult result{.stats = recorder_.stats(),
                    .sim_time = end_,
-                   .parameters = static_cast<std::int64_t>(world_.parameters),
+                   .parameters = static_cast<std::int64_t>(world_.keys.parameters),
+                   .server_parameters = world_.keys.load(world_.servers()),
                    .flops_per_sample = flops_per_sample(scenario_.model),
                    .stuck = stuck_};
   if (evaluator_) {
@@ -326,8 +348,8 @@ RunResult Simulation::result() {
     if (const CurvePoint* reached = evaluator_->reached()) result.target = *reached;
   }
   recorder_.add_to_digest(&end_, sizeof end_);
-  for (const auto& server : servers_) {
-    const Slice weights = server->state().snapshot();
+  for (std::uint32_t s = 0; s < world_.keys.shards.size(); ++s) {
+    const Slice weights = shard(s).snapshot();
     if (weights.values) recorder_.add_to_digest(weights.values->raw(), weights.values->bytes());
   }
   result.digest = recorder_.digest();

@@ -13,8 +13,8 @@ namespace kernel = simgrid::kernel;
 
 namespace psim {
 
-Network::Network(const Platform& platform, Options options, Recorder& recorder)
-    : options_(options), recorder_(recorder) {
+Network::Network(const Platform& platform, Options options, Recorder& recorder, Agenda& agenda)
+    : options_(std::move(options)), recorder_(recorder), agenda_(agenda) {
   for (sg4::Host* host : platform.hosts) nodes_.push_back({host, {}, sg4::Semaphore::create(0)});
   sg4::Link::on_communication_state_change_cb(
       [this](kernel::resource::NetworkAction& network_action, kernel::resource::Action::State) {
@@ -41,11 +41,29 @@ Event Network::event(EventKind kind, const Flight& flight) const {
           .clock = m.clock,
           .version = m.version,
           .bytes = flight.bytes,
-          .value = m.number};
+          .value = m.number,
+          .shard = m.shard};
 }
 
 void Network::send(Message message) {
-  const std::uint64_t bytes = message.bytes(options_.header, options_.precision);
+  if (!options_.one_by_one) return transmit(std::move(message));
+  const NodeId from = message.from, to = message.to;
+  Connection& connection = connections_[{from, to}];
+  connection.waiting.emplace(std::pair(options_.rank(message), next_held_++), std::move(message));
+  if (!connection.busy) send_next(from, to);
+}
+
+void Network::send_next(NodeId from, NodeId to) {
+  Connection& connection = connections_[{from, to}];
+  connection.busy = !connection.waiting.empty();
+  if (!connection.busy) return;
+  Message next = std::move(connection.waiting.begin()->second);
+  connection.waiting.erase(connection.waiting.begin());
+  transmit(std::move(next));
+}
+
+void Network::transmit(Message message) {
+  const std::uint64_t bytes = message.bytes(options_.header);
   auto comm = sg4::Comm::sendto_init(nodes_[message.from].host, nodes_[message.to].host);
   comm->set_payload_size(bytes);
   comm->detach();
@@ -57,6 +75,10 @@ void Network::send(Message message) {
 void Network::arrive(Flight flight) {
   recorder_.record(event(EventKind::deliver, flight));
   if (on_arrival_) on_arrival_(flight.message);
+  if (options_.one_by_one) {
+    agenda_.at(Agenda::now(),
+               [this, from = flight.message.from, to = flight.message.to] { send_next(from, to); });
+  }
   Node& node = nodes_[flight.message.to];
   node.inbox.push_back(std::move(flight.message));
   node.mail->release();
@@ -80,6 +102,7 @@ void Network::close(const std::function<void(const Message&)>& unread) {
     for (const Message& message : node.inbox) unread(message);
     node.inbox.clear();
   }
+  connections_.clear();
 }
 
 }  // namespace psim

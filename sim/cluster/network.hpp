@@ -7,9 +7,12 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "sim/cluster/agenda.hpp"
 #include "sim/cluster/platform.hpp"
 #include "sim/protocol/message.hpp"
 #include "sim/record/recorder.hpp"
@@ -19,10 +22,12 @@ namespace psim {
 class Network {
  public:
   struct Options {
-    std::uint64_t header = 0;
-    Precision precision = Precision::float32;
+    std::uint64_t header = 0;  // bytes added to every message
+    bool one_by_one = false;   // a connection carries one message at a time ...
+    // ... the one of least rank first, in the order given among equals.
+    std::function<std::uint32_t(const Message&)> rank = {};
   };
-  Network(const Platform& platform, Options options, Recorder& recorder);
+  Network(const Platform& platform, Options options, Recorder& recorder, Agenda& agenda);
 
   // Never blocks. The sender must not expect an answer.
   void send(Message message);
@@ -34,6 +39,7 @@ class Network {
   // Called with every message that arrives, before it can be received.
   void on_arrival(std::function<void(const Message&)> callback) { on_arrival_ = std::move(callback); }
 
+  // Messages may be held back as well, but only by one that is in flight.
   std::size_t in_flight() const { return in_flight_.size(); }
   // The run is over: what is on its way is lost, what nobody will receive is handed out, in order. SimGrid
   // may go on with the transfers; nobody hears of them.
@@ -45,20 +51,29 @@ class Network {
     std::deque<Message> inbox;
     simgrid::s4u::SemaphorePtr mail;
   };
+  // From one node to another: what waits for the message that is on its way, by rank and order.
+  struct Connection {
+    bool busy = false;
+    std::map<std::pair<std::uint32_t, std::uint64_t>, Message> waiting;
+  };
   struct Flight {
     Message message;
     std::uint64_t number;
     std::uint64_t bytes;
   };
+  void transmit(Message message);
+  void send_next(NodeId from, NodeId to);
   void arrive(Flight flight);
   Event event(EventKind kind, const Flight& flight) const;
 
   std::vector<Node> nodes_;
+  std::map<std::pair<NodeId, NodeId>, Connection> connections_;
   Options options_;
   Recorder& recorder_;
+  Agenda& agenda_;
   std::function<void(const Message&)> on_arrival_;
   std::unordered_map<const void*, Flight> in_flight_;  // looked up, never iterated but to be sorted
-  std::uint64_t next_number_ = 0;
+  std::uint64_t next_number_ = 0, next_held_ = 0;
 };
 
 }  // namespace psim

@@ -1,7 +1,8 @@
 // What travels between nodes. A message's size is counted from its content: the header that the scenario
-// gives, and its values.
+// gives, and its payload.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -21,12 +22,11 @@ enum class MessageKind : std::uint8_t {
   group,     // first server to the others: these pushes make the next update, those are too late
   finished,  // server to worker: there is nothing left to do
   leave,     // worker to scheduler: I am done
+  ack,       // server to worker: your push `number` is applied, or dropped
 };
-constexpr std::string_view name_of(MessageKind kind) {
-  constexpr std::string_view names[] = {"join", "start", "pull",     "weights",
-                                        "push", "group", "finished", "leave"};
-  return names[static_cast<std::size_t>(kind)];
-}
+inline constexpr auto message_names = std::to_array<std::string_view>(
+    {"join", "start", "pull", "weights", "push", "group", "finished", "leave", "ack"});
+constexpr std::string_view name_of(MessageKind kind) { return message_names[static_cast<std::size_t>(kind)]; }
 
 // One push of one worker, by the worker's own count.
 struct PushId {
@@ -38,6 +38,7 @@ struct PushId {
 struct Message {
   MessageKind kind = MessageKind::join;
   NodeId from = 0, to = 0;
+  std::uint32_t shard = 0;  // pull, weights, push, finished: of which shard; group: of the first one
   // pull: the clock to start; push: the clock that is finished by it
   std::int64_t clock = 0;
   // pull: only a version above this one will do (-1: any); weights, push: see above
@@ -46,27 +47,16 @@ struct Message {
   std::int64_t number = 0;
   // pull: pushes that the worker has sent to this server so far
   std::int64_t pushed = 0;
-  // weights, push
+  // weights, push: the shard's values, and the bytes that they take on the network
   Slice values = {};
+  std::uint64_t payload = 0;
   // group
   std::vector<PushId> group = {}, late = {};
 
-  std::uint64_t bytes(std::uint64_t header, Precision precision) const {
+  std::uint64_t bytes(std::uint64_t header) const {
     constexpr std::uint64_t bytes_per_id = 12;  // a worker's number and a count
-    return header + values.count * bytes_per_value(precision) + (group.size() + late.size()) * bytes_per_id;
+    return header + payload + (group.size() + late.size()) * bytes_per_id;
   }
 };
-
-// One contiguous part of the key space, owned by one server.
-struct Range {
-  std::size_t begin = 0;
-  std::size_t count = 0;
-};
-
-// Part `index` of [0, total) cut in `parts` equal ranges (sizes differ by at most one), as ps-lite does.
-constexpr Range even_range(std::size_t total, std::size_t parts, std::size_t index) {
-  const std::size_t begin = total * index / parts;
-  return {begin, total * (index + 1) / parts - begin};
-}
 
 }  // namespace psim

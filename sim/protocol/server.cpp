@@ -101,10 +101,7 @@ void Server::announce(const std::vector<Message>& group, Outbox& out) {
   Message announcement{.kind = MessageKind::group, .from = options_.id, .version = version_};
   for (const Message& push : group) announcement.group.push_back(id_of(push));
   announcement.late = std::exchange(late_, {});
-  for (NodeId other = options_.first_server + 1; other < options_.first_worker; ++other) {
-    announcement.to = other;
-    out.send(announcement);
-  }
+  out.announce(std::move(announcement));
 }
 
 std::vector<Message> Server::take_announced() {
@@ -207,6 +204,7 @@ void Server::answer(std::uint32_t w, double now, Outbox& out) {
   Message reply{.kind = over ? MessageKind::finished : MessageKind::weights,
                 .from = options_.id,
                 .to = pull.from,
+                .shard = options_.shard,
                 .clock = pull.clock,
                 .version = version_,
                 .number = pull.number,

@@ -1,5 +1,5 @@
-// A parameter server's state and what it does with a message. Pure: no SimGrid, no clock of its own; a
-// test drives it with a list of messages.
+// A parameter server's state of one shard, and what it does with a message for it. Pure: no SimGrid, no clock
+// of its own; a test drives it with a list of messages.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,8 @@ class Outbox {
  public:
   virtual ~Outbox() = default;
   virtual void send(Message message) = 0;
+  // To every other shard, wherever it is.
+  virtual void announce(Message message) = 0;
   // `staleness`: version when applied less version computed on, in updates.
   virtual void applied(const Message& push, std::int64_t staleness) = 0;
   virtual void dropped(const Message& push) = 0;
@@ -29,8 +31,8 @@ class Outbox {
 class Server {
  public:
   struct Options {
-    NodeId id = 1;
-    NodeId first_server = 1;
+    NodeId id = 1;  // the server
+    std::uint32_t shard = 0, shards = 1;
     NodeId first_worker = 2;
     ConsistencyRule rule;
     std::int64_t steps = 0;  // clocks of each worker (versions, where only fresh pushes count)
@@ -74,9 +76,9 @@ class Server {
   void on_pull(const Message& pull, double now, Outbox& out);
   void on_group(const Message& group, double now, Outbox& out);
   bool is_complete() const;
-  bool has_peers() const { return options_.first_worker - options_.first_server > 1; }
+  bool has_peers() const { return options_.shards > 1; }
   bool coordinated() const { return options_.rule.first_decides && has_peers(); }
-  bool follows() const { return coordinated() && options_.id != options_.first_server; }
+  bool follows() const { return coordinated() && options_.shard != 0; }
   bool is_late(const Message& push);
   void drop(const Message& push, Outbox& out);
   void announce(const std::vector<Message>& group, Outbox& out);

@@ -9,14 +9,15 @@
 namespace psim {
 
 std::uint64_t hash_of(const Event& e) {
-  const std::array<std::uint64_t, 7> words{
+  const std::array<std::uint64_t, 8> words{
       std::bit_cast<std::uint64_t>(e.at),
       static_cast<std::uint64_t>(e.kind) | static_cast<std::uint64_t>(e.message) << 8U,
       static_cast<std::uint64_t>(e.node) | static_cast<std::uint64_t>(e.peer) << 32U,
       static_cast<std::uint64_t>(e.clock),
       static_cast<std::uint64_t>(e.version),
       e.bytes,
-      static_cast<std::uint64_t>(e.value)};
+      static_cast<std::uint64_t>(e.value),
+      e.shard};
   return XXH3_64bits(words.data(), sizeof words);
 }
 
@@ -24,11 +25,12 @@ std::string to_string(const Event& e) {
   switch (e.kind) {
     case EventKind::send:
     case EventKind::lose:
-      return fmt::format("t={:.9g}s {} {}: node {} -> node {}, clock {}, version {}, {} bytes", e.at,
-                         name_of(e.kind), name_of(e.message), e.node, e.peer, e.clock, e.version, e.bytes);
+      return fmt::format("t={:.9g}s {} {}: node {} -> node {}, shard {}, clock {}, version {}, {} bytes",
+                         e.at, name_of(e.kind), name_of(e.message), e.node, e.peer, e.shard, e.clock,
+                         e.version, e.bytes);
     case EventKind::deliver:
-      return fmt::format("t={:.9g}s deliver {}: node {} <- node {}, clock {}, version {}, {} bytes", e.at,
-                         name_of(e.message), e.node, e.peer, e.clock, e.version, e.bytes);
+      return fmt::format("t={:.9g}s deliver {}: node {} <- node {}, shard {}, clock {}, version {}, {} bytes",
+                         e.at, name_of(e.message), e.node, e.peer, e.shard, e.clock, e.version, e.bytes);
     case EventKind::apply:
       return fmt::format("t={:.9g}s apply: server {} takes clock {} of node {}, staleness {}", e.at, e.node,
                          e.clock, e.peer, e.value);

@@ -2,6 +2,7 @@
 // sequence of these.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -21,12 +22,13 @@ enum class EventKind : std::uint8_t {
   drop,            // server throws the push of peer away: too late (value 0), or the run is over (1)
   update,          // server reaches `version`
   finish,          // worker has done its last clock
+  compute_pause,   // worker waits for weights in the middle of a step
+  compute_resume,  // ... and has them
 };
-constexpr std::string_view name_of(EventKind kind) {
-  constexpr std::string_view names[] = {"send",           "deliver", "lose", "compute_begin", "compute_end",
-                                        "compute_cancel", "apply",   "drop", "update",        "finish"};
-  return names[static_cast<std::size_t>(kind)];
-}
+inline constexpr auto event_names = std::to_array<std::string_view>(
+    {"send", "deliver", "lose", "compute_begin", "compute_end", "compute_cancel", "apply", "drop", "update",
+     "finish", "compute_pause", "compute_resume"});
+constexpr std::string_view name_of(EventKind kind) { return event_names[static_cast<std::size_t>(kind)]; }
 
 struct Event {
   double at = 0;  // simulated seconds
@@ -37,6 +39,7 @@ struct Event {
   std::int64_t version = 0;
   std::uint64_t bytes = 0;
   std::int64_t value = 0;
+  std::uint32_t shard = 0;
 };
 
 // A 64-bit hash of every field, the same on every machine of one byte order.

@@ -4,11 +4,19 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 namespace psim {
 
-std::int64_t RunStats::updates() const {
-  return server_updates.empty() ? 0 : std::ranges::min(server_updates);
+std::int64_t RunStats::updates() const { return shard_updates.empty() ? 0 : std::ranges::min(shard_updates); }
+
+std::int64_t RunStats::server_updates(std::uint32_t server) const {
+  std::optional<std::int64_t> least;
+  for (std::size_t s = 0; s < shard_updates.size(); ++s) {
+    if (shard_server[s] == server) least = std::min(least.value_or(shard_updates[s]), shard_updates[s]);
+  }
+  return least.value_or(0);
 }
 
 std::int64_t RunStats::clocks() const {
@@ -21,10 +29,12 @@ double RunStats::staleness_mean() const {
   return pushes_applied == 0 ? 0 : staleness_sum / static_cast<double>(pushes_applied);
 }
 
-Recorder::Recorder(std::size_t servers, std::size_t workers)
+Recorder::Recorder(std::size_t servers, std::size_t workers, std::vector<std::uint32_t> shard_server)
     : activity_(workers), state_(XXH3_createState()) {
   stats_.workers.resize(workers);
-  stats_.server_updates.resize(servers);
+  stats_.servers.resize(servers);
+  stats_.shard_updates.resize(shard_server.size());
+  stats_.shard_server = std::move(shard_server);
   XXH3_128bits_reset(state_);
 }
 
@@ -44,11 +54,13 @@ void Recorder::record(const Event& event) {
     case EventKind::send:
       ++stats_.messages;
       stats_.bytes_sent += event.bytes;
+      if (is_server(event.node)) stats_.servers[event.node - 1].bytes_sent += event.bytes;
       flight(event, 1);
       break;
     case EventKind::deliver:
       ++stats_.delivered;
       stats_.bytes_received += event.bytes;
+      if (is_server(event.node)) stats_.servers[event.node - 1].bytes_received += event.bytes;
       if (event.message == MessageKind::push) ++stats_.pushes_arrived;
       flight(event, -1);
       break;
@@ -59,6 +71,7 @@ void Recorder::record(const Event& event) {
       break;
     case EventKind::apply:
       ++stats_.pushes_applied;
+      ++stats_.servers[event.node - 1].pushes;
       stats_.staleness_sum += static_cast<double>(event.value);
       stats_.staleness_max = std::max(stats_.staleness_max, event.value);
       break;
@@ -66,7 +79,7 @@ void Recorder::record(const Event& event) {
       ++stats_.pushes_dropped;
       stats_.pushes_unused += event.value;
       break;
-    case EventKind::update: stats_.server_updates[event.node - 1] = event.version; break;
+    case EventKind::update: stats_.shard_updates[event.shard] = event.version; break;
     default: count_worker(event);
   }
 }
@@ -92,7 +105,7 @@ void Recorder::count_worker(const Event& event) {
   account(event.node, event.at);
   Activity& activity = activity_[worker_index(event.node)];
   WorkerStats& worker = stats_.workers[worker_index(event.node)];
-  activity.computing = event.kind == EventKind::compute_begin;
+  activity.computing = event.kind == EventKind::compute_begin || event.kind == EventKind::compute_resume;
   if (event.kind == EventKind::compute_begin) {
     if (worker.starts++ == 0) worker.first_start = event.at;
     worker.last_start = event.at;
@@ -110,7 +123,7 @@ void Recorder::count_worker(const Event& event) {
 
 void Recorder::close(double at) {
   for (std::size_t w = 0; w < stats_.workers.size(); ++w)
-    account(static_cast<NodeId>(1 + stats_.server_updates.size() + w), at);
+    account(static_cast<NodeId>(1 + stats_.servers.size() + w), at);
 }
 
 void Recorder::add_to_digest(const void* data, std::size_t bytes) {

@@ -31,6 +31,11 @@ struct WorkerStats {
   }
 };
 
+struct ServerStats {
+  std::uint64_t bytes_sent = 0, bytes_received = 0;
+  std::int64_t pushes = 0;  // applied
+};
+
 struct RunStats {
   std::uint64_t messages = 0, delivered = 0, lost = 0;
   std::uint64_t bytes_sent = 0, bytes_received = 0, bytes_lost = 0;
@@ -41,16 +46,20 @@ struct RunStats {
   std::int64_t clock_gap_max = 0;  // over all starts: clocks ahead of the slowest worker
   std::uint64_t events = 0;
   std::vector<WorkerStats> workers;
-  std::vector<std::int64_t> server_updates;
+  std::vector<ServerStats> servers;
+  std::vector<std::uint32_t> shard_server;  // where each shard is
+  std::vector<std::int64_t> shard_updates;  // versions
 
-  std::int64_t updates() const;  // versions that every server has reached
-  std::int64_t clocks() const;   // finished, all workers
+  std::int64_t updates() const;                             // versions that every shard has reached
+  std::int64_t server_updates(std::uint32_t server) const;  // ... every shard of this server; 0 without any
+  std::int64_t clocks() const;                              // finished, all workers
   double staleness_mean() const;
 };
 
 class Recorder {
  public:
-  Recorder(std::size_t servers, std::size_t workers);
+  // `shard_server`: the server of each shard.
+  Recorder(std::size_t servers, std::size_t workers, std::vector<std::uint32_t> shard_server);
   ~Recorder();
 
   void add_sink(EventSink* sink) { sinks_.push_back(sink); }
@@ -63,8 +72,9 @@ class Recorder {
   std::string digest() const;  // 32 hexadecimal digits
 
   const RunStats& stats() const { return stats_; }
-  std::size_t worker_index(NodeId node) const { return node - 1 - stats_.server_updates.size(); }
-  bool is_worker(NodeId node) const { return node > stats_.server_updates.size(); }
+  std::size_t worker_index(NodeId node) const { return node - 1 - stats_.servers.size(); }
+  bool is_worker(NodeId node) const { return node > stats_.servers.size(); }
+  bool is_server(NodeId node) const { return node > 0 && !is_worker(node); }
 
  private:
   struct Activity {

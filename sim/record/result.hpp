@@ -26,6 +26,7 @@ struct RunResult {
   std::vector<CurvePoint> curve = {};     // first: initial weights; last: final weights; empty for phantom
   std::optional<CurvePoint> target = {};  // the first point that reached it
   std::int64_t parameters = 0;
+  std::vector<std::size_t> server_parameters = {};  // held by each server
   double flops_per_sample = 0;
   std::vector<std::string> stuck = {};  // when nothing could happen any more: who waits for what
 };

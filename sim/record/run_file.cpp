@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <algorithm>
+
 #include <stdexcept>
 #include <type_traits>
 
@@ -72,7 +74,7 @@ RunFile::RunFile(const std::filesystem::path& path, TraceLevel level, const Scen
   execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA page_size = 16384;");
   execute(schema);
   execute("BEGIN");
-  insert_event_ = std::make_unique<Statement>(db, "INSERT INTO event VALUES (?,?,?,?,?,?,?,?,?,?)");
+  insert_event_ = std::make_unique<Statement>(db, "INSERT INTO event VALUES (?,?,?,?,?,?,?,?,?,?,?)");
   insert_step_ = std::make_unique<Statement>(db, "INSERT INTO step VALUES (?,?,?,?,?,?)");
   insert_hash_ = std::make_unique<Statement>(db, "INSERT INTO event_hash VALUES (?,?)");
   hashes_.reserve(block);
@@ -95,7 +97,7 @@ void RunFile::on(const Event& e, std::uint64_t hash) {
   if (level_ != TraceLevel::events) return;
   const bool moves = e.kind == EventKind::send || e.kind == EventKind::deliver || e.kind == EventKind::lose;
   (*insert_event_)(events_++, e.at, name_of(e.kind), moves ? name_of(e.message) : std::string_view{}, e.node,
-                   e.peer, e.clock, e.version, e.bytes, e.value);
+                   e.peer, e.clock, e.version, e.bytes, e.value, e.shard);
 }
 
 void RunFile::write_step(const Event& end) {
@@ -118,11 +120,12 @@ void RunFile::finish(const RunResult& result, const std::map<std::string, std::s
   for (const auto& [key, value] : host) put_host(key, value);
   Statement put_node(db_.get(), "INSERT INTO node VALUES (?,?,?)");
   put_node(0, "scheduler", 0);
-  Statement put_server(db_.get(), "INSERT INTO server VALUES (?,?,?,?)");
+  Statement put_server(db_.get(), "INSERT INTO server VALUES (?,?,?,?,?,?)");
   for (std::uint32_t s = 0; s < servers_; ++s) {
-    const Range range = even_range(static_cast<std::size_t>(result.parameters), servers_, s);
     put_node(1 + s, "server", s);
-    put_server(s, result.stats.server_updates[s], range.begin, range.count);
+    const ServerStats& server = result.stats.servers[s];
+    put_server(s, result.stats.server_updates(s), result.server_parameters[s], server.pushes,
+               server.bytes_sent, server.bytes_received);
   }
   Statement put_worker(db_.get(), "INSERT INTO worker VALUES (?,?,?,?,?,?,?)");
   for (std::size_t w = 0; w < result.stats.workers.size(); ++w) {
@@ -160,13 +163,11 @@ std::string text(sqlite3_stmt* row, int column) {
   return value == nullptr ? "" : reinterpret_cast<const char*>(value);
 }
 
-// The value of an enumeration by its name_of(); the first for an unknown name.
+// The value of an enumeration by its name; the first for an unknown one.
 template <class Kind>
-Kind named(std::string_view name, Kind last) {
-  for (int i = 0; i <= static_cast<int>(last); ++i) {
-    if (name_of(static_cast<Kind>(i)) == name) return static_cast<Kind>(i);
-  }
-  return Kind{};
+Kind named(std::string_view name, const auto& names) {
+  const auto found = std::ranges::find(names, name);
+  return found == names.end() ? Kind{} : static_cast<Kind>(found - names.begin());
 }
 
 }  // namespace
@@ -184,19 +185,21 @@ RecordedRun::RecordedRun(const std::filesystem::path& run_db) : path_(run_db) {
 std::optional<Event> RecordedRun::event(std::int64_t number) const {
   std::optional<Event> found;
   query(path_,
-        fmt::format("SELECT at_s, kind, message, node, peer, clock, version, bytes, value FROM event WHERE "
-                    "number = {}",
-                    number),
+        fmt::format(
+            "SELECT at_s, kind, message, node, peer, clock, version, bytes, value, shard FROM event WHERE "
+            "number = {}",
+            number),
         [&](sqlite3_stmt* row) {
           found = {.at = sqlite3_column_double(row, 0),
-                   .kind = named<EventKind>(text(row, 1), EventKind::finish),
-                   .message = named<MessageKind>(text(row, 2), MessageKind::leave),
+                   .kind = named<EventKind>(text(row, 1), event_names),
+                   .message = named<MessageKind>(text(row, 2), message_names),
                    .node = static_cast<NodeId>(sqlite3_column_int64(row, 3)),
                    .peer = static_cast<NodeId>(sqlite3_column_int64(row, 4)),
                    .clock = sqlite3_column_int64(row, 5),
                    .version = sqlite3_column_int64(row, 6),
                    .bytes = static_cast<std::uint64_t>(sqlite3_column_int64(row, 7)),
-                   .value = sqlite3_column_int64(row, 8)};
+                   .value = sqlite3_column_int64(row, 8),
+                   .shard = static_cast<std::uint32_t>(sqlite3_column_int64(row, 9))};
         });
   return found;
 }

@@ -6,12 +6,13 @@ CREATE TABLE node (node INTEGER PRIMARY KEY, role TEXT, number INTEGER);
 CREATE TABLE evaluation (at_s REAL, updates INTEGER, epoch REAL, bytes_sent INTEGER, loss REAL, accuracy REAL);
 CREATE TABLE worker (worker INTEGER PRIMARY KEY, clocks INTEGER, cancelled INTEGER, mean_step_s REAL,
                      compute_s REAL, network_s REAL, wait_s REAL);
-CREATE TABLE server (server INTEGER PRIMARY KEY, updates INTEGER, range_begin INTEGER, range_count INTEGER);
+CREATE TABLE server (server INTEGER PRIMARY KEY, updates INTEGER, parameters INTEGER, pushes_applied INTEGER,
+                     bytes_sent INTEGER, bytes_received INTEGER);
 -- Every computation: trace level `steps` and above.
 CREATE TABLE step (worker INTEGER, clock INTEGER, begin_s REAL, end_s REAL, kept INTEGER, version INTEGER);
 -- Every event: trace level `events`.
 CREATE TABLE event (number INTEGER PRIMARY KEY, at_s REAL, kind TEXT, message TEXT, node INTEGER, peer INTEGER,
-                    clock INTEGER, version INTEGER, bytes INTEGER, value INTEGER);
+                    clock INTEGER, version INTEGER, bytes INTEGER, value INTEGER, shard INTEGER);
 -- 32 bits of every event's hash, little-endian, 16384 to a row: by them `psim replay` finds the first
 -- event that differs.
 CREATE TABLE event_hash (block INTEGER PRIMARY KEY, hashes BLOB);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <array>
 #include <fstream>
 
@@ -32,6 +33,38 @@ Json point(const CurvePoint& p) {
   Json json = {{"sim_time_s", p.at}, {"updates", p.updates}, {"epoch", p.epoch}, {"bytes_sent", p.bytes}};
   json.update(evaluation(p.result));
   return json;
+}
+
+Json servers(const RunResult& r) {
+  Json all = Json::array();
+  for (std::uint32_t i = 0; i < r.stats.servers.size(); ++i) {
+    const ServerStats& server = r.stats.servers[i];
+    all.push_back({{"server", i},
+                   {"parameters", r.server_parameters[i]},
+                   {"shards", std::ranges::count(r.stats.shard_server, i)},
+                   {"updates", r.stats.server_updates(i)},
+                   {"pushes_applied", server.pushes},
+                   {"bytes_sent", server.bytes_sent},
+                   {"bytes_received", server.bytes_received}});
+  }
+  return all;
+}
+
+Json workers(const RunStats& s) {
+  Json all = Json::array();
+  for (std::size_t w = 0; w < s.workers.size(); ++w) {
+    const WorkerStats& worker = s.workers[w];
+    const Json time = shares(worker.time);
+    all.push_back({{"worker", w},
+                   {"clocks", worker.clocks},
+                   {"cancelled", worker.cancelled},
+                   {"mean_step_s", worker.mean_step()},
+                   {"compute_share", time["compute_share"]},
+                   {"wait_share", time["wait_share"]},
+                   {"network_share", time["network_share"]},
+                   {"time", time}});
+  }
+  return all;
 }
 
 Json target(const Scenario& scenario, const RunResult& result) {
@@ -78,21 +111,10 @@ std::string scenario_hash(const LoadedScenario& loaded) {
 Json make_summary(const RunIdentity& identity, const Scenario& scenario, const RunResult& r) {
   const RunStats& s = r.stats;
   WorkerTime all;
-  Json workers = Json::array();
-  for (std::size_t w = 0; w < s.workers.size(); ++w) {
-    const WorkerStats& worker = s.workers[w];
+  for (const WorkerStats& worker : s.workers) {
     all.compute += worker.time.compute;
     all.network += worker.time.network;
     all.wait += worker.time.wait;
-    const Json time = shares(worker.time);
-    workers.push_back({{"worker", w},
-                       {"clocks", worker.clocks},
-                       {"cancelled", worker.cancelled},
-                       {"mean_step_s", worker.mean_step()},
-                       {"compute_share", time["compute_share"]},
-                       {"wait_share", time["wait_share"]},
-                       {"network_share", time["network_share"]},
-                       {"time", time}});
   }
   Json curve = Json::array();
   for (const CurvePoint& p : r.curve) curve.push_back(point(p));
@@ -129,8 +151,8 @@ Json make_summary(const RunIdentity& identity, const Scenario& scenario, const R
           {"time", shares(all)},
           {"target", target(scenario, r)},
           {"model", {{"parameters", r.parameters}, {"flops_per_sample", r.flops_per_sample}}},
-          {"workers", workers},
-          {"server_updates", s.server_updates},
+          {"workers", workers(s)},
+          {"servers", servers(r)},
           {"stuck", r.stuck},
           {"curve", curve}};
 }

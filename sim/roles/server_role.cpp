@@ -7,29 +7,37 @@
 namespace psim {
 namespace {
 
-Server::Options options_of(const World& world, NodeId node) {
+Server::Options options_of(const World& world, NodeId node, std::uint32_t shard) {
   const TrainingSpec& training = world.scenario.training;
   return {.id = node,
-          .first_server = world.first_server(),
+          .shard = shard,
+          .shards = static_cast<std::uint32_t>(world.keys.shards.size()),
           .first_worker = world.first_worker(),
           .rule = world.rule,
           .steps = world.steps,
           .optimizer = training.optimizer,
-          .learning_rate = {.base = training.learning_rate,
-                            .schedule = training.schedule,
-                            .step_every = training.schedule_every,
-                            .step_factor = training.schedule_factor,
-                            .total_epochs = static_cast<double>(world.steps) * world.epochs_per_clock()},
+          .learning_rate = world.learning_rate(),
           .staleness_aware = training.staleness_aware,
           .epochs_per_clock = world.epochs_per_clock()};
 }
 
+std::optional<Values> own_copy(const Slice& part) {
+  if (!part.values) return std::nullopt;
+  Values copy(part.values->precision(), part.count);
+  copy.copy_from(*part.values, part.begin, part.count, 0);
+  return copy;
+}
+
 }  // namespace
 
-ServerRole::ServerRole(World& world, std::uint32_t index, std::optional<Values> weights)
-    : world_(world),
-      node_(world.first_server() + index),
-      server_(options_of(world, node_), std::move(weights), world.range_of(index).count) {}
+ServerRole::ServerRole(World& world, std::uint32_t index, const std::shared_ptr<Values>& weights)
+    : world_(world), node_(world.first_server() + index) {
+  for (std::uint32_t s = 0; s < world.keys.shards.size(); ++s) {
+    const Shard& shard = world.keys.shards[s];
+    if (shard.server != index) continue;
+    shards_.try_emplace(s, options_of(world, node_, s), own_copy(world.part_of(s, weights)), shard.count);
+  }
+}
 
 void ServerRole::run() {
   world_.network.send({.kind = MessageKind::join, .from = node_, .to = World::scheduler});
@@ -45,29 +53,65 @@ void ServerRole::run() {
       --world_.busy;
       message = *std::exchange(in_hand_, std::nullopt);
     }
-    server_.on(message, Agenda::now(), *this);
+    handle(message);
+    for (; !announced_.empty(); announced_.pop_front()) handle(announced_.front());
   }
 }
 
+// What the first shard has decided is for all others here.
+void ServerRole::handle(const Message& message) {
+  for (auto& [shard, server] : shards_) {
+    const bool for_it = message.kind == MessageKind::group ? shard != message.shard : shard == message.shard;
+    if (!for_it) continue;
+    current_ = shard;
+    server.on(message, Agenda::now(), *this);
+  }
+}
+
+void ServerRole::send(Message message) {
+  if (message.values.count > 0) message.payload = message.values.count * bytes_per_value(world_.precision());
+  world_.network.send(std::move(message));
+}
+
+void ServerRole::announce(Message message) {
+  message.shard = current_;
+  const std::vector<std::size_t> load = world_.keys.load(world_.servers());
+  for (std::uint32_t s = 0; s < world_.servers(); ++s) {
+    message.to = world_.first_server() + s;
+    if (message.to != node_ && load[s] > 0) world_.network.send(message);
+  }
+  announced_.push_back(std::move(message));  // to the other shards here, when this one is done
+}
+
+void ServerRole::acknowledge(const Message& push) {
+  if (!world_.scenario.messages.acknowledge) return;
+  world_.network.send(
+      {.kind = MessageKind::ack, .from = node_, .to = push.from, .shard = push.shard, .number = push.number});
+}
+
 void ServerRole::applied(const Message& push, std::int64_t staleness) {
-  world_.record(EventKind::apply, node_, push.clock, push.version, push.from, staleness);
+  world_.record(EventKind::apply, node_, push.clock, push.version, push.from, staleness, push.shard);
+  acknowledge(push);
 }
 
 void ServerRole::dropped(const Message& push) {
-  world_.record(EventKind::drop, node_, push.clock, push.version, push.from);
+  world_.record(EventKind::drop, node_, push.clock, push.version, push.from, 0, push.shard);
+  acknowledge(push);
 }
 
 void ServerRole::discard(const Message& push) {
-  world_.record(EventKind::drop, node_, push.clock, push.version, push.from, 1);
+  world_.record(EventKind::drop, node_, push.clock, push.version, push.from, 1, push.shard);
 }
 
 void ServerRole::discard_rest() {
-  for (const Message& push : server_.pending()) discard(push);
+  for (const auto& [shard, server] : shards_) {
+    for (const Message& push : server.pending()) discard(push);
+  }
   if (in_hand_) discard(*in_hand_);
 }
 
 void ServerRole::updated(std::int64_t version) {
-  world_.record(EventKind::update, node_, 0, version);
+  world_.record(EventKind::update, node_, 0, version, 0, 0, current_);
   if (world_.on_update) world_.on_update();
 }
 

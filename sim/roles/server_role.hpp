@@ -1,8 +1,10 @@
 // A server's actor: takes messages one by one, spends the time that they cost, and lets the protocol act.
 #pragma once
 
+#include <deque>
+#include <map>
+#include <memory>
 #include <optional>
-#include <vector>
 
 #include "sim/protocol/server.hpp"
 #include "sim/roles/world.hpp"
@@ -11,25 +13,32 @@ namespace psim {
 
 class ServerRole final : public Outbox {
  public:
-  ServerRole(World& world, std::uint32_t index, std::optional<Values> weights);
+  // `weights`: the whole key space's, none for a phantom model.
+  ServerRole(World& world, std::uint32_t index, const std::shared_ptr<Values>& weights);
 
   // The actor's body; never returns.
   void run();
 
-  const Server& state() const { return server_; }
+  // Of shard `shard`, which must be here.
+  const Server& state(std::uint32_t shard) const { return shards_.at(shard); }
   // A push that will not be handled any more, or whose group will never be complete.
   void discard(const Message& push);
   void discard_rest();
 
  private:
-  void send(Message message) override { world_.network.send(std::move(message)); }
+  void send(Message message) override;
+  void announce(Message message) override;
   void applied(const Message& push, std::int64_t staleness) override;
   void dropped(const Message& push) override;
   void updated(std::int64_t version) override;
+  void handle(const Message& message);
+  void acknowledge(const Message& push);
 
   World& world_;
   NodeId node_;
-  Server server_;
+  std::map<std::uint32_t, Server> shards_;
+  std::uint32_t current_ = 0;       // the shard that is acting
+  std::deque<Message> announced_;   // from one shard to the others here
   std::optional<Message> in_hand_;  // taken from the inbox, and paid for with time that is not over yet
 };
 

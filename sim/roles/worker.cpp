@@ -11,13 +11,31 @@
 namespace psim {
 
 Worker::Worker(World& world, NodeId node)
-    : world_(world), node_(node), index_(node - world.first_worker()), servers_(world.servers()) {}
+    : world_(world),
+      node_(node),
+      index_(node - world.first_worker()),
+      kv_(world, node),
+      phases_(phases_of(world)),
+      last_forward_(phases_.size() == 1 ? 0 : phases_.size() / 2 - 1) {}
+
+std::vector<Worker::Phase> Worker::phases_of(const World& world) {
+  ShardIds all;
+  for (std::uint32_t s = 0; s < world.keys.shards.size(); ++s) all.push_back(s);
+  if (!world.scenario.messages.overlap) return {{1.0, all, all}};
+  const std::vector<LayerWork> work = layer_work(world.scenario.model);
+  std::vector<ShardIds> of_layer(work.size());
+  for (const std::uint32_t s : all) of_layer[world.keys.shards[s].layer].push_back(s);
+  std::vector<Phase> phases;
+  for (std::size_t l = 0; l < work.size(); ++l) phases.push_back({work[l].forward, of_layer[l], {}});
+  for (std::size_t l = work.size(); l-- > 0;) phases.push_back({work[l].backward, {}, of_layer[l]});
+  return phases;
+}
 
 void Worker::run() {
   world_.network.send({.kind = MessageKind::join, .from = node_, .to = World::scheduler});
   world_.network.receive(node_);  // start
   while (pull()) {                // waits as long as the consistency model says
-    if (compute()) push();        // real numbers; takes simulated time
+    if (compute()) kv_.wait(last_push_);
   }
   world_.record(EventKind::finish, node_, clock_);
   world_.last_finish = Agenda::now();
@@ -26,121 +44,86 @@ void Worker::run() {
 
 bool Worker::pull() {
   const bool newer_only = world_.rule.gate == Gate::version;
-  clock_ = world_.rule.fresh ? round() + 1 : steps_begun_;
-  for (std::uint32_t s = 0; s < servers_.size(); ++s) {
-    Connection& server = servers_[s];
-    // A pull that was sent ahead, to hear of a newer version, does if only a newer version will do.
-    if (server.finished || (server.outstanding && newer_only)) continue;
-    request(s, newer_only ? server.version : -1);
-  }
-  while (!all_answered()) handle(world_.network.receive(node_));
+  clock_ = world_.rule.fresh ? kv_.least_version() + 1 : steps_begun_;
+  ShardIds wanted = kv_.all_shards();
+  // A pull that was sent ahead, to hear of a newer version, does if only a newer version will do.
+  if (newer_only) std::erase_if(wanted, [this](std::uint32_t s) { return kv_.outstanding(s); });
+  kv_.pull(wanted, clock_, newer_only);
+  await(phases_.front().needs);
   const bool over = is_over();
   if (over) wait_for_all();
-  if (world_.rule.fresh) clock_ = over ? world_.steps : round();
+  if (world_.rule.fresh) clock_ = over ? world_.steps : std::min(world_.steps, kv_.least_version());
   return !over;
+}
+
+void Worker::await(const ShardIds& shards) {
+  while (!kv_.answered(shards)) kv_.wait_for_message();
 }
 
 // Where all servers apply the same pushes, one that is through needs no more, and then no other does: each
 // has, or will have, those that the last update takes. Where each server forms groups of its own, another
 // may still need pushes.
-bool Worker::is_over() const {
-  const auto through = &Connection::finished;
-  return world_.rule.servers_apart ? std::ranges::all_of(servers_, through)
-                                   : std::ranges::any_of(servers_, through);
-}
+bool Worker::is_over() const { return world_.rule.servers_apart ? kv_.all_finished() : kv_.any_finished(); }
 
-// What is left is to wait until all servers are through.
+// What is left is to wait until all are through.
 void Worker::wait_for_all() {
-  while (!std::ranges::all_of(servers_, &Connection::finished)) {
-    for (std::uint32_t s = 0; s < servers_.size(); ++s) {
-      if (!servers_[s].finished && !servers_[s].outstanding) request(s, servers_[s].version);
-    }
-    handle(world_.network.receive(node_));
+  while (!kv_.all_finished()) {
+    ShardIds wanted = kv_.all_shards();
+    std::erase_if(wanted, [this](std::uint32_t s) { return kv_.finished(s) || kv_.outstanding(s); });
+    kv_.pull(wanted, clock_, true);
+    kv_.wait_for_message();
   }
 }
 
 bool Worker::compute() {
-  namespace sg4 = simgrid::s4u;
-  if (world_.rule.cancel) {
-    for (std::uint32_t s = 0; s < servers_.size(); ++s) {
-      if (!servers_[s].finished) request(s, servers_[s].version);
+  if (world_.rule.cancel) kv_.pull(kv_.all_shards(), clock_, true);
+  const double flops = flops_of_step();
+  world_.record(EventKind::compute_begin, node_, clock_, kv_.version(0));
+  for (std::size_t p = 0; p < phases_.size(); ++p) {
+    const Phase& phase = phases_[p];
+    if (p > 0 && !kv_.answered(phase.needs)) {  // the first phase's are here
+      world_.record(EventKind::compute_pause, node_, clock_);
+      await(phase.needs);
+      world_.record(EventKind::compute_resume, node_, clock_);
     }
+    if (p == last_forward_) start_gradient();
+    if (!execute(flops * phase.share)) {
+      world_.record(EventKind::compute_cancel, node_, clock_, kv_.version(0));
+      return false;
+    }
+    const bool last = p + 1 == phases_.size();
+    if (task_ && !phase.pushes.empty()) world_.pool.wait(task_);
+    if (last) world_.record(EventKind::compute_end, node_, clock_, kv_.version(0));
+    push(phase.pushes);
   }
-  world_.record(EventKind::compute_begin, node_, clock_, servers_[0].version);
-  const Pool::Handle task = start_gradient();
-  const sg4::ExecPtr exec = sg4::this_actor::exec_async(flops_of_step());
-  ++steps_begun_;
-  computing_ = world_.rule.cancel ? exec : nullptr;
-  ++world_.busy;
-  try {
-    exec->wait();
-  } catch (const simgrid::CancelException&) {
-    --world_.busy;
-    computing_ = nullptr;
-    if (task) world_.pool.cancel(task);
-    world_.record(EventKind::compute_cancel, node_, clock_, servers_[0].version);
-    return false;
-  }
-  --world_.busy;
-  computing_ = nullptr;
-  if (task) world_.pool.wait(task);
-  world_.record(EventKind::compute_end, node_, clock_, servers_[0].version);
+  task_ = nullptr;
+  gradient_.reset();
   return true;
 }
 
-void Worker::push() {
-  for (std::uint32_t s = 0; s < servers_.size(); ++s) {
-    if (servers_[s].finished) continue;
-    const Range range = world_.range_of(s);
-    world_.network.send({.kind = MessageKind::push,
-                         .from = node_,
-                         .to = world_.first_server() + s,
-                         .clock = clock_,
-                         .version = servers_[s].version,
-                         .number = servers_[s].pushes++,
-                         .pushed = 0,
-                         .values = {gradient_, range.begin, range.count}});
+// False when a newer version came in meanwhile and the rule is to stop.
+bool Worker::execute(double flops) {
+  const simgrid::s4u::ExecPtr exec = simgrid::s4u::this_actor::exec_async(flops);
+  computing_ = world_.rule.cancel ? exec : nullptr;
+  ++world_.busy;
+  bool kept = true;
+  try {
+    exec->wait();
+  } catch (const simgrid::CancelException&) {
+    kept = false;
+    if (task_) world_.pool.cancel(task_);
   }
-  gradient_.reset();
+  --world_.busy;
+  computing_ = nullptr;
+  return kept;
+}
+
+void Worker::push(const ShardIds& shards) {
+  if (!shards.empty()) last_push_ = kv_.push(shards, clock_, gradient_);
 }
 
 void Worker::on_arrival(const Message& message) {
-  if (!computing_) return;
-  const Connection& server = servers_[message.from - world_.first_server()];
-  if (message.number == server.pulls) computing_->cancel();
-}
-
-void Worker::request(std::uint32_t s, std::int64_t above) {
-  Connection& server = servers_[s];
-  server.outstanding = true;
-  world_.network.send({.kind = MessageKind::pull,
-                       .from = node_,
-                       .to = world_.first_server() + s,
-                       .clock = clock_,
-                       .version = above,
-                       .number = ++server.pulls,
-                       .pushed = server.pushes,
-                       .values = {}});
-}
-
-void Worker::handle(Message message) {
-  Connection& server = servers_[message.from - world_.first_server()];
-  if (message.number != server.pulls) return;  // the answer to a pull that a later one replaced
-  server.outstanding = false;
-  server.version = message.version;
-  server.finished = message.kind == MessageKind::finished;
-  server.weights = std::move(message.values);
-}
-
-bool Worker::all_answered() const { return std::ranges::none_of(servers_, &Connection::outstanding); }
-
-// Where only fresh pushes count, a worker's clock is the oldest version that it works on.
-std::int64_t Worker::round() const {
-  std::int64_t least = world_.steps;
-  for (const Connection& server : servers_) {
-    least = std::min(least, server.version);
-  }
-  return least;
+  if (computing_ && kv_.is_expected(message)) computing_->cancel();
 }
 
 double Worker::flops_of_step() const {
@@ -151,22 +134,14 @@ double Worker::flops_of_step() const {
 
 // The gradient depends on the pulled weights and the batch alone, so a thread may compute it at any time
 // before simulated time has passed.
-Pool::Handle Worker::start_gradient() {
-  if (world_.learner == nullptr) return nullptr;
-  std::vector<Slice> parts;
-  for (Connection& server : servers_) {
-    parts.push_back(server.finished ? server.weights : std::exchange(server.weights, {}));
-  }
+void Worker::start_gradient() {
+  const std::int64_t step = steps_begun_++;
+  if (world_.learner == nullptr) return;
   gradient_ = std::make_shared<Values>();
-  return world_.pool.submit([weights = world_.assemble(std::move(parts)), learner = world_.learner,
-                             result = gradient_, batch = world_.sampler->batch(index_, steps_begun_)] {
-    if (std::optional<Values> own = weights->take()) {
-      learner->to_gradient(*own, batch);
-      *result = std::move(*own);
-    } else {
-      *result = learner->gradient(weights->get(), batch);
-    }
-  });
+  LocalWork work{.batches = {{world_.sampler->batch(index_, step)}}};
+  task_ = world_.pool.submit(
+      [this, weights = world_.assemble(kv_.take_weights()), learner = world_.learner, result = gradient_,
+       work = std::move(work)] { *result = local_gradient(*learner, *weights, work, local_); });
 }
 
 }  // namespace psim

@@ -7,6 +7,8 @@
 #include <memory>
 #include <vector>
 
+#include "sim/roles/kv_client.hpp"
+#include "sim/roles/local_work.hpp"
 #include "sim/roles/world.hpp"
 
 namespace psim {
@@ -22,35 +24,36 @@ class Worker {
   void on_arrival(const Message& message);
 
  private:
-  // What the worker knows of one server.
-  struct Connection {
-    std::int64_t version = -1;  // of the weights that it has
-    std::int64_t pulls = 0;     // sent
-    std::int64_t pushes = 0;    // sent
-    bool outstanding = false;   // the last pull is not answered yet
-    bool finished = false;      // the server wants no more pushes
-    Slice weights;              // the last ones of a finished server are used on
+  // A part of a step that goes on without stop: one if a step begins when all weights are here and pushes
+  // when it is done; with `overlap` two for each layer, forward and backward.
+  struct Phase {
+    double share;     // of the step's work
+    ShardIds needs;   // weights that must be here
+    ShardIds pushes;  // gradients that are ready after it
   };
 
+  static std::vector<Phase> phases_of(const World& world);
   bool pull();     // false when training is over
   bool compute();  // false when a newer version made it pointless
-  void push();
-
-  void request(std::uint32_t server, std::int64_t above);
-  void handle(Message message);
+  bool execute(double flops);
+  void await(const ShardIds& shards);
+  void start_gradient();
+  void push(const ShardIds& shards);
   bool is_over() const;
   void wait_for_all();
-  bool all_answered() const;
-  std::int64_t round() const;
-  Pool::Handle start_gradient();
   double flops_of_step() const;
 
   World& world_;
   NodeId node_;
   std::uint32_t index_;
-  std::vector<Connection> servers_;
+  KvClient kv_;
+  std::vector<Phase> phases_;
+  std::size_t last_forward_;      // phase from which on all weights are here
+  LocalCopy local_;               // what the worker keeps from one step to the next
   std::int64_t steps_begun_ = 0;  // computations, kept or not: numbers batches and slowness
   std::int64_t clock_ = 0;        // of the step in hand
+  Timestamp last_push_ = 0;
+  Pool::Handle task_;
   std::shared_ptr<Values> gradient_;
   simgrid::s4u::ExecPtr computing_;
 };

@@ -10,6 +10,7 @@
 #include "sim/cluster/pool.hpp"
 #include "sim/cluster/slowness.hpp"
 #include "sim/protocol/consistency.hpp"
+#include "sim/protocol/key_space.hpp"
 #include "sim/record/recorder.hpp"
 #include "sim/scenario/scenario.hpp"
 
@@ -19,7 +20,7 @@ struct World {
   const Scenario& scenario;
   ConsistencyRule rule;
   std::int64_t steps;  // clocks of each worker; very large when something else ends the run
-  std::size_t parameters;
+  KeySpace keys;
   std::int64_t training_samples;  // 0 for a phantom model
 
   Agenda& agenda;
@@ -41,34 +42,41 @@ struct World {
   std::uint32_t servers() const { return static_cast<std::uint32_t>(scenario.cluster.servers); }
   std::uint32_t workers() const { return static_cast<std::uint32_t>(scenario.cluster.workers); }
   NodeId first_worker() const { return 1 + servers(); }
+  LearningRate learning_rate() const;
   // Passes over the data that one clock of all workers makes; a phantom model counts clocks.
   double epochs_per_clock() const {
     if (training_samples == 0) return 1;
     return static_cast<double>(scenario.training.batch_size * scenario.cluster.workers) /
            static_cast<double>(training_samples);
   }
-  Range range_of(std::uint32_t server) const { return even_range(parameters, servers(), server); }
+  NodeId server_of(std::uint32_t shard) const { return first_server() + keys.shards[shard].server; }
+  Precision precision() const { return scenario.model.precision; }
+
+  // A shard's part of an array over the whole key space; a copy only if it is not in one piece.
+  Slice part_of(std::uint32_t shard, const std::shared_ptr<Values>& whole) const;
 
   // One assembled copy of the weights for all workers that pulled the same version.
   std::shared_ptr<Assembly> assemble(std::vector<Slice> parts) {
     std::shared_ptr<Assembly> last = last_assembly.lock();
     if (!last || !last->same_parts(parts) || !last->join()) {
-      last = std::make_shared<Assembly>(std::move(parts));
+      last = std::make_shared<Assembly>(std::move(parts), &places);
       last_assembly = last;
     }
     return last;
   }
   std::weak_ptr<Assembly> last_assembly = {};
+  Assembly::Places places = keys.places();
 
   void record(EventKind kind, NodeId node, std::int64_t clock, std::int64_t version = 0, NodeId peer = 0,
-              std::int64_t value = 0) {
+              std::int64_t value = 0, std::uint32_t shard = 0) {
     recorder.record({.at = Agenda::now(),
                      .kind = kind,
                      .node = node,
                      .peer = peer,
                      .clock = clock,
                      .version = version,
-                     .value = value});
+                     .value = value,
+                     .shard = shard});
   }
 };
 

@@ -94,6 +94,31 @@ std::vector<Choice> choices<Aggregation>() {
 }
 
 template <>
+std::vector<Choice> choices<PlacementKind>() {
+  return {
+      {"even", "equal contiguous parts of the key space (ps-lite)"},
+      {"hash-ring", "consistent hashing with virtual nodes (Li et al., OSDI 2014)", "hash_ring"},
+      {"kvstore", "MXNet: small arrays whole to server (key * 9973) mod servers, large ones split evenly"},
+      {"greedy", "each array whole to the server that holds least (TensorFlow's load balancing)"},
+      {"round-robin", "array i whole to server i mod servers (TensorFlow's default)", "round_robin"}};
+}
+
+template <>
+std::vector<Choice> choices<MessageUnit>() {
+  return {
+      {"server", "all that a server holds is one message"},
+      {"array", "every array, or its part on a server, is a message of its own, with a version of its own"}};
+}
+
+template <>
+std::vector<Choice> choices<SendOrder>() {
+  return {{"parallel", "all messages at once, sharing the links"},
+          {"fifo", "one at a time on each connection, in the order in which they were given"},
+          {"priority",
+           "one at a time on each connection, the first layers first (P3: Jayarajan et al., MLSys 2019)"}};
+}
+
+template <>
 std::vector<Choice> choices<TopologyKind>() {
   return {{"star", "every node has one link to an ideal switch"},
           {"two-tier", "racks with a switch each, joined through oversubscribed uplinks", "two_tier"}};

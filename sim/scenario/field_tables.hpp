@@ -11,6 +11,9 @@ void describe_model(FieldVisitor& visitor, ModelSpec& model);
 void describe_training(FieldVisitor& visitor, TrainingSpec& training);
 // fields.cpp
 void describe_consistency(FieldVisitor& visitor, ConsistencySpec& consistency);
+// fields_messages.cpp
+void describe_placement(FieldVisitor& visitor, PlacementSpec& placement);
+void describe_messages(FieldVisitor& visitor, MessagesSpec& messages);
 // fields_cluster.cpp
 void describe_cluster(FieldVisitor& visitor, ClusterSpec& cluster);
 void describe_compute(FieldVisitor& visitor, ComputeSpec& compute);

@@ -49,6 +49,9 @@ void describe(FieldVisitor& v, Scenario& s) {
   v.table("model", "What is learned.", [&] { describe_model(v, s.model); });
   v.table("training", "How it is learned, and when the run ends.", [&] { describe_training(v, s.training); });
   v.table("consistency", "Who waits for whom.", [&] { describe_consistency(v, s.consistency); });
+  v.table("placement", "Which server holds which parameters.", [&] { describe_placement(v, s.placement); });
+  v.table("messages", "What travels as one message, and in which order.",
+          [&] { describe_messages(v, s.messages); });
   v.table("cluster", "The machines and the network.", [&] { describe_cluster(v, s.cluster); });
   v.table("compute", "How long a step's computation takes.", [&] { describe_compute(v, s.compute); });
   v.tables(

@@ -84,6 +84,13 @@ void describe_model(FieldVisitor& v, ModelSpec& m) {
   v.field("precision", choice(m.precision), {.doc = "Precision of weights, gradients and messages."});
   v.field("parameters", &m.parameters,
           {.doc = "Number of parameters.", .min = 1, .max = 1e10, .when_key = "kind", .when = {"phantom"}});
+  v.field("arrays", &m.phantom_arrays,
+          {.doc = "Size of each parameter array, from the input; instead of `parameters`.",
+           .min = 1,
+           .max = 1e10,
+           .when_key = "kind",
+           .when = {"phantom"},
+           .default_text = "one array"});
   v.field("flops_per_sample", &m.flops_per_sample,
           {.doc = "Floating-point operations of one sample's gradient.",
            .min = 0,

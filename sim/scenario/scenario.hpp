@@ -11,6 +11,7 @@
 #include "model/learner.hpp"
 #include "model/optimizer.hpp"
 #include "sim/protocol/consistency.hpp"
+#include "sim/protocol/key_space.hpp"
 #include "sim/scenario/units.hpp"
 
 namespace psim {
@@ -109,6 +110,14 @@ struct StragglerSpec {
   std::optional<double> probability;
 };
 
+struct MessagesSpec {
+  MessageUnit unit = MessageUnit::server;
+  std::int64_t slice = 0;    // unit array: values per message at most; 0: no limit
+  bool overlap = false;      // layer by layer: push as the backward pass proceeds, start forward early
+  bool acknowledge = false;  // servers answer pushes, and workers wait for that
+  SendOrder order = SendOrder::parallel;
+};
+
 struct Scenario {
   std::string title;
   std::int64_t seed = 1;
@@ -116,6 +125,8 @@ struct Scenario {
   ModelSpec model;
   TrainingSpec training;
   ConsistencySpec consistency;
+  PlacementSpec placement;
+  MessagesSpec messages;
   ClusterSpec cluster;
   ComputeSpec compute;
   std::vector<StragglerSpec> stragglers;

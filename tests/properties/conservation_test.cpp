@@ -124,7 +124,7 @@ void check_run(const std::string& toml) {
     steps += worker["clocks"].get<std::int64_t>();
   }
   check(summary["steps"] == steps, "steps");
-  for (const Json& updates : summary["server_updates"]) check(updates >= summary["updates"], "updates");
+  for (const Json& server : summary["servers"]) check(server["updates"] >= summary["updates"], "updates");
   check(summary == run(toml, {"--threads", "3", "--context", contexts().back()}),
         "another run with other threads and contexts");
 }

@@ -98,9 +98,10 @@ TEST_CASE("even ranges cover everything once, with sizes that differ by at most 
 
 TEST_CASE("a message is as large as its header and its values", "[protocol]") {
   const Message pull{.kind = MessageKind::pull};
-  CHECK(pull.bytes(0, Precision::float32) == 0);
-  CHECK(pull.bytes(100, Precision::float64) == 100);
-  const Message push{.kind = MessageKind::push, .values = {nullptr, 0, 1000}};
-  CHECK(push.bytes(100, Precision::float32) == 4100);
-  CHECK(push.bytes(100, Precision::float64) == 8100);
+  CHECK(pull.bytes(0) == 0);
+  CHECK(pull.bytes(100) == 100);
+  const Message push{.kind = MessageKind::push, .values = {nullptr, 0, 1000}, .payload = 4000};
+  CHECK(push.bytes(100) == 4100);
+  const Message group{.kind = MessageKind::group, .group = {{4, 1}, {5, 1}}, .late = {{6, 0}}};
+  CHECK(group.bytes(10) == 10 + 3 * 12);
 }

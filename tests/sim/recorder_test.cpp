@@ -24,7 +24,7 @@ Event of_server(EventKind kind, NodeId node, std::int64_t version, std::int64_t 
 }  // namespace
 
 TEST_CASE("a worker's time is computing, else the network's, else waiting", "[record]") {
-  Recorder r(1, 2);                             // server 1, workers 2 and 3
+  Recorder r(1, 2, {0});                        // server 1, workers 2 and 3
   r.record(move(1, EventKind::send, 2, 1));     // waited 0..1
   r.record(move(2, EventKind::deliver, 1, 2));  // network 1..2
   r.record(move(4, EventKind::send, 1, 2));     // waited 2..4
@@ -51,7 +51,7 @@ TEST_CASE("a worker's time is computing, else the network's, else waiting", "[re
 }
 
 TEST_CASE("a computation that is stopped was computing until then", "[record]") {
-  Recorder r(1, 1);
+  Recorder r(1, 1, {0});
   r.record(of_worker(2, EventKind::compute_begin, 2, 0));
   r.record(of_worker(5, EventKind::compute_cancel, 2, 0));
   r.record(of_worker(6, EventKind::compute_begin, 2, 1));
@@ -65,18 +65,18 @@ TEST_CASE("a computation that is stopped was computing until then", "[record]") 
 }
 
 TEST_CASE("a step's mean time is from start to start", "[record]") {
-  Recorder r(1, 1);
+  Recorder r(1, 1, {0});
   for (const double at : {3.0, 5.0, 10.0}) r.record(of_worker(at, EventKind::compute_begin, 2, 0));
   r.close(100);
   CHECK(r.stats().workers[0].mean_step() == 3.5);
-  Recorder one(1, 1);
+  Recorder one(1, 1, {0});
   one.record(of_worker(3, EventKind::compute_begin, 2, 0));
   one.close(8);
   CHECK(one.stats().workers[0].mean_step() == 8);
 }
 
 TEST_CASE("every message is delivered or lost, with its bytes", "[record]") {
-  Recorder r(1, 2);
+  Recorder r(1, 2, {0});
   r.record(move(0, EventKind::send, 2, 1, 100, MessageKind::push));
   r.record(move(0, EventKind::send, 3, 1, 20));
   r.record(move(0, EventKind::send, 0, 1, 3, MessageKind::start));
@@ -95,7 +95,7 @@ TEST_CASE("every message is delivered or lost, with its bytes", "[record]") {
 }
 
 TEST_CASE("applied pushes have a mean and a largest staleness, dropped ones have none", "[record]") {
-  Recorder r(1, 2);
+  Recorder r(1, 2, {0});
   CHECK(r.stats().staleness_mean() == 0);
   for (const std::int64_t staleness : {0, 5, 1}) r.record(of_server(EventKind::apply, 1, 0, staleness));
   r.record(of_server(EventKind::drop, 1, 0));
@@ -107,18 +107,40 @@ TEST_CASE("applied pushes have a mean and a largest staleness, dropped ones have
   CHECK(r.stats().staleness_max == 5);
 }
 
-TEST_CASE("an update is done when every server has done it", "[record]") {
-  Recorder r(3, 1);
-  r.record(of_server(EventKind::update, 1, 4));
-  r.record(of_server(EventKind::update, 3, 2));
+TEST_CASE("an update is done when every shard has done it", "[record]") {
+  Recorder r(2, 1, {0, 0, 1});
+  const auto update = [&](std::uint32_t shard, std::int64_t version) {
+    Event event = of_server(EventKind::update, static_cast<NodeId>(shard < 2 ? 1 : 2), version);
+    event.shard = shard;
+    r.record(event);
+  };
+  update(0, 4);
+  update(2, 2);
   CHECK(r.stats().updates() == 0);
-  r.record(of_server(EventKind::update, 2, 3));
+  update(1, 3);
   CHECK(r.stats().updates() == 2);
-  CHECK(r.stats().server_updates == std::vector<std::int64_t>{4, 3, 2});
+  CHECK(r.stats().server_updates(0) == 3);
+  CHECK(r.stats().server_updates(1) == 2);
+}
+
+TEST_CASE("what each server sends and receives is counted", "[record]") {
+  Recorder r(2, 1, {0, 1});
+  Event push{
+      .at = 1, .kind = EventKind::send, .message = MessageKind::push, .node = 3, .peer = 2, .bytes = 40};
+  r.record(push);
+  std::swap(push.node, push.peer);
+  push.kind = EventKind::deliver;
+  r.record(push);
+  push.kind = EventKind::send;
+  push.bytes = 7;
+  r.record(push);
+  CHECK(r.stats().servers[1].bytes_received == 40);
+  CHECK(r.stats().servers[1].bytes_sent == 7);
+  CHECK(r.stats().servers[0].bytes_received + r.stats().servers[0].bytes_sent == 0);
 }
 
 TEST_CASE("the clock gap is how far a starting worker is ahead of the slowest", "[record]") {
-  Recorder r(1, 3);
+  Recorder r(1, 3, {0});
   for (const NodeId worker : {2U, 3U, 4U}) r.record(of_worker(0, EventKind::compute_begin, worker, 0));
   r.record(of_worker(1, EventKind::compute_end, 2, 0));
   CHECK(r.stats().clock_gap_max == 0);  // done is not yet ahead
@@ -137,7 +159,7 @@ TEST_CASE("the clock gap is how far a starting worker is ahead of the slowest", 
 }
 
 TEST_CASE("workers are the nodes behind the servers", "[record]") {
-  const Recorder r(3, 2);
+  const Recorder r(3, 2, {0, 1, 2});
   CHECK(!r.is_worker(0));
   CHECK(!r.is_worker(3));
   CHECK(r.is_worker(4));
@@ -157,7 +179,7 @@ struct Counter final : EventSink {
 
 // The digest of `n` updates, the one with number `odd` different from the others.
 std::string digest(std::int64_t n, std::int64_t odd = -1, EventSink* sink = nullptr) {
-  Recorder r(1, 1);
+  Recorder r(1, 1, {0});
   if (sink != nullptr) r.add_sink(sink);
   for (std::int64_t i = 0; i < n; ++i) r.record(of_server(EventKind::update, 1, i == odd ? -1 : i));
   return r.digest();
@@ -171,14 +193,14 @@ TEST_CASE("the digest is of every event, in order", "[record]") {
   for (const std::int64_t odd : {0, 1023, 1024, 4999}) CHECK(digest(5000, odd) != digest(5000));
   CHECK(digest(1) != digest(0));
   CHECK(digest(1025) != digest(1024));
-  Recorder forwards(1, 1), backwards(1, 1);
+  Recorder forwards(1, 1, {0}), backwards(1, 1, {0});
   for (const std::int64_t version : {1, 2}) forwards.record(of_server(EventKind::update, 1, version));
   for (const std::int64_t version : {2, 1}) backwards.record(of_server(EventKind::update, 1, version));
   CHECK(forwards.digest() != backwards.digest());
 }
 
 TEST_CASE("asking for the digest does not change it", "[record]") {
-  Recorder r(1, 1);
+  Recorder r(1, 1, {0});
   r.record(of_server(EventKind::update, 1, 0));
   CHECK(r.digest() == r.digest());
   r.record(of_server(EventKind::update, 1, 1));
@@ -188,7 +210,7 @@ TEST_CASE("asking for the digest does not change it", "[record]") {
 TEST_CASE("what is added at the end belongs to the digest, after the events", "[record]") {
   const double weights[]{1, 2}, others[]{1, 3};
   const auto with = [](const double* data, bool events_first) {
-    Recorder r(1, 1);
+    Recorder r(1, 1, {0});
     if (!events_first) r.add_to_digest(data, 2 * sizeof(double));
     r.record(of_server(EventKind::update, 1, 1));
     if (events_first) r.add_to_digest(data, 2 * sizeof(double));

@@ -69,7 +69,7 @@ std::vector<Event> story() {
       {.at = 2, .kind = EventKind::compute_cancel, .node = 4, .clock = 7, .version = 9},
       {.at = 3, .kind = EventKind::compute_end, .node = 3, .clock = 5, .version = 6},
       {.at = 3, .kind = EventKind::apply, .node = 2, .peer = 3, .clock = 5, .version = 6, .value = 4},
-      {.at = 3, .kind = EventKind::update, .node = 2, .version = 7},
+      {.at = 3, .kind = EventKind::update, .node = 2, .version = 7, .shard = 1},
   };
 }
 
@@ -80,7 +80,7 @@ std::vector<std::uint64_t> write(const std::filesystem::path& path, TraceLevel l
     void on(const Event&, std::uint64_t hash) override { all.push_back(hash); }
   } hashes;
   RunFile file(path, level, two_servers_two_workers());
-  Recorder recorder(2, 2);
+  Recorder recorder(2, 2, {0, 1});
   recorder.add_sink(&file);
   recorder.add_sink(&hashes);
   for (const Event& event : story()) recorder.record(event);
@@ -89,6 +89,7 @@ std::vector<std::uint64_t> write(const std::filesystem::path& path, TraceLevel l
   recorder.close(5);
   RunResult result{.stats = recorder.stats()};
   result.parameters = 11;
+  result.server_parameters = {5, 6};
   result.curve = {{.at = 0, .updates = 0, .epoch = 0, .bytes = 0, .result = {.loss = 2.5, .accuracy = 0.125}},
                   {.at = 3, .updates = 7, .epoch = 0.5, .bytes = 8, .result = {.loss = 0.5, .accuracy = {}}}};
   file.finish(result, {{"digest", recorder.digest()}, {"title", "Schöne \"Läufe\"; DROP TABLE meta"}},
@@ -114,7 +115,7 @@ TEST_CASE("every level keeps the hashes and the tables of the run's end", "[reco
 
   CHECK(query(path, "SELECT * FROM node") ==
         Rows{"0|scheduler|0", "1|server|0", "2|server|1", "3|worker|0", "4|worker|1"});
-  CHECK(query(path, "SELECT * FROM server") == Rows{"0|0|0|5", "1|7|5|6"});
+  CHECK(query(path, "SELECT * FROM server") == Rows{"0|0|5|0|0|8", "1|7|6|1|0|0"});
   CHECK(query(path, "SELECT * FROM worker") == Rows{"0|6|0|5.0|2.0|0.25|2.75", "1|7|1|5.0|0.5|0.0|4.5"});
   CHECK(query(path, "SELECT * FROM evaluation") == Rows{"0.0|0|0.0|0|2.5|0.125", "3.0|7|0.5|8|0.5|null"});
 }
@@ -132,10 +133,10 @@ TEST_CASE("steps are kept from level steps on, events on level events", "[record
   CHECK(query(folder.path() / "steps", "SELECT * FROM event").empty());
   const Rows events = query(folder.path() / "events", "SELECT * FROM event");
   REQUIRE(events.size() == story().size());
-  CHECK(events[0] == "0|0.25|send|pull|3|1|0|-1|8|1");
-  CHECK(events[1] == "1|0.5|deliver|pull|1|3|0|-1|8|1");
-  CHECK(events[2] == "2|1.0|compute_begin|null|3|0|5|6|0|0");
-  CHECK(events[6] == "6|3.0|apply|null|2|3|5|6|0|4");
+  CHECK(events[0] == "0|0.25|send|pull|3|1|0|-1|8|1|0");
+  CHECK(events[1] == "1|0.5|deliver|pull|1|3|0|-1|8|1|0");
+  CHECK(events[2] == "2|1.0|compute_begin|null|3|0|5|6|0|0|0");
+  CHECK(events[6] == "6|3.0|apply|null|2|3|5|6|0|4|0");
 }
 
 TEST_CASE("a recorded event can be told, where events were recorded", "[record]") {

@@ -21,7 +21,7 @@ inline constexpr NodeId server_node = 1, first_worker = 2;
 
 struct Log final : Outbox {
   Lines lines;
-  std::vector<Message> sent;
+  std::vector<Message> sent, announced;
   std::vector<std::int64_t> applied_of;  // per worker: pushes applied or dropped
   std::int64_t applied_count = 0, dropped_count = 0;
 
@@ -32,6 +32,7 @@ struct Log final : Outbox {
                         : fmt::format("{} w{} v{}", name_of(message.kind), w, message.version));
     sent.push_back(std::move(message));
   }
+  void announce(Message message) override { announced.push_back(std::move(message)); }
   void applied(const Message& push, std::int64_t staleness) override {
     ++applied_count;
     count(push);

@@ -15,7 +15,10 @@ RunResult two_workers() {
   r.stats.workers[1].time = {.compute = 8, .network = 0, .wait = 4};
   r.stats.workers[0].clocks = 3;
   r.stats.workers[1].clocks = 4;
-  r.stats.server_updates = {7, 5};
+  r.stats.servers.resize(2);
+  r.stats.shard_server = {0, 1};
+  r.stats.shard_updates = {7, 5};
+  r.server_parameters = {6, 5};
   r.stats.pushes_applied = 4;
   r.stats.staleness_sum = 6;
   r.stats.staleness_max = 3;
@@ -47,7 +50,9 @@ TEST_CASE("a summary's counts are the recorder's", "[record]") {
   CHECK(s["seed"] == 4);
   CHECK(s["updates"] == 5);  // versions that both servers have
   CHECK(s["steps"] == 7);
-  CHECK(s["server_updates"] == Json{7, 5});
+  CHECK(s["servers"][0]["updates"] == 7);
+  CHECK(s["servers"][1]["updates"] == 5);
+  CHECK(s["servers"][1]["parameters"] == 5);
   CHECK(s["staleness"]["mean"] == 1.5);
   CHECK(s["staleness"]["max"] == 3);
   CHECK(s["sim_time_s"] == 12.0);

@@ -1,0 +1,89 @@
+// Where the parameters live: named arrays in one key space (the flat weight vector), dealt out to the
+// servers by a placement, and cut into the shards that travel as one message each.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/learner.hpp"
+#include "model/values.hpp"
+
+namespace psim {
+
+enum class PlacementKind { even, hash_ring, kvstore, greedy, round_robin };
+
+struct PlacementSpec {
+  PlacementKind kind = PlacementKind::even;
+  std::int64_t virtual_nodes = 100;         // hash-ring: points of each server on the ring
+  std::int64_t bigarray_bound = 1'000'000;  // kvstore: from so many values on an array is split
+};
+
+// What travels as one message.
+enum class MessageUnit { server, array };
+
+// In which order the messages of one connection go: all at once, or one at a time, as they come or the first
+// layers first (Jayarajan et al., MLSys 2019).
+enum class SendOrder { parallel, fifo, priority };
+
+// A part of the key space on one server that is pushed, pulled and versioned as a whole.
+struct Shard {
+  std::uint32_t server = 0;
+  std::uint32_t layer = 0;    // the first layer that needs it
+  std::vector<Range> ranges;  // of the key space, rising; stored one after the other
+  std::size_t count = 0;      // values in all ranges
+};
+
+struct KeySpace {
+  std::size_t parameters = 0;
+  std::vector<Shard> shards;
+  // Ranges of each shard, as Assembly takes them.
+  std::vector<std::vector<Range>> places() const;
+  // Values that each of `servers` holds.
+  std::vector<std::size_t> load(std::uint32_t servers) const;
+};
+
+// A contiguous part of the key space on a server.
+struct PlacedRange {
+  Range range;
+  std::uint32_t server = 0;
+  bool operator==(const PlacedRange&) const = default;
+};
+
+// Consistent hashing (Karger et al. 1997; Li et al., OSDI 2014): servers stand at several random points of a
+// ring of 2^64 places; each owns the places from its point to the next one. The key space lies once around
+// the ring.
+class HashRing {
+ public:
+  HashRing(std::uint64_t seed, std::int64_t virtual_nodes) : seed_(seed), virtual_nodes_(virtual_nodes) {}
+  void join(std::uint32_t server);
+  void leave(std::uint32_t server);
+  // Who owns which part of [0, total), rising; neighbouring parts of one server are one.
+  std::vector<PlacedRange> owners(std::size_t total) const;
+
+ private:
+  struct Point {
+    std::uint64_t place;
+    std::uint32_t server;
+    auto operator<=>(const Point&) const = default;
+  };
+  std::uint64_t seed_;
+  std::int64_t virtual_nodes_;
+  std::vector<Point> points_;  // rising
+};
+
+// Who owns which part of the key space, rising.
+std::vector<PlacedRange> place(const std::vector<ParameterArray>& arrays, const PlacementSpec& spec,
+                               std::uint32_t servers, std::uint64_t seed);
+
+struct KeySpaceOptions {
+  PlacementSpec placement;
+  MessageUnit unit = MessageUnit::server;
+  std::int64_t slice = 0;  // unit array: values that a shard has at most; 0: no limit
+  std::uint32_t servers = 1;
+  std::uint64_t seed = 1;
+};
+KeySpace make_key_space(const std::vector<ParameterArray>& arrays, const KeySpaceOptions& options);
+
+}  // namespace psim

@@ -1,0 +1,106 @@
+#include "sim/roles/kv_client.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace psim {
+
+KvClient::KvClient(World& world, NodeId node)
+    : world_(world), node_(node), connections_(world.keys.shards.size()), all_(world.keys.shards.size()) {
+  std::iota(all_.begin(), all_.end(), 0U);
+}
+
+Timestamp KvClient::pull(const ShardIds& shards, std::int64_t clock, bool newer_only) {
+  const Timestamp task = ++last_;
+  for (const std::uint32_t s : shards) {
+    if (!connections_[s].finished) request(s, clock, newer_only ? connections_[s].version : -1, task);
+  }
+  return task;
+}
+
+void KvClient::request(std::uint32_t s, std::int64_t clock, std::int64_t above, Timestamp task) {
+  Connection& shard = connections_[s];
+  if (shard.outstanding) answered_one(shard.pull_task);  // a newer pull takes its place
+  shard.outstanding = true;
+  shard.pull_task = task;
+  ++open_[task];
+  world_.network.send({.kind = MessageKind::pull,
+                       .from = node_,
+                       .to = world_.server_of(s),
+                       .shard = s,
+                       .clock = clock,
+                       .version = above,
+                       .number = ++shard.pulls,
+                       .pushed = shard.pushes});
+}
+
+Timestamp KvClient::push(const ShardIds& shards, std::int64_t clock,
+                         const std::shared_ptr<Values>& gradient) {
+  const Timestamp task = ++last_;
+  for (const std::uint32_t s : shards) {
+    Connection& shard = connections_[s];
+    if (shard.finished) continue;
+    Slice part = world_.part_of(s, gradient);
+    const std::uint64_t payload = part.count * bytes_per_value(world_.precision());
+    if (world_.scenario.messages.acknowledge) {
+      shard.push_tasks[shard.pushes] = task;
+      ++open_[task];
+    }
+    world_.network.send({.kind = MessageKind::push,
+                         .from = node_,
+                         .to = world_.server_of(s),
+                         .shard = s,
+                         .clock = clock,
+                         .version = shard.version,
+                         .number = shard.pushes++,
+                         .values = std::move(part),
+                         .payload = payload});
+  }
+  return task;
+}
+
+void KvClient::wait(Timestamp task) {
+  while (!done(task)) wait_for_message();
+}
+
+void KvClient::answered_one(Timestamp task) {
+  const auto it = open_.find(task);
+  if (--it->second == 0) open_.erase(it);
+}
+
+void KvClient::handle(Message message) {
+  Connection& shard = connections_[message.shard];
+  if (message.kind == MessageKind::ack) {
+    const auto it = shard.push_tasks.find(message.number);
+    answered_one(it->second);
+    shard.push_tasks.erase(it);
+    return;
+  }
+  if (!is_expected(message)) return;  // the answer to a pull that a later one replaced
+  shard.outstanding = false;
+  shard.version = message.version;
+  shard.finished = message.kind == MessageKind::finished;
+  shard.weights = std::move(message.values);
+  answered_one(shard.pull_task);
+}
+
+bool KvClient::answered(const ShardIds& shards) const {
+  return std::ranges::none_of(shards, [this](std::uint32_t s) { return connections_[s].outstanding; });
+}
+
+bool KvClient::any_finished() const { return std::ranges::any_of(connections_, &Connection::finished); }
+bool KvClient::all_finished() const { return std::ranges::all_of(connections_, &Connection::finished); }
+
+std::int64_t KvClient::least_version() const {
+  return std::ranges::min(connections_, {}, &Connection::version).version;
+}
+
+std::vector<Slice> KvClient::take_weights() {
+  std::vector<Slice> parts;
+  for (Connection& shard : connections_)
+    parts.push_back(shard.finished ? shard.weights : std::exchange(shard.weights, {}));
+  return parts;
+}
+
+}  // namespace psim

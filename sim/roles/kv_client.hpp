@@ -1,0 +1,75 @@
+// A worker's side of the key-value store: asynchronous pushes and pulls of shards. Each call returns the
+// timestamp of a task; a task is done when every shard that it went to has answered (Li et al., OSDI 2014,
+// section 3.4). A pull depends on all pushes that were sent before it: read-my-writes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "sim/roles/world.hpp"
+
+namespace psim {
+
+using Timestamp = std::int64_t;
+using ShardIds = std::vector<std::uint32_t>;  // rising
+
+class KvClient {
+ public:
+  KvClient(World& world, NodeId node);
+
+  // Asks for weights with which `clock` may start, newer than version `above` of each shard, -1: any.
+  Timestamp pull(const ShardIds& shards, std::int64_t clock, bool newer_only);
+  // Sends each shard its part of `gradient` (null for a phantom model), the whole key space's. Done when it
+  // is sent, or when the servers have acknowledged that they applied or dropped it.
+  Timestamp push(const ShardIds& shards, std::int64_t clock, const std::shared_ptr<Values>& gradient);
+
+  bool done(Timestamp task) const { return !open_.contains(task); }
+  void wait(Timestamp task);
+  // Until the next message to this worker is dealt with.
+  void wait_for_message() { handle(world_.network.receive(node_)); }
+
+  bool outstanding(std::uint32_t shard) const { return connections_[shard].outstanding; }
+  bool answered(const ShardIds& shards) const;
+  bool finished(std::uint32_t shard) const { return connections_[shard].finished; }
+  bool any_finished() const;
+  bool all_finished() const;
+  std::int64_t version(std::uint32_t shard) const { return connections_[shard].version; }
+  std::int64_t least_version() const;
+  const ShardIds& all_shards() const { return all_; }
+
+  // The pulled weights of all shards; those of finished shards are kept for later steps.
+  std::vector<Slice> take_weights();
+
+  // Whether `message` answers the last pull of its shard.
+  bool is_expected(const Message& message) const {
+    return message.number == connections_[message.shard].pulls;
+  }
+
+ private:
+  // What is known of one shard.
+  struct Connection {
+    std::int64_t version = -1;  // of the weights that are here
+    std::int64_t pulls = 0;     // sent
+    std::int64_t pushes = 0;    // sent
+    bool outstanding = false;   // the last pull is not answered yet
+    bool finished = false;      // the shard wants no more pushes
+    Timestamp pull_task = 0;
+    std::map<std::int64_t, Timestamp> push_tasks = {};  // by push number: not acknowledged yet
+    Slice weights = {};
+  };
+
+  void request(std::uint32_t shard, std::int64_t clock, std::int64_t above, Timestamp task);
+  void answered_one(Timestamp task);
+  void handle(Message message);
+
+  World& world_;
+  NodeId node_;
+  std::vector<Connection> connections_;  // by shard
+  ShardIds all_;
+  Timestamp last_ = 0;
+  std::map<Timestamp, std::size_t> open_;  // answers that a task still waits for
+};
+
+}  // namespace psim

@@ -1,0 +1,37 @@
+// What a worker computes between a pull and a push: one gradient, the mean of several (accumulation), or the
+// sum of gradients along several steps of its own (local SGD).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "model/learner.hpp"
+#include "model/values.hpp"
+
+namespace psim {
+
+using Batch = std::vector<std::uint32_t>;
+
+// The weights of a worker that goes on from its own copy; empty where each step begins with pulled weights.
+struct LocalCopy {
+  std::shared_ptr<Values> weights;
+};
+
+struct LocalWork {
+  // batches[h] are those of local step h; the step's gradient is their mean.
+  std::vector<std::vector<Batch>> batches;
+  double rate = 0;    // of the local steps
+  bool keep = false;  // leave the weights after the last local step in the local copy
+};
+
+// The sum of the local steps' gradients. `weights` are where it begins; with one step and one batch this is
+// the learner's gradient to the last bit. To push the sum and apply it at the same rate is local SGD with
+// averaging (Stich, ICLR 2019): w - rate * mean_i(sum_h g_ih) = mean_i(w - rate * sum_h g_ih).
+Values local_gradient(const Learner& learner, Assembly& weights, const LocalWork& work, LocalCopy& local);
+
+// Elastic averaging (Zhang, Choromanska, LeCun, NIPS 2015): moves the local copy towards the centre by
+// alpha * (local - centre) and returns minus that, the gradient with which the centre moves as far.
+Values elastic_step(const Values& centre, double alpha, Values& local);
+
+}  // namespace psim

@@ -1,0 +1,27 @@
+#include "sim/roles/world.hpp"
+
+namespace psim {
+
+LearningRate World::learning_rate() const {
+  const TrainingSpec& training = scenario.training;
+  return {.base = training.learning_rate,
+          .schedule = training.schedule,
+          .step_every = training.schedule_every,
+          .step_factor = training.schedule_factor,
+          .total_epochs = static_cast<double>(steps) * epochs_per_clock()};
+}
+
+Slice World::part_of(std::uint32_t shard, const std::shared_ptr<Values>& whole) const {
+  const Shard& part = keys.shards[shard];
+  if (!whole) return {nullptr, 0, part.count};
+  if (part.ranges.size() == 1) return {whole, part.ranges.front().begin, part.count};
+  auto gathered = std::make_shared<Values>(whole->precision(), part.count);
+  std::size_t end = 0;
+  for (const Range& range : part.ranges) {
+    gathered->copy_from(*whole, range.begin, range.count, end);
+    end += range.count;
+  }
+  return {std::move(gathered), 0, part.count};
+}
+
+}  // namespace psim
