@@ -63,6 +63,13 @@ std::vector<double> mean_steps(const Scenario& scenario) {
   return result;
 }
 
+ConsistencyRule rule_of(const Scenario& scenario) {
+  ConsistencyRule rule = make_rule(scenario.consistency, scenario.cluster.workers);
+  // Every spring moves the centre by its own pull.
+  if (scenario.training.algorithm == Algorithm::elastic) rule.aggregation = Aggregation::sum;
+  return rule;
+}
+
 KeySpace key_space_of(const Scenario& scenario) {
   return make_key_space(parameter_arrays(scenario.model),
                         {.placement = scenario.placement,
@@ -139,7 +146,7 @@ Simulation::Simulation(const LoadedScenario& loaded, const RunOptions& options,
       slowness_(scenario_.compute, scenario_.stragglers, static_cast<std::uint64_t>(scenario_.seed),
                 mean_steps(scenario_)),
       world_{.scenario = scenario_,
-             .rule = make_rule(scenario_.consistency, scenario_.cluster.workers),
+             .rule = rule_of(scenario_),
              .steps = steps_of(scenario_, loaded.data ? loaded.data->train.size() : 0).value_or(no_limit),
              .keys = keys_,
              .training_samples = loaded.data ? loaded.data->train.size() : 0,
@@ -364,7 +371,8 @@ std::optional<std::int64_t> steps_of(const Scenario& scenario, std::int64_t trai
   if (!epochs && !training.steps && !training.duration) epochs = epochs_without_end;
   std::optional<std::int64_t> steps = training.steps;
   if (epochs) {
-    const double per_step = static_cast<double>(training.batch_size * scenario.cluster.workers);
+    const double per_step = static_cast<double>(training.batch_size * training.batches_per_clock() *
+                                                scenario.cluster.workers);
     const auto by_epochs =
         static_cast<std::int64_t>(std::ceil(*epochs * static_cast<double>(training_samples) / per_step));
     steps = std::min(steps.value_or(by_epochs), by_epochs);

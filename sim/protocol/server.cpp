@@ -11,6 +11,13 @@ namespace {
 
 PushId id_of(const Message& push) { return {push.from, push.number}; }
 
+// Plain gradient descent from zero at rate -1: the sum as the optimizer itself would form it.
+Values weighted_sum(const std::vector<WeightedGradient>& gradients, Precision precision, std::size_t count) {
+  Values sum = Values::zeros(precision, count);
+  Optimizer({.kind = OptimizerKind::sgd}, precision, count).apply(sum, gradients, -1);
+  return sum;
+}
+
 }  // namespace
 
 Server::Server(Options options, std::optional<Values> weights, std::size_t count)
@@ -157,25 +164,63 @@ bool Server::update_once(Outbox& out) {
     const std::int64_t staleness = version_ - push.version;
     double weight = options_.rule.push_weight(group.size());
     if (options_.staleness_aware && staleness > 1) weight /= static_cast<double>(staleness);
-    gradients.push_back({push.values, weight});
+    gradients.push_back({staleness > 0 ? compensated(push) : push.values, weight});
     count_applied(workers_[index_of(push.from)]);
     out.applied(push, staleness);
   }
-  if (weights_) {
-    // Not shared any more means that every reader is through; the fence makes their reads happen before.
-    if (weights_.use_count() > 1) {
-      Values copy(weights_->precision(), count_);
-      copy.copy_from(*weights_, 0, count_, 0);
-      weights_ = std::make_shared<Values>(std::move(copy));
-    } else {
-      std::atomic_thread_fence(std::memory_order_acquire);
-    }
-    optimizer_.apply(*weights_, gradients, rate() * options_.rule.rate_factor(group.size()));
-  }
+  if (weights_) apply(gradients, rate() * options_.rule.rate_factor(group.size()));
   applied_ += static_cast<std::int64_t>(group.size());
   ++version_;
   out.updated(version_);
   return true;
+}
+
+void Server::apply(const std::vector<WeightedGradient>& gradients, double rate) {
+  // Not shared any more means that every reader is through; the fence makes their reads happen before.
+  if (weights_.use_count() > 1) {
+    Values copy(weights_->precision(), count_);
+    copy.copy_from(*weights_, 0, count_, 0);
+    weights_ = std::make_shared<Values>(std::move(copy));
+  } else {
+    std::atomic_thread_fence(std::memory_order_acquire);
+  }
+  if (!options_.sum_only) return optimizer_.apply(*weights_, gradients, rate);
+  sum_ = std::make_shared<Values>(weighted_sum(gradients, weights_->precision(), count_));
+  optimizer_.apply(*weights_, std::vector<WeightedGradient>{{{sum_, 0, count_}, 1.0}}, rate);
+}
+
+// Zheng et al., ICML 2017, equations 10 and 14: a first-order step from where the gradient was computed to
+// where the weights are now, with g * g for the diagonal of the Hessian.
+Slice Server::compensated(const Message& push) {
+  const Slice& sent = workers_[index_of(push.from)].sent;
+  if (options_.delay_compensation == 0 || !weights_ || !sent.values) return push.values;
+  const double decay = options_.delay_compensation_decay;
+  if (decay > 0 && mean_square_.size() == 0) mean_square_ = Values::zeros(weights_->precision(), count_);
+  auto result = std::make_shared<Values>(weights_->precision(), count_);
+  with_scalar(weights_->precision(), [&](auto zero) {
+    using Scalar = decltype(zero);
+    constexpr auto epsilon = Scalar(1e-7);
+    const auto g = push.values.as<Scalar>();
+    const auto then = sent.as<Scalar>();
+    const auto now = std::as_const(*weights_).as<Scalar>();
+    const auto square = mean_square_.as<Scalar>();
+    const auto to = result->as<Scalar>();
+    for (std::size_t i = 0; i < count_; ++i) {
+      auto lambda = static_cast<Scalar>(options_.delay_compensation);
+      if (decay > 0) {
+        square[i] = static_cast<Scalar>(decay) * square[i] + static_cast<Scalar>(1 - decay) * g[i] * g[i];
+        lambda /= std::sqrt(square[i] + epsilon);
+      }
+      to[i] = g[i] + lambda * g[i] * g[i] * (now[i] - then[i]);
+    }
+  });
+  return {std::move(result), 0, count_};
+}
+
+// What a worker is sent: at first weights, then, where workers update, the last update's sum.
+Slice Server::reply() const {
+  if (options_.sum_only && sum_) return {sum_, 0, count_, version_};
+  return snapshot();
 }
 
 double Server::rate() const {
@@ -211,7 +256,8 @@ void Server::answer(std::uint32_t w, double now, Outbox& out) {
                 .pushed = 0,
                 .values = {}};
   const bool needed = !over || (options_.rule.servers_apart && has_peers());
-  if (needed) reply.values = snapshot();
+  if (needed) reply.values = this->reply();
+  if (options_.delay_compensation > 0) worker.sent = reply.values;
   worker.waiting.reset();
   waiting_.erase(w);
   out.send(std::move(reply));

@@ -39,6 +39,8 @@ class Server {
     OptimizerSpec optimizer;
     LearningRate learning_rate;
     bool staleness_aware = false;
+    bool sum_only = false;  // workers run the optimizer: they are sent the update's sum
+    double delay_compensation = 0, delay_compensation_decay = 0;  // DC-ASGD
     double epochs_per_clock = 0;  // passes over the data that one clock of all workers makes
   };
 
@@ -58,6 +60,8 @@ class Server {
   // Pushes that wait for their group to be complete.
   const std::vector<Message>& pending() const { return group_; }
   Slice snapshot() const { return {weights_, 0, count_, version_}; }
+  // The learning rate of the next update.
+  double rate() const;
   // Pulls that wait for the consistency model, in worker order.
   std::vector<Pull> waiting() const;
   std::int64_t slowest_clock() const { return slowest_; }
@@ -70,6 +74,7 @@ class Server {
     std::optional<Pull> waiting;         // its unanswered pull
     double last_push = 0, interval = 0;  // dssp
     std::int64_t granted = -1;           // dssp: may start clocks up to this one
+    Slice sent = {};                     // DC-ASGD: the weights that it has
   };
 
   void on_push(const Message& push, double now, Outbox& out);
@@ -94,13 +99,17 @@ class Server {
   bool within_staleness(std::size_t worker, std::int64_t clock, double now);
   std::int64_t extra_clocks(std::size_t worker, std::size_t slowest, double now) const;
   bool is_over(const Pull& pull) const;
-  double rate() const;
+  Slice reply() const;
+  Slice compensated(const Message& push);
+  void apply(const std::vector<WeightedGradient>& gradients, double rate);
   std::uint32_t index_of(NodeId node) const { return node - options_.first_worker; }
 
   Options options_;
   std::shared_ptr<Values> weights_;  // shared with answers on their way; copied before it is changed
   std::size_t count_;
   Optimizer optimizer_;
+  std::shared_ptr<Values> sum_;  // sum_only: of the last update
+  Values mean_square_;           // DC-ASGD-a
   std::int64_t version_ = 0;
   std::int64_t arrived_ = 0, applied_ = 0;
   std::vector<Message> group_;  // pushes of the next update

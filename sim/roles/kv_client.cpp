@@ -4,6 +4,8 @@
 #include <numeric>
 #include <utility>
 
+#include "model/optimizer.hpp"
+
 namespace psim {
 
 KvClient::KvClient(World& world, NodeId node)
@@ -81,8 +83,22 @@ void KvClient::handle(Message message) {
   shard.outstanding = false;
   shard.version = message.version;
   shard.finished = message.kind == MessageKind::finished;
-  shard.weights = std::move(message.values);
+  if (world_.workers_update() && message.version > 0 && message.values.values) update(shard, message);
+  else shard.weights = std::move(message.values);
   answered_one(shard.pull_task);
+}
+
+// Servers only sum here, and under bsp a worker sees every sum: it runs the optimizer on its own copy.
+void KvClient::update(Connection& shard, const Message& sum) {
+  const Slice& sent = sum.values;
+  if (!shard.optimizer)
+    shard.optimizer.emplace(world_.scenario.training.optimizer, world_.precision(), sent.count);
+  auto next = std::make_shared<Values>(world_.precision(), sent.count);
+  next->copy_from(*shard.weights.values, shard.weights.begin, sent.count, 0);
+  const double epochs = static_cast<double>(sum.version - 1) * world_.epochs_per_clock();
+  shard.optimizer->apply(*next, std::vector<WeightedGradient>{{sent, 1.0}},
+                         world_.learning_rate().at(epochs));
+  shard.weights = {std::move(next), 0, sent.count, sum.version};
 }
 
 bool KvClient::answered(const ShardIds& shards) const {
@@ -93,13 +109,14 @@ bool KvClient::any_finished() const { return std::ranges::any_of(connections_, &
 bool KvClient::all_finished() const { return std::ranges::all_of(connections_, &Connection::finished); }
 
 std::int64_t KvClient::least_version() const {
-  return std::ranges::min(connections_, {}, &Connection::version).version;
+  return std::ranges::min_element(connections_, {}, &Connection::version)->version;
 }
 
 std::vector<Slice> KvClient::take_weights() {
   std::vector<Slice> parts;
   for (Connection& shard : connections_)
-    parts.push_back(shard.finished ? shard.weights : std::exchange(shard.weights, {}));
+    parts.push_back(shard.finished || world_.workers_update() ? shard.weights
+                                                              : std::exchange(shard.weights, {}));
   return parts;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "sim/roles/world.hpp"
@@ -39,7 +40,8 @@ class KvClient {
   std::int64_t least_version() const;
   const ShardIds& all_shards() const { return all_; }
 
-  // The pulled weights of all shards; those of finished shards are kept for later steps.
+  // The pulled weights of all shards. They stay here if they are needed again: those of finished shards, and
+  // where workers update.
   std::vector<Slice> take_weights();
 
   // Whether `message` answers the last pull of its shard.
@@ -58,11 +60,13 @@ class KvClient {
     Timestamp pull_task = 0;
     std::map<std::int64_t, Timestamp> push_tasks = {};  // by push number: not acknowledged yet
     Slice weights = {};
+    std::optional<Optimizer> optimizer = {};  // where workers update
   };
 
   void request(std::uint32_t shard, std::int64_t clock, std::int64_t above, Timestamp task);
   void answered_one(Timestamp task);
   void handle(Message message);
+  void update(Connection& shard, const Message& sum);
 
   World& world_;
   NodeId node_;

@@ -39,15 +39,15 @@ Values mean_gradient(const Learner& learner, const Values& weights, const std::v
 
 }  // namespace
 
-Values local_gradient(const Learner& learner, Assembly& weights, const LocalWork& work, LocalCopy& local) {
+Values local_gradient(const Learner& learner, Assembly* weights, const LocalWork& work, LocalCopy& local) {
   if (work.batches.size() == 1 && !work.keep) {
-    if (work.batches.front().size() > 1) return mean_gradient(learner, weights.get(), work.batches.front());
-    std::optional<Values> own = weights.take();
-    if (!own) return learner.gradient(weights.get(), work.batches.front().front());
+    if (work.batches.front().size() > 1) return mean_gradient(learner, weights->get(), work.batches.front());
+    std::optional<Values> own = weights->take();
+    if (!own) return learner.gradient(weights->get(), work.batches.front().front());
     learner.to_gradient(*own, work.batches.front().front());
     return std::move(*own);
   }
-  Values current = local.weights ? std::move(*local.weights) : copy_of(weights.get());
+  Values current = local.weights ? std::move(*local.weights) : copy_of(weights->get());
   Values sum;
   for (std::size_t h = 0; h < work.batches.size(); ++h) {
     Values gradient = mean_gradient(learner, current, work.batches[h]);
@@ -59,11 +59,12 @@ Values local_gradient(const Learner& learner, Assembly& weights, const LocalWork
   return sum;
 }
 
-Values elastic_step(const Values& centre, double alpha, Values& local) {
-  Values push(local.precision(), local.size());
-  with_scalar(local.precision(), [&](auto zero) {
+Values elastic_step(const Values& centre, double alpha, LocalCopy& local) {
+  if (!local.weights) local.weights = std::make_shared<Values>(copy_of(centre));
+  Values push(centre.precision(), centre.size());
+  with_scalar(centre.precision(), [&](auto zero) {
     using Scalar = decltype(zero);
-    const auto x = local.as<Scalar>();
+    const auto x = local.weights->as<Scalar>();
     const auto c = centre.as<Scalar>();
     const auto out = push.as<Scalar>();
     for (std::size_t i = 0; i < x.size(); ++i) {

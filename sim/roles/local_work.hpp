@@ -26,12 +26,14 @@ struct LocalWork {
 };
 
 // The sum of the local steps' gradients. `weights` are where it begins; with one step and one batch this is
-// the learner's gradient to the last bit. To push the sum and apply it at the same rate is local SGD with
-// averaging (Stich, ICLR 2019): w - rate * mean_i(sum_h g_ih) = mean_i(w - rate * sum_h g_ih).
-Values local_gradient(const Learner& learner, Assembly& weights, const LocalWork& work, LocalCopy& local);
+// the learner's gradient to the last bit. Without `weights` it begins where the local copy is. To push the
+// sum and apply it at the same rate is local SGD with averaging (Stich, ICLR 2019): w - rate * mean_i(sum_h
+// g_ih) = mean_i(w - rate * sum_h g_ih).
+Values local_gradient(const Learner& learner, Assembly* weights, const LocalWork& work, LocalCopy& local);
 
-// Elastic averaging (Zhang, Choromanska, LeCun, NIPS 2015): moves the local copy towards the centre by
-// alpha * (local - centre) and returns minus that, the gradient with which the centre moves as far.
-Values elastic_step(const Values& centre, double alpha, Values& local);
+// Elastic averaging (Zhang, Choromanska, LeCun, NIPS 2015, algorithm 1): moves the local copy, at first the
+// centre itself, towards the centre by alpha * (local - centre) and returns minus that, the gradient with
+// which the centre moves as far.
+Values elastic_step(const Values& centre, double alpha, LocalCopy& local);
 
 }  // namespace psim

@@ -15,9 +15,12 @@ Server::Options options_of(const World& world, NodeId node, std::uint32_t shard)
           .first_worker = world.first_worker(),
           .rule = world.rule,
           .steps = world.steps,
-          .optimizer = training.optimizer,
-          .learning_rate = world.learning_rate(),
+          .optimizer = world.elastic() ? OptimizerSpec{.kind = OptimizerKind::sgd} : training.optimizer,
+          .learning_rate = world.elastic() ? LearningRate{.base = 1} : world.learning_rate(),
           .staleness_aware = training.staleness_aware,
+          .sum_only = world.workers_update(),
+          .delay_compensation = training.delay_compensation,
+          .delay_compensation_decay = training.delay_compensation_decay,
           .epochs_per_clock = world.epochs_per_clock()};
 }
 

@@ -21,6 +21,7 @@ Worker::Worker(World& world, NodeId node)
 std::vector<Worker::Phase> Worker::phases_of(const World& world) {
   ShardIds all;
   for (std::uint32_t s = 0; s < world.keys.shards.size(); ++s) all.push_back(s);
+  if (world.elastic()) return {{1.0, all, {}}};  // what is pushed is known before the step
   if (!world.scenario.messages.overlap) return {{1.0, all, all}};
   const std::vector<LayerWork> work = layer_work(world.scenario.model);
   std::vector<ShardIds> of_layer(work.size());
@@ -43,6 +44,10 @@ void Worker::run() {
 }
 
 bool Worker::pull() {
+  if (goes_on_alone()) {
+    clock_ = steps_begun_;
+    return true;
+  }
   const bool newer_only = world_.rule.gate == Gate::version;
   clock_ = world_.rule.fresh ? kv_.least_version() + 1 : steps_begun_;
   ShardIds wanted = kv_.all_shards();
@@ -54,6 +59,23 @@ bool Worker::pull() {
   if (over) wait_for_all();
   if (world_.rule.fresh) clock_ = over ? world_.steps : std::min(world_.steps, kv_.least_version());
   return !over;
+}
+
+// Worker and centre move towards each other; then the worker goes on from its own place.
+void Worker::pull_to_centre() {
+  const TrainingSpec& training = world_.scenario.training;
+  std::shared_ptr<Values> spring;
+  if (world_.learner != nullptr) {
+    const std::shared_ptr<Assembly> centre = world_.assemble(kv_.take_weights());
+    const double alpha = training.elastic_rate.value_or(0.9 / static_cast<double>(world_.workers()));
+    spring = std::make_shared<Values>(elastic_step(centre->get(), alpha, local_));
+  }
+  last_push_ = kv_.push(kv_.all_shards(), clock_, spring);
+}
+
+// Between two pulls, on its own copy of the weights.
+bool Worker::goes_on_alone() const {
+  return steps_begun_ % world_.scenario.training.pull_every != 0 && steps_begun_ < world_.steps;
 }
 
 void Worker::await(const ShardIds& shards) {
@@ -77,6 +99,7 @@ void Worker::wait_for_all() {
 
 bool Worker::compute() {
   if (world_.rule.cancel) kv_.pull(kv_.all_shards(), clock_, true);
+  if (world_.elastic()) pull_to_centre();
   const double flops = flops_of_step();
   world_.record(EventKind::compute_begin, node_, clock_, kv_.version(0));
   for (std::size_t p = 0; p < phases_.size(); ++p) {
@@ -92,7 +115,7 @@ bool Worker::compute() {
       return false;
     }
     const bool last = p + 1 == phases_.size();
-    if (task_ && !phase.pushes.empty()) world_.pool.wait(task_);
+    if (task_ && (last || !phase.pushes.empty())) world_.pool.wait(task_);
     if (last) world_.record(EventKind::compute_end, node_, clock_, kv_.version(0));
     push(phase.pushes);
   }
@@ -127,21 +150,44 @@ void Worker::on_arrival(const Message& message) {
 }
 
 double Worker::flops_of_step() const {
-  const double mean =
-      mean_step_seconds(world_.scenario, index_) * world_.scenario.cluster.worker.speed.of(index_).value;
+  const Scenario& scenario = world_.scenario;
+  double mean = mean_step_seconds(scenario, index_) * scenario.cluster.worker.speed.of(index_).value;
+  mean *= static_cast<double>(local_steps()) / static_cast<double>(scenario.training.local_steps);
+  if (world_.workers_update())
+    mean += scenario.cluster.worker.flops_per_value * static_cast<double>(world_.keys.parameters);
   return mean * world_.slowness.of_step(index_, steps_begun_);
 }
 
-// The gradient depends on the pulled weights and the batch alone, so a thread may compute it at any time
+std::int64_t Worker::local_steps() const {
+  const TrainingSpec& training = world_.scenario.training;
+  return steps_begun_ == 0 && training.warmup_steps > 0 ? training.warmup_steps : training.local_steps;
+}
+
+// The gradient depends on the pulled weights and the batches alone, so a thread may compute it at any time
 // before simulated time has passed.
 void Worker::start_gradient() {
-  const std::int64_t step = steps_begun_++;
+  const TrainingSpec& training = world_.scenario.training;
+  const std::int64_t steps = local_steps();
+  const bool alone = goes_on_alone();
+  ++steps_begun_;
   if (world_.learner == nullptr) return;
+  LocalWork work{.keep = world_.elastic() || training.pull_every > 1};
+  for (std::int64_t h = 0; h < steps; ++h) {
+    std::vector<Batch>& batches = work.batches.emplace_back();
+    for (std::int64_t a = 0; a < training.accumulate; ++a)
+      batches.push_back(world_.sampler->batch(index_, batches_++));
+  }
+  work.rate = world_.learning_rate().at(static_cast<double>(clock_) * world_.epochs_per_clock());
+  std::shared_ptr<Assembly> weights;
+  if (!alone && !world_.elastic()) {
+    weights = world_.assemble(kv_.take_weights());
+    local_.weights = nullptr;
+  }
   gradient_ = std::make_shared<Values>();
-  LocalWork work{.batches = {{world_.sampler->batch(index_, step)}}};
   task_ = world_.pool.submit(
-      [this, weights = world_.assemble(kv_.take_weights()), learner = world_.learner, result = gradient_,
-       work = std::move(work)] { *result = local_gradient(*learner, *weights, work, local_); });
+      [this, weights, learner = world_.learner, result = gradient_, work = std::move(work)] {
+        *result = local_gradient(*learner, weights.get(), work, local_);
+      });
 }
 
 }  // namespace psim

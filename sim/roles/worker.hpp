@@ -38,6 +38,9 @@ class Worker {
   bool execute(double flops);
   void await(const ShardIds& shards);
   void start_gradient();
+  void pull_to_centre();
+  bool goes_on_alone() const;
+  std::int64_t local_steps() const;
   void push(const ShardIds& shards);
   bool is_over() const;
   void wait_for_all();
@@ -50,7 +53,8 @@ class Worker {
   std::vector<Phase> phases_;
   std::size_t last_forward_;      // phase from which on all weights are here
   LocalCopy local_;               // what the worker keeps from one step to the next
-  std::int64_t steps_begun_ = 0;  // computations, kept or not: numbers batches and slowness
+  std::int64_t steps_begun_ = 0;  // computations, kept or not: numbers slowness
+  std::int64_t batches_ = 0;      // taken so far
   std::int64_t clock_ = 0;        // of the step in hand
   Timestamp last_push_ = 0;
   Pool::Handle task_;

@@ -43,10 +43,13 @@ struct World {
   std::uint32_t workers() const { return static_cast<std::uint32_t>(scenario.cluster.workers); }
   NodeId first_worker() const { return 1 + servers(); }
   LearningRate learning_rate() const;
+  bool elastic() const { return scenario.training.algorithm == Algorithm::elastic; }
+  bool workers_update() const { return scenario.training.update == UpdateAt::worker; }
   // Passes over the data that one clock of all workers makes; a phantom model counts clocks.
   double epochs_per_clock() const {
     if (training_samples == 0) return 1;
-    return static_cast<double>(scenario.training.batch_size * scenario.cluster.workers) /
+    const std::int64_t batches = scenario.training.batches_per_clock() * scenario.cluster.workers;
+    return static_cast<double>(scenario.training.batch_size * batches) /
            static_cast<double>(training_samples);
   }
   NodeId server_of(std::uint32_t shard) const { return first_server() + keys.shards[shard].server; }

@@ -23,8 +23,9 @@ std::string there_are(std::int64_t count, std::string_view what) {
 }
 
 double mean_step_seconds(const Scenario& s, std::size_t worker) {
-  if (s.compute.time) return s.compute.time->value;
-  return flops_per_sample(s.model) * static_cast<double>(s.training.batch_size) /
+  const auto batches = static_cast<double>(s.training.batches_per_clock());
+  if (s.compute.time) return batches * s.compute.time->value;
+  return batches * flops_per_sample(s.model) * static_cast<double>(s.training.batch_size) /
          s.cluster.worker.speed.of(worker).value;
 }
 
@@ -61,6 +62,7 @@ void Checker::check_fields() {
   check_parameters();
   check_training();
   check_consistency();
+  check_rhythm();
   check_cluster();
   check_compute();
   check_pace();

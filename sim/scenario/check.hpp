@@ -44,6 +44,8 @@ class Checker {
   void check_compute();
   void check_pace();
   void check_stragglers();
+  void check_rhythm();
+  void check_overlap();
 
   const Scenario& s_;
   const Reading& reading_;
@@ -55,7 +57,7 @@ class Checker {
 std::string counted(std::int64_t count, std::string_view what);
 std::string there_are(std::int64_t count, std::string_view what);
 
-// Mean time of a step of `worker` in seconds, before any slowness.
+// Mean time of a clock's computation of `worker` in seconds, before any slowness.
 double mean_step_seconds(const Scenario& scenario, std::size_t worker);
 
 }  // namespace psim

@@ -94,6 +94,20 @@ std::vector<Choice> choices<Aggregation>() {
 }
 
 template <>
+std::vector<Choice> choices<Algorithm>() {
+  return {{"gradient", "the gradients of its steps; servers apply them by the optimizer"},
+          {"elastic",
+           "elastic averaging: workers keep their own weights, and a spring ties them to the servers' "
+           "centre (Zhang, Choromanska, LeCun, NIPS 2015)"}};
+}
+
+template <>
+std::vector<Choice> choices<UpdateAt>() {
+  return {{"server", "servers run the optimizer and send weights (MXNet's update_on_kvstore)"},
+          {"worker", "servers only sum; every worker runs the optimizer on the sum (BytePS)"}};
+}
+
+template <>
 std::vector<Choice> choices<PlacementKind>() {
   return {
       {"even", "equal contiguous parts of the key space (ps-lite)"},

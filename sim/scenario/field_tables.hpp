@@ -9,6 +9,8 @@ namespace psim {
 void describe_data(FieldVisitor& visitor, DataSpec& data);
 void describe_model(FieldVisitor& visitor, ModelSpec& model);
 void describe_training(FieldVisitor& visitor, TrainingSpec& training);
+// fields_rhythm.cpp: the part of [training] that says how often workers and servers meet
+void describe_rhythm(FieldVisitor& visitor, TrainingSpec& training);
 // fields.cpp
 void describe_consistency(FieldVisitor& visitor, ConsistencySpec& consistency);
 // fields_messages.cpp

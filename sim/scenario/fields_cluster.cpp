@@ -53,6 +53,10 @@ void describe_cluster(FieldVisitor& v, ClusterSpec& c) {
   v.table("worker", "Every worker's machine.", [&] {
     v.field("speed", &c.worker.speed,
             {.doc = "Computing speed: one for all, or a list with one for each.", .min = 1, .max = 1e30});
+    v.field("flops_per_value", &c.worker.flops_per_value,
+            {.doc = "Work of a worker for each value that it updates itself (training.update = \"worker\").",
+             .min = 0,
+             .max = 1e12});
   });
   v.table("server", "Every server's machine.", [&] {
     v.field("speed", &c.server.speed,

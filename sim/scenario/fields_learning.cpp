@@ -169,6 +169,7 @@ void describe_training(FieldVisitor& v, TrainingSpec& t) {
           {.doc = "Divide each gradient by its staleness in updates, if that is above 1 (Zhang et al., IJCAI "
                   "2016)."});
   describe_optimizer(v, t.optimizer);
+  describe_rhythm(v, t);
   v.field("evaluate_every", &t.evaluate_every,
           {.doc = "Time between evaluations, or a number of updates such as \"10 updates\"; evaluating takes "
                   "no simulated time.",

@@ -24,6 +24,13 @@ struct Target {
   bool given() const { return accuracy || loss; }
 };
 
+// What a worker pushes: the gradients of its steps, or the distance that an elastic spring pulls it and the
+// servers' centre together (Zhang, Choromanska, LeCun, NIPS 2015).
+enum class Algorithm { gradient, elastic };
+// Who runs the optimizer: servers, or every worker on the sum that servers send back (MXNet's
+// update_on_kvstore = false, BytePS).
+enum class UpdateAt { server, worker };
+
 struct TrainingSpec {
   std::int64_t batch_size = 32;
   std::optional<std::int64_t> steps;
@@ -35,7 +42,18 @@ struct TrainingSpec {
   double schedule_every = 1;
   double schedule_factor = 0.1;
   bool staleness_aware = false;
+  Algorithm algorithm = Algorithm::gradient;
+  std::optional<double> elastic_rate;  // alpha; 0.9 / workers
+  UpdateAt update = UpdateAt::server;
+  std::int64_t local_steps = 1;         // of a worker on its own copy, per clock
+  std::int64_t accumulate = 1;          // batches per local step, their gradients averaged
+  std::int64_t warmup_steps = 0;        // local steps of the first clock; 0: as of every clock
+  std::int64_t pull_every = 1;          // clocks from one pull to the next
+  double delay_compensation = 0;        // lambda of DC-ASGD
+  double delay_compensation_decay = 0;  // m of DC-ASGD-a
   Target target;
+
+  std::int64_t batches_per_clock() const { return local_steps * accumulate; }
   std::optional<Period> evaluate_every;
 };
 
@@ -47,7 +65,7 @@ struct Speeds {
 
 struct NodeSpec {
   Speeds speed;
-  double flops_per_value = 0;  // servers only
+  double flops_per_value = 0;  // servers: of a pushed value; workers: of a value that they update themselves
 };
 
 enum class TopologyKind { star, two_tier };

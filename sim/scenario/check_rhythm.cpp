@@ -1,0 +1,60 @@
+// How often workers and servers meet, and what a message is: which of it goes together.
+#include <fmt/format.h>
+
+#include "sim/scenario/check.hpp"
+#include "sim/scenario/choices.hpp"
+
+namespace psim {
+
+void Checker::check_rhythm() {
+  const TrainingSpec& t = s_.training;
+  const ConsistencyRule rule = make_rule(s_.consistency, s_.cluster.workers);
+  const std::string model = "consistency.model", algorithm = "training.algorithm", update = "training.update",
+                    pull_every = "training.pull_every";
+  const std::string_view name = name_of(s_.consistency.model);
+  const bool takes_all = rule.fresh && rule.group == s_.cluster.workers;
+  if (t.algorithm == Algorithm::elastic) {
+    if (rule.group != 1 && !takes_all)
+      add({algorithm, model}, "elastic averaging needs every push", fmt::format("{} makes groups", name),
+          "use bsp, ssp or asp");
+    if (t.optimizer.kind != OptimizerKind::sgd)
+      add({"training.optimizer", algorithm}, "elastic averaging is plain gradient descent on the workers",
+          "servers run no optimizer", "optimizer = \"sgd\"");
+    if (t.pull_every > 1)
+      add({pull_every, algorithm}, "elastic averaging pushes when it pulls", "",
+          "local_steps says how often it does");
+  }
+  if (t.update == UpdateAt::worker) {
+    if (!takes_all)
+      add({update, model}, "workers that update themselves need every update",
+          fmt::format("under {} they would miss some", name), "use bsp");
+    if (t.algorithm == Algorithm::elastic)
+      add({update, algorithm}, "elastic averaging has no sum that workers could apply", "",
+          "update = \"server\"");
+  }
+  if (t.pull_every > 1 && rule.fresh) {
+    add({pull_every, model}, fmt::format("`training.pull_every` is {}", t.pull_every),
+        fmt::format("under {} a gradient on old weights is too late", name), "use ssp, asp or dssp");
+  }
+  check_overlap();
+}
+
+void Checker::check_overlap() {
+  if (!s_.messages.overlap || s_.messages.unit != MessageUnit::array) return;
+  const TrainingSpec& t = s_.training;
+  const std::string overlap = "messages.overlap", label = "overlap pushes a layer as soon as it is done";
+  if (make_rule(s_.consistency, s_.cluster.workers).fresh && row_of(s_.consistency.model).group == Group::k) {
+    add({overlap, "consistency.model"},
+        fmt::format("{} takes or drops a step as a whole", name_of(s_.consistency.model)), label,
+        "use bsp, ssp, asp, k-async or k-batch-async");
+  }
+  if (t.algorithm == Algorithm::elastic)
+    add({overlap, "training.algorithm"}, "elastic averaging pushes before the step", label);
+  if (t.batches_per_clock() > 1 || t.warmup_steps > 1)
+    add({overlap, "training.local_steps", "training.accumulate", "training.warmup_steps"},
+        "a clock of several batches is pushed as a whole", label);
+  if (t.pull_every > 1)
+    add({overlap, "training.pull_every"}, "a worker that goes on alone has all its weights", label);
+}
+
+}  // namespace psim
