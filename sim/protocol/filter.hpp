@@ -41,6 +41,12 @@ enum class FilterStage : std::uint8_t {
 // What a push lost is added to the next one (Seide et al. 2014; Karimireddy et al. 2019).
 enum class ErrorFeedback : std::uint8_t { impossible, off, on };  // the latter two: unless the scenario says
 
+constexpr std::string_view in_words(ErrorFeedback feedback) {
+  constexpr std::string_view words[] = {"impossible", "if the scenario says so",
+                                        "unless the scenario says no"};
+  return words[static_cast<std::size_t>(feedback)];
+}
+
 struct FilterRow {
   FilterKind kind;
   std::string_view name;
@@ -63,7 +69,7 @@ inline constexpr std::array<FilterRow, 12> filter_rows{{
      "Li et al., OSDI 2014; parameter_server COMPRESSING"},
     {FilterKind::fp16, "fp16", "half", FilterStage::quantize, false, false, ErrorFeedback::off,
      "half precision, rounded to nearest even; beyond 65504 it is infinite", "2 bytes a value",
-     "IEEE 754-2008; Seide et al., Interspeech 2014"},
+     "IEEE 754-2008; Micikevicius et al., ICLR 2018"},
     {FilterKind::fixed_point, "fixed-point", "fixing-float", FilterStage::quantize, false, false,
      ErrorFeedback::off,
      "integers of `bits` bits, the largest magnitude as scale, rounded at random so that the mean is right",
@@ -100,6 +106,11 @@ inline constexpr std::array<FilterRow, 12> filter_rows{{
 constexpr const FilterRow& row_of(FilterKind kind) { return filter_rows[static_cast<std::size_t>(kind)]; }
 
 enum class FilterOn : std::uint8_t { push, pull, both };
+
+// MXNet's default for two-bit is no good guess for these.
+constexpr bool needs_threshold(FilterKind kind) {
+  return kind == FilterKind::threshold || kind == FilterKind::significant;
+}
 
 // What a scenario says in one [[filter]].
 struct FilterSpec {

@@ -44,6 +44,9 @@ class Checker {
   void check_compute();
   void check_pace();
   void check_stragglers();
+  void check_filters();
+  void check_order(bool push);  // of the filters of one direction
+  void check_neighbours(std::size_t first, std::size_t second, std::string_view what);
 
   const Scenario& s_;
   const Reading& reading_;

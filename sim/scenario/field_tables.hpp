@@ -15,5 +15,8 @@ void describe_consistency(FieldVisitor& visitor, ConsistencySpec& consistency);
 void describe_cluster(FieldVisitor& visitor, ClusterSpec& cluster);
 void describe_compute(FieldVisitor& visitor, ComputeSpec& compute);
 void describe_straggler(FieldVisitor& visitor, StragglerSpec& straggler);
+// fields_messages.cpp
+void describe_messages(FieldVisitor& visitor, MessagesSpec& messages);
+void describe_filter(FieldVisitor& visitor, FilterSpec& filter);
 
 }  // namespace psim

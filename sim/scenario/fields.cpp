@@ -55,6 +55,11 @@ void describe(FieldVisitor& v, Scenario& s) {
       "straggler", "Workers that are slow, always or at times.", s.stragglers.size(),
       [&](std::size_t count) { s.stragglers.resize(count); },
       [&](std::size_t i) { describe_straggler(v, s.stragglers[i]); });
+  v.table("messages", "What a message is made of.", [&] { describe_messages(v, s.messages); });
+  v.tables(
+      "filter", "What messages go through before they are sent, in this order.", s.filters.size(),
+      [&](std::size_t count) { s.filters.resize(count); },
+      [&](std::size_t i) { describe_filter(v, s.filters[i]); });
 }
 
 }  // namespace psim

@@ -11,6 +11,7 @@
 #include "model/learner.hpp"
 #include "model/optimizer.hpp"
 #include "sim/protocol/consistency.hpp"
+#include "sim/protocol/filter.hpp"
 #include "sim/scenario/units.hpp"
 
 namespace psim {
@@ -109,6 +110,14 @@ struct StragglerSpec {
   std::optional<double> probability;
 };
 
+enum class KeyFormat { range, per_value };
+
+struct MessagesSpec {
+  KeyFormat keys = KeyFormat::range;
+
+  std::size_t key_bytes() const { return keys == KeyFormat::per_value ? 8 : 0; }
+};
+
 struct Scenario {
   std::string title;
   std::int64_t seed = 1;
@@ -119,6 +128,8 @@ struct Scenario {
   ClusterSpec cluster;
   ComputeSpec compute;
   std::vector<StragglerSpec> stragglers;
+  MessagesSpec messages;
+  std::vector<FilterSpec> filters;
 };
 
 }  // namespace psim
