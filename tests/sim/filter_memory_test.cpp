@@ -176,3 +176,26 @@ TEST_CASE("a sparse pull has all keys that were asked for", "[filter]") {
   CHECK(numbers_of<float>(next.values) == Floats{1, 3, 7});
   CHECK(next.bytes == 16);
 }
+
+// f(x) = |x - a|^2 / 2 with every |a_i| below the threshold: without feedback no gradient is ever sent.
+TEST_CASE("with error feedback small gradients arrive in the end, and without it never", "[filter]") {
+  const std::size_t n = 50;
+  Floats target = normal_numbers(n, 5, 0.1);
+  for (float& a : target) a = std::clamp(a, -0.4F, 0.4F);
+  const auto distance_after = [&](FilterSpec filter, int steps) {
+    FilterChain chain = chain_of({filter}, n);
+    Floats x(n), gradient(n);
+    for (int step = 0; step < steps; ++step) {
+      for (std::size_t i = 0; i < n; ++i) gradient[i] = x[i] - target[i];
+      const Floats got = numbers_of<float>(chain.encode(slice_of(gradient)).values);
+      for (std::size_t i = 0; i < n; ++i) x[i] -= 0.02F * got[i];
+    }
+    double squared = 0;
+    for (std::size_t i = 0; i < n; ++i) squared += std::pow(x[i] - target[i], 2);
+    return std::sqrt(squared / static_cast<double>(n));
+  };
+  const double start = distance_after({.kind = FilterKind::two_bit}, 0);
+  CHECK(distance_after({.kind = FilterKind::two_bit}, 2000) < 0.02);  // a step is 0.02 * 0.5
+  CHECK(distance_after({.kind = FilterKind::two_bit, .error_feedback = false}, 2000) == start);
+  CHECK(distance_after({.kind = FilterKind::top_k, .fraction = 0.1}, 2000) < 0.02);
+}

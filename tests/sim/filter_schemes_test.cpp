@@ -1,10 +1,10 @@
 // Goal: what each scheme does to the numbers, value by value, and its statistics against theory.
-#include <Eigen/Core>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
 #include <numeric>
 
+#include "sim/protocol/filter_parts.hpp"
 #include "tests/sim/filter_driver.hpp"
 
 using namespace psim;
@@ -64,7 +64,13 @@ TEST_CASE("fixed point: levels of the largest magnitude, either neighbour, the m
     for (std::size_t i = 0; i < given.size(); ++i)
       REQUIRE(std::abs(static_cast<double>(got[i]) - given[i]) <= level + 1e-6 * scale);
   }
-  for (const float x : once(bits, {1, infinite, 2})) CHECK(std::isnan(x));  // a diverged run shows it
+  for (const float bad : {infinite, -infinite, std::nanf("")})  // a run that diverges shows it
+    for (const float x : once(bits, {1, bad, 2})) CHECK(std::isnan(x));
+  // The scale travels in single precision, and is no smaller than the largest value.
+  FilterChain doubles =
+      chain_of({{.kind = FilterKind::fixed_point, .bits = 2}}, 1, true, 0, Precision::float64);
+  const double large = 1 + std::ldexp(1.0, -30);
+  CHECK(numbers_of<double>(doubles.encode(slice_of<double>({large})).values)[0] == 1 + std::ldexp(1.0, -23));
 }
 
 TEST_CASE("one bit: each sign stands for its mean, so the sum is kept", "[filter]") {
@@ -148,6 +154,32 @@ TEST_CASE("threshold sends the share of a normal distribution that lies beyond i
   }
 }
 
+TEST_CASE("threshold: the signs travel with the positions", "[filter]") {
+  const FilterSpec filter{.kind = FilterKind::threshold, .threshold = 1.0};
+  CHECK(chain_of({filter}, 3).encode(slice_of<float>({1, -2, 3})).bytes == 12);  // also of a whole range
+  CHECK(chain_of({filter}, 3, true, 8).encode(slice_of<float>({1, 0.5F, 3})).bytes == 16);
+  FilterChain chain = chain_of({filter, {.kind = FilterKind::key_caching}}, 4);
+  CHECK(chain.encode(slice_of<float>({1, 0, -1, 0})).bytes == 2 * 4 + 8);
+  CHECK(chain.encode(slice_of<float>({1, 0, -1, 0})).bytes == 8);
+  CHECK(chain.encode(slice_of<float>({1, 0, 1, 0})).bytes == 2 * 4 + 8);
+}
+
+TEST_CASE("what a quantiser writes is as long as it is counted", "[filter]") {
+  for (const FilterSpec& filter : std::vector<FilterSpec>{{.kind = FilterKind::fp16},
+                                                          {.kind = FilterKind::fixed_point, .bits = 5},
+                                                          {.kind = FilterKind::one_bit},
+                                                          {.kind = FilterKind::two_bit},
+                                                          {.kind = FilterKind::threshold}}) {
+    for (std::size_t n = 0; n < 40; ++n) {
+      Floats numbers = normal_numbers(n, n);
+      std::vector<std::byte> coded(7);  // what was there before does not matter
+      quantize(filter, std::span(numbers), Stream(1, "test"), coded);
+      CAPTURE(row_of(filter.kind).name, n);
+      CHECK(coded.size() == coded_bytes(filter, n));
+    }
+  }
+}
+
 TEST_CASE("significant pushes wait until they have become large together", "[filter]") {
   FilterChain chain = chain_of({{.kind = FilterKind::significant, .threshold = 1.0}}, 3);
   const auto send = [&](const Floats& given) { return chain.encode(slice_of(given)); };
@@ -171,6 +203,10 @@ TEST_CASE("kkt drops the gradients of zero weights that the penalty holds at zer
   const Encoded part = sparse.encode(gradient, keys_of({3, 10, 20, 30, 40, 50}), weights, 1);
   CHECK(*part.keys == std::vector<std::uint32_t>{20, 40, 50});
   CHECK(numbers_of<float>(part.values) == Floats{0.8F, -2, 0.1F});
+  // Behind another filter, the weights are still those of the message.
+  FilterChain second = chain_of({{.kind = FilterKind::top_k, .fraction = 0.5}, kkt}, 4);
+  const Slice four = slice_of<float>({0.1F, 0.2F, 0.5F, 0.6F}), fourth = slice_of<float>({1, 1, 0, 1});
+  CHECK(numbers_of<float>(second.encode(four, {}, fourth, 1).values) == Floats{0, 0, 0, 0.6F});
   // Without a penalty everything goes.
   CHECK(chain_of({kkt}, 6).encode(gradient, {}, weights, 0).bytes == 24);
 }
