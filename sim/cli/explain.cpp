@@ -15,7 +15,7 @@
 namespace psim::cli {
 namespace {
 
-bool answers_to(const ConsistencyRow& row, std::string_view name) {
+bool answers_to(const auto& row, std::string_view name) {
   if (row.name == name) return true;
   const std::string padded = fmt::format(" {} ", row.aliases);
   return padded.find(fmt::format(" {} ", name)) != std::string::npos;
@@ -29,6 +29,20 @@ std::string explain_model(const ConsistencyRow& row) {
                    "pushes:                     {}\n  source:                          {}\n"
                    "\nIn a scenario:\n  [consistency]\n  model = \"{}\"\n",
                    row.may_start, row.applies, row.late, row.source, row.name);
+}
+
+std::string explain_filter(const FilterRow& row) {
+  std::string out = fmt::format("{}: a message filter", row.name);
+  if (!row.aliases.empty()) out += fmt::format(" (also called {})", row.aliases);
+  out += fmt::format(
+      "\n  sends:          {}\n  takes:          {}\n  on pulls:       {}\n  on phantoms:    {}"
+      "\n  error feedback: {}\n  source:         {}\n\nIn a scenario:\n",
+      row.does, row.wire, row.push_only ? "no" : "yes", row.needs_numbers ? "no" : "yes",
+      in_words(row.error_feedback), row.source);
+  if (row.stage == FilterStage::keys) out += "  [messages]\n  keys = \"per-value\"\n";
+  out += fmt::format("  [[filter]]\n  kind = \"{}\"\n", row.name);
+  if (needs_threshold(row.kind)) out += "  threshold = 0.001\n";
+  return out;
 }
 
 // The folder of scenarios beside the program's source, or here.
@@ -61,6 +75,13 @@ int explain(const std::string& name, bool reference) {
   for (const ConsistencyRow& row : consistency_rows) {
     if (answers_to(row, name)) {
       fmt::print("{}", explain_model(row));
+      return done;
+    }
+    names.emplace_back(row.name);
+  }
+  for (const FilterRow& row : filter_rows) {
+    if (answers_to(row, name)) {
+      fmt::print("{}", explain_filter(row));
       return done;
     }
     names.emplace_back(row.name);
@@ -100,6 +121,8 @@ int list() {
   fmt::print("\nConsistency models (psim explain NAME):\n");
   for (const ConsistencyRow& row : consistency_rows)
     fmt::print("  {:<16} a worker starts a clock: {}\n", row.name, row.may_start);
+  fmt::print("\nMessage filters (psim explain NAME):\n");
+  for (const FilterRow& row : filter_rows) fmt::print("  {:<16} {}\n", row.name, row.does);
   fmt::print("\nTopics and errors (psim explain NAME):\n");
   for (const Topic& topic : topics) fmt::print("  {:<16} {}\n", topic.name, topic.title);
   fmt::print(

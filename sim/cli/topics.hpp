@@ -10,7 +10,7 @@ struct Topic {
   std::string_view name, title, text;
 };
 
-inline constexpr std::array<Topic, 20> topics{{
+inline constexpr std::array<Topic, 21> topics{{
     {"staleness", "how old a gradient is when it is applied",
      "Version of the weights when a server applies a push, less the version that the push was computed on;\n"
      "in updates. Under bsp it is 0; under asp on an ideal network its mean is workers - 1, whatever the "
@@ -22,6 +22,16 @@ inline constexpr std::array<Topic, 20> topics{{
      "compute: a gradient is being computed. network: not computing, and a message from or to the worker is "
      "on\n"
      "its way. wait: neither, so it waits for others. The three sum to 1, of all workers' time together."},
+    {"filter", "what messages go through before they are sent",
+     "Each [[filter]] of a scenario selects values, writes them down in fewer bits, caches keys or "
+     "compresses "
+     "bytes,\n"
+     "so that less travels. `psim list` shows them; `psim explain NAME` says what each sends and what it "
+     "takes.\n"
+     "A push loses something in most. With error feedback that is added to the next push: what was sent and "
+     "what is\n"
+     "left are together what was computed. The network counts the bytes that are left, the sender works "
+     "flops_per_value."},
     {"digest", "one number for a whole run",
      "A 128-bit hash of every event (dates to the last bit) and of the final weights. Equal scenario and "
      "seed make\n"

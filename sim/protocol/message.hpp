@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/values.hpp"
+#include "sim/protocol/filter.hpp"
 
 namespace psim {
 
@@ -49,6 +50,7 @@ struct Message {
   std::int64_t pushed = 0;
   // weights, push: the shard's values, and the bytes that they take on the network
   Slice values = {};
+  SharedKeys keys = {};  // which of the shard's values; null: all
   std::uint64_t payload = 0;
   // group
   std::vector<PushId> group = {}, late = {};

@@ -1,5 +1,7 @@
 #include "sim/roles/kv_client.hpp"
 
+#include <simgrid/s4u/Actor.hpp>
+
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -11,6 +13,7 @@ namespace psim {
 KvClient::KvClient(World& world, NodeId node)
     : world_(world), node_(node), connections_(world.keys.shards.size()), all_(world.keys.shards.size()) {
   std::iota(all_.begin(), all_.end(), 0U);
+  for (const std::uint32_t s : all_) connections_[s].filters = world.make_chain(s, node, true);
 }
 
 Timestamp KvClient::pull(const ShardIds& shards, std::int64_t clock, bool newer_only) {
@@ -43,8 +46,7 @@ Timestamp KvClient::push(const ShardIds& shards, std::int64_t clock,
   for (const std::uint32_t s : shards) {
     Connection& shard = connections_[s];
     if (shard.finished) continue;
-    Slice part = world_.part_of(s, gradient);
-    const std::uint64_t payload = part.count * bytes_per_value(world_.precision());
+    Encoded encoded = encode(s, world_.part_of(s, gradient));
     if (world_.scenario.messages.acknowledge) {
       shard.push_tasks[shard.pushes] = task;
       ++open_[task];
@@ -56,10 +58,27 @@ Timestamp KvClient::push(const ShardIds& shards, std::int64_t clock,
                          .clock = clock,
                          .version = shard.version,
                          .number = shard.pushes++,
-                         .values = std::move(part),
-                         .payload = payload});
+                         .values = std::move(encoded.values),
+                         .keys = std::move(encoded.keys),
+                         .payload = encoded.bytes});
   }
   return task;
+}
+
+// What the filters make of a shard's part, in the time that they cost.
+Encoded KvClient::encode(std::uint32_t s, const Slice& part) {
+  FilterChain* filters = connections_[s].filters.get();
+  if (filters == nullptr)
+    return FilterChain::plain(part, nullptr, world_.precision(), world_.scenario.messages.key_bytes());
+  Encoded encoded = filters->encode(part);
+  if (encoded.flops > 0) {
+    world_.record(EventKind::compute_resume, node_, 0);
+    ++world_.busy;
+    simgrid::s4u::this_actor::execute(encoded.flops);
+    --world_.busy;
+    world_.record(EventKind::compute_pause, node_, 0);
+  }
+  return encoded;
 }
 
 void KvClient::wait(Timestamp task) {

@@ -60,13 +60,15 @@ class KvClient {
     Timestamp pull_task = 0;
     std::map<std::int64_t, Timestamp> push_tasks = {};  // by push number: not acknowledged yet
     Slice weights = {};
-    std::optional<Optimizer> optimizer = {};  // where workers update
+    std::optional<Optimizer> optimizer = {};    // where workers update
+    std::unique_ptr<FilterChain> filters = {};  // of pushes
   };
 
   void request(std::uint32_t shard, std::int64_t clock, std::int64_t above, Timestamp task);
   void answered_one(Timestamp task);
   void handle(Message message);
   void update(Connection& shard, const Message& sum);
+  Encoded encode(std::uint32_t shard, const Slice& part);
 
   World& world_;
   NodeId node_;

@@ -68,12 +68,39 @@ void ServerRole::handle(const Message& message) {
     if (!for_it) continue;
     current_ = shard;
     server.on(message, Agenda::now(), *this);
+    send_all();
   }
 }
 
+void ServerRole::send_all() {
+  for (Outgoing& outgoing : outgoing_) {
+    if (outgoing.flops > 0) {
+      ++world_.busy;
+      simgrid::s4u::this_actor::execute(outgoing.flops);
+      --world_.busy;
+    }
+    world_.network.send(std::move(outgoing.message));
+  }
+  outgoing_.clear();
+}
+
 void ServerRole::send(Message message) {
-  if (message.values.count > 0) message.payload = message.values.count * bytes_per_value(world_.precision());
-  world_.network.send(std::move(message));
+  const double flops = message.values.count > 0 ? encode(message) : 0;
+  outgoing_.push_back({std::move(message), flops});
+}
+
+// Puts the answer through the filters between this shard and its worker; returns what that costs.
+double ServerRole::encode(Message& message) {
+  const auto [it, is_new] = filters_.try_emplace({message.shard, message.to});
+  if (is_new) it->second = world_.make_chain(message.shard, message.to, false);
+  Encoded encoded = it->second ? it->second->encode(message.values)
+                               : FilterChain::plain(message.values, nullptr, world_.precision(),
+                                                    world_.scenario.messages.key_bytes());
+  encoded.values.version = message.values.version;
+  message.values = std::move(encoded.values);
+  message.keys = std::move(encoded.keys);
+  message.payload = encoded.bytes;
+  return encoded.flops;
 }
 
 void ServerRole::announce(Message message) {
@@ -81,15 +108,16 @@ void ServerRole::announce(Message message) {
   const std::vector<std::size_t> load = world_.keys.load(world_.servers());
   for (std::uint32_t s = 0; s < world_.servers(); ++s) {
     message.to = world_.first_server() + s;
-    if (message.to != node_ && load[s] > 0) world_.network.send(message);
+    if (message.to != node_ && load[s] > 0) outgoing_.push_back({message, 0});
   }
   announced_.push_back(std::move(message));  // to the other shards here, when this one is done
 }
 
 void ServerRole::acknowledge(const Message& push) {
   if (!world_.scenario.messages.acknowledge) return;
-  world_.network.send(
-      {.kind = MessageKind::ack, .from = node_, .to = push.from, .shard = push.shard, .number = push.number});
+  outgoing_.push_back(
+      {{.kind = MessageKind::ack, .from = node_, .to = push.from, .shard = push.shard, .number = push.number},
+       0});
 }
 
 void ServerRole::applied(const Message& push, std::int64_t staleness) {

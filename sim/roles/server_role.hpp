@@ -5,6 +5,8 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "sim/protocol/server.hpp"
 #include "sim/roles/world.hpp"
@@ -33,11 +35,19 @@ class ServerRole final : public Outbox {
   void updated(std::int64_t version) override;
   void handle(const Message& message);
   void acknowledge(const Message& push);
+  double encode(Message& message);
+  void send_all();
 
   World& world_;
   NodeId node_;
   std::map<std::uint32_t, Server> shards_;
-  std::uint32_t current_ = 0;       // the shard that is acting
+  std::uint32_t current_ = 0;  // the shard that is acting
+  struct Outgoing {
+    Message message;
+    double flops;  // of the server, before it is sent
+  };
+  std::vector<Outgoing> outgoing_;  // what the shard that is acting has to say
+  std::map<std::pair<std::uint32_t, NodeId>, std::unique_ptr<FilterChain>> filters_;  // of answers
   std::deque<Message> announced_;   // from one shard to the others here
   std::optional<Message> in_hand_;  // taken from the inbox, and paid for with time that is not over yet
 };

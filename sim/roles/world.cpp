@@ -24,4 +24,20 @@ Slice World::part_of(std::uint32_t shard, const std::shared_ptr<Values>& whole) 
   return {std::move(gathered), 0, part.count};
 }
 
+std::unique_ptr<FilterChain> World::make_chain(std::uint32_t shard, NodeId worker, bool push) const {
+  std::vector<FilterSpec> filters = filters_on(scenario.filters, push);
+  if (filters.empty()) return nullptr;
+  const Shard& part = keys.shards[shard];
+  return std::make_unique<FilterChain>(FilterChain::Options{.filters = std::move(filters),
+                                                            .precision = precision(),
+                                                            .count = part.count,
+                                                            .first_key = part.ranges.front().begin,
+                                                            .key_bytes = scenario.messages.key_bytes(),
+                                                            .seed = static_cast<std::uint64_t>(scenario.seed),
+                                                            .sender = push ? worker : shard,
+                                                            .receiver = push ? shard : worker,
+                                                            .push = push,
+                                                            .buffers = filter_buffers});
+}
+
 }  // namespace psim

@@ -70,6 +70,10 @@ struct World {
   std::weak_ptr<Assembly> last_assembly = {};
   Assembly::Places places = keys.places();
 
+  // The filters of one direction between a worker and a shard; none if messages go as they are.
+  std::unique_ptr<FilterChain> make_chain(std::uint32_t shard, NodeId worker, bool push) const;
+  std::shared_ptr<FilterBuffers> filter_buffers = std::make_shared<FilterBuffers>();
+
   void record(EventKind kind, NodeId node, std::int64_t clock, std::int64_t version = 0, NodeId peer = 0,
               std::int64_t value = 0, std::uint32_t shard = 0) {
     recorder.record({.at = Agenda::now(),

@@ -67,6 +67,7 @@ void Checker::check_fields() {
   check_compute();
   check_pace();
   check_stragglers();
+  check_filters();
 }
 
 bool Checker::can_load() const {

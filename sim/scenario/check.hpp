@@ -46,6 +46,9 @@ class Checker {
   void check_stragglers();
   void check_rhythm();
   void check_overlap();
+  void check_filters();
+  void check_order(bool push);  // of the filters of one direction
+  void check_neighbours(std::size_t first, std::size_t second, std::string_view what);
 
   const Scenario& s_;
   const Reading& reading_;

@@ -151,6 +151,26 @@ std::vector<Choice> choices<SimgridModel>() {
 }
 
 template <>
+std::vector<Choice> choices<KeyFormat>() {
+  return {{"range", "a message holds a whole range in order, so its values need no keys"},
+          {"per-value", "each value travels with its 64-bit key (Li et al., OSDI 2014)"}};
+}
+
+template <>
+std::vector<Choice> choices<FilterKind>() {
+  std::vector<Choice> result;
+  for (const FilterRow& row : filter_rows) result.push_back({row.name, row.does, row.aliases});
+  return result;
+}
+
+template <>
+std::vector<Choice> choices<FilterOn>() {
+  return {{"push", "gradients, from a worker to a server"},
+          {"pull", "weights, from a server to a worker"},
+          {"both", "both"}};
+}
+
+template <>
 std::vector<Choice> choices<Distribution>() {
   return {{"constant", "every step takes its mean"},
           {"uniform", "uniform around the mean with coefficient of variation `cv`"},

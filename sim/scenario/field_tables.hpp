@@ -16,6 +16,7 @@ void describe_consistency(FieldVisitor& visitor, ConsistencySpec& consistency);
 // fields_messages.cpp
 void describe_placement(FieldVisitor& visitor, PlacementSpec& placement);
 void describe_messages(FieldVisitor& visitor, MessagesSpec& messages);
+void describe_filter(FieldVisitor& visitor, FilterSpec& filter);
 // fields_cluster.cpp
 void describe_cluster(FieldVisitor& visitor, ClusterSpec& cluster);
 void describe_compute(FieldVisitor& visitor, ComputeSpec& compute);

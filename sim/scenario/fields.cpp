@@ -58,6 +58,10 @@ void describe(FieldVisitor& v, Scenario& s) {
       "straggler", "Workers that are slow, always or at times.", s.stragglers.size(),
       [&](std::size_t count) { s.stragglers.resize(count); },
       [&](std::size_t i) { describe_straggler(v, s.stragglers[i]); });
+  v.tables(
+      "filter", "What messages go through before they are sent, in this order.", s.filters.size(),
+      [&](std::size_t count) { s.filters.resize(count); },
+      [&](std::size_t i) { describe_filter(v, s.filters[i]); });
 }
 
 }  // namespace psim

@@ -34,8 +34,8 @@ using Rows = std::vector<std::vector<double>>;
 using Layers = std::vector<Rows>;
 
 using FieldTarget =
-    std::variant<bool*, std::int64_t*, double*, std::string*, Seconds*, Bytes*, BytesPerSecond*,
-                 FlopsPerSecond*, std::optional<std::int64_t>*, std::optional<double>*,
+    std::variant<bool*, std::optional<bool>*, std::int64_t*, double*, std::string*, Seconds*, Bytes*,
+                 BytesPerSecond*, FlopsPerSecond*, std::optional<std::int64_t>*, std::optional<double>*,
                  std::optional<Seconds>*, std::optional<Bytes>*, std::optional<Period>*,
                  std::vector<std::int64_t>*, Rows*, Layers*, Speeds*, ChoiceField>;
 

@@ -157,15 +157,25 @@ void load_trace(Scenario& scenario, const LoadRequest& request, Checker& checker
                    "looked for in --data-dir, PSIM_DATA and the scenario's folder");
 }
 
-// What an axis' value is called in a table: a word as it is, a table as its values.
+// What an axis' value is called in a table: a word as it is, a table as its values, its name first, and
+// tables one after the other.
 std::string label_of(const toml::node& node) {
   if (const auto text = node.value_exact<std::string>()) return *text;
+  if (const auto number = node.value_exact<double>()) return shortest(*number);
   std::ostringstream out;
-  if (const toml::table* table = node.as_table()) {
+  if (const toml::array* list = node.as_array(); list != nullptr && list->empty()) return "none";
+  if (node.is_array_of_tables()) {
     std::string label;
-    if (const toml::node* model = table->get("model")) label = label_of(*model);
+    for (const toml::node& element : *node.as_array())
+      label += (label.empty() ? "" : " + ") + label_of(element);
+    return label;
+  }
+  if (const toml::table* table = node.as_table()) {
+    const std::string_view name = table->contains("kind") ? "kind" : "model";
+    std::string label;
+    if (const toml::node* model = table->get(name)) label = label_of(*model);
     for (auto&& [key, value] : *table) {
-      if (key.str() == "model") continue;
+      if (key.str() == name) continue;
       const bool obvious = table->contains("model") && value.is_integer();
       label += fmt::format("{}{}{}", label.empty() ? "" : " ", obvious ? "" : std::string(key.str()) + "=",
                            label_of(value));

@@ -200,24 +200,22 @@ void Reader::read(const toml::node& node, std::string_view key, std::optional<T>
 void Reader::field(std::string_view key, FieldTarget target, FieldInfo info) {
   if (!again_) fields_.push_back(path_of(key));
   const toml::node* node = find(key);
+  if (node == nullptr && info.required && frames_.back().table != nullptr) {
+    pending_.push_back({path_of(key),
+                        {.code = "missing",
+                         .place = place_of(frames_.back().table->source()),
+                         .message = fmt::format("`{}` is missing", path_of(key)),
+                         .label = "must be given here",
+                         .help = fmt::format("`{}`: {}", key, as_hint(info.doc))}});
+  }
   if (ChoiceField* choice = std::get_if<ChoiceField>(&target)) {
-    Frame::Chosen chosen{.name = std::string(choice->choices[choice->get()].name), .source = 0};
+    Frame::Chosen chosen{.name = {}, .source = 0};
+    if (!info.required) chosen.name = choice->choices[choice->get()].name;
     if (node != nullptr && applies(key, *node, info)) read_choice(*node, key, *choice, chosen);
     frames_.back().choices[std::string(key)] = chosen;
     return;
   }
-  if (node == nullptr) {
-    if (info.required && frames_.back().table != nullptr) {
-      pending_.push_back({path_of(key),
-                          {.code = "missing",
-                           .place = place_of(frames_.back().table->source()),
-                           .message = fmt::format("`{}` is missing", path_of(key)),
-                           .label = "must be given here",
-                           .help = fmt::format("`{}`: {}", key, as_hint(info.doc))}});
-    }
-    return;
-  }
-  if (!applies(key, *node, info)) return;
+  if (node == nullptr || !applies(key, *node, info)) return;
   std::visit(
       [&](auto& out) {
         if constexpr (std::is_pointer_v<std::remove_reference_t<decltype(out)>>) read(*node, key, *out, info);

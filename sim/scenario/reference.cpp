@@ -171,6 +171,34 @@ std::string when_text(const FieldInfo& info) {
                            : fmt::format(" Only with {} = {}.", info.when_key, fmt::join(info.when, ", "));
 }
 
+std::string consistency_table() {
+  std::string out =
+      "\n| model | a worker may start clock t when | a server applies | late pushes | source "
+      "|\n|---|---|---|---|---|\n";
+  for (const ConsistencyRow& row : consistency_rows) {
+    out += fmt::format("| `{}` | {} | {} | {} | {} |\n", row.name, row.may_start, row.applies, row.late,
+                       row.source);
+  }
+  return out + "\nUnder every model a worker reads its own writes. `ssp` with staleness 0 is `bsp`.\n";
+}
+
+std::string filter_table() {
+  std::string out =
+      "\n| kind | takes | on pulls | on phantoms | error feedback | source |\n|---|---|---|---|---|---|\n";
+  for (const FilterRow& row : filter_rows) {
+    out +=
+        fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", row.name, row.wire, row.push_only ? "no" : "yes",
+                    row.needs_numbers ? "no" : "yes", in_words(row.error_feedback), row.source);
+  }
+  return out +
+         "\nThe order in one direction is: filters that select (top-k, random-k, significant, kkt, "
+         "random-skip), one that\n"
+         "quantises (fp16, fixed-point, one-bit, two-bit, threshold), key-caching, snappy. Of a dense push, "
+         "what "
+         "is left out\n"
+         "is zero; of a pull, it is what the receiver had.\n";
+}
+
 }  // namespace
 
 Json scenario_schema() {
@@ -239,15 +267,8 @@ std::string scenario_reference() {
     out += fmt::format("\n## {}{}{}\n\n{}\n", table.repeated ? "[[" : "[", table.path,
                        table.repeated ? "]]" : "]", table.doc);
     rows(table.path);
-    if (table.path != "consistency") continue;
-    out +=
-        "\n| model | a worker may start clock t when | a server applies | late pushes | source "
-        "|\n|---|---|---|---|---|\n";
-    for (const ConsistencyRow& row : consistency_rows) {
-      out += fmt::format("| `{}` | {} | {} | {} | {} |\n", row.name, row.may_start, row.applies, row.late,
-                         row.source);
-    }
-    out += "\nUnder every model a worker reads its own writes. `ssp` with staleness 0 is `bsp`.\n";
+    if (table.path == "consistency") out += consistency_table();
+    if (table.path == "filter") out += filter_table();
   }
   out +=
       "\n## [compare]\n\nAxes of `psim compare`: each key is a dotted field (`\"consistency.model\"`) or a "

@@ -11,6 +11,7 @@
 #include "model/learner.hpp"
 #include "model/optimizer.hpp"
 #include "sim/protocol/consistency.hpp"
+#include "sim/protocol/filter.hpp"
 #include "sim/protocol/key_space.hpp"
 #include "sim/scenario/units.hpp"
 
@@ -128,12 +129,17 @@ struct StragglerSpec {
   std::optional<double> probability;
 };
 
+enum class KeyFormat { range, per_value };
+
 struct MessagesSpec {
   MessageUnit unit = MessageUnit::server;
   std::int64_t slice = 0;    // unit array: values per message at most; 0: no limit
   bool overlap = false;      // layer by layer: push as the backward pass proceeds, start forward early
   bool acknowledge = false;  // servers answer pushes, and workers wait for that
   SendOrder order = SendOrder::parallel;
+  KeyFormat keys = KeyFormat::range;
+
+  std::size_t key_bytes() const { return keys == KeyFormat::per_value ? 8 : 0; }
 };
 
 struct Scenario {
@@ -148,6 +154,7 @@ struct Scenario {
   ClusterSpec cluster;
   ComputeSpec compute;
   std::vector<StragglerSpec> stragglers;
+  std::vector<FilterSpec> filters;
 };
 
 }  // namespace psim

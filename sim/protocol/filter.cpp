@@ -1,0 +1,370 @@
+#include "sim/protocol/filter.hpp"
+
+#include <snappy.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <iterator>
+#include <stdexcept>
+#include <utility>
+
+#include "sim/protocol/filter_parts.hpp"
+
+namespace psim {
+namespace {
+
+constexpr std::size_t position_bytes = 4;   // of a value within its range
+constexpr std::size_t signature_bytes = 8;  // of a list of keys
+
+std::size_t bytes_per_key(std::size_t key_bytes, bool listed) {
+  return key_bytes > 0 ? key_bytes : listed ? position_bytes : 0;
+}
+
+}  // namespace
+
+std::vector<FilterSpec> filters_on(std::span<const FilterSpec> filters, bool push) {
+  std::vector<FilterSpec> chosen;
+  std::ranges::copy_if(filters, std::back_inserter(chosen),
+                       [push](const FilterSpec& filter) { return filter.works_on(push); });
+  return chosen;
+}
+
+// One message on its way through the chain. Its values are the numbers in front of `numbers_`; those of a
+// phantom are counted only.
+template <class Scalar>
+class FilterChain::Pass {
+ public:
+  Pass(FilterChain& chain, const Slice& given, const SharedKeys& keys, const Slice& weights, double l1)
+      : chain_(chain),
+        options_(chain.options_),
+        buffers_(*options_.buffers),
+        given_(given),
+        keys_(keys),
+        weights_(weights),
+        l1_(l1),
+        left_(given.count),
+        full_(given.count == options_.count),
+        lossy_(options_.filters.front().stage() <= FilterStage::quantize),
+        remembers_(!options_.push && options_.filters.front().stage() == FilterStage::select) {}
+
+  Encoded run() {
+    if (lossy_ && !phantom()) take_numbers();
+    if (remembers_ && chain_.is_known_.empty()) chain_.is_known_.resize(options_.count);
+    for (std::size_t i = 0; i < options_.filters.size(); ++i) {
+      const FilterSpec& filter = options_.filters[i];
+      flops_ += filter.flops_per_value * static_cast<double>(left_);
+      switch (filter.stage()) {
+        case FilterStage::select: select(filter, stream(i)); break;
+        case FilterStage::quantize: write_down(filter, stream(i)); break;
+        case FilterStage::keys: cache_keys_ = true; break;
+        case FilterStage::bytes: compress_ = true; break;
+      }
+    }
+    const std::uint64_t bytes = count_bytes();
+    Encoded result = receive();
+    result.bytes = bytes;
+    result.flops = flops_;
+    return result;
+  }
+
+ private:
+  bool phantom() const { return given_.values == nullptr; }
+  bool selected() const { return left_ < given_.count; }
+  bool listed() const { return !full_ || selected() || signed_; }
+  bool feeds_back(const FilterSpec& filter) const { return options_.push && filter.feeds_back(); }
+  std::size_t entry(std::size_t j) const { return selected() ? buffers_.entries[j] : j; }
+  std::size_t position_of(std::size_t entry) const { return keys_ ? (*keys_)[entry] : entry; }
+  std::size_t position(std::size_t j) const { return position_of(entry(j)); }
+  std::span<Scalar> numbers() { return numbers_.template as<Scalar>().first(phantom() ? 0 : left_); }
+  std::span<Scalar> residual() { return chain_.residual_->template as<Scalar>(); }
+  std::span<Scalar> known() { return chain_.known_->template as<Scalar>(); }
+
+  Stream stream(std::size_t filter) const {
+    const std::uint64_t who = std::uint64_t{options_.sender} << 32U | options_.receiver;
+    return {combine(options_.seed, options_.first_key), options_.push ? "push filter" : "pull filter",
+            combine(who, filter), chain_.messages_};
+  }
+
+  // Copies the message, with what earlier ones lost.
+  void take_numbers() {
+    numbers_ = Values(options_.precision, left_);
+    numbers_.copy_from(*given_.values, given_.begin, left_, 0);
+    if (remembers_ && !chain_.known_) chain_.known_ = Values::zeros(options_.precision, options_.count);
+    if (std::ranges::none_of(options_.filters, [this](const FilterSpec& f) { return feeds_back(f); })) return;
+    if (!chain_.residual_) chain_.residual_ = Values::zeros(options_.precision, options_.count);
+    for (std::size_t i = 0; i < left_; ++i) {
+      numbers()[i] += std::exchange(residual()[position_of(i)], Scalar{0});
+    }
+  }
+
+  void select(const FilterSpec& filter, Stream stream);
+  void keep_significant(double threshold);
+  void keep_active(double delta);
+  void keep_by_chance(double probability, Stream stream);
+  void drop_the_rest(bool feed_back);
+  void scale(double factor);
+  void write_down(const FilterSpec& filter, Stream stream);
+  std::uint64_t count_bytes();
+  void write_keys(std::size_t width, std::vector<std::byte>& out);
+  bool receiver_has_keys(std::size_t width);
+  std::size_t compressed_size(std::size_t signature, std::size_t key_width);
+  Encoded receive();
+  void remember();
+  void spread();
+
+  FilterChain& chain_;
+  const Options& options_;
+  FilterBuffers& buffers_;
+  const Slice& given_;
+  const SharedKeys& keys_;
+  const Slice& weights_;
+  const double l1_;
+  std::size_t left_;      // values that are still in
+  const bool full_;       // the message began with the whole range
+  const bool lossy_;      // the receiver sees other numbers
+  const bool remembers_;  // a pull of which a part is sent
+  Values numbers_;
+  const FilterSpec* quantizer_ = nullptr;
+  bool signed_ = false;   // keys carry the values' signs
+  bool guessed_ = false;  // which values are in is not known, only how many: a phantom's largest
+  bool cache_keys_ = false, compress_ = false;
+  double flops_ = 0;
+};
+
+template <class Scalar>
+void FilterChain::Pass<Scalar>::select(const FilterSpec& filter, Stream stream) {
+  const std::size_t before = left_, share = share_of(filter.fraction, left_);
+  const bool feed_back = feeds_back(filter);
+  switch (filter.kind) {
+    case FilterKind::top_k:
+      guessed_ = phantom();
+      if (phantom())
+        keep_where(
+            left_, [share](std::size_t j) { return j < share; }, buffers_.kept);
+      else keep_largest(std::span<const Scalar>(numbers()), share, buffers_);
+      break;
+    case FilterKind::random_k: keep_random(left_, share, stream, buffers_.kept); break;
+    case FilterKind::random_skip: keep_by_chance(filter.probability, stream); break;
+    case FilterKind::significant: keep_significant(filter.level()); break;
+    case FilterKind::kkt: keep_active(filter.delta); break;
+    default: throw std::logic_error("a filter that does not select");
+  }
+  drop_the_rest(feed_back);
+  // What is sent by chance stands for what is not, unless that comes later.
+  if (!options_.push || feed_back || left_ == 0) return;
+  if (filter.kind == FilterKind::random_k) scale(static_cast<double>(before) / static_cast<double>(left_));
+  if (filter.kind == FilterKind::random_skip) scale(1 / (1 - filter.probability));
+}
+
+template <class Scalar>
+void FilterChain::Pass<Scalar>::keep_significant(double threshold) {
+  const auto change = [&](std::size_t j) -> double {
+    const Scalar base = options_.push ? Scalar{0} : known()[position(j)];
+    return std::abs(static_cast<double>(numbers()[j]) - static_cast<double>(base));
+  };
+  const auto is_new = [&](std::size_t j) { return !options_.push && !chain_.is_known_[position(j)]; };
+  // So written, not-a-number is significant.
+  keep_where(
+      left_, [&](std::size_t j) { return is_new(j) || !(change(j) <= threshold); }, buffers_.kept);
+}
+
+// At a zero weight the penalty holds a gradient of at most l1 back, and the weight stays zero.
+template <class Scalar>
+void FilterChain::Pass<Scalar>::keep_active(double delta) {
+  const double bound = l1_ - delta;
+  const auto stays_zero = [&](std::size_t j) {
+    return weights_.values && weights_.as<Scalar>()[entry(j)] == 0 &&
+           std::abs(static_cast<double>(numbers()[j])) <= bound;
+  };
+  keep_where(
+      left_, [&](std::size_t j) { return !stays_zero(j); }, buffers_.kept);
+}
+
+template <class Scalar>
+void FilterChain::Pass<Scalar>::keep_by_chance(double probability, Stream stream) {
+  const auto stays = [&](std::size_t j) {
+    const bool by_chance = stream.uniform() >= probability;  // drawn for every value, new or not
+    return by_chance || (!options_.push && !chain_.is_known_[position(j)]);
+  };
+  keep_where(left_, stays, buffers_.kept);
+}
+
+// Leaves the values at `kept` of those that are in.
+template <class Scalar>
+void FilterChain::Pass<Scalar>::drop_the_rest(bool feed_back) {
+  const std::vector<std::uint32_t>& kept = buffers_.kept;
+  const std::span<Scalar> values = numbers();
+  if (feed_back && !phantom()) {
+    std::size_t next = 0;
+    for (std::size_t j = 0; j < left_; ++j) {
+      if (next < kept.size() && kept[next] == j) ++next;
+      else residual()[position(j)] = values[j];
+    }
+  }
+  const bool first = !selected();
+  if (first) buffers_.entries.resize(kept.size());
+  for (std::size_t j = 0; j < kept.size(); ++j) {
+    buffers_.entries[j] = first ? kept[j] : buffers_.entries[kept[j]];
+    if (!phantom()) values[j] = values[kept[j]];
+  }
+  left_ = kept.size();
+}
+
+template <class Scalar>
+void FilterChain::Pass<Scalar>::scale(double factor) {
+  for (Scalar& x : numbers()) x = static_cast<Scalar>(static_cast<double>(x) * factor);
+}
+
+template <class Scalar>
+void FilterChain::Pass<Scalar>::write_down(const FilterSpec& filter, Stream stream) {
+  quantizer_ = &filter;
+  const bool feed_back = feeds_back(filter);
+  if (filter.kind == FilterKind::threshold) {
+    signed_ = true;
+    const auto threshold = static_cast<Scalar>(filter.level());
+    keep_where(
+        left_, [&](std::size_t j) { return std::abs(numbers()[j]) >= threshold; }, buffers_.kept);
+    drop_the_rest(feed_back);
+  }
+  if (phantom()) return;
+  const std::span<Scalar> values = numbers();
+  if (feed_back) {
+    for (std::size_t j = 0; j < left_; ++j) residual()[position(j)] = values[j];
+  }
+  quantize(filter, values, stream, buffers_.coded);
+  if (feed_back) {
+    for (std::size_t j = 0; j < left_; ++j) residual()[position(j)] -= values[j];
+  }
+}
+
+template <class Scalar>
+std::uint64_t FilterChain::Pass<Scalar>::count_bytes() {
+  const std::size_t key_width = bytes_per_key(options_.key_bytes, listed());
+  const bool caching = cache_keys_ && key_width > 0;
+  const std::size_t signature = caching ? signature_bytes : 0;
+  const bool with_keys = key_width > 0 && !(caching && receiver_has_keys(key_width));
+  if (compress_ && !phantom()) return compressed_size(signature, with_keys ? key_width : 0);
+  const std::size_t keys = with_keys ? left_ * key_width : 0;
+  const std::size_t values =
+      quantizer_ ? coded_bytes(*quantizer_, left_) : left_ * bytes_per_value(options_.precision);
+  return signature + keys + values;
+}
+
+template <class Scalar>
+void FilterChain::Pass<Scalar>::write_keys(std::size_t width, std::vector<std::byte>& out) {
+  const std::uint64_t base = options_.key_bytes > 0 ? options_.first_key : 0;
+  const std::size_t begin = out.size();
+  out.resize(begin + left_ * width);
+  for (std::size_t j = 0; j < left_; ++j) {
+    std::uint64_t key = base + position(j);
+    if (signed_ && std::signbit(numbers()[j])) key |= std::uint64_t{1} << (8 * width - 1);
+    std::memcpy(out.data() + begin + j * width, &key, width);  // little-endian, as every machine here
+  }
+}
+
+// Compares with the list of the message before, and remembers this one.
+template <class Scalar>
+bool FilterChain::Pass<Scalar>::receiver_has_keys(std::size_t width) {
+  std::optional<std::uint64_t> signature;
+  if (!listed()) {
+    signature = options_.count;
+  } else if (!guessed_) {
+    buffers_.payload.clear();
+    write_keys(width, buffers_.payload);
+    signature = XXH3_64bits(buffers_.payload.data(), buffers_.payload.size());
+  }
+  return std::exchange(chain_.signature_, signature) == signature && signature;
+}
+
+template <class Scalar>
+std::size_t FilterChain::Pass<Scalar>::compressed_size(std::size_t signature, std::size_t key_width) {
+  std::vector<std::byte>& payload = buffers_.payload;
+  payload.assign(signature, std::byte{0});
+  if (signature > 0) std::memcpy(payload.data(), &*chain_.signature_, signature);
+  if (key_width > 0) write_keys(key_width, payload);
+  if (quantizer_) {
+    payload.insert(payload.end(), buffers_.coded.begin(), buffers_.coded.end());
+  } else {
+    const std::size_t width = bytes_per_value(options_.precision);
+    const std::byte* values = lossy_ ? numbers_.raw() : given_.values->raw() + given_.begin * width;
+    payload.insert(payload.end(), values, values + left_ * width);
+  }
+  buffers_.compressed.resize(snappy::MaxCompressedLength(payload.size()));
+  std::size_t size = 0;
+  snappy::RawCompress(reinterpret_cast<const char*>(payload.data()), payload.size(),
+                      reinterpret_cast<char*>(buffers_.compressed.data()), &size);
+  return size;
+}
+
+// What the receiver makes of the message: it puts what it had in the place of what was left out.
+template <class Scalar>
+Encoded FilterChain::Pass<Scalar>::receive() {
+  if (!lossy_) return {.values = given_, .keys = keys_};
+  if (remembers_) remember();
+  const bool whole = keys_ == nullptr || remembers_;
+  Encoded result{.values = {nullptr, 0, whole ? given_.count : left_, given_.version}, .keys = keys_};
+  if (!whole && selected()) {
+    std::vector<std::uint32_t> keys(left_);
+    for (std::size_t j = 0; j < left_; ++j) keys[j] = static_cast<std::uint32_t>(position(j));
+    result.keys = std::make_shared<const std::vector<std::uint32_t>>(std::move(keys));
+  }
+  if (phantom()) return result;
+  if (whole && selected()) spread();
+  result.values.values = std::make_shared<const Values>(std::move(numbers_));
+  return result;
+}
+
+template <class Scalar>
+void FilterChain::Pass<Scalar>::remember() {
+  for (std::size_t j = 0; j < left_; ++j) {
+    chain_.is_known_[position(j)] = true;
+    if (!phantom()) known()[position(j)] = numbers()[j];
+  }
+}
+
+// From the front of the message to where each value belongs. Backwards, because no value moves forwards.
+template <class Scalar>
+void FilterChain::Pass<Scalar>::spread() {
+  const std::span<Scalar> all = numbers_.template as<Scalar>();
+  std::size_t j = left_;
+  for (std::size_t i = all.size(); i-- > 0;) {
+    if (j > 0 && buffers_.entries[j - 1] == i) all[i] = all[--j];
+    else all[i] = remembers_ ? known()[position_of(i)] : Scalar{0};
+  }
+}
+
+FilterChain::FilterChain(Options options) : options_(std::move(options)) {
+  const auto stage = [this](std::size_t i) { return options_.filters[i].stage(); };
+  for (std::size_t i = 1; i < options_.filters.size(); ++i) {
+    const bool several = stage(i) == FilterStage::select;
+    if (stage(i) < stage(i - 1) || (stage(i) == stage(i - 1) && !several))
+      throw std::logic_error("filters in an order that makes no sense");
+  }
+  if (!options_.buffers) options_.buffers = std::make_shared<FilterBuffers>();
+}
+
+Encoded FilterChain::encode(const Slice& values, const SharedKeys& keys, const Slice& weights, double l1) {
+  if (values.count != (keys ? keys->size() : options_.count))
+    throw std::logic_error("a message with another number of values than keys");
+  if (options_.filters.empty()) return plain(values, keys, options_.precision, options_.key_bytes);
+  const Encoded result = with_scalar(options_.precision, [&]<class Scalar>(Scalar) {
+    return Pass<Scalar>(*this, values, keys, weights, l1).run();
+  });
+  ++messages_;
+  return result;
+}
+
+void FilterChain::forget_receiver() {
+  signature_.reset();
+  is_known_.clear();
+}
+
+Encoded FilterChain::plain(const Slice& values, const SharedKeys& keys, Precision precision,
+                           std::size_t key_bytes) {
+  const std::size_t width = bytes_per_value(precision) + bytes_per_key(key_bytes, keys != nullptr);
+  return {.values = values, .keys = keys, .bytes = values.count * width};
+}
+
+}  // namespace psim

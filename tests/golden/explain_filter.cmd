@@ -1,0 +1,3 @@
+psim explain 2bit
+psim explain significant
+psim explain filter.error_feedback
