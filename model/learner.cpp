@@ -2,8 +2,10 @@
 
 #include <cmath>
 #include <cstddef>
+#include <stdexcept>
 #include <utility>
 
+#include "model/logistic.hpp"
 #include "model/random.hpp"
 
 namespace psim {
@@ -80,19 +82,51 @@ class MlpLearner final : public Learner {
 
 }  // namespace
 
+KeyRange feature_block(std::int64_t parameters, std::int64_t blocks, std::int64_t clock) {
+  const std::int64_t block = clock % blocks;
+  return {static_cast<std::uint32_t>(parameters * block / blocks),
+          static_cast<std::uint32_t>(parameters * (block + 1) / blocks)};
+}
+
+Keys Learner::keys(std::span<const std::uint32_t>, KeyRange) const {
+  throw std::logic_error("a dense model has no keys");
+}
+
+Values Learner::gradient_of(const Values&, const Keys&, std::span<const std::uint32_t>) const {
+  throw std::logic_error("a dense model has no keys");
+}
+
 std::unique_ptr<Learner> make_learner(const ModelSpec& spec, const DataSplit& data) {
   if (spec.kind == ModelKind::phantom) return nullptr;
+  if (spec.kind == ModelKind::logistic) return make_logistic(spec, data);
   return with_scalar(spec.precision, [&](auto zero) -> std::unique_ptr<Learner> {
     return std::make_unique<MlpLearner<decltype(zero)>>(spec, data);
   });
 }
 
+void adapt_to(const Dataset& train, ModelSpec& spec) {
+  if (spec.kind != ModelKind::logistic) return;
+  spec.features = train.features();
+  spec.nonzeros =
+      static_cast<double>(train.sparse_inputs.index.size()) / static_cast<double>(train.sparse_inputs.rows());
+}
+
 std::int64_t parameter_count(const ModelSpec& spec) {
-  return spec.kind == ModelKind::phantom ? spec.parameters : spec.mlp.parameters();
+  switch (spec.kind) {
+    case ModelKind::mlp: return spec.mlp.parameters();
+    case ModelKind::logistic: return spec.features + (spec.mlp.bias ? 1 : 0);
+    case ModelKind::phantom: return spec.parameters;
+  }
+  return 0;
 }
 
 double flops_per_sample(const ModelSpec& spec) {
-  return spec.kind == ModelKind::phantom ? spec.flops_per_sample : spec.mlp.flops_per_sample();
+  switch (spec.kind) {
+    case ModelKind::mlp: return spec.mlp.flops_per_sample();
+    case ModelKind::logistic: return 4.0 * (spec.nonzeros + (spec.mlp.bias ? 1 : 0));
+    case ModelKind::phantom: return spec.flops_per_sample;
+  }
+  return 0;
 }
 
 }  // namespace psim
