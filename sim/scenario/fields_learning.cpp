@@ -156,13 +156,13 @@ void describe_optimizer(FieldVisitor& v, OptimizerSpec& o) {
            .when_key = "optimizer",
            .when = {"sgd", "momentum", "nesterov", "adagrad", "rmsprop", "adam"}});
   v.field("l1", &o.l1,
-          {.doc = "Weight of the sum of |w| that is added to the loss; makes weights exactly 0.",
+          {.doc = "Times the sum of the absolute weights, added to the loss; makes weights exactly 0.",
            .min = 0,
            .max = 1e3,
            .when_key = "optimizer",
            .when = {"proximal"}});
   v.field("l2", &o.l2,
-          {.doc = "Weight of half the sum of w^2 that is added to the loss.",
+          {.doc = "Times half the sum of the squared weights, added to the loss.",
            .min = 0,
            .max = 1e3,
            .when_key = "optimizer",
