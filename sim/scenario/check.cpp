@@ -135,7 +135,8 @@ void Checker::check_logistic() {
   }
   if (fits_source()) return;
   const bool logistic = s_.model.kind == ModelKind::logistic;
-  add({"model.kind", "data.source"},
+  const bool given = reading_.given("model.kind");
+  add({given ? "model.kind" : "data.source", "model.kind", "data.source"},
       fmt::format("{} cannot learn from {}", name_of(s_.model.kind), name_of(s_.data.source)),
       logistic ? "needs sparse data" : "needs dense data",
       logistic ? "source = \"clicks\" or \"libsvm\" in [data]" : "kind = \"logistic\" in [model]");
