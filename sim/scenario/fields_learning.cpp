@@ -3,21 +3,9 @@
 
 namespace psim {
 
-void describe_data(FieldVisitor& v, DataSpec& d) {
-  v.field("source", choice(d.source), {.doc = "Where the samples come from."});
-  v.field(
-      "path", &d.path,
-      {.doc = "csv, libsvm: the file; idx: the folder. Relative paths are looked up in --data-dir, PSIM_DATA "
-              "and the scenario's folder.",
-       .when_key = "source",
-       .when = {"csv", "libsvm", "idx"}});
-  v.field("test_fraction", &d.test_fraction,
-          {.doc = "Share of the samples kept apart for evaluation; 0 evaluates on the training set.",
-           .min = 0,
-           .max = 1,
-           .below_max = true,
-           .when_key = "source",
-           .when = {"digits", "csv", "libsvm", "blobs", "spirals", "teacher", "clicks"}});
+namespace {
+
+void describe_generated(FieldVisitor& v, DataSpec& d) {
   v.field("samples", &d.samples,
           {.doc = "How many samples to generate.",
            .min = 2,
@@ -57,6 +45,26 @@ void describe_data(FieldVisitor& v, DataSpec& d) {
            .max = 10,
            .when_key = "source",
            .when = {"clicks"}});
+}
+
+}  // namespace
+
+void describe_data(FieldVisitor& v, DataSpec& d) {
+  v.field("source", choice(d.source), {.doc = "Where the samples come from."});
+  v.field(
+      "path", &d.path,
+      {.doc = "csv, libsvm: the file; idx: the folder. Relative paths are looked up in --data-dir, PSIM_DATA "
+              "and the scenario's folder.",
+       .when_key = "source",
+       .when = {"csv", "libsvm", "idx"}});
+  v.field("test_fraction", &d.test_fraction,
+          {.doc = "Share of the samples kept apart for evaluation; 0 evaluates on the training set.",
+           .min = 0,
+           .max = 1,
+           .below_max = true,
+           .when_key = "source",
+           .when = {"digits", "csv", "libsvm", "blobs", "spirals", "teacher", "clicks"}});
+  describe_generated(v, d);
   v.field("inputs", &d.inputs,
           {.doc = "The samples, one row each.", .when_key = "source", .when = {"inline"}});
   v.field("targets", &d.targets,
