@@ -5,8 +5,10 @@
 #include <cmath>
 #include <cstddef>
 #include <numeric>
+#include <stdexcept>
 #include <utility>
 
+#include "model/logistic.hpp"
 #include "model/random.hpp"
 
 namespace psim {
@@ -83,8 +85,23 @@ class MlpLearner final : public Learner {
 
 }  // namespace
 
+KeyRange feature_block(std::int64_t parameters, std::int64_t blocks, std::int64_t clock) {
+  const std::int64_t block = clock % blocks;
+  return {static_cast<std::uint32_t>(parameters * block / blocks),
+          static_cast<std::uint32_t>(parameters * (block + 1) / blocks)};
+}
+
+Keys Learner::keys(std::span<const std::uint32_t>, KeyRange) const {
+  throw std::logic_error("a dense model has no keys");
+}
+
+Values Learner::gradient_of(const Values&, const Keys&, std::span<const std::uint32_t>) const {
+  throw std::logic_error("a dense model has no keys");
+}
+
 std::unique_ptr<Learner> make_learner(const ModelSpec& spec, const DataSplit& data) {
   if (spec.kind == ModelKind::phantom) return nullptr;
+  if (spec.kind == ModelKind::logistic) return make_logistic(spec, data);
   return with_scalar(spec.precision, [&](auto zero) -> std::unique_ptr<Learner> {
     return std::make_unique<MlpLearner<decltype(zero)>>(spec, data);
   });
@@ -100,7 +117,7 @@ std::vector<ParameterArray> parameter_arrays(const ModelSpec& spec) {
     const std::uint32_t per_layer = spec.mlp.bias ? 2 : 1;
     for (const MlpShape::Array& array : spec.mlp.arrays())
       add(array.name, array.size(), static_cast<std::uint32_t>(result.size()) / per_layer);
-  } else if (spec.phantom_arrays.empty()) {
+  } else if (spec.kind != ModelKind::phantom || spec.phantom_arrays.empty()) {
     add("w", parameter_count(spec), 0);
   } else {
     for (const std::int64_t size : spec.phantom_arrays)
@@ -129,14 +146,30 @@ std::vector<LayerWork> layer_work(const ModelSpec& spec) {
   return work;
 }
 
+void adapt_to(const Dataset& train, ModelSpec& spec) {
+  if (spec.kind != ModelKind::logistic) return;
+  spec.features = train.features();
+  spec.nonzeros =
+      static_cast<double>(train.sparse_inputs.index.size()) / static_cast<double>(train.sparse_inputs.rows());
+}
+
 std::int64_t parameter_count(const ModelSpec& spec) {
-  if (spec.kind == ModelKind::mlp) return spec.mlp.parameters();
+  switch (spec.kind) {
+    case ModelKind::mlp: return spec.mlp.parameters();
+    case ModelKind::logistic: return spec.features + (spec.mlp.bias ? 1 : 0);
+    case ModelKind::phantom: break;
+  }
   if (spec.phantom_arrays.empty()) return spec.parameters;
   return std::accumulate(spec.phantom_arrays.begin(), spec.phantom_arrays.end(), std::int64_t{0});
 }
 
 double flops_per_sample(const ModelSpec& spec) {
-  return spec.kind == ModelKind::phantom ? spec.flops_per_sample : spec.mlp.flops_per_sample();
+  switch (spec.kind) {
+    case ModelKind::mlp: return spec.mlp.flops_per_sample();
+    case ModelKind::logistic: return 4.0 * (spec.nonzeros + (spec.mlp.bias ? 1 : 0));
+    case ModelKind::phantom: return spec.flops_per_sample;
+  }
+  return 0;
 }
 
 }  // namespace psim

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,7 +15,7 @@
 
 namespace psim {
 
-enum class ModelKind { mlp, phantom };
+enum class ModelKind { mlp, logistic, phantom };
 enum class Init { glorot, he, zeros };
 
 struct ModelSpec {
@@ -28,12 +29,31 @@ struct ModelSpec {
   std::int64_t parameters = 500'000;         // phantom, if `phantom_arrays` is empty
   std::vector<std::int64_t> phantom_arrays;  // phantom: size of each array, from the input
   double flops_per_sample = 3e6;             // phantom
+  std::int64_t features = 0;                 // logistic: of the data, filled in by adapt_to
+  double nonzeros = 0;                       // logistic: of a sample in the mean, filled in by adapt_to
 };
 
 struct Evaluation {
-  double loss = 0;                 // mean over the evaluation set
-  std::optional<double> accuracy;  // classification only
+  double loss = 0;                      // mean over the evaluation set
+  std::optional<double> accuracy = {};  // classification only
+  // Logistic models only. The area under the ROC curve: the probability that a sample of class 1 gets a
+  // higher output than one of class 0; nothing when a class is missing.
+  std::optional<double> auc = {};
+  std::optional<std::int64_t> nonzero_weights = {};
 };
+
+// Positions of weights, rising and each one once.
+using Keys = std::vector<std::uint32_t>;
+
+// Positions from `begin` up to `end`; by default all.
+struct KeyRange {
+  std::uint32_t begin = 0;
+  std::uint32_t end = std::numeric_limits<std::uint32_t>::max();
+};
+
+// Block coordinate descent: the weights that clock `clock` may change when they are cut in `blocks` pieces
+// of consecutive ones, taken in turn.
+KeyRange feature_block(std::int64_t parameters, std::int64_t blocks, std::int64_t clock);
 
 // Gradients and evaluations of one model on one data set. Stateless after construction: every member may
 // be called from any thread.
@@ -47,6 +67,17 @@ class Learner {
   virtual void to_gradient(Values& weights, std::span<const std::uint32_t> samples) const = 0;
   // Over the test set, or over the training set when there is no test set.
   virtual Evaluation evaluate(const Values& weights) const = 0;
+
+  // Whether a batch's gradient is zero but for few weights, so that the next two may be asked for.
+  virtual bool sparse() const { return false; }
+  // The weights within `range` that the gradient over `samples` depends on; it is zero at all others.
+  virtual Keys keys(std::span<const std::uint32_t> samples, KeyRange range) const;
+  Keys keys(std::span<const std::uint32_t> samples) const { return keys(samples, KeyRange{}); }
+  // Of a gradient, the values at `keys`, to the last bit; `weights` holds the weights at these keys only.
+  // They must include all of keys(samples): a margin needs every feature, also when just a block of the
+  // weights is to be changed. (A block's part of the result is consecutive.)
+  virtual Values gradient_of(const Values& weights, const Keys& keys,
+                             std::span<const std::uint32_t> samples) const;
 };
 
 // `data` must outlive the learner. Nothing for a phantom model.
@@ -66,6 +97,9 @@ struct LayerWork {
   double forward, backward;
 };
 std::vector<LayerWork> layer_work(const ModelSpec& spec);
+
+// Fills in the sizes that the model takes from its data.
+void adapt_to(const Dataset& train, ModelSpec& spec);
 
 // Sizes that hold for phantom models too.
 std::int64_t parameter_count(const ModelSpec& spec);

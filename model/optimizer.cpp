@@ -5,13 +5,15 @@
 #include <cmath>
 #include <cstddef>
 #include <numbers>
+#include <stdexcept>
 
 namespace psim {
 namespace {
 
 std::size_t state_arrays(OptimizerKind kind) {
   switch (kind) {
-    case OptimizerKind::sgd: return 0;
+    case OptimizerKind::sgd:
+    case OptimizerKind::proximal: return 0;
     case OptimizerKind::adam: return 2;
     default: return 1;
   }
@@ -20,11 +22,24 @@ std::size_t state_arrays(OptimizerKind kind) {
 // What one step does to `n` weights `w`, given their gradient `g` and up to two state arrays.
 template <class Scalar>
 struct Step {
+  Step(const OptimizerSpec& optimizer, double learning_rate, std::int64_t t)
+      : spec(optimizer),
+        rate(static_cast<Scalar>(learning_rate)),
+        threshold(static_cast<Scalar>(learning_rate * optimizer.l1)),
+        decay(static_cast<Scalar>(spec.kind == OptimizerKind::proximal ? spec.l2 : spec.weight_decay)),
+        bias1(static_cast<Scalar>(1 - std::pow(spec.beta1, static_cast<double>(t)))),
+        bias2(static_cast<Scalar>(1 - std::pow(spec.beta2, static_cast<double>(t)))) {}
+
   const OptimizerSpec& spec;
   Scalar rate;
+  Scalar threshold;     // proximal
+  Scalar decay;         // of the weights, added to their gradient
   Scalar bias1, bias2;  // adam: 1 - beta^t
 
-  void operator()(Scalar* w, const Scalar* g, Scalar* s0, Scalar* s1, std::size_t n) const {
+  void operator()(Scalar* w, Scalar* g, Scalar* s0, Scalar* s1, std::size_t n) const {
+    if (decay != Scalar(0)) {
+      for (std::size_t i = 0; i < n; ++i) g[i] += decay * w[i];
+    }
     const auto mu = static_cast<Scalar>(spec.momentum), eps = static_cast<Scalar>(spec.epsilon);
     const auto rho = static_cast<Scalar>(spec.decay), one = Scalar(1);
     const auto b1 = static_cast<Scalar>(spec.beta1), b2 = static_cast<Scalar>(spec.beta2);
@@ -60,9 +75,98 @@ struct Step {
           w[i] -= rate * (s0[i] / bias1) / (std::sqrt(s1[i] / bias2) + eps);
         }
         break;
+      // Parikh, Boyd 2014, 4.2 and 6.5.2; Li et al., NIPS 2014: a gradient step, then the soft threshold.
+      case OptimizerKind::proximal:
+        for (std::size_t i = 0; i < n; ++i) {
+          const Scalar v = w[i] - rate * g[i], kept = std::abs(v) - threshold;
+          w[i] = kept > Scalar(0) ? std::copysign(kept, v) : Scalar(0);
+        }
+        break;
     }
   }
 };
+
+// The arrays that a step changes. `first` and `second` are null for optimizers without that state.
+template <class Scalar>
+struct Arrays {
+  Scalar* weights;
+  Scalar* first;
+  Scalar* second;
+};
+
+// So many weights at once stay in the first-level cache with their gradient.
+constexpr std::size_t block = 2048;
+template <class Scalar>
+using Block = std::array<Scalar, block>;
+
+// Block by block, so that a group needs no sum of the model's size.
+template <class Scalar>
+void update_all(const Step<Scalar>& step, const Arrays<Scalar>& arrays, std::size_t size,
+                std::span<const WeightedGradient> group) {
+  alignas(64) Block<Scalar> g;
+  for (std::size_t begin = 0; begin < size; begin += block) {
+    const std::size_t n = std::min(block, size - begin);
+    bool first = true;
+    for (const WeightedGradient& part : group) {
+      const Scalar* p = part.gradient.as<Scalar>().data() + begin;
+      const auto factor = static_cast<Scalar>(part.weight);
+      if (first) {
+        for (std::size_t i = 0; i < n; ++i) g[i] = factor * p[i];
+      } else {
+        for (std::size_t i = 0; i < n; ++i) g[i] += factor * p[i];
+      }
+      first = false;
+    }
+    step(arrays.weights + begin, g.data(), arrays.first ? arrays.first + begin : nullptr,
+         arrays.second ? arrays.second + begin : nullptr, n);
+  }
+}
+
+// The weights that a sparse group touches, and the sum of their gradients.
+template <class Scalar>
+struct Touched {
+  std::vector<std::uint32_t> keys;  // as first met
+  std::vector<Scalar> sums;
+};
+
+template <class Scalar>
+Touched<Scalar> add_up(std::span<const WeightedGradient> group, std::vector<std::uint32_t>& slot) {
+  Touched<Scalar> touched;
+  for (const WeightedGradient& part : group) {
+    const std::span<const Scalar> p = part.gradient.as<Scalar>();
+    const auto factor = static_cast<Scalar>(part.weight);
+    for (std::size_t i = 0; i < p.size(); ++i) {
+      const std::uint32_t key = (*part.keys)[i];
+      if (slot[key] != 0) {
+        touched.sums[slot[key] - 1] += factor * p[i];
+        continue;
+      }
+      touched.keys.push_back(key);
+      touched.sums.push_back(factor * p[i]);
+      slot[key] = static_cast<std::uint32_t>(touched.keys.size());
+    }
+  }
+  for (const std::uint32_t key : touched.keys) slot[key] = 0;
+  return touched;
+}
+
+// Brings the touched weights and their state together, steps, and puts them back.
+template <class Scalar>
+void update_touched(const Step<Scalar>& step, const Arrays<Scalar>& arrays, Touched<Scalar> touched) {
+  const std::array all{arrays.weights, arrays.first, arrays.second};
+  alignas(64) std::array<Block<Scalar>, all.size()> local;
+  for (std::size_t begin = 0; begin < touched.keys.size(); begin += block) {
+    const std::size_t n = std::min(block, touched.keys.size() - begin);
+    const std::uint32_t* keys = touched.keys.data() + begin;
+    for (std::size_t a = 0; a < all.size(); ++a) {
+      for (std::size_t i = 0; all[a] && i < n; ++i) local[a][i] = all[a][keys[i]];
+    }
+    step(local[0].data(), touched.sums.data() + begin, local[1].data(), local[2].data(), n);
+    for (std::size_t a = 0; a < all.size(); ++a) {
+      for (std::size_t i = 0; all[a] && i < n; ++i) all[a][keys[i]] = local[a][i];
+    }
+  }
+}
 
 }  // namespace
 
@@ -72,38 +176,23 @@ Optimizer::Optimizer(const OptimizerSpec& spec, Precision precision, std::size_t
 
 void Optimizer::apply(Values& weights, std::span<const WeightedGradient> group, double rate) {
   ++steps_;
+  const auto sparse = std::ranges::count_if(group, [](const auto& part) { return part.keys != nullptr; });
+  const bool fits = std::ranges::all_of(group, [&](const WeightedGradient& part) {
+    if (part.keys == nullptr) return part.gradient.count == weights.size();
+    return part.gradient.count == part.keys->size() &&
+           (part.keys->empty() || part.keys->back() < weights.size());
+  });
+  if (!fits || (sparse != 0 && sparse != std::ssize(group)))
+    throw std::logic_error("gradients that do not fit the weights or each other");
   with_scalar(weights.precision(), [&](auto zero) {
     using Scalar = decltype(zero);
-    const double t = static_cast<double>(steps_);
-    const Step<Scalar> step{spec_, static_cast<Scalar>(rate),
-                            static_cast<Scalar>(1 - std::pow(spec_.beta1, t)),
-                            static_cast<Scalar>(1 - std::pow(spec_.beta2, t))};
-    Scalar* w = weights.as<Scalar>().data();
-    Scalar* s0 = state_.empty() ? nullptr : state_[0].as<Scalar>().data();
-    Scalar* s1 = state_.size() < 2 ? nullptr : state_[1].as<Scalar>().data();
-    const auto weight_decay = static_cast<Scalar>(spec_.weight_decay);
-
-    // In blocks that stay in the first-level cache, so that a group needs no sum of the model's size.
-    constexpr std::size_t block = 2048;
-    alignas(64) std::array<Scalar, block> g;
-    for (std::size_t begin = 0; begin < weights.size(); begin += block) {
-      const std::size_t n = std::min(block, weights.size() - begin);
-      bool first = true;
-      for (const WeightedGradient& part : group) {
-        const Scalar* p = part.gradient.as<Scalar>().data() + begin;
-        const auto factor = static_cast<Scalar>(part.weight);
-        if (first) {
-          for (std::size_t i = 0; i < n; ++i) g[i] = factor * p[i];
-        } else {
-          for (std::size_t i = 0; i < n; ++i) g[i] += factor * p[i];
-        }
-        first = false;
-      }
-      if (weight_decay != Scalar(0)) {
-        for (std::size_t i = 0; i < n; ++i) g[i] += weight_decay * w[begin + i];
-      }
-      step(w + begin, g.data(), s0 ? s0 + begin : nullptr, s1 ? s1 + begin : nullptr, n);
-    }
+    const Step<Scalar> step(spec_, rate, steps_);
+    const Arrays<Scalar> arrays{.weights = weights.as<Scalar>().data(),
+                                .first = state_.empty() ? nullptr : state_[0].as<Scalar>().data(),
+                                .second = state_.size() < 2 ? nullptr : state_[1].as<Scalar>().data()};
+    if (sparse == 0) return update_all(step, arrays, weights.size(), group);
+    slot_.resize(weights.size());
+    update_touched(step, arrays, add_up<Scalar>(group, slot_));
   });
 }
 

@@ -10,7 +10,7 @@
 
 namespace psim {
 
-enum class OptimizerKind { sgd, momentum, nesterov, adagrad, rmsprop, adam };
+enum class OptimizerKind { sgd, momentum, nesterov, adagrad, rmsprop, adam, proximal };
 
 struct OptimizerSpec {
   OptimizerKind kind = OptimizerKind::sgd;
@@ -19,13 +19,17 @@ struct OptimizerSpec {
   double beta1 = 0.9;         // adam
   double beta2 = 0.999;       // adam
   double epsilon = 1e-8;      // adagrad, rmsprop, adam
-  double weight_decay = 0.0;  // L2: weight_decay * w is added to the gradient
+  double weight_decay = 0.0;  // L2: weight_decay * w is added to the gradient; all but proximal
+  double l1 = 0.0;            // proximal: l1 * |w| and l2 / 2 * w^2 are added to the loss (elastic net)
+  double l2 = 0.0;            // proximal
 };
 
 // One gradient of a group that is applied together, with its weight in the sum.
 struct WeightedGradient {
   Slice gradient;
   double weight = 1.0;
+  // Where in the range each value of a sparse gradient belongs, rising; none: a gradient of all weights.
+  const std::vector<std::uint32_t>* keys = nullptr;
 };
 
 class Optimizer {
@@ -34,6 +38,11 @@ class Optimizer {
   Optimizer(const OptimizerSpec& spec, Precision precision, std::size_t size);
 
   // weights -= rate * rule(sum_i weight_i * gradient_i), added up in the order given. One step.
+  //
+  // A group of sparse gradients updates the weights that at least one of them has a key of, as MXNet's
+  // lazy_update does: all others stay as they are, and so do their momentum and other state; weight decay
+  // and the proximal operator act on touched weights only. It takes time in proportion to the keys, and
+  // with all keys it does, bit for bit, what dense gradients do. Dense and sparse do not mix in a group.
   void apply(Values& weights, std::span<const WeightedGradient> group, double rate);
 
   std::int64_t steps() const { return steps_; }
@@ -42,6 +51,7 @@ class Optimizer {
   OptimizerSpec spec_;
   std::vector<Values> state_;
   std::int64_t steps_ = 0;
+  std::vector<std::uint32_t> slot_;  // of each weight in the sums of a sparse group, from 1; 0 between steps
 };
 
 enum class RateSchedule { constant, step, cosine, inverse_sqrt };

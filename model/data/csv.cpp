@@ -1,13 +1,10 @@
 // Comma separated numbers, one sample per line; the last column is the class label, an integer from 0.
 // There is no quoting. The first line is a header if any of its cells is not a number.
 #include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <limits>
-#include <optional>
 #include <vector>
 
 #include "model/data/sources.hpp"
+#include "model/data/text.hpp"
 
 namespace psim {
 
@@ -15,26 +12,6 @@ namespace {
 
 // Each class is an output of the model, so a label beyond this is a mistake (often a wrong column).
 constexpr std::int32_t label_max = 65535;
-
-std::string_view trim(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \t\r");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
-}
-
-// The text up to `separator`, which is removed from `rest` together with it.
-std::string_view cut(std::string_view& rest, char separator) {
-  const std::size_t end = std::min(rest.find(separator), rest.size());
-  const std::string_view head = rest.substr(0, end);
-  rest.remove_prefix(std::min(end + 1, rest.size()));
-  return head;
-}
-
-template <class Number>
-std::errc read(std::string_view cell, Number& value) {
-  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-  return end == cell.data() + cell.size() ? error : std::errc::invalid_argument;
-}
 
 class CsvReader {
  public:
@@ -87,14 +64,9 @@ class CsvReader {
   }
 
   float feature(std::string_view cell) const {
-    double value = 0.0;
-    const std::errc error = read(cell, value);
-    if (error == std::errc::invalid_argument) refuse("not a number: `" + std::string(cell) + "`");
-    if (error == std::errc{} && !std::isfinite(value)) refuse("not finite: `" + std::string(cell) + "`");
-    // Large doubles become infinite as floats, and none of them may enter a model.
-    if (error != std::errc{} || std::abs(value) > std::numeric_limits<float>::max())
-      refuse("number out of range: `" + std::string(cell) + "`");
-    return static_cast<float>(value);
+    float value = 0.0F;
+    if (const std::string problem = read_feature(cell, value); !problem.empty()) refuse(problem);
+    return value;
   }
 
   std::int32_t label(std::string_view cell) const {

@@ -24,7 +24,12 @@ struct Request {
 Dataset select(const Dataset& data, const std::vector<std::uint32_t>& samples) {
   Dataset part;
   part.classes = data.classes;
-  part.inputs = data.inputs(samples, Eigen::all);
+  if (data.is_sparse()) {
+    part.sparse_inputs.cols = data.sparse_inputs.cols;
+    for (const std::uint32_t i : samples) part.sparse_inputs.add_row(data.sparse_inputs.row(i));
+  } else {
+    part.inputs = data.inputs(samples, Eigen::all);
+  }
   if (data.classes == 0) {
     part.targets = data.targets(samples, Eigen::all);
   } else {
@@ -70,9 +75,11 @@ constexpr std::array sources{
     Source{DataSource::digits, [](const Request& r) { return split(load_digits(), r); }},
     Source{DataSource::idx, [](const Request& r) { return load_idx(r.spec.path, r.search); }},
     Source{DataSource::csv, [](const Request& r) { return split(load_csv(r.spec.path, r.search), r); }},
+    Source{DataSource::libsvm, [](const Request& r) { return split(load_libsvm(r.spec.path, r.search), r); }},
     Source{DataSource::blobs, [](const Request& r) { return split(make_blobs(r.spec, r.seed), r); }},
     Source{DataSource::spirals, [](const Request& r) { return split(make_spirals(r.spec, r.seed), r); }},
     Source{DataSource::teacher, [](const Request& r) { return split(make_teacher(r.spec, r.seed), r); }},
+    Source{DataSource::clicks, [](const Request& r) { return split(make_clicks(r.spec, r.seed), r); }},
     Source{DataSource::inline_samples, [](const Request& r) { return train_only(make_inline(r.spec)); }},
 };
 

@@ -18,6 +18,7 @@ std::string quality(const Json& evaluation) {
   std::string text = fmt::format("loss {:.4f}", evaluation["loss"].get<double>());
   if (!evaluation["accuracy"].is_null())
     text += fmt::format(", accuracy {:.2f} %", 100 * evaluation["accuracy"].get<double>());
+  if (evaluation.contains("auc")) text += fmt::format(", AUC {:.4f}", evaluation["auc"].get<double>());
   return text;
 }
 

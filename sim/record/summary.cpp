@@ -26,7 +26,10 @@ Json shares(const WorkerTime& time) {
 }
 
 Json evaluation(const Evaluation& e) {
-  return {{"loss", e.loss}, {"accuracy", e.accuracy ? Json(*e.accuracy) : Json(nullptr)}};
+  Json json = {{"loss", e.loss}, {"accuracy", e.accuracy ? Json(*e.accuracy) : Json(nullptr)}};
+  if (e.auc) json["auc"] = *e.auc;
+  if (e.nonzero_weights) json["nonzero_weights"] = *e.nonzero_weights;
+  return json;
 }
 
 Json point(const CurvePoint& p) {

@@ -12,6 +12,10 @@ namespace {
 
 constexpr double most_values = 250e6;  // of generated data, and of weights: 1 GB in single precision
 
+bool needs_path(DataSource source) {
+  return source == DataSource::csv || source == DataSource::libsvm || source == DataSource::idx;
+}
+
 }  // namespace
 
 std::string counted(std::int64_t count, std::string_view what) {
@@ -20,6 +24,15 @@ std::string counted(std::int64_t count, std::string_view what) {
 
 std::string there_are(std::int64_t count, std::string_view what) {
   return fmt::format("there {} only {}", count == 1 ? "is" : "are", counted(count, what));
+}
+
+bool Checker::knows_model() const {
+  switch (s_.model.kind) {
+    case ModelKind::mlp: return fits_source() && s_.model.mlp.layers.size() >= 2;
+    case ModelKind::logistic: return s_.model.features > 0;
+    case ModelKind::phantom: return true;
+  }
+  return false;
 }
 
 double mean_step_seconds(const Scenario& s, std::size_t worker) {
@@ -71,18 +84,23 @@ void Checker::check_fields() {
 }
 
 bool Checker::can_load() const {
-  const bool needs_path = s_.data.source == DataSource::csv || s_.data.source == DataSource::idx;
-  return s_.model.kind == ModelKind::mlp && reading_.reliable("model.kind") && reading_.complete &&
-         reading_.reliable("data") && !too_large_ && !(needs_path && s_.data.path.empty());
+  return s_.model.kind != ModelKind::phantom && reading_.reliable("model.kind") && reading_.complete &&
+         reading_.reliable("data") && !too_large_ && fits_source() &&
+         !(needs_path(s_.data.source) && s_.data.path.empty());
+}
+
+bool Checker::fits_source() const {
+  return s_.model.kind == ModelKind::phantom ||
+         (s_.model.kind == ModelKind::logistic) == is_sparse(s_.data.source);
 }
 
 void Checker::check_source() {
   const DataSpec& d = s_.data;
-  const bool needs_path = d.source == DataSource::csv || d.source == DataSource::idx;
-  if (needs_path && d.path.empty()) {
+  if (needs_path(d.source) && d.path.empty()) {
     add({"data.source", "data.path"}, fmt::format("{} needs `path`", name_of(d.source)),
         "which file or folder?", "for example path = \"samples.csv\"");
   }
+  if (d.source == DataSource::clicks) return check_clicks();
   if (d.source != DataSource::blobs && d.source != DataSource::spirals && d.source != DataSource::teacher)
     return;
   const double features = d.source == DataSource::spirals ? 2 : static_cast<double>(d.features);
@@ -97,9 +115,40 @@ void Checker::check_source() {
   }
 }
 
+void Checker::check_clicks() {
+  const DataSpec& d = s_.data;
+  if (d.features < d.nonzeros) {
+    too_large_ = true;
+    return add({"data.features", "data.nonzeros", "data.source"},
+               fmt::format("{} for samples of {}", counted(d.features, "feature"), d.nonzeros),
+               "must be at least `nonzeros`", "for example features = 100_000");
+  }
+  too_large_ = static_cast<double>(d.samples) * static_cast<double>(d.nonzeros) > most_values;
+  if (too_large_) {
+    add({"data.samples", "data.nonzeros", "data.source"},
+        fmt::format("{} samples of {} features are too many", d.samples, d.nonzeros), "too large for memory",
+        fmt::format("at most {:.0f} numbers in all", most_values));
+  }
+}
+
+void Checker::check_logistic() {
+  if (s_.training.feature_blocks > 1 && s_.model.kind != ModelKind::logistic) {
+    add({"training.feature_blocks", "training.optimizer", "model.kind"},
+        "blocks of features need sparse data", "not with this kind of model", "kind = \"logistic\"");
+  }
+  if (fits_source()) return;
+  const bool logistic = s_.model.kind == ModelKind::logistic;
+  const bool given = reading_.given("model.kind");
+  add({given ? "model.kind" : "data.source", "model.kind", "data.source"},
+      fmt::format("{} cannot learn from {}", name_of(s_.model.kind), name_of(s_.data.source)),
+      logistic ? "needs sparse data" : "needs dense data",
+      logistic ? "source = \"clicks\" or \"libsvm\" in [data]" : "kind = \"logistic\" in [model]");
+}
+
 void Checker::check_model() {
   const ModelSpec& m = s_.model;
-  if (m.kind == ModelKind::phantom) return;
+  check_logistic();
+  if (m.kind != ModelKind::mlp || !fits_source()) return;
   const std::string layers = "model.layers", weights = "model.weights", biases = "model.biases";
   if (m.mlp.layers.size() < 2) {
     return add({layers, "model.kind"}, "a model needs at least two layers", "inputs and outputs",
@@ -132,10 +181,10 @@ void Checker::check_model() {
 }
 
 void Checker::check_parameters() {
-  const bool phantom = s_.model.kind == ModelKind::phantom;
-  if (!phantom && s_.model.mlp.layers.size() < 2) return;
+  if (!knows_model()) return;
+  const bool phantom = s_.model.kind == ModelKind::phantom, logistic = s_.model.kind == ModelKind::logistic;
   const std::int64_t parameters = parameter_count(s_.model);
-  const std::string field = phantom ? "model.parameters" : "model.layers";
+  const std::string field = phantom ? "model.parameters" : logistic ? "data.features" : "model.layers";
   if (!phantom && static_cast<double>(parameters) > most_values) {
     add({field, "model.kind"}, fmt::format("the model has {} parameters", parameters),
         fmt::format("at most {:.0f} fit in memory", most_values),
@@ -144,6 +193,11 @@ void Checker::check_parameters() {
   if (s_.cluster.servers > parameters) {
     add({"cluster.servers", field, "model.kind", "model.bias"},
         fmt::format("`cluster.servers` is {}", s_.cluster.servers),
+        fmt::format("the model has only {}", counted(parameters, "parameter")));
+  }
+  if (logistic && s_.training.feature_blocks > parameters) {
+    add({"training.feature_blocks", "training.optimizer", field, "model.kind", "model.bias"},
+        fmt::format("`training.feature_blocks` is {}", s_.training.feature_blocks),
         fmt::format("the model has only {}", counted(parameters, "parameter")));
   }
 }
@@ -215,8 +269,7 @@ void Checker::check_consistency() {
   }
 }
 
-void Checker::check_data(const DataSplit& data) {
-  const Dataset& train = data.train;
+void Checker::check_shape(const Dataset& train) {
   const MlpShape& mlp = s_.model.mlp;
   const std::string_view source = name_of(s_.data.source);
   if (mlp.layers.size() >= 2 && mlp.layers.front() != train.features()) {
@@ -239,6 +292,16 @@ void Checker::check_data(const DataSplit& data) {
       add({"data.partition"}, fmt::format("partition {} needs classes", name_of(s_.data.partition)),
           regression);
     }
+  }
+}
+
+void Checker::check_data(const DataSplit& data) {
+  const Dataset& train = data.train;
+  if (s_.model.kind == ModelKind::mlp) {
+    check_shape(train);
+  } else {  // its size was not known before
+    check_parameters();
+    check_pace();
   }
   const std::int64_t shard = train.size() / s_.cluster.workers;
   if (s_.cluster.workers > train.size()) {

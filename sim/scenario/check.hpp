@@ -36,8 +36,13 @@ class Checker {
   void report(std::string code, const std::vector<std::string>& fields, std::string message,
               std::string label, std::string help);
   void check_source();
+  void check_clicks();
+  bool knows_model() const;  // whether its sizes are known, so that they can be judged
+  bool fits_source() const;  // whether the model's kind can learn from such data
   void check_model();
+  void check_logistic();
   void check_parameters();
+  void check_shape(const Dataset& train);
   void check_training();
   void check_consistency();
   void check_cluster();

@@ -52,7 +52,7 @@ void Checker::check_compute() {
 void Checker::check_pace() {
   const std::size_t machines = s_.cluster.worker.speed.values.size();
   const bool phantom = s_.model.kind == ModelKind::phantom;
-  if (!phantom && s_.model.mlp.layers.size() < 2) return;
+  if (!knows_model()) return;
   if (machines != 1 && machines != static_cast<std::size_t>(s_.cluster.workers)) return;
   std::vector<double> steps;
   for (std::size_t w = 0; w < machines; ++w) steps.push_back(mean_step_seconds(s_, w));

@@ -7,9 +7,12 @@ std::vector<Choice> choices<DataSource>() {
   return {{"digits", "1,797 handwritten digits of 8x8 pixels, ten classes (UCI), embedded in the program"},
           {"idx", "a folder with the four files of MNIST or Fashion-MNIST, plain or gzip"},
           {"csv", "a file with one sample a row, the class in the last column, plain or gzip"},
+          {"libsvm", "a file of sparse samples of two classes, `label index:value ...` a row, plain or gzip"},
           {"blobs", "Gaussian clusters, one per class"},
           {"spirals", "interleaved two-dimensional spirals, one arm per class"},
           {"teacher", "regression on the outputs of a fixed random network"},
+          {"clicks",
+           "sparse samples of two classes: features by Zipf's law, labels from a hidden logistic model"},
           {"inline", "the samples that stand in the scenario itself"}};
 }
 
@@ -24,6 +27,8 @@ std::vector<Choice> choices<Partition>() {
 template <>
 std::vector<Choice> choices<ModelKind>() {
   return {{"mlp", "a multi-layer perceptron with real gradients"},
+          {"logistic",
+           "binary logistic regression on sparse data (libsvm, clicks): log(1 + exp(-y w.x)), from w = 0"},
           {"phantom", "messages of the right sizes without numbers, for pure timing and scale"}};
 }
 
@@ -62,7 +67,9 @@ std::vector<Choice> choices<OptimizerKind>() {
           {"nesterov", "Nesterov's momentum (Sutskever et al. 2013)"},
           {"adagrad", "Duchi, Hazan, Singer 2011"},
           {"rmsprop", "Tieleman, Hinton 2012"},
-          {"adam", "Kingma, Ba 2015"}};
+          {"adam", "Kingma, Ba 2015"},
+          {"proximal",
+           "a gradient step, then the proximal operator of l1 and l2 (Parikh, Boyd 2014; Li et al. 2014)"}};
 }
 
 template <>

@@ -3,44 +3,68 @@
 
 namespace psim {
 
-void describe_data(FieldVisitor& v, DataSpec& d) {
-  v.field("source", choice(d.source), {.doc = "Where the samples come from."});
-  v.field("path", &d.path,
-          {.doc = "csv: the file; idx: the folder. Relative paths are looked up in --data-dir, PSIM_DATA and "
-                  "the scenario's folder.",
-           .when_key = "source",
-           .when = {"csv", "idx"}});
-  v.field("test_fraction", &d.test_fraction,
-          {.doc = "Share of the samples kept apart for evaluation; 0 evaluates on the training set.",
-           .min = 0,
-           .max = 1,
-           .below_max = true,
-           .when_key = "source",
-           .when = {"digits", "csv", "blobs", "spirals", "teacher"}});
+namespace {
+
+void describe_generated(FieldVisitor& v, DataSpec& d) {
   v.field("samples", &d.samples,
           {.doc = "How many samples to generate.",
            .min = 2,
            .max = 1e7,
            .when_key = "source",
-           .when = {"blobs", "spirals", "teacher"}});
+           .when = {"blobs", "spirals", "teacher", "clicks"}});
   v.field("features", &d.features,
-          {.doc = "Inputs per sample.",
+          {.doc = "Inputs per sample; for `clicks` all that there are.",
            .min = 1,
-           .max = 1e5,
+           .max = 1e6,
            .when_key = "source",
-           .when = {"blobs", "teacher"}});
+           .when = {"blobs", "teacher", "clicks"}});
   v.field("classes", &d.classes,
           {.doc = "Classes; for `teacher` the outputs.",
            .min = 1,
            .max = 1e4,
            .when_key = "source",
            .when = {"blobs", "spirals", "teacher"}});
-  v.field("noise", &d.noise,
-          {.doc = "Standard deviation of a sample around its place, or of a target.",
-           .min = 0,
-           .max = 1e3,
+  v.field(
+      "noise", &d.noise,
+      {.doc =
+           "Standard deviation of a sample around its place, or of a target; for `clicks` of the log-odds.",
+       .min = 0,
+       .max = 1e3,
+       .when_key = "source",
+       .when = {"blobs", "spirals", "teacher", "clicks"}});
+  v.field("nonzeros", &d.nonzeros,
+          {.doc = "Features of a sample, one of each categorical field.",
+           .min = 1,
+           .max = 1e4,
            .when_key = "source",
-           .when = {"blobs", "spirals", "teacher"}});
+           .when = {"clicks"}});
+  v.field("exponent", &d.exponent,
+          {.doc = "Zipf's law: the r-th most frequent feature of a field has a share in proportion to "
+                  "r^-exponent.",
+           .min = 0,
+           .max = 10,
+           .when_key = "source",
+           .when = {"clicks"}});
+}
+
+}  // namespace
+
+void describe_data(FieldVisitor& v, DataSpec& d) {
+  v.field("source", choice(d.source), {.doc = "Where the samples come from."});
+  v.field(
+      "path", &d.path,
+      {.doc = "csv, libsvm: the file; idx: the folder. Relative paths are looked up in --data-dir, PSIM_DATA "
+              "and the scenario's folder.",
+       .when_key = "source",
+       .when = {"csv", "libsvm", "idx"}});
+  v.field("test_fraction", &d.test_fraction,
+          {.doc = "Share of the samples kept apart for evaluation; 0 evaluates on the training set.",
+           .min = 0,
+           .max = 1,
+           .below_max = true,
+           .when_key = "source",
+           .when = {"digits", "csv", "libsvm", "blobs", "spirals", "teacher", "clicks"}});
+  describe_generated(v, d);
   v.field("inputs", &d.inputs,
           {.doc = "The samples, one row each.", .when_key = "source", .when = {"inline"}});
   v.field("targets", &d.targets,
@@ -65,7 +89,10 @@ void describe_model(FieldVisitor& v, ModelSpec& m) {
            .when_key = "kind",
            .when = {"mlp"}});
   v.field("bias", &m.mlp.bias,
-          {.doc = "Whether the layers have biases.", .when_key = "kind", .when = {"mlp"}});
+          {.doc = "Whether the layers have biases; for `logistic` whether there is one more feature that is "
+                  "always 1.",
+           .when_key = "kind",
+           .when = {"mlp", "logistic"}});
   v.field("activation", choice(m.mlp.activation),
           {.doc = "Activation of the hidden layers; the output layer is linear.",
            .when_key = "kind",
@@ -138,7 +165,23 @@ void describe_optimizer(FieldVisitor& v, OptimizerSpec& o) {
            .when_key = "optimizer",
            .when = {"adagrad", "rmsprop", "adam"}});
   v.field("weight_decay", &o.weight_decay,
-          {.doc = "L2: this times the weight is added to its gradient.", .min = 0, .max = 1e3});
+          {.doc = "L2: this times the weight is added to its gradient.",
+           .min = 0,
+           .max = 1e3,
+           .when_key = "optimizer",
+           .when = {"sgd", "momentum", "nesterov", "adagrad", "rmsprop", "adam"}});
+  v.field("l1", &o.l1,
+          {.doc = "Times the sum of the absolute weights, added to the loss; makes weights exactly 0.",
+           .min = 0,
+           .max = 1e3,
+           .when_key = "optimizer",
+           .when = {"proximal"}});
+  v.field("l2", &o.l2,
+          {.doc = "Times half the sum of the squared weights, added to the loss.",
+           .min = 0,
+           .max = 1e3,
+           .when_key = "optimizer",
+           .when = {"proximal"}});
 }
 
 }  // namespace
@@ -169,6 +212,15 @@ void describe_training(FieldVisitor& v, TrainingSpec& t) {
           {.doc = "Divide each gradient by its staleness in updates, if that is above 1 (Zhang et al., IJCAI "
                   "2016)."});
   describe_optimizer(v, t.optimizer);
+  v.field(
+      "feature_blocks", &t.feature_blocks,
+      {.doc =
+           "Pieces of consecutive features; clock t changes the weights of piece t mod feature_blocks only "
+           "(Li et al., NIPS 2014).",
+       .min = 1,
+       .max = 1e6,
+       .when_key = "optimizer",
+       .when = {"proximal"}});
   describe_rhythm(v, t);
   v.field("evaluate_every", &t.evaluate_every,
           {.doc = "Time between evaluations, or a number of updates such as \"10 updates\"; evaluating takes "

@@ -342,6 +342,7 @@ std::optional<LoadedScenario> load_scenario(const LoadRequest& request, Diagnost
   if (checker.can_load()) {
     try {
       loaded.data = find_data(scenario, request);
+      adapt_to(loaded.data->train, scenario.model);
       checker.check_data(*loaded.data);
     } catch (const DataError& error) {
       const Reading& reading = reader.reading();

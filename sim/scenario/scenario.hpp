@@ -38,6 +38,7 @@ struct TrainingSpec {
   std::optional<double> epochs;
   std::optional<Seconds> duration;
   OptimizerSpec optimizer;
+  std::int64_t feature_blocks = 1;  // proximal: clock t changes the weights of block t mod feature_blocks
   double learning_rate = 0.1;
   RateSchedule schedule = RateSchedule::constant;
   double schedule_every = 1;

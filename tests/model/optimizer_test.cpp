@@ -43,7 +43,7 @@ struct Row {
   Rule rule;
 };
 
-// With momentum 0.8, decay 0.95, beta1 0.7, beta2 0.9 and epsilon 1e-3.
+// With momentum 0.8, decay 0.95, beta1 0.7, beta2 0.9, epsilon 1e-3 and l1 0.3.
 std::vector<Row> rows() {
   return {
       {OptimizerKind::sgd, [](Weight& x, double g, double rate, int) { x.w = x.w - rate * g; }},
@@ -74,19 +74,30 @@ std::vector<Row> rows() {
          const double m = x.first / (1 - std::pow(0.7, t)), v = x.second / (1 - std::pow(0.9, t));
          x.w = x.w - rate * m / (std::sqrt(v) + 1e-3);
        }},
+      {OptimizerKind::proximal,
+       [](Weight& x, double g, double rate, int) {
+         const double v = x.w - rate * g;
+         x.w = v > 0.3 * rate ? v - 0.3 * rate : v < -0.3 * rate ? v + 0.3 * rate : 0;
+       }},
   };
+}
+
+OptimizerSpec spec_of(OptimizerKind kind, double weight_decay) {
+  const bool proximal = kind == OptimizerKind::proximal;
+  return {.kind = kind,
+          .momentum = 0.8,
+          .decay = 0.95,
+          .beta1 = 0.7,
+          .beta2 = 0.9,
+          .epsilon = 1e-3,
+          .weight_decay = proximal ? 0 : weight_decay,
+          .l1 = 0.3,
+          .l2 = proximal ? weight_decay : 0};
 }
 
 // Eight steps of `row` on `n` weights with a group of two gradients, against the recurrences.
 void check(const Row& row, double weight_decay, std::size_t n, Precision precision, double tolerance) {
-  const OptimizerSpec spec{.kind = row.kind,
-                           .momentum = 0.8,
-                           .decay = 0.95,
-                           .beta1 = 0.7,
-                           .beta2 = 0.9,
-                           .epsilon = 1e-3,
-                           .weight_decay = weight_decay};
-  Optimizer optimizer(spec, precision, n);
+  Optimizer optimizer(spec_of(row.kind, weight_decay), precision, n);
   const Numbers start = some_numbers(n, 0);
   std::vector<Weight> expected;
   for (const double w : start) expected.push_back({w});

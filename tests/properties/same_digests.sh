@@ -15,5 +15,6 @@ compare "$scenarios/quickstart.toml" --set training.epochs=1 --set 'consistency=
 compare "$scenarios/quickstart.toml" --set training.epochs=1 --set model.precision=float64 --set model.activation=sigmoid
 compare "$scenarios/stragglers.toml" --set training.epochs=2 --set 'consistency={model="ssp",staleness=2}'
 compare "$scenarios/bandwidth.toml" --set training.steps=5 --set cluster.network.topology=two-tier
+compare "$scenarios/clicks.toml" --set training.epochs=1 --set consistency.model=asp
 compare "$scenarios/exponential.toml" --set training.duration=20s --set compute.distribution=gamma --set compute.cv=0.7
 exit $different

@@ -1,0 +1,19 @@
+// Binary logistic regression on sparse samples, the model of click prediction: P(1) = 1 / (1 + exp(-w.x)),
+// mean loss log(1 + exp(-y w.x)) with y = +1 or -1, all weights 0 at the start. A bias is one more feature
+// that every sample has with value 1; it is the last weight, and a weight like the others to optimizers.
+#pragma once
+
+#include <memory>
+
+#include "model/learner.hpp"
+
+namespace psim {
+
+// `data` must be sparse, of two classes, and outlive the learner.
+std::unique_ptr<Learner> make_logistic(const ModelSpec& spec, const DataSplit& data);
+
+// Area under the ROC curve of `scores`; equal ones count half (Mann, Whitney 1947). Nothing when a class of
+// `labels` (0 or 1) is missing.
+std::optional<double> area_under_roc(std::span<const double> scores, std::span<const std::int32_t> labels);
+
+}  // namespace psim
