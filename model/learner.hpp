@@ -27,6 +27,7 @@ struct ModelSpec {
   std::vector<std::vector<double>> biases;  // per layer; empty: zeros
   std::int64_t parameters = 500'000;        // phantom
   double flops_per_sample = 3e6;            // phantom
+  std::int64_t activations = 1000;          // phantom: values of one sample between two stages of a pipeline
 };
 
 struct Evaluation {

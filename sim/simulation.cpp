@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "sim/evaluator.hpp"
+#include "sim/roles/peers.hpp"
 #include "sim/roles/server_role.hpp"
 #include "sim/roles/worker.hpp"
 #include "sim/roles/world.hpp"
@@ -70,6 +71,8 @@ class Simulation {
 
  private:
   void start_actors();
+  void make_servers_and_workers(const std::optional<Values>& weights);
+  std::vector<Slice> weights() const;
   void spawn(const std::string& name, NodeId node, bool daemon, std::function<void()> body);
   void plan_stragglers(std::uint32_t worker);
   void plan_evaluations();
@@ -96,6 +99,7 @@ class Simulation {
   World world_;
   std::vector<std::unique_ptr<ServerRole>> servers_;
   std::vector<std::unique_ptr<Worker>> workers_;
+  std::unique_ptr<Peers> peers_;       // instead of servers and workers, where there are no servers
   std::int64_t evaluate_updates_ = 0;  // evaluate whenever so many more updates are done; 0: by time
   std::int64_t last_evaluated_ = 0;    // in units of evaluate_updates_
   bool ended_ = false;
@@ -160,19 +164,10 @@ RunResult Simulation::run() {
 void Simulation::start_actors() {
   std::optional<Values> weights;
   if (learner_) weights = learner_->initial_weights(static_cast<std::uint64_t>(scenario_.seed));
-  for (std::uint32_t s = 0; s < world_.servers(); ++s) {
-    std::optional<Values> part;
-    if (weights) {
-      const Range range = world_.range_of(s);
-      part.emplace(weights->precision(), range.count);
-      part->copy_from(*weights, range.begin, range.count, 0);
-    }
-    servers_.push_back(std::make_unique<ServerRole>(world_, s, std::move(part)));
-  }
-  for (std::uint32_t w = 0; w < world_.workers(); ++w) {
-    workers_.push_back(std::make_unique<Worker>(world_, world_.first_worker() + w));
-  }
+  if (scenario_.architecture.has_servers()) make_servers_and_workers(weights);
+  else peers_ = make_peers(world_, weights);
   network_.on_arrival([this](const Message& message) {
+    if (peers_) return peers_->on_arrival(message);
     if (message.to >= world_.first_worker())
       workers_[message.to - world_.first_worker()]->on_arrival(message);
   });
@@ -186,8 +181,32 @@ void Simulation::start_actors() {
     spawn(fmt::format("server {}", s), world_.first_server() + s, true, [this, s] { servers_[s]->run(); });
   }
   for (std::uint32_t w = 0; w < world_.workers(); ++w) {
-    spawn(fmt::format("worker {}", w), world_.first_worker() + w, false, [this, w] { workers_[w]->run(); });
+    spawn(fmt::format("worker {}", w), world_.first_worker() + w, false,
+          [this, w] { peers_ ? peers_->run(w) : workers_[w]->run(); });
   }
+}
+
+void Simulation::make_servers_and_workers(const std::optional<Values>& weights) {
+  for (std::uint32_t s = 0; s < world_.servers(); ++s) {
+    std::optional<Values> part;
+    if (weights) {
+      const Range range = world_.range_of(s);
+      part.emplace(weights->precision(), range.count);
+      part->copy_from(*weights, range.begin, range.count, 0);
+    }
+    servers_.push_back(std::make_unique<ServerRole>(world_, s, std::move(part)));
+  }
+  for (std::uint32_t w = 0; w < world_.workers(); ++w) {
+    workers_.push_back(std::make_unique<Worker>(world_, world_.first_worker() + w));
+  }
+}
+
+// The model in one part or more, as it is now.
+std::vector<Slice> Simulation::weights() const {
+  if (peers_) return peers_->weights();
+  std::vector<Slice> parts;
+  for (const auto& server : servers_) parts.push_back(server->state().snapshot());
+  return parts;
 }
 
 // An exception that left an actor would abort the process; it is kept, and thrown when the engine is back.
@@ -261,9 +280,7 @@ bool Simulation::take_point() {
       .at = Agenda::now(), .updates = stats.updates(), .epoch = 0, .bytes = stats.bytes_sent, .result = {}};
   point.epoch =
       static_cast<double>(stats.clocks()) / static_cast<double>(world_.workers()) * world_.epochs_per_clock();
-  std::vector<Slice> parts;
-  for (const auto& server : servers_) parts.push_back(server->state().snapshot());
-  return evaluator_->evaluate(point, std::move(parts));
+  return evaluator_->evaluate(point, weights());
 }
 
 // Nothing is on its way and nobody computes: only entries of the agenda that repeat for ever would keep
@@ -326,9 +343,8 @@ RunResult Simulation::result() {
     if (const CurvePoint* reached = evaluator_->reached()) result.target = *reached;
   }
   recorder_.add_to_digest(&end_, sizeof end_);
-  for (const auto& server : servers_) {
-    const Slice weights = server->state().snapshot();
-    if (weights.values) recorder_.add_to_digest(weights.values->raw(), weights.values->bytes());
+  for (const Slice& part : weights()) {
+    if (part.values) recorder_.add_to_digest(part.values->raw(), part.values->bytes());
   }
   result.digest = recorder_.digest();
   return result;

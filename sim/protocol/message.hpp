@@ -13,18 +13,21 @@ namespace psim {
 using NodeId = std::uint32_t;  // scheduler 0, then the servers, then the workers
 
 enum class MessageKind : std::uint8_t {
-  join,      // to the scheduler: this node is up
-  start,     // from the scheduler: everybody is
-  pull,      // worker to server: send me weights, when I may start `clock`
-  weights,   // server to worker: version `version` of the server's range
-  push,      // worker to server: a gradient computed on version `version`
-  group,     // first server to the others: these pushes make the next update, those are too late
-  finished,  // server to worker: there is nothing left to do
-  leave,     // worker to scheduler: I am done
+  join,        // to the scheduler: this node is up
+  start,       // from the scheduler: everybody is
+  pull,        // worker to server: send me weights, when I may start `clock`
+  weights,     // server to worker: version `version` of the server's range
+  push,        // worker to server: a gradient computed on version `version`
+  group,       // first server to the others: these pushes make the next update, those are too late
+  finished,    // server to worker: there is nothing left to do
+  leave,       // worker to scheduler: I am done
+  chunk,       // worker to worker: part of the sum of gradients, as far as it has come
+  activation,  // stage to the next one: what it made of a micro-batch
+  error,       // stage to the one before: the loss's derivative by those activations
 };
 constexpr std::string_view name_of(MessageKind kind) {
-  constexpr std::string_view names[] = {"join", "start", "pull",     "weights",
-                                        "push", "group", "finished", "leave"};
+  constexpr std::string_view names[] = {"join",     "start", "pull",  "weights",    "push", "group",
+                                        "finished", "leave", "chunk", "activation", "error"};
   return names[static_cast<std::size_t>(kind)];
 }
 

@@ -23,8 +23,9 @@ struct WorkerTime {
 struct WorkerStats {
   WorkerTime time;
   std::int64_t clocks = 0;     // finished
+  std::int64_t updates = 0;    // of its own part of the model, where there are no servers
   std::int64_t cancelled = 0;  // computations stopped before their end
-  std::int64_t starts = 0;     // computations begun
+  std::int64_t starts = 0;     // steps begun
   double first_start = 0, last_start = 0;
   double mean_step() const {
     return starts > 1 ? (last_start - first_start) / static_cast<double>(starts - 1) : time.total();
@@ -43,8 +44,9 @@ struct RunStats {
   std::vector<WorkerStats> workers;
   std::vector<std::int64_t> server_updates;
 
-  std::int64_t updates() const;  // versions that every server has reached
-  std::int64_t clocks() const;   // finished, all workers
+  // Versions that every server has reached; every worker, where there are none.
+  std::int64_t updates() const;
+  std::int64_t clocks() const;  // finished, all workers
   double staleness_mean() const;
 };
 

@@ -15,11 +15,7 @@ Server::Options options_of(const World& world, NodeId node) {
           .rule = world.rule,
           .steps = world.steps,
           .optimizer = training.optimizer,
-          .learning_rate = {.base = training.learning_rate,
-                            .schedule = training.schedule,
-                            .step_every = training.schedule_every,
-                            .step_factor = training.schedule_factor,
-                            .total_epochs = static_cast<double>(world.steps) * world.epochs_per_clock()},
+          .learning_rate = world.learning_rate(),
           .staleness_aware = training.staleness_aware,
           .epochs_per_clock = world.epochs_per_clock()};
 }

@@ -47,6 +47,14 @@ struct World {
     return static_cast<double>(scenario.training.batch_size * scenario.cluster.workers) /
            static_cast<double>(training_samples);
   }
+  LearningRate learning_rate() const {
+    const TrainingSpec& training = scenario.training;
+    return {.base = training.learning_rate,
+            .schedule = training.schedule,
+            .step_every = training.schedule_every,
+            .step_factor = training.schedule_factor,
+            .total_epochs = static_cast<double>(steps) * epochs_per_clock()};
+  }
   Range range_of(std::uint32_t server) const { return even_range(parameters, servers(), server); }
 
   // One assembled copy of the weights for all workers that pulled the same version.

@@ -62,6 +62,7 @@ void Checker::check_fields() {
   check_training();
   check_consistency();
   check_cluster();
+  check_architecture();
   check_compute();
   check_pace();
   check_stragglers();

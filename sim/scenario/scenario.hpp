@@ -10,6 +10,7 @@
 #include "model/dataset.hpp"
 #include "model/learner.hpp"
 #include "model/optimizer.hpp"
+#include "sim/protocol/architecture.hpp"
 #include "sim/protocol/consistency.hpp"
 #include "sim/scenario/units.hpp"
 
@@ -69,7 +70,7 @@ struct NetworkSpec {
 
 struct ClusterSpec {
   std::int64_t workers = 8;
-  std::int64_t servers = 1;
+  std::int64_t servers = 1;  // 0 once a scenario of an architecture without servers is loaded
   NodeSpec worker;
   NodeSpec server;
   NetworkSpec network;
@@ -112,6 +113,7 @@ struct StragglerSpec {
 struct Scenario {
   std::string title;
   std::int64_t seed = 1;
+  ArchitectureSpec architecture;
   DataSpec data;
   ModelSpec model;
   TrainingSpec training;

@@ -22,7 +22,7 @@ allow() {
 {
   allow model model/
   allow sim/protocol model/ sim/protocol/
-  allow sim/scenario model/ sim/protocol/consistency.hpp sim/scenario/
+  allow sim/scenario model/ sim/protocol/architecture.hpp sim/protocol/consistency.hpp sim/scenario/
   allow sim/record model/ sim/protocol/ sim/scenario/ sim/record/
   allow sim/cluster model/ sim/protocol/ sim/scenario/ sim/record/ sim/cluster/
   allow sim/roles model/ sim/protocol/ sim/scenario/ sim/record/ sim/cluster/ sim/roles/
