@@ -101,8 +101,7 @@ bool workers_talk(const ArchitectureSpec& spec, std::uint32_t workers, std::uint
   switch (spec.algorithm) {
     case AllReduceAlgorithm::ring: return neighbours || distance + 1 == workers;
     case AllReduceAlgorithm::tree:  // a worker's parent lacks its lowest bit
-      return distance > 0 && (std::max(a, b) & distance) != 0 && std::max(a, b) % distance == 0 &&
-             std::has_single_bit(distance);
+      return std::has_single_bit(distance) && std::max(a, b) % (2 * distance) == distance;
     case AllReduceAlgorithm::halving_doubling: return std::has_single_bit(a ^ b);
   }
   return false;

@@ -157,15 +157,16 @@ void load_trace(Scenario& scenario, const LoadRequest& request, Checker& checker
                    "looked for in --data-dir, PSIM_DATA and the scenario's folder");
 }
 
-// What an axis' value is called in a table: a word as it is, a table as its values.
+// What an axis' value is called in a table: a word as it is, a table as its values, the main one first.
 std::string label_of(const toml::node& node) {
   if (const auto text = node.value_exact<std::string>()) return *text;
   std::ostringstream out;
   if (const toml::table* table = node.as_table()) {
     std::string label;
-    if (const toml::node* model = table->get("model")) label = label_of(*model);
+    const std::string_view main = table->contains("model") ? "model" : "kind";
+    if (const toml::node* node_of_main = table->get(main)) label = label_of(*node_of_main);
     for (auto&& [key, value] : *table) {
-      if (key.str() == "model") continue;
+      if (key.str() == main) continue;
       const bool obvious = table->contains("model") && value.is_integer();
       label += fmt::format("{}{}{}", label.empty() ? "" : " ", obvious ? "" : std::string(key.str()) + "=",
                            label_of(value));

@@ -162,3 +162,26 @@ TEST_CASE("a run without servers can be replayed", "[equivalence]") {
     CHECK(replay.code == 0);
   }
 }
+
+TEST_CASE("a comparison over architectures leaves out what has no meaning, and runs what is the same once",
+          "[equivalence]") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "scenario.toml") << toml({.workers = 2, .end = "steps = 2"}) + R"(
+[consistency]
+model = "ssp"
+staleness = 1
+[compare]
+"cluster.servers" = [1, 3]
+architecture = [{ kind = "parameter-server" }, { kind = "all-reduce", algorithm = "tree" }]
+)";
+  const Outcome outcome = psim::test::psim({"compare", "scenario.toml", "--json"}, folder.path());
+  INFO(outcome.err);
+  REQUIRE(outcome.code == 0);
+  const Json runs = Json::parse(outcome.out)["runs"];
+  REQUIRE(runs.size() == 3);
+  CHECK(runs[0]["point"]["cluster.servers"] == "1");
+  CHECK(runs[1]["point"]["cluster.servers"] == "1 or 3");
+  CHECK(runs[1]["point"]["architecture"] == "all-reduce algorithm=tree");
+  CHECK(runs[1]["server_updates"].empty());
+  CHECK(runs[2]["point"]["cluster.servers"] == "3");
+}
