@@ -31,6 +31,7 @@ struct ModelSpec {
   double flops_per_sample = 3e6;             // phantom
   std::int64_t features = 0;                 // logistic: of the data, filled in by adapt_to
   double nonzeros = 0;                       // logistic: of a sample in the mean, filled in by adapt_to
+  std::int64_t activations = 1000;           // phantom: values of one sample between two stages of a pipeline
 };
 
 struct Evaluation {

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "sim/evaluator.hpp"
+#include "sim/roles/peers.hpp"
 #include "sim/roles/server_role.hpp"
 #include "sim/roles/worker.hpp"
 #include "sim/roles/world.hpp"
@@ -63,22 +64,6 @@ std::vector<double> mean_steps(const Scenario& scenario) {
   return result;
 }
 
-ConsistencyRule rule_of(const Scenario& scenario) {
-  ConsistencyRule rule = make_rule(scenario.consistency, scenario.cluster.workers);
-  // Every spring moves the centre by its own pull.
-  if (scenario.training.algorithm == Algorithm::elastic) rule.aggregation = Aggregation::sum;
-  return rule;
-}
-
-KeySpace key_space_of(const Scenario& scenario) {
-  return make_key_space(parameter_arrays(scenario.model),
-                        {.placement = scenario.placement,
-                         .unit = scenario.messages.unit,
-                         .slice = scenario.messages.slice,
-                         .servers = static_cast<std::uint32_t>(scenario.cluster.servers),
-                         .seed = static_cast<std::uint64_t>(scenario.seed)});
-}
-
 std::vector<std::uint32_t> shard_servers(const KeySpace& keys) {
   std::vector<std::uint32_t> servers;
   for (const Shard& shard : keys.shards) servers.push_back(shard.server);
@@ -92,6 +77,8 @@ class Simulation {
 
  private:
   void start_actors();
+  void make_servers_and_workers(const std::shared_ptr<Values>& weights);
+  std::vector<Slice> weights() const;
   void spawn(const std::string& name, NodeId node, bool daemon, std::function<void()> body);
   void plan_stragglers(std::uint32_t worker);
   void plan_evaluations();
@@ -121,6 +108,7 @@ class Simulation {
   World world_;
   std::vector<std::unique_ptr<ServerRole>> servers_;
   std::vector<std::unique_ptr<Worker>> workers_;
+  std::unique_ptr<Peers> peers_;       // instead of servers and workers, where there are no servers
   std::int64_t evaluate_updates_ = 0;  // evaluate whenever so many more updates are done; 0: by time
   std::int64_t last_evaluated_ = 0;    // in units of evaluate_updates_
   bool ended_ = false;
@@ -188,12 +176,10 @@ void Simulation::start_actors() {
   std::shared_ptr<Values> weights;
   if (learner_)
     weights = std::make_shared<Values>(learner_->initial_weights(static_cast<std::uint64_t>(scenario_.seed)));
-  for (std::uint32_t s = 0; s < world_.servers(); ++s)
-    servers_.push_back(std::make_unique<ServerRole>(world_, s, weights));
-  for (std::uint32_t w = 0; w < world_.workers(); ++w) {
-    workers_.push_back(std::make_unique<Worker>(world_, world_.first_worker() + w));
-  }
+  if (scenario_.architecture.has_servers()) make_servers_and_workers(weights);
+  else peers_ = make_peers(world_, weights.get());
   network_.on_arrival([this](const Message& message) {
+    if (peers_) return peers_->on_arrival(message);
     if (message.to >= world_.first_worker())
       workers_[message.to - world_.first_worker()]->on_arrival(message);
   });
@@ -207,8 +193,24 @@ void Simulation::start_actors() {
     spawn(fmt::format("server {}", s), world_.first_server() + s, true, [this, s] { servers_[s]->run(); });
   }
   for (std::uint32_t w = 0; w < world_.workers(); ++w) {
-    spawn(fmt::format("worker {}", w), world_.first_worker() + w, false, [this, w] { workers_[w]->run(); });
+    spawn(fmt::format("worker {}", w), world_.first_worker() + w, false,
+          [this, w] { peers_ ? peers_->run(w) : workers_[w]->run(); });
   }
+}
+
+void Simulation::make_servers_and_workers(const std::shared_ptr<Values>& weights) {
+  for (std::uint32_t s = 0; s < world_.servers(); ++s)
+    servers_.push_back(std::make_unique<ServerRole>(world_, s, weights));
+  for (std::uint32_t w = 0; w < world_.workers(); ++w)
+    workers_.push_back(std::make_unique<Worker>(world_, world_.first_worker() + w));
+}
+
+// The model in one part or more, as it is now.
+std::vector<Slice> Simulation::weights() const {
+  if (peers_) return peers_->weights();
+  std::vector<Slice> parts;
+  for (std::uint32_t s = 0; s < world_.keys.shards.size(); ++s) parts.push_back(shard(s).snapshot());
+  return parts;
 }
 
 // An exception that left an actor would abort the process; it is kept, and thrown when the engine is back.
@@ -289,9 +291,8 @@ bool Simulation::take_point() {
       .at = Agenda::now(), .updates = stats.updates(), .epoch = 0, .bytes = stats.bytes_sent, .result = {}};
   point.epoch =
       static_cast<double>(stats.clocks()) / static_cast<double>(world_.workers()) * world_.epochs_per_clock();
-  std::vector<Slice> parts;
-  for (std::uint32_t s = 0; s < world_.keys.shards.size(); ++s) parts.push_back(shard(s).snapshot());
-  return evaluator_->evaluate(point, std::make_shared<Assembly>(std::move(parts), &world_.places));
+  auto whole = std::make_shared<Assembly>(weights(), world_.layout());
+  return evaluator_->evaluate(point, std::move(whole));
 }
 
 // Nothing is on its way and nobody computes: only entries of the agenda that repeat for ever would keep
@@ -355,9 +356,8 @@ RunResult Simulation::result() {
     if (const CurvePoint* reached = evaluator_->reached()) result.target = *reached;
   }
   recorder_.add_to_digest(&end_, sizeof end_);
-  for (std::uint32_t s = 0; s < world_.keys.shards.size(); ++s) {
-    const Slice weights = shard(s).snapshot();
-    if (weights.values) recorder_.add_to_digest(weights.values->raw(), weights.values->bytes());
+  for (const Slice& part : weights()) {
+    if (part.values) recorder_.add_to_digest(part.values->raw(), part.values->bytes());
   }
   result.digest = recorder_.digest();
   return result;
@@ -371,8 +371,8 @@ std::optional<std::int64_t> steps_of(const Scenario& scenario, std::int64_t trai
   if (!epochs && !training.steps && !training.duration) epochs = epochs_without_end;
   std::optional<std::int64_t> steps = training.steps;
   if (epochs) {
-    const double per_step = static_cast<double>(training.batch_size * training.batches_per_clock() *
-                                                scenario.cluster.workers);
+    const double per_step =
+        static_cast<double>(training.batch_size * training.batches_per_clock() * scenario.cluster.workers);
     const auto by_epochs =
         static_cast<std::int64_t>(std::ceil(*epochs * static_cast<double>(training_samples) / per_step));
     steps = std::min(steps.value_or(by_epochs), by_epochs);

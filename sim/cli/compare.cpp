@@ -70,6 +70,25 @@ bool resolve(std::vector<Point>& points) {
   return reports.empty();
 }
 
+// Points that are the same scenario, because an axis has no meaning beside another one's value, are run and
+// shown once, with all their labels.
+void merge_equal(std::vector<Point>& points) {
+  std::vector<Point> distinct;
+  for (Point& point : points) {
+    const auto same = std::ranges::find(distinct, point.hash, &Point::hash);
+    if (same == distinct.end()) {
+      distinct.push_back(std::move(point));
+      continue;
+    }
+    for (std::size_t i = 0; i < point.labels.size(); ++i) {
+      const auto between = [](const std::string& text) { return fmt::format(" or {} or ", text); };
+      if (between(same->labels[i]).find(between(point.labels[i])) == std::string::npos)
+        same->labels[i] += " or " + point.labels[i];
+    }
+  }
+  points = std::move(distinct);
+}
+
 std::vector<std::string> child_arguments(const Point& point, unsigned threads) {
   const Command& c = point.command;
   std::vector<std::string> words{
@@ -184,6 +203,7 @@ int compare(const Command& command) {
   });
   std::vector<Point> points = cross_product(command, *axes);
   if (!resolve(points)) return bad_input;
+  merge_equal(points);
 
   const bool temporary = command.json && command.out.empty();
   const fs::path base = temporary ? fs::temp_directory_path() / fmt::format("psim-compare-{}", getpid())

@@ -27,7 +27,7 @@ Progress::Progress(const LoadedScenario& loaded)
 void Progress::on(const Event& event, std::uint64_t) {
   if (!visible_) return;
   if (event.kind == EventKind::update) updates_ = std::max(updates_, event.version);
-  if (event.kind == EventKind::compute_end) ++steps_done_;
+  if (event.kind == EventKind::compute_end && event.value == 0) ++steps_done_;
   if (++events_ % 64 != 0) return;
   const double now = host_seconds();
   if (now - last_drawn_ < 0.1) return;

@@ -42,8 +42,11 @@ std::string summary_text(const Json& s, const std::string& replay_line) {
   }
   const double time = s["sim_time_s"];
   const std::int64_t updates = s["updates"], steps = s["steps"];
-  out += fmt::format("\n  simulated   {:.4g} s, {} updates, {} steps of {} workers under {}", time, updates,
-                     steps, s["workers"].size(), s["consistency"].get<std::string>());
+  const std::string architecture = s["architecture"];
+  out += fmt::format("\n  simulated   {:.4g} s, {} updates, {} steps of {} workers {}", time, updates, steps,
+                     s["workers"].size(),
+                     architecture == "parameter-server" ? "under " + s["consistency"].get<std::string>()
+                                                        : "by " + architecture);
   if (!s["curve"].empty())
     out += fmt::format("\n  quality     {}  ->  {}", quality(s["initial"]), quality(s["final"]));
   const Json& share = s["time"];

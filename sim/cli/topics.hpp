@@ -10,7 +10,7 @@ struct Topic {
   std::string_view name, title, text;
 };
 
-inline constexpr std::array<Topic, 21> topics{{
+inline constexpr std::array<Topic, 23> topics{{
     {"staleness", "how old a gradient is when it is applied",
      "Version of the weights when a server applies a push, less the version that the push was computed on;\n"
      "in updates. Under bsp it is 0; under asp on an ideal network its mean is workers - 1, whatever the "
@@ -38,6 +38,33 @@ inline constexpr std::array<Topic, 21> topics{{
      "an equal digest, whatever the threads, the trace level and the machine's load; it may change with "
      "psim's\n"
      "version and the instruction set. `psim replay DIR` checks it, and names the first event that differs."},
+    {"all-reduce", "an architecture: workers sum their gradients among themselves",
+     "Every worker holds the whole model and the optimizer. A step: a gradient of its own batch; the sum of "
+     "all\n"
+     "gradients by messages between workers; an update by their mean. So the numbers are those of bsp, but "
+     "for the\n"
+     "order of the sums (a ring adds each chunk in another order), and there are no servers. A round ends "
+     "for a worker\n"
+     "when it has sent and received. N workers, a model of M bytes, links of B bytes/s, latency alpha:\n"
+     "  ring              2 (N - 1) (alpha + M / (N B))                    Patarasuk, Yuan 2009\n"
+     "  tree              2 log2 N (alpha + M / B)                         binomial, reduce and broadcast\n"
+     "  halving-doubling  2 log2 N alpha + 2 (N - 1) / N M / B             Thakur et al. 2005; N = 2^n\n"
+     "Each sends 2 (N - 1) M in all; N workers with servers send 2 N M. In a scenario:\n"
+     "  [architecture]\n  kind = \"all-reduce\"\n  algorithm = \"ring\""},
+    {"model-parallel", "an architecture: every worker holds some layers",
+     "The layers are cut in as many stages of about equal work as there are workers. A step takes the batch "
+     "that\n"
+     "all workers together would take under bsp, in micro_batches parts: activations go from stage to stage, "
+     "errors\n"
+     "come back, and when all are back each stage updates its layers. So nothing is stale, and the numbers "
+     "are those\n"
+     "of one worker with the whole batch. A micro-batch takes its stage's share of the time that the worker "
+     "would\n"
+     "need for all layers. On an ideal network M micro-batches on W equal stages take (M + W - 1) times one\n"
+     "micro-batch's forward and backward on a stage: a share (W - 1) / (M + W - 1) is bubble (Huang et al. "
+     "2019).\n"
+     "Activations that have to be recomputed or do not fit into memory are not modelled. In a scenario:\n"
+     "  [architecture]\n  kind = \"model-parallel\"\n  micro_batches = 16\n  schedule = \"gpipe\""},
     {"target", "time to target",
      "[training.target] gives an accuracy or a loss. It counts as reached at the first evaluation that shows "
      "it, so\n"

@@ -58,6 +58,7 @@ class Builder {
         add_routes(host, root, tree.path_from(host));
       }
     }
+    add_routes_between_workers();
     zone_->seal();
     return std::move(platform_);
   }
@@ -79,6 +80,19 @@ class Builder {
       host->seal();
       platform_.hosts.push_back(host);
       platform_.speed_levels.push_back(std::move(factors));
+    }
+  }
+
+  // Where there are no servers, the workers are the nodes from 1.
+  void add_routes_between_workers() {
+    const ArchitectureSpec& architecture = scenario_.architecture;
+    if (architecture.has_servers()) return;
+    for (std::uint32_t root = 1; root < topology_.hosts; ++root) {
+      const PathTree tree(topology_, root);
+      for (std::uint32_t host = root + 1; host < topology_.hosts; ++host) {
+        if (workers_talk(architecture, topology_.hosts - 1, root - 1, host - 1))
+          add_routes(host, root, tree.path_from(host));
+      }
     }
   }
 

@@ -166,6 +166,7 @@ std::vector<std::size_t> KeySpace::load(std::uint32_t servers) const {
 }
 
 KeySpace make_key_space(const std::vector<ParameterArray>& arrays, const KeySpaceOptions& options) {
+  if (options.servers == 0) return {.parameters = total_of(arrays), .shards = {}};
   const std::vector<PlacedRange> placed = place(arrays, options.placement, options.servers, options.seed);
   return {.parameters = total_of(arrays),
           .shards = options.unit == MessageUnit::server

@@ -15,18 +15,22 @@ namespace psim {
 using NodeId = std::uint32_t;  // scheduler 0, then the servers, then the workers
 
 enum class MessageKind : std::uint8_t {
-  join,      // to the scheduler: this node is up
-  start,     // from the scheduler: everybody is
-  pull,      // worker to server: send me weights, when I may start `clock`
-  weights,   // server to worker: version `version` of the server's range
-  push,      // worker to server: a gradient computed on version `version`
-  group,     // first server to the others: these pushes make the next update, those are too late
-  finished,  // server to worker: there is nothing left to do
-  leave,     // worker to scheduler: I am done
-  ack,       // server to worker: your push `number` is applied, or dropped
+  join,        // to the scheduler: this node is up
+  start,       // from the scheduler: everybody is
+  pull,        // worker to server: send me weights, when I may start `clock`
+  weights,     // server to worker: version `version` of a shard
+  push,        // worker to server: a gradient computed on version `version`
+  group,       // first server to the others: these pushes make the next update, those are too late
+  finished,    // server to worker: there is nothing left to do
+  leave,       // worker to scheduler: I am done
+  ack,         // server to worker: your push `number` is applied, or dropped
+  chunk,       // worker to worker: part of the sum of gradients, as far as it has come
+  activation,  // stage to the next one: what it made of a micro-batch
+  error,       // stage to the one before: the loss's derivative by those activations
 };
-inline constexpr auto message_names = std::to_array<std::string_view>(
-    {"join", "start", "pull", "weights", "push", "group", "finished", "leave", "ack"});
+inline constexpr auto message_names =
+    std::to_array<std::string_view>({"join", "start", "pull", "weights", "push", "group", "finished", "leave",
+                                     "ack", "chunk", "activation", "error"});
 constexpr std::string_view name_of(MessageKind kind) { return message_names[static_cast<std::size_t>(kind)]; }
 
 // One push of one worker, by the worker's own count.

@@ -15,12 +15,12 @@ enum class EventKind : std::uint8_t {
   send,            // node sends a message to peer
   deliver,         // node receives a message from peer
   lose,            // a message from node to peer will never arrive
-  compute_begin,   // worker starts a gradient
-  compute_end,     // ... and has it
+  compute_begin,   // worker starts a gradient; value: its parts that are done, in a pipeline
+  compute_end,     // ... and has it; value: parts to come
   compute_cancel,  // ... or stops, because it would come too late
   apply,           // server puts the push of peer into an update; value: staleness
   drop,            // server throws the push of peer away: too late (value 0), or the run is over (1)
-  update,          // server reaches `version`
+  update,          // server reaches `version`; or worker, where there are no servers
   finish,          // worker has done its last clock
   compute_pause,   // worker waits for weights in the middle of a step
   compute_resume,  // ... and has them

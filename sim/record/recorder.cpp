@@ -9,7 +9,10 @@
 
 namespace psim {
 
-std::int64_t RunStats::updates() const { return shard_updates.empty() ? 0 : std::ranges::min(shard_updates); }
+std::int64_t RunStats::updates() const {
+  if (!shard_updates.empty()) return std::ranges::min(shard_updates);
+  return workers.empty() ? 0 : std::ranges::min(workers, {}, &WorkerStats::updates).updates;
+}
 
 std::int64_t RunStats::server_updates(std::uint32_t server) const {
   std::optional<std::int64_t> least;
@@ -79,7 +82,10 @@ void Recorder::record(const Event& event) {
       ++stats_.pushes_dropped;
       stats_.pushes_unused += event.value;
       break;
-    case EventKind::update: stats_.shard_updates[event.shard] = event.version; break;
+    case EventKind::update:
+      (is_worker(event.node) ? stats_.workers[worker_index(event.node)].updates
+                             : stats_.shard_updates[event.shard]) = event.version;
+      break;
     default: count_worker(event);
   }
 }
@@ -107,13 +113,15 @@ void Recorder::count_worker(const Event& event) {
   WorkerStats& worker = stats_.workers[worker_index(event.node)];
   activity.computing = event.kind == EventKind::compute_begin || event.kind == EventKind::compute_resume;
   if (event.kind == EventKind::compute_begin) {
-    if (worker.starts++ == 0) worker.first_start = event.at;
-    worker.last_start = event.at;
+    if (event.value == 0) {
+      if (worker.starts++ == 0) worker.first_start = event.at;
+      worker.last_start = event.at;
+    }
     worker.clocks = event.clock;  // what came before is over for this worker, pushed or not
     const auto slowest = std::ranges::min(stats_.workers, {}, &WorkerStats::clocks).clocks;
     stats_.clock_gap_max = std::max(stats_.clock_gap_max, event.clock - slowest);
   }
-  if (event.kind == EventKind::compute_end) worker.clocks = event.clock + 1;
+  if (event.kind == EventKind::compute_end && event.value == 0) worker.clocks = event.clock + 1;
   if (event.kind == EventKind::compute_cancel) ++worker.cancelled;
   if (event.kind == EventKind::finish) {
     worker.clocks = event.clock;

@@ -23,8 +23,9 @@ struct WorkerTime {
 struct WorkerStats {
   WorkerTime time;
   std::int64_t clocks = 0;     // finished
+  std::int64_t updates = 0;    // of its own part of the model, where there are no servers
   std::int64_t cancelled = 0;  // computations stopped before their end
-  std::int64_t starts = 0;     // computations begun
+  std::int64_t starts = 0;     // steps begun
   double first_start = 0, last_start = 0;
   double mean_step() const {
     return starts > 1 ? (last_start - first_start) / static_cast<double>(starts - 1) : time.total();
@@ -50,7 +51,8 @@ struct RunStats {
   std::vector<std::uint32_t> shard_server;  // where each shard is
   std::vector<std::int64_t> shard_updates;  // versions
 
-  std::int64_t updates() const;                             // versions that every shard has reached
+  // Versions that every shard has reached; every worker, where there are no servers.
+  std::int64_t updates() const;
   std::int64_t server_updates(std::uint32_t server) const;  // ... every shard of this server; 0 without any
   std::int64_t clocks() const;                              // finished, all workers
   double staleness_mean() const;

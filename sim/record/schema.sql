@@ -8,7 +8,7 @@ CREATE TABLE worker (worker INTEGER PRIMARY KEY, clocks INTEGER, cancelled INTEG
                      compute_s REAL, network_s REAL, wait_s REAL);
 CREATE TABLE server (server INTEGER PRIMARY KEY, updates INTEGER, parameters INTEGER, pushes_applied INTEGER,
                      bytes_sent INTEGER, bytes_received INTEGER);
--- Every computation: trace level `steps` and above.
+-- Every computation, in a pipeline of each micro-batch forward and backward: trace level `steps` and above.
 CREATE TABLE step (worker INTEGER, clock INTEGER, begin_s REAL, end_s REAL, kept INTEGER, version INTEGER);
 -- Every event: trace level `events`.
 CREATE TABLE event (number INTEGER PRIMARY KEY, at_s REAL, kind TEXT, message TEXT, node INTEGER, peer INTEGER,

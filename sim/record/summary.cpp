@@ -131,6 +131,7 @@ Json make_summary(const RunIdentity& identity, const Scenario& scenario, const R
           {"psim", version_text()},
           {"instruction_set", instruction_set()},
           {"build", build_id()},
+          {"architecture", name_of(scenario.architecture.kind)},
           {"consistency", name_of(scenario.consistency.model)},
           {"sim_time_s", r.sim_time},
           {"updates", s.updates()},

@@ -2,6 +2,22 @@
 
 namespace psim {
 
+ConsistencyRule rule_of(const Scenario& scenario) {
+  ConsistencyRule rule = make_rule(scenario.consistency, scenario.cluster.workers);
+  // Every spring moves the centre by its own pull.
+  if (scenario.training.algorithm == Algorithm::elastic) rule.aggregation = Aggregation::sum;
+  return rule;
+}
+
+KeySpace key_space_of(const Scenario& scenario) {
+  return make_key_space(parameter_arrays(scenario.model),
+                        {.placement = scenario.placement,
+                         .unit = scenario.messages.unit,
+                         .slice = scenario.messages.slice,
+                         .servers = static_cast<std::uint32_t>(scenario.cluster.servers),
+                         .seed = static_cast<std::uint64_t>(scenario.seed)});
+}
+
 LearningRate World::learning_rate() const {
   const TrainingSpec& training = scenario.training;
   return {.base = training.learning_rate,

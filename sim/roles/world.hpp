@@ -16,6 +16,9 @@
 
 namespace psim {
 
+KeySpace key_space_of(const Scenario& scenario);
+ConsistencyRule rule_of(const Scenario& scenario);
+
 struct World {
   const Scenario& scenario;
   ConsistencyRule rule;
@@ -62,13 +65,15 @@ struct World {
   std::shared_ptr<Assembly> assemble(std::vector<Slice> parts) {
     std::shared_ptr<Assembly> last = last_assembly.lock();
     if (!last || !last->same_parts(parts) || !last->join()) {
-      last = std::make_shared<Assembly>(std::move(parts), &places);
+      last = std::make_shared<Assembly>(std::move(parts), layout());
       last_assembly = last;
     }
     return last;
   }
   std::weak_ptr<Assembly> last_assembly = {};
   Assembly::Places places = keys.places();
+  // Where the parts of the whole model belong; without servers they stand in their order.
+  const Assembly::Places* layout() const { return places.empty() ? nullptr : &places; }
 
   // The filters of one direction between a worker and a shard; none if messages go as they are.
   std::unique_ptr<FilterChain> make_chain(std::uint32_t shard, NodeId worker, bool push) const;

@@ -77,6 +77,7 @@ void Checker::check_fields() {
   check_consistency();
   check_rhythm();
   check_cluster();
+  check_architecture();
   check_compute();
   check_pace();
   check_stragglers();

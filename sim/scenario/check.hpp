@@ -46,6 +46,7 @@ class Checker {
   void check_training();
   void check_consistency();
   void check_cluster();
+  void check_architecture();
   void check_compute();
   void check_pace();
   void check_stragglers();

@@ -3,6 +3,31 @@
 namespace psim {
 
 template <>
+std::vector<Choice> choices<Architecture>() {
+  return {{"parameter-server", "workers compute gradients, servers hold the model", "parameter_server ps"},
+          {"all-reduce", "every worker holds the model; workers sum their gradients among themselves",
+           "all_reduce allreduce"},
+          {"model-parallel", "every worker holds some layers; a batch passes through them in micro-batches",
+           "model_parallel pipeline"}};
+}
+
+template <>
+std::vector<Choice> choices<AllReduceAlgorithm>() {
+  return {{"ring", "2 (N - 1) rounds of an N-th of the model around a ring (Patarasuk, Yuan 2009)"},
+          {"tree", "whole models up a binomial tree and down again, log2 N rounds each"},
+          {"halving-doubling",
+           "halves exchanged at distances N/2, ..., 1 and back, log2 N rounds each (Thakur et al. 2005)",
+           "halving_doubling"}};
+}
+
+template <>
+std::vector<Choice> choices<PipelineSchedule>() {
+  return {
+      {"gpipe", "all micro-batches forward, then all backward (Huang et al. 2019)"},
+      {"1f1b", "one backward for each forward as soon as errors come back (Narayanan et al. 2019, 2021)"}};
+}
+
+template <>
 std::vector<Choice> choices<DataSource>() {
   return {{"digits", "1,797 handwritten digits of 8x8 pixels, ten classes (UCI), embedded in the program"},
           {"idx", "a folder with the four files of MNIST or Fashion-MNIST, plain or gzip"},

@@ -5,6 +5,8 @@
 
 namespace psim {
 
+// fields_architecture.cpp
+void describe_architecture(FieldVisitor& visitor, ArchitectureSpec& architecture);
 // fields_learning.cpp
 void describe_data(FieldVisitor& visitor, DataSpec& data);
 void describe_model(FieldVisitor& visitor, ModelSpec& model);

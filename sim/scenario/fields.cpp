@@ -5,7 +5,9 @@ namespace psim {
 
 void describe_consistency(FieldVisitor& v, ConsistencySpec& c) {
   v.field("model", choice(c.model),
-          {.doc = "When a worker may start a clock and when a server applies a push."});
+          {.doc = "When a worker may start a clock and when a server applies a push.",
+           .when_key = "architecture.kind",
+           .when = {"parameter-server"}});
   v.field("staleness", &c.staleness,
           {.doc = "Clocks that a worker may be ahead of the slowest; for dssp the least such bound.",
            .min = 0,
@@ -39,12 +41,17 @@ void describe_consistency(FieldVisitor& v, ConsistencySpec& c) {
           {.doc = "What happens to a worker whose push would come too late.",
            .when_key = "model",
            .when = {"k-sync", "k-batch-sync"}});
-  v.field("aggregation", choice(c.aggregation), {.doc = "How the gradients of one update are combined."});
+  v.field("aggregation", choice(c.aggregation),
+          {.doc = "How the gradients of one update are combined.",
+           .when_key = "architecture.kind",
+           .when = {"parameter-server"}});
 }
 
 void describe(FieldVisitor& v, Scenario& s) {
   v.field("title", &s.title, {.doc = "The question that this scenario answers."});
   v.field("seed", &s.seed, {.doc = "Root of every random draw.", .min = 0, .max = 9e15});
+  v.table("architecture", "How the machines share the work.",
+          [&] { describe_architecture(v, s.architecture); });
   v.table("data", "What is learned from.", [&] { describe_data(v, s.data); });
   v.table("model", "What is learned.", [&] { describe_model(v, s.model); });
   v.table("training", "How it is learned, and when the run ends.", [&] { describe_training(v, s.training); });

@@ -44,9 +44,11 @@ struct FieldInfo {
   double min = -HUGE_VAL, max = HUGE_VAL;
   bool above_min = false, below_max = false;  // the bound itself is not allowed
   bool required = false;
-  std::string_view when_key = {};           // the field has a meaning only when this choice of its table ...
-  std::vector<std::string_view> when = {};  // ... has one of these values
-  std::string_view default_text = {};       // what stands for an absent optional
+  // The field has a meaning only when this choice of its table, or of another one described before it (with
+  // its path: "architecture.kind"), has one of these values.
+  std::string_view when_key = {};
+  std::vector<std::string_view> when = {};
+  std::string_view default_text = {};  // what stands for an absent optional
 };
 
 class FieldVisitor {

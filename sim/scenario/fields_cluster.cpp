@@ -49,7 +49,11 @@ void describe_network(FieldVisitor& v, NetworkSpec& n) {
 void describe_cluster(FieldVisitor& v, ClusterSpec& c) {
   v.field("workers", &c.workers, {.doc = "Number of workers.", .min = 1, .max = 4096});
   v.field("servers", &c.servers,
-          {.doc = "Number of servers; the model is cut in as many equal ranges.", .min = 1, .max = 1024});
+          {.doc = "Number of servers; the model is cut in as many equal ranges.",
+           .min = 1,
+           .max = 1024,
+           .when_key = "architecture.kind",
+           .when = {"parameter-server"}});
   v.table("worker", "Every worker's machine.", [&] {
     v.field("speed", &c.worker.speed,
             {.doc = "Computing speed: one for all, or a list with one for each.", .min = 1, .max = 1e30});
@@ -60,11 +64,17 @@ void describe_cluster(FieldVisitor& v, ClusterSpec& c) {
   });
   v.table("server", "Every server's machine.", [&] {
     v.field("speed", &c.server.speed,
-            {.doc = "Computing speed: one for all, or a list with one for each.", .min = 1, .max = 1e30});
+            {.doc = "Computing speed: one for all, or a list with one for each.",
+             .min = 1,
+             .max = 1e30,
+             .when_key = "architecture.kind",
+             .when = {"parameter-server"}});
     v.field("flops_per_value", &c.server.flops_per_value,
             {.doc = "Work of a server for each value that it receives; 0 makes servers infinitely fast.",
              .min = 0,
-             .max = 1e12});
+             .max = 1e12,
+             .when_key = "architecture.kind",
+             .when = {"parameter-server"}});
   });
   v.table("network", "The network between them.", [&] { describe_network(v, c.network); });
 }

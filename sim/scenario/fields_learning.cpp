@@ -124,6 +124,12 @@ void describe_model(FieldVisitor& v, ModelSpec& m) {
            .max = 1e18,
            .when_key = "kind",
            .when = {"phantom"}});
+  v.field("activations", &m.activations,
+          {.doc = "Values of one sample that a stage of a pipeline hands to the next.",
+           .min = 0,
+           .max = 1e9,
+           .when_key = "kind",
+           .when = {"phantom"}});
 }
 
 namespace {
@@ -210,7 +216,9 @@ void describe_training(FieldVisitor& v, TrainingSpec& t) {
           {.doc = "Factor of each drop.", .min = 0, .max = 1, .when_key = "schedule", .when = {"step"}});
   v.field("staleness_aware", &t.staleness_aware,
           {.doc = "Divide each gradient by its staleness in updates, if that is above 1 (Zhang et al., IJCAI "
-                  "2016)."});
+                  "2016).",
+           .when_key = "architecture.kind",
+           .when = {"parameter-server"}});
   describe_optimizer(v, t.optimizer);
   v.field(
       "feature_blocks", &t.feature_blocks,

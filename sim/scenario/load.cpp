@@ -335,6 +335,7 @@ std::optional<LoadedScenario> load_scenario(const LoadRequest& request, Diagnost
   Reader reader(*document, diagnostics);
   describe(reader, scenario);
   reader.finish({"compare"});
+  if (!scenario.architecture.has_servers()) scenario.cluster.servers = 0;
 
   Checker checker(scenario, reader.reading(), diagnostics);
   checker.check_fields();

@@ -13,7 +13,7 @@
 namespace psim {
 Reader::Reader(const Document& document, Diagnostics& diagnostics)
     : document_(document), diagnostics_(diagnostics) {
-  frames_.push_back({.table = &document.root, .path = "", .choices = {}});
+  frames_.push_back({.table = &document.root, .path = ""});
   reading_.complete = document.complete;
 }
 
@@ -29,6 +29,10 @@ bool Reading::reliable(const std::string& path) const {
 std::string Reader::path_of(std::string_view key) const {
   const std::string& path = frames_.back().path;
   return path.empty() ? std::string(key) : fmt::format("{}.{}", path, key);
+}
+
+std::string Reader::path_of_choice(std::string_view key) const {
+  return key.find('.') == std::string_view::npos ? path_of(key) : std::string(key);
 }
 
 const toml::node* Reader::find(std::string_view key) {
@@ -65,15 +69,16 @@ bool Reader::in_range(const toml::node& node, std::string_view key, double value
 // changed from outside (--set, an axis): then the file's field is just not used.
 bool Reader::applies(std::string_view key, const toml::node& node, const FieldInfo& info) {
   if (info.when.empty()) return true;
-  const Frame& frame = frames_.back();
-  const Frame::Chosen& chosen = frame.choices.find(info.when_key)->second;
+  const std::string choice = path_of_choice(info.when_key);
+  const Chosen& chosen = choices_.at(choice);
+  if (!chosen.meant) return false;
   if (chosen.name.empty()) return true;
   if (std::ranges::find(info.when, chosen.name) != info.when.end()) return true;
   if (chosen.source > place_of(node.source()).source) return false;
   const std::string others = fmt::format("{}", fmt::join(info.when, " | "));
-  pending_.push_back({path_of(info.when_key),
+  pending_.push_back({choice,
                       {.code = "no-meaning",
-                       .place = place_of(frame.table->find(key)->first.source()),
+                       .place = place_of(frames_.back().table->find(key)->first.source()),
                        .message = fmt::format("`{}` has no meaning here", path_of(key)),
                        .label = fmt::format("{} is {}", info.when_key, chosen.name),
                        .help = fmt::format("`{}` goes with {} = {}; remove it or change `{}`", key,
@@ -113,8 +118,7 @@ void Reader::read_period(const toml::node& node, std::string_view key, Period& o
   }
 }
 
-void Reader::read_choice(const toml::node& node, std::string_view key, ChoiceField& choice,
-                         Frame::Chosen& chosen) {
+void Reader::read_choice(const toml::node& node, std::string_view key, ChoiceField& choice, Chosen& chosen) {
   chosen = {.name = {}, .source = place_of(node.source()).source};
   std::vector<std::string_view> names;
   for (const Choice& one : choice.choices) names.push_back(one.name);
@@ -209,10 +213,13 @@ void Reader::field(std::string_view key, FieldTarget target, FieldInfo info) {
                          .help = fmt::format("`{}`: {}", key, as_hint(info.doc))}});
   }
   if (ChoiceField* choice = std::get_if<ChoiceField>(&target)) {
-    Frame::Chosen chosen{.name = {}, .source = 0};
+    Chosen chosen{.name = {}, .source = 0};
     if (!info.required) chosen.name = choice->choices[choice->get()].name;
-    if (node != nullptr && applies(key, *node, info)) read_choice(*node, key, *choice, chosen);
-    frames_.back().choices[std::string(key)] = chosen;
+    if (node != nullptr) {
+      chosen.meant = applies(key, *node, info);
+      if (chosen.meant) read_choice(*node, key, *choice, chosen);
+    }
+    choices_[path_of(key)] = chosen;
     return;
   }
   if (node == nullptr || !applies(key, *node, info)) return;
@@ -234,8 +241,7 @@ void Reader::table(std::string_view key, std::string_view, const std::function<v
         near.empty() ? home.empty() ? "" : home + "; or " : fmt::format("did you mean `{}`? ", near);
     wrong_type(*node, key, "a table", help + fmt::format("write [{}] and its fields below", path_of(key)));
   }
-  frames_.push_back(
-      {.table = node == nullptr ? nullptr : node->as_table(), .path = path_of(key), .choices = {}});
+  frames_.push_back({.table = node == nullptr ? nullptr : node->as_table(), .path = path_of(key)});
   fields();
   frames_.pop_back();
 }
@@ -257,7 +263,7 @@ void Reader::tables(std::string_view key, std::string_view, std::size_t,
       wrong_type(item, name, "a table", help);
       continue;
     }
-    frames_.push_back({.table = item.as_table(), .path = path_of(name), .choices = {}});
+    frames_.push_back({.table = item.as_table(), .path = path_of(name)});
     again_ = i > 0;
     element(i);
     again_ = false;

@@ -42,11 +42,11 @@ class Reader final : public FieldVisitor {
   struct Frame {
     const toml::table* table;  // null when the file does not have it
     std::string path;          // "" at the root, else "cluster.network"
-    struct Chosen {
-      std::string name;  // canonical; empty when the file's value was no name
-      std::size_t source = 0;
-    };
-    std::map<std::string, Chosen, std::less<>> choices;
+  };
+  struct Chosen {
+    std::string name;  // canonical; empty when the file's value was no name
+    std::size_t source = 0;
+    bool meant = true;  // false: the choice has no meaning itself
   };
   // A complaint that is void when `depends_on` turns out not to be reliable.
   struct Pending {
@@ -56,6 +56,7 @@ class Reader final : public FieldVisitor {
 
   const toml::node* find(std::string_view key);
   std::string path_of(std::string_view key) const;
+  std::string path_of_choice(std::string_view key) const;  // of a FieldInfo's when_key
   bool applies(std::string_view key, const toml::node& node, const FieldInfo& info);
   void report_unknown(const toml::table& table, const std::string& path, const std::string& described);
   std::string advice(const std::string& path, const std::string& described, const std::string& key,
@@ -73,13 +74,14 @@ class Reader final : public FieldVisitor {
   bool read_quantity(const toml::node& node, std::string_view key, Quantity& out, const FieldInfo& info,
                      std::string_view also = {});
   void read_period(const toml::node& node, std::string_view key, Period& out);
-  void read_choice(const toml::node& node, std::string_view key, ChoiceField& choice, Frame::Chosen& chosen);
+  void read_choice(const toml::node& node, std::string_view key, ChoiceField& choice, Chosen& chosen);
   bool in_range(const toml::node& node, std::string_view key, double value, std::string_view shown,
                 const FieldInfo& info, std::string_view unit = {});
 
   const Document& document_;
   Diagnostics& diagnostics_;
   std::vector<Frame> frames_;
+  std::map<std::string, Chosen> choices_;  // by path
   Reading reading_;
   std::vector<std::string> fields_,
       tables_;          // every path that was described, given or not; of elements, the first

@@ -285,11 +285,13 @@ namespace {
 class Echo final : public FieldVisitor {
  public:
   void field(std::string_view key, FieldTarget target, FieldInfo info) override {
+    if (!info.when.empty()) {
+      const bool elsewhere = info.when_key.find('.') != std::string_view::npos;
+      const std::string choice = elsewhere ? std::string(info.when_key) : path_of(info.when_key);
+      if (std::ranges::find(info.when, chosen_[choice]) == info.when.end()) return;
+    }
     if (const auto* choice = std::get_if<ChoiceField>(&target))
-      chosen_[std::string(key)] = choice->choices[choice->get()].name;
-    if (!info.when.empty() &&
-        std::ranges::find(info.when, chosen_[std::string(info.when_key)]) == info.when.end())
-      return;
+      chosen_[path_of(key)] = choice->choices[choice->get()].name;
     if (const std::optional<std::string> value = toml_text(target))
       body_ += fmt::format("{} = {}\n", key, *value);
   }
@@ -310,13 +312,14 @@ class Echo final : public FieldVisitor {
   void enter(const std::string& key, fmt::string_view brackets, const std::function<void()>& fields) {
     flush();
     const std::string outer = path_;
-    path_ = outer.empty() ? key : fmt::format("{}.{}", outer, key);
+    path_ = path_of(key);
     header_ = fmt::format(fmt::runtime(brackets), path_);
-    const auto outer_chosen = std::exchange(chosen_, {});
     fields();
     flush();
-    chosen_ = outer_chosen;
     path_ = outer;
+  }
+  std::string path_of(std::string_view key) const {
+    return path_.empty() ? std::string(key) : fmt::format("{}.{}", path_, key);
   }
   void flush() {
     if (!body_.empty()) out_ += (out_.empty() ? "" : "\n") + header_ + body_;
@@ -324,7 +327,7 @@ class Echo final : public FieldVisitor {
     body_.clear();
   }
   std::string out_, header_, body_, path_;
-  std::map<std::string, std::string> chosen_;
+  std::map<std::string, std::string> chosen_;  // by path; only choices that have a meaning
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "model/dataset.hpp"
 #include "model/learner.hpp"
 #include "model/optimizer.hpp"
+#include "sim/protocol/architecture.hpp"
 #include "sim/protocol/consistency.hpp"
 #include "sim/protocol/filter.hpp"
 #include "sim/protocol/key_space.hpp"
@@ -90,7 +91,7 @@ struct NetworkSpec {
 
 struct ClusterSpec {
   std::int64_t workers = 8;
-  std::int64_t servers = 1;
+  std::int64_t servers = 1;  // 0 once a scenario of an architecture without servers is loaded
   NodeSpec worker;
   NodeSpec server;
   NetworkSpec network;
@@ -146,6 +147,7 @@ struct MessagesSpec {
 struct Scenario {
   std::string title;
   std::int64_t seed = 1;
+  ArchitectureSpec architecture;
   DataSpec data;
   ModelSpec model;
   TrainingSpec training;

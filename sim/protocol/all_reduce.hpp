@@ -1,0 +1,36 @@
+// All-reduce: afterwards every worker has the sum of all workers' vectors. What each worker sends to whom, in
+// which order, as data; the vector is cut in as many even chunks as there are workers.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "sim/protocol/architecture.hpp"
+#include "sim/protocol/message.hpp"
+
+namespace psim {
+
+// Chunks [first, last).
+struct Chunks {
+  std::uint32_t first = 0, last = 0;
+};
+
+// One round of one worker: it sends, and then waits for what it receives.
+struct Exchange {
+  struct Part {
+    std::uint32_t worker;
+    Chunks chunks;
+  };
+  std::int64_t round = 0;
+  std::optional<Part> send, receive;
+  bool add = false;  // what is received is added; else it takes the place of what is there
+};
+
+// The rounds of worker `me` of `workers`. Halving-doubling needs a power of two.
+std::vector<Exchange> exchanges(AllReduceAlgorithm algorithm, std::uint32_t workers, std::uint32_t me);
+
+// Which values `chunks` are, of `total`.
+Range range_of(Chunks chunks, std::size_t total, std::uint32_t workers);
+
+}  // namespace psim

@@ -1,0 +1,26 @@
+// How a cluster shares the work of training: through servers, all among themselves, or layer by layer.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+namespace psim {
+
+enum class Architecture : std::uint8_t { parameter_server, all_reduce, model_parallel };
+enum class AllReduceAlgorithm : std::uint8_t { ring, tree, halving_doubling };
+enum class PipelineSchedule : std::uint8_t { gpipe, one_forward_one_backward };
+
+// What a scenario says in [architecture].
+struct ArchitectureSpec {
+  Architecture kind = Architecture::parameter_server;
+  AllReduceAlgorithm algorithm = AllReduceAlgorithm::ring;  // all-reduce
+  std::optional<std::int64_t> micro_batches;                // model-parallel
+  PipelineSchedule schedule = PipelineSchedule::gpipe;      // model-parallel
+
+  bool has_servers() const { return kind == Architecture::parameter_server; }
+};
+
+// Whether workers `a` and `b` of `workers` ever exchange messages.
+bool workers_talk(const ArchitectureSpec& spec, std::uint32_t workers, std::uint32_t a, std::uint32_t b);
+
+}  // namespace psim

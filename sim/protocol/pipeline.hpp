@@ -1,0 +1,39 @@
+// Model parallelism in a pipeline: contiguous layers make a stage, each worker has one, and a batch passes
+// through in micro-batches.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/learner.hpp"
+#include "sim/protocol/architecture.hpp"
+#include "sim/protocol/message.hpp"
+
+namespace psim {
+
+struct Stage {
+  Range parameters;
+  double forward = 0, backward = 0;  // shares of the whole gradient's work
+  std::size_t outputs = 0;           // values of one sample that go on to the next stage; 0 from the last
+};
+
+// The layers of a model in `count` stages of about equal work: a stage ends with the layer after which the
+// work done is nearest to its even share. A phantom model is cut evenly, a third of its work being forward.
+std::vector<Stage> cut_in_stages(const ModelSpec& model, std::size_t count);
+
+// One computation of a stage.
+struct StageWork {
+  enum Direction : std::uint8_t { forward, backward } direction;
+  std::int64_t micro_batch;
+};
+
+// What `stage` of `stages` computes in one step, in this order. gpipe: Huang et al., NeurIPS 2019, figure 2;
+// 1f1b: Narayanan et al., SC 2021, figure 4 (PipeDream-Flush).
+std::vector<StageWork> stage_work(PipelineSchedule schedule, std::int64_t stages, std::int64_t stage,
+                                  std::int64_t micro_batches);
+
+// `given`, or four for each stage (from there on bubbles are negligible: Huang et al. 2019), but no more
+// than there are samples.
+std::int64_t micro_batches_of(const ArchitectureSpec& spec, std::int64_t stages, std::int64_t samples);
+
+}  // namespace psim

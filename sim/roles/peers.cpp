@@ -1,0 +1,82 @@
+#include "sim/roles/peers.hpp"
+
+#include <simgrid/s4u/Actor.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <utility>
+
+#include "sim/roles/all_reduce.hpp"
+#include "sim/roles/pipeline.hpp"
+#include "sim/scenario/check.hpp"
+
+namespace psim {
+
+std::unique_ptr<Peers> make_peers(World& world, const Values* weights) {
+  if (world.scenario.architecture.kind == Architecture::all_reduce)
+    return std::make_unique<AllReduce>(world, weights);
+  return std::make_unique<Pipeline>(world, weights);
+}
+
+Replica::Replica(const World& world, const Values* initial, Range range)
+    : world_(world), range_(range), rate_(world.learning_rate()) {
+  if (!initial) return;
+  weights_ = std::make_shared<Values>(initial->precision(), range.count);
+  weights_->copy_from(*initial, range.begin, range.count, 0);
+  optimizer_ = Optimizer(world.scenario.training.optimizer, initial->precision(), range.count);
+}
+
+void Replica::update(Slice gradient, double weight) {
+  const double rate = rate_.at(static_cast<double>(version_) * world_.epochs_per_clock());
+  ++version_;
+  if (!weights_) return;
+  // Not shared any more means that every reader is through; the fence makes their reads happen before.
+  if (weights_.use_count() > 1) {
+    auto copy = std::make_shared<Values>(weights_->precision(), range_.count);
+    copy->copy_from(*weights_, 0, range_.count, 0);
+    weights_ = std::move(copy);
+  } else {
+    std::atomic_thread_fence(std::memory_order_acquire);
+  }
+  optimizer_.apply(*weights_, std::array{WeightedGradient{std::move(gradient), weight}}, rate);
+}
+
+Message Mailbox::take(MessageKind kind, NodeId from, std::int64_t clock, std::int64_t number) {
+  const auto wanted = [&](const Message& m) {
+    return m.kind == kind && m.from == from && m.clock == clock && m.number == number;
+  };
+  for (;;) {
+    if (const auto found = std::ranges::find_if(early_, wanted); found != early_.end()) {
+      Message message = std::move(*found);
+      early_.erase(found);
+      return message;
+    }
+    early_.push_back(world_.network.receive(node_));
+  }
+}
+
+void enter(World& world, NodeId node, Mailbox& mailbox) {
+  world.network.send({.kind = MessageKind::join, .from = node, .to = World::scheduler});
+  mailbox.take(MessageKind::start, World::scheduler, 0, 0);
+}
+
+void leave(World& world, NodeId node, std::int64_t clock) {
+  world.record(EventKind::finish, node, clock);
+  world.last_finish = Agenda::now();
+  world.network.send({.kind = MessageKind::leave, .from = node, .to = World::scheduler});
+}
+
+double flops_of_step(const World& world, std::uint32_t index, std::int64_t step) {
+  const double mean =
+      mean_step_seconds(world.scenario, index) * world.scenario.cluster.worker.speed.of(index).value;
+  return mean * world.slowness.of_step(index, step);
+}
+
+void compute(World& world, double flops) {
+  ++world.busy;
+  simgrid::s4u::this_actor::execute(flops);
+  --world.busy;
+}
+
+}  // namespace psim

@@ -1,0 +1,71 @@
+// Architectures without servers: the workers hold the model, and talk to each other.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "sim/roles/world.hpp"
+
+namespace psim {
+
+// All workers of one run.
+class Peers {
+ public:
+  virtual ~Peers() = default;
+  // The body of worker `index`'s actor.
+  virtual void run(std::uint32_t index) = 0;
+  // A message has arrived somewhere. Runs in the simulation kernel.
+  virtual void on_arrival(const Message& message) = 0;
+  // The model, in one part or more, as far as all workers have updated it.
+  virtual std::vector<Slice> weights() const = 0;
+};
+
+// `weights`: the whole initial model, none for a phantom. See all_reduce.hpp and pipeline.hpp.
+std::unique_ptr<Peers> make_peers(World& world, const Values* weights);
+
+// A worker's copy of the model, or of a part of it, and the optimizer that updates it.
+class Replica {
+ public:
+  // `initial`: the whole model, of which `range` is taken; none for a phantom.
+  Replica(const World& world, const Values* initial, Range range);
+
+  // One step of the optimizer with `weight` times the range's gradient.
+  void update(Slice gradient, double weight);
+
+  Slice weights() const { return {weights_, 0, range_.count, version_}; }
+  Range range() const { return range_; }
+  std::int64_t version() const { return version_; }
+
+ private:
+  const World& world_;
+  Range range_;
+  std::shared_ptr<Values> weights_;  // shared with whoever still reads a version; copied before it is changed
+  Optimizer optimizer_;
+  LearningRate rate_;
+  std::int64_t version_ = 0;
+};
+
+// Hands out a node's messages in the order that an algorithm wants them, whatever order they come in.
+class Mailbox {
+ public:
+  Mailbox(World& world, NodeId node) : world_(world), node_(node) {}
+  Message take(MessageKind kind, NodeId from, std::int64_t clock, std::int64_t number);
+
+ private:
+  World& world_;
+  NodeId node_;
+  std::vector<Message> early_;
+};
+
+// A node's life around its work.
+void enter(World& world, NodeId node, Mailbox& mailbox);
+void leave(World& world, NodeId node, std::int64_t clock);
+
+// Floating-point operations of worker `index`'s step `step`, slowness included.
+double flops_of_step(const World& world, std::uint32_t index, std::int64_t step);
+// Spends their time, by the calling actor.
+void compute(World& world, double flops);
+
+}  // namespace psim

@@ -1,0 +1,70 @@
+// Model parallelism: every worker holds some layers, a stage; a batch passes through the stages in
+// micro-batches, forward and backward, and every stage updates its layers when all of them have come back
+// (sim/protocol/pipeline.hpp).
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "sim/protocol/pipeline.hpp"
+#include "sim/roles/peers.hpp"
+
+namespace psim {
+
+class Pipeline;
+
+class StageWorker {
+ public:
+  StageWorker(World& world, Pipeline& pipeline, std::uint32_t index, const Stage& stage, std::size_t inputs,
+              const Values* weights);
+
+  void run();
+  const Replica& replica() const { return replica_; }
+
+ private:
+  void step();
+  void forward(std::int64_t micro_batch, std::size_t part);
+  void backward(std::int64_t micro_batch, std::size_t part);
+  void spend(std::int64_t micro_batch, double share, std::size_t part);
+  void send(MessageKind kind, NodeId to, std::int64_t micro_batch, std::size_t width);
+  void update();
+  bool is_first() const { return index_ == 0; }
+  bool is_last() const { return index_ + 1 == world_.workers(); }
+
+  World& world_;
+  Pipeline& pipeline_;
+  NodeId node_;
+  std::uint32_t index_;
+  Stage stage_;
+  std::size_t inputs_;  // values of one sample that the stage before hands on
+  std::vector<StageWork> work_;
+  Replica replica_;
+  Mailbox mailbox_;
+  std::int64_t clock_ = 0;  // of the step in hand
+};
+
+class Pipeline final : public Peers {
+ public:
+  Pipeline(World& world, const Values* weights);
+  void run(std::uint32_t index) override { stages_[index]->run(); }
+  void on_arrival(const Message&) override {}
+  std::vector<Slice> weights() const override;
+
+  // Samples of micro-batch `index`.
+  std::size_t samples_in(std::int64_t index) const;
+
+  // The numbers of a step are computed for the whole batch at once: what all workers would take under bsp,
+  // in worker order.
+  void start_gradient(std::int64_t clock);
+  // That gradient's part `range`.
+  Slice gradient(Range range);
+
+ private:
+  World& world_;
+  std::size_t samples_, micro_batches_;
+  std::vector<std::unique_ptr<StageWorker>> stages_;
+  Pool::Handle task_;
+  std::shared_ptr<Values> gradient_;
+};
+
+}  // namespace psim

@@ -1,0 +1,187 @@
+// The architectures without servers learn what bulk-synchronous training with servers learns.
+#include <fmt/format.h>
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <map>
+#include <vector>
+
+#include "tests/support/run_psim.hpp"
+
+using namespace psim::test;
+
+namespace {
+
+struct Training {
+  std::string architecture = "";  // fields of [architecture]
+  int workers = 4, batch = 8;
+  std::string model = "layers = [64, 16, 12, 10]";  // fields of [model]
+  std::string training = "learning_rate = 0.25";    // fields of [training]
+  std::string end = "steps = 20";
+  std::string more = "[compute]\ndistribution = \"lognormal\"\ncv = 0.5\n";
+};
+
+std::string toml(const Training& t) {
+  return fmt::format(R"([architecture]
+{}
+[model]
+{}
+[training]
+batch_size = {}
+{}
+evaluate_every = "1 updates"
+{}
+[cluster]
+workers = {}
+[cluster.worker]
+speed = "100Mf"
+{})",
+                     t.architecture, t.model, t.batch, t.end, t.training, t.workers, t.more);
+}
+
+// The loss at every number of updates.
+std::map<std::int64_t, double> losses(const Training& training) {
+  const Json summary = run_toml(toml(training));
+  CHECK(summary["stuck"].empty());
+  CHECK(summary["staleness"]["max"] == 0);
+  CHECK(summary["clock_gap"]["max"] <= 1);
+  std::map<std::int64_t, double> result;
+  for (const Json& point : summary["curve"])
+    result.try_emplace(point["updates"].get<std::int64_t>(), point["loss"].get<double>());
+  return result;
+}
+
+std::string all_reduce(const std::string& algorithm) {
+  return fmt::format("kind = \"all-reduce\"\nalgorithm = \"{}\"", algorithm);
+}
+
+const std::vector<std::string> algorithms{"ring", "tree", "halving-doubling"};
+const std::vector<std::string> optimizers{
+    "learning_rate = 0.25",
+    "learning_rate = 0.1\noptimizer = \"nesterov\"\nschedule = \"cosine\"\nweight_decay = 0.001"};
+
+const std::vector<std::string> architectures{all_reduce("ring"), all_reduce("tree"),
+                                             "kind = \"model-parallel\"",
+                                             "kind = \"model-parallel\"\nschedule = \"1f1b\""};
+
+}  // namespace
+
+TEST_CASE("all-reduce learns what bsp learns, but for the order of the sums", "[equivalence]") {
+  for (const auto& [precision, relative] :
+       std::map<std::string, double>{{"float32", 1e-5}, {"float64", 1e-13}}) {
+    Training training{.model = fmt::format("layers = [64, 16, 10]\nprecision = \"{}\"", precision)};
+    for (const std::string& optimizer : optimizers) {
+      training.training = optimizer;
+      training.architecture = "";
+      const auto bsp = losses(training);
+      REQUIRE(bsp.size() == 21);
+      for (const std::string& algorithm : algorithms) {
+        INFO(precision << ", " << algorithm << "\n" << optimizer);
+        training.architecture = all_reduce(algorithm);
+        const auto other = losses(training);
+        REQUIRE(other.size() == bsp.size());
+        for (const auto& [updates, loss] : bsp) CHECK(other.at(updates) == Approx(loss).epsilon(relative));
+      }
+    }
+  }
+}
+
+TEST_CASE("where sums are exact, all-reduce learns what bsp learns, bit for bit", "[equivalence]") {
+  // Integers, and rates that are powers of two: after five steps a weight has no more than 53 digits.
+  for (const int workers : {2, 4, 8}) {
+    Training training{.workers = workers,
+                      .batch = 1,
+                      .model =
+                          "layers = [3, 2]\nbias = false\nactivation = \"identity\"\nloss = "
+                          "\"half-sse\"\ninit = \"zeros\"\nprecision = \"float64\"",
+                      .training = "learning_rate = 0.0625",
+                      .end = "steps = 5",
+                      .more = R"([data]
+source = "inline"
+inputs = [[1, 2, 0], [0, 1, -1], [2, -1, 1], [1, 1, 3], [-2, 0, 1], [3, 1, 1], [0, 2, 2], [1, -3, 0]]
+targets = [[1, -2], [3, 0], [5, 1], [-4, 2], [1, 1], [0, 7], [2, 3], [-1, -1]]
+)"};
+    const auto bsp = losses(training);
+    REQUIRE(bsp.size() == 6);
+    for (const std::string& algorithm : algorithms) {
+      INFO(algorithm << ", W = " << workers);
+      training.architecture = all_reduce(algorithm);
+      CHECK(losses(training) == bsp);
+    }
+  }
+}
+
+TEST_CASE("a pipeline of W workers learns what one worker with batches of W b learns, bit for bit",
+          "[equivalence]") {
+  for (const std::string& optimizer : optimizers) {
+    const auto one = losses({.workers = 1, .batch = 24, .training = optimizer});
+    REQUIRE(one.size() == 21);
+    for (const std::string more :
+         {"", "\nschedule = \"1f1b\"", "\nmicro_batches = 1", "\nmicro_batches = 24"}) {
+      INFO(optimizer << more);
+      CHECK(losses({.architecture = "kind = \"model-parallel\"" + more,
+                    .workers = 3,
+                    .batch = 8,
+                    .training = optimizer}) == one);
+    }
+  }
+}
+
+TEST_CASE("a target, a duration and epochs end a run without servers", "[equivalence]") {
+  for (const std::string& architecture : architectures) {
+    INFO(architecture);
+    const Training base{.architecture = architecture, .workers = 2};
+    Training training = base;
+    training.end = "target = { loss = 1.5 }";
+    const Json target = run_toml(toml(training));
+    REQUIRE(target["target"]["reached"] == true);
+    CHECK(target["target"]["updates"] == target["updates"]);
+    CHECK(target["final"]["loss"].get<double>() <= 1.5);
+    CHECK(target["curve"][target["curve"].size() - 2]["loss"].get<double>() > 1.5);
+
+    training.end = "duration = \"80ms\"";
+    const Json duration = run_toml(toml(training));
+    CHECK(duration["sim_time_s"] == 0.08);
+    CHECK(duration["updates"].get<int>() > 0);
+
+    training.end = "epochs = 0.5";  // 1,438 samples in batches of 16
+    const Json epochs = run_toml(toml(training));
+    CHECK(epochs["updates"] == 45);
+    CHECK(epochs["steps"] == 90);
+    CHECK(epochs["curve"].back()["epoch"].get<double>() == Approx(45 * 16 / 1438.0));
+  }
+}
+
+TEST_CASE("a run without servers can be replayed", "[equivalence]") {
+  for (const std::string& architecture : architectures) {
+    INFO(architecture);
+    const TemporaryFolder folder;
+    std::ofstream(folder.path() / "scenario.toml") << toml({.architecture = architecture, .workers = 2});
+    REQUIRE(psim::test::psim({"run", "scenario.toml", "--out", "run"}, folder.path()).code == 0);
+    const Outcome replay = psim::test::psim({"replay", "run"}, folder.path());
+    INFO(replay.out << replay.err);
+    CHECK(replay.code == 0);
+  }
+}
+
+TEST_CASE("a comparison over architectures leaves out what has no meaning, and runs what is the same once",
+          "[equivalence]") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "scenario.toml") << toml({.workers = 2, .end = "steps = 2"}) + R"(
+[consistency]
+model = "ssp"
+staleness = 1
+[compare]
+"cluster.servers" = [1, 3]
+architecture = [{ kind = "parameter-server" }, { kind = "all-reduce", algorithm = "tree" }]
+)";
+  const Outcome outcome = psim::test::psim({"compare", "scenario.toml", "--json"}, folder.path());
+  INFO(outcome.err);
+  REQUIRE(outcome.code == 0);
+  const Json runs = Json::parse(outcome.out)["runs"];
+  REQUIRE(runs.size() == 3);
+  CHECK(runs[0]["point"]["cluster.servers"] == "1");
+  CHECK(runs[1]["point"]["cluster.servers"] == "1 or 3");
+  CHECK(runs[1]["point"]["architecture"] == "all-reduce algorithm=tree");
+  CHECK(runs[1]["server_updates"].empty());
+  CHECK(runs[2]["point"]["cluster.servers"] == "3");
+}
