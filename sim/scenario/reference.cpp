@@ -30,6 +30,11 @@ struct TableDoc {
   bool repeated = false;
 };
 
+std::string when_text(const FieldInfo& info) {
+  return info.when.empty() ? ""
+                           : fmt::format(" Only with {} = {}.", info.when_key, fmt::join(info.when, ", "));
+}
+
 // Writes down every field with its present value.
 class Collector final : public FieldVisitor {
  public:
@@ -37,24 +42,24 @@ class Collector final : public FieldVisitor {
     fields.push_back({path_, std::string(key), info, target, toml_text(target)});
   }
   void table(std::string_view key, std::string_view doc, const std::function<void()>& content) override {
-    enter(key, doc, false, content);
+    enter(key, std::string(doc), false, content);
   }
   void tables(std::string_view key, std::string_view doc, std::size_t,
-              const std::function<void(std::size_t)>& resize,
-              const std::function<void(std::size_t)>& element) override {
+              const std::function<void(std::size_t)>& resize, const std::function<void(std::size_t)>& element,
+              const FieldInfo& info = {}) override {
     resize(1);
-    enter(key, doc, true, [&] { element(0); });
+    enter(key, std::string(doc) + when_text(info), true, [&] { element(0); });
   }
 
   std::vector<TableDoc> table_docs;
   std::vector<FieldDoc> fields;
 
  private:
-  void enter(std::string_view key, std::string_view doc, bool repeated,
+  void enter(std::string_view key, const std::string& doc, bool repeated,
              const std::function<void()>& content) {
     const std::string outer = path_;
     path_ = outer.empty() ? std::string(key) : fmt::format("{}.{}", outer, key);
-    table_docs.push_back({path_, std::string(doc), repeated});
+    table_docs.push_back({path_, doc, repeated});
     content();
     path_ = outer;
   }
@@ -166,11 +171,6 @@ std::string type_column(const FieldDoc& field) {
   });
 }
 
-std::string when_text(const FieldInfo& info) {
-  return info.when.empty() ? ""
-                           : fmt::format(" Only with {} = {}.", info.when_key, fmt::join(info.when, ", "));
-}
-
 }  // namespace
 
 Json scenario_schema() {
@@ -266,9 +266,7 @@ class Echo final : public FieldVisitor {
   void field(std::string_view key, FieldTarget target, FieldInfo info) override {
     if (const auto* choice = std::get_if<ChoiceField>(&target))
       chosen_[std::string(key)] = choice->choices[choice->get()].name;
-    if (!info.when.empty() &&
-        std::ranges::find(info.when, chosen_[std::string(info.when_key)]) == info.when.end())
-      return;
+    if (!has_meaning(info)) return;
     if (const std::optional<std::string> value = toml_text(target))
       body_ += fmt::format("{} = {}\n", key, *value);
   }
@@ -276,8 +274,9 @@ class Echo final : public FieldVisitor {
     enter(std::string(key), "[{}]\n", fields);
   }
   void tables(std::string_view key, std::string_view, std::size_t count,
-              const std::function<void(std::size_t)>&,
-              const std::function<void(std::size_t)>& element) override {
+              const std::function<void(std::size_t)>&, const std::function<void(std::size_t)>& element,
+              const FieldInfo& info = {}) override {
+    if (!has_meaning(info)) return;
     for (std::size_t i = 0; i < count; ++i) enter(std::string(key), "[[{}]]\n", [&] { element(i); });
   }
   std::string text() {
@@ -286,6 +285,10 @@ class Echo final : public FieldVisitor {
   }
 
  private:
+  bool has_meaning(const FieldInfo& info) {
+    return info.when.empty() ||
+           std::ranges::find(info.when, chosen_[std::string(info.when_key)]) != info.when.end();
+  }
   void enter(const std::string& key, fmt::string_view brackets, const std::function<void()>& fields) {
     flush();
     const std::string outer = path_;
