@@ -112,8 +112,9 @@ void Checker::check_graph() {
     const std::string field = fmt::format("{}.{}.between", table, i);
     const std::vector<std::string>& names = links[i].between;
     if (!reading_.reliable(field)) continue;
+    sound = sound && names.size() == 2;
+    if (names.empty()) continue;  // missing
     if (names.size() != 2) {
-      sound = false;
       add({field}, fmt::format("link {} has {}", i, counted(static_cast<std::int64_t>(names.size()), "end")),
           "must be two names", "for example between = [\"server 0\", \"switch a\"]");
       continue;

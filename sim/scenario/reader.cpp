@@ -253,7 +253,7 @@ void Reader::tables(std::string_view key, std::string_view, std::size_t,
   const toml::array* list = node->as_array();
   if (list == nullptr) return wrong_type(*node, key, "a list of tables", help);
   const bool used = applies(key, *node, info);
-  resize(used ? list->size() : 0);
+  resize(list->size());
   for (std::size_t i = 0; i < list->size(); ++i) {
     const std::string name = fmt::format("{}.{}", key, i);
     const toml::node& item = *list->get(i);
@@ -267,6 +267,7 @@ void Reader::tables(std::string_view key, std::string_view, std::size_t,
     again_ = false;
     frames_.pop_back();
   }
+  if (!used) resize(0);
 }
 
 // What to do with an unknown `key` of table `path`, which was described as `described`. The field that was
