@@ -36,7 +36,7 @@ struct Step {
   sg4::LinkInRoute::Direction direction;
 };
 
-// A way from one host to another, over links that do not exist yet.
+// A way from one host to another.
 struct Way {
   std::uint32_t from, to;
   std::vector<Step> steps;
@@ -51,13 +51,8 @@ class Builder {
 
   Platform build() {
     add_hosts();
-    if (network_.topology == TopologyKind::simgrid_xml) {
-      add_links_of_file();
-    } else {
-      add_links_of_topology();
-    }
-    // A pair's two ways come one after the other.
-    for (std::size_t i = 0; i < ways_.size(); i += 2) add_routes(ways_[i], ways_[i + 1]);
+    if (network_.topology == TopologyKind::simgrid_xml) build_from_file(network_.platform_file);
+    else build_from(make_topology(scenario_.cluster));
     zone_->seal();
     return std::move(platform_);
   }
@@ -86,24 +81,15 @@ class Builder {
   // With unequal shares the pair's own link carries the whole latency.
   double latency_of_link(double latency) const { return network_.share_spread > 0 ? 0 : latency; }
 
-  void add_links_of_topology() {
-    const Topology topology = make_topology(scenario_.cluster);
+  // Paths are asked for twice, first to find the links that are used, because all of them together may take
+  // much memory.
+  void build_from(const Topology& topology) {
+    const auto pairs = talking_pairs(scenario_);
     Paths paths(topology);
     std::vector<bool> used(topology.links.size(), false);
-    const auto add_way = [&](std::uint32_t from, std::uint32_t to) {
-      Way way{.from = from, .to = to, .steps = {}};
-      for (const Hop& hop : paths.between(from, to)) {
-        way.steps.push_back(
-            {hop.link, hop.forward ? sg4::LinkInRoute::Direction::UP : sg4::LinkInRoute::Direction::DOWN});
-        way.latency += topology.links[hop.link].latency;
-        used[hop.link] = true;
-      }
-      way.of_links = way.latency;
-      ways_.push_back(std::move(way));
-    };
-    for (const auto& [a, b] : talking_pairs(scenario_)) {
-      add_way(b, a);
-      add_way(a, b);
+    for (const auto& [a, b] : pairs) {
+      for (const Hop& hop : paths.between(b, a)) used[hop.link] = true;
+      for (const Hop& hop : paths.between(a, b)) used[hop.link] = true;
     }
     links_.resize(topology.links.size());
     for (std::size_t i = 0; i < topology.links.size(); ++i) {
@@ -111,23 +97,36 @@ class Builder {
       links_[i] = zone_->create_split_duplex_link(fmt::format("link {}", i), topology.links[i].bandwidth);
       links_[i]->set_latency(latency_of_link(topology.links[i].latency))->seal();
     }
+    const auto way = [&](std::uint32_t from, std::uint32_t to) {
+      Way result{.from = from, .to = to, .steps = {}};
+      using Direction = sg4::LinkInRoute::Direction;
+      for (const Hop& hop : paths.between(from, to)) {
+        result.steps.push_back({hop.link, hop.forward ? Direction::UP : Direction::DOWN});
+        result.latency += topology.links[hop.link].latency;
+      }
+      result.of_links = result.latency;
+      return result;
+    };
+    for (const auto& [a, b] : pairs) add_routes(way(b, a), way(a, b));
   }
 
-  void add_links_of_file() {
-    const PlatformFile& file = network_.platform_file;
+  void build_from_file(const PlatformFile& file) {
     for (std::size_t i = 0; i < file.links.size(); ++i) {
       sg4::Link* link = zone_->create_link(fmt::format("link {}", i), file.links[i].bandwidth);
       if (file.links[i].fat_pipe) link->set_sharing_policy(sg4::Link::SharingPolicy::FATPIPE);
       links_.push_back(link->set_latency(latency_of_link(file.links[i].latency))->seal());
     }
-    for (const PlatformFile::Route& route : file.routes) {
-      Way way{.from = route.from, .to = route.to, .steps = {}, .latency = route.latency};
+    const auto way = [&](const PlatformFile::Route& route) {
+      Way result{.from = route.from, .to = route.to, .steps = {}, .latency = route.latency};
       for (const std::uint32_t link : route.links) {
-        way.steps.push_back({link, sg4::LinkInRoute::Direction::NONE});
-        way.of_links += file.links[link].latency;
+        result.steps.push_back({link, sg4::LinkInRoute::Direction::NONE});
+        result.of_links += file.links[link].latency;
       }
-      ways_.push_back(std::move(way));
-    }
+      return result;
+    };
+    // A pair's two routes come one after the other.
+    for (std::size_t i = 0; i + 1 < file.routes.size(); i += 2)
+      add_routes(way(file.routes[i]), way(file.routes[i + 1]));
   }
 
   void add_routes(const Way& there, const Way& back) {
@@ -166,7 +165,6 @@ class Builder {
   const NetworkSpec& network_;
   sg4::NetZone* zone_;
   std::vector<sg4::Link*> links_;
-  std::vector<Way> ways_;
   Platform platform_;
 };
 

@@ -9,11 +9,12 @@
 #include <nlohmann/json.hpp>
 #include <simgrid/s4u.hpp>
 
-#include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
+#include <functional>
 #include <map>
+#include <set>
 #include <stdexcept>
 
 namespace sg4 = simgrid::s4u;
@@ -37,7 +38,9 @@ class Inspection {
  public:
   Inspection(const std::string& path, Progress& progress) : progress_(progress) {
     xbt_log_control_set("root.thresh:critical");
-    sg4::Host::on_creation_cb([this](const sg4::Host& host) { names_.push_back(host.get_name()); });
+    sg4::Host::on_creation_cb([this](const sg4::Host& host) {  // again when a <cluster> is sealed
+      if (known_.insert(host.get_name()).second) names_.push_back(host.get_name());
+    });
     engine_.load_platform(path);
     engine_.seal_platform();
     progress_.loaded = true;
@@ -86,8 +89,9 @@ class Inspection {
       throw std::runtime_error(fmt::format("link '{}' is neither shared nor a fat pipe", link.get_name()));
     const double bandwidth = link.get_bandwidth(), latency = link.get_latency();
     if (!(bandwidth > 0) || !std::isfinite(bandwidth) || !(latency >= 0) || !std::isfinite(latency))
-      throw std::runtime_error(fmt::format("link '{}' has a bandwidth of {} B/s and a latency of {} s",
-                                           link.get_name(), bandwidth, latency));
+      throw std::runtime_error(
+          fmt::format("link '{}' has a bandwidth of {:.6g} B/s and a latency of {:.6g} s", link.get_name(),
+                      bandwidth, latency));
     report_["links"].push_back({bandwidth, latency, policy == Policy::FATPIPE});
     return at->second;
   }
@@ -97,7 +101,8 @@ class Inspection {
   int argc_ = 1;
   sg4::Engine engine_{&argc_, argv_};
   Progress& progress_;
-  std::vector<std::string> names_;
+  std::vector<std::string> names_;  // of all hosts, in file order
+  std::set<std::string> known_;
   std::map<std::string, std::size_t> numbers_;  // of links, by name
   Json report_ = {{"hosts", Json::array()},
                   {"without_route", Json::array()},

@@ -146,7 +146,8 @@ bool Checker::check_ends(const std::string& field, const std::vector<std::string
         : exists     ? "neither a node nor a name for a switch"
         : count == 1 ? fmt::format("the only one is {} 0", server ? "server" : "worker")
                      : fmt::format("there are {0} 0 to {0} {1}", server ? "server" : "worker", count - 1);
-    add({field, "cluster.workers", "cluster.servers"}, fmt::format("there is no node `{}`", name), label,
+    add({field, "cluster.workers", "cluster.servers"},
+        name.empty() ? "a link leads nowhere" : fmt::format("there is no node `{}`", name), label,
         exists ? fmt::format("did you mean \"{}\"?", meant) : "");
   }
   return sound;

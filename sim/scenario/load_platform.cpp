@@ -69,19 +69,19 @@ bool enough_hosts(const Scenario& scenario, const std::vector<std::string>& of_f
 
 bool all_reached(const Scenario& scenario, const PlatformReport& report, Checker& checker) {
   if (report.without_route.empty()) return true;
+  const NetworkSpec& n = scenario.cluster.network;
+  const std::vector<std::string>& hosts = n.hosts.empty() ? report.hosts : n.hosts;
   const auto name = [&](std::uint32_t node) {
-    const NetworkSpec& n = scenario.cluster.network;
-    return fmt::format(
-        "{} ({})", n.hosts.empty() ? report.hosts.empty() ? "its host" : report.hosts[node] : n.hosts[node],
-        node_name(scenario.cluster, node));
+    const std::string role = node_name(scenario.cluster, node);
+    return node < hosts.size() ? fmt::format("{} ({})", hosts[node], role) : role;
   };
   const auto [from, to] = report.without_route.front();
-  checker.add_data(
-      what_counts,
-      fmt::format("{} has no route from {} to {}", scenario.cluster.network.platform, name(from), name(to)),
-      fmt::format("{} without a route",
-                  counted(static_cast<std::int64_t>(report.without_route.size()), "connection")),
-      "the scheduler and every server talk to everybody, both ways");
+  const auto count = static_cast<std::int64_t>(report.without_route.size());
+  checker.add_data(what_counts,
+                   fmt::format("{} has no route from {} to {}", n.platform, name(from), name(to)),
+                   report.hosts.empty() ? "SimGrid breaks down when it is asked for it"
+                                        : fmt::format("{} without a route", counted(count, "connection")),
+                   "the scheduler and every server talk to everybody, both ways");
   return false;
 }
 

@@ -15,5 +15,7 @@ compare "$scenarios/quickstart.toml" --set training.epochs=1 --set 'consistency=
 compare "$scenarios/quickstart.toml" --set training.epochs=1 --set model.precision=float64 --set model.activation=sigmoid
 compare "$scenarios/stragglers.toml" --set training.epochs=2 --set 'consistency={model="ssp",staleness=2}'
 compare "$scenarios/bandwidth.toml" --set training.steps=5 --set cluster.network.topology=two-tier
+compare "$scenarios/topologies.toml" --set training.steps=3 --set cluster.network.topology=dragonfly
+compare "$scenarios/simgrid_platform.toml" --set training.epochs=1
 compare "$scenarios/exponential.toml" --set training.duration=20s --set compute.distribution=gamma --set compute.cv=0.7
 exit $different
