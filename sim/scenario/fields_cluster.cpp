@@ -59,7 +59,8 @@ void describe_platform_file(FieldVisitor& v, NetworkSpec& n) {
   v.field("platform", &n.platform,
           {.doc = "SimGrid's XML file; its content is part of the run's identity.",
            .when_key = "topology",
-           .when = {"simgrid-xml"}});
+           .when = {"simgrid-xml"},
+           .default_text = "must be given"});
   v.field("hosts", &n.hosts,
           {.doc = "The file's hosts that are scheduler, servers and workers, in this order.",
            .when_key = "topology",
