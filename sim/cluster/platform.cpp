@@ -9,7 +9,8 @@
 #include <set>
 
 #include "model/random.hpp"
-#include "sim/cluster/topology.hpp"
+#include "sim/cluster/paths.hpp"
+#include "sim/scenario/nodes.hpp"
 
 namespace sg4 = simgrid::s4u;
 
@@ -30,35 +31,28 @@ std::vector<double> levels_of(const std::vector<StragglerSpec>& stragglers, std:
   return {levels.begin(), levels.end()};
 }
 
+struct Step {
+  std::uint32_t link;
+  sg4::LinkInRoute::Direction direction;
+};
+
+// A way from one host to another.
+struct Way {
+  std::uint32_t from, to;
+  std::vector<Step> steps;
+  double latency = 0;   // of the whole way
+  double of_links = 0;  // what the links contribute
+};
+
 class Builder {
  public:
   Builder(const Scenario& scenario)
-      : scenario_(scenario),
-        network_(scenario.cluster.network),
-        topology_(make_topology(scenario.cluster)),
-        zone_(sg4::create_full_zone("cluster")) {}
+      : scenario_(scenario), network_(scenario.cluster.network), zone_(sg4::create_full_zone("cluster")) {}
 
   Platform build() {
     add_hosts();
-    for (std::size_t i = 0; i < topology_.links.size(); ++i) {
-      auto* link = zone_->create_split_duplex_link(fmt::format("link {}", i), topology_.links[i].bandwidth);
-      // With unequal shares the pair's own link carries the whole latency.
-      link->set_latency(network_.share_spread > 0 ? 0 : topology_.links[i].latency)->seal();
-      links_.push_back(link);
-    }
-    const auto servers = static_cast<std::uint32_t>(scenario_.cluster.servers);
-    for (std::uint32_t root = 0; root <= servers;
-         ++root) {  // the scheduler and every server talk to everybody
-      const PathTree tree(topology_, root);
-      for (std::uint32_t host = root + 1; host < topology_.hosts; ++host) {
-        const bool among_servers = root > 0 && host <= servers;
-        const bool first_tells =
-            root == 1 && make_rule(scenario_.consistency, scenario_.cluster.workers).first_decides;
-        if (among_servers && !first_tells) continue;
-        add_routes(host, root, tree.path_from(host));
-      }
-    }
-    add_routes_between_workers();
+    if (network_.topology == TopologyKind::simgrid_xml) build_from_file(network_.platform_file);
+    else build_from(make_topology(scenario_.cluster));
     zone_->seal();
     return std::move(platform_);
   }
@@ -66,7 +60,8 @@ class Builder {
  private:
   void add_hosts() {
     const ClusterSpec& cluster = scenario_.cluster;
-    for (std::uint32_t node = 0; node < topology_.hosts; ++node) {
+    const std::uint32_t nodes = node_count(cluster);
+    for (std::uint32_t node = 0; node < nodes; ++node) {
       const auto servers = static_cast<std::uint32_t>(cluster.servers);
       const bool is_worker = node > servers;
       double speed = 1e9;
@@ -83,56 +78,93 @@ class Builder {
     }
   }
 
-  // Where there are no servers, the workers are the nodes from 1.
-  void add_routes_between_workers() {
-    const ArchitectureSpec& architecture = scenario_.architecture;
-    if (architecture.has_servers()) return;
-    for (std::uint32_t root = 1; root < topology_.hosts; ++root) {
-      const PathTree tree(topology_, root);
-      for (std::uint32_t host = root + 1; host < topology_.hosts; ++host) {
-        if (workers_talk(architecture, topology_.hosts - 1, root - 1, host - 1))
-          add_routes(host, root, tree.path_from(host));
-      }
+  // With unequal shares the pair's own link carries the whole latency.
+  double latency_of_link(double latency) const { return network_.share_spread > 0 ? 0 : latency; }
+
+  // Paths are asked for twice, first to find the links that are used, because all of them together may take
+  // much memory.
+  void build_from(const Topology& topology) {
+    const auto pairs = talking_pairs(scenario_);
+    Paths paths(topology);
+    std::vector<bool> used(topology.links.size(), false);
+    for (const auto& [a, b] : pairs) {
+      for (const Hop& hop : paths.between(b, a)) used[hop.link] = true;
+      for (const Hop& hop : paths.between(a, b)) used[hop.link] = true;
     }
+    links_.resize(topology.links.size());
+    for (std::size_t i = 0; i < topology.links.size(); ++i) {
+      if (!used[i]) continue;
+      links_[i] = zone_->create_split_duplex_link(fmt::format("link {}", i), topology.links[i].bandwidth);
+      links_[i]->set_latency(latency_of_link(topology.links[i].latency))->seal();
+    }
+    const auto way = [&](std::uint32_t from, std::uint32_t to) {
+      Way result{.from = from, .to = to, .steps = {}};
+      using Direction = sg4::LinkInRoute::Direction;
+      for (const Hop& hop : paths.between(from, to)) {
+        result.steps.push_back({hop.link, hop.forward ? Direction::UP : Direction::DOWN});
+        result.latency += topology.links[hop.link].latency;
+      }
+      result.of_links = result.latency;
+      return result;
+    };
+    for (const auto& [a, b] : pairs) add_routes(way(b, a), way(a, b));
   }
 
-  void add_routes(std::uint32_t from, std::uint32_t to, const std::vector<Hop>& path) {
-    using Direction = sg4::LinkInRoute::Direction;
-    std::vector<sg4::LinkInRoute> there, back;
-    double latency = 0;
-    for (const Hop& hop : path) {
-      there.emplace_back(links_[hop.link], hop.forward ? Direction::UP : Direction::DOWN);
-      latency += topology_.links[hop.link].latency;
+  void build_from_file(const PlatformFile& file) {
+    for (std::size_t i = 0; i < file.links.size(); ++i) {
+      sg4::Link* link = zone_->create_link(fmt::format("link {}", i), file.links[i].bandwidth);
+      if (file.links[i].fat_pipe) link->set_sharing_policy(sg4::Link::SharingPolicy::FATPIPE);
+      links_.push_back(link->set_latency(latency_of_link(file.links[i].latency))->seal());
     }
-    for (auto hop = path.rbegin(); hop != path.rend(); ++hop) {
-      back.emplace_back(links_[hop->link], hop->forward ? Direction::DOWN : Direction::UP);
-    }
-    if (network_.share_spread > 0) {
-      sg4::Link* own = own_link(from, to, latency);
-      there.emplace_back(own);
-      back.emplace_back(own);
-    }
-    auto* a = platform_.hosts[from]->get_netpoint();
-    auto* b = platform_.hosts[to]->get_netpoint();
-    zone_->add_route(a, b, nullptr, nullptr, there, false);
-    zone_->add_route(b, a, nullptr, nullptr, back, false);
+    const auto way = [&](const PlatformFile::Route& route) {
+      Way result{.from = route.from, .to = route.to, .steps = {}, .latency = route.latency};
+      for (const std::uint32_t link : route.links) {
+        result.steps.push_back({link, sg4::LinkInRoute::Direction::NONE});
+        result.of_links += file.links[link].latency;
+      }
+      return result;
+    };
+    // A pair's two routes come one after the other.
+    for (std::size_t i = 0; i + 1 < file.routes.size(); i += 2)
+      add_routes(way(file.routes[i]), way(file.routes[i + 1]));
+  }
+
+  void add_routes(const Way& there, const Way& back) {
+    sg4::Link* own = own_link(there);
+    const bool alike = back.latency == there.latency && back.of_links == there.of_links;
+    add_route(there, own);
+    add_route(back, alike ? own : own_link(back));
+  }
+
+  void add_route(const Way& way, sg4::Link* own) {
+    std::vector<sg4::LinkInRoute> route;
+    for (const Step& step : way.steps) route.emplace_back(links_[step.link], step.direction);
+    if (own != nullptr) route.emplace_back(own);
+    zone_->add_route(platform_.hosts[way.from]->get_netpoint(), platform_.hosts[way.to]->get_netpoint(),
+                     nullptr, nullptr, route, false);
   }
 
   // A flow's share of a link is proportional to 1 / latency, so a latency of its own gives every
-  // connection a share of its own, both ways the same, as round-trip times do under TCP.
-  sg4::Link* own_link(std::uint32_t a, std::uint32_t b, double latency) {
-    Stream stream(static_cast<std::uint64_t>(scenario_.seed), "share", a, b);
-    const double factor = std::exp(network_.share_spread * stream.uniform(-1, 1));
-    sg4::Link* link = zone_->create_link(fmt::format("pair {} {}", a, b), unlimited);
-    link->set_latency(latency * factor)->seal();
+  // connection a share of its own, both ways the same, as round-trip times do under TCP. Also carries what
+  // a platform file adds to its links' latencies. Null when there is nothing to carry.
+  sg4::Link* own_link(const Way& way) {
+    double latency = way.latency - way.of_links;
+    if (network_.share_spread > 0) {
+      Stream stream(static_cast<std::uint64_t>(scenario_.seed), "share", std::max(way.from, way.to),
+                    std::min(way.from, way.to));
+      latency = way.latency * std::exp(network_.share_spread * stream.uniform(-1, 1));
+    } else if (!(latency > 1e-9 * way.latency)) {
+      return nullptr;
+    }
+    sg4::Link* link = zone_->create_link(fmt::format("pair {} {}", way.from, way.to), unlimited);
+    link->set_latency(latency)->seal();
     return link;
   }
 
   const Scenario& scenario_;
   const NetworkSpec& network_;
-  Topology topology_;
   sg4::NetZone* zone_;
-  std::vector<sg4::SplitDuplexLink*> links_;
+  std::vector<sg4::Link*> links_;
   Platform platform_;
 };
 

@@ -1,16 +1,13 @@
 #include "sim/cluster/topology.hpp"
 
-#include <boost/graph/adjacency_list.hpp>
-#include <boost/graph/dijkstra_shortest_paths.hpp>
-#include <boost/property_map/function_property_map.hpp>
-#include <utility>
+#include "sim/scenario/nodes.hpp"
 
 namespace psim {
 namespace {
 
 Topology star(const ClusterSpec& cluster) {
   Topology t;
-  t.hosts = static_cast<std::uint32_t>(1 + cluster.servers + cluster.workers);
+  t.hosts = node_count(cluster);
   t.vertices = t.hosts + 1;
   for (std::uint32_t host = 0; host < t.hosts; ++host) {
     t.links.push_back({host, t.hosts, cluster.network.bandwidth.value, cluster.network.latency.value});
@@ -23,7 +20,7 @@ Topology two_tier(const ClusterSpec& cluster) {
   const NetworkSpec& network = cluster.network;
   const auto racks = static_cast<std::uint32_t>(network.racks);
   Topology t;
-  t.hosts = static_cast<std::uint32_t>(1 + cluster.servers + cluster.workers);
+  t.hosts = node_count(cluster);
   t.vertices = t.hosts + racks + 1;
   const std::uint32_t core = t.vertices - 1;
   std::vector<std::uint32_t> rack_size(racks, 0);
@@ -39,61 +36,34 @@ Topology two_tier(const ClusterSpec& cluster) {
   return t;
 }
 
+Topology graph(const ClusterSpec& cluster) {
+  const NetworkSpec& network = cluster.network;
+  const GraphEnds ends = graph_ends(cluster);
+  Topology t;
+  t.hosts = node_count(cluster);
+  t.vertices = ends.vertices;
+  for (std::size_t i = 0; i < ends.links.size(); ++i) {
+    const LinkSpec& link = network.links[i];
+    t.links.push_back({ends.links[i].first, ends.links[i].second,
+                       link.bandwidth.value_or(network.bandwidth).value,
+                       link.latency.value_or(network.latency).value});
+  }
+  return t;
+}
+
 }  // namespace
 
 Topology make_topology(const ClusterSpec& cluster) {
   switch (cluster.network.topology) {
     case TopologyKind::star: return star(cluster);
     case TopologyKind::two_tier: return two_tier(cluster);
+    case TopologyKind::fat_tree: return fat_tree(cluster);
+    case TopologyKind::torus: return torus(cluster);
+    case TopologyKind::dragonfly: return dragonfly(cluster);
+    case TopologyKind::graph: return graph(cluster);
+    case TopologyKind::simgrid_xml: break;
   }
   return {};
-}
-
-PathTree::PathTree(const Topology& topology, std::uint32_t root)
-    : topology_(topology), root_(root), link_towards_root_(topology.vertices, UINT32_MAX) {
-  // Dijkstra's distances compare (hops, latency); ties go to the lower vertex, so paths are the same
-  // everywhere.
-  using Distance = std::pair<std::uint32_t, double>;
-  using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::undirectedS, boost::no_property,
-                                      boost::property<boost::edge_index_t, std::uint32_t>>;
-  Graph graph(topology.vertices);
-  for (std::uint32_t i = 0; i < topology.links.size(); ++i) {
-    boost::add_edge(topology.links[i].a, topology.links[i].b, i, graph);
-  }
-  const auto index = boost::get(boost::edge_index, graph);
-  const auto weight =
-      boost::make_function_property_map<Graph::edge_descriptor>([&](Graph::edge_descriptor e) {
-        return Distance{1, topology.links[boost::get(index, e)].latency};
-      });
-  std::vector<Graph::vertex_descriptor> parent(topology.vertices);
-  std::vector<Distance> distance(topology.vertices);
-  boost::dijkstra_shortest_paths(
-      graph, root,
-      boost::weight_map(weight)
-          .predecessor_map(parent.data())
-          .distance_map(distance.data())
-          .distance_zero(Distance{0, 0.0})
-          .distance_inf(Distance{UINT32_MAX, 0.0})
-          .distance_combine([](const Distance& a, const Distance& b) {
-            return a.first == UINT32_MAX ? a : Distance{a.first + b.first, a.second + b.second};
-          })
-          .distance_compare(std::less<Distance>{}));
-  for (std::uint32_t i = 0; i < topology.links.size(); ++i) {
-    const TopologyLink& link = topology.links[i];
-    if (link.a != root && parent[link.a] == link.b) link_towards_root_[link.a] = i;
-    if (link.b != root && parent[link.b] == link.a) link_towards_root_[link.b] = i;
-  }
-}
-
-std::vector<Hop> PathTree::path_from(std::uint32_t vertex) const {
-  std::vector<Hop> path;
-  while (vertex != root_) {
-    const std::uint32_t i = link_towards_root_[vertex];
-    const bool forward = topology_.links[i].a == vertex;
-    path.push_back({i, forward});
-    vertex = forward ? topology_.links[i].b : topology_.links[i].a;
-  }
-  return path;
 }
 
 }  // namespace psim

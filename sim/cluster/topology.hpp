@@ -1,9 +1,9 @@
 // How the nodes are wired: a graph of hosts, switches and links, whatever its shape. The platform is
-// built from it (platform.cpp), with shortest paths between the pairs that talk to each other.
+// built from it (platform.cpp), with paths (paths.hpp) between the pairs that talk to each other.
 #pragma once
 
 #include <cstdint>
-#include <string>
+#include <functional>
 #include <vector>
 
 #include "sim/scenario/scenario.hpp"
@@ -21,26 +21,17 @@ struct Topology {
   std::uint32_t hosts = 0;
   std::uint32_t vertices = 0;
   std::vector<TopologyLink> links;
+  // The vertex after `at` on the way to host `to`, where the shape has a routing of its own; without it,
+  // paths are the shortest.
+  std::function<std::uint32_t(std::uint32_t at, std::uint32_t to)> next = {};
 };
 
+// For every kind but simgrid-xml, whose routes the platform file gives.
 Topology make_topology(const ClusterSpec& cluster);
 
-// One step of a path: link `link`, from its end `a` to `b` or the other way.
-struct Hop {
-  std::uint32_t link;
-  bool forward;
-};
-
-// Fewest hops, then least latency, from every vertex to `root`, by one shortest-path tree.
-class PathTree {
- public:
-  PathTree(const Topology& topology, std::uint32_t root);
-  std::vector<Hop> path_from(std::uint32_t vertex) const;
-
- private:
-  const Topology& topology_;
-  std::uint32_t root_;
-  std::vector<std::uint32_t> link_towards_root_;
-};
+// shapes.cpp
+Topology fat_tree(const ClusterSpec& cluster);
+Topology torus(const ClusterSpec& cluster);
+Topology dragonfly(const ClusterSpec& cluster);
 
 }  // namespace psim

@@ -108,6 +108,8 @@ std::string scenario_hash(const LoadedScenario& loaded) {
     }
   }
   for (const auto& row : loaded.scenario.compute.trace_rows) add(row.data(), row.size() * sizeof row[0]);
+  const std::string& platform = loaded.scenario.cluster.network.platform_file.text;
+  if (!platform.empty()) add(platform.data(), platform.size());
   return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
 }
 

@@ -20,8 +20,9 @@ class Checker {
   void check_fields();                     // without looking at data
   void check_data(const DataSplit& data);  // with it
 
-  // Whether the data can be asked for: nothing is wrong with their description.
+  // Whether the data, or the platform file, can be asked for: nothing is wrong with their description.
   bool can_load() const;
+  bool can_load_platform() const;
 
   // A complaint about `fields` together, shown at the first of them, or at the nearest table around it that
   // the file has. Nothing is said when one of them is wrong by itself.
@@ -47,6 +48,13 @@ class Checker {
   void check_consistency();
   void check_cluster();
   void check_architecture();
+  void check_network();
+  void check_latency(const std::string& field, double latency);
+  void check_room();
+  void check_graph();
+  bool check_ends(const std::string& field, const std::vector<std::string>& names);
+  void check_connected();
+  void check_platform();
   void check_compute();
   void check_pace();
   void check_stragglers();

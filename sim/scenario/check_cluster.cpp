@@ -20,19 +20,7 @@ void Checker::check_cluster() {
   };
   one_each("cluster.worker.speed", "cluster.workers", c.worker.speed, c.workers, "worker");
   one_each("cluster.server.speed", "cluster.servers", c.server.speed, c.servers, "server");
-  if (c.network.topology == TopologyKind::two_tier && c.network.racks > c.workers + c.servers) {
-    add({"cluster.network.racks", "cluster.network.topology", "cluster.workers", "cluster.servers"},
-        fmt::format("`cluster.network.racks` is {}", c.network.racks),
-        there_are(c.workers + c.servers, "node"));
-  }
-  // SimGrid shares a link by the connections' latencies, and breaks down on numbers near its precision.
-  constexpr double least_latency = 10 / 1e9;
-  const double latency = c.network.latency.value;
-  if (c.network.share_spread > 0 && latency > 0 && latency < least_latency) {
-    add({"cluster.network.latency", "cluster.network.share_spread"},
-        fmt::format("`cluster.network.latency` is {} s", latency), "too short for links to be shared by it",
-        "0, or at least 10ns; any with share_spread = 0");
-  }
+  check_network();
 }
 
 void Checker::check_compute() {
@@ -50,7 +38,7 @@ void Checker::check_compute() {
 
 // What depends on how long a step takes in the mean.
 void Checker::check_pace() {
-  const std::size_t machines = s_.cluster.worker.speed.values.size();
+  const std::size_t machines = s_.cluster.worker.speed.used().size();
   const bool phantom = s_.model.kind == ModelKind::phantom;
   if (!knows_model()) return;
   if (machines != 1 && machines != static_cast<std::size_t>(s_.cluster.workers)) return;

@@ -167,7 +167,19 @@ std::vector<Choice> choices<SendOrder>() {
 template <>
 std::vector<Choice> choices<TopologyKind>() {
   return {{"star", "every node has one link to an ideal switch"},
-          {"two-tier", "racks with a switch each, joined through oversubscribed uplinks", "two_tier"}};
+          {"two-tier", "racks with a switch each, joined through oversubscribed uplinks", "two_tier"},
+          {"fat-tree",
+           "k-ary fat tree of equal switches with full bisection (Al-Fares et al. 2008); nodes are dealt out "
+           "over the pods, and the destination decides the core switch (D-mod-k)",
+           "fat_tree"},
+          {"torus",
+           "nodes at the points of a grid that is closed in every dimension, wired to their neighbours; "
+           "messages go dimension by dimension, the shorter way round"},
+          {"dragonfly",
+           "groups of routers wired all to all, one global link between each two groups (Kim et al. 2008), "
+           "minimal routes"},
+          {"graph", "the links that stand in [[cluster.network.link]]"},
+          {"simgrid-xml", "a platform file of SimGrid", "simgrid_xml"}};
 }
 
 template <>

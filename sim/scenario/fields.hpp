@@ -36,8 +36,9 @@ using Layers = std::vector<Rows>;
 using FieldTarget =
     std::variant<bool*, std::optional<bool>*, std::int64_t*, double*, std::string*, Seconds*, Bytes*,
                  BytesPerSecond*, FlopsPerSecond*, std::optional<std::int64_t>*, std::optional<double>*,
-                 std::optional<Seconds>*, std::optional<Bytes>*, std::optional<Period>*,
-                 std::vector<std::int64_t>*, Rows*, Layers*, Speeds*, ChoiceField>;
+                 std::optional<Seconds>*, std::optional<Bytes>*, std::optional<BytesPerSecond>*,
+                 std::optional<Period>*, std::vector<std::int64_t>*, std::vector<std::string>*, Rows*,
+                 Layers*, Speeds*, ChoiceField>;
 
 struct FieldInfo {
   std::string_view doc;
@@ -56,10 +57,11 @@ class FieldVisitor {
   virtual ~FieldVisitor() = default;
   virtual void field(std::string_view key, FieldTarget target, FieldInfo info) = 0;
   virtual void table(std::string_view key, std::string_view doc, const std::function<void()>& fields) = 0;
-  // An array of tables: `resize` makes room for n elements, `element(i)` describes the i-th.
+  // An array of tables: `resize` makes room for n elements, `element(i)` describes the i-th. `info` says
+  // when it has a meaning.
   virtual void tables(std::string_view key, std::string_view doc, std::size_t count,
                       const std::function<void(std::size_t)>& resize,
-                      const std::function<void(std::size_t)>& element) = 0;
+                      const std::function<void(std::size_t)>& element, const FieldInfo& info = {}) = 0;
 };
 
 void describe(FieldVisitor& visitor, Scenario& scenario);

@@ -5,8 +5,8 @@ namespace psim {
 
 namespace {
 
-void describe_network(FieldVisitor& v, NetworkSpec& n) {
-  v.field("topology", choice(n.topology), {.doc = "How the nodes are wired."});
+// Sizes of the topologies that have a shape.
+void describe_shape(FieldVisitor& v, NetworkSpec& n) {
   v.field("racks", &n.racks,
           {.doc = "Number of racks; nodes are dealt out to them in turn.",
            .min = 1,
@@ -20,10 +20,86 @@ void describe_network(FieldVisitor& v, NetworkSpec& n) {
            .above_min = true,
            .when_key = "topology",
            .when = {"two-tier"}});
+  v.field("ports", &n.ports,
+          {.doc = "Ports k of every switch, an even number; the tree holds k^3 / 4 nodes.",
+           .min = 2,
+           .max = 32,
+           .when_key = "topology",
+           .when = {"fat-tree"},
+           .default_text = "the least that holds all nodes"});
+  v.field("dimensions", &n.dimensions,
+          {.doc = "Points of the grid along each dimension.",
+           .min = 1,
+           .max = 8192,
+           .when_key = "topology",
+           .when = {"torus"},
+           .default_text = "three, as near to a cube as holds all nodes"});
+  v.field("groups", &n.groups,
+          {.doc = "Groups of routers, with one link between each two.",
+           .min = 1,
+           .max = 512,
+           .when_key = "topology",
+           .when = {"dragonfly"},
+           .default_text = "the least that hold all nodes"});
+  v.field("routers", &n.routers,
+          {.doc = "Routers of a group, wired all to all.",
+           .min = 1,
+           .max = 32,
+           .when_key = "topology",
+           .when = {"dragonfly"}});
+  v.field("hosts_per_router", &n.hosts_per_router,
+          {.doc = "Nodes that a router has room for.",
+           .min = 1,
+           .max = 64,
+           .when_key = "topology",
+           .when = {"dragonfly"}});
+}
+
+void describe_platform_file(FieldVisitor& v, NetworkSpec& n) {
+  v.field("platform", &n.platform,
+          {.doc = "SimGrid's XML file; its content is part of the run's identity.",
+           .when_key = "topology",
+           .when = {"simgrid-xml"},
+           .default_text = "must be given"});
+  v.field("hosts", &n.hosts,
+          {.doc = "The file's hosts that are scheduler, servers and workers, in this order.",
+           .when_key = "topology",
+           .when = {"simgrid-xml"},
+           .default_text = "the file's hosts, in file order"});
+  v.field("platform_speeds", &n.platform_speeds,
+          {.doc = "Whether servers and workers are as fast as the file's hosts, instead of `speed`.",
+           .when_key = "topology",
+           .when = {"simgrid-xml"}});
+}
+
+void describe_link(FieldVisitor& v, LinkSpec& link) {
+  v.field("between", &link.between,
+          {.doc = "Two names: \"scheduler\", \"server N\", \"worker N\", or any other, which is a switch.",
+           .required = true});
+  v.field("bandwidth", &link.bandwidth,
+          {.doc = "Bandwidth, each way.", .min = 1, .max = 1e30, .default_text = "the network's"});
+  v.field("latency", &link.latency,
+          {.doc = "One-way latency.", .min = 0, .max = 3600, .default_text = "the network's"});
+}
+
+void describe_network(FieldVisitor& v, NetworkSpec& n) {
+  v.field("topology", choice(n.topology), {.doc = "How the nodes are wired."});
+  describe_shape(v, n);
+  describe_platform_file(v, n);
+  const std::vector<std::string_view> own_links = {"star",  "two-tier",  "fat-tree",
+                                                   "torus", "dragonfly", "graph"};
   v.field("bandwidth", &n.bandwidth,
-          {.doc = "Bandwidth of every node's link, each way.", .min = 1, .max = 1e30});
+          {.doc = "Bandwidth of every link, each way.",
+           .min = 1,
+           .max = 1e30,
+           .when_key = "topology",
+           .when = own_links});
   v.field("latency", &n.latency,
-          {.doc = "One-way latency of every node's link; a path has two.", .min = 0, .max = 3600});
+          {.doc = "One-way latency of every link; a path through one switch has two.",
+           .min = 0,
+           .max = 3600,
+           .when_key = "topology",
+           .when = own_links});
   v.field("model", choice(n.model), {.doc = "How transfers share the links."});
   v.field("simgrid_model", choice(n.simgrid_model), {.doc = "Which of SimGrid's flow models."});
   v.field("cross_traffic", &n.cross_traffic,
@@ -42,6 +118,10 @@ void describe_network(FieldVisitor& v, NetworkSpec& n) {
           {.doc = "Framing and metadata added to every message; a dense message is else its values alone.",
            .min = 0,
            .max = 1e6});
+  v.tables(
+      "link", "A link of the network.", n.links.size(), [&](std::size_t count) { n.links.resize(count); },
+      [&](std::size_t i) { describe_link(v, n.links[i]); },
+      {.doc = {}, .when_key = "topology", .when = {"graph"}});
 }
 
 }  // namespace

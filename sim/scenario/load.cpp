@@ -13,6 +13,7 @@
 
 #include "sim/scenario/check.hpp"
 #include "sim/scenario/document.hpp"
+#include "sim/scenario/load_platform.hpp"
 #include "sim/scenario/override.hpp"
 #include "sim/scenario/reader.hpp"
 #include "sim/scenario/reference.hpp"
@@ -144,17 +145,15 @@ void read_trace(std::istream& file, Scenario& scenario, Checker& checker) {
 
 void load_trace(Scenario& scenario, const LoadRequest& request, Checker& checker) {
   const std::string& name = scenario.compute.trace;
-  std::error_code error;
-  for (const fs::path& dir : search_path(request)) {
-    if (!fs::is_regular_file(dir / name, error)) continue;
-    std::ifstream file(dir / name);
-    if (!file)
-      return checker.add_data({"compute.trace"}, fmt::format("{} cannot be read", (dir / name).string()),
-                              "this file", "check its permissions");
-    return read_trace(file, scenario, checker);
-  }
-  checker.add_data({"compute.trace"}, fmt::format("there is no file `{}`", name), "not found",
-                   "looked for in --data-dir, PSIM_DATA and the scenario's folder");
+  const std::optional<fs::path> path = find_file(request, name);
+  if (!path)
+    return checker.add_data({"compute.trace"}, fmt::format("there is no file `{}`", name), "not found",
+                            "looked for in --data-dir, PSIM_DATA and the scenario's folder");
+  std::ifstream file(*path);
+  if (!file)
+    return checker.add_data({"compute.trace"}, fmt::format("{} cannot be read", path->string()), "this file",
+                            "check its permissions");
+  read_trace(file, scenario, checker);
 }
 
 // What an axis' value is called in a table: a word as it is, a table as its values, its name first, and
@@ -327,6 +326,14 @@ std::optional<Document> read_request(const LoadRequest& request, Diagnostics& di
 
 }  // namespace
 
+std::optional<fs::path> find_file(const LoadRequest& request, const std::string& name) {
+  std::error_code error;
+  for (const fs::path& dir : search_path(request)) {
+    if (fs::is_regular_file(dir / name, error)) return dir / name;
+  }
+  return std::nullopt;
+}
+
 std::optional<LoadedScenario> load_scenario(const LoadRequest& request, Diagnostics& diagnostics) {
   std::optional<Document> document = read_request(request, diagnostics);
   if (!document) return std::nullopt;
@@ -338,6 +345,8 @@ std::optional<LoadedScenario> load_scenario(const LoadRequest& request, Diagnost
   if (!scenario.architecture.has_servers()) scenario.cluster.servers = 0;
 
   Checker checker(scenario, reader.reading(), diagnostics);
+  // Speeds may come from the platform file, so it is first.
+  if (checker.can_load_platform()) load_platform(scenario, request, checker);
   checker.check_fields();
   if (!scenario.compute.trace.empty()) load_trace(scenario, request, checker);
   if (checker.can_load()) {

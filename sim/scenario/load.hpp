@@ -49,6 +49,9 @@ struct LoadedScenario {
 // Everything checked, data loaded. Nothing, and at least one diagnostic, when anything is wrong.
 std::optional<LoadedScenario> load_scenario(const LoadRequest& request, Diagnostics& diagnostics);
 
+// A file that the scenario names: found in the data folders, or else in the scenario's own.
+std::optional<std::filesystem::path> find_file(const LoadRequest& request, const std::string& name);
+
 // The axes of [compare]; `seeds` is the last one, {"seed", ...}. Nothing, and diagnostics, when a field of
 // the file or a value of an axis is wrong by itself; what does not go together shows when a point is loaded.
 std::optional<std::vector<Axis>> load_axes(const LoadRequest& request, Diagnostics& diagnostics);

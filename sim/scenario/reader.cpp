@@ -248,13 +248,15 @@ void Reader::table(std::string_view key, std::string_view, const std::function<v
 
 void Reader::tables(std::string_view key, std::string_view, std::size_t,
                     const std::function<void(std::size_t)>& resize,
-                    const std::function<void(std::size_t)>& element) {
+                    const std::function<void(std::size_t)>& element, const FieldInfo& info) {
   tables_.push_back(path_of(key));
   const toml::node* node = find(key);
   if (node == nullptr) return;
-  const std::string help = fmt::format("write [[{}]] with double brackets, and its fields below", key);
+  const std::string help =
+      fmt::format("write [[{}]] with double brackets, and its fields below", path_of(key));
   const toml::array* list = node->as_array();
   if (list == nullptr) return wrong_type(*node, key, "a list of tables", help);
+  const bool used = applies(key, *node, info);
   resize(list->size());
   for (std::size_t i = 0; i < list->size(); ++i) {
     const std::string name = fmt::format("{}.{}", key, i);
@@ -269,6 +271,7 @@ void Reader::tables(std::string_view key, std::string_view, std::size_t,
     again_ = false;
     frames_.pop_back();
   }
+  if (!used) resize(0);
 }
 
 // What to do with an unknown `key` of table `path`, which was described as `described`. The field that was

@@ -29,8 +29,8 @@ class Reader final : public FieldVisitor {
   void field(std::string_view key, FieldTarget target, FieldInfo info) override;
   void table(std::string_view key, std::string_view doc, const std::function<void()>& fields) override;
   void tables(std::string_view key, std::string_view doc, std::size_t count,
-              const std::function<void(std::size_t)>& resize,
-              const std::function<void(std::size_t)>& element) override;
+              const std::function<void(std::size_t)>& resize, const std::function<void(std::size_t)>& element,
+              const FieldInfo& info = {}) override;
 
   // Call after the last field: reports what only the whole description tells, and keys that nobody asked
   // for, except `also_known`.

@@ -30,6 +30,11 @@ struct TableDoc {
   bool repeated = false;
 };
 
+std::string when_text(const FieldInfo& info) {
+  return info.when.empty() ? ""
+                           : fmt::format(" Only with {} = {}.", info.when_key, fmt::join(info.when, ", "));
+}
+
 // Writes down every field with its present value.
 class Collector final : public FieldVisitor {
  public:
@@ -37,24 +42,24 @@ class Collector final : public FieldVisitor {
     fields.push_back({path_, std::string(key), info, target, toml_text(target)});
   }
   void table(std::string_view key, std::string_view doc, const std::function<void()>& content) override {
-    enter(key, doc, false, content);
+    enter(key, std::string(doc), false, content);
   }
   void tables(std::string_view key, std::string_view doc, std::size_t,
-              const std::function<void(std::size_t)>& resize,
-              const std::function<void(std::size_t)>& element) override {
+              const std::function<void(std::size_t)>& resize, const std::function<void(std::size_t)>& element,
+              const FieldInfo& info = {}) override {
     resize(1);
-    enter(key, doc, true, [&] { element(0); });
+    enter(key, std::string(doc) + when_text(info), true, [&] { element(0); });
   }
 
   std::vector<TableDoc> table_docs;
   std::vector<FieldDoc> fields;
 
  private:
-  void enter(std::string_view key, std::string_view doc, bool repeated,
+  void enter(std::string_view key, const std::string& doc, bool repeated,
              const std::function<void()>& content) {
     const std::string outer = path_;
     path_ = outer.empty() ? std::string(key) : fmt::format("{}.{}", outer, key);
-    table_docs.push_back({path_, std::string(doc), repeated});
+    table_docs.push_back({path_, doc, repeated});
     content();
     path_ = outer;
   }
@@ -166,11 +171,6 @@ std::string type_column(const FieldDoc& field) {
   });
 }
 
-std::string when_text(const FieldInfo& info) {
-  return info.when.empty() ? ""
-                           : fmt::format(" Only with {} = {}.", info.when_key, fmt::join(info.when, ", "));
-}
-
 std::string consistency_table() {
   std::string out =
       "\n| model | a worker may start clock t when | a server applies | late pushes | source "
@@ -277,66 +277,6 @@ std::string scenario_reference() {
       "beside an axis'\n"
       "value is left out of that run. An axis over a table changes the fields that it names.\n";
   return out;
-}
-
-namespace {
-
-// Writes the fields that have a meaning, with the tables that have any.
-class Echo final : public FieldVisitor {
- public:
-  void field(std::string_view key, FieldTarget target, FieldInfo info) override {
-    if (!info.when.empty()) {
-      const bool elsewhere = info.when_key.find('.') != std::string_view::npos;
-      const std::string choice = elsewhere ? std::string(info.when_key) : path_of(info.when_key);
-      if (std::ranges::find(info.when, chosen_[choice]) == info.when.end()) return;
-    }
-    if (const auto* choice = std::get_if<ChoiceField>(&target))
-      chosen_[path_of(key)] = choice->choices[choice->get()].name;
-    if (const std::optional<std::string> value = toml_text(target))
-      body_ += fmt::format("{} = {}\n", key, *value);
-  }
-  void table(std::string_view key, std::string_view, const std::function<void()>& fields) override {
-    enter(std::string(key), "[{}]\n", fields);
-  }
-  void tables(std::string_view key, std::string_view, std::size_t count,
-              const std::function<void(std::size_t)>&,
-              const std::function<void(std::size_t)>& element) override {
-    for (std::size_t i = 0; i < count; ++i) enter(std::string(key), "[[{}]]\n", [&] { element(i); });
-  }
-  std::string text() {
-    flush();
-    return out_;
-  }
-
- private:
-  void enter(const std::string& key, fmt::string_view brackets, const std::function<void()>& fields) {
-    flush();
-    const std::string outer = path_;
-    path_ = path_of(key);
-    header_ = fmt::format(fmt::runtime(brackets), path_);
-    fields();
-    flush();
-    path_ = outer;
-  }
-  std::string path_of(std::string_view key) const {
-    return path_.empty() ? std::string(key) : fmt::format("{}.{}", path_, key);
-  }
-  void flush() {
-    if (!body_.empty()) out_ += (out_.empty() ? "" : "\n") + header_ + body_;
-    header_.clear();
-    body_.clear();
-  }
-  std::string out_, header_, body_, path_;
-  std::map<std::string, std::string> chosen_;  // by path; only choices that have a meaning
-};
-
-}  // namespace
-
-std::string resolved_toml(const Scenario& scenario) {
-  Scenario copy = scenario;
-  Echo echo;
-  describe(echo, copy);
-  return echo.text();
 }
 
 std::string home_of_key(std::string_view key) {

@@ -63,7 +63,9 @@ struct TrainingSpec {
 // One value for all nodes, or one for each.
 struct Speeds {
   std::vector<FlopsPerSecond> values{{10e9}};
-  FlopsPerSecond of(std::size_t node) const { return values.size() == 1 ? values[0] : values[node]; }
+  std::vector<FlopsPerSecond> of_platform = {};  // instead, one for each, when the platform file's are used
+  const std::vector<FlopsPerSecond>& used() const { return of_platform.empty() ? values : of_platform; }
+  FlopsPerSecond of(std::size_t node) const { return used().size() == 1 ? used()[0] : used()[node]; }
 };
 
 struct NodeSpec {
@@ -71,9 +73,33 @@ struct NodeSpec {
   double flops_per_value = 0;  // servers: of a pushed value; workers: of a value that they update themselves
 };
 
-enum class TopologyKind { star, two_tier };
+enum class TopologyKind { star, two_tier, fat_tree, torus, dragonfly, graph, simgrid_xml };
 enum class NetworkModel { fluid };
 enum class SimgridModel { cm02, lv08 };
+
+// A link of topology graph: between nodes, or switches, by name.
+struct LinkSpec {
+  std::vector<std::string> between;
+  std::optional<BytesPerSecond> bandwidth;  // the network's
+  std::optional<Seconds> latency;           // likewise
+};
+
+// What a SimGrid platform file says about the nodes: filled in by the loader (platform_file.hpp).
+struct PlatformFile {
+  struct Link {
+    double bandwidth, latency;  // bytes per second, seconds
+    bool fat_pipe;              // every flow has the whole bandwidth
+  };
+  struct Route {
+    std::uint32_t from, to;
+    std::vector<std::uint32_t> links;
+    double latency;  // seconds; may be more than the links'
+  };
+  std::string text;
+  std::vector<double> speeds;  // by node, flop/s
+  std::vector<Link> links;
+  std::vector<Route> routes;
+};
 
 struct NetworkSpec {
   TopologyKind topology = TopologyKind::star;
@@ -87,6 +113,16 @@ struct NetworkSpec {
   Bytes header{0};
   std::int64_t racks = 2;
   double oversubscription = 4;
+  std::optional<std::int64_t> ports;     // fat-tree; network_size.hpp has the defaults of these
+  std::vector<std::int64_t> dimensions;  // torus
+  std::optional<std::int64_t> groups;    // dragonfly, as the next two
+  std::int64_t routers = 4;
+  std::int64_t hosts_per_router = 2;
+  std::vector<LinkSpec> links;     // graph
+  std::string platform;            // simgrid-xml, as the rest
+  std::vector<std::string> hosts;  // by node
+  bool platform_speeds = false;
+  PlatformFile platform_file;
 };
 
 struct ClusterSpec {

@@ -24,6 +24,7 @@ std::optional<std::string> text_of(const T& value) {
     return value.by_updates() ? fmt::format("\"{} updates\"", value.updates)
                               : fmt::format("\"{}\"", format_quantity(value.time));
   } else if constexpr (std::is_same_v<T, Speeds>) {
+    if (!value.of_platform.empty()) return std::nullopt;
     if (value.values.size() == 1) return text_of(value.values[0]);
     return text_of(value.values);
   } else if constexpr (requires { value.has_value(); }) {

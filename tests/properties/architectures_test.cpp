@@ -182,6 +182,6 @@ architecture = [{ kind = "parameter-server" }, { kind = "all-reduce", algorithm 
   CHECK(runs[0]["point"]["cluster.servers"] == "1");
   CHECK(runs[1]["point"]["cluster.servers"] == "1 or 3");
   CHECK(runs[1]["point"]["architecture"] == "all-reduce algorithm=tree");
-  CHECK(runs[1]["server_updates"].empty());
+  CHECK(runs[1]["servers"].empty());
   CHECK(runs[2]["point"]["cluster.servers"] == "3");
 }

@@ -55,7 +55,9 @@ std::string network() {
       "{}\nheader = \"{}\"\n{}\n",
       one_of({"0s", "1us", "50us", "5ms"}), one_of({"1Mbps", "100Mbps", "10Gbps", "1000Tbps"}),
       one_of({"0.0", "0.5", "2.0"}), one_of({"cm02", "lv08"}), one_of({"true", "false"}),
-      one_of({"0B", "64B"}), one_of({"topology = \"star\"", "topology = \"two-tier\"\nracks = 2"}));
+      one_of({"0B", "64B"}),
+      one_of({"topology = \"star\"", "topology = \"two-tier\"\nracks = 2", "topology = \"fat-tree\"",
+              "topology = \"torus\"", "topology = \"dragonfly\"\nrouters = 2"}));
 }
 
 std::string learning() {

@@ -16,5 +16,7 @@ compare "$scenarios/quickstart.toml" --set training.epochs=1 --set model.precisi
 compare "$scenarios/stragglers.toml" --set training.epochs=2 --set 'consistency={model="ssp",staleness=2}'
 compare "$scenarios/bandwidth.toml" --set training.steps=5 --set cluster.network.topology=two-tier
 compare "$scenarios/clicks.toml" --set training.epochs=1 --set consistency.model=asp
+compare "$scenarios/topologies.toml" --set training.steps=3 --set cluster.network.topology=dragonfly
+compare "$scenarios/simgrid_platform.toml" --set training.epochs=1
 compare "$scenarios/exponential.toml" --set training.duration=20s --set compute.distribution=gamma --set compute.cv=0.7
 exit $different

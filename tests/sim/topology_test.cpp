@@ -4,6 +4,8 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "sim/cluster/paths.hpp"
+
 using namespace psim;
 
 namespace {

@@ -1,0 +1,103 @@
+#include "sim/cluster/paths.hpp"
+
+#include <algorithm>
+#include <boost/graph/adjacency_list.hpp>
+#include <boost/graph/dijkstra_shortest_paths.hpp>
+#include <boost/property_map/function_property_map.hpp>
+#include <utility>
+
+namespace psim {
+namespace {
+
+// (hops, latency), compared in this order.
+using Distance = std::pair<std::uint32_t, double>;
+constexpr Distance unreached{UINT32_MAX, 0.0};
+
+Distance further(const Distance& a, const Distance& b) {
+  return a.first == UINT32_MAX ? a : Distance{a.first + b.first, a.second + b.second};
+}
+
+std::vector<Distance> distances(const Topology& topology, std::uint32_t root) {
+  using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::undirectedS, boost::no_property,
+                                      boost::property<boost::edge_index_t, std::uint32_t>>;
+  Graph graph(topology.vertices);
+  for (std::uint32_t i = 0; i < topology.links.size(); ++i) {
+    boost::add_edge(topology.links[i].a, topology.links[i].b, i, graph);
+  }
+  const auto index = boost::get(boost::edge_index, graph);
+  const auto weight =
+      boost::make_function_property_map<Graph::edge_descriptor>([&](Graph::edge_descriptor e) {
+        return Distance{1, topology.links[boost::get(index, e)].latency};
+      });
+  std::vector<Graph::vertex_descriptor> parent(topology.vertices);
+  std::vector<Distance> distance(topology.vertices);
+  boost::dijkstra_shortest_paths(graph, root,
+                                 boost::weight_map(weight)
+                                     .predecessor_map(parent.data())
+                                     .distance_map(distance.data())
+                                     .distance_zero(Distance{0, 0.0})
+                                     .distance_inf(unreached)
+                                     .distance_combine(&further)
+                                     .distance_compare(std::less<Distance>{}));
+  return distance;
+}
+
+}  // namespace
+
+PathTree::PathTree(const Topology& topology, std::uint32_t root)
+    : topology_(topology), root_(root), link_towards_root_(topology.vertices, UINT32_MAX) {
+  // Which of equal ways Dijkstra finds depends on Boost's heap; the distances do not.
+  const std::vector<Distance> distance = distances(topology, root);
+  std::vector<std::uint32_t> parent(topology.vertices, UINT32_MAX);
+  for (std::uint32_t i = 0; i < topology.links.size(); ++i) {
+    const TopologyLink& link = topology.links[i];
+    for (const auto& [from, to] : {std::pair{link.a, link.b}, std::pair{link.b, link.a}}) {
+      if (from == root || to >= parent[from] || distance[from] == unreached) continue;
+      if (further(distance[to], {1, link.latency}) != distance[from]) continue;
+      parent[from] = to;
+      link_towards_root_[from] = i;
+    }
+  }
+}
+
+std::vector<Hop> PathTree::path_from(std::uint32_t vertex) const {
+  std::vector<Hop> path;
+  while (vertex != root_) {
+    const std::uint32_t i = link_towards_root_.at(vertex);
+    const TopologyLink& link = topology_.links.at(i);
+    const bool forward = link.a == vertex;
+    path.push_back({i, forward});
+    vertex = forward ? link.b : link.a;
+  }
+  return path;
+}
+
+Paths::Paths(const Topology& topology) : topology_(topology) {
+  if (!topology.next) return;
+  for (std::uint32_t i = 0; i < topology.links.size(); ++i)
+    link_between_[std::minmax(topology.links[i].a, topology.links[i].b)] = i;
+}
+
+std::vector<Hop> Paths::routed(std::uint32_t from, std::uint32_t to) const {
+  std::vector<Hop> path;
+  for (std::uint32_t at = from; at != to;) {
+    const std::uint32_t next = topology_.next(at, to);
+    const std::uint32_t link = link_between_.at(std::minmax(at, next));
+    path.push_back({link, topology_.links[link].a == at});
+    at = next;
+  }
+  return path;
+}
+
+std::vector<Hop> Paths::between(std::uint32_t from, std::uint32_t to) {
+  if (topology_.next) return routed(from, to);
+  const auto [root, other] = std::minmax(from, to);
+  if (!tree_ || tree_->first != root) tree_.emplace(root, PathTree(topology_, root));
+  std::vector<Hop> path = tree_->second.path_from(other);
+  if (other == from) return path;
+  std::ranges::reverse(path);
+  for (Hop& hop : path) hop.forward = !hop.forward;
+  return path;
+}
+
+}  // namespace psim

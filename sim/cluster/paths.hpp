@@ -1,0 +1,48 @@
+// The ways that messages take through a topology; the same on every machine.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "sim/cluster/topology.hpp"
+
+namespace psim {
+
+// One step of a path: link `link`, from its end `a` to `b` or the other way.
+struct Hop {
+  std::uint32_t link;
+  bool forward;
+};
+
+// Fewest hops, then least latency, from every vertex to `root`, by one shortest-path tree. Of equal ways the
+// one by the lowest vertex, then by the lowest link.
+class PathTree {
+ public:
+  PathTree(const Topology& topology, std::uint32_t root);
+  std::vector<Hop> path_from(std::uint32_t vertex) const;
+
+ private:
+  const Topology& topology_;
+  std::uint32_t root_;
+  std::vector<std::uint32_t> link_towards_root_;
+};
+
+// Paths between hosts: by the topology's own routing, or by shortest paths, which are the same there and
+// back.
+class Paths {
+ public:
+  explicit Paths(const Topology& topology);
+  std::vector<Hop> between(std::uint32_t from, std::uint32_t to);
+
+ private:
+  std::vector<Hop> routed(std::uint32_t from, std::uint32_t to) const;
+
+  const Topology& topology_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> link_between_;
+  std::optional<std::pair<std::uint32_t, PathTree>> tree_;  // of the host that was asked for last
+};
+
+}  // namespace psim

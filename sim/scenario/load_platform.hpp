@@ -1,0 +1,11 @@
+// Topology simgrid-xml: reads the platform file into the scenario.
+#pragma once
+
+#include "sim/scenario/check.hpp"
+#include "sim/scenario/load.hpp"
+
+namespace psim {
+
+void load_platform(Scenario& scenario, const LoadRequest& request, Checker& checker);
+
+}  // namespace psim

@@ -1,0 +1,209 @@
+// Times on networks of every shape. Raw model: cm02 without a window and shares without a spread, so a
+// transfer takes the latency of its hops and bytes / bandwidth; a bsp step takes X + 2 of them.
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <fstream>
+
+#include "tests/support/run_file.hpp"
+
+using namespace psim::test;
+
+namespace {
+
+constexpr double bandwidth = 125e6, latency = 50e-6, compute = 0.01, model_bytes = 1e6;
+
+// A model of 1 MB, links of 1 Gb/s and 50 us unless `network` says otherwise.
+std::string toml(int workers, int servers, const std::string& network, const std::string& more = "",
+                 const std::string& time = "time = \"10ms\"") {
+  return fmt::format(R"([model]
+kind = "phantom"
+parameters = 250_000
+flops_per_sample = 1e7
+[training]
+batch_size = 1
+steps = 5
+[compute]
+{}
+[cluster]
+workers = {}
+servers = {}
+[cluster.network]
+simgrid_model = "cm02"
+{}
+{})",
+                     time, workers, servers, network, more);
+}
+
+const std::string raw = "share_spread = 0.0\n", links = "bandwidth = \"1Gbps\"\nlatency = \"50us\"\n";
+
+double step_time(const std::string& scenario, int worker = 0) {
+  return run_toml(scenario)["workers"][worker]["mean_step_s"].get<double>();
+}
+
+Approx near(double t) { return Approx(t).epsilon(0).margin(1e-8 + 1e-9 * t); }
+
+// Runs a scenario that names a platform file, from a folder with that file.
+Json run_with_platform(const std::string& scenario, const std::string& xml) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "platform.xml") << xml;
+  return run_toml(scenario, {"--data-dir", folder.path().string()});
+}
+
+const std::string xml_file = "topology = \"simgrid-xml\"\nplatform = \"platform.xml\"\n";
+
+// A star as SimGrid writes it: hosts node-0 to node-N, listed backwards. (SimGrid reads 50us as 50 * 1e-6,
+// which is not 50 / 1e6.)
+std::string star_xml(int nodes, const std::string& speed = "1Gf", const std::string& trunk = "1Gbps") {
+  std::string hosts, routes;
+  for (int i = nodes - 1; i >= 0; --i)
+    hosts += fmt::format(
+        "<host id='node-{0}' speed='{1}'/><link id='l{0}' bandwidth='{2}' latency='0.00005s' "
+        "sharing_policy='SPLITDUPLEX'/>\n",
+        i, speed, trunk);
+  for (int i = 0; i < nodes; ++i) {
+    for (int j = 0; j < nodes; ++j) {
+      if (i == j) continue;
+      routes += fmt::format(
+          "<route src='node-{0}' dst='node-{1}' symmetrical='NO'><link_ctn id='l{0}' direction='UP'/>"
+          "<link_ctn id='l{1}' direction='DOWN'/></route>\n",
+          i, j);
+    }
+  }
+  return "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM 'https://simgrid.org/simgrid.dtd'>\n"
+         "<platform version='4.1'><zone id='z' routing='Full'>\n" +
+         hosts + routes + "</zone></platform>\n";
+}
+
+std::string host_list(int nodes) {
+  std::string text = "hosts = [";
+  for (int i = 0; i < nodes; ++i) text += fmt::format("\"node-{}\", ", i);
+  return text + "]\n";
+}
+
+}  // namespace
+
+TEST_CASE("every shape: a step is X + 2 (hops x latency + M / B)", "[oracle]") {
+  struct Shape {
+    std::string network;
+    int hops;  // between the first server and the first worker
+  };
+  // Torus: 19 points on, so server 0 is at (2, 1, 1) and worker 0 at (0, 3, 0). Dragonfly: groups 1 and 2,
+  // a global link from server 0's router, then a local one.
+  for (const Shape& shape : std::vector<Shape>{{"topology = \"star\"", 2},
+                                               {"topology = \"two-tier\"\noversubscription = 1.0", 4},
+                                               {"topology = \"fat-tree\"\nports = 4", 6},
+                                               {"topology = \"torus\"\ndimensions = [4, 4, 2]", 5},
+                                               {"topology = \"dragonfly\"\ngroups = 9", 4}}) {
+    INFO(shape.network);
+    CHECK(step_time(toml(1, 1, raw + links + shape.network)) ==
+          near(compute + 2 * (shape.hops * latency + model_bytes / bandwidth)));
+  }
+}
+
+TEST_CASE("a fat tree of full bisection is as fast as an ideal switch where two tiers are not", "[oracle]") {
+  // 16 nodes fill a tree of four ports. No latency, so that all flows of a server have equal shares.
+  const std::string network = raw + "bandwidth = \"1Gbps\"\nlatency = \"0s\"\n";
+  for (const auto& [w, s] : std::vector<std::pair<int, int>>{{8, 7}, {12, 3}, {14, 1}, {10, 5}}) {
+    INFO(w << " workers, " << s << " servers");
+    const double largest_part = std::ceil(250'000.0 / s) * 4;
+    const double ideal = compute + 2 * w * largest_part / bandwidth;
+    CHECK(step_time(toml(w, s, network + "topology = \"star\"")) == near(ideal));
+    CHECK(step_time(toml(w, s, network + "topology = \"fat-tree\"\nports = 4")) == near(ideal));
+  }
+  // Four racks; the uplink of one with two servers and two workers has the bandwidth of one node. Through it
+  // come six workers' pushes to both servers: 12 M / 7, of 8 M / 7 that a server's own link carries.
+  const double uplink = 12 * std::ceil(250'000.0 / 7) * 4 / bandwidth;
+  CHECK(step_time(toml(8, 7, network + "topology = \"two-tier\"\nracks = 4\noversubscription = 4.0")) >=
+        compute + 2 * uplink);
+}
+
+TEST_CASE("a graph: a thin link between switches is shared by those behind it", "[oracle]") {
+  std::string graph = raw + links + "topology = \"graph\"\n";
+  for (const char* ends :
+       {R"("scheduler", "a")", R"("worker 0", "a")", R"("worker 1", "b")", R"("worker 2", "b")"})
+    graph += fmt::format("[[cluster.network.link]]\nbetween = [{}]\n", ends);
+  graph += "[[cluster.network.link]]\nbetween = [\"server 0\", \"a\"]\nbandwidth = \"10Gbps\"\n";
+  graph += "[[cluster.network.link]]\nbetween = [\"b\", \"a\"]\nbandwidth = \"200Mbps\"\nlatency = \"3ms\"\n";
+  // Pushes of workers 1 and 2 share 25 MB/s; worker 0's is through long before.
+  CHECK(step_time(toml(3, 1, graph), 1) ==
+        near(compute + 2 * (2 * latency + 0.003 + 2 * model_bytes / 25e6)));
+  // Alone on the way: the trunk's whole bandwidth.
+  std::string alone = graph;
+  alone.replace(alone.find("\"worker 2\", \"b\""), 15, "\"other\", \"b\"   ");
+  CHECK(step_time(toml(2, 1, alone), 1) == near(compute + 2 * (2 * latency + 0.003 + model_bytes / 25e6)));
+}
+
+TEST_CASE("a graph: messages take the fewest hops, then the least latency", "[oracle]") {
+  const std::string graph = raw + links + R"(topology = "graph"
+[[cluster.network.link]]
+between = ["scheduler", "server 0"]
+[[cluster.network.link]]
+between = ["server 0", "slow"]
+latency = "9ms"
+[[cluster.network.link]]
+between = ["slow", "worker 0"]
+[[cluster.network.link]]
+between = ["server 0", "quick"]
+latency = "2ms"
+[[cluster.network.link]]
+between = ["quick", "worker 0"]
+latency = "4ms"
+[[cluster.network.link]]
+between = ["server 0", "one"]
+latency = "0s"
+[[cluster.network.link]]
+between = ["one", "two"]
+latency = "0s"
+[[cluster.network.link]]
+between = ["two", "worker 0"]
+latency = "0s"
+)";
+  CHECK(step_time(toml(1, 1, graph)) == near(compute + 2 * (0.006 + model_bytes / bandwidth)));
+}
+
+TEST_CASE("a star from a platform file is the star, bit for bit", "[oracle]") {
+  for (const std::string spread : {"0.0", "0.5"}) {
+    INFO("share_spread " << spread);
+    const std::string shares = "share_spread = " + spread + "\n";
+    const std::string slow = "[[straggler]]\nworkers = [1]\nslowdown = 3.0\nuntil = \"50ms\"\n";
+    const Json star = run_toml(toml(4, 2, shares + links, slow));
+    const Json file = run_with_platform(toml(4, 2, shares + xml_file + host_list(7), slow), star_xml(7));
+    CHECK(file["digest"] == star["digest"]);
+    CHECK(file["scenario_hash"] != star["scenario_hash"]);
+  }
+}
+
+TEST_CASE("the content of a platform file is part of a run's identity", "[oracle]") {
+  const std::string scenario = toml(1, 1, raw + xml_file);
+  const Json one = run_with_platform(scenario, star_xml(3)),
+             two = run_with_platform(scenario, star_xml(3) + "\n");
+  CHECK(one["digest"] == two["digest"]);
+  CHECK(one["scenario_hash"] != two["scenario_hash"]);
+  CHECK(run_with_platform(scenario, star_xml(3, "1Gf", "2Gbps"))["workers"][0]["mean_step_s"].get<double>() ==
+        near(compute + 2 * (2 * latency + model_bytes / (2 * bandwidth))));
+}
+
+TEST_CASE("a platform file's speeds are used when they are asked for, in file order", "[oracle]") {
+  // Listed backwards: node-3 is the scheduler, node-2 the server, node-1 and node-0 the workers. 1e7 flops.
+  std::string xml = star_xml(4, "5Gf");
+  const auto set_speed = [&](const std::string& host, const std::string& speed) {
+    xml.replace(xml.find(host + "' speed='5Gf'"), host.size() + 13, host + "' speed='" + speed + "'");
+  };
+  set_speed("node-1", "1Gf");
+  set_speed("node-0", "250Mf");
+  const std::string network = raw + xml_file;
+  const double transfers = 2 * (2 * latency + 2 * model_bytes / bandwidth);
+  const auto compute_of = [&](const Json& run, int worker) {
+    const Json& w = run["workers"][worker];
+    return w["mean_step_s"].get<double>() * w["compute_share"].get<double>();
+  };
+  const Json own = run_with_platform(toml(2, 1, network, "", ""), xml);
+  CHECK(own["workers"][1]["mean_step_s"].get<double>() == near(0.001 + transfers));  // 10 Gf by default
+  const Json files = run_with_platform(toml(2, 1, network + "platform_speeds = true\n", "", ""), xml);
+  CHECK(compute_of(files, 0) / compute_of(files, 1) == Approx(0.25).epsilon(1e-3));
+  const std::string slow = "[[straggler]]\nworkers = [1]\nslowdown = 2.0\n";
+  const Json slowed = run_with_platform(toml(2, 1, network + "platform_speeds = true\n", slow, ""), xml);
+  CHECK(compute_of(slowed, 0) / compute_of(slowed, 1) == Approx(0.125).epsilon(1e-3));
+}
