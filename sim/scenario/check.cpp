@@ -42,6 +42,13 @@ void Checker::report(std::string code, const std::vector<std::string>& fields, s
                      std::string label, std::string help) {
   if (!std::ranges::all_of(fields, [this](const std::string& field) { return reading_.reliable(field); }))
     return;
+  for (const std::string& field : fields) {
+    if (!reading_.by_preset(field)) continue;
+    const std::string origin = &field == &fields.front()
+                                   ? fmt::format("what the file says goes before preset {}", reading_.preset)
+                                   : fmt::format("`{}` is from preset {}", field, reading_.preset);
+    help += (help.empty() ? "" : "; ") + origin;
+  }
   diagnostics_.add(
       {std::move(code), place(fields.front()), std::move(message), std::move(label), std::move(help)});
 }

@@ -3,6 +3,13 @@
 namespace psim {
 
 template <>
+std::vector<Choice> choices<Preset>() {
+  std::vector<Choice> result;
+  for (const PresetTable& table : presets()) result.push_back({table.name, table.doc});
+  return result;
+}
+
+template <>
 std::vector<Choice> choices<DataSource>() {
   return {{"digits", "1,797 handwritten digits of 8x8 pixels, ten classes (UCI), embedded in the program"},
           {"idx", "a folder with the four files of MNIST or Fashion-MNIST, plain or gzip"},

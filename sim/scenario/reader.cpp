@@ -13,8 +13,20 @@
 namespace psim {
 Reader::Reader(const Document& document, Diagnostics& diagnostics)
     : document_(document), diagnostics_(diagnostics) {
-  frames_.push_back({.table = &document.root, .path = "", .choices = {}});
+  frames_.push_back({.table = &document.root,
+                     .preset = document.preset ? &document.preset->rows : nullptr,
+                     .path = "",
+                     .choices = {}});
+  if (document.preset) {
+    reading_.preset = document.preset->name;
+    reading_.preset_source = document.preset->source;
+  }
   reading_.complete = document.complete;
+}
+
+bool Reading::by_preset(const std::string& path) const {
+  const auto place = places.find(path);
+  return place != places.end() && preset_source == place->second.source;
 }
 
 bool Reading::reliable(const std::string& path) const {
@@ -23,7 +35,7 @@ bool Reading::reliable(const std::string& path) const {
   for (std::string around = path; !around.empty(); around = parent_of(around)) {
     if (wrong.contains(around)) return false;
   }
-  return complete || given(path);
+  return complete || (given(path) && !by_preset(path));
 }
 
 std::string Reader::path_of(std::string_view key) const {
@@ -33,9 +45,23 @@ std::string Reader::path_of(std::string_view key) const {
 
 const toml::node* Reader::find(std::string_view key) {
   const toml::table* table = frames_.back().table;
-  const toml::node* node = table == nullptr ? nullptr : table->get(key);
+  return remember(key, table == nullptr ? nullptr : table->get(key));
+}
+
+const toml::node* Reader::find_or_preset(std::string_view key) {
+  const toml::node* node = find(key);
+  const toml::table* preset = frames_.back().preset;
+  return node != nullptr || preset == nullptr ? node : remember(key, preset->get(key));
+}
+
+const toml::node* Reader::remember(std::string_view key, const toml::node* node) {
   if (node != nullptr) reading_.places[path_of(key)] = place_of(node->source());
   return node;
+}
+
+// The later source wins. A preset's choices count as made where the preset is named.
+std::size_t Reader::rank(std::size_t source) const {
+  return reading_.preset_source == source ? document_.preset->given_in : source;
 }
 
 void Reader::refuse(std::string code, const toml::node& node, std::string_view key, std::string message,
@@ -62,20 +88,23 @@ bool Reader::in_range(const toml::node& node, std::string_view key, double value
 }
 
 // A field that belongs to another choice than the one made is a contradiction, unless the choice was
-// changed from outside (--set, an axis): then the file's field is just not used.
+// changed from outside (--set, an axis): then the file's field is just not used. Nor is a preset's, ever.
 bool Reader::applies(std::string_view key, const toml::node& node, const FieldInfo& info) {
   if (info.when.empty()) return true;
   const Frame& frame = frames_.back();
   const Frame::Chosen& chosen = frame.choices.find(info.when_key)->second;
   if (chosen.name.empty()) return true;
   if (std::ranges::find(info.when, chosen.name) != info.when.end()) return true;
-  if (chosen.source > place_of(node.source()).source) return false;
+  const std::size_t source = place_of(node.source()).source;
+  if (reading_.preset_source == source || rank(chosen.source) > source) return false;
+  const std::string by_preset =
+      reading_.preset_source == chosen.source ? fmt::format(" by preset {}", reading_.preset) : "";
   const std::string others = fmt::format("{}", fmt::join(info.when, " | "));
   pending_.push_back({path_of(info.when_key),
                       {.code = "no-meaning",
                        .place = place_of(frame.table->find(key)->first.source()),
                        .message = fmt::format("`{}` has no meaning here", path_of(key)),
-                       .label = fmt::format("{} is {}", info.when_key, chosen.name),
+                       .label = fmt::format("{} is {}{}", info.when_key, chosen.name, by_preset),
                        .help = fmt::format("`{}` goes with {} = {}; remove it or change `{}`", key,
                                            info.when_key, others, info.when_key)}});
   return false;
@@ -199,7 +228,7 @@ void Reader::read(const toml::node& node, std::string_view key, std::optional<T>
 
 void Reader::field(std::string_view key, FieldTarget target, FieldInfo info) {
   if (!again_) fields_.push_back(path_of(key));
-  const toml::node* node = find(key);
+  const toml::node* node = find_or_preset(key);
   if (node == nullptr && info.required && frames_.back().table != nullptr) {
     pending_.push_back({path_of(key),
                         {.code = "missing",
@@ -234,8 +263,11 @@ void Reader::table(std::string_view key, std::string_view, const std::function<v
         near.empty() ? home.empty() ? "" : home + "; or " : fmt::format("did you mean `{}`? ", near);
     wrong_type(*node, key, "a table", help + fmt::format("write [{}] and its fields below", path_of(key)));
   }
-  frames_.push_back(
-      {.table = node == nullptr ? nullptr : node->as_table(), .path = path_of(key), .choices = {}});
+  const toml::table* outer = frames_.back().preset;
+  frames_.push_back({.table = node == nullptr ? nullptr : node->as_table(),
+                     .preset = outer == nullptr ? nullptr : outer->get_as<toml::table>(key),
+                     .path = path_of(key),
+                     .choices = {}});
   fields();
   frames_.pop_back();
 }
@@ -244,7 +276,7 @@ void Reader::tables(std::string_view key, std::string_view, std::size_t,
                     const std::function<void(std::size_t)>& resize,
                     const std::function<void(std::size_t)>& element) {
   tables_.push_back(path_of(key));
-  const toml::node* node = find(key);
+  const toml::node* node = find_or_preset(key);
   if (node == nullptr) return;
   const std::string help = fmt::format("write [[{}]] with double brackets, and its fields below", key);
   const toml::array* list = node->as_array();
@@ -257,7 +289,7 @@ void Reader::tables(std::string_view key, std::string_view, std::size_t,
       wrong_type(item, name, "a table", help);
       continue;
     }
-    frames_.push_back({.table = item.as_table(), .path = path_of(name), .choices = {}});
+    frames_.push_back({.table = item.as_table(), .preset = nullptr, .path = path_of(name), .choices = {}});
     again_ = i > 0;
     element(i);
     again_ = false;

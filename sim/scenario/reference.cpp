@@ -276,7 +276,7 @@ std::string scenario_reference() {
       "value a list; every combination is run, with every seed of `seeds`. A field that has no meaning "
       "beside an axis'\n"
       "value is left out of that run. An axis over a table changes the fields that it names.\n";
-  return out;
+  return out + preset_reference();
 }
 
 namespace {
@@ -333,7 +333,9 @@ std::string resolved_toml(const Scenario& scenario) {
   Scenario copy = scenario;
   Echo echo;
   describe(echo, copy);
-  return echo.text();
+  // A preset's filters come back unless the text says that there are none.
+  const bool no_filters = scenario.filters.empty() && sets(scenario.preset, "filter");
+  return (no_filters ? "filter = []\n" : "") + echo.text();
 }
 
 std::string home_of_key(std::string_view key) {

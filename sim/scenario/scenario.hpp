@@ -13,6 +13,7 @@
 #include "sim/protocol/consistency.hpp"
 #include "sim/protocol/filter.hpp"
 #include "sim/protocol/key_space.hpp"
+#include "sim/scenario/presets.hpp"
 #include "sim/scenario/units.hpp"
 
 namespace psim {
@@ -144,6 +145,7 @@ struct MessagesSpec {
 
 struct Scenario {
   std::string title;
+  Preset preset = Preset::none;  // whose defaults stand in the place of psim's own
   std::int64_t seed = 1;
   DataSpec data;
   ModelSpec model;
