@@ -67,19 +67,15 @@ std::string title_of(const fs::path& scenario) {
   return {};
 }
 
-// A picture of the tasks of `row`'s model, or why there is none.
-std::string tasks_of(const ConsistencyRow& row) {
+// The tasks of `row`'s model as a picture; empty when they form no fixed graph.
+std::string picture_of(const ConsistencyRow& row) {
   constexpr std::int64_t workers = 3, clocks = 4;
   const ConsistencySpec spec{.model = row.model, .staleness = 1, .k = 2};
   const bool bounded = row.gate == Gate::staleness;
   const std::optional<TaskGraph> graph = task_graph(make_rule(spec, workers), clocks);
-  if (!graph)
-    return fmt::format(
-        "{}: no fixed graph, what a pull waits for is decided as the run goes\n  starts: {}\n"
-        "  applies: {}\n",
-        row.name, row.may_start, row.applies);
-  return fmt::format("{}{}: starts a clock {}\n{}", row.name, bounded ? " with staleness 1" : "",
-                     row.may_start, draw_tasks(*graph, workers, clocks));
+  if (!graph) return "";
+  return fmt::format("\n{}{}. A worker may start clock t when: {}\n{}", row.name,
+                     bounded ? " with staleness 1" : "", row.may_start, draw_tasks(*graph, workers, clocks));
 }
 
 int nothing_called(const std::string& name, const std::vector<std::string>& names, std::string_view help) {
@@ -89,25 +85,29 @@ int nothing_called(const std::string& name, const std::vector<std::string>& name
   return bad_input;
 }
 
-// The dependencies between tasks that consistency models stand for; of all models that have a fixed graph,
-// or of one.
+// The dependencies between tasks that a consistency model stands for; of all models when `model` is empty.
 int explain_tasks(const std::string& model) {
-  std::string pictures;
+  std::string pictures, others;
   std::vector<std::string> names;
   for (const ConsistencyRow& row : consistency_rows) {
-    const bool has_graph = row.group != Group::k && row.model != ConsistencyModel::dssp;
-    if (model.empty() ? has_graph : answers_to(row, model)) pictures += "\n" + tasks_of(row);
     names.emplace_back(row.name);
+    if (!model.empty() && !answers_to(row, model)) continue;
+    const std::string picture = picture_of(row);
+    pictures += picture;
+    if (picture.empty())
+      others +=
+          fmt::format("\n{}: no fixed graph. A worker may start clock t when: {}\n  a server applies: {}\n",
+                      row.name, row.may_start, row.applies);
   }
-  if (pictures.empty()) return nothing_called(model, names, "`psim list` shows the models");
+  if (pictures.empty() && others.empty()) return nothing_called(model, names, "`psim list` shows the models");
   fmt::print(
       "tasks: what each pull waits for, of 3 workers in their first 4 clocks\n\n"
       "A consistency model is a set of dependencies between tasks that else run at once (Li et al., OSDI "
       "2014).\n"
       "w.t is worker w at clock t, * every worker. A push waits for the pull of its clock; `push` has "
       "arrived,\n"
-      "`applied` is in the weights, `update` t is the one update of clock t.\n{}",
-      pictures);
+      "`applied` is in the weights, `update` t is the one update of clock t.\n{}{}",
+      pictures, others);
   return done;
 }
 

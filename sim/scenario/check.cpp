@@ -44,9 +44,12 @@ void Checker::report(std::string code, const std::vector<std::string>& fields, s
     return;
   for (const std::string& field : fields) {
     if (!reading_.by_preset(field)) continue;
-    const std::string origin = &field == &fields.front()
-                                   ? fmt::format("what the file says goes before preset {}", reading_.preset)
-                                   : fmt::format("`{}` is from preset {}", field, reading_.preset);
+    std::string origin = fmt::format("`{}` is from preset {}", field, reading_.preset);
+    if (&field == &fields.front()) {
+      origin = field.starts_with("filter.")
+                   ? fmt::format("filter = [] above all tables removes those of preset {}", reading_.preset)
+                   : fmt::format("what the file says goes before preset {}", reading_.preset);
+    }
     help += (help.empty() ? "" : "; ") + origin;
   }
   diagnostics_.add(

@@ -305,7 +305,10 @@ std::string Reader::advice(const std::string& path, const std::string& described
   for (const std::string& known : is_table ? tables_ : fields_) {
     if (last_part(known) != key) continue;
     reading_.wrong.insert(known);
-    homes.push_back(is_table ? fmt::format("[{}]", known) : header_of(parent_of(known)));
+    const std::string home = parent_of(known);
+    homes.push_back(is_table       ? fmt::format("[{}]", known)
+                    : home.empty() ? "the first lines, above all tables"
+                                   : header_of(home));
   }
   const std::string all_homes = fmt::format("{}", fmt::join(homes, " or "));
   if (!homes.empty())
