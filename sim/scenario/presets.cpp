@@ -277,9 +277,9 @@ std::string preset_reference() {
       "preset's filters.\n";
   for (const PresetTable& table : tables) {
     if (table.rows.empty()) continue;
-    out += fmt::format(
-        "\n### {}\n\n{}.\n\n| field | value | what the system does | source |\n|---|---|---|---|\n",
-        table.name, table.doc);
+    out +=
+        fmt::format("\n### {}: {}\n\n| field | value | what the system does | source |\n|---|---|---|---|\n",
+                    table.name, table.doc);
     for (const PresetRow& row : table.rows) {
       const bool simulated = !row.field.empty();
       out +=

@@ -1,1 +1,0 @@
-psim explain preset byteps
