@@ -196,10 +196,7 @@ int main(int argc, char** argv) {
   replay->callback([&] { code = guarded([&] { return cli::replay(directory, c.threads); }); });
   CLI::App* explain =
       app.add_subcommand("explain", "Explain a consistency model, a preset, a field, a measure or an error.");
-  explain
-      ->add_option("name", words,
-                   "For example ssp, cluster.workers, staleness, unit, preset byteps, tasks ssp.")
-      ->expected(0, 2);
+  explain->add_option("name", words, "For example ssp, cluster.workers, unit, tasks ssp.")->expected(0, 2);
   explain->add_flag("--reference", reference, "Print docs/scenario.md.");
   explain->callback([&] {
     code = reference ? cli::reference() : words.empty() ? cli::list() : cli::explain(words);

@@ -65,7 +65,8 @@ constexpr std::array mxnet_dist_sync{
     PresetRow{"consistency.aggregation", "\"sum\"",
               "the server adds the workers' gradients; Trainer.step divides by a worker's own batch only "
               "(the older Module divides by the batch of all workers: that is \"mean\")",
-              "apache/mxnet src/kvstore/kvstore_dist_server.h, python/mxnet/gluon/trainer.py"},
+              "apache/mxnet src/kvstore/kvstore_dist_server.h, python/mxnet/gluon/trainer.py, "
+              "python/mxnet/module/module.py"},
     kvstore,
     bigarray_bound,
     per_array,
@@ -112,6 +113,11 @@ constexpr std::array tf1_syncreplicas{
               "tensorflow python/training/device_setter.py"},
     PresetRow{"training.update", "\"server\"", "variables and their updates live on the servers",
               "tensorflow python/training/device_setter.py"},
+    PresetRow{
+        "", "",
+        "a gradient takes a token and an update gives one per worker, so that with k = workers at most one "
+        "gradient per worker is ever late, and then all wait for each other; here nobody waits",
+        "tensorflow python/training/sync_replicas_optimizer.py (get_init_tokens_op)"},
     PresetRow{"", "", "a worker that takes a token and dies can hang all the others",
               "tensorflow/tensorflow issue 5022"},
     PresetRow{"", "", "a lost server means a restart from the last checkpoint",
@@ -127,7 +133,7 @@ constexpr std::array bosen_ssppush{
               "Ho et al., NIPS 2013"},
     PresetRow{"placement.kind", "\"even\"",
               "rows are dealt out in turn; they are many and small, so that servers hold equal parts",
-              "sailing-pmls/bosen src/petuum_ps"},
+              "sailing-pmls/bosen (GlobalContext::GetPartitionServerID)"},
     PresetRow{"messages.unit", "\"server\"", "a clock's increments go in one message to each server",
               "sailing-pmls/bosen src/petuum_ps (op-logs)"},
     PresetRow{"training.update", "\"server\"", "servers add what workers send", "Ho et al., NIPS 2013"},
