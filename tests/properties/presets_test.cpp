@@ -48,3 +48,20 @@ TEST_CASE("a run under a preset has the digest of the run of its resolved fields
   }
   CHECK(digests.size() == 8);  // angel's ssp with staleness 0 is bsp, psim's own default
 }
+
+TEST_CASE("presets are an axis; a field of the file that one gives no meaning is left out of its runs",
+          "[presets]") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "scenario.toml")
+      << small
+      << "[consistency]\nstaleness = 2\n[compare]\npreset = [\"bosen-ssppush\", \"mxnet-dist_async\"]\n";
+  const Outcome compare = psim::test::psim({"compare", "scenario.toml", "--json"}, folder.path());
+  INFO(compare.err);
+  REQUIRE(compare.code == 0);
+  const Json runs = Json::parse(compare.out)["runs"];
+  REQUIRE(runs.size() == 2);
+  CHECK(runs[0]["point"]["preset"] == "bosen-ssppush");
+  CHECK(runs[0]["consistency"] == "ssp");
+  CHECK(runs[1]["point"]["preset"] == "mxnet-dist_async");
+  CHECK(runs[1]["consistency"] == "asp");
+}
