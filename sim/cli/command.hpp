@@ -57,7 +57,9 @@ int run(const Command& command);
 int check(const Command& command);
 int replay(const std::string& directory, unsigned threads);
 int compare(const Command& command);
-int explain(const std::string& name, bool reference);
+// `words`: a name, or "preset NAME" or "tasks MODEL".
+int explain(const std::vector<std::string>& words);
+int reference();
 int list();
 
 // The summary of a run for people.

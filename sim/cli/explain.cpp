@@ -1,5 +1,6 @@
 // psim explain and psim list.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,7 +10,9 @@
 
 #include "sim/cli/command.hpp"
 #include "sim/cli/topics.hpp"
+#include "sim/protocol/tasks.hpp"
 #include "sim/scenario/diagnostics.hpp"
+#include "sim/scenario/presets.hpp"
 #include "sim/scenario/reference.hpp"
 
 namespace psim::cli {
@@ -64,14 +67,77 @@ std::string title_of(const fs::path& scenario) {
   return {};
 }
 
+// The tasks of `row`'s model as a picture; empty when they form no fixed graph.
+std::string picture_of(const ConsistencyRow& row) {
+  constexpr std::int64_t workers = 3, clocks = 4;
+  const ConsistencySpec spec{.model = row.model, .staleness = 1, .k = 2};
+  const bool bounded = row.gate == Gate::staleness;
+  const std::optional<TaskGraph> graph = task_graph(make_rule(spec, workers), clocks);
+  if (!graph) return "";
+  return fmt::format("\n{}{}. A worker may start clock t when: {}\n{}", row.name,
+                     bounded ? " with staleness 1" : "", row.may_start, draw_tasks(*graph, workers, clocks));
+}
+
+int nothing_called(const std::string& name, const std::vector<std::string>& names, std::string_view help) {
+  const std::string near = nearest(name, names);
+  fmt::print(stderr, "error: there is nothing called `{}` to explain\n  = help: {}\n", name,
+             near.empty() ? std::string(help) : fmt::format("did you mean `{}`?", near));
+  return bad_input;
+}
+
+// The dependencies between tasks that a consistency model stands for; of all models when `model` is empty.
+int explain_tasks(const std::string& model) {
+  std::string pictures, others;
+  std::vector<std::string> names;
+  for (const ConsistencyRow& row : consistency_rows) {
+    names.emplace_back(row.name);
+    if (!model.empty() && !answers_to(row, model)) continue;
+    const std::string picture = picture_of(row);
+    pictures += picture;
+    if (picture.empty())
+      others +=
+          fmt::format("\n{}: no fixed graph. A worker may start clock t when: {}\n  a server applies: {}\n",
+                      row.name, row.may_start, row.applies);
+  }
+  if (pictures.empty() && others.empty()) return nothing_called(model, names, "`psim list` shows the models");
+  fmt::print(
+      "tasks: what each pull waits for, of 3 workers in their first 4 clocks\n\n"
+      "A consistency model is a set of dependencies between tasks that else run at once (Li et al., OSDI "
+      "2014).\n"
+      "w.t is worker w at clock t, * every worker. A push waits for the pull of its clock; `push` has "
+      "arrived,\n"
+      "`applied` is in the weights, `update` t is the one update of clock t.\n{}{}",
+      pictures, others);
+  return done;
+}
+
+int explain_preset_called(const std::string& name) {
+  std::vector<std::string> names;
+  for (const PresetTable& table : presets()) {
+    if (table.name == name) {
+      fmt::print("{}", explain_preset(table));
+      return done;
+    }
+    names.emplace_back(table.name);
+  }
+  return nothing_called(name, names, fmt::format("presets: {}", fmt::join(names, ", ")));
+}
+
 }  // namespace
 
-int explain(const std::string& name, bool reference) {
-  if (reference) {
-    fmt::print("{}", scenario_reference());
-    return done;
-  }
-  std::vector<std::string> names;
+int reference() {
+  fmt::print("{}", scenario_reference());
+  return done;
+}
+
+int explain(const std::vector<std::string>& words) {
+  const std::string& name = words.front();
+  if (name == "tasks") return explain_tasks(words.size() > 1 ? words[1] : "");
+  if (name == "preset" && words.size() > 1) return explain_preset_called(words[1]);
+  if (words.size() > 1)
+    return nothing_called(fmt::format("{} {}", name, words[1]), {},
+                          "two words are `preset NAME` or `tasks MODEL`");
+  std::vector<std::string> names{"tasks"};
   for (const ConsistencyRow& row : consistency_rows) {
     if (answers_to(row, name)) {
       fmt::print("{}", explain_model(row));
@@ -86,6 +152,10 @@ int explain(const std::string& name, bool reference) {
     }
     names.emplace_back(row.name);
   }
+  for (const PresetTable& table : presets()) {
+    if (table.name == name && table.preset != Preset::none) return explain_preset_called(name);
+    names.emplace_back(table.name);
+  }
   for (const Topic& topic : topics) {
     if (topic.name == name) {
       fmt::print("{}: {}\n\n{}\n", topic.name, topic.title, topic.text);
@@ -98,13 +168,9 @@ int explain(const std::string& name, bool reference) {
     return done;
   }
   std::ranges::move(field_names(), std::back_inserter(names));
-  const std::string near = nearest(name, names);
-  fmt::print(
-      stderr, "error: there is nothing called `{}` to explain\n  = help: {}\n", name,
-      near.empty()
-          ? "`psim list` shows models and topics; a field is written table.key, such as cluster.workers"
-          : fmt::format("did you mean `{}`?", near));
-  return bad_input;
+  return nothing_called(
+      name, names,
+      "`psim list` shows models and topics; a field is written table.key, such as cluster.workers");
 }
 
 int list() {
@@ -123,8 +189,12 @@ int list() {
     fmt::print("  {:<16} a worker starts a clock: {}\n", row.name, row.may_start);
   fmt::print("\nMessage filters (psim explain NAME):\n");
   for (const FilterRow& row : filter_rows) fmt::print("  {:<16} {}\n", row.name, row.does);
+  fmt::print("\nPresets, for `preset = \"NAME\"` at the top of a scenario (psim explain NAME):\n");
+  for (const PresetTable& table : presets()) fmt::print("  {:<16} {}\n", table.name, table.doc);
   fmt::print("\nTopics and errors (psim explain NAME):\n");
   for (const Topic& topic : topics) fmt::print("  {:<16} {}\n", topic.name, topic.title);
+  fmt::print("  {:<16} {}\n", "tasks",
+             "what each pull waits for, as a graph of tasks (psim explain tasks MODEL)");
   fmt::print(
       "\nFields: psim explain TABLE.KEY, for example cluster.network.share_spread; all of them: "
       "docs/scenario.md\n");

@@ -171,7 +171,8 @@ int main(int argc, char** argv) {
                        fmt::format("psim {} ({})", psim::version_text(), psim::instruction_set()));
 
   Command c;
-  std::string name, directory;
+  std::string directory;
+  std::vector<std::string> words;
   bool reference = false;
   int code = 0;
   CLI::App* run = app.add_subcommand("run", "Run a scenario.");
@@ -194,10 +195,12 @@ int main(int argc, char** argv) {
       ->check(whole(0, 1024));
   replay->callback([&] { code = guarded([&] { return cli::replay(directory, c.threads); }); });
   CLI::App* explain =
-      app.add_subcommand("explain", "Explain a consistency model, a field, a measure or an error.");
-  explain->add_option("name", name, "For example ssp, cluster.workers, staleness, unit.");
+      app.add_subcommand("explain", "Explain a consistency model, a preset, a field, a measure or an error.");
+  explain->add_option("name", words, "For example ssp, cluster.workers, unit, tasks ssp.")->expected(0, 2);
   explain->add_flag("--reference", reference, "Print docs/scenario.md.");
-  explain->callback([&] { code = name.empty() && !reference ? cli::list() : cli::explain(name, reference); });
+  explain->callback([&] {
+    code = reference ? cli::reference() : words.empty() ? cli::list() : cli::explain(words);
+  });
   app.add_subcommand("schema", "Print the JSON Schema of scenario files, for editors.")->callback([] {
     fmt::print("{}\n", psim::scenario_schema().dump(2));
   });

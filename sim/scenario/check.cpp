@@ -55,6 +55,16 @@ void Checker::report(std::string code, const std::vector<std::string>& fields, s
                      std::string label, std::string help) {
   if (!std::ranges::all_of(fields, [this](const std::string& field) { return reading_.reliable(field); }))
     return;
+  for (const std::string& field : fields) {
+    if (!reading_.by_preset(field)) continue;
+    std::string origin = fmt::format("`{}` is from preset {}", field, reading_.preset);
+    if (&field == &fields.front()) {
+      origin = field.starts_with("filter.")
+                   ? fmt::format("filter = [] above all tables removes those of preset {}", reading_.preset)
+                   : fmt::format("what the file says goes before preset {}", reading_.preset);
+    }
+    help += (help.empty() ? "" : "; ") + origin;
+  }
   diagnostics_.add(
       {std::move(code), place(fields.front()), std::move(message), std::move(label), std::move(help)});
 }

@@ -3,6 +3,13 @@
 namespace psim {
 
 template <>
+std::vector<Choice> choices<Preset>() {
+  std::vector<Choice> result;
+  for (const PresetTable& table : presets()) result.push_back({table.name, table.doc});
+  return result;
+}
+
+template <>
 std::vector<Choice> choices<Architecture>() {
   return {{"parameter-server", "workers compute gradients, servers hold the model", "parameter_server ps"},
           {"all-reduce", "every worker holds the model; workers sum their gradients among themselves",

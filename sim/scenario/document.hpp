@@ -5,6 +5,7 @@
 #define TOML_ASSERT(expr) static_cast<void>(0)
 #include <toml++/toml.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,9 +13,18 @@
 
 namespace psim {
 
+// Defaults that a preset puts in the place of psim's own.
+struct PresetDefaults {
+  std::string name;
+  toml::table rows;
+  std::size_t source = 0;    // that `rows` stand in
+  std::size_t given_in = 0;  // source that names the preset
+};
+
 struct Document {
   toml::table root;
   bool complete = true;  // false: some lines could not be parsed, so what is absent may stand in them
+  std::optional<PresetDefaults> preset = {};  // for what `root` does not have
 };
 
 Place place_of(const toml::source_region& region);

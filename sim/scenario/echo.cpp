@@ -5,6 +5,7 @@
 #include <map>
 
 #include "sim/scenario/fields.hpp"
+#include "sim/scenario/presets.hpp"
 #include "sim/scenario/reference.hpp"
 #include "sim/scenario/toml_text.hpp"
 
@@ -69,7 +70,9 @@ std::string resolved_toml(const Scenario& scenario) {
   Scenario copy = scenario;
   Echo echo;
   describe(echo, copy);
-  return echo.text();
+  // A preset's filters come back unless the text says that there are none.
+  const bool no_filters = scenario.filters.empty() && sets(scenario.preset, "filter");
+  return (no_filters ? "filter = []\n" : "") + echo.text();
 }
 
 }  // namespace psim

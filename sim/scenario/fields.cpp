@@ -49,6 +49,7 @@ void describe_consistency(FieldVisitor& v, ConsistencySpec& c) {
 
 void describe(FieldVisitor& v, Scenario& s) {
   v.field("title", &s.title, {.doc = "The question that this scenario answers."});
+  v.field("preset", choice(s.preset), {.doc = "The real system whose defaults are used (see Presets)."});
   v.field("seed", &s.seed, {.doc = "Root of every random draw.", .min = 0, .max = 9e15});
   v.table("architecture", "How the machines share the work.",
           [&] { describe_architecture(v, s.architecture); });

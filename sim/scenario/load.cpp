@@ -15,6 +15,7 @@
 #include "sim/scenario/document.hpp"
 #include "sim/scenario/load_platform.hpp"
 #include "sim/scenario/override.hpp"
+#include "sim/scenario/presets.hpp"
 #include "sim/scenario/reader.hpp"
 #include "sim/scenario/reference.hpp"
 #include "sim/scenario/toml_text.hpp"
@@ -221,6 +222,7 @@ void merge(const Diagnostics& found, Diagnostics& diagnostics) {
 // has no meaning: the axes may change that. Of a point of a comparison, only what stands in [compare] is
 // reported.
 void read_fields(Document& document, bool point, Diagnostics& diagnostics) {
+  take_preset(document, diagnostics);
   const bool complete = std::exchange(document.complete, false);
   Diagnostics all, kept;
   Scenario scenario;
@@ -337,6 +339,7 @@ std::optional<fs::path> find_file(const LoadRequest& request, const std::string&
 std::optional<LoadedScenario> load_scenario(const LoadRequest& request, Diagnostics& diagnostics) {
   std::optional<Document> document = read_request(request, diagnostics);
   if (!document) return std::nullopt;
+  take_preset(*document, diagnostics);
   LoadedScenario loaded;
   Scenario& scenario = loaded.scenario;
   Reader reader(*document, diagnostics);

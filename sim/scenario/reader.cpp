@@ -13,8 +13,18 @@
 namespace psim {
 Reader::Reader(const Document& document, Diagnostics& diagnostics)
     : document_(document), diagnostics_(diagnostics) {
-  frames_.push_back({.table = &document.root, .path = ""});
+  frames_.push_back(
+      {.table = &document.root, .preset = document.preset ? &document.preset->rows : nullptr, .path = ""});
+  if (document.preset) {
+    reading_.preset = document.preset->name;
+    reading_.preset_source = document.preset->source;
+  }
   reading_.complete = document.complete;
+}
+
+bool Reading::by_preset(const std::string& path) const {
+  const auto place = places.find(path);
+  return place != places.end() && preset_source == place->second.source;
 }
 
 bool Reading::reliable(const std::string& path) const {
@@ -23,7 +33,7 @@ bool Reading::reliable(const std::string& path) const {
   for (std::string around = path; !around.empty(); around = parent_of(around)) {
     if (wrong.contains(around)) return false;
   }
-  return complete || given(path);
+  return complete || (given(path) && !by_preset(path));
 }
 
 std::string Reader::path_of(std::string_view key) const {
@@ -37,9 +47,23 @@ std::string Reader::path_of_choice(std::string_view key) const {
 
 const toml::node* Reader::find(std::string_view key) {
   const toml::table* table = frames_.back().table;
-  const toml::node* node = table == nullptr ? nullptr : table->get(key);
+  return remember(key, table == nullptr ? nullptr : table->get(key));
+}
+
+const toml::node* Reader::find_or_preset(std::string_view key) {
+  const toml::node* node = find(key);
+  const toml::table* preset = frames_.back().preset;
+  return node != nullptr || preset == nullptr ? node : remember(key, preset->get(key));
+}
+
+const toml::node* Reader::remember(std::string_view key, const toml::node* node) {
   if (node != nullptr) reading_.places[path_of(key)] = place_of(node->source());
   return node;
+}
+
+// The later source wins. A preset's choices count as made where the preset is named.
+std::size_t Reader::rank(std::size_t source) const {
+  return reading_.preset_source == source ? document_.preset->given_in : source;
 }
 
 void Reader::refuse(std::string code, const toml::node& node, std::string_view key, std::string message,
@@ -66,7 +90,7 @@ bool Reader::in_range(const toml::node& node, std::string_view key, double value
 }
 
 // A field that belongs to another choice than the one made is a contradiction, unless the choice was
-// changed from outside (--set, an axis): then the file's field is just not used.
+// changed from outside (--set, an axis): then the file's field is just not used. Nor is a preset's, ever.
 bool Reader::applies(std::string_view key, const toml::node& node, const FieldInfo& info) {
   if (info.when.empty()) return true;
   const std::string choice = path_of_choice(info.when_key);
@@ -74,13 +98,16 @@ bool Reader::applies(std::string_view key, const toml::node& node, const FieldIn
   if (!chosen.meant) return false;
   if (chosen.name.empty()) return true;
   if (std::ranges::find(info.when, chosen.name) != info.when.end()) return true;
-  if (chosen.source > place_of(node.source()).source) return false;
+  const std::size_t source = place_of(node.source()).source;
+  if (reading_.preset_source == source || rank(chosen.source) > source) return false;
+  const std::string by_preset =
+      reading_.preset_source == chosen.source ? fmt::format(" by preset {}", reading_.preset) : "";
   const std::string others = fmt::format("{}", fmt::join(info.when, " | "));
   pending_.push_back({choice,
                       {.code = "no-meaning",
                        .place = place_of(frames_.back().table->find(key)->first.source()),
                        .message = fmt::format("`{}` has no meaning here", path_of(key)),
-                       .label = fmt::format("{} is {}", info.when_key, chosen.name),
+                       .label = fmt::format("{} is {}{}", info.when_key, chosen.name, by_preset),
                        .help = fmt::format("`{}` goes with {} = {}; remove it or change `{}`", key,
                                            info.when_key, others, info.when_key)}});
   return false;
@@ -203,7 +230,7 @@ void Reader::read(const toml::node& node, std::string_view key, std::optional<T>
 
 void Reader::field(std::string_view key, FieldTarget target, FieldInfo info) {
   if (!again_) fields_.push_back(path_of(key));
-  const toml::node* node = find(key);
+  const toml::node* node = find_or_preset(key);
   if (node == nullptr && info.required && frames_.back().table != nullptr) {
     pending_.push_back({path_of(key),
                         {.code = "missing",
@@ -241,7 +268,10 @@ void Reader::table(std::string_view key, std::string_view, const std::function<v
         near.empty() ? home.empty() ? "" : home + "; or " : fmt::format("did you mean `{}`? ", near);
     wrong_type(*node, key, "a table", help + fmt::format("write [{}] and its fields below", path_of(key)));
   }
-  frames_.push_back({.table = node == nullptr ? nullptr : node->as_table(), .path = path_of(key)});
+  const toml::table* outer = frames_.back().preset;
+  frames_.push_back({.table = node == nullptr ? nullptr : node->as_table(),
+                     .preset = outer == nullptr ? nullptr : outer->get_as<toml::table>(key),
+                     .path = path_of(key)});
   fields();
   frames_.pop_back();
 }
@@ -250,7 +280,7 @@ void Reader::tables(std::string_view key, std::string_view, std::size_t,
                     const std::function<void(std::size_t)>& resize,
                     const std::function<void(std::size_t)>& element, const FieldInfo& info) {
   tables_.push_back(path_of(key));
-  const toml::node* node = find(key);
+  const toml::node* node = find_or_preset(key);
   if (node == nullptr) return;
   const std::string help =
       fmt::format("write [[{}]] with double brackets, and its fields below", path_of(key));
@@ -265,7 +295,7 @@ void Reader::tables(std::string_view key, std::string_view, std::size_t,
       wrong_type(item, name, "a table", help);
       continue;
     }
-    frames_.push_back({.table = item.as_table(), .path = path_of(name)});
+    frames_.push_back({.table = item.as_table(), .preset = nullptr, .path = path_of(name)});
     again_ = i > 0;
     element(i);
     again_ = false;
@@ -282,7 +312,10 @@ std::string Reader::advice(const std::string& path, const std::string& described
   for (const std::string& known : is_table ? tables_ : fields_) {
     if (last_part(known) != key) continue;
     reading_.wrong.insert(known);
-    homes.push_back(is_table ? fmt::format("[{}]", known) : header_of(parent_of(known)));
+    const std::string home = parent_of(known);
+    homes.push_back(is_table       ? fmt::format("[{}]", known)
+                    : home.empty() ? "the first lines, above all tables"
+                                   : header_of(home));
   }
   const std::string all_homes = fmt::format("{}", fmt::join(homes, " or "));
   if (!homes.empty())

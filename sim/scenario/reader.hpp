@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -17,7 +18,11 @@ struct Reading {
   std::set<std::string> wrong;          // fields and tables with an error of their own
   bool complete = true;                 // false: what is absent may stand in lines that could not be parsed
 
+  std::string preset = {};                        // its name, when there is one
+  std::optional<std::size_t> preset_source = {};  // of its fields
+
   bool given(const std::string& path) const { return places.contains(path); }
+  bool by_preset(const std::string& path) const;
   // Whether the field's value is what the user meant; what depends on another one is not judged.
   bool reliable(const std::string& path) const;
 };
@@ -40,8 +45,9 @@ class Reader final : public FieldVisitor {
 
  private:
   struct Frame {
-    const toml::table* table;  // null when the file does not have it
-    std::string path;          // "" at the root, else "cluster.network"
+    const toml::table* table;   // null when the file does not have it
+    const toml::table* preset;  // what a preset has in its place, or null
+    std::string path;           // "" at the root, else "cluster.network"
   };
   struct Chosen {
     std::string name;  // canonical; empty when the file's value was no name
@@ -54,7 +60,10 @@ class Reader final : public FieldVisitor {
     Diagnostic diagnostic;
   };
 
-  const toml::node* find(std::string_view key);
+  const toml::node* find(std::string_view key);            // in the file
+  const toml::node* find_or_preset(std::string_view key);  // or else in the preset
+  const toml::node* remember(std::string_view key, const toml::node* node);
+  std::size_t rank(std::size_t source) const;
   std::string path_of(std::string_view key) const;
   std::string path_of_choice(std::string_view key) const;  // of a FieldInfo's when_key
   bool applies(std::string_view key, const toml::node& node, const FieldInfo& info);

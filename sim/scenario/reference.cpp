@@ -276,7 +276,7 @@ std::string scenario_reference() {
       "value a list; every combination is run, with every seed of `seeds`. A field that has no meaning "
       "beside an axis'\n"
       "value is left out of that run. An axis over a table changes the fields that it names.\n";
-  return out;
+  return out + preset_reference();
 }
 
 std::string home_of_key(std::string_view key) {

@@ -14,6 +14,7 @@
 #include "sim/protocol/consistency.hpp"
 #include "sim/protocol/filter.hpp"
 #include "sim/protocol/key_space.hpp"
+#include "sim/scenario/presets.hpp"
 #include "sim/scenario/units.hpp"
 
 namespace psim {
@@ -182,6 +183,7 @@ struct MessagesSpec {
 
 struct Scenario {
   std::string title;
+  Preset preset = Preset::none;  // whose defaults stand in the place of psim's own
   std::int64_t seed = 1;
   ArchitectureSpec architecture;
   DataSpec data;

@@ -1,0 +1,56 @@
+// Real systems by name. A preset puts the defaults of one of them in the place of psim's own; what the file,
+// --set or an axis of a comparison gives goes before it.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace psim {
+
+struct Document;
+class Diagnostics;
+
+enum class Preset {
+  none,
+  ps_lite,
+  mxnet_dist_sync,
+  mxnet_dist_async,
+  tf1_syncreplicas,
+  bosen_ssppush,
+  angel_ssp,
+  byteps,
+  osdi14
+};
+
+// A default of a system: the field that says it here, or none when psim does not simulate it.
+struct PresetRow {
+  std::string_view field;   // dotted; empty: not simulated
+  std::string_view value;   // TOML, or all_workers
+  std::string_view does;    // what the system does
+  std::string_view source;  // where that is written: repository and file, or paper
+};
+
+struct PresetTable {
+  Preset preset;
+  std::string_view name, doc;
+  std::span<const PresetRow> rows;
+};
+
+// The one value that is no TOML: what cluster.workers is.
+inline constexpr std::string_view all_workers = "the number of workers";
+
+std::span<const PresetTable> presets();
+const PresetTable& row_of(Preset preset);
+bool sets(Preset preset, std::string_view field);
+
+// Looks which preset `document` names and puts its defaults beside the root. They are a source of their own,
+// so that a diagnostic shows where a value is from.
+void take_preset(Document& document, Diagnostics& diagnostics);
+
+// What `psim explain NAME` prints, and the section of docs/scenario.md.
+std::string explain_preset(const PresetTable& table);
+std::string preset_reference();
+
+}  // namespace psim

@@ -1,0 +1,67 @@
+// Presets in the shipped binary: each runs, and is nothing but its fields.
+#include <catch2/catch.hpp>
+
+#include <fstream>
+#include <set>
+
+#include "tests/support/run_psim.hpp"
+
+using namespace psim::test;
+
+namespace {
+
+constexpr auto small = R"(
+[model]
+layers = [64, 16, 10]
+[training]
+batch_size = 16
+steps = 4
+[cluster]
+workers = 4
+servers = 2
+[compute]
+distribution = "exponential"
+)";
+
+std::string resolved(const std::string& toml) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "scenario.toml") << toml;
+  const Outcome check = psim::test::psim({"check", "scenario.toml"}, folder.path());
+  REQUIRE(check.code == 0);
+  return check.out;
+}
+
+}  // namespace
+
+TEST_CASE("a run under a preset has the digest of the run of its resolved fields alone", "[presets]") {
+  std::set<std::string> digests;
+  for (const std::string preset : {"none", "ps-lite", "mxnet-dist_sync", "mxnet-dist_async",
+                                   "tf1-syncreplicas", "bosen-ssppush", "angel-ssp", "byteps", "osdi14"}) {
+    INFO(preset);
+    const std::string line = "preset = \"" + preset + "\"\n";
+    const Json run = run_toml(line + small);
+    std::string fields = resolved(line + small);
+    REQUIRE(fields.find(line) != std::string::npos);
+    fields.erase(fields.find(line), line.size());
+    CHECK(run_toml(fields)["digest"] == run["digest"]);
+    digests.insert(run["digest"].get<std::string>());
+  }
+  CHECK(digests.size() == 8);  // angel's ssp with staleness 0 is bsp, psim's own default
+}
+
+TEST_CASE("presets are an axis; a field of the file that one gives no meaning is left out of its runs",
+          "[presets]") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "scenario.toml")
+      << small
+      << "[consistency]\nstaleness = 2\n[compare]\npreset = [\"bosen-ssppush\", \"mxnet-dist_async\"]\n";
+  const Outcome compare = psim::test::psim({"compare", "scenario.toml", "--json"}, folder.path());
+  INFO(compare.err);
+  REQUIRE(compare.code == 0);
+  const Json runs = Json::parse(compare.out)["runs"];
+  REQUIRE(runs.size() == 2);
+  CHECK(runs[0]["point"]["preset"] == "bosen-ssppush");
+  CHECK(runs[0]["consistency"] == "ssp");
+  CHECK(runs[1]["point"]["preset"] == "mxnet-dist_async");
+  CHECK(runs[1]["consistency"] == "asp");
+}
