@@ -120,6 +120,7 @@ std::vector<Shard> by_server(const std::vector<PlacedRange>& placed, std::uint32
   std::vector<Shard> shards(servers);
   for (std::uint32_t s = 0; s < servers; ++s) shards[s].server = s;
   for (const PlacedRange& part : placed) {
+    if (part.range.count == 0) continue;  // of an array with fewer values than servers
     Shard& shard = shards[part.server];
     const bool goes_on =
         !shard.ranges.empty() && shard.ranges.back().begin + shard.ranges.back().count == part.range.begin;
