@@ -51,6 +51,7 @@ Values local_gradient(const Learner& learner, Assembly* weights, const LocalWork
   Values sum;
   for (std::size_t h = 0; h < work.batches.size(); ++h) {
     Values gradient = mean_gradient(learner, current, work.batches[h]);
+    if (const auto spring = std::exchange(local.spring, nullptr)) add(current, 1, *spring);
     if (h + 1 < work.batches.size() || work.keep) add(current, -work.rate, gradient);
     if (h == 0) sum = std::move(gradient);
     else add(sum, 1, gradient);
@@ -59,21 +60,18 @@ Values local_gradient(const Learner& learner, Assembly* weights, const LocalWork
   return sum;
 }
 
-Values elastic_step(const Values& centre, double alpha, LocalCopy& local) {
+std::shared_ptr<Values> elastic_step(const Values& centre, double alpha, LocalCopy& local) {
   if (!local.weights) local.weights = std::make_shared<Values>(copy_of(centre));
-  Values push(centre.precision(), centre.size());
+  auto move = std::make_shared<Values>(centre.precision(), centre.size());
   with_scalar(centre.precision(), [&](auto zero) {
     using Scalar = decltype(zero);
-    const auto x = local.weights->as<Scalar>();
+    const auto x = std::as_const(*local.weights).as<Scalar>();
     const auto c = centre.as<Scalar>();
-    const auto out = push.as<Scalar>();
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      const Scalar pull = static_cast<Scalar>(alpha) * (x[i] - c[i]);
-      x[i] -= pull;
-      out[i] = -pull;
-    }
+    const auto out = move->as<Scalar>();
+    for (std::size_t i = 0; i < x.size(); ++i) out[i] = -static_cast<Scalar>(alpha) * (x[i] - c[i]);
   });
-  return push;
+  local.spring = move;
+  return move;
 }
 
 }  // namespace psim

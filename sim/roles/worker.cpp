@@ -61,14 +61,14 @@ bool Worker::pull() {
   return !over;
 }
 
-// Worker and centre move towards each other; then the worker goes on from its own place.
+// Worker and centre move towards each other: the centre at once, the worker with its next step.
 void Worker::pull_to_centre() {
   const TrainingSpec& training = world_.scenario.training;
   std::shared_ptr<Values> spring;
   if (world_.learner != nullptr) {
     const std::shared_ptr<Assembly> centre = world_.assemble(kv_.take_weights());
     const double alpha = training.elastic_rate.value_or(0.9 / static_cast<double>(world_.workers()));
-    spring = std::make_shared<Values>(elastic_step(centre->get(), alpha, local_));
+    spring = elastic_step(centre->get(), alpha, local_);
   }
   last_push_ = kv_.push(kv_.all_shards(), clock_, spring);
 }
