@@ -164,7 +164,7 @@ bool Server::update_once(Outbox& out) {
     const std::int64_t staleness = version_ - push.version;
     double weight = options_.rule.push_weight(group.size());
     if (options_.staleness_aware && staleness > 1) weight /= static_cast<double>(staleness);
-    gradients.push_back({staleness > 0 ? compensated(push) : push.values, weight});
+    gradients.push_back({compensated(push), weight});
     count_applied(workers_[index_of(push.from)]);
     out.applied(push, staleness);
   }
