@@ -101,8 +101,7 @@ TEST_CASE("the digest does not depend on SimGrid's contexts", "[determinism]") {
   for (const std::string& toml : scenarios()) {
     const std::string expected = digest(toml);
     INFO(toml);
-    for (const std::string& context : contexts())
-      CHECK(digest(toml, {"--context", context}) == expected);
+    for (const std::string& context : contexts()) CHECK(digest(toml, {"--context", context}) == expected);
   }
 }
 
