@@ -100,6 +100,7 @@ void KvClient::handle(Message message) {
   }
   if (!is_expected(message)) return;  // the answer to a pull that a later one replaced
   shard.outstanding = false;
+  shard.unused = true;
   shard.version = message.version;
   shard.finished = message.kind == MessageKind::finished;
   if (world_.workers_update() && message.version > 0 && message.values.values) update(shard, message);
@@ -122,6 +123,10 @@ void KvClient::update(Connection& shard, const Message& sum) {
 
 bool KvClient::answered(const ShardIds& shards) const {
   return std::ranges::none_of(shards, [this](std::uint32_t s) { return connections_[s].outstanding; });
+}
+
+void KvClient::use_all() {
+  for (Connection& shard : connections_) shard.unused = false;
 }
 
 bool KvClient::any_finished() const { return std::ranges::any_of(connections_, &Connection::finished); }

@@ -33,6 +33,10 @@ class KvClient {
 
   bool outstanding(std::uint32_t shard) const { return connections_[shard].outstanding; }
   bool answered(const ShardIds& shards) const;
+  // Whether weights are here that no step has begun with.
+  bool unused(std::uint32_t shard) const { return connections_[shard].unused; }
+  // A step begins with all that is here.
+  void use_all();
   bool finished(std::uint32_t shard) const { return connections_[shard].finished; }
   bool any_finished() const;
   bool all_finished() const;
@@ -56,6 +60,7 @@ class KvClient {
     std::int64_t pulls = 0;     // sent
     std::int64_t pushes = 0;    // sent
     bool outstanding = false;   // the last pull is not answered yet
+    bool unused = false;        // the weights that are here have not been used for a step
     bool finished = false;      // the shard wants no more pushes
     Timestamp pull_task = 0;
     std::map<std::int64_t, Timestamp> push_tasks = {};  // by push number: not acknowledged yet

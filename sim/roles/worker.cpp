@@ -51,8 +51,10 @@ bool Worker::pull() {
   const bool newer_only = world_.rule.gate == Gate::version;
   clock_ = world_.rule.fresh ? kv_.least_version() + 1 : steps_begun_;
   ShardIds wanted = kv_.all_shards();
-  // A pull that was sent ahead, to hear of a newer version, does if only a newer version will do.
-  if (newer_only) std::erase_if(wanted, [this](std::uint32_t s) { return kv_.outstanding(s); });
+  // A pull that was sent ahead, to hear of a newer version, does if only a newer version will do; its answer
+  // may have come while the worker waited for acknowledgements.
+  if (newer_only)
+    std::erase_if(wanted, [this](std::uint32_t s) { return kv_.outstanding(s) || kv_.unused(s); });
   kv_.pull(wanted, clock_, newer_only);
   await(phases_.front().needs);
   const bool over = is_over();
@@ -170,6 +172,7 @@ void Worker::start_gradient() {
   const std::int64_t steps = local_steps();
   const bool alone = goes_on_alone();
   ++steps_begun_;
+  kv_.use_all();
   if (world_.learner == nullptr) return;
   LocalWork work{.keep = world_.elastic() || training.pull_every > 1};
   for (std::int64_t h = 0; h < steps; ++h) {
