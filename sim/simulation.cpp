@@ -159,6 +159,7 @@ Simulation::Simulation(const LoadedScenario& loaded, const RunOptions& options,
   evaluator_ = std::make_unique<Evaluator>(*learner_, scenario_.training.target, pool_);
   world_.learner = learner_.get();
   world_.sampler = sampler_.get();
+  world_.keys_used.resize(world_.workers());
 }
 
 RunResult Simulation::run() {
@@ -346,6 +347,7 @@ RunResult Simulation::result() {
                    .sim_time = end_,
                    .parameters = static_cast<std::int64_t>(world_.keys.parameters),
                    .server_parameters = world_.keys.load(world_.servers()),
+                   .keys_used = world_.keys_used,
                    .flops_per_sample = flops_per_sample(scenario_.model),
                    .stuck = stuck_};
   if (evaluator_) {

@@ -1,7 +1,9 @@
 #include "sim/protocol/key_space.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
+#include <utility>
 
 #include "model/random.hpp"
 
@@ -120,6 +122,7 @@ std::vector<Shard> by_server(const std::vector<PlacedRange>& placed, std::uint32
   std::vector<Shard> shards(servers);
   for (std::uint32_t s = 0; s < servers; ++s) shards[s].server = s;
   for (const PlacedRange& part : placed) {
+    if (part.range.count == 0) continue;  // of an array with fewer values than servers
     Shard& shard = shards[part.server];
     const bool goes_on =
         !shard.ranges.empty() && shard.ranges.back().begin + shard.ranges.back().count == part.range.begin;
@@ -163,6 +166,27 @@ std::vector<std::size_t> KeySpace::load(std::uint32_t servers) const {
   std::vector<std::size_t> values(servers, 0);
   for (const Shard& shard : shards) values[shard.server] += shard.count;
   return values;
+}
+
+BatchKeys split(Keys keys, const KeySpace& space) {
+  BatchKeys batch{.keys = std::move(keys), .places = {}, .local = {}};
+  const auto position = [&](std::size_t key) {
+    return static_cast<std::size_t>(std::ranges::lower_bound(batch.keys, key) - batch.keys.begin());
+  };
+  for (const Shard& shard : space.shards) {
+    std::vector<Range>& places = batch.places.emplace_back();
+    std::vector<std::uint32_t> local;
+    std::size_t offset = 0;  // of the range within the shard
+    for (const Range& range : shard.ranges) {
+      const std::size_t begin = position(range.begin), end = position(range.begin + range.count);
+      if (begin < end) places.push_back({begin, end - begin});
+      for (std::size_t i = begin; i < end; ++i)
+        local.push_back(static_cast<std::uint32_t>(batch.keys[i] - range.begin + offset));
+      offset += range.count;
+    }
+    batch.local.push_back(std::make_shared<const std::vector<std::uint32_t>>(std::move(local)));
+  }
+  return batch;
 }
 
 KeySpace make_key_space(const std::vector<ParameterArray>& arrays, const KeySpaceOptions& options) {

@@ -9,6 +9,7 @@
 
 #include "model/learner.hpp"
 #include "model/values.hpp"
+#include "sim/protocol/filter.hpp"
 
 namespace psim {
 
@@ -76,6 +77,14 @@ class HashRing {
 // Who owns which part of the key space, rising.
 std::vector<PlacedRange> place(const std::vector<ParameterArray>& arrays, const PlacementSpec& spec,
                                std::uint32_t servers, std::uint64_t seed);
+
+// The keys of a batch, split by shard.
+struct BatchKeys {
+  Keys keys;                      // of the whole key space, rising
+  Assembly::Places places;        // where in `keys` each shard's are
+  std::vector<SharedKeys> local;  // each shard's, as positions within the shard
+};
+BatchKeys split(Keys keys, const KeySpace& space);
 
 struct KeySpaceOptions {
   PlacementSpec placement;

@@ -9,6 +9,16 @@
 namespace psim {
 namespace {
 
+Values gather(const Values& values, const std::vector<std::uint32_t>& keys) {
+  Values result(values.precision(), keys.size());
+  with_scalar(values.precision(), [&](auto zero) {
+    const auto from = values.as<decltype(zero)>();
+    const auto to = result.template as<decltype(zero)>();
+    for (std::size_t i = 0; i < keys.size(); ++i) to[i] = from[keys[i]];
+  });
+  return result;
+}
+
 PushId id_of(const Message& push) { return {push.from, push.number}; }
 
 // Plain gradient descent from zero at rate -1: the sum as the optimizer itself would form it.
@@ -58,8 +68,8 @@ void Server::on_pull(const Message& pull, double now, Outbox& out) {
   const std::uint32_t w = index_of(pull.from);
   WorkerState& worker = workers_[w];
   if (worker.waiting && worker.waiting->number > pull.number) return;  // overtaken on the way
-  worker.waiting = {pull.from, pull.clock, pull.version, pull.number,
-                    pull.pushed};  // a newer pull takes the place of an older one
+  worker.waiting = {pull.from,   pull.clock,  pull.version,
+                    pull.number, pull.pushed, pull.keys};  // a newer pull takes the place of an older one
   waiting_.insert(w);
   finish_if_through(worker);
   update_if_complete(out) ? answer_all(now, out) : answer(w, now, out);
@@ -164,7 +174,7 @@ bool Server::update_once(Outbox& out) {
     const std::int64_t staleness = version_ - push.version;
     double weight = options_.rule.push_weight(group.size());
     if (options_.staleness_aware && staleness > 1) weight /= static_cast<double>(staleness);
-    gradients.push_back({staleness > 0 ? compensated(push) : push.values, weight});
+    gradients.push_back({compensated(push), weight, push.keys.get()});
     count_applied(workers_[index_of(push.from)]);
     out.applied(push, staleness);
   }
@@ -218,7 +228,9 @@ Slice Server::compensated(const Message& push) {
 }
 
 // What a worker is sent: at first weights, then, where workers update, the last update's sum.
-Slice Server::reply() const {
+Slice Server::reply(const SharedKeys& keys) const {
+  if (keys && weights_)
+    return {std::make_shared<Values>(gather(*weights_, *keys)), 0, keys->size(), version_};
   if (options_.sum_only && sum_) return {sum_, 0, count_, version_};
   return snapshot();
 }
@@ -256,7 +268,8 @@ void Server::answer(std::uint32_t w, double now, Outbox& out) {
                 .pushed = 0,
                 .values = {}};
   const bool needed = !over || (options_.rule.servers_apart && has_peers());
-  if (needed) reply.values = this->reply();
+  if (needed) reply.values = this->reply(pull.keys);
+  reply.keys = pull.keys;
   if (options_.delay_compensation > 0) worker.sent = reply.values;
   worker.waiting.reset();
   waiting_.erase(w);

@@ -48,6 +48,7 @@ class Server {
   struct Pull {
     NodeId from;
     std::int64_t clock, version, number, pushed;
+    SharedKeys keys = {};  // null: all
   };
 
   // `weights` is the range's initial content; empty for a phantom model of `count` values.
@@ -99,7 +100,7 @@ class Server {
   bool within_staleness(std::size_t worker, std::int64_t clock, double now);
   std::int64_t extra_clocks(std::size_t worker, std::size_t slowest, double now) const;
   bool is_over(const Pull& pull) const;
-  Slice reply() const;
+  Slice reply(const SharedKeys& keys) const;
   Slice compensated(const Message& push);
   void apply(const std::vector<WeightedGradient>& gradients, double rate);
   std::uint32_t index_of(NodeId node) const { return node - options_.first_worker; }

@@ -27,6 +27,7 @@ struct RunResult {
   std::optional<CurvePoint> target = {};  // the first point that reached it
   std::int64_t parameters = 0;
   std::vector<std::size_t> server_parameters = {};  // held by each server
+  std::vector<std::uint64_t> keys_used = {};        // sparse models: over all steps, by worker
   double flops_per_sample = 0;
   std::vector<std::string> stuck = {};  // when nothing could happen any more: who waits for what
 };

@@ -53,7 +53,8 @@ Json servers(const RunResult& r) {
   return all;
 }
 
-Json workers(const RunStats& s) {
+Json workers(const RunResult& r) {
+  const RunStats& s = r.stats;
   Json all = Json::array();
   for (std::size_t w = 0; w < s.workers.size(); ++w) {
     const WorkerStats& worker = s.workers[w];
@@ -66,6 +67,9 @@ Json workers(const RunStats& s) {
                    {"wait_share", time["wait_share"]},
                    {"network_share", time["network_share"]},
                    {"time", time}});
+    if (w < r.keys_used.size() && r.keys_used[w] > 0 && worker.starts > 0) {
+      all.back()["keys_per_step"] = static_cast<double>(r.keys_used[w]) / static_cast<double>(worker.starts);
+    }
   }
   return all;
 }
@@ -157,7 +161,7 @@ Json make_summary(const RunIdentity& identity, const Scenario& scenario, const R
           {"time", shares(all)},
           {"target", target(scenario, r)},
           {"model", {{"parameters", r.parameters}, {"flops_per_sample", r.flops_per_sample}}},
-          {"workers", workers(s)},
+          {"workers", workers(r)},
           {"servers", servers(r)},
           {"stuck", r.stuck},
           {"curve", curve}};

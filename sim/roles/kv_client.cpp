@@ -14,6 +14,8 @@ KvClient::KvClient(World& world, NodeId node)
     : world_(world), node_(node), connections_(world.keys.shards.size()), all_(world.keys.shards.size()) {
   std::iota(all_.begin(), all_.end(), 0U);
   for (const std::uint32_t s : all_) connections_[s].filters = world.make_chain(s, node, true);
+  keeps_weights_ = std::ranges::any_of(
+      world.scenario.filters, [](const FilterSpec& filter) { return filter.kind == FilterKind::kkt; });
 }
 
 Timestamp KvClient::pull(const ShardIds& shards, std::int64_t clock, bool newer_only) {
@@ -37,16 +39,18 @@ void KvClient::request(std::uint32_t s, std::int64_t clock, std::int64_t above, 
                        .clock = clock,
                        .version = above,
                        .number = ++shard.pulls,
-                       .pushed = shard.pushes});
+                       .pushed = shard.pushes,
+                       .keys = batch_ ? batch_->local[s] : nullptr,
+                       .payload = batch_ ? batch_->local[s]->size() * world_.bytes_per_key() : 0});
 }
 
-Timestamp KvClient::push(const ShardIds& shards, std::int64_t clock,
-                         const std::shared_ptr<Values>& gradient) {
+Timestamp KvClient::push(const ShardIds& shards, std::int64_t clock, const std::shared_ptr<Values>& gradient,
+                         KeyRange block) {
   const Timestamp task = ++last_;
   for (const std::uint32_t s : shards) {
     Connection& shard = connections_[s];
     if (shard.finished) continue;
-    Encoded encoded = encode(s, world_.part_of(s, gradient));
+    Encoded encoded = encode(s, part_of(s, gradient, block));
     if (world_.scenario.messages.acknowledge) {
       shard.push_tasks[shard.pushes] = task;
       ++open_[task];
@@ -65,12 +69,47 @@ Timestamp KvClient::push(const ShardIds& shards, std::int64_t clock,
   return task;
 }
 
+// The keys of a batch that lie in a block of features are consecutive, and so are a shard's among them.
+KvClient::Part KvClient::part_of(std::uint32_t s, const std::shared_ptr<Values>& gradient,
+                                 KeyRange block) const {
+  const Slice& weights = connections_[s].base;
+  if (!batch_) return {world_.part_of(s, gradient), nullptr, weights};
+  const std::vector<std::uint32_t>& keys = batch_->keys;
+  const auto first = static_cast<std::size_t>(std::ranges::lower_bound(keys, block.begin) - keys.begin());
+  const auto last = static_cast<std::size_t>(std::ranges::lower_bound(keys, block.end) - keys.begin());
+  const std::size_t all = batch_->local[s]->size();
+  std::size_t skipped = 0;  // of the shard's keys, before the block
+  std::vector<Range> pieces;
+  std::size_t count = 0;
+  for (const Range& place : batch_->places[s]) {
+    const std::size_t begin = std::clamp(first, place.begin, place.begin + place.count);
+    const std::size_t end = std::clamp(last, begin, place.begin + place.count);
+    skipped += begin - place.begin;
+    if (begin < end) pieces.push_back({begin, end - begin});
+    count += end - begin;
+  }
+  Slice values{std::make_shared<Values>(world_.precision(), 0), 0, 0};
+  if (pieces.size() == 1) values = {gradient, pieces[0].begin, count};
+  if (pieces.size() > 1) values = {gathered(*gradient, pieces, count), 0, count};
+  SharedKeys local = batch_->local[s];
+  if (count < all) {
+    const auto begin = local->begin() + static_cast<std::ptrdiff_t>(skipped);
+    local =
+        std::make_shared<const std::vector<std::uint32_t>>(begin, begin + static_cast<std::ptrdiff_t>(count));
+  }
+  Slice base = weights;
+  if (base.values) base = {base.values, base.begin + skipped, count};
+  return {std::move(values), std::move(local), std::move(base)};
+}
+
 // What the filters make of a shard's part, in the time that they cost.
-Encoded KvClient::encode(std::uint32_t s, const Slice& part) {
+Encoded KvClient::encode(std::uint32_t s, const Part& part) {
   FilterChain* filters = connections_[s].filters.get();
   if (filters == nullptr)
-    return FilterChain::plain(part, nullptr, world_.precision(), world_.scenario.messages.key_bytes());
-  Encoded encoded = filters->encode(part);
+    return FilterChain::plain(part.values, part.keys, world_.precision(),
+                              world_.scenario.messages.key_bytes());
+  Encoded encoded =
+      filters->encode(part.values, part.keys, part.weights, world_.scenario.training.optimizer.l1);
   if (encoded.flops > 0) {
     world_.record(EventKind::compute_resume, node_, 0);
     ++world_.busy;
@@ -100,10 +139,12 @@ void KvClient::handle(Message message) {
   }
   if (!is_expected(message)) return;  // the answer to a pull that a later one replaced
   shard.outstanding = false;
+  shard.unused = true;
   shard.version = message.version;
   shard.finished = message.kind == MessageKind::finished;
   if (world_.workers_update() && message.version > 0 && message.values.values) update(shard, message);
   else shard.weights = std::move(message.values);
+  if (keeps_weights_) shard.base = shard.weights;
   answered_one(shard.pull_task);
 }
 
@@ -122,6 +163,10 @@ void KvClient::update(Connection& shard, const Message& sum) {
 
 bool KvClient::answered(const ShardIds& shards) const {
   return std::ranges::none_of(shards, [this](std::uint32_t s) { return connections_[s].outstanding; });
+}
+
+void KvClient::use_all() {
+  for (Connection& shard : connections_) shard.unused = false;
 }
 
 bool KvClient::any_finished() const { return std::ranges::any_of(connections_, &Connection::finished); }

@@ -20,11 +20,15 @@ class KvClient {
  public:
   KvClient(World& world, NodeId node);
 
+  // From now on only these keys are pulled and pushed.
+  void use_keys(std::shared_ptr<const BatchKeys> keys) { batch_ = std::move(keys); }
+
   // Asks for weights with which `clock` may start, newer than version `above` of each shard, -1: any.
   Timestamp pull(const ShardIds& shards, std::int64_t clock, bool newer_only);
   // Sends each shard its part of `gradient` (null for a phantom model), the whole key space's. Done when it
   // is sent, or when the servers have acknowledged that they applied or dropped it.
-  Timestamp push(const ShardIds& shards, std::int64_t clock, const std::shared_ptr<Values>& gradient);
+  Timestamp push(const ShardIds& shards, std::int64_t clock, const std::shared_ptr<Values>& gradient,
+                 KeyRange block = {});
 
   bool done(Timestamp task) const { return !open_.contains(task); }
   void wait(Timestamp task);
@@ -33,6 +37,10 @@ class KvClient {
 
   bool outstanding(std::uint32_t shard) const { return connections_[shard].outstanding; }
   bool answered(const ShardIds& shards) const;
+  // Whether weights are here that no step has begun with.
+  bool unused(std::uint32_t shard) const { return connections_[shard].unused; }
+  // A step begins with all that is here.
+  void use_all();
   bool finished(std::uint32_t shard) const { return connections_[shard].finished; }
   bool any_finished() const;
   bool all_finished() const;
@@ -56,10 +64,12 @@ class KvClient {
     std::int64_t pulls = 0;     // sent
     std::int64_t pushes = 0;    // sent
     bool outstanding = false;   // the last pull is not answered yet
+    bool unused = false;        // the weights that are here have not been used for a step
     bool finished = false;      // the shard wants no more pushes
     Timestamp pull_task = 0;
     std::map<std::int64_t, Timestamp> push_tasks = {};  // by push number: not acknowledged yet
     Slice weights = {};
+    Slice base = {};                            // the last weights, as long as a filter may want them
     std::optional<Optimizer> optimizer = {};    // where workers update
     std::unique_ptr<FilterChain> filters = {};  // of pushes
   };
@@ -68,12 +78,20 @@ class KvClient {
   void answered_one(Timestamp task);
   void handle(Message message);
   void update(Connection& shard, const Message& sum);
-  Encoded encode(std::uint32_t shard, const Slice& part);
+  struct Part {
+    Slice values;
+    SharedKeys keys;  // null: of the whole shard
+    Slice weights;    // that belong to the values; only if a filter wants them
+  };
+  Part part_of(std::uint32_t shard, const std::shared_ptr<Values>& gradient, KeyRange block) const;
+  Encoded encode(std::uint32_t shard, const Part& part);
 
   World& world_;
   NodeId node_;
   std::vector<Connection> connections_;  // by shard
   ShardIds all_;
+  std::shared_ptr<const BatchKeys> batch_;
+  bool keeps_weights_ = false;  // for the filter kkt
   Timestamp last_ = 0;
   std::map<Timestamp, std::size_t> open_;  // answers that a task still waits for
 };

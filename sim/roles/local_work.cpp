@@ -29,10 +29,17 @@ Values copy_of(const Values& values) {
   return copy;
 }
 
-Values mean_gradient(const Learner& learner, const Values& weights, const std::vector<Batch>& batches) {
-  Values mean = learner.gradient(weights, batches.front());
+Values one_gradient(const Learner& learner, const Values& weights, const LocalWork& work,
+                    const Batch& batch) {
+  return work.keys ? learner.gradient_of(weights, work.keys->keys, batch) : learner.gradient(weights, batch);
+}
+
+Values mean_gradient(const Learner& learner, const Values& weights, const LocalWork& work, std::size_t step) {
+  const std::vector<Batch>& batches = work.batches[step];
+  Values mean = one_gradient(learner, weights, work, batches.front());
   if (batches.size() == 1) return mean;
-  for (std::size_t i = 1; i < batches.size(); ++i) add(mean, 1, learner.gradient(weights, batches[i]));
+  for (std::size_t i = 1; i < batches.size(); ++i)
+    add(mean, 1, one_gradient(learner, weights, work, batches[i]));
   scale(mean, 1.0 / static_cast<double>(batches.size()));
   return mean;
 }
@@ -41,7 +48,7 @@ Values mean_gradient(const Learner& learner, const Values& weights, const std::v
 
 Values local_gradient(const Learner& learner, Assembly* weights, const LocalWork& work, LocalCopy& local) {
   if (work.batches.size() == 1 && !work.keep) {
-    if (work.batches.front().size() > 1) return mean_gradient(learner, weights->get(), work.batches.front());
+    if (work.batches.front().size() > 1 || work.keys) return mean_gradient(learner, weights->get(), work, 0);
     std::optional<Values> own = weights->take();
     if (!own) return learner.gradient(weights->get(), work.batches.front().front());
     learner.to_gradient(*own, work.batches.front().front());
@@ -50,7 +57,8 @@ Values local_gradient(const Learner& learner, Assembly* weights, const LocalWork
   Values current = local.weights ? std::move(*local.weights) : copy_of(weights->get());
   Values sum;
   for (std::size_t h = 0; h < work.batches.size(); ++h) {
-    Values gradient = mean_gradient(learner, current, work.batches[h]);
+    Values gradient = mean_gradient(learner, current, work, h);
+    if (const auto spring = std::exchange(local.spring, nullptr)) add(current, 1, *spring);
     if (h + 1 < work.batches.size() || work.keep) add(current, -work.rate, gradient);
     if (h == 0) sum = std::move(gradient);
     else add(sum, 1, gradient);
@@ -59,21 +67,18 @@ Values local_gradient(const Learner& learner, Assembly* weights, const LocalWork
   return sum;
 }
 
-Values elastic_step(const Values& centre, double alpha, LocalCopy& local) {
+std::shared_ptr<Values> elastic_step(const Values& centre, double alpha, LocalCopy& local) {
   if (!local.weights) local.weights = std::make_shared<Values>(copy_of(centre));
-  Values push(centre.precision(), centre.size());
+  auto move = std::make_shared<Values>(centre.precision(), centre.size());
   with_scalar(centre.precision(), [&](auto zero) {
     using Scalar = decltype(zero);
-    const auto x = local.weights->as<Scalar>();
+    const auto x = std::as_const(*local.weights).as<Scalar>();
     const auto c = centre.as<Scalar>();
-    const auto out = push.as<Scalar>();
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      const Scalar pull = static_cast<Scalar>(alpha) * (x[i] - c[i]);
-      x[i] -= pull;
-      out[i] = -pull;
-    }
+    const auto out = move->as<Scalar>();
+    for (std::size_t i = 0; i < x.size(); ++i) out[i] = -static_cast<Scalar>(alpha) * (x[i] - c[i]);
   });
-  return push;
+  local.spring = move;
+  return move;
 }
 
 }  // namespace psim

@@ -8,6 +8,7 @@
 
 #include "model/learner.hpp"
 #include "model/values.hpp"
+#include "sim/protocol/key_space.hpp"
 
 namespace psim {
 
@@ -16,12 +17,14 @@ using Batch = std::vector<std::uint32_t>;
 // The weights of a worker that goes on from its own copy; empty where each step begins with pulled weights.
 struct LocalCopy {
   std::shared_ptr<Values> weights;
+  std::shared_ptr<const Values> spring;  // elastic averaging: a move that is due with the next step
 };
 
 struct LocalWork {
   // batches[h] are those of local step h; the step's gradient is their mean.
   std::vector<std::vector<Batch>> batches;
-  double rate = 0;    // of the local steps
+  std::shared_ptr<const BatchKeys> keys = {};  // sparse: weights and gradient are of these keys only
+  double rate = 0;                             // of the local steps
   bool keep = false;  // leave the weights after the last local step in the local copy
 };
 
@@ -31,9 +34,9 @@ struct LocalWork {
 // g_ih) = mean_i(w - rate * sum_h g_ih).
 Values local_gradient(const Learner& learner, Assembly* weights, const LocalWork& work, LocalCopy& local);
 
-// Elastic averaging (Zhang, Choromanska, LeCun, NIPS 2015, algorithm 1): moves the local copy, at first the
-// centre itself, towards the centre by alpha * (local - centre) and returns minus that, the gradient with
-// which the centre moves as far.
-Values elastic_step(const Values& centre, double alpha, LocalCopy& local);
+// Elastic averaging (Zhang, Choromanska, LeCun, NIPS 2015, algorithm 1): the local copy, at first the centre
+// itself, is to move by -alpha * (local - centre), together with its next step, whose gradient is taken
+// before. Returns that move, which is the gradient with which the centre moves as far towards the worker.
+std::shared_ptr<Values> elastic_step(const Values& centre, double alpha, LocalCopy& local);
 
 }  // namespace psim

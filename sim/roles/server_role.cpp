@@ -93,8 +93,8 @@ void ServerRole::send(Message message) {
 double ServerRole::encode(Message& message) {
   const auto [it, is_new] = filters_.try_emplace({message.shard, message.to});
   if (is_new) it->second = world_.make_chain(message.shard, message.to, false);
-  Encoded encoded = it->second ? it->second->encode(message.values)
-                               : FilterChain::plain(message.values, nullptr, world_.precision(),
+  Encoded encoded = it->second ? it->second->encode(message.values, message.keys)
+                               : FilterChain::plain(message.values, message.keys, world_.precision(),
                                                     world_.scenario.messages.key_bytes());
   encoded.values.version = message.values.version;
   message.values = std::move(encoded.values);

@@ -44,6 +44,7 @@ void Worker::run() {
 }
 
 bool Worker::pull() {
+  if (!work_) take_batches();
   if (goes_on_alone()) {
     clock_ = steps_begun_;
     return true;
@@ -51,8 +52,10 @@ bool Worker::pull() {
   const bool newer_only = world_.rule.gate == Gate::version;
   clock_ = world_.rule.fresh ? kv_.least_version() + 1 : steps_begun_;
   ShardIds wanted = kv_.all_shards();
-  // A pull that was sent ahead, to hear of a newer version, does if only a newer version will do.
-  if (newer_only) std::erase_if(wanted, [this](std::uint32_t s) { return kv_.outstanding(s); });
+  // A pull that was sent ahead, to hear of a newer version, does if only a newer version will do; its answer
+  // may have come while the worker waited for acknowledgements.
+  if (newer_only)
+    std::erase_if(wanted, [this](std::uint32_t s) { return kv_.outstanding(s) || kv_.unused(s); });
   kv_.pull(wanted, clock_, newer_only);
   await(phases_.front().needs);
   const bool over = is_over();
@@ -61,14 +64,14 @@ bool Worker::pull() {
   return !over;
 }
 
-// Worker and centre move towards each other; then the worker goes on from its own place.
+// Worker and centre move towards each other: the centre at once, the worker with its next step.
 void Worker::pull_to_centre() {
   const TrainingSpec& training = world_.scenario.training;
   std::shared_ptr<Values> spring;
   if (world_.learner != nullptr) {
     const std::shared_ptr<Assembly> centre = world_.assemble(kv_.take_weights());
     const double alpha = training.elastic_rate.value_or(0.9 / static_cast<double>(world_.workers()));
-    spring = std::make_shared<Values>(elastic_step(centre->get(), alpha, local_));
+    spring = elastic_step(centre->get(), alpha, local_);
   }
   last_push_ = kv_.push(kv_.all_shards(), clock_, spring);
 }
@@ -142,7 +145,11 @@ bool Worker::execute(double flops) {
 }
 
 void Worker::push(const ShardIds& shards) {
-  if (!shards.empty()) last_push_ = kv_.push(shards, clock_, gradient_);
+  if (shards.empty()) return;
+  const auto parameters = static_cast<std::int64_t>(world_.keys.parameters);
+  const std::int64_t blocks = world_.scenario.training.feature_blocks;
+  last_push_ = kv_.push(shards, clock_, gradient_,
+                        blocks > 1 ? feature_block(parameters, blocks, clock_) : KeyRange{});
 }
 
 void Worker::on_arrival(const Message& message) {
@@ -163,24 +170,38 @@ std::int64_t Worker::local_steps() const {
   return steps_begun_ == 0 && training.warmup_steps > 0 ? training.warmup_steps : training.local_steps;
 }
 
+// A sparse model pulls only what its next batches need.
+void Worker::take_batches() {
+  if (world_.learner == nullptr) return;
+  const TrainingSpec& training = world_.scenario.training;
+  work_.emplace(LocalWork{.keep = world_.elastic() || training.pull_every > 1});
+  Batch samples;
+  for (std::int64_t h = 0; h < local_steps(); ++h) {
+    std::vector<Batch>& batches = work_->batches.emplace_back();
+    for (std::int64_t a = 0; a < training.accumulate; ++a) {
+      batches.push_back(world_.sampler->batch(index_, batches_++));
+      samples.insert(samples.end(), batches.back().begin(), batches.back().end());
+    }
+  }
+  if (!world_.learner->sparse()) return;
+  work_->keys = std::make_shared<const BatchKeys>(split(world_.learner->keys(samples), world_.keys));
+  kv_.use_keys(work_->keys);
+}
+
 // The gradient depends on the pulled weights and the batches alone, so a thread may compute it at any time
 // before simulated time has passed.
 void Worker::start_gradient() {
-  const TrainingSpec& training = world_.scenario.training;
-  const std::int64_t steps = local_steps();
   const bool alone = goes_on_alone();
   ++steps_begun_;
-  if (world_.learner == nullptr) return;
-  LocalWork work{.keep = world_.elastic() || training.pull_every > 1};
-  for (std::int64_t h = 0; h < steps; ++h) {
-    std::vector<Batch>& batches = work.batches.emplace_back();
-    for (std::int64_t a = 0; a < training.accumulate; ++a)
-      batches.push_back(world_.sampler->batch(index_, batches_++));
-  }
+  kv_.use_all();
+  if (!work_) return;
+  LocalWork work = *std::exchange(work_, std::nullopt);
+  if (work.keys) world_.keys_used[index_] += work.keys->keys.size();
   work.rate = world_.learning_rate().at(static_cast<double>(clock_) * world_.epochs_per_clock());
   std::shared_ptr<Assembly> weights;
   if (!alone && !world_.elastic()) {
-    weights = world_.assemble(kv_.take_weights());
+    weights = work.keys ? std::make_shared<Assembly>(kv_.take_weights(), &work.keys->places)
+                        : world_.assemble(kv_.take_weights());
     local_.weights = nullptr;
   }
   gradient_ = std::make_shared<Values>();

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "sim/roles/kv_client.hpp"
@@ -37,6 +38,7 @@ class Worker {
   bool compute();  // false when a newer version made it pointless
   bool execute(double flops);
   void await(const ShardIds& shards);
+  void take_batches();
   void start_gradient();
   void pull_to_centre();
   bool goes_on_alone() const;
@@ -57,6 +59,7 @@ class Worker {
   std::int64_t batches_ = 0;      // taken so far
   std::int64_t clock_ = 0;        // of the step in hand
   Timestamp last_push_ = 0;
+  std::optional<LocalWork> work_;  // of the next step
   Pool::Handle task_;
   std::shared_ptr<Values> gradient_;
   simgrid::s4u::ExecPtr computing_;

@@ -27,17 +27,21 @@ LearningRate World::learning_rate() const {
           .total_epochs = static_cast<double>(steps) * epochs_per_clock()};
 }
 
+std::shared_ptr<Values> gathered(const Values& whole, const std::vector<Range>& ranges, std::size_t count) {
+  auto result = std::make_shared<Values>(whole.precision(), count);
+  std::size_t end = 0;
+  for (const Range& range : ranges) {
+    result->copy_from(whole, range.begin, range.count, end);
+    end += range.count;
+  }
+  return result;
+}
+
 Slice World::part_of(std::uint32_t shard, const std::shared_ptr<Values>& whole) const {
   const Shard& part = keys.shards[shard];
   if (!whole) return {nullptr, 0, part.count};
   if (part.ranges.size() == 1) return {whole, part.ranges.front().begin, part.count};
-  auto gathered = std::make_shared<Values>(whole->precision(), part.count);
-  std::size_t end = 0;
-  for (const Range& range : part.ranges) {
-    gathered->copy_from(*whole, range.begin, range.count, end);
-    end += range.count;
-  }
-  return {std::move(gathered), 0, part.count};
+  return {gathered(*whole, part.ranges, part.count), 0, part.count};
 }
 
 std::unique_ptr<FilterChain> World::make_chain(std::uint32_t shard, NodeId worker, bool push) const {

@@ -16,6 +16,9 @@
 
 namespace psim {
 
+// The ranges of `whole`, `count` values in all, one after the other.
+std::shared_ptr<Values> gathered(const Values& whole, const std::vector<Range>& ranges, std::size_t count);
+
 KeySpace key_space_of(const Scenario& scenario);
 ConsistencyRule rule_of(const Scenario& scenario);
 
@@ -34,8 +37,9 @@ struct World {
   const Learner* learner;  // none for a phantom model
   Sampler* sampler;        // likewise
 
-  double last_finish = 0;  // when a worker was through
-  int busy = 0;            // computations going on, of workers and servers
+  std::vector<std::uint64_t> keys_used = {};  // sparse models: of all steps, by worker
+  double last_finish = 0;                     // when a worker was through
+  int busy = 0;                               // computations going on, of workers and servers
 
   std::function<void()> on_update;  // after a server's update
   std::function<void()> on_end;     // when every worker has left
@@ -57,6 +61,9 @@ struct World {
   }
   NodeId server_of(std::uint32_t shard) const { return first_server() + keys.shards[shard].server; }
   Precision precision() const { return scenario.model.precision; }
+
+  // Of a key in a sparse message: its place in the shard, or the whole key.
+  std::size_t bytes_per_key() const { return std::max<std::size_t>(scenario.messages.key_bytes(), 4); }
 
   // A shard's part of an array over the whole key space; a copy only if it is not in one piece.
   Slice part_of(std::uint32_t shard, const std::shared_ptr<Values>& whole) const;

@@ -37,6 +37,23 @@ void Checker::check_rhythm() {
         fmt::format("under {} a gradient on old weights is too late", name), "use ssp, asp or dssp");
   }
   check_overlap();
+  check_sparse();
+}
+
+// Workers of a sparse model know the weights of a batch, not a whole copy.
+void Checker::check_sparse() {
+  if (s_.model.kind != ModelKind::logistic) return;
+  const TrainingSpec& t = s_.training;
+  const std::string kind = "model.kind", label = "a worker of a sparse model has no whole copy of it";
+  if (t.algorithm == Algorithm::elastic)
+    add({"training.algorithm", kind}, "elastic averaging needs whole models", label);
+  if (t.update == UpdateAt::worker)
+    add({"training.update", kind}, "workers that update need whole models", label);
+  if (t.pull_every > 1)
+    add({"training.pull_every", kind}, "a worker that goes on alone needs the whole model", label);
+  if (t.delay_compensation > 0)
+    add({"training.delay_compensation", kind}, "delay compensation needs the whole model that was sent",
+        label);
 }
 
 void Checker::check_overlap() {

@@ -1,75 +1,10 @@
 // Different words for the same algorithm learn the same numbers: losses after every update are compared bit
 // for bit, whole runs by their digest.
-#include <fmt/format.h>
 #include <catch2/catch.hpp>
-#include <map>
-#include <vector>
 
-#include "tests/support/run_psim.hpp"
+#include "tests/properties/training.hpp"
 
 using namespace psim::test;
-
-namespace {
-
-struct Training {
-  std::string consistency = R"(model = "bsp")";
-  int workers = 4, servers = 1, batch = 8;
-  std::string optimizer = "learning_rate = 0.25";  // fields of [training]
-  std::string model = "layers = [64, 16, 10]";     // fields of [model]
-  std::string more = "[compute]\ndistribution = \"lognormal\"\ncv = 0.5\n";
-};
-
-Json run(const Training& t) {
-  return run_toml(fmt::format(R"([model]
-{}
-[training]
-batch_size = {}
-steps = 25
-evaluate_every = "1 updates"
-{}
-[consistency]
-{}
-[cluster]
-workers = {}
-servers = {}
-[cluster.worker]
-speed = "100Mf"
-{})",
-                              t.model, t.batch, t.optimizer, t.consistency, t.workers, t.servers, t.more));
-}
-
-// The loss at every number of updates.
-using Losses = std::map<std::int64_t, double>;
-
-Losses losses(const Training& training) {
-  const Json summary = run(training);
-  CHECK(summary["stuck"].empty());
-  Losses result;
-  for (const Json& point : summary["curve"])
-    result.try_emplace(point["updates"].get<std::int64_t>(), point["loss"].get<double>());
-  return result;
-}
-
-std::string digest(const Training& training) { return run(training)["digest"]; }
-
-const std::vector<std::string> optimizers{
-    "learning_rate = 0.25", "learning_rate = 0.01\noptimizer = \"adam\"",
-    "learning_rate = 0.1\noptimizer = \"nesterov\"\nschedule = \"inverse-sqrt\"\nweight_decay = 0.001"};
-
-Training with(Training training, std::string consistency) {
-  training.consistency = std::move(consistency);
-  return training;
-}
-
-void check_close(const Losses& a, const Losses& b, double relative) {
-  REQUIRE(a.size() == b.size());
-  for (const auto& [updates, loss] : a) {
-    INFO("after " << updates << " updates");
-    CHECK(b.at(updates) == Approx(loss).epsilon(relative));
-  }
-}
-
-}  // namespace
 
 TEST_CASE("models that wait for all workers learn what bsp learns, bit for bit", "[equivalence]") {
   for (const std::string& optimizer : optimizers) {

@@ -73,6 +73,7 @@ class Driver {
     LearningRate learning_rate = {};
     bool staleness_aware = false;
     double epochs_per_clock = 1;
+    double delay_compensation = 0, delay_compensation_decay = 0;
   };
 
   Driver(const ConsistencySpec& spec, std::int64_t workers) : Driver(spec, workers, Setup()) {}
@@ -85,6 +86,8 @@ class Driver {
                 .optimizer = setup.optimizer,
                 .learning_rate = setup.learning_rate,
                 .staleness_aware = setup.staleness_aware,
+                .delay_compensation = setup.delay_compensation,
+                .delay_compensation_decay = setup.delay_compensation_decay,
                 .epochs_per_clock = setup.epochs_per_clock},
                initial(setup.weights), setup.weights.empty() ? 4 : setup.weights.size()),
         workers_(static_cast<std::size_t>(workers)) {}

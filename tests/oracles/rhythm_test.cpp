@@ -1,0 +1,188 @@
+// Local SGD and elastic averaging against calculations of their own: two workers fit y = w x to four samples
+// each, all of them a batch, so that gradients are known in closed form. Losses are over all eight samples.
+#include <array>
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "tests/support/run_file.hpp"
+
+using namespace psim::test;
+
+namespace {
+
+// The workers' shards disagree: the best w of the first is near 2, of the second near -1.
+constexpr std::array<double, 8> xs{1, 2, 0.5, 1.5, -1, 2, 0.25, 1};
+constexpr std::array<double, 8> ys{2, 4.5, 1, 2.5, 1.5, -2, 0, -1};
+constexpr double start = 0.5;
+
+double gradient(int worker, double w) {
+  double sum = 0;
+  for (std::size_t i = 0; i < 4; ++i) {
+    const std::size_t sample = static_cast<std::size_t>(worker) * 4 + i;
+    sum += (w * xs[sample] - ys[sample]) * xs[sample];
+  }
+  return sum / 4;
+}
+
+double loss(double w) {
+  double sum = 0;
+  for (std::size_t i = 0; i < 8; ++i) sum += 0.5 * (w * xs[i] - ys[i]) * (w * xs[i] - ys[i]);
+  return sum / 8;
+}
+
+template <class Numbers>
+std::string rows(const Numbers& numbers) {
+  std::string text;
+  for (const double x : numbers) text += fmt::format("[{:.17g}], ", x);
+  return text;
+}
+
+struct Fit {
+  std::string training;
+  int steps = 8;
+  std::string consistency = "model = \"bsp\"";
+  std::string more = "";
+};
+
+std::string toml(const Fit& f) {
+  return fmt::format(R"([data]
+source = "inline"
+inputs = [{}]
+targets = [{}]
+partition = "contiguous"
+[model]
+layers = [1, 1]
+bias = false
+activation = "identity"
+loss = "half-sse"
+precision = "float64"
+weights = [[[{}]]]
+[training]
+batch_size = 4
+steps = {}
+evaluate_every = "1 update"
+{}
+[consistency]
+{}
+[compute]
+time = "100ms"
+[cluster]
+workers = 2
+[cluster.network]
+latency = "0s"
+bandwidth = "1000Tbps"
+share_spread = 0.0
+simgrid_model = "cm02"
+{})",
+                     rows(xs), rows(ys), start, f.steps, f.training, f.consistency, f.more);
+}
+
+void check_losses(const Json& run, const std::vector<double>& weights) {
+  const Json& curve = run["curve"];
+  REQUIRE(curve.size() >= weights.size());
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    INFO("after " << i << " updates");
+    CHECK(curve[i]["loss"].get<double>() == Approx(loss(weights[i])).epsilon(1e-12));
+  }
+}
+
+std::size_t count(const TracedRun& run, const std::string& kind, const std::string& message, int node) {
+  std::size_t n = 0;
+  for (const RecordedEvent& e : run.events) n += e.kind == kind && e.message == message && e.node == node;
+  return n;
+}
+
+}  // namespace
+
+TEST_CASE("local SGD: the servers' weights are the mean of the workers' after H steps", "[oracle][rhythm]") {
+  for (const int local : {1, 2, 5}) {
+    for (const int warmup : {0, 7}) {
+      INFO("H = " << local << ", warm-up " << warmup);
+      const double rate = 0.1;
+      std::vector<double> weights{start};
+      for (int t = 0; t < 8; ++t) {
+        double sum = 0;
+        for (const int worker : {0, 1}) {
+          double w = weights.back();
+          for (int h = 0; h < (t == 0 && warmup > 0 ? warmup : local); ++h) w -= rate * gradient(worker, w);
+          sum += w;
+        }
+        weights.push_back(sum / 2);
+      }
+      const Json run =
+          run_toml(toml({.training = fmt::format("learning_rate = {}\nlocal_steps = {}\nwarmup_steps = {}",
+                                                 rate, local, warmup)}));
+      check_losses(run, weights);
+      // Every batch takes its time; the network takes none.
+      CHECK(run["sim_time_s"].get<double>() == Approx(0.1 * (warmup > 0 ? warmup + 7 * local : 8 * local)));
+    }
+  }
+}
+
+TEST_CASE("local SGD sends once where bsp sends H times", "[oracle][rhythm]") {
+  const auto bytes = [](int steps, int local) {
+    return run_toml(toml({.training = fmt::format("local_steps = {}", local), .steps = steps}))["bytes_sent"]
+        .get<std::int64_t>();
+  };
+  CHECK(bytes(24, 1) == 4 * bytes(6, 4));
+}
+
+TEST_CASE("accumulated batches take their time", "[oracle][rhythm]") {
+  const Json run = run_toml(toml({.training = "accumulate = 3"}));
+  CHECK(run["sim_time_s"].get<double>() == Approx(0.1 * 3 * 8));
+}
+
+TEST_CASE("elastic averaging, synchronous, is the paper's recursion", "[oracle][rhythm]") {
+  // Zhang, Choromanska, LeCun 2015, equations 5 and 6: x_i <- x_i - rate g(x_i) - alpha (x_i - c), and
+  // c <- c + alpha sum_i (x_i - c); with tau steps the elastic part comes with the first of each tau.
+  for (const int tau : {1, 3}) {
+    for (const double alpha : {0.45, 0.1}) {
+      INFO("tau = " << tau << ", alpha = " << alpha);
+      const double rate = 0.05;
+      std::array<double, 2> x{start, start};
+      std::vector<double> centre{start};
+      for (int t = 0; t < 8; ++t) {
+        const double c = centre.back();
+        double pull = 0;
+        for (const int worker : {0, 1}) {
+          double& own = x[static_cast<std::size_t>(worker)];
+          const double move = alpha * (own - c);
+          pull += move;
+          for (int h = 0; h < tau; ++h) own -= rate * gradient(worker, own) + (h == 0 ? move : 0);
+        }
+        centre.push_back(c + pull);
+      }
+      const std::string rate_of = alpha == 0.45 ? "" : fmt::format("elastic_rate = {}\n", alpha);  // 0.9 / 2
+      check_losses(run_toml(toml({.training = fmt::format(
+                                      "algorithm = \"elastic\"\nlearning_rate = {}\n{}local_steps = {}", rate,
+                                      rate_of, tau)})),
+                   centre);
+    }
+  }
+}
+
+TEST_CASE("elastic averaging at rate 0 moves nothing", "[oracle][rhythm]") {
+  for (const char* consistency : {"model = \"bsp\"", "model = \"asp\""}) {
+    const Json run = run_toml(
+        toml({.training = "algorithm = \"elastic\"\nlearning_rate = 0.0", .consistency = consistency}));
+    CHECK(run["final"]["loss"] == run["initial"]["loss"]);
+    CHECK(run["updates"] >= 8);
+  }
+}
+
+TEST_CASE("a worker pulls every K clocks, and pushes every clock", "[oracle][rhythm]") {
+  for (const int every : {1, 3, 8}) {
+    INFO("K = " << every);
+    const TracedRun run = trace_toml(toml(
+        {.training = fmt::format("pull_every = {}", every), .steps = 12, .consistency = "model = \"asp\""}));
+    const std::size_t pulls = (12 + static_cast<std::size_t>(every) - 1) / static_cast<std::size_t>(every);
+    for (const int worker : {2, 3}) {
+      CHECK(count(run, "deliver", "weights", worker) == pulls);
+      CHECK(count(run, "send", "push", worker) == 12);
+    }
+    CHECK(run.summary["pushes"]["applied"] == 24);
+  }
+}
