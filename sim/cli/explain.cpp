@@ -117,14 +117,14 @@ int list() {
   }
   std::ranges::sort(files);
   fmt::print("Scenarios (psim run scenarios/NAME.toml, psim compare scenarios/NAME.toml):\n");
-  for (const fs::path& file : files) fmt::print("  {:<16} {}\n", file.stem().string(), title_of(file));
+  for (const fs::path& file : files) fmt::print("  {:<18} {}\n", file.stem().string(), title_of(file));
   fmt::print("\nConsistency models (psim explain NAME):\n");
   for (const ConsistencyRow& row : consistency_rows)
-    fmt::print("  {:<16} a worker starts a clock: {}\n", row.name, row.may_start);
+    fmt::print("  {:<18} a worker starts a clock: {}\n", row.name, row.may_start);
   fmt::print("\nMessage filters (psim explain NAME):\n");
-  for (const FilterRow& row : filter_rows) fmt::print("  {:<16} {}\n", row.name, row.does);
+  for (const FilterRow& row : filter_rows) fmt::print("  {:<18} {}\n", row.name, row.does);
   fmt::print("\nTopics and errors (psim explain NAME):\n");
-  for (const Topic& topic : topics) fmt::print("  {:<16} {}\n", topic.name, topic.title);
+  for (const Topic& topic : topics) fmt::print("  {:<18} {}\n", topic.name, topic.title);
   fmt::print(
       "\nFields: psim explain TABLE.KEY, for example cluster.network.share_spread; all of them: "
       "docs/scenario.md\n");
