@@ -174,8 +174,10 @@ std::string loss_chart(const analysis::Comparison& comparison) {
     analysis::Series one{
         .name = group.point.empty() ? "as it is" : fmt::format("{}", fmt::join(group.point, ", ")),
         .points = {}};
-    for (const Json& point : run->summary["curve"])
+    for (const Json& point : run->summary["curve"]) {
+      if (point["loss"].is_null()) break;  // diverged
       one.points.emplace_back(point["sim_time_s"].get<double>(), point["loss"].get<double>());
+    }
     if (!one.points.empty()) series.push_back(std::move(one));
     if (series.size() == 12) break;
   }

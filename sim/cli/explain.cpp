@@ -183,17 +183,17 @@ int list() {
   }
   std::ranges::sort(files);
   fmt::print("Scenarios (psim run scenarios/NAME.toml, psim compare scenarios/NAME.toml):\n");
-  for (const fs::path& file : files) fmt::print("  {:<16} {}\n", file.stem().string(), title_of(file));
+  for (const fs::path& file : files) fmt::print("  {:<18} {}\n", file.stem().string(), title_of(file));
   fmt::print("\nConsistency models (psim explain NAME):\n");
   for (const ConsistencyRow& row : consistency_rows)
-    fmt::print("  {:<16} a worker starts a clock: {}\n", row.name, row.may_start);
+    fmt::print("  {:<18} a worker starts a clock: {}\n", row.name, row.may_start);
   fmt::print("\nMessage filters (psim explain NAME):\n");
-  for (const FilterRow& row : filter_rows) fmt::print("  {:<16} {}\n", row.name, row.does);
+  for (const FilterRow& row : filter_rows) fmt::print("  {:<18} {}\n", row.name, row.does);
   fmt::print("\nPresets, for `preset = \"NAME\"` at the top of a scenario (psim explain NAME):\n");
-  for (const PresetTable& table : presets()) fmt::print("  {:<16} {}\n", table.name, table.doc);
+  for (const PresetTable& table : presets()) fmt::print("  {:<18} {}\n", table.name, table.doc);
   fmt::print("\nTopics and errors (psim explain NAME):\n");
-  for (const Topic& topic : topics) fmt::print("  {:<16} {}\n", topic.name, topic.title);
-  fmt::print("  {:<16} {}\n", "tasks",
+  for (const Topic& topic : topics) fmt::print("  {:<18} {}\n", topic.name, topic.title);
+  fmt::print("  {:<18} {}\n", "tasks",
              "what each pull waits for, as a graph of tasks (psim explain tasks MODEL)");
   fmt::print(
       "\nFields: psim explain TABLE.KEY, for example cluster.network.share_spread; all of them: "

@@ -20,6 +20,12 @@ void Checker::check_rhythm() {
     if (t.optimizer.kind != OptimizerKind::sgd)
       add({"training.optimizer", algorithm}, "elastic averaging is plain gradient descent on the workers",
           "servers run no optimizer", "optimizer = \"sgd\"");
+    if (t.delay_compensation > 0)
+      add({"training.delay_compensation", algorithm}, "elastic averaging has no gradients to compensate",
+          "pushes are moves towards a worker", "remove one of them");
+    if (t.staleness_aware)
+      add({"training.staleness_aware", algorithm}, "elastic averaging takes every push in full",
+          "or the centre would not move as far as the worker", "remove one of them");
     if (t.pull_every > 1)
       add({pull_every, algorithm}, "elastic averaging pushes when it pulls", "",
           "local_steps says how often it does");

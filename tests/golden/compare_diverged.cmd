@@ -1,0 +1,20 @@
+cat >diverged.toml <<'END'
+[data]
+source = "inline"
+inputs = [[1], [2]]
+targets = [[1], [2]]
+[model]
+layers = [1, 1]
+activation = "identity"
+loss = "half-sse"
+[training]
+batch_size = 1
+steps = 60
+learning_rate = 100.0
+evaluate_every = "1 update"
+[cluster]
+workers = 1
+[compare]
+"consistency.model" = ["bsp", "asp"]
+END
+psim compare diverged.toml 2>&1 | sed -n '/^| \|rror/p' | cut -d'|' -f2,10; rm -rf diverged.toml runs
