@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <numbers>
 #include <stdexcept>
+#include <utility>
 
 namespace psim {
 namespace {
@@ -168,13 +169,32 @@ void update_touched(const Step<Scalar>& step, const Arrays<Scalar>& arrays, Touc
   }
 }
 
+// The weights of `rest` that are not touched, as if their gradient were zero; for rules without state.
+template <class Scalar>
+void update_rest(const Step<Scalar>& step, Scalar* weights, const std::vector<std::uint32_t>& touched,
+                 std::vector<std::uint32_t>& slot, std::span<const Range> rest) {
+  for (const std::uint32_t key : touched) slot[key] = 1;
+  alignas(64) Block<Scalar> zeros;
+  for (const Range& range : rest) {
+    for (std::size_t i = range.begin; i < range.begin + range.count;) {
+      std::size_t n = 0;
+      while (n < block && i + n < range.begin + range.count && slot[i + n] == 0) ++n;
+      zeros.fill(0);
+      step(weights + i, zeros.data(), nullptr, nullptr, n);
+      i += std::max<std::size_t>(n, 1);
+    }
+  }
+  for (const std::uint32_t key : touched) slot[key] = 0;
+}
+
 }  // namespace
 
 Optimizer::Optimizer(const OptimizerSpec& spec, Precision precision, std::size_t size) : spec_(spec) {
   for (std::size_t i = 0; i < state_arrays(spec.kind); ++i) state_.push_back(Values::zeros(precision, size));
 }
 
-void Optimizer::apply(Values& weights, std::span<const WeightedGradient> group, double rate) {
+void Optimizer::apply(Values& weights, std::span<const WeightedGradient> group, double rate,
+                      std::span<const Range> rest) {
   ++steps_;
   const auto sparse = std::ranges::count_if(group, [](const auto& part) { return part.keys != nullptr; });
   const bool fits = std::ranges::all_of(group, [&](const WeightedGradient& part) {
@@ -192,7 +212,9 @@ void Optimizer::apply(Values& weights, std::span<const WeightedGradient> group, 
                                 .second = state_.size() < 2 ? nullptr : state_[1].as<Scalar>().data()};
     if (sparse == 0) return update_all(step, arrays, weights.size(), group);
     slot_.resize(weights.size());
-    update_touched(step, arrays, add_up<Scalar>(group, slot_));
+    Touched<Scalar> touched = add_up<Scalar>(group, slot_);
+    if (spec_.kind == OptimizerKind::proximal) update_rest(step, arrays.weights, touched.keys, slot_, rest);
+    update_touched(step, arrays, std::move(touched));
   });
 }
 

@@ -41,9 +41,12 @@ class Optimizer {
   //
   // A group of sparse gradients updates the weights that at least one of them has a key of, as MXNet's
   // lazy_update does: all others stay as they are, and so do their momentum and other state; weight decay
-  // and the proximal operator act on touched weights only. It takes time in proportion to the keys, and
-  // with all keys it does, bit for bit, what dense gradients do. Dense and sparse do not mix in a group.
-  void apply(Values& weights, std::span<const WeightedGradient> group, double rate);
+  // acts on touched weights only. It takes time in proportion to the keys, and with all keys it does, bit for
+  // bit, what dense gradients do. Dense and sparse do not mix in a group.
+  // The proximal operator shrinks weights that nobody touches too: those in `rest` take the step with a
+  // gradient of zero.
+  void apply(Values& weights, std::span<const WeightedGradient> group, double rate,
+             std::span<const Range> rest = {});
 
   std::int64_t steps() const { return steps_; }
 

@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "model/learner.hpp"
+
 namespace psim {
 namespace {
 
@@ -178,14 +180,29 @@ bool Server::update_once(Outbox& out) {
     count_applied(workers_[index_of(push.from)]);
     out.applied(push, staleness);
   }
-  if (weights_) apply(gradients, rate() * options_.rule.rate_factor(group.size()));
+  if (weights_) apply(gradients, rate() * options_.rule.rate_factor(group.size()), group.front().clock);
   applied_ += static_cast<std::int64_t>(group.size());
   ++version_;
   out.updated(version_);
   return true;
 }
 
-void Server::apply(const std::vector<WeightedGradient>& gradients, double rate) {
+// The part of the shard's values that clock `clock` changes.
+std::vector<Range> Server::block_at(std::int64_t clock) const {
+  const KeyRange block = feature_block(options_.parameters, options_.feature_blocks, clock);
+  std::vector<Range> result;
+  std::size_t offset = 0;
+  for (const Range& range : options_.ranges) {
+    const std::size_t end_of_range = range.begin + range.count;
+    const std::size_t begin = std::clamp<std::size_t>(block.begin, range.begin, end_of_range);
+    const std::size_t end = std::clamp<std::size_t>(block.end, begin, end_of_range);
+    if (begin < end) result.push_back({begin - range.begin + offset, end - begin});
+    offset += range.count;
+  }
+  return result;
+}
+
+void Server::apply(const std::vector<WeightedGradient>& gradients, double rate, std::int64_t clock) {
   // Not shared any more means that every reader is through; the fence makes their reads happen before.
   if (weights_.use_count() > 1) {
     Values copy(weights_->precision(), count_);
@@ -194,7 +211,7 @@ void Server::apply(const std::vector<WeightedGradient>& gradients, double rate) 
   } else {
     std::atomic_thread_fence(std::memory_order_acquire);
   }
-  if (!options_.sum_only) return optimizer_.apply(*weights_, gradients, rate);
+  if (!options_.sum_only) return optimizer_.apply(*weights_, gradients, rate, block_at(clock));
   sum_ = std::make_shared<Values>(weighted_sum(gradients, weights_->precision(), count_));
   optimizer_.apply(*weights_, std::vector<WeightedGradient>{{{sum_, 0, count_}, 1.0}}, rate);
 }

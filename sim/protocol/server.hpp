@@ -39,7 +39,10 @@ class Server {
     OptimizerSpec optimizer;
     LearningRate learning_rate;
     bool staleness_aware = false;
-    bool sum_only = false;  // workers run the optimizer: they are sent the update's sum
+    std::vector<Range> ranges = {};   // of the shard in the key space; sparse models only
+    std::int64_t feature_blocks = 1;  // clock t changes block t mod feature_blocks of the features
+    std::int64_t parameters = 0;      // of the key space
+    bool sum_only = false;            // workers run the optimizer: they are sent the update's sum
     double delay_compensation = 0, delay_compensation_decay = 0;  // DC-ASGD
     double epochs_per_clock = 0;  // passes over the data that one clock of all workers makes
   };
@@ -102,7 +105,8 @@ class Server {
   bool is_over(const Pull& pull) const;
   Slice reply(const SharedKeys& keys) const;
   Slice compensated(const Message& push);
-  void apply(const std::vector<WeightedGradient>& gradients, double rate);
+  void apply(const std::vector<WeightedGradient>& gradients, double rate, std::int64_t clock);
+  std::vector<Range> block_at(std::int64_t clock) const;
   std::uint32_t index_of(NodeId node) const { return node - options_.first_worker; }
 
   Options options_;

@@ -18,6 +18,10 @@ Server::Options options_of(const World& world, NodeId node, std::uint32_t shard)
           .optimizer = world.elastic() ? OptimizerSpec{.kind = OptimizerKind::sgd} : training.optimizer,
           .learning_rate = world.elastic() ? LearningRate{.base = 1} : world.learning_rate(),
           .staleness_aware = training.staleness_aware,
+          .ranges = world.scenario.model.kind == ModelKind::logistic ? world.keys.shards[shard].ranges
+                                                                     : std::vector<Range>{},
+          .feature_blocks = training.feature_blocks,
+          .parameters = static_cast<std::int64_t>(world.keys.parameters),
           .sum_only = world.workers_update(),
           .delay_compensation = training.delay_compensation,
           .delay_compensation_decay = training.delay_compensation_decay,

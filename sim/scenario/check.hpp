@@ -48,6 +48,7 @@ class Checker {
   void check_consistency();
   void check_cluster();
   void check_architecture();
+  void check_without_servers();
   void check_network();
   void check_latency(const std::string& field, double latency);
   void check_room();

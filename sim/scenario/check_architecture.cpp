@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "sim/scenario/check.hpp"
+#include "sim/scenario/choices.hpp"
 
 namespace psim {
 
@@ -18,6 +19,7 @@ void Checker::check_architecture() {
     add({algorithm, kind, cluster}, "halving-doubling needs a power of two of workers",
         fmt::format("there are {}", workers), "use algorithm = \"ring\", or 2, 4, 8, 16, ... workers");
   }
+  if (!a.has_servers()) check_without_servers();
   if (a.kind != Architecture::model_parallel) return;
   const std::int64_t depth = static_cast<std::int64_t>(s_.model.mlp.layers.size()) - 1;
   if (s_.model.kind == ModelKind::mlp && depth >= 1 && workers > depth) {
@@ -32,6 +34,28 @@ void Checker::check_architecture() {
         fmt::format("a step's batch has only {}", counted(samples, "sample")),
         fmt::format("{} x {}", counted(workers, "worker"), counted(s_.training.batch_size, "sample")));
   }
+}
+
+// What workers and servers agree on has no meaning where there are no servers.
+void Checker::check_without_servers() {
+  const TrainingSpec& t = s_.training;
+  const std::string kind = "architecture.kind";
+  const auto refuse = [&](bool used, const std::string& field) {
+    if (used)
+      add({field, kind}, fmt::format("`{}` has no meaning here", field),
+          fmt::format("there are no servers with {}", name_of(s_.architecture.kind)),
+          "leave it at its default");
+  };
+  refuse(t.algorithm != Algorithm::gradient, "training.algorithm");
+  refuse(t.update != UpdateAt::server, "training.update");
+  refuse(t.local_steps > 1, "training.local_steps");
+  refuse(t.accumulate > 1, "training.accumulate");
+  refuse(t.warmup_steps > 0, "training.warmup_steps");
+  refuse(t.pull_every > 1, "training.pull_every");
+  refuse(t.delay_compensation > 0, "training.delay_compensation");
+  refuse(s_.messages.acknowledge, "messages.acknowledge");
+  refuse(s_.messages.overlap && s_.messages.unit == MessageUnit::array, "messages.overlap");
+  refuse(!s_.filters.empty(), "filter.0");
 }
 
 }  // namespace psim
