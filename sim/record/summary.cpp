@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "sim/scenario/choices.hpp"
+#include "sim/scenario/devices.hpp"
 #include "sim/scenario/reference.hpp"
 
 namespace psim {
@@ -53,7 +54,11 @@ Json servers(const RunResult& r) {
   return all;
 }
 
-Json workers(const RunStats& s) {
+std::uint64_t whole(double bytes) { return static_cast<std::uint64_t>(bytes); }
+
+Json workers(const Scenario& scenario, const RunStats& s) {
+  const bool with_devices = scenario.architecture.kind == Architecture::parameter_server;
+
   Json all = Json::array();
   for (std::size_t w = 0; w < s.workers.size(); ++w) {
     const WorkerStats& worker = s.workers[w];
@@ -66,6 +71,11 @@ Json workers(const RunStats& s) {
                    {"wait_share", time["wait_share"]},
                    {"network_share", time["network_share"]},
                    {"time", time}});
+    if (!with_devices) continue;
+    const DeviceMemory memory = device_memory(scenario);
+    all.back().update({{"bus_bytes", whole(bus_bytes(scenario, worker.clocks))},
+                       {"host_bytes", whole(memory.host)},
+                       {"device_bytes", whole(memory.device)}});
   }
   return all;
 }
@@ -157,7 +167,7 @@ Json make_summary(const RunIdentity& identity, const Scenario& scenario, const R
           {"time", shares(all)},
           {"target", target(scenario, r)},
           {"model", {{"parameters", r.parameters}, {"flops_per_sample", r.flops_per_sample}}},
-          {"workers", workers(s)},
+          {"workers", workers(scenario, s)},
           {"servers", servers(r)},
           {"stuck", r.stuck},
           {"curve", curve}};

@@ -1,7 +1,11 @@
 #include "sim/roles/local_work.hpp"
 
+#include <algorithm>
 #include <optional>
+#include <span>
 #include <utility>
+
+#include "sim/scenario/devices.hpp"
 
 namespace psim {
 namespace {
@@ -29,10 +33,29 @@ Values copy_of(const Values& values) {
   return copy;
 }
 
-Values mean_gradient(const Learner& learner, const Values& weights, const std::vector<Batch>& batches) {
-  Values mean = learner.gradient(weights, batches.front());
+// The mean of the devices' gradients, weighted by their parts of the batch, in device order.
+Values batch_gradient(const Learner& learner, const Values& weights, const Batch& batch,
+                      std::int64_t devices) {
+  if (devices == 1) return learner.gradient(weights, batch);
+  Values mean(weights.precision(), weights.size());
+  with_scalar(mean.precision(), [&](auto zero) { std::ranges::fill(mean.as<decltype(zero)>(), zero); });
+  const auto samples = static_cast<std::int64_t>(batch.size());
+  std::span<const std::uint32_t> rest = batch;
+  for (const std::int64_t part : device_parts(samples, devices)) {
+    if (part == 0) continue;
+    const auto own = rest.first(static_cast<std::size_t>(part));
+    rest = rest.subspan(own.size());
+    add(mean, static_cast<double>(part) / static_cast<double>(samples), learner.gradient(weights, own));
+  }
+  return mean;
+}
+
+Values mean_gradient(const Learner& learner, const Values& weights, const std::vector<Batch>& batches,
+                     std::int64_t devices) {
+  Values mean = batch_gradient(learner, weights, batches.front(), devices);
   if (batches.size() == 1) return mean;
-  for (std::size_t i = 1; i < batches.size(); ++i) add(mean, 1, learner.gradient(weights, batches[i]));
+  for (std::size_t i = 1; i < batches.size(); ++i)
+    add(mean, 1, batch_gradient(learner, weights, batches[i], devices));
   scale(mean, 1.0 / static_cast<double>(batches.size()));
   return mean;
 }
@@ -41,7 +64,8 @@ Values mean_gradient(const Learner& learner, const Values& weights, const std::v
 
 Values local_gradient(const Learner& learner, Assembly* weights, const LocalWork& work, LocalCopy& local) {
   if (work.batches.size() == 1 && !work.keep) {
-    if (work.batches.front().size() > 1) return mean_gradient(learner, weights->get(), work.batches.front());
+    if (work.batches.front().size() > 1 || work.devices > 1)
+      return mean_gradient(learner, weights->get(), work.batches.front(), work.devices);
     std::optional<Values> own = weights->take();
     if (!own) return learner.gradient(weights->get(), work.batches.front().front());
     learner.to_gradient(*own, work.batches.front().front());
@@ -50,7 +74,7 @@ Values local_gradient(const Learner& learner, Assembly* weights, const LocalWork
   Values current = local.weights ? std::move(*local.weights) : copy_of(weights->get());
   Values sum;
   for (std::size_t h = 0; h < work.batches.size(); ++h) {
-    Values gradient = mean_gradient(learner, current, work.batches[h]);
+    Values gradient = mean_gradient(learner, current, work.batches[h], work.devices);
     if (h + 1 < work.batches.size() || work.keep) add(current, -work.rate, gradient);
     if (h == 0) sum = std::move(gradient);
     else add(sum, 1, gradient);
