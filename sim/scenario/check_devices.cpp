@@ -1,10 +1,22 @@
 // Several devices per worker.
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "sim/scenario/check.hpp"
 #include "sim/scenario/devices.hpp"
 
 namespace psim {
+namespace {
+
+std::string size_text(double bytes) {
+  for (const auto& [unit, size] : {std::pair{"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}}) {
+    if (bytes >= size) return fmt::format("{:.6g} {}", bytes / size, unit);
+  }
+  return fmt::format("{} B", bytes);
+}
+
+}  // namespace
 
 void Checker::check_devices() {
   const DeviceSpec& d = s_.cluster.worker_devices;
@@ -26,10 +38,11 @@ void Checker::check_devices() {
   const bool sums = d.aggregate == DeviceAggregation::device && d.count > 1;
   const auto parameters = static_cast<double>(parameter_count(s_.model));
   const double model = parameters * static_cast<double>(bytes_per_value(s_.model.precision));
-  std::string sum = fmt::format("weights and gradient take 2 x {} B", model);
-  if (sums) sum += fmt::format(", the sum on device 0 {} x {} B", d.count, model);
-  add({memory, count, path + "aggregate", "model"}, fmt::format("a device needs {} B of memory", needed),
-      fmt::format("has {} B", d.memory->value), sum + (sums ? "; aggregate = \"host\" needs less" : ""));
+  std::string sum = fmt::format("weights and gradient take 2 x {}", size_text(model));
+  if (sums) sum += fmt::format(", the sum on device 0 {} x {}", d.count, size_text(model));
+  add({memory, count, path + "aggregate", "model"}, fmt::format("a device needs {}", size_text(needed)),
+      fmt::format("it has {}", size_text(d.memory->value)),
+      sum + (sums ? "; aggregate = \"host\" needs less" : ""));
 }
 
 }  // namespace psim

@@ -119,11 +119,11 @@ void describe_devices(FieldVisitor& v, DeviceSpec& d) {
       "aggregate", choice(d.aggregate),
       {.doc = "Where the gradients of a worker's devices are added up.", .when_key = kind, .when = servers});
   v.field("peer_bandwidth", &d.peer_bandwidth,
-          {.doc = "Bandwidth from device to device, beside the bus.",
+          {.doc = "Bandwidth of links between devices, which sums on a device then take instead of the bus.",
            .min = 1,
            .max = 1e30,
-           .when_key = "aggregate",
-           .when = {"device"},
+           .when_key = kind,
+           .when = servers,
            .default_text = "over the bus"});
 }
 
