@@ -190,7 +190,7 @@ int list() {
   fmt::print("\nMessage filters (psim explain NAME):\n");
   for (const FilterRow& row : filter_rows) fmt::print("  {:<18} {}\n", row.name, row.does);
   fmt::print("\nPresets, for `preset = \"NAME\"` at the top of a scenario (psim explain NAME):\n");
-  for (const PresetTable& table : presets()) fmt::print("  {:<18} {}\n", table.name, table.doc);
+  for (const PresetTable& table : presets()) fmt::print("  {:<24} {}\n", table.name, table.doc);
   fmt::print("\nTopics and errors (psim explain NAME):\n");
   for (const Topic& topic : topics) fmt::print("  {:<18} {}\n", topic.name, topic.title);
   fmt::print("  {:<18} {}\n", "tasks",

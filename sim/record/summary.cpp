@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "sim/scenario/choices.hpp"
+#include "sim/scenario/devices.hpp"
 #include "sim/scenario/reference.hpp"
 
 namespace psim {
@@ -53,8 +54,12 @@ Json servers(const RunResult& r) {
   return all;
 }
 
-Json workers(const RunResult& r) {
+std::uint64_t whole(double bytes) { return static_cast<std::uint64_t>(bytes); }
+
+Json workers(const Scenario& scenario, const RunResult& r) {
   const RunStats& s = r.stats;
+  const bool with_devices = scenario.architecture.kind == Architecture::parameter_server;
+
   Json all = Json::array();
   for (std::size_t w = 0; w < s.workers.size(); ++w) {
     const WorkerStats& worker = s.workers[w];
@@ -70,6 +75,11 @@ Json workers(const RunResult& r) {
     if (w < r.keys_used.size() && r.keys_used[w] > 0 && worker.starts > 0) {
       all.back()["keys_per_step"] = static_cast<double>(r.keys_used[w]) / static_cast<double>(worker.starts);
     }
+    if (!with_devices) continue;
+    const DeviceMemory memory = device_memory(scenario);
+    all.back().update({{"bus_bytes", whole(bus_bytes(scenario, worker.clocks))},
+                       {"host_bytes", whole(memory.host)},
+                       {"device_bytes", whole(memory.device)}});
   }
   return all;
 }
@@ -161,7 +171,7 @@ Json make_summary(const RunIdentity& identity, const Scenario& scenario, const R
           {"time", shares(all)},
           {"target", target(scenario, r)},
           {"model", {{"parameters", r.parameters}, {"flops_per_sample", r.flops_per_sample}}},
-          {"workers", workers(r)},
+          {"workers", workers(scenario, r)},
           {"servers", servers(r)},
           {"stuck", r.stuck},
           {"curve", curve}};

@@ -1,7 +1,11 @@
 #include "sim/roles/local_work.hpp"
 
+#include <algorithm>
 #include <optional>
+#include <span>
 #include <utility>
+
+#include "sim/scenario/devices.hpp"
 
 namespace psim {
 namespace {
@@ -29,17 +33,35 @@ Values copy_of(const Values& values) {
   return copy;
 }
 
-Values one_gradient(const Learner& learner, const Values& weights, const LocalWork& work,
-                    const Batch& batch) {
-  return work.keys ? learner.gradient_of(weights, work.keys->keys, batch) : learner.gradient(weights, batch);
+Values gradient_of(const Learner& learner, const Values& weights, const LocalWork& work,
+                   std::span<const std::uint32_t> samples) {
+  return work.keys ? learner.gradient_of(weights, work.keys->keys, samples)
+                   : learner.gradient(weights, samples);
+}
+
+// The mean of the devices' gradients, weighted by their parts of the batch, in device order.
+Values batch_gradient(const Learner& learner, const Values& weights, const LocalWork& work,
+                      const Batch& batch) {
+  if (work.devices == 1) return gradient_of(learner, weights, work, batch);
+  Values mean = Values::zeros(weights.precision(), weights.size());
+  const auto samples = static_cast<std::int64_t>(batch.size());
+  std::span<const std::uint32_t> rest = batch;
+  for (const std::int64_t part : device_parts(samples, work.devices)) {
+    if (part == 0) continue;
+    const auto own = rest.first(static_cast<std::size_t>(part));
+    rest = rest.subspan(own.size());
+    add(mean, static_cast<double>(part) / static_cast<double>(samples),
+        gradient_of(learner, weights, work, own));
+  }
+  return mean;
 }
 
 Values mean_gradient(const Learner& learner, const Values& weights, const LocalWork& work, std::size_t step) {
   const std::vector<Batch>& batches = work.batches[step];
-  Values mean = one_gradient(learner, weights, work, batches.front());
+  Values mean = batch_gradient(learner, weights, work, batches.front());
   if (batches.size() == 1) return mean;
   for (std::size_t i = 1; i < batches.size(); ++i)
-    add(mean, 1, one_gradient(learner, weights, work, batches[i]));
+    add(mean, 1, batch_gradient(learner, weights, work, batches[i]));
   scale(mean, 1.0 / static_cast<double>(batches.size()));
   return mean;
 }
@@ -48,7 +70,8 @@ Values mean_gradient(const Learner& learner, const Values& weights, const LocalW
 
 Values local_gradient(const Learner& learner, Assembly* weights, const LocalWork& work, LocalCopy& local) {
   if (work.batches.size() == 1 && !work.keep) {
-    if (work.batches.front().size() > 1 || work.keys) return mean_gradient(learner, weights->get(), work, 0);
+    if (work.batches.front().size() > 1 || work.keys || work.devices > 1)
+      return mean_gradient(learner, weights->get(), work, 0);
     std::optional<Values> own = weights->take();
     if (!own) return learner.gradient(weights->get(), work.batches.front().front());
     learner.to_gradient(*own, work.batches.front().front());

@@ -25,13 +25,14 @@ struct LocalWork {
   std::vector<std::vector<Batch>> batches;
   std::shared_ptr<const BatchKeys> keys = {};  // sparse: weights and gradient are of these keys only
   double rate = 0;                             // of the local steps
+  std::int64_t devices = 1;                    // that share out each batch
   bool keep = false;  // leave the weights after the last local step in the local copy
 };
 
-// The sum of the local steps' gradients. `weights` are where it begins; with one step and one batch this is
-// the learner's gradient to the last bit. Without `weights` it begins where the local copy is. To push the
-// sum and apply it at the same rate is local SGD with averaging (Stich, ICLR 2019): w - rate * mean_i(sum_h
-// g_ih) = mean_i(w - rate * sum_h g_ih).
+// The sum of the local steps' gradients. `weights` are where it begins; with one step, one batch and one
+// device this is the learner's gradient to the last bit. Without `weights` it begins where the local copy is.
+// To push the sum and apply it at the same rate is local SGD with averaging (Stich, ICLR 2019): w - rate *
+// mean_i(sum_h g_ih) = mean_i(w - rate * sum_h g_ih).
 Values local_gradient(const Learner& learner, Assembly* weights, const LocalWork& work, LocalCopy& local);
 
 // Elastic averaging (Zhang, Choromanska, LeCun, NIPS 2015, algorithm 1): the local copy, at first the centre

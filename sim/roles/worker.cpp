@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sim/scenario/check.hpp"
+#include "sim/scenario/devices.hpp"
 
 namespace psim {
 
@@ -21,14 +22,23 @@ Worker::Worker(World& world, NodeId node)
 std::vector<Worker::Phase> Worker::phases_of(const World& world) {
   ShardIds all;
   for (std::uint32_t s = 0; s < world.keys.shards.size(); ++s) all.push_back(s);
-  if (world.elastic()) return {{1.0, all, {}}};  // what is pushed is known before the step
-  if (!world.scenario.messages.overlap) return {{1.0, all, all}};
+  const auto copies = [&world](const ShardIds& shards) {  // of their weights, or of their gradients
+    std::size_t values = 0;
+    for (const std::uint32_t s : shards) values += world.keys.shards[s].count;
+    const auto bytes = static_cast<double>(values * bytes_per_value(world.precision()));
+    return values > 0 ? device_copies(world.scenario.cluster.worker_devices, bytes).seconds : 0;
+  };
+  const double both = 2 * copies(all);
+  if (world.elastic()) return {{1.0, all, {}, both}};  // what is pushed is known before the step
+  if (!world.scenario.messages.overlap) return {{1.0, all, all, both}};
   const std::vector<LayerWork> work = layer_work(world.scenario.model);
   std::vector<ShardIds> of_layer(work.size());
   for (const std::uint32_t s : all) of_layer[world.keys.shards[s].layer].push_back(s);
   std::vector<Phase> phases;
-  for (std::size_t l = 0; l < work.size(); ++l) phases.push_back({work[l].forward, of_layer[l], {}});
-  for (std::size_t l = work.size(); l-- > 0;) phases.push_back({work[l].backward, {}, of_layer[l]});
+  for (std::size_t l = 0; l < work.size(); ++l)
+    phases.push_back({work[l].forward, of_layer[l], {}, copies(of_layer[l])});
+  for (std::size_t l = work.size(); l-- > 0;)
+    phases.push_back({work[l].backward, {}, of_layer[l], copies(of_layer[l])});
   return phases;
 }
 
@@ -104,6 +114,8 @@ bool Worker::compute() {
   if (world_.rule.cancel) kv_.pull(kv_.all_shards(), clock_, true);
   if (world_.elastic()) pull_to_centre();
   const double flops = flops_of_step();
+  const double flops_in_a_second = world_.scenario.cluster.worker.speed.of(index_).value;
+  const double copying = static_cast<double>(local_steps()) * flops_in_a_second;
   world_.record(EventKind::compute_begin, node_, clock_, kv_.version(0));
   for (std::size_t p = 0; p < phases_.size(); ++p) {
     const Phase& phase = phases_[p];
@@ -113,7 +125,7 @@ bool Worker::compute() {
       world_.record(EventKind::compute_resume, node_, clock_);
     }
     if (p == last_forward_) start_gradient();
-    if (!execute(flops * phase.share)) {
+    if (!execute(flops * phase.share + copying * phase.copies)) {
       world_.record(EventKind::compute_cancel, node_, clock_, kv_.version(0));
       return false;
     }
@@ -174,7 +186,8 @@ std::int64_t Worker::local_steps() const {
 void Worker::take_batches() {
   if (world_.learner == nullptr) return;
   const TrainingSpec& training = world_.scenario.training;
-  work_.emplace(LocalWork{.keep = world_.elastic() || training.pull_every > 1});
+  work_.emplace(LocalWork{.devices = world_.scenario.cluster.worker_devices.count,
+                          .keep = world_.elastic() || training.pull_every > 1});
   Batch samples;
   for (std::int64_t h = 0; h < local_steps(); ++h) {
     std::vector<Batch>& batches = work_->batches.emplace_back();

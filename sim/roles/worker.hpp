@@ -31,6 +31,7 @@ class Worker {
     double share;     // of the step's work
     ShardIds needs;   // weights that must be here
     ShardIds pushes;  // gradients that are ready after it
+    double copies;    // between host and devices, in seconds of a local step
   };
 
   static std::vector<Phase> phases_of(const World& world);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "sim/scenario/choices.hpp"
+#include "sim/scenario/devices.hpp"
 
 namespace psim {
 namespace {
@@ -37,8 +38,9 @@ bool Checker::knows_model() const {
 
 double mean_step_seconds(const Scenario& s, std::size_t worker) {
   const auto batches = static_cast<double>(s.training.batches_per_clock());
-  if (s.compute.time) return batches * s.compute.time->value;
-  return batches * flops_per_sample(s.model) * static_cast<double>(s.training.batch_size) /
+  const double devices = devices_time_ratio(s, worker);
+  if (s.compute.time) return devices * batches * s.compute.time->value;
+  return devices * batches * flops_per_sample(s.model) * static_cast<double>(s.training.batch_size) /
          s.cluster.worker.speed.of(worker).value;
 }
 
@@ -83,6 +85,7 @@ void Checker::check_fields() {
   check_source();
   check_model();
   check_parameters();
+  check_devices();
   check_training();
   check_consistency();
   check_rhythm();
@@ -312,6 +315,7 @@ void Checker::check_data(const DataSplit& data) {
     check_shape(train);
   } else {  // its size was not known before
     check_parameters();
+    check_devices();
     check_pace();
   }
   const std::int64_t shard = train.size() / s_.cluster.workers;

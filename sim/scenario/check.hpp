@@ -57,6 +57,7 @@ class Checker {
   void check_connected();
   void check_platform();
   void check_compute();
+  void check_devices();
   void check_pace();
   void check_stragglers();
   void check_rhythm();

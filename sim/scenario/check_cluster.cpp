@@ -42,6 +42,8 @@ void Checker::check_pace() {
   const bool phantom = s_.model.kind == ModelKind::phantom;
   if (!knows_model()) return;
   if (machines != 1 && machines != static_cast<std::size_t>(s_.cluster.workers)) return;
+  const std::size_t device_speeds = s_.cluster.worker_devices.speeds.values.size();
+  if (device_speeds > 1 && device_speeds != static_cast<std::size_t>(s_.cluster.worker_devices.count)) return;
   std::vector<double> steps;
   for (std::size_t w = 0; w < machines; ++w) steps.push_back(mean_step_seconds(s_, w));
   const auto [least, longest] = std::ranges::minmax_element(steps);

@@ -172,6 +172,12 @@ std::vector<Choice> choices<SendOrder>() {
 }
 
 template <>
+std::vector<Choice> choices<DeviceAggregation>() {
+  return {{"host", "every device copies its gradient to the host, which adds them (MXNet's CommCPU)"},
+          {"device", "on device 0; one copy of the sum goes to the host (MXNet's CommDevice)"}};
+}
+
+template <>
 std::vector<Choice> choices<TopologyKind>() {
   return {{"star", "every node has one link to an ideal switch"},
           {"two-tier", "racks with a switch each, joined through oversubscribed uplinks", "two_tier"},

@@ -82,6 +82,51 @@ void describe_link(FieldVisitor& v, LinkSpec& link) {
           {.doc = "One-way latency.", .min = 0, .max = 3600, .default_text = "the network's"});
 }
 
+void describe_devices(FieldVisitor& v, DeviceSpec& d) {
+  const std::string_view kind = "architecture.kind";
+  const std::vector<std::string_view> servers = {"parameter-server"};
+  v.field("count", &d.count,
+          {.doc = "Devices of each worker. A batch is shared out among them in equal parts, the first ones "
+                  "take one more.",
+           .min = 1,
+           .max = 64,
+           .when_key = kind,
+           .when = servers});
+  v.field("speeds", &d.speeds,
+          {.doc = "Computing speed of each device.",
+           .min = 1,
+           .max = 1e30,
+           .when_key = kind,
+           .when = servers,
+           .default_text = "the worker's"});
+  v.field("memory", &d.memory,
+          {.doc = "Memory of each device; weights, gradient and buffers of the sum must fit.",
+           .min = 1,
+           .max = 1e18,
+           .when_key = kind,
+           .when = servers,
+           .default_text = "no limit"});
+  v.field("bus_bandwidth", &d.bus_bandwidth,
+          {.doc = "Bandwidth of the bus that a worker's host and devices share; copies go one by one.",
+           .min = 1,
+           .max = 1e30,
+           .when_key = kind,
+           .when = servers,
+           .default_text = "\"16GBps\"; for one device none, and no copies"});
+  v.field("bus_latency", &d.bus_latency,
+          {.doc = "Latency of each copy.", .min = 0, .max = 3600, .when_key = kind, .when = servers});
+  v.field(
+      "aggregate", choice(d.aggregate),
+      {.doc = "Where the gradients of a worker's devices are added up.", .when_key = kind, .when = servers});
+  v.field("peer_bandwidth", &d.peer_bandwidth,
+          {.doc = "Bandwidth of links between devices, which sums on a device then take instead of the bus.",
+           .min = 1,
+           .max = 1e30,
+           .when_key = kind,
+           .when = servers,
+           .default_text = "over the bus"});
+}
+
 void describe_network(FieldVisitor& v, NetworkSpec& n) {
   v.field("topology", choice(n.topology), {.doc = "How the nodes are wired."});
   describe_shape(v, n);
@@ -141,6 +186,8 @@ void describe_cluster(FieldVisitor& v, ClusterSpec& c) {
             {.doc = "Work of a worker for each value that it updates itself (training.update = \"worker\").",
              .min = 0,
              .max = 1e12});
+    v.table("device", "Devices of every worker, which compute the gradients.",
+            [&] { describe_devices(v, c.worker_devices); });
   });
   v.table("server", "Every server's machine.", [&] {
     v.field("speed", &c.server.speed,
@@ -168,9 +215,11 @@ void describe_compute(FieldVisitor& v, ComputeSpec& c) {
            .max = 10,
            .when_key = "distribution",
            .when = {"uniform", "gamma", "lognormal"}});
-  v.field(
-      "time", &c.time,
-      {.doc = "Mean time of a step.", .min = 0, .max = 1e9, .default_text = "flops of the gradient / speed"});
+  v.field("time", &c.time,
+          {.doc = "Mean time of a step: of a batch on one device as fast as `speed`.",
+           .min = 0,
+           .max = 1e9,
+           .default_text = "flops of the gradient / speed"});
   v.field("alpha", &c.alpha,
           {.doc = "Tail exponent.",
            .min = 1,

@@ -95,6 +95,21 @@ constexpr std::array mxnet_dist_async{
     no_detection,
 };
 
+template <std::size_t n>
+constexpr std::array<PresetRow, n + 1> with_row(const std::array<PresetRow, n>& rows, const PresetRow& row) {
+  std::array<PresetRow, n + 1> all;
+  std::ranges::copy(rows, all.begin());
+  all.back() = row;
+  return all;
+}
+
+constexpr PresetRow on_device{"cluster.worker.device.aggregate", "\"device\"",
+                              "a type with \"device\" in its name adds a worker's gradients on its devices",
+                              "apache/mxnet src/kvstore/kvstore.cc (KVStore::Create), docs, "
+                              "distributed_training.md"};
+constexpr std::array mxnet_dist_sync_device = with_row(mxnet_dist_sync, on_device);
+constexpr std::array mxnet_dist_async_device = with_row(mxnet_dist_async, on_device);
+
 constexpr std::array tf1_syncreplicas{
     PresetRow{
         "consistency.model", "\"k-batch-sync\"",
@@ -210,11 +225,15 @@ constexpr std::array osdi14{
               "Li et al., OSDI 2014, 4.4"},
 };
 
-constexpr std::array<PresetTable, 9> tables{{
+constexpr std::array<PresetTable, 11> tables{{
     {Preset::none, "none", "psim's own defaults", {}},
     {Preset::ps_lite, "ps-lite", "the key-value layer of MXNet and BytePS, with its default handle", ps_lite},
     {Preset::mxnet_dist_sync, "mxnet-dist_sync", "MXNet's KVStore, synchronous", mxnet_dist_sync},
     {Preset::mxnet_dist_async, "mxnet-dist_async", "MXNet's KVStore, asynchronous", mxnet_dist_async},
+    {Preset::mxnet_dist_sync_device, "mxnet-dist_sync_device",
+     "as mxnet-dist_sync, with the sum of a worker's devices on a device", mxnet_dist_sync_device},
+    {Preset::mxnet_dist_async_device, "mxnet-dist_async_device",
+     "as mxnet-dist_async, with the sum of a worker's devices on a device", mxnet_dist_async_device},
     {Preset::tf1_syncreplicas, "tf1-syncreplicas", "TensorFlow 1's SyncReplicasOptimizer", tf1_syncreplicas},
     {Preset::bosen_ssppush, "bosen-ssppush", "Petuum Bösen with its default consistency, SSPPush",
      bosen_ssppush},

@@ -17,6 +17,8 @@ enum class Preset {
   ps_lite,
   mxnet_dist_sync,
   mxnet_dist_async,
+  mxnet_dist_sync_device,
+  mxnet_dist_async_device,
   tf1_syncreplicas,
   bosen_ssppush,
   angel_ssp,

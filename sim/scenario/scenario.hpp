@@ -74,6 +74,25 @@ struct NodeSpec {
   double flops_per_value = 0;  // servers: of a pushed value; workers: of a value that they update themselves
 };
 
+// Where the gradients of a worker's devices are added up: MXNet's dist_* and dist_*_device.
+enum class DeviceAggregation { host, device };
+
+// The devices of each worker. A single one without a bus is the worker's own processor.
+struct DeviceSpec {
+  std::int64_t count = 1;
+  Speeds speeds{.values = {}};  // empty: each as fast as the worker
+  std::optional<Bytes> memory;
+  std::optional<BytesPerSecond> bus_bandwidth;
+  Seconds bus_latency{10 / 1e6};
+  DeviceAggregation aggregate = DeviceAggregation::host;
+  std::optional<BytesPerSecond> peer_bandwidth;  // none: over the bus
+
+  // PCI Express 3.0 with 16 lanes, unless given.
+  std::optional<BytesPerSecond> bus() const {
+    return bus_bandwidth || count == 1 ? bus_bandwidth : BytesPerSecond{16e9};
+  }
+};
+
 enum class TopologyKind { star, two_tier, fat_tree, torus, dragonfly, graph, simgrid_xml };
 enum class NetworkModel { fluid };
 enum class SimgridModel { cm02, lv08 };
@@ -130,6 +149,7 @@ struct ClusterSpec {
   std::int64_t workers = 8;
   std::int64_t servers = 1;  // 0 once a scenario of an architecture without servers is loaded
   NodeSpec worker;
+  DeviceSpec worker_devices;
   NodeSpec server;
   NetworkSpec network;
 };

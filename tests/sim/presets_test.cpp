@@ -101,6 +101,10 @@ TEST_CASE("defaults of real systems", "[presets]") {
   CHECK(sync.consistency.aggregation == Aggregation::sum);
   CHECK(sync.placement.kind == PlacementKind::kvstore);
   CHECK(sync.placement.bigarray_bound == 1'000'000);  // MXNET_KVSTORE_BIGARRAY_BOUND
+  CHECK(sync.cluster.worker_devices.aggregate == DeviceAggregation::host);
+  for (const auto* name : {"mxnet-dist_sync_device", "mxnet-dist_async_device"})
+    CHECK(with(name).cluster.worker_devices.aggregate == DeviceAggregation::device);
+  CHECK(with("mxnet-dist_async_device").consistency.model == ConsistencyModel::asp);
   const Scenario byteps = with("byteps");
   CHECK(byteps.messages.slice * 4 == 4'096'000);  // BYTEPS_PARTITION_BYTES
   CHECK(byteps.training.update == UpdateAt::worker);
