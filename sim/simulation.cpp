@@ -12,11 +12,13 @@
 #include <utility>
 
 #include "sim/evaluator.hpp"
+#include "sim/roles/database.hpp"
 #include "sim/roles/peers.hpp"
 #include "sim/roles/server_role.hpp"
 #include "sim/roles/worker.hpp"
 #include "sim/roles/world.hpp"
 #include "sim/scenario/check.hpp"
+#include "sim/scenario/nodes.hpp"
 
 namespace sg4 = simgrid::s4u;
 
@@ -56,6 +58,11 @@ class Engine {
   int argc_ = 0;
   std::unique_ptr<sg4::Engine> engine_;
 };
+
+std::optional<NodeId> database_of(const ClusterSpec& cluster) {
+  if (cluster.delivery.source != Delivery::database) return std::nullopt;
+  return node_count(cluster) - 1;
+}
 
 std::vector<double> mean_steps(const Scenario& scenario) {
   std::vector<double> result;
@@ -129,6 +136,7 @@ Simulation::Simulation(const LoadedScenario& loaded, const RunOptions& options,
       network_(platform_,
                {.header = static_cast<std::uint64_t>(scenario_.cluster.network.header.value),
                 .one_by_one = scenario_.messages.order != SendOrder::parallel,
+                .stream_from = database_of(scenario_.cluster),
                 .rank = [this](const Message& message) { return rank_of(message); }},
                recorder_, agenda_),
       slowness_(scenario_.compute, scenario_.stragglers, static_cast<std::uint64_t>(scenario_.seed),
@@ -145,6 +153,7 @@ Simulation::Simulation(const LoadedScenario& loaded, const RunOptions& options,
              .slowness = slowness_,
              .learner = nullptr,
              .sampler = nullptr,
+             .data = loaded.data ? &loaded.data->train : nullptr,
              .on_update = {},
              .on_end = {}} {
   for (EventSink* sink : sinks) recorder_.add_sink(sink);
@@ -180,7 +189,7 @@ void Simulation::start_actors() {
   else peers_ = make_peers(world_, weights.get());
   network_.on_arrival([this](const Message& message) {
     if (peers_) return peers_->on_arrival(message);
-    if (message.to >= world_.first_worker())
+    if (message.to >= world_.first_worker() && message.to != world_.database())
       workers_[message.to - world_.first_worker()]->on_arrival(message);
   });
   world_.on_update = [this] { on_update(); };
@@ -192,6 +201,8 @@ void Simulation::start_actors() {
   for (std::uint32_t s = 0; s < world_.servers(); ++s) {
     spawn(fmt::format("server {}", s), world_.first_server() + s, true, [this, s] { servers_[s]->run(); });
   }
+  if (scenario_.cluster.delivery.source == Delivery::database)
+    spawn("database", world_.database(), true, [this] { run_database(world_); });
   for (std::uint32_t w = 0; w < world_.workers(); ++w) {
     spawn(fmt::format("worker {}", w), world_.first_worker() + w, false,
           [this, w] { peers_ ? peers_->run(w) : workers_[w]->run(); });
@@ -348,6 +359,11 @@ RunResult Simulation::result() {
                    .server_parameters = world_.keys.load(world_.servers()),
                    .flops_per_sample = flops_per_sample(scenario_.model),
                    .stuck = stuck_};
+  for (std::uint32_t w = 0; w < world_.workers(); ++w) {
+    WorkerStats& worker = result.stats.workers[w];
+    worker.batch_size = peers_ ? scenario_.training.batch_size : workers_[w]->source().last_batch_size();
+    worker.samples = peers_ ? worker.clocks * worker.batch_size : workers_[w]->source().samples_computed();
+  }
   if (evaluator_) {
     const std::int64_t last = evaluator_->curve().back().updates;
     if (recorder_.stats().updates() > last || evaluator_->curve().size() == 1) take_point();

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -24,7 +25,11 @@ class KvClient {
   Timestamp pull(const ShardIds& shards, std::int64_t clock, bool newer_only);
   // Sends each shard its part of `gradient` (null for a phantom model), the whole key space's. Done when it
   // is sent, or when the servers have acknowledged that they applied or dropped it.
-  Timestamp push(const ShardIds& shards, std::int64_t clock, const std::shared_ptr<Values>& gradient);
+  Timestamp push(const ShardIds& shards, std::int64_t clock, const std::shared_ptr<Values>& gradient,
+                 std::int64_t samples);
+
+  // Who gets the messages that are not a server's.
+  void on_other(std::function<void(const Message&)> receiver) { other_ = std::move(receiver); }
 
   bool done(Timestamp task) const { return !open_.contains(task); }
   void wait(Timestamp task);
@@ -46,7 +51,11 @@ class KvClient {
 
   // Whether `message` answers the last pull of its shard.
   bool is_expected(const Message& message) const {
-    return message.number == connections_[message.shard].pulls;
+    return is_of_server(message) && message.number == connections_[message.shard].pulls;
+  }
+
+  static bool is_of_server(const Message& message) {
+    return message.kind != MessageKind::assign && message.kind != MessageKind::samples;
   }
 
  private:
@@ -75,6 +84,7 @@ class KvClient {
   std::vector<Connection> connections_;  // by shard
   ShardIds all_;
   Timestamp last_ = 0;
+  std::function<void(const Message&)> other_;
   std::map<Timestamp, std::size_t> open_;  // answers that a task still waits for
 };
 

@@ -16,7 +16,10 @@ Worker::Worker(World& world, NodeId node)
       index_(node - world.first_worker()),
       kv_(world, node),
       phases_(phases_of(world)),
-      last_forward_(phases_.size() == 1 ? 0 : phases_.size() / 2 - 1) {}
+      last_forward_(phases_.size() == 1 ? 0 : phases_.size() / 2 - 1),
+      source_(world, node) {
+  kv_.on_other([this](const Message& message) { source_.on(message); });
+}
 
 std::vector<Worker::Phase> Worker::phases_of(const World& world) {
   ShardIds all;
@@ -44,6 +47,7 @@ void Worker::run() {
 }
 
 bool Worker::pull() {
+  source_.ask_ahead(steps_begun_);
   if (goes_on_alone()) {
     clock_ = steps_begun_;
     return true;
@@ -70,7 +74,7 @@ void Worker::pull_to_centre() {
     const double alpha = training.elastic_rate.value_or(0.9 / static_cast<double>(world_.workers()));
     spring = std::make_shared<Values>(elastic_step(centre->get(), alpha, local_));
   }
-  last_push_ = kv_.push(kv_.all_shards(), clock_, spring);
+  last_push_ = kv_.push(kv_.all_shards(), clock_, spring, world_.scenario.training.batch_size);
 }
 
 // Between two pulls, on its own copy of the weights.
@@ -100,6 +104,9 @@ void Worker::wait_for_all() {
 bool Worker::compute() {
   if (world_.rule.cancel) kv_.pull(kv_.all_shards(), clock_, true);
   if (world_.elastic()) pull_to_centre();
+  while (!source_.prepare(steps_begun_)) kv_.wait_for_message();
+  batch_size_ = source_.batch_size();
+  seconds_ = 0;
   const double flops = flops_of_step();
   world_.record(EventKind::compute_begin, node_, clock_, kv_.version(0));
   for (std::size_t p = 0; p < phases_.size(); ++p) {
@@ -116,7 +123,10 @@ bool Worker::compute() {
     }
     const bool last = p + 1 == phases_.size();
     if (task_ && (last || !phase.pushes.empty())) world_.pool.wait(task_);
-    if (last) world_.record(EventKind::compute_end, node_, clock_, kv_.version(0));
+    if (last) {
+      world_.record(EventKind::compute_end, node_, clock_, kv_.version(0));
+      source_.computed(seconds_);
+    }
     push(phase.pushes);
   }
   task_ = nullptr;
@@ -129,6 +139,7 @@ bool Worker::execute(double flops) {
   const simgrid::s4u::ExecPtr exec = simgrid::s4u::this_actor::exec_async(flops);
   computing_ = world_.rule.cancel ? exec : nullptr;
   ++world_.busy;
+  const double begin = Agenda::now();
   bool kept = true;
   try {
     exec->wait();
@@ -137,12 +148,13 @@ bool Worker::execute(double flops) {
     if (task_) world_.pool.cancel(task_);
   }
   --world_.busy;
+  seconds_ += Agenda::now() - begin;
   computing_ = nullptr;
   return kept;
 }
 
 void Worker::push(const ShardIds& shards) {
-  if (!shards.empty()) last_push_ = kv_.push(shards, clock_, gradient_);
+  if (!shards.empty()) last_push_ = kv_.push(shards, clock_, gradient_, batch_size_);
 }
 
 void Worker::on_arrival(const Message& message) {
@@ -153,6 +165,7 @@ double Worker::flops_of_step() const {
   const Scenario& scenario = world_.scenario;
   double mean = mean_step_seconds(scenario, index_) * scenario.cluster.worker.speed.of(index_).value;
   mean *= static_cast<double>(local_steps()) / static_cast<double>(scenario.training.local_steps);
+  mean *= source_.scale();
   if (world_.workers_update())
     mean += scenario.cluster.worker.flops_per_value * static_cast<double>(world_.keys.parameters);
   return mean * world_.slowness.of_step(index_, steps_begun_);
@@ -167,16 +180,10 @@ std::int64_t Worker::local_steps() const {
 // before simulated time has passed.
 void Worker::start_gradient() {
   const TrainingSpec& training = world_.scenario.training;
-  const std::int64_t steps = local_steps();
   const bool alone = goes_on_alone();
   ++steps_begun_;
+  LocalWork work{.batches = source_.take(), .keep = world_.elastic() || training.pull_every > 1};
   if (world_.learner == nullptr) return;
-  LocalWork work{.keep = world_.elastic() || training.pull_every > 1};
-  for (std::int64_t h = 0; h < steps; ++h) {
-    std::vector<Batch>& batches = work.batches.emplace_back();
-    for (std::int64_t a = 0; a < training.accumulate; ++a)
-      batches.push_back(world_.sampler->batch(index_, batches_++));
-  }
   work.rate = world_.learning_rate().at(static_cast<double>(clock_) * world_.epochs_per_clock());
   std::shared_ptr<Assembly> weights;
   if (!alone && !world_.elastic()) {

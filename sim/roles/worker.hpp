@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "sim/roles/batch_source.hpp"
 #include "sim/roles/kv_client.hpp"
 #include "sim/roles/local_work.hpp"
 #include "sim/roles/world.hpp"
@@ -22,6 +23,8 @@ class Worker {
 
   // A message for this worker has come in, while it may be computing. Runs in the simulation kernel.
   void on_arrival(const Message& message);
+
+  const BatchSource& source() const { return source_; }
 
  private:
   // A part of a step that goes on without stop: one if a step begins when all weights are here and pushes
@@ -54,8 +57,10 @@ class Worker {
   std::size_t last_forward_;      // phase from which on all weights are here
   LocalCopy local_;               // what the worker keeps from one step to the next
   std::int64_t steps_begun_ = 0;  // computations, kept or not: numbers slowness
-  std::int64_t batches_ = 0;      // taken so far
-  std::int64_t clock_ = 0;        // of the step in hand
+  BatchSource source_;
+  std::int64_t batch_size_ = 0;  // of the step in hand
+  double seconds_ = 0;           // that it has been computed
+  std::int64_t clock_ = 0;       // of the step in hand
   Timestamp last_push_ = 0;
   Pool::Handle task_;
   std::shared_ptr<Values> gradient_;

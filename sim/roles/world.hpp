@@ -33,6 +33,7 @@ struct World {
   Slowness& slowness;
   const Learner* learner;  // none for a phantom model
   Sampler* sampler;        // likewise
+  const Dataset* data;     // likewise: the training set
 
   double last_finish = 0;  // when a worker was through
   int busy = 0;            // computations going on, of workers and servers
@@ -45,6 +46,7 @@ struct World {
   std::uint32_t servers() const { return static_cast<std::uint32_t>(scenario.cluster.servers); }
   std::uint32_t workers() const { return static_cast<std::uint32_t>(scenario.cluster.workers); }
   NodeId first_worker() const { return 1 + servers(); }
+  NodeId database() const { return first_worker() + workers(); }
   LearningRate learning_rate() const;
   bool elastic() const { return scenario.training.algorithm == Algorithm::elastic; }
   bool workers_update() const { return scenario.training.update == UpdateAt::worker; }
