@@ -59,11 +59,6 @@ class Engine {
   std::unique_ptr<sg4::Engine> engine_;
 };
 
-std::optional<NodeId> database_of(const ClusterSpec& cluster) {
-  if (cluster.delivery.source != Delivery::database) return std::nullopt;
-  return node_count(cluster) - 1;
-}
-
 std::vector<double> mean_steps(const Scenario& scenario) {
   std::vector<double> result;
   for (std::int64_t w = 0; w < scenario.cluster.workers; ++w)
@@ -136,7 +131,7 @@ Simulation::Simulation(const LoadedScenario& loaded, const RunOptions& options,
       network_(platform_,
                {.header = static_cast<std::uint64_t>(scenario_.cluster.network.header.value),
                 .one_by_one = scenario_.messages.order != SendOrder::parallel,
-                .stream_from = database_of(scenario_.cluster),
+                .stream_from = database_node(scenario_.cluster),
                 .rank = [this](const Message& message) { return rank_of(message); }},
                recorder_, agenda_),
       slowness_(scenario_.compute, scenario_.stragglers, static_cast<std::uint64_t>(scenario_.seed),
@@ -151,9 +146,6 @@ Simulation::Simulation(const LoadedScenario& loaded, const RunOptions& options,
              .recorder = recorder_,
              .pool = pool_,
              .slowness = slowness_,
-             .learner = nullptr,
-             .sampler = nullptr,
-             .data = loaded.data ? &loaded.data->train : nullptr,
              .on_update = {},
              .on_end = {}} {
   for (EventSink* sink : sinks) recorder_.add_sink(sink);
@@ -168,6 +160,7 @@ Simulation::Simulation(const LoadedScenario& loaded, const RunOptions& options,
   evaluator_ = std::make_unique<Evaluator>(*learner_, scenario_.training.target, pool_);
   world_.learner = learner_.get();
   world_.sampler = sampler_.get();
+  world_.data = &loaded.data->train;
 }
 
 RunResult Simulation::run() {
@@ -201,7 +194,7 @@ void Simulation::start_actors() {
   for (std::uint32_t s = 0; s < world_.servers(); ++s) {
     spawn(fmt::format("server {}", s), world_.first_server() + s, true, [this, s] { servers_[s]->run(); });
   }
-  if (scenario_.cluster.delivery.source == Delivery::database)
+  if (database_node(scenario_.cluster))
     spawn("database", world_.database(), true, [this] { run_database(world_); });
   for (std::uint32_t w = 0; w < world_.workers(); ++w) {
     spawn(fmt::format("worker {}", w), world_.first_worker() + w, false,

@@ -31,9 +31,9 @@ struct World {
   Recorder& recorder;
   Pool& pool;
   Slowness& slowness;
-  const Learner* learner;  // none for a phantom model
-  Sampler* sampler;        // likewise
-  const Dataset* data;     // likewise: the training set
+  const Learner* learner = nullptr;  // none for a phantom model
+  Sampler* sampler = nullptr;        // likewise
+  const Dataset* data = nullptr;     // likewise: the training set
 
   double last_finish = 0;  // when a worker was through
   int busy = 0;            // computations going on, of workers and servers

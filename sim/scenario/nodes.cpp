@@ -20,20 +20,25 @@ std::optional<std::uint32_t> number_in(std::string_view text) {
 }  // namespace
 
 std::uint32_t node_count(const ClusterSpec& cluster) {
-  const bool database = cluster.delivery.source == Delivery::database;
-  return static_cast<std::uint32_t>(1 + cluster.servers + cluster.workers + (database ? 1 : 0));
+  const std::uint32_t others = static_cast<std::uint32_t>(1 + cluster.servers + cluster.workers);
+  return others + (database_node(cluster) ? 1 : 0);
+}
+
+std::optional<std::uint32_t> database_node(const ClusterSpec& cluster) {
+  if (cluster.delivery.source != Delivery::database) return std::nullopt;
+  return static_cast<std::uint32_t>(1 + cluster.servers + cluster.workers);
 }
 
 std::string node_name(const ClusterSpec& cluster, std::uint32_t node) {
   const auto servers = static_cast<std::uint32_t>(cluster.servers);
   if (node == 0) return "scheduler";
-  if (node > servers + cluster.workers) return "database";
+  if (node == database_node(cluster)) return "database";
   return node <= servers ? fmt::format("server {}", node - 1) : fmt::format("worker {}", node - 1 - servers);
 }
 
 std::optional<std::uint32_t> node_named(const ClusterSpec& cluster, std::string_view name) {
   if (name == "scheduler") return 0;
-  if (name == "database" && cluster.delivery.source == Delivery::database) return node_count(cluster) - 1;
+  if (name == "database") return database_node(cluster);
   const std::size_t space = name.find(' ');
   if (space == std::string_view::npos) return std::nullopt;
   const std::optional<std::uint32_t> number = number_in(name.substr(space + 1));
@@ -61,8 +66,8 @@ bool talks(const Scenario& scenario, std::uint32_t a, std::uint32_t b) {
   const auto [low, high] = std::minmax(a, b);
   const auto servers = static_cast<std::uint32_t>(scenario.cluster.servers);
   if (low == high) return false;
-  if (high > servers + scenario.cluster.workers) return low > servers;  // the database and a worker
-  if (low == 0) return true;                                            // the scheduler and everybody else
+  if (high == database_node(scenario.cluster)) return low > servers;  // the database and a worker
+  if (low == 0) return true;                                          // the scheduler and everybody else
   if (!scenario.architecture.has_servers())
     return workers_talk(scenario.architecture, static_cast<std::uint32_t>(scenario.cluster.workers), low - 1,
                         high - 1);

@@ -14,6 +14,8 @@
 namespace psim {
 
 std::uint32_t node_count(const ClusterSpec& cluster);
+// The last node, if there is one that holds the training set.
+std::optional<std::uint32_t> database_node(const ClusterSpec& cluster);
 
 // "scheduler", "server 0", "worker 3", "database"
 std::string node_name(const ClusterSpec& cluster, std::uint32_t node);
