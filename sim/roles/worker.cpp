@@ -102,9 +102,9 @@ void Worker::wait_for_all() {
 }
 
 bool Worker::compute() {
+  while (!source_.prepare(steps_begun_)) kv_.wait_for_message();
   if (world_.rule.cancel) kv_.pull(kv_.all_shards(), clock_, true);
   if (world_.elastic()) pull_to_centre();
-  while (!source_.prepare(steps_begun_)) kv_.wait_for_message();
   batch_size_ = source_.batch_size();
   seconds_ = 0;
   const double flops = flops_of_step();
