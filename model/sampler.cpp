@@ -118,13 +118,17 @@ Sampler::Sampler(const Dataset& train, Options options)
 
 std::vector<std::uint32_t> Sampler::batch(std::uint32_t worker, std::int64_t step) {
   const bool shared = options_.partition == Partition::iid;
+  return samples(worker, (shared ? step * options_.workers + worker : step) * options_.batch, options_.batch);
+}
+
+std::vector<std::uint32_t> Sampler::samples(std::uint32_t worker, std::int64_t position, std::int64_t count) {
+  const bool shared = options_.partition == Partition::iid;
   const std::uint32_t stream = shared ? 0 : worker;
   const std::int64_t epoch_size = shared ? samples_ : shard_size(worker);
-  std::int64_t position = (shared ? step * options_.workers + worker : step) * options_.batch;
 
   std::vector<std::uint32_t> samples;
-  samples.reserve(static_cast<std::size_t>(options_.batch));
-  for (std::int64_t missing = options_.batch; missing > 0;) {
+  samples.reserve(static_cast<std::size_t>(count));
+  for (std::int64_t missing = count; missing > 0;) {
     const std::int64_t from = position % epoch_size;
     const std::int64_t taken = std::min(missing, epoch_size - from);
     const Shard& epoch = order(stream, position / epoch_size);

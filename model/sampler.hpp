@@ -29,6 +29,9 @@ class Sampler {
   // an epoch if need be. Steps may be asked for in any order. Not thread-safe: the orders of the epochs
   // last used are cached.
   std::vector<std::uint32_t> batch(std::uint32_t worker, std::int64_t step);
+  // `count` samples from `position` on of the endless sequence that worker `worker` sees: for iid the one
+  // that all share, else its own.
+  std::vector<std::uint32_t> samples(std::uint32_t worker, std::int64_t position, std::int64_t count);
 
   // Samples that worker `worker` owns; for iid its share of an epoch.
   std::int64_t shard_size(std::uint32_t worker) const;

@@ -12,11 +12,13 @@
 #include <utility>
 
 #include "sim/evaluator.hpp"
+#include "sim/roles/database.hpp"
 #include "sim/roles/peers.hpp"
 #include "sim/roles/server_role.hpp"
 #include "sim/roles/worker.hpp"
 #include "sim/roles/world.hpp"
 #include "sim/scenario/check.hpp"
+#include "sim/scenario/nodes.hpp"
 
 namespace sg4 = simgrid::s4u;
 
@@ -58,9 +60,8 @@ class Engine {
 };
 
 std::vector<double> mean_steps(const Scenario& scenario) {
-  std::vector<double> result;
-  for (std::int64_t w = 0; w < scenario.cluster.workers; ++w)
-    result.push_back(mean_step_seconds(scenario, static_cast<std::size_t>(w)));
+  std::vector<double> result(static_cast<std::size_t>(scenario.cluster.workers));
+  for (std::size_t w = 0; w < result.size(); ++w) result[w] = mean_step_seconds(scenario, w);
   return result;
 }
 
@@ -129,6 +130,7 @@ Simulation::Simulation(const LoadedScenario& loaded, const RunOptions& options,
       network_(platform_,
                {.header = static_cast<std::uint64_t>(scenario_.cluster.network.header.value),
                 .one_by_one = scenario_.messages.order != SendOrder::parallel,
+                .stream_from = database_node(scenario_.cluster),
                 .rank = [this](const Message& message) { return rank_of(message); }},
                recorder_, agenda_),
       slowness_(scenario_.compute, scenario_.stragglers, static_cast<std::uint64_t>(scenario_.seed),
@@ -143,8 +145,6 @@ Simulation::Simulation(const LoadedScenario& loaded, const RunOptions& options,
              .recorder = recorder_,
              .pool = pool_,
              .slowness = slowness_,
-             .learner = nullptr,
-             .sampler = nullptr,
              .on_update = {},
              .on_end = {}} {
   for (EventSink* sink : sinks) recorder_.add_sink(sink);
@@ -160,6 +160,7 @@ Simulation::Simulation(const LoadedScenario& loaded, const RunOptions& options,
   world_.learner = learner_.get();
   world_.sampler = sampler_.get();
   world_.keys_used.resize(world_.workers());
+  world_.data = &loaded.data->train;
 }
 
 RunResult Simulation::run() {
@@ -181,7 +182,7 @@ void Simulation::start_actors() {
   else peers_ = make_peers(world_, weights.get());
   network_.on_arrival([this](const Message& message) {
     if (peers_) return peers_->on_arrival(message);
-    if (message.to >= world_.first_worker())
+    if (message.to >= world_.first_worker() && message.to != world_.database())
       workers_[message.to - world_.first_worker()]->on_arrival(message);
   });
   world_.on_update = [this] { on_update(); };
@@ -193,6 +194,8 @@ void Simulation::start_actors() {
   for (std::uint32_t s = 0; s < world_.servers(); ++s) {
     spawn(fmt::format("server {}", s), world_.first_server() + s, true, [this, s] { servers_[s]->run(); });
   }
+  if (database_node(scenario_.cluster))
+    spawn("database", world_.database(), true, [this] { run_database(world_); });
   for (std::uint32_t w = 0; w < world_.workers(); ++w) {
     spawn(fmt::format("worker {}", w), world_.first_worker() + w, false,
           [this, w] { peers_ ? peers_->run(w) : workers_[w]->run(); });
@@ -350,6 +353,11 @@ RunResult Simulation::result() {
                    .keys_used = world_.keys_used,
                    .flops_per_sample = flops_per_sample(scenario_.model),
                    .stuck = stuck_};
+  for (std::uint32_t w = 0; w < world_.workers(); ++w) {
+    WorkerStats& worker = result.stats.workers[w];
+    worker.batch_size = peers_ ? scenario_.training.batch_size : workers_[w]->source().last_batch_size();
+    worker.samples = peers_ ? worker.clocks * worker.batch_size : workers_[w]->source().samples_computed();
+  }
   if (evaluator_) {
     const std::int64_t last = evaluator_->curve().back().updates;
     if (recorder_.stats().updates() > last || evaluator_->curve().size() == 1) take_point();

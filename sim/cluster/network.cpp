@@ -46,7 +46,7 @@ Event Network::event(EventKind kind, const Flight& flight) const {
 }
 
 void Network::send(Message message) {
-  if (!options_.one_by_one) return transmit(std::move(message));
+  if (!in_turn(message.from)) return transmit(std::move(message));
   const NodeId from = message.from, to = message.to;
   Connection& connection = connections_[{from, to}];
   connection.waiting.emplace(std::pair(options_.rank(message), next_held_++), std::move(message));
@@ -75,7 +75,7 @@ void Network::transmit(Message message) {
 void Network::arrive(Flight flight) {
   recorder_.record(event(EventKind::deliver, flight));
   if (on_arrival_) on_arrival_(flight.message);
-  if (options_.one_by_one) {
+  if (in_turn(flight.message.from)) {
     agenda_.at(Agenda::now(),
                [this, from = flight.message.from, to = flight.message.to] { send_next(from, to); });
   }

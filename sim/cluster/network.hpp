@@ -8,6 +8,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -22,8 +23,9 @@ namespace psim {
 class Network {
  public:
   struct Options {
-    std::uint64_t header = 0;  // bytes added to every message
-    bool one_by_one = false;   // a connection carries one message at a time ...
+    std::uint64_t header = 0;                // bytes added to every message
+    bool one_by_one = false;                 // a connection carries one message at a time ...
+    std::optional<NodeId> stream_from = {};  // those from this node do so in any case
     // ... the one of least rank first, in the order given among equals.
     std::function<std::uint32_t(const Message&)> rank = {};
   };
@@ -61,6 +63,7 @@ class Network {
     std::uint64_t number;
     std::uint64_t bytes;
   };
+  bool in_turn(NodeId from) const { return options_.one_by_one || options_.stream_from == from; }
   void transmit(Message message);
   void send_next(NodeId from, NodeId to);
   void arrive(Flight flight);

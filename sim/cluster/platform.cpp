@@ -63,10 +63,10 @@ class Builder {
     const std::uint32_t nodes = node_count(cluster);
     for (std::uint32_t node = 0; node < nodes; ++node) {
       const auto servers = static_cast<std::uint32_t>(cluster.servers);
-      const bool is_worker = node > servers;
+      const bool is_worker = node > servers && node <= servers + cluster.workers;
       double speed = 1e9;
       if (is_worker) speed = cluster.worker.speed.of(node - servers - 1).value;
-      else if (node > 0) speed = cluster.server.speed.of(node - 1).value;
+      else if (node > 0 && node <= servers) speed = cluster.server.speed.of(node - 1).value;
       std::vector<double> factors{1.0};
       if (is_worker) factors = levels_of(scenario_.stragglers, static_cast<std::int64_t>(node - servers - 1));
       std::vector<double> speeds;

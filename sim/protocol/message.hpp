@@ -12,7 +12,7 @@
 
 namespace psim {
 
-using NodeId = std::uint32_t;  // scheduler 0, then the servers, then the workers
+using NodeId = std::uint32_t;  // scheduler 0, the servers, the workers, the database
 
 enum class MessageKind : std::uint8_t {
   join,        // to the scheduler: this node is up
@@ -27,10 +27,14 @@ enum class MessageKind : std::uint8_t {
   chunk,       // worker to worker: part of the sum of gradients, as far as it has come
   activation,  // stage to the next one: what it made of a micro-batch
   error,       // stage to the one before: the loss's derivative by those activations
+  report,      // worker to scheduler: how long a sample takes
+  assign,      // scheduler to worker: how large its batches are from now on
+  fetch,       // worker to database: send me the samples of step `number`
+  samples,     // database to worker: here they are
 };
-inline constexpr auto message_names =
-    std::to_array<std::string_view>({"join", "start", "pull", "weights", "push", "group", "finished", "leave",
-                                     "ack", "chunk", "activation", "error"});
+inline constexpr auto message_names = std::to_array<std::string_view>(
+    {"join", "start", "pull", "weights", "push", "group", "finished", "leave", "ack", "chunk", "activation",
+     "error", "report", "assign", "fetch", "samples"});
 constexpr std::string_view name_of(MessageKind kind) { return message_names[static_cast<std::size_t>(kind)]; }
 
 // One push of one worker, by the worker's own count.
@@ -48,7 +52,8 @@ struct Message {
   std::int64_t clock = 0;
   // pull: only a version above this one will do (-1: any); weights, push: see above
   std::int64_t version = 0;
-  // pull: counts the worker's pulls, returned by the answer; push: counts its pushes
+  // pull: counts the worker's pulls, returned by the answer; push: counts its pushes; assign: samples of a
+  // batch, and `version` those of the workers before this one
   std::int64_t number = 0;
   // pull: pushes that the worker has sent to this server so far
   std::int64_t pushed = 0;
@@ -56,6 +61,9 @@ struct Message {
   Slice values = {};
   SharedKeys keys = {};  // which of the shard's values; null: all
   std::uint64_t payload = 0;
+  std::int64_t samples = 1;  // push: of each batch of its gradient
+  double seconds = 0;        // report: per sample
+  std::uint64_t wanted = 0;  // fetch: bytes of the samples
   // group
   std::vector<PushId> group = {}, late = {};
 

@@ -172,9 +172,10 @@ bool Server::update_once(Outbox& out) {
   const std::vector<Message> group = take_group(out);
   if (group.empty()) return false;
   std::vector<WeightedGradient> gradients;
+  const double mean = mean_samples(group);
   for (const Message& push : group) {
     const std::int64_t staleness = version_ - push.version;
-    double weight = options_.rule.push_weight(group.size());
+    double weight = options_.rule.push_weight(group.size()) * (static_cast<double>(push.samples) / mean);
     if (options_.staleness_aware && staleness > 1) weight /= static_cast<double>(staleness);
     gradients.push_back({compensated(push), weight, push.keys.get()});
     count_applied(workers_[index_of(push.from)]);
@@ -200,6 +201,15 @@ std::vector<Range> Server::block_at(std::int64_t clock) const {
     offset += range.count;
   }
   return result;
+}
+
+// What a push's samples are measured against, so that a clock's update is the mean over its samples: a group
+// is a clock where only fresh pushes count; elsewhere a clock is all workers' pushes.
+double Server::mean_samples(const std::vector<Message>& group) const {
+  if (!options_.rule.fresh) return static_cast<double>(options_.batch_size);
+  std::int64_t samples = 0;
+  for (const Message& push : group) samples += push.samples;
+  return static_cast<double>(samples) / static_cast<double>(group.size());
 }
 
 void Server::apply(const std::vector<WeightedGradient>& gradients, double rate, std::int64_t clock) {

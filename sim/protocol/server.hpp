@@ -35,7 +35,8 @@ class Server {
     std::uint32_t shard = 0, shards = 1;
     NodeId first_worker = 2;
     ConsistencyRule rule;
-    std::int64_t steps = 0;  // clocks of each worker (versions, where only fresh pushes count)
+    std::int64_t batch_size = 1;  // samples of a push, in the mean over all workers
+    std::int64_t steps = 0;       // clocks of each worker (versions, where only fresh pushes count)
     OptimizerSpec optimizer;
     LearningRate learning_rate;
     bool staleness_aware = false;
@@ -95,6 +96,7 @@ class Server {
   std::vector<Message> take_announced();
   bool update_if_complete(Outbox& out);
   bool update_once(Outbox& out);
+  double mean_samples(const std::vector<Message>& group) const;
   void count_applied(WorkerState& worker);
   void answer_all(double now, Outbox& out);
   void answer(std::uint32_t worker, double now, Outbox& out);

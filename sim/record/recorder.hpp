@@ -22,10 +22,12 @@ struct WorkerTime {
 
 struct WorkerStats {
   WorkerTime time;
-  std::int64_t clocks = 0;     // finished
-  std::int64_t updates = 0;    // of its own part of the model, where there are no servers
-  std::int64_t cancelled = 0;  // computations stopped before their end
-  std::int64_t starts = 0;     // steps begun
+  std::int64_t clocks = 0;      // finished
+  std::int64_t updates = 0;     // of its own part of the model, where there are no servers
+  std::int64_t cancelled = 0;   // computations stopped before their end
+  std::int64_t starts = 0;      // steps begun
+  std::int64_t samples = 0;     // of the gradients computed to their end
+  std::int64_t batch_size = 0;  // at the end
   double first_start = 0, last_start = 0;
   double mean_step() const {
     return starts > 1 ? (last_start - first_start) / static_cast<double>(starts - 1) : time.total();
@@ -75,8 +77,10 @@ class Recorder {
 
   const RunStats& stats() const { return stats_; }
   std::size_t worker_index(NodeId node) const { return node - 1 - stats_.servers.size(); }
-  bool is_worker(NodeId node) const { return node > stats_.servers.size(); }
-  bool is_server(NodeId node) const { return node > 0 && !is_worker(node); }
+  bool is_server(NodeId node) const { return node > 0 && node <= stats_.servers.size(); }
+  bool is_worker(NodeId node) const {
+    return node > stats_.servers.size() && node <= stats_.servers.size() + stats_.workers.size();
+  }
 
  private:
   struct Activity {

@@ -67,6 +67,8 @@ Json workers(const Scenario& scenario, const RunResult& r) {
     all.push_back({{"worker", w},
                    {"clocks", worker.clocks},
                    {"cancelled", worker.cancelled},
+                   {"samples", worker.samples},
+                   {"batch_size", worker.batch_size},
                    {"mean_step_s", worker.mean_step()},
                    {"compute_share", time["compute_share"]},
                    {"wait_share", time["wait_share"]},

@@ -45,7 +45,7 @@ void KvClient::request(std::uint32_t s, std::int64_t clock, std::int64_t above, 
 }
 
 Timestamp KvClient::push(const ShardIds& shards, std::int64_t clock, const std::shared_ptr<Values>& gradient,
-                         KeyRange block) {
+                         std::int64_t samples, KeyRange block) {
   const Timestamp task = ++last_;
   for (const std::uint32_t s : shards) {
     Connection& shard = connections_[s];
@@ -64,7 +64,8 @@ Timestamp KvClient::push(const ShardIds& shards, std::int64_t clock, const std::
                          .number = shard.pushes++,
                          .values = std::move(encoded.values),
                          .keys = std::move(encoded.keys),
-                         .payload = encoded.bytes});
+                         .payload = encoded.bytes,
+                         .samples = samples});
   }
   return task;
 }
@@ -130,6 +131,7 @@ void KvClient::answered_one(Timestamp task) {
 }
 
 void KvClient::handle(Message message) {
+  if (!is_of_server(message)) return other_(message);
   Connection& shard = connections_[message.shard];
   if (message.kind == MessageKind::ack) {
     const auto it = shard.push_tasks.find(message.number);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -28,7 +29,10 @@ class KvClient {
   // Sends each shard its part of `gradient` (null for a phantom model), the whole key space's. Done when it
   // is sent, or when the servers have acknowledged that they applied or dropped it.
   Timestamp push(const ShardIds& shards, std::int64_t clock, const std::shared_ptr<Values>& gradient,
-                 KeyRange block = {});
+                 std::int64_t samples, KeyRange block = {});
+
+  // Who gets the messages that are not a server's.
+  void on_other(std::function<void(const Message&)> receiver) { other_ = std::move(receiver); }
 
   bool done(Timestamp task) const { return !open_.contains(task); }
   void wait(Timestamp task);
@@ -54,7 +58,11 @@ class KvClient {
 
   // Whether `message` answers the last pull of its shard.
   bool is_expected(const Message& message) const {
-    return message.number == connections_[message.shard].pulls;
+    return is_of_server(message) && message.number == connections_[message.shard].pulls;
+  }
+
+  static bool is_of_server(const Message& message) {
+    return message.kind != MessageKind::assign && message.kind != MessageKind::samples;
   }
 
  private:
@@ -93,6 +101,7 @@ class KvClient {
   std::shared_ptr<const BatchKeys> batch_;
   bool keeps_weights_ = false;  // for the filter kkt
   Timestamp last_ = 0;
+  std::function<void(const Message&)> other_;
   std::map<Timestamp, std::size_t> open_;  // answers that a task still waits for
 };
 

@@ -14,6 +14,7 @@ Server::Options options_of(const World& world, NodeId node, std::uint32_t shard)
           .shards = static_cast<std::uint32_t>(world.keys.shards.size()),
           .first_worker = world.first_worker(),
           .rule = world.rule,
+          .batch_size = training.batch_size,
           .steps = world.steps,
           .optimizer = world.elastic() ? OptimizerSpec{.kind = OptimizerKind::sgd} : training.optimizer,
           .learning_rate = world.elastic() ? LearningRate{.base = 1} : world.learning_rate(),
@@ -150,13 +151,38 @@ void ServerRole::updated(std::int64_t version) {
   if (world_.on_update) world_.on_update();
 }
 
+namespace {
+
+// Tells every worker its batch size, and how many samples of a clock the workers before it take.
+void assign(World& world, const std::vector<std::int64_t>& sizes, std::int64_t clock) {
+  std::int64_t before = 0;
+  for (std::uint32_t w = 0; w < world.workers(); before += sizes[w++]) {
+    world.network.send({.kind = MessageKind::assign,
+                        .from = World::scheduler,
+                        .to = world.first_worker() + w,
+                        .clock = clock,
+                        .version = before,
+                        .number = sizes[w],
+                        .payload = 16});
+  }
+}
+
+}  // namespace
+
 void run_scheduler(World& world) {
   const std::uint32_t members = world.servers() + world.workers();
   for (std::uint32_t i = 0; i < members; ++i) world.network.receive(World::scheduler);  // join
   for (NodeId node = 1; node <= members; ++node) {
     world.network.send({.kind = MessageKind::start, .from = World::scheduler, .to = node});
   }
-  for (std::uint32_t i = 0; i < world.workers(); ++i) world.network.receive(World::scheduler);  // leave
+  Balancer balancer(world.scenario.training.batch_size * world.workers(), world.workers(),
+                    world.scenario.training.work_smoothing);
+  for (std::uint32_t left = 0; left < world.workers();) {
+    const Message message = world.network.receive(World::scheduler);
+    if (message.kind == MessageKind::leave) ++left;
+    else if (const auto sizes = balancer.report(message.from - world.first_worker(), message.seconds))
+      assign(world, *sizes, message.clock);
+  }
   world.on_end();
 }
 

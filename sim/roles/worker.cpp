@@ -17,7 +17,10 @@ Worker::Worker(World& world, NodeId node)
       index_(node - world.first_worker()),
       kv_(world, node),
       phases_(phases_of(world)),
-      last_forward_(phases_.size() == 1 ? 0 : phases_.size() / 2 - 1) {}
+      last_forward_(phases_.size() == 1 ? 0 : phases_.size() / 2 - 1),
+      source_(world, node) {
+  kv_.on_other([this](const Message& message) { source_.on(message); });
+}
 
 std::vector<Worker::Phase> Worker::phases_of(const World& world) {
   ShardIds all;
@@ -54,7 +57,8 @@ void Worker::run() {
 }
 
 bool Worker::pull() {
-  if (!work_) take_batches();
+  source_.ask_ahead(steps_begun_);
+  if (world_.learner != nullptr && world_.learner->sparse() && steps_begun_ < world_.steps) choose_keys();
   if (goes_on_alone()) {
     clock_ = steps_begun_;
     return true;
@@ -83,7 +87,7 @@ void Worker::pull_to_centre() {
     const double alpha = training.elastic_rate.value_or(0.9 / static_cast<double>(world_.workers()));
     spring = elastic_step(centre->get(), alpha, local_);
   }
-  last_push_ = kv_.push(kv_.all_shards(), clock_, spring);
+  last_push_ = kv_.push(kv_.all_shards(), clock_, spring, world_.scenario.training.batch_size);
 }
 
 // Between two pulls, on its own copy of the weights.
@@ -111,8 +115,11 @@ void Worker::wait_for_all() {
 }
 
 bool Worker::compute() {
+  while (!source_.prepare(steps_begun_)) kv_.wait_for_message();
   if (world_.rule.cancel) kv_.pull(kv_.all_shards(), clock_, true);
   if (world_.elastic()) pull_to_centre();
+  batch_size_ = source_.batch_size();
+  seconds_ = 0;
   const double flops = flops_of_step();
   const double flops_in_a_second = world_.scenario.cluster.worker.speed.of(index_).value;
   const double copying = static_cast<double>(local_steps()) * flops_in_a_second;
@@ -131,7 +138,10 @@ bool Worker::compute() {
     }
     const bool last = p + 1 == phases_.size();
     if (task_ && (last || !phase.pushes.empty())) world_.pool.wait(task_);
-    if (last) world_.record(EventKind::compute_end, node_, clock_, kv_.version(0));
+    if (last) {
+      world_.record(EventKind::compute_end, node_, clock_, kv_.version(0));
+      source_.computed(seconds_);
+    }
     push(phase.pushes);
   }
   task_ = nullptr;
@@ -144,6 +154,7 @@ bool Worker::execute(double flops) {
   const simgrid::s4u::ExecPtr exec = simgrid::s4u::this_actor::exec_async(flops);
   computing_ = world_.rule.cancel ? exec : nullptr;
   ++world_.busy;
+  const double begin = Agenda::now();
   bool kept = true;
   try {
     exec->wait();
@@ -152,6 +163,7 @@ bool Worker::execute(double flops) {
     if (task_) world_.pool.cancel(task_);
   }
   --world_.busy;
+  seconds_ += Agenda::now() - begin;
   computing_ = nullptr;
   return kept;
 }
@@ -160,7 +172,7 @@ void Worker::push(const ShardIds& shards) {
   if (shards.empty()) return;
   const auto parameters = static_cast<std::int64_t>(world_.keys.parameters);
   const std::int64_t blocks = world_.scenario.training.feature_blocks;
-  last_push_ = kv_.push(shards, clock_, gradient_,
+  last_push_ = kv_.push(shards, clock_, gradient_, batch_size_,
                         blocks > 1 ? feature_block(parameters, blocks, clock_) : KeyRange{});
 }
 
@@ -172,6 +184,7 @@ double Worker::flops_of_step() const {
   const Scenario& scenario = world_.scenario;
   double mean = mean_step_seconds(scenario, index_) * scenario.cluster.worker.speed.of(index_).value;
   mean *= static_cast<double>(local_steps()) / static_cast<double>(scenario.training.local_steps);
+  mean *= source_.scale();
   if (world_.workers_update())
     mean += scenario.cluster.worker.flops_per_value * static_cast<double>(world_.keys.parameters);
   return mean * world_.slowness.of_step(index_, steps_begun_);
@@ -183,22 +196,14 @@ std::int64_t Worker::local_steps() const {
 }
 
 // A sparse model pulls only what its next batches need.
-void Worker::take_batches() {
-  if (world_.learner == nullptr) return;
-  const TrainingSpec& training = world_.scenario.training;
-  work_.emplace(LocalWork{.devices = world_.scenario.cluster.worker_devices.count,
-                          .keep = world_.elastic() || training.pull_every > 1});
+void Worker::choose_keys() {
+  while (!source_.prepare(steps_begun_)) kv_.wait_for_message();
   Batch samples;
-  for (std::int64_t h = 0; h < local_steps(); ++h) {
-    std::vector<Batch>& batches = work_->batches.emplace_back();
-    for (std::int64_t a = 0; a < training.accumulate; ++a) {
-      batches.push_back(world_.sampler->batch(index_, batches_++));
-      samples.insert(samples.end(), batches.back().begin(), batches.back().end());
-    }
+  for (const std::vector<Batch>& batches : source_.batches()) {
+    for (const Batch& batch : batches) samples.insert(samples.end(), batch.begin(), batch.end());
   }
-  if (!world_.learner->sparse()) return;
-  work_->keys = std::make_shared<const BatchKeys>(split(world_.learner->keys(samples), world_.keys));
-  kv_.use_keys(work_->keys);
+  keys_ = std::make_shared<const BatchKeys>(split(world_.learner->keys(samples), world_.keys));
+  kv_.use_keys(keys_);
 }
 
 // The gradient depends on the pulled weights and the batches alone, so a thread may compute it at any time
@@ -207,8 +212,11 @@ void Worker::start_gradient() {
   const bool alone = goes_on_alone();
   ++steps_begun_;
   kv_.use_all();
-  if (!work_) return;
-  LocalWork work = *std::exchange(work_, std::nullopt);
+  LocalWork work{.batches = source_.take(),
+                 .keys = keys_,
+                 .devices = world_.scenario.cluster.worker_devices.count,
+                 .keep = world_.elastic() || world_.scenario.training.pull_every > 1};
+  if (world_.learner == nullptr) return;
   if (work.keys) world_.keys_used[index_] += work.keys->keys.size();
   work.rate = world_.learning_rate().at(static_cast<double>(clock_) * world_.epochs_per_clock());
   std::shared_ptr<Assembly> weights;

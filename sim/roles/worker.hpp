@@ -5,9 +5,9 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
+#include "sim/roles/batch_source.hpp"
 #include "sim/roles/kv_client.hpp"
 #include "sim/roles/local_work.hpp"
 #include "sim/roles/world.hpp"
@@ -24,6 +24,8 @@ class Worker {
   // A message for this worker has come in, while it may be computing. Runs in the simulation kernel.
   void on_arrival(const Message& message);
 
+  const BatchSource& source() const { return source_; }
+
  private:
   // A part of a step that goes on without stop: one if a step begins when all weights are here and pushes
   // when it is done; with `overlap` two for each layer, forward and backward.
@@ -39,7 +41,7 @@ class Worker {
   bool compute();  // false when a newer version made it pointless
   bool execute(double flops);
   void await(const ShardIds& shards);
-  void take_batches();
+  void choose_keys();
   void start_gradient();
   void pull_to_centre();
   bool goes_on_alone() const;
@@ -57,10 +59,12 @@ class Worker {
   std::size_t last_forward_;      // phase from which on all weights are here
   LocalCopy local_;               // what the worker keeps from one step to the next
   std::int64_t steps_begun_ = 0;  // computations, kept or not: numbers slowness
-  std::int64_t batches_ = 0;      // taken so far
-  std::int64_t clock_ = 0;        // of the step in hand
+  BatchSource source_;
+  std::int64_t batch_size_ = 0;  // of the step in hand
+  double seconds_ = 0;           // that it has been computed
+  std::int64_t clock_ = 0;       // of the step in hand
   Timestamp last_push_ = 0;
-  std::optional<LocalWork> work_;  // of the next step
+  std::shared_ptr<const BatchKeys> keys_;  // sparse models: of the step in hand
   Pool::Handle task_;
   std::shared_ptr<Values> gradient_;
   simgrid::s4u::ExecPtr computing_;

@@ -34,8 +34,9 @@ struct World {
   Recorder& recorder;
   Pool& pool;
   Slowness& slowness;
-  const Learner* learner;  // none for a phantom model
-  Sampler* sampler;        // likewise
+  const Learner* learner = nullptr;  // none for a phantom model
+  Sampler* sampler = nullptr;        // likewise
+  const Dataset* data = nullptr;     // likewise: the training set
 
   std::vector<std::uint64_t> keys_used = {};  // sparse models: of all steps, by worker
   double last_finish = 0;                     // when a worker was through
@@ -49,6 +50,7 @@ struct World {
   std::uint32_t servers() const { return static_cast<std::uint32_t>(scenario.cluster.servers); }
   std::uint32_t workers() const { return static_cast<std::uint32_t>(scenario.cluster.workers); }
   NodeId first_worker() const { return 1 + servers(); }
+  NodeId database() const { return first_worker() + workers(); }
   LearningRate learning_rate() const;
   bool elastic() const { return scenario.training.algorithm == Algorithm::elastic; }
   bool workers_update() const { return scenario.training.update == UpdateAt::worker; }

@@ -42,6 +42,14 @@ void Checker::check_rhythm() {
     add({pull_every, model}, fmt::format("`training.pull_every` is {}", t.pull_every),
         fmt::format("under {} a gradient on old weights is too late", name), "use ssp, asp or dssp");
   }
+  if (t.work == WorkPolicy::dynamic && !takes_all)
+    add({"training.work", model}, "dynamic work needs all workers to be in the same clock",
+        fmt::format("under {} they are not", name), "use bsp, or work = \"proportional\"");
+  if (s_.cluster.delivery.source == Delivery::database && s_.model.kind == ModelKind::phantom &&
+      !s_.cluster.delivery.bytes_per_sample)
+    add({"data.delivery", "data.bytes_per_sample", "model.kind"},
+        "a phantom model has no samples that could be counted", "how large is one?",
+        "for example bytes_per_sample = \"3kB\"");
   check_overlap();
   check_sparse();
 }

@@ -141,6 +141,22 @@ std::vector<Choice> choices<Algorithm>() {
 }
 
 template <>
+std::vector<Choice> choices<WorkPolicy>() {
+  return {{"static", "every worker takes batch_size samples"},
+          {"proportional",
+           "workers x batch_size samples are shared out in proportion to the speeds of the machines"},
+          {"dynamic",
+           "the same in proportion to measured speeds: the scheduler decides anew every `work_every` clocks "
+           "(Chen et al., SoCC 2020)"}};
+}
+
+template <>
+std::vector<Choice> choices<Delivery>() {
+  return {{"local", "every worker has what it computes on"},
+          {"database", "a storage node sends every worker its batches over the network"}};
+}
+
+template <>
 std::vector<Choice> choices<UpdateAt>() {
   return {{"server", "servers run the optimizer and send weights (MXNet's update_on_kvstore)"},
           {"worker", "servers only sum; every worker runs the optimizer on the sum (BytePS)"}};

@@ -13,6 +13,9 @@ void describe_model(FieldVisitor& visitor, ModelSpec& model);
 void describe_training(FieldVisitor& visitor, TrainingSpec& training);
 // fields_rhythm.cpp: the part of [training] that says how often workers and servers meet
 void describe_rhythm(FieldVisitor& visitor, TrainingSpec& training);
+// fields_work.cpp: the parts of [training] and [data] that say who computes on what
+void describe_work(FieldVisitor& visitor, TrainingSpec& training);
+void describe_delivery(FieldVisitor& visitor, DeliverySpec& delivery);
 // fields.cpp
 void describe_consistency(FieldVisitor& visitor, ConsistencySpec& consistency);
 // fields_messages.cpp

@@ -53,7 +53,10 @@ void describe(FieldVisitor& v, Scenario& s) {
   v.field("seed", &s.seed, {.doc = "Root of every random draw.", .min = 0, .max = 9e15});
   v.table("architecture", "How the machines share the work.",
           [&] { describe_architecture(v, s.architecture); });
-  v.table("data", "What is learned from.", [&] { describe_data(v, s.data); });
+  v.table("data", "What is learned from.", [&] {
+    describe_data(v, s.data);
+    describe_delivery(v, s.cluster.delivery);
+  });
   v.table("model", "What is learned.", [&] { describe_model(v, s.model); });
   v.table("training", "How it is learned, and when the run ends.", [&] { describe_training(v, s.training); });
   v.table("consistency", "Who waits for whom.", [&] { describe_consistency(v, s.consistency); });

@@ -230,6 +230,7 @@ void describe_training(FieldVisitor& v, TrainingSpec& t) {
        .when_key = "optimizer",
        .when = {"proximal"}});
   describe_rhythm(v, t);
+  describe_work(v, t);
   v.field("evaluate_every", &t.evaluate_every,
           {.doc = "Time between evaluations, or a number of updates such as \"10 updates\"; evaluating takes "
                   "no simulated time.",

@@ -20,17 +20,25 @@ std::optional<std::uint32_t> number_in(std::string_view text) {
 }  // namespace
 
 std::uint32_t node_count(const ClusterSpec& cluster) {
+  const std::uint32_t others = static_cast<std::uint32_t>(1 + cluster.servers + cluster.workers);
+  return others + (database_node(cluster) ? 1 : 0);
+}
+
+std::optional<std::uint32_t> database_node(const ClusterSpec& cluster) {
+  if (cluster.delivery.source != Delivery::database) return std::nullopt;
   return static_cast<std::uint32_t>(1 + cluster.servers + cluster.workers);
 }
 
 std::string node_name(const ClusterSpec& cluster, std::uint32_t node) {
   const auto servers = static_cast<std::uint32_t>(cluster.servers);
   if (node == 0) return "scheduler";
+  if (node == database_node(cluster)) return "database";
   return node <= servers ? fmt::format("server {}", node - 1) : fmt::format("worker {}", node - 1 - servers);
 }
 
 std::optional<std::uint32_t> node_named(const ClusterSpec& cluster, std::string_view name) {
   if (name == "scheduler") return 0;
+  if (name == "database") return database_node(cluster);
   const std::size_t space = name.find(' ');
   if (space == std::string_view::npos) return std::nullopt;
   const std::optional<std::uint32_t> number = number_in(name.substr(space + 1));
@@ -48,7 +56,7 @@ std::string meant_node(std::string_view name) {
       word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     else if (std::string_view(" _-#.").find(c) == std::string_view::npos) rest += c;
   }
-  if (word == "scheduler" && rest.empty()) return "scheduler";
+  if ((word == "scheduler" || word == "database") && rest.empty()) return word;
   if (word != "server" && word != "worker") return "";
   const std::optional<std::uint32_t> number = number_in(rest);
   return number ? fmt::format("{} {}", word, *number) : "";
@@ -58,9 +66,11 @@ bool talks(const Scenario& scenario, std::uint32_t a, std::uint32_t b) {
   const auto [low, high] = std::minmax(a, b);
   const auto servers = static_cast<std::uint32_t>(scenario.cluster.servers);
   if (low == high) return false;
-  if (low == 0) return true;  // the scheduler and everybody
+  if (high == database_node(scenario.cluster)) return low > servers;  // the database and a worker
+  if (low == 0) return true;                                          // the scheduler and everybody else
   if (!scenario.architecture.has_servers())
-    return workers_talk(scenario.architecture, node_count(scenario.cluster) - 1, low - 1, high - 1);
+    return workers_talk(scenario.architecture, static_cast<std::uint32_t>(scenario.cluster.workers), low - 1,
+                        high - 1);
   if (low <= servers && high > servers) return true;  // a server and a worker
   // The first shard's server, which only an even placement knows to be the first, and another.
   return high <= servers && (low == 1 || scenario.placement.kind != PlacementKind::even) &&

@@ -1,5 +1,5 @@
 // The cluster's nodes: their numbers, their names, and which of them talk to each other. A node's number is
-// its NodeId: the scheduler is 0, then come the servers, then the workers.
+// its NodeId: the scheduler is 0, then come the servers, the workers, and the database if there is one.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,10 @@
 namespace psim {
 
 std::uint32_t node_count(const ClusterSpec& cluster);
+// The last node, if there is one that holds the training set.
+std::optional<std::uint32_t> database_node(const ClusterSpec& cluster);
 
-// "scheduler", "server 0", "worker 3"
+// "scheduler", "server 0", "worker 3", "database"
 std::string node_name(const ClusterSpec& cluster, std::uint32_t node);
 std::optional<std::uint32_t> node_named(const ClusterSpec& cluster, std::string_view name);
 

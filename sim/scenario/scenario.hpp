@@ -14,6 +14,7 @@
 #include "sim/protocol/consistency.hpp"
 #include "sim/protocol/filter.hpp"
 #include "sim/protocol/key_space.hpp"
+#include "sim/protocol/work.hpp"
 #include "sim/scenario/presets.hpp"
 #include "sim/scenario/units.hpp"
 
@@ -53,6 +54,9 @@ struct TrainingSpec {
   std::int64_t accumulate = 1;          // batches per local step, their gradients averaged
   std::int64_t warmup_steps = 0;        // local steps of the first clock; 0: as of every clock
   std::int64_t pull_every = 1;          // clocks from one pull to the next
+  WorkPolicy work = WorkPolicy::fixed;  // who computes how much of a clock
+  std::int64_t work_every = 10;         // dynamic: clocks between two decisions
+  double work_smoothing = 0.5;          // dynamic: the newest measurement's weight
   double delay_compensation = 0;        // lambda of DC-ASGD
   double delay_compensation_decay = 0;  // m of DC-ASGD-a
   Target target;
@@ -145,6 +149,15 @@ struct NetworkSpec {
   PlatformFile platform_file;
 };
 
+// Where the training set is: on every worker, or on a node of its own, which sends batches.
+enum class Delivery { local, database };
+
+struct DeliverySpec {
+  Delivery source = Delivery::local;
+  std::int64_t prefetch = 1;              // database: steps that a worker asks for ahead
+  std::optional<Bytes> bytes_per_sample;  // database: instead of what the data has
+};
+
 struct ClusterSpec {
   std::int64_t workers = 8;
   std::int64_t servers = 1;  // 0 once a scenario of an architecture without servers is loaded
@@ -152,6 +165,7 @@ struct ClusterSpec {
   DeviceSpec worker_devices;
   NodeSpec server;
   NetworkSpec network;
+  DeliverySpec delivery;
 };
 
 enum class Distribution {

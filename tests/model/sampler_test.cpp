@@ -54,6 +54,19 @@ TEST_CASE("workers together see what one worker with their batches combined sees
   }
 }
 
+TEST_CASE("pieces of any sizes make up the same sequence", "[sampler]") {
+  const Dataset data = classified(103, 5);
+  const Partition partition = GENERATE(Partition::iid, Partition::dirichlet);
+  Sampler sampler(data, {.partition = partition, .workers = 3, .batch = 7, .seed = 5});
+  const Indices whole = sampler.samples(1, 40, 400);
+  Indices pieces;
+  for (std::int64_t size = 0; size < 29; ++size)  // 406 in all, over several epochs
+    append(pieces, sampler.samples(1, 40 + static_cast<std::int64_t>(pieces.size()), size));
+  pieces.resize(400);
+  CHECK(pieces == whole);
+  CHECK(sampler.samples(2, partition == Partition::iid ? (4 * 3 + 2) * 7 : 4 * 7, 7) == sampler.batch(2, 4));
+}
+
 TEST_CASE("every epoch is a new order of all samples of a stream", "[sampler]") {
   const Dataset data = classified(103, 5);
   const Partition partition =

@@ -61,6 +61,21 @@ TEST_CASE("who talks: scheduler and servers with everybody, and the first server
   CHECK(!talks(s, 2, 3));
 }
 
+TEST_CASE("a database is the last node, and workers alone talk to it", "[nodes]") {
+  Scenario scenario;
+  scenario.cluster = cluster(2, 1);
+  CHECK(!database_node(scenario.cluster));
+  CHECK(!node_named(scenario.cluster, "database"));
+  scenario.cluster.delivery.source = Delivery::database;
+  CHECK(node_count(scenario.cluster) == 5);
+  CHECK(database_node(scenario.cluster) == 4U);
+  CHECK(node_name(scenario.cluster, 4) == "database");
+  CHECK(node_name(scenario.cluster, 3) == "worker 1");
+  CHECK(node_named(scenario.cluster, "database") == 4U);
+  CHECK(meant_node("Database") == "database");
+  for (std::uint32_t node = 0; node < 5; ++node) CHECK(talks(scenario, 4, node) == (node == 2 || node == 3));
+}
+
 TEST_CASE("a graph's links lead where they say; names that are no node's are switches", "[nodes][topology]") {
   ClusterSpec c = cluster(1, 1);  // nodes 0 to 2
   c.network.links = {{.between = {"scheduler", "b"}, .bandwidth = {}, .latency = {}},

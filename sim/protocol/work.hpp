@@ -1,0 +1,39 @@
+// Who computes how many samples of a clock. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace psim {
+
+enum class WorkPolicy : std::uint8_t {
+  fixed,         // every worker the same
+  proportional,  // by the speed that the scenario gives its machine
+  dynamic,       // by the time per sample that it was measured to take
+};
+
+// Shares of `total` samples in proportion to `speeds`: rounded by the largest remainder, the first of equal
+// ones, and at least 1 each. `total` must be at least the number of speeds, and these positive.
+std::vector<std::int64_t> share_out(std::int64_t total, const std::vector<double>& speeds);
+
+// What the scheduler does about measured times: once every worker has reported, the next batch sizes
+// (Chen et al., Semi-dynamic load balancing, SoCC 2020).
+class Balancer {
+ public:
+  // `smoothing`: the newest time's weight in the exponential mean.
+  Balancer(std::int64_t total, std::size_t workers, double smoothing)
+      : total_(total), smoothing_(smoothing), times_(workers), reported_(workers, false) {}
+
+  // Worker `worker` took so many seconds per sample. All sizes, when its report is the round's last;
+  // equal ones as long as somebody takes no time at all.
+  std::optional<std::vector<std::int64_t>> report(std::size_t worker, double seconds_per_sample);
+
+ private:
+  std::int64_t total_;
+  double smoothing_;
+  std::vector<std::optional<double>> times_;  // exponential means
+  std::vector<bool> reported_;                // in this round
+};
+
+}  // namespace psim

@@ -1,0 +1,147 @@
+#include "sim/roles/batch_source.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "sim/scenario/check.hpp"
+
+namespace psim {
+
+std::vector<std::int64_t> first_batch_sizes(const Scenario& scenario) {
+  const auto workers = static_cast<std::size_t>(scenario.cluster.workers);
+  std::vector<double> speeds;
+  for (std::size_t w = 0; w < workers; ++w) speeds.push_back(1 / mean_step_seconds(scenario, w));
+  if (scenario.training.work != WorkPolicy::proportional || !(mean_step_seconds(scenario, 0) > 0))
+    return std::vector<std::int64_t>(workers, scenario.training.batch_size);
+  return share_out(scenario.training.batch_size * scenario.cluster.workers, speeds);
+}
+
+BatchSource::BatchSource(World& world, NodeId worker)
+    : world_(world), node_(worker), index_(worker - world.first_worker()) {
+  const std::vector<std::int64_t> sizes = first_batch_sizes(world.scenario);
+  size_ = sizes[index_];
+  before_ = std::accumulate(sizes.begin(), sizes.begin() + index_, std::int64_t{0});
+}
+
+bool BatchSource::delivered() const { return world_.scenario.cluster.delivery.source == Delivery::database; }
+
+void BatchSource::on(const Message& message) {
+  if (message.kind == MessageKind::samples) {
+    here_ = message.number + 1;  // a connection of the database keeps their order
+    return;
+  }
+  size_ = message.number;
+  before_ = message.version;
+  ++assignments_;
+}
+
+// The sizes of all workers must be of one decision, or their batches would overlap.
+bool BatchSource::has_size(std::int64_t step) const {
+  const TrainingSpec& training = world_.scenario.training;
+  return training.work != WorkPolicy::dynamic || step < (assignments_ + 1) * training.work_every;
+}
+
+void BatchSource::ask_ahead(std::int64_t step) {
+  if (!delivered()) return;
+  const std::int64_t last = std::min(step + world_.scenario.cluster.delivery.prefetch, world_.steps - 1);
+  while (asked_ <= last && has_size(asked_)) ask(asked_++);
+}
+
+bool BatchSource::prepare(std::int64_t step) {
+  ask_ahead(step);
+  while (asked_ <= step && has_size(asked_)) ask(asked_++);
+  return step < here_;
+}
+
+void BatchSource::ask(std::int64_t step) {
+  drawn_.push_back(draw(step));
+  if (!delivered()) {
+    here_ = step + 1;
+    return;
+  }
+  world_.network.send({.kind = MessageKind::fetch,
+                       .from = node_,
+                       .to = world_.database(),
+                       .number = step,
+                       .wanted = bytes_of(drawn_.back(), step)});
+}
+
+// With iid samples a clock of all workers takes the next of one shuffled sequence, in worker order, however
+// it is shared out; with shards every worker goes through its own.
+BatchSource::Drawn BatchSource::draw(std::int64_t step) {
+  const TrainingSpec& training = world_.scenario.training;
+  Drawn drawn{.batch_size = size_, .batches = {}};
+  for (std::int64_t h = 0; h < local_steps(step); ++h) {
+    std::vector<Batch>& batches = drawn.batches.emplace_back();
+    for (std::int64_t a = 0; a < training.accumulate; ++a, ++batches_, position_ += size_) {
+      if (world_.sampler == nullptr) continue;
+      const bool shared = world_.scenario.data.partition == Partition::iid;
+      const std::int64_t clock = training.batch_size * world_.workers();
+      batches.push_back(
+          world_.sampler->samples(index_, shared ? batches_ * clock + before_ : position_, size_));
+    }
+  }
+  return drawn;
+}
+
+// 4 bytes a feature and a label; of a sparse sample, 8 bytes a nonzero, its index and value.
+std::uint64_t BatchSource::bytes_of(const Drawn& drawn, std::int64_t step) const {
+  const std::optional<Bytes>& given = world_.scenario.cluster.delivery.bytes_per_sample;
+  if (given || world_.data == nullptr) {
+    const auto samples = static_cast<double>(samples_of(drawn, step));
+    return static_cast<std::uint64_t>(samples * given.value_or(Bytes{0}).value);
+  }
+  const Dataset& data = *world_.data;
+  const auto outputs = static_cast<std::uint64_t>(data.classes > 0 ? 1 : data.outputs());
+  std::uint64_t bytes = 0;
+  for (const auto& batches : drawn.batches) {
+    for (const Batch& batch : batches) {
+      for (const std::uint32_t sample : batch) {
+        bytes += 4 * outputs;
+        bytes += data.is_sparse() ? 8 * data.sparse_inputs.row(sample).index.size()
+                                  : 4 * static_cast<std::uint64_t>(data.features());
+      }
+    }
+  }
+  return bytes;
+}
+
+std::int64_t BatchSource::samples_of(const Drawn& drawn, std::int64_t step) const {
+  return drawn.batch_size * local_steps(step) * world_.scenario.training.accumulate;
+}
+
+std::int64_t BatchSource::local_steps(std::int64_t step) const {
+  const TrainingSpec& training = world_.scenario.training;
+  return step == 0 && training.warmup_steps > 0 ? training.warmup_steps : training.local_steps;
+}
+
+double BatchSource::scale() const {
+  return static_cast<double>(batch_size()) / static_cast<double>(world_.scenario.training.batch_size);
+}
+
+std::vector<std::vector<Batch>> BatchSource::take() {
+  std::vector<std::vector<Batch>> batches = std::move(drawn_.front().batches);
+  in_hand_ = samples_of(drawn_.front(), taken_++);
+  drawn_.pop_front();
+  return batches;
+}
+
+void BatchSource::computed(double seconds) {
+  const TrainingSpec& training = world_.scenario.training;
+  samples_computed_ += in_hand_;
+  if (training.work != WorkPolicy::dynamic) return;
+  round_seconds_ += seconds;
+  round_samples_ += in_hand_;
+  if (taken_ % training.work_every != 0 || taken_ >= world_.steps) return;
+  world_.network.send({.kind = MessageKind::report,
+                       .from = node_,
+                       .to = World::scheduler,
+                       .clock = taken_,
+                       .payload = 8,
+                       .seconds = round_seconds_ / static_cast<double>(round_samples_)});
+  round_seconds_ = 0;
+  round_samples_ = 0;
+}
+
+}  // namespace psim

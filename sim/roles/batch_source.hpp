@@ -1,0 +1,72 @@
+// Where a worker's batches come from: how large they are, which samples they hold, and whether they are here,
+// if a database delivers them.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "sim/roles/local_work.hpp"
+#include "sim/roles/world.hpp"
+
+namespace psim {
+
+class BatchSource {
+ public:
+  BatchSource(World& world, NodeId worker);
+
+  // An assignment of the scheduler, or samples of the database.
+  void on(const Message& message);
+
+  // Asks the database for the batches of the worker's step `step`, if there is such a step, and of those that
+  // it prefetches.
+  void ask_ahead(std::int64_t step);
+  // The same, whether or not this step is one of the run's clocks. True when its batches can be computed on.
+  bool prepare(std::int64_t step);
+
+  // Of the step that is prepared: samples of each batch, and that over the scenario's batch size.
+  std::int64_t batch_size() const { return drawn_.front().batch_size; }
+  double scale() const;
+  const std::vector<std::vector<Batch>>& batches() const { return drawn_.front().batches; }
+  // Hands out its batches, by local step; no samples for a phantom model.
+  std::vector<std::vector<Batch>> take();
+
+  // The step that was taken last was computed in `seconds`; tells the scheduler if it wants to know.
+  void computed(double seconds);
+
+  std::int64_t samples_computed() const { return samples_computed_; }
+  std::int64_t last_batch_size() const { return size_; }
+
+ private:
+  struct Drawn {
+    std::int64_t batch_size;
+    std::vector<std::vector<Batch>> batches;
+  };
+  bool has_size(std::int64_t step) const;
+  void ask(std::int64_t step);
+  Drawn draw(std::int64_t step);
+  std::uint64_t bytes_of(const Drawn& drawn, std::int64_t step) const;
+  std::int64_t samples_of(const Drawn& drawn, std::int64_t step) const;
+  std::int64_t local_steps(std::int64_t step) const;
+  bool delivered() const;
+
+  World& world_;
+  NodeId node_;
+  std::uint32_t index_;
+  std::int64_t size_ = 0, before_ = 0;  // of a batch, and of those of the workers before this one
+  std::int64_t assignments_ = 0;        // by the scheduler
+  std::int64_t asked_ = 0, here_ = 0;   // steps whose batches are drawn, and here
+  std::int64_t batches_ = 0;            // drawn
+  std::int64_t position_ = 0;           // in the worker's own shard
+  std::deque<Drawn> drawn_;             // and not taken
+  std::int64_t taken_ = 0;              // steps
+  std::int64_t in_hand_ = 0;            // samples of the one that was taken last
+  std::int64_t samples_computed_ = 0;
+  double round_seconds_ = 0;  // since the last report
+  std::int64_t round_samples_ = 0;
+};
+
+// The batch sizes with which a run begins, by worker.
+std::vector<std::int64_t> first_batch_sizes(const Scenario& scenario);
+
+}  // namespace psim

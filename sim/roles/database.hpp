@@ -1,0 +1,11 @@
+// A storage node that holds the training set and sends workers the samples that they ask for.
+#pragma once
+
+#include "sim/roles/world.hpp"
+
+namespace psim {
+
+// The database's actor; never returns.
+void run_database(World& world);
+
+}  // namespace psim

@@ -1,0 +1,55 @@
+// Goal: shares of a clock's samples follow speeds exactly, and a push counts by its samples.
+#include "sim/protocol/work.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "tests/sim/server_driver.hpp"
+
+using namespace psim;
+using namespace psim::test;
+
+using Sizes = std::vector<std::int64_t>;
+
+TEST_CASE("samples are shared out by speed, by the largest remainder, at least one each", "[work]") {
+  CHECK(share_out(21, {1, 2, 4}) == Sizes{3, 6, 12});
+  CHECK(share_out(12, {3e9, 3e9, 3e9}) == Sizes{4, 4, 4});
+  CHECK(share_out(10, {1, 1, 1}) == Sizes{4, 3, 3});       // equal remainders: the first
+  CHECK(share_out(10, {1, 2, 3}) == Sizes{2, 3, 5});       // quotas 1.67, 3.33, 5
+  CHECK(share_out(10, {0.001, 1, 1}) == Sizes{1, 5, 4});   // too slow for one sample
+  CHECK(share_out(3, {1e-9, 1, 1e-9}) == Sizes{1, 1, 1});  // nothing to choose
+}
+
+TEST_CASE("the scheduler decides when all have reported, by the exponential mean of their times", "[work]") {
+  Balancer balancer(30, 2, 0.5);
+  CHECK(!balancer.report(1, 2));
+  CHECK(balancer.report(0, 1) == Sizes{20, 10});
+  CHECK(!balancer.report(0, 1));
+  // The second worker's mean is now (2 + 6) / 2 = 4.
+  CHECK(balancer.report(1, 6) == Sizes{24, 6});
+  Balancer timeless(8, 2, 1);
+  CHECK(!timeless.report(0, 0));
+  CHECK(timeless.report(1, 5) == Sizes{4, 4});
+}
+
+namespace {
+
+// Two workers push the gradients 1 and 4, of 3 samples and 1; one weight from 0 at rate 1.
+double after_a_clock(const ConsistencySpec& spec, std::int64_t second_samples) {
+  Driver d(spec, 2, {.weights = {0}, .learning_rate = {.base = 1}});
+  d.pull_all();
+  Message first = d.push_of(0, {1}), second = d.push_of(1, {4});
+  first.samples = 3;
+  second.samples = second_samples;
+  d.deliver(first);
+  d.deliver(second);
+  return d.weights()[0];
+}
+
+}  // namespace
+
+TEST_CASE("a clock's update is the mean over its samples", "[work]") {
+  CHECK(after_a_clock({.model = ConsistencyModel::bsp}, 1) == Approx(-7.0 / 4).epsilon(1e-15));
+  CHECK(after_a_clock({.model = ConsistencyModel::bsp}, 3) == -2.5);
+  CHECK(after_a_clock({.model = ConsistencyModel::bsp, .aggregation = Aggregation::sum}, 1) ==
+        Approx(-7.0 / 2).epsilon(1e-15));
+}
