@@ -1,0 +1,80 @@
+// Workers of a sparse model pull and push the keys of their batches only: what they learn does not depend on
+// where the keys lie, nor on who asks for which.
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "tests/support/run_psim.hpp"
+
+namespace psim::test {
+namespace {
+
+std::string clicks(const std::string& optimizer, const std::string& rest = "") {
+  return fmt::format(R"([data]
+source = "clicks"
+samples = 1500
+features = 3000
+nonzeros = 10
+[model]
+kind = "logistic"
+precision = "float64"
+[training]
+batch_size = 25
+steps = 12
+learning_rate = 2.0
+evaluate_every = "1 updates"
+{}
+[consistency]
+model = "bsp"
+[cluster]
+workers = 4
+servers = 3
+{})",
+                     optimizer, rest);
+}
+
+std::vector<double> losses(const Json& run) {
+  std::vector<double> result;
+  for (const Json& point : run["curve"]) result.push_back(point["loss"]);
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("a sparse model learns the same wherever its keys are", "[sparse]") {
+  const std::string optimizer = GENERATE("", "optimizer = \"proximal\"\nl1 = 1e-3",
+                                         "optimizer = \"proximal\"\nl1 = 1e-3\nfeature_blocks = 5");
+  const std::vector<double> expected = losses(run_toml(clicks(optimizer)));
+  REQUIRE(expected.size() == 13);
+  CHECK(expected.back() < expected.front());
+  for (const char* placement : {"hash-ring", "kvstore", "greedy"})
+    CHECK(losses(run_toml(clicks(optimizer), {"--set", fmt::format("placement.kind={}", placement)})) ==
+          expected);
+  CHECK(losses(run_toml(clicks(optimizer), {"--set", "messages={unit=\"array\", slice=100}"})) == expected);
+}
+
+// One worker that takes all samples of a clock asks for the union of the keys.
+TEST_CASE("a sparse model's workers learn what one worker with their samples learns", "[sparse]") {
+  const std::string optimizer = GENERATE("", "optimizer = \"proximal\"\nl1 = 1e-3");
+  const std::vector<double> several = losses(run_toml(clicks(optimizer)));
+  const std::vector<double> one =
+      losses(run_toml(clicks(optimizer), {"--set", "cluster.workers=1", "--set", "training.batch_size=100"}));
+  REQUIRE(several.size() == one.size());
+  for (std::size_t i = 0; i < one.size(); ++i) CHECK(several[i] == Approx(one[i]).epsilon(1e-12));
+}
+
+TEST_CASE("a sparse worker moves the bytes of its keys", "[sparse]") {
+  const Json run = run_toml(clicks(""), {"--set", "cluster.servers=1", "--set", "cluster.workers=1"});
+  const double keys = run["workers"][0]["keys_per_step"];
+  CHECK(keys > 20);
+  CHECK(keys <= 25 * 10 + 1);
+  // 12 pulls of 4-byte places, 12 answers and 12 pushes of places and 8-byte values; the pull that ends the
+  // run asks for the last keys again.
+  const auto bytes = run["bytes_sent"].get<double>();
+  const double of_steps = 12 * keys * (4 + 12 + 12);
+  CHECK(bytes > of_steps);
+  CHECK(bytes <= of_steps + 4 * (25 * 10 + 1));
+}
+
+}  // namespace psim::test
