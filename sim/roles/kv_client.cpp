@@ -154,7 +154,8 @@ void KvClient::handle(Message message) {
 void KvClient::update(Connection& shard, const Message& sum) {
   const Slice& sent = sum.values;
   if (!shard.optimizer)
-    shard.optimizer.emplace(world_.scenario.training.optimizer, world_.precision(), sent.count);
+    shard.optimizer =
+        std::make_unique<Optimizer>(world_.scenario.training.optimizer, world_.precision(), sent.count);
   auto next = std::make_shared<Values>(world_.precision(), sent.count);
   next->copy_from(*shard.weights.values, shard.weights.begin, sent.count, 0);
   const double epochs = static_cast<double>(sum.version - 1) * world_.epochs_per_clock();

@@ -7,7 +7,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "sim/roles/world.hpp"
@@ -78,7 +77,7 @@ class KvClient {
     std::map<std::int64_t, Timestamp> push_tasks = {};  // by push number: not acknowledged yet
     Slice weights = {};
     Slice base = {};                            // the last weights, as long as a filter may want them
-    std::optional<Optimizer> optimizer = {};    // where workers update
+    std::unique_ptr<Optimizer> optimizer = {};  // where workers update
     std::unique_ptr<FilterChain> filters = {};  // of pushes
   };
 

@@ -39,7 +39,9 @@ std::optional<Values> own_copy(const Slice& part) {
 }  // namespace
 
 ServerRole::ServerRole(World& world, std::uint32_t index, const std::shared_ptr<Values>& weights)
-    : world_(world), node_(world.first_server() + index) {
+    : world_(world),
+      node_(world.first_server() + index),
+      filtered_(!filters_on(world.scenario.filters, false).empty()) {
   for (std::uint32_t s = 0; s < world.keys.shards.size(); ++s) {
     const Shard& shard = world.keys.shards[s];
     if (shard.server != index) continue;
@@ -96,11 +98,15 @@ void ServerRole::send(Message message) {
 
 // Puts the answer through the filters between this shard and its worker; returns what that costs.
 double ServerRole::encode(Message& message) {
-  const auto [it, is_new] = filters_.try_emplace({message.shard, message.to});
-  if (is_new) it->second = world_.make_chain(message.shard, message.to, false);
-  Encoded encoded = it->second ? it->second->encode(message.values, message.keys)
-                               : FilterChain::plain(message.values, message.keys, world_.precision(),
-                                                    world_.scenario.messages.key_bytes());
+  Encoded encoded;
+  if (filtered_) {
+    const auto [it, is_new] = filters_.try_emplace({message.shard, message.to});
+    if (is_new) it->second = world_.make_chain(message.shard, message.to, false);
+    encoded = it->second->encode(message.values, message.keys);
+  } else {
+    encoded = FilterChain::plain(message.values, message.keys, world_.precision(),
+                                 world_.scenario.messages.key_bytes());
+  }
   encoded.values.version = message.values.version;
   message.values = std::move(encoded.values);
   message.keys = std::move(encoded.keys);

@@ -40,6 +40,7 @@ class ServerRole final : public Outbox {
 
   World& world_;
   NodeId node_;
+  bool filtered_;  // answers go through filters
   std::map<std::uint32_t, Server> shards_;
   std::uint32_t current_ = 0;  // the shard that is acting
   struct Outgoing {
