@@ -79,6 +79,21 @@ Values Values::zeros(Precision precision, std::size_t size) {
   return values;
 }
 
+Values Values::copy_of(const Values& values, std::size_t begin, std::size_t count) {
+  Values copy(values.precision(), count);
+  copy.copy_from(values, begin, count, 0);
+  return copy;
+}
+
+// Not shared any more means that every reader is through; the fence makes their reads happen before.
+void make_own(std::shared_ptr<Values>& values) {
+  if (values.use_count() > 1) {
+    values = std::make_shared<Values>(Values::copy_of(*values, 0, values->size()));
+  } else {
+    std::atomic_thread_fence(std::memory_order_acquire);
+  }
+}
+
 void Values::copy_from(const Values& other, std::size_t other_begin, std::size_t count, std::size_t begin) {
   const std::size_t width = bytes_per_value(precision_);
   std::memcpy(memory_.get() + begin * width, other.raw() + other_begin * width, count * width);

@@ -33,6 +33,7 @@ class Values {
   Values() = default;
   Values(Precision precision, std::size_t size);  // not initialised
   static Values zeros(Precision precision, std::size_t size);
+  static Values copy_of(const Values& values, std::size_t begin, std::size_t count);
 
   std::size_t size() const { return size_; }
   std::size_t bytes() const { return size_ * bytes_per_value(precision_); }
@@ -56,6 +57,9 @@ class Values {
   std::size_t size_ = 0;
   Precision precision_ = Precision::float32;
 };
+
+// Makes `values` safe to change in place: a copy, if anybody else still reads them.
+void make_own(std::shared_ptr<Values>& values);
 
 // A read-only part of a shared array: what a message carries. A phantom slice has a count and no array.
 struct Slice {

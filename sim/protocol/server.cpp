@@ -1,7 +1,6 @@
 #include "sim/protocol/server.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <tuple>
 #include <utility>
@@ -213,14 +212,7 @@ double Server::mean_samples(const std::vector<Message>& group) const {
 }
 
 void Server::apply(const std::vector<WeightedGradient>& gradients, double rate, std::int64_t clock) {
-  // Not shared any more means that every reader is through; the fence makes their reads happen before.
-  if (weights_.use_count() > 1) {
-    Values copy(weights_->precision(), count_);
-    copy.copy_from(*weights_, 0, count_, 0);
-    weights_ = std::make_shared<Values>(std::move(copy));
-  } else {
-    std::atomic_thread_fence(std::memory_order_acquire);
-  }
+  make_own(weights_);
   if (!options_.sum_only) return optimizer_.apply(*weights_, gradients, rate, block_at(clock));
   sum_ = std::make_shared<Values>(weighted_sum(gradients, weights_->precision(), count_));
   optimizer_.apply(*weights_, std::vector<WeightedGradient>{{{sum_, 0, count_}, 1.0}}, rate);

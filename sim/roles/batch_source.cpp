@@ -10,10 +10,10 @@ namespace psim {
 
 std::vector<std::int64_t> first_batch_sizes(const Scenario& scenario) {
   const auto workers = static_cast<std::size_t>(scenario.cluster.workers);
-  std::vector<double> speeds;
-  for (std::size_t w = 0; w < workers; ++w) speeds.push_back(1 / mean_step_seconds(scenario, w));
   if (scenario.training.work != WorkPolicy::proportional || !(mean_step_seconds(scenario, 0) > 0))
     return std::vector<std::int64_t>(workers, scenario.training.batch_size);
+  std::vector<double> speeds;
+  for (std::size_t w = 0; w < workers; ++w) speeds.push_back(1 / mean_step_seconds(scenario, w));
   return share_out(scenario.training.batch_size * scenario.cluster.workers, speeds);
 }
 
@@ -72,7 +72,7 @@ void BatchSource::ask(std::int64_t step) {
 BatchSource::Drawn BatchSource::draw(std::int64_t step) {
   const TrainingSpec& training = world_.scenario.training;
   Drawn drawn{.batch_size = size_, .batches = {}};
-  for (std::int64_t h = 0; h < local_steps(step); ++h) {
+  for (std::int64_t h = 0; h < training.local_steps_of(step); ++h) {
     std::vector<Batch>& batches = drawn.batches.emplace_back();
     for (std::int64_t a = 0; a < training.accumulate; ++a, ++batches_, position_ += size_) {
       if (world_.sampler == nullptr) continue;
@@ -108,12 +108,8 @@ std::uint64_t BatchSource::bytes_of(const Drawn& drawn, std::int64_t step) const
 }
 
 std::int64_t BatchSource::samples_of(const Drawn& drawn, std::int64_t step) const {
-  return drawn.batch_size * local_steps(step) * world_.scenario.training.accumulate;
-}
-
-std::int64_t BatchSource::local_steps(std::int64_t step) const {
   const TrainingSpec& training = world_.scenario.training;
-  return step == 0 && training.warmup_steps > 0 ? training.warmup_steps : training.local_steps;
+  return drawn.batch_size * training.local_steps_of(step) * training.accumulate;
 }
 
 double BatchSource::scale() const {

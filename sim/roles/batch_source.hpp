@@ -47,7 +47,6 @@ class BatchSource {
   Drawn draw(std::int64_t step);
   std::uint64_t bytes_of(const Drawn& drawn, std::int64_t step) const;
   std::int64_t samples_of(const Drawn& drawn, std::int64_t step) const;
-  std::int64_t local_steps(std::int64_t step) const;
   bool delivered() const;
 
   World& world_;

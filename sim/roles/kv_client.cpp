@@ -156,8 +156,8 @@ void KvClient::update(Connection& shard, const Message& sum) {
   if (!shard.optimizer)
     shard.optimizer =
         std::make_unique<Optimizer>(world_.scenario.training.optimizer, world_.precision(), sent.count);
-  auto next = std::make_shared<Values>(world_.precision(), sent.count);
-  next->copy_from(*shard.weights.values, shard.weights.begin, sent.count, 0);
+  auto next =
+      std::make_shared<Values>(Values::copy_of(*shard.weights.values, shard.weights.begin, sent.count));
   const double epochs = static_cast<double>(sum.version - 1) * world_.epochs_per_clock();
   shard.optimizer->apply(*next, std::vector<WeightedGradient>{{sent, 1.0}},
                          world_.learning_rate().at(epochs));

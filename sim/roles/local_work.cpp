@@ -27,12 +27,6 @@ void scale(Values& y, double a) {
   });
 }
 
-Values copy_of(const Values& values) {
-  Values copy(values.precision(), values.size());
-  copy.copy_from(values, 0, values.size(), 0);
-  return copy;
-}
-
 Values gradient_of(const Learner& learner, const Values& weights, const LocalWork& work,
                    std::span<const std::uint32_t> samples) {
   return work.keys ? learner.gradient_of(weights, work.keys->keys, samples)
@@ -77,7 +71,8 @@ Values local_gradient(const Learner& learner, Assembly* weights, const LocalWork
     learner.to_gradient(*own, work.batches.front().front());
     return std::move(*own);
   }
-  Values current = local.weights ? std::move(*local.weights) : copy_of(weights->get());
+  Values current =
+      local.weights ? std::move(*local.weights) : Values::copy_of(weights->get(), 0, weights->get().size());
   Values sum;
   for (std::size_t h = 0; h < work.batches.size(); ++h) {
     Values gradient = mean_gradient(learner, current, work, h);
@@ -91,7 +86,7 @@ Values local_gradient(const Learner& learner, Assembly* weights, const LocalWork
 }
 
 std::shared_ptr<Values> elastic_step(const Values& centre, double alpha, LocalCopy& local) {
-  if (!local.weights) local.weights = std::make_shared<Values>(copy_of(centre));
+  if (!local.weights) local.weights = std::make_shared<Values>(Values::copy_of(centre, 0, centre.size()));
   auto move = std::make_shared<Values>(centre.precision(), centre.size());
   with_scalar(centre.precision(), [&](auto zero) {
     using Scalar = decltype(zero);

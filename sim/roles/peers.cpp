@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <utility>
 
 #include "sim/roles/all_reduce.hpp"
@@ -22,8 +21,7 @@ std::unique_ptr<Peers> make_peers(World& world, const Values* weights) {
 Replica::Replica(const World& world, const Values* initial, Range range)
     : world_(world), range_(range), rate_(world.learning_rate()) {
   if (!initial) return;
-  weights_ = std::make_shared<Values>(initial->precision(), range.count);
-  weights_->copy_from(*initial, range.begin, range.count, 0);
+  weights_ = std::make_shared<Values>(Values::copy_of(*initial, range.begin, range.count));
   optimizer_ = Optimizer(world.scenario.training.optimizer, initial->precision(), range.count);
 }
 
@@ -31,14 +29,7 @@ void Replica::update(Slice gradient, double weight) {
   const double rate = rate_.at(static_cast<double>(version_) * world_.epochs_per_clock());
   ++version_;
   if (!weights_) return;
-  // Not shared any more means that every reader is through; the fence makes their reads happen before.
-  if (weights_.use_count() > 1) {
-    auto copy = std::make_shared<Values>(weights_->precision(), range_.count);
-    copy->copy_from(*weights_, 0, range_.count, 0);
-    weights_ = std::move(copy);
-  } else {
-    std::atomic_thread_fence(std::memory_order_acquire);
-  }
+  make_own(weights_);
   optimizer_.apply(*weights_, std::array{WeightedGradient{std::move(gradient), weight}}, rate);
 }
 

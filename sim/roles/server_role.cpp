@@ -31,9 +31,7 @@ Server::Options options_of(const World& world, NodeId node, std::uint32_t shard)
 
 std::optional<Values> own_copy(const Slice& part) {
   if (!part.values) return std::nullopt;
-  Values copy(part.values->precision(), part.count);
-  copy.copy_from(*part.values, part.begin, part.count, 0);
-  return copy;
+  return Values::copy_of(*part.values, part.begin, part.count);
 }
 
 }  // namespace
@@ -70,12 +68,14 @@ void ServerRole::run() {
 
 // What the first shard has decided is for all others here.
 void ServerRole::handle(const Message& message) {
-  for (auto& [shard, server] : shards_) {
-    const bool for_it = message.kind == MessageKind::group ? shard != message.shard : shard == message.shard;
-    if (!for_it) continue;
-    current_ = shard;
-    server.on(message, Agenda::now(), *this);
+  const auto act = [&](auto& entry) {
+    current_ = entry.first;
+    entry.second.on(message, Agenda::now(), *this);
     send_all();
+  };
+  if (message.kind != MessageKind::group) return act(*shards_.find(message.shard));
+  for (auto& entry : shards_) {
+    if (entry.first != message.shard) act(entry);
   }
 }
 

@@ -122,7 +122,8 @@ bool Worker::compute() {
   seconds_ = 0;
   const double flops = flops_of_step();
   const double flops_in_a_second = world_.scenario.cluster.worker.speed.of(index_).value;
-  const double copying = static_cast<double>(local_steps()) * flops_in_a_second;
+  const double copying =
+      static_cast<double>(world_.scenario.training.local_steps_of(steps_begun_)) * flops_in_a_second;
   world_.record(EventKind::compute_begin, node_, clock_, kv_.version(0));
   for (std::size_t p = 0; p < phases_.size(); ++p) {
     const Phase& phase = phases_[p];
@@ -183,16 +184,13 @@ void Worker::on_arrival(const Message& message) {
 double Worker::flops_of_step() const {
   const Scenario& scenario = world_.scenario;
   double mean = mean_step_seconds(scenario, index_) * scenario.cluster.worker.speed.of(index_).value;
-  mean *= static_cast<double>(local_steps()) / static_cast<double>(scenario.training.local_steps);
+  const TrainingSpec& training = scenario.training;
+  mean *=
+      static_cast<double>(training.local_steps_of(steps_begun_)) / static_cast<double>(training.local_steps);
   mean *= source_.scale();
   if (world_.workers_update())
     mean += scenario.cluster.worker.flops_per_value * static_cast<double>(world_.keys.parameters);
   return mean * world_.slowness.of_step(index_, steps_begun_);
-}
-
-std::int64_t Worker::local_steps() const {
-  const TrainingSpec& training = world_.scenario.training;
-  return steps_begun_ == 0 && training.warmup_steps > 0 ? training.warmup_steps : training.local_steps;
 }
 
 // A sparse model pulls only what its next batches need.

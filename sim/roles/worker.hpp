@@ -45,7 +45,6 @@ class Worker {
   void start_gradient();
   void pull_to_centre();
   bool goes_on_alone() const;
-  std::int64_t local_steps() const;
   void push(const ShardIds& shards);
   bool is_over() const;
   void wait_for_all();

@@ -62,6 +62,9 @@ struct TrainingSpec {
   Target target;
 
   std::int64_t batches_per_clock() const { return local_steps * accumulate; }
+  std::int64_t local_steps_of(std::int64_t clock) const {
+    return clock == 0 && warmup_steps > 0 ? warmup_steps : local_steps;
+  }
   std::optional<Period> evaluate_every;
 };
 
