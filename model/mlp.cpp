@@ -165,7 +165,7 @@ template <class Scalar>
 LossAndHits Mlp<Scalar>::evaluate(std::span<const Scalar> weights, const Dataset& data, std::int64_t begin,
                                   std::int64_t end) const {
   LossAndHits total;
-  constexpr std::int64_t chunk = 512;
+  constexpr std::int64_t chunk = 32;  // samples; few, for what each layer makes of them is kept
   std::vector<Matrix> h;
   for (std::int64_t first = begin; first < end; first += chunk) {
     const std::int64_t count = std::min(chunk, end - first);

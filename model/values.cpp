@@ -149,6 +149,9 @@ const Values& Assembly::get() {
 }
 
 void Assembly::put_together() {
+  // One at a time: until it is done, the parts and the whole are both in memory.
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
   std::size_t total = 0;
   for (const Slice& part : parts_) total += part.count;
   whole_ = Values(parts_.front().values->precision(), total);

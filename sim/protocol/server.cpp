@@ -37,6 +37,7 @@ Server::Server(Options options, std::optional<Values> weights, std::size_t count
       workers_(static_cast<std::size_t>(options_.rule.workers)),
       active_(options_.rule.workers),
       at_slowest_(workers_.size()) {
+  if (options_.delay_compensation > 0) sent_.resize(workers_.size());
   if (!weights) return;
   weights_ = std::make_shared<Values>(std::move(*weights));
   optimizer_ = Optimizer(options_.optimizer, weights_->precision(), count_);
@@ -221,8 +222,9 @@ void Server::apply(const std::vector<WeightedGradient>& gradients, double rate, 
 // Zheng et al., ICML 2017, equations 10 and 14: a first-order step from where the gradient was computed to
 // where the weights are now, with g * g for the diagonal of the Hessian.
 Slice Server::compensated(const Message& push) {
-  const Slice& sent = workers_[index_of(push.from)].sent;
-  if (options_.delay_compensation == 0 || !weights_ || !sent.values) return push.values;
+  if (sent_.empty() || !weights_) return push.values;
+  const Slice& sent = sent_[index_of(push.from)];
+  if (!sent.values) return push.values;
   const double decay = options_.delay_compensation_decay;
   if (decay > 0 && mean_square_.size() == 0) mean_square_ = Values::zeros(weights_->precision(), count_);
   auto result = std::make_shared<Values>(weights_->precision(), count_);
@@ -289,7 +291,7 @@ void Server::answer(std::uint32_t w, double now, Outbox& out) {
   const bool needed = !over || (options_.rule.servers_apart && has_peers());
   if (needed) reply.values = this->reply(pull.keys);
   reply.keys = pull.keys;
-  if (options_.delay_compensation > 0) worker.sent = reply.values;
+  if (!sent_.empty()) sent_[w] = reply.values;
   worker.waiting.reset();
   waiting_.erase(w);
   out.send(std::move(reply));

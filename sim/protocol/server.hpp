@@ -79,7 +79,6 @@ class Server {
     std::optional<Pull> waiting;         // its unanswered pull
     double last_push = 0, interval = 0;  // dssp
     std::int64_t granted = -1;           // dssp: may start clocks up to this one
-    Slice sent = {};                     // DC-ASGD: the weights that it has
   };
 
   void on_push(const Message& push, double now, Outbox& out);
@@ -116,6 +115,7 @@ class Server {
   std::size_t count_;
   Optimizer optimizer_;
   std::shared_ptr<Values> sum_;  // sum_only: of the last update
+  std::vector<Slice> sent_;      // DC-ASGD: by worker, the weights that it has
   Values mean_square_;           // DC-ASGD-a
   std::int64_t version_ = 0;
   std::int64_t arrived_ = 0, applied_ = 0;

@@ -14,8 +14,9 @@ KvClient::KvClient(World& world, NodeId node)
     : world_(world), node_(node), connections_(world.keys.shards.size()), all_(world.keys.shards.size()) {
   std::iota(all_.begin(), all_.end(), 0U);
   for (const std::uint32_t s : all_) connections_[s].filters = world.make_chain(s, node, true);
-  keeps_weights_ = std::ranges::any_of(
-      world.scenario.filters, [](const FilterSpec& filter) { return filter.kind == FilterKind::kkt; });
+  if (std::ranges::find(world.scenario.filters, FilterKind::kkt, &FilterSpec::kind) !=
+      world.scenario.filters.end())
+    last_weights_.resize(all_.size());
 }
 
 Timestamp KvClient::pull(const ShardIds& shards, std::int64_t clock, bool newer_only) {
@@ -52,7 +53,7 @@ Timestamp KvClient::push(const ShardIds& shards, std::int64_t clock, const std::
     if (shard.finished) continue;
     Encoded encoded = encode(s, part_of(s, gradient, block));
     if (world_.scenario.messages.acknowledge) {
-      shard.push_tasks[shard.pushes] = task;
+      push_tasks_[{s, shard.pushes}] = task;
       ++open_[task];
     }
     world_.network.send({.kind = MessageKind::push,
@@ -73,7 +74,7 @@ Timestamp KvClient::push(const ShardIds& shards, std::int64_t clock, const std::
 // The keys of a batch that lie in a block of features are consecutive, and so are a shard's among them.
 KvClient::Part KvClient::part_of(std::uint32_t s, const std::shared_ptr<Values>& gradient,
                                  KeyRange block) const {
-  const Slice& weights = connections_[s].base;
+  const Slice weights = last_weights_.empty() ? Slice{} : last_weights_[s];
   if (!batch_) return {world_.part_of(s, gradient), nullptr, weights};
   const std::vector<std::uint32_t>& keys = batch_->keys;
   const auto first = static_cast<std::size_t>(std::ranges::lower_bound(keys, block.begin) - keys.begin());
@@ -134,9 +135,9 @@ void KvClient::handle(Message message) {
   if (!is_of_server(message)) return other_(message);
   Connection& shard = connections_[message.shard];
   if (message.kind == MessageKind::ack) {
-    const auto it = shard.push_tasks.find(message.number);
+    const auto it = push_tasks_.find({message.shard, message.number});
     answered_one(it->second);
-    shard.push_tasks.erase(it);
+    push_tasks_.erase(it);
     return;
   }
   if (!is_expected(message)) return;  // the answer to a pull that a later one replaced
@@ -146,7 +147,7 @@ void KvClient::handle(Message message) {
   shard.finished = message.kind == MessageKind::finished;
   if (world_.workers_update() && message.version > 0 && message.values.values) update(shard, message);
   else shard.weights = std::move(message.values);
-  if (keeps_weights_) shard.base = shard.weights;
+  if (!last_weights_.empty()) last_weights_[message.shard] = shard.weights;
   answered_one(shard.pull_task);
 }
 

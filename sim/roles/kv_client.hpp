@@ -74,9 +74,7 @@ class KvClient {
     bool unused = false;        // the weights that are here have not been used for a step
     bool finished = false;      // the shard wants no more pushes
     Timestamp pull_task = 0;
-    std::map<std::int64_t, Timestamp> push_tasks = {};  // by push number: not acknowledged yet
     Slice weights = {};
-    Slice base = {};                            // the last weights, as long as a filter may want them
     std::unique_ptr<Optimizer> optimizer = {};  // where workers update
     std::unique_ptr<FilterChain> filters = {};  // of pushes
   };
@@ -98,7 +96,9 @@ class KvClient {
   std::vector<Connection> connections_;  // by shard
   ShardIds all_;
   std::shared_ptr<const BatchKeys> batch_;
-  bool keeps_weights_ = false;  // for the filter kkt
+  // Pushes that are not acknowledged yet, by shard and number.
+  std::map<std::pair<std::uint32_t, std::int64_t>, Timestamp> push_tasks_;
+  std::vector<Slice> last_weights_;  // by shard, for the filter kkt; empty without it
   Timestamp last_ = 0;
   std::function<void(const Message&)> other_;
   std::map<Timestamp, std::size_t> open_;  // answers that a task still waits for
