@@ -218,6 +218,19 @@ void Optimizer::apply(Values& weights, std::span<const WeightedGradient> group, 
   });
 }
 
+// Plain gradient descent from zero at rate -1.
+Values weighted_sum(std::span<const WeightedGradient> gradients, Precision precision, std::size_t count) {
+  Values sum = Values::zeros(precision, count);
+  Optimizer({.kind = OptimizerKind::sgd}, precision, count).apply(sum, gradients, -1);
+  return sum;
+}
+
+std::size_t Optimizer::bytes() const {
+  std::size_t sum = 0;
+  for (const Values& values : state_) sum += values.bytes();
+  return sum;
+}
+
 double LearningRate::at(double epoch) const {
   switch (schedule) {
     case RateSchedule::constant: return base;

@@ -32,6 +32,10 @@ struct WeightedGradient {
   const std::vector<std::uint32_t>* keys = nullptr;
 };
 
+// The sum as every optimizer forms it first: to apply it with weight 1 does what the gradients do, bit for bit.
+// Of dense gradients.
+Values weighted_sum(std::span<const WeightedGradient> gradients, Precision precision, std::size_t count);
+
 class Optimizer {
  public:
   Optimizer() = default;
@@ -49,6 +53,7 @@ class Optimizer {
              std::span<const Range> rest = {});
 
   std::int64_t steps() const { return steps_; }
+  std::size_t bytes() const;  // of its state
 
  private:
   OptimizerSpec spec_;

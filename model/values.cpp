@@ -79,6 +79,10 @@ Values Values::zeros(Precision precision, std::size_t size) {
   return values;
 }
 
+Values::Values(const Values& other) : Values(other.precision(), other.size()) {
+  if (size_ > 0) copy_from(other, 0, size_, 0);
+}
+
 Values Values::copy_of(const Values& values, std::size_t begin, std::size_t count) {
   Values copy(values.precision(), count);
   copy.copy_from(values, begin, count, 0);
@@ -88,7 +92,7 @@ Values Values::copy_of(const Values& values, std::size_t begin, std::size_t coun
 // Not shared any more means that every reader is through; the fence makes their reads happen before.
 void make_own(std::shared_ptr<Values>& values) {
   if (values.use_count() > 1) {
-    values = std::make_shared<Values>(Values::copy_of(*values, 0, values->size()));
+    values = std::make_shared<Values>(*values);
   } else {
     std::atomic_thread_fence(std::memory_order_acquire);
   }

@@ -32,6 +32,9 @@ class Values {
  public:
   Values() = default;
   Values(Precision precision, std::size_t size);  // not initialised
+  explicit Values(const Values& other);
+  Values(Values&&) = default;
+  Values& operator=(Values&&) = default;
   static Values zeros(Precision precision, std::size_t size);
   static Values copy_of(const Values& values, std::size_t begin, std::size_t count);
 

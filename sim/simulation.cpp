@@ -1,6 +1,5 @@
 #include "sim/simulation.hpp"
 
-#include <fmt/format.h>
 #include <xbt/log.h>
 #include <Eigen/Core>
 #include <simgrid/Exception.hpp>
@@ -11,14 +10,9 @@
 #include <exception>
 #include <utility>
 
+#include "sim/crew.hpp"
 #include "sim/evaluator.hpp"
-#include "sim/roles/database.hpp"
-#include "sim/roles/peers.hpp"
-#include "sim/roles/server_role.hpp"
-#include "sim/roles/worker.hpp"
-#include "sim/roles/world.hpp"
 #include "sim/scenario/check.hpp"
-#include "sim/scenario/nodes.hpp"
 
 namespace sg4 = simgrid::s4u;
 
@@ -78,17 +72,12 @@ class Simulation {
 
  private:
   void start_actors();
-  void make_servers_and_workers(const std::shared_ptr<Values>& weights);
-  std::vector<Slice> weights() const;
-  void spawn(const std::string& name, NodeId node, bool daemon, std::function<void()> body);
   void plan_stragglers(std::uint32_t worker);
   void plan_evaluations();
   void plan_end();
   std::uint32_t rank_of(const Message& message) const;
   bool take_point();
-  const Server& shard(std::uint32_t s) const { return servers_[world_.keys.shards[s].server]->state(s); }
   bool is_stuck() const;
-  std::vector<std::string> who_waits() const;
   void on_update();
   void end_now();
   void close();
@@ -107,15 +96,12 @@ class Simulation {
   std::unique_ptr<Sampler> sampler_;
   std::unique_ptr<Evaluator> evaluator_;
   World world_;
-  std::vector<std::unique_ptr<ServerRole>> servers_;
-  std::vector<std::unique_ptr<Worker>> workers_;
-  std::unique_ptr<Peers> peers_;       // instead of servers and workers, where there are no servers
+  Crew crew_;
   std::int64_t evaluate_updates_ = 0;  // evaluate whenever so many more updates are done; 0: by time
   std::int64_t last_evaluated_ = 0;    // in units of evaluate_updates_
   bool ended_ = false;
   double end_ = 0;
   std::vector<std::string> stuck_;
-  std::exception_ptr failure_;
 };
 
 Simulation::Simulation(const LoadedScenario& loaded, const RunOptions& options,
@@ -146,7 +132,8 @@ Simulation::Simulation(const LoadedScenario& loaded, const RunOptions& options,
              .pool = pool_,
              .slowness = slowness_,
              .on_update = {},
-             .on_end = {}} {
+             .on_end = {}},
+      crew_(world_, platform_) {
   for (EventSink* sink : sinks) recorder_.add_sink(sink);
   if (!loaded.data) return;
   learner_ = make_learner(scenario_.model, *loaded.data);
@@ -168,9 +155,9 @@ RunResult Simulation::run() {
   for (std::uint32_t w = 0; w < world_.workers(); ++w) plan_stragglers(w);
   plan_evaluations();
   plan_end();
-  sg4::Engine::on_deadlock_cb([this] { stuck_ = who_waits(); });
+  sg4::Engine::on_deadlock_cb([this] { stuck_ = crew_.who_waits(); });
   engine_.run();
-  if (failure_) std::rethrow_exception(failure_);
+  if (crew_.failure()) std::rethrow_exception(crew_.failure());
   return result();
 }
 
@@ -178,59 +165,12 @@ void Simulation::start_actors() {
   std::shared_ptr<Values> weights;
   if (learner_)
     weights = std::make_shared<Values>(learner_->initial_weights(static_cast<std::uint64_t>(scenario_.seed)));
-  if (scenario_.architecture.has_servers()) make_servers_and_workers(weights);
-  else peers_ = make_peers(world_, weights.get());
-  network_.on_arrival([this](const Message& message) {
-    if (peers_) return peers_->on_arrival(message);
-    if (message.to >= world_.first_worker() && message.to != world_.database())
-      workers_[message.to - world_.first_worker()]->on_arrival(message);
-  });
   world_.on_update = [this] { on_update(); };
   world_.on_end = [this] {
     end_ = world_.last_finish;
     agenda_.at(Agenda::now(), [this] { end_now(); });
   };
-  spawn("scheduler", World::scheduler, false, [this] { run_scheduler(world_); });
-  for (std::uint32_t s = 0; s < world_.servers(); ++s) {
-    spawn(fmt::format("server {}", s), world_.first_server() + s, true, [this, s] { servers_[s]->run(); });
-  }
-  if (database_node(scenario_.cluster))
-    spawn("database", world_.database(), true, [this] { run_database(world_); });
-  for (std::uint32_t w = 0; w < world_.workers(); ++w) {
-    spawn(fmt::format("worker {}", w), world_.first_worker() + w, false,
-          [this, w] { peers_ ? peers_->run(w) : workers_[w]->run(); });
-  }
-}
-
-void Simulation::make_servers_and_workers(const std::shared_ptr<Values>& weights) {
-  for (std::uint32_t s = 0; s < world_.servers(); ++s)
-    servers_.push_back(std::make_unique<ServerRole>(world_, s, weights));
-  for (std::uint32_t w = 0; w < world_.workers(); ++w)
-    workers_.push_back(std::make_unique<Worker>(world_, world_.first_worker() + w));
-}
-
-// The model in one part or more, as it is now.
-std::vector<Slice> Simulation::weights() const {
-  if (peers_) return peers_->weights();
-  std::vector<Slice> parts;
-  for (std::uint32_t s = 0; s < world_.keys.shards.size(); ++s) parts.push_back(shard(s).snapshot());
-  return parts;
-}
-
-// An exception that left an actor would abort the process; it is kept, and thrown when the engine is back.
-void Simulation::spawn(const std::string& name, NodeId node, bool daemon, std::function<void()> body) {
-  auto guarded = [this, body = std::move(body)] {
-    try {
-      body();
-    } catch (const simgrid::ForcefulKillException&) {
-      throw;
-    } catch (...) {
-      if (!failure_) failure_ = std::current_exception();
-      sg4::Actor::kill_all();
-    }
-  };
-  const sg4::ActorPtr actor = sg4::Actor::create(name, platform_.hosts[node], std::move(guarded));
-  if (daemon) actor->daemonize();
+  crew_.start(weights);
 }
 
 void Simulation::plan_stragglers(std::uint32_t worker) {
@@ -295,7 +235,7 @@ bool Simulation::take_point() {
       .at = Agenda::now(), .updates = stats.updates(), .epoch = 0, .bytes = stats.bytes_sent, .result = {}};
   point.epoch =
       static_cast<double>(stats.clocks()) / static_cast<double>(world_.workers()) * world_.epochs_per_clock();
-  auto whole = std::make_shared<Assembly>(weights(), world_.layout());
+  auto whole = std::make_shared<Assembly>(crew_.weights(), world_.layout());
   return evaluator_->evaluate(point, std::move(whole));
 }
 
@@ -307,22 +247,6 @@ bool Simulation::is_stuck() const {
     if (network_.has_mail(node)) return false;
   }
   return true;
-}
-
-std::vector<std::string> Simulation::who_waits() const {
-  std::vector<std::string> lines;
-  for (std::uint32_t s = 0; s < world_.keys.shards.size(); ++s) {
-    const Server& server = shard(s);
-    for (const Server::Pull& pull : server.waiting()) {
-      lines.push_back(fmt::format(
-          "at {:.6g} s worker {} waits for server {} to let it start clock {}; the server has version {}, "
-          "{} pushes of its next update, and the slowest worker at clock {}",
-          Agenda::now(), pull.from - world_.first_worker(), world_.keys.shards[s].server, pull.clock,
-          server.version(), server.pending().size(), server.slowest_clock()));
-    }
-  }
-  if (lines.empty()) lines.emplace_back("nothing can happen any more, and nobody waits for a server");
-  return lines;
 }
 
 // From an agenda entry, never from an actor. Pending entries would keep the clock running.
@@ -338,9 +262,9 @@ void Simulation::close() {
   ended_ = true;
   if (end_ == 0) end_ = Agenda::now();
   network_.close([this](const Message& message) {
-    if (message.kind == MessageKind::push) servers_[message.to - world_.first_server()]->discard(message);
+    if (message.kind == MessageKind::push) crew_.discard(message);
   });
-  for (const auto& server : servers_) server->discard_rest();
+  crew_.discard_rest();
   recorder_.close(end_);
 }
 
@@ -355,8 +279,9 @@ RunResult Simulation::result() {
                    .stuck = stuck_};
   for (std::uint32_t w = 0; w < world_.workers(); ++w) {
     WorkerStats& worker = result.stats.workers[w];
-    worker.batch_size = peers_ ? scenario_.training.batch_size : workers_[w]->source().last_batch_size();
-    worker.samples = peers_ ? worker.clocks * worker.batch_size : workers_[w]->source().samples_computed();
+    const BatchSource* source = crew_.source(w);
+    worker.batch_size = source ? source->last_batch_size() : scenario_.training.batch_size;
+    worker.samples = source ? source->samples_computed() : worker.clocks * worker.batch_size;
   }
   if (evaluator_) {
     const std::int64_t last = evaluator_->curve().back().updates;
@@ -366,7 +291,7 @@ RunResult Simulation::result() {
     if (const CurvePoint* reached = evaluator_->reached()) result.target = *reached;
   }
   recorder_.add_to_digest(&end_, sizeof end_);
-  for (const Slice& part : weights()) {
+  for (const Slice& part : crew_.weights()) {
     if (part.values) recorder_.add_to_digest(part.values->raw(), part.values->bytes());
   }
   result.digest = recorder_.digest();

@@ -67,29 +67,62 @@ void Network::transmit(Message message) {
   auto comm = sg4::Comm::sendto_init(nodes_[message.from].host, nodes_[message.to].host);
   comm->set_payload_size(bytes);
   comm->detach();
-  Flight flight{std::move(message), next_number_++, bytes};
+  const std::uint32_t from = nodes_[message.from].incarnation, to = nodes_[message.to].incarnation;
+  Flight flight{std::move(message), next_number_++, bytes, from, to};
   recorder_.record(event(EventKind::send, flight));
   in_flight_.emplace(comm->get_impl(), std::move(flight));
 }
 
+bool Network::is_lost(const Flight& flight) const {
+  const Node &from = nodes_[flight.message.from], &to = nodes_[flight.message.to];
+  return !to.up || to.incarnation != flight.to || from.incarnation != flight.from;
+}
+
 void Network::arrive(Flight flight) {
-  recorder_.record(event(EventKind::deliver, flight));
-  if (on_arrival_) on_arrival_(flight.message);
+  const bool lost = is_lost(flight);
+  recorder_.record(event(lost ? EventKind::lose : EventKind::deliver, flight));
   if (in_turn(flight.message.from)) {
     agenda_.at(Agenda::now(),
                [this, from = flight.message.from, to = flight.message.to] { send_next(from, to); });
   }
+  if (lost) return;
+  if (on_arrival_) on_arrival_(flight.message);
   Node& node = nodes_[flight.message.to];
   node.inbox.push_back(std::move(flight.message));
   node.mail->release();
 }
 
 Message Network::receive(NodeId me) {
-  Node& node = nodes_[me];
-  node.mail->acquire();
-  Message message = std::move(node.inbox.front());
-  node.inbox.pop_front();
+  nodes_[me].mail->acquire();
+  return take(me);
+}
+
+Message Network::take(NodeId me) {
+  std::deque<Message>& inbox = nodes_[me].inbox;
+  Message message = std::move(inbox.front());
+  inbox.pop_front();
   return message;
+}
+
+std::optional<Message> Network::receive_until(NodeId me, double date) {
+  const simgrid::s4u::SemaphorePtr mail = nodes_[me].mail;
+  if (!has_mail(me)) {
+    if (!(date > Agenda::now()) || mail->acquire_timeout(date - Agenda::now())) return std::nullopt;
+  } else {
+    mail->acquire();
+  }
+  return take(me);
+}
+
+void Network::take_down(NodeId node, const std::function<void(const Message&)>& unread) {
+  Node& down = nodes_[node];
+  ++down.incarnation;
+  down.up = false;
+  for (const Message& message : std::exchange(down.inbox, {})) unread(message);
+  down.mail = sg4::Semaphore::create(0);  // whoever waited at the old one is gone
+  for (auto& [ends, connection] : connections_) {
+    if (ends.first == node || ends.second == node) connection.waiting.clear();
+  }
 }
 
 void Network::close(const std::function<void(const Message&)>& unread) {

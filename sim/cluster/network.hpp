@@ -34,12 +34,21 @@ class Network {
   // Never blocks. The sender must not expect an answer.
   void send(Message message);
 
-  // Waits for the next message to `me`.
+  // Waits for the next message to `me`; until a date, at most.
   Message receive(NodeId me);
+  std::optional<Message> receive_until(NodeId me, double date);
   bool has_mail(NodeId me) const { return !nodes_[me].inbox.empty(); }
 
   // Called with every message that arrives, before it can be received.
   void on_arrival(std::function<void(const Message&)> callback) { on_arrival_ = std::move(callback); }
+
+  // A node that is down receives nothing, and what it has sent and received so far is gone: a message is lost
+  // when either end is not what it was when the message was sent. From the agenda, with no actor of the node
+  // left; `unread` hears of what was in its inbox.
+  void take_down(NodeId node, const std::function<void(const Message&)>& unread);
+  void bring_up(NodeId node) { nodes_[node].up = true; }
+  bool is_up(NodeId node) const { return nodes_[node].up; }
+  std::uint32_t incarnation(NodeId node) const { return nodes_[node].incarnation; }
 
   // Messages may be held back as well, but only by one that is in flight.
   std::size_t in_flight() const { return in_flight_.size(); }
@@ -52,6 +61,8 @@ class Network {
     simgrid::s4u::Host* host;
     std::deque<Message> inbox;
     simgrid::s4u::SemaphorePtr mail;
+    std::uint32_t incarnation = 0;  // how often it was taken down
+    bool up = true;
   };
   // From one node to another: what waits for the message that is on its way, by rank and order.
   struct Connection {
@@ -62,10 +73,13 @@ class Network {
     Message message;
     std::uint64_t number;
     std::uint64_t bytes;
+    std::uint32_t from, to;  // the ends' incarnations
   };
   bool in_turn(NodeId from) const { return options_.one_by_one || options_.stream_from == from; }
   void transmit(Message message);
   void send_next(NodeId from, NodeId to);
+  Message take(NodeId me);
+  bool is_lost(const Flight& flight) const;
   void arrive(Flight flight);
   Event event(EventKind kind, const Flight& flight) const;
 

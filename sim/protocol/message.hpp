@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -23,7 +24,7 @@ enum class MessageKind : std::uint8_t {
   group,       // first server to the others: these pushes make the next update, those are too late
   finished,    // server to worker: there is nothing left to do
   leave,       // worker to scheduler: I am done
-  ack,         // server to worker: your push `number` is applied, or dropped
+  ack,         // server to worker: your push `number` is applied, or dropped; with retries: is here
   chunk,       // worker to worker: part of the sum of gradients, as far as it has come
   activation,  // stage to the next one: what it made of a micro-batch
   error,       // stage to the one before: the loss's derivative by those activations
@@ -31,10 +32,18 @@ enum class MessageKind : std::uint8_t {
   assign,      // scheduler to worker: how large its batches are from now on
   fetch,       // worker to database: send me the samples of step `number`
   samples,     // database to worker: here they are
+  heartbeat,   // server or worker to scheduler: still alive, and its view is number `version`
+  view,        // scheduler to everybody: who owns which shard, and who takes part
+  replicate,   // primary to replica, or replica to the next one: entry `number` of the shard's log
+  replicated,  // replica to primary: all entries below `number` are here
+  state,       // one owner to another, or to the storage: all of a shard
+  stored,      // storage to server: the state of version `version` is written
+  restore,     // server to storage: send me the shard's last state
 };
 inline constexpr auto message_names = std::to_array<std::string_view>(
     {"join", "start", "pull", "weights", "push", "group", "finished", "leave", "ack", "chunk", "activation",
-     "error", "report", "assign", "fetch", "samples"});
+     "error", "report", "assign", "fetch", "samples", "heartbeat", "view", "replicate", "replicated", "state",
+     "stored", "restore"});
 constexpr std::string_view name_of(MessageKind kind) { return message_names[static_cast<std::size_t>(kind)]; }
 
 // One push of one worker, by the worker's own count.
@@ -42,6 +51,17 @@ struct PushId {
   NodeId worker = 0;
   std::int64_t number = 0;
   bool operator==(const PushId&) const = default;
+};
+
+class Server;
+struct View;
+
+// What only few messages carry.
+struct Attachment {
+  std::vector<PushId> group = {}, late = {};      // group, replicate
+  std::shared_ptr<const View> view = {};          // view
+  std::shared_ptr<const Server> state = {};       // state
+  std::vector<bool> members = {};                 // replicate: workers that take part from here on
 };
 
 struct Message {
@@ -55,7 +75,8 @@ struct Message {
   // pull: counts the worker's pulls, returned by the answer; push: counts its pushes; assign: samples of a
   // batch, and `version` those of the workers before this one
   std::int64_t number = 0;
-  // pull: pushes that the worker has sent to this server so far
+  // pull: pushes that the worker has sent to this server so far, -1: it has just come back and does not know;
+  // weights, finished, ack: how many of the worker's pushes no single crash undoes any more
   std::int64_t pushed = 0;
   // weights, push: the shard's values, and the bytes that they take on the network
   Slice values = {};
@@ -63,13 +84,15 @@ struct Message {
   std::uint64_t payload = 0;
   std::int64_t samples = 1;  // push: of each batch of its gradient
   double seconds = 0;        // report: per sample
+  std::int64_t kept = 0;     // pull: the worker can still send its pushes from this number on
+  std::uint32_t epoch = 0;   // of the shard's ownership, as far as the sender knows
   std::uint64_t wanted = 0;  // fetch: bytes of the samples
-  // group
-  std::vector<PushId> group = {}, late = {};
+  std::shared_ptr<const Attachment> attached = {};
 
   std::uint64_t bytes(std::uint64_t header) const {
     constexpr std::uint64_t bytes_per_id = 12;  // a worker's number and a count
-    return header + payload + (group.size() + late.size()) * bytes_per_id;
+    const std::size_t ids = attached ? attached->group.size() + attached->late.size() : 0;
+    return header + payload + ids * bytes_per_id;
   }
 };
 

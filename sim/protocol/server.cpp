@@ -22,13 +22,6 @@ Values gather(const Values& values, const std::vector<std::uint32_t>& keys) {
 
 PushId id_of(const Message& push) { return {push.from, push.number}; }
 
-// Plain gradient descent from zero at rate -1: the sum as the optimizer itself would form it.
-Values weighted_sum(const std::vector<WeightedGradient>& gradients, Precision precision, std::size_t count) {
-  Values sum = Values::zeros(precision, count);
-  Optimizer({.kind = OptimizerKind::sgd}, precision, count).apply(sum, gradients, -1);
-  return sum;
-}
-
 }  // namespace
 
 Server::Server(Options options, std::optional<Values> weights, std::size_t count)
@@ -36,7 +29,8 @@ Server::Server(Options options, std::optional<Values> weights, std::size_t count
       count_(count),
       workers_(static_cast<std::size_t>(options_.rule.workers)),
       active_(options_.rule.workers),
-      at_slowest_(workers_.size()) {
+      at_slowest_(workers_.size()),
+      members_(options_.rule.workers) {
   if (options_.delay_compensation > 0) sent_.resize(workers_.size());
   if (!weights) return;
   weights_ = std::make_shared<Values>(std::move(*weights));
@@ -44,12 +38,19 @@ Server::Server(Options options, std::optional<Values> weights, std::size_t count
 }
 
 void Server::on(const Message& message, double now, Outbox& out) {
-  if (message.kind == MessageKind::push) on_push(message, now, out);
-  if (message.kind == MessageKind::pull) on_pull(message, now, out);
-  if (message.kind == MessageKind::group) on_group(message, now, out);
+  if (message.epoch != epoch_) return;  // from before the shard had this owner, or from after it
+  switch (message.kind) {
+    case MessageKind::push: return leads_ ? on_push(message, now, out) : void();
+    case MessageKind::pull: return leads_ ? on_pull(message, now, out) : void();
+    case MessageKind::group: return on_group(message, now, out);
+    case MessageKind::replicate: return on_entry(message, now, out);
+    case MessageKind::replicated: return on_replicated(message, now, out);
+    default: return;
+  }
 }
 
 void Server::on_push(const Message& push, double now, Outbox& out) {
+  if (options_.retries && !is_new(push, out)) return;
   const std::uint32_t w = index_of(push.from);
   WorkerState& worker = workers_[w];
   ++arrived_;
@@ -62,6 +63,7 @@ void Server::on_push(const Message& push, double now, Outbox& out) {
     drop(push, out);
     if (coordinated() && !follows()) late_.push_back(id_of(push));
   }
+  if (options_.retries) accept(push, out);
   finish_if_through(worker);
   update_if_complete(out) ? answer_all(now, out) : answer(w, now, out);
 }
@@ -72,6 +74,7 @@ void Server::on_pull(const Message& pull, double now, Outbox& out) {
   if (worker.waiting && worker.waiting->number > pull.number) return;  // overtaken on the way
   worker.waiting = {pull.from,   pull.clock,  pull.version,
                     pull.number, pull.pushed, pull.keys};  // a newer pull takes the place of an older one
+  if (options_.retries) meet(pull);
   waiting_.insert(w);
   finish_if_through(worker);
   update_if_complete(out) ? answer_all(now, out) : answer(w, now, out);
@@ -87,15 +90,26 @@ void Server::finish_if_through(WorkerState& worker) {
 
 void Server::count_applied(WorkerState& worker) {
   const bool was_slowest = worker.applied++ == slowest_;
-  if (!was_slowest || --at_slowest_ > 0) return;
-  slowest_ = std::ranges::min(workers_, {}, &WorkerState::applied).applied;
-  at_slowest_ = static_cast<std::size_t>(std::ranges::count(workers_, slowest_, &WorkerState::applied));
+  if (was_slowest && --at_slowest_ == 0) find_slowest();
+}
+
+// Of those that take part.
+void Server::find_slowest() {
+  std::optional<std::int64_t> least;
+  for (const WorkerState& worker : workers_) {
+    if (worker.gone) continue;
+    if (worker.applied == least) ++at_slowest_;
+    if (least && worker.applied >= *least) continue;
+    least = worker.applied;
+    at_slowest_ = 1;
+  }
+  slowest_ = least.value_or(slowest_);
 }
 
 // The last groups are smaller: a group is complete as well when nobody is left who could push into it,
 // because a worker is through, or waits for its own push to be applied.
 bool Server::is_complete() const {
-  if (static_cast<std::int64_t>(group_.size()) >= options_.rule.group) return true;
+  if (static_cast<std::int64_t>(group_.size()) >= std::min(options_.rule.group, members_)) return true;
   if (group_.empty() || options_.rule.fresh) return false;
   std::int64_t may_push = active_;
   if (options_.rule.gate == Gate::own) {
@@ -117,9 +131,10 @@ std::vector<Message> Server::take_group(Outbox& out) {
 }
 
 void Server::announce(const std::vector<Message>& group, Outbox& out) {
-  Message announcement{.kind = MessageKind::group, .from = options_.id, .version = version_};
-  for (const Message& push : group) announcement.group.push_back(id_of(push));
-  announcement.late = std::exchange(late_, {});
+  Message announcement{.kind = MessageKind::group, .from = options_.id, .version = version_, .epoch = epoch_};
+  Attachment ids{.late = std::exchange(late_, {})};
+  for (const Message& push : group) ids.group.push_back(id_of(push));
+  announcement.attached = std::make_shared<const Attachment>(std::move(ids));
   out.announce(std::move(announcement));
 }
 
@@ -139,8 +154,8 @@ std::vector<Message> Server::take_announced() {
 }
 
 void Server::on_group(const Message& group, double now, Outbox& out) {
-  announced_.push_back(group.group);
-  for (const PushId& id : group.late) {
+  announced_.push_back(group.attached->group);
+  for (const PushId& id : group.attached->late) {
     const auto push = std::ranges::find(group_, id, id_of);
     if (push == group_.end()) {
       late_.push_back(id);
@@ -159,6 +174,7 @@ bool Server::is_late(const Message& push) {
 
 void Server::drop(const Message& push, Outbox& out) {
   count_applied(workers_[index_of(push.from)]);
+  if (!copies_.empty()) dropped_.push_back(id_of(push));
   out.dropped(push);
 }
 
@@ -174,14 +190,16 @@ bool Server::update_once(Outbox& out) {
   std::vector<WeightedGradient> gradients;
   const double mean = mean_samples(group);
   for (const Message& push : group) {
-    const std::int64_t staleness = version_ - push.version;
+    const std::int64_t staleness = std::max<std::int64_t>(0, version_ - push.version);
     double weight = options_.rule.push_weight(group.size()) * (static_cast<double>(push.samples) / mean);
     if (options_.staleness_aware && staleness > 1) weight /= static_cast<double>(staleness);
     gradients.push_back({compensated(push), weight, push.keys.get()});
     count_applied(workers_[index_of(push.from)]);
     out.applied(push, staleness);
   }
-  if (weights_) apply(gradients, rate() * options_.rule.rate_factor(group.size()), group.front().clock);
+  const double rate = this->rate() * options_.rule.rate_factor(group.size());
+  if (replicates_updates()) log_update(group, gradients, out);
+  if (weights_) apply(gradients, rate, group.front().clock);
   applied_ += static_cast<std::int64_t>(group.size());
   ++version_;
   out.updated(version_);
@@ -273,7 +291,8 @@ void Server::answer_all(double now, Outbox& out) {
 
 void Server::answer(std::uint32_t w, double now, Outbox& out) {
   WorkerState& worker = workers_[w];
-  if (!worker.waiting || worker.arrived < worker.waiting->pushed) return;  // read-my-writes
+  if (!leads_ || !worker.waiting || worker.arrived < worker.waiting->pushed) return;  // read-my-writes
+  if (!is_safe(worker)) return;
   const Pull& pull = *worker.waiting;
   const bool over = is_over(pull);
   // The others' last updates wait for word from the first server.
@@ -286,8 +305,10 @@ void Server::answer(std::uint32_t w, double now, Outbox& out) {
                 .clock = pull.clock,
                 .version = version_,
                 .number = pull.number,
-                .pushed = 0,
-                .values = {}};
+                .pushed = options_.retries ? committed_of(worker) : 0,
+                .values = {},
+                .kept = worker.arrived,
+                .epoch = epoch_};
   const bool needed = !over || (options_.rule.servers_apart && has_peers());
   if (needed) reply.values = this->reply(pull.keys);
   reply.keys = pull.keys;
@@ -304,7 +325,7 @@ std::vector<Server::Pull> Server::waiting() const {
 }
 
 bool Server::may_start(std::size_t w, const Pull& pull, double now) {
-  if (version_ <= pull.version) return false;
+  if (version_ <= pull.version && !pull.redo) return false;
   switch (options_.rule.gate) {
     case Gate::none:
     case Gate::version: return true;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -26,6 +27,16 @@ class Outbox {
   virtual void applied(const Message& push, std::int64_t staleness) = 0;
   virtual void dropped(const Message& push) = 0;
   virtual void updated(std::int64_t version) = 0;
+  // A replica has all that this server has.
+  virtual void copied(NodeId) {}
+};
+
+// How a shard's updates get to its replicas.
+struct Replication {
+  bool every_push = false;  // each push as it comes in; else each update's sum of gradients
+  bool chain = false;       // each replica passes entries on to the next; else the primary sends them all
+  std::int64_t window = 0;  // a worker is answered when at most so many entries, of those up to its last
+                            // push, are not on all replicas yet; 0: synchronous
 };
 
 class Server {
@@ -43,9 +54,15 @@ class Server {
     std::vector<Range> ranges = {};   // of the shard in the key space; sparse models only
     std::int64_t feature_blocks = 1;  // clock t changes block t mod feature_blocks of the features
     std::int64_t parameters = 0;      // of the key space
+    Precision precision = Precision::float32;
     bool sum_only = false;            // workers run the optimizer: they are sent the update's sum
     double delay_compensation = 0, delay_compensation_decay = 0;  // DC-ASGD
     double epochs_per_clock = 0;  // passes over the data that one clock of all workers makes
+    // Where nodes and messages may fail.
+    bool retries = false;       // requests may come twice, or never
+    bool exactly_once = true;   // a push that comes again is not applied again
+    Replication replication = {};
+    double resend = 1;          // seconds after which replicas are sent entries again
   };
 
   // An unanswered pull; see Message.
@@ -53,6 +70,7 @@ class Server {
     NodeId from;
     std::int64_t clock, version, number, pushed;
     SharedKeys keys = {};  // null: all
+    bool redo = false;     // its push for the current version is lost: any version will do
   };
 
   // `weights` is the range's initial content; empty for a phantom model of `count` values.
@@ -71,6 +89,26 @@ class Server {
   std::vector<Pull> waiting() const;
   std::int64_t slowest_clock() const { return slowest_; }
 
+  // The rest is for nodes that fail (server_recovery.cpp).
+  //
+  // Owns the shard from now on, in ownership epoch `epoch`, with these replicas; messages of other epochs are
+  // ignored. `copied`: replicas that have all that this server has. The others are sent its state.
+  void lead(NodeId self, std::uint32_t epoch, const std::vector<NodeId>& replicas, double now, Outbox& out);
+  // Holds a copy of what `primary` has, and passes entries on to `next`, if there is one.
+  void follow(NodeId self, std::uint32_t epoch, NodeId primary, std::optional<NodeId> next);
+  bool leads() const { return leads_; }
+  NodeId id() const { return options_.id; }
+  std::uint32_t epoch() const { return epoch_; }
+  // Workers that take part, by number.
+  void set_members(const std::vector<bool>& members, double now, Outbox& out);
+  // When replicas are to be sent entries again, and that.
+  std::optional<double> next_resend() const;
+  void resend(double now, Outbox& out);
+  // What a copy of the shard takes on the network: weights, optimizer state and a count for each worker.
+  std::uint64_t state_bytes() const;
+  std::int64_t duplicates() const { return duplicates_; }
+  std::int64_t pushes_lost() const { return lost_; }
+
  private:
   struct WorkerState {
     std::int64_t arrived = 0;            // pushes
@@ -79,11 +117,30 @@ class Server {
     std::optional<Pull> waiting;         // its unanswered pull
     double last_push = 0, interval = 0;  // dssp
     std::int64_t granted = -1;           // dssp: may start clocks up to this one
+    std::int64_t entry = 0;              // of the log: with its last push, one more than that
+    std::int64_t committed = 0;          // pushes that the replicas have too
+    bool gone = false;                   // takes part no more
   };
 
   void on_push(const Message& push, double now, Outbox& out);
   void on_pull(const Message& pull, double now, Outbox& out);
   void on_group(const Message& group, double now, Outbox& out);
+  bool is_new(const Message& push, Outbox& out);
+  void acknowledge(const Message& push, Outbox& out) const;
+  void accept(const Message& push, Outbox& out);
+  void meet(const Message& pull);
+  void on_entry(const Message& entry, double now, Outbox& out);
+  void take_entry(const Message& entry, double now);
+  void on_replicated(const Message& ack, double now, Outbox& out);
+  void log(Message entry, Outbox& out);
+  bool replicates_updates() const { return !copies_.empty() && !options_.replication.every_push; }
+  void log_update(const std::vector<Message>& group, std::vector<WeightedGradient>& gradients, Outbox& out);
+  void send_entry(NodeId replica, const Message& entry, Outbox& out) const;
+  void send_state(NodeId replica, Outbox& out) const;
+  void commit_through(std::int64_t entry);
+  std::int64_t on_all_replicas() const;
+  bool is_safe(const WorkerState& worker) const;
+  std::int64_t committed_of(const WorkerState& worker) const;
   bool is_complete() const;
   bool has_peers() const { return options_.shards > 1; }
   bool coordinated() const { return options_.rule.first_decides && has_peers(); }
@@ -97,6 +154,7 @@ class Server {
   bool update_once(Outbox& out);
   double mean_samples(const std::vector<Message>& group) const;
   void count_applied(WorkerState& worker);
+  void find_slowest();
   void answer_all(double now, Outbox& out);
   void answer(std::uint32_t worker, double now, Outbox& out);
   void finish_if_through(WorkerState& worker);
@@ -128,6 +186,25 @@ class Server {
   std::int64_t active_;              // workers that will push again
   std::int64_t slowest_ = 0;         // least `applied` of all workers ...
   std::size_t at_slowest_;           // ... and how many have it
+  std::int64_t members_;             // workers that take part
+
+  // Where nodes may fail.
+  struct Copy {
+    NodeId node;
+    std::int64_t entries = 0;  // that it has
+    bool here = false;         // it has the state that it began with
+    double asked = 0;          // when it was last sent something that it has not confirmed
+  };
+  bool leads_ = true;
+  std::uint32_t epoch_ = 0;
+  NodeId primary_ = 0;
+  std::optional<NodeId> next_;           // replica: in a chain
+  std::vector<Copy> copies_;             // primary
+  std::int64_t entries_ = 0;             // in the log, or, of a replica, taken from it
+  std::map<std::int64_t, Message> log_;  // primary: not everywhere yet; replica: came too early
+  std::int64_t committed_ = 0;           // entries that are on all replicas
+  std::vector<PushId> dropped_;          // since the last entry
+  std::int64_t duplicates_ = 0, lost_ = 0;
 };
 
 }  // namespace psim

@@ -86,6 +86,13 @@ void Recorder::record(const Event& event) {
       (is_worker(event.node) ? stats_.workers[worker_index(event.node)].updates
                              : stats_.shard_updates[event.shard]) = event.version;
       break;
+    case EventKind::acked:
+    case EventKind::repeat:
+    case EventKind::suspect:
+    case EventKind::view:
+    case EventKind::copied:
+    case EventKind::promote:
+    case EventKind::snapshot: break;
     default: count_worker(event);
   }
 }

@@ -48,6 +48,12 @@ void BatchSource::ask_ahead(std::int64_t step) {
   while (asked_ <= last && has_size(asked_)) ask(asked_++);
 }
 
+void BatchSource::skip_to(std::int64_t step) {
+  asked_ = here_ = taken_ = step;
+  batches_ = step * world_.scenario.training.batches_per_clock();
+  position_ = batches_ * size_;
+}
+
 bool BatchSource::prepare(std::int64_t step) {
   ask_ahead(step);
   while (asked_ <= step && has_size(asked_)) ask(asked_++);

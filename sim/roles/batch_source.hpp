@@ -28,6 +28,9 @@ class BatchSource {
   std::int64_t batch_size() const { return drawn_.front().batch_size; }
   double scale() const;
   const std::vector<std::vector<Batch>>& batches() const { return drawn_.front().batches; }
+  // The first step that is asked for is `step`.
+  void skip_to(std::int64_t step);
+
   // Hands out its batches, by local step; no samples for a phantom model.
   std::vector<std::vector<Batch>> take();
 

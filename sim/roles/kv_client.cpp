@@ -13,7 +13,11 @@ namespace psim {
 KvClient::KvClient(World& world, NodeId node)
     : world_(world), node_(node), connections_(world.keys.shards.size()), all_(world.keys.shards.size()) {
   std::iota(all_.begin(), all_.end(), 0U);
-  for (const std::uint32_t s : all_) connections_[s].filters = world.make_chain(s, node, true);
+  for (const std::uint32_t s : all_) {
+    connections_[s].server = world.server_of(s);
+    connections_[s].filters = world.make_chain(s, node, true);
+  }
+  if (world.scenario.may_fail()) retries_ = std::make_unique<RetryQueue>(world.retry());
   if (std::ranges::find(world.scenario.filters, FilterKind::kkt, &FilterSpec::kind) !=
       world.scenario.filters.end())
     last_weights_.resize(all_.size());
@@ -33,16 +37,17 @@ void KvClient::request(std::uint32_t s, std::int64_t clock, std::int64_t above, 
   shard.outstanding = true;
   shard.pull_task = task;
   ++open_[task];
-  world_.network.send({.kind = MessageKind::pull,
-                       .from = node_,
-                       .to = world_.server_of(s),
-                       .shard = s,
-                       .clock = clock,
-                       .version = above,
-                       .number = ++shard.pulls,
-                       .pushed = shard.pushes,
-                       .keys = batch_ ? batch_->local[s] : nullptr,
-                       .payload = batch_ ? batch_->local[s]->size() * world_.bytes_per_key() : 0});
+  send({.kind = MessageKind::pull,
+        .from = node_,
+        .to = shard.server,
+        .shard = s,
+        .clock = clock,
+        .version = above,
+        .number = ++shard.pulls,
+        .pushed = shard.is_new ? -1 : shard.pushes,
+        .keys = batch_ ? batch_->local[s] : nullptr,
+        .payload = batch_ ? batch_->local[s]->size() * world_.bytes_per_key() : 0,
+        .epoch = shard.epoch});
 }
 
 Timestamp KvClient::push(const ShardIds& shards, std::int64_t clock, const std::shared_ptr<Values>& gradient,
@@ -56,17 +61,18 @@ Timestamp KvClient::push(const ShardIds& shards, std::int64_t clock, const std::
       push_tasks_[{s, shard.pushes}] = task;
       ++open_[task];
     }
-    world_.network.send({.kind = MessageKind::push,
-                         .from = node_,
-                         .to = world_.server_of(s),
-                         .shard = s,
-                         .clock = clock,
-                         .version = shard.version,
-                         .number = shard.pushes++,
-                         .values = std::move(encoded.values),
-                         .keys = std::move(encoded.keys),
-                         .payload = encoded.bytes,
-                         .samples = samples});
+    send({.kind = MessageKind::push,
+          .from = node_,
+          .to = shard.server,
+          .shard = s,
+          .clock = clock,
+          .version = shard.version,
+          .number = shard.pushes++,
+          .values = std::move(encoded.values),
+          .keys = std::move(encoded.keys),
+          .payload = encoded.bytes,
+          .samples = samples,
+          .epoch = shard.epoch});
   }
   return task;
 }
@@ -114,9 +120,8 @@ Encoded KvClient::encode(std::uint32_t s, const Part& part) {
       filters->encode(part.values, part.keys, part.weights, world_.scenario.training.optimizer.l1);
   if (encoded.flops > 0) {
     world_.record(EventKind::compute_resume, node_, 0);
-    ++world_.busy;
+    const World::Busy busy(world_);
     simgrid::s4u::this_actor::execute(encoded.flops);
-    --world_.busy;
     world_.record(EventKind::compute_pause, node_, 0);
   }
   return encoded;
@@ -132,15 +137,22 @@ void KvClient::answered_one(Timestamp task) {
 }
 
 void KvClient::handle(Message message) {
-  if (!is_of_server(message)) return other_(message);
-  Connection& shard = connections_[message.shard];
-  if (message.kind == MessageKind::ack) {
-    const auto it = push_tasks_.find({message.shard, message.number});
-    answered_one(it->second);
-    push_tasks_.erase(it);
-    return;
+  switch (message.kind) {
+    case MessageKind::weights:
+    case MessageKind::finished: break;
+    case MessageKind::ack: return on_ack(message);
+    case MessageKind::view: return on_view(*message.attached->view);
+    default: return other_(message);
   }
-  if (!is_expected(message)) return;  // the answer to a pull that a later one replaced
+  Connection& shard = connections_[message.shard];
+  // Perhaps the answer to a pull that a later one replaced, or that was sent twice.
+  if (!is_expected(message) || message.epoch != shard.epoch) return;
+  if (retries_) {
+    retries_->answered(message.shard);
+    commit(message);
+    if (shard.is_new) shard.pushes = message.kept;
+    shard.is_new = false;
+  }
   shard.outstanding = false;
   shard.unused = true;
   shard.version = message.version;

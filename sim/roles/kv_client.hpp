@@ -9,6 +9,8 @@
 #include <memory>
 #include <vector>
 
+#include "sim/protocol/membership.hpp"
+#include "sim/protocol/retry.hpp"
 #include "sim/roles/world.hpp"
 
 namespace psim {
@@ -35,8 +37,14 @@ class KvClient {
 
   bool done(Timestamp task) const { return !open_.contains(task); }
   void wait(Timestamp task);
-  // Until the next message to this worker is dealt with.
-  void wait_for_message() { handle(world_.network.receive(node_)); }
+  // Until the next message to this worker is dealt with, or requests that are not answered are sent again.
+  void wait_for_message();
+
+  // What a worker that comes back after a crash learns with its first pull: the pushes that every shard has
+  // of it. From here on it numbers its pushes.
+  std::int64_t resume();
+  void on_view(const View& view);
+  std::int64_t view() const { return view_; }
 
   bool outstanding(std::uint32_t shard) const { return connections_[shard].outstanding; }
   bool answered(const ShardIds& shards) const;
@@ -57,11 +65,9 @@ class KvClient {
 
   // Whether `message` answers the last pull of its shard.
   bool is_expected(const Message& message) const {
-    return is_of_server(message) && message.number == connections_[message.shard].pulls;
-  }
-
-  static bool is_of_server(const Message& message) {
-    return message.kind != MessageKind::assign && message.kind != MessageKind::samples;
+    const bool is_answer = message.kind == MessageKind::weights || message.kind == MessageKind::finished;
+    return is_answer && connections_[message.shard].outstanding &&
+           message.number == connections_[message.shard].pulls;
   }
 
  private:
@@ -70,10 +76,14 @@ class KvClient {
     std::int64_t version = -1;  // of the weights that are here
     std::int64_t pulls = 0;     // sent
     std::int64_t pushes = 0;    // sent
+    std::int64_t safe = 0;      // pushes that no single crash undoes, as far as this worker knows
     bool outstanding = false;   // the last pull is not answered yet
     bool unused = false;        // the weights that are here have not been used for a step
     bool finished = false;      // the shard wants no more pushes
     Timestamp pull_task = 0;
+    NodeId server = 0;  // the shard's owner, as far as this worker knows
+    std::uint32_t epoch = 0;
+    bool is_new = false;  // the worker does not know yet how many of its pushes the shard has
     Slice weights = {};
     std::unique_ptr<Optimizer> optimizer = {};  // where workers update
     std::unique_ptr<FilterChain> filters = {};  // of pushes
@@ -83,6 +93,9 @@ class KvClient {
   void answered_one(Timestamp task);
   void handle(Message message);
   void update(Connection& shard, const Message& sum);
+  void send(Message message);
+  void on_ack(const Message& ack);
+  void commit(const Message& answer);
   struct Part {
     Slice values;
     SharedKeys keys;  // null: of the whole shard
@@ -99,6 +112,8 @@ class KvClient {
   // Pushes that are not acknowledged yet, by shard and number.
   std::map<std::pair<std::uint32_t, std::int64_t>, Timestamp> push_tasks_;
   std::vector<Slice> last_weights_;  // by shard, for the filter kkt; empty without it
+  std::unique_ptr<RetryQueue> retries_;  // where messages may get lost
+  std::int64_t view_ = -1;               // the number of the one that is known
   Timestamp last_ = 0;
   std::function<void(const Message&)> other_;
   std::map<Timestamp, std::size_t> open_;  // answers that a task still waits for

@@ -72,7 +72,7 @@ Values local_gradient(const Learner& learner, Assembly* weights, const LocalWork
     return std::move(*own);
   }
   Values current =
-      local.weights ? std::move(*local.weights) : Values::copy_of(weights->get(), 0, weights->get().size());
+      local.weights ? std::move(*local.weights) : Values(weights->get());
   Values sum;
   for (std::size_t h = 0; h < work.batches.size(); ++h) {
     Values gradient = mean_gradient(learner, current, work, h);
@@ -86,7 +86,7 @@ Values local_gradient(const Learner& learner, Assembly* weights, const LocalWork
 }
 
 std::shared_ptr<Values> elastic_step(const Values& centre, double alpha, LocalCopy& local) {
-  if (!local.weights) local.weights = std::make_shared<Values>(Values::copy_of(centre, 0, centre.size()));
+  if (!local.weights) local.weights = std::make_shared<Values>(centre);
   auto move = std::make_shared<Values>(centre.precision(), centre.size());
   with_scalar(centre.precision(), [&](auto zero) {
     using Scalar = decltype(zero);

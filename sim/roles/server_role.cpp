@@ -1,15 +1,16 @@
 #include "sim/roles/server_role.hpp"
 
 #include <simgrid/s4u/Actor.hpp>
+#include <xxhash.h>
 
 #include <utility>
 
 namespace psim {
-namespace {
 
-Server::Options options_of(const World& world, NodeId node, std::uint32_t shard) {
+Server::Options ServerRole::options_of(std::uint32_t shard) const {
+  const World& world = world_;
   const TrainingSpec& training = world.scenario.training;
-  return {.id = node,
+  return {.id = node_,
           .shard = shard,
           .shards = static_cast<std::uint32_t>(world.keys.shards.size()),
           .first_worker = world.first_worker(),
@@ -23,76 +24,83 @@ Server::Options options_of(const World& world, NodeId node, std::uint32_t shard)
                                                                      : std::vector<Range>{},
           .feature_blocks = training.feature_blocks,
           .parameters = static_cast<std::int64_t>(world.keys.parameters),
+          .precision = world.precision(),
           .sum_only = world.workers_update(),
           .delay_compensation = training.delay_compensation,
           .delay_compensation_decay = training.delay_compensation_decay,
-          .epochs_per_clock = world.epochs_per_clock()};
+          .epochs_per_clock = world.epochs_per_clock(),
+          .retries = world.scenario.may_fail(),
+          .exactly_once = world.scenario.recovery.semantics == Semantics::exactly_once,
+          .replication = {.every_push = world.scenario.replication.when == ReplicateWhen::every_push,
+                          .chain = world.scenario.replication.layout == ReplicationLayout::chain,
+                          .window = world.scenario.replication.window},
+          .resend = world.scenario.recovery.retry.value};
 }
 
-std::optional<Values> own_copy(const Slice& part) {
-  if (!part.values) return std::nullopt;
-  return Values::copy_of(*part.values, part.begin, part.count);
-}
-
-}  // namespace
-
-ServerRole::ServerRole(World& world, std::uint32_t index, const std::shared_ptr<Values>& weights)
+ServerRole::ServerRole(World& world, std::uint32_t index)
     : world_(world),
       node_(world.first_server() + index),
-      filtered_(!filters_on(world.scenario.filters, false).empty()) {
-  for (std::uint32_t s = 0; s < world.keys.shards.size(); ++s) {
-    const Shard& shard = world.keys.shards[s];
-    if (shard.server != index) continue;
-    shards_.try_emplace(s, options_of(world, node_, s), own_copy(world.part_of(s, weights)), shard.count);
-  }
+      filtered_(!filters_on(world.scenario.filters, false).empty()) {}
+
+void ServerRole::own(std::uint32_t shard, std::optional<Values> weights) {
+  shards_.try_emplace(shard, options_of(shard), std::move(weights), world_.keys.shards[shard].count);
 }
 
 void ServerRole::run() {
+  if (world_.scenario.may_fail()) return run_watched();
   world_.network.send({.kind = MessageKind::join, .from = node_, .to = World::scheduler});
-  const double flops_per_value = world_.scenario.cluster.server.flops_per_value;
-  for (;;) {
-    Message message = world_.network.receive(node_);
-    const double flops =
-        message.kind == MessageKind::push ? flops_per_value * static_cast<double>(message.values.count) : 0;
-    if (flops > 0) {
-      in_hand_ = std::move(message);
-      ++world_.busy;
-      simgrid::s4u::this_actor::execute(flops);
-      --world_.busy;
-      message = *std::exchange(in_hand_, std::nullopt);
-    }
-    handle(message);
-    for (; !announced_.empty(); announced_.pop_front()) handle(announced_.front());
+  world_.network.receive(node_);  // start
+  for (;;) take(world_.network.receive(node_));
+}
+
+void ServerRole::take(Message message) {
+  const bool has_values = message.kind == MessageKind::push || message.kind == MessageKind::replicate;
+  const double flops = has_values ? world_.scenario.cluster.server.flops_per_value *
+                                        static_cast<double>(message.values.count)
+                                  : 0;
+  if (flops > 0) {
+    in_hand_ = std::move(message);
+    work(flops);
+    message = *std::exchange(in_hand_, std::nullopt);
   }
+  handle(message);
+  for (; !announced_.empty(); announced_.pop_front()) handle(announced_.front());
+}
+
+void ServerRole::work(double flops) {
+  const World::Busy busy(world_);
+  simgrid::s4u::this_actor::execute(flops);
 }
 
 // What the first shard has decided is for all others here.
 void ServerRole::handle(const Message& message) {
-  const auto act = [&](auto& entry) {
-    current_ = entry.first;
-    entry.second.on(message, Agenda::now(), *this);
-    send_all();
-  };
-  if (message.kind != MessageKind::group) return act(*shards_.find(message.shard));
-  for (auto& entry : shards_) {
-    if (entry.first != message.shard) act(entry);
+  if (message.kind != MessageKind::group) {
+    const auto entry = shards_.find(message.shard);
+    if (entry != shards_.end()) act(*entry, message);
+    return;
   }
+  for (auto& entry : shards_) {
+    if (entry.first != message.shard) act(entry, message);
+  }
+}
+
+void ServerRole::act(std::pair<const std::uint32_t, Server>& entry, const Message& message) {
+  current_ = entry.first;
+  entry.second.on(message, Agenda::now(), *this);
+  send_all();
 }
 
 void ServerRole::send_all() {
   for (Outgoing& outgoing : outgoing_) {
-    if (outgoing.flops > 0) {
-      ++world_.busy;
-      simgrid::s4u::this_actor::execute(outgoing.flops);
-      --world_.busy;
-    }
+    if (outgoing.flops > 0) work(outgoing.flops);
     world_.network.send(std::move(outgoing.message));
   }
   outgoing_.clear();
 }
 
 void ServerRole::send(Message message) {
-  const double flops = message.values.count > 0 ? encode(message) : 0;
+  const bool is_answer = message.kind == MessageKind::weights || message.kind == MessageKind::finished;
+  const double flops = is_answer && message.values.count > 0 ? encode(message) : 0;
   outgoing_.push_back({std::move(message), flops});
 }
 
@@ -125,24 +133,24 @@ void ServerRole::announce(Message message) {
 }
 
 void ServerRole::acknowledge(const Message& push) {
-  if (!world_.scenario.messages.acknowledge) return;
+  if (!world_.scenario.messages.acknowledge || world_.scenario.may_fail()) return;
   outgoing_.push_back(
       {{.kind = MessageKind::ack, .from = node_, .to = push.from, .shard = push.shard, .number = push.number},
        0});
 }
 
 void ServerRole::applied(const Message& push, std::int64_t staleness) {
-  world_.record(EventKind::apply, node_, push.clock, push.version, push.from, staleness, push.shard);
+  world_.record_push(EventKind::apply, node_, push, staleness);
   acknowledge(push);
 }
 
 void ServerRole::dropped(const Message& push) {
-  world_.record(EventKind::drop, node_, push.clock, push.version, push.from, 0, push.shard);
+  world_.record_push(EventKind::drop, node_, push, 0);
   acknowledge(push);
 }
 
 void ServerRole::discard(const Message& push) {
-  world_.record(EventKind::drop, node_, push.clock, push.version, push.from, 1, push.shard);
+  world_.record_push(EventKind::drop, node_, push, 1);
 }
 
 void ServerRole::discard_rest() {
@@ -153,43 +161,24 @@ void ServerRole::discard_rest() {
 }
 
 void ServerRole::updated(std::int64_t version) {
-  world_.record(EventKind::update, node_, 0, version, 0, 0, current_);
+  const Server* server = state(current_);
+  const std::uint64_t hash = world_.scenario.replication.copies > 0 && server != nullptr ? hash_of(*server) : 0;
+  world_.recorder.record({.at = Agenda::now(),
+                          .kind = EventKind::update,
+                          .node = node_,
+                          .version = version,
+                          .bytes = hash,
+                          .shard = current_});
   if (world_.on_update) world_.on_update();
 }
 
-namespace {
-
-// Tells every worker its batch size, and how many samples of a clock the workers before it take.
-void assign(World& world, const std::vector<std::int64_t>& sizes, std::int64_t clock) {
-  std::int64_t before = 0;
-  for (std::uint32_t w = 0; w < world.workers(); before += sizes[w++]) {
-    world.network.send({.kind = MessageKind::assign,
-                        .from = World::scheduler,
-                        .to = world.first_worker() + w,
-                        .clock = clock,
-                        .version = before,
-                        .number = sizes[w],
-                        .payload = 16});
-  }
+std::uint64_t ServerRole::hash_of(const Server& server) const {
+  const Slice weights = server.snapshot();
+  return weights.values ? XXH3_64bits(weights.values->raw(), weights.values->bytes()) : 0;
 }
 
-}  // namespace
-
-void run_scheduler(World& world) {
-  const std::uint32_t members = world.servers() + world.workers();
-  for (std::uint32_t i = 0; i < members; ++i) world.network.receive(World::scheduler);  // join
-  for (NodeId node = 1; node <= members; ++node) {
-    world.network.send({.kind = MessageKind::start, .from = World::scheduler, .to = node});
-  }
-  Balancer balancer(world.scenario.training.batch_size * world.workers(), world.workers(),
-                    world.scenario.training.work_smoothing);
-  for (std::uint32_t left = 0; left < world.workers();) {
-    const Message message = world.network.receive(World::scheduler);
-    if (message.kind == MessageKind::leave) ++left;
-    else if (const auto sizes = balancer.report(message.from - world.first_worker(), message.seconds))
-      assign(world, *sizes, message.clock);
-  }
-  world.on_end();
+void ServerRole::copied(NodeId replica) {
+  world_.record(EventKind::copied, node_, 0, state(current_)->version(), replica, 0, current_);
 }
 
 }  // namespace psim

@@ -5,9 +5,11 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
+#include "sim/protocol/membership.hpp"
 #include "sim/protocol/server.hpp"
 #include "sim/roles/world.hpp"
 
@@ -15,14 +17,19 @@ namespace psim {
 
 class ServerRole final : public Outbox {
  public:
-  // `weights`: the whole key space's, none for a phantom model.
-  ServerRole(World& world, std::uint32_t index, const std::shared_ptr<Values>& weights);
+  ServerRole(World& world, std::uint32_t index);
+  // Its shards, at first; without weights those of a phantom model.
+  void own(std::uint32_t shard, std::optional<Values> weights);
 
   // The actor's body; never returns.
   void run();
 
-  // Of shard `shard`, which must be here.
-  const Server& state(std::uint32_t shard) const { return shards_.at(shard); }
+  // Of shard `shard`; null when it is not here.
+  const Server* state(std::uint32_t shard) const {
+    const auto found = shards_.find(shard);
+    return found == shards_.end() ? nullptr : &found->second;
+  }
+  std::int64_t view() const { return view_; }
   // A push that will not be handled any more, or whose group will never be complete.
   void discard(const Message& push);
   void discard_rest();
@@ -33,7 +40,24 @@ class ServerRole final : public Outbox {
   void applied(const Message& push, std::int64_t staleness) override;
   void dropped(const Message& push) override;
   void updated(std::int64_t version) override;
+  void copied(NodeId replica) override;
+  std::uint64_t hash_of(const Server& server) const;
+  Server::Options options_of(std::uint32_t shard) const;
   void handle(const Message& message);
+  void act(std::pair<const std::uint32_t, Server>& entry, const Message& message);
+  void take(Message message);
+  void work(double flops);
+  // Where nodes may fail (server_watch.cpp).
+  void run_watched();
+  std::optional<double> next_turn() const;
+  void on_view(const View& view);
+  void take_place(std::uint32_t shard, const Owner& owner);
+  std::optional<NodeId> next_in_chain(const Owner& owner) const;
+  void lead(Server& server, const Owner& owner);
+  void ask_storage(std::uint32_t shard);
+  Server& first_state(std::uint32_t shard);
+  void on_state(const Message& message);
+  void take_snapshots();
   void acknowledge(const Message& push);
   double encode(Message& message);
   void send_all();
@@ -50,10 +74,14 @@ class ServerRole final : public Outbox {
   std::vector<Outgoing> outgoing_;  // what the shard that is acting has to say
   std::map<std::pair<std::uint32_t, NodeId>, std::unique_ptr<FilterChain>> filters_;  // of answers
   std::deque<Message> announced_;   // from one shard to the others here
+  // Where nodes may fail.
+  std::int64_t view_ = -1;                               // number of the last one
+  std::map<std::uint32_t, Owner> owners_;                // in it, by shard
+  std::vector<bool> members_;                            // in it: workers that take part
+  std::set<std::uint32_t> wanted_;                       // shards that the storage was asked for ...
+  double asked_ = 0;                                     // ... at this date
+  std::map<std::uint32_t, std::int64_t> last_snapshot_;  // by shard: how many have been due
   std::optional<Message> in_hand_;  // taken from the inbox, and paid for with time that is not over yet
 };
-
-// The scheduler's actor: starts everybody when everybody is up, and ends the run when all workers left.
-void run_scheduler(World& world);
 
 }  // namespace psim

@@ -6,20 +6,24 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/roles/scheduler.hpp"
 #include "sim/scenario/check.hpp"
 #include "sim/scenario/devices.hpp"
 
 namespace psim {
 
-Worker::Worker(World& world, NodeId node)
+Worker::Worker(World& world, NodeId node, bool back)
     : world_(world),
       node_(node),
       index_(node - world.first_worker()),
       kv_(world, node),
       phases_(phases_of(world)),
       last_forward_(phases_.size() == 1 ? 0 : phases_.size() / 2 - 1),
-      source_(world, node) {
-  kv_.on_other([this](const Message& message) { source_.on(message); });
+      source_(world, node),
+      back_(back) {
+  kv_.on_other([this](const Message& message) {
+    if (message.kind == MessageKind::assign || message.kind == MessageKind::samples) source_.on(message);
+  });
 }
 
 std::vector<Worker::Phase> Worker::phases_of(const World& world) {
@@ -46,14 +50,22 @@ std::vector<Worker::Phase> Worker::phases_of(const World& world) {
 }
 
 void Worker::run() {
-  world_.network.send({.kind = MessageKind::join, .from = node_, .to = World::scheduler});
-  world_.network.receive(node_);  // start
+  const Message start = join(world_, node_);
+  if (start.attached) kv_.on_view(*start.attached->view);
+  if (back_) go_on();
   while (pull()) {                // waits as long as the consistency model says
     if (compute()) kv_.wait(last_push_);
   }
   world_.record(EventKind::finish, node_, clock_);
   world_.last_finish = Agenda::now();
-  world_.network.send({.kind = MessageKind::leave, .from = node_, .to = World::scheduler});
+  through_ = true;
+  leave(world_, node_);
+}
+
+// After a crash: where the servers are, with the batches that would have been next.
+void Worker::go_on() {
+  steps_begun_ = clock_ = kv_.resume();
+  source_.skip_to(steps_begun_);
 }
 
 bool Worker::pull() {
@@ -154,7 +166,7 @@ bool Worker::compute() {
 bool Worker::execute(double flops) {
   const simgrid::s4u::ExecPtr exec = simgrid::s4u::this_actor::exec_async(flops);
   computing_ = world_.rule.cancel ? exec : nullptr;
-  ++world_.busy;
+  const World::Busy busy(world_);
   const double begin = Agenda::now();
   bool kept = true;
   try {
@@ -163,7 +175,6 @@ bool Worker::execute(double flops) {
     kept = false;
     if (task_) world_.pool.cancel(task_);
   }
-  --world_.busy;
   seconds_ += Agenda::now() - begin;
   computing_ = nullptr;
   return kept;

@@ -16,7 +16,8 @@ namespace psim {
 
 class Worker {
  public:
-  Worker(World& world, NodeId node);
+  // `back`: it was there before, and crashed.
+  Worker(World& world, NodeId node, bool back = false);
 
   // The actor's body.
   void run();
@@ -25,6 +26,8 @@ class Worker {
   void on_arrival(const Message& message);
 
   const BatchSource& source() const { return source_; }
+  std::int64_t view() const { return kv_.view(); }
+  bool is_through() const { return through_; }
 
  private:
   // A part of a step that goes on without stop: one if a step begins when all weights are here and pushes
@@ -48,6 +51,7 @@ class Worker {
   void push(const ShardIds& shards);
   bool is_over() const;
   void wait_for_all();
+  void go_on();
   double flops_of_step() const;
 
   World& world_;
@@ -59,6 +63,8 @@ class Worker {
   LocalCopy local_;               // what the worker keeps from one step to the next
   std::int64_t steps_begun_ = 0;  // computations, kept or not: numbers slowness
   BatchSource source_;
+  bool back_;
+  bool through_ = false;  // all its clocks are done
   std::int64_t batch_size_ = 0;  // of the step in hand
   double seconds_ = 0;           // that it has been computed
   std::int64_t clock_ = 0;       // of the step in hand

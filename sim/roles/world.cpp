@@ -18,6 +18,27 @@ KeySpace key_space_of(const Scenario& scenario) {
                          .seed = static_cast<std::uint64_t>(scenario.seed)});
 }
 
+RetrySpec World::retry() const {
+  const RecoverySpec& recovery = scenario.recovery;
+  return {.timeout = recovery.retry.value,
+          .backoff = recovery.backoff,
+          .longest = recovery.longest_retry.value,
+          .limit = recovery.retry_limit};
+}
+
+DetectorSpec World::detector() const {
+  const RecoverySpec& recovery = scenario.recovery;
+  return {.kind = recovery.detector, .timeout = recovery.timeout.value, .threshold = recovery.threshold};
+}
+
+std::optional<Values> World::initial(std::uint32_t shard) const {
+  if (learner == nullptr) return std::nullopt;
+  const auto whole =
+      std::make_shared<Values>(learner->initial_weights(static_cast<std::uint64_t>(scenario.seed)));
+  const Slice part = part_of(shard, whole);
+  return Values::copy_of(*part.values, part.begin, part.count);
+}
+
 LearningRate World::learning_rate() const {
   const TrainingSpec& training = scenario.training;
   return {.base = training.learning_rate,

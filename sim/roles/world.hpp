@@ -11,7 +11,10 @@
 #include "sim/cluster/slowness.hpp"
 #include "sim/protocol/consistency.hpp"
 #include "sim/protocol/key_space.hpp"
+#include "sim/protocol/membership.hpp"
+#include "sim/protocol/retry.hpp"
 #include "sim/record/recorder.hpp"
+#include "sim/scenario/nodes.hpp"
 #include "sim/scenario/scenario.hpp"
 
 namespace psim {
@@ -41,9 +44,22 @@ struct World {
   std::vector<std::uint64_t> keys_used = {};  // sparse models: of all steps, by worker
   double last_finish = 0;                     // when a worker was through
   int busy = 0;                               // computations going on, of workers and servers
+  // Counts a computation as long as it lives, even if its actor is killed meanwhile.
+  class Busy {
+   public:
+    explicit Busy(World& world) : world_(world) { ++world_.busy; }
+    ~Busy() { --world_.busy; }
+    Busy(const Busy&) = delete;
+    Busy& operator=(const Busy&) = delete;
+
+   private:
+    World& world_;
+  };
 
   std::function<void()> on_update;  // after a server's update
   std::function<void()> on_end;     // when every worker has left
+  std::function<bool()> watch = {};          // true: nothing can happen any more
+  std::function<void(NodeId)> give_up = {};  // a request of this node was repeated as often as is allowed
 
   static constexpr NodeId scheduler = 0;
   NodeId first_server() const { return 1; }
@@ -51,6 +67,11 @@ struct World {
   std::uint32_t workers() const { return static_cast<std::uint32_t>(scenario.cluster.workers); }
   NodeId first_worker() const { return 1 + servers(); }
   NodeId database() const { return first_worker() + workers(); }
+  NodeId storage() const { return storage_node(scenario.cluster).value_or(0); }
+  RetrySpec retry() const;
+  DetectorSpec detector() const;
+  // The first weights of a shard; none of a phantom model.
+  std::optional<Values> initial(std::uint32_t shard) const;
   LearningRate learning_rate() const;
   bool elastic() const { return scenario.training.algorithm == Algorithm::elastic; }
   bool workers_update() const { return scenario.training.update == UpdateAt::worker; }
@@ -88,6 +109,18 @@ struct World {
   std::unique_ptr<FilterChain> make_chain(std::uint32_t shard, NodeId worker, bool push) const;
   std::shared_ptr<FilterBuffers> filter_buffers = std::make_shared<FilterBuffers>();
 
+  // What a server did with a push.
+  void record_push(EventKind kind, NodeId server, const Message& push, std::int64_t value) {
+    recorder.record({.at = Agenda::now(),
+                     .kind = kind,
+                     .node = server,
+                     .peer = push.from,
+                     .clock = push.clock,
+                     .version = push.version,
+                     .bytes = static_cast<std::uint64_t>(push.number),
+                     .value = value,
+                     .shard = push.shard});
+  }
   void record(EventKind kind, NodeId node, std::int64_t clock, std::int64_t version = 0, NodeId peer = 0,
               std::int64_t value = 0, std::uint32_t shard = 0) {
     recorder.record({.at = Agenda::now(),

@@ -89,6 +89,7 @@ void Checker::check_fields() {
   check_training();
   check_consistency();
   check_rhythm();
+  check_recovery();
   check_cluster();
   check_architecture();
   check_compute();

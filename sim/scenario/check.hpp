@@ -63,6 +63,7 @@ class Checker {
   void check_rhythm();
   void check_overlap();
   void check_sparse();
+  void check_recovery();
   void check_filters();
   void check_order(bool push);  // of the filters of one direction
   void check_neighbours(std::size_t first, std::size_t second, std::string_view what);

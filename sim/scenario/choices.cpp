@@ -151,6 +151,44 @@ std::vector<Choice> choices<WorkPolicy>() {
 }
 
 template <>
+std::vector<Choice> choices<DetectorKind>() {
+  return {{"timeout", "when it has not been heard for `timeout`"},
+          {"phi-accrual",
+           "when its silence is too unlikely, given the gaps between its last heartbeats (Hayashibara et al., "
+           "SRDS 2004)"}};
+}
+
+template <>
+std::vector<Choice> choices<LostWorkers>() {
+  return {{"wait", "the others wait for it, where the consistency model says so (MXNet's dist_sync)"},
+          {"remove", "it takes part no more, until it is heard again"}};
+}
+
+template <>
+std::vector<Choice> choices<LostServers>() {
+  return {{"wait", "they wait until it is back"},
+          {"neighbour", "the next server takes them over, from the last snapshot or as they were at first"}};
+}
+
+template <>
+std::vector<Choice> choices<Semantics>() {
+  return {{"exactly-once", "nothing: each worker's pushes are numbered"},
+          {"at-least-once", "applies it again"}};
+}
+
+template <>
+std::vector<Choice> choices<ReplicateWhen>() {
+  return {{"after-aggregation", "one sum of gradients for each update (Li et al., OSDI 2014, section 4.3)"},
+          {"every-push", "each push as it comes in"}};
+}
+
+template <>
+std::vector<Choice> choices<ReplicationLayout>() {
+  return {{"primary", "the owner, to each of them"},
+          {"chain", "the owner to the first, and each to the next (van Renesse and Schneider, OSDI 2004)"}};
+}
+
+template <>
 std::vector<Choice> choices<Delivery>() {
   return {{"local", "every worker has what it computes on"},
           {"database", "a storage node sends every worker its batches over the network"}};

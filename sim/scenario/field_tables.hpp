@@ -22,6 +22,10 @@ void describe_consistency(FieldVisitor& visitor, ConsistencySpec& consistency);
 void describe_placement(FieldVisitor& visitor, PlacementSpec& placement);
 void describe_messages(FieldVisitor& visitor, MessagesSpec& messages);
 void describe_filter(FieldVisitor& visitor, FilterSpec& filter);
+// fields_recovery.cpp
+void describe_recovery(FieldVisitor& visitor, RecoverySpec& recovery);
+void describe_replication(FieldVisitor& visitor, ReplicationSpec& replication);
+void describe_snapshot(FieldVisitor& visitor, SnapshotSpec& snapshot);
 // fields_cluster.cpp
 void describe_cluster(FieldVisitor& visitor, ClusterSpec& cluster);
 void describe_compute(FieldVisitor& visitor, ComputeSpec& compute);

@@ -65,6 +65,11 @@ void describe(FieldVisitor& v, Scenario& s) {
           [&] { describe_messages(v, s.messages); });
   v.table("cluster", "The machines and the network.", [&] { describe_cluster(v, s.cluster); });
   v.table("compute", "How long a step's computation takes.", [&] { describe_compute(v, s.compute); });
+  v.table("recovery", "How failures are noticed, and what is done about them.",
+          [&] { describe_recovery(v, s.recovery); });
+  v.table("replication", "Copies of every shard on other servers.",
+          [&] { describe_replication(v, s.replication); });
+  v.table("snapshot", "Copies of every shard on a storage node.", [&] { describe_snapshot(v, s.snapshot); });
   v.tables(
       "straggler", "Workers that are slow, always or at times.", s.stragglers.size(),
       [&](std::size_t count) { s.stragglers.resize(count); },

@@ -346,6 +346,7 @@ std::optional<LoadedScenario> load_scenario(const LoadRequest& request, Diagnost
   describe(reader, scenario);
   reader.finish({"compare"});
   if (!scenario.architecture.has_servers()) scenario.cluster.servers = 0;
+  scenario.cluster.storage = scenario.snapshot.every.has_value();
 
   Checker checker(scenario, reader.reading(), diagnostics);
   // Speeds may come from the platform file, so it is first.

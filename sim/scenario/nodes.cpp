@@ -21,7 +21,12 @@ std::optional<std::uint32_t> number_in(std::string_view text) {
 
 std::uint32_t node_count(const ClusterSpec& cluster) {
   const std::uint32_t others = static_cast<std::uint32_t>(1 + cluster.servers + cluster.workers);
-  return others + (database_node(cluster) ? 1 : 0);
+  return others + (database_node(cluster) ? 1 : 0) + (cluster.storage ? 1 : 0);
+}
+
+std::optional<std::uint32_t> storage_node(const ClusterSpec& cluster) {
+  if (!cluster.storage) return std::nullopt;
+  return node_count(cluster) - 1;
 }
 
 std::optional<std::uint32_t> database_node(const ClusterSpec& cluster) {
@@ -33,12 +38,14 @@ std::string node_name(const ClusterSpec& cluster, std::uint32_t node) {
   const auto servers = static_cast<std::uint32_t>(cluster.servers);
   if (node == 0) return "scheduler";
   if (node == database_node(cluster)) return "database";
+  if (node == storage_node(cluster)) return "storage";
   return node <= servers ? fmt::format("server {}", node - 1) : fmt::format("worker {}", node - 1 - servers);
 }
 
 std::optional<std::uint32_t> node_named(const ClusterSpec& cluster, std::string_view name) {
   if (name == "scheduler") return 0;
   if (name == "database") return database_node(cluster);
+  if (name == "storage") return storage_node(cluster);
   const std::size_t space = name.find(' ');
   if (space == std::string_view::npos) return std::nullopt;
   const std::optional<std::uint32_t> number = number_in(name.substr(space + 1));
@@ -66,12 +73,14 @@ bool talks(const Scenario& scenario, std::uint32_t a, std::uint32_t b) {
   const auto [low, high] = std::minmax(a, b);
   const auto servers = static_cast<std::uint32_t>(scenario.cluster.servers);
   if (low == high) return false;
+  if (high == storage_node(scenario.cluster)) return low > 0 && low <= servers;
   if (high == database_node(scenario.cluster)) return low > servers;  // the database and a worker
   if (low == 0) return true;                                          // the scheduler and everybody else
   if (!scenario.architecture.has_servers())
     return workers_talk(scenario.architecture, static_cast<std::uint32_t>(scenario.cluster.workers), low - 1,
                         high - 1);
   if (low <= servers && high > servers) return true;  // a server and a worker
+  if (high <= servers && scenario.replication.copies > 0) return true;
   // The first shard's server, which only an even placement knows to be the first, and another.
   return high <= servers && (low == 1 || scenario.placement.kind != PlacementKind::even) &&
          make_rule(scenario.consistency, scenario.cluster.workers).first_decides;

@@ -1,5 +1,6 @@
 // The cluster's nodes: their numbers, their names, and which of them talk to each other. A node's number is
-// its NodeId: the scheduler is 0, then come the servers, the workers, and the database if there is one.
+// its NodeId: the scheduler is 0, then come the servers, the workers, and the database and the storage if there
+// are such.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,11 @@
 namespace psim {
 
 std::uint32_t node_count(const ClusterSpec& cluster);
-// The last node, if there is one that holds the training set.
+// The node after the workers, if there is one that holds the training set.
 std::optional<std::uint32_t> database_node(const ClusterSpec& cluster);
+
+// The last node, if there is one that keeps snapshots.
+std::optional<std::uint32_t> storage_node(const ClusterSpec& cluster);
 
 // "scheduler", "server 0", "worker 3", "database"
 std::string node_name(const ClusterSpec& cluster, std::uint32_t node);

@@ -16,6 +16,7 @@
 #include "sim/protocol/key_space.hpp"
 #include "sim/protocol/work.hpp"
 #include "sim/scenario/presets.hpp"
+#include "sim/scenario/recovery.hpp"
 #include "sim/scenario/units.hpp"
 
 namespace psim {
@@ -162,6 +163,7 @@ struct DeliverySpec {
 };
 
 struct ClusterSpec {
+  bool storage = false;  // a node for snapshots; set once a scenario with some is loaded
   std::int64_t workers = 8;
   std::int64_t servers = 1;  // 0 once a scenario of an architecture without servers is loaded
   NodeSpec worker;
@@ -233,6 +235,12 @@ struct Scenario {
   ComputeSpec compute;
   std::vector<StragglerSpec> stragglers;
   std::vector<FilterSpec> filters;
+  RecoverySpec recovery;
+  ReplicationSpec replication;
+  SnapshotSpec snapshot;
+
+  // Nodes and messages may fail: there are heartbeats, and requests are repeated.
+  bool may_fail() const { return recovery.enabled || replication.copies > 0 || snapshot.every; }
 };
 
 }  // namespace psim

@@ -1,0 +1,172 @@
+#include "sim/crew.hpp"
+
+#include <fmt/format.h>
+#include <simgrid/Exception.hpp>
+#include <simgrid/s4u.hpp>
+
+#include <utility>
+
+#include "model/random.hpp"
+#include "sim/roles/database.hpp"
+#include "sim/roles/scheduler.hpp"
+#include "sim/roles/storage.hpp"
+
+namespace sg4 = simgrid::s4u;
+
+namespace psim {
+
+void Crew::start(const std::shared_ptr<Values>& weights) {
+  actors_.resize(platform_.hosts.size());
+  last_.resize(world_.keys.shards.size());
+  if (world_.scenario.architecture.has_servers()) {
+    for (std::uint32_t s = 0; s < world_.servers(); ++s)
+      servers_.push_back(std::make_unique<ServerRole>(world_, s));
+    for (std::uint32_t s = 0; s < world_.keys.shards.size(); ++s) {
+      const Slice part = world_.part_of(s, weights);
+      std::optional<Values> own;
+      if (part.values) own = Values::copy_of(*part.values, part.begin, part.count);
+      servers_[world_.keys.shards[s].server]->own(s, std::move(own));
+    }
+    for (std::uint32_t w = 0; w < world_.workers(); ++w)
+      workers_.push_back(std::make_unique<Worker>(world_, world_.first_worker() + w));
+  } else {
+    peers_ = make_peers(world_, weights.get());
+  }
+  world_.network.on_arrival([this](const Message& message) {
+    if (peers_) return peers_->on_arrival(message);
+    if (message.to >= world_.first_worker() && message.to < world_.database())
+      workers_[worker_index(message.to)]->on_arrival(message);
+  });
+  // The scheduler, the servers, the storage, the database, the workers.
+  for (NodeId node = 0; node < world_.first_worker(); ++node) start_node(node);
+  for (NodeId node = world_.database(); node < platform_.hosts.size(); ++node) start_node(node);
+  for (NodeId node = world_.first_worker(); node < world_.database(); ++node) start_node(node);
+}
+
+void Crew::start_node(NodeId node) {
+  const ClusterSpec& cluster = world_.scenario.cluster;
+  if (node == World::scheduler) return spawn(node, false, [this] { run_scheduler(world_); });
+  if (node == database_node(cluster)) return spawn(node, true, [this] { run_database(world_); });
+  if (node == storage_node(cluster)) return spawn(node, true, [this] { run_storage(world_); });
+  if (node < world_.first_worker()) {
+    spawn(node, true, [server = servers_[server_index(node)].get()] { server->run(); });
+  } else {
+    const std::uint32_t w = worker_index(node);
+    spawn(node, false, [this, w] { peers_ ? peers_->run(w) : workers_[w]->run(); });
+  }
+  if (!world_.scenario.may_fail()) return;
+  // Heartbeats of different nodes fall on different dates.
+  const double first = Stream(static_cast<std::uint64_t>(world_.scenario.seed), "heartbeat", node, 0).uniform();
+  const std::uint32_t incarnation = world_.network.incarnation(node);
+  beat(node, incarnation, Agenda::now() + first * world_.scenario.recovery.heartbeat.value);
+}
+
+// An exception that left an actor would abort the process; it is kept, and thrown when the engine is back.
+void Crew::spawn(NodeId node, bool daemon, std::function<void()> body) {
+  auto guarded = [this, body = std::move(body)] {
+    try {
+      body();
+    } catch (const simgrid::ForcefulKillException&) {
+      throw;
+    } catch (...) {
+      if (!failure_) failure_ = std::current_exception();
+      sg4::Actor::kill_all();
+    }
+  };
+  const std::string name = node_name(world_.scenario.cluster, node);
+  actors_[node] = sg4::Actor::create(name, platform_.hosts[node], std::move(guarded));
+  if (daemon) actors_[node]->daemonize();
+}
+
+// As long as the node is what it was; it says which view it knows.
+void Crew::beat(NodeId node, std::uint32_t incarnation, double date) {
+  world_.agenda.at(date, [this, node, incarnation, date] {
+    if (!world_.network.is_up(node) || world_.network.incarnation(node) != incarnation) return;
+    const bool is_server = node < world_.first_worker();
+    if (!is_server && workers_[worker_index(node)]->is_through()) return;
+    const std::int64_t view = is_server ? servers_[server_index(node)]->view()
+                                        : workers_[worker_index(node)]->view();
+    world_.network.send({.kind = MessageKind::heartbeat,
+                         .from = node,
+                         .to = World::scheduler,
+                         .version = view,
+                         .number = incarnation,
+                         .payload = 16});
+    if (world_.watch && world_.watch()) return;
+    beat(node, incarnation, date + world_.scenario.recovery.heartbeat.value);
+  });
+}
+
+void Crew::crash(NodeId node) {
+  if (!world_.network.is_up(node)) return;
+  actors_[node]->kill();
+  world_.network.take_down(node, [this](const Message& message) {
+    if (message.kind == MessageKind::push) discard(message);
+  });
+  if (node < world_.first_worker() && node > World::scheduler) {
+    ServerRole& server = *servers_[server_index(node)];
+    for (std::uint32_t s = 0; s < last_.size(); ++s) {
+      if (owner_of(s) != nullptr && owner_of(s) == server.state(s)) last_[s] = owner_of(s)->snapshot();
+    }
+    server.discard_rest();
+    servers_[server_index(node)] = std::make_unique<ServerRole>(world_, server_index(node));
+  } else if (node >= world_.first_worker() && node < world_.database()) {
+    workers_[worker_index(node)] = std::make_unique<Worker>(world_, node, true);
+    world_.record(EventKind::compute_cancel, node, 0);
+  }
+}
+
+void Crew::restart(NodeId node) {
+  if (world_.network.is_up(node)) return;
+  world_.network.bring_up(node);
+  start_node(node);
+}
+
+// Two may believe that they own it; the later one does.
+const Server* Crew::owner_of(std::uint32_t shard) const {
+  const Server* owner = nullptr;
+  for (const auto& server : servers_) {
+    const Server* here = server->state(shard);
+    if (here != nullptr && here->leads() && (owner == nullptr || here->epoch() > owner->epoch())) owner = here;
+  }
+  return owner;
+}
+
+std::vector<Slice> Crew::weights() const {
+  if (peers_) return peers_->weights();
+  std::vector<Slice> parts;
+  for (std::uint32_t s = 0; s < world_.keys.shards.size(); ++s) {
+    const Server* owner =
+        world_.scenario.may_fail() ? owner_of(s) : servers_[world_.keys.shards[s].server]->state(s);
+    parts.push_back(owner != nullptr ? owner->snapshot() : last_[s]);
+  }
+  return parts;
+}
+
+std::vector<std::string> Crew::who_waits() const {
+  std::vector<std::string> lines;
+  for (std::uint32_t s = 0; !peers_ && s < world_.keys.shards.size(); ++s) {
+    const Server* server = owner_of(s);
+    if (server == nullptr) {
+      lines.push_back(fmt::format("at {:.6g} s nobody owns shard {}", Agenda::now(), s));
+      continue;
+    }
+    for (const Server::Pull& pull : server->waiting()) {
+      lines.push_back(fmt::format(
+          "at {:.6g} s worker {} waits for server {} to let it start clock {}; the server has version {}, "
+          "{} pushes of its next update, and the slowest worker at clock {}",
+          Agenda::now(), worker_index(pull.from), server_index(server->id()), pull.clock, server->version(),
+          server->pending().size(), server->slowest_clock()));
+    }
+  }
+  if (lines.empty()) lines.emplace_back("nothing can happen any more, and nobody waits for a server");
+  return lines;
+}
+
+void Crew::discard(const Message& push) { servers_[server_index(push.to)]->discard(push); }
+
+void Crew::discard_rest() {
+  for (const auto& server : servers_) server->discard_rest();
+}
+
+}  // namespace psim

@@ -1,0 +1,61 @@
+// The nodes' actors: who runs where, and what becomes of a node that crashes and comes back.
+#pragma once
+
+#include <simgrid/s4u/Actor.hpp>
+
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/roles/peers.hpp"
+#include "sim/roles/server_role.hpp"
+#include "sim/roles/worker.hpp"
+#include "sim/roles/world.hpp"
+
+namespace psim {
+
+class Crew {
+ public:
+  Crew(World& world, const Platform& platform) : world_(world), platform_(platform) {}
+
+  // Everybody, with the model's first weights; none of a phantom model.
+  void start(const std::shared_ptr<Values>& weights);
+
+  // From the agenda, never from an actor. A node that is down cannot crash, nor one that is up come back.
+  void crash(NodeId node);
+  void restart(NodeId node);
+
+  // The model in one part or more, as its owners have it; of a shard whose owner is down, as it last was.
+  std::vector<Slice> weights() const;
+  // Who waits for which server since when, for a run that can go on no more.
+  std::vector<std::string> who_waits() const;
+  // The run is over: pushes that nobody will apply.
+  void discard(const Message& push);
+  void discard_rest();
+  const BatchSource* source(std::uint32_t worker) const {
+    return workers_.empty() ? nullptr : &workers_[worker]->source();
+  }
+  // What an actor threw.
+  const std::exception_ptr& failure() const { return failure_; }
+
+ private:
+  void spawn(NodeId node, bool daemon, std::function<void()> body);
+  void start_node(NodeId node);
+  void beat(NodeId node, std::uint32_t incarnation, double date);
+  const Server* owner_of(std::uint32_t shard) const;
+  std::uint32_t server_index(NodeId node) const { return node - world_.first_server(); }
+  std::uint32_t worker_index(NodeId node) const { return node - world_.first_worker(); }
+
+  World& world_;
+  const Platform& platform_;
+  std::vector<simgrid::s4u::ActorPtr> actors_;  // by node
+  std::vector<std::unique_ptr<ServerRole>> servers_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::unique_ptr<Peers> peers_;  // instead of servers and workers, where there are no servers
+  std::vector<Slice> last_;       // by shard: weights of an owner that went down
+  std::exception_ptr failure_;
+};
+
+}  // namespace psim

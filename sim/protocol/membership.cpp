@@ -1,0 +1,144 @@
+#include "sim/protocol/membership.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace psim {
+
+std::uint64_t View::bytes() const {
+  std::uint64_t bytes = 8 + (workers.size() + 7) / 8;
+  for (const Owner& owner : owners) bytes += 8 + 4 * owner.replicas.size();
+  return bytes;
+}
+
+void Detector::heard(double now) {
+  constexpr std::size_t window = 100;  // gaps
+  if (last_ > 0) gaps_.push_back(now - last_);
+  if (gaps_.size() > window) gaps_.pop_front();
+  last_ = now;
+}
+
+double Detector::suspect_at() const {
+  if (spec_.kind == DetectorKind::timeout || gaps_.size() < 2) return last_ + spec_.timeout;
+  const auto n = static_cast<double>(gaps_.size());
+  const double mean = std::accumulate(gaps_.begin(), gaps_.end(), 0.0) / n;
+  double variance = 0;
+  for (const double gap : gaps_) variance += (gap - mean) * (gap - mean) / n;
+  // Gaps that are all equal would make it suspect at once: they are taken to vary by a tenth at least.
+  const double deviation = std::max(std::sqrt(variance), mean / 10);
+  double low = 0, high = 40;  // standard deviations beyond the mean
+  for (int i = 0; i < 60; ++i) {
+    const double z = (low + high) / 2;
+    const double phi = -std::log10(0.5 * std::erfc(z / std::sqrt(2.0)));
+    (phi < spec_.threshold ? low : high) = z;
+  }
+  return last_ + mean + high * deviation;
+}
+
+Manager::Manager(Options options, const std::vector<std::uint32_t>& owners)
+    : options_(options),
+      nodes_(1 + options.servers + options.workers, Node{.detector = Detector(options.detector)}) {
+  view_.workers.assign(options.workers, true);
+  for (const std::uint32_t server : owners) view_.owners.push_back({.primary = 1 + server});
+  for (Owner& owner : view_.owners) fill(owner);
+}
+
+// The next servers on the ring of their numbers, as many as there are to be copies.
+void Manager::fill(Owner& owner) const {
+  std::erase_if(owner.replicas, [&](NodeId node) { return !nodes_[node].up || node == owner.primary; });
+  NodeId node = owner.primary;
+  for (std::uint32_t i = 1; i < options_.servers; ++i) {
+    if (std::ssize(owner.replicas) >= options_.copies) return;
+    node = node % options_.servers + 1;
+    const bool is_one = std::ranges::find(owner.replicas, node) != owner.replicas.end();
+    if (nodes_[node].up && !is_one) owner.replicas.push_back(node);
+  }
+}
+
+void Manager::fill_all() {
+  for (Owner& owner : view_.owners) fill(owner);
+}
+
+std::optional<NodeId> Manager::next_server(NodeId after) const {
+  NodeId node = after;
+  for (std::uint32_t i = 1; i < options_.servers; ++i) {
+    node = node % options_.servers + 1;
+    if (nodes_[node].up) return node;
+  }
+  return std::nullopt;
+}
+
+void Manager::heard(NodeId node, std::uint32_t incarnation, double now) {
+  if (node >= nodes_.size()) return;
+  Node& known = nodes_[node];
+  const bool is_new = known.known && incarnation != known.incarnation;
+  if (known.known && incarnation < known.incarnation) return;
+  if (is_new && known.up) down(node);  // it was away for less time than it takes to notice
+  known.known = true;
+  known.incarnation = incarnation;
+  if (is_new) known.detector = Detector(options_.detector);
+  known.detector.heard(now);
+  if (!known.up && !known.left) back(node, is_new);
+}
+
+void Manager::leaves(NodeId node) {
+  nodes_[node].left = true;
+  if (is_server(node)) down(node);
+}
+
+std::optional<double> Manager::next_suspicion() const {
+  std::optional<double> first;
+  for (const Node& node : nodes_) {
+    if (!node.known || !node.up || node.left) continue;
+    const double date = node.detector.suspect_at();
+    first = std::min(first.value_or(date), date);
+  }
+  return first;
+}
+
+std::vector<NodeId> Manager::suspect(double now) {
+  std::vector<NodeId> suspects;
+  for (NodeId node = 1; node < nodes_.size(); ++node) {
+    const Node& known = nodes_[node];
+    if (!known.known || !known.up || known.left || known.detector.suspect_at() > now) continue;
+    suspects.push_back(node);
+    down(node);
+  }
+  return suspects;
+}
+
+void Manager::down(NodeId node) {
+  nodes_[node].up = false;
+  ++view_.number;
+  if (!is_server(node)) {
+    if (options_.removes_workers) view_.workers[node - 1 - options_.servers] = false;
+    return;
+  }
+  for (Owner& owner : view_.owners) {
+    std::erase(owner.replicas, node);
+    if (owner.primary != node) continue;
+    const std::optional<NodeId> next = options_.takes_over ? next_server(node) : std::nullopt;
+    if (!owner.replicas.empty()) owner.primary = owner.replicas.front();
+    else if (next) owner.primary = *next;
+    else continue;
+    ++owner.epoch;
+  }
+  fill_all();
+}
+
+// A node that was only silent has what it had; one that was down has nothing.
+void Manager::back(NodeId node, bool is_new) {
+  nodes_[node].up = true;
+  ++view_.number;
+  if (!is_server(node)) {
+    view_.workers[node - 1 - options_.servers] = true;
+    return;
+  }
+  for (Owner& owner : view_.owners) {
+    if (owner.primary == node && is_new) ++owner.epoch;
+  }
+  fill_all();
+}
+
+}  // namespace psim

@@ -1,0 +1,99 @@
+// Who is there and who owns what: the scheduler's part of a cluster whose nodes fail (the server manager of
+// Li et al., OSDI 2014, section 4). It hears heartbeats, suspects nodes that it does not hear, and gives their
+// shards to others. Pure: dates come from outside.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "sim/protocol/message.hpp"
+
+namespace psim {
+
+// Of one shard. A new primary is a new epoch: messages of other epochs are ignored, so that a former primary
+// who does not know yet can do no harm.
+struct Owner {
+  NodeId primary = 0;
+  std::uint32_t epoch = 0;
+  std::vector<NodeId> replicas = {};
+};
+
+struct View {
+  std::int64_t number = 0;
+  std::vector<Owner> owners;    // by shard
+  std::vector<bool> workers;    // that take part
+  std::uint64_t bytes() const;  // on the network
+};
+
+// When a node that was heard at some dates is suspected to be down.
+enum class DetectorKind : std::uint8_t { timeout, phi_accrual };
+
+struct DetectorSpec {
+  DetectorKind kind = DetectorKind::timeout;
+  double timeout = 2;    // timeout: seconds without a word; phi-accrual: of the first gap
+  double threshold = 8;  // phi-accrual
+};
+
+class Detector {
+ public:
+  explicit Detector(DetectorSpec spec) : spec_(spec) {}
+  void heard(double now);
+  // From when on, if nothing is heard before. phi-accrual: when the probability that a live node is silent for
+  // so long, under a normal distribution of the last gaps, falls below 10^-threshold (Hayashibara et al., SRDS
+  // 2004, equations 3 to 5).
+  double suspect_at() const;
+
+ private:
+  DetectorSpec spec_;
+  double last_ = 0;
+  std::deque<double> gaps_;
+};
+
+class Manager {
+ public:
+  struct Options {
+    std::uint32_t servers = 1, workers = 1;
+    std::int64_t copies = 0;
+    DetectorSpec detector = {};
+    bool removes_workers = false;  // a worker that is suspected takes part no more
+    bool takes_over = true;        // a shard without a copy goes to the next server; else its server is awaited
+  };
+  // `owners`: the server, from 0, of each shard.
+  Manager(Options options, const std::vector<std::uint32_t>& owners);
+
+  // A word from `node`, which has been started `incarnation` times before.
+  void heard(NodeId node, std::uint32_t incarnation, double now);
+  // It says that it goes, or it has finished.
+  void leaves(NodeId node);
+  // When somebody is suspected next.
+  std::optional<double> next_suspicion() const;
+  // Who is suspected by now and was not before.
+  std::vector<NodeId> suspect(double now);
+
+  // Changes with every call above that changes who owns what or who takes part.
+  const View& view() const { return view_; }
+  bool is_up(NodeId node) const { return nodes_[node].up; }
+
+ private:
+  struct Node {
+    bool known = false;  // it has been heard
+    bool up = true;      // and is not suspected
+    bool left = false;
+    std::uint32_t incarnation = 0;
+    Detector detector;
+  };
+  bool is_server(NodeId node) const { return node > 0 && node <= options_.servers; }
+  void down(NodeId node);
+  void back(NodeId node, bool is_new);
+  void fill(Owner& owner) const;
+  void fill_all();
+  std::optional<NodeId> next_server(NodeId after) const;
+
+  Options options_;
+  std::vector<Node> nodes_;
+  View view_;
+};
+
+}  // namespace psim

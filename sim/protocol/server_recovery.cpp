@@ -1,0 +1,312 @@
+// What a server does where nodes and messages may fail: requests that come twice or not at all, a log of
+// updates for replicas, and a change of owner.
+#include <algorithm>
+#include <utility>
+
+#include "sim/protocol/server.hpp"
+
+namespace psim {
+namespace {
+
+// A replica answers nobody.
+class Silence final : public Outbox {
+ public:
+  void send(Message) override {}
+  void announce(Message) override {}
+  void applied(const Message&, std::int64_t) override {}
+  void dropped(const Message&) override {}
+  void updated(std::int64_t) override {}
+};
+
+}  // namespace
+
+// Pushes of a worker are taken in its order, each once. One that comes too early waits for the one before it
+// to be sent again.
+bool Server::is_new(const Message& push, Outbox& out) {
+  const WorkerState& worker = workers_[index_of(push.from)];
+  if (worker.gone || push.number > worker.arrived) return false;
+  if (push.number == worker.arrived) return true;
+  ++duplicates_;
+  if (!options_.exactly_once) return true;
+  acknowledge(push, out);
+  return false;
+}
+
+void Server::acknowledge(const Message& push, Outbox& out) const {
+  out.send({.kind = MessageKind::ack,
+            .from = options_.id,
+            .to = push.from,
+            .shard = options_.shard,
+            .number = push.number,
+            .pushed = committed_of(workers_[index_of(push.from)]),
+            .epoch = epoch_});
+}
+
+void Server::accept(const Message& push, Outbox& out) {
+  if (!copies_.empty() && options_.replication.every_push) {
+    Message entry = push;
+    entry.attached = std::make_shared<const Attachment>(Attachment{.group = {{push.from, push.number}}});
+    log(std::move(entry), out);
+  }
+  acknowledge(push, out);
+}
+
+// What a pull tells about its worker: that it has come back, or that pushes are lost that only a former owner
+// had. It then goes on from what is here.
+void Server::meet(const Message& pull) {
+  WorkerState& worker = workers_[index_of(pull.from)];
+  Pull& waiting = *worker.waiting;
+  const bool pending = std::ranges::find(group_, pull.from, &Message::from) != group_.end();
+  if (pull.pushed < 0) {  // back, and without memory: not before its push of this version is applied
+    waiting.pushed = worker.arrived;
+    if (options_.rule.fresh && pending) waiting.version = version_;
+    return;
+  }
+  if (pull.kept > worker.arrived) {
+    lost_ += pull.kept - worker.arrived;
+    worker.arrived = worker.applied = pull.kept;
+    find_slowest();
+  }
+  // Nothing that this worker has sent, or can send again, will bring the version that it waits for.
+  const bool all_here = pull.kept == pull.pushed && worker.arrived == pull.pushed;
+  waiting.redo =
+      pull.version > version_ || (pull.version == version_ && lost_ > 0 && all_here && !pending);
+}
+
+void Server::lead(NodeId self, std::uint32_t epoch, const std::vector<NodeId>& replicas, double now,
+                  Outbox& out) {
+  options_.id = self;
+  const bool is_new_leader = !leads_ || epoch != epoch_;
+  leads_ = true;
+  epoch_ = epoch;
+  if (is_new_leader) {  // entries that came too early went with the former owner
+    log_.clear();
+    copies_.clear();
+    for (WorkerState& worker : workers_) {
+      worker.waiting.reset();
+      worker.committed = worker.arrived;
+      worker.entry = 0;
+    }
+    waiting_.clear();
+    committed_ = entries_;
+  }
+  std::erase_if(copies_, [&](const Copy& copy) { return std::ranges::find(replicas, copy.node) == replicas.end(); });
+  for (const NodeId node : replicas) {
+    if (std::ranges::find(copies_, node, &Copy::node) != copies_.end()) continue;
+    copies_.push_back({.node = node, .entries = entries_, .asked = now});
+    send_state(node, out);
+  }
+  commit_through(on_all_replicas());
+  answer_all(now, out);
+}
+
+void Server::follow(NodeId self, std::uint32_t epoch, NodeId primary, std::optional<NodeId> next) {
+  options_.id = self;
+  leads_ = false;
+  epoch_ = epoch;
+  primary_ = primary;
+  next_ = next;
+  copies_.clear();
+  log_.clear();
+  waiting_.clear();
+  for (WorkerState& worker : workers_) {
+    worker.waiting.reset();
+    if (!options_.replication.every_push) worker.arrived = worker.applied;  // it will hear of updates only
+  }
+  if (!options_.replication.every_push) group_.clear();
+}
+
+void Server::set_members(const std::vector<bool>& members, double now, Outbox& out) {
+  bool changed = false;
+  for (std::size_t w = 0; w < workers_.size(); ++w) {
+    WorkerState& worker = workers_[w];
+    if (worker.gone != members[w]) continue;
+    changed = true;
+    worker.gone = !members[w];
+    members_ += worker.gone ? -1 : 1;
+    if (!worker.finished) active_ += worker.gone ? -1 : 1;
+    if (worker.gone) {
+      worker.waiting.reset();
+      waiting_.erase(static_cast<std::uint32_t>(w));
+    } else if (!options_.rule.fresh) {  // it goes on where the slowest of the others is
+      worker.arrived = worker.applied = std::max(worker.arrived, slowest_);
+    }
+  }
+  if (!changed) return;
+  find_slowest();
+  if (!copies_.empty() && options_.replication.every_push)
+    log({.attached = std::make_shared<const Attachment>(Attachment{.members = members})}, out);
+  update_if_complete(out);
+  answer_all(now, out);
+}
+
+// To every replica, or to the first one of a chain.
+void Server::log(Message entry, Outbox& out) {
+  entry.kind = MessageKind::replicate;
+  entry.from = options_.id;
+  entry.shard = options_.shard;
+  entry.number = entries_++;
+  entry.epoch = epoch_;
+  for (const PushId& id : entry.attached->group) workers_[index_of(id.worker)].entry = entries_;
+  for (const PushId& id : entry.attached->late) workers_[index_of(id.worker)].entry = entries_;
+  for (const Copy& copy : copies_) {
+    send_entry(copy.node, entry, out);
+    if (options_.replication.chain) break;
+  }
+  log_.emplace(entry.number, std::move(entry));
+}
+
+void Server::send_entry(NodeId replica, const Message& entry, Outbox& out) const {
+  Message message = entry;
+  message.to = replica;
+  out.send(std::move(message));
+}
+
+// One update as its weighted sum: a replica that applies it does what this server does, to the last bit.
+void Server::log_update(const std::vector<Message>& group, std::vector<WeightedGradient>& gradients,
+                        Outbox& out) {
+  Attachment ids{.late = std::exchange(dropped_, {})};
+  for (const Message& push : group) ids.group.push_back({push.from, push.number});
+  Slice sum{nullptr, 0, count_};
+  if (weights_) {
+    sum.values = std::make_shared<Values>(weighted_sum(gradients, weights_->precision(), count_));
+    gradients.assign(1, {sum, 1.0});
+  }
+  log({.clock = group.front().clock,
+       .version = version_ + 1,
+       .values = sum,
+       .payload = count_ * bytes_per_value(options_.precision),
+       .attached = std::make_shared<const Attachment>(std::move(ids))},
+      out);
+}
+
+void Server::send_state(NodeId replica, Outbox& out) const {
+  out.send({.kind = MessageKind::state,
+            .from = options_.id,
+            .to = replica,
+            .shard = options_.shard,
+            .version = version_,
+            .number = entries_,
+            .payload = state_bytes(),
+            .epoch = epoch_,
+            .attached = std::make_shared<const Attachment>(
+                Attachment{.state = std::make_shared<const Server>(*this)})});
+}
+
+std::uint64_t Server::state_bytes() const {
+  return count_ * bytes_per_value(options_.precision) + optimizer_.bytes() + workers_.size() * 8;
+}
+
+// Replica: entries are taken in their order.
+void Server::on_entry(const Message& entry, double now, Outbox& out) {
+  if (leads_) return;
+  if (next_ && entry.number >= entries_) send_entry(*next_, entry, out);
+  if (entry.number >= entries_) log_.insert_or_assign(entry.number, entry);
+  for (auto first = log_.begin(); first != log_.end() && first->first == entries_; first = log_.begin()) {
+    const Message next = std::move(first->second);
+    log_.erase(first);
+    ++entries_;
+    take_entry(next, now);
+  }
+  out.send({.kind = MessageKind::replicated,
+            .from = options_.id,
+            .to = primary_,
+            .shard = options_.shard,
+            .number = entries_,
+            .epoch = epoch_});
+}
+
+void Server::take_entry(const Message& entry, double now) {
+  const Attachment& ids = *entry.attached;
+  Silence silence;
+  if (!ids.members.empty()) return set_members(ids.members, now, silence);
+  if (options_.replication.every_push) {
+    Message push = entry;
+    push.kind = MessageKind::push;
+    push.from = ids.group.front().worker;
+    push.number = ids.group.front().number;
+    return on_push(push, now, silence);
+  }
+  for (const std::vector<PushId>* list : {&ids.late, &ids.group}) {
+    for (const PushId& id : *list) {
+      WorkerState& worker = workers_[index_of(id.worker)];
+      worker.arrived = std::max(worker.arrived, id.number + 1);
+      count_applied(worker);
+    }
+  }
+  const double rate = this->rate() * options_.rule.rate_factor(ids.group.size());
+  if (weights_) apply({{entry.values, 1.0}}, rate, entry.clock);
+  applied_ += static_cast<std::int64_t>(ids.group.size());
+  ++version_;
+}
+
+// Primary: a replica has all entries below ack.number.
+void Server::on_replicated(const Message& ack, double now, Outbox& out) {
+  const auto copy = std::ranges::find(copies_, ack.from, &Copy::node);
+  if (copy == copies_.end()) return;
+  copy->entries = std::max(copy->entries, ack.number);
+  copy->asked = now;
+  if (!std::exchange(copy->here, true)) {  // what came before the state did was of no use to it
+    out.copied(ack.from);
+    for (auto entry = log_.lower_bound(copy->entries); entry != log_.end(); ++entry)
+      send_entry(ack.from, entry->second, out);
+  }
+  commit_through(on_all_replicas());
+  answer_all(now, out);
+}
+
+std::int64_t Server::on_all_replicas() const {
+  std::int64_t least = entries_;
+  for (const Copy& copy : copies_) {
+    if (copy.here) least = std::min(least, copy.entries);
+  }
+  return least;
+}
+
+// Entries below `entry` are everywhere.
+void Server::commit_through(std::int64_t entry) {
+  std::int64_t kept = entry;
+  for (const Copy& copy : copies_) kept = std::min(kept, copy.entries);
+  for (auto next = log_.lower_bound(committed_); next != log_.end() && next->first < entry; ++next) {
+    for (const std::vector<PushId>* list : {&next->second.attached->late, &next->second.attached->group}) {
+      for (const PushId& id : *list) {
+        WorkerState& worker = workers_[index_of(id.worker)];
+        worker.committed = std::max(worker.committed, id.number + 1);
+      }
+    }
+  }
+  committed_ = entry;
+  log_.erase(log_.begin(), log_.lower_bound(kept));
+}
+
+bool Server::is_safe(const WorkerState& worker) const {
+  return copies_.empty() || on_all_replicas() + options_.replication.window >= worker.entry;
+}
+
+std::int64_t Server::committed_of(const WorkerState& worker) const {
+  return copies_.empty() ? worker.applied : worker.committed;
+}
+
+std::optional<double> Server::next_resend() const {
+  std::optional<double> first;
+  for (const Copy& copy : copies_) {
+    if (copy.here && copy.entries == entries_) continue;
+    first = std::min(first.value_or(copy.asked + options_.resend), copy.asked + options_.resend);
+  }
+  return first;
+}
+
+void Server::resend(double now, Outbox& out) {
+  for (Copy& copy : copies_) {
+    if ((copy.here && copy.entries == entries_) || copy.asked + options_.resend > now) continue;
+    copy.asked = now;
+    if (!copy.here) {
+      copy.entries = entries_;
+      send_state(copy.node, out);
+    }
+    for (auto entry = log_.lower_bound(copy.entries); entry != log_.end(); ++entry)
+      send_entry(copy.node, entry->second, out);
+  }
+}
+
+}  // namespace psim

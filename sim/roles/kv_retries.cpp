@@ -1,0 +1,76 @@
+// The client where messages get lost, servers change, and its own worker may have come back from a crash.
+#include <algorithm>
+
+#include "sim/roles/kv_client.hpp"
+
+namespace psim {
+
+void KvClient::send(Message message) {
+  if (retries_) {
+    message.kept = retries_->kept(message.shard).value_or(message.pushed);
+    retries_->sent(message, Agenda::now());
+  }
+  world_.network.send(std::move(message));
+}
+
+void KvClient::wait_for_message() {
+  if (!retries_) return handle(world_.network.receive(node_));
+  const std::optional<double> next = retries_->next();
+  std::optional<Message> message =
+      next ? world_.network.receive_until(node_, *next) : world_.network.receive(node_);
+  if (message) return handle(std::move(*message));
+  for (Message& again : retries_->due(Agenda::now())) {
+    again.kept = retries_->kept(again.shard).value_or(again.pushed);
+    world_.record(EventKind::repeat, node_, again.clock, again.version, again.to, again.number, again.shard);
+    world_.network.send(std::move(again));
+  }
+  if (retries_->gave_up()) world_.give_up(node_);  // does not return
+}
+
+void KvClient::on_ack(const Message& ack) {
+  if (ack.epoch != connections_[ack.shard].epoch) return;
+  if (retries_) {
+    retries_->accepted(ack.shard, ack.number);
+    commit(ack);
+  }
+  const auto task = push_tasks_.find({ack.shard, ack.number});
+  if (task == push_tasks_.end()) return;  // the second word of the same
+  answered_one(task->second);
+  push_tasks_.erase(task);
+}
+
+void KvClient::commit(const Message& answer) {
+  Connection& shard = connections_[answer.shard];
+  if (answer.pushed <= shard.safe) return;
+  shard.safe = answer.pushed;
+  retries_->committed(answer.shard, answer.pushed);
+  world_.record(EventKind::acked, node_, 0, 0, answer.from, answer.pushed, answer.shard);
+}
+
+// A new owner knows of no request: it gets all that are not answered, and the pushes that the last one might
+// have been alone with.
+void KvClient::on_view(const View& view) {
+  if (view.number <= view_) return;
+  view_ = view.number;
+  for (const std::uint32_t s : all_) {
+    Connection& shard = connections_[s];
+    const Owner& owner = view.owners[s];
+    if (owner.epoch == shard.epoch) continue;
+    shard.server = owner.primary;
+    shard.epoch = owner.epoch;
+    for (Message& again : retries_->again(s, owner.primary, owner.epoch, Agenda::now()))
+      world_.network.send(std::move(again));
+  }
+}
+
+std::int64_t KvClient::resume() {
+  for (Connection& shard : connections_) shard.is_new = true;
+  const Timestamp task = pull(all_, 0, false);
+  wait(task);
+  const auto least = std::ranges::min_element(connections_, {}, &Connection::pushes)->pushes;
+  if (world_.rule.fresh) return least_version();
+  for (Connection& shard : connections_) shard.pushes = least;
+  return least;
+}
+
+}  // namespace psim

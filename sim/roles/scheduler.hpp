@@ -1,0 +1,17 @@
+// The scheduler: starts everybody when everybody is up, shares out work, watches who is there where nodes may
+// fail, and ends the run when all workers have left.
+#pragma once
+
+#include "sim/roles/world.hpp"
+
+namespace psim {
+
+// The actor's body.
+void run_scheduler(World& world);
+
+// A server's or worker's first words; returns the scheduler's, which may hold the view.
+Message join(World& world, NodeId node);
+// A worker's last words; it is gone when the scheduler has them.
+void leave(World& world, NodeId node);
+
+}  // namespace psim

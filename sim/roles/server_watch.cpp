@@ -1,0 +1,155 @@
+// A server where nodes fail: it owns shards and holds copies as the scheduler's view says, gets what it needs
+// from other servers or from the storage, and writes snapshots.
+#include <simgrid/s4u/Actor.hpp>
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/roles/scheduler.hpp"
+#include "sim/roles/server_role.hpp"
+
+namespace psim {
+
+void ServerRole::run_watched() {
+  const Message start = join(world_, node_);
+  on_view(*start.attached->view);
+  for (;;) {
+    const std::optional<double> turn = next_turn();
+    std::optional<Message> message =
+        turn ? world_.network.receive_until(node_, *turn) : world_.network.receive(node_);
+    if (!message) {
+      for (auto& [shard, server] : shards_) server.resend(Agenda::now(), *this);
+      for (const std::uint32_t shard : wanted_) ask_storage(shard);
+      send_all();
+    } else if (message->kind == MessageKind::view || message->kind == MessageKind::start) {
+      on_view(*message->attached->view);
+    } else if (message->kind == MessageKind::state) {
+      on_state(*message);
+    } else {
+      take(std::move(*message));
+      take_snapshots();
+    }
+  }
+}
+
+std::optional<double> ServerRole::next_turn() const {
+  std::optional<double> first;
+  if (!wanted_.empty()) first = asked_ + world_.scenario.recovery.retry.value;
+  for (const auto& [shard, server] : shards_) {
+    if (const auto turn = server.next_resend()) first = std::min(first.value_or(*turn), *turn);
+  }
+  return first;
+}
+
+void ServerRole::on_view(const View& view) {
+  if (view.number <= view_) return;
+  view_ = view.number;
+  members_ = view.workers;
+  for (std::uint32_t s = 0; s < view.owners.size(); ++s) take_place(s, view.owners[s]);
+  send_all();
+}
+
+// Owner of the shard, holder of a copy, or neither.
+void ServerRole::take_place(std::uint32_t shard, const Owner& owner) {
+  current_ = shard;
+  const auto here = shards_.find(shard);
+  const auto copy = std::ranges::find(owner.replicas, node_);
+  owners_.insert_or_assign(shard, owner);
+  if (owner.primary == node_) {
+    const bool was_alone = here != shards_.end() && here->second.leads() && here->second.epoch() != owner.epoch;
+    if (here != shards_.end() && !was_alone) return lead(here->second, owner);
+    if (was_alone) shards_.erase(here);
+    if (wanted_.insert(shard).second) ask_storage(shard);
+    return;
+  }
+  wanted_.erase(shard);
+  if (here == shards_.end()) return;
+  // What a former owner has is not to be trusted: it may have gone on alone.
+  if (copy == owner.replicas.end() || here->second.leads()) shards_.erase(here);
+  else here->second.follow(node_, owner.epoch, owner.primary, next_in_chain(owner));
+}
+
+std::optional<NodeId> ServerRole::next_in_chain(const Owner& owner) const {
+  const auto copy = std::ranges::find(owner.replicas, node_);
+  const bool is_last = copy == owner.replicas.end() || copy + 1 == owner.replicas.end();
+  if (world_.scenario.replication.layout != ReplicationLayout::chain || is_last) return std::nullopt;
+  return *(copy + 1);
+}
+
+void ServerRole::lead(Server& server, const Owner& owner) {
+  if (!server.leads() || server.epoch() != owner.epoch)
+    world_.recorder.record({.at = Agenda::now(),
+                            .kind = EventKind::promote,
+                            .node = node_,
+                            .clock = owner.epoch,
+                            .version = server.version(),
+                            .bytes = hash_of(server),
+                            .shard = current_});
+  server.lead(node_, owner.epoch, owner.replicas, Agenda::now(), *this);
+  server.set_members(members_, Agenda::now(), *this);
+}
+
+// The storage has the last snapshot; without one the shard begins anew.
+void ServerRole::ask_storage(std::uint32_t shard) {
+  asked_ = Agenda::now();
+  if (!world_.scenario.snapshot.every) {
+    wanted_.erase(shard);
+    current_ = shard;
+    return lead(first_state(shard), owners_.at(shard));
+  }
+  world_.network.send(
+      {.kind = MessageKind::restore, .from = node_, .to = world_.storage(), .shard = shard});
+}
+
+Server& ServerRole::first_state(std::uint32_t shard) {
+  const Shard& part = world_.keys.shards[shard];
+  return shards_.insert_or_assign(shard, Server(options_of(shard), world_.initial(shard), part.count))
+      .first->second;
+}
+
+void ServerRole::on_state(const Message& message) {
+  const std::uint32_t s = message.shard;
+  const auto owner = owners_.find(s);
+  current_ = s;
+  if (message.from == world_.storage()) {
+    if (owner == owners_.end() || wanted_.erase(s) == 0) return;
+    if (message.attached) shards_.insert_or_assign(s, Server(*message.attached->state));
+    else first_state(s);
+    lead(shards_.at(s), owner->second);
+    return send_all();
+  }
+  const bool is_mine = owner != owners_.end() && owner->second.epoch == message.epoch &&
+                       std::ranges::find(owner->second.replicas, node_) != owner->second.replicas.end();
+  if (!is_mine) return;
+  Server& copy = shards_.insert_or_assign(s, Server(*message.attached->state)).first->second;
+  copy.follow(node_, message.epoch, message.from, next_in_chain(owner->second));
+  world_.network.send({.kind = MessageKind::replicated,
+                       .from = node_,
+                       .to = message.from,
+                       .shard = s,
+                       .number = message.number,
+                       .epoch = message.epoch});
+}
+
+void ServerRole::take_snapshots() {
+  const std::optional<Period>& every = world_.scenario.snapshot.every;
+  if (!every) return;
+  for (const auto& [shard, server] : shards_) {
+    if (!server.leads()) continue;
+    const std::int64_t turn = every->by_updates()
+                                  ? server.version() / every->updates
+                                  : static_cast<std::int64_t>(Agenda::now() / every->time.value);
+    if (turn <= std::exchange(last_snapshot_[shard], turn)) continue;
+    world_.network.send({.kind = MessageKind::state,
+                         .from = node_,
+                         .to = world_.storage(),
+                         .shard = shard,
+                         .version = server.version(),
+                         .payload = server.state_bytes(),
+                         .epoch = server.epoch(),
+                         .attached = std::make_shared<const Attachment>(
+                             Attachment{.state = std::make_shared<const Server>(server)})});
+  }
+}
+
+}  // namespace psim

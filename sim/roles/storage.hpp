@@ -1,0 +1,11 @@
+// The storage node: keeps the last snapshot of every shard, written and read at its disk's speed.
+#pragma once
+
+#include "sim/roles/world.hpp"
+
+namespace psim {
+
+// The actor's body; never returns.
+void run_storage(World& world);
+
+}  // namespace psim

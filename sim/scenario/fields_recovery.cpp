@@ -1,0 +1,64 @@
+// What helps against failures.
+#include "sim/scenario/choices.hpp"
+#include "sim/scenario/field_tables.hpp"
+
+namespace psim {
+
+void describe_recovery(FieldVisitor& v, RecoverySpec& r) {
+  v.field("enabled", &r.enabled,
+          {.doc = "Heartbeats and repeated requests. Also on where the scenario has faults, replication or "
+                  "snapshots."});
+  v.field("detector", choice(r.detector), {.doc = "How the scheduler tells that a node is down."});
+  v.field("heartbeat", &r.heartbeat,
+          {.doc = "Time from one heartbeat of a server or worker to the next.", .min = 1e-6, .max = 1e6});
+  v.field("timeout", &r.timeout,
+          {.doc = "Silence after which a node is suspected; of phi-accrual before it has seen two gaps.",
+           .min = 1e-6,
+           .max = 1e6});
+  v.field("threshold", &r.threshold,
+          {.doc = "phi from which on a node is suspected: a live one is so with probability 10^-phi.",
+           .min = 0.1,
+           .max = 100,
+           .when_key = "detector",
+           .when = {"phi-accrual"}});
+  v.field("workers", choice(r.workers), {.doc = "What happens to a worker that is suspected."});
+  v.field("servers", choice(r.servers),
+          {.doc = "What happens to a suspected server's shards of which there is no replica."});
+  v.field("semantics", choice(r.semantics), {.doc = "What a server does with a push that it has had."});
+  v.field("retry", &r.retry,
+          {.doc = "Time after which a request that is not answered is sent again.", .min = 1e-6, .max = 1e6});
+  v.field("backoff", &r.backoff,
+          {.doc = "Each further wait is so many times as long as the one before.", .min = 1, .max = 100});
+  v.field("longest_retry", &r.longest_retry,
+          {.doc = "No wait is longer than this.", .min = 1e-6, .max = 1e6});
+  v.field("retry_limit", &r.retry_limit,
+          {.doc = "Repetitions of one request after which the run ends; 0: none.", .min = 0, .max = 1e6});
+  v.field("patience", &r.patience,
+          {.doc = "Time without any computation or update after which the run ends as stuck, if no fault is "
+                  "to come.",
+           .min = 1e-3,
+           .max = 1e9});
+}
+
+void describe_replication(FieldVisitor& v, ReplicationSpec& r) {
+  v.field("copies", &r.copies,
+          {.doc = "Servers that hold a copy of each shard beside its owner, the next ones in their order.",
+           .min = 0,
+           .max = 64});
+  v.field("when", choice(r.when), {.doc = "What is sent to the replicas."});
+  v.field("layout", choice(r.layout), {.doc = "Who sends it to them."});
+  v.field("window", &r.window,
+          {.doc = "Updates that a worker may see before they are on all replicas; 0: synchronous.",
+           .min = 0,
+           .max = 1e9});
+}
+
+void describe_snapshot(FieldVisitor& v, SnapshotSpec& s) {
+  v.field("every", &s.every,
+          {.doc = "Time, or updates of a shard, from one snapshot to the next; to a storage node.",
+           .default_text = "none are made"});
+  v.field("bandwidth", &s.bandwidth,
+          {.doc = "Of the storage's disk, for writing and reading.", .min = 1, .max = 1e15});
+}
+
+}  // namespace psim

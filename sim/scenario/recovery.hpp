@@ -1,0 +1,46 @@
+// What a scenario says about failures: how they are noticed, and what helps against them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "sim/protocol/membership.hpp"
+#include "sim/scenario/units.hpp"
+
+namespace psim {
+
+enum class Semantics : std::uint8_t { exactly_once, at_least_once };
+enum class LostWorkers : std::uint8_t { wait, remove };
+enum class LostServers : std::uint8_t { wait, neighbour };
+enum class ReplicateWhen : std::uint8_t { after_aggregation, every_push };
+enum class ReplicationLayout : std::uint8_t { primary, chain };
+
+struct RecoverySpec {
+  bool enabled = false;
+  DetectorKind detector = DetectorKind::timeout;
+  Seconds heartbeat{0.5};
+  Seconds timeout{2};
+  double threshold = 8;
+  LostWorkers workers = LostWorkers::remove;
+  LostServers servers = LostServers::neighbour;
+  Semantics semantics = Semantics::exactly_once;
+  Seconds retry{1};
+  double backoff = 2;
+  Seconds longest_retry{30};
+  std::int64_t retry_limit = 0;
+  Seconds patience{120};  // without any progress; then the run ends
+};
+
+struct ReplicationSpec {
+  std::int64_t copies = 0;
+  ReplicateWhen when = ReplicateWhen::after_aggregation;
+  ReplicationLayout layout = ReplicationLayout::primary;
+  std::int64_t window = 0;
+};
+
+struct SnapshotSpec {
+  std::optional<Period> every;
+  BytesPerSecond bandwidth{500e6};
+};
+
+}  // namespace psim
