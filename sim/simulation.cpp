@@ -11,6 +11,8 @@
 #include <exception>
 #include <utility>
 
+#include "sim/cluster/fault_plan.hpp"
+#include "sim/cluster/speed_control.hpp"
 #include "sim/evaluator.hpp"
 #include "sim/roles/database.hpp"
 #include "sim/roles/peers.hpp"
@@ -71,23 +73,30 @@ std::vector<std::uint32_t> shard_servers(const KeySpace& keys) {
   return servers;
 }
 
-class Simulation {
+class Simulation final : public FaultTarget {
  public:
   Simulation(const LoadedScenario& loaded, const RunOptions& options, const std::vector<EventSink*>& sinks);
   RunResult run();
+
+  void crash(NodeId, bool) override {}
+  void restart(NodeId) override {}
+  void leave(NodeId) override {}
+  void join(NodeId) override {}
+  void lose_disk(NodeId) override {}
+  void set_speed(NodeId node, double factor) override { speeds_.set_fault(node, factor); }
 
  private:
   void start_actors();
   void make_servers_and_workers(const std::shared_ptr<Values>& weights);
   std::vector<Slice> weights() const;
   void spawn(const std::string& name, NodeId node, bool daemon, std::function<void()> body);
-  void plan_stragglers(std::uint32_t worker);
   void plan_evaluations();
   void plan_end();
   std::uint32_t rank_of(const Message& message) const;
   bool take_point();
   const Server& shard(std::uint32_t s) const { return servers_[world_.keys.shards[s].server]->state(s); }
-  bool is_stuck() const;
+  bool is_quiet() const;
+  bool is_stuck() const { return is_quiet() && !(faults_ && faults_->more_to_come()); }
   std::vector<std::string> who_waits() const;
   void on_update();
   void end_now();
@@ -107,6 +116,8 @@ class Simulation {
   std::unique_ptr<Sampler> sampler_;
   std::unique_ptr<Evaluator> evaluator_;
   World world_;
+  SpeedControl speeds_;
+  std::unique_ptr<FaultPlan> faults_;  // none without faults
   std::vector<std::unique_ptr<ServerRole>> servers_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::unique_ptr<Peers> peers_;       // instead of servers and workers, where there are no servers
@@ -146,8 +157,15 @@ Simulation::Simulation(const LoadedScenario& loaded, const RunOptions& options,
              .pool = pool_,
              .slowness = slowness_,
              .on_update = {},
-             .on_end = {}} {
+             .on_end = {}},
+      speeds_(platform_, slowness_, agenda_, network_, world_.first_worker(), world_.workers(),
+              [this] { return is_stuck(); }) {
   for (EventSink* sink : sinks) recorder_.add_sink(sink);
+  if (!scenario_.faults.empty()) {
+    faults_ = std::make_unique<FaultPlan>(scenario_, network_, recorder_, agenda_, *this,
+                                          [this] { return is_quiet(); });
+    world_.on_clock = [this](NodeId worker, std::int64_t clock) { faults_->on_clock(worker, clock); };
+  }
   if (!loaded.data) return;
   learner_ = make_learner(scenario_.model, *loaded.data);
   sampler_ = std::make_unique<Sampler>(loaded.data->train,
@@ -165,7 +183,8 @@ Simulation::Simulation(const LoadedScenario& loaded, const RunOptions& options,
 
 RunResult Simulation::run() {
   start_actors();
-  for (std::uint32_t w = 0; w < world_.workers(); ++w) plan_stragglers(w);
+  speeds_.start();
+  if (faults_) faults_->start();
   plan_evaluations();
   plan_end();
   sg4::Engine::on_deadlock_cb([this] { stuck_ = who_waits(); });
@@ -233,19 +252,6 @@ void Simulation::spawn(const std::string& name, NodeId node, bool daemon, std::f
   if (daemon) actor->daemonize();
 }
 
-void Simulation::plan_stragglers(std::uint32_t worker) {
-  if (is_stuck()) return;
-  const NodeId node = world_.first_worker() + worker;
-  const std::vector<double>& levels = platform_.speed_levels[node];
-  if (levels.size() == 1) return;
-  const double factor = slowness_.speed_factor(worker, Agenda::now());
-  const auto level = std::ranges::min_element(levels, {}, [&](double x) { return std::abs(x - factor); });
-  platform_.hosts[node]->set_pstate(static_cast<unsigned long>(level - levels.begin()));
-  if (const std::optional<double> next = slowness_.next_change(worker, Agenda::now())) {
-    agenda_.at(*next, [this, worker] { plan_stragglers(worker); });
-  }
-}
-
 void Simulation::plan_evaluations() {
   if (!evaluator_) return;
   take_point();
@@ -274,6 +280,7 @@ void Simulation::plan_end() {
 }
 
 void Simulation::on_update() {
+  if (faults_) faults_->on_update(recorder_.stats().updates());
   if (evaluate_updates_ == 0 || ended_) return;
   const std::int64_t turn = recorder_.stats().updates() / evaluate_updates_;
   if (turn <= last_evaluated_) return;
@@ -296,17 +303,23 @@ bool Simulation::take_point() {
   point.epoch =
       static_cast<double>(stats.clocks()) / static_cast<double>(world_.workers()) * world_.epochs_per_clock();
   auto whole = std::make_shared<Assembly>(weights(), world_.layout());
-  return evaluator_->evaluate(point, std::move(whole));
+  const bool reached = evaluator_->evaluate(point, std::move(whole));
+  if (faults_ && faults_->waits_for_evaluations()) {
+    evaluator_->finish();
+    faults_->on_evaluation(evaluator_->curve().back().result);
+  }
+  return reached;
 }
 
-// Nothing is on its way and nobody computes: only entries of the agenda that repeat for ever would keep
-// the clock running. Without them SimGrid sees the deadlock.
-bool Simulation::is_stuck() const {
-  if (Agenda::now() == 0 || network_.in_flight() > 0 || world_.busy > 0) return false;
+// Nothing is on its way, and nobody computes who is not frozen: only entries of the agenda could change that,
+// and those that repeat for ever would keep the clock running. Without them SimGrid sees the deadlock.
+bool Simulation::is_quiet() const {
+  if (Agenda::now() == 0 || network_.in_flight() > 0) return false;
   for (NodeId node = 0; node < platform_.hosts.size(); ++node) {
-    if (network_.has_mail(node)) return false;
+    if (network_.has_mail(node) && !speeds_.is_frozen(node)) return false;
   }
-  return true;
+  return std::ranges::none_of(
+      world_.busy, [this](const auto& one) { return one.second > 0 && !speeds_.is_frozen(one.first); });
 }
 
 std::vector<std::string> Simulation::who_waits() const {

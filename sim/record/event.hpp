@@ -24,10 +24,12 @@ enum class EventKind : std::uint8_t {
   finish,          // worker has done its last clock
   compute_pause,   // worker waits for weights in the middle of a step
   compute_resume,  // ... and has them
+  fault,  // of node; value: FaultKind, version: 1 begin, 0 end, clock: its table; peer: a node of the other
+          // side, if there are two
 };
 inline constexpr auto event_names = std::to_array<std::string_view>(
     {"send", "deliver", "lose", "compute_begin", "compute_end", "compute_cancel", "apply", "drop", "update",
-     "finish", "compute_pause", "compute_resume"});
+     "finish", "compute_pause", "compute_resume", "fault"});
 constexpr std::string_view name_of(EventKind kind) { return event_names[static_cast<std::size_t>(kind)]; }
 
 struct Event {

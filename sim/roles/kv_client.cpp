@@ -114,9 +114,9 @@ Encoded KvClient::encode(std::uint32_t s, const Part& part) {
       filters->encode(part.values, part.keys, part.weights, world_.scenario.training.optimizer.l1);
   if (encoded.flops > 0) {
     world_.record(EventKind::compute_resume, node_, 0);
-    ++world_.busy;
+    ++world_.busy[node_];
     simgrid::s4u::this_actor::execute(encoded.flops);
-    --world_.busy;
+    --world_.busy[node_];
     world_.record(EventKind::compute_pause, node_, 0);
   }
   return encoded;

@@ -56,9 +56,9 @@ void ServerRole::run() {
         message.kind == MessageKind::push ? flops_per_value * static_cast<double>(message.values.count) : 0;
     if (flops > 0) {
       in_hand_ = std::move(message);
-      ++world_.busy;
+      ++world_.busy[node_];
       simgrid::s4u::this_actor::execute(flops);
-      --world_.busy;
+      --world_.busy[node_];
       message = *std::exchange(in_hand_, std::nullopt);
     }
     handle(message);
@@ -82,9 +82,9 @@ void ServerRole::handle(const Message& message) {
 void ServerRole::send_all() {
   for (Outgoing& outgoing : outgoing_) {
     if (outgoing.flops > 0) {
-      ++world_.busy;
+      ++world_.busy[node_];
       simgrid::s4u::this_actor::execute(outgoing.flops);
-      --world_.busy;
+      --world_.busy[node_];
     }
     world_.network.send(std::move(outgoing.message));
   }

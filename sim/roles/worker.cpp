@@ -154,7 +154,7 @@ bool Worker::compute() {
 bool Worker::execute(double flops) {
   const simgrid::s4u::ExecPtr exec = simgrid::s4u::this_actor::exec_async(flops);
   computing_ = world_.rule.cancel ? exec : nullptr;
-  ++world_.busy;
+  ++world_.busy[node_];
   const double begin = Agenda::now();
   bool kept = true;
   try {
@@ -163,7 +163,7 @@ bool Worker::execute(double flops) {
     kept = false;
     if (task_) world_.pool.cancel(task_);
   }
-  --world_.busy;
+  --world_.busy[node_];
   seconds_ += Agenda::now() - begin;
   computing_ = nullptr;
   return kept;

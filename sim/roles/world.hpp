@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 
 #include "model/learner.hpp"
 #include "model/sampler.hpp"
@@ -40,10 +41,11 @@ struct World {
 
   std::vector<std::uint64_t> keys_used = {};  // sparse models: of all steps, by worker
   double last_finish = 0;                     // when a worker was through
-  int busy = 0;                               // computations going on, of workers and servers
+  std::map<NodeId, int> busy = {};            // computations going on, of workers and servers
 
-  std::function<void()> on_update;  // after a server's update
-  std::function<void()> on_end;     // when every worker has left
+  std::function<void()> on_update;                          // after a server's update
+  std::function<void()> on_end;                             // when every worker has left
+  std::function<void(NodeId, std::int64_t)> on_clock = {};  // a worker starts a clock, or has done the last
 
   static constexpr NodeId scheduler = 0;
   NodeId first_server() const { return 1; }
@@ -90,6 +92,7 @@ struct World {
 
   void record(EventKind kind, NodeId node, std::int64_t clock, std::int64_t version = 0, NodeId peer = 0,
               std::int64_t value = 0, std::uint32_t shard = 0) {
+    if (on_clock && (kind == EventKind::compute_begin || kind == EventKind::finish)) on_clock(node, clock);
     recorder.record({.at = Agenda::now(),
                      .kind = kind,
                      .node = node,

@@ -15,6 +15,7 @@
 #include "sim/protocol/filter.hpp"
 #include "sim/protocol/key_space.hpp"
 #include "sim/protocol/work.hpp"
+#include "sim/scenario/faults.hpp"
 #include "sim/scenario/presets.hpp"
 #include "sim/scenario/units.hpp"
 
@@ -233,6 +234,7 @@ struct Scenario {
   ComputeSpec compute;
   std::vector<StragglerSpec> stragglers;
   std::vector<FilterSpec> filters;
+  std::vector<FaultSpec> faults;
 };
 
 }  // namespace psim
