@@ -20,6 +20,11 @@ bool goes_before(FaultKind first, FaultKind second) {
          (second == FaultKind::heal && first == FaultKind::partition);
 }
 
+bool concerns_lifetime(FaultKind kind) {
+  return kind == FaultKind::crash || kind == FaultKind::restart || kind == FaultKind::leave ||
+         kind == FaultKind::join || kind == FaultKind::disk_loss;
+}
+
 std::string path_of(std::size_t fault, std::string_view field) {
   return fmt::format("fault.{}.{}", fault, field);
 }
@@ -42,6 +47,12 @@ void Checker::check_faults() {
     check_fault_nodes(i);
     check_fault_values(i);
     check_fault_order(i);
+  }
+  if (!diagnostics_.empty()) return;
+  for (std::size_t i = 0; i < s_.faults.size(); ++i) {
+    if (concerns_lifetime(s_.faults[i].kind))
+      add({path_of(i, "kind")}, fmt::format("psim does not carry out {}", name_of(s_.faults[i].kind)),
+          "nodes live as long as the run");
   }
 }
 
