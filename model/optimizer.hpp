@@ -32,8 +32,8 @@ struct WeightedGradient {
   const std::vector<std::uint32_t>* keys = nullptr;
 };
 
-// The sum as every optimizer forms it first: to apply it with weight 1 does what the gradients do, bit for bit.
-// Of dense gradients.
+// The sum as every optimizer forms it first: to apply it with weight 1 does what the gradients do, bit for
+// bit. Of dense gradients.
 Values weighted_sum(std::span<const WeightedGradient> gradients, Precision precision, std::size_t count);
 
 class Optimizer {

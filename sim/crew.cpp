@@ -4,6 +4,7 @@
 #include <simgrid/Exception.hpp>
 #include <simgrid/s4u.hpp>
 
+#include <set>
 #include <utility>
 
 #include "model/random.hpp"
@@ -14,6 +15,19 @@
 namespace sg4 = simgrid::s4u;
 
 namespace psim {
+
+std::vector<NodeId> absent_at_first(const Scenario& scenario) {
+  std::set<NodeId> absent, seen;
+  for (const FaultSpec& fault : scenario.faults) {
+    if (fault.kind != FaultKind::join && fault.kind != FaultKind::leave) continue;
+    for (const NodeId node : fault_nodes(scenario.cluster, fault.nodes)) {
+      if (fault.kind == FaultKind::leave) seen.insert(node);
+      else absent.insert(node);
+    }
+  }
+  for (const NodeId node : seen) absent.erase(node);
+  return {absent.begin(), absent.end()};
+}
 
 void Crew::start(const std::shared_ptr<Values>& weights) {
   actors_.resize(platform_.hosts.size());
@@ -37,10 +51,15 @@ void Crew::start(const std::shared_ptr<Values>& weights) {
     if (message.to >= world_.first_worker() && message.to < world_.database())
       workers_[worker_index(message.to)]->on_arrival(message);
   });
-  // The scheduler, the servers, the storage, the database, the workers.
-  for (NodeId node = 0; node < world_.first_worker(); ++node) start_node(node);
-  for (NodeId node = world_.database(); node < platform_.hosts.size(); ++node) start_node(node);
-  for (NodeId node = world_.first_worker(); node < world_.database(); ++node) start_node(node);
+  for (const NodeId node : world_.absent) world_.network.take_down(node, [](const Message&) {});
+  const auto start_all = [this](NodeId from, NodeId to) {
+    for (NodeId node = from; node < to; ++node) {
+      if (world_.network.is_up(node)) start_node(node);
+    }
+  };
+  start_all(0, world_.first_worker());
+  start_all(world_.database(), static_cast<NodeId>(platform_.hosts.size()));
+  start_all(world_.first_worker(), world_.database());
 }
 
 void Crew::start_node(NodeId node) {
@@ -56,7 +75,8 @@ void Crew::start_node(NodeId node) {
   }
   if (!world_.scenario.may_fail()) return;
   // Heartbeats of different nodes fall on different dates.
-  const double first = Stream(static_cast<std::uint64_t>(world_.scenario.seed), "heartbeat", node, 0).uniform();
+  const double first =
+      Stream(static_cast<std::uint64_t>(world_.scenario.seed), "heartbeat", node, 0).uniform();
   const std::uint32_t incarnation = world_.network.incarnation(node);
   beat(node, incarnation, Agenda::now() + first * world_.scenario.recovery.heartbeat.value);
 }
@@ -84,15 +104,15 @@ void Crew::beat(NodeId node, std::uint32_t incarnation, double date) {
     if (!world_.network.is_up(node) || world_.network.incarnation(node) != incarnation) return;
     const bool is_server = node < world_.first_worker();
     if (!is_server && workers_[worker_index(node)]->is_through()) return;
-    const std::int64_t view = is_server ? servers_[server_index(node)]->view()
-                                        : workers_[worker_index(node)]->view();
+    const std::int64_t view =
+        is_server ? servers_[server_index(node)]->view() : workers_[worker_index(node)]->view();
     world_.network.send({.kind = MessageKind::heartbeat,
                          .from = node,
                          .to = World::scheduler,
                          .version = view,
                          .number = incarnation,
                          .payload = 16});
-    if (world_.watch && world_.watch()) return;
+    if (world_.is_hopeless()) return;
     beat(node, incarnation, date + world_.scenario.recovery.heartbeat.value);
   });
 }
@@ -116,8 +136,21 @@ void Crew::crash(NodeId node) {
   }
 }
 
+void Crew::leave(NodeId node) {
+  if (!world_.network.is_up(node)) return;
+  if (node >= world_.first_worker()) return workers_[worker_index(node)]->leave_soon();
+  world_.network.send({.kind = MessageKind::leave,
+                       .from = node,
+                       .to = World::scheduler,
+                       .number = world_.network.incarnation(node)});
+}
+
 void Crew::restart(NodeId node) {
-  if (world_.network.is_up(node)) return;
+  if (world_.network.is_up(node)) {
+    const bool is_server = node < world_.first_worker();
+    if (is_server || !workers_[worker_index(node)]->is_through()) return;
+    crash(node);  // a worker that has left, and comes again
+  }
   world_.network.bring_up(node);
   start_node(node);
 }
@@ -127,7 +160,8 @@ const Server* Crew::owner_of(std::uint32_t shard) const {
   const Server* owner = nullptr;
   for (const auto& server : servers_) {
     const Server* here = server->state(shard);
-    if (here != nullptr && here->leads() && (owner == nullptr || here->epoch() > owner->epoch())) owner = here;
+    if (here != nullptr && here->leads() && (owner == nullptr || here->epoch() > owner->epoch()))
+      owner = here;
   }
   return owner;
 }

@@ -16,6 +16,9 @@
 
 namespace psim {
 
+// Nodes that join without having left: they are not there at first.
+std::vector<NodeId> absent_at_first(const Scenario& scenario);
+
 class Crew {
  public:
   Crew(World& world, const Platform& platform) : world_(world), platform_(platform) {}
@@ -26,6 +29,8 @@ class Crew {
   // From the agenda, never from an actor. A node that is down cannot crash, nor one that is up come back.
   void crash(NodeId node);
   void restart(NodeId node);
+  // It says that it goes, and hands over what it has.
+  void leave(NodeId node);
 
   // The model in one part or more, as its owners have it; of a shard whose owner is down, as it last was.
   std::vector<Slice> weights() const;

@@ -1,5 +1,6 @@
 #include "sim/simulation.hpp"
 
+#include <fmt/format.h>
 #include <xbt/log.h>
 #include <Eigen/Core>
 #include <simgrid/Exception.hpp>
@@ -10,6 +11,8 @@
 #include <exception>
 #include <utility>
 
+#include "sim/cluster/fault_plan.hpp"
+#include "sim/cluster/speed_control.hpp"
 #include "sim/crew.hpp"
 #include "sim/evaluator.hpp"
 #include "sim/scenario/check.hpp"
@@ -65,20 +68,29 @@ std::vector<std::uint32_t> shard_servers(const KeySpace& keys) {
   return servers;
 }
 
-class Simulation {
+class Simulation final : public FaultTarget {
  public:
   Simulation(const LoadedScenario& loaded, const RunOptions& options, const std::vector<EventSink*>& sinks);
   RunResult run();
 
+  void crash(NodeId node, bool) override { crew_.crash(node); }
+  void restart(NodeId node) override { crew_.restart(node); }
+  void leave(NodeId node) override { crew_.leave(node); }
+  void join(NodeId node) override { crew_.restart(node); }
+  void lose_disk(NodeId) override {}
+  void set_speed(NodeId node, double factor) override { speeds_.set_fault(node, factor); }
+
  private:
   void start_actors();
-  void plan_stragglers(std::uint32_t worker);
   void plan_evaluations();
   void plan_end();
   std::uint32_t rank_of(const Message& message) const;
   bool take_point();
-  bool is_stuck() const;
+  bool is_quiet() const;
+  bool is_stuck() const { return is_quiet() && !(faults_ && faults_->more_to_come()); }
   void on_update();
+  bool is_hopeless();
+  void give_up(std::vector<std::string> why);
   void end_now();
   void close();
   RunResult result();
@@ -97,6 +109,8 @@ class Simulation {
   std::unique_ptr<Evaluator> evaluator_;
   World world_;
   Crew crew_;
+  SpeedControl speeds_;
+  std::unique_ptr<FaultPlan> faults_;  // none without faults
   std::int64_t evaluate_updates_ = 0;  // evaluate whenever so many more updates are done; 0: by time
   std::int64_t last_evaluated_ = 0;    // in units of evaluate_updates_
   bool ended_ = false;
@@ -133,8 +147,15 @@ Simulation::Simulation(const LoadedScenario& loaded, const RunOptions& options,
              .slowness = slowness_,
              .on_update = {},
              .on_end = {}},
-      crew_(world_, platform_) {
+      crew_(world_, platform_),
+      speeds_(platform_, slowness_, agenda_, network_, world_.first_worker(), world_.workers(),
+              [this] { return is_stuck(); }) {
   for (EventSink* sink : sinks) recorder_.add_sink(sink);
+  if (!scenario_.faults.empty()) {
+    faults_ = std::make_unique<FaultPlan>(scenario_, network_, recorder_, agenda_, *this,
+                                          [this] { return is_quiet(); });
+    world_.on_clock = [this](NodeId worker, std::int64_t clock) { faults_->on_clock(worker, clock); };
+  }
   if (!loaded.data) return;
   learner_ = make_learner(scenario_.model, *loaded.data);
   sampler_ = std::make_unique<Sampler>(loaded.data->train,
@@ -152,7 +173,8 @@ Simulation::Simulation(const LoadedScenario& loaded, const RunOptions& options,
 
 RunResult Simulation::run() {
   start_actors();
-  for (std::uint32_t w = 0; w < world_.workers(); ++w) plan_stragglers(w);
+  speeds_.start();
+  if (faults_) faults_->start();
   plan_evaluations();
   plan_end();
   sg4::Engine::on_deadlock_cb([this] { stuck_ = crew_.who_waits(); });
@@ -170,20 +192,13 @@ void Simulation::start_actors() {
     end_ = world_.last_finish;
     agenda_.at(Agenda::now(), [this] { end_now(); });
   };
+  world_.is_hopeless = [this] { return is_hopeless(); };
+  world_.give_up = [this](NodeId node) {
+    give_up({fmt::format("at {:.6g} s {} has sent a request again as often as recovery.retry_limit allows",
+                         Agenda::now(), node_name(scenario_.cluster, node))});
+  };
+  world_.absent = absent_at_first(scenario_);
   crew_.start(weights);
-}
-
-void Simulation::plan_stragglers(std::uint32_t worker) {
-  if (is_stuck()) return;
-  const NodeId node = world_.first_worker() + worker;
-  const std::vector<double>& levels = platform_.speed_levels[node];
-  if (levels.size() == 1) return;
-  const double factor = slowness_.speed_factor(worker, Agenda::now());
-  const auto level = std::ranges::min_element(levels, {}, [&](double x) { return std::abs(x - factor); });
-  platform_.hosts[node]->set_pstate(static_cast<unsigned long>(level - levels.begin()));
-  if (const std::optional<double> next = slowness_.next_change(worker, Agenda::now())) {
-    agenda_.at(*next, [this, worker] { plan_stragglers(worker); });
-  }
 }
 
 void Simulation::plan_evaluations() {
@@ -214,6 +229,7 @@ void Simulation::plan_end() {
 }
 
 void Simulation::on_update() {
+  if (faults_) faults_->on_update(recorder_.stats().updates());
   if (evaluate_updates_ == 0 || ended_) return;
   const std::int64_t turn = recorder_.stats().updates() / evaluate_updates_;
   if (turn <= last_evaluated_) return;
@@ -236,17 +252,39 @@ bool Simulation::take_point() {
   point.epoch =
       static_cast<double>(stats.clocks()) / static_cast<double>(world_.workers()) * world_.epochs_per_clock();
   auto whole = std::make_shared<Assembly>(crew_.weights(), world_.layout());
-  return evaluator_->evaluate(point, std::move(whole));
+  const bool reached = evaluator_->evaluate(point, std::move(whole));
+  if (faults_ && faults_->waits_for_evaluations()) {
+    evaluator_->finish();
+    faults_->on_evaluation(evaluator_->curve().back().result);
+  }
+  return reached;
 }
 
-// Nothing is on its way and nobody computes: only entries of the agenda that repeat for ever would keep
-// the clock running. Without them SimGrid sees the deadlock.
-bool Simulation::is_stuck() const {
-  if (Agenda::now() == 0 || network_.in_flight() > 0 || world_.busy > 0) return false;
+// Nothing is on its way, and nobody computes who is not frozen: only entries of the agenda could change that,
+// and those that repeat for ever would keep the clock running. Without them SimGrid sees the deadlock.
+bool Simulation::is_quiet() const {
+  if (Agenda::now() == 0 || network_.in_flight() > 0) return false;
   for (NodeId node = 0; node < platform_.hosts.size(); ++node) {
-    if (network_.has_mail(node)) return false;
+    if (network_.has_mail(node) && !speeds_.is_frozen(node)) return false;
   }
+  return std::ranges::none_of(
+      world_.busy, [this](const auto& one) { return one.second > 0 && !speeds_.is_frozen(one.first); });
+}
+
+// Where heartbeats never end SimGrid sees no deadlock: nothing has been computed for long, nobody computes,
+// and no fault will change that.
+bool Simulation::is_hopeless() {
+  const bool computes = std::ranges::any_of(
+      world_.busy, [this](const auto& one) { return one.second > 0 && !speeds_.is_frozen(one.first); });
+  if (computes || (faults_ && faults_->more_to_come())) return false;
+  if (Agenda::now() - recorder_.stats().last_progress <= scenario_.recovery.patience.value) return false;
+  give_up(crew_.who_waits());
   return true;
+}
+
+void Simulation::give_up(std::vector<std::string> why) {
+  if (stuck_.empty()) agenda_.at(Agenda::now(), [this] { end_now(); });
+  stuck_ = std::move(why);
 }
 
 // From an agenda entry, never from an actor. Pending entries would keep the clock running.

@@ -10,7 +10,7 @@ struct Topic {
   std::string_view name, title, text;
 };
 
-inline constexpr std::array<Topic, 23> topics{{
+inline constexpr std::array<Topic, 25> topics{{
     {"staleness", "how old a gradient is when it is applied",
      "Version of the weights when a server applies a push, less the version that the push was computed on;\n"
      "in updates. Under bsp it is 0; under asp on an ideal network its mean is workers - 1, whatever the "
@@ -32,6 +32,31 @@ inline constexpr std::array<Topic, 23> topics{{
      "what is\n"
      "left are together what was computed. The network counts the bytes that are left, the sender works "
      "flops_per_value."},
+    {"fault", "what goes wrong, when, and with whom",
+     "Each [[fault]] of a scenario has a kind, whom it happens to, and when it does.\n"
+     "  kind         to whom                what else                      is over\n"
+     "  crash        nodes                  restart_after, disk            restart_after, or a restart\n"
+     "  restart      nodes                                                 at once\n"
+     "  leave        nodes                                                 by a join\n"
+     "  join         nodes                                                 at once\n"
+     "  slow         nodes                  factor of the speed, 0 frozen  until, or lasts\n"
+     "  link-down    nodes                                                 until, or lasts\n"
+     "  degrade      nodes                  factor of the bandwidth        until, or lasts\n"
+     "  partition    between two sides                                     until, lasts, or a heal\n"
+     "  heal         all partitions                                        at once\n"
+     "  drop         nodes or between       messages, probability          until, or lasts\n"
+     "  duplicate    nodes or between       messages, probability          until, or lasts\n"
+     "  delay        nodes or between       messages, probability, delay   until, or lasts\n"
+     "  reorder      nodes or between       messages, probability, delay   until, or lasts\n"
+     "  disk-loss    nodes                                                 at once\n"
+     "It happens `at` a date, `from` a date `until` another, after exponential times of mean `mtbf` (each "
+     "node "
+     "by itself),\n"
+     "or `when` a condition first holds; `every` repeats `at`, or `from` and `until`. Faults of messages "
+     "without "
+     "any of\n"
+     "these act all the time. Faults in force at once add up: factors multiply, delays add. In a scenario:\n"
+     "  [[fault]]\n  kind = \"link-down\"\n  nodes = [\"server 0\"]\n  at = \"5s\"\n  lasts = \"500ms\""},
     {"digest", "one number for a whole run",
      "A 128-bit hash of every event (dates to the last bit) and of the final weights. Equal scenario and "
      "seed make\n"
@@ -101,6 +126,13 @@ inline constexpr std::array<Topic, 23> topics{{
      "ignored, and you would wonder why they have no effect. When the choice itself is changed by --set or "
      "by an\n"
      "axis of [compare], such fields of the file are left out without an error."},
+    {"condition", "error: a text that is no condition",
+     "`when` of a [[fault]] is a quantity, a comparison and a number: loss or accuracy with <, <=, > or >=; "
+     "updates or\n"
+     "`clock of worker N` with =, >= or >; or `server N crashed`. It is looked at when the quantity changes, "
+     "and "
+     "holds once;\n"
+     "loss and accuracy change with an evaluation."},
     {"contradiction", "error: fields that do not go together",
      "Two fields, or a field and the data, cannot both hold. The label says with what."},
     {"set", "error: an override that cannot be put in",

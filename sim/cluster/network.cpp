@@ -15,7 +15,12 @@ namespace psim {
 
 Network::Network(const Platform& platform, Options options, Recorder& recorder, Agenda& agenda)
     : options_(std::move(options)), recorder_(recorder), agenda_(agenda) {
-  for (sg4::Host* host : platform.hosts) nodes_.push_back({host, {}, sg4::Semaphore::create(0)});
+  for (std::size_t node = 0; node < platform.hosts.size(); ++node) {
+    nodes_.push_back(
+        {.host = platform.hosts[node], .inbox = {}, .mail = sg4::Semaphore::create(0), .links = {}});
+    for (sg4::Link* link : platform.own_links[node])
+      nodes_.back().links.emplace_back(link, link->get_bandwidth());
+  }
   sg4::Link::on_communication_state_change_cb(
       [this](kernel::resource::NetworkAction& network_action, kernel::resource::Action::State) {
         // NetworkAction is incomplete in the installed headers; Action is its first base
@@ -26,7 +31,7 @@ Network::Network(const Platform& platform, Options options, Recorder& recorder, 
         if (action.get_state() != kernel::resource::Action::State::FINISHED) return;
         Flight flight = std::move(found->second);
         in_flight_.erase(found);
-        arrive(std::move(flight));
+        leave_network(std::move(flight));
       });
 }
 
@@ -63,33 +68,80 @@ void Network::send_next(NodeId from, NodeId to) {
 }
 
 void Network::transmit(Message message) {
+  const MessageFate fate = faults_ != nullptr ? faults_->fate(message) : MessageFate{};
+  for (int copy = 0; copy < fate.copies; ++copy) launch(message, {}, false);
+  launch(std::move(message), fate, in_turn(message.from));
+}
+
+void Network::launch(Message message, const MessageFate& fate, bool has_turn) {
   const std::uint64_t bytes = message.bytes(options_.header);
-  auto comm = sg4::Comm::sendto_init(nodes_[message.from].host, nodes_[message.to].host);
+  const NodeId from = message.from, to = message.to;
+  Flight flight{.message = std::move(message),
+                .number = next_number_++,
+                .bytes = bytes,
+                .from = nodes_[from].incarnation,
+                .to = nodes_[to].incarnation,
+                .has_turn = has_turn,
+                .dropped = fate.dropped,
+                .delay = fate.delay};
+  recorder_.record(event(EventKind::send, flight));
+  if (faults_ != nullptr && faults_->cut(from, to)) {
+    pass_on_turn(flight);
+    recorder_.record(event(EventKind::lose, flight));
+    return;
+  }
+  auto comm = sg4::Comm::sendto_init(nodes_[from].host, nodes_[to].host);
   comm->set_payload_size(bytes);
   comm->detach();
-  const std::uint32_t from = nodes_[message.from].incarnation, to = nodes_[message.to].incarnation;
-  Flight flight{std::move(message), next_number_++, bytes, from, to};
-  recorder_.record(event(EventKind::send, flight));
   in_flight_.emplace(comm->get_impl(), std::move(flight));
 }
 
 bool Network::is_lost(const Flight& flight) const {
   const Node &from = nodes_[flight.message.from], &to = nodes_[flight.message.to];
-  return !to.up || to.incarnation != flight.to || from.incarnation != flight.from;
+  return flight.dropped || !to.up || to.incarnation != flight.to || from.incarnation != flight.from ||
+         (faults_ != nullptr && faults_->cut(flight.message.from, flight.message.to));
+}
+
+void Network::pass_on_turn(const Flight& flight) {
+  if (!flight.has_turn) return;
+  agenda_.at(Agenda::now(),
+             [this, from = flight.message.from, to = flight.message.to] { send_next(from, to); });
+}
+
+void Network::leave_network(Flight flight) {
+  pass_on_turn(flight);
+  if (flight.delay == 0) return arrive(std::move(flight));
+  const std::uint64_t number = flight.number;
+  const double date = Agenda::now() + flight.delay;
+  delayed_.emplace(number, std::move(flight));
+  agenda_.at(date, [this, number] {
+    if (auto entry = delayed_.extract(number)) arrive(std::move(entry.mapped()));
+  });
 }
 
 void Network::arrive(Flight flight) {
   const bool lost = is_lost(flight);
   recorder_.record(event(lost ? EventKind::lose : EventKind::deliver, flight));
-  if (in_turn(flight.message.from)) {
-    agenda_.at(Agenda::now(),
-               [this, from = flight.message.from, to = flight.message.to] { send_next(from, to); });
-  }
   if (lost) return;
-  if (on_arrival_) on_arrival_(flight.message);
   Node& node = nodes_[flight.message.to];
-  node.inbox.push_back(std::move(flight.message));
+  if (node.held) node.waiting.push_back(std::move(flight.message));
+  else hand_over(node, std::move(flight.message));
+}
+
+void Network::hand_over(Node& node, Message message) {
+  if (on_arrival_) on_arrival_(message);
+  node.inbox.push_back(std::move(message));
   node.mail->release();
+}
+
+void Network::hand_out(NodeId id) {
+  Node& node = nodes_[id];
+  node.held = false;
+  for (Message& message : std::exchange(node.waiting, {})) hand_over(node, std::move(message));
+}
+
+void Network::set_bandwidth(NodeId node, double factor) {
+  for (const auto& [link, bandwidth] : nodes_[node].links) link->set_bandwidth(factor * bandwidth);
 }
 
 Message Network::receive(NodeId me) {
@@ -119,6 +171,8 @@ void Network::take_down(NodeId node, const std::function<void(const Message&)>& 
   ++down.incarnation;
   down.up = false;
   for (const Message& message : std::exchange(down.inbox, {})) unread(message);
+  for (const Message& message : std::exchange(down.waiting, {})) unread(message);
+  down.held = false;
   down.mail = sg4::Semaphore::create(0);  // whoever waited at the old one is gone
   for (auto& [ends, connection] : connections_) {
     if (ends.first == node || ends.second == node) connection.waiting.clear();
@@ -129,11 +183,15 @@ void Network::close(const std::function<void(const Message&)>& unread) {
   std::vector<Flight> flights;
   for (auto& [key, flight] : in_flight_) flights.push_back(std::move(flight));
   in_flight_.clear();
+  for (auto& [number, flight] : delayed_) flights.push_back(std::move(flight));
+  delayed_.clear();
   std::ranges::sort(flights, {}, &Flight::number);
   for (const Flight& flight : flights) recorder_.record(event(EventKind::lose, flight));
   for (Node& node : nodes_) {
     for (const Message& message : node.inbox) unread(message);
+    for (const Message& message : node.waiting) unread(message);
     node.inbox.clear();
+    node.waiting.clear();
   }
   connections_.clear();
 }

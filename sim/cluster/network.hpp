@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "sim/cluster/agenda.hpp"
+#include "sim/cluster/link_faults.hpp"
 #include "sim/cluster/platform.hpp"
 #include "sim/protocol/message.hpp"
 #include "sim/record/recorder.hpp"
@@ -49,9 +50,16 @@ class Network {
   void bring_up(NodeId node) { nodes_[node].up = true; }
   bool is_up(NodeId node) const { return nodes_[node].up; }
   std::uint32_t incarnation(NodeId node) const { return nodes_[node].incarnation; }
+  // What may happen to messages; none unless given.
+  void set_faults(LinkFaults* faults) { faults_ = faults; }
+  // Of a node's own links, both ways: what is left of their bandwidth. From the agenda.
+  void set_bandwidth(NodeId node, double factor);
+  // From now on, what arrives for a node waits, and nobody hears of it, until it is handed out.
+  void hold(NodeId node) { nodes_[node].held = true; }
+  void hand_out(NodeId node);
 
   // Messages may be held back as well, but only by one that is in flight.
-  std::size_t in_flight() const { return in_flight_.size(); }
+  std::size_t in_flight() const { return in_flight_.size() + delayed_.size(); }
   // The run is over: what is on its way is lost, what nobody will receive is handed out, in order. SimGrid
   // may go on with the transfers; nobody hears of them.
   void close(const std::function<void(const Message&)>& unread);
@@ -63,6 +71,9 @@ class Network {
     simgrid::s4u::SemaphorePtr mail;
     std::uint32_t incarnation = 0;  // how often it was taken down
     bool up = true;
+    std::vector<std::pair<simgrid::s4u::Link*, double>> links;  // its own, and their bandwidth
+    bool held = false;
+    std::deque<Message> waiting;  // while held
   };
   // From one node to another: what waits for the message that is on its way, by rank and order.
   struct Connection {
@@ -74,13 +85,20 @@ class Network {
     std::uint64_t number;
     std::uint64_t bytes;
     std::uint32_t from, to;  // the ends' incarnations
+    bool has_turn;           // the next of its connection waits for it
+    bool dropped;            // by a fault, when it arrives
+    double delay;            // by a fault, when it is through the network
   };
   bool in_turn(NodeId from) const { return options_.one_by_one || options_.stream_from == from; }
   void transmit(Message message);
+  void launch(Message message, const MessageFate& fate, bool has_turn);
+  void pass_on_turn(const Flight& flight);
+  void leave_network(Flight flight);
   void send_next(NodeId from, NodeId to);
   Message take(NodeId me);
   bool is_lost(const Flight& flight) const;
   void arrive(Flight flight);
+  void hand_over(Node& node, Message message);
   Event event(EventKind kind, const Flight& flight) const;
 
   std::vector<Node> nodes_;
@@ -90,6 +108,8 @@ class Network {
   Agenda& agenda_;
   std::function<void(const Message&)> on_arrival_;
   std::unordered_map<const void*, Flight> in_flight_;  // looked up, never iterated but to be sorted
+  std::map<std::uint64_t, Flight> delayed_;            // through the network, but late
+  LinkFaults* faults_ = nullptr;
   std::uint64_t next_number_ = 0, next_held_ = 0;
 };
 

@@ -19,14 +19,23 @@ namespace {
 
 constexpr double unlimited = 1e18;  // bytes per second: never the bottleneck
 
-// Every factor that windowed stragglers can give a worker: the products of any of them.
-std::vector<double> levels_of(const std::vector<StragglerSpec>& stragglers, std::int64_t worker) {
+// Every factor that windowed stragglers and faults can give a node: the products of any of them. A frozen
+// node needs none (speed_control.hpp).
+std::vector<double> levels_of(const Scenario& scenario, std::uint32_t node) {
   std::set<double, std::greater<>> levels{1.0};
-  for (const StragglerSpec& s : stragglers) {
-    if (s.probability || std::ranges::find(s.workers, worker) == s.workers.end()) continue;
+  const auto divide = [&levels](double slowdown) {
     std::set<double, std::greater<>> more = levels;
-    for (const double level : levels) more.insert(level / s.slowdown);
+    for (const double level : levels) more.insert(level / slowdown);
     levels = std::move(more);
+  };
+  const std::int64_t worker = static_cast<std::int64_t>(node) - 1 - scenario.cluster.servers;
+  for (const StragglerSpec& s : scenario.stragglers) {
+    if (!s.probability && std::ranges::find(s.workers, worker) != s.workers.end()) divide(s.slowdown);
+  }
+  for (const FaultSpec& fault : scenario.faults) {
+    if (fault.kind != FaultKind::slow || *fault.factor == 0) continue;
+    const std::vector<std::uint32_t> nodes = fault_nodes(scenario.cluster, fault.nodes);
+    if (std::ranges::find(nodes, node) != nodes.end()) divide(1 / *fault.factor);
   }
   return {levels.begin(), levels.end()};
 }
@@ -67,8 +76,7 @@ class Builder {
       double speed = 1e9;
       if (is_worker) speed = cluster.worker.speed.of(node - servers - 1).value;
       else if (node > 0 && node <= servers) speed = cluster.server.speed.of(node - 1).value;
-      std::vector<double> factors{1.0};
-      if (is_worker) factors = levels_of(scenario_.stragglers, static_cast<std::int64_t>(node - servers - 1));
+      std::vector<double> factors = levels_of(scenario_, node);
       std::vector<double> speeds;
       for (const double factor : factors) speeds.push_back(speed * factor);
       sg4::Host* host = zone_->create_host(fmt::format("node {}", node), speeds);
@@ -76,6 +84,7 @@ class Builder {
       platform_.hosts.push_back(host);
       platform_.speed_levels.push_back(std::move(factors));
     }
+    platform_.own_links.resize(nodes);
   }
 
   // With unequal shares the pair's own link carries the whole latency.
@@ -96,6 +105,9 @@ class Builder {
       if (!used[i]) continue;
       links_[i] = zone_->create_split_duplex_link(fmt::format("link {}", i), topology.links[i].bandwidth);
       links_[i]->set_latency(latency_of_link(topology.links[i].latency))->seal();
+      for (const std::uint32_t end : {topology.links[i].a, topology.links[i].b}) {
+        if (end < topology.hosts) platform_.own_links[end].push_back(links_[i]);
+      }
     }
     const auto way = [&](std::uint32_t from, std::uint32_t to) {
       Way result{.from = from, .to = to, .steps = {}};

@@ -16,6 +16,7 @@ struct Platform {
   std::vector<simgrid::s4u::Host*> hosts;  // by NodeId
   std::vector<std::vector<double>>
       speed_levels;  // by NodeId: factors of the host's speed, by SimGrid's pstate
+  std::vector<std::vector<simgrid::s4u::Link*>> own_links;  // by NodeId; of a platform file: not known
 };
 
 // Engine options that the scenario's network model asks for, such as "network/model:CM02".

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 namespace psim {
 
@@ -36,12 +37,28 @@ double Detector::suspect_at() const {
   return last_ + mean + high * deviation;
 }
 
-Manager::Manager(Options options, const std::vector<std::uint32_t>& owners)
-    : options_(options),
-      nodes_(1 + options.servers + options.workers, Node{.detector = Detector(options.detector)}) {
-  view_.workers.assign(options.workers, true);
-  for (const std::uint32_t server : owners) view_.owners.push_back({.primary = 1 + server});
-  for (Owner& owner : view_.owners) fill(owner);
+Manager::Manager(Options options, std::vector<std::uint32_t> homes)
+    : options_(std::move(options)),
+      nodes_(1 + options_.servers + options_.workers, Node{.detector = Detector(options_.detector)}),
+      homes_(std::move(homes)) {
+  view_.workers.assign(options_.workers, true);
+  for (const std::uint32_t server : homes_) view_.owners.push_back({.primary = 1 + server});
+  for (const NodeId node : options_.absent) {
+    nodes_[node].up = false;
+    nodes_[node].left = true;
+    if (!is_server(node)) view_.workers[node - 1 - options_.servers] = false;
+  }
+  for (Owner& owner : view_.owners) {
+    if (!nodes_[owner.primary].up) owner.primary = next_server(owner.primary).value_or(owner.primary);
+    fill(owner);
+  }
+}
+
+// A new epoch begins; `with_help` of the last primary, who is still there.
+void Manager::move(Owner& owner, NodeId to, bool with_help) const {
+  owner.from = with_help ? owner.primary : 0;
+  owner.primary = to;
+  ++owner.epoch;
 }
 
 // The next servers on the ring of their numbers, as many as there are to be copies.
@@ -73,18 +90,20 @@ void Manager::heard(NodeId node, std::uint32_t incarnation, double now) {
   if (node >= nodes_.size()) return;
   Node& known = nodes_[node];
   const bool is_new = known.known && incarnation != known.incarnation;
-  if (known.known && incarnation < known.incarnation) return;
+  if (known.known && (incarnation < known.incarnation || (known.left && incarnation == known.incarnation)))
+    return;
   if (is_new && known.up) down(node);  // it was away for less time than it takes to notice
   known.known = true;
   known.incarnation = incarnation;
+  known.left = false;
   if (is_new) known.detector = Detector(options_.detector);
   known.detector.heard(now);
-  if (!known.up && !known.left) back(node, is_new);
+  if (!known.up) back(node, is_new);
 }
 
 void Manager::leaves(NodeId node) {
   nodes_[node].left = true;
-  if (is_server(node)) down(node);
+  down(node);
 }
 
 std::optional<double> Manager::next_suspicion() const {
@@ -111,18 +130,17 @@ std::vector<NodeId> Manager::suspect(double now) {
 void Manager::down(NodeId node) {
   nodes_[node].up = false;
   ++view_.number;
+  const bool goes = nodes_[node].left;
   if (!is_server(node)) {
-    if (options_.removes_workers) view_.workers[node - 1 - options_.servers] = false;
+    if (options_.removes_workers || goes) view_.workers[node - 1 - options_.servers] = false;
     return;
   }
   for (Owner& owner : view_.owners) {
     std::erase(owner.replicas, node);
     if (owner.primary != node) continue;
-    const std::optional<NodeId> next = options_.takes_over ? next_server(node) : std::nullopt;
-    if (!owner.replicas.empty()) owner.primary = owner.replicas.front();
-    else if (next) owner.primary = *next;
-    else continue;
-    ++owner.epoch;
+    const std::optional<NodeId> next = options_.takes_over || goes ? next_server(node) : std::nullopt;
+    if (!owner.replicas.empty()) move(owner, owner.replicas.front(), false);
+    else if (next) move(owner, *next, goes);
   }
   fill_all();
 }
@@ -135,8 +153,14 @@ void Manager::back(NodeId node, bool is_new) {
     view_.workers[node - 1 - options_.servers] = true;
     return;
   }
-  for (Owner& owner : view_.owners) {
-    if (owner.primary == node && is_new) ++owner.epoch;
+  for (std::size_t s = 0; s < view_.owners.size(); ++s) {
+    Owner& owner = view_.owners[s];
+    if (owner.from == node) owner.from = 0;
+    if (owner.primary == node) {
+      if (is_new) move(owner, node, false);
+    } else if (options_.rebalances && homes_[s] + 1 == node) {
+      move(owner, node, nodes_[owner.primary].up);
+    }
   }
   fill_all();
 }

@@ -1,6 +1,6 @@
 // Who is there and who owns what: the scheduler's part of a cluster whose nodes fail (the server manager of
-// Li et al., OSDI 2014, section 4). It hears heartbeats, suspects nodes that it does not hear, and gives their
-// shards to others. Pure: dates come from outside.
+// Li et al., OSDI 2014, section 4). It hears heartbeats, suspects nodes that it does not hear, and gives
+// their shards to others. Pure: dates come from outside.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,7 @@ struct Owner {
   NodeId primary = 0;
   std::uint32_t epoch = 0;
   std::vector<NodeId> replicas = {};
+  NodeId from = 0;  // the last primary, if it is still there to hand over what it has; else 0
 };
 
 struct View {
@@ -40,9 +41,9 @@ class Detector {
  public:
   explicit Detector(DetectorSpec spec) : spec_(spec) {}
   void heard(double now);
-  // From when on, if nothing is heard before. phi-accrual: when the probability that a live node is silent for
-  // so long, under a normal distribution of the last gaps, falls below 10^-threshold (Hayashibara et al., SRDS
-  // 2004, equations 3 to 5).
+  // From when on, if nothing is heard before. phi-accrual: when the probability that a live node is silent
+  // for so long, under a normal distribution of the last gaps, falls below 10^-threshold (Hayashibara et al.,
+  // SRDS 2004, equations 3 to 5).
   double suspect_at() const;
 
  private:
@@ -58,15 +59,18 @@ class Manager {
     std::int64_t copies = 0;
     DetectorSpec detector = {};
     bool removes_workers = false;  // a worker that is suspected takes part no more
-    bool takes_over = true;        // a shard without a copy goes to the next server; else its server is awaited
+    bool takes_over = true;  // a shard without a copy goes to the next server; else its server is awaited
+    bool rebalances = true;  // a server that comes, or comes back, gets the shards that are its own
+    std::vector<NodeId> absent = {};  // at first
   };
-  // `owners`: the server, from 0, of each shard.
-  Manager(Options options, const std::vector<std::uint32_t>& owners);
+  // `homes`: the server, from 0, that each shard is placed on.
+  Manager(Options options, std::vector<std::uint32_t> homes);
 
   // A word from `node`, which has been started `incarnation` times before.
   void heard(NodeId node, std::uint32_t incarnation, double now);
   // It says that it goes, or it has finished.
   void leaves(NodeId node);
+  bool is_absent(NodeId node) const { return nodes_[node].left && !nodes_[node].known; }
   // When somebody is suspected next.
   std::optional<double> next_suspicion() const;
   // Who is suspected by now and was not before.
@@ -90,9 +94,11 @@ class Manager {
   void fill(Owner& owner) const;
   void fill_all();
   std::optional<NodeId> next_server(NodeId after) const;
+  void move(Owner& owner, NodeId to, bool with_help) const;
 
   Options options_;
   std::vector<Node> nodes_;
+  std::vector<std::uint32_t> homes_;
   View view_;
 };
 

@@ -41,9 +41,9 @@ enum class MessageKind : std::uint8_t {
   restore,     // server to storage: send me the shard's last state
 };
 inline constexpr auto message_names = std::to_array<std::string_view>(
-    {"join", "start", "pull", "weights", "push", "group", "finished", "leave", "ack", "chunk", "activation",
-     "error", "report", "assign", "fetch", "samples", "heartbeat", "view", "replicate", "replicated", "state",
-     "stored", "restore"});
+    {"join",      "start", "pull",       "weights",    "push",   "group",  "finished", "leave",
+     "ack",       "chunk", "activation", "error",      "report", "assign", "fetch",    "samples",
+     "heartbeat", "view",  "replicate",  "replicated", "state",  "stored", "restore"});
 constexpr std::string_view name_of(MessageKind kind) { return message_names[static_cast<std::size_t>(kind)]; }
 
 // One push of one worker, by the worker's own count.
@@ -58,10 +58,10 @@ struct View;
 
 // What only few messages carry.
 struct Attachment {
-  std::vector<PushId> group = {}, late = {};      // group, replicate
-  std::shared_ptr<const View> view = {};          // view
-  std::shared_ptr<const Server> state = {};       // state
-  std::vector<bool> members = {};                 // replicate: workers that take part from here on
+  std::vector<PushId> group = {}, late = {};  // group, replicate
+  std::shared_ptr<const View> view = {};      // view
+  std::shared_ptr<const Server> state = {};   // state
+  std::vector<bool> members = {};             // replicate: workers that take part from here on
 };
 
 struct Message {

@@ -12,7 +12,8 @@ void RetryQueue::schedule(Request& request, double now) const {
 void RetryQueue::sent(const Message& message, double now) {
   Request request{.message = message};
   schedule(request, now);
-  if (message.kind == MessageKind::push) pushes_.insert_or_assign({message.shard, message.number}, std::move(request));
+  if (message.kind == MessageKind::push)
+    pushes_.insert_or_assign({message.shard, message.number}, std::move(request));
   else pulls_.insert_or_assign(message.shard, std::move(request));
 }
 

@@ -14,10 +14,10 @@
 namespace psim {
 
 struct RetrySpec {
-  double timeout = 1;       // seconds from a request to its first repetition
-  double backoff = 2;       // each further wait is so many times as long
-  double longest = 30;      // seconds: but no wait is longer
-  std::int64_t limit = 0;   // repetitions of one request before the client gives up; 0: never
+  double timeout = 1;      // seconds from a request to its first repetition
+  double backoff = 2;      // each further wait is so many times as long
+  double longest = 30;     // seconds: but no wait is longer
+  std::int64_t limit = 0;  // repetitions of one request before the client gives up; 0: never
 };
 
 class RetryQueue {

@@ -55,14 +55,14 @@ class Server {
     std::int64_t feature_blocks = 1;  // clock t changes block t mod feature_blocks of the features
     std::int64_t parameters = 0;      // of the key space
     Precision precision = Precision::float32;
-    bool sum_only = false;            // workers run the optimizer: they are sent the update's sum
+    bool sum_only = false;  // workers run the optimizer: they are sent the update's sum
     double delay_compensation = 0, delay_compensation_decay = 0;  // DC-ASGD
     double epochs_per_clock = 0;  // passes over the data that one clock of all workers makes
     // Where nodes and messages may fail.
-    bool retries = false;       // requests may come twice, or never
-    bool exactly_once = true;   // a push that comes again is not applied again
+    bool retries = false;      // requests may come twice, or never
+    bool exactly_once = true;  // a push that comes again is not applied again
     Replication replication = {};
-    double resend = 1;          // seconds after which replicas are sent entries again
+    double resend = 1;  // seconds after which replicas are sent entries again
   };
 
   // An unanswered pull; see Message.

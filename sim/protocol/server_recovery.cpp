@@ -69,8 +69,7 @@ void Server::meet(const Message& pull) {
   }
   // Nothing that this worker has sent, or can send again, will bring the version that it waits for.
   const bool all_here = pull.kept == pull.pushed && worker.arrived == pull.pushed;
-  waiting.redo =
-      pull.version > version_ || (pull.version == version_ && lost_ > 0 && all_here && !pending);
+  waiting.redo = pull.version > version_ || (pull.version == version_ && lost_ > 0 && all_here && !pending);
 }
 
 void Server::lead(NodeId self, std::uint32_t epoch, const std::vector<NodeId>& replicas, double now,
@@ -90,7 +89,8 @@ void Server::lead(NodeId self, std::uint32_t epoch, const std::vector<NodeId>& r
     waiting_.clear();
     committed_ = entries_;
   }
-  std::erase_if(copies_, [&](const Copy& copy) { return std::ranges::find(replicas, copy.node) == replicas.end(); });
+  std::erase_if(copies_,
+                [&](const Copy& copy) { return std::ranges::find(replicas, copy.node) == replicas.end(); });
   for (const NodeId node : replicas) {
     if (std::ranges::find(copies_, node, &Copy::node) != copies_.end()) continue;
     copies_.push_back({.node = node, .entries = entries_, .asked = now});

@@ -6,6 +6,9 @@
 #include <array>
 #include <bit>
 
+#include "sim/scenario/choices.hpp"
+#include "sim/scenario/faults.hpp"
+
 namespace psim {
 
 std::uint64_t hash_of(const Event& e) {
@@ -34,6 +37,10 @@ std::string to_string(const Event& e) {
     case EventKind::apply:
       return fmt::format("t={:.9g}s apply: server {} takes clock {} of node {}, staleness {}", e.at, e.node,
                          e.clock, e.peer, e.value);
+    case EventKind::fault:
+      return fmt::format("t={:.9g}s fault {}: {} {} for node {}", e.at, e.clock,
+                         name_of(static_cast<FaultKind>(e.value)), e.version == 1 ? "begins" : "ends",
+                         e.node);
     default:
       return fmt::format("t={:.9g}s {}: node {}, peer {}, clock {}, version {}", e.at, name_of(e.kind),
                          e.node, e.peer, e.clock, e.version);

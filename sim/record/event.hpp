@@ -31,10 +31,13 @@ enum class EventKind : std::uint8_t {
   copied,          // server knows that peer holds a copy of a shard, and all that comes after
   promote,         // server owns a shard, in epoch `clock`, from version `version` on
   snapshot,        // storage has written version `version` of a shard of peer's
+  fault,  // of node; value: FaultKind, version: 1 begin, 0 end, clock: its table; peer: a node of the
+          // other side, if there are two
 };
 inline constexpr auto event_names = std::to_array<std::string_view>(
-    {"send", "deliver", "lose", "compute_begin", "compute_end", "compute_cancel", "apply", "drop", "update",
-     "finish", "compute_pause", "compute_resume", "acked", "repeat", "suspect", "view", "copied", "promote", "snapshot"});
+    {"send",    "deliver", "lose",   "compute_begin", "compute_end",    "compute_cancel", "apply",
+     "drop",    "update",  "finish", "compute_pause", "compute_resume", "acked",          "repeat",
+     "suspect", "view",    "copied", "promote",       "snapshot",       "fault"});
 constexpr std::string_view name_of(EventKind kind) { return event_names[static_cast<std::size_t>(kind)]; }
 
 struct Event {
@@ -44,8 +47,8 @@ struct Event {
   NodeId node = 0, peer = 0;
   std::int64_t clock = 0;
   std::int64_t version = 0;
-  // send, deliver, lose: size; apply, drop: the push's number; update, promote: a hash of the shard's weights,
-  // where there are replicas
+  // send, deliver, lose: size; apply, drop: the push's number; update, promote: a hash of the shard's
+  // weights, where there are replicas
   std::uint64_t bytes = 0;
   std::int64_t value = 0;
   std::uint32_t shard = 0;

@@ -73,6 +73,7 @@ void Recorder::record(const Event& event) {
       flight(event, -1);
       break;
     case EventKind::apply:
+      stats_.last_progress = event.at;
       ++stats_.pushes_applied;
       ++stats_.servers[event.node - 1].pushes;
       stats_.staleness_sum += static_cast<double>(event.value);
@@ -92,7 +93,8 @@ void Recorder::record(const Event& event) {
     case EventKind::view:
     case EventKind::copied:
     case EventKind::promote:
-    case EventKind::snapshot: break;
+    case EventKind::snapshot:
+    case EventKind::fault: break;
     default: count_worker(event);
   }
 }
@@ -115,6 +117,7 @@ void Recorder::flight(const Event& event, int change) {
 }
 
 void Recorder::count_worker(const Event& event) {
+  stats_.last_progress = event.at;
   account(event.node, event.at);
   Activity& activity = activity_[worker_index(event.node)];
   WorkerStats& worker = stats_.workers[worker_index(event.node)];

@@ -48,6 +48,7 @@ struct RunStats {
   std::int64_t staleness_max = 0;
   std::int64_t clock_gap_max = 0;  // over all starts: clocks ahead of the slowest worker
   std::uint64_t events = 0;
+  double last_progress = 0;  // when somebody computed, or a server had something new, for the last time
   std::vector<WorkerStats> workers;
   std::vector<ServerStats> servers;
   std::vector<std::uint32_t> shard_server;  // where each shard is

@@ -46,7 +46,7 @@ void AllReduceWorker::compute_gradient() {
       *result = learner->gradient(*weights.values, batch);
     });
   }
-  compute(world_, flops_of_step(world_, index_, clock_));
+  compute(world_, node_, flops_of_step(world_, index_, clock_));
   if (task) world_.pool.wait(task);
   world_.record(EventKind::compute_end, node_, clock_, replica_.version());
 }

@@ -111,7 +111,7 @@ class KvClient {
   std::shared_ptr<const BatchKeys> batch_;
   // Pushes that are not acknowledged yet, by shard and number.
   std::map<std::pair<std::uint32_t, std::int64_t>, Timestamp> push_tasks_;
-  std::vector<Slice> last_weights_;  // by shard, for the filter kkt; empty without it
+  std::vector<Slice> last_weights_;      // by shard, for the filter kkt; empty without it
   std::unique_ptr<RetryQueue> retries_;  // where messages may get lost
   std::int64_t view_ = -1;               // the number of the one that is known
   Timestamp last_ = 0;

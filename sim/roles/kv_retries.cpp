@@ -24,7 +24,7 @@ void KvClient::wait_for_message() {
     world_.record(EventKind::repeat, node_, again.clock, again.version, again.to, again.number, again.shard);
     world_.network.send(std::move(again));
   }
-  if (retries_->gave_up()) world_.give_up(node_);  // does not return
+  if (retries_->gave_up()) world_.give_up(node_);
 }
 
 void KvClient::on_ack(const Message& ack) {

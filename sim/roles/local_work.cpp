@@ -71,8 +71,7 @@ Values local_gradient(const Learner& learner, Assembly* weights, const LocalWork
     learner.to_gradient(*own, work.batches.front().front());
     return std::move(*own);
   }
-  Values current =
-      local.weights ? std::move(*local.weights) : Values(weights->get());
+  Values current = local.weights ? std::move(*local.weights) : Values(weights->get());
   Values sum;
   for (std::size_t h = 0; h < work.batches.size(); ++h) {
     Values gradient = mean_gradient(learner, current, work, h);

@@ -64,10 +64,10 @@ double flops_of_step(const World& world, std::uint32_t index, std::int64_t step)
   return mean * world.slowness.of_step(index, step);
 }
 
-void compute(World& world, double flops) {
-  ++world.busy;
+void compute(World& world, NodeId node, double flops) {
+  ++world.busy[node];
   simgrid::s4u::this_actor::execute(flops);
-  --world.busy;
+  --world.busy[node];
 }
 
 }  // namespace psim

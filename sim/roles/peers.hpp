@@ -66,6 +66,6 @@ void leave(World& world, NodeId node, std::int64_t clock);
 // Floating-point operations of worker `index`'s step `step`, slowness included.
 double flops_of_step(const World& world, std::uint32_t index, std::int64_t step);
 // Spends their time, by the calling actor.
-void compute(World& world, double flops);
+void compute(World& world, NodeId node, double flops);
 
 }  // namespace psim

@@ -48,23 +48,24 @@ class Watch {
  public:
   explicit Watch(World& world)
       : world_(world),
-        manager_(
-            {.servers = world.servers(),
-             .workers = world.workers(),
-             .copies = world.scenario.replication.copies,
-             .detector = world.detector(),
-             .removes_workers = world.scenario.recovery.workers == LostWorkers::remove,
-             .takes_over = world.scenario.recovery.servers == LostServers::neighbour},
-            first_owners(world.keys)),
+        manager_({.servers = world.servers(),
+                  .workers = world.workers(),
+                  .copies = world.scenario.replication.copies,
+                  .detector = world.detector(),
+                  .removes_workers = world.scenario.recovery.workers == LostWorkers::remove,
+                  .takes_over = world.scenario.recovery.servers == LostServers::neighbour,
+                  .rebalances = world.scenario.recovery.rebalance,
+                  .absent = world.absent},
+                 first_owners(world.keys)),
         here_(1 + world.servers() + world.workers()) {}
 
   void run() {
     while (!is_over()) {
       const std::int64_t before = manager_.view().number;
       const std::optional<double> suspicion = started_ ? manager_.next_suspicion() : std::nullopt;
-      const std::optional<Message> message =
-          suspicion ? world_.network.receive_until(World::scheduler, *suspicion)
-                    : world_.network.receive(World::scheduler);
+      const std::optional<Message> message = suspicion
+                                                 ? world_.network.receive_until(World::scheduler, *suspicion)
+                                                 : world_.network.receive(World::scheduler);
       if (message) on(*message);
       else suspect();
       if (manager_.view().number > before) announce();
@@ -83,27 +84,29 @@ class Watch {
 
   void on(const Message& message) {
     const NodeId node = message.from;
-    if (!here_[node].left) manager_.heard(node, static_cast<std::uint32_t>(message.number), Agenda::now());
     if (message.kind == MessageKind::join) {
-      here_[node].joined = true;
-      start(node);
+      here_[node] = {.joined = true, .left = false};
+      manager_.heard(node, static_cast<std::uint32_t>(message.number), Agenda::now());
+      return start(node);
     }
+    if (!here_[node].left) manager_.heard(node, static_cast<std::uint32_t>(message.number), Agenda::now());
     if (message.kind == MessageKind::heartbeat && started_ && message.version < manager_.view().number)
       tell(node, MessageKind::view);
     if (message.kind != MessageKind::leave) return;
     world_.network.send({.kind = MessageKind::ack, .from = World::scheduler, .to = node});
-    here_[node].left = true;
-    manager_.leaves(node);
+    if (!std::exchange(here_[node].left, true)) manager_.leaves(node);
   }
 
   // At first, when all are up; later whoever comes back.
   void start(NodeId node) {
     if (started_) return tell(node, MessageKind::start);
     for (NodeId other = 1; other < here_.size(); ++other) {
-      if (!here_[other].joined) return;
+      if (!here_[other].joined && !manager_.is_absent(other)) return;
     }
     started_ = true;
-    for (NodeId other = 1; other < here_.size(); ++other) tell(other, MessageKind::start);
+    for (NodeId other = 1; other < here_.size(); ++other) {
+      if (here_[other].joined) tell(other, MessageKind::start);
+    }
   }
 
   void suspect() {
@@ -114,7 +117,8 @@ class Watch {
   void announce() {
     world_.record(EventKind::view, World::scheduler, 0, manager_.view().number);
     for (NodeId node = 1; node < here_.size(); ++node) {
-      if (manager_.is_up(node) && !here_[node].left) tell(node, MessageKind::view);
+      const bool hands_over = is_server(node) && here_[node].left;
+      if ((manager_.is_up(node) && !here_[node].left) || hands_over) tell(node, MessageKind::view);
     }
   }
 
@@ -128,6 +132,8 @@ class Watch {
                          .payload = view_->bytes(),
                          .attached = std::make_shared<const Attachment>(Attachment{.view = view_})});
   }
+
+  bool is_server(NodeId node) const { return node > 0 && node <= world_.servers(); }
 
   struct Member {
     bool joined = false, left = false;
@@ -147,7 +153,7 @@ void run_scheduler(World& world) {
   world.on_end();
 }
 
-Message join(World& world, NodeId node) {
+Message join(World& world, NodeId node, const std::function<void(Message)>& others) {
   for (;;) {
     world.network.send({.kind = MessageKind::join,
                         .from = node,
@@ -157,6 +163,7 @@ Message join(World& world, NodeId node) {
     const double until = Agenda::now() + world.retry().timeout;
     while (std::optional<Message> answer = world.network.receive_until(node, until)) {
       if (answer->kind == MessageKind::start) return std::move(*answer);
+      if (others) others(std::move(*answer));
     }
   }
 }

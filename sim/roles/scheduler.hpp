@@ -10,7 +10,8 @@ namespace psim {
 void run_scheduler(World& world);
 
 // A server's or worker's first words; returns the scheduler's, which may hold the view.
-Message join(World& world, NodeId node);
+// `others` gets what comes in before that.
+Message join(World& world, NodeId node, const std::function<void(Message)>& others = {});
 // A worker's last words; it is gone when the scheduler has them.
 void leave(World& world, NodeId node);
 

@@ -1,7 +1,7 @@
 #include "sim/roles/server_role.hpp"
 
-#include <simgrid/s4u/Actor.hpp>
 #include <xxhash.h>
+#include <simgrid/s4u/Actor.hpp>
 
 #include <utility>
 
@@ -49,15 +49,14 @@ void ServerRole::own(std::uint32_t shard, std::optional<Values> weights) {
 void ServerRole::run() {
   if (world_.scenario.may_fail()) return run_watched();
   world_.network.send({.kind = MessageKind::join, .from = node_, .to = World::scheduler});
-  world_.network.receive(node_);  // start
   for (;;) take(world_.network.receive(node_));
 }
 
 void ServerRole::take(Message message) {
   const bool has_values = message.kind == MessageKind::push || message.kind == MessageKind::replicate;
-  const double flops = has_values ? world_.scenario.cluster.server.flops_per_value *
-                                        static_cast<double>(message.values.count)
-                                  : 0;
+  const double flops =
+      has_values ? world_.scenario.cluster.server.flops_per_value * static_cast<double>(message.values.count)
+                 : 0;
   if (flops > 0) {
     in_hand_ = std::move(message);
     work(flops);
@@ -68,12 +67,13 @@ void ServerRole::take(Message message) {
 }
 
 void ServerRole::work(double flops) {
-  const World::Busy busy(world_);
+  const World::Busy busy(world_, node_);
   simgrid::s4u::this_actor::execute(flops);
 }
 
 // What the first shard has decided is for all others here.
 void ServerRole::handle(const Message& message) {
+  if (message.kind == MessageKind::start) return;
   if (message.kind != MessageKind::group) {
     const auto entry = shards_.find(message.shard);
     if (entry != shards_.end()) act(*entry, message);
@@ -149,9 +149,7 @@ void ServerRole::dropped(const Message& push) {
   acknowledge(push);
 }
 
-void ServerRole::discard(const Message& push) {
-  world_.record_push(EventKind::drop, node_, push, 1);
-}
+void ServerRole::discard(const Message& push) { world_.record_push(EventKind::drop, node_, push, 1); }
 
 void ServerRole::discard_rest() {
   for (const auto& [shard, server] : shards_) {
@@ -162,7 +160,8 @@ void ServerRole::discard_rest() {
 
 void ServerRole::updated(std::int64_t version) {
   const Server* server = state(current_);
-  const std::uint64_t hash = world_.scenario.replication.copies > 0 && server != nullptr ? hash_of(*server) : 0;
+  const std::uint64_t hash =
+      world_.scenario.replication.copies > 0 && server != nullptr ? hash_of(*server) : 0;
   world_.recorder.record({.at = Agenda::now(),
                           .kind = EventKind::update,
                           .node = node_,

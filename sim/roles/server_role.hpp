@@ -54,7 +54,9 @@ class ServerRole final : public Outbox {
   void take_place(std::uint32_t shard, const Owner& owner);
   std::optional<NodeId> next_in_chain(const Owner& owner) const;
   void lead(Server& server, const Owner& owner);
-  void ask_storage(std::uint32_t shard);
+  void ask_for(std::uint32_t shard);
+  void hand_over(const Message& request);
+  void send_state(const Server& server, std::uint32_t shard, NodeId to);
   Server& first_state(std::uint32_t shard);
   void on_state(const Message& message);
   void take_snapshots();
@@ -73,12 +75,12 @@ class ServerRole final : public Outbox {
   };
   std::vector<Outgoing> outgoing_;  // what the shard that is acting has to say
   std::map<std::pair<std::uint32_t, NodeId>, std::unique_ptr<FilterChain>> filters_;  // of answers
-  std::deque<Message> announced_;   // from one shard to the others here
+  std::deque<Message> announced_;  // from one shard to the others here
   // Where nodes may fail.
   std::int64_t view_ = -1;                               // number of the last one
   std::map<std::uint32_t, Owner> owners_;                // in it, by shard
   std::vector<bool> members_;                            // in it: workers that take part
-  std::set<std::uint32_t> wanted_;                       // shards that the storage was asked for ...
+  std::set<std::uint32_t> wanted_;                       // shards that somebody was asked for ...
   double asked_ = 0;                                     // ... at this date
   std::map<std::uint32_t, std::int64_t> last_snapshot_;  // by shard: how many have been due
   std::optional<Message> in_hand_;  // taken from the inbox, and paid for with time that is not over yet

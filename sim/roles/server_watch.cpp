@@ -11,20 +11,24 @@
 namespace psim {
 
 void ServerRole::run_watched() {
-  const Message start = join(world_, node_);
+  std::vector<Message> early;  // others may have been told to start before
+  const Message start = join(world_, node_, [&](Message message) { early.push_back(std::move(message)); });
   on_view(*start.attached->view);
+  for (Message& message : early) take(std::move(message));
   for (;;) {
     const std::optional<double> turn = next_turn();
     std::optional<Message> message =
         turn ? world_.network.receive_until(node_, *turn) : world_.network.receive(node_);
     if (!message) {
       for (auto& [shard, server] : shards_) server.resend(Agenda::now(), *this);
-      for (const std::uint32_t shard : wanted_) ask_storage(shard);
+      for (const std::uint32_t shard : std::set(wanted_)) ask_for(shard);
       send_all();
     } else if (message->kind == MessageKind::view || message->kind == MessageKind::start) {
       on_view(*message->attached->view);
     } else if (message->kind == MessageKind::state) {
       on_state(*message);
+    } else if (message->kind == MessageKind::restore) {
+      hand_over(*message);
     } else {
       take(std::move(*message));
       take_snapshots();
@@ -56,14 +60,18 @@ void ServerRole::take_place(std::uint32_t shard, const Owner& owner) {
   const auto copy = std::ranges::find(owner.replicas, node_);
   owners_.insert_or_assign(shard, owner);
   if (owner.primary == node_) {
-    const bool was_alone = here != shards_.end() && here->second.leads() && here->second.epoch() != owner.epoch;
+    const bool was_alone =
+        here != shards_.end() && here->second.leads() && here->second.epoch() != owner.epoch;
     if (here != shards_.end() && !was_alone) return lead(here->second, owner);
     if (was_alone) shards_.erase(here);
-    if (wanted_.insert(shard).second) ask_storage(shard);
+    wanted_.insert(shard);
+    ask_for(shard);
     return;
   }
   wanted_.erase(shard);
   if (here == shards_.end()) return;
+  if (owner.from == node_)
+    return here->second.follow(node_, owner.epoch, owner.primary, {});  // to hand it over
   // What a former owner has is not to be trusted: it may have gone on alone.
   if (copy == owner.replicas.end() || here->second.leads()) shards_.erase(here);
   else here->second.follow(node_, owner.epoch, owner.primary, next_in_chain(owner));
@@ -89,16 +97,40 @@ void ServerRole::lead(Server& server, const Owner& owner) {
   server.set_members(members_, Agenda::now(), *this);
 }
 
-// The storage has the last snapshot; without one the shard begins anew.
-void ServerRole::ask_storage(std::uint32_t shard) {
+// The last owner has it, if it is still there; else the storage has the last snapshot; without one the shard
+// begins anew.
+void ServerRole::ask_for(std::uint32_t shard) {
   asked_ = Agenda::now();
-  if (!world_.scenario.snapshot.every) {
+  const Owner& owner = owners_.at(shard);
+  if (owner.from == 0 && !world_.scenario.snapshot.every) {
     wanted_.erase(shard);
     current_ = shard;
-    return lead(first_state(shard), owners_.at(shard));
+    return lead(first_state(shard), owner);
   }
-  world_.network.send(
-      {.kind = MessageKind::restore, .from = node_, .to = world_.storage(), .shard = shard});
+  world_.network.send({.kind = MessageKind::restore,
+                       .from = node_,
+                       .to = owner.from != 0 ? owner.from : world_.storage(),
+                       .shard = shard,
+                       .epoch = owner.epoch});
+}
+
+// A shard goes to its next owner.
+void ServerRole::hand_over(const Message& request) {
+  const auto here = shards_.find(request.shard);
+  if (here == shards_.end() || here->second.leads() || here->second.epoch() != request.epoch) return;
+  send_state(here->second, request.shard, request.from);
+}
+
+void ServerRole::send_state(const Server& server, std::uint32_t shard, NodeId to) {
+  world_.network.send({.kind = MessageKind::state,
+                       .from = node_,
+                       .to = to,
+                       .shard = shard,
+                       .version = server.version(),
+                       .payload = server.state_bytes(),
+                       .epoch = server.epoch(),
+                       .attached = std::make_shared<const Attachment>(
+                           Attachment{.state = std::make_shared<const Server>(server)})});
 }
 
 Server& ServerRole::first_state(std::uint32_t shard) {
@@ -111,8 +143,8 @@ void ServerRole::on_state(const Message& message) {
   const std::uint32_t s = message.shard;
   const auto owner = owners_.find(s);
   current_ = s;
-  if (message.from == world_.storage()) {
-    if (owner == owners_.end() || wanted_.erase(s) == 0) return;
+  if (owner != owners_.end() && owner->second.primary == node_) {  // from the storage, or the last owner
+    if (wanted_.erase(s) == 0) return;
     if (message.attached) shards_.insert_or_assign(s, Server(*message.attached->state));
     else first_state(s);
     lead(shards_.at(s), owner->second);
@@ -140,15 +172,7 @@ void ServerRole::take_snapshots() {
                                   ? server.version() / every->updates
                                   : static_cast<std::int64_t>(Agenda::now() / every->time.value);
     if (turn <= std::exchange(last_snapshot_[shard], turn)) continue;
-    world_.network.send({.kind = MessageKind::state,
-                         .from = node_,
-                         .to = world_.storage(),
-                         .shard = shard,
-                         .version = server.version(),
-                         .payload = server.state_bytes(),
-                         .epoch = server.epoch(),
-                         .attached = std::make_shared<const Attachment>(
-                             Attachment{.state = std::make_shared<const Server>(server)})});
+    send_state(server, shard, world_.storage());
   }
 }
 

@@ -53,8 +53,9 @@ void Worker::run() {
   const Message start = join(world_, node_);
   if (start.attached) kv_.on_view(*start.attached->view);
   if (back_) go_on();
-  while (pull()) {                // waits as long as the consistency model says
+  while (pull()) {  // waits as long as the consistency model says
     if (compute()) kv_.wait(last_push_);
+    if (leaves_) break;
   }
   world_.record(EventKind::finish, node_, clock_);
   world_.last_finish = Agenda::now();
@@ -166,7 +167,7 @@ bool Worker::compute() {
 bool Worker::execute(double flops) {
   const simgrid::s4u::ExecPtr exec = simgrid::s4u::this_actor::exec_async(flops);
   computing_ = world_.rule.cancel ? exec : nullptr;
-  const World::Busy busy(world_);
+  const World::Busy busy(world_, node_);
   const double begin = Agenda::now();
   bool kept = true;
   try {

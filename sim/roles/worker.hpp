@@ -28,6 +28,8 @@ class Worker {
   const BatchSource& source() const { return source_; }
   std::int64_t view() const { return kv_.view(); }
   bool is_through() const { return through_; }
+  // After the step in hand.
+  void leave_soon() { leaves_ = true; }
 
  private:
   // A part of a step that goes on without stop: one if a step begins when all weights are here and pushes
@@ -64,7 +66,8 @@ class Worker {
   std::int64_t steps_begun_ = 0;  // computations, kept or not: numbers slowness
   BatchSource source_;
   bool back_;
-  bool through_ = false;  // all its clocks are done
+  bool leaves_ = false;
+  bool through_ = false;         // all its clocks are done, or it has left
   std::int64_t batch_size_ = 0;  // of the step in hand
   double seconds_ = 0;           // that it has been computed
   std::int64_t clock_ = 0;       // of the step in hand

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 
 #include "model/learner.hpp"
 #include "model/sampler.hpp"
@@ -43,22 +44,24 @@ struct World {
 
   std::vector<std::uint64_t> keys_used = {};  // sparse models: of all steps, by worker
   double last_finish = 0;                     // when a worker was through
-  int busy = 0;                               // computations going on, of workers and servers
+  std::vector<NodeId> absent = {};            // nodes that are not there at first
+  std::map<NodeId, int> busy = {};            // computations going on, of workers and servers
   // Counts a computation as long as it lives, even if its actor is killed meanwhile.
   class Busy {
    public:
-    explicit Busy(World& world) : world_(world) { ++world_.busy; }
-    ~Busy() { --world_.busy; }
+    Busy(World& world, NodeId node) : count_(world.busy[node]) { ++count_; }
+    ~Busy() { --count_; }
     Busy(const Busy&) = delete;
     Busy& operator=(const Busy&) = delete;
 
    private:
-    World& world_;
+    int& count_;
   };
 
-  std::function<void()> on_update;  // after a server's update
-  std::function<void()> on_end;     // when every worker has left
-  std::function<bool()> watch = {};          // true: nothing can happen any more
+  std::function<void()> on_update;                          // after a server's update
+  std::function<void()> on_end;                             // when every worker has left
+  std::function<void(NodeId, std::int64_t)> on_clock = {};  // a worker starts a clock, or has done the last
+  std::function<bool()> is_hopeless = {};                   // nothing has happened for too long
   std::function<void(NodeId)> give_up = {};  // a request of this node was repeated as often as is allowed
 
   static constexpr NodeId scheduler = 0;
@@ -123,6 +126,7 @@ struct World {
   }
   void record(EventKind kind, NodeId node, std::int64_t clock, std::int64_t version = 0, NodeId peer = 0,
               std::int64_t value = 0, std::uint32_t shard = 0) {
+    if (on_clock && (kind == EventKind::compute_begin || kind == EventKind::finish)) on_clock(node, clock);
     recorder.record({.at = Agenda::now(),
                      .kind = kind,
                      .node = node,

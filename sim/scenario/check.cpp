@@ -76,6 +76,19 @@ void Checker::add(const std::vector<std::string>& fields, std::string message, s
   report("contradiction", fields, std::move(message), std::move(label), std::move(help));
 }
 
+void Checker::add_inside(const std::string& field, std::string_view text, std::size_t begin,
+                         std::size_t length, std::string message, std::string label, std::string help) {
+  if (!reading_.reliable(field)) return;
+  Place where = place(field);
+  // Only where the source has the text as it is, between quotes.
+  const bool plain = where.line == where.end_line && where.end_column == where.column + code_points(text) + 2;
+  if (plain) {
+    where.column += 1 + code_points(text.substr(0, begin));
+    where.end_column = where.column + code_points(text.substr(begin, length));
+  }
+  diagnostics_.add({"condition", where, std::move(message), std::move(label), std::move(help)});
+}
+
 void Checker::add_data(const std::vector<std::string>& fields, std::string message, std::string label,
                        std::string help) {
   report("data", fields, std::move(message), std::move(label), std::move(help));
@@ -96,6 +109,7 @@ void Checker::check_fields() {
   check_pace();
   check_stragglers();
   check_filters();
+  check_faults();
 }
 
 bool Checker::can_load() const {

@@ -32,6 +32,10 @@ class Checker {
   void add_data(const std::vector<std::string>& fields, std::string message, std::string label,
                 std::string help = {});
 
+  // A complaint about `length` bytes of the text that `field` has.
+  void add_inside(const std::string& field, std::string_view text, std::size_t begin, std::size_t length,
+                  std::string message, std::string label, std::string help);
+
  private:
   Place place(std::string path) const;
   void report(std::string code, const std::vector<std::string>& fields, std::string message,
@@ -60,6 +64,14 @@ class Checker {
   void check_devices();
   void check_pace();
   void check_stragglers();
+  void check_faults();
+  void check_trigger(std::size_t fault);
+  void check_condition(std::size_t fault);
+  void check_fault_nodes(std::size_t fault);
+  void check_sides(std::size_t fault);
+  void check_fault_values(std::size_t fault);
+  void check_fault_order(std::size_t fault);
+  bool check_node_name(const std::string& field, const std::string& name);
   void check_rhythm();
   void check_overlap();
   void check_sparse();

@@ -9,9 +9,9 @@ namespace psim {
 void Checker::check_recovery() {
   if (!s_.may_fail()) return;
   // The field that makes this a run in which nodes may fail.
-  const std::string cause = s_.replication.copies > 0  ? "replication.copies"
-                            : s_.snapshot.every        ? "snapshot.every"
-                                                       : "recovery.enabled";
+  const std::string cause = s_.replication.copies > 0 ? "replication.copies"
+                            : s_.snapshot.every       ? "snapshot.every"
+                                                      : "recovery.enabled";
   const auto refuse = [&](const std::string& field, const std::string& what, const std::string& help = {}) {
     add({field, cause}, what, "this scenario has failures, or something against them", help);
   };
@@ -19,8 +19,9 @@ void Checker::check_recovery() {
     return refuse("architecture.kind", "failures are simulated with parameter servers only");
   const ConsistencyRule rule = make_rule(s_.consistency, s_.cluster.workers);
   if (rule.first_decides && s_.cluster.servers > 1)
-    refuse("consistency.model", fmt::format("{} with several servers needs a first server that never fails",
-                                            name_of(s_.consistency.model)),
+    refuse("consistency.model",
+           fmt::format("{} with several servers needs a first server that never fails",
+                       name_of(s_.consistency.model)),
            "use one server, or another model");
   if (rule.cancel)
     refuse("consistency.late", "a worker that is told to stop must hear every word", "late = \"drop\"");
@@ -41,12 +42,12 @@ void Checker::check_recovery() {
         there_are(s_.cluster.servers, "server"), "every copy is on a server of its own");
   if (s_.replication.copies > 0 && s_.model.kind == ModelKind::logistic &&
       s_.replication.when == ReplicateWhen::after_aggregation)
-    add({"replication.when", "model.kind"}, "a sum of sparse gradients is not one",
-        "their keys differ", "when = \"every-push\"");
-  if (s_.recovery.detector == DetectorKind::timeout && s_.recovery.timeout.value <= s_.recovery.heartbeat.value)
-    add({"recovery.timeout", "recovery.heartbeat"},
-        "a node would be suspected between two of its heartbeats", "the timeout is not longer",
-        "the timeout should be several heartbeats");
+    add({"replication.when", "model.kind"}, "a sum of sparse gradients is not one", "their keys differ",
+        "when = \"every-push\"");
+  if (s_.recovery.detector == DetectorKind::timeout &&
+      s_.recovery.timeout.value <= s_.recovery.heartbeat.value)
+    add({"recovery.timeout", "recovery.heartbeat"}, "a node would be suspected between two of its heartbeats",
+        "the timeout is not longer", "the timeout should be several heartbeats");
 }
 
 }  // namespace psim

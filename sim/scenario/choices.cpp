@@ -152,10 +152,11 @@ std::vector<Choice> choices<WorkPolicy>() {
 
 template <>
 std::vector<Choice> choices<DetectorKind>() {
-  return {{"timeout", "when it has not been heard for `timeout`"},
-          {"phi-accrual",
-           "when its silence is too unlikely, given the gaps between its last heartbeats (Hayashibara et al., "
-           "SRDS 2004)"}};
+  return {
+      {"timeout", "when it has not been heard for `timeout`"},
+      {"phi-accrual",
+       "when its silence is too unlikely, given the gaps between its last heartbeats (Hayashibara et al., "
+       "SRDS 2004)"}};
 }
 
 template <>
@@ -279,6 +280,30 @@ std::vector<Choice> choices<FilterOn>() {
   return {{"push", "gradients, from a worker to a server"},
           {"pull", "weights, from a server to a worker"},
           {"both", "both"}};
+}
+
+template <>
+std::vector<Choice> choices<FaultKind>() {
+  return {
+      {"crash", "the nodes are gone with all that they had in memory, and so are messages to and from them"},
+      {"restart", "crashed nodes are back, after `crash` without `restart_after`"},
+      {"leave", "the nodes go in good order"},
+      {"join", "nodes that have left come back"},
+      {"slow", "the nodes compute at `factor` times their speed; 0: they are frozen and do nothing"},
+      {"link-down", "nothing comes through from the nodes or to them", "link_down"},
+      {"degrade", "the nodes' own links have `factor` times their bandwidth"},
+      {"partition", "nothing comes through `between` two sets of nodes"},
+      {"heal", "all partitions are over"},
+      {"drop", "messages are lost after their way through the network"},
+      {"duplicate", "messages come twice, and take the network twice"},
+      {"delay", "messages come later by `delay`"},
+      {"reorder", "messages come later by a time between 0 and `delay`, and may overtake one another"},
+      {"disk-loss", "what the nodes have written is gone", "disk_loss"}};
+}
+
+template <>
+std::vector<Choice> choices<Disk>() {
+  return {{"kept", "what was written is there"}, {"lost", "it is gone too"}};
 }
 
 template <>

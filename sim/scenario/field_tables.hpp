@@ -30,5 +30,7 @@ void describe_snapshot(FieldVisitor& visitor, SnapshotSpec& snapshot);
 void describe_cluster(FieldVisitor& visitor, ClusterSpec& cluster);
 void describe_compute(FieldVisitor& visitor, ComputeSpec& compute);
 void describe_straggler(FieldVisitor& visitor, StragglerSpec& straggler);
+// fields_faults.cpp
+void describe_fault(FieldVisitor& visitor, FaultSpec& fault);
 
 }  // namespace psim

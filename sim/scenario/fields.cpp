@@ -78,6 +78,10 @@ void describe(FieldVisitor& v, Scenario& s) {
       "filter", "What messages go through before they are sent, in this order.", s.filters.size(),
       [&](std::size_t count) { s.filters.resize(count); },
       [&](std::size_t i) { describe_filter(v, s.filters[i]); });
+  v.tables(
+      "fault", "What goes wrong, when, and with whom.", s.faults.size(),
+      [&](std::size_t count) { s.faults.resize(count); },
+      [&](std::size_t i) { describe_fault(v, s.faults[i]); });
 }
 
 }  // namespace psim

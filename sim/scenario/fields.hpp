@@ -37,8 +37,8 @@ using FieldTarget =
     std::variant<bool*, std::optional<bool>*, std::int64_t*, double*, std::string*, Seconds*, Bytes*,
                  BytesPerSecond*, FlopsPerSecond*, std::optional<std::int64_t>*, std::optional<double>*,
                  std::optional<Seconds>*, std::optional<Bytes>*, std::optional<BytesPerSecond>*,
-                 std::optional<Period>*, std::vector<std::int64_t>*, std::vector<std::string>*, Rows*,
-                 Layers*, Speeds*, ChoiceField>;
+                 std::optional<Period>*, std::vector<std::int64_t>*, std::vector<std::string>*,
+                 std::vector<std::vector<std::string>>*, Rows*, Layers*, Speeds*, ChoiceField>;
 
 struct FieldInfo {
   std::string_view doc;

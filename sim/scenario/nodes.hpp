@@ -1,6 +1,6 @@
 // The cluster's nodes: their numbers, their names, and which of them talk to each other. A node's number is
-// its NodeId: the scheduler is 0, then come the servers, the workers, and the database and the storage if there
-// are such.
+// its NodeId: the scheduler is 0, then come the servers, the workers, and the database and the storage if
+// there are such.
 #pragma once
 
 #include <cstdint>

@@ -23,6 +23,7 @@ struct RecoverySpec {
   double threshold = 8;
   LostWorkers workers = LostWorkers::remove;
   LostServers servers = LostServers::neighbour;
+  bool rebalance = true;
   Semantics semantics = Semantics::exactly_once;
   Seconds retry{1};
   double backoff = 2;

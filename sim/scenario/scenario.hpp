@@ -15,6 +15,7 @@
 #include "sim/protocol/filter.hpp"
 #include "sim/protocol/key_space.hpp"
 #include "sim/protocol/work.hpp"
+#include "sim/scenario/faults.hpp"
 #include "sim/scenario/presets.hpp"
 #include "sim/scenario/recovery.hpp"
 #include "sim/scenario/units.hpp"
@@ -235,12 +236,15 @@ struct Scenario {
   ComputeSpec compute;
   std::vector<StragglerSpec> stragglers;
   std::vector<FilterSpec> filters;
+  std::vector<FaultSpec> faults;
   RecoverySpec recovery;
   ReplicationSpec replication;
   SnapshotSpec snapshot;
 
   // Nodes and messages may fail: there are heartbeats, and requests are repeated.
-  bool may_fail() const { return recovery.enabled || replication.copies > 0 || snapshot.every; }
+  bool may_fail() const {
+    return recovery.enabled || !faults.empty() || replication.copies > 0 || snapshot.every;
+  }
 };
 
 }  // namespace psim

@@ -1,0 +1,175 @@
+#include "sim/cluster/fault_plan.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "sim/scenario/nodes.hpp"
+
+namespace psim {
+
+FaultPlan::FaultPlan(const Scenario& scenario, Network& network, Recorder& recorder, Agenda& agenda,
+                     FaultTarget& target, std::function<bool()> is_quiet)
+    : scenario_(scenario),
+      network_(network),
+      recorder_(recorder),
+      agenda_(agenda),
+      target_(target),
+      is_quiet_(std::move(is_quiet)),
+      links_(scenario) {
+  network_.set_faults(&links_);
+  const auto seed = static_cast<std::uint64_t>(scenario.seed);
+  for (std::size_t table = 0; table < scenario.faults.size(); ++table) {
+    const FaultSpec& fault = spec(table);
+    active_.emplace_back(node_count(scenario.cluster), 0);
+    if (!fault.when.empty()) {
+      const FaultCondition condition = std::get<FaultCondition>(parse_condition(fault.when));
+      conditions_.push_back({table, condition, node_named(scenario.cluster, condition.node).value_or(0)});
+    } else if (fault.mtbf && !fault.nodes.empty()) {  // every node fails by itself
+      for (const NodeId node : fault_nodes(scenario.cluster, fault.nodes))
+        units_.push_back({table, node, FaultTurns(fault, seed, table, node)});
+    } else {
+      units_.push_back({table, std::nullopt, FaultTurns(fault, seed, table, 0)});
+    }
+  }
+}
+
+void FaultPlan::start() {
+  for (std::size_t unit = 0; unit < units_.size(); ++unit) plan(unit);
+}
+
+void FaultPlan::plan(std::size_t index) {
+  const std::optional<FaultTurn> turn = units_[index].turns.next();
+  if (!turn) return;
+  const bool repeats = units_[index].turns.for_ever();
+  repeats_ = repeats_ || repeats;
+  if (!repeats) ++pending_;
+  agenda_.at(turn->begin, [this, index, turn = *turn, repeats] {
+    Unit& unit = units_[index];
+    if (!repeats) --pending_;
+    else if (gives_up(unit)) return;
+    begin(unit.table, unit.node, turn, !repeats);
+    plan(index);
+  });
+}
+
+// Faults that repeat for ever would keep the clock running for ever. They stop when nothing else has come of
+// several turns of each, so that no restart among them can help, and nothing else is planned.
+bool FaultPlan::gives_up(Unit& unit) {
+  constexpr int enough = 3;
+  const std::uint64_t progress = recorder_.stats().events - recorded_;
+  unit.idle = is_quiet_() && progress == unit.progress ? unit.idle + 1 : 0;
+  unit.progress = progress;
+  given_up_ = given_up_ || (pending_ == 0 && std::ranges::all_of(units_, [](const Unit& one) {
+                              return !one.turns.for_ever() || one.idle >= enough;
+                            }));
+  return given_up_;
+}
+
+void FaultPlan::begin(std::size_t table, std::optional<NodeId> node, const FaultTurn& turn, bool counts) {
+  act(table, node, true);
+  if (turn.end == HUGE_VAL) return;
+  if (counts) ++pending_;
+  agenda_.at(turn.end, [this, table, node, counts] {
+    if (counts) --pending_;
+    act(table, node, false);
+  });
+}
+
+std::vector<NodeId> FaultPlan::nodes_of(std::size_t table, std::optional<NodeId> node) const {
+  if (node) return {*node};
+  return fault_nodes(scenario_.cluster, spec(table).nodes);
+}
+
+void FaultPlan::act(std::size_t table, std::optional<NodeId> node, bool begins) {
+  record(table, node, begins);
+  const FaultKind kind = spec(table).kind;
+  if (kind == FaultKind::heal) return links_.heal();
+  if (kind == FaultKind::partition || kind == FaultKind::link_down || is_about_messages(kind))
+    return begins ? links_.begin(table, node) : links_.end(table, node);
+  for (const NodeId one : nodes_of(table, node)) act_on(table, one, begins);
+}
+
+void FaultPlan::act_on(std::size_t table, NodeId node, bool begins) {
+  const FaultSpec& fault = spec(table);
+  switch (fault.kind) {
+    case FaultKind::crash:
+      if (!begins) return target_.restart(node);
+      target_.crash(node, fault.disk == Disk::lost);
+      return check(FaultCondition::Quantity::crashed, node, 1);
+    case FaultKind::restart: return target_.restart(node);
+    case FaultKind::leave: return target_.leave(node);
+    case FaultKind::join: return target_.join(node);
+    case FaultKind::disk_loss: return target_.lose_disk(node);
+    default: break;
+  }
+  active_[table][node] += begins ? 1 : -1;
+  if (fault.kind == FaultKind::slow) target_.set_speed(node, product(fault.kind, node));
+  else network_.set_bandwidth(node, product(fault.kind, node));
+}
+
+// Faults of one kind that are in force at once multiply.
+double FaultPlan::product(FaultKind kind, NodeId node) const {
+  double factor = 1;
+  for (std::size_t table = 0; table < active_.size(); ++table) {
+    if (spec(table).kind == kind && active_[table][node] > 0) factor *= *spec(table).factor;
+  }
+  return factor;
+}
+
+void FaultPlan::record(std::size_t table, std::optional<NodeId> node, bool begins) {
+  const FaultSpec& fault = spec(table);
+  Event event{.at = Agenda::now(),
+              .kind = EventKind::fault,
+              .clock = static_cast<std::int64_t>(table),
+              .version = begins ? 1 : 0,
+              .value = static_cast<std::int64_t>(fault.kind)};
+  const auto record_all = [&](const std::vector<NodeId>& nodes, NodeId peer) {
+    for (const NodeId one : nodes) {
+      event.node = one;
+      event.peer = peer;
+      recorder_.record(event);
+      ++recorded_;
+    }
+  };
+  if (!fault.between.empty()) {
+    const auto [a, b] = fault_sides(scenario_.cluster, fault.between);
+    record_all(a, b.front());
+    record_all(b, a.front());
+    return;
+  }
+  const std::vector<NodeId> nodes = nodes_of(table, node);
+  for (const NodeId one : nodes) record_all({one}, one);
+  if (!nodes.empty()) return;  // else it concerns all
+  recorder_.record(event);
+  ++recorded_;
+}
+
+void FaultPlan::on_evaluation(const Evaluation& evaluation) {
+  check(FaultCondition::Quantity::loss, 0, evaluation.loss);
+  if (evaluation.accuracy) check(FaultCondition::Quantity::accuracy, 0, *evaluation.accuracy);
+}
+
+bool FaultPlan::waits_for_evaluations() const {
+  return std::ranges::any_of(conditions_, [](const Condition& one) {
+    const FaultCondition::Quantity quantity = one.condition.quantity;
+    return !one.fired &&
+           (quantity == FaultCondition::Quantity::loss || quantity == FaultCondition::Quantity::accuracy);
+  });
+}
+
+// Who changed the quantity may be an actor, so the fault comes by the agenda, at the same date.
+void FaultPlan::check(FaultCondition::Quantity quantity, NodeId node, double value) {
+  for (Condition& one : conditions_) {
+    if (one.fired || one.condition.quantity != quantity || one.node != node || !one.condition.holds(value))
+      continue;
+    one.fired = true;
+    ++pending_;
+    agenda_.at(Agenda::now(), [this, table = one.table] {
+      --pending_;
+      begin(table, std::nullopt, FaultTurns::from(spec(table), Agenda::now()), true);
+    });
+  }
+}
+
+}  // namespace psim

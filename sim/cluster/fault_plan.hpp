@@ -1,0 +1,99 @@
+// Carries out the scenario's faults: those of nodes by a FaultTarget, those of links and messages by the
+// network. Dated ones are entries of the agenda; conditions are looked at when their quantity changes.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "model/learner.hpp"
+#include "sim/cluster/agenda.hpp"
+#include "sim/cluster/fault_turns.hpp"
+#include "sim/cluster/link_faults.hpp"
+#include "sim/cluster/network.hpp"
+#include "sim/record/recorder.hpp"
+#include "sim/scenario/fault_condition.hpp"
+
+namespace psim {
+
+// Who carries out what happens to nodes. Called from the agenda, never from an actor.
+class FaultTarget {
+ public:
+  virtual ~FaultTarget() = default;
+  virtual void crash(NodeId node, bool disk_lost) = 0;
+  virtual void restart(NodeId node) = 0;
+  virtual void leave(NodeId node) = 0;
+  virtual void join(NodeId node) = 0;
+  virtual void set_speed(NodeId node, double factor) = 0;  // of its own speed; 0: frozen, 1: as before
+  virtual void lose_disk(NodeId node) = 0;
+};
+
+class FaultPlan {
+ public:
+  // `is_quiet`: nothing can happen any more but by faults and other entries of the agenda.
+  FaultPlan(const Scenario& scenario, Network& network, Recorder& recorder, Agenda& agenda,
+            FaultTarget& target, std::function<bool()> is_quiet);
+
+  // Once, before the simulation runs.
+  void start();
+
+  // For conditions.
+  void on_update(std::int64_t updates) {
+    if (!conditions_.empty()) check(FaultCondition::Quantity::updates, 0, static_cast<double>(updates));
+  }
+  void on_evaluation(const Evaluation& evaluation);
+  void on_clock(NodeId worker, std::int64_t clock) {
+    if (!conditions_.empty()) check(FaultCondition::Quantity::clock, worker, static_cast<double>(clock));
+  }
+  // Whether on_evaluation has any use, so that results are wanted at once.
+  bool waits_for_evaluations() const;
+
+  // Whether a planned fault, or the end of one, may still change something: a watch for hangs must wait for
+  // it.
+  bool more_to_come() const { return pending_ > 0 || (repeats_ && !given_up_); }
+
+ private:
+  // Turns of a table for one node, or for all its nodes together.
+  struct Unit {
+    std::size_t table;
+    std::optional<NodeId> node;
+    FaultTurns turns;
+    std::uint64_t progress = 0;  // events of others when its last turn began
+    int idle = 0;                // turns one after the other without any
+  };
+  struct Condition {
+    std::size_t table;
+    FaultCondition condition;
+    NodeId node;
+    bool fired = false;
+  };
+  const FaultSpec& spec(std::size_t table) const { return scenario_.faults[table]; }
+  void plan(std::size_t unit);
+  bool gives_up(Unit& unit);
+  void begin(std::size_t table, std::optional<NodeId> node, const FaultTurn& turn, bool counts);
+  void end(std::size_t table, std::optional<NodeId> node);
+  void act(std::size_t table, std::optional<NodeId> node, bool begins);
+  void act_on(std::size_t table, NodeId node, bool begins);
+  void record(std::size_t table, std::optional<NodeId> node, bool begins);
+  double product(FaultKind kind, NodeId node) const;
+  void check(FaultCondition::Quantity quantity, NodeId node, double value);
+  std::vector<NodeId> nodes_of(std::size_t table, std::optional<NodeId> node) const;
+
+  const Scenario& scenario_;
+  Network& network_;
+  Recorder& recorder_;
+  Agenda& agenda_;
+  FaultTarget& target_;
+  std::function<bool()> is_quiet_;
+  LinkFaults links_;
+  std::vector<Unit> units_;
+  std::vector<Condition> conditions_;
+  std::vector<std::vector<int>> active_;  // by table and node: slow and degrade in force
+  std::size_t pending_ = 0;               // turns of faults that do not repeat, and their ends
+  bool repeats_ = false;                  // some fault has no last turn ...
+  bool given_up_ = false;                 // ... but nothing comes of them any more
+  std::uint64_t recorded_ = 0;            // events of faults
+};
+
+}  // namespace psim

@@ -1,0 +1,88 @@
+#include "sim/cluster/link_faults.hpp"
+
+#include <algorithm>
+
+#include "model/random.hpp"
+#include "sim/scenario/nodes.hpp"
+
+namespace psim {
+
+LinkFaults::LinkFaults(const Scenario& scenario) : seed_(static_cast<std::uint64_t>(scenario.seed)) {
+  const std::uint32_t nodes = node_count(scenario.cluster);
+  const auto marked = [nodes](const std::vector<NodeId>& in) {
+    std::vector<bool> marks(nodes, false);
+    for (const NodeId node : in) marks[node] = true;
+    return marks;
+  };
+  for (const FaultSpec& spec : scenario.faults) {
+    Fault fault{.spec = spec, .sides = {}, .active = std::vector<int>(nodes + 1, 0)};
+    if (!spec.between.empty()) {
+      const auto sides = fault_sides(scenario.cluster, spec.between);
+      for (std::size_t side = 0; side < 2; ++side) fault.sides[side] = marked(sides[side]);
+    } else {  // messages of these nodes with anybody
+      fault.sides[0] = spec.nodes.empty() ? std::vector<bool>(nodes, true)
+                                          : marked(fault_nodes(scenario.cluster, spec.nodes));
+      fault.sides[1] = std::vector<bool>(nodes, true);
+    }
+    about_messages_ = about_messages_ || is_about_messages(spec.kind);
+    faults_.push_back(std::move(fault));
+  }
+}
+
+bool LinkFaults::Fault::touches(NodeId a, NodeId b) const {
+  if (everywhere() && ((sides[0][a] && sides[1][b]) || (sides[0][b] && sides[1][a]))) return true;
+  return active[a] > 0 || active[b] > 0;
+}
+
+void LinkFaults::begin(std::size_t table, std::optional<NodeId> node) {
+  std::vector<int>& active = faults_[table].active;
+  ++active[node.value_or(static_cast<NodeId>(active.size() - 1))];
+  ++active_;
+}
+
+void LinkFaults::end(std::size_t table, std::optional<NodeId> node) {
+  std::vector<int>& active = faults_[table].active;
+  int& times = active[node.value_or(static_cast<NodeId>(active.size() - 1))];
+  if (times == 0) return;  // healed before
+  --times;
+  --active_;
+}
+
+void LinkFaults::heal() {
+  for (Fault& fault : faults_) {
+    if (fault.spec.kind != FaultKind::partition) continue;
+    active_ -= static_cast<std::size_t>(fault.active.back());
+    fault.active.back() = 0;
+  }
+}
+
+bool LinkFaults::cut(NodeId from, NodeId to) const {
+  return active_ > 0 && std::ranges::any_of(faults_, [from, to](const Fault& fault) {
+           const bool cuts =
+               fault.spec.kind == FaultKind::partition || fault.spec.kind == FaultKind::link_down;
+           return cuts && fault.touches(from, to);
+         });
+}
+
+MessageFate LinkFaults::fate(const Message& message) {
+  MessageFate fate;
+  if (!about_messages_) return fate;
+  const std::uint64_t number = sent_[{message.from, message.to}]++;
+  if (active_ == 0) return fate;
+  for (std::size_t table = 0; table < faults_.size(); ++table) {
+    const Fault& fault = faults_[table];
+    const FaultSpec& spec = fault.spec;
+    if (!is_about_messages(spec.kind) || !fault.touches(message.from, message.to)) continue;
+    const std::string_view kind = name_of(message.kind);
+    if (!spec.messages.empty() && std::ranges::find(spec.messages, kind) == spec.messages.end()) continue;
+    Stream stream(seed_, "message fault", combine(combine(table, message.from), message.to), number);
+    if (stream.uniform() >= spec.probability) continue;
+    if (spec.kind == FaultKind::drop) fate.dropped = true;
+    if (spec.kind == FaultKind::duplicate) ++fate.copies;
+    if (spec.kind == FaultKind::delay) fate.delay += spec.delay->value;
+    if (spec.kind == FaultKind::reorder) fate.delay += spec.delay->value * stream.uniform();
+  }
+  return fate;
+}
+
+}  // namespace psim

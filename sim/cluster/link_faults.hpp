@@ -1,0 +1,54 @@
+// What is wrong with the network at present: cuts between nodes, and what happens to single messages. No
+// SimGrid: the network asks when a message is sent and when it arrives.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "sim/protocol/message.hpp"
+#include "sim/scenario/scenario.hpp"
+
+namespace psim {
+
+// What will become of a message that is sent now.
+struct MessageFate {
+  bool dropped = false;  // lost when it arrives
+  int copies = 0;        // more than the one
+  double delay = 0;      // seconds, after its way through the network
+};
+
+class LinkFaults {
+ public:
+  explicit LinkFaults(const Scenario& scenario);
+
+  // Fault `table` of the scenario begins or ends: partition, link-down, and those about messages. `node`:
+  // whose turn it is; without one it is that of all whom the table names.
+  void begin(std::size_t table, std::optional<NodeId> node = std::nullopt);
+  void end(std::size_t table, std::optional<NodeId> node = std::nullopt);
+  // All partitions are over.
+  void heal();
+
+  // Whether nothing comes through from one node to the other.
+  bool cut(NodeId from, NodeId to) const;
+  // Draws of a message depend on its connection and its place in it, so that others are not touched by it.
+  MessageFate fate(const Message& message);
+
+ private:
+  // A fault in force, or ready to be: who is concerned, for messages between sides or touching nodes.
+  struct Fault {
+    FaultSpec spec;
+    std::vector<bool> sides[2];
+    std::vector<int> active;  // by node: how often it is in force for it; the last one: for all
+    bool everywhere() const { return active.back() > 0; }
+    bool touches(NodeId a, NodeId b) const;  // in force
+  };
+  std::vector<Fault> faults_;  // by table; of other kinds: never in force
+  std::uint64_t seed_;
+  std::size_t active_ = 0;  // how many are in force
+  bool about_messages_ = false;
+  std::map<std::pair<NodeId, NodeId>, std::uint64_t> sent_;  // messages of each connection
+};
+
+}  // namespace psim

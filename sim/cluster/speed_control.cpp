@@ -1,0 +1,58 @@
+#include "sim/cluster/speed_control.hpp"
+
+#include <simgrid/s4u.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace psim {
+
+SpeedControl::SpeedControl(const Platform& platform, const Slowness& slowness, Agenda& agenda,
+                           Network& network, NodeId first_worker, std::uint32_t workers,
+                           std::function<bool()> is_stuck)
+    : platform_(platform),
+      slowness_(slowness),
+      agenda_(agenda),
+      network_(network),
+      first_worker_(first_worker),
+      workers_(workers),
+      is_stuck_(std::move(is_stuck)),
+      by_fault_(platform.hosts.size(), 1.0) {}
+
+void SpeedControl::start() {
+  for (NodeId node = first_worker_; node < first_worker_ + workers_; ++node) follow(node);
+}
+
+void SpeedControl::follow(NodeId node) {
+  if (is_stuck_() || platform_.speed_levels[node].size() == 1) return;
+  apply(node);
+  if (const auto next = slowness_.next_change(node - first_worker_, Agenda::now()))
+    agenda_.at(*next, [this, node] { follow(node); });
+}
+
+void SpeedControl::set_fault(NodeId node, double factor) {
+  const bool was_frozen = is_frozen(node);
+  by_fault_[node] = factor;
+  apply(node);
+  if (!was_frozen || is_frozen(node)) return;
+  for (const simgrid::s4u::ActorPtr& actor : platform_.hosts[node]->get_all_actors()) actor->resume();
+  network_.hand_out(node);
+}
+
+void SpeedControl::apply(NodeId node) {
+  simgrid::s4u::Host* host = platform_.hosts[node];
+  if (is_frozen(node)) {
+    network_.hold(node);
+    for (const simgrid::s4u::ActorPtr& actor : host->get_all_actors()) actor->suspend();
+    return;
+  }
+  const std::vector<double>& levels = platform_.speed_levels[node];
+  const bool is_worker = node >= first_worker_ && node < first_worker_ + workers_;
+  const double straggler = is_worker ? slowness_.speed_factor(node - first_worker_, Agenda::now()) : 1.0;
+  const double factor = straggler * by_fault_[node];
+  const auto level = std::ranges::min_element(levels, {}, [&](double x) { return std::abs(x - factor); });
+  host->set_pstate(static_cast<unsigned long>(level - levels.begin()));
+}
+
+}  // namespace psim

@@ -1,0 +1,44 @@
+// How fast every node computes at present: windowed stragglers times faults.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "sim/cluster/agenda.hpp"
+#include "sim/cluster/network.hpp"
+#include "sim/cluster/platform.hpp"
+#include "sim/cluster/slowness.hpp"
+
+namespace psim {
+
+class SpeedControl {
+ public:
+  // Workers are the nodes from `first_worker` on, `workers` of them. `is_stuck`: see plan.
+  SpeedControl(const Platform& platform, const Slowness& slowness, Agenda& agenda, Network& network,
+               NodeId first_worker, std::uint32_t workers, std::function<bool()> is_stuck);
+
+  // Once, before the simulation runs: follows the stragglers' windows, until nothing can happen any more.
+  void start();
+
+  // By faults: of the node's own speed. A node at 0 is frozen: its actors are suspended, for a speed near 0
+  // would let a computation end at some date in the far future, and the node would still answer messages,
+  // which take no time. What arrives waits until it goes on.
+  void set_fault(NodeId node, double factor);
+  bool is_frozen(NodeId node) const { return by_fault_[node] == 0; }
+  // A node has new actors, which know nothing of this.
+  void apply(NodeId node);
+
+ private:
+  void follow(NodeId node);
+
+  const Platform& platform_;
+  const Slowness& slowness_;
+  Agenda& agenda_;
+  Network& network_;
+  NodeId first_worker_;
+  std::uint32_t workers_;
+  std::function<bool()> is_stuck_;
+  std::vector<double> by_fault_;  // by node
+};
+
+}  // namespace psim

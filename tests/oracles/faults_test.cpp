@@ -1,0 +1,221 @@
+// What faults of machines, links and messages do to a run: times by hand, on a network without latency where
+// each gigabyte takes a second.
+#include <fmt/format.h>
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "tests/support/run_file.hpp"
+#include "tests/support/run_psim.hpp"
+
+using namespace psim::test;
+
+namespace {
+
+struct Setup {
+  std::string faults = {};
+  std::string parameters = "1";  // 250_000_000 make a message of a gigabyte
+  std::string training = "steps = 5";
+  std::string time = "1s";  // of a step
+  int workers = 1;
+  std::string more = {};
+};
+
+std::string toml(const Setup& s) {
+  return fmt::format(R"([model]
+kind = "phantom"
+parameters = {}
+[training]
+batch_size = 1
+{}
+[compute]
+time = "{}"
+[cluster]
+workers = {}
+servers = 1
+[cluster.network]
+latency = "0s"
+bandwidth = "1GBps"
+share_spread = 0.0
+simgrid_model = "cm02"
+{}
+{})",
+                     s.parameters, s.training, s.time, s.workers, s.more, s.faults);
+}
+
+std::string fault(const std::string& kind, const std::string& rest) {
+  return fmt::format("[[fault]]\nkind = \"{}\"\n{}\n", kind, rest);
+}
+
+double time_of(const Setup& s) {
+  const Json run = run_toml(toml(s));
+  CHECK(run["stuck"].empty());
+  CHECK(run["bytes_sent"] == run["bytes_received"]);
+  return run["sim_time_s"];
+}
+
+// A pull and a push of 4 bytes a step.
+Approx near(double t) { return Approx(t).epsilon(0).margin(1e-6); }
+
+const std::string worker = "nodes = [\"worker 0\"]\n", server = "nodes = [\"server 0\"]\n";
+
+}  // namespace
+
+TEST_CASE("a slow node's computation adapts at once, both ways", "[faults]") {
+  CHECK(time_of({}) == near(5));
+  // 2 s at half speed do the work of 1 s.
+  CHECK(time_of({fault("slow", worker + "factor = 0.5\nfrom = \"2.5s\"\nuntil = \"4.5s\"")}) == near(6));
+  CHECK(time_of({fault("slow", worker + "factor = 0.5\nat = \"2.5s\"\nlasts = \"2s\"")}) == near(6));
+  // Two at once multiply: 2 s at a quarter, 1 s more at half.
+  CHECK(time_of({fault("slow", worker + "factor = 0.5\nat = \"1s\"\nlasts = \"3s\"") +
+                 fault("slow", "nodes = [\"workers\"]\nfactor = 0.5\nat = \"1s\"\nlasts = \"2s\"")}) == near(7));
+  // A straggler's window and a fault multiply as well: 2 s at a quarter.
+  CHECK(time_of({fault("slow", worker + "factor = 0.5\nat = \"1s\"\nlasts = \"2s\"") +
+                 "[[straggler]]\nworkers = [0]\nslowdown = 2.0\nfrom = \"1s\"\nuntil = \"3s\"\n"}) == near(6.5));
+}
+
+TEST_CASE("a frozen node does nothing until it goes on", "[faults]") {
+  CHECK(time_of({fault("slow", worker + "factor = 0.0\nat = \"2.5s\"\nlasts = \"2s\"")}) == near(7));
+  // The server is frozen from 2.5 s to 4.5 s: the push of 3 s waits for it. Its work takes no time at all.
+  CHECK(time_of({fault("slow", server + "factor = 0.0\nat = \"2.5s\"\nlasts = \"2s\"")}) == near(6.5));
+  CHECK(time_of({fault("slow", "nodes = [\"all\"]\nfactor = 0.0\nat = \"2.5s\"\nlasts = \"2s\"")}) == near(7));
+  CHECK(time_of({fault("slow", worker + "factor = 0.0\nat = \"2.5s\"\nlasts = \"250ms\"\nevery = \"1s\"")}) ==
+        near(5.75));
+}
+
+TEST_CASE("a step is cancelled while its worker is frozen, when it goes on", "[faults]") {
+  // Two workers of k-sync with k = 1: worker 0 is frozen in the midst of its first step; worker 1 goes on.
+  const Json run = run_toml(
+      toml({.faults = fault("slow", worker + "factor = 0.0\nat = \"0.5s\"\nlasts = \"10s\""),
+            .training = "duration = \"20s\"",
+            .workers = 2,
+            .more = "[consistency]\nmodel = \"k-sync\"\nk = 1\n"}));
+  CHECK(run["workers"][0]["cancelled"].get<int>() >= 1);
+  CHECK(run["updates"].get<int>() >= 18);
+}
+
+TEST_CASE("flows adapt to a degraded link at once, both ways", "[faults]") {
+  // A step is a pull of 1 s and a push of 1 s.
+  const Setup quick{.parameters = "250_000_000", .time = "0s"};
+  CHECK(time_of(quick) == near(10));
+  for (const std::string& node : {worker, server}) {
+    Setup s = quick;
+    // Half a gigabyte more slowly by half takes a second.
+    s.faults = fault("degrade", node + "factor = 0.5\nfrom = \"0.25s\"\nuntil = \"1.25s\"");
+    CHECK(time_of(s) == near(10.5));
+    // Begun on a degraded link: the first quarter of a gigabyte takes a second.
+    s.faults = fault("degrade", node + "factor = 0.25\nuntil = \"1s\"");
+    CHECK(time_of(s) == near(10.75));
+  }
+}
+
+TEST_CASE("late messages come late", "[faults]") {
+  CHECK(time_of({fault("delay", "messages = [\"weights\"]\ndelay = \"500ms\"")}) == near(7.5));
+  // Of one step only: its weights come at 2 s.
+  CHECK(time_of({fault("delay",
+                       "messages = [\"weights\"]\ndelay = \"500ms\"\nfrom = \"1.5s\"\nuntil = \"2.5s\"")}) ==
+        near(5.5));
+  CHECK(time_of({fault("delay", "between = [[\"scheduler\"], [\"rest\"]]\ndelay = \"250ms\"")}) ==
+        near(5.5));  // join and start
+}
+
+TEST_CASE("a message that comes twice takes the network twice", "[faults]") {
+  const Setup plain{.parameters = "250_000_000", .time = "0s"};
+  Setup twice = plain;
+  twice.faults = fault("duplicate", "messages = [\"weights\"]");
+  const Json once = run_toml(toml(plain)), both = run_toml(toml(twice));
+  CHECK(both["bytes_sent"].get<double>() - once["bytes_sent"].get<double>() == 5e9);
+  CHECK(both["bytes_sent"].get<double>() ==
+        both["bytes_received"].get<double>() + both["bytes_lost"].get<double>());
+  // The copy shares the link with the first one.
+  CHECK(both["sim_time_s"].get<double>() == near(15));
+}
+
+TEST_CASE("what is caught by a cut is lost, and a cut that catches nothing does nothing", "[faults]") {
+  // Nothing is on its way between the pushes of whole seconds.
+  for (const std::string& cut : {fault("link-down", worker + "at = \"1.2s\"\nlasts = \"500ms\""),
+                                 fault("partition", "between = [[\"worker 0\"], [\"rest\"]]\nat = \"1.2s\"\n"
+                                                    "lasts = \"500ms\""),
+                                 fault("partition", "between = [[\"workers\"], [\"servers\"]]\nat = \"1.2s\"") +
+                                     fault("heal", "at = \"1.9s\"")})
+    CHECK(time_of({cut}) == near(5));
+  // When it is sent, and when it arrives: the second push leaves at 3 s and would come at 4 s.
+  for (const char* at : {"2.9s", "3.5s"}) {
+    const std::string when = fmt::format("at = \"{}\"\nlasts = \"600ms\"", at);
+    const bool sent = std::string(at) == "2.9s";
+    Setup s{.faults = fault("link-down", server + when), .parameters = "250_000_000"};
+    const Json run = run_toml(toml(s));
+    INFO(at);
+    CHECK(run["stuck"].size() > 0);
+    CHECK(run["bytes_lost"].get<double>() == 1e9);
+    CHECK(run["bytes_sent"].get<double>() == run["bytes_received"].get<double>() + 1e9);
+    CHECK(run["sim_time_s"].get<double>() >= (sent ? 2 : 3));
+  }
+}
+
+TEST_CASE("dropped messages are lost, and the run says that it is stuck", "[faults]") {
+  const Json run = run_toml(toml({fault("drop", "messages = [\"push\"]\nfrom = \"2.5s\"")}));
+  CHECK(run["messages_lost"] == 1);
+  CHECK(run["stuck"].size() > 0);
+  CHECK(run["updates"] == 2);
+}
+
+TEST_CASE("faults that repeat for ever do not keep a stuck run going", "[faults]") {
+  const std::string for_ever = fault("slow", worker + "factor = 0.5\nat = \"1s\"\nlasts = \"1s\"\nevery = \"2s\"") +
+                               fault("duplicate", "mtbf = \"3s\"\nlasts = \"1s\"\nnodes = [\"workers\"]\n"
+                                                  "messages = [\"weights\"]");
+  const Json run = run_toml(toml({for_ever + fault("drop", "messages = [\"push\"]\nfrom = \"2.5s\"")}));
+  CHECK(run["stuck"].size() > 0);
+  // Nor does a node that is frozen for ever.
+  const Json frozen = run_toml(toml({for_ever + fault("slow", worker + "factor = 0.0\nat = \"2.5s\"")}));
+  CHECK(frozen["updates"] == 2);
+}
+
+TEST_CASE("a fault waits for its condition", "[faults]") {
+  const auto slow = [](const std::string& when) {
+    return Setup{fault("slow", worker + "factor = 0.5\nlasts = \"2s\"\nwhen = \"" + when + "\"")};
+  };
+  CHECK(time_of(slow("updates >= 3")) == near(6));
+  CHECK(time_of(slow("clock of worker 0 = 3")) == near(6));
+  CHECK(time_of(slow("updates >= 30")) == near(5));
+  CHECK(time_of({fault("slow", worker + "factor = 0.5\nwhen = \"updates >= 3\"")}) == near(7));
+}
+
+TEST_CASE("a fault waits for an evaluation", "[faults]") {
+  const auto run = [](const std::string& faults) {
+    return run_toml(R"([data]
+source = "blobs"
+[model]
+layers = [2, 3]
+[training]
+steps = 20
+evaluate_every = "1 update"
+[compute]
+time = "1s"
+[cluster]
+workers = 1
+)" + faults);
+  };
+  const Json plain = run("");
+  // The bound lies between the losses of updates 9 and 10.
+  const double bound =
+      (plain["curve"][9]["loss"].get<double>() + plain["curve"][10]["loss"].get<double>()) / 2;
+  REQUIRE(plain["curve"][10]["loss"].get<double>() < bound);
+  const Json late =
+      run(fault("slow", worker + fmt::format("factor = 0.5\nlasts = \"4s\"\nwhen = \"loss < {}\"", bound)));
+  CHECK(late["sim_time_s"].get<double>() == Approx(plain["sim_time_s"].get<double>() + 2).epsilon(1e-4));
+  CHECK(late["curve"][10]["sim_time_s"] == plain["curve"][10]["sim_time_s"]);
+  CHECK(late["curve"][11]["sim_time_s"].get<double>() > plain["curve"][11]["sim_time_s"].get<double>() + 0.9);
+}
+
+TEST_CASE("faults are in the record", "[faults]") {
+  const TracedRun run = trace_toml(
+      toml({fault("slow", worker + "factor = 0.5\nat = \"1s\"\nlasts = \"2s\"") +
+            fault("partition", "between = [[\"worker 0\"], [\"scheduler\"]]\nat = \"2s\"")}));
+  std::vector<std::string> faults;
+  for (const RecordedEvent& e : run.events) {
+    if (e.kind == "fault")
+      faults.push_back(fmt::format("{} {} {} {} {} {}", e.at, e.clock, e.node, e.peer, e.value, e.version));
+  }
+  // At, table, node, peer, kind, begins. Nodes are scheduler 0, server 1, worker 2; slow is 4, partition 7.
+  CHECK(faults == std::vector<std::string>{"1 0 2 2 4 1", "2 1 2 0 7 1", "2 1 0 2 7 1", "3 0 2 2 4 0"});
+}
