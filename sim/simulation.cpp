@@ -1,7 +1,6 @@
 #include "sim/simulation.hpp"
 
 #include <fmt/format.h>
-#include <xbt/log.h>
 #include <Eigen/Core>
 #include <simgrid/Exception.hpp>
 #include <simgrid/s4u.hpp>
@@ -11,8 +10,10 @@
 #include <exception>
 #include <utility>
 
+#include "sim/cluster/engine.hpp"
 #include "sim/evaluator.hpp"
 #include "sim/roles/database.hpp"
+#include "sim/roles/inference.hpp"
 #include "sim/roles/peers.hpp"
 #include "sim/roles/server_role.hpp"
 #include "sim/roles/worker.hpp"
@@ -25,39 +26,7 @@ namespace sg4 = simgrid::s4u;
 namespace psim {
 namespace {
 
-// A target may never be reached; then the run ends after so many passes over the data.
-constexpr double epochs_without_end = 1000;
 constexpr std::int64_t no_limit = std::int64_t{1} << 60U;
-
-// AddressSanitizer follows stacks that are threads', and takes hand-made ones for overflows.
-#ifdef __SANITIZE_ADDRESS__
-constexpr const char* default_context = "thread";
-#else
-constexpr const char* default_context = "raw";
-#endif
-
-// SimGrid's engine with arguments of ours, silent. Before anything else of SimGrid.
-class Engine {
- public:
-  Engine(const NetworkSpec& network, const std::string& context) {
-    xbt_log_control_set("root.thresh:critical");
-    xbt_log_control_set("ker_engine.thresh:critical root.app:file:/dev/null");
-    words_ = {"psim"};
-    for (const std::string& option : engine_options(network)) words_.push_back("--cfg=" + option);
-    words_.push_back("--cfg=contexts/factory:" + (context.empty() ? default_context : context));
-    for (std::string& word : words_) argv_.push_back(word.data());
-    argv_.push_back(nullptr);
-    argc_ = static_cast<int>(words_.size());
-    engine_ = std::make_unique<sg4::Engine>(&argc_, argv_.data());
-  }
-  void run() { engine_->run(); }
-
- private:
-  std::vector<std::string> words_;
-  std::vector<char*> argv_;
-  int argc_ = 0;
-  std::unique_ptr<sg4::Engine> engine_;
-};
 
 std::vector<double> mean_steps(const Scenario& scenario) {
   std::vector<double> result(static_cast<std::size_t>(scenario.cluster.workers));
@@ -80,7 +49,9 @@ class Simulation {
   void start_actors();
   void make_servers_and_workers(const std::shared_ptr<Values>& weights);
   std::vector<Slice> weights() const;
-  void spawn(const std::string& name, NodeId node, bool daemon, std::function<void()> body);
+  sg4::ActorPtr spawn(const std::string& name, NodeId node, bool daemon, std::function<void()> body);
+  void start_inference(const std::shared_ptr<Values>& weights);
+  void watch_inference(std::int64_t turn);
   void plan_stragglers(std::uint32_t worker);
   void plan_evaluations();
   void plan_end();
@@ -109,9 +80,11 @@ class Simulation {
   World world_;
   std::vector<std::unique_ptr<ServerRole>> servers_;
   std::vector<std::unique_ptr<Worker>> workers_;
-  std::unique_ptr<Peers> peers_;       // instead of servers and workers, where there are no servers
-  std::int64_t evaluate_updates_ = 0;  // evaluate whenever so many more updates are done; 0: by time
-  std::int64_t last_evaluated_ = 0;    // in units of evaluate_updates_
+  std::unique_ptr<Peers> peers_;               // instead of servers and workers, where there are no servers
+  std::unique_ptr<InferenceGroup> inference_;  // where there is one
+  std::vector<sg4::ActorPtr> serving_;         // two of each of its nodes
+  std::int64_t evaluate_updates_ = 0;          // evaluate whenever so many more updates are done; 0: by time
+  std::int64_t last_evaluated_ = 0;            // in units of evaluate_updates_
   bool ended_ = false;
   double end_ = 0;
   std::vector<std::string> stuck_;
@@ -131,7 +104,8 @@ Simulation::Simulation(const LoadedScenario& loaded, const RunOptions& options,
                {.header = static_cast<std::uint64_t>(scenario_.cluster.network.header.value),
                 .one_by_one = scenario_.messages.order != SendOrder::parallel,
                 .stream_from = database_node(scenario_.cluster),
-                .rank = [this](const Message& message) { return rank_of(message); }},
+                .rank = [this](const Message& message) { return rank_of(message); },
+                .background = first_inference_node(scenario_.cluster)},
                recorder_, agenda_),
       slowness_(scenario_.compute, scenario_.stragglers, static_cast<std::uint64_t>(scenario_.seed),
                 mean_steps(scenario_)),
@@ -161,6 +135,7 @@ Simulation::Simulation(const LoadedScenario& loaded, const RunOptions& options,
   world_.sampler = sampler_.get();
   world_.keys_used.resize(world_.workers());
   world_.data = &loaded.data->train;
+  world_.evaluated = &loaded.data->evaluated();
 }
 
 RunResult Simulation::run() {
@@ -180,10 +155,13 @@ void Simulation::start_actors() {
     weights = std::make_shared<Values>(learner_->initial_weights(static_cast<std::uint64_t>(scenario_.seed)));
   if (scenario_.architecture.has_servers()) make_servers_and_workers(weights);
   else peers_ = make_peers(world_, weights.get());
+  start_inference(weights);
   network_.on_arrival([this](const Message& message) {
     if (peers_) return peers_->on_arrival(message);
-    if (message.to >= world_.first_worker() && message.to != world_.database())
-      workers_[message.to - world_.first_worker()]->on_arrival(message);
+    if (message.to < world_.first_worker()) return;
+    const std::uint32_t worker = message.to - world_.first_worker();
+    if (worker < world_.workers()) workers_[worker]->on_arrival(message);
+    else if (inference_) inference_->on_arrival(message);
   });
   world_.on_update = [this] { on_update(); };
   world_.on_end = [this] {
@@ -202,6 +180,25 @@ void Simulation::start_actors() {
   }
 }
 
+void Simulation::start_inference(const std::shared_ptr<Values>& weights) {
+  if (!scenario_.cluster.inference.given) return;
+  inference_ = std::make_unique<InferenceGroup>(world_, weights);
+  for (const auto& node : inference_->nodes()) {
+    const std::string name = node_name(scenario_.cluster, node->id());
+    serving_.push_back(spawn(name + " pulls", node->id(), true, [&node] { node->run_pulls(); }));
+    serving_.push_back(spawn(name + " answers", node->id(), true, [&node] { node->run_answers(); }));
+  }
+  watch_inference(1);
+}
+
+// Requests come for ever; when workers and servers are stuck, they must not keep the clock running.
+void Simulation::watch_inference(std::int64_t turn) {
+  agenda_.at(static_cast<double>(turn) * scenario_.cluster.inference.refresh.value, [this, turn] {
+    if (!is_stuck()) return watch_inference(turn + 1);
+    for (const sg4::ActorPtr& actor : serving_) actor->kill();
+  });
+}
+
 void Simulation::make_servers_and_workers(const std::shared_ptr<Values>& weights) {
   for (std::uint32_t s = 0; s < world_.servers(); ++s)
     servers_.push_back(std::make_unique<ServerRole>(world_, s, weights));
@@ -218,7 +215,8 @@ std::vector<Slice> Simulation::weights() const {
 }
 
 // An exception that left an actor would abort the process; it is kept, and thrown when the engine is back.
-void Simulation::spawn(const std::string& name, NodeId node, bool daemon, std::function<void()> body) {
+sg4::ActorPtr Simulation::spawn(const std::string& name, NodeId node, bool daemon,
+                                std::function<void()> body) {
   auto guarded = [this, body = std::move(body)] {
     try {
       body();
@@ -231,6 +229,7 @@ void Simulation::spawn(const std::string& name, NodeId node, bool daemon, std::f
   };
   const sg4::ActorPtr actor = sg4::Actor::create(name, platform_.hosts[node], std::move(guarded));
   if (daemon) actor->daemonize();
+  return actor;
 }
 
 void Simulation::plan_stragglers(std::uint32_t worker) {
@@ -303,7 +302,7 @@ bool Simulation::take_point() {
 // the clock running. Without them SimGrid sees the deadlock.
 bool Simulation::is_stuck() const {
   if (Agenda::now() == 0 || network_.in_flight() > 0 || world_.busy > 0) return false;
-  for (NodeId node = 0; node < platform_.hosts.size(); ++node) {
+  for (NodeId node = 0; node < first_inference_node(scenario_.cluster); ++node) {
     if (network_.has_mail(node)) return false;
   }
   return true;
@@ -358,6 +357,7 @@ RunResult Simulation::result() {
     worker.batch_size = peers_ ? scenario_.training.batch_size : workers_[w]->source().last_batch_size();
     worker.samples = peers_ ? worker.clocks * worker.batch_size : workers_[w]->source().samples_computed();
   }
+  if (inference_) result.inference = inference_->finish(end_);
   if (evaluator_) {
     const std::int64_t last = evaluator_->curve().back().updates;
     if (recorder_.stats().updates() > last || evaluator_->curve().size() == 1) take_point();
@@ -374,21 +374,6 @@ RunResult Simulation::result() {
 }
 
 }  // namespace
-
-std::optional<std::int64_t> steps_of(const Scenario& scenario, std::int64_t training_samples) {
-  const TrainingSpec& training = scenario.training;
-  std::optional<double> epochs = training.epochs;
-  if (!epochs && !training.steps && !training.duration) epochs = epochs_without_end;
-  std::optional<std::int64_t> steps = training.steps;
-  if (epochs) {
-    const double per_step =
-        static_cast<double>(training.batch_size * training.batches_per_clock() * scenario.cluster.workers);
-    const auto by_epochs =
-        static_cast<std::int64_t>(std::ceil(*epochs * static_cast<double>(training_samples) / per_step));
-    steps = std::min(steps.value_or(by_epochs), by_epochs);
-  }
-  return steps;
-}
 
 RunResult simulate(const LoadedScenario& loaded, const RunOptions& options,
                    const std::vector<EventSink*>& sinks) {

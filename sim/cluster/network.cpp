@@ -26,6 +26,7 @@ Network::Network(const Platform& platform, Options options, Recorder& recorder, 
         if (action.get_state() != kernel::resource::Action::State::FINISHED) return;
         Flight flight = std::move(found->second);
         in_flight_.erase(found);
+        if (in_background(flight.message)) --in_background_;
         arrive(std::move(flight));
       });
 }
@@ -69,6 +70,7 @@ void Network::transmit(Message message) {
   comm->detach();
   Flight flight{std::move(message), next_number_++, bytes};
   recorder_.record(event(EventKind::send, flight));
+  if (in_background(flight.message)) ++in_background_;
   in_flight_.emplace(comm->get_impl(), std::move(flight));
 }
 
@@ -96,6 +98,7 @@ void Network::close(const std::function<void(const Message&)>& unread) {
   std::vector<Flight> flights;
   for (auto& [key, flight] : in_flight_) flights.push_back(std::move(flight));
   in_flight_.clear();
+  in_background_ = 0;
   std::ranges::sort(flights, {}, &Flight::number);
   for (const Flight& flight : flights) recorder_.record(event(EventKind::lose, flight));
   for (Node& node : nodes_) {

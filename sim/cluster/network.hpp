@@ -4,6 +4,7 @@
 
 #include <simgrid/s4u/Semaphore.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -28,6 +29,7 @@ class Network {
     std::optional<NodeId> stream_from = {};  // those from this node do so in any case
     // ... the one of least rank first, in the order given among equals.
     std::function<std::uint32_t(const Message&)> rank = {};
+    NodeId background;  // traffic of the nodes from this one on goes on whatever the others do
   };
   Network(const Platform& platform, Options options, Recorder& recorder, Agenda& agenda);
 
@@ -41,8 +43,8 @@ class Network {
   // Called with every message that arrives, before it can be received.
   void on_arrival(std::function<void(const Message&)> callback) { on_arrival_ = std::move(callback); }
 
-  // Messages may be held back as well, but only by one that is in flight.
-  std::size_t in_flight() const { return in_flight_.size(); }
+  // But in the background. Messages may be held back as well, but only by one that is in flight.
+  std::size_t in_flight() const { return in_flight_.size() - in_background_; }
   // The run is over: what is on its way is lost, what nobody will receive is handed out, in order. SimGrid
   // may go on with the transfers; nobody hears of them.
   void close(const std::function<void(const Message&)>& unread);
@@ -64,6 +66,7 @@ class Network {
     std::uint64_t bytes;
   };
   bool in_turn(NodeId from) const { return options_.one_by_one || options_.stream_from == from; }
+  bool in_background(const Message& m) const { return std::max(m.from, m.to) >= options_.background; }
   void transmit(Message message);
   void send_next(NodeId from, NodeId to);
   void arrive(Flight flight);
@@ -76,6 +79,7 @@ class Network {
   Agenda& agenda_;
   std::function<void(const Message&)> on_arrival_;
   std::unordered_map<const void*, Flight> in_flight_;  // looked up, never iterated but to be sorted
+  std::size_t in_background_ = 0;
   std::uint64_t next_number_ = 0, next_held_ = 0;
 };
 

@@ -24,10 +24,11 @@ enum class EventKind : std::uint8_t {
   finish,          // worker has done its last clock
   compute_pause,   // worker waits for weights in the middle of a step
   compute_resume,  // ... and has them
+  answer,          // inference node answers request `clock` with `version`; value: staleness in updates
 };
 inline constexpr auto event_names = std::to_array<std::string_view>(
     {"send", "deliver", "lose", "compute_begin", "compute_end", "compute_cancel", "apply", "drop", "update",
-     "finish", "compute_pause", "compute_resume"});
+     "finish", "compute_pause", "compute_resume", "answer"});
 constexpr std::string_view name_of(EventKind kind) { return event_names[static_cast<std::size_t>(kind)]; }
 
 struct Event {

@@ -34,9 +34,10 @@ struct World {
   Recorder& recorder;
   Pool& pool;
   Slowness& slowness;
-  const Learner* learner = nullptr;  // none for a phantom model
-  Sampler* sampler = nullptr;        // likewise
-  const Dataset* data = nullptr;     // likewise: the training set
+  const Learner* learner = nullptr;    // none for a phantom model
+  Sampler* sampler = nullptr;          // likewise
+  const Dataset* data = nullptr;       // likewise: the training set
+  const Dataset* evaluated = nullptr;  // likewise: what the learner evaluates on
 
   std::vector<std::uint64_t> keys_used = {};  // sparse models: of all steps, by worker
   double last_finish = 0;                     // when a worker was through

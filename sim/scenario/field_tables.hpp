@@ -22,6 +22,8 @@ void describe_consistency(FieldVisitor& visitor, ConsistencySpec& consistency);
 void describe_placement(FieldVisitor& visitor, PlacementSpec& placement);
 void describe_messages(FieldVisitor& visitor, MessagesSpec& messages);
 void describe_filter(FieldVisitor& visitor, FilterSpec& filter);
+// fields_inference.cpp
+void describe_inference(FieldVisitor& visitor, InferenceSpec& inference);
 // fields_cluster.cpp
 void describe_cluster(FieldVisitor& visitor, ClusterSpec& cluster);
 void describe_compute(FieldVisitor& visitor, ComputeSpec& compute);
