@@ -1,12 +1,11 @@
 // An inference group against theory: queues, staleness by the period of its pulls, and what it serves. The
 // network is so fast that it takes no time that shows.
-#include <fmt/format.h>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <string>
 #include <vector>
 
-#include "tests/support/run_psim.hpp"
+#include "tests/properties/training.hpp"
 
 using namespace psim::test;
 
@@ -177,4 +176,22 @@ TEST_CASE("an inference group's answers do not depend on threads", "[inference][
   const Json one = digits(text, {"--threads", "1"}), two = digits(text, {"--threads", "2"});
   CHECK(one == two);
   CHECK(one["digest"] != digits(text + "\narrivals = \"constant\"")["digest"]);
+}
+
+// Under bsp the order of messages decides nothing, so that pulls in between may shift times but no weight.
+TEST_CASE("readers change nothing that is learned", "[inference][equivalence]") {
+  const std::string group = "[inference]\nnodes = 3\nrate = 300\nrefresh = \"1ms\"\nspeed = \"100Mf\"\n";
+  for (const std::string& more :
+       {std::string(), std::string("[messages]\nunit = \"array\"\nacknowledge = true\n"),
+        std::string("[[filter]]\nkind = \"significant\"\nthreshold = 0.01\non = \"both\"\n"),
+        std::string("[data]\ndelivery = \"database\"\n")}) {
+    Training training{.servers = 3};
+    training.more += more;
+    const Losses alone = losses(training);
+    training.more += group;
+    INFO(more);
+    const Json served = run(training);
+    CHECK(losses_of(served) == alone);
+    CHECK(served["inference"]["pulls"].get<int>() > 10);
+  }
 }
