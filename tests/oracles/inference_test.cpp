@@ -78,7 +78,7 @@ TEST_CASE("constant arrivals never wait, or wait longer and longer", "[inference
 
 // A worker's update each second, and answers that take no time.
 TEST_CASE("staleness is the updates since the last pull", "[inference]") {
-  const double period = 9.7, rate = 7.3;
+  const double period = 9.7371, rate = 7.3113;  // hardly ever at the second, when the server updates
   const Json run = serve(fmt::format("rate = {}\narrivals = \"constant\"\nrefresh = \"{}s\"", rate, period),
                          1000, "bsp", 1, "0");
   double staleness = 0, age = 0, most = 0;
@@ -90,8 +90,8 @@ TEST_CASE("staleness is the updates since the last pull", "[inference]") {
     age += t - pulled;
   }
   CHECK(run["answered"].get<double>() == Approx(requests).margin(1));
-  CHECK(run["pulls"] == 103);
-  CHECK(mean(run, "staleness") == Approx(staleness / requests).margin(0.02));
+  CHECK(run["pulls"] == 102);
+  CHECK(mean(run, "staleness") == Approx(staleness / requests).margin(0.002));
   CHECK(run["staleness"]["max"].get<double>() == most);
   CHECK(mean(run, "age_s") == Approx(age / requests).epsilon(1e-3));
   CHECK(run["age_s"]["max"].get<double>() == Approx(period).margin(1 / rate));
@@ -99,7 +99,7 @@ TEST_CASE("staleness is the updates since the last pull", "[inference]") {
   // Twice as many nodes, twice as many pulls, as old weights.
   const Json two =
       serve(fmt::format("nodes = 2\nrate = {}\nrefresh = \"{}s\"", rate, period), 1000, "bsp", 1, "0");
-  CHECK(two["pulls"] == 103 + 103);
+  CHECK(two["pulls"] == 102 + 103);
   CHECK(mean(two, "age_s") == Approx(period / 2).epsilon(0.03));
 }
 
