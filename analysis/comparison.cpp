@@ -27,6 +27,17 @@ Statistic over(const std::vector<const ComparedRun*>& runs, F&& value) {
   return statistic(values);
 }
 
+// Over the runs whose inference group answered anything that `value` is about.
+template <class F>
+std::optional<Statistic> of_answers(const std::vector<const ComparedRun*>& runs, F&& value) {
+  std::vector<double> values;
+  for (const ComparedRun* run : runs) {
+    if (!run->summary.contains("inference")) continue;
+    if (const Json number = value(run->summary["inference"]); !number.is_null()) values.push_back(number);
+  }
+  return values.empty() ? std::nullopt : std::optional(statistic(values));
+}
+
 Group make_group(const std::vector<const ComparedRun*>& runs) {
   Group group{.point = runs.front()->point, .runs = runs.size()};
   std::vector<double> times, losses, accuracies;
@@ -49,6 +60,9 @@ Group make_group(const std::vector<const ComparedRun*>& runs) {
   group.staleness = over(runs, [](const Json& s) { return s["staleness"]["mean"].get<double>(); });
   group.wait = over(runs, [](const Json& s) { return 100 * s["time"]["wait_share"].get<double>(); });
   group.bytes = over(runs, [](const Json& s) { return s["bytes_sent"].get<double>(); });
+  group.latency = of_answers(runs, [](const Json& s) { return s["latency_s"]["mean"]; });
+  group.served_staleness = of_answers(runs, [](const Json& s) { return s["staleness"]["mean"]; });
+  group.served_accuracy = of_answers(runs, [](const Json& s) { return s["accuracy"]; });
   return group;
 }
 
@@ -179,6 +193,16 @@ std::vector<Column> columns_of(const Comparison& c) {
   if (any(&Group::accuracy))
     add("accuracy [%]",
         [](const Group& g) { return g.accuracy ? text_of(scaled(*g.accuracy, 100), 2) : "-"; });
+  const auto add_served = [&](std::string heading, auto member, double factor) {
+    if (!any(member)) return;
+    add(std::move(heading), [=](const Group& g) {
+      const std::optional<Statistic>& s = g.*member;
+      return s ? text_of(scaled(*s, factor), 2) : std::string("-");
+    });
+  };
+  add_served("answer [ms]", &Group::latency, 1e3);
+  add_served("served staleness", &Group::served_staleness, 1);
+  add_served("served accuracy [%]", &Group::served_accuracy, 100);
   return columns;
 }
 
@@ -229,19 +253,25 @@ Json document(const Comparison& c) {
     runs.push_back(std::move(entry));
   }
   for (const Group& g : c.groups) {
-    groups.push_back({{"point", point(g.point)},
-                      {"runs", g.runs},
-                      {"reached", g.reached},
-                      {"time_s", json_of(g.time)},
-                      {"relative", json_of(g.relative)},
-                      {"updates", json_of(g.updates)},
-                      {"s_per_update", json_of(g.per_update)},
-                      {"staleness", json_of(g.staleness)},
-                      {"staleness_max", g.staleness_max},
-                      {"wait_percent", json_of(g.wait)},
-                      {"bytes_sent", json_of(g.bytes)},
-                      {"final_loss", json_of(g.loss)},
-                      {"final_accuracy", json_of(g.accuracy)}});
+    Json group = {{"point", point(g.point)},
+                  {"runs", g.runs},
+                  {"reached", g.reached},
+                  {"time_s", json_of(g.time)},
+                  {"relative", json_of(g.relative)},
+                  {"updates", json_of(g.updates)},
+                  {"s_per_update", json_of(g.per_update)},
+                  {"staleness", json_of(g.staleness)},
+                  {"staleness_max", g.staleness_max},
+                  {"wait_percent", json_of(g.wait)},
+                  {"bytes_sent", json_of(g.bytes)},
+                  {"final_loss", json_of(g.loss)},
+                  {"final_accuracy", json_of(g.accuracy)}};
+    if (g.latency) {
+      group["answer_latency_s"] = json_of(g.latency);
+      group["served_staleness"] = json_of(g.served_staleness);
+      group["served_accuracy"] = json_of(g.served_accuracy);
+    }
+    groups.push_back(std::move(group));
   }
   return {{"schema", "psim.compare/1"}, {"axes", c.axes}, {"runs", runs}, {"aggregates", groups}};
 }

@@ -35,6 +35,7 @@ struct Group {
   std::optional<Statistic> relative;  // to the fastest group, paired by seed
   Statistic updates, per_update, staleness, wait, bytes;  // per_update: simulated seconds
   std::optional<Statistic> loss, accuracy;
+  std::optional<Statistic> latency, served_staleness, served_accuracy;  // of an inference group's answers
   double staleness_max = 0;
 };
 

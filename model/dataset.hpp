@@ -87,6 +87,7 @@ struct DataError : std::runtime_error {
 struct DataSplit {
   Dataset train;
   Dataset test;  // may be empty: then the training set is evaluated
+  const Dataset& evaluated() const { return test.size() > 0 ? test : train; }
 };
 
 // Loads or generates the data of `spec`; draws depend on `seed` only. Relative paths are looked up in

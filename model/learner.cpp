@@ -56,11 +56,18 @@ class MlpLearner final : public Learner {
   }
 
   Evaluation evaluate(const Values& weights) const override {
-    const Dataset& set = data_.test.size() > 0 ? data_.test : data_.train;
+    const Dataset& set = data_.evaluated();
     const LossAndHits sum = mlp_.evaluate(weights.as<Scalar>(), set, 0, set.size());
     const auto n = static_cast<double>(set.size());
     Evaluation result{.loss = sum.loss / n, .accuracy = {}};
     if (set.classes > 0) result.accuracy = static_cast<double>(sum.hits) / n;
+    return result;
+  }
+
+  std::int64_t hits(const Values& weights, std::span<const std::uint32_t> samples) const override {
+    std::int64_t result = 0;
+    for (const std::uint32_t sample : samples)
+      result += mlp_.evaluate(weights.as<Scalar>(), data_.evaluated(), sample, sample + 1).hits;
     return result;
   }
 

@@ -68,6 +68,8 @@ class Learner {
   virtual void to_gradient(Values& weights, std::span<const std::uint32_t> samples) const = 0;
   // Over the test set, or over the training set when there is no test set.
   virtual Evaluation evaluate(const Values& weights) const = 0;
+  // How many of `samples`, of the set that evaluate() takes, are given their class.
+  virtual std::int64_t hits(const Values& weights, std::span<const std::uint32_t> samples) const = 0;
 
   // Whether a batch's gradient is zero but for few weights, so that the next two may be asked for.
   virtual bool sparse() const { return false; }

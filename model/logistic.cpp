@@ -111,16 +111,13 @@ class LogisticLearner final : public Learner {
   }
 
   Evaluation evaluate(const Values& weights) const override {
-    const Dataset& set = data_.test.size() > 0 ? data_.test : data_.train;
+    const Dataset& set = data_.evaluated();
     const std::span<const Scalar> w = weights.as<Scalar>();
     std::vector<double> margins;
     double loss = 0;
     std::int64_t hits = 0;
     for (std::size_t i = 0; i < set.labels.size(); ++i) {
-      const SparseMatrix::Row row = set.sparse_inputs.row(i);
-      Scalar m = bias_ ? w[features_] : Scalar(0);
-      for (std::size_t k = 0; k < row.index.size(); ++k)
-        m += w[row.index[k]] * static_cast<Scalar>(row.value[k]);
+      const Scalar m = output(w, set.sparse_inputs.row(i));
       margins.push_back(static_cast<double>(m));
       const bool positive = set.labels[i] == 1;
       loss += logistic_loss(positive ? margins.back() : -margins.back());
@@ -133,7 +130,22 @@ class LogisticLearner final : public Learner {
             .nonzero_weights = std::ranges::count_if(w, [](Scalar x) { return x != Scalar(0); })};
   }
 
+  std::int64_t hits(const Values& weights, std::span<const std::uint32_t> samples) const override {
+    const Dataset& set = data_.evaluated();
+    return std::ranges::count_if(samples, [&](std::uint32_t sample) {
+      const Scalar m = output(weights.as<Scalar>(), set.sparse_inputs.row(sample));
+      return (m > Scalar(0)) == (set.labels[sample] == 1);
+    });
+  }
+
  private:
+  Scalar output(std::span<const Scalar> w, const SparseMatrix::Row& row) const {
+    Scalar m = bias_ ? w[features_] : Scalar(0);
+    for (std::size_t k = 0; k < row.index.size(); ++k)
+      m += w[row.index[k]] * static_cast<Scalar>(row.value[k]);
+    return m;
+  }
+
   static constexpr Precision precision = sizeof(Scalar) == 4 ? Precision::float32 : Precision::float64;
 
   // The samples of the training set, with the weight of feature j at position of(j).

@@ -48,8 +48,9 @@ void Crew::start(const std::shared_ptr<Values>& weights) {
   }
   world_.network.on_arrival([this](const Message& message) {
     if (peers_) return peers_->on_arrival(message);
-    if (message.to >= world_.first_worker() && message.to < world_.database())
-      workers_[worker_index(message.to)]->on_arrival(message);
+    if (message.to < world_.first_worker()) return;
+    if (message.to < world_.database()) workers_[worker_index(message.to)]->on_arrival(message);
+    else if (inference_) inference_->on_arrival(message);
   });
   for (const NodeId node : world_.absent) world_.network.take_down(node, [](const Message&) {});
   const auto start_all = [this](NodeId from, NodeId to) {
@@ -58,22 +59,25 @@ void Crew::start(const std::shared_ptr<Values>& weights) {
     }
   };
   start_all(0, world_.first_worker());
-  start_all(world_.database(), static_cast<NodeId>(platform_.hosts.size()));
+  start_inference(weights);
+  start_all(world_.database(), first_inference_node(world_.scenario.cluster));
   start_all(world_.first_worker(), world_.database());
 }
 
 void Crew::start_node(NodeId node) {
   const ClusterSpec& cluster = world_.scenario.cluster;
-  if (node == World::scheduler) return spawn(node, false, [this] { run_scheduler(world_); });
-  if (node == database_node(cluster)) return spawn(node, true, [this] { run_database(world_); });
-  if (node == storage_node(cluster)) return spawn(node, true, [this] { run_storage(world_); });
-  if (node < world_.first_worker()) {
-    spawn(node, true, [server = servers_[server_index(node)].get()] { server->run(); });
-  } else {
-    const std::uint32_t w = worker_index(node);
-    spawn(node, false, [this, w] { peers_ ? peers_->run(w) : workers_[w]->run(); });
-  }
-  if (!world_.scenario.may_fail()) return;
+  const bool is_server = node > World::scheduler && node < world_.first_worker();
+  const bool is_worker = node >= world_.first_worker() && node < world_.database();
+  const bool is_daemon = !is_worker && node != World::scheduler;
+  actors_[node] = spawn(node_name(cluster, node), node, is_daemon, [this, node, is_server, is_worker] {
+    if (is_server) servers_[server_index(node)]->run();
+    else if (is_worker && peers_) peers_->run(worker_index(node));
+    else if (is_worker) workers_[worker_index(node)]->run();
+    else if (node == World::scheduler) run_scheduler(world_);
+    else if (node == database_node(world_.scenario.cluster)) run_database(world_);
+    else run_storage(world_);
+  });
+  if (!world_.scenario.may_fail() || (!is_server && !is_worker)) return;
   // Heartbeats of different nodes fall on different dates.
   const double first =
       Stream(static_cast<std::uint64_t>(world_.scenario.seed), "heartbeat", node, 0).uniform();
@@ -82,7 +86,7 @@ void Crew::start_node(NodeId node) {
 }
 
 // An exception that left an actor would abort the process; it is kept, and thrown when the engine is back.
-void Crew::spawn(NodeId node, bool daemon, std::function<void()> body) {
+sg4::ActorPtr Crew::spawn(const std::string& name, NodeId node, bool daemon, std::function<void()> body) {
   auto guarded = [this, body = std::move(body)] {
     try {
       body();
@@ -93,9 +97,34 @@ void Crew::spawn(NodeId node, bool daemon, std::function<void()> body) {
       sg4::Actor::kill_all();
     }
   };
-  const std::string name = node_name(world_.scenario.cluster, node);
-  actors_[node] = sg4::Actor::create(name, platform_.hosts[node], std::move(guarded));
-  if (daemon) actors_[node]->daemonize();
+  const sg4::ActorPtr actor = sg4::Actor::create(name, platform_.hosts[node], std::move(guarded));
+  if (daemon) actor->daemonize();
+  return actor;
+}
+
+void Crew::start_inference(const std::shared_ptr<Values>& weights) {
+  if (!world_.scenario.cluster.inference.given) return;
+  inference_ = std::make_unique<InferenceGroup>(world_, weights);
+  for (const auto& node : inference_->nodes()) {
+    const std::string name = node_name(world_.scenario.cluster, node->id());
+    serving_.push_back(spawn(name + " pulls", node->id(), true, [&node] { node->run_pulls(); }));
+    serving_.push_back(spawn(name + " answers", node->id(), true, [&node] { node->run_answers(); }));
+  }
+  watch_inference(1);
+}
+
+// Requests come for ever; when workers and servers are stuck, they must not keep the clock running.
+void Crew::watch_inference(std::int64_t turn) {
+  const double date = static_cast<double>(turn) * world_.scenario.cluster.inference.refresh.value;
+  world_.agenda.at(date, [this, turn] {
+    if (!world_.is_stuck()) return watch_inference(turn + 1);
+    for (const sg4::ActorPtr& actor : serving_) actor->kill();
+  });
+}
+
+std::optional<InferenceStats> Crew::finish_inference(double end) {
+  if (!inference_) return std::nullopt;
+  return inference_->finish(end);
 }
 
 // As long as the node is what it was; it says which view it knows.

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/roles/inference.hpp"
 #include "sim/roles/peers.hpp"
 #include "sim/roles/server_role.hpp"
 #include "sim/roles/worker.hpp"
@@ -42,11 +43,15 @@ class Crew {
   const BatchSource* source(std::uint32_t worker) const {
     return workers_.empty() ? nullptr : &workers_[worker]->source();
   }
+  // What the inference group has served, if there is one.
+  std::optional<InferenceStats> finish_inference(double end);
   // What an actor threw.
   const std::exception_ptr& failure() const { return failure_; }
 
  private:
-  void spawn(NodeId node, bool daemon, std::function<void()> body);
+  simgrid::s4u::ActorPtr spawn(const std::string& name, NodeId node, bool daemon, std::function<void()> body);
+  void start_inference(const std::shared_ptr<Values>& weights);
+  void watch_inference(std::int64_t turn);
   void start_node(NodeId node);
   void beat(NodeId node, std::uint32_t incarnation, double date);
   const Server* owner_of(std::uint32_t shard) const;
@@ -58,8 +63,10 @@ class Crew {
   std::vector<simgrid::s4u::ActorPtr> actors_;  // by node
   std::vector<std::unique_ptr<ServerRole>> servers_;
   std::vector<std::unique_ptr<Worker>> workers_;
-  std::unique_ptr<Peers> peers_;  // instead of servers and workers, where there are no servers
-  std::vector<Slice> last_;       // by shard: weights of an owner that went down
+  std::unique_ptr<Peers> peers_;                 // instead of servers and workers, where there are no servers
+  std::unique_ptr<InferenceGroup> inference_;    // where there is one
+  std::vector<simgrid::s4u::ActorPtr> serving_;  // two of each of its nodes
+  std::vector<Slice> last_;                      // by shard: weights of an owner that went down
   std::exception_ptr failure_;
 };
 

@@ -1,7 +1,6 @@
 #include "sim/simulation.hpp"
 
 #include <fmt/format.h>
-#include <xbt/log.h>
 #include <Eigen/Core>
 #include <simgrid/Exception.hpp>
 #include <simgrid/s4u.hpp>
@@ -11,6 +10,7 @@
 #include <exception>
 #include <utility>
 
+#include "sim/cluster/engine.hpp"
 #include "sim/cluster/fault_plan.hpp"
 #include "sim/cluster/speed_control.hpp"
 #include "sim/crew.hpp"
@@ -22,39 +22,7 @@ namespace sg4 = simgrid::s4u;
 namespace psim {
 namespace {
 
-// A target may never be reached; then the run ends after so many passes over the data.
-constexpr double epochs_without_end = 1000;
 constexpr std::int64_t no_limit = std::int64_t{1} << 60U;
-
-// AddressSanitizer follows stacks that are threads', and takes hand-made ones for overflows.
-#ifdef __SANITIZE_ADDRESS__
-constexpr const char* default_context = "thread";
-#else
-constexpr const char* default_context = "raw";
-#endif
-
-// SimGrid's engine with arguments of ours, silent. Before anything else of SimGrid.
-class Engine {
- public:
-  Engine(const NetworkSpec& network, const std::string& context) {
-    xbt_log_control_set("root.thresh:critical");
-    xbt_log_control_set("ker_engine.thresh:critical root.app:file:/dev/null");
-    words_ = {"psim"};
-    for (const std::string& option : engine_options(network)) words_.push_back("--cfg=" + option);
-    words_.push_back("--cfg=contexts/factory:" + (context.empty() ? default_context : context));
-    for (std::string& word : words_) argv_.push_back(word.data());
-    argv_.push_back(nullptr);
-    argc_ = static_cast<int>(words_.size());
-    engine_ = std::make_unique<sg4::Engine>(&argc_, argv_.data());
-  }
-  void run() { engine_->run(); }
-
- private:
-  std::vector<std::string> words_;
-  std::vector<char*> argv_;
-  int argc_ = 0;
-  std::unique_ptr<sg4::Engine> engine_;
-};
 
 std::vector<double> mean_steps(const Scenario& scenario) {
   std::vector<double> result(static_cast<std::size_t>(scenario.cluster.workers));
@@ -131,7 +99,8 @@ Simulation::Simulation(const LoadedScenario& loaded, const RunOptions& options,
                {.header = static_cast<std::uint64_t>(scenario_.cluster.network.header.value),
                 .one_by_one = scenario_.messages.order != SendOrder::parallel,
                 .stream_from = database_node(scenario_.cluster),
-                .rank = [this](const Message& message) { return rank_of(message); }},
+                .rank = [this](const Message& message) { return rank_of(message); },
+                .background = first_inference_node(scenario_.cluster)},
                recorder_, agenda_),
       slowness_(scenario_.compute, scenario_.stragglers, static_cast<std::uint64_t>(scenario_.seed),
                 mean_steps(scenario_)),
@@ -169,6 +138,7 @@ Simulation::Simulation(const LoadedScenario& loaded, const RunOptions& options,
   world_.sampler = sampler_.get();
   world_.keys_used.resize(world_.workers());
   world_.data = &loaded.data->train;
+  world_.evaluated = &loaded.data->evaluated();
 }
 
 RunResult Simulation::run() {
@@ -192,6 +162,7 @@ void Simulation::start_actors() {
     end_ = world_.last_finish;
     agenda_.at(Agenda::now(), [this] { end_now(); });
   };
+  world_.is_stuck = [this] { return is_stuck(); };
   world_.is_hopeless = [this] { return is_hopeless(); };
   world_.give_up = [this](NodeId node) {
     give_up({fmt::format("at {:.6g} s {} has sent a request again as often as recovery.retry_limit allows",
@@ -264,7 +235,7 @@ bool Simulation::take_point() {
 // and those that repeat for ever would keep the clock running. Without them SimGrid sees the deadlock.
 bool Simulation::is_quiet() const {
   if (Agenda::now() == 0 || network_.in_flight() > 0) return false;
-  for (NodeId node = 0; node < platform_.hosts.size(); ++node) {
+  for (NodeId node = 0; node < first_inference_node(scenario_.cluster); ++node) {
     if (network_.has_mail(node) && !speeds_.is_frozen(node)) return false;
   }
   return std::ranges::none_of(
@@ -321,6 +292,7 @@ RunResult Simulation::result() {
     worker.batch_size = source ? source->last_batch_size() : scenario_.training.batch_size;
     worker.samples = source ? source->samples_computed() : worker.clocks * worker.batch_size;
   }
+  result.inference = crew_.finish_inference(end_);
   if (evaluator_) {
     const std::int64_t last = evaluator_->curve().back().updates;
     if (recorder_.stats().updates() > last || evaluator_->curve().size() == 1) take_point();
@@ -337,21 +309,6 @@ RunResult Simulation::result() {
 }
 
 }  // namespace
-
-std::optional<std::int64_t> steps_of(const Scenario& scenario, std::int64_t training_samples) {
-  const TrainingSpec& training = scenario.training;
-  std::optional<double> epochs = training.epochs;
-  if (!epochs && !training.steps && !training.duration) epochs = epochs_without_end;
-  std::optional<std::int64_t> steps = training.steps;
-  if (epochs) {
-    const double per_step =
-        static_cast<double>(training.batch_size * training.batches_per_clock() * scenario.cluster.workers);
-    const auto by_epochs =
-        static_cast<std::int64_t>(std::ceil(*epochs * static_cast<double>(training_samples) / per_step));
-    steps = std::min(steps.value_or(by_epochs), by_epochs);
-  }
-  return steps;
-}
 
 RunResult simulate(const LoadedScenario& loaded, const RunOptions& options,
                    const std::vector<EventSink*>& sinks) {

@@ -2,8 +2,6 @@
 // cannot be set back.
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,8 +17,5 @@ struct RunOptions {
 
 RunResult simulate(const LoadedScenario& loaded, const RunOptions& options,
                    const std::vector<EventSink*>& sinks);
-
-// Clocks of each worker that the scenario's steps or epochs make; none when something else ends the run.
-std::optional<std::int64_t> steps_of(const Scenario& scenario, std::int64_t training_samples);
 
 }  // namespace psim

@@ -7,7 +7,7 @@
 #include <chrono>
 #include <cstdio>
 
-#include "sim/simulation.hpp"
+#include "sim/scenario/check.hpp"
 
 namespace psim::cli {
 

@@ -22,6 +22,21 @@ std::string quality(const Json& evaluation) {
   return text;
 }
 
+std::string inference_text(const Json& s) {
+  const std::int64_t answered = s["answered"], requests = s["requests"];
+  std::string text = fmt::format("\n  inference   {} of {} requests answered", answered, requests);
+  if (answered == 0) return text;
+  const Json& latency = s["latency_s"];
+  text += fmt::format(", in {:.4g} ms on average, 99 % within {:.4g} ms", 1e3 * latency["mean"].get<double>(),
+                      1e3 * latency["p99"].get<double>());
+  text += fmt::format(
+      "\n  served      weights {:.4g} s and {:.2f} updates old on average, at most {:.4g} s and {}",
+      s["age_s"]["mean"].get<double>(), s["staleness"]["mean"].get<double>(), s["age_s"]["max"].get<double>(),
+      s["staleness"]["max"].get<std::int64_t>());
+  if (!s["accuracy"].is_null()) text += fmt::format("; accuracy {:.2f} %", 100 * s["accuracy"].get<double>());
+  return text + fmt::format("; pulled {}", bytes_text(s["bytes_pulled"].get<double>()));
+}
+
 }  // namespace
 
 std::string summary_text(const Json& s, const std::string& replay_line) {
@@ -68,6 +83,7 @@ std::string summary_text(const Json& s, const std::string& replay_line) {
   if (late > 0)
     out += fmt::format("\n  late        {} of {} pushes thrown away", late,
                        s["pushes"]["arrived"].get<std::int64_t>());
+  if (s.contains("inference")) out += inference_text(s["inference"]);
 
   if (s["workers"].size() <= 16) {
     out += "\n\n  worker   clocks   step [ms]   compute      wait   network\n";

@@ -31,6 +31,7 @@ Network::Network(const Platform& platform, Options options, Recorder& recorder, 
         if (action.get_state() != kernel::resource::Action::State::FINISHED) return;
         Flight flight = std::move(found->second);
         in_flight_.erase(found);
+        if (in_background(flight.message)) --in_background_;
         leave_network(std::move(flight));
       });
 }
@@ -93,6 +94,7 @@ void Network::launch(Message message, const MessageFate& fate, bool has_turn) {
   auto comm = sg4::Comm::sendto_init(nodes_[from].host, nodes_[to].host);
   comm->set_payload_size(bytes);
   comm->detach();
+  if (in_background(flight.message)) ++in_background_;
   in_flight_.emplace(comm->get_impl(), std::move(flight));
 }
 
@@ -185,6 +187,7 @@ void Network::close(const std::function<void(const Message&)>& unread) {
   in_flight_.clear();
   for (auto& [number, flight] : delayed_) flights.push_back(std::move(flight));
   delayed_.clear();
+  in_background_ = 0;
   std::ranges::sort(flights, {}, &Flight::number);
   for (const Flight& flight : flights) recorder_.record(event(EventKind::lose, flight));
   for (Node& node : nodes_) {

@@ -4,6 +4,7 @@
 
 #include <simgrid/s4u/Semaphore.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -29,6 +30,7 @@ class Network {
     std::optional<NodeId> stream_from = {};  // those from this node do so in any case
     // ... the one of least rank first, in the order given among equals.
     std::function<std::uint32_t(const Message&)> rank = {};
+    NodeId background;  // traffic of the nodes from this one on goes on whatever the others do
   };
   Network(const Platform& platform, Options options, Recorder& recorder, Agenda& agenda);
 
@@ -58,8 +60,8 @@ class Network {
   void hold(NodeId node) { nodes_[node].held = true; }
   void hand_out(NodeId node);
 
-  // Messages may be held back as well, but only by one that is in flight.
-  std::size_t in_flight() const { return in_flight_.size() + delayed_.size(); }
+  // But in the background. Messages may be held back as well, but only by one that is in flight.
+  std::size_t in_flight() const { return in_flight_.size() - in_background_ + delayed_.size(); }
   // The run is over: what is on its way is lost, what nobody will receive is handed out, in order. SimGrid
   // may go on with the transfers; nobody hears of them.
   void close(const std::function<void(const Message&)>& unread);
@@ -90,6 +92,7 @@ class Network {
     double delay;            // by a fault, when it is through the network
   };
   bool in_turn(NodeId from) const { return options_.one_by_one || options_.stream_from == from; }
+  bool in_background(const Message& m) const { return std::max(m.from, m.to) >= options_.background; }
   void transmit(Message message);
   void launch(Message message, const MessageFate& fate, bool has_turn);
   void pass_on_turn(const Flight& flight);
@@ -110,6 +113,7 @@ class Network {
   std::unordered_map<const void*, Flight> in_flight_;  // looked up, never iterated but to be sorted
   std::map<std::uint64_t, Flight> delayed_;            // through the network, but late
   LinkFaults* faults_ = nullptr;
+  std::size_t in_background_ = 0;
   std::uint64_t next_number_ = 0, next_held_ = 0;
 };
 

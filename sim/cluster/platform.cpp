@@ -76,6 +76,8 @@ class Builder {
       double speed = 1e9;
       if (is_worker) speed = cluster.worker.speed.of(node - servers - 1).value;
       else if (node > 0 && node <= servers) speed = cluster.server.speed.of(node - 1).value;
+      else if (const std::uint32_t first = first_inference_node(cluster); node >= first)
+        speed = cluster.inference.speed.of(node - first).value;
       std::vector<double> factors = levels_of(scenario_, node);
       std::vector<double> speeds;
       for (const double factor : factors) speeds.push_back(speed * factor);

@@ -13,7 +13,7 @@
 
 namespace psim {
 
-using NodeId = std::uint32_t;  // scheduler 0, the servers, the workers, the database
+using NodeId = std::uint32_t;  // scheduler 0, the servers, the workers, all others
 
 enum class MessageKind : std::uint8_t {
   join,        // to the scheduler: this node is up
@@ -83,7 +83,7 @@ struct Message {
   SharedKeys keys = {};  // which of the shard's values; null: all
   std::uint64_t payload = 0;
   std::int64_t samples = 1;  // push: of each batch of its gradient
-  double seconds = 0;        // report: per sample
+  double seconds = 0;        // report: per sample; weights that are only read: when the server sent them
   std::int64_t kept = 0;     // pull: the worker can still send its pushes from this number on
   std::uint32_t epoch = 0;   // of the shard's ownership, as far as the sender knows
   std::uint64_t wanted = 0;  // fetch: bytes of the samples

@@ -68,8 +68,21 @@ void Server::on_push(const Message& push, double now, Outbox& out) {
   update_if_complete(out) ? answer_all(now, out) : answer(w, now, out);
 }
 
+// A node that is no worker only reads: it is answered at once, whatever the model, and nobody waits for it.
+void Server::on_read(const Message& pull, double now, Outbox& out) const {
+  out.send({.kind = MessageKind::weights,
+            .from = options_.id,
+            .to = pull.from,
+            .shard = options_.shard,
+            .version = version_,
+            .number = pull.number,
+            .values = snapshot(),
+            .seconds = now});
+}
+
 void Server::on_pull(const Message& pull, double now, Outbox& out) {
   const std::uint32_t w = index_of(pull.from);
+  if (w >= workers_.size()) return on_read(pull, now, out);
   WorkerState& worker = workers_[w];
   if (worker.waiting && worker.waiting->number > pull.number) return;  // overtaken on the way
   worker.waiting = {pull.from,   pull.clock,  pull.version,

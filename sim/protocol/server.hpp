@@ -124,6 +124,7 @@ class Server {
 
   void on_push(const Message& push, double now, Outbox& out);
   void on_pull(const Message& pull, double now, Outbox& out);
+  void on_read(const Message& pull, double now, Outbox& out) const;
   void on_group(const Message& group, double now, Outbox& out);
   bool is_new(const Message& push, Outbox& out);
   void acknowledge(const Message& push, Outbox& out) const;

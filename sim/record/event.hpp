@@ -24,6 +24,7 @@ enum class EventKind : std::uint8_t {
   finish,          // worker has done its last clock
   compute_pause,   // worker waits for weights in the middle of a step
   compute_resume,  // ... and has them
+  answer,          // inference node answers request `clock` with `version`; value: staleness in updates
   acked,           // worker hears from peer that its first `value` pushes to a shard are safe
   repeat,          // worker sends a request to peer again; value: its number
   suspect,         // scheduler takes peer for down
@@ -35,9 +36,9 @@ enum class EventKind : std::uint8_t {
           // other side, if there are two
 };
 inline constexpr auto event_names = std::to_array<std::string_view>(
-    {"send",    "deliver", "lose",   "compute_begin", "compute_end",    "compute_cancel", "apply",
-     "drop",    "update",  "finish", "compute_pause", "compute_resume", "acked",          "repeat",
-     "suspect", "view",    "copied", "promote",       "snapshot",       "fault"});
+    {"send",   "deliver", "lose",   "compute_begin", "compute_end",    "compute_cancel", "apply",
+     "drop",   "update",  "finish", "compute_pause", "compute_resume", "answer",         "acked",
+     "repeat", "suspect", "view",   "copied",        "promote",        "snapshot",       "fault"});
 constexpr std::string_view name_of(EventKind kind) { return event_names[static_cast<std::size_t>(kind)]; }
 
 struct Event {

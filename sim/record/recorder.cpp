@@ -87,6 +87,7 @@ void Recorder::record(const Event& event) {
       (is_worker(event.node) ? stats_.workers[worker_index(event.node)].updates
                              : stats_.shard_updates[event.shard]) = event.version;
       break;
+    case EventKind::answer:
     case EventKind::acked:
     case EventKind::repeat:
     case EventKind::suspect:

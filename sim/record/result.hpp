@@ -19,6 +19,20 @@ struct CurvePoint {
   Evaluation result;
 };
 
+// What the inference group did.
+struct InferenceStats {
+  std::int64_t requests = 0;      // that came
+  std::vector<double> latencies;  // of those that were answered, in seconds from arrival to answer
+  // Of the weights used, when the answer was ready: updates since then, and seconds since they left the
+  // servers.
+  double staleness_sum = 0;
+  std::int64_t staleness_max = 0;
+  double age_sum = 0, age_max = 0;
+  std::int64_t samples = 0, hits = 0;  // predicted, and those that were given their class
+  std::int64_t pulls = 0;
+  std::uint64_t bytes_pulled = 0;
+};
+
 struct RunResult {
   RunStats stats;
   std::string digest = {};
@@ -29,7 +43,8 @@ struct RunResult {
   std::vector<std::size_t> server_parameters = {};  // held by each server
   std::vector<std::uint64_t> keys_used = {};        // sparse models: over all steps, by worker
   double flops_per_sample = 0;
-  std::vector<std::string> stuck = {};  // when nothing could happen any more: who waits for what
+  std::optional<InferenceStats> inference = {};  // where there is such a group
+  std::vector<std::string> stuck = {};           // when nothing could happen any more: who waits for what
 };
 
 }  // namespace psim

@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "sim/scenario/nodes.hpp"
+
 namespace psim {
 namespace {
 
@@ -66,6 +68,8 @@ RunFile::RunFile(const std::filesystem::path& path, TraceLevel level, const Scen
     : level_(level),
       servers_(static_cast<std::uint32_t>(scenario.cluster.servers)),
       begun_(static_cast<std::size_t>(scenario.cluster.workers)) {
+  for (std::uint32_t node = 0; node < node_count(scenario.cluster); ++node)
+    nodes_.push_back(node_name(scenario.cluster, node));
   sqlite3* db = nullptr;
   const int result = sqlite3_open(path.c_str(), &db);
   db_.reset(db);  // to be closed even if it could not be opened
@@ -119,10 +123,13 @@ void RunFile::finish(const RunResult& result, const std::map<std::string, std::s
   for (const auto& [key, value] : meta) put_meta(key, value);
   for (const auto& [key, value] : host) put_host(key, value);
   Statement put_node(db_.get(), "INSERT INTO node VALUES (?,?,?)");
-  put_node(0, "scheduler", 0);
+  std::map<std::string, std::int64_t> of_role;
+  for (std::size_t n = 0; n < nodes_.size(); ++n) {
+    const std::string role = nodes_[n].substr(0, nodes_[n].find(' '));
+    put_node(n, role, of_role[role]++);
+  }
   Statement put_server(db_.get(), "INSERT INTO server VALUES (?,?,?,?,?,?)");
   for (std::uint32_t s = 0; s < servers_; ++s) {
-    put_node(1 + s, "server", s);
     const ServerStats& server = result.stats.servers[s];
     put_server(s, result.stats.server_updates(s), result.server_parameters[s], server.pushes,
                server.bytes_sent, server.bytes_received);
@@ -130,7 +137,6 @@ void RunFile::finish(const RunResult& result, const std::map<std::string, std::s
   Statement put_worker(db_.get(), "INSERT INTO worker VALUES (?,?,?,?,?,?,?)");
   for (std::size_t w = 0; w < result.stats.workers.size(); ++w) {
     const WorkerStats& worker = result.stats.workers[w];
-    put_node(1 + servers_ + w, "worker", w);
     put_worker(w, worker.clocks, worker.cancelled, worker.mean_step(), worker.time.compute,
                worker.time.network, worker.time.wait);
   }

@@ -41,6 +41,7 @@ class RunFile final : public EventSink {
   std::unique_ptr<sqlite3, Close> db_;  // before the statements: closed after them
   TraceLevel level_;
   std::uint32_t servers_;
+  std::vector<std::string> nodes_;  // their names
   std::int64_t events_ = 0, blocks_ = 0;
   std::vector<std::uint32_t> hashes_;
   std::vector<Event> begun_;  // per worker: the computation in hand

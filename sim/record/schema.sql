@@ -1,5 +1,6 @@
 -- The tables of run.db. Times are simulated seconds, sizes bytes. Nodes count from 0: the scheduler, then
--- the servers, then the workers. Nothing here but table `host` depends on the machine.
+-- the servers, the workers, the database, the inference nodes, as far as there are any. Nothing here but
+-- table `host` depends on the machine.
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE host (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE node (node INTEGER PRIMARY KEY, role TEXT, number INTEGER);

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <fstream>
+#include <numeric>
 
 #include "sim/scenario/choices.hpp"
 #include "sim/scenario/devices.hpp"
@@ -96,6 +98,40 @@ Json target(const Scenario& scenario, const RunResult& result) {
   return json;
 }
 
+WorkerTime total_time(const RunStats& stats) {
+  WorkerTime all;
+  for (const WorkerStats& worker : stats.workers) {
+    all.compute += worker.time.compute;
+    all.network += worker.time.network;
+    all.wait += worker.time.wait;
+  }
+  return all;
+}
+
+Json inference(const InferenceStats& stats) {
+  std::vector<double> latencies = stats.latencies;
+  std::ranges::sort(latencies);
+  const auto answered = static_cast<double>(latencies.size());
+  const auto mean = [&](double sum) { return answered > 0 ? Json(sum / answered) : Json(nullptr); };
+  const auto percentile = [&](double share) {  // nearest rank
+    if (latencies.empty()) return Json(nullptr);
+    return Json(latencies[static_cast<std::size_t>(std::ceil(share * answered)) - 1]);
+  };
+  return {{"requests", stats.requests},
+          {"answered", latencies.size()},
+          {"latency_s",
+           {{"mean", mean(std::accumulate(latencies.begin(), latencies.end(), 0.0))},
+            {"p50", percentile(0.5)},
+            {"p99", percentile(0.99)}}},
+          {"staleness", {{"mean", mean(stats.staleness_sum)}, {"max", stats.staleness_max}}},
+          {"age_s", {{"mean", mean(stats.age_sum)}, {"max", stats.age_max}}},
+          {"accuracy", stats.samples > 0
+                           ? Json(static_cast<double>(stats.hits) / static_cast<double>(stats.samples))
+                           : Json(nullptr)},
+          {"pulls", stats.pulls},
+          {"bytes_pulled", stats.bytes_pulled}};
+}
+
 }  // namespace
 
 std::string version_text() { return PSIM_VERSION; }
@@ -131,52 +167,48 @@ std::string scenario_hash(const LoadedScenario& loaded) {
 
 Json make_summary(const RunIdentity& identity, const Scenario& scenario, const RunResult& r) {
   const RunStats& s = r.stats;
-  WorkerTime all;
-  for (const WorkerStats& worker : s.workers) {
-    all.compute += worker.time.compute;
-    all.network += worker.time.network;
-    all.wait += worker.time.wait;
-  }
   Json curve = Json::array();
   for (const CurvePoint& p : r.curve) curve.push_back(point(p));
   const Json none = {{"loss", nullptr}, {"accuracy", nullptr}};
-  return {{"schema", "psim.summary/1"},
-          {"scenario", identity.name},
-          {"title", identity.title},
-          {"seed", identity.seed},
-          {"digest", r.digest},
-          {"scenario_hash", identity.scenario_hash},
-          {"psim", version_text()},
-          {"instruction_set", instruction_set()},
-          {"build", build_id()},
-          {"architecture", name_of(scenario.architecture.kind)},
-          {"consistency", name_of(scenario.consistency.model)},
-          {"sim_time_s", r.sim_time},
-          {"updates", s.updates()},
-          {"steps", s.clocks()},
-          {"messages", s.messages},
-          {"messages_received", s.delivered},
-          {"messages_lost", s.lost},
-          {"bytes_sent", s.bytes_sent},
-          {"bytes_received", s.bytes_received},
-          {"bytes_lost", s.bytes_lost},
-          {"events", s.events},
-          {"pushes",
-           {{"arrived", s.pushes_arrived},
-            {"applied", s.pushes_applied},
-            {"dropped", s.pushes_dropped},
-            {"unused_at_end", s.pushes_unused}}},
-          {"initial", r.curve.empty() ? none : evaluation(r.curve.front().result)},
-          {"final", r.curve.empty() ? none : evaluation(r.curve.back().result)},
-          {"staleness", {{"mean", s.staleness_mean()}, {"max", s.staleness_max}}},
-          {"clock_gap", {{"max", s.clock_gap_max}}},
-          {"time", shares(all)},
-          {"target", target(scenario, r)},
-          {"model", {{"parameters", r.parameters}, {"flops_per_sample", r.flops_per_sample}}},
-          {"workers", workers(scenario, r)},
-          {"servers", servers(r)},
-          {"stuck", r.stuck},
-          {"curve", curve}};
+  Json summary = {{"schema", "psim.summary/1"},
+                  {"scenario", identity.name},
+                  {"title", identity.title},
+                  {"seed", identity.seed},
+                  {"digest", r.digest},
+                  {"scenario_hash", identity.scenario_hash},
+                  {"psim", version_text()},
+                  {"instruction_set", instruction_set()},
+                  {"build", build_id()},
+                  {"architecture", name_of(scenario.architecture.kind)},
+                  {"consistency", name_of(scenario.consistency.model)},
+                  {"sim_time_s", r.sim_time},
+                  {"updates", s.updates()},
+                  {"steps", s.clocks()},
+                  {"messages", s.messages},
+                  {"messages_received", s.delivered},
+                  {"messages_lost", s.lost},
+                  {"bytes_sent", s.bytes_sent},
+                  {"bytes_received", s.bytes_received},
+                  {"bytes_lost", s.bytes_lost},
+                  {"events", s.events},
+                  {"pushes",
+                   {{"arrived", s.pushes_arrived},
+                    {"applied", s.pushes_applied},
+                    {"dropped", s.pushes_dropped},
+                    {"unused_at_end", s.pushes_unused}}},
+                  {"initial", r.curve.empty() ? none : evaluation(r.curve.front().result)},
+                  {"final", r.curve.empty() ? none : evaluation(r.curve.back().result)},
+                  {"staleness", {{"mean", s.staleness_mean()}, {"max", s.staleness_max}}},
+                  {"clock_gap", {{"max", s.clock_gap_max}}},
+                  {"time", shares(total_time(s))},
+                  {"target", target(scenario, r)},
+                  {"model", {{"parameters", r.parameters}, {"flops_per_sample", r.flops_per_sample}}},
+                  {"workers", workers(scenario, r)},
+                  {"servers", servers(r)},
+                  {"stuck", r.stuck}};
+  if (r.inference) summary["inference"] = inference(*r.inference);
+  summary["curve"] = std::move(curve);
+  return summary;
 }
 
 }  // namespace psim

@@ -1,6 +1,6 @@
-// A worker's side of the key-value store: asynchronous pushes and pulls of shards. Each call returns the
-// timestamp of a task; a task is done when every shard that it went to has answered (Li et al., OSDI 2014,
-// section 3.4). A pull depends on all pushes that were sent before it: read-my-writes.
+// A worker's or an inference node's side of the key-value store: asynchronous pushes and pulls of shards.
+// Each call returns the timestamp of a task; a task is done when every shard that it went to has answered (Li
+// et al., OSDI 2014, section 3.4). A pull depends on all pushes that were sent before it: read-my-writes.
 #pragma once
 
 #include <cstdint>

@@ -38,9 +38,10 @@ struct World {
   Recorder& recorder;
   Pool& pool;
   Slowness& slowness;
-  const Learner* learner = nullptr;  // none for a phantom model
-  Sampler* sampler = nullptr;        // likewise
-  const Dataset* data = nullptr;     // likewise: the training set
+  const Learner* learner = nullptr;    // none for a phantom model
+  Sampler* sampler = nullptr;          // likewise
+  const Dataset* data = nullptr;       // likewise: the training set
+  const Dataset* evaluated = nullptr;  // likewise: what the learner evaluates on
 
   std::vector<std::uint64_t> keys_used = {};  // sparse models: of all steps, by worker
   double last_finish = 0;                     // when a worker was through
@@ -61,6 +62,7 @@ struct World {
   std::function<void()> on_update;                          // after a server's update
   std::function<void()> on_end;                             // when every worker has left
   std::function<void(NodeId, std::int64_t)> on_clock = {};  // a worker starts a clock, or has done the last
+  std::function<bool()> is_stuck = {};                      // nothing can happen any more
   std::function<bool()> is_hopeless = {};                   // nothing has happened for too long
   std::function<void(NodeId)> give_up = {};  // a request of this node was repeated as often as is allowed
 

@@ -11,6 +11,8 @@
 namespace psim {
 namespace {
 
+// A target may never be reached; then the run ends after so many passes over the data.
+constexpr double epochs_without_end = 1000;
 constexpr double most_values = 250e6;  // of generated data, and of weights: 1 GB in single precision
 
 bool needs_path(DataSource source) {
@@ -42,6 +44,21 @@ double mean_step_seconds(const Scenario& s, std::size_t worker) {
   if (s.compute.time) return devices * batches * s.compute.time->value;
   return devices * batches * flops_per_sample(s.model) * static_cast<double>(s.training.batch_size) /
          s.cluster.worker.speed.of(worker).value;
+}
+
+std::optional<std::int64_t> steps_of(const Scenario& scenario, std::int64_t training_samples) {
+  const TrainingSpec& training = scenario.training;
+  std::optional<double> epochs = training.epochs;
+  if (!epochs && !training.steps && !training.duration) epochs = epochs_without_end;
+  std::optional<std::int64_t> steps = training.steps;
+  if (epochs) {
+    const double per_step =
+        static_cast<double>(training.batch_size * training.batches_per_clock() * scenario.cluster.workers);
+    const auto by_epochs =
+        static_cast<std::int64_t>(std::ceil(*epochs * static_cast<double>(training_samples) / per_step));
+    steps = std::min(steps.value_or(by_epochs), by_epochs);
+  }
+  return steps;
 }
 
 Place Checker::place(std::string path) const {

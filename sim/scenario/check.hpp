@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,6 +61,7 @@ class Checker {
   bool check_ends(const std::string& field, const std::vector<std::string>& names);
   void check_connected();
   void check_platform();
+  void check_inference();
   void check_compute();
   void check_devices();
   void check_pace();
@@ -92,5 +94,8 @@ std::string there_are(std::int64_t count, std::string_view what);
 
 // Mean time of a clock's computation of `worker` in seconds, before any slowness.
 double mean_step_seconds(const Scenario& scenario, std::size_t worker);
+
+// Clocks of each worker that the scenario's steps or epochs make; none when something else ends the run.
+std::optional<std::int64_t> steps_of(const Scenario& scenario, std::int64_t training_samples);
 
 }  // namespace psim

@@ -20,6 +20,8 @@ void Checker::check_cluster() {
   };
   one_each("cluster.worker.speed", "cluster.workers", c.worker.speed, c.workers, "worker");
   one_each("cluster.server.speed", "cluster.servers", c.server.speed, c.servers, "server");
+  one_each("inference.speed", "inference.nodes", c.inference.speed, c.inference.nodes, "node");
+  check_inference();
   check_network();
 }
 

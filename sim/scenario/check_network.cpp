@@ -190,7 +190,7 @@ void Checker::check_platform() {
     add({"cluster.network.topology", "cluster.network.platform"}, "simgrid-xml needs `platform`",
         "which file?", "for example platform = \"cluster.xml\"");
   if (!c.network.platform_speeds) return;
-  for (const std::string speed : {"cluster.worker.speed", "cluster.server.speed"}) {
+  for (const std::string speed : {"cluster.worker.speed", "cluster.server.speed", "inference.speed"}) {
     if (reading_.given(speed))
       add({speed, speeds}, fmt::format("`{}` is given twice", speed), "platform_speeds takes the file's",
           "remove one of them");

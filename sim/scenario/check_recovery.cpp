@@ -32,6 +32,8 @@ void Checker::check_recovery() {
            "work = \"proportional\"");
   if (s_.cluster.delivery.source == Delivery::database)
     refuse("data.delivery", "the database sends every batch once", "delivery = \"local\"");
+  if (s_.cluster.inference.given)
+    refuse("inference", "inference nodes do not follow shards that move", "remove [inference]");
   for (const FilterSpec& filter : s_.filters) {
     if (filter.kind == FilterKind::key_caching)
       refuse("filter", "key caching needs a server that remembers", "remove the filter key-caching");

@@ -307,6 +307,11 @@ std::vector<Choice> choices<Disk>() {
 }
 
 template <>
+std::vector<Choice> choices<Arrivals>() {
+  return {{"poisson", "independent of each other: exponential gaps"}, {"constant", "equal gaps"}};
+}
+
+template <>
 std::vector<Choice> choices<Distribution>() {
   return {{"constant", "every step takes its mean"},
           {"uniform", "uniform around the mean with coefficient of variation `cv`"},

@@ -22,7 +22,9 @@ class Echo final : public FieldVisitor {
     if (const std::optional<std::string> value = toml_text(target))
       body_ += fmt::format("{} = {}\n", key, *value);
   }
-  void table(std::string_view key, std::string_view, const std::function<void()>& fields) override {
+  void table(std::string_view key, std::string_view, const std::function<void()>& fields,
+             bool* given) override {
+    if (given != nullptr && !*given) return;
     enter(std::string(key), "[{}]\n", fields);
   }
   void tables(std::string_view key, std::string_view, std::size_t count,

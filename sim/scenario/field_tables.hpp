@@ -26,6 +26,8 @@ void describe_filter(FieldVisitor& visitor, FilterSpec& filter);
 void describe_recovery(FieldVisitor& visitor, RecoverySpec& recovery);
 void describe_replication(FieldVisitor& visitor, ReplicationSpec& replication);
 void describe_snapshot(FieldVisitor& visitor, SnapshotSpec& snapshot);
+// fields_inference.cpp
+void describe_inference(FieldVisitor& visitor, InferenceSpec& inference);
 // fields_cluster.cpp
 void describe_cluster(FieldVisitor& visitor, ClusterSpec& cluster);
 void describe_compute(FieldVisitor& visitor, ComputeSpec& compute);

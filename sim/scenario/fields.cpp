@@ -64,6 +64,9 @@ void describe(FieldVisitor& v, Scenario& s) {
   v.table("messages", "What travels as one message, and in which order.",
           [&] { describe_messages(v, s.messages); });
   v.table("cluster", "The machines and the network.", [&] { describe_cluster(v, s.cluster); });
+  v.table(
+      "inference", "Nodes that answer requests while the workers train, if this table is there.",
+      [&] { describe_inference(v, s.cluster.inference); }, &s.cluster.inference.given);
   v.table("compute", "How long a step's computation takes.", [&] { describe_compute(v, s.compute); });
   v.table("recovery", "How failures are noticed, and what is done about them.",
           [&] { describe_recovery(v, s.recovery); });

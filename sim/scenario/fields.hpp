@@ -56,7 +56,9 @@ class FieldVisitor {
  public:
   virtual ~FieldVisitor() = default;
   virtual void field(std::string_view key, FieldTarget target, FieldInfo info) = 0;
-  virtual void table(std::string_view key, std::string_view doc, const std::function<void()>& fields) = 0;
+  // `given`: of a table that means something by being there, whether it is.
+  virtual void table(std::string_view key, std::string_view doc, const std::function<void()>& fields,
+                     bool* given = nullptr) = 0;
   // An array of tables: `resize` makes room for n elements, `element(i)` describes the i-th. `info` says
   // when it has a meaning.
   virtual void tables(std::string_view key, std::string_view doc, std::size_t count,

@@ -62,7 +62,8 @@ void describe_platform_file(FieldVisitor& v, NetworkSpec& n) {
            .when = {"simgrid-xml"},
            .default_text = "must be given"});
   v.field("hosts", &n.hosts,
-          {.doc = "The file's hosts that are scheduler, servers and workers, in this order.",
+          {.doc = "The file's hosts that are scheduler, servers, workers, database and inference nodes, in "
+                  "this order.",
            .when_key = "topology",
            .when = {"simgrid-xml"},
            .default_text = "the file's hosts, in file order"});
@@ -74,7 +75,9 @@ void describe_platform_file(FieldVisitor& v, NetworkSpec& n) {
 
 void describe_link(FieldVisitor& v, LinkSpec& link) {
   v.field("between", &link.between,
-          {.doc = "Two names: \"scheduler\", \"server N\", \"worker N\", or any other, which is a switch.",
+          {.doc = "Two names: \"scheduler\", \"server N\", \"worker N\", \"database\", \"inference N\", or "
+                  "any other, "
+                  "which is a switch.",
            .required = true});
   v.field("bandwidth", &link.bandwidth,
           {.doc = "Bandwidth, each way.", .min = 1, .max = 1e30, .default_text = "the network's"});

@@ -345,8 +345,11 @@ std::optional<LoadedScenario> load_scenario(const LoadRequest& request, Diagnost
   Reader reader(*document, diagnostics);
   describe(reader, scenario);
   reader.finish({"compare"});
-  if (!scenario.architecture.has_servers()) scenario.cluster.servers = 0;
   scenario.cluster.storage = scenario.snapshot.every.has_value();
+  if (!scenario.architecture.has_servers()) {
+    scenario.cluster.servers = 0;
+    scenario.cluster.inference.given = false;
+  }
 
   Checker checker(scenario, reader.reading(), diagnostics);
   // Speeds may come from the platform file, so it is first.

@@ -146,6 +146,7 @@ void load_platform(Scenario& scenario, const LoadRequest& request, Checker& chec
   };
   c.server.speed.of_platform = speeds(1, c.servers);
   c.worker.speed.of_platform = speeds(1 + c.servers, c.workers);
+  c.inference.speed.of_platform = speeds(first_inference_node(c), c.inference.count());
 }
 
 }  // namespace psim

@@ -20,13 +20,17 @@ std::optional<std::uint32_t> number_in(std::string_view text) {
 }  // namespace
 
 std::uint32_t node_count(const ClusterSpec& cluster) {
+  return first_inference_node(cluster) + static_cast<std::uint32_t>(cluster.inference.count());
+}
+
+std::uint32_t first_inference_node(const ClusterSpec& cluster) {
   const std::uint32_t others = static_cast<std::uint32_t>(1 + cluster.servers + cluster.workers);
   return others + (database_node(cluster) ? 1 : 0) + (cluster.storage ? 1 : 0);
 }
 
 std::optional<std::uint32_t> storage_node(const ClusterSpec& cluster) {
   if (!cluster.storage) return std::nullopt;
-  return node_count(cluster) - 1;
+  return first_inference_node(cluster) - 1;
 }
 
 std::optional<std::uint32_t> database_node(const ClusterSpec& cluster) {
@@ -39,6 +43,8 @@ std::string node_name(const ClusterSpec& cluster, std::uint32_t node) {
   if (node == 0) return "scheduler";
   if (node == database_node(cluster)) return "database";
   if (node == storage_node(cluster)) return "storage";
+  if (const std::uint32_t first = first_inference_node(cluster); node >= first)
+    return fmt::format("inference {}", node - first);
   return node <= servers ? fmt::format("server {}", node - 1) : fmt::format("worker {}", node - 1 - servers);
 }
 
@@ -53,6 +59,8 @@ std::optional<std::uint32_t> node_named(const ClusterSpec& cluster, std::string_
   if (name.starts_with("server ") && *number < cluster.servers) return 1 + *number;
   if (name.starts_with("worker ") && *number < cluster.workers)
     return 1 + static_cast<std::uint32_t>(cluster.servers) + *number;
+  if (name.starts_with("inference ") && *number < cluster.inference.count())
+    return first_inference_node(cluster) + *number;
   return std::nullopt;
 }
 
@@ -64,7 +72,7 @@ std::string meant_node(std::string_view name) {
     else if (std::string_view(" _-#.").find(c) == std::string_view::npos) rest += c;
   }
   if ((word == "scheduler" || word == "database") && rest.empty()) return word;
-  if (word != "server" && word != "worker") return "";
+  if (word != "server" && word != "worker" && word != "inference") return "";
   const std::optional<std::uint32_t> number = number_in(rest);
   return number ? fmt::format("{} {}", word, *number) : "";
 }
@@ -74,6 +82,7 @@ bool talks(const Scenario& scenario, std::uint32_t a, std::uint32_t b) {
   const auto servers = static_cast<std::uint32_t>(scenario.cluster.servers);
   if (low == high) return false;
   if (high == storage_node(scenario.cluster)) return low > 0 && low <= servers;
+  if (high >= first_inference_node(scenario.cluster)) return low > 0 && low <= servers;
   if (high == database_node(scenario.cluster)) return low > servers;  // the database and a worker
   if (low == 0) return true;                                          // the scheduler and everybody else
   if (!scenario.architecture.has_servers())

@@ -1,6 +1,6 @@
 // The cluster's nodes: their numbers, their names, and which of them talk to each other. A node's number is
-// its NodeId: the scheduler is 0, then come the servers, the workers, and the database and the storage if
-// there are such.
+// its NodeId: the scheduler is 0, then come the servers, the workers, the database and the storage if there
+// are such, and the nodes of the inference group.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,13 @@ namespace psim {
 std::uint32_t node_count(const ClusterSpec& cluster);
 // The node after the workers, if there is one that holds the training set.
 std::optional<std::uint32_t> database_node(const ClusterSpec& cluster);
+// The first of the inference group, if there is one: all from here on are.
+std::uint32_t first_inference_node(const ClusterSpec& cluster);
 
-// The last node, if there is one that keeps snapshots.
+// The node after those, if there is one that keeps snapshots.
 std::optional<std::uint32_t> storage_node(const ClusterSpec& cluster);
 
-// "scheduler", "server 0", "worker 3", "database"
+// "scheduler", "server 0", "worker 3", "database", "inference 0"
 std::string node_name(const ClusterSpec& cluster, std::uint32_t node);
 std::optional<std::uint32_t> node_named(const ClusterSpec& cluster, std::string_view name);
 

@@ -257,9 +257,10 @@ void Reader::field(std::string_view key, FieldTarget target, FieldInfo info) {
       target);
 }
 
-void Reader::table(std::string_view key, std::string_view, const std::function<void()>& fields) {
+void Reader::table(std::string_view key, std::string_view, const std::function<void()>& fields, bool* given) {
   tables_.push_back(path_of(key));
   const toml::node* node = find(key);
+  if (given != nullptr) *given = node != nullptr;
   if (node != nullptr && !node->is_table()) {
     const std::vector<std::string> before = keys_of(fields_, frames_.back().path);
     const std::string near = node->is_array_of_tables() ? "" : nearest(key, before), home = home_of_key(key);

@@ -32,7 +32,8 @@ class Reader final : public FieldVisitor {
   Reader(const Document& document, Diagnostics& diagnostics);
 
   void field(std::string_view key, FieldTarget target, FieldInfo info) override;
-  void table(std::string_view key, std::string_view doc, const std::function<void()>& fields) override;
+  void table(std::string_view key, std::string_view doc, const std::function<void()>& fields,
+             bool* given) override;
   void tables(std::string_view key, std::string_view doc, std::size_t count,
               const std::function<void(std::size_t)>& resize, const std::function<void(std::size_t)>& element,
               const FieldInfo& info = {}) override;

@@ -41,7 +41,8 @@ class Collector final : public FieldVisitor {
   void field(std::string_view key, FieldTarget target, FieldInfo info) override {
     fields.push_back({path_, std::string(key), info, target, toml_text(target)});
   }
-  void table(std::string_view key, std::string_view doc, const std::function<void()>& content) override {
+  void table(std::string_view key, std::string_view doc, const std::function<void()>& content,
+             bool*) override {
     enter(key, std::string(doc), false, content);
   }
   void tables(std::string_view key, std::string_view doc, std::size_t,

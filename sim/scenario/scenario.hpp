@@ -163,6 +163,22 @@ struct DeliverySpec {
   std::optional<Bytes> bytes_per_sample;  // database: instead of what the data has
 };
 
+enum class Arrivals { poisson, constant };
+
+// Nodes that answer requests with the weights that they pull, while the workers train.
+struct InferenceSpec {
+  bool given = false;  // without the table there are none
+  std::int64_t nodes = 1;
+  double rate = 100;  // requests per second, of all nodes together
+  Arrivals arrivals = Arrivals::poisson;
+  Seconds refresh{1};  // from one pull of a node to the next
+  std::int64_t samples_per_request = 1;
+  std::optional<double> flops_per_request;  // of the forward pass: a third of a gradient's
+  Speeds speed;
+
+  std::int64_t count() const { return given ? nodes : 0; }
+};
+
 struct ClusterSpec {
   bool storage = false;  // a node for snapshots; set once a scenario with some is loaded
   std::int64_t workers = 8;
@@ -172,6 +188,7 @@ struct ClusterSpec {
   NodeSpec server;
   NetworkSpec network;
   DeliverySpec delivery;
+  InferenceSpec inference;
 };
 
 enum class Distribution {

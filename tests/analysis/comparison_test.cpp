@@ -195,3 +195,25 @@ TEST_CASE("the document holds every run and every group", "[analysis]") {
   CHECK(json["aggregates"][0]["relative"]["mean"] == 2.0);
   CHECK(json["aggregates"][1]["final_loss"] == nullptr);
 }
+
+TEST_CASE("answers of an inference group have columns of their own, where there is one", "[compare]") {
+  const auto serving = [](const std::string& point, std::int64_t seed, double latency, const Json& accuracy) {
+    ComparedRun r = run({point}, seed, {});
+    r.summary["inference"] = {
+        {"latency_s", {{"mean", latency}}}, {"staleness", {{"mean", 4.0}}}, {"accuracy", accuracy}};
+    return r;
+  };
+  const Comparison c = compare(
+      {"inference.refresh"},
+      {serving("1s", 1, 0.001, 0.5), serving("1s", 2, 0.003, 0.75), serving("2s", 1, 0.004, nullptr)});
+  CHECK(cell(c, "answer [ms]", 0) == "2.00 ± 1.41");
+  CHECK(cell(c, "served staleness", 1) == "4.00");
+  CHECK(cell(c, "served accuracy [%]", 0) == "62.50 ± 17.68");
+  CHECK(cell(c, "served accuracy [%]", 1) == "-");
+  const Json group = document(c)["aggregates"][0];
+  CHECK(group["answer_latency_s"]["mean"] == 0.002);
+  CHECK(group["served_accuracy"]["n"] == 2);
+  const Comparison none = compare({"a"}, {run({"1"}, 1, {})});
+  CHECK(cell(none, "answer [ms]", 0) == "no such column");
+  CHECK(!document(none)["aggregates"][0].contains("served_accuracy"));
+}

@@ -132,3 +132,19 @@ TEST_CASE("a phantom model has sizes and no numbers", "[learner]") {
   CHECK(parameter_count(real) == 6);
   CHECK(flops_per_sample(real) == 16);
 }
+
+TEST_CASE("hits of single samples make the accuracy of the set that is evaluated", "[learner]") {
+  DataSplit split = two_classes();
+  const ModelSpec spec{.mlp = {.layers = {2, 2}}, .weights = {{{1, 0}, {0, 1}}}, .biases = {{0, 0}}};
+  const auto learner = make_learner(spec, split);
+  const Values weights = learner->initial_weights(1);
+  const std::vector<std::uint32_t> first{0}, second{1}, again{0, 1, 0};
+  CHECK(learner->hits(weights, first) == 1);   // (1, 0) is of class 0
+  CHECK(learner->hits(weights, second) == 0);  // (0, 2) should be, too
+  CHECK(learner->hits(weights, again) == 2);
+  CHECK(learner->evaluate(weights).accuracy == 0.5);
+  split.test = {};  // then the training set: the first two of its samples are right, and a tie is class 0
+  const std::vector<std::uint32_t> all{0, 1, 2};
+  CHECK(learner->hits(weights, all) == 3);
+  CHECK(learner->evaluate(weights).accuracy == 1.0);
+}

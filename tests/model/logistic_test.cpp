@@ -243,3 +243,19 @@ TEST_CASE("a dense model has no keys", "[logistic]") {
   CHECK(!learner->sparse());
   CHECK_THROWS_AS(learner->keys(Keys{0}), std::logic_error);
 }
+
+TEST_CASE("hits of single samples make the logistic model's accuracy", "[logistic]") {
+  const DataSplit data = some_data(60, 20);
+  const auto learner = make_logistic(spec_of(Precision::float64), data);
+  const Values weights = random_weights<double>(21);
+  const Keys all = everything(data);
+  std::int64_t hits = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::int64_t hit = learner->hits(weights, std::span(all).subspan(i, 1));
+    CHECK((hit == 0 || hit == 1));
+    hits += hit;
+  }
+  CHECK(hits > 0);
+  CHECK(learner->hits(weights, all) == hits);
+  CHECK(learner->evaluate(weights).accuracy == static_cast<double>(hits) / 60);
+}

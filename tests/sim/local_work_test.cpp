@@ -28,6 +28,7 @@ class Linear final : public Learner {
     weights = gradient(weights, samples);
   }
   Evaluation evaluate(const Values&) const override { return {}; }
+  std::int64_t hits(const Values&, std::span<const std::uint32_t>) const override { return 0; }
 
  private:
   double slope_;

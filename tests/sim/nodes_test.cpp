@@ -112,3 +112,23 @@ TEST_CASE("of equal ways the one by the lowest vertex, then by the lowest link",
   CHECK(back[1].link == 4);
   CHECK(back[0].forward != there[1].forward);
 }
+
+TEST_CASE("inference nodes come last, and servers alone talk to them", "[nodes]") {
+  Scenario scenario;
+  scenario.cluster = cluster(2, 1);
+  CHECK(!node_named(scenario.cluster, "inference 0"));
+  CHECK(first_inference_node(scenario.cluster) == node_count(scenario.cluster));
+  scenario.cluster.delivery.source = Delivery::database;
+  scenario.cluster.inference = {.given = true, .nodes = 2};
+  CHECK(node_count(scenario.cluster) == 7);
+  CHECK(first_inference_node(scenario.cluster) == 5);
+  CHECK(node_name(scenario.cluster, 4) == "database");
+  CHECK(node_name(scenario.cluster, 6) == "inference 1");
+  CHECK(node_named(scenario.cluster, "inference 1") == 6U);
+  CHECK(!node_named(scenario.cluster, "inference 2"));
+  CHECK(meant_node("Inference_1") == "inference 1");
+  for (std::uint32_t node = 0; node < 7; ++node) {
+    CHECK(talks(scenario, 6, node) == (node == 1));
+    CHECK(talks(scenario, node, 5) == (node == 1));
+  }
+}

@@ -188,3 +188,33 @@ TEST_CASE("messages that are no server's business change nothing", "[protocol]")
   CHECK(d.server.version() == 0);
   CHECK(d.server.pushes_arrived() == 0);
 }
+
+TEST_CASE("who only reads is answered at once, under every model, and changes nothing", "[protocol]") {
+  const auto deliver = [](Driver& d, NodeId from, std::int64_t number) {
+    const std::size_t before = d.log.sent.size();
+    d.server.on({.kind = MessageKind::pull, .from = from, .to = server_node, .number = number}, 7.5, d.log);
+    REQUIRE(d.log.sent.size() == before + 1);
+    return d.log.sent.back();
+  };
+  for (const ConsistencyRow& row : consistency_rows) {
+    INFO(row.name);
+    Driver d({.model = row.model, .staleness = 1, .k = 2}, 3,
+             {.weights = {1, 2}, .learning_rate = {.base = 1}});
+    Driver alone({.model = row.model, .staleness = 1, .k = 2}, 3,
+                 {.weights = {1, 2}, .learning_rate = {.base = 1}});
+    for (std::int64_t turn = 0; turn < 4; ++turn) {
+      for (std::uint32_t w = 0; w < 3; ++w) {
+        const Message answer = deliver(d, first_worker + 3 + w, turn);
+        CHECK(answer.kind == MessageKind::weights);
+        CHECK(answer.to == first_worker + 3 + w);
+        CHECK(answer.number == turn);
+        CHECK(answer.version == d.server.version());
+        CHECK(answer.seconds == 7.5);
+        CHECK(numbers_of(answer.values) == d.weights());
+        CHECK(d.turn(w, {0.5, 1}) == alone.turn(w, {0.5, 1}));
+      }
+    }
+    CHECK(d.server.version() > 0);
+    CHECK(d.weights() == alone.weights());
+  }
+}

@@ -90,3 +90,35 @@ TEST_CASE("a summary tells the first and the last point of the curve, and when t
   CHECK(s["target"]["sim_time_s"] == 9.0);
   CHECK(s["target"]["updates"] == 4);
 }
+
+TEST_CASE("a summary tells what an inference group served", "[record]") {
+  RunResult r = two_workers();
+  CHECK(!summary(r).contains("inference"));
+  InferenceStats stats{.requests = 202,
+                       .staleness_sum = 300,
+                       .staleness_max = 9,
+                       .age_sum = 50,
+                       .age_max = 2,
+                       .samples = 400,
+                       .hits = 100,
+                       .pulls = 3,
+                       .bytes_pulled = 120};
+  for (int i = 200; i >= 1; --i) stats.latencies.push_back(i);
+  r.inference = stats;
+  const Json s = summary(r)["inference"];
+  CHECK(s["requests"] == 202);
+  CHECK(s["answered"] == 200);
+  CHECK(s["latency_s"]["mean"] == 100.5);
+  CHECK(s["latency_s"]["p50"] == 100.0);
+  CHECK(s["latency_s"]["p99"] == 198.0);
+  CHECK(s["staleness"]["mean"] == 1.5);
+  CHECK(s["staleness"]["max"] == 9);
+  CHECK(s["age_s"]["mean"] == 0.25);
+  CHECK(s["age_s"]["max"] == 2.0);
+  CHECK(s["accuracy"] == 0.25);
+  CHECK(s["bytes_pulled"] == 120);
+  r.inference = InferenceStats{.requests = 1};
+  const Json none = summary(r)["inference"];
+  CHECK(none["latency_s"]["p99"].is_null());
+  CHECK(none["accuracy"].is_null());
+}

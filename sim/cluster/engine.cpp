@@ -1,0 +1,36 @@
+#include "sim/cluster/engine.hpp"
+
+#include <xbt/log.h>
+#include <simgrid/s4u.hpp>
+
+#include "sim/cluster/platform.hpp"
+
+namespace psim {
+namespace {
+
+// AddressSanitizer follows stacks that are threads', and takes hand-made ones for overflows.
+#ifdef __SANITIZE_ADDRESS__
+constexpr const char* default_context = "thread";
+#else
+constexpr const char* default_context = "raw";
+#endif
+
+}  // namespace
+
+Engine::Engine(const NetworkSpec& network, const std::string& context) {
+  xbt_log_control_set("root.thresh:critical");
+  xbt_log_control_set("ker_engine.thresh:critical root.app:file:/dev/null");
+  words_ = {"psim"};
+  for (const std::string& option : engine_options(network)) words_.push_back("--cfg=" + option);
+  words_.push_back("--cfg=contexts/factory:" + (context.empty() ? default_context : context));
+  for (std::string& word : words_) argv_.push_back(word.data());
+  argv_.push_back(nullptr);
+  argc_ = static_cast<int>(words_.size());
+  engine_ = std::make_unique<simgrid::s4u::Engine>(&argc_, argv_.data());
+}
+
+Engine::~Engine() = default;
+
+void Engine::run() { engine_->run(); }
+
+}  // namespace psim

@@ -1,0 +1,30 @@
+// SimGrid's engine with arguments of ours, silent. To be made before anything else of SimGrid.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/scenario/scenario.hpp"
+
+namespace simgrid::s4u {
+class Engine;
+}
+
+namespace psim {
+
+class Engine {
+ public:
+  // `context`: SimGrid's context factory; empty: the build's default.
+  Engine(const NetworkSpec& network, const std::string& context);
+  ~Engine();
+  void run();
+
+ private:
+  std::vector<std::string> words_;
+  std::vector<char*> argv_;
+  int argc_ = 0;
+  std::unique_ptr<simgrid::s4u::Engine> engine_;
+};
+
+}  // namespace psim

@@ -1,0 +1,79 @@
+// A node of the inference group: answers requests, one by one, with the weights that it pulled last. It reads
+// the parameters that the workers train, and nobody waits for it.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "sim/record/result.hpp"
+#include "sim/roles/kv_client.hpp"
+#include "sim/roles/world.hpp"
+
+namespace psim {
+
+class InferenceNode {
+ public:
+  // `weights`: the initial model, with which the node begins; none for a phantom. `stats` are the group's.
+  InferenceNode(World& world, std::uint32_t index, const std::shared_ptr<Values>& weights,
+                InferenceStats& stats);
+
+  NodeId id() const;
+  // The bodies of its two actors; they never return.
+  void run_pulls();
+  void run_answers();
+
+  // A message for this node has come in. Runs in the simulation kernel.
+  void on_arrival(const Message& message);
+  // The run is over: counts the requests that came until `end`, and what was predicted.
+  void finish(double end);
+
+ private:
+  // A state of the model.
+  struct Snapshot {
+    std::int64_t version = 0;
+    double from = 0;                         // when it left the servers
+    std::shared_ptr<Assembly> weights = {};  // null for a phantom
+  };
+
+  double gap(std::int64_t request) const;  // seconds before it, since the one before
+  void next_request();
+  void answer(const Snapshot& used);
+  void predict(const std::shared_ptr<Assembly>& weights);
+  void flush();
+
+  World& world_;
+  const InferenceSpec& spec_;
+  std::uint32_t index_;
+  KvClient kv_;
+  InferenceStats& stats_;
+  Snapshot here_;
+  double oldest_ = 0;  // when the first part left its server, of the pull that is under way
+  std::int64_t request_ = 0;
+  double arrival_ = 0;  // of `request_`
+
+  // Predictions change nothing, so they are made in batches, by the pool.
+  std::shared_ptr<Assembly> batch_weights_;
+  std::vector<std::uint32_t> batch_;  // samples, all for these weights
+  std::deque<Pool::Handle> tasks_;
+  std::deque<std::int64_t> hits_;  // of each task; a deque: tasks write while others are added
+};
+
+// All of them.
+class InferenceGroup {
+ public:
+  InferenceGroup(World& world, const std::shared_ptr<Values>& weights);
+  const std::vector<std::unique_ptr<InferenceNode>>& nodes() const { return nodes_; }
+
+  // A message for some node has come in.
+  void on_arrival(const Message& message);
+  // The run is over at `end`.
+  InferenceStats finish(double end);
+
+ private:
+  InferenceStats stats_;
+  std::vector<std::unique_ptr<InferenceNode>> nodes_;
+};
+
+}  // namespace psim
