@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "model/learner.hpp"
+#include "model/rounding.hpp"
 
 namespace psim {
 namespace {
@@ -38,9 +39,7 @@ Server::Server(Options options, std::optional<Values> weights, std::size_t count
       active_(options_.rule.workers),
       at_slowest_(workers_.size()) {
   if (options_.delay_compensation > 0) sent_.resize(workers_.size());
-  if (!weights) return;
-  weights_ = std::make_shared<Values>(std::move(*weights));
-  optimizer_ = Optimizer(options_.optimizer, weights_->precision(), count_);
+  if (weights) parameters_ = Parameters(options_.optimizer, options_.storage, std::move(*weights));
 }
 
 void Server::on(const Message& message, double now, Outbox& out) {
@@ -181,7 +180,7 @@ bool Server::update_once(Outbox& out) {
     count_applied(workers_[index_of(push.from)]);
     out.applied(push, staleness);
   }
-  if (weights_) apply(gradients, rate() * options_.rule.rate_factor(group.size()), group.front().clock);
+  if (parameters_) apply(gradients, rate() * options_.rule.rate_factor(group.size()), group.front().clock);
   applied_ += static_cast<std::int64_t>(group.size());
   ++version_;
   out.updated(version_);
@@ -213,27 +212,28 @@ double Server::mean_samples(const std::vector<Message>& group) const {
 }
 
 void Server::apply(const std::vector<WeightedGradient>& gradients, double rate, std::int64_t clock) {
-  make_own(weights_);
-  if (!options_.sum_only) return optimizer_.apply(*weights_, gradients, rate, block_at(clock));
-  sum_ = std::make_shared<Values>(weighted_sum(gradients, weights_->precision(), count_));
-  optimizer_.apply(*weights_, std::vector<WeightedGradient>{{{sum_, 0, count_}, 1.0}}, rate);
+  if (!options_.sum_only) return parameters_.update(gradients, rate, block_at(clock));
+  sum_ = std::make_shared<Values>(weighted_sum(gradients, parameters_.weights()->precision(), count_));
+  round_to(options_.storage.precision, *sum_, options_.loss_scale);
+  parameters_.update(std::vector<WeightedGradient>{{{sum_, 0, count_}, 1.0}}, rate);
 }
 
 // Zheng et al., ICML 2017, equations 10 and 14: a first-order step from where the gradient was computed to
 // where the weights are now, with g * g for the diagonal of the Hessian.
 Slice Server::compensated(const Message& push) {
-  if (sent_.empty() || !weights_) return push.values;
+  if (sent_.empty() || !parameters_) return push.values;
   const Slice& sent = sent_[index_of(push.from)];
   if (!sent.values) return push.values;
   const double decay = options_.delay_compensation_decay;
-  if (decay > 0 && mean_square_.size() == 0) mean_square_ = Values::zeros(weights_->precision(), count_);
-  auto result = std::make_shared<Values>(weights_->precision(), count_);
-  with_scalar(weights_->precision(), [&](auto zero) {
+  const Values& weights = *parameters_.weights();
+  if (decay > 0 && mean_square_.size() == 0) mean_square_ = Values::zeros(weights.precision(), count_);
+  auto result = std::make_shared<Values>(weights.precision(), count_);
+  with_scalar(weights.precision(), [&](auto zero) {
     using Scalar = decltype(zero);
     constexpr auto epsilon = Scalar(1e-7);
     const auto g = push.values.as<Scalar>();
     const auto then = sent.as<Scalar>();
-    const auto now = std::as_const(*weights_).as<Scalar>();
+    const auto now = weights.as<Scalar>();
     const auto square = mean_square_.as<Scalar>();
     const auto to = result->as<Scalar>();
     for (std::size_t i = 0; i < count_; ++i) {
@@ -250,8 +250,8 @@ Slice Server::compensated(const Message& push) {
 
 // What a worker is sent: at first weights, then, where workers update, the last update's sum.
 Slice Server::reply(const SharedKeys& keys) const {
-  if (keys && weights_)
-    return {std::make_shared<Values>(gather(*weights_, *keys)), 0, keys->size(), version_};
+  if (keys && parameters_)
+    return {std::make_shared<Values>(gather(*parameters_.weights(), *keys)), 0, keys->size(), version_};
   if (options_.sum_only && sum_) return {sum_, 0, count_, version_};
   return snapshot();
 }

@@ -9,7 +9,7 @@
 #include <set>
 #include <vector>
 
-#include "model/optimizer.hpp"
+#include "model/parameters.hpp"
 #include "sim/protocol/consistency.hpp"
 #include "sim/protocol/message.hpp"
 
@@ -38,6 +38,8 @@ class Server {
     std::int64_t batch_size = 1;  // samples of a push, in the mean over all workers
     std::int64_t steps = 0;       // clocks of each worker (versions, where only fresh pushes count)
     OptimizerSpec optimizer;
+    Storage storage = {};
+    double loss_scale = 1;  // of what travels in half precision
     LearningRate learning_rate;
     bool staleness_aware = false;
     std::vector<Range> ranges = {};   // of the shard in the key space; sparse models only
@@ -64,7 +66,7 @@ class Server {
   std::int64_t pushes_arrived() const { return arrived_; }
   // Pushes that wait for their group to be complete.
   const std::vector<Message>& pending() const { return group_; }
-  Slice snapshot() const { return {weights_, 0, count_, version_}; }
+  Slice snapshot() const { return {parameters_.weights(), 0, count_, version_}; }
   // The learning rate of the next update.
   double rate() const;
   // Pulls that wait for the consistency model, in worker order.
@@ -111,9 +113,8 @@ class Server {
   std::uint32_t index_of(NodeId node) const { return node - options_.first_worker; }
 
   Options options_;
-  std::shared_ptr<Values> weights_;  // shared with answers on their way; copied before it is changed
+  Parameters parameters_;
   std::size_t count_;
-  Optimizer optimizer_;
   std::shared_ptr<Values> sum_;  // sum_only: of the last update
   std::vector<Slice> sent_;      // DC-ASGD: by worker, the weights that it has
   Values mean_square_;           // DC-ASGD-a

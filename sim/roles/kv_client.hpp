@@ -75,8 +75,8 @@ class KvClient {
     bool finished = false;      // the shard wants no more pushes
     Timestamp pull_task = 0;
     Slice weights = {};
-    std::unique_ptr<Optimizer> optimizer = {};  // where workers update
-    std::unique_ptr<FilterChain> filters = {};  // of pushes
+    std::unique_ptr<Parameters> parameters = {};  // where workers update
+    std::unique_ptr<FilterChain> filters = {};    // of pushes
   };
 
   void request(std::uint32_t shard, std::int64_t clock, std::int64_t above, Timestamp task);

@@ -17,6 +17,8 @@ Server::Options options_of(const World& world, NodeId node, std::uint32_t shard)
           .batch_size = training.batch_size,
           .steps = world.steps,
           .optimizer = world.elastic() ? OptimizerSpec{.kind = OptimizerKind::sgd} : training.optimizer,
+          .storage = world.storage(),
+          .loss_scale = world.loss_scale(),
           .learning_rate = world.elastic() ? LearningRate{.base = 1} : world.learning_rate(),
           .staleness_aware = training.staleness_aware,
           .ranges = world.scenario.model.kind == ModelKind::logistic ? world.keys.shards[shard].ranges

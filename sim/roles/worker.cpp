@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/rounding.hpp"
 #include "sim/scenario/check.hpp"
 #include "sim/scenario/devices.hpp"
 
@@ -86,6 +87,7 @@ void Worker::pull_to_centre() {
     const std::shared_ptr<Assembly> centre = world_.assemble(kv_.take_weights());
     const double alpha = training.elastic_rate.value_or(0.9 / static_cast<double>(world_.workers()));
     spring = elastic_step(centre->get(), alpha, local_);
+    round_to(world_.precision(), *spring);
   }
   last_push_ = kv_.push(kv_.all_shards(), clock_, spring, world_.scenario.training.batch_size);
 }
@@ -227,6 +229,7 @@ void Worker::start_gradient() {
   task_ = world_.pool.submit(
       [this, weights, learner = world_.learner, result = gradient_, work = std::move(work)] {
         *result = local_gradient(*learner, weights.get(), work, local_);
+        round_to(world_.precision(), *result, world_.loss_scale());
       });
 }
 

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "model/learner.hpp"
+#include "model/parameters.hpp"
 #include "model/sampler.hpp"
 #include "sim/cluster/agenda.hpp"
 #include "sim/cluster/network.hpp"
@@ -63,6 +64,8 @@ struct World {
   }
   NodeId server_of(std::uint32_t shard) const { return first_server() + keys.shards[shard].server; }
   Precision precision() const { return scenario.model.precision; }
+  Storage storage() const { return {precision(), scenario.training.multi_precision}; }
+  double loss_scale() const { return scenario.training.loss_scale; }
 
   // Of a key in a sparse message: its place in the shard, or the whole key.
   std::size_t bytes_per_key() const { return std::max<std::size_t>(scenario.messages.key_bytes(), 4); }

@@ -26,6 +26,9 @@ void Checker::check_rhythm() {
     if (t.staleness_aware)
       add({"training.staleness_aware", algorithm}, "elastic averaging takes every push in full",
           "or the centre would not move as far as the worker", "remove one of them");
+    if (t.loss_scale != 1)
+      add({"training.loss_scale", algorithm}, "elastic averaging has no gradients to scale",
+          "pushes are moves towards a worker", "remove one of them");
     if (t.pull_every > 1)
       add({pull_every, algorithm}, "elastic averaging pushes when it pulls", "",
           "local_steps says how often it does");

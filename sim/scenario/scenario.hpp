@@ -41,6 +41,8 @@ struct TrainingSpec {
   std::optional<double> epochs;
   std::optional<Seconds> duration;
   OptimizerSpec optimizer;
+  bool multi_precision = false;     // half precision: updates go to a copy in single precision
+  double loss_scale = 1;            // half precision: of gradients, while they are rounded
   std::int64_t feature_blocks = 1;  // proximal: clock t changes the weights of block t mod feature_blocks
   double learning_rate = 0.1;
   RateSchedule schedule = RateSchedule::constant;
