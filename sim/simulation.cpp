@@ -359,7 +359,7 @@ RunResult Simulation::result() {
   for (std::uint32_t w = 0; w < world_.workers(); ++w) {
     WorkerStats& worker = result.stats.workers[w];
     worker.batch_size = peers_ ? scenario_.training.batch_size : workers_[w]->source().last_batch_size();
-    worker.samples = peers_ ? worker.clocks * worker.batch_size : workers_[w]->source().samples_computed();
+    worker.samples = peers_ ? worker.clocks * worker.batch_size : workers_[w]->samples_computed();
   }
   if (evaluator_) {
     const std::int64_t last = evaluator_->curve().back().updates;

@@ -31,10 +31,12 @@ enum class MessageKind : std::uint8_t {
   assign,      // scheduler to worker: how large its batches are from now on
   fetch,       // worker to database: send me the samples of step `number`
   samples,     // database to worker: here they are
+  idle,        // worker to worker: my samples of `clock` are computed
+  piece,       // worker to worker: compute these of mine
 };
 inline constexpr auto message_names = std::to_array<std::string_view>(
     {"join", "start", "pull", "weights", "push", "group", "finished", "leave", "ack", "chunk", "activation",
-     "error", "report", "assign", "fetch", "samples"});
+     "error", "report", "assign", "fetch", "samples", "idle", "piece"});
 constexpr std::string_view name_of(MessageKind kind) { return message_names[static_cast<std::size_t>(kind)]; }
 
 // One push of one worker, by the worker's own count.
@@ -53,15 +55,15 @@ struct Message {
   // pull: only a version above this one will do (-1: any); weights, push: see above
   std::int64_t version = 0;
   // pull: counts the worker's pulls, returned by the answer; push: counts its pushes; assign: samples of a
-  // batch, and `version` those of the workers before this one
+  // batch, and `version` those of the workers before this one; idle: pieces that the receiver was given
   std::int64_t number = 0;
   // pull: pushes that the worker has sent to this server so far
   std::int64_t pushed = 0;
   // weights, push: the shard's values, and the bytes that they take on the network
   Slice values = {};
-  SharedKeys keys = {};  // which of the shard's values; null: all
+  SharedKeys keys = {};  // which of the shard's values, null: all; piece: samples, none of a phantom model
   std::uint64_t payload = 0;
-  std::int64_t samples = 1;  // push: of each batch of its gradient
+  std::int64_t samples = 1;  // push: of each batch of its gradient; piece: how many
   double seconds = 0;        // report: per sample
   std::uint64_t wanted = 0;  // fetch: bytes of the samples
   // group

@@ -21,6 +21,12 @@ Values gather(const Values& values, const std::vector<std::uint32_t>& keys) {
   return result;
 }
 
+std::int64_t samples_of(const std::vector<Message>& group) {
+  std::int64_t samples = 0;
+  for (const Message& push : group) samples += push.samples;
+  return samples;
+}
+
 PushId id_of(const Message& push) { return {push.from, push.number}; }
 
 // Plain gradient descent from zero at rate -1: the sum as the optimizer itself would form it.
@@ -94,6 +100,7 @@ void Server::count_applied(WorkerState& worker) {
 // The last groups are smaller: a group is complete as well when nobody is left who could push into it,
 // because a worker is through, or waits for its own push to be applied.
 bool Server::is_complete() const {
+  if (options_.clock_samples > 0) return samples_of(group_) >= options_.clock_samples;
   if (static_cast<std::int64_t>(group_.size()) >= options_.rule.group) return true;
   if (group_.empty() || options_.rule.fresh) return false;
   std::int64_t may_push = active_;
@@ -172,9 +179,10 @@ bool Server::update_once(Outbox& out) {
   if (group.empty()) return false;
   std::vector<WeightedGradient> gradients;
   const double mean = mean_samples(group);
+  const std::size_t pushes = pushes_in(group);
   for (const Message& push : group) {
     const std::int64_t staleness = version_ - push.version;
-    double weight = options_.rule.push_weight(group.size()) * (static_cast<double>(push.samples) / mean);
+    double weight = options_.rule.push_weight(pushes) * (static_cast<double>(push.samples) / mean);
     if (options_.staleness_aware && staleness > 1) weight /= static_cast<double>(staleness);
     gradients.push_back({compensated(push), weight, push.keys.get()});
     count_applied(workers_[index_of(push.from)]);
@@ -202,13 +210,16 @@ std::vector<Range> Server::block_at(std::int64_t clock) const {
   return result;
 }
 
+// With work stealing a worker may push twice: all that counts is that a clock is all workers'.
+std::size_t Server::pushes_in(const std::vector<Message>& group) const {
+  return options_.clock_samples > 0 ? workers_.size() : group.size();
+}
+
 // What a push's samples are measured against, so that a clock's update is the mean over its samples: a group
 // is a clock where only fresh pushes count; elsewhere a clock is all workers' pushes.
 double Server::mean_samples(const std::vector<Message>& group) const {
   if (!options_.rule.fresh) return static_cast<double>(options_.batch_size);
-  std::int64_t samples = 0;
-  for (const Message& push : group) samples += push.samples;
-  return static_cast<double>(samples) / static_cast<double>(group.size());
+  return static_cast<double>(samples_of(group)) / static_cast<double>(pushes_in(group));
 }
 
 void Server::apply(const std::vector<WeightedGradient>& gradients, double rate, std::int64_t clock) {

@@ -35,8 +35,9 @@ class Server {
     std::uint32_t shard = 0, shards = 1;
     NodeId first_worker = 2;
     ConsistencyRule rule;
-    std::int64_t batch_size = 1;  // samples of a push, in the mean over all workers
-    std::int64_t steps = 0;       // clocks of each worker (versions, where only fresh pushes count)
+    std::int64_t batch_size = 1;     // samples of a push, in the mean over all workers
+    std::int64_t clock_samples = 0;  // work stealing: an update is complete with so many samples
+    std::int64_t steps = 0;          // clocks of each worker (versions, where only fresh pushes count)
     OptimizerSpec optimizer;
     Storage storage = {};
     double loss_scale = 1;  // of what travels in half precision
@@ -97,6 +98,7 @@ class Server {
   std::vector<Message> take_announced();
   bool update_if_complete(Outbox& out);
   bool update_once(Outbox& out);
+  std::size_t pushes_in(const std::vector<Message>& group) const;
   double mean_samples(const std::vector<Message>& group) const;
   void count_applied(WorkerState& worker);
   void answer_all(double now, Outbox& out);

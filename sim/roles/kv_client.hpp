@@ -61,7 +61,8 @@ class KvClient {
   }
 
   static bool is_of_server(const Message& message) {
-    return message.kind != MessageKind::assign && message.kind != MessageKind::samples;
+    return message.kind != MessageKind::assign && message.kind != MessageKind::samples &&
+           message.kind != MessageKind::idle && message.kind != MessageKind::piece;
   }
 
  private:

@@ -15,6 +15,7 @@ Server::Options options_of(const World& world, NodeId node, std::uint32_t shard)
           .first_worker = world.first_worker(),
           .rule = world.rule,
           .batch_size = training.batch_size,
+          .clock_samples = world.steals() ? training.batch_size * world.workers() : 0,
           .steps = world.steps,
           .optimizer = world.elastic() ? OptimizerSpec{.kind = OptimizerKind::sgd} : training.optimizer,
           .storage = world.storage(),

@@ -54,6 +54,7 @@ struct World {
   NodeId database() const { return first_worker() + workers(); }
   LearningRate learning_rate() const;
   bool elastic() const { return scenario.training.algorithm == Algorithm::elastic; }
+  bool steals() const { return scenario.training.work == WorkPolicy::stealing; }
   bool workers_update() const { return scenario.training.update == UpdateAt::worker; }
   // Passes over the data that one clock of all workers makes; a phantom model counts clocks.
   double epochs_per_clock() const {

@@ -62,6 +62,7 @@ class Checker {
   void check_stragglers();
   void check_rhythm();
   void check_overlap();
+  void check_stealing();
   void check_sparse();
   void check_filters();
   void check_order(bool push);  // of the filters of one direction

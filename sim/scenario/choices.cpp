@@ -151,7 +151,10 @@ std::vector<Choice> choices<WorkPolicy>() {
            "workers x batch_size samples are shared out in proportion to the speeds of the machines"},
           {"dynamic",
            "the same in proportion to measured speeds: the scheduler decides anew every `work_every` clocks "
-           "(Chen et al., SoCC 2020)"}};
+           "(Chen et al., SoCC 2020)"},
+          {"stealing",
+           "batch_size each at first; who is through takes pieces of what others have left of the clock "
+           "(FlexRR: Harlap et al., SoCC 2016)"}};
 }
 
 template <>

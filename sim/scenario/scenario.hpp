@@ -59,6 +59,7 @@ struct TrainingSpec {
   WorkPolicy work = WorkPolicy::fixed;  // who computes how much of a clock
   std::int64_t work_every = 10;         // dynamic: clocks between two decisions
   double work_smoothing = 0.5;          // dynamic: the newest measurement's weight
+  double work_piece = 0.025;            // stealing: the first piece, as a share of a batch
   double delay_compensation = 0;        // lambda of DC-ASGD
   double delay_compensation_decay = 0;  // m of DC-ASGD-a
   Target target;
