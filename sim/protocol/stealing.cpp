@@ -36,7 +36,8 @@ std::optional<Stealing::Piece> Stealing::give(std::int64_t untouched) {
   const std::uint32_t helper = helpers_.front();
   helpers_.pop_front();
   const std::int64_t wanted = others_[helper].given++ == 0 ? first_piece_ : 2 * first_piece_;
-  const std::int64_t count = std::min(wanted, (left + 1) / 2);
+  const std::int64_t sharers = 1 + std::ranges::count(others_, true, &Other::idle);
+  const std::int64_t count = std::min(wanted, (left + sharers - 1) / sharers);
   own_ -= count;
   return Piece{helper, {static_cast<std::size_t>(own_), static_cast<std::size_t>(count)}};
 }

@@ -29,8 +29,9 @@ class Stealing {
   bool idle(std::uint32_t worker, std::int64_t clock, std::int64_t pieces);
 
   // A piece for the helper that has waited longest, off the end of this worker's own samples, when the last
-  // `untouched` of these have not been begun: the second and later ones of a clock are twice as large, none
-  // is more than half of what is left, and a sample always stays.
+  // `untouched` of these have not been begun. The second and later ones of a clock are twice as large; none
+  // is more than an equal share of what is left for this worker and all who are through (guided
+  // self-scheduling: Polychronopoulos, Kuck 1987), and a sample always stays.
   struct Piece {
     std::uint32_t helper;
     Range samples;  // of the batch

@@ -114,12 +114,12 @@ work = "{}"
 [[straggler]]
 workers = [2]
 slowdown = 5.0
-from = "40ms"
+from = "400ms"
 [cluster]
 workers = 3
 {}
 [cluster.worker]
-speed = ["5Mf", "10Mf", "20Mf"]
+speed = ["0.5Mf", "1Mf", "2Mf"]
 )",
                                         precision, work, training, more));
   CHECK(run["updates"] == 20);

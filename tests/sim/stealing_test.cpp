@@ -36,11 +36,11 @@ TEST_CASE("a helper gets a small piece off the end first, then larger ones", "[w
   CHECK(me.own() == 180);
   CHECK(me.given_to(1) == 1);
   CHECK(me.given_to(2) == 2);
-  // No more than half of what is left, and never the sample in hand.
+  // No more than a third of what is left for three, and never the sample in hand.
   CHECK(me.idle(1, 4, 0));
-  CHECK(piece(me.give(7)) == Numbers{1, 176, 4});
+  CHECK(piece(me.give(7)) == Numbers{1, 177, 3});
   CHECK(me.idle(1, 4, 0));
-  CHECK(piece(me.give(1)) == Numbers{1, 175, 1});
+  CHECK(piece(me.give(1)) == Numbers{1, 176, 1});
   CHECK(me.idle(1, 4, 0));
   CHECK(!me.give(0));
 }
