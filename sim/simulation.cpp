@@ -11,7 +11,6 @@
 #include <exception>
 #include <utility>
 
-#include "model/rounding.hpp"
 #include "sim/evaluator.hpp"
 #include "sim/roles/database.hpp"
 #include "sim/roles/peers.hpp"
@@ -177,10 +176,8 @@ RunResult Simulation::run() {
 
 void Simulation::start_actors() {
   std::shared_ptr<Values> weights;
-  if (learner_) {
+  if (learner_)
     weights = std::make_shared<Values>(learner_->initial_weights(static_cast<std::uint64_t>(scenario_.seed)));
-    round_to(scenario_.model.precision, *weights);
-  }
   if (scenario_.architecture.has_servers()) make_servers_and_workers(weights);
   else peers_ = make_peers(world_, weights.get());
   network_.on_arrival([this](const Message& message) {

@@ -192,19 +192,7 @@ void describe_optimizer(FieldVisitor& v, OptimizerSpec& o) {
            .when = {"proximal"}});
 }
 
-}  // namespace
-
-void describe_training(FieldVisitor& v, TrainingSpec& t) {
-  v.field("batch_size", &t.batch_size, {.doc = "Samples per worker and step.", .min = 1, .max = 1e7});
-  v.field("steps", &t.steps, {.doc = "End after so many clocks of each worker.", .min = 1, .max = 1e9});
-  v.field("epochs", &t.epochs,
-          {.doc = "End after so many passes over the training set, counted as steps of all workers.",
-           .min = 0,
-           .max = 1e6,
-           .above_min = true});
-  v.field("duration", &t.duration,
-          {.doc = "End after so much simulated time.", .min = 0, .max = 1e9, .above_min = true});
-  v.field("optimizer", choice(t.optimizer.kind), {.doc = "How the servers apply an aggregated gradient."});
+void describe_half_precision(FieldVisitor& v, TrainingSpec& t) {
   v.field("multi_precision", &t.multi_precision,
           {.doc = "Whether whoever updates keeps a copy of the weights in single precision; without it small "
                   "updates are rounded away (Micikevicius et al., ICLR 2018; MXNet's multi_precision).",
@@ -219,6 +207,22 @@ void describe_training(FieldVisitor& v, TrainingSpec& t) {
        .above_min = true,
        .when_key = "model.precision",
        .when = {"float16", "bfloat16"}});
+}
+
+}  // namespace
+
+void describe_training(FieldVisitor& v, TrainingSpec& t) {
+  v.field("batch_size", &t.batch_size, {.doc = "Samples per worker and step.", .min = 1, .max = 1e7});
+  v.field("steps", &t.steps, {.doc = "End after so many clocks of each worker.", .min = 1, .max = 1e9});
+  v.field("epochs", &t.epochs,
+          {.doc = "End after so many passes over the training set, counted as steps of all workers.",
+           .min = 0,
+           .max = 1e6,
+           .above_min = true});
+  v.field("duration", &t.duration,
+          {.doc = "End after so much simulated time.", .min = 0, .max = 1e9, .above_min = true});
+  v.field("optimizer", choice(t.optimizer.kind), {.doc = "How the servers apply an aggregated gradient."});
+  describe_half_precision(v, t);
   v.field("learning_rate", &t.learning_rate, {.doc = "Step size.", .min = 0, .max = 1e6});
   v.field("schedule", choice(t.schedule), {.doc = "How the learning rate changes."});
   v.field("schedule_every", &t.schedule_every,
