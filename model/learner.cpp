@@ -10,6 +10,7 @@
 
 #include "model/logistic.hpp"
 #include "model/random.hpp"
+#include "model/rounding.hpp"
 
 namespace psim {
 namespace {
@@ -42,6 +43,7 @@ class MlpLearner final : public Learner {
             static_cast<Scalar>(is_bias ? given_bias(layer, i) : weight(array, layer, i, seed));
       }
     }
+    round_to(spec_.precision, values);
     return values;
   }
 

@@ -68,10 +68,9 @@ std::byte* allocate(std::size_t bytes) {
 
 }  // namespace
 
-Values::Values(Precision precision, std::size_t size)
-    : memory_(allocate(size * bytes_per_value(precision)), FreeArray{size * bytes_per_value(precision)}),
-      size_(size),
-      precision_(precision) {}
+Values::Values(Precision precision, std::size_t size) : size_(size), precision_(arithmetic_of(precision)) {
+  memory_ = {allocate(bytes()), FreeArray{bytes()}};
+}
 
 Values Values::zeros(Precision precision, std::size_t size) {
   Values values(precision, size);

@@ -1,5 +1,7 @@
 // A fixed-size array of numbers in single or double precision: weights, gradients, optimizer state.
-// Its start is aligned for every vector unit, so that results never depend on where it lies in memory.
+// Half precision is one of messages and of weights at rest: such numbers are kept in single precision,
+// rounded to what half precision can represent (rounding.hpp), and computed with in single precision. Its
+// start is aligned for every vector unit, so that results never depend on where it lies in memory.
 #pragma once
 
 #include <atomic>
@@ -13,14 +15,24 @@
 
 namespace psim {
 
-enum class Precision : std::uint8_t { float32, float64 };
+enum class Precision : std::uint8_t { float32, float64, float16, bfloat16 };
 
-constexpr std::size_t bytes_per_value(Precision precision) { return precision == Precision::float32 ? 4 : 8; }
+constexpr bool is_half(Precision precision) {
+  return precision == Precision::float16 || precision == Precision::bfloat16;
+}
+// On the network.
+constexpr std::size_t bytes_per_value(Precision precision) {
+  return is_half(precision) ? 2 : precision == Precision::float32 ? 4 : 8;
+}
+// In memory.
+constexpr Precision arithmetic_of(Precision precision) {
+  return is_half(precision) ? Precision::float32 : precision;
+}
 
 // Calls `f` with a value of the C++ type that `precision` names.
 template <class F>
 decltype(auto) with_scalar(Precision precision, F&& f) {
-  return precision == Precision::float32 ? f(float{}) : f(double{});
+  return precision == Precision::float64 ? f(double{}) : f(float{});
 }
 
 struct FreeArray {
@@ -40,7 +52,7 @@ class Values {
 
   std::size_t size() const { return size_; }
   std::size_t bytes() const { return size_ * bytes_per_value(precision_); }
-  Precision precision() const { return precision_; }
+  Precision precision() const { return precision_; }  // never a half one
   const std::byte* raw() const { return memory_.get(); }
 
   template <class Scalar>

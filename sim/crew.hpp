@@ -40,8 +40,9 @@ class Crew {
   // The run is over: pushes that nobody will apply.
   void discard(const Message& push);
   void discard_rest();
-  const BatchSource* source(std::uint32_t worker) const {
-    return workers_.empty() ? nullptr : &workers_[worker]->source();
+  // Null where there are no servers.
+  const Worker* worker(std::uint32_t index) const {
+    return workers_.empty() ? nullptr : workers_[index].get();
   }
   // What the inference group has served, if there is one.
   std::optional<InferenceStats> finish_inference(double end);

@@ -288,9 +288,9 @@ RunResult Simulation::result() {
                    .stuck = stuck_};
   for (std::uint32_t w = 0; w < world_.workers(); ++w) {
     WorkerStats& worker = result.stats.workers[w];
-    const BatchSource* source = crew_.source(w);
-    worker.batch_size = source ? source->last_batch_size() : scenario_.training.batch_size;
-    worker.samples = source ? source->samples_computed() : worker.clocks * worker.batch_size;
+    const Worker* one = crew_.worker(w);
+    worker.batch_size = one ? one->source().last_batch_size() : scenario_.training.batch_size;
+    worker.samples = one ? one->samples_computed() : worker.clocks * worker.batch_size;
   }
   result.inference = crew_.finish_inference(end_);
   if (evaluator_) {

@@ -4,12 +4,15 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <iterator>
 #include <stdexcept>
 #include <utility>
 
+#include "model/rounding.hpp"
 #include "sim/protocol/filter_parts.hpp"
 
 namespace psim {
@@ -62,6 +65,7 @@ class FilterChain::Pass {
         case FilterStage::bytes: compress_ = true; break;
       }
     }
+    if (lossy_ && !phantom() && !quantizer_) round_to(options_.precision, numbers(), options_.scale);
     const std::uint64_t bytes = count_bytes();
     Encoded result = receive();
     result.bytes = bytes;
@@ -109,6 +113,7 @@ class FilterChain::Pass {
   std::uint64_t count_bytes();
   void write_keys(std::size_t width, std::vector<std::byte>& out);
   bool receiver_has_keys(std::size_t width);
+  void append_values(std::vector<std::byte>& payload);
   std::size_t compressed_size(std::size_t signature, std::size_t key_width);
   Encoded receive();
   void remember();
@@ -279,6 +284,21 @@ bool FilterChain::Pass<Scalar>::receiver_has_keys(std::size_t width) {
 }
 
 template <class Scalar>
+void FilterChain::Pass<Scalar>::append_values(std::vector<std::byte>& payload) {
+  const std::span<const Scalar> values = lossy_ ? numbers() : given_.as<Scalar>();
+  if (!is_half(options_.precision)) {
+    const auto bytes = std::as_bytes(values);
+    payload.insert(payload.end(), bytes.begin(), bytes.end());
+    return;
+  }
+  for (const Scalar x : values) {
+    const auto scaled = static_cast<float>(static_cast<double>(x) * options_.scale);
+    const auto bits = std::bit_cast<std::array<std::byte, 2>>(half_bits(options_.precision, scaled));
+    payload.insert(payload.end(), bits.begin(), bits.end());
+  }
+}
+
+template <class Scalar>
 std::size_t FilterChain::Pass<Scalar>::compressed_size(std::size_t signature, std::size_t key_width) {
   std::vector<std::byte>& payload = buffers_.payload;
   payload.assign(signature, std::byte{0});
@@ -287,9 +307,7 @@ std::size_t FilterChain::Pass<Scalar>::compressed_size(std::size_t signature, st
   if (quantizer_) {
     payload.insert(payload.end(), buffers_.coded.begin(), buffers_.coded.end());
   } else {
-    const std::size_t width = bytes_per_value(options_.precision);
-    const std::byte* values = lossy_ ? numbers_.raw() : given_.values->raw() + given_.begin * width;
-    payload.insert(payload.end(), values, values + left_ * width);
+    append_values(payload);
   }
   buffers_.compressed.resize(snappy::MaxCompressedLength(payload.size()));
   std::size_t size = 0;

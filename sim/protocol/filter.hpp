@@ -164,14 +164,15 @@ struct FilterBuffers {
 class FilterChain {
  public:
   struct Options {
-    std::vector<FilterSpec> filters = {};  // stages in rising order
-    Precision precision = Precision::float32;
-    std::size_t count = 0;        // values of the range
-    std::uint64_t first_key = 0;  // of the range
-    std::size_t key_bytes = 0;    // 8: every value travels with its key; 0: a whole range needs none
+    std::vector<FilterSpec> filters = {};      // stages in rising order
+    Precision precision = Precision::float32;  // a half one: what filters leave is rounded to it
+    std::size_t count = 0;                     // values of the range
+    std::uint64_t first_key = 0;               // of the range
+    std::size_t key_bytes = 0;  // 8: every value travels with its key; 0: a whole range needs none
     std::uint64_t seed = 0;
     std::uint32_t sender = 0, receiver = 0;
     bool push = true;
+    double scale = 1;  // of values that are rounded to half precision; see round_to
     std::shared_ptr<FilterBuffers> buffers = {};  // null: buffers of its own
   };
   explicit FilterChain(Options options);

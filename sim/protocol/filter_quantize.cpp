@@ -1,12 +1,12 @@
 // How values are written down in fewer bits. Each filter writes real bytes and reads them back; scales and
 // means travel in single precision.
-#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <stdexcept>
 
+#include "model/rounding.hpp"
 #include "sim/protocol/filter_parts.hpp"
 
 namespace psim {
@@ -69,13 +69,12 @@ class BitReader {
   unsigned filled_ = 0;
 };
 
-// Double precision is rounded twice, to single and then to half precision.
 template <class Scalar>
 void fp16(std::span<Scalar> values, Bytes& coded) {
-  for (const Scalar x : values) append(coded, Eigen::half(static_cast<float>(x)).x);
+  for (const Scalar x : values) append(coded, half_bits(Precision::float16, static_cast<float>(x)));
   for (std::size_t i = 0; i < values.size(); ++i) {
     const auto bits = read_at<std::uint16_t>(coded, 2 * i);
-    values[i] = static_cast<Scalar>(static_cast<float>(Eigen::numext::bit_cast<Eigen::half>(bits)));
+    values[i] = static_cast<Scalar>(from_half_bits(Precision::float16, bits));
   }
 }
 

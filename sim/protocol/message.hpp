@@ -32,18 +32,19 @@ enum class MessageKind : std::uint8_t {
   assign,      // scheduler to worker: how large its batches are from now on
   fetch,       // worker to database: send me the samples of step `number`
   samples,     // database to worker: here they are
+  idle,        // worker to worker: my samples of `clock` are computed
+  piece,       // worker to worker: compute these of mine
   heartbeat,   // server or worker to scheduler: still alive, and its view is number `version`
   view,        // scheduler to everybody: who owns which shard, and who takes part
   replicate,   // primary to replica, or replica to the next one: entry `number` of the shard's log
-  replicated,  // replica to primary: all entries below `number` are here
+  replicated,  // replica to primary: all entries below `number` are here; -1: not even the state before them
   state,       // one owner to another, or to the storage: all of a shard
-  stored,      // storage to server: the state of version `version` is written
-  restore,     // server to storage: send me the shard's last state
+  restore,     // new owner to the last one, or to the storage: send me the shard's state
 };
 inline constexpr auto message_names = std::to_array<std::string_view>(
-    {"join",      "start", "pull",       "weights",    "push",   "group",  "finished", "leave",
-     "ack",       "chunk", "activation", "error",      "report", "assign", "fetch",    "samples",
-     "heartbeat", "view",  "replicate",  "replicated", "state",  "stored", "restore"});
+    {"join", "start", "pull",       "weights", "push",      "group",      "finished", "leave",
+     "ack",  "chunk", "activation", "error",   "report",    "assign",     "fetch",    "samples",
+     "idle", "piece", "heartbeat",  "view",    "replicate", "replicated", "state",    "restore"});
 constexpr std::string_view name_of(MessageKind kind) { return message_names[static_cast<std::size_t>(kind)]; }
 
 // One push of one worker, by the worker's own count.
@@ -73,16 +74,16 @@ struct Message {
   // pull: only a version above this one will do (-1: any); weights, push: see above
   std::int64_t version = 0;
   // pull: counts the worker's pulls, returned by the answer; push: counts its pushes; assign: samples of a
-  // batch, and `version` those of the workers before this one
+  // batch, and `version` those of the workers before this one; idle: pieces that the receiver was given
   std::int64_t number = 0;
   // pull: pushes that the worker has sent to this server so far, -1: it has just come back and does not know;
   // weights, finished, ack: how many of the worker's pushes no single crash undoes any more
   std::int64_t pushed = 0;
   // weights, push: the shard's values, and the bytes that they take on the network
   Slice values = {};
-  SharedKeys keys = {};  // which of the shard's values; null: all
+  SharedKeys keys = {};  // which of the shard's values, null: all; piece: samples, none of a phantom model
   std::uint64_t payload = 0;
-  std::int64_t samples = 1;  // push: of each batch of its gradient
+  std::int64_t samples = 1;  // push: of each batch of its gradient; piece: how many
   double seconds = 0;        // report: per sample; weights that are only read: when the server sent them
   std::int64_t kept = 0;     // pull: the worker can still send its pushes from this number on
   std::uint32_t epoch = 0;   // of the shard's ownership, as far as the sender knows

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "model/learner.hpp"
+#include "model/rounding.hpp"
 
 namespace psim {
 namespace {
@@ -20,6 +21,12 @@ Values gather(const Values& values, const std::vector<std::uint32_t>& keys) {
   return result;
 }
 
+std::int64_t samples_of(const std::vector<Message>& group) {
+  std::int64_t samples = 0;
+  for (const Message& push : group) samples += push.samples;
+  return samples;
+}
+
 PushId id_of(const Message& push) { return {push.from, push.number}; }
 
 }  // namespace
@@ -32,9 +39,7 @@ Server::Server(Options options, std::optional<Values> weights, std::size_t count
       at_slowest_(workers_.size()),
       members_(options_.rule.workers) {
   if (options_.delay_compensation > 0) sent_.resize(workers_.size());
-  if (!weights) return;
-  weights_ = std::make_shared<Values>(std::move(*weights));
-  optimizer_ = Optimizer(options_.optimizer, weights_->precision(), count_);
+  if (weights) parameters_ = Parameters(options_.optimizer, options_.storage, std::move(*weights));
 }
 
 void Server::on(const Message& message, double now, Outbox& out) {
@@ -122,6 +127,7 @@ void Server::find_slowest() {
 // The last groups are smaller: a group is complete as well when nobody is left who could push into it,
 // because a worker is through, or waits for its own push to be applied.
 bool Server::is_complete() const {
+  if (options_.clock_samples > 0) return samples_of(group_) >= options_.clock_samples;
   if (static_cast<std::int64_t>(group_.size()) >= std::min(options_.rule.group, members_)) return true;
   if (group_.empty() || options_.rule.fresh) return false;
   std::int64_t may_push = active_;
@@ -202,9 +208,10 @@ bool Server::update_once(Outbox& out) {
   if (group.empty()) return false;
   std::vector<WeightedGradient> gradients;
   const double mean = mean_samples(group);
+  const std::size_t pushes = pushes_in(group);
   for (const Message& push : group) {
     const std::int64_t staleness = std::max<std::int64_t>(0, version_ - push.version);
-    double weight = options_.rule.push_weight(group.size()) * (static_cast<double>(push.samples) / mean);
+    double weight = options_.rule.push_weight(pushes) * (static_cast<double>(push.samples) / mean);
     if (options_.staleness_aware && staleness > 1) weight /= static_cast<double>(staleness);
     gradients.push_back({compensated(push), weight, push.keys.get()});
     count_applied(workers_[index_of(push.from)]);
@@ -212,7 +219,7 @@ bool Server::update_once(Outbox& out) {
   }
   const double rate = this->rate() * options_.rule.rate_factor(group.size());
   if (replicates_updates()) log_update(group, gradients, out);
-  if (weights_) apply(gradients, rate, group.front().clock);
+  if (parameters_) apply(gradients, rate, group.front().clock);
   applied_ += static_cast<std::int64_t>(group.size());
   ++version_;
   out.updated(version_);
@@ -234,37 +241,41 @@ std::vector<Range> Server::block_at(std::int64_t clock) const {
   return result;
 }
 
+// With work stealing a worker may push twice: all that counts is that a clock is all workers'.
+std::size_t Server::pushes_in(const std::vector<Message>& group) const {
+  return options_.clock_samples > 0 ? workers_.size() : group.size();
+}
+
 // What a push's samples are measured against, so that a clock's update is the mean over its samples: a group
 // is a clock where only fresh pushes count; elsewhere a clock is all workers' pushes.
 double Server::mean_samples(const std::vector<Message>& group) const {
   if (!options_.rule.fresh) return static_cast<double>(options_.batch_size);
-  std::int64_t samples = 0;
-  for (const Message& push : group) samples += push.samples;
-  return static_cast<double>(samples) / static_cast<double>(group.size());
+  return static_cast<double>(samples_of(group)) / static_cast<double>(pushes_in(group));
 }
 
 void Server::apply(const std::vector<WeightedGradient>& gradients, double rate, std::int64_t clock) {
-  make_own(weights_);
-  if (!options_.sum_only) return optimizer_.apply(*weights_, gradients, rate, block_at(clock));
-  sum_ = std::make_shared<Values>(weighted_sum(gradients, weights_->precision(), count_));
-  optimizer_.apply(*weights_, std::vector<WeightedGradient>{{{sum_, 0, count_}, 1.0}}, rate);
+  if (!options_.sum_only) return parameters_.update(gradients, rate, block_at(clock));
+  sum_ = std::make_shared<Values>(weighted_sum(gradients, parameters_.weights()->precision(), count_));
+  round_to(options_.storage.precision, *sum_, options_.loss_scale);
+  parameters_.update(std::vector<WeightedGradient>{{{sum_, 0, count_}, 1.0}}, rate);
 }
 
 // Zheng et al., ICML 2017, equations 10 and 14: a first-order step from where the gradient was computed to
 // where the weights are now, with g * g for the diagonal of the Hessian.
 Slice Server::compensated(const Message& push) {
-  if (sent_.empty() || !weights_) return push.values;
+  if (sent_.empty() || !parameters_) return push.values;
   const Slice& sent = sent_[index_of(push.from)];
   if (!sent.values) return push.values;
   const double decay = options_.delay_compensation_decay;
-  if (decay > 0 && mean_square_.size() == 0) mean_square_ = Values::zeros(weights_->precision(), count_);
-  auto result = std::make_shared<Values>(weights_->precision(), count_);
-  with_scalar(weights_->precision(), [&](auto zero) {
+  const Values& weights = *parameters_.weights();
+  if (decay > 0 && mean_square_.size() == 0) mean_square_ = Values::zeros(weights.precision(), count_);
+  auto result = std::make_shared<Values>(weights.precision(), count_);
+  with_scalar(weights.precision(), [&](auto zero) {
     using Scalar = decltype(zero);
     constexpr auto epsilon = Scalar(1e-7);
     const auto g = push.values.as<Scalar>();
     const auto then = sent.as<Scalar>();
-    const auto now = std::as_const(*weights_).as<Scalar>();
+    const auto now = weights.as<Scalar>();
     const auto square = mean_square_.as<Scalar>();
     const auto to = result->as<Scalar>();
     for (std::size_t i = 0; i < count_; ++i) {
@@ -281,8 +292,8 @@ Slice Server::compensated(const Message& push) {
 
 // What a worker is sent: at first weights, then, where workers update, the last update's sum.
 Slice Server::reply(const SharedKeys& keys) const {
-  if (keys && weights_)
-    return {std::make_shared<Values>(gather(*weights_, *keys)), 0, keys->size(), version_};
+  if (keys && parameters_)
+    return {std::make_shared<Values>(gather(*parameters_.weights(), *keys)), 0, keys->size(), version_};
   if (options_.sum_only && sum_) return {sum_, 0, count_, version_};
   return snapshot();
 }

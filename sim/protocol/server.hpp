@@ -10,7 +10,7 @@
 #include <set>
 #include <vector>
 
-#include "model/optimizer.hpp"
+#include "model/parameters.hpp"
 #include "sim/protocol/consistency.hpp"
 #include "sim/protocol/message.hpp"
 
@@ -46,16 +46,18 @@ class Server {
     std::uint32_t shard = 0, shards = 1;
     NodeId first_worker = 2;
     ConsistencyRule rule;
-    std::int64_t batch_size = 1;  // samples of a push, in the mean over all workers
-    std::int64_t steps = 0;       // clocks of each worker (versions, where only fresh pushes count)
+    std::int64_t batch_size = 1;     // samples of a push, in the mean over all workers
+    std::int64_t clock_samples = 0;  // work stealing: an update is complete with so many samples
+    std::int64_t steps = 0;          // clocks of each worker (versions, where only fresh pushes count)
     OptimizerSpec optimizer;
+    Storage storage = {};
+    double loss_scale = 1;  // of what travels in half precision
     LearningRate learning_rate;
     bool staleness_aware = false;
     std::vector<Range> ranges = {};   // of the shard in the key space; sparse models only
     std::int64_t feature_blocks = 1;  // clock t changes block t mod feature_blocks of the features
     std::int64_t parameters = 0;      // of the key space
-    Precision precision = Precision::float32;
-    bool sum_only = false;  // workers run the optimizer: they are sent the update's sum
+    bool sum_only = false;            // workers run the optimizer: they are sent the update's sum
     double delay_compensation = 0, delay_compensation_decay = 0;  // DC-ASGD
     double epochs_per_clock = 0;  // passes over the data that one clock of all workers makes
     // Where nodes and messages may fail.
@@ -82,7 +84,7 @@ class Server {
   std::int64_t pushes_arrived() const { return arrived_; }
   // Pushes that wait for their group to be complete.
   const std::vector<Message>& pending() const { return group_; }
-  Slice snapshot() const { return {weights_, 0, count_, version_}; }
+  Slice snapshot() const { return {parameters_.weights(), 0, count_, version_}; }
   // The learning rate of the next update.
   double rate() const;
   // Pulls that wait for the consistency model, in worker order.
@@ -153,6 +155,7 @@ class Server {
   std::vector<Message> take_announced();
   bool update_if_complete(Outbox& out);
   bool update_once(Outbox& out);
+  std::size_t pushes_in(const std::vector<Message>& group) const;
   double mean_samples(const std::vector<Message>& group) const;
   void count_applied(WorkerState& worker);
   void find_slowest();
@@ -170,9 +173,8 @@ class Server {
   std::uint32_t index_of(NodeId node) const { return node - options_.first_worker; }
 
   Options options_;
-  std::shared_ptr<Values> weights_;  // shared with answers on their way; copied before it is changed
+  Parameters parameters_;
   std::size_t count_;
-  Optimizer optimizer_;
   std::shared_ptr<Values> sum_;  // sum_only: of the last update
   std::vector<Slice> sent_;      // DC-ASGD: by worker, the weights that it has
   Values mean_square_;           // DC-ASGD-a

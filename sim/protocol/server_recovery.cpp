@@ -168,14 +168,15 @@ void Server::log_update(const std::vector<Message>& group, std::vector<WeightedG
   Attachment ids{.late = std::exchange(dropped_, {})};
   for (const Message& push : group) ids.group.push_back({push.from, push.number});
   Slice sum{nullptr, 0, count_};
-  if (weights_) {
-    sum.values = std::make_shared<Values>(weighted_sum(gradients, weights_->precision(), count_));
+  if (parameters_) {
+    sum.values =
+        std::make_shared<Values>(weighted_sum(gradients, parameters_.weights()->precision(), count_));
     gradients.assign(1, {sum, 1.0});
   }
   log({.clock = group.front().clock,
        .version = version_ + 1,
        .values = sum,
-       .payload = count_ * bytes_per_value(options_.precision),
+       .payload = count_ * bytes_per_value(arithmetic_of(options_.storage.precision)),
        .attached = std::make_shared<const Attachment>(std::move(ids))},
       out);
 }
@@ -194,7 +195,8 @@ void Server::send_state(NodeId replica, Outbox& out) const {
 }
 
 std::uint64_t Server::state_bytes() const {
-  return count_ * bytes_per_value(options_.precision) + optimizer_.bytes() + workers_.size() * 8;
+  return count_ * bytes_per_value(options_.storage.precision) + parameters_.state_bytes() +
+         workers_.size() * 8;
 }
 
 // Replica: entries are taken in their order.
@@ -235,7 +237,7 @@ void Server::take_entry(const Message& entry, double now) {
     }
   }
   const double rate = this->rate() * options_.rule.rate_factor(ids.group.size());
-  if (weights_) apply({{entry.values, 1.0}}, rate, entry.clock);
+  if (parameters_) apply({{entry.values, 1.0}}, rate, entry.clock);
   applied_ += static_cast<std::int64_t>(ids.group.size());
   ++version_;
 }

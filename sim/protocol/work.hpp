@@ -11,6 +11,7 @@ enum class WorkPolicy : std::uint8_t {
   fixed,         // every worker the same
   proportional,  // by the speed that the scenario gives its machine
   dynamic,       // by the time per sample that it was measured to take
+  stealing,      // who is through takes some of what others have left; see stealing.hpp
 };
 
 // Shares of `total` samples in proportion to `speeds`: rounded by the largest remainder, the first of equal

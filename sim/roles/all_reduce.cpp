@@ -3,15 +3,19 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/rounding.hpp"
+
 namespace psim {
 namespace {
 
-void add(Values& sum, const Slice& part) {
+// The sums travel on, so that they are rounded like all that travels.
+void add(const World& world, Values& sum, const Slice& part) {
   with_scalar(sum.precision(), [&](auto zero) {
     using Scalar = decltype(zero);
     const auto from = part.as<Scalar>();
     const auto into = sum.as<Scalar>().subspan(part.begin, part.count);
     for (std::size_t i = 0; i < into.size(); ++i) into[i] += from[i];
+    round_to(world.precision(), into, world.loss_scale());
   });
 }
 
@@ -42,8 +46,10 @@ void AllReduceWorker::compute_gradient() {
   if (world_.learner != nullptr) {
     gradient_ = std::make_shared<Values>();
     task = world_.pool.submit([weights = replica_.weights(), learner = world_.learner, result = gradient_,
-                               batch = world_.sampler->batch(index_, clock_)] {
+                               batch = world_.sampler->batch(index_, clock_), precision = world_.precision(),
+                               scale = world_.loss_scale()] {
       *result = learner->gradient(*weights.values, batch);
+      round_to(precision, *result, scale);
     });
   }
   compute(world_, node_, flops_of_step(world_, index_, clock_));
@@ -69,7 +75,7 @@ void AllReduceWorker::exchange(const Exchange& round) {
     const Message message =
         mailbox_.take(MessageKind::chunk, world_.first_worker() + round.receive->worker, clock_, round.round);
     const Slice& part = message.values;
-    if (gradient_ && round.add) add(*gradient_, part);
+    if (gradient_ && round.add) add(world_, *gradient_, part);
     else if (gradient_) gradient_->copy_from(*part.values, part.begin, part.count, part.begin);
   }
   if (round.send) sent_->acquire();

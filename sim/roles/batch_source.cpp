@@ -17,6 +17,21 @@ std::vector<std::int64_t> first_batch_sizes(const Scenario& scenario) {
   return share_out(scenario.training.batch_size * scenario.cluster.workers, speeds);
 }
 
+std::uint64_t sample_bytes(const World& world, std::span<const std::uint32_t> samples, std::int64_t count) {
+  const std::optional<Bytes>& given = world.scenario.cluster.delivery.bytes_per_sample;
+  if (given || world.data == nullptr)
+    return static_cast<std::uint64_t>(static_cast<double>(count) * given.value_or(Bytes{0}).value);
+  const Dataset& data = *world.data;
+  const auto outputs = static_cast<std::uint64_t>(data.classes > 0 ? 1 : data.outputs());
+  std::uint64_t bytes = 0;
+  for (const std::uint32_t sample : samples) {
+    bytes += 4 * outputs;
+    bytes += data.is_sparse() ? 8 * data.sparse_inputs.row(sample).index.size()
+                              : 4 * static_cast<std::uint64_t>(data.features());
+  }
+  return bytes;
+}
+
 BatchSource::BatchSource(World& world, NodeId worker)
     : world_(world), node_(worker), index_(worker - world.first_worker()) {
   const std::vector<std::int64_t> sizes = first_batch_sizes(world.scenario);
@@ -91,24 +106,12 @@ BatchSource::Drawn BatchSource::draw(std::int64_t step) {
   return drawn;
 }
 
-// 4 bytes a feature and a label; of a sparse sample, 8 bytes a nonzero, its index and value.
 std::uint64_t BatchSource::bytes_of(const Drawn& drawn, std::int64_t step) const {
-  const std::optional<Bytes>& given = world_.scenario.cluster.delivery.bytes_per_sample;
-  if (given || world_.data == nullptr) {
-    const auto samples = static_cast<double>(samples_of(drawn, step));
-    return static_cast<std::uint64_t>(samples * given.value_or(Bytes{0}).value);
-  }
-  const Dataset& data = *world_.data;
-  const auto outputs = static_cast<std::uint64_t>(data.classes > 0 ? 1 : data.outputs());
+  if (world_.data == nullptr) return sample_bytes(world_, {}, samples_of(drawn, step));
   std::uint64_t bytes = 0;
   for (const auto& batches : drawn.batches) {
-    for (const Batch& batch : batches) {
-      for (const std::uint32_t sample : batch) {
-        bytes += 4 * outputs;
-        bytes += data.is_sparse() ? 8 * data.sparse_inputs.row(sample).index.size()
-                                  : 4 * static_cast<std::uint64_t>(data.features());
-      }
-    }
+    for (const Batch& batch : batches)
+      bytes += sample_bytes(world_, batch, static_cast<std::int64_t>(batch.size()));
   }
   return bytes;
 }
@@ -129,9 +132,9 @@ std::vector<std::vector<Batch>> BatchSource::take() {
   return batches;
 }
 
-void BatchSource::computed(double seconds) {
+void BatchSource::computed(double seconds, std::int64_t given_away) {
   const TrainingSpec& training = world_.scenario.training;
-  samples_computed_ += in_hand_;
+  samples_computed_ += in_hand_ - given_away;
   if (training.work != WorkPolicy::dynamic) return;
   round_seconds_ += seconds;
   round_samples_ += in_hand_;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <span>
 #include <vector>
 
 #include "sim/roles/local_work.hpp"
@@ -34,8 +35,9 @@ class BatchSource {
   // Hands out its batches, by local step; no samples for a phantom model.
   std::vector<std::vector<Batch>> take();
 
-  // The step that was taken last was computed in `seconds`; tells the scheduler if it wants to know.
-  void computed(double seconds);
+  // The step that was taken last was computed in `seconds`, but for samples that others took; tells the
+  // scheduler if it wants to know.
+  void computed(double seconds, std::int64_t given_away = 0);
 
   std::int64_t samples_computed() const { return samples_computed_; }
   std::int64_t last_batch_size() const { return size_; }
@@ -67,6 +69,10 @@ class BatchSource {
   double round_seconds_ = 0;  // since the last report
   std::int64_t round_samples_ = 0;
 };
+
+// Of samples on the network: what the scenario says, or 4 bytes a feature and a label; of a sparse sample, 8
+// bytes a nonzero, its index and value. `samples` may be empty where there is no data.
+std::uint64_t sample_bytes(const World& world, std::span<const std::uint32_t> samples, std::int64_t count);
 
 // The batch sizes with which a run begins, by worker.
 std::vector<std::int64_t> first_batch_sizes(const Scenario& scenario);

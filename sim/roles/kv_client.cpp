@@ -3,10 +3,11 @@
 #include <simgrid/s4u/Actor.hpp>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <utility>
 
-#include "model/optimizer.hpp"
+#include "model/parameters.hpp"
 
 namespace psim {
 
@@ -166,15 +167,14 @@ void KvClient::handle(Message message) {
 // Servers only sum here, and under bsp a worker sees every sum: it runs the optimizer on its own copy.
 void KvClient::update(Connection& shard, const Message& sum) {
   const Slice& sent = sum.values;
-  if (!shard.optimizer)
-    shard.optimizer =
-        std::make_unique<Optimizer>(world_.scenario.training.optimizer, world_.precision(), sent.count);
-  auto next =
-      std::make_shared<Values>(Values::copy_of(*shard.weights.values, shard.weights.begin, sent.count));
+  if (!shard.parameters)
+    shard.parameters =
+        std::make_unique<Parameters>(world_.scenario.training.optimizer, world_.storage(),
+                                     Values::copy_of(*shard.weights.values, shard.weights.begin, sent.count));
+  shard.weights.values.reset();  // or the update would have to copy
   const double epochs = static_cast<double>(sum.version - 1) * world_.epochs_per_clock();
-  shard.optimizer->apply(*next, std::vector<WeightedGradient>{{sent, 1.0}},
-                         world_.learning_rate().at(epochs));
-  shard.weights = {std::move(next), 0, sent.count, sum.version};
+  shard.parameters->update(std::array{WeightedGradient{sent, 1.0}}, world_.learning_rate().at(epochs));
+  shard.weights = {shard.parameters->weights(), 0, sent.count, sum.version};
 }
 
 bool KvClient::answered(const ShardIds& shards) const {

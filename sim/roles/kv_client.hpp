@@ -85,8 +85,8 @@ class KvClient {
     std::uint32_t epoch = 0;
     bool is_new = false;  // the worker does not know yet how many of its pushes the shard has
     Slice weights = {};
-    std::unique_ptr<Optimizer> optimizer = {};  // where workers update
-    std::unique_ptr<FilterChain> filters = {};  // of pushes
+    std::unique_ptr<Parameters> parameters = {};  // where workers update
+    std::unique_ptr<FilterChain> filters = {};    // of pushes
   };
 
   void request(std::uint32_t shard, std::int64_t clock, std::int64_t above, Timestamp task);

@@ -21,16 +21,14 @@ std::unique_ptr<Peers> make_peers(World& world, const Values* weights) {
 Replica::Replica(const World& world, const Values* initial, Range range)
     : world_(world), range_(range), rate_(world.learning_rate()) {
   if (!initial) return;
-  weights_ = std::make_shared<Values>(Values::copy_of(*initial, range.begin, range.count));
-  optimizer_ = Optimizer(world.scenario.training.optimizer, initial->precision(), range.count);
+  parameters_ = Parameters(world.scenario.training.optimizer, world.storage(),
+                           Values::copy_of(*initial, range.begin, range.count));
 }
 
 void Replica::update(Slice gradient, double weight) {
   const double rate = rate_.at(static_cast<double>(version_) * world_.epochs_per_clock());
   ++version_;
-  if (!weights_) return;
-  make_own(weights_);
-  optimizer_.apply(*weights_, std::array{WeightedGradient{std::move(gradient), weight}}, rate);
+  if (parameters_) parameters_.update(std::array{WeightedGradient{std::move(gradient), weight}}, rate);
 }
 
 Message Mailbox::take(MessageKind kind, NodeId from, std::int64_t clock, std::int64_t number) {

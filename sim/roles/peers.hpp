@@ -34,15 +34,14 @@ class Replica {
   // One step of the optimizer with `weight` times the range's gradient.
   void update(Slice gradient, double weight);
 
-  Slice weights() const { return {weights_, 0, range_.count, version_}; }
+  Slice weights() const { return {parameters_.weights(), 0, range_.count, version_}; }
   Range range() const { return range_; }
   std::int64_t version() const { return version_; }
 
  private:
   const World& world_;
   Range range_;
-  std::shared_ptr<Values> weights_;  // shared with whoever still reads a version; copied before it is changed
-  Optimizer optimizer_;
+  Parameters parameters_;
   LearningRate rate_;
   std::int64_t version_ = 0;
 };

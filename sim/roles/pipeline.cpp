@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "model/rounding.hpp"
+
 namespace psim {
 namespace {
 
@@ -109,9 +111,12 @@ void Pipeline::start_gradient(std::int64_t clock) {
     batch.insert(batch.end(), part.begin(), part.end());
   }
   gradient_ = std::make_shared<Values>();
-  task_ =
-      world_.pool.submit([weights = world_.assemble(weights()), learner = world_.learner, result = gradient_,
-                          batch = std::move(batch)] { *result = learner->gradient(weights->get(), batch); });
+  task_ = world_.pool.submit([weights = world_.assemble(weights()), learner = world_.learner,
+                              result = gradient_, batch = std::move(batch), precision = world_.precision(),
+                              scale = world_.loss_scale()] {
+    *result = learner->gradient(weights->get(), batch);
+    round_to(precision, *result, scale);
+  });
 }
 
 Slice Pipeline::gradient(Range range) {

@@ -112,7 +112,7 @@ void ServerRole::ask_for(std::uint32_t shard) {
   }
   world_.network.send({.kind = MessageKind::restore,
                        .from = node_,
-                       .to = owner.from != 0 ? owner.from : world_.storage(),
+                       .to = owner.from != 0 ? owner.from : world_.snapshot_node(),
                        .shard = shard,
                        .epoch = owner.epoch});
 }
@@ -154,7 +154,7 @@ void ServerRole::on_state(const Message& message) {
   current_ = s;
   if (owner != owners_.end() && owner->second.primary == node_) {  // from the storage, or the last owner
     if (!wanted_.contains(s)) return;
-    if (!message.attached && message.from != world_.storage()) {  // the last owner never had it
+    if (!message.attached && message.from != world_.snapshot_node()) {  // the last owner never had it
       owner->second.from = 0;
       return ask_for(s);
     }
@@ -191,7 +191,7 @@ void ServerRole::take_snapshots() {
                                   ? server.version() / every->updates
                                   : static_cast<std::int64_t>(Agenda::now() / every->time.value);
     if (turn <= std::exchange(last_snapshot_[shard], turn)) continue;
-    send_state(server, shard, world_.storage());
+    send_state(server, shard, world_.snapshot_node());
   }
 }
 

@@ -14,19 +14,19 @@ void run_storage(World& world) {
     simgrid::s4u::this_actor::sleep_for(static_cast<double>(message.payload) / bandwidth);
   };
   for (;;) {
-    Message message = world.network.receive(world.storage());
+    Message message = world.network.receive(world.snapshot_node());
     if (message.kind == MessageKind::restore) {
       Message answer{.kind = MessageKind::state, .shard = message.shard};
       if (const auto last = snapshots.find(message.shard); last != snapshots.end()) {
         use_disk(last->second);
         answer = last->second;
       }
-      answer.from = world.storage();
+      answer.from = world.snapshot_node();
       answer.to = message.from;
       world.network.send(std::move(answer));
     } else if (message.kind == MessageKind::state) {
       use_disk(message);
-      world.record(EventKind::snapshot, world.storage(), 0, message.version, message.from, 0, message.shard);
+      world.record(EventKind::snapshot, world.snapshot_node(), 0, message.version, message.from, 0, message.shard);
       const auto last = snapshots.find(message.shard);
       if (last == snapshots.end() || last->second.epoch <= message.epoch)
         snapshots.insert_or_assign(message.shard, std::move(message));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/rounding.hpp"
 #include "sim/roles/scheduler.hpp"
 #include "sim/scenario/check.hpp"
 #include "sim/scenario/devices.hpp"
@@ -21,8 +22,10 @@ Worker::Worker(World& world, NodeId node, bool back)
       last_forward_(phases_.size() == 1 ? 0 : phases_.size() / 2 - 1),
       source_(world, node),
       back_(back) {
+  if (world.steals()) sharing_ = std::make_unique<WorkSharing>(world, node, kv_);
   kv_.on_other([this](const Message& message) {
-    if (message.kind == MessageKind::assign || message.kind == MessageKind::samples) source_.on(message);
+    if (WorkSharing::is_of_this(message)) sharing_->on(message);
+    else if (message.kind == MessageKind::assign || message.kind == MessageKind::samples) source_.on(message);
   });
 }
 
@@ -54,7 +57,8 @@ void Worker::run() {
   if (start.attached) kv_.on_view(*start.attached->view);
   if (back_) go_on();
   while (pull()) {  // waits as long as the consistency model says
-    if (compute()) kv_.wait(last_push_);
+    if (sharing_) compute_shared();
+    if (sharing_ || compute()) kv_.wait(last_push_);
     if (leaves_) break;
   }
   world_.record(EventKind::finish, node_, clock_);
@@ -99,6 +103,7 @@ void Worker::pull_to_centre() {
     const std::shared_ptr<Assembly> centre = world_.assemble(kv_.take_weights());
     const double alpha = training.elastic_rate.value_or(0.9 / static_cast<double>(world_.workers()));
     spring = elastic_step(centre->get(), alpha, local_);
+    round_to(world_.precision(), *spring);
   }
   last_push_ = kv_.push(kv_.all_shards(), clock_, spring, world_.scenario.training.batch_size);
 }
@@ -163,10 +168,38 @@ bool Worker::compute() {
   return true;
 }
 
-// False when a newer version came in meanwhile and the rule is to stop.
+// With work stealing: whoever is through stops the computation for as long as it takes to give it a piece.
+void Worker::compute_shared() {
+  while (!source_.prepare(steps_begun_)) kv_.wait_for_message();
+  batch_size_ = source_.batch_size();
+  const double own = flops_of_samples() * world_.slowness.of_step(index_, steps_begun_);
+  const double flops_per_sample = own / static_cast<double>(batch_size_);
+  const double once = flops_of_step() - own +  // the worker's own update, and copies
+                      phases_.front().copies * world_.scenario.cluster.worker.speed.of(index_).value;
+  ++steps_begun_;
+  kv_.use_all();
+  std::vector<std::vector<Batch>> batches = source_.take();
+  std::shared_ptr<Assembly> weights;
+  if (world_.learner != nullptr) weights = world_.assemble(kv_.take_weights());
+  world_.record(EventKind::compute_begin, node_, clock_, kv_.version(0));
+  seconds_ = 0;
+  if (once > 0) execute(once);
+  sharing_->begin(clock_, batches.front().empty() ? Batch{} : std::move(batches.front().front()),
+                  std::move(weights), flops_per_sample);
+  left_ = own;
+  do {
+    while (world_.network.has_mail(node_)) kv_.wait_for_message();
+    if (flops_per_sample > 0) left_ = sharing_->give(left_ / flops_per_sample) * flops_per_sample;
+  } while (!execute(left_));
+  world_.record(EventKind::compute_end, node_, clock_, kv_.version(0));
+  source_.computed(seconds_, batch_size_ - sharing_->own());
+  last_push_ = sharing_->finish();
+}
+
+// False when it was stopped: by a newer version, if that is the rule, or by a helper.
 bool Worker::execute(double flops) {
   const simgrid::s4u::ExecPtr exec = simgrid::s4u::this_actor::exec_async(flops);
-  computing_ = world_.rule.cancel ? exec : nullptr;
+  computing_ = world_.rule.cancel || sharing_ ? exec : nullptr;
   const World::Busy busy(world_, node_);
   const double begin = Agenda::now();
   bool kept = true;
@@ -190,18 +223,24 @@ void Worker::push(const ShardIds& shards) {
 }
 
 void Worker::on_arrival(const Message& message) {
-  if (computing_ && kv_.is_expected(message)) computing_->cancel();
+  if (!computing_ || !(sharing_ ? sharing_->is_request(message) : kv_.is_expected(message))) return;
+  left_ = computing_->get_remaining();
+  std::exchange(computing_, nullptr)->cancel();
 }
 
-double Worker::flops_of_step() const {
+double Worker::flops_of_samples() const {
   const Scenario& scenario = world_.scenario;
   double mean = mean_step_seconds(scenario, index_) * scenario.cluster.worker.speed.of(index_).value;
   const TrainingSpec& training = scenario.training;
   mean *=
       static_cast<double>(training.local_steps_of(steps_begun_)) / static_cast<double>(training.local_steps);
-  mean *= source_.scale();
+  return mean * source_.scale();
+}
+
+double Worker::flops_of_step() const {
+  double mean = flops_of_samples();
   if (world_.workers_update())
-    mean += scenario.cluster.worker.flops_per_value * static_cast<double>(world_.keys.parameters);
+    mean += world_.scenario.cluster.worker.flops_per_value * static_cast<double>(world_.keys.parameters);
   return mean * world_.slowness.of_step(index_, steps_begun_);
 }
 
@@ -239,6 +278,7 @@ void Worker::start_gradient() {
   task_ = world_.pool.submit(
       [this, weights, learner = world_.learner, result = gradient_, work = std::move(work)] {
         *result = local_gradient(*learner, weights.get(), work, local_);
+        round_to(world_.precision(), *result, world_.loss_scale());
       });
 }
 

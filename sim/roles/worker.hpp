@@ -10,6 +10,7 @@
 #include "sim/roles/batch_source.hpp"
 #include "sim/roles/kv_client.hpp"
 #include "sim/roles/local_work.hpp"
+#include "sim/roles/work_sharing.hpp"
 #include "sim/roles/world.hpp"
 
 namespace psim {
@@ -26,6 +27,9 @@ class Worker {
   void on_arrival(const Message& message);
 
   const BatchSource& source() const { return source_; }
+  std::int64_t samples_computed() const {
+    return source_.samples_computed() + (sharing_ ? sharing_->stolen() : 0);
+  }
   std::int64_t view() const { return kv_.view(); }
   bool is_through() const { return through_; }
   // After the step in hand.
@@ -44,6 +48,7 @@ class Worker {
   static std::vector<Phase> phases_of(const World& world);
   bool pull();     // false when training is over
   bool compute();  // false when a newer version made it pointless
+  void compute_shared();
   bool execute(double flops);
   void await(const ShardIds& shards);
   void choose_keys();
@@ -54,6 +59,7 @@ class Worker {
   bool is_over() const;
   void wait_for_all();
   void go_on();
+  double flops_of_samples() const;  // of the step in hand; this one without slowness
   double flops_of_step() const;
 
   World& world_;
@@ -75,7 +81,9 @@ class Worker {
   std::shared_ptr<const BatchKeys> keys_;  // sparse models: of the step in hand
   Pool::Handle task_;
   std::shared_ptr<Values> gradient_;
-  simgrid::s4u::ExecPtr computing_;
+  simgrid::s4u::ExecPtr computing_;       // what may be stopped
+  double left_ = 0;                       // of it when it was
+  std::unique_ptr<WorkSharing> sharing_;  // work stealing
 };
 
 }  // namespace psim

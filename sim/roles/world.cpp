@@ -80,6 +80,7 @@ std::unique_ptr<FilterChain> World::make_chain(std::uint32_t shard, NodeId worke
                                                             .sender = push ? worker : shard,
                                                             .receiver = push ? shard : worker,
                                                             .push = push,
+                                                            .scale = push ? loss_scale() : 1,
                                                             .buffers = filter_buffers});
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "model/learner.hpp"
+#include "model/parameters.hpp"
 #include "model/sampler.hpp"
 #include "sim/cluster/agenda.hpp"
 #include "sim/cluster/network.hpp"
@@ -72,13 +73,14 @@ struct World {
   std::uint32_t workers() const { return static_cast<std::uint32_t>(scenario.cluster.workers); }
   NodeId first_worker() const { return 1 + servers(); }
   NodeId database() const { return first_worker() + workers(); }
-  NodeId storage() const { return storage_node(scenario.cluster).value_or(0); }
+  NodeId snapshot_node() const { return storage_node(scenario.cluster).value_or(0); }
   RetrySpec retry() const;
   DetectorSpec detector() const;
   // The first weights of a shard; none of a phantom model.
   std::optional<Values> initial(std::uint32_t shard) const;
   LearningRate learning_rate() const;
   bool elastic() const { return scenario.training.algorithm == Algorithm::elastic; }
+  bool steals() const { return scenario.training.work == WorkPolicy::stealing; }
   bool workers_update() const { return scenario.training.update == UpdateAt::worker; }
   // Passes over the data that one clock of all workers makes; a phantom model counts clocks.
   double epochs_per_clock() const {
@@ -89,6 +91,8 @@ struct World {
   }
   NodeId server_of(std::uint32_t shard) const { return first_server() + keys.shards[shard].server; }
   Precision precision() const { return scenario.model.precision; }
+  Storage storage() const { return {precision(), scenario.training.multi_precision}; }
+  double loss_scale() const { return scenario.training.loss_scale; }
 
   // Of a key in a sparse message: its place in the shard, or the whole key.
   std::size_t bytes_per_key() const { return std::max<std::size_t>(scenario.messages.key_bytes(), 4); }

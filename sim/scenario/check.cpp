@@ -272,6 +272,10 @@ void Checker::check_training() {
   if (t.target.given()) add({target, kind}, "a phantom model has no loss or accuracy to reach", label);
   if (t.evaluate_every)
     add({"training.evaluate_every", kind}, "a phantom model has nothing to evaluate", label);
+  if (t.multi_precision)
+    add({"training.multi_precision", kind}, "a phantom model has no weights to keep a copy of", label);
+  if (t.loss_scale != 1)
+    add({"training.loss_scale", kind}, "a phantom model has no gradients to scale", label);
 }
 
 void Checker::check_consistency() {

@@ -76,6 +76,7 @@ class Checker {
   bool check_node_name(const std::string& field, const std::string& name);
   void check_rhythm();
   void check_overlap();
+  void check_stealing();
   void check_sparse();
   void check_recovery();
   void check_filters();

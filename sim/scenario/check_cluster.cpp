@@ -62,8 +62,8 @@ void Checker::check_pace() {
         "");
   }
   constexpr double most_often = 1000;
-  const double bytes =
-      static_cast<double>(parameter_count(s_.model)) * (s_.model.precision == Precision::float64 ? 8 : 4);
+  const double bytes = static_cast<double>(parameter_count(s_.model)) *
+                       static_cast<double>(bytes_per_value(s_.model.precision));
   const double clock = *longest + bytes / s_.cluster.network.bandwidth.value;
   const std::optional<Period>& evaluate = s_.training.evaluate_every;
   if (evaluate && !evaluate->by_updates() && !phantom) {

@@ -31,6 +31,11 @@ void Checker::check_filters() {
       add({kind, "messages.keys"}, "there are no keys to cache", "`messages.keys` is range",
           "keys = \"per-value\" in [messages] sends each value with its key");
     }
+    if (filter.kind == FilterKind::fp16 && is_half(s_.model.precision)) {
+      add({kind, "model.precision"}, "fp16 has nothing to do",
+          fmt::format("values of {} take 2 bytes already", name_of(s_.model.precision)),
+          "remove the filter, or use precision = \"float32\" in [model]");
+    }
     if (filter.error_feedback == true && filter.direction() == FilterOn::pull) {
       add({path + "error_feedback", on, kind}, "pulls have no error feedback",
           "the next pull has the weights anew", "on = \"push\", or remove `error_feedback`");

@@ -27,6 +27,8 @@ void Checker::check_recovery() {
     refuse("consistency.late", "a worker that is told to stop must hear every word", "late = \"drop\"");
   if (s_.training.update == UpdateAt::worker)
     refuse("training.update", "workers that update must hear of every update", "update = \"server\"");
+  if (s_.training.work == WorkPolicy::stealing)
+    refuse("training.work", "work that is given away must not get lost", "work = \"proportional\"");
   if (s_.training.work == WorkPolicy::dynamic)
     refuse("training.work", "a scheduler that shares out work must hear every worker",
            "work = \"proportional\"");

@@ -26,6 +26,9 @@ void Checker::check_rhythm() {
     if (t.staleness_aware)
       add({"training.staleness_aware", algorithm}, "elastic averaging takes every push in full",
           "or the centre would not move as far as the worker", "remove one of them");
+    if (t.loss_scale != 1)
+      add({"training.loss_scale", algorithm}, "elastic averaging has no gradients to scale",
+          "pushes are moves towards a worker", "remove one of them");
     if (t.pull_every > 1)
       add({pull_every, algorithm}, "elastic averaging pushes when it pulls", "",
           "local_steps says how often it does");
@@ -50,8 +53,28 @@ void Checker::check_rhythm() {
     add({"data.delivery", "data.bytes_per_sample", "model.kind"},
         "a phantom model has no samples that could be counted", "how large is one?",
         "for example bytes_per_sample = \"3kB\"");
+  check_stealing();
   check_overlap();
   check_sparse();
+}
+
+// A helper computes on the weights of the same clock, and on samples that are told apart from its own.
+void Checker::check_stealing() {
+  const TrainingSpec& t = s_.training;
+  if (t.work != WorkPolicy::stealing) return;
+  const std::string work = "training.work", why = "stealing shares out one batch of each worker and clock";
+  if (s_.consistency.model != ConsistencyModel::bsp)
+    add({work, "consistency.model"}, "stolen work needs all workers to be in the same clock",
+        fmt::format("under {} they may not be", name_of(s_.consistency.model)), "use bsp");
+  if (t.algorithm == Algorithm::elastic)
+    add({work, "training.algorithm"}, "elastic averaging has no gradient that others could compute", "");
+  if (t.batches_per_clock() > 1 || t.warmup_steps > 1)
+    add({work, "training.local_steps", "training.accumulate", "training.warmup_steps"},
+        "a clock of several batches cannot be shared out", why);
+  if (s_.model.kind == ModelKind::logistic)
+    add({work, "model.kind"}, "a helper has pulled only the weights of its own samples", why);
+  if (s_.messages.overlap && s_.messages.unit == MessageUnit::array)
+    add({work, "messages.overlap"}, "a layer's gradient is not known before the last sample's", why);
 }
 
 // Workers of a sparse model know the weights of a batch, not a whole copy.

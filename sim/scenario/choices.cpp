@@ -81,8 +81,12 @@ std::vector<Choice> choices<Loss>() {
 
 template <>
 std::vector<Choice> choices<Precision>() {
-  return {{"float32", "single precision, as in practice; 4 bytes a value on the network"},
-          {"float64", "double precision, for checks; 8 bytes a value on the network"}};
+  return {
+      {"float32", "single precision, as in practice; 4 bytes a value on the network"},
+      {"float64", "double precision, for checks; 8 bytes a value on the network"},
+      {"float16", "half precision (IEEE binary16): weights and gradients are rounded to it; 2 bytes a value",
+       "fp16 half"},
+      {"bfloat16", "the same with bfloat16: the range of single precision, 8 bits of precision", "bf16"}};
 }
 
 template <>
@@ -147,7 +151,10 @@ std::vector<Choice> choices<WorkPolicy>() {
            "workers x batch_size samples are shared out in proportion to the speeds of the machines"},
           {"dynamic",
            "the same in proportion to measured speeds: the scheduler decides anew every `work_every` clocks "
-           "(Chen et al., SoCC 2020)"}};
+           "(Chen et al., SoCC 2020)"},
+          {"stealing",
+           "batch_size each at first; who is through takes pieces of what others have left of the clock "
+           "(FlexRR: Harlap et al., SoCC 2016)"}};
 }
 
 template <>

@@ -108,7 +108,9 @@ void describe_model(FieldVisitor& v, ModelSpec& m) {
   v.field(
       "biases", &m.biases,
       {.doc = "Initial biases instead of zeros: one row per layer.", .when_key = "kind", .when = {"mlp"}});
-  v.field("precision", choice(m.precision), {.doc = "Precision of weights, gradients and messages."});
+  v.field("precision", choice(m.precision),
+          {.doc = "Precision of weights, gradients and messages. Half precision is rounded to wherever "
+                  "weights are kept and values sent; workers compute in single precision."});
   v.field("parameters", &m.parameters,
           {.doc = "Number of parameters.", .min = 1, .max = 1e10, .when_key = "kind", .when = {"phantom"}});
   v.field("arrays", &m.phantom_arrays,
@@ -190,6 +192,23 @@ void describe_optimizer(FieldVisitor& v, OptimizerSpec& o) {
            .when = {"proximal"}});
 }
 
+void describe_half_precision(FieldVisitor& v, TrainingSpec& t) {
+  v.field("multi_precision", &t.multi_precision,
+          {.doc = "Whether whoever updates keeps a copy of the weights in single precision; without it small "
+                  "updates are rounded away (Micikevicius et al., ICLR 2018; MXNet's multi_precision).",
+           .when_key = "model.precision",
+           .when = {"float16", "bfloat16"}});
+  v.field(
+      "loss_scale", &t.loss_scale,
+      {.doc = "Gradients are multiplied by this before they are rounded, and divided after, so that small "
+              "ones do not vanish.",
+       .min = 0,
+       .max = 16'777'216,
+       .above_min = true,
+       .when_key = "model.precision",
+       .when = {"float16", "bfloat16"}});
+}
+
 }  // namespace
 
 void describe_training(FieldVisitor& v, TrainingSpec& t) {
@@ -203,6 +222,7 @@ void describe_training(FieldVisitor& v, TrainingSpec& t) {
   v.field("duration", &t.duration,
           {.doc = "End after so much simulated time.", .min = 0, .max = 1e9, .above_min = true});
   v.field("optimizer", choice(t.optimizer.kind), {.doc = "How the servers apply an aggregated gradient."});
+  describe_half_precision(v, t);
   v.field("learning_rate", &t.learning_rate, {.doc = "Step size.", .min = 0, .max = 1e6});
   v.field("schedule", choice(t.schedule), {.doc = "How the learning rate changes."});
   v.field("schedule_every", &t.schedule_every,

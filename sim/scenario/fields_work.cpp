@@ -22,6 +22,14 @@ void describe_work(FieldVisitor& v, TrainingSpec& t) {
            .above_min = true,
            .when_key = "work",
            .when = {"dynamic"}});
+  v.field(
+      "work_piece", &t.work_piece,
+      {.doc = "The first piece that a helper gets, as a share of batch_size; later ones are twice as large.",
+       .min = 0,
+       .max = 1,
+       .above_min = true,
+       .when_key = "work",
+       .when = {"stealing"}});
 }
 
 void describe_delivery(FieldVisitor& v, DeliverySpec& d) {

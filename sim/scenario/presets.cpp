@@ -112,12 +112,15 @@ constexpr std::array mxnet_dist_async_device = with_row(mxnet_dist_async, on_dev
 
 constexpr std::array tf1_syncreplicas{
     PresetRow{
-        "consistency.model", "\"k-batch-sync\"",
-        "any replicas_to_aggregate gradients of the present step make an update; a fast worker may give "
-        "several",
-        "tensorflow python/training/sync_replicas_optimizer.py (token queue)"},
-    PresetRow{"consistency.k", all_workers, "total_num_replicas defaults to replicas_to_aggregate",
-              "tensorflow python/training/sync_replicas_optimizer.py"},
+        "consistency.model", "\"k-sync\"",
+        "a worker pushes, then waits for a token (\"effectively a barrier\"), of which an update gives one "
+        "for "
+        "each worker: so nobody gives an update two gradients, unless another left its token",
+        "tensorflow python/training/sync_replicas_optimizer.py (apply_gradients: sync_token_queue.dequeue)"},
+    PresetRow{"consistency.k", all_workers,
+              "total_num_replicas defaults to replicas_to_aggregate: then it is bsp; with fewer to aggregate "
+              "the others are backups",
+              "tensorflow python/training/sync_replicas_optimizer.py (__init__)"},
     PresetRow{"consistency.late", "\"drop\"", "accumulators throw away gradients of an older local step",
               "tensorflow python/training/sync_replicas_optimizer.py"},
     PresetRow{"consistency.aggregation", "\"mean\"", "accumulators give the average",
@@ -130,9 +133,11 @@ constexpr std::array tf1_syncreplicas{
               "tensorflow python/training/device_setter.py"},
     PresetRow{
         "", "",
-        "a gradient takes a token and an update gives one per worker, so that with k = workers at most one "
-        "gradient per worker is ever late, and then all wait for each other; here nobody waits",
-        "tensorflow python/training/sync_replicas_optimizer.py (get_init_tokens_op)"},
+        "with backups, tokens of workers that are late stay in the queue, and carry their step's number: who "
+        "takes one gives a gradient that counts as stale; and with more gradients to aggregate than there "
+        "are "
+        "workers, there are more tokens than workers, so that one takes several",
+        "tensorflow python/training/sync_replicas_optimizer.py (tokens_per_step, get_init_tokens_op)"},
     PresetRow{"", "", "a worker that takes a token and dies can hang all the others",
               "tensorflow/tensorflow issue 5022"},
     PresetRow{"", "", "a lost server means a restart from the last checkpoint",

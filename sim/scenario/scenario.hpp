@@ -43,6 +43,8 @@ struct TrainingSpec {
   std::optional<double> epochs;
   std::optional<Seconds> duration;
   OptimizerSpec optimizer;
+  bool multi_precision = false;     // half precision: updates go to a copy in single precision
+  double loss_scale = 1;            // half precision: of gradients, while they are rounded
   std::int64_t feature_blocks = 1;  // proximal: clock t changes the weights of block t mod feature_blocks
   double learning_rate = 0.1;
   RateSchedule schedule = RateSchedule::constant;
@@ -59,6 +61,7 @@ struct TrainingSpec {
   WorkPolicy work = WorkPolicy::fixed;  // who computes how much of a clock
   std::int64_t work_every = 10;         // dynamic: clocks between two decisions
   double work_smoothing = 0.5;          // dynamic: the newest measurement's weight
+  double work_piece = 0.025;            // stealing: the first piece, as a share of a batch
   double delay_compensation = 0;        // lambda of DC-ASGD
   double delay_compensation_decay = 0;  // m of DC-ASGD-a
   Target target;

@@ -51,6 +51,17 @@ TEST_CASE("a run under a preset has the digest of the run of its resolved fields
                                // device it does not matter where sums are made
 }
 
+TEST_CASE("tf1-syncreplicas learns what bsp learns, and throws nothing away", "[presets]") {
+  const std::string toml = std::string("preset = \"tf1-syncreplicas\"\n") + small;
+  const Json run = run_toml(toml, {"--set", "training.evaluate_every=1 updates"});
+  const Json bsp =
+      run_toml(toml, {"--set", "training.evaluate_every=1 updates", "--set", "consistency.model=bsp"});
+  CHECK(run["pushes"]["dropped"] == 0);
+  REQUIRE(run["curve"].size() == bsp["curve"].size());
+  for (std::size_t i = 0; i < bsp["curve"].size(); ++i)
+    CHECK(run["curve"][i]["loss"] == bsp["curve"][i]["loss"]);
+}
+
 TEST_CASE("presets are an axis; a field of the file that one gives no meaning is left out of its runs",
           "[presets]") {
   const TemporaryFolder folder;

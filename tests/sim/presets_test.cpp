@@ -116,6 +116,12 @@ TEST_CASE("defaults of real systems", "[presets]") {
   CHECK(osdi14.messages.keys == KeyFormat::per_value);
 }
 
+// Its workers wait for a token after each push, and an update gives each of them one.
+TEST_CASE("tf1-syncreplicas waits for all, or for the first k, and drops the rest", "[presets]") {
+  CHECK(with("tf1-syncreplicas").consistency.model == ConsistencyModel::k_sync);
+  CHECK(with("tf1-syncreplicas").consistency.late == Late::drop);
+}
+
 TEST_CASE("k of tf1-syncreplicas is the number of workers, unless it is given", "[presets]") {
   CHECK(with("tf1-syncreplicas").consistency.k == 8);
   CHECK(with("tf1-syncreplicas", "[cluster]\nworkers = 5\n").consistency.k == 5);

@@ -74,6 +74,7 @@ class Driver {
     bool staleness_aware = false;
     double epochs_per_clock = 1;
     double delay_compensation = 0, delay_compensation_decay = 0;
+    std::int64_t clock_samples = 0;
   };
 
   Driver(const ConsistencySpec& spec, std::int64_t workers) : Driver(spec, workers, Setup()) {}
@@ -82,6 +83,7 @@ class Driver {
         server({.id = server_node,
                 .first_worker = first_worker,
                 .rule = rule,
+                .clock_samples = setup.clock_samples,
                 .steps = setup.steps,
                 .optimizer = setup.optimizer,
                 .learning_rate = setup.learning_rate,

@@ -47,6 +47,23 @@ double after_a_clock(const ConsistencySpec& spec, std::int64_t second_samples) {
 
 }  // namespace
 
+TEST_CASE("with stolen work a clock is complete with its samples, however many pushes bring them", "[work]") {
+  for (const Aggregation aggregation : {Aggregation::mean, Aggregation::sum}) {
+    Driver d({.model = ConsistencyModel::bsp, .aggregation = aggregation}, 2,
+             {.weights = {0}, .learning_rate = {.base = 1}, .clock_samples = 8});
+    d.pull_all();
+    Message fast = d.push_of(0, {1}), slow = d.push_of(1, {4}), stolen = d.push_of(0, {2});
+    fast.samples = 4;
+    slow.samples = 1;
+    stolen.samples = 3;
+    CHECK(d.deliver(fast) == Lines{});
+    CHECK(d.deliver(slow) == Lines{});
+    CHECK(d.deliver(stolen) == Lines{"apply w0 s0", "apply w0 s0", "apply w1 s0", "version 1"});
+    const double mean = (4 * 1 + 1 * 4 + 3 * 2) / 8.0;
+    CHECK(d.weights()[0] == (aggregation == Aggregation::mean ? -mean : -2 * mean));
+  }
+}
+
 TEST_CASE("a clock's update is the mean over its samples", "[work]") {
   CHECK(after_a_clock({.model = ConsistencyModel::bsp}, 1) == Approx(-7.0 / 4).epsilon(1e-15));
   CHECK(after_a_clock({.model = ConsistencyModel::bsp}, 3) == -2.5);

@@ -1,0 +1,28 @@
+#include "model/parameters.hpp"
+
+#include <utility>
+
+#include "model/rounding.hpp"
+
+namespace psim {
+
+Parameters::Parameters(const OptimizerSpec& optimizer, const Storage& storage, Values weights)
+    : storage_(storage),
+      optimizer_(optimizer, weights.precision(), weights.size()),
+      weights_(std::make_shared<Values>(std::move(weights))) {
+  storage_.master_copy = storage.master_copy && is_half(storage.precision);
+  if (storage_.master_copy) master_ = Values::copy_of(*weights_, 0, weights_->size());
+}
+
+void Parameters::update(std::span<const WeightedGradient> group, double rate, std::span<const Range> rest) {
+  if (storage_.master_copy) {
+    optimizer_.apply(master_, group, rate, rest);
+    weights_ = std::make_shared<Values>(Values::copy_of(master_, 0, master_.size()));
+  } else {
+    make_own(weights_);
+    optimizer_.apply(*weights_, group, rate, rest);
+  }
+  round_to(storage_.precision, *weights_);
+}
+
+}  // namespace psim

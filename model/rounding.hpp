@@ -1,0 +1,25 @@
+// Half precision: IEEE 754-2008's binary16 (float16: 11 bits of precision, up to 65504, subnormals down to
+// 2^-24) and bfloat16 (8 bits, the range of single precision). Numbers are rounded to nearest even; what is
+// too large becomes infinite.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "model/values.hpp"
+
+namespace psim {
+
+// The bits of `x` in `precision`, a half one, and what they stand for. Double precision is rounded twice, to
+// single precision first.
+std::uint16_t half_bits(Precision precision, float x);
+float from_half_bits(Precision precision, std::uint16_t bits);
+
+// Makes every value times `scale` one of `precision`, and divides by `scale` again: what a receiver has of
+// numbers that travel in half precision, scaled so that small ones do not vanish (Micikevicius et al., ICLR
+// 2018, 3.2). Single and double precision are left as they are.
+template <class Scalar>
+void round_to(Precision precision, std::span<Scalar> values, double scale = 1);
+void round_to(Precision precision, Values& values, double scale = 1);
+
+}  // namespace psim
