@@ -83,10 +83,28 @@ void Network::launch(Message message, const MessageFate& fate, bool has_turn) {
     recorder_.record(event(EventKind::lose, flight));
     return;
   }
-  auto comm = sg4::Comm::sendto_init(nodes_[from].host, nodes_[to].host);
-  comm->set_payload_size(bytes);
+  const void* flow = start_flow(flight);
+  in_flight_.emplace(flow, std::move(flight));
+}
+
+// SimGrid bounds a flow for good by the bandwidth that links have when it begins. A degraded link is whole
+// for that moment, so that the flow is as fast as the others when the link is whole again.
+const void* Network::start_flow(const Flight& flight) {
+  const Node &from = nodes_[flight.message.from], &to = nodes_[flight.message.to];
+  for (const Node* end : {&from, &to}) {
+    if (end->bandwidth < 1) scale_links(*end, 1);
+  }
+  auto comm = sg4::Comm::sendto_init(from.host, to.host);
+  comm->set_payload_size(flight.bytes);
   comm->detach();
-  in_flight_.emplace(comm->get_impl(), std::move(flight));
+  for (const Node* end : {&from, &to}) {
+    if (end->bandwidth < 1) scale_links(*end, end->bandwidth);
+  }
+  return comm->get_impl();
+}
+
+void Network::scale_links(const Node& node, double factor) {
+  for (const auto& [link, bandwidth] : node.links) link->set_bandwidth(factor * bandwidth);
 }
 
 void Network::pass_on_turn(const Flight& flight) {
@@ -129,7 +147,8 @@ void Network::hand_out(NodeId id) {
 }
 
 void Network::set_bandwidth(NodeId node, double factor) {
-  for (const auto& [link, bandwidth] : nodes_[node].links) link->set_bandwidth(factor * bandwidth);
+  nodes_[node].bandwidth = factor;
+  scale_links(nodes_[node], factor);
 }
 
 Message Network::receive(NodeId me) {

@@ -62,6 +62,7 @@ class Network {
     std::deque<Message> inbox;
     simgrid::s4u::SemaphorePtr mail;
     std::vector<std::pair<simgrid::s4u::Link*, double>> links;  // its own, and their bandwidth
+    double bandwidth = 1;                                       // what is left of it
     bool held = false;
     std::deque<Message> waiting;  // while held
   };
@@ -81,6 +82,8 @@ class Network {
   bool in_turn(NodeId from) const { return options_.one_by_one || options_.stream_from == from; }
   void transmit(Message message);
   void launch(Message message, const MessageFate& fate, bool has_turn);
+  const void* start_flow(const Flight& flight);
+  static void scale_links(const Node& node, double factor);
   void pass_on_turn(const Flight& flight);
   void leave_network(Flight flight);
   void send_next(NodeId from, NodeId to);
