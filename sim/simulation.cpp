@@ -156,6 +156,7 @@ Simulation::Simulation(const LoadedScenario& loaded, const RunOptions& options,
              .recorder = recorder_,
              .pool = pool_,
              .slowness = slowness_,
+             .busy = std::vector<int>(platform_.hosts.size(), 0),
              .on_update = {},
              .on_end = {}},
       speeds_(platform_, slowness_, agenda_, network_, world_.first_worker(), world_.workers(),
@@ -316,10 +317,9 @@ bool Simulation::take_point() {
 bool Simulation::is_quiet() const {
   if (Agenda::now() == 0 || network_.in_flight() > 0) return false;
   for (NodeId node = 0; node < platform_.hosts.size(); ++node) {
-    if (network_.has_mail(node) && !speeds_.is_frozen(node)) return false;
+    if (!speeds_.is_frozen(node) && (network_.has_mail(node) || world_.busy[node] > 0)) return false;
   }
-  return std::ranges::none_of(
-      world_.busy, [this](const auto& one) { return one.second > 0 && !speeds_.is_frozen(one.first); });
+  return true;
 }
 
 std::vector<std::string> Simulation::who_waits() const {

@@ -69,11 +69,11 @@ void Network::send_next(NodeId from, NodeId to) {
 
 void Network::transmit(Message message) {
   const MessageFate fate = faults_ != nullptr ? faults_->fate(message) : MessageFate{};
-  for (int copy = 0; copy < fate.copies; ++copy) launch(message, {}, false);
+  for (int copy = 0; copy < fate.copies; ++copy) launch(Message(message), {}, false);
   launch(std::move(message), fate, in_turn(message.from));
 }
 
-void Network::launch(Message message, const MessageFate& fate, bool has_turn) {
+void Network::launch(Message&& message, const MessageFate& fate, bool has_turn) {
   const std::uint64_t bytes = message.bytes(options_.header);
   const NodeId from = message.from, to = message.to;
   Flight flight{std::move(message), next_number_++, bytes, has_turn, fate.dropped, fate.delay};
@@ -113,7 +113,7 @@ void Network::pass_on_turn(const Flight& flight) {
              [this, from = flight.message.from, to = flight.message.to] { send_next(from, to); });
 }
 
-void Network::leave_network(Flight flight) {
+void Network::leave_network(Flight&& flight) {
   pass_on_turn(flight);
   if (flight.delay == 0) return arrive(std::move(flight));
   const std::uint64_t number = flight.number;
@@ -124,7 +124,7 @@ void Network::leave_network(Flight flight) {
   });
 }
 
-void Network::arrive(Flight flight) {
+void Network::arrive(Flight&& flight) {
   const bool lost =
       flight.dropped || (faults_ != nullptr && faults_->cut(flight.message.from, flight.message.to));
   recorder_.record(event(lost ? EventKind::lose : EventKind::deliver, flight));
@@ -134,7 +134,7 @@ void Network::arrive(Flight flight) {
   else hand_over(node, std::move(flight.message));
 }
 
-void Network::hand_over(Node& node, Message message) {
+void Network::hand_over(Node& node, Message&& message) {
   if (on_arrival_) on_arrival_(message);
   node.inbox.push_back(std::move(message));
   node.mail->release();

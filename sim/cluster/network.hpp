@@ -81,14 +81,14 @@ class Network {
   };
   bool in_turn(NodeId from) const { return options_.one_by_one || options_.stream_from == from; }
   void transmit(Message message);
-  void launch(Message message, const MessageFate& fate, bool has_turn);
+  void launch(Message&& message, const MessageFate& fate, bool has_turn);
   const void* start_flow(const Flight& flight);
   static void scale_links(const Node& node, double factor);
   void pass_on_turn(const Flight& flight);
-  void leave_network(Flight flight);
+  void leave_network(Flight&& flight);
   void send_next(NodeId from, NodeId to);
-  void arrive(Flight flight);
-  void hand_over(Node& node, Message message);
+  void arrive(Flight&& flight);
+  void hand_over(Node& node, Message&& message);
   Event event(EventKind kind, const Flight& flight) const;
 
   std::vector<Node> nodes_;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <functional>
-#include <map>
+#include <vector>
 
 #include "model/learner.hpp"
 #include "model/sampler.hpp"
@@ -41,7 +41,7 @@ struct World {
 
   std::vector<std::uint64_t> keys_used = {};  // sparse models: of all steps, by worker
   double last_finish = 0;                     // when a worker was through
-  std::map<NodeId, int> busy = {};            // computations going on, of workers and servers
+  std::vector<int> busy = {};                 // computations going on, of workers and servers
 
   std::function<void()> on_update;                          // after a server's update
   std::function<void()> on_end;                             // when every worker has left
