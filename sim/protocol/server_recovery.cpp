@@ -244,8 +244,13 @@ void Server::take_entry(const Message& entry, double now) {
 void Server::on_replicated(const Message& ack, double now, Outbox& out) {
   const auto copy = std::ranges::find(copies_, ack.from, &Copy::node);
   if (copy == copies_.end()) return;
-  copy->entries = std::max(copy->entries, ack.number);
   copy->asked = now;
+  if (ack.number < 0) {  // it has nothing: it was down
+    copy->here = false;
+    copy->entries = entries_;
+    return send_state(copy->node, out);
+  }
+  copy->entries = std::max(copy->entries, ack.number);
   if (!std::exchange(copy->here, true)) {  // what came before the state did was of no use to it
     out.copied(ack.from);
     for (auto entry = log_.lower_bound(copy->entries); entry != log_.end(); ++entry)

@@ -69,7 +69,10 @@ void ServerRole::take_place(std::uint32_t shard, const Owner& owner) {
     return;
   }
   wanted_.erase(shard);
-  if (here == shards_.end()) return;
+  if (here == shards_.end()) {
+    if (copy != owner.replicas.end()) confirm(shard, owner, -1);
+    return;
+  }
   if (owner.from == node_)
     return here->second.follow(node_, owner.epoch, owner.primary, {});  // to hand it over
   // What a former owner has is not to be trusted: it may have gone on alone.
@@ -116,9 +119,15 @@ void ServerRole::ask_for(std::uint32_t shard) {
 
 // A shard goes to its next owner.
 void ServerRole::hand_over(const Message& request) {
+  const auto owner = owners_.find(request.shard);
+  if (owner == owners_.end() || owner->second.epoch != request.epoch) return;  // asked too early, or too late
   const auto here = shards_.find(request.shard);
-  if (here == shards_.end() || here->second.leads() || here->second.epoch() != request.epoch) return;
-  send_state(here->second, request.shard, request.from);
+  if (here != shards_.end()) return send_state(here->second, request.shard, request.from);
+  world_.network.send({.kind = MessageKind::state,
+                       .from = node_,
+                       .to = request.from,
+                       .shard = request.shard,
+                       .epoch = request.epoch});
 }
 
 void ServerRole::send_state(const Server& server, std::uint32_t shard, NodeId to) {
@@ -144,7 +153,12 @@ void ServerRole::on_state(const Message& message) {
   const auto owner = owners_.find(s);
   current_ = s;
   if (owner != owners_.end() && owner->second.primary == node_) {  // from the storage, or the last owner
-    if (wanted_.erase(s) == 0) return;
+    if (!wanted_.contains(s)) return;
+    if (!message.attached && message.from != world_.storage()) {  // the last owner never had it
+      owner->second.from = 0;
+      return ask_for(s);
+    }
+    wanted_.erase(s);
     if (message.attached) shards_.insert_or_assign(s, Server(*message.attached->state));
     else first_state(s);
     lead(shards_.at(s), owner->second);
@@ -155,12 +169,17 @@ void ServerRole::on_state(const Message& message) {
   if (!is_mine) return;
   Server& copy = shards_.insert_or_assign(s, Server(*message.attached->state)).first->second;
   copy.follow(node_, message.epoch, message.from, next_in_chain(owner->second));
+  confirm(s, owner->second, message.number);
+}
+
+// Tells the owner of a shard how much of its log is here; -1: not even the state that it began with.
+void ServerRole::confirm(std::uint32_t shard, const Owner& owner, std::int64_t entries) {
   world_.network.send({.kind = MessageKind::replicated,
                        .from = node_,
-                       .to = message.from,
-                       .shard = s,
-                       .number = message.number,
-                       .epoch = message.epoch});
+                       .to = owner.primary,
+                       .shard = shard,
+                       .number = entries,
+                       .epoch = owner.epoch});
 }
 
 void ServerRole::take_snapshots() {

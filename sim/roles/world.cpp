@@ -6,6 +6,8 @@ ConsistencyRule rule_of(const Scenario& scenario) {
   ConsistencyRule rule = make_rule(scenario.consistency, scenario.cluster.workers);
   // Every spring moves the centre by its own pull.
   if (scenario.training.algorithm == Algorithm::elastic) rule.aggregation = Aggregation::sum;
+  // What is lost of one shard is not lost of another.
+  if (scenario.may_fail() && rule.fresh) rule.servers_apart = true;
   return rule;
 }
 

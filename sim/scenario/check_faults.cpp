@@ -16,7 +16,6 @@ namespace {
 // Whether somebody else brings down nodes that this one brings back.
 bool goes_before(FaultKind first, FaultKind second) {
   return (second == FaultKind::restart && first == FaultKind::crash) ||
-         (second == FaultKind::join && first == FaultKind::leave) ||
          (second == FaultKind::heal && first == FaultKind::partition);
 }
 

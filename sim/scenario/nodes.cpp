@@ -80,7 +80,7 @@ bool talks(const Scenario& scenario, std::uint32_t a, std::uint32_t b) {
     return workers_talk(scenario.architecture, static_cast<std::uint32_t>(scenario.cluster.workers), low - 1,
                         high - 1);
   if (low <= servers && high > servers) return true;  // a server and a worker
-  if (high <= servers && scenario.replication.copies > 0) return true;
+  if (high <= servers && scenario.may_fail()) return true;
   // The first shard's server, which only an even placement knows to be the first, and another.
   return high <= servers && (low == 1 || scenario.placement.kind != PlacementKind::even) &&
          make_rule(scenario.consistency, scenario.cluster.workers).first_decides;
