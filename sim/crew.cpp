@@ -135,12 +135,14 @@ void Crew::beat(NodeId node, std::uint32_t incarnation, double date) {
     if (!is_server && workers_[worker_index(node)]->is_through()) return;
     const std::int64_t view =
         is_server ? servers_[server_index(node)]->view() : workers_[worker_index(node)]->view();
-    world_.network.send({.kind = MessageKind::heartbeat,
-                         .from = node,
-                         .to = World::scheduler,
-                         .version = view,
-                         .number = incarnation,
-                         .payload = 16});
+    if (!world_.network.is_held(node)) {  // else it is frozen
+      world_.network.send({.kind = MessageKind::heartbeat,
+                           .from = node,
+                           .to = World::scheduler,
+                           .version = view,
+                           .number = incarnation,
+                           .payload = 16});
+    }
     if (world_.is_hopeless()) return;
     beat(node, incarnation, date + world_.scenario.recovery.heartbeat.value);
   });

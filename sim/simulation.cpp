@@ -42,9 +42,12 @@ class Simulation final : public FaultTarget {
   RunResult run();
 
   void crash(NodeId node, bool) override { crew_.crash(node); }
-  void restart(NodeId node) override { crew_.restart(node); }
+  void restart(NodeId node) override {
+    crew_.restart(node);
+    if (speeds_.is_frozen(node)) speeds_.apply(node);
+  }
   void leave(NodeId node) override { crew_.leave(node); }
-  void join(NodeId node) override { crew_.restart(node); }
+  void join(NodeId node) override { restart(node); }
   void lose_disk(NodeId) override {}
   void set_speed(NodeId node, double factor) override { speeds_.set_fault(node, factor); }
 
@@ -55,6 +58,7 @@ class Simulation final : public FaultTarget {
   std::uint32_t rank_of(const Message& message) const;
   bool take_point();
   bool is_quiet() const;
+  bool computes() const;
   bool is_stuck() const { return is_quiet() && !(faults_ && faults_->more_to_come()); }
   void on_update();
   bool is_hopeless();
@@ -114,6 +118,7 @@ Simulation::Simulation(const LoadedScenario& loaded, const RunOptions& options,
              .recorder = recorder_,
              .pool = pool_,
              .slowness = slowness_,
+             .busy = std::vector<int>(platform_.hosts.size(), 0),
              .on_update = {},
              .on_end = {}},
       crew_(world_, platform_),
@@ -238,16 +243,20 @@ bool Simulation::is_quiet() const {
   for (NodeId node = 0; node < first_inference_node(scenario_.cluster); ++node) {
     if (network_.has_mail(node) && !speeds_.is_frozen(node)) return false;
   }
-  return std::ranges::none_of(
-      world_.busy, [this](const auto& one) { return one.second > 0 && !speeds_.is_frozen(one.first); });
+  return !computes();
+}
+
+bool Simulation::computes() const {
+  for (NodeId node = 0; node < platform_.hosts.size(); ++node) {
+    if (world_.busy[node] > 0 && !speeds_.is_frozen(node)) return true;
+  }
+  return false;
 }
 
 // Where heartbeats never end SimGrid sees no deadlock: nothing has been computed for long, nobody computes,
-// and no fault will change that.
+// and no fault will change that but one that repeats and has not helped for as long.
 bool Simulation::is_hopeless() {
-  const bool computes = std::ranges::any_of(
-      world_.busy, [this](const auto& one) { return one.second > 0 && !speeds_.is_frozen(one.first); });
-  if (computes || (faults_ && faults_->more_to_come())) return false;
+  if (computes() || (faults_ && faults_->last_to_come())) return false;
   if (Agenda::now() - recorder_.stats().last_progress <= scenario_.recovery.patience.value) return false;
   give_up(crew_.who_waits());
   return true;

@@ -38,17 +38,23 @@ void FaultPlan::start() {
   for (std::size_t unit = 0; unit < units_.size(); ++unit) plan(unit);
 }
 
+// What is so from the beginning is so before the first actor does anything; the agenda comes after that.
 void FaultPlan::plan(std::size_t index) {
-  const std::optional<FaultTurn> turn = units_[index].turns.next();
+  Unit& unit = units_[index];
+  const std::optional<FaultTurn> turn = unit.turns.next();
   if (!turn) return;
-  const bool repeats = units_[index].turns.for_ever();
+  const bool repeats = unit.turns.for_ever();
   repeats_ = repeats_ || repeats;
+  if (turn->begin == 0 && is_window(spec(unit.table).kind)) {
+    begin(unit.table, unit.node, *turn, !repeats);
+    return plan(index);
+  }
   if (!repeats) ++pending_;
   agenda_.at(turn->begin, [this, index, turn = *turn, repeats] {
-    Unit& unit = units_[index];
+    Unit& now = units_[index];
     if (!repeats) --pending_;
-    else if (gives_up(unit)) return;
-    begin(unit.table, unit.node, turn, !repeats);
+    else if (gives_up(now)) return;
+    begin(now.table, now.node, turn, !repeats);
     plan(index);
   });
 }

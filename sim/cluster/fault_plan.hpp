@@ -52,6 +52,8 @@ class FaultPlan {
   // Whether a planned fault, or the end of one, may still change something: a watch for hangs must wait for
   // it.
   bool more_to_come() const { return pending_ > 0 || (repeats_ && !given_up_); }
+  // The same of faults that do not repeat for ever.
+  bool last_to_come() const { return pending_ > 0; }
 
  private:
   // Turns of a table for one node, or for all its nodes together.

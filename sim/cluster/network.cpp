@@ -70,11 +70,11 @@ void Network::send_next(NodeId from, NodeId to) {
 
 void Network::transmit(Message message) {
   const MessageFate fate = faults_ != nullptr ? faults_->fate(message) : MessageFate{};
-  for (int copy = 0; copy < fate.copies; ++copy) launch(message, {}, false);
+  for (int copy = 0; copy < fate.copies; ++copy) launch(Message(message), {}, false);
   launch(std::move(message), fate, in_turn(message.from));
 }
 
-void Network::launch(Message message, const MessageFate& fate, bool has_turn) {
+void Network::launch(Message&& message, const MessageFate& fate, bool has_turn) {
   const std::uint64_t bytes = message.bytes(options_.header);
   const NodeId from = message.from, to = message.to;
   Flight flight{.message = std::move(message),
@@ -91,11 +91,29 @@ void Network::launch(Message message, const MessageFate& fate, bool has_turn) {
     recorder_.record(event(EventKind::lose, flight));
     return;
   }
-  auto comm = sg4::Comm::sendto_init(nodes_[from].host, nodes_[to].host);
-  comm->set_payload_size(bytes);
-  comm->detach();
+  const void* flow = start_flow(flight);
   if (in_background(flight.message)) ++in_background_;
-  in_flight_.emplace(comm->get_impl(), std::move(flight));
+  in_flight_.emplace(flow, std::move(flight));
+}
+
+// SimGrid bounds a flow for good by the bandwidth that links have when it begins. A degraded link is whole
+// for that moment, so that the flow is as fast as the others when the link is whole again.
+const void* Network::start_flow(const Flight& flight) {
+  const Node &from = nodes_[flight.message.from], &to = nodes_[flight.message.to];
+  for (const Node* end : {&from, &to}) {
+    if (end->bandwidth < 1) scale_links(*end, 1);
+  }
+  auto comm = sg4::Comm::sendto_init(from.host, to.host);
+  comm->set_payload_size(flight.bytes);
+  comm->detach();
+  for (const Node* end : {&from, &to}) {
+    if (end->bandwidth < 1) scale_links(*end, end->bandwidth);
+  }
+  return comm->get_impl();
+}
+
+void Network::scale_links(const Node& node, double factor) {
+  for (const auto& [link, bandwidth] : node.links) link->set_bandwidth(factor * bandwidth);
 }
 
 bool Network::is_lost(const Flight& flight) const {
@@ -110,7 +128,7 @@ void Network::pass_on_turn(const Flight& flight) {
              [this, from = flight.message.from, to = flight.message.to] { send_next(from, to); });
 }
 
-void Network::leave_network(Flight flight) {
+void Network::leave_network(Flight&& flight) {
   pass_on_turn(flight);
   if (flight.delay == 0) return arrive(std::move(flight));
   const std::uint64_t number = flight.number;
@@ -121,7 +139,7 @@ void Network::leave_network(Flight flight) {
   });
 }
 
-void Network::arrive(Flight flight) {
+void Network::arrive(Flight&& flight) {
   const bool lost = is_lost(flight);
   recorder_.record(event(lost ? EventKind::lose : EventKind::deliver, flight));
   if (lost) return;
@@ -130,7 +148,7 @@ void Network::arrive(Flight flight) {
   else hand_over(node, std::move(flight.message));
 }
 
-void Network::hand_over(Node& node, Message message) {
+void Network::hand_over(Node& node, Message&& message) {
   if (on_arrival_) on_arrival_(message);
   node.inbox.push_back(std::move(message));
   node.mail->release();
@@ -143,7 +161,8 @@ void Network::hand_out(NodeId id) {
 }
 
 void Network::set_bandwidth(NodeId node, double factor) {
-  for (const auto& [link, bandwidth] : nodes_[node].links) link->set_bandwidth(factor * bandwidth);
+  nodes_[node].bandwidth = factor;
+  scale_links(nodes_[node], factor);
 }
 
 Message Network::receive(NodeId me) {

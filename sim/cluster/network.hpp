@@ -58,6 +58,7 @@ class Network {
   void set_bandwidth(NodeId node, double factor);
   // From now on, what arrives for a node waits, and nobody hears of it, until it is handed out.
   void hold(NodeId node) { nodes_[node].held = true; }
+  bool is_held(NodeId node) const { return nodes_[node].held; }
   void hand_out(NodeId node);
 
   // But in the background. Messages may be held back as well, but only by one that is in flight.
@@ -74,6 +75,7 @@ class Network {
     std::uint32_t incarnation = 0;  // how often it was taken down
     bool up = true;
     std::vector<std::pair<simgrid::s4u::Link*, double>> links;  // its own, and their bandwidth
+    double bandwidth = 1;                                       // what is left of it
     bool held = false;
     std::deque<Message> waiting;  // while held
   };
@@ -94,14 +96,16 @@ class Network {
   bool in_turn(NodeId from) const { return options_.one_by_one || options_.stream_from == from; }
   bool in_background(const Message& m) const { return std::max(m.from, m.to) >= options_.background; }
   void transmit(Message message);
-  void launch(Message message, const MessageFate& fate, bool has_turn);
+  void launch(Message&& message, const MessageFate& fate, bool has_turn);
+  const void* start_flow(const Flight& flight);
+  static void scale_links(const Node& node, double factor);
   void pass_on_turn(const Flight& flight);
-  void leave_network(Flight flight);
+  void leave_network(Flight&& flight);
   void send_next(NodeId from, NodeId to);
   Message take(NodeId me);
   bool is_lost(const Flight& flight) const;
-  void arrive(Flight flight);
-  void hand_over(Node& node, Message message);
+  void arrive(Flight&& flight);
+  void hand_over(Node& node, Message&& message);
   Event event(EventKind kind, const Flight& flight) const;
 
   std::vector<Node> nodes_;

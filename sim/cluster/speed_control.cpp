@@ -6,7 +6,14 @@
 #include <cmath>
 #include <utility>
 
+namespace sg4 = simgrid::s4u;
+
 namespace psim {
+namespace {
+
+constexpr const char* helper = "freeze";
+
+}  // namespace
 
 SpeedControl::SpeedControl(const Platform& platform, const Slowness& slowness, Agenda& agenda,
                            Network& network, NodeId first_worker, std::uint32_t workers,
@@ -36,15 +43,21 @@ void SpeedControl::set_fault(NodeId node, double factor) {
   by_fault_[node] = factor;
   apply(node);
   if (!was_frozen || is_frozen(node)) return;
-  for (const simgrid::s4u::ActorPtr& actor : platform_.hosts[node]->get_all_actors()) actor->resume();
+  for (const sg4::ActorPtr& actor : platform_.hosts[node]->get_all_actors()) actor->resume();
   network_.hand_out(node);
 }
 
 void SpeedControl::apply(NodeId node) {
-  simgrid::s4u::Host* host = platform_.hosts[node];
+  sg4::Host* host = platform_.hosts[node];
   if (is_frozen(node)) {
     network_.hold(node);
-    for (const simgrid::s4u::ActorPtr& actor : host->get_all_actors()) actor->suspend();
+    // Only an actor may suspend others.
+    sg4::Actor::create(helper, host, [this, node, host] {
+      if (!is_frozen(node)) return;
+      for (const sg4::ActorPtr& actor : host->get_all_actors()) {
+        if (actor->get_name() != helper) actor->suspend();
+      }
+    });
     return;
   }
   const std::vector<double>& levels = platform_.speed_levels[node];

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <functional>
-#include <map>
+#include <vector>
 
 #include "model/learner.hpp"
 #include "model/parameters.hpp"
@@ -47,7 +47,7 @@ struct World {
   std::vector<std::uint64_t> keys_used = {};  // sparse models: of all steps, by worker
   double last_finish = 0;                     // when a worker was through
   std::vector<NodeId> absent = {};            // nodes that are not there at first
-  std::map<NodeId, int> busy = {};            // computations going on, of workers and servers
+  std::vector<int> busy = {};                 // computations going on, of workers and servers
   // Counts a computation as long as it lives, even if its actor is killed meanwhile.
   class Busy {
    public:

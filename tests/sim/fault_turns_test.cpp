@@ -1,4 +1,5 @@
-// Goal: faults happen when the scenario says. Method: dates by hand; exponential times within four standard errors.
+// Goal: faults happen when the scenario says. Method: dates by hand; exponential times within four standard
+// errors.
 #include "sim/cluster/fault_turns.hpp"
 
 #include <catch2/catch.hpp>

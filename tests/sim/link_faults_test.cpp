@@ -92,9 +92,8 @@ TEST_CASE("message faults touch the messages they name", "[faults]") {
 }
 
 TEST_CASE("probabilities hold, and one connection's draws do not touch another's", "[faults]") {
-  const std::vector<FaultSpec> faults{
-      {.kind = FaultKind::drop, .probability = 0.3},
-      {.kind = FaultKind::reorder, .probability = 0.5, .delay = Seconds{2}}};
+  const std::vector<FaultSpec> faults{{.kind = FaultKind::drop, .probability = 0.3},
+                                      {.kind = FaultKind::reorder, .probability = 0.5, .delay = Seconds{2}}};
   LinkFaults busy(scenario(faults)), calm(scenario(faults));
   for (LinkFaults* links : {&busy, &calm}) {
     links->begin(0);
