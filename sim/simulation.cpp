@@ -42,7 +42,6 @@ class Engine {
   Engine(const NetworkSpec& network, const std::string& context) {
     xbt_log_control_set("root.thresh:critical");
     xbt_log_control_set("ker_engine.thresh:critical root.app:file:/dev/null");
-    words_ = {"psim"};
     for (const std::string& option : engine_options(network)) words_.push_back("--cfg=" + option);
     words_.push_back("--cfg=contexts/factory:" + (context.empty() ? default_context : context));
     for (std::string& word : words_) argv_.push_back(word.data());
@@ -53,7 +52,7 @@ class Engine {
   void run() { engine_->run(); }
 
  private:
-  std::vector<std::string> words_;
+  std::vector<std::string> words_{"psim"};
   std::vector<char*> argv_;
   int argc_ = 0;
   std::unique_ptr<sg4::Engine> engine_;
@@ -353,16 +352,17 @@ RunResult Simulation::result() {
                    .keys_used = world_.keys_used,
                    .flops_per_sample = flops_per_sample(scenario_.model),
                    .stuck = stuck_};
+  for (const auto& server : servers_) result.server_ranges.push_back(server->ranges());
   for (std::uint32_t w = 0; w < world_.workers(); ++w) {
     WorkerStats& worker = result.stats.workers[w];
     worker.batch_size = peers_ ? scenario_.training.batch_size : workers_[w]->source().last_batch_size();
     worker.samples = peers_ ? worker.clocks * worker.batch_size : workers_[w]->source().samples_computed();
   }
   if (evaluator_) {
-    const std::int64_t last = evaluator_->curve().back().updates;
-    if (recorder_.stats().updates() > last || evaluator_->curve().size() == 1) take_point();
+    const auto& curve = evaluator_->curve();
+    if (recorder_.stats().updates() > curve.back().updates || curve.size() == 1) take_point();
     evaluator_->finish();
-    result.curve.assign(evaluator_->curve().begin(), evaluator_->curve().end());
+    result.curve.assign(curve.begin(), curve.end());
     if (const CurvePoint* reached = evaluator_->reached()) result.target = *reached;
   }
   recorder_.add_to_digest(&end_, sizeof end_);

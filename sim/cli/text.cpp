@@ -22,6 +22,17 @@ std::string quality(const Json& evaluation) {
   return text;
 }
 
+// Only where a shard's keys do not all have the same clock.
+std::string ranges_text(const Json& servers) {
+  std::int64_t ranges = 0, splits = 0;
+  for (const Json& server : servers) {
+    ranges += server["ranges"].get<std::int64_t>();
+    splits += server["range_splits"].get<std::int64_t>();
+  }
+  if (splits == 0) return {};
+  return fmt::format("\n  ranges      {} with a vector clock of their own, {} split off", ranges, splits);
+}
+
 }  // namespace
 
 std::string summary_text(const Json& s, const std::string& replay_line) {
@@ -63,11 +74,14 @@ std::string summary_text(const Json& s, const std::string& replay_line) {
     out += fmt::format("; per update {:.1f} messages, {}", s["messages"].get<double>() / n,
                        bytes_text(sent / n));
   }
-  const std::int64_t late =
-      s["pushes"]["dropped"].get<std::int64_t>() - s["pushes"]["unused_at_end"].get<std::int64_t>();
+  out += ranges_text(s["servers"]);
+  const Json& pushes = s["pushes"];
+  const std::int64_t late = pushes["dropped"].get<std::int64_t>() -
+                            pushes["unused_at_end"].get<std::int64_t>() -
+                            pushes["duplicate"].get<std::int64_t>();
   if (late > 0)
     out += fmt::format("\n  late        {} of {} pushes thrown away", late,
-                       s["pushes"]["arrived"].get<std::int64_t>());
+                       pushes["arrived"].get<std::int64_t>());
 
   if (s["workers"].size() <= 16) {
     out += "\n\n  worker   clocks   step [ms]   compute      wait   network\n";

@@ -12,6 +12,7 @@
 #include "model/optimizer.hpp"
 #include "sim/protocol/consistency.hpp"
 #include "sim/protocol/message.hpp"
+#include "sim/protocol/range_clock.hpp"
 
 namespace psim {
 
@@ -25,6 +26,8 @@ class Outbox {
   // `staleness`: version when applied less version computed on, in updates.
   virtual void applied(const Message& push, std::int64_t staleness) = 0;
   virtual void dropped(const Message& push) = 0;
+  // It has been here before, and counts no second time.
+  virtual void duplicate(const Message& push) = 0;
   virtual void updated(std::int64_t version) = 0;
 };
 
@@ -70,15 +73,21 @@ class Server {
   // Pulls that wait for the consistency model, in worker order.
   std::vector<Pull> waiting() const;
   std::int64_t slowest_clock() const { return slowest_; }
+  // Ranges of keys with a vector clock of their own: now, and split off so far.
+  std::size_t ranges() const { return clocks_.ranges(); }
+  std::size_t range_splits() const { return range_splits_; }
 
  private:
   struct WorkerState {
-    std::int64_t arrived = 0;            // pushes
-    std::int64_t applied = 0;            // pushes that became part of an update or were dropped
-    bool finished = false;               // will not push again
-    std::optional<Pull> waiting;         // its unanswered pull
-    double last_push = 0, interval = 0;  // dssp
-    std::int64_t granted = -1;           // dssp: may start clocks up to this one
+    std::int64_t arrived = 0;     // pushes
+    std::int64_t applied = 0;     // pushes that became part of an update or were dropped
+    bool finished = false;        // will not push again
+    std::optional<Pull> waiting;  // its unanswered pull
+  };
+  // dssp, by worker.
+  struct Pace {
+    double last_push = 0, interval = 0;  // seconds
+    std::int64_t granted = -1;           // may start clocks up to this one
   };
 
   void on_push(const Message& push, double now, Outbox& out);
@@ -88,6 +97,8 @@ class Server {
   bool has_peers() const { return options_.shards > 1; }
   bool coordinated() const { return options_.rule.first_decides && has_peers(); }
   bool follows() const { return coordinated() && options_.shard != 0; }
+  bool is_duplicate(const Message& push);
+  std::int64_t overtaken(NodeId worker) const;
   bool is_late(const Message& push);
   void drop(const Message& push, Outbox& out);
   void announce(const std::vector<Message>& group, Outbox& out);
@@ -108,6 +119,7 @@ class Server {
   Slice compensated(const Message& push);
   void apply(const std::vector<WeightedGradient>& gradients, double rate, std::int64_t clock);
   std::vector<Range> block_at(std::int64_t clock) const;
+  Range range_of(const Message& push) const;
   std::uint32_t index_of(NodeId node) const { return node - options_.first_worker; }
 
   Options options_;
@@ -124,10 +136,14 @@ class Server {
       announced_;             // groups that the first server has formed, not applied here yet
   std::vector<PushId> late_;  // first server: not announced yet; others: announced, and not here yet
   std::vector<WorkerState> workers_;
-  std::set<std::uint32_t> waiting_;  // workers with an unanswered pull
-  std::int64_t active_;              // workers that will push again
-  std::int64_t slowest_ = 0;         // least `applied` of all workers ...
-  std::size_t at_slowest_;           // ... and how many have it
+  std::vector<Pace> paces_;  // dssp only
+  RangeClock clocks_;        // a worker's: its last push of the range, counted from 1
+  std::size_t range_splits_ = 0;
+  std::set<std::pair<NodeId, std::int64_t>> missing_;  // pushes that later ones have overtaken on their way
+  std::set<std::uint32_t> waiting_;                    // workers with an unanswered pull
+  std::int64_t active_;                                // workers that will push again
+  std::int64_t slowest_ = 0;                           // least `applied` of all workers ...
+  std::size_t at_slowest_;                             // ... and how many have it
 };
 
 }  // namespace psim

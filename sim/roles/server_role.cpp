@@ -47,6 +47,15 @@ ServerRole::ServerRole(World& world, std::uint32_t index, const std::shared_ptr<
   }
 }
 
+ServerRanges ServerRole::ranges() const {
+  ServerRanges all;
+  for (const auto& [shard, server] : shards_) {
+    all.now += server.ranges();
+    all.split_off += server.range_splits();
+  }
+  return all;
+}
+
 void ServerRole::run() {
   world_.network.send({.kind = MessageKind::join, .from = node_, .to = World::scheduler});
   const double flops_per_value = world_.scenario.cluster.server.flops_per_value;
@@ -139,6 +148,11 @@ void ServerRole::applied(const Message& push, std::int64_t staleness) {
 void ServerRole::dropped(const Message& push) {
   world_.record(EventKind::drop, node_, push.clock, push.version, push.from, 0, push.shard);
   acknowledge(push);
+}
+
+// The one before it is acknowledged when it is applied or dropped.
+void ServerRole::duplicate(const Message& push) {
+  world_.record(EventKind::drop, node_, push.clock, push.version, push.from, 2, push.shard);
 }
 
 void ServerRole::discard(const Message& push) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/protocol/server.hpp"
+#include "sim/record/result.hpp"
 #include "sim/roles/world.hpp"
 
 namespace psim {
@@ -23,6 +24,8 @@ class ServerRole final : public Outbox {
 
   // Of shard `shard`, which must be here.
   const Server& state(std::uint32_t shard) const { return shards_.at(shard); }
+  // Of all shards here.
+  ServerRanges ranges() const;
   // A push that will not be handled any more, or whose group will never be complete.
   void discard(const Message& push);
   void discard_rest();
@@ -32,6 +35,7 @@ class ServerRole final : public Outbox {
   void announce(Message message) override;
   void applied(const Message& push, std::int64_t staleness) override;
   void dropped(const Message& push) override;
+  void duplicate(const Message& push) override;
   void updated(std::int64_t version) override;
   void handle(const Message& message);
   void acknowledge(const Message& push);
