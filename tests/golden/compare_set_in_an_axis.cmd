@@ -8,6 +8,6 @@ steps = 1
 time = "1ms"
 [compare]
 consistency = [{ model = "bsp" }, { model = "ssp", staleness = 3 }]
-servers = [1, 2]
+"cluster.servers" = [1, 2]
 TOML
 psim compare axes.toml --set consistency.model=asp 2>&1 | sed -n '/^|/p' | cut -d'|' -f2; rm -rf axes.toml runs
