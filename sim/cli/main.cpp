@@ -154,6 +154,11 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error) {
   return psim::cli::bad_input;
 }
 
+int print_schema() {
+  fmt::print("{}\n", psim::scenario_schema().dump(2));
+  return psim::cli::done;
+}
+
 int guarded(const std::function<int()>& action) {
   try {
     const int code = action();
@@ -213,10 +218,7 @@ int main(int argc, char** argv) {
     });
   });
   app.add_subcommand("schema", "Print the JSON Schema of scenario files, for editors.")->callback([&] {
-    code = guarded([] {
-      fmt::print("{}\n", psim::scenario_schema().dump(2));
-      return cli::done;
-    });
+    code = guarded(print_schema);
   });
   app.add_subcommand("list", "List the scenarios that come with psim, models and topics.")->callback([&] {
     code = guarded(cli::list);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <cstdlib>
 #include <ctime>
@@ -52,7 +53,8 @@ void remove_remains(const fs::path& dir) {
   for (const fs::directory_entry& entry : fs::directory_iterator(parent, ignored)) {
     const std::string name = entry.path().filename().string();
     if (!name.starts_with(prefix)) continue;
-    const int owner = std::atoi(name.c_str() + prefix.size());
+    int owner = 0;
+    std::from_chars(name.data() + prefix.size(), name.data() + name.size(), owner);
     if (owner > 0 && ::kill(owner, 0) != 0 && errno == ESRCH) fs::remove_all(entry.path(), ignored);
   }
 }

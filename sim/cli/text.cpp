@@ -33,6 +33,13 @@ std::string ranges_text(const Json& servers) {
   return fmt::format("\n  ranges      {} with a vector clock of their own, {} split off", ranges, splits);
 }
 
+std::string late_text(const Json& pushes) {
+  const auto count = [&](const char* key) { return pushes[key].get<std::int64_t>(); };
+  const std::int64_t late = count("dropped") - count("unused_at_end") - count("duplicate");
+  if (late == 0) return {};
+  return fmt::format("\n  late        {} of {} pushes thrown away", late, count("arrived"));
+}
+
 }  // namespace
 
 std::string summary_text(const Json& s, const std::string& replay_line) {
@@ -75,13 +82,7 @@ std::string summary_text(const Json& s, const std::string& replay_line) {
                        bytes_text(sent / n));
   }
   out += ranges_text(s["servers"]);
-  const Json& pushes = s["pushes"];
-  const std::int64_t late = pushes["dropped"].get<std::int64_t>() -
-                            pushes["unused_at_end"].get<std::int64_t>() -
-                            pushes["duplicate"].get<std::int64_t>();
-  if (late > 0)
-    out += fmt::format("\n  late        {} of {} pushes thrown away", late,
-                       pushes["arrived"].get<std::int64_t>());
+  out += late_text(s["pushes"]);
 
   if (s["workers"].size() <= 16) {
     out += "\n\n  worker   clocks   step [ms]   compute      wait   network\n";
