@@ -228,6 +228,12 @@ std::vector<std::string> Crew::who_waits() const {
   return lines;
 }
 
+std::vector<ServerRanges> Crew::server_ranges() const {
+  std::vector<ServerRanges> ranges;
+  for (const auto& server : servers_) ranges.push_back(server->ranges());
+  return ranges;
+}
+
 void Crew::discard(const Message& push) { servers_[server_index(push.to)]->discard(push); }
 
 void Crew::discard_rest() {

@@ -40,6 +40,7 @@ class Crew {
   // The run is over: pushes that nobody will apply.
   void discard(const Message& push);
   void discard_rest();
+  std::vector<ServerRanges> server_ranges() const;
   // Null where there are no servers.
   const Worker* worker(std::uint32_t index) const {
     return workers_.empty() ? nullptr : workers_[index].get();

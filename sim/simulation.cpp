@@ -295,6 +295,7 @@ RunResult Simulation::result() {
                    .keys_used = world_.keys_used,
                    .flops_per_sample = flops_per_sample(scenario_.model),
                    .stuck = stuck_};
+  result.server_ranges = crew_.server_ranges();
   for (std::uint32_t w = 0; w < world_.workers(); ++w) {
     WorkerStats& worker = result.stats.workers[w];
     const Worker* one = crew_.worker(w);
@@ -303,10 +304,10 @@ RunResult Simulation::result() {
   }
   result.inference = crew_.finish_inference(end_);
   if (evaluator_) {
-    const std::int64_t last = evaluator_->curve().back().updates;
-    if (recorder_.stats().updates() > last || evaluator_->curve().size() == 1) take_point();
+    const auto& curve = evaluator_->curve();
+    if (recorder_.stats().updates() > curve.back().updates || curve.size() == 1) take_point();
     evaluator_->finish();
-    result.curve.assign(evaluator_->curve().begin(), evaluator_->curve().end());
+    result.curve.assign(curve.begin(), curve.end());
     if (const CurvePoint* reached = evaluator_->reached()) result.target = *reached;
   }
   recorder_.add_to_digest(&end_, sizeof end_);

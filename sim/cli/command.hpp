@@ -48,7 +48,6 @@ std::optional<Json> finished_run(const fs::path& dir, const std::string& hash);
 
 // Writes `text` to `path`; throws with the path when the disk refuses.
 void write_file(const fs::path& path, const std::string& text);
-std::string read_file(const fs::path& path);
 
 // The command line that repeats a run.
 std::string replay_line(const Command& command);

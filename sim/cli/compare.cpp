@@ -8,8 +8,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <memory>
 #include <stdexcept>
 #include <thread>
 
@@ -30,6 +32,15 @@ struct Point {
   std::string hash;
   std::optional<Json> summary;
 };
+
+// What the command line sets is no axis: neither the field itself, nor one of the axis's table, which the
+// axis would take back.
+bool is_fixed(const std::string& axis, const std::vector<Override>& overrides) {
+  return std::ranges::any_of(overrides, [&](const Override& override) {
+    return override.key == axis || override.key.starts_with(axis + ".") ||
+           axis.starts_with(override.key + ".");
+  });
+}
 
 // The points of the cross product, the first axis slowest.
 std::vector<Point> cross_product(const Command& command, const std::vector<Axis>& axes) {
@@ -100,16 +111,31 @@ std::vector<std::string> child_arguments(const Point& point, unsigned threads) {
   return words;
 }
 
-pid_t start(const Point& point, unsigned threads) {
+using Log = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
+
+// A file without a name: another psim may be at work in the same folder.
+Log open_log() {
+  Log log(std::tmpfile(), std::fclose);
+  if (!log) throw std::runtime_error("no temporary file for what a run says");
+  return log;
+}
+
+std::string text_of(std::FILE* log) {
+  std::rewind(log);
+  std::string text;
+  for (int c = std::fgetc(log); c != EOF; c = std::fgetc(log)) text += static_cast<char>(c);
+  return text;
+}
+
+pid_t start(const Point& point, unsigned threads, std::FILE* log) {
   std::vector<std::string> words = child_arguments(point, threads);
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  const std::string log = point.command.out + ".log";
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  posix_spawn_file_actions_adddup2(&actions, fileno(log), STDERR_FILENO);
   pid_t child = 0;
   const int error = posix_spawn(&child, "/proc/self/exe", &actions, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
@@ -123,7 +149,11 @@ void show_progress(std::size_t finished, std::size_t total) {
 
 // Runs what is not done yet, `jobs` processes at a time.
 void run_all(std::vector<Point>& points, unsigned jobs, unsigned threads) {
-  std::map<pid_t, Point*> running;
+  struct Running {
+    Point* point;
+    Log log;
+  };
+  std::map<pid_t, Running> running;
   std::size_t finished = 0;
   auto next = points.begin();
   while (next != points.end() || !running.empty()) {
@@ -131,25 +161,27 @@ void run_all(std::vector<Point>& points, unsigned jobs, unsigned threads) {
     if (next != points.end() && running.size() < jobs) {
       Point& point = *next++;
       if (!point.command.force) point.summary = finished_run(point.command.out, point.hash);
-      if (point.summary) ++finished;
-      else running[start(point, threads)] = &point;
+      if (point.summary) {
+        ++finished;
+      } else {
+        Log log = open_log();
+        const pid_t child = start(point, threads, log.get());
+        running.emplace(child, Running{&point, std::move(log)});
+      }
       continue;
     }
     int status = 0;
     const pid_t child = waitpid(-1, &status, 0);
     const auto found = running.find(child);
     if (found == running.end()) continue;
-    Point& point = *found->second;
+    const Running done = std::move(found->second);
+    Point& point = *done.point;
     running.erase(found);
     ++finished;
-    const fs::path log = point.command.out + ".log";
     point.summary = finished_run(point.command.out, point.hash);
-    if (!point.summary) {
-      const std::string why = read_file(log);
-      throw std::runtime_error(
-          fmt::format("a run failed: {}\n{}", fmt::join(child_arguments(point, threads), " "), why));
-    }
-    fs::remove(log);
+    if (!point.summary)
+      throw std::runtime_error(fmt::format(
+          "a run failed: {}\n{}", fmt::join(child_arguments(point, threads), " "), text_of(done.log.get())));
   }
   if (isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\r\033[K");
 }
@@ -198,11 +230,7 @@ int compare(const Command& command) {
     fmt::print(stderr, "{}", diagnostics.render());
     return bad_input;
   }
-  // What the command line fixes is no axis.
-  std::erase_if(*axes, [&](const Axis& axis) {
-    return (axis.key == "seed" && command.seed) ||
-           std::ranges::find(request.overrides, axis.key, &Override::key) != request.overrides.end();
-  });
+  std::erase_if(*axes, [&](const Axis& axis) { return is_fixed(axis.key, request.overrides); });
   std::vector<Point> points = cross_product(command, *axes);
   if (!resolve(points)) return bad_input;
   merge_equal(points);

@@ -5,8 +5,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <functional>
+#include <stdexcept>
 
 #include "sim/cli/command.hpp"
 #include "sim/record/summary.hpp"
@@ -151,9 +154,20 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error) {
   return psim::cli::bad_input;
 }
 
+int print_schema() {
+  fmt::print("{}\n", psim::scenario_schema().dump(2));
+  return psim::cli::done;
+}
+
 int guarded(const std::function<int()>& action) {
   try {
-    return action();
+    const int code = action();
+    if (std::fflush(stdout) != 0) throw std::runtime_error("the answer cannot be written: is the disk full?");
+    return code;
+  } catch (const std::filesystem::filesystem_error& error) {
+    fmt::print(stderr, "error: {}: {}\n  = help: --out names another folder to write to\n",
+               error.path1().string(), error.code().message());
+    return psim::cli::bad_input;
   } catch (const std::exception& error) {
     fmt::print(stderr, "error: {}\n", error.what());
     return psim::cli::our_fault;
@@ -199,13 +213,15 @@ int main(int argc, char** argv) {
   explain->add_option("name", words, "For example ssp, cluster.workers, unit, tasks ssp.")->expected(0, 2);
   explain->add_flag("--reference", reference, "Print docs/scenario.md.");
   explain->callback([&] {
-    code = reference ? cli::reference() : words.empty() ? cli::list() : cli::explain(words);
+    code = guarded([&] {
+      return reference ? cli::reference() : words.empty() ? cli::list() : cli::explain(words);
+    });
   });
-  app.add_subcommand("schema", "Print the JSON Schema of scenario files, for editors.")->callback([] {
-    fmt::print("{}\n", psim::scenario_schema().dump(2));
+  app.add_subcommand("schema", "Print the JSON Schema of scenario files, for editors.")->callback([&] {
+    code = guarded(print_schema);
   });
   app.add_subcommand("list", "List the scenarios that come with psim, models and topics.")->callback([&] {
-    code = cli::list();
+    code = guarded(cli::list);
   });
 
   const std::vector<std::string> arguments(argv + 1, argv + argc);

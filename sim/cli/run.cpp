@@ -4,6 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstdlib>
 #include <ctime>
 #include <sstream>
 #include <thread>
@@ -41,10 +45,38 @@ std::map<std::string, std::string> host_facts(const Command& command, double wal
           {"data_dirs", dirs}};
 }
 
+// What runs that were interrupted have left of this one.
+void remove_remains(const fs::path& dir) {
+  const std::string prefix = dir.filename().string() + ".partial-";
+  const fs::path parent = dir.has_parent_path() ? dir.parent_path() : fs::path(".");
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(parent, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(prefix)) continue;
+    int owner = 0;
+    std::from_chars(name.data() + prefix.size(), name.data() + name.size(), owner);
+    if (owner > 0 && ::kill(owner, 0) != 0 && errno == ESRCH) fs::remove_all(entry.path(), ignored);
+  }
+}
+
+// Another process may have made the same run meanwhile; then its folder stays.
+void move_into_place(const fs::path& partial, const fs::path& dir, const std::string& hash, bool force) {
+  std::error_code occupied;
+  fs::rename(partial, dir, occupied);
+  if (!occupied) return;
+  if (!force && finished_run(dir, hash)) {
+    fs::remove_all(partial);
+    return;
+  }
+  fs::remove_all(dir);
+  fs::rename(partial, dir);
+}
+
 // The run goes into a folder of its own beside `dir` and is moved there when it is complete.
 Json simulate_into(const fs::path& dir, const Command& command, const LoadedScenario& loaded,
                    const RunIdentity& identity) {
   const fs::path partial = dir.string() + fmt::format(".partial-{}", getpid());
+  remove_remains(dir);
   fs::create_directories(partial);
   const double begin = host_seconds();
   Json summary;
@@ -69,8 +101,7 @@ Json simulate_into(const fs::path& dir, const Command& command, const LoadedScen
   write_file(partial / "scenario.toml",
              "# every default written out; runs again as it is\n" + resolved_toml(loaded.scenario));
   write_file(partial / "summary.json", summary.dump(2) + "\n");
-  fs::remove_all(dir);
-  fs::rename(partial, dir);
+  move_into_place(partial, dir, identity.scenario_hash, command.force);
   if (dir.parent_path() == "runs") {
     std::error_code ignored;  // the link is a convenience
     fs::remove("runs/latest", ignored);
@@ -109,8 +140,8 @@ int run(const Command& command) {
   bool reused = false;
   if (keep) {
     if (!may_write(dir, command.force)) {
-      fmt::print(stderr, "error: {} exists and is not a run\n  = help: name another folder, or --force\n",
-                 dir.string());
+      fmt::print(stderr, "error: {} exists and is not a run\n  = help: name another folder{}\n", dir.string(),
+                 fs::is_directory(dir) ? ", or --force" : "");
       return bad_input;
     }
     if (!command.force) summary = finished_run(dir, identity.scenario_hash);

@@ -37,6 +37,24 @@ std::string inference_text(const Json& s) {
   return text + fmt::format("; pulled {}", bytes_text(s["bytes_pulled"].get<double>()));
 }
 
+// Only where a shard's keys do not all have the same clock.
+std::string ranges_text(const Json& servers) {
+  std::int64_t ranges = 0, splits = 0;
+  for (const Json& server : servers) {
+    ranges += server["ranges"].get<std::int64_t>();
+    splits += server["range_splits"].get<std::int64_t>();
+  }
+  if (splits == 0) return {};
+  return fmt::format("\n  ranges      {} with a vector clock of their own, {} split off", ranges, splits);
+}
+
+std::string late_text(const Json& pushes) {
+  const auto count = [&](const char* key) { return pushes[key].get<std::int64_t>(); };
+  const std::int64_t late = count("dropped") - count("unused_at_end") - count("duplicate");
+  if (late == 0) return {};
+  return fmt::format("\n  late        {} of {} pushes thrown away", late, count("arrived"));
+}
+
 }  // namespace
 
 std::string summary_text(const Json& s, const std::string& replay_line) {
@@ -78,11 +96,8 @@ std::string summary_text(const Json& s, const std::string& replay_line) {
     out += fmt::format("; per update {:.1f} messages, {}", s["messages"].get<double>() / n,
                        bytes_text(sent / n));
   }
-  const std::int64_t late =
-      s["pushes"]["dropped"].get<std::int64_t>() - s["pushes"]["unused_at_end"].get<std::int64_t>();
-  if (late > 0)
-    out += fmt::format("\n  late        {} of {} pushes thrown away", late,
-                       s["pushes"]["arrived"].get<std::int64_t>());
+  out += ranges_text(s["servers"]);
+  out += late_text(s["pushes"]);
   if (s.contains("inference")) out += inference_text(s["inference"]);
 
   if (s["workers"].size() <= 16) {

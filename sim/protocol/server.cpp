@@ -35,6 +35,8 @@ Server::Server(Options options, std::optional<Values> weights, std::size_t count
     : options_(std::move(options)),
       count_(count),
       workers_(static_cast<std::size_t>(options_.rule.workers)),
+      paces_(options_.rule.dynamic ? workers_.size() : 0),
+      clocks_(count, workers_.size()),
       active_(options_.rule.workers),
       at_slowest_(workers_.size()),
       members_(options_.rule.workers) {
@@ -43,9 +45,12 @@ Server::Server(Options options, std::optional<Values> weights, std::size_t count
 }
 
 void Server::on(const Message& message, double now, Outbox& out) {
-  if (message.epoch != epoch_) return;  // from before the shard had this owner, or from after it
+  if (message.epoch != epoch_ || (message.kind == MessageKind::push && !leads_)) {
+    if (message.kind == MessageKind::push) out.duplicate(message);  // it will come again, to the owner
+    return;  // from before the shard had this owner, or from after it
+  }
   switch (message.kind) {
-    case MessageKind::push: return leads_ ? on_push(message, now, out) : void();
+    case MessageKind::push: return on_push(message, now, out);
     case MessageKind::pull: return leads_ ? on_pull(message, now, out) : void();
     case MessageKind::group: return on_group(message, now, out);
     case MessageKind::replicate: return on_entry(message, now, out);
@@ -55,13 +60,15 @@ void Server::on(const Message& message, double now, Outbox& out) {
 }
 
 void Server::on_push(const Message& push, double now, Outbox& out) {
-  if (options_.retries && !is_new(push, out)) return;
+  if (options_.retries ? !is_new(push, out) : is_duplicate(push)) return out.duplicate(push);
   const std::uint32_t w = index_of(push.from);
   WorkerState& worker = workers_[w];
   ++arrived_;
   ++worker.arrived;
-  worker.interval = now - worker.last_push;
-  worker.last_push = now;
+  if (!paces_.empty()) {
+    paces_[w].interval = now - paces_[w].last_push;
+    paces_[w].last_push = now;
+  }
   if (!is_late(push)) {
     group_.push_back(push);
   } else {
@@ -186,6 +193,25 @@ void Server::on_group(const Message& group, double now, Outbox& out) {
   if (update_if_complete(out)) answer_all(now, out);
 }
 
+std::int64_t Server::overtaken(NodeId worker) const {
+  return std::distance(missing_.lower_bound({worker, 0}), missing_.lower_bound({worker + 1, 0}));
+}
+
+// A push is for the block of its clock, whichever of its keys the batch has. The block's clock tells whether
+// it has been here; if the shard has no part of the block, the worker's count does. Where a worker does not
+// wait for an answer between pushes, a small one may overtake a large one: what comes later than its
+// successor is then no duplicate.
+bool Server::is_duplicate(const Message& push) {
+  const std::uint32_t w = index_of(push.from);
+  const Range range = range_of(push);
+  const std::int64_t next = workers_[w].arrived + overtaken(push.from);
+  const bool is_new = range.count > 0 ? clocks_.is_new(range, w, push.number + 1) : push.number >= next;
+  if (missing_.erase({push.from, push.number}) == 0 && !is_new) return true;
+  for (std::int64_t number = next; number < push.number; ++number) missing_.emplace(push.from, number);
+  range_splits_ += clocks_.set(range, w, push.number + 1);
+  return false;
+}
+
 bool Server::is_late(const Message& push) {
   if (follows()) return std::erase(late_, id_of(push)) > 0;
   return options_.rule.fresh && push.version != version_;
@@ -244,6 +270,15 @@ std::vector<Range> Server::block_at(std::int64_t clock) const {
 // With work stealing a worker may push twice: all that counts is that a clock is all workers'.
 std::size_t Server::pushes_in(const std::vector<Message>& group) const {
   return options_.clock_samples > 0 ? workers_.size() : group.size();
+}
+
+// The part of the shard that a push is for. A block is one range of the key space, so its pieces in the shard
+// are neighbours there.
+Range Server::range_of(const Message& push) const {
+  if (options_.feature_blocks == 1) return {0, count_};
+  const std::vector<Range> pieces = block_at(push.clock);
+  if (pieces.empty()) return {0, 0};
+  return {pieces.front().begin, pieces.back().begin + pieces.back().count - pieces.front().begin};
 }
 
 // What a push's samples are measured against, so that a clock's update is the mean over its samples: a group
@@ -363,19 +398,19 @@ bool Server::within_staleness(std::size_t w, std::int64_t clock, double now) {
   const std::int64_t gap = clock - slowest_;
   if (gap <= options_.rule.staleness_at(clock)) return true;
   if (!options_.rule.dynamic || gap > options_.rule.staleness_max) return false;
-  WorkerState& worker = workers_[w];
-  if (clock > worker.granted &&
-      worker.applied >= std::ranges::max(workers_, {}, &WorkerState::applied).applied) {
+  Pace& pace = paces_[w];
+  if (clock > pace.granted &&
+      workers_[w].applied >= std::ranges::max(workers_, {}, &WorkerState::applied).applied) {
     const auto slowest = std::ranges::find(workers_, slowest_, &WorkerState::applied);
-    worker.granted = clock - 1 + extra_clocks(w, static_cast<std::size_t>(slowest - workers_.begin()), now);
+    pace.granted = clock - 1 + extra_clocks(w, static_cast<std::size_t>(slowest - workers_.begin()), now);
   }
-  return clock <= worker.granted;
+  return clock <= pace.granted;
 }
 
 // Zhao et al. 2019, algorithm 2: how many more clocks the fastest worker should run before it waits, so
 // that one of its predicted ends falls nearest before a predicted push of the slowest.
 std::int64_t Server::extra_clocks(std::size_t w, std::size_t slowest, double now) const {
-  const WorkerState &fast = workers_[w], &slow = workers_[slowest];
+  const Pace &fast = paces_[w], &slow = paces_[slowest];
   if (!(fast.interval > 0) || !(slow.interval > 0)) return 0;
   const std::int64_t most = options_.rule.staleness_max - options_.rule.staleness;
   std::int64_t best = 0;

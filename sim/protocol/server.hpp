@@ -13,6 +13,7 @@
 #include "model/parameters.hpp"
 #include "sim/protocol/consistency.hpp"
 #include "sim/protocol/message.hpp"
+#include "sim/protocol/range_clock.hpp"
 
 namespace psim {
 
@@ -26,6 +27,8 @@ class Outbox {
   // `staleness`: version when applied less version computed on, in updates.
   virtual void applied(const Message& push, std::int64_t staleness) = 0;
   virtual void dropped(const Message& push) = 0;
+  // It has been here before, and counts no second time.
+  virtual void duplicate(const Message& push) = 0;
   virtual void updated(std::int64_t version) = 0;
   // A replica has all that this server has.
   virtual void copied(NodeId) {}
@@ -90,6 +93,9 @@ class Server {
   // Pulls that wait for the consistency model, in worker order.
   std::vector<Pull> waiting() const;
   std::int64_t slowest_clock() const { return slowest_; }
+  // Ranges of keys with a vector clock of their own: now, and split off so far.
+  std::size_t ranges() const { return clocks_.ranges(); }
+  std::size_t range_splits() const { return range_splits_; }
 
   // The rest is for nodes that fail (server_recovery.cpp).
   //
@@ -108,20 +114,22 @@ class Server {
   void resend(double now, Outbox& out);
   // What a copy of the shard takes on the network: weights, optimizer state and a count for each worker.
   std::uint64_t state_bytes() const;
-  std::int64_t duplicates() const { return duplicates_; }
   std::int64_t pushes_lost() const { return lost_; }
 
  private:
   struct WorkerState {
-    std::int64_t arrived = 0;            // pushes
-    std::int64_t applied = 0;            // pushes that became part of an update or were dropped
-    bool finished = false;               // will not push again
-    std::optional<Pull> waiting;         // its unanswered pull
-    double last_push = 0, interval = 0;  // dssp
-    std::int64_t granted = -1;           // dssp: may start clocks up to this one
-    std::int64_t entry = 0;              // of the log: with its last push, one more than that
-    std::int64_t committed = 0;          // pushes that the replicas have too
-    bool gone = false;                   // takes part no more
+    std::int64_t arrived = 0;     // pushes
+    std::int64_t applied = 0;     // pushes that became part of an update or were dropped
+    bool finished = false;        // will not push again
+    std::optional<Pull> waiting;  // its unanswered pull
+    std::int64_t entry = 0;       // of the log: with its last push, one more than that
+    std::int64_t committed = 0;   // pushes that the replicas have too
+    bool gone = false;            // takes part no more
+  };
+  // dssp, by worker.
+  struct Pace {
+    double last_push = 0, interval = 0;  // seconds
+    std::int64_t granted = -1;           // may start clocks up to this one
   };
 
   void on_push(const Message& push, double now, Outbox& out);
@@ -148,6 +156,8 @@ class Server {
   bool has_peers() const { return options_.shards > 1; }
   bool coordinated() const { return options_.rule.first_decides && has_peers(); }
   bool follows() const { return coordinated() && options_.shard != 0; }
+  bool is_duplicate(const Message& push);
+  std::int64_t overtaken(NodeId worker) const;
   bool is_late(const Message& push);
   void drop(const Message& push, Outbox& out);
   void announce(const std::vector<Message>& group, Outbox& out);
@@ -170,6 +180,7 @@ class Server {
   Slice compensated(const Message& push);
   void apply(const std::vector<WeightedGradient>& gradients, double rate, std::int64_t clock);
   std::vector<Range> block_at(std::int64_t clock) const;
+  Range range_of(const Message& push) const;
   std::uint32_t index_of(NodeId node) const { return node - options_.first_worker; }
 
   Options options_;
@@ -185,11 +196,15 @@ class Server {
       announced_;             // groups that the first server has formed, not applied here yet
   std::vector<PushId> late_;  // first server: not announced yet; others: announced, and not here yet
   std::vector<WorkerState> workers_;
-  std::set<std::uint32_t> waiting_;  // workers with an unanswered pull
-  std::int64_t active_;              // workers that will push again
-  std::int64_t slowest_ = 0;         // least `applied` of all workers ...
-  std::size_t at_slowest_;           // ... and how many have it
-  std::int64_t members_;             // workers that take part
+  std::vector<Pace> paces_;  // dssp only
+  RangeClock clocks_;        // a worker's: its last push of the range, counted from 1
+  std::size_t range_splits_ = 0;
+  std::set<std::pair<NodeId, std::int64_t>> missing_;  // pushes that later ones have overtaken on their way
+  std::set<std::uint32_t> waiting_;                    // workers with an unanswered pull
+  std::int64_t active_;                                // workers that will push again
+  std::int64_t slowest_ = 0;                           // least `applied` of all workers ...
+  std::size_t at_slowest_;                             // ... and how many have it
+  std::int64_t members_;                               // workers that take part
 
   // Where nodes may fail.
   struct Copy {
@@ -207,7 +222,7 @@ class Server {
   std::map<std::int64_t, Message> log_;  // primary: not everywhere yet; replica: came too early
   std::int64_t committed_ = 0;           // entries that are on all replicas
   std::vector<PushId> dropped_;          // since the last entry
-  std::int64_t duplicates_ = 0, lost_ = 0;
+  std::int64_t lost_ = 0;                // pushes that only a former owner had
 };
 
 }  // namespace psim

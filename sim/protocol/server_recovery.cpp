@@ -15,6 +15,7 @@ class Silence final : public Outbox {
   void announce(Message) override {}
   void applied(const Message&, std::int64_t) override {}
   void dropped(const Message&) override {}
+  void duplicate(const Message&) override {}
   void updated(std::int64_t) override {}
 };
 
@@ -23,13 +24,15 @@ class Silence final : public Outbox {
 // Pushes of a worker are taken in its order, each once. One that comes too early waits for the one before it
 // to be sent again.
 bool Server::is_new(const Message& push, Outbox& out) {
-  const WorkerState& worker = workers_[index_of(push.from)];
+  const std::uint32_t w = index_of(push.from);
+  const WorkerState& worker = workers_[w];
   if (worker.gone || push.number > worker.arrived) return false;
-  if (push.number == worker.arrived) return true;
-  ++duplicates_;
-  if (!options_.exactly_once) return true;
-  acknowledge(push, out);
-  return false;
+  if (push.number < worker.arrived && options_.exactly_once) {
+    acknowledge(push, out);
+    return false;
+  }
+  range_splits_ += clocks_.set(range_of(push), w, push.number + 1);
+  return true;
 }
 
 void Server::acknowledge(const Message& push, Outbox& out) const {

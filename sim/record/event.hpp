@@ -19,7 +19,8 @@ enum class EventKind : std::uint8_t {
   compute_end,     // ... and has it; value: parts to come
   compute_cancel,  // ... or stops, because it would come too late
   apply,           // server puts the push of peer into an update; value: staleness
-  drop,            // server throws the push of peer away: too late (value 0), or the run is over (1)
+  drop,            // server throws the push of peer away: too late (value 0), the run is over (1), or a
+                   // duplicate (2)
   update,          // server reaches `version`; or worker, where there are no servers
   finish,          // worker has done its last clock
   compute_pause,   // worker waits for weights in the middle of a step

@@ -81,7 +81,8 @@ void Recorder::record(const Event& event) {
       break;
     case EventKind::drop:
       ++stats_.pushes_dropped;
-      stats_.pushes_unused += event.value;
+      stats_.pushes_unused += event.value == 1 ? 1 : 0;
+      stats_.pushes_duplicate += event.value == 2 ? 1 : 0;
       break;
     case EventKind::update:
       (is_worker(event.node) ? stats_.workers[worker_index(event.node)].updates

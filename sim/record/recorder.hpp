@@ -43,7 +43,8 @@ struct RunStats {
   std::uint64_t messages = 0, delivered = 0, lost = 0;
   std::uint64_t bytes_sent = 0, bytes_received = 0, bytes_lost = 0;
   std::int64_t pushes_arrived = 0, pushes_applied = 0, pushes_dropped = 0;
-  std::int64_t pushes_unused = 0;  // of the dropped ones: not too late, but the run ended first
+  std::int64_t pushes_unused = 0;     // of the dropped ones: not too late, but the run ended first
+  std::int64_t pushes_duplicate = 0;  // ... and those that had been there before
   double staleness_sum = 0;
   std::int64_t staleness_max = 0;
   std::int64_t clock_gap_max = 0;  // over all starts: clocks ahead of the slowest worker

@@ -33,6 +33,11 @@ struct InferenceStats {
   std::uint64_t bytes_pulled = 0;
 };
 
+// Ranges of keys with a vector clock of their own, on one server.
+struct ServerRanges {
+  std::size_t now = 0, split_off = 0;
+};
+
 struct RunResult {
   RunStats stats;
   std::string digest = {};
@@ -41,7 +46,8 @@ struct RunResult {
   std::optional<CurvePoint> target = {};  // the first point that reached it
   std::int64_t parameters = 0;
   std::vector<std::size_t> server_parameters = {};  // held by each server
-  std::vector<std::uint64_t> keys_used = {};        // sparse models: over all steps, by worker
+  std::vector<ServerRanges> server_ranges = {};
+  std::vector<std::uint64_t> keys_used = {};  // sparse models: over all steps, by worker
   double flops_per_sample = 0;
   std::optional<InferenceStats> inference = {};  // where there is such a group
   std::vector<std::string> stuck = {};           // when nothing could happen any more: who waits for what

@@ -48,6 +48,15 @@ void ServerRole::own(std::uint32_t shard, std::optional<Values> weights) {
   shards_.try_emplace(shard, options_of(shard), std::move(weights), world_.keys.shards[shard].count);
 }
 
+ServerRanges ServerRole::ranges() const {
+  ServerRanges all;
+  for (const auto& [shard, server] : shards_) {
+    all.now += server.ranges();
+    all.split_off += server.range_splits();
+  }
+  return all;
+}
+
 void ServerRole::run() {
   if (world_.scenario.may_fail()) return run_watched();
   world_.network.send({.kind = MessageKind::join, .from = node_, .to = World::scheduler});
@@ -79,6 +88,7 @@ void ServerRole::handle(const Message& message) {
   if (message.kind != MessageKind::group) {
     const auto entry = shards_.find(message.shard);
     if (entry != shards_.end()) act(*entry, message);
+    else if (message.kind == MessageKind::push) duplicate(message);  // for another owner
     return;
   }
   for (auto& entry : shards_) {
@@ -151,12 +161,18 @@ void ServerRole::dropped(const Message& push) {
   acknowledge(push);
 }
 
+// The one before it is acknowledged when it is applied or dropped; or it will come again.
+void ServerRole::duplicate(const Message& push) { world_.record_push(EventKind::drop, node_, push, 2); }
+
 void ServerRole::discard(const Message& push) { world_.record_push(EventKind::drop, node_, push, 1); }
 
+void ServerRole::discard_pending(const Server& server) {
+  if (!server.leads()) return;
+  for (const Message& push : server.pending()) discard(push);
+}
+
 void ServerRole::discard_rest() {
-  for (const auto& [shard, server] : shards_) {
-    for (const Message& push : server.pending()) discard(push);
-  }
+  for (const auto& [shard, server] : shards_) discard_pending(server);
   if (in_hand_) discard(*in_hand_);
 }
 

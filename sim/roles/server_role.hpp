@@ -11,6 +11,7 @@
 
 #include "sim/protocol/membership.hpp"
 #include "sim/protocol/server.hpp"
+#include "sim/record/result.hpp"
 #include "sim/roles/world.hpp"
 
 namespace psim {
@@ -30,15 +31,19 @@ class ServerRole final : public Outbox {
     return found == shards_.end() ? nullptr : &found->second;
   }
   std::int64_t view() const { return view_; }
+  // Of all shards here.
+  ServerRanges ranges() const;
   // A push that will not be handled any more, or whose group will never be complete.
   void discard(const Message& push);
   void discard_rest();
+  void discard_pending(const Server& server);
 
  private:
   void send(Message message) override;
   void announce(Message message) override;
   void applied(const Message& push, std::int64_t staleness) override;
   void dropped(const Message& push) override;
+  void duplicate(const Message& push) override;
   void updated(std::int64_t version) override;
   void copied(NodeId replica) override;
   std::uint64_t hash_of(const Server& server) const;

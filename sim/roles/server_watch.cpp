@@ -63,7 +63,10 @@ void ServerRole::take_place(std::uint32_t shard, const Owner& owner) {
     const bool was_alone =
         here != shards_.end() && here->second.leads() && here->second.epoch() != owner.epoch;
     if (here != shards_.end() && !was_alone) return lead(here->second, owner);
-    if (was_alone) shards_.erase(here);
+    if (was_alone) {
+      discard_pending(here->second);
+      shards_.erase(here);
+    }
     wanted_.insert(shard);
     ask_for(shard);
     return;
@@ -73,6 +76,7 @@ void ServerRole::take_place(std::uint32_t shard, const Owner& owner) {
     if (copy != owner.replicas.end()) confirm(shard, owner, -1);
     return;
   }
+  discard_pending(here->second);
   if (owner.from == node_)
     return here->second.follow(node_, owner.epoch, owner.primary, {});  // to hand it over
   // What a former owner has is not to be trusted: it may have gone on alone.

@@ -26,7 +26,8 @@ void run_storage(World& world) {
       world.network.send(std::move(answer));
     } else if (message.kind == MessageKind::state) {
       use_disk(message);
-      world.record(EventKind::snapshot, world.snapshot_node(), 0, message.version, message.from, 0, message.shard);
+      world.record(EventKind::snapshot, world.snapshot_node(), 0, message.version, message.from, 0,
+                   message.shard);
       const auto last = snapshots.find(message.shard);
       if (last == snapshots.end() || last->second.epoch <= message.epoch)
         snapshots.insert_or_assign(message.shard, std::move(message));

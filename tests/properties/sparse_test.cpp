@@ -64,6 +64,20 @@ TEST_CASE("a sparse model's workers learn what one worker with their samples lea
   for (std::size_t i = 0; i < one.size(); ++i) CHECK(several[i] == Approx(one[i]).epsilon(1e-12));
 }
 
+// 3001 weights in 5 blocks on 3 servers of 1000, 1000 and 1001: ends of blocks at 600, 1200, 1800 and 2400.
+TEST_CASE("each block of features that a shard has a part of gets a vector clock", "[sparse]") {
+  const Json run = run_toml(clicks("optimizer = \"proximal\"\nfeature_blocks = 5"));
+  const std::vector<int> ranges = {2, 3, 2};
+  for (std::size_t s = 0; s < ranges.size(); ++s) {
+    CHECK(run["servers"][s]["ranges"] == ranges[s]);
+    CHECK(run["servers"][s]["range_splits"] == ranges[s] - 1);
+  }
+  for (const Json& server : run_toml(clicks(""))["servers"]) {
+    CHECK(server["ranges"] == 1);
+    CHECK(server["range_splits"] == 0);
+  }
+}
+
 TEST_CASE("a sparse worker moves the bytes of its keys", "[sparse]") {
   const Json run = run_toml(clicks(""), {"--set", "cluster.servers=1", "--set", "cluster.workers=1"});
   const double keys = run["workers"][0]["keys_per_step"];

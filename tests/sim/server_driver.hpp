@@ -1,5 +1,6 @@
 // A server with workers that send it what real ones send, one message at a time, and what it answers, as
-// lines: "apply w0 s1" (worker, staleness), "drop w2", "version 3", "weights w1 v3", "finished w1".
+// lines: "apply w0 s1" (worker, staleness), "drop w2", "duplicate w2", "version 3", "weights w1 v3",
+// "finished w1".
 #pragma once
 
 #include <fmt/format.h>
@@ -43,6 +44,9 @@ struct Log final : Outbox {
     count(push);
     lines.push_back(fmt::format("drop w{}", push.from - first_worker));
   }
+  void duplicate(const Message& push) override {
+    lines.push_back(fmt::format("duplicate w{}", push.from - first_worker));
+  }
   void updated(std::int64_t version) override { lines.push_back(fmt::format("version {}", version)); }
 
  private:
@@ -75,6 +79,7 @@ class Driver {
     double epochs_per_clock = 1;
     double delay_compensation = 0, delay_compensation_decay = 0;
     std::int64_t clock_samples = 0;
+    std::int64_t feature_blocks = 1;
   };
 
   Driver(const ConsistencySpec& spec, std::int64_t workers) : Driver(spec, workers, Setup()) {}
@@ -88,6 +93,9 @@ class Driver {
                 .optimizer = setup.optimizer,
                 .learning_rate = setup.learning_rate,
                 .staleness_aware = setup.staleness_aware,
+                .ranges = {{0, setup.weights.size()}},
+                .feature_blocks = setup.feature_blocks,
+                .parameters = static_cast<std::int64_t>(setup.weights.size()),
                 .delay_compensation = setup.delay_compensation,
                 .delay_compensation_decay = setup.delay_compensation_decay,
                 .epochs_per_clock = setup.epochs_per_clock},

@@ -19,6 +19,7 @@ RunResult two_workers() {
   r.stats.shard_server = {0, 1};
   r.stats.shard_updates = {7, 5};
   r.server_parameters = {6, 5};
+  r.server_ranges = {{1, 0}, {3, 4}};
   r.stats.pushes_applied = 4;
   r.stats.staleness_sum = 6;
   r.stats.staleness_max = 3;
@@ -53,6 +54,9 @@ TEST_CASE("a summary's counts are the recorder's", "[record]") {
   CHECK(s["servers"][0]["updates"] == 7);
   CHECK(s["servers"][1]["updates"] == 5);
   CHECK(s["servers"][1]["parameters"] == 5);
+  CHECK(s["servers"][0]["ranges"] == 1);
+  CHECK(s["servers"][1]["ranges"] == 3);
+  CHECK(s["servers"][1]["range_splits"] == 4);
   CHECK(s["staleness"]["mean"] == 1.5);
   CHECK(s["staleness"]["max"] == 3);
   CHECK(s["sim_time_s"] == 12.0);

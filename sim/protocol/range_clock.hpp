@@ -1,0 +1,43 @@
+// Which pushes of each worker the keys of a shard have had: a vector clock for each range of keys in place of
+// one for each key (Li et al., OSDI 2014, section 4.1). Keys are positions within the shard.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "model/values.hpp"
+
+namespace psim {
+
+// A set splits at most the ranges at its two ends (their algorithm 2: one range becomes at most three), so m
+// workers whose pushes are for k different ranges make O(m k) clocks, whatever the number of keys.
+class RangeClock {
+ public:
+  // One range of all keys, every worker at 0.
+  RangeClock(std::size_t keys, std::size_t workers) : keys_(keys), parts_{{0, Clocks(workers)}} {}
+
+  // The worker's clock of the key that is furthest behind; the range is not empty.
+  std::int64_t least(Range range, std::size_t worker) const;
+  // Whether some key of the range has a clock of this worker below `clock`.
+  bool is_new(Range range, std::size_t worker, std::int64_t clock) const {
+    return range.count > 0 && least(range, worker) < clock;
+  }
+  // Raises the worker's clock of these keys to `clock`, where it is below. Returns how many ranges were split
+  // off; neighbours whose clocks become equal are one again.
+  std::size_t set(Range range, std::size_t worker, std::int64_t clock);
+  std::size_t ranges() const { return parts_.size(); }
+
+ private:
+  using Clocks = std::vector<std::int64_t>;  // by worker
+  struct Part {
+    std::size_t begin;  // up to the next one's
+    Clocks clocks;
+  };
+  std::size_t cut(std::size_t key);
+
+  std::size_t keys_;
+  std::vector<Part> parts_;  // rising
+};
+
+}  // namespace psim

@@ -1,0 +1,13 @@
+cat >axes.toml <<'TOML'
+[model]
+kind = "phantom"
+parameters = 100
+[training]
+steps = 1
+[compute]
+time = "1ms"
+[compare]
+consistency = [{ model = "bsp" }, { model = "ssp", staleness = 3 }]
+"cluster.servers" = [1, 2]
+TOML
+psim compare axes.toml --set consistency.model=asp 2>&1 | sed -n '/^|/p' | cut -d'|' -f2; rm -rf axes.toml runs

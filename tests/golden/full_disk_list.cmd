@@ -1,0 +1,1 @@
+psim check scenarios/quickstart.toml 2>/dev/null >/dev/full

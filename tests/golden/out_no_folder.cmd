@@ -1,0 +1,1 @@
+psim compare scenarios/stragglers.toml --out /dev/null/x
