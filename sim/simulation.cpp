@@ -13,8 +13,8 @@
 #include "sim/cluster/engine.hpp"
 #include "sim/cluster/fault_plan.hpp"
 #include "sim/cluster/speed_control.hpp"
-#include "sim/crew.hpp"
 #include "sim/evaluator.hpp"
+#include "sim/roles/crew.hpp"
 #include "sim/scenario/check.hpp"
 
 namespace sg4 = simgrid::s4u;
@@ -39,6 +39,8 @@ std::vector<std::uint32_t> shard_servers(const KeySpace& keys) {
 class Simulation final : public FaultTarget {
  public:
   Simulation(const LoadedScenario& loaded, const RunOptions& options, const std::vector<EventSink*>& sinks);
+  // Threads may be in the middle of what nobody wants any more.
+  ~Simulation() override { pool_.stop(); }
   RunResult run();
 
   void crash(NodeId node, bool) override { crew_.crash(node); }

@@ -29,7 +29,9 @@ Pool::Pool(unsigned threads) {
   for (unsigned i = 1; i < threads; ++i) threads_.emplace_back([this] { work(); });
 }
 
-Pool::~Pool() {
+Pool::~Pool() { stop(); }
+
+void Pool::stop() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -37,6 +39,13 @@ Pool::~Pool() {
   }
   changed_.notify_all();
   for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+void Pool::abandon(const Handle& task) {
+  std::unique_lock lock(mutex_);
+  std::erase(queue_, task);
+  changed_.wait(lock, [&task] { return task->state != Task::State::running; });
 }
 
 Pool::Handle Pool::submit(std::function<void()> work) {

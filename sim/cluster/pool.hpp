@@ -30,6 +30,10 @@ class Pool {
   void wait(const Handle& task);
   // The result is no longer wanted: not started if it was not, and forgotten otherwise.
   void cancel(const Handle& task);
+  // The same, and when this returns it does not run any more: what it works on may go.
+  void abandon(const Handle& task);
+  // Likewise for all tasks; no more are done.
+  void stop();
 
   unsigned threads() const { return static_cast<unsigned>(threads_.size()) + 1; }
 

@@ -29,6 +29,11 @@ Worker::Worker(World& world, NodeId node, bool back)
   });
 }
 
+// A gradient that nobody wants any more may still be on its way.
+Worker::~Worker() {
+  if (task_) world_.pool.abandon(task_);
+}
+
 std::vector<Worker::Phase> Worker::phases_of(const World& world) {
   ShardIds all;
   for (std::uint32_t s = 0; s < world.keys.shards.size(); ++s) all.push_back(s);

@@ -19,6 +19,9 @@ class Worker {
  public:
   // `back`: it was there before, and crashed.
   Worker(World& world, NodeId node, bool back = false);
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
 
   // The actor's body.
   void run();

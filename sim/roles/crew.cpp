@@ -1,4 +1,4 @@
-#include "sim/crew.hpp"
+#include "sim/roles/crew.hpp"
 
 #include <fmt/format.h>
 #include <simgrid/Exception.hpp>

@@ -1,0 +1,53 @@
+// When a worker may start its next clock.
+#include <algorithm>
+#include <cmath>
+
+#include "sim/protocol/server.hpp"
+
+namespace psim {
+
+bool Server::may_start(std::size_t w, const Pull& pull, double now) {
+  if (version_ <= pull.version && !pull.redo) return false;
+  switch (options_.rule.gate) {
+    case Gate::none:
+    case Gate::version: return true;
+    case Gate::own: return workers_[w].applied >= pull.pushed;
+    case Gate::staleness: return within_staleness(w, pull.clock, now);
+  }
+  return false;
+}
+
+bool Server::within_staleness(std::size_t w, std::int64_t clock, double now) {
+  const std::int64_t gap = clock - slowest_;
+  if (gap <= options_.rule.staleness_at(clock)) return true;
+  if (!options_.rule.dynamic || gap > options_.rule.staleness_max) return false;
+  Pace& pace = paces_[w];
+  if (clock > pace.granted &&
+      workers_[w].applied >= std::ranges::max(workers_, {}, &WorkerState::applied).applied) {
+    const auto slowest = std::ranges::find(workers_, slowest_, &WorkerState::applied);
+    pace.granted = clock - 1 + extra_clocks(w, static_cast<std::size_t>(slowest - workers_.begin()), now);
+  }
+  return clock <= pace.granted;
+}
+
+// Zhao et al. 2019, algorithm 2: how many more clocks the fastest worker should run before it waits, so
+// that one of its predicted ends falls nearest before a predicted push of the slowest.
+std::int64_t Server::extra_clocks(std::size_t w, std::size_t slowest, double now) const {
+  const Pace &fast = paces_[w], &slow = paces_[slowest];
+  if (!(fast.interval > 0) || !(slow.interval > 0)) return 0;
+  const std::int64_t most = options_.rule.staleness_max - options_.rule.staleness;
+  std::int64_t best = 0;
+  double least_wait = HUGE_VAL;
+  for (std::int64_t r = 0; r <= most; ++r) {
+    const double mine = now + static_cast<double>(r) * fast.interval;
+    const double turns = std::max(1.0, std::ceil((mine - slow.last_push) / slow.interval));
+    const double wait = slow.last_push + turns * slow.interval - mine;
+    if (wait < least_wait) {
+      least_wait = wait;
+      best = r;
+    }
+  }
+  return best;
+}
+
+}  // namespace psim
