@@ -127,6 +127,7 @@ Simulation::Simulation(const LoadedScenario& loaded, const RunOptions& options,
       speeds_(platform_, slowness_, agenda_, network_, world_.first_worker(), world_.workers(),
               [this] { return is_stuck(); }) {
   for (EventSink* sink : sinks) recorder_.add_sink(sink);
+  if (scenario_.may_fail()) recorder_.watch_failures();
   if (!scenario_.faults.empty()) {
     faults_ = std::make_unique<FaultPlan>(scenario_, network_, recorder_, agenda_, *this,
                                           [this] { return is_quiet(); });
@@ -304,6 +305,7 @@ RunResult Simulation::result() {
     worker.batch_size = one ? one->source().last_batch_size() : scenario_.training.batch_size;
     worker.samples = one ? one->samples_computed() : worker.clocks * worker.batch_size;
   }
+  result.failures = recorder_.failures();
   result.inference = crew_.finish_inference(end_);
   if (evaluator_) {
     const auto& curve = evaluator_->curve();

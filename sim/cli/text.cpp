@@ -48,6 +48,26 @@ std::string ranges_text(const Json& servers) {
   return fmt::format("\n  ranges      {} with a vector clock of their own, {} split off", ranges, splits);
 }
 
+std::string failures_text(const Json& s) {
+  const auto count = [&](const char* key) { return s[key].get<std::int64_t>(); };
+  std::string text = fmt::format(
+      "\n  failures    {} crashes, {} suspicions ({} false), {} requests sent again", count("crashes"),
+      count("suspicions"), count("false_suspicions"), count("repeated_requests"));
+  const auto copies = s["replication_bytes"].get<double>(), states = s["state_bytes"].get<double>();
+  if (copies + states > 0)
+    text += fmt::format("\n  copies      {} to replicas, {} as whole shards, {} snapshots",
+                        bytes_text(copies), bytes_text(states), count("snapshots"));
+  const auto seconds = [](const Json& span) {
+    return span.is_null() ? std::string("-") : fmt::format("{:.4g} s", span.get<double>());
+  };
+  for (const Json& r : s["recoveries"])
+    text += fmt::format(
+        "\n  recovery    server {} crashed at {:.4g} s: detection {}, takeover {}, transfer {}, catch-up {}",
+        r["server"].get<int>(), r["at_s"].get<double>(), seconds(r["detection_s"]), seconds(r["takeover_s"]),
+        seconds(r["transfer_s"]), seconds(r["catch_up_s"]));
+  return text;
+}
+
 std::string late_text(const Json& pushes) {
   const auto count = [&](const char* key) { return pushes[key].get<std::int64_t>(); };
   const std::int64_t late = count("dropped") - count("unused_at_end") - count("duplicate");
@@ -98,6 +118,7 @@ std::string summary_text(const Json& s, const std::string& replay_line) {
   }
   out += ranges_text(s["servers"]);
   out += late_text(s["pushes"]);
+  if (s.contains("failures")) out += failures_text(s["failures"]);
   if (s.contains("inference")) out += inference_text(s["inference"]);
 
   if (s["workers"].size() <= 16) {

@@ -52,6 +52,7 @@ void Recorder::record(const Event& event) {
   }
   ++stats_.events;
   for (EventSink* sink : sinks_) sink->on(event, hash);
+  if (failures_) failures_->on(event);
 
   switch (event.kind) {
     case EventKind::send:

@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/record/event.hpp"
+#include "sim/record/failure_log.hpp"
 
 struct XXH3_state_s;
 
@@ -69,6 +71,13 @@ class Recorder {
   ~Recorder();
 
   void add_sink(EventSink* sink) { sinks_.push_back(sink); }
+  // Keeps a log of failures too.
+  void watch_failures() {
+    failures_.emplace(stats_.shard_server, static_cast<NodeId>(stats_.servers.size()));
+  }
+  std::optional<FailureStats> failures() const {
+    return failures_ ? std::optional(failures_->stats()) : std::nullopt;
+  }
   void record(const Event& event);
 
   // The run is over at `at`.
@@ -98,6 +107,7 @@ class Recorder {
   RunStats stats_;
   std::vector<Activity> activity_;
   std::vector<EventSink*> sinks_;
+  std::optional<FailureLog> failures_;
   std::vector<std::uint64_t> hashes_;  // not yet in the digest
   XXH3_state_s* state_;
 };

@@ -49,6 +49,7 @@ struct RunResult {
   std::vector<ServerRanges> server_ranges = {};
   std::vector<std::uint64_t> keys_used = {};  // sparse models: over all steps, by worker
   double flops_per_sample = 0;
+  std::optional<FailureStats> failures = {};     // where nodes or messages may fail
   std::optional<InferenceStats> inference = {};  // where there is such a group
   std::vector<std::string> stuck = {};           // when nothing could happen any more: who waits for what
 };

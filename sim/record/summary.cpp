@@ -110,6 +110,37 @@ WorkerTime total_time(const RunStats& stats) {
   return all;
 }
 
+// In seconds: from the crash until the scheduler knew, from then until the new owners had the shards or began
+// to fetch them, until they owned them, and until all were as far as they had been.
+Json recovery(const Recovery& r) {
+  const auto span = [](std::optional<double> from, std::optional<double> to) {
+    return from && to ? Json(*to - *from) : Json(nullptr);
+  };
+  return {{"server", r.node - 1},
+          {"at_s", r.crash},
+          {"detection_s", span(r.crash, r.detected)},
+          {"takeover_s", span(r.detected, r.fetching)},
+          {"transfer_s", span(r.fetching, r.owned)},
+          {"catch_up_s", span(r.owned, r.caught_up)},
+          {"total_s", span(r.crash, r.caught_up)}};
+}
+
+Json failures(const FailureStats& stats) {
+  Json recoveries = Json::array();
+  for (const Recovery& one : stats.recoveries) recoveries.push_back(recovery(one));
+  return {{"crashes", stats.crashes},
+          {"suspicions", stats.suspicions},
+          {"false_suspicions", stats.false_suspicions},
+          {"views", stats.views},
+          {"takeovers", stats.takeovers},
+          {"snapshots", stats.snapshots},
+          {"repeated_requests", stats.repeated},
+          {"replication_bytes", stats.replication_bytes},
+          {"state_bytes", stats.state_bytes},
+          {"heartbeat_bytes", stats.heartbeat_bytes},
+          {"recoveries", recoveries}};
+}
+
 Json inference(const InferenceStats& stats) {
   std::vector<double> latencies = stats.latencies;
   std::ranges::sort(latencies);
@@ -209,6 +240,7 @@ Json make_summary(const RunIdentity& identity, const Scenario& scenario, const R
                   {"workers", workers(scenario, r)},
                   {"servers", servers(r)},
                   {"stuck", r.stuck}};
+  if (r.failures) summary["failures"] = failures(*r.failures);
   if (r.inference) summary["inference"] = inference(*r.inference);
   summary["curve"] = std::move(curve);
   return summary;

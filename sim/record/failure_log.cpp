@@ -1,0 +1,87 @@
+#include "sim/record/failure_log.hpp"
+
+#include <algorithm>
+
+#include "sim/scenario/faults.hpp"
+
+namespace psim {
+
+FailureLog::FailureLog(const std::vector<std::uint32_t>& shard_server, NodeId last_server)
+    : last_server_(last_server), version_(shard_server.size()) {
+  for (const std::uint32_t server : shard_server) owner_.push_back(1 + server);
+}
+
+void FailureLog::on(const Event& e) {
+  switch (e.kind) {
+    case EventKind::send: return on_send(e);
+    case EventKind::repeat: ++stats_.repeated; return;
+    case EventKind::snapshot: ++stats_.snapshots; return;
+    case EventKind::suspect:
+      ++stats_.suspicions;
+      if (!down_.contains(e.peer)) ++stats_.false_suspicions;
+      return;
+    case EventKind::view:
+      ++stats_.views;
+      for (const Open& open : open_) {
+        std::optional<double>& detected = stats_.recoveries[open.recovery].detected;
+        if (!detected) detected = e.at;
+      }
+      return;
+    case EventKind::promote:
+      ++stats_.takeovers;
+      owner_[e.shard] = e.node;
+      version_[e.shard] = e.version;
+      for (Open& open : open_) {
+        Recovery& recovery = stats_.recoveries[open.recovery];
+        if (open.orphans.erase(e.shard) == 0 || !open.orphans.empty()) continue;
+        recovery.owned = e.at;
+        if (!recovery.fetching) recovery.fetching = e.at;
+      }
+      break;
+    case EventKind::update: version_[e.shard] = e.version; break;
+    case EventKind::fault:
+      if (e.value == static_cast<std::int64_t>(FaultKind::crash))
+        e.version == 1 ? on_crash(e) : on_restart(e);
+      if (e.value == static_cast<std::int64_t>(FaultKind::restart)) on_restart(e);
+      return;
+    default: return;
+  }
+  for (Open& open : open_) {
+    const auto behind = open.behind.find(e.shard);
+    if (open.orphans.contains(e.shard) || behind == open.behind.end() || version_[e.shard] < behind->second)
+      continue;
+    open.behind.erase(behind);
+    if (open.behind.empty()) stats_.recoveries[open.recovery].caught_up = e.at;
+  }
+  std::erase_if(open_, [](const Open& open) { return open.behind.empty(); });
+}
+
+void FailureLog::on_send(const Event& e) {
+  if (e.message == MessageKind::replicate) stats_.replication_bytes += e.bytes;
+  if (e.message == MessageKind::state) stats_.state_bytes += e.bytes;
+  if (e.message == MessageKind::heartbeat) stats_.heartbeat_bytes += e.bytes;
+  if (e.message != MessageKind::restore) return;
+  for (const Open& open : open_) {
+    std::optional<double>& fetching = stats_.recoveries[open.recovery].fetching;
+    if (open.orphans.contains(e.shard) && !fetching) fetching = e.at;
+  }
+}
+
+void FailureLog::on_crash(const Event& e) {
+  ++stats_.crashes;
+  down_.insert(e.node);
+  if (e.node == 0 || e.node > last_server_) return;
+  Open open{.recovery = stats_.recoveries.size(), .behind = {}, .orphans = {}};
+  for (std::uint32_t s = 0; s < owner_.size(); ++s) {
+    if (owner_[s] != e.node) continue;
+    open.behind[s] = version_[s];
+    open.orphans.insert(s);
+  }
+  if (open.orphans.empty()) return;
+  stats_.recoveries.push_back({.node = e.node, .crash = e.at});
+  open_.push_back(std::move(open));
+}
+
+void FailureLog::on_restart(const Event& e) { down_.erase(e.node); }
+
+}  // namespace psim

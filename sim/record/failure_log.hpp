@@ -1,0 +1,59 @@
+// What failures cost: who was suspected, rightly or not, what was sent again, what copies took, and how long
+// each crash of a server lasted for its shards.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "sim/record/event.hpp"
+
+namespace psim {
+
+// From a server's crash to the date when its shards are as far as they were.
+struct Recovery {
+  NodeId node = 0;
+  double crash = 0;  // date
+  // Dates, if it came so far: the scheduler knows; the new owners begin to fetch the shards, or have them
+  // already; they own them; all are at the versions that they had.
+  std::optional<double> detected = {}, fetching = {}, owned = {}, caught_up = {};
+};
+
+struct FailureStats {
+  std::int64_t crashes = 0, suspicions = 0, false_suspicions = 0, views = 0, takeovers = 0, snapshots = 0;
+  std::int64_t repeated = 0;            // requests
+  std::uint64_t replication_bytes = 0;  // entries of logs to replicas
+  std::uint64_t state_bytes = 0;        // whole shards: to replicas, new owners and the storage
+  std::uint64_t heartbeat_bytes = 0;
+  std::vector<Recovery> recoveries = {};
+};
+
+class FailureLog {
+ public:
+  // `shard_server`: the server of each shard, at first.
+  explicit FailureLog(const std::vector<std::uint32_t>& shard_server, NodeId last_server);
+  void on(const Event& event);
+  const FailureStats& stats() const { return stats_; }
+
+ private:
+  // A recovery that is not over, and what its shards had.
+  struct Open {
+    std::size_t recovery;
+    std::map<std::uint32_t, std::int64_t> behind;  // by shard: version at the crash
+    std::set<std::uint32_t> orphans;               // shards without an owner
+  };
+  void on_send(const Event& event);
+  void on_crash(const Event& event);
+  void on_restart(const Event& event);
+
+  NodeId last_server_;
+  std::vector<NodeId> owner_;
+  std::vector<std::int64_t> version_;
+  std::set<NodeId> down_;
+  std::vector<Open> open_;
+  FailureStats stats_;
+};
+
+}  // namespace psim
