@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
 // Exit codes, as `psim --help` lists them.
-enum Exit : int { done = 0, answer_is_no = 1, bad_input = 2, our_fault = 3 };
+enum Exit : int { done = 0, answer_is_no = 1, bad_input = 2, our_fault = 3, stopped = 130 };
 
 // The options of `run`, `compare` and `check`.
 struct Command {

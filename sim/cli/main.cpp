@@ -9,9 +9,11 @@
 #include <functional>
 
 #include "sim/cli/command.hpp"
+#include "sim/cli/fuzz.hpp"
 #include "sim/record/summary.hpp"
 #include "sim/scenario/diagnostics.hpp"
 #include "sim/scenario/reference.hpp"
+#include "sim/scenario/units.hpp"
 
 namespace {
 
@@ -34,6 +36,17 @@ CLI::Validator whole(std::int64_t least, std::int64_t most) {
     const bool good =
         error == std::errc{} && end == text.data() + text.size() && value >= least && value <= most;
     return good ? "" : fmt::format("`{}` is not an integer from {} to {}", text, least, most);
+  };
+  return {check, ""};
+}
+
+// "10min" becomes its seconds.
+CLI::Validator duration() {
+  const auto check = [](std::string& text) -> std::string {
+    const auto seconds = psim::parse_quantity(text, psim::Unit<psim::Seconds>::names);
+    if (!seconds || *seconds <= 0) return fmt::format("`{}` is not a duration such as 10min", text);
+    text = psim::shortest(*seconds);
+    return "";
   };
   return {check, ""};
 }
@@ -75,6 +88,16 @@ void add_run_options(CLI::App* app, Command& c) {
   app->add_flag("--force", c.force, "Run again even if the run exists; overwrite --out.");
   app->add_option("--trace", c.trace, "What run.db keeps: none, steps or events.")
       ->check(one_of({"none", "steps", "events"}));
+}
+
+void add_fuzz_options(CLI::App* app, psim::cli::FuzzCommand& f) {
+  app->add_option("--seed", f.seed, "What all draws come from.")->check(whole(0, 9'000'000'000'000'000));
+  app->add_option("--runs", f.runs, "How many scenarios; 1000 when --for is not given either.")
+      ->check(whole(1, 1'000'000'000));
+  app->add_option("--for", f.seconds, "For how long, for example 10min.")->transform(duration());
+  app->add_option("--first", f.first, "Number of the first run.")->check(whole(0, 1'000'000'000));
+  app->add_option("-j,--jobs", f.jobs, "Runs at once; 0 means one per core.")->check(whole(0, 1024));
+  app->add_option("-o,--out", f.out, "Where scenarios that fail are written, instead of fuzz-failures/.");
 }
 
 std::vector<std::string> command_names(const CLI::App& app) {
@@ -200,6 +223,14 @@ int main(int argc, char** argv) {
   explain->add_flag("--reference", reference, "Print docs/scenario.md.");
   explain->callback([&] {
     code = reference ? cli::reference() : words.empty() ? cli::list() : cli::explain(words);
+  });
+  psim::cli::FuzzCommand f;
+  CLI::App* fuzz = app.add_subcommand(
+      "fuzz", "Run random scenarios with failures, and look for the smallest that goes wrong.");
+  add_fuzz_options(fuzz, f);
+  fuzz->callback([&] {
+    if (f.runs == 0 && f.seconds == 0) f.runs = 1000;
+    code = guarded([&] { return cli::fuzz(f); });
   });
   app.add_subcommand("schema", "Print the JSON Schema of scenario files, for editors.")->callback([] {
     fmt::print("{}\n", psim::scenario_schema().dump(2));
