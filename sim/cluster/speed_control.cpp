@@ -40,12 +40,22 @@ void SpeedControl::set_fault(NodeId node, double factor) {
   network_.hand_out(node);
 }
 
+// Only an actor may suspend others, and faults come by timers.
+void SpeedControl::suspend_actors(NodeId node) {
+  constexpr const char* name = "freezer";
+  simgrid::s4u::Actor::create(name, platform_.hosts[node], [this, node] {
+    if (!is_frozen(node)) return;
+    for (const simgrid::s4u::ActorPtr& actor : platform_.hosts[node]->get_all_actors()) {
+      if (actor->get_name() != name && !actor->is_suspended()) actor->suspend();
+    }
+  });
+}
+
 void SpeedControl::apply(NodeId node) {
   simgrid::s4u::Host* host = platform_.hosts[node];
   if (is_frozen(node)) {
     network_.hold(node);
-    for (const simgrid::s4u::ActorPtr& actor : host->get_all_actors()) actor->suspend();
-    return;
+    return suspend_actors(node);
   }
   const std::vector<double>& levels = platform_.speed_levels[node];
   const bool is_worker = node >= first_worker_ && node < first_worker_ + workers_;
