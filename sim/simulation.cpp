@@ -272,12 +272,13 @@ bool Simulation::is_quiet() const {
 }
 
 // Where heartbeats never end SimGrid sees no deadlock: nothing has been computed for long, nobody computes,
-// and no fault will change that.
+// and no fault will change that; of those that repeat for ever, none has for several turns.
 bool Simulation::is_hopeless() {
   const bool computes = std::ranges::any_of(
       world_.busy, [this](const auto& one) { return one.second > 0 && !speeds_.is_frozen(one.first); });
-  if (computes || (faults_ && faults_->more_to_come())) return false;
-  if (Agenda::now() - recorder_.stats().last_progress <= scenario_.recovery.patience.value) return false;
+  if (computes || (faults_ && faults_->once_to_come())) return false;
+  const double patience = scenario_.recovery.patience.value + (faults_ ? faults_->some_turns() : 0);
+  if (Agenda::now() - recorder_.stats().last_progress <= patience) return false;
   give_up(crew_.who_waits());
   return true;
 }
