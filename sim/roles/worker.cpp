@@ -71,7 +71,7 @@ void Worker::go_on() {
 
 bool Worker::pull() {
   source_.ask_ahead(steps_begun_);
-  if (world_.learner != nullptr && world_.learner->sparse() && steps_begun_ < world_.steps) choose_keys();
+  if (world_.learner != nullptr && world_.learner->sparse() && may_begin()) choose_keys();
   if (goes_on_alone()) {
     clock_ = steps_begun_;
     return true;
@@ -89,6 +89,12 @@ bool Worker::pull() {
   if (over) wait_for_all();
   if (world_.rule.fresh) clock_ = over ? world_.steps : std::min(world_.steps, kv_.least_version());
   return !over;
+}
+
+// Whether there may be another step. Where pushes may come too late there can be more of them than updates.
+bool Worker::may_begin() const {
+  if (!world_.rule.fresh) return steps_begun_ < world_.steps;
+  return kv_.least_version() + (world_.rule.gate == Gate::version ? 1 : 0) < world_.steps;
 }
 
 // Worker and centre move towards each other: the centre at once, the worker with its next step.

@@ -50,6 +50,7 @@ class Worker {
   void start_gradient();
   void pull_to_centre();
   bool goes_on_alone() const;
+  bool may_begin() const;
   void push(const ShardIds& shards);
   bool is_over() const;
   void wait_for_all();
