@@ -118,7 +118,7 @@ void draw_cluster(Draft& draft, const Victims& v, Dice& dice) {
                            {"servers", std::to_string(v.servers), true}};
   Table& network = draft["cluster.network"];
   network.rows = {{"bandwidth", dice.text_of({"10Gbps", "1Gbps", "200Mbps"}), true},
-                  {"latency", dice.text_of({"1us", "20us", "150us"}), true}};
+                  {"latency", dice.text_of({"1us", "10us", "30us"}), true}};
   if (dice.chance(0.25)) {
     network.rows.push_back({"topology", "\"two-tier\""});
     network.rows.push_back({"racks", dice.number(2, 3)});
@@ -135,11 +135,11 @@ void draw_cluster(Draft& draft, const Victims& v, Dice& dice) {
 
 void draw_recovery(Draft& draft, Dice& dice) {
   Table& recovery = draft["recovery"];
-  const std::int64_t heartbeat = dice.between(300, 3000);
+  const std::int64_t heartbeat = dice.between(2000, 5000);
   recovery.rows = {{"enabled", "true"},
                    {"heartbeat", fmt::format("\"{}us\"", heartbeat), true},
-                   {"timeout", fmt::format("\"{}us\"", heartbeat * dice.between(2, 8) + 400), true},
-                   {"retry", dice.time(500, 8000), true},
+                   {"timeout", fmt::format("\"{}us\"", heartbeat * dice.between(3, 6) + 4000), true},
+                   {"retry", dice.time(3000, 12'000), true},
                    {"longest_retry", dice.time(10'000, 60'000), true},
                    {"patience", "\"1s\"", true}};
   auto& rows = recovery.rows;
