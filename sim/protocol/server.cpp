@@ -74,7 +74,7 @@ void Server::on_pull(const Message& pull, double now, Outbox& out) {
   if (worker.waiting && worker.waiting->number > pull.number) return;  // overtaken on the way
   worker.waiting = {pull.from,   pull.clock,  pull.version,
                     pull.number, pull.pushed, pull.keys};  // a newer pull takes the place of an older one
-  if (options_.retries) meet(pull);
+  if (options_.retries) meet(pull, out);
   waiting_.insert(w);
   finish_if_through(worker);
   update_if_complete(out) ? answer_all(now, out) : answer(w, now, out);
@@ -202,6 +202,7 @@ bool Server::update_once(Outbox& out) {
   if (weights_) apply(gradients, rate, group.front().clock);
   applied_ += static_cast<std::int64_t>(group.size());
   ++version_;
+  updated_in_ = epoch_;
   out.updated(version_);
   return true;
 }

@@ -53,7 +53,7 @@ void Server::accept(const Message& push, Outbox& out) {
 
 // What a pull tells about its worker: that it has come back, or that pushes are lost that only a former owner
 // had. It then goes on from what is here.
-void Server::meet(const Message& pull) {
+void Server::meet(const Message& pull, Outbox& out) {
   WorkerState& worker = workers_[index_of(pull.from)];
   Pull& waiting = *worker.waiting;
   const bool pending = std::ranges::find(group_, pull.from, &Message::from) != group_.end();
@@ -66,10 +66,16 @@ void Server::meet(const Message& pull) {
     lost_ += pull.kept - worker.arrived;
     worker.arrived = worker.applied = pull.kept;
     find_slowest();
+    tell_count(index_of(pull.from), out);
   }
   // Nothing that this worker has sent, or can send again, will bring the version that it waits for.
   const bool all_here = pull.kept == pull.pushed && worker.arrived == pull.pushed;
   waiting.redo = pull.version > version_ || (pull.version == version_ && lost_ > 0 && all_here && !pending);
+}
+
+void Server::tell_count(std::uint32_t w, Outbox& out) const {
+  const WorkerState& worker = workers_[w];
+  out.counted(options_.first_worker + w, !worker.gone, worker.applied, worker.arrived);
 }
 
 void Server::lead(NodeId self, std::uint32_t epoch, const std::vector<NodeId>& replicas, double now,
@@ -88,6 +94,7 @@ void Server::lead(NodeId self, std::uint32_t epoch, const std::vector<NodeId>& r
     }
     waiting_.clear();
     committed_ = entries_;
+    for (std::uint32_t w = 0; w < workers_.size(); ++w) tell_count(w, out);
   }
   std::erase_if(copies_,
                 [&](const Copy& copy) { return std::ranges::find(replicas, copy.node) == replicas.end(); });
@@ -131,6 +138,7 @@ void Server::set_members(const std::vector<bool>& members, double now, Outbox& o
     } else if (!options_.rule.fresh) {  // it goes on where the slowest of the others is
       worker.arrived = worker.applied = std::max(worker.arrived, slowest_);
     }
+    tell_count(static_cast<std::uint32_t>(w), out);
   }
   if (!changed) return;
   find_slowest();
@@ -238,6 +246,7 @@ void Server::take_entry(const Message& entry, double now) {
   if (weights_) apply({{entry.values, 1.0}}, rate, entry.clock);
   applied_ += static_cast<std::int64_t>(ids.group.size());
   ++version_;
+  updated_in_ = epoch_;
 }
 
 // Primary: a replica has all entries below ack.number.

@@ -94,7 +94,8 @@ void Recorder::record(const Event& event) {
     case EventKind::copied:
     case EventKind::promote:
     case EventKind::snapshot:
-    case EventKind::fault: break;
+    case EventKind::fault:
+    case EventKind::member: break;
     default: count_worker(event);
   }
 }
