@@ -90,8 +90,12 @@ Facts facts_of(const toml::table& scenario) {
       f.schedule.emplace_back(pair[0].value_or(0.0), static_cast<std::int64_t>(pair[1].value_or(0.0)));
     }
   }
+  if (f.model == "ssp" && f.staleness == 0 && f.schedule.empty())
+    f.model = "bsp";  // nothing tells them apart
   const std::int64_t backup = number("consistency.backup", -1);
-  f.group = f.model == "bsp" ? f.workers : backup >= 0 ? f.workers - backup : number("consistency.k", 1);
+  f.group = f.model == "bsp" ? f.workers
+            : backup >= 0    ? f.workers - backup
+                             : number("consistency.k", f.workers);
   f.pull_every = number("training.pull_every", 1);
   f.elastic = word("training.algorithm") == "elastic";
   f.has_duration = !word("training.duration").empty();

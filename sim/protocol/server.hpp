@@ -159,7 +159,7 @@ class Server {
   bool update_if_complete(Outbox& out);
   bool update_once(Outbox& out);
   double mean_samples(const std::vector<Message>& group) const;
-  void count_applied(WorkerState& worker);
+  void count_applied(const PushId& push);
   void find_slowest();
   void answer_all(double now, Outbox& out);
   void answer(std::uint32_t worker, double now, Outbox& out);
