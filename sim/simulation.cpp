@@ -15,6 +15,7 @@
 #include "sim/cluster/speed_control.hpp"
 #include "sim/crew.hpp"
 #include "sim/evaluator.hpp"
+#include "sim/protocol/mutant.hpp"
 #include "sim/scenario/check.hpp"
 
 namespace sg4 = simgrid::s4u;
@@ -315,7 +316,7 @@ RunResult Simulation::result() {
                    .server_parameters = world_.keys.load(world_.servers()),
                    .keys_used = world_.keys_used,
                    .flops_per_sample = flops_per_sample(scenario_.model),
-                   .stuck = stuck_};
+                   .stuck = mutant("silent-hang") ? std::vector<std::string>{} : stuck_};
   for (std::uint32_t w = 0; w < world_.workers(); ++w) {
     WorkerStats& worker = result.stats.workers[w];
     const BatchSource* source = crew_.source(w);

@@ -56,6 +56,7 @@ std::string replay_line(const Command& command);
 int run(const Command& command);
 int check(const Command& command);
 int replay(const std::string& directory, unsigned threads);
+int verify(const std::string& directory, bool json);
 int compare(const Command& command);
 // `words`: a name, or "preset NAME" or "tasks MODEL".
 int explain(const std::vector<std::string>& words);

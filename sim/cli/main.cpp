@@ -162,11 +162,11 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error) {
     advice = {"psim needs a command",
               fmt::format("commands: {}; `psim --help` explains them", fmt::join(command_names(app), ", "))};
   } else if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
-    const bool replay = command.get_name() == "replay";
+    const bool of_run = command.get_name() == "replay" || command.get_name() == "verify";
     advice = {
-        fmt::format("psim {} needs a {}", command.get_name(), replay ? "run's folder" : "scenario file"),
+        fmt::format("psim {} needs a {}", command.get_name(), of_run ? "run's folder" : "scenario file"),
         fmt::format("for example psim {} {}", command.get_name(),
-                    replay ? "runs/latest" : "scenarios/quickstart.toml")};
+                    of_run ? "runs/latest" : "scenarios/quickstart.toml")};
   } else if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
     advice.message = "an option lacks its value: " + advice.message.substr(0, advice.message.find(':'));
   }
@@ -217,6 +217,11 @@ int main(int argc, char** argv) {
   replay->add_option("--threads", c.threads, "Threads for gradients; 0 means all cores.")
       ->check(whole(0, 1024));
   replay->callback([&] { code = guarded([&] { return cli::replay(directory, c.threads); }); });
+  CLI::App* verify = app.add_subcommand(
+      "verify", "Check that a finished run kept the promises of its consistency model and of replication.");
+  verify->add_option("directory", directory, "The run, recorded with --trace events.")->required();
+  verify->add_flag("--json", c.json, "Print one JSON document.");
+  verify->callback([&] { code = guarded([&] { return cli::verify(directory, c.json); }); });
   CLI::App* explain =
       app.add_subcommand("explain", "Explain a consistency model, a preset, a field, a measure or an error.");
   explain->add_option("name", words, "For example ssp, cluster.workers, unit, tasks ssp.")->expected(0, 2);

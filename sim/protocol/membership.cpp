@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "sim/protocol/mutant.hpp"
+
 namespace psim {
 
 std::uint64_t View::bytes() const {
@@ -58,7 +60,7 @@ Manager::Manager(Options options, std::vector<std::uint32_t> homes)
 void Manager::move(Owner& owner, NodeId to, bool with_help) const {
   owner.from = with_help ? owner.primary : 0;
   owner.primary = to;
-  ++owner.epoch;
+  if (!mutant("same-epoch")) ++owner.epoch;
 }
 
 // The next servers on the ring of their numbers, as many as there are to be copies.

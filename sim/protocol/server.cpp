@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "model/learner.hpp"
+#include "sim/protocol/mutant.hpp"
 
 namespace psim {
 namespace {
@@ -38,7 +39,8 @@ Server::Server(Options options, std::optional<Values> weights, std::size_t count
 }
 
 void Server::on(const Message& message, double now, Outbox& out) {
-  if (message.epoch != epoch_) return;  // from before the shard had this owner, or from after it
+  if (message.epoch != epoch_ && !mutant("no-fence"))
+    return;  // from before the shard had this owner, or from after it
   switch (message.kind) {
     case MessageKind::push: return leads_ ? on_push(message, now, out) : void();
     case MessageKind::pull: return leads_ ? on_pull(message, now, out) : void();
@@ -54,10 +56,13 @@ void Server::on_push(const Message& push, double now, Outbox& out) {
   const std::uint32_t w = index_of(push.from);
   WorkerState& worker = workers_[w];
   ++arrived_;
-  ++worker.arrived;
+  if (!options_.retries || push.number >= worker.arrived) ++worker.arrived;
   worker.interval = now - worker.last_push;
   worker.last_push = now;
-  if (!is_late(push)) {
+  const bool forgotten = mutant("push-vanishes") && push.number % 7 == 3;
+  if (forgotten) {
+    count_applied(id_of(push));
+  } else if (!is_late(push)) {
     group_.push_back(push);
   } else {
     drop(push, out);
@@ -74,7 +79,7 @@ void Server::on_pull(const Message& pull, double now, Outbox& out) {
   if (worker.waiting && worker.waiting->number > pull.number) return;  // overtaken on the way
   worker.waiting = {pull.from,   pull.clock,  pull.version,
                     pull.number, pull.pushed, pull.keys};  // a newer pull takes the place of an older one
-  if (options_.retries) meet(pull);
+  if (options_.retries) meet(pull, out);
   waiting_.insert(w);
   finish_if_through(worker);
   update_if_complete(out) ? answer_all(now, out) : answer(w, now, out);
@@ -88,7 +93,10 @@ void Server::finish_if_through(WorkerState& worker) {
   --active_;
 }
 
-void Server::count_applied(WorkerState& worker) {
+// A push that is applied again counts once.
+void Server::count_applied(const PushId& push) {
+  WorkerState& worker = workers_[index_of(push.worker)];
+  if (!options_.exactly_once && push.number < worker.applied) return;
   const bool was_slowest = worker.applied++ == slowest_;
   if (was_slowest && --at_slowest_ == 0) find_slowest();
 }
@@ -109,7 +117,8 @@ void Server::find_slowest() {
 // The last groups are smaller: a group is complete as well when nobody is left who could push into it,
 // because a worker is through, or waits for its own push to be applied.
 bool Server::is_complete() const {
-  if (static_cast<std::int64_t>(group_.size()) >= std::min(options_.rule.group, members_)) return true;
+  const std::int64_t wanted = options_.rule.group - (mutant("small-group") ? 1 : 0);
+  if (static_cast<std::int64_t>(group_.size()) >= std::min(wanted, members_)) return true;
   if (group_.empty() || options_.rule.fresh) return false;
   std::int64_t may_push = active_;
   if (options_.rule.gate == Gate::own) {
@@ -169,11 +178,11 @@ void Server::on_group(const Message& group, double now, Outbox& out) {
 
 bool Server::is_late(const Message& push) {
   if (follows()) return std::erase(late_, id_of(push)) > 0;
-  return options_.rule.fresh && push.version != version_;
+  return options_.rule.fresh && push.version != version_ && !mutant("late-push-counts");
 }
 
 void Server::drop(const Message& push, Outbox& out) {
-  count_applied(workers_[index_of(push.from)]);
+  count_applied(id_of(push));
   if (!copies_.empty()) dropped_.push_back(id_of(push));
   out.dropped(push);
 }
@@ -194,14 +203,15 @@ bool Server::update_once(Outbox& out) {
     double weight = options_.rule.push_weight(group.size()) * (static_cast<double>(push.samples) / mean);
     if (options_.staleness_aware && staleness > 1) weight /= static_cast<double>(staleness);
     gradients.push_back({compensated(push), weight, push.keys.get()});
-    count_applied(workers_[index_of(push.from)]);
+    count_applied(id_of(push));
     out.applied(push, staleness);
   }
   const double rate = this->rate() * options_.rule.rate_factor(group.size());
   if (replicates_updates()) log_update(group, gradients, out);
   if (weights_) apply(gradients, rate, group.front().clock);
   applied_ += static_cast<std::int64_t>(group.size());
-  ++version_;
+  version_ += mutant("version-jump") && version_ % 5 == 4 ? 2 : 1;
+  updated_in_ = epoch_;
   out.updated(version_);
   return true;
 }
@@ -291,7 +301,8 @@ void Server::answer_all(double now, Outbox& out) {
 
 void Server::answer(std::uint32_t w, double now, Outbox& out) {
   WorkerState& worker = workers_[w];
-  if (!leads_ || !worker.waiting || worker.arrived < worker.waiting->pushed) return;  // read-my-writes
+  if (!leads_ || !worker.waiting) return;
+  if (worker.arrived < worker.waiting->pushed && !mutant("writes-unseen")) return;  // read-my-writes
   if (!is_safe(worker)) return;
   const Pull& pull = *worker.waiting;
   const bool over = is_over(pull);
@@ -325,7 +336,7 @@ std::vector<Server::Pull> Server::waiting() const {
 }
 
 bool Server::may_start(std::size_t w, const Pull& pull, double now) {
-  if (version_ <= pull.version && !pull.redo) return false;
+  if (version_ <= pull.version && !pull.redo && !mutant("old-version")) return false;
   switch (options_.rule.gate) {
     case Gate::none:
     case Gate::version: return true;
@@ -337,7 +348,7 @@ bool Server::may_start(std::size_t w, const Pull& pull, double now) {
 
 bool Server::within_staleness(std::size_t w, std::int64_t clock, double now) {
   const std::int64_t gap = clock - slowest_;
-  if (gap <= options_.rule.staleness_at(clock)) return true;
+  if (gap <= options_.rule.staleness_at(clock) + (mutant("one-clock-further") ? 1 : 0)) return true;
   if (!options_.rule.dynamic || gap > options_.rule.staleness_max) return false;
   WorkerState& worker = workers_[w];
   if (clock > worker.granted &&

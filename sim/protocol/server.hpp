@@ -29,6 +29,9 @@ class Outbox {
   virtual void updated(std::int64_t version) = 0;
   // A replica has all that this server has.
   virtual void copied(NodeId) {}
+  // So many of a worker's pushes count as here and applied, by more than what came in; and whether it takes
+  // part.
+  virtual void counted(NodeId, bool /*member*/, std::int64_t /*applied*/, std::int64_t /*arrived*/) {}
 };
 
 // How a shard's updates get to its replicas.
@@ -99,6 +102,8 @@ class Server {
   bool leads() const { return leads_; }
   NodeId id() const { return options_.id; }
   std::uint32_t epoch() const { return epoch_; }
+  // The ownership epoch of the last update: with the version, it tells which history this state continues.
+  std::uint32_t updated_in() const { return updated_in_; }
   // Workers that take part, by number.
   void set_members(const std::vector<bool>& members, double now, Outbox& out);
   // When replicas are to be sent entries again, and that.
@@ -128,7 +133,8 @@ class Server {
   bool is_new(const Message& push, Outbox& out);
   void acknowledge(const Message& push, Outbox& out) const;
   void accept(const Message& push, Outbox& out);
-  void meet(const Message& pull);
+  void meet(const Message& pull, Outbox& out);
+  void tell_count(std::uint32_t worker, Outbox& out) const;
   void on_entry(const Message& entry, double now, Outbox& out);
   void take_entry(const Message& entry, double now);
   void on_replicated(const Message& ack, double now, Outbox& out);
@@ -153,7 +159,7 @@ class Server {
   bool update_if_complete(Outbox& out);
   bool update_once(Outbox& out);
   double mean_samples(const std::vector<Message>& group) const;
-  void count_applied(WorkerState& worker);
+  void count_applied(const PushId& push);
   void find_slowest();
   void answer_all(double now, Outbox& out);
   void answer(std::uint32_t worker, double now, Outbox& out);
@@ -196,7 +202,7 @@ class Server {
     double asked = 0;          // when it was last sent something that it has not confirmed
   };
   bool leads_ = true;
-  std::uint32_t epoch_ = 0;
+  std::uint32_t epoch_ = 0, updated_in_ = 0;
   NodeId primary_ = 0;
   std::optional<NodeId> next_;           // replica: in a chain
   std::vector<Copy> copies_;             // primary

@@ -180,4 +180,8 @@ void ServerRole::copied(NodeId replica) {
   world_.record(EventKind::copied, node_, 0, state(current_)->version(), replica, 0, current_);
 }
 
+void ServerRole::counted(NodeId worker, bool member, std::int64_t applied, std::int64_t arrived) {
+  world_.record(EventKind::member, node_, member ? 1 : 0, arrived, worker, applied, current_);
+}
+
 }  // namespace psim
