@@ -101,10 +101,21 @@ std::optional<Verdict> bad_end(std::optional<int> status, const fs::path& log, d
   return failed(fmt::format("exit code {}: {}", WEXITSTATUS(*status), without_numbers(text)), text);
 }
 
+// The first check that `psim verify` found violated.
+Verdict broken_promise(const Json& document) {
+  for (const Json& check : document["checks"]) {
+    if (check["violations"] == 0) continue;
+    const std::string text = check["first"].empty() ? "" : check["first"][0]["text"].get<std::string>();
+    return failed("violated: " + check["name"].get<std::string>(), text);
+  }
+  return failed("violated", "");
+}
+
 }  // namespace
 
 Verdict Judge::operator()(const std::string& toml) const {
-  const fs::path file = folder / "scenario.toml", out = folder / "out.json", log = folder / "log";
+  const fs::path file = folder / "scenario.toml", out = folder / "out.json", log = folder / "log",
+                 record = folder / "run";
   write_file(file, toml);
   Diagnostics diagnostics;
   const std::optional<LoadedScenario> loaded =
@@ -114,8 +125,9 @@ Verdict Judge::operator()(const std::string& toml) const {
   std::string digest;
   Json summary;
   for (const std::string threads : {"1", "2"}) {
-    const std::optional<int> status =
-        run_psim({"run", file.string(), "--json", "--threads", threads}, out, log, limit);
+    std::vector<std::string> words{"run", file.string(), "--json", "--threads", threads};
+    if (threads == "1") words.insert(words.end(), {"--trace", "events", "--force", "--out", record.string()});
+    const std::optional<int> status = run_psim(std::move(words), out, log, limit);
     if (interrupted) return {.outcome = "interrupted", .failure = {}, .detail = {}};
     if (const auto bad = bad_end(status, log, limit)) return *bad;
     summary = Json::parse(read_file(out), nullptr, false);
@@ -126,6 +138,10 @@ Verdict Judge::operator()(const std::string& toml) const {
     digest = now;
   }
   if (const std::string broken = broken_balance(summary); !broken.empty()) return failed("balance", broken);
+  const std::optional<int> verified = run_psim({"verify", record.string(), "--json"}, out, log, limit);
+  if (interrupted) return {.outcome = "interrupted", .failure = {}, .detail = {}};
+  if (const auto bad = bad_end(verified, log, limit)) return *bad;
+  if (WEXITSTATUS(*verified) != done) return broken_promise(Json::parse(read_file(out)));
   const std::string outcome = outcome_of(summary, loaded->scenario);
   const std::string why = outcome == "stuck" ? summary["stuck"][0].get<std::string>() : "";
   if (outcome == "stuck" && fuzz::must_end(loaded->scenario))
