@@ -67,6 +67,10 @@ void Worker::run() {
 void Worker::go_on() {
   steps_begun_ = clock_ = kv_.resume();
   source_.skip_to(steps_begun_);
+  has_copy_ = false;
+  if (world_.learner == nullptr || !world_.learner->sparse() || !may_begin()) return;
+  choose_keys();  // which are known only now, so what it has are not the weights of its batch
+  kv_.wait(kv_.pull(kv_.all_shards(), clock_, false));
 }
 
 bool Worker::pull() {
@@ -111,7 +115,7 @@ void Worker::pull_to_centre() {
 
 // Between two pulls, on its own copy of the weights.
 bool Worker::goes_on_alone() const {
-  return steps_begun_ % world_.scenario.training.pull_every != 0 && steps_begun_ < world_.steps;
+  return has_copy_ && steps_begun_ % world_.scenario.training.pull_every != 0 && steps_begun_ < world_.steps;
 }
 
 void Worker::await(const ShardIds& shards) {
@@ -227,6 +231,7 @@ void Worker::choose_keys() {
 void Worker::start_gradient() {
   const bool alone = goes_on_alone();
   ++steps_begun_;
+  has_copy_ = true;
   kv_.use_all();
   LocalWork work{.batches = source_.take(),
                  .keys = keys_,
