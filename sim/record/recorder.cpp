@@ -120,7 +120,7 @@ void Recorder::flight(const Event& event, int change) {
 }
 
 void Recorder::count_worker(const Event& event) {
-  stats_.last_progress = event.at;
+  if (event.kind != EventKind::compute_cancel) stats_.last_progress = event.at;
   account(event.node, event.at);
   Activity& activity = activity_[worker_index(event.node)];
   WorkerStats& worker = stats_.workers[worker_index(event.node)];
