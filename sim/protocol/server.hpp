@@ -65,7 +65,9 @@ class Server {
     bool retries = false;      // requests may come twice, or never
     bool exactly_once = true;  // a push that comes again is not applied again
     Replication replication = {};
-    double resend = 1;  // seconds after which replicas are sent entries again
+    // Replicas are sent entries again after so many seconds, `backoff` times as many the next time, but after
+    // no more than `longest`: what is slow because there is too much to send must not get more of it.
+    double resend = 1, backoff = 1, longest = 1;
   };
 
   // An unanswered pull; see Message.
@@ -200,6 +202,7 @@ class Server {
     std::int64_t entries = 0;  // that it has
     bool here = false;         // it has the state that it began with
     double asked = 0;          // when it was last sent something that it has not confirmed
+    double wait = 0;           // from then until it is sent that again
   };
   bool leads_ = true;
   std::uint32_t epoch_ = 0, updated_in_ = 0;

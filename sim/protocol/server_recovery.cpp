@@ -101,7 +101,7 @@ void Server::lead(NodeId self, std::uint32_t epoch, const std::vector<NodeId>& r
                 [&](const Copy& copy) { return std::ranges::find(replicas, copy.node) == replicas.end(); });
   for (const NodeId node : replicas) {
     if (std::ranges::find(copies_, node, &Copy::node) != copies_.end()) continue;
-    copies_.push_back({.node = node, .entries = entries_, .asked = now});
+    copies_.push_back({.node = node, .entries = entries_, .asked = now, .wait = options_.resend});
     send_state(node, out);
   }
   commit_through(on_all_replicas());
@@ -260,6 +260,7 @@ void Server::on_replicated(const Message& ack, double now, Outbox& out) {
   const auto copy = std::ranges::find(copies_, ack.from, &Copy::node);
   if (copy == copies_.end()) return;
   copy->asked = now;
+  if (ack.number > copy->entries || !copy->here) copy->wait = options_.resend;
   if (ack.number < 0) {  // it has nothing: it was down
     copy->here = false;
     copy->entries = entries_;
@@ -312,15 +313,16 @@ std::optional<double> Server::next_resend() const {
   std::optional<double> first;
   for (const Copy& copy : copies_) {
     if (copy.here && copy.entries == entries_) continue;
-    first = std::min(first.value_or(copy.asked + options_.resend), copy.asked + options_.resend);
+    first = std::min(first.value_or(copy.asked + copy.wait), copy.asked + copy.wait);
   }
   return first;
 }
 
 void Server::resend(double now, Outbox& out) {
   for (Copy& copy : copies_) {
-    if ((copy.here && copy.entries == entries_) || copy.asked + options_.resend > now) continue;
+    if ((copy.here && copy.entries == entries_) || copy.asked + copy.wait > now) continue;
     copy.asked = now;
+    copy.wait = std::min(copy.wait * options_.backoff, options_.longest);
     if (!copy.here) {
       copy.entries = entries_;
       send_state(copy.node, out);

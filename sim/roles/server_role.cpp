@@ -34,7 +34,9 @@ Server::Options ServerRole::options_of(std::uint32_t shard) const {
           .replication = {.every_push = world.scenario.replication.when == ReplicateWhen::every_push,
                           .chain = world.scenario.replication.layout == ReplicationLayout::chain,
                           .window = world.scenario.replication.window},
-          .resend = world.scenario.recovery.retry.value};
+          .resend = world.retry().timeout,
+          .backoff = world.retry().backoff,
+          .longest = world.retry().longest};
 }
 
 ServerRole::ServerRole(World& world, std::uint32_t index)
