@@ -140,7 +140,7 @@ void draw_recovery(Draft& draft, Dice& dice) {
                    {"heartbeat", fmt::format("\"{}us\"", heartbeat), true},
                    {"timeout", fmt::format("\"{}us\"", heartbeat * dice.between(3, 6) + 4000), true},
                    {"retry", dice.time(3000, 12'000), true},
-                   {"longest_retry", dice.time(10'000, 60'000), true},
+                   {"longest_retry", dice.time(100'000, 400'000), true},
                    {"patience", "\"1s\"", true}};
   auto& rows = recovery.rows;
   if (dice.chance(0.3)) {
@@ -151,7 +151,7 @@ void draw_recovery(Draft& draft, Dice& dice) {
   if (dice.chance(0.4)) rows.push_back({"servers", "\"wait\""});
   if (dice.chance(0.4)) rows.push_back({"rebalance", "false"});
   if (dice.chance(0.25)) rows.push_back({"semantics", "\"at-least-once\""});
-  if (dice.chance(0.2)) rows.push_back({"backoff", dice.number(1, 4)});
+  if (dice.chance(0.2)) rows.push_back({"backoff", std::string(dice.one_of({"1.5", "3"}))});
   if (dice.chance(0.05)) rows.push_back({"retry_limit", dice.number(3, 20)});
 }
 
