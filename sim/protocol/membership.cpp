@@ -51,7 +51,9 @@ Manager::Manager(Options options, std::vector<std::uint32_t> homes)
     if (!is_server(node)) view_.workers[node - 1 - options_.servers] = false;
   }
   for (Owner& owner : view_.owners) {
-    if (!nodes_[owner.primary].up) owner.primary = next_server(owner.primary).value_or(owner.primary);
+    // A new epoch, or nobody would look for it elsewhere than where it is placed.
+    const std::optional<NodeId> next = next_server(owner.primary);
+    if (!nodes_[owner.primary].up && next) move(owner, *next, false);
     fill(owner);
   }
 }
