@@ -24,8 +24,10 @@ class Silence final : public Outbox {
 // Pushes of a worker are taken in its order, each once. One that comes too early waits for the one before it
 // to be sent again.
 bool Server::is_new(const Message& push, Outbox& out) {
-  const WorkerState& worker = workers_[index_of(push.from)];
-  if (worker.gone || push.number > worker.arrived) return false;
+  WorkerState& worker = workers_[index_of(push.from)];
+  if (worker.gone) return false;
+  skip_lost(worker, push.kept);
+  if (push.number > worker.arrived) return false;
   if (push.number == worker.arrived) return true;
   ++duplicates_;
   if (!options_.exactly_once || mutant("applied-again")) return true;
@@ -50,6 +52,14 @@ void Server::accept(const Message& push, Outbox& out) {
     log(std::move(entry), out);
   }
   acknowledge(push, out);
+}
+
+// Pushes before `kept` that are not here were lost with a former owner, and will not be sent again.
+void Server::skip_lost(WorkerState& worker, std::int64_t kept) {
+  if (kept <= worker.arrived) return;
+  lost_ += kept - worker.arrived;
+  worker.arrived = worker.applied = kept;
+  find_slowest();
 }
 
 // What a pull tells about its worker: that it has come back, or that pushes are lost that only a former owner
