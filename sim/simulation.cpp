@@ -14,6 +14,7 @@
 #include "sim/cluster/fault_plan.hpp"
 #include "sim/cluster/speed_control.hpp"
 #include "sim/evaluator.hpp"
+#include "sim/protocol/mutant.hpp"
 #include "sim/roles/crew.hpp"
 #include "sim/scenario/check.hpp"
 
@@ -257,10 +258,11 @@ bool Simulation::computes() const {
 }
 
 // Where heartbeats never end SimGrid sees no deadlock: nothing has been computed for long, nobody computes,
-// and no fault will change that but one that repeats and has not helped for as long.
+// and no fault will change that; of those that repeat for ever, none has for several turns.
 bool Simulation::is_hopeless() {
-  if (computes() || (faults_ && faults_->last_to_come())) return false;
-  if (Agenda::now() - recorder_.stats().last_progress <= scenario_.recovery.patience.value) return false;
+  if (computes() || (faults_ && faults_->once_to_come())) return false;
+  const double patience = scenario_.recovery.patience.value + (faults_ ? faults_->some_turns() : 0);
+  if (Agenda::now() - recorder_.stats().last_progress <= patience) return false;
   give_up(crew_.who_waits());
   return true;
 }
@@ -297,7 +299,7 @@ RunResult Simulation::result() {
                    .server_parameters = world_.keys.load(world_.servers()),
                    .keys_used = world_.keys_used,
                    .flops_per_sample = flops_per_sample(scenario_.model),
-                   .stuck = stuck_};
+                   .stuck = mutant("silent-hang") ? std::vector<std::string>{} : stuck_};
   result.server_ranges = crew_.server_ranges();
   for (std::uint32_t w = 0; w < world_.workers(); ++w) {
     WorkerStats& worker = result.stats.workers[w];

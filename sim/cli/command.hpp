@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
 // Exit codes, as `psim --help` lists them.
-enum Exit : int { done = 0, answer_is_no = 1, bad_input = 2, our_fault = 3 };
+enum Exit : int { done = 0, answer_is_no = 1, bad_input = 2, our_fault = 3, stopped = 130 };
 
 // The options of `run`, `compare` and `check`.
 struct Command {
@@ -49,12 +49,16 @@ std::optional<Json> finished_run(const fs::path& dir, const std::string& hash);
 // Writes `text` to `path`; throws with the path when the disk refuses.
 void write_file(const fs::path& path, const std::string& text);
 
+// Throws with the path when there is no such file.
+std::string read_file(const fs::path& path);
+
 // The command line that repeats a run.
 std::string replay_line(const Command& command);
 
 int run(const Command& command);
 int check(const Command& command);
 int replay(const std::string& directory, unsigned threads);
+int verify(const std::string& directory, bool json);
 int compare(const Command& command);
 // `words`: a name, or "preset NAME" or "tasks MODEL".
 int explain(const std::vector<std::string>& words);

@@ -58,6 +58,12 @@ void write_file(const fs::path& path, const std::string& text) {
   if (!file) throw std::runtime_error(fmt::format("{}: cannot be written", path.string()));
 }
 
+std::string read_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw std::runtime_error(fmt::format("{}: cannot be read", path.string()));
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 std::string replay_line(const Command& command) {
   std::string line = "psim run " + command.scenario;
   if (command.seed) line += fmt::format(" --seed {}", *command.seed);

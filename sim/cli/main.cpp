@@ -12,9 +12,11 @@
 #include <stdexcept>
 
 #include "sim/cli/command.hpp"
+#include "sim/cli/fuzz.hpp"
 #include "sim/record/summary.hpp"
 #include "sim/scenario/diagnostics.hpp"
 #include "sim/scenario/reference.hpp"
+#include "sim/scenario/units.hpp"
 
 namespace {
 
@@ -37,6 +39,17 @@ CLI::Validator whole(std::int64_t least, std::int64_t most) {
     const bool good =
         error == std::errc{} && end == text.data() + text.size() && value >= least && value <= most;
     return good ? "" : fmt::format("`{}` is not an integer from {} to {}", text, least, most);
+  };
+  return {check, ""};
+}
+
+// "10min" becomes its seconds.
+CLI::Validator duration() {
+  const auto check = [](std::string& text) -> std::string {
+    const auto seconds = psim::parse_quantity(text, psim::Unit<psim::Seconds>::names);
+    if (!seconds || *seconds <= 0) return fmt::format("`{}` is not a duration such as 10min", text);
+    text = psim::shortest(*seconds);
+    return "";
   };
   return {check, ""};
 }
@@ -78,6 +91,16 @@ void add_run_options(CLI::App* app, Command& c) {
   app->add_flag("--force", c.force, "Run again even if the run exists; overwrite --out.");
   app->add_option("--trace", c.trace, "What run.db keeps: none, steps or events.")
       ->check(one_of({"none", "steps", "events"}));
+}
+
+void add_fuzz_options(CLI::App* app, psim::cli::FuzzCommand& f) {
+  app->add_option("--seed", f.seed, "What all draws come from.")->check(whole(0, 9'000'000'000'000'000));
+  app->add_option("--runs", f.runs, "How many scenarios; 1000 when --for is not given either.")
+      ->check(whole(1, 1'000'000'000));
+  app->add_option("--for", f.seconds, "For how long, for example 10min.")->transform(duration());
+  app->add_option("--first", f.first, "Number of the first run.")->check(whole(0, 1'000'000'000));
+  app->add_option("-j,--jobs", f.jobs, "Runs at once; 0 means one per core.")->check(whole(0, 1024));
+  app->add_option("-o,--out", f.out, "Where scenarios that fail are written, instead of fuzz-failures/.");
 }
 
 std::vector<std::string> command_names(const CLI::App& app) {
@@ -142,11 +165,11 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error) {
     advice = {"psim needs a command",
               fmt::format("commands: {}; `psim --help` explains them", fmt::join(command_names(app), ", "))};
   } else if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
-    const bool replay = command.get_name() == "replay";
+    const bool of_run = command.get_name() == "replay" || command.get_name() == "verify";
     advice = {
-        fmt::format("psim {} needs a {}", command.get_name(), replay ? "run's folder" : "scenario file"),
+        fmt::format("psim {} needs a {}", command.get_name(), of_run ? "run's folder" : "scenario file"),
         fmt::format("for example psim {} {}", command.get_name(),
-                    replay ? "runs/latest" : "scenarios/quickstart.toml")};
+                    of_run ? "runs/latest" : "scenarios/quickstart.toml")};
   } else if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
     advice.message = "an option lacks its value: " + advice.message.substr(0, advice.message.find(':'));
   }
@@ -172,6 +195,31 @@ int guarded(const std::function<int()>& action) {
     fmt::print(stderr, "error: {}\n", error.what());
     return psim::cli::our_fault;
   }
+}
+
+// What looks at a finished run again.
+void add_commands_on_runs(CLI::App& app, Command& c, std::string& directory, int& code) {
+  namespace cli = psim::cli;
+  CLI::App* replay = app.add_subcommand("replay", "Run a finished run again and compare, event by event.");
+  replay->add_option("directory", directory, "The run, for example runs/latest.")->required();
+  replay->add_option("--threads", c.threads, "Threads for gradients; 0 means all cores.")
+      ->check(whole(0, 1024));
+  replay->callback([&] { code = guarded([&] { return cli::replay(directory, c.threads); }); });
+  CLI::App* verify = app.add_subcommand(
+      "verify", "Check that a finished run kept the promises of its consistency model and of replication.");
+  verify->add_option("directory", directory, "The run, recorded with --trace events.")->required();
+  verify->add_flag("--json", c.json, "Print one JSON document.");
+  verify->callback([&] { code = guarded([&] { return cli::verify(directory, c.json); }); });
+}
+
+void add_fuzz(CLI::App& app, psim::cli::FuzzCommand& f, int& code) {
+  CLI::App* fuzz = app.add_subcommand(
+      "fuzz", "Run random scenarios with failures, and look for the smallest that goes wrong.");
+  add_fuzz_options(fuzz, f);
+  fuzz->callback([&] {
+    if (f.runs == 0 && f.seconds == 0) f.runs = 1000;
+    code = guarded([&] { return psim::cli::fuzz(f); });
+  });
 }
 
 }  // namespace
@@ -203,11 +251,7 @@ int main(int argc, char** argv) {
       app.add_subcommand("check", "Check a scenario and print it with every default written out.");
   add_scenario_options(check, c);
   check->callback([&] { code = guarded([&] { return cli::check(complete(c)); }); });
-  CLI::App* replay = app.add_subcommand("replay", "Run a finished run again and compare, event by event.");
-  replay->add_option("directory", directory, "The run, for example runs/latest.")->required();
-  replay->add_option("--threads", c.threads, "Threads for gradients; 0 means all cores.")
-      ->check(whole(0, 1024));
-  replay->callback([&] { code = guarded([&] { return cli::replay(directory, c.threads); }); });
+  add_commands_on_runs(app, c, directory, code);
   CLI::App* explain =
       app.add_subcommand("explain", "Explain a consistency model, a preset, a field, a measure or an error.");
   explain->add_option("name", words, "For example ssp, cluster.workers, unit, tasks ssp.")->expected(0, 2);
@@ -217,6 +261,8 @@ int main(int argc, char** argv) {
       return reference ? cli::reference() : words.empty() ? cli::list() : cli::explain(words);
     });
   });
+  psim::cli::FuzzCommand f;
+  add_fuzz(app, f, code);
   app.add_subcommand("schema", "Print the JSON Schema of scenario files, for editors.")->callback([&] {
     code = guarded(print_schema);
   });

@@ -7,6 +7,11 @@
 #include "sim/scenario/nodes.hpp"
 
 namespace psim {
+namespace {
+
+constexpr int enough = 3;  // turns of a fault after which another one makes no difference
+
+}  // namespace
 
 FaultPlan::FaultPlan(const Scenario& scenario, Network& network, Recorder& recorder, Agenda& agenda,
                      FaultTarget& target, std::function<bool()> is_quiet)
@@ -62,7 +67,6 @@ void FaultPlan::plan(std::size_t index) {
 // Faults that repeat for ever would keep the clock running for ever. They stop when nothing else has come of
 // several turns of each, so that no restart among them can help, and nothing else is planned.
 bool FaultPlan::gives_up(Unit& unit) {
-  constexpr int enough = 3;
   const std::uint64_t progress = recorder_.stats().events - recorded_;
   unit.idle = is_quiet_() && progress == unit.progress ? unit.idle + 1 : 0;
   unit.progress = progress;
@@ -70,6 +74,16 @@ bool FaultPlan::gives_up(Unit& unit) {
                               return !one.turns.for_ever() || one.idle >= enough;
                             }));
   return given_up_;
+}
+
+double FaultPlan::some_turns() const {
+  double longest = 0;
+  for (const FaultSpec& fault : scenario_.faults) {
+    for (const std::optional<Seconds>& period : {fault.every, fault.mtbf}) {
+      if (period) longest = std::max(longest, period->value);
+    }
+  }
+  return enough * longest;
 }
 
 void FaultPlan::begin(std::size_t table, std::optional<NodeId> node, const FaultTurn& turn, bool counts) {

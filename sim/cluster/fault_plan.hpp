@@ -52,8 +52,10 @@ class FaultPlan {
   // Whether a planned fault, or the end of one, may still change something: a watch for hangs must wait for
   // it.
   bool more_to_come() const { return pending_ > 0 || (repeats_ && !given_up_); }
-  // The same of faults that do not repeat for ever.
-  bool last_to_come() const { return pending_ > 0; }
+  // The same without those that repeat for ever.
+  bool once_to_come() const { return pending_ > 0; }
+  // In which each of those that repeat for ever has had some turns.
+  double some_turns() const;
 
  private:
   // Turns of a table for one node, or for all its nodes together.

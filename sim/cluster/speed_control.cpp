@@ -9,11 +9,6 @@
 namespace sg4 = simgrid::s4u;
 
 namespace psim {
-namespace {
-
-constexpr const char* helper = "freeze";
-
-}  // namespace
 
 SpeedControl::SpeedControl(const Platform& platform, const Slowness& slowness, Agenda& agenda,
                            Network& network, NodeId first_worker, std::uint32_t workers,
@@ -47,18 +42,22 @@ void SpeedControl::set_fault(NodeId node, double factor) {
   network_.hand_out(node);
 }
 
+// Only an actor may suspend others, and faults come by timers.
+void SpeedControl::suspend_actors(NodeId node) {
+  constexpr const char* name = "freezer";
+  sg4::Actor::create(name, platform_.hosts[node], [this, node] {
+    if (!is_frozen(node)) return;
+    for (const sg4::ActorPtr& actor : platform_.hosts[node]->get_all_actors()) {
+      if (actor->get_name() != name && !actor->is_suspended()) actor->suspend();
+    }
+  });
+}
+
 void SpeedControl::apply(NodeId node) {
   sg4::Host* host = platform_.hosts[node];
   if (is_frozen(node)) {
     network_.hold(node);
-    // Only an actor may suspend others.
-    sg4::Actor::create(helper, host, [this, node, host] {
-      if (!is_frozen(node)) return;
-      for (const sg4::ActorPtr& actor : host->get_all_actors()) {
-        if (actor->get_name() != helper) actor->suspend();
-      }
-    });
-    return;
+    return suspend_actors(node);
   }
   const std::vector<double>& levels = platform_.speed_levels[node];
   const bool is_worker = node >= first_worker_ && node < first_worker_ + workers_;

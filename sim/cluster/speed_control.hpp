@@ -30,6 +30,7 @@ class SpeedControl {
 
  private:
   void follow(NodeId node);
+  void suspend_actors(NodeId node);
 
   const Platform& platform_;
   const Slowness& slowness_;

@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "sim/protocol/mutant.hpp"
+
 namespace psim {
 
 std::uint64_t View::bytes() const {
@@ -49,7 +51,9 @@ Manager::Manager(Options options, std::vector<std::uint32_t> homes)
     if (!is_server(node)) view_.workers[node - 1 - options_.servers] = false;
   }
   for (Owner& owner : view_.owners) {
-    if (!nodes_[owner.primary].up) owner.primary = next_server(owner.primary).value_or(owner.primary);
+    // A new epoch, or nobody would look for it elsewhere than where it is placed.
+    const std::optional<NodeId> next = next_server(owner.primary);
+    if (!nodes_[owner.primary].up && next) move(owner, *next, false);
     fill(owner);
   }
 }
@@ -58,7 +62,7 @@ Manager::Manager(Options options, std::vector<std::uint32_t> homes)
 void Manager::move(Owner& owner, NodeId to, bool with_help) const {
   owner.from = with_help ? owner.primary : 0;
   owner.primary = to;
-  ++owner.epoch;
+  if (!mutant("same-epoch")) ++owner.epoch;
 }
 
 // The next servers on the ring of their numbers, as many as there are to be copies.

@@ -85,7 +85,7 @@ struct Message {
   std::uint64_t payload = 0;
   std::int64_t samples = 1;  // push: of each batch of its gradient; piece: how many
   double seconds = 0;        // report: per sample; weights that are only read: when the server sent them
-  std::int64_t kept = 0;     // pull: the worker can still send its pushes from this number on
+  std::int64_t kept = 0;     // push, pull: the worker can still send its pushes from this number on
   std::uint32_t epoch = 0;   // of the shard's ownership, as far as the sender knows
   std::uint64_t wanted = 0;  // fetch: bytes of the samples
   std::shared_ptr<const Attachment> attached = {};

@@ -7,6 +7,7 @@
 
 #include "model/learner.hpp"
 #include "model/rounding.hpp"
+#include "sim/protocol/mutant.hpp"
 
 namespace psim {
 namespace {
@@ -45,7 +46,7 @@ Server::Server(Options options, std::optional<Values> weights, std::size_t count
 }
 
 void Server::on(const Message& message, double now, Outbox& out) {
-  if (message.epoch != epoch_ || (message.kind == MessageKind::push && !leads_)) {
+  if ((message.epoch != epoch_ && !mutant("no-fence")) || (message.kind == MessageKind::push && !leads_)) {
     if (message.kind == MessageKind::push) out.duplicate(message);  // it will come again, to the owner
     return;  // from before the shard had this owner, or from after it
   }
@@ -64,12 +65,15 @@ void Server::on_push(const Message& push, double now, Outbox& out) {
   const std::uint32_t w = index_of(push.from);
   WorkerState& worker = workers_[w];
   ++arrived_;
-  ++worker.arrived;
+  if (!options_.retries || push.number >= worker.arrived) ++worker.arrived;
   if (!paces_.empty()) {
     paces_[w].interval = now - paces_[w].last_push;
     paces_[w].last_push = now;
   }
-  if (!is_late(push)) {
+  const bool forgotten = mutant("push-vanishes") && push.number % 7 == 3;
+  if (forgotten) {
+    count_applied(id_of(push));
+  } else if (!is_late(push)) {
     group_.push_back(push);
   } else {
     drop(push, out);
@@ -99,7 +103,7 @@ void Server::on_pull(const Message& pull, double now, Outbox& out) {
   if (worker.waiting && worker.waiting->number > pull.number) return;  // overtaken on the way
   worker.waiting = {pull.from,   pull.clock,  pull.version,
                     pull.number, pull.pushed, pull.keys};  // a newer pull takes the place of an older one
-  if (options_.retries) meet(pull);
+  if (options_.retries) meet(pull, out);
   waiting_.insert(w);
   finish_if_through(worker);
   update_if_complete(out) ? answer_all(now, out) : answer(w, now, out);
@@ -113,7 +117,10 @@ void Server::finish_if_through(WorkerState& worker) {
   --active_;
 }
 
-void Server::count_applied(WorkerState& worker) {
+// A push that is applied again counts once.
+void Server::count_applied(const PushId& push) {
+  WorkerState& worker = workers_[index_of(push.worker)];
+  if (!options_.exactly_once && push.number < worker.applied) return;
   const bool was_slowest = worker.applied++ == slowest_;
   if (was_slowest && --at_slowest_ == 0) find_slowest();
 }
@@ -135,8 +142,9 @@ void Server::find_slowest() {
 // because a worker is through, or waits for its own push to be applied.
 bool Server::is_complete() const {
   if (options_.clock_samples > 0) return samples_of(group_) >= options_.clock_samples;
+  const std::int64_t whole = options_.rule.group - (mutant("small-group") ? 1 : 0);
   const bool some_gone = members_ < options_.rule.workers;
-  const std::int64_t wanted = some_gone ? std::min(options_.rule.group, members_) : options_.rule.group;
+  const std::int64_t wanted = some_gone ? std::min(whole, members_) : whole;
   if (static_cast<std::int64_t>(group_.size()) >= wanted) return true;
   if (group_.empty() || options_.rule.fresh) return false;
   std::int64_t may_push = active_;
@@ -216,11 +224,11 @@ bool Server::is_duplicate(const Message& push) {
 
 bool Server::is_late(const Message& push) {
   if (follows()) return std::erase(late_, id_of(push)) > 0;
-  return options_.rule.fresh && push.version != version_;
+  return options_.rule.fresh && push.version != version_ && !mutant("late-push-counts");
 }
 
 void Server::drop(const Message& push, Outbox& out) {
-  count_applied(workers_[index_of(push.from)]);
+  count_applied(id_of(push));
   if (!copies_.empty()) dropped_.push_back(id_of(push));
   out.dropped(push);
 }
@@ -242,14 +250,15 @@ bool Server::update_once(Outbox& out) {
     double weight = options_.rule.push_weight(pushes) * (static_cast<double>(push.samples) / mean);
     if (options_.staleness_aware && staleness > 1) weight /= static_cast<double>(staleness);
     gradients.push_back({compensated(push), weight, push.keys.get()});
-    count_applied(workers_[index_of(push.from)]);
+    count_applied(id_of(push));
     out.applied(push, staleness);
   }
   const double rate = this->rate() * options_.rule.rate_factor(group.size());
   if (replicates_updates()) log_update(group, gradients, out);
   if (parameters_) apply(gradients, rate, group.front().clock);
   applied_ += static_cast<std::int64_t>(group.size());
-  ++version_;
+  version_ += mutant("version-jump") && version_ % 5 == 4 ? 2 : 1;
+  updated_in_ = epoch_;
   out.updated(version_);
   return true;
 }
@@ -352,7 +361,8 @@ void Server::answer_all(double now, Outbox& out) {
 
 void Server::answer(std::uint32_t w, double now, Outbox& out) {
   WorkerState& worker = workers_[w];
-  if (!leads_ || !worker.waiting || worker.arrived < worker.waiting->pushed) return;  // read-my-writes
+  if (!leads_ || !worker.waiting) return;
+  if (worker.arrived < worker.waiting->pushed && !mutant("writes-unseen")) return;  // read-my-writes
   if (!is_safe(worker)) return;
   const Pull& pull = *worker.waiting;
   const bool over = is_over(pull);

@@ -32,6 +32,9 @@ class Outbox {
   virtual void updated(std::int64_t version) = 0;
   // A replica has all that this server has.
   virtual void copied(NodeId) {}
+  // So many of a worker's pushes count as here and applied, by more than what came in; and whether it takes
+  // part.
+  virtual void counted(NodeId, bool /*member*/, std::int64_t /*applied*/, std::int64_t /*arrived*/) {}
 };
 
 // How a shard's updates get to its replicas.
@@ -67,7 +70,9 @@ class Server {
     bool retries = false;      // requests may come twice, or never
     bool exactly_once = true;  // a push that comes again is not applied again
     Replication replication = {};
-    double resend = 1;  // seconds after which replicas are sent entries again
+    // Replicas are sent entries again after so many seconds, `backoff` times as many the next time, but after
+    // no more than `longest`: what is slow because there is too much to send must not get more of it.
+    double resend = 1, backoff = 1, longest = 1;
   };
 
   // An unanswered pull; see Message.
@@ -107,6 +112,8 @@ class Server {
   bool leads() const { return leads_; }
   NodeId id() const { return options_.id; }
   std::uint32_t epoch() const { return epoch_; }
+  // The ownership epoch of the last update: with the version, it tells which history this state continues.
+  std::uint32_t updated_in() const { return updated_in_; }
   // Workers that take part, by number.
   void set_members(const std::vector<bool>& members, double now, Outbox& out);
   // When replicas are to be sent entries again, and that.
@@ -139,7 +146,9 @@ class Server {
   bool is_new(const Message& push, Outbox& out);
   void acknowledge(const Message& push, Outbox& out) const;
   void accept(const Message& push, Outbox& out);
-  void meet(const Message& pull);
+  void meet(const Message& pull, Outbox& out);
+  void skip_lost(WorkerState& worker, std::int64_t kept);
+  void tell_count(std::uint32_t worker, Outbox& out) const;
   void on_entry(const Message& entry, double now, Outbox& out);
   void take_entry(const Message& entry, double now);
   void on_replicated(const Message& ack, double now, Outbox& out);
@@ -167,7 +176,7 @@ class Server {
   bool update_once(Outbox& out);
   std::size_t pushes_in(const std::vector<Message>& group) const;
   double mean_samples(const std::vector<Message>& group) const;
-  void count_applied(WorkerState& worker);
+  void count_applied(const PushId& push);
   void find_slowest();
   void answer_all(double now, Outbox& out);
   void answer(std::uint32_t worker, double now, Outbox& out);
@@ -212,9 +221,10 @@ class Server {
     std::int64_t entries = 0;  // that it has
     bool here = false;         // it has the state that it began with
     double asked = 0;          // when it was last sent something that it has not confirmed
+    double wait = 0;           // from then until it is sent that again
   };
   bool leads_ = true;
-  std::uint32_t epoch_ = 0;
+  std::uint32_t epoch_ = 0, updated_in_ = 0;
   NodeId primary_ = 0;
   std::optional<NodeId> next_;           // replica: in a chain
   std::vector<Copy> copies_;             // primary

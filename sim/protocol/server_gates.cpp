@@ -2,12 +2,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/protocol/mutant.hpp"
 #include "sim/protocol/server.hpp"
 
 namespace psim {
 
 bool Server::may_start(std::size_t w, const Pull& pull, double now) {
-  if (version_ <= pull.version && !pull.redo) return false;
+  if (version_ <= pull.version && !pull.redo && !mutant("old-version")) return false;
   switch (options_.rule.gate) {
     case Gate::none:
     case Gate::version: return true;
@@ -19,7 +20,7 @@ bool Server::may_start(std::size_t w, const Pull& pull, double now) {
 
 bool Server::within_staleness(std::size_t w, std::int64_t clock, double now) {
   const std::int64_t gap = clock - slowest_;
-  if (gap <= options_.rule.staleness_at(clock)) return true;
+  if (gap <= options_.rule.staleness_at(clock) + (mutant("one-clock-further") ? 1 : 0)) return true;
   if (!options_.rule.dynamic || gap > options_.rule.staleness_max) return false;
   Pace& pace = paces_[w];
   if (clock > pace.granted &&

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/protocol/mutant.hpp"
 #include "sim/protocol/server.hpp"
 
 namespace psim {
@@ -25,9 +26,11 @@ class Silence final : public Outbox {
 // to be sent again.
 bool Server::is_new(const Message& push, Outbox& out) {
   const std::uint32_t w = index_of(push.from);
-  const WorkerState& worker = workers_[w];
-  if (worker.gone || push.number > worker.arrived) return false;
-  if (push.number < worker.arrived && options_.exactly_once) {
+  WorkerState& worker = workers_[w];
+  if (worker.gone) return false;
+  skip_lost(worker, push.kept);
+  if (push.number > worker.arrived) return false;
+  if (push.number < worker.arrived && options_.exactly_once && !mutant("applied-again")) {
     acknowledge(push, out);
     return false;
   }
@@ -54,9 +57,17 @@ void Server::accept(const Message& push, Outbox& out) {
   acknowledge(push, out);
 }
 
+// Pushes before `kept` that are not here were lost with a former owner, and will not be sent again.
+void Server::skip_lost(WorkerState& worker, std::int64_t kept) {
+  if (kept <= worker.arrived) return;
+  lost_ += kept - worker.arrived;
+  worker.arrived = worker.applied = kept;
+  find_slowest();
+}
+
 // What a pull tells about its worker: that it has come back, or that pushes are lost that only a former owner
 // had. It then goes on from what is here.
-void Server::meet(const Message& pull) {
+void Server::meet(const Message& pull, Outbox& out) {
   WorkerState& worker = workers_[index_of(pull.from)];
   Pull& waiting = *worker.waiting;
   const bool pending = std::ranges::find(group_, pull.from, &Message::from) != group_.end();
@@ -69,10 +80,16 @@ void Server::meet(const Message& pull) {
     lost_ += pull.kept - worker.arrived;
     worker.arrived = worker.applied = pull.kept;
     find_slowest();
+    tell_count(index_of(pull.from), out);
   }
   // Nothing that this worker has sent, or can send again, will bring the version that it waits for.
   const bool all_here = pull.kept == pull.pushed && worker.arrived == pull.pushed;
   waiting.redo = pull.version > version_ || (pull.version == version_ && lost_ > 0 && all_here && !pending);
+}
+
+void Server::tell_count(std::uint32_t w, Outbox& out) const {
+  const WorkerState& worker = workers_[w];
+  out.counted(options_.first_worker + w, !worker.gone, worker.applied, worker.arrived);
 }
 
 void Server::lead(NodeId self, std::uint32_t epoch, const std::vector<NodeId>& replicas, double now,
@@ -91,12 +108,13 @@ void Server::lead(NodeId self, std::uint32_t epoch, const std::vector<NodeId>& r
     }
     waiting_.clear();
     committed_ = entries_;
+    for (std::uint32_t w = 0; w < workers_.size(); ++w) tell_count(w, out);
   }
   std::erase_if(copies_,
                 [&](const Copy& copy) { return std::ranges::find(replicas, copy.node) == replicas.end(); });
   for (const NodeId node : replicas) {
     if (std::ranges::find(copies_, node, &Copy::node) != copies_.end()) continue;
-    copies_.push_back({.node = node, .entries = entries_, .asked = now});
+    copies_.push_back({.node = node, .entries = entries_, .asked = now, .wait = options_.resend});
     send_state(node, out);
   }
   commit_through(on_all_replicas());
@@ -134,6 +152,7 @@ void Server::set_members(const std::vector<bool>& members, double now, Outbox& o
     } else if (!options_.rule.fresh) {  // it goes on where the slowest of the others is
       worker.arrived = worker.applied = std::max(worker.arrived, slowest_);
     }
+    tell_count(static_cast<std::uint32_t>(w), out);
   }
   if (!changed) return;
   find_slowest();
@@ -207,7 +226,9 @@ void Server::on_entry(const Message& entry, double now, Outbox& out) {
   if (leads_) return;
   if (next_ && entry.number >= entries_) send_entry(*next_, entry, out);
   if (entry.number >= entries_) log_.insert_or_assign(entry.number, entry);
+  const bool held = mutant("last-entry-forgotten");  // it is confirmed, but goes with the next one
   for (auto first = log_.begin(); first != log_.end() && first->first == entries_; first = log_.begin()) {
+    if (held && log_.size() == 1) break;
     const Message next = std::move(first->second);
     log_.erase(first);
     ++entries_;
@@ -217,7 +238,7 @@ void Server::on_entry(const Message& entry, double now, Outbox& out) {
             .from = options_.id,
             .to = primary_,
             .shard = options_.shard,
-            .number = entries_,
+            .number = entries_ + (held ? static_cast<std::int64_t>(log_.size()) : 0),
             .epoch = epoch_});
 }
 
@@ -236,13 +257,16 @@ void Server::take_entry(const Message& entry, double now) {
     for (const PushId& id : *list) {
       WorkerState& worker = workers_[index_of(id.worker)];
       worker.arrived = std::max(worker.arrived, id.number + 1);
-      count_applied(worker);
+      count_applied(id);
     }
   }
   const double rate = this->rate() * options_.rule.rate_factor(ids.group.size());
-  if (parameters_) apply({{entry.values, 1.0}}, rate, entry.clock);
+  const bool skipped = mutant("entry-skipped") && entry.number % 5 == 3;
+  if (parameters_ && !skipped) apply({{entry.values, 1.0}}, rate, entry.clock);
+  if (parameters_ && mutant("replica-diverges")) parameters_.spoil();
   applied_ += static_cast<std::int64_t>(ids.group.size());
   ++version_;
+  updated_in_ = epoch_;
 }
 
 // Primary: a replica has all entries below ack.number.
@@ -250,6 +274,7 @@ void Server::on_replicated(const Message& ack, double now, Outbox& out) {
   const auto copy = std::ranges::find(copies_, ack.from, &Copy::node);
   if (copy == copies_.end()) return;
   copy->asked = now;
+  if (ack.number > copy->entries || !copy->here) copy->wait = options_.resend;
   if (ack.number < 0) {  // it has nothing: it was down
     copy->here = false;
     copy->entries = entries_;
@@ -290,26 +315,28 @@ void Server::commit_through(std::int64_t entry) {
 }
 
 bool Server::is_safe(const WorkerState& worker) const {
-  return copies_.empty() || on_all_replicas() + options_.replication.window >= worker.entry;
+  return copies_.empty() || mutant("told-too-early") ||
+         on_all_replicas() + options_.replication.window >= worker.entry;
 }
 
 std::int64_t Server::committed_of(const WorkerState& worker) const {
-  return copies_.empty() ? worker.applied : worker.committed;
+  return copies_.empty() || mutant("told-too-early") ? worker.applied : worker.committed;
 }
 
 std::optional<double> Server::next_resend() const {
   std::optional<double> first;
   for (const Copy& copy : copies_) {
     if (copy.here && copy.entries == entries_) continue;
-    first = std::min(first.value_or(copy.asked + options_.resend), copy.asked + options_.resend);
+    first = std::min(first.value_or(copy.asked + copy.wait), copy.asked + copy.wait);
   }
   return first;
 }
 
 void Server::resend(double now, Outbox& out) {
   for (Copy& copy : copies_) {
-    if ((copy.here && copy.entries == entries_) || copy.asked + options_.resend > now) continue;
+    if ((copy.here && copy.entries == entries_) || copy.asked + copy.wait > now) continue;
     copy.asked = now;
+    copy.wait = std::min(copy.wait * options_.backoff, options_.longest);
     if (!copy.here) {
       copy.entries = entries_;
       send_state(copy.node, out);

@@ -31,15 +31,19 @@ enum class EventKind : std::uint8_t {
   suspect,         // scheduler takes peer for down
   view,            // scheduler has a new view, number `version`
   copied,          // server knows that peer holds a copy of a shard, and all that comes after
-  promote,         // server owns a shard, in epoch `clock`, from version `version` on
+  promote,         // server owns a shard, in epoch `clock`, from version `version` on; value: the epoch of
+                   // the last update that it begins with
   snapshot,        // storage has written version `version` of a shard of peer's
-  fault,  // of node; value: FaultKind, version: 1 begin, 0 end, clock: its table; peer: a node of the
-          // other side, if there are two
+  fault,   // of node; value: FaultKind, version: 1 begin, 0 end, clock: its table; peer: a node of the
+           // other side, if there are two
+  member,  // server counts the pushes of peer anew: `value` applied, `version` arrived; clock: 1 it takes
+           // part
 };
 inline constexpr auto event_names = std::to_array<std::string_view>(
-    {"send",   "deliver", "lose",   "compute_begin", "compute_end",    "compute_cancel", "apply",
-     "drop",   "update",  "finish", "compute_pause", "compute_resume", "answer",         "acked",
-     "repeat", "suspect", "view",   "copied",        "promote",        "snapshot",       "fault"});
+    {"send",    "deliver",  "lose",   "compute_begin", "compute_end",   "compute_cancel",
+     "apply",   "drop",     "update", "finish",        "compute_pause", "compute_resume",
+     "answer",  "acked",    "repeat", "suspect",       "view",          "copied",
+     "promote", "snapshot", "fault",  "member"});
 constexpr std::string_view name_of(EventKind kind) { return event_names[static_cast<std::size_t>(kind)]; }
 
 struct Event {

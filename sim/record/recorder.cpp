@@ -7,6 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include "sim/protocol/mutant.hpp"
+
 namespace psim {
 
 std::int64_t RunStats::updates() const {
@@ -63,7 +65,7 @@ void Recorder::record(const Event& event) {
       break;
     case EventKind::deliver:
       ++stats_.delivered;
-      stats_.bytes_received += event.bytes;
+      stats_.bytes_received += (mutant("bytes-counted-twice") ? 2 : 1) * event.bytes;
       if (is_server(event.node)) stats_.servers[event.node - 1].bytes_received += event.bytes;
       if (event.message == MessageKind::push) ++stats_.pushes_arrived;
       flight(event, -1);
@@ -97,7 +99,8 @@ void Recorder::record(const Event& event) {
     case EventKind::copied:
     case EventKind::promote:
     case EventKind::snapshot:
-    case EventKind::fault: break;
+    case EventKind::fault:
+    case EventKind::member: break;
     default: count_worker(event);
   }
 }
@@ -120,7 +123,7 @@ void Recorder::flight(const Event& event, int change) {
 }
 
 void Recorder::count_worker(const Event& event) {
-  stats_.last_progress = event.at;
+  if (event.kind != EventKind::compute_cancel) stats_.last_progress = event.at;
   account(event.node, event.at);
   Activity& activity = activity_[worker_index(event.node)];
   WorkerStats& worker = stats_.workers[worker_index(event.node)];

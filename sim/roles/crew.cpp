@@ -157,11 +157,12 @@ void Crew::crash(NodeId node) {
   if (node < world_.first_worker() && node > World::scheduler) {
     ServerRole& server = *servers_[server_index(node)];
     for (std::uint32_t s = 0; s < last_.size(); ++s) {
-      if (owner_of(s) != nullptr && owner_of(s) == server.state(s)) last_[s] = owner_of(s)->snapshot();
+      const Server* best = best_of(s);
+      if (best != nullptr && best == server.state(s)) last_[s] = best->snapshot();
     }
     server.discard_rest();
     servers_[server_index(node)] = std::make_unique<ServerRole>(world_, server_index(node));
-  } else if (node >= world_.first_worker() && node < world_.database()) {
+  } else if (is_worker(node)) {
     workers_[worker_index(node)] = std::make_unique<Worker>(world_, node, true);
     world_.record(EventKind::compute_cancel, node, 0);
   }
@@ -178,8 +179,7 @@ void Crew::leave(NodeId node) {
 
 void Crew::restart(NodeId node) {
   if (world_.network.is_up(node)) {
-    const bool is_server = node < world_.first_worker();
-    if (is_server || !workers_[worker_index(node)]->is_through()) return;
+    if (!is_worker(node) || !workers_[worker_index(node)]->is_through()) return;
     crash(node);  // a worker that has left, and comes again
   }
   world_.network.bring_up(node);
@@ -197,13 +197,24 @@ const Server* Crew::owner_of(std::uint32_t shard) const {
   return owner;
 }
 
+// While a shard goes from one owner to the next nobody owns it, but somebody has it.
+const Server* Crew::best_of(std::uint32_t shard) const {
+  const Server* best = owner_of(shard);
+  if (best != nullptr) return best;
+  for (const auto& server : servers_) {
+    const Server* here = server->state(shard);
+    if (here != nullptr && (best == nullptr || here->version() > best->version())) best = here;
+  }
+  return best;
+}
+
 std::vector<Slice> Crew::weights() const {
   if (peers_) return peers_->weights();
   std::vector<Slice> parts;
   for (std::uint32_t s = 0; s < world_.keys.shards.size(); ++s) {
-    const Server* owner =
-        world_.scenario.may_fail() ? owner_of(s) : servers_[world_.keys.shards[s].server]->state(s);
-    parts.push_back(owner != nullptr ? owner->snapshot() : last_[s]);
+    const Server* state =
+        world_.scenario.may_fail() ? best_of(s) : servers_[world_.keys.shards[s].server]->state(s);
+    parts.push_back(state != nullptr ? state->snapshot() : last_[s]);
   }
   return parts;
 }

@@ -57,6 +57,8 @@ class Crew {
   void start_node(NodeId node);
   void beat(NodeId node, std::uint32_t incarnation, double date);
   const Server* owner_of(std::uint32_t shard) const;
+  const Server* best_of(std::uint32_t shard) const;
+  bool is_worker(NodeId node) const { return node >= world_.first_worker() && node < world_.database(); }
   std::uint32_t server_index(NodeId node) const { return node - world_.first_server(); }
   std::uint32_t worker_index(NodeId node) const { return node - world_.first_worker(); }
 

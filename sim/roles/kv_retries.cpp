@@ -7,8 +7,8 @@ namespace psim {
 
 void KvClient::send(Message message) {
   if (retries_) {
-    message.kept = retries_->kept(message.shard).value_or(message.pushed);
     retries_->sent(message, Agenda::now());
+    message.kept = retries_->kept(message.shard).value_or(message.pushed);
   }
   world_.network.send(std::move(message));
 }
@@ -58,8 +58,10 @@ void KvClient::on_view(const View& view) {
     if (owner.epoch == shard.epoch) continue;
     shard.server = owner.primary;
     shard.epoch = owner.epoch;
-    for (Message& again : retries_->again(s, owner.primary, owner.epoch, Agenda::now()))
+    for (Message& again : retries_->again(s, owner.primary, owner.epoch, Agenda::now())) {
+      again.kept = retries_->kept(s).value_or(again.pushed);
       world_.network.send(std::move(again));
+    }
   }
 }
 

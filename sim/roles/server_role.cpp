@@ -36,7 +36,9 @@ Server::Options ServerRole::options_of(std::uint32_t shard) const {
           .replication = {.every_push = world.scenario.replication.when == ReplicateWhen::every_push,
                           .chain = world.scenario.replication.layout == ReplicationLayout::chain,
                           .window = world.scenario.replication.window},
-          .resend = world.scenario.recovery.retry.value};
+          .resend = world.retry().timeout,
+          .backoff = world.retry().backoff,
+          .longest = world.retry().longest};
 }
 
 ServerRole::ServerRole(World& world, std::uint32_t index)
@@ -196,6 +198,10 @@ std::uint64_t ServerRole::hash_of(const Server& server) const {
 
 void ServerRole::copied(NodeId replica) {
   world_.record(EventKind::copied, node_, 0, state(current_)->version(), replica, 0, current_);
+}
+
+void ServerRole::counted(NodeId worker, bool member, std::int64_t applied, std::int64_t arrived) {
+  world_.record(EventKind::member, node_, member ? 1 : 0, arrived, worker, applied, current_);
 }
 
 }  // namespace psim

@@ -46,6 +46,7 @@ class ServerRole final : public Outbox {
   void duplicate(const Message& push) override;
   void updated(std::int64_t version) override;
   void copied(NodeId replica) override;
+  void counted(NodeId worker, bool member, std::int64_t applied, std::int64_t arrived) override;
   std::uint64_t hash_of(const Server& server) const;
   Server::Options options_of(std::uint32_t shard) const;
   void handle(const Message& message);

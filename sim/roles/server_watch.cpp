@@ -99,6 +99,7 @@ void ServerRole::lead(Server& server, const Owner& owner) {
                             .clock = owner.epoch,
                             .version = server.version(),
                             .bytes = hash_of(server),
+                            .value = server.updated_in(),
                             .shard = current_});
   server.lead(node_, owner.epoch, owner.replicas, Agenda::now(), *this);
   server.set_members(members_, Agenda::now(), *this);

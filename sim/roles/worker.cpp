@@ -76,11 +76,15 @@ void Worker::run() {
 void Worker::go_on() {
   steps_begun_ = clock_ = kv_.resume();
   source_.skip_to(steps_begun_);
+  has_copy_ = false;
+  if (world_.learner == nullptr || !world_.learner->sparse() || !may_begin()) return;
+  choose_keys();  // which are known only now, so what it has are not the weights of its batch
+  kv_.wait(kv_.pull(kv_.all_shards(), clock_, false));
 }
 
 bool Worker::pull() {
   source_.ask_ahead(steps_begun_);
-  if (world_.learner != nullptr && world_.learner->sparse() && steps_begun_ < world_.steps) choose_keys();
+  if (world_.learner != nullptr && world_.learner->sparse() && may_begin()) choose_keys();
   if (goes_on_alone()) {
     clock_ = steps_begun_;
     return true;
@@ -100,6 +104,12 @@ bool Worker::pull() {
   return !over;
 }
 
+// Whether there may be another step. Where pushes may come too late there can be more of them than updates.
+bool Worker::may_begin() const {
+  if (!world_.rule.fresh) return steps_begun_ < world_.steps;
+  return kv_.least_version() + (world_.rule.gate == Gate::version ? 1 : 0) < world_.steps;
+}
+
 // Worker and centre move towards each other: the centre at once, the worker with its next step.
 void Worker::pull_to_centre() {
   const TrainingSpec& training = world_.scenario.training;
@@ -115,7 +125,7 @@ void Worker::pull_to_centre() {
 
 // Between two pulls, on its own copy of the weights.
 bool Worker::goes_on_alone() const {
-  return steps_begun_ % world_.scenario.training.pull_every != 0 && steps_begun_ < world_.steps;
+  return has_copy_ && steps_begun_ % world_.scenario.training.pull_every != 0 && steps_begun_ < world_.steps;
 }
 
 void Worker::await(const ShardIds& shards) {
@@ -265,6 +275,7 @@ void Worker::choose_keys() {
 void Worker::start_gradient() {
   const bool alone = goes_on_alone();
   ++steps_begun_;
+  has_copy_ = true;
   kv_.use_all();
   LocalWork work{.batches = source_.take(),
                  .keys = keys_,

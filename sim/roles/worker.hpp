@@ -58,6 +58,7 @@ class Worker {
   void start_gradient();
   void pull_to_centre();
   bool goes_on_alone() const;
+  bool may_begin() const;
   void push(const ShardIds& shards);
   bool is_over() const;
   void wait_for_all();
@@ -76,6 +77,7 @@ class Worker {
   BatchSource source_;
   bool back_;
   bool leaves_ = false;
+  bool has_copy_ = false;        // of the weights, to go on alone with
   bool through_ = false;         // all its clocks are done, or it has left
   std::int64_t batch_size_ = 0;  // of the step in hand
   double seconds_ = 0;           // that it has been computed

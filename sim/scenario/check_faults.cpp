@@ -152,7 +152,21 @@ void Checker::check_fault_nodes(std::size_t i) {
     return add({kind, nodes}, fmt::format("to whom does this {} happen?", name_of(f.kind)),
                "`nodes` is missing", "for example nodes = [\"server 0\"]");
   }
-  for (const std::string& name : f.nodes) check_node_name(nodes, name);
+  bool known = true;
+  for (const std::string& name : f.nodes) known = check_node_name(nodes, name) && known;
+  if (known && (f.kind == FaultKind::leave || f.kind == FaultKind::join)) check_members(i);
+}
+
+// Others than servers and workers have no part that they could hand over.
+void Checker::check_members(std::size_t i) {
+  const FaultSpec& f = s_.faults[i];
+  const std::int64_t members = s_.cluster.servers + s_.cluster.workers;
+  for (const std::uint32_t node : fault_nodes(s_.cluster, f.nodes)) {
+    if (node > 0 && node <= members) continue;
+    return add({path_of(i, "nodes"), path_of(i, "kind")},
+               fmt::format("{} cannot {}", node_name(s_.cluster, node), name_of(f.kind)),
+               "only servers and workers come and go", "for example nodes = [\"server 0\", \"worker 1\"]");
+  }
 }
 
 void Checker::check_sides(std::size_t i) {

@@ -23,6 +23,11 @@ void Checker::check_recovery() {
            fmt::format("{} with several servers needs a first server that never fails",
                        name_of(s_.consistency.model)),
            "use one server, or another model");
+  else if (rule.first_decides && s_.messages.unit == MessageUnit::array)
+    refuse("consistency.model",
+           fmt::format("{} with several arrays needs a first one that never fails",
+                       name_of(s_.consistency.model)),
+           "unit = \"server\" in [messages], or another model");
   if (rule.cancel)
     refuse("consistency.late", "a worker that is told to stop must hear every word", "late = \"drop\"");
   if (s_.training.update == UpdateAt::worker)

@@ -1,0 +1,178 @@
+#include "analysis/run_record.hpp"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+#include <toml++/toml.h>
+
+#include <array>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <string_view>
+
+namespace psim::analysis {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::array<std::pair<std::string_view, What>, 15> kinds{{{"send", What::send},
+                                                                   {"deliver", What::deliver},
+                                                                   {"lose", What::lose},
+                                                                   {"compute_begin", What::compute_begin},
+                                                                   {"compute_end", What::compute_end},
+                                                                   {"apply", What::apply},
+                                                                   {"drop", What::drop},
+                                                                   {"update", What::update},
+                                                                   {"finish", What::finish},
+                                                                   {"acked", What::acked},
+                                                                   {"suspect", What::suspect},
+                                                                   {"copied", What::copied},
+                                                                   {"promote", What::promote},
+                                                                   {"member", What::member},
+                                                                   {"fault", What::fault}}};
+constexpr std::array<std::pair<std::string_view, Letter>, 7> letters{{{"", Letter::none},
+                                                                      {"pull", Letter::pull},
+                                                                      {"weights", Letter::weights},
+                                                                      {"push", Letter::push},
+                                                                      {"view", Letter::view},
+                                                                      {"start", Letter::start},
+                                                                      {"heartbeat", Letter::heartbeat}}};
+
+template <class T>
+T named(std::string_view name, const auto& names) {
+  for (const auto& [text, value] : names) {
+    if (text == name) return value;
+  }
+  return T::other;
+}
+
+struct Closed {
+  void operator()(sqlite3* db) const { sqlite3_close(db); }
+  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+};
+
+std::string_view text(sqlite3_stmt* row, int column) {
+  const unsigned char* value = sqlite3_column_text(row, column);
+  return value == nullptr ? std::string_view{} : reinterpret_cast<const char*>(value);
+}
+
+// Calls `row` with each row of `sql`.
+template <class F>
+void query(const fs::path& path, const char* sql, F&& row) {
+  sqlite3* opened = nullptr;
+  const int result = sqlite3_open_v2(path.c_str(), &opened, SQLITE_OPEN_READONLY, nullptr);
+  const std::unique_ptr<sqlite3, Closed> db(opened);
+  sqlite3_stmt* prepared = nullptr;
+  if (result != SQLITE_OK || sqlite3_prepare_v2(opened, sql, -1, &prepared, nullptr) != SQLITE_OK)
+    throw Unverifiable(fmt::format("{}: {}", path.string(), sqlite3_errmsg(opened)),
+                       "it is damaged, or not from this program: run the scenario again");
+  const std::unique_ptr<sqlite3_stmt, Closed> statement(prepared);
+  while (sqlite3_step(prepared) == SQLITE_ROW) row(prepared);
+}
+
+// Every default is written out in a run's scenario; a field without meaning is left out.
+Facts facts_of(const toml::table& scenario) {
+  const auto number = [&](std::string_view path, std::int64_t otherwise) {
+    return scenario.at_path(path).value_or(otherwise);
+  };
+  const auto word = [&](std::string_view path) {
+    return scenario.at_path(path).value_or(std::string_view{});
+  };
+  Facts f;
+  f.workers = static_cast<std::uint32_t>(number("cluster.workers", 0));
+  f.servers = static_cast<std::uint32_t>(number("cluster.servers", 0));
+  const std::string_view architecture = word("architecture.kind");
+  f.has_servers = architecture.empty() || architecture == "parameter-server";
+  f.model = word("consistency.model");
+  f.staleness = number(f.model == "dssp" ? "consistency.staleness_max" : "consistency.staleness", 0);
+  if (const toml::array* rows = scenario.at_path("consistency.staleness_schedule").as_array()) {
+    for (const toml::node& row : *rows) {
+      const toml::array& pair = *row.as_array();
+      f.schedule.emplace_back(pair[0].value_or(0.0), static_cast<std::int64_t>(pair[1].value_or(0.0)));
+    }
+  }
+  if (f.model == "ssp" && f.staleness == 0 && f.schedule.empty())
+    f.model = "bsp";  // nothing tells them apart
+  const std::int64_t backup = number("consistency.backup", -1);
+  f.group = f.model == "bsp" ? f.workers
+            : backup >= 0    ? f.workers - backup
+                             : number("consistency.k", f.workers);
+  f.pull_every = number("training.pull_every", 1);
+  f.elastic = word("training.algorithm") == "elastic";
+  f.has_duration = !word("training.duration").empty();
+  f.copies = number("replication.copies", 0);
+  f.window = number("replication.window", 0);
+  f.every_push = word("replication.when") == "every-push";
+  f.at_least_once = word("recovery.semantics") == "at-least-once";
+  return f;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> Facts::bound_at(std::int64_t clock) const {
+  if (model == "bsp") return 0;
+  if (model != "ssp" && model != "dssp") return std::nullopt;
+  std::int64_t bound = staleness;
+  for (const auto& [from, value] : schedule) {
+    if (static_cast<double>(clock) >= from) bound = value;
+  }
+  return bound;
+}
+
+std::string Facts::name_of(std::uint32_t node) const {
+  if (node == 0) return "scheduler";
+  if (is_server(node)) return fmt::format("server {}", node - 1);
+  if (is_worker(node)) return fmt::format("worker {}", worker(node));
+  return fmt::format("node {}", node);
+}
+
+RunRecord::RunRecord(const fs::path& folder) : database_(folder / "run.db") {
+  const fs::path scenario = folder / "scenario.toml";
+  std::ifstream summary_file(folder / "summary.json");
+  if (!fs::exists(database_) || !fs::exists(scenario) || !summary_file)
+    throw Unverifiable(
+        fmt::format("{} is not a run: it needs run.db, scenario.toml and summary.json", folder.string()),
+        "`psim run FILE --trace events` makes one under runs/");
+  std::string trace;
+  query(database_, "SELECT value FROM meta WHERE key = 'trace'",
+        [&](sqlite3_stmt* row) { trace = text(row, 0); });
+  if (trace != "events")
+    throw Unverifiable(fmt::format("{} has no events to verify", folder.string()),
+                       "run it again with --trace events (and --force, if it is already there)");
+  try {
+    facts = facts_of(toml::parse_file(scenario.string()));
+    summary = Json::parse(summary_file);
+  } catch (const std::exception& error) {
+    throw Unverifiable(fmt::format("{}: {}", folder.string(), error.what()),
+                       "it is damaged: run the scenario again");
+  }
+}
+
+std::int64_t RunRecord::each(const std::function<void(const Row&)>& on_row) const {
+  std::int64_t count = 0;
+  std::map<std::string, Letter, std::less<>> names;  // of messages; rows refer to them
+  query(
+      database_,
+      "SELECT number, at_s, kind, message, node, peer, clock, version, bytes, value, shard FROM event ORDER "
+      "BY number",
+      [&](sqlite3_stmt* row) {
+        const std::string_view message = text(row, 3);
+        auto name = names.find(message);
+        if (name == names.end()) name = names.emplace(message, named<Letter>(message, letters)).first;
+        ++count;
+        on_row({.number = sqlite3_column_int64(row, 0),
+                .at = sqlite3_column_double(row, 1),
+                .what = named<What>(text(row, 2), kinds),
+                .letter = name->second,
+                .message = name->first,
+                .node = static_cast<std::uint32_t>(sqlite3_column_int64(row, 4)),
+                .peer = static_cast<std::uint32_t>(sqlite3_column_int64(row, 5)),
+                .shard = static_cast<std::uint32_t>(sqlite3_column_int64(row, 10)),
+                .clock = sqlite3_column_int64(row, 6),
+                .version = sqlite3_column_int64(row, 7),
+                .value = sqlite3_column_int64(row, 9),
+                .bytes = static_cast<std::uint64_t>(sqlite3_column_int64(row, 8))});
+      });
+  return count;
+}
+
+}  // namespace psim::analysis

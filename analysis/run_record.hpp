@@ -1,0 +1,97 @@
+// A finished run as its folder tells it: what was asked for (scenario.toml), what it came to (summary.json)
+// and everything that happened (table `event` of run.db). Knows nothing of the simulator.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace psim::analysis {
+
+using Json = nlohmann::ordered_json;
+
+// The kinds of events and messages that checks look at; their names are those of run.db.
+enum class What : std::uint8_t {
+  other,
+  send,
+  deliver,
+  lose,
+  compute_begin,
+  compute_end,
+  apply,
+  drop,
+  update,
+  finish,
+  acked,
+  suspect,
+  copied,
+  promote,
+  member,
+  fault
+};
+enum class Letter : std::uint8_t { other, none, pull, weights, push, view, start, heartbeat };
+
+// One row of table `event`.
+struct Row {
+  std::int64_t number = 0;
+  double at = 0;  // simulated seconds
+  What what = What::other;
+  Letter letter = Letter::other;
+  std::string_view message;  // its name
+  std::uint32_t node = 0, peer = 0, shard = 0;
+  std::int64_t clock = 0, version = 0, value = 0;
+  std::uint64_t bytes = 0;
+};
+
+// What the scenario promises.
+struct Facts {
+  std::uint32_t servers = 0, workers = 0;
+  bool has_servers = true;
+  std::string model;                                      // of consistency
+  std::int64_t staleness = 0;                             // ssp: the bound; dssp: the upper one
+  std::vector<std::pair<double, std::int64_t>> schedule;  // ssp: from this clock on, this bound
+  std::int64_t group = 1;                                 // bsp, k models: pushes of an update
+  std::int64_t pull_every = 1;
+  bool elastic = false;  // a push is sent before its clock's computation
+  bool has_duration = false;
+  std::int64_t copies = 0, window = 0;
+  bool every_push = false;     // is replicated, not every update
+  bool at_least_once = false;  // a push that comes again may be applied again
+
+  bool is_server(std::uint32_t node) const { return node > 0 && node <= servers; }
+  bool is_worker(std::uint32_t node) const { return node > servers && node <= servers + workers; }
+  std::uint32_t worker(std::uint32_t node) const { return node - 1 - servers; }
+  // Clocks that a worker which starts `clock` may be ahead of another; none: no bound.
+  std::optional<std::int64_t> bound_at(std::int64_t clock) const;
+  // "server 1", "worker 3", as scenarios call them.
+  std::string name_of(std::uint32_t node) const;
+};
+
+// There is nothing to verify; `help` says how there would be.
+struct Unverifiable : std::runtime_error {
+  Unverifiable(const std::string& what, std::string advice)
+      : std::runtime_error(what), help(std::move(advice)) {}
+  std::string help;
+};
+
+class RunRecord {
+ public:
+  // Throws Unverifiable for a folder that is no run, and a run without events.
+  explicit RunRecord(const std::filesystem::path& folder);
+
+  Facts facts;
+  Json summary;
+  // Calls `row` with every event, in order; returns their number.
+  std::int64_t each(const std::function<void(const Row&)>& row) const;
+
+ private:
+  std::filesystem::path database_;
+};
+
+}  // namespace psim::analysis

@@ -1,0 +1,145 @@
+#include "analysis/verify_history.hpp"
+
+#include <algorithm>
+
+namespace psim::analysis {
+
+void Count::add(std::int64_t number) {
+  const auto index = static_cast<std::size_t>(number);
+  if (applied.size() <= index) applied.resize(std::max(index + 1, applied.size() * 2));
+  applied[index] = true;
+  mark = std::max(mark, number + 1);
+}
+
+std::optional<std::uint64_t> Reign::hash_at(std::int64_t at) const {
+  const Reign* reign = this;
+  while (reign != nullptr && at <= reign->from) reign = reign->before;
+  if (reign == nullptr) return std::nullopt;
+  const auto index = static_cast<std::size_t>(at - reign->from - 1);
+  return index < reign->hashes.size() ? std::optional(reign->hashes[index]) : std::nullopt;
+}
+
+History::History(const Facts& facts) : facts_(facts) {
+  const std::size_t nodes = 1 + facts.servers + facts.workers;
+  down_.resize(nodes);
+  away_.resize(nodes);
+}
+
+Reign& History::reign(std::uint32_t s, std::uint32_t server) {
+  ShardHistory& shard = shards_[s];
+  Reign*& current = shard.of_server[server];
+  if (current == nullptr) {  // the first owner is not promoted
+    current = &shard.reigns.try_emplace(0, Reign{.shard = s, .node = server}).first->second;
+    current->workers.resize(facts_.workers);
+    current->holders.insert(server);
+    shard.dropped.resize(facts_.workers);
+  }
+  return *current;
+}
+
+void History::on(const Row& row) {
+  switch (row.what) {
+    case What::send: watched_ = watched_ || row.letter == Letter::heartbeat; return;
+    case What::apply: {
+      Reign& owner = reign(row.shard, row.node);
+      const auto number = static_cast<std::int64_t>(row.bytes);
+      const std::uint32_t worker = facts_.worker(row.peer);
+      repeated_ = owner.in_lineage(worker, number);
+      owner.workers[worker].add(number);
+      owner.applications.push_back({worker, number, owner.version + 1, row.number});
+      return;
+    }
+    case What::drop: {
+      Count& count = reign(row.shard, row.node).workers[facts_.worker(row.peer)];
+      if (row.value == 0) count.base = std::max(count.base, static_cast<std::int64_t>(row.bytes) + 1);
+      std::vector<bool>& dropped = shards_[row.shard].dropped[facts_.worker(row.peer)];
+      if (dropped.size() <= row.bytes) dropped.resize(row.bytes + 1);
+      dropped[row.bytes] = true;
+      return;
+    }
+    case What::update: {
+      if (!facts_.is_server(row.node)) return;
+      Reign& owner = reign(row.shard, row.node);
+      last_version_ = std::exchange(owner.version, row.version);
+      owner.hashes.push_back(row.bytes);
+      return;
+    }
+    case What::member: {
+      Reign& owner = reign(row.shard, row.node);
+      Count& count = owner.workers[facts_.worker(row.peer)];
+      count.member = row.clock == 1;
+      if (!count.member) away_[row.peer] = true;
+      if (owner.fresh) count.arrived = row.version;
+      if (row.value > count.counted()) shards_[row.shard].set_back = set_back_ = true;
+      count.base = std::max(count.base, row.value);
+      if (!owner.fresh) count.arrived = std::max(count.arrived, row.version);
+      if (facts_.worker(row.peer) + 1 == facts_.workers) owner.fresh = false;
+      return;
+    }
+    case What::copied: reign(row.shard, row.node).holders.insert(row.peer); return;
+    case What::promote: return on_promote(row);
+    case What::suspect: away_[row.peer] = true; return gone(row.peer);
+    case What::fault: return on_fault(row);
+    default: return;
+  }
+}
+
+void History::gone(std::uint32_t node) {
+  for (auto& [number, shard] : shards_) {
+    for (auto& [epoch, reign] : shard.reigns) reign.holders.erase(node);
+  }
+}
+
+// Kinds 0 to 3 are crash, restart, leave and join (schema.sql); a crash ends with a restart.
+void History::on_fault(const Row& row) {
+  constexpr std::int64_t crash = 0, restart = 1, leave = 2, join = 3;
+  if (row.value > join || row.node >= down_.size()) return;
+  const bool comes = row.value == restart || row.value == join || (row.value == crash && row.version == 0);
+  if (row.value == leave || row.value == crash) away_[row.node] = true;
+  if (comes) down_[row.node] = false;
+  else if (row.value == crash || facts_.is_worker(row.node)) down_[row.node] = true;
+  if (row.value == crash && row.version == 1) gone(row.node);
+}
+
+// The applications that made version `version` of `from`.
+void History::inherit(Reign& reign, const Reign& from, std::int64_t version) const {
+  if (from.before != nullptr) inherit(reign, *from.before, std::min(version, from.from));
+  for (const Application& one : from.applications) {
+    if (one.version <= version) reign.workers[one.worker].add(one.number);
+  }
+  for (std::size_t w = 0; w < reign.workers.size(); ++w)
+    reign.workers[w].base = std::max(reign.workers[w].base, from.workers[w].base);
+}
+
+void History::on_promote(const Row& row) {
+  ShardHistory& shard = shards_[row.shard];
+  shard.dropped.resize(facts_.workers);
+  if (shard.reigns.empty()) {
+    Reign none{.shard = row.shard};
+    none.workers.resize(facts_.workers);
+    shard.reigns.emplace(0, std::move(none));
+  }
+  replaced_ = &shard.owner();
+  copy_was_there_ = !replaced_->holders.empty();
+  Reign next{.shard = row.shard,
+             .node = row.node,
+             .epoch = row.clock,
+             .before = nullptr,
+             .from = row.version,
+             .version = row.version,
+             .promoted = row.number,
+             .fresh = true,
+             .holders = {row.node}};
+  next.workers.resize(facts_.workers);
+  const auto before = shard.reigns.find(row.value);
+  if (row.version > 0 && before != shard.reigns.end()) {
+    next.before = &before->second;
+    inherit(next, before->second, row.version);
+  }
+  if (row.version < replaced_->version) shard.set_back = set_back_ = true;
+  const auto [entry, is_new] = shard.reigns.insert_or_assign(row.clock, std::move(next));
+  epoch_taken_ = !is_new;
+  shard.of_server[row.node] = &entry->second;
+}
+
+}  // namespace psim::analysis

@@ -1,0 +1,103 @@
+// Who owned which shard when, and what each owner's state is made of, as the events tell it. A shard's
+// owners form a tree: each continues one before it from some version on, and what that one applied later is
+// undone.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "analysis/run_record.hpp"
+
+namespace psim::analysis {
+
+// What a server's state of a shard has of one worker.
+struct Count {
+  bool member = true;         // takes part, as the server knows
+  std::int64_t base = 0;      // pushes that count as applied without having been
+  std::int64_t arrived = 0;   // pushes that counted as arrived when the server took over
+  std::int64_t mark = 0;      // highest number applied, and one
+  std::vector<bool> applied;  // by number
+  bool has(std::int64_t number) const {
+    return number < static_cast<std::int64_t>(applied.size()) && applied[static_cast<std::size_t>(number)];
+  }
+  void add(std::int64_t number);
+  std::int64_t counted() const { return std::max(base, mark); }
+};
+
+struct Application {
+  std::uint32_t worker;
+  std::int64_t number, version, event;
+};
+
+// One server's time as the owner of a shard.
+struct Reign {
+  std::uint32_t shard = 0, node = 0;
+  std::int64_t epoch = 0;
+  const Reign* before = nullptr;           // the one whose history it continues
+  std::int64_t from = 0;                   // version that it began with
+  std::int64_t version = 0;                // that it has reached
+  std::int64_t promoted = -1;              // the event; -1: from the beginning
+  bool fresh = false;                      // just promoted: its counts are being told
+  std::set<std::uint32_t> holders = {};    // of all that was acknowledged, alive ever since
+  std::vector<std::uint64_t> hashes = {};  // of versions from + 1 on
+  std::vector<Application> applications = {};
+  std::vector<Count> workers = {};
+  bool in_lineage(std::uint32_t worker, std::int64_t number) const { return workers[worker].has(number); }
+  // Of the weights at `at`, in this owner's history; none if it is not known.
+  std::optional<std::uint64_t> hash_at(std::int64_t at) const;
+};
+
+struct ShardHistory {
+  std::map<std::int64_t, Reign> reigns;       // by epoch
+  std::map<std::uint32_t, Reign*> of_server;  // its last one
+  std::vector<std::vector<bool>> dropped;     // by worker and number
+  bool set_back = false;  // a new owner lacked updates, or a worker's pushes were given up
+  const Reign& owner() const { return reigns.rbegin()->second; }
+};
+
+class History {
+ public:
+  explicit History(const Facts& facts);
+
+  // What the event changes, before checks look at it.
+  void on(const Row& row);
+
+  const Facts& facts() const { return facts_; }
+  // The shard's owner `server`, as it sees itself.
+  Reign& reign(std::uint32_t shard, std::uint32_t server);
+  const std::map<std::uint32_t, ShardHistory>& shards() const { return shards_; }
+  const ShardHistory& shard(std::uint32_t shard) const { return shards_.at(shard); }
+
+  // Of the last event: the push had been applied before; the version that the update comes after; there was
+  // another owner of that epoch; the last promote found somebody alive with a full copy.
+  bool repeated() const { return repeated_; }
+  std::int64_t last_version() const { return last_version_; }
+  bool epoch_taken() const { return epoch_taken_; }
+  bool copy_was_there() const { return copy_was_there_; }
+  const Reign* replaced() const { return replaced_; }  // by the promote: the owner of the highest epoch
+
+  bool is_down(std::uint32_t node) const { return down_[node]; }
+  // Crashed, left or was suspected at some time.
+  bool was_away(std::uint32_t node) const { return away_[node]; }
+  bool any_set_back() const { return set_back_; }
+  bool watched() const { return watched_; }  // nodes may fail: there are heartbeats
+
+ private:
+  void on_promote(const Row& row);
+  void on_fault(const Row& row);
+  void gone(std::uint32_t node);
+  void inherit(Reign& reign, const Reign& from, std::int64_t version) const;
+
+  Facts facts_;
+  std::map<std::uint32_t, ShardHistory> shards_;
+  std::vector<bool> down_, away_;  // by node
+  bool repeated_ = false, epoch_taken_ = false, copy_was_there_ = false, set_back_ = false, watched_ = false;
+  std::int64_t last_version_ = 0;
+  const Reign* replaced_ = nullptr;
+};
+
+}  // namespace psim::analysis

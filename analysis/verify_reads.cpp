@@ -1,0 +1,225 @@
+// What workers may see, and how far apart they are.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "analysis/verify_checks.hpp"
+
+namespace psim::analysis {
+namespace {
+
+// What a worker has asked a shard for, since it last came up.
+struct Asked {
+  std::int64_t pushes = 0;  // sent
+  struct Pull {
+    std::int64_t above = -1, pushes = 0;
+  };
+  std::map<std::int64_t, Pull> pulls = {};  // by number, not answered yet
+};
+
+// The requests of all workers.
+class Requests {
+ public:
+  using Id = std::pair<std::uint32_t, std::uint32_t>;  // shard, worker's node
+  void on(const Row& row, const Facts& facts) {
+    constexpr std::int64_t crash = 0;
+    if (row.what == What::fault && row.value == crash && row.version == 1 && facts.is_worker(row.node))
+      std::erase_if(asked_, [&](const auto& one) { return one.first.second == row.node; });
+    if (row.what != What::send || !facts.is_worker(row.node)) return;
+    Asked& asked = asked_[{row.shard, row.node}];
+    if (row.letter == Letter::push) asked.pushes = std::max(asked.pushes, row.value + 1);
+    if (row.letter == Letter::pull)
+      asked.pulls.try_emplace(row.value, Asked::Pull{row.version, asked.pushes});
+  }
+  // The pull that the weights answer; earlier ones will not be looked for any more.
+  std::optional<Asked::Pull> answered(const Row& weights) {
+    std::map<std::int64_t, Asked::Pull>& pulls = asked_[{weights.shard, weights.peer}].pulls;
+    const auto pull = pulls.find(weights.value);
+    if (pull == pulls.end()) return std::nullopt;
+    pulls.erase(pulls.begin(), pull);
+    return pull->second;
+  }
+
+ private:
+  std::map<Id, Asked> asked_;
+};
+
+const Reign& sender(const Row& row, const History& history) {
+  return *history.shard(row.shard).of_server.at(row.node);
+}
+
+bool is_answer(const Row& row, const History& history) {
+  if (row.what != What::send || row.letter != Letter::weights) return false;
+  const auto shard = history.shards().find(row.shard);  // before the first push, nobody has done anything
+  return shard != history.shards().end() && shard->second.of_server.contains(row.node);
+}
+
+class Reads final : public Check {
+ public:
+  explicit Reads(const std::string& model)
+      : Check("reads", promise_of(model)),
+        newer_(model == "bsp" || model == "k-sync"),
+        exact_(model == "bsp"),
+        own_(model == "k-async") {
+    if (!newer_ && !own_ && model != "ssp" && model != "dssp") does_not_apply();
+  }
+
+  void on(const Row& row, const History& history) override {
+    if (!report().applies) return;
+    requests_.on(row, history.facts());
+    if (!is_answer(row, history)) return;
+    examined();
+    const std::optional<Asked::Pull> pull = requests_.answered(row);
+    if (newer_) return look_at_version(row, history, pull);
+    const Reign& owner = sender(row, history);
+    const Count& own = owner.workers[history.facts().worker(row.peer)];
+    if (own_) {
+      if (pull && own.counted() < pull->pushes)
+        violated(row,
+                 fmt::format("{} sends shard {} to {} before it has applied its push {}",
+                             name(row.node, history), row.shard, name(row.peer, history), pull->pushes - 1));
+      return;
+    }
+    const std::int64_t least = row.clock - history.facts().bound_at(row.clock).value_or(row.clock);
+    for (std::uint32_t w = 0; w < owner.workers.size(); ++w) {
+      const Count& count = owner.workers[w];
+      if (count.member && count.counted() < least)
+        violated(row, fmt::format(
+                          "{} lets {} start clock {} with shard {}, which has {} pushes of worker {}; {} are "
+                          "needed",
+                          name(row.node, history), name(row.peer, history), row.clock, row.shard,
+                          count.counted(), w, least));
+    }
+  }
+
+ private:
+  static std::string promise_of(const std::string& model) {
+    if (model == "bsp") return "a worker that starts clock t sees all pushes of clock t-1, and no others";
+    if (model == "k-sync") return "a worker that starts its next clock sees a newer version";
+    if (model == "k-async") return "a worker that starts a clock sees its own last push applied";
+    return "a worker that starts clock t sees every other's pushes to clock t-1-s";
+  }
+  static std::string name(std::uint32_t node, const History& history) {
+    return history.facts().name_of(node);
+  }
+
+  // A shard that lost updates, or pushes, gives what it has.
+  void look_at_version(const Row& row, const History& history, const std::optional<Asked::Pull>& pull) {
+    const bool lossy = history.shard(row.shard).set_back;
+    const bool old = pull && row.version <= pull->above && !lossy;
+    const bool other =
+        exact_ && row.version != row.clock && !history.any_set_back() && !history.was_away(row.peer);
+    if (old || other)
+      violated(row,
+               fmt::format("{} lets {} start clock {} with version {} of shard {}", name(row.node, history),
+                           name(row.peer, history), row.clock, row.version, row.shard));
+  }
+
+  bool newer_, exact_, own_;
+  Requests requests_;
+};
+
+class ReadMyWrites final : public Check {
+ public:
+  ReadMyWrites()
+      : Check("read-my-writes", "an answer is sent when the worker's pushes before the pull have arrived") {}
+
+  void on(const Row& row, const History& history) override {
+    requests_.on(row, history.facts());
+    if (row.what == What::deliver && row.letter == Letter::push) {
+      std::vector<bool>& here = arrived_[{row.shard, row.node, row.peer}];
+      const auto number = static_cast<std::size_t>(row.value);
+      if (here.size() <= number) here.resize(std::max(number + 1, here.size() * 2));
+      here[number] = true;
+    }
+    if (row.what == What::promote) {
+      for (auto& [key, here] : arrived_) {
+        if (std::get<0>(key) == row.shard && std::get<1>(key) == row.node) here.clear();
+      }
+    }
+    if (!is_answer(row, history)) return;
+    const std::optional<Asked::Pull> pull = requests_.answered(row);
+    if (!pull) return;
+    examined();
+    const Count& count = sender(row, history).workers[history.facts().worker(row.peer)];
+    const std::vector<bool>& here = arrived_[{row.shard, row.node, row.peer}];
+    for (std::int64_t number = std::max(count.counted(), count.arrived); number < pull->pushes; ++number) {
+      if (static_cast<std::size_t>(number) < here.size() && here[static_cast<std::size_t>(number)]) continue;
+      violated(row, fmt::format("{} answers pull {} of {} for shard {}, though its push {} has not arrived",
+                                history.facts().name_of(row.node), row.value,
+                                history.facts().name_of(row.peer), row.shard, number));
+      return;
+    }
+  }
+
+ private:
+  Requests requests_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::vector<bool>> arrived_;
+};
+
+// A worker that was away counts again when it has caught up with the others.
+class ClockGap final : public Check {
+ public:
+  explicit ClockGap(const Facts& facts)
+      : Check("clock-gap", "no worker starts a clock further ahead of another than the bound on staleness"),
+        workers_(facts.workers),
+        slack_(facts.pull_every - 1 + (facts.elastic ? 1 : 0)) {
+    if (!facts.bound_at(0)) does_not_apply();
+  }
+
+  void on(const Row& row, const History& history) override {
+    if (!report().applies || history.any_set_back()) return;
+    const Facts& facts = history.facts();
+    constexpr std::int64_t leave = 2;
+    const bool goes = row.what == What::fault && (row.value == 0 || row.value == leave);
+    if (goes && facts.is_worker(row.node)) workers_[facts.worker(row.node)].away = true;
+    if (row.what == What::suspect && facts.is_worker(row.peer)) workers_[facts.worker(row.peer)].away = true;
+    if (row.what == What::member && row.clock == 0) workers_[facts.worker(row.peer)].away = true;
+    if (!facts.is_worker(row.node)) return;
+    Progress& own = workers_[facts.worker(row.node)];
+    if (row.what == What::compute_end || row.what == What::finish)
+      own.done = std::max(own.done, row.what == What::finish ? row.clock : row.clock + 1);
+    if (row.what != What::compute_begin) return;
+    examined();
+    look_at(row, own, history);
+  }
+
+ private:
+  struct Progress {
+    std::int64_t done = 0;  // clocks
+    bool away = false;
+  };
+
+  void look_at(const Row& row, Progress& own, const History& history) {
+    std::optional<std::int64_t> least;
+    std::size_t slowest = 0;
+    for (std::size_t w = 0; w < workers_.size(); ++w) {
+      if (workers_[w].away || &workers_[w] == &own || (least && workers_[w].done >= *least)) continue;
+      least = workers_[w].done;
+      slowest = w;
+    }
+    if (own.away) own.done = row.clock;
+    own.away = own.away && least && row.clock < *least;
+    const std::int64_t bound = *history.facts().bound_at(row.clock) + slack_;
+    if (least && row.clock - *least > bound)
+      violated(row,
+               fmt::format("{} starts clock {}, {} ahead of worker {}; the bound is {}",
+                           history.facts().name_of(row.node), row.clock, row.clock - *least, slowest, bound));
+  }
+
+  std::vector<Progress> workers_;
+  std::int64_t slack_;
+};
+
+}  // namespace
+
+void add_read_checks(const Facts& facts, Checks& checks) {
+  checks.push_back(std::make_unique<Reads>(facts.model));
+  checks.push_back(std::make_unique<ClockGap>(facts));
+  checks.push_back(std::make_unique<ReadMyWrites>());
+}
+
+}  // namespace psim::analysis

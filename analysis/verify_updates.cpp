@@ -1,0 +1,111 @@
+// What updates are made of.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "analysis/verify_checks.hpp"
+
+namespace psim::analysis {
+namespace {
+
+class Versions final : public Check {
+ public:
+  Versions() : Check("versions", "each owner's updates of a shard count up by one from where it began") {}
+  void on(const Row& row, const History& history) override {
+    const Facts& facts = history.facts();
+    if (row.what == What::promote) return begins(row, history);
+    if (row.what != What::update || !facts.is_server(row.node)) return;
+    examined();
+    if (row.version != history.last_version() + 1)
+      violated(row, fmt::format("{} goes from version {} of shard {} to {}", facts.name_of(row.node),
+                                history.last_version(), row.shard, row.version));
+  }
+
+ private:
+  void begins(const Row& row, const History& history) {
+    examined();
+    const Reign& owner = history.shard(row.shard).owner();
+    if (owner.promoted != row.number || row.version == 0) return;
+    if (owner.before == nullptr || owner.before->version < row.version)
+      violated(row, fmt::format("{} takes over shard {} at version {}, which nobody before it had",
+                                history.facts().name_of(row.node), row.shard, row.version));
+  }
+};
+
+class Updates final : public Check {
+ public:
+  explicit Updates(const std::string& model)
+      : Check("updates", "an update has as many pushes as the model says, fresh where only fresh ones count"),
+        fresh_(model == "bsp" || model == "k-sync" || model == "k-batch-sync"),
+        single_(model == "ssp" || model == "asp" || model == "dssp"),
+        once_each_(model == "bsp" || model == "k-sync") {}
+
+  void on(const Row& row, const History& history) override {
+    const Facts& facts = history.facts();
+    if (row.what == What::apply) {
+      pushes_[{row.shard, row.node}].push_back(row.peer);
+      if (fresh_ && row.value != 0)
+        violated(row, fmt::format("{} applies push {} of {} to shard {}, which is {} updates old",
+                                  facts.name_of(row.node), row.bytes, facts.name_of(row.peer), row.shard,
+                                  row.value));
+      return;
+    }
+    if (row.what != What::update || !facts.is_server(row.node)) return;
+    examined();
+    std::vector<std::uint32_t> pushes = std::exchange(pushes_[{row.shard, row.node}], {});
+    const std::vector<Count>& counts = history.shard(row.shard).of_server.at(row.node)->workers;
+    const auto members = std::ranges::count_if(counts, &Count::member);
+    const std::int64_t least = single_ ? 1 : fresh_ ? std::min<std::int64_t>(facts.group, members) : 1;
+    const std::int64_t most = single_ ? 1 : fresh_ ? facts.group : static_cast<std::int64_t>(pushes.size());
+    const std::int64_t size = std::ssize(pushes);
+    if (size < least || size > most)
+      violated(row, fmt::format("version {} of shard {} at {} is made of {} pushes, not {}", row.version,
+                                row.shard, facts.name_of(row.node), size, least));
+    std::ranges::sort(pushes);
+    if (once_each_ && std::ranges::adjacent_find(pushes) != pushes.end())
+      violated(row, fmt::format("version {} of shard {} at {} has two pushes of one worker", row.version,
+                                row.shard, facts.name_of(row.node)));
+  }
+
+ private:
+  bool fresh_, single_, once_each_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::uint32_t>>
+      pushes_;  // by shard and server
+};
+
+class ExactlyOnce final : public Check {
+ public:
+  explicit ExactlyOnce(bool allowed)
+      : Check("exactly-once", "no push is applied twice in one history of a shard"), allowed_(allowed) {}
+  void on(const Row& row, const History& history) override {
+    if (row.what != What::apply) return;
+    examined();
+    if (!history.repeated()) return;
+    if (allowed_) {
+      ++repeated_;
+      return;
+    }
+    violated(row, fmt::format("{} applies push {} of {} to shard {} again", history.facts().name_of(row.node),
+                              row.bytes, history.facts().name_of(row.peer), row.shard));
+  }
+  void at_end(const History&, const Json&, std::int64_t) override {
+    if (repeated_ > 0)
+      set_note(fmt::format("{} pushes were applied again, as at-least-once allows", repeated_));
+  }
+
+ private:
+  bool allowed_;
+  std::int64_t repeated_ = 0;
+};
+
+}  // namespace
+
+void add_update_checks(const Facts& facts, Checks& checks) {
+  checks.push_back(std::make_unique<Versions>());
+  checks.push_back(std::make_unique<Updates>(facts.model));
+  checks.push_back(std::make_unique<ExactlyOnce>(facts.at_least_once));
+}
+
+}  // namespace psim::analysis

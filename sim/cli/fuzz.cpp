@@ -1,0 +1,151 @@
+// psim fuzz: random scenarios, each run in processes of its own, and the smallest form of those that fail.
+#include "sim/cli/fuzz.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "sim/cli/judge.hpp"
+#include "sim/cli/progress.hpp"
+#include "sim/fuzz/generator.hpp"
+#include "sim/fuzz/shrink.hpp"
+
+namespace psim::cli {
+namespace {
+
+constexpr std::uint64_t most_attempts = 100;
+constexpr double run_limit = 10, shrink_limit = 3;  // wall-clock seconds of one process
+
+std::atomic<bool> interrupted = false;
+extern "C" void on_interrupt(int) { interrupted = true; }
+
+using Counts = std::map<std::string, std::int64_t>;
+
+class Fuzzer {
+ public:
+  explicit Fuzzer(const FuzzCommand& command)
+      : command_(command),
+        base_(fs::temp_directory_path() / fmt::format("psim-fuzz-{}", getpid())),
+        begin_(host_seconds()) {}
+  ~Fuzzer() {
+    std::error_code ignored;  // what is left there harms nobody
+    fs::remove_all(base_, ignored);
+  }
+
+  int run() {
+    std::signal(SIGINT, on_interrupt);
+    const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
+    std::vector<std::jthread> threads;
+    for (unsigned i = 0; i < (command_.jobs > 0 ? command_.jobs : cores); ++i)
+      threads.emplace_back([this, i] { work(i); });
+    threads.clear();
+    if (isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\r\033[K");
+    if (error_) std::rethrow_exception(error_);
+    print_table();
+    if (interrupted) return stopped;
+    return failures_.empty() ? done : answer_is_no;
+  }
+
+ private:
+  // One at a time, as long as there are any.
+  void work(unsigned job) {
+    try {
+      const fs::path folder = base_ / fmt::to_string(job);
+      fs::create_directories(folder);
+      Judge judge{.folder = folder, .limit = run_limit, .interrupted = interrupted};
+      while (const std::optional<std::int64_t> run = next()) {
+        std::int64_t refused = 0;
+        const auto [draft, verdict] = draw_and_judge(*run, judge, refused);
+        if (interrupted) return;
+        count(draft, verdict, refused);
+        if (!verdict.failure.empty()) report(*run, draft, verdict.failure, judge);
+      }
+    } catch (...) {
+      const std::scoped_lock lock(mutex_);
+      if (!error_) error_ = std::current_exception();
+      interrupted = true;
+    }
+  }
+
+  std::optional<std::int64_t> next() {
+    const std::scoped_lock lock(mutex_);
+    if (interrupted || (command_.runs > 0 && started_ == command_.runs)) return std::nullopt;
+    if (command_.seconds > 0 && host_seconds() - begin_ > command_.seconds) return std::nullopt;
+    return command_.first + started_++;
+  }
+
+  std::pair<fuzz::Draft, Verdict> draw_and_judge(std::int64_t run, const Judge& judge,
+                                                 std::int64_t& refused) const {
+    for (std::uint64_t attempt = 0; attempt < most_attempts; ++attempt) {
+      fuzz::Draft draft =
+          fuzz::draw(static_cast<std::uint64_t>(command_.seed), static_cast<std::uint64_t>(run), attempt);
+      Verdict verdict = judge(to_toml(draft));
+      if (verdict.outcome != "refused") return {std::move(draft), std::move(verdict)};
+      ++refused;
+    }
+    throw std::runtime_error(fmt::format("run {}: {} draws were refused", run, most_attempts));
+  }
+
+  void count(const fuzz::Draft& draft, const Verdict& verdict, std::int64_t refused) {
+    const std::scoped_lock lock(mutex_);
+    ++finished_;
+    refused_ += refused;
+    ++outcomes_[verdict.failure.empty() ? verdict.outcome : "FAILED: " + verdict.failure];
+    for (const std::string& feature : features(draft)) ++features_[feature];
+    if (isatty(STDERR_FILENO) != 0)
+      fmt::print(stderr, "\r\033[K{} runs, {} failed", finished_, failures_.size());
+  }
+
+  // The smallest scenario that fails in the same way.
+  void report(std::int64_t run, const fuzz::Draft& draft, const std::string& failure, Judge judge) {
+    judge.limit = shrink_limit;
+    const fuzz::Draft least = fuzz::shrink(draft, [&](const fuzz::Draft& one) {
+      return !interrupted && judge(to_toml(one)).failure == failure;
+    });
+    judge.limit = run_limit;
+    const Verdict verdict = judge(to_toml(least));
+    const fs::path file = fs::path(command_.out) / fmt::format("seed-{}-run-{}.toml", command_.seed, run);
+    std::string text = fmt::format("# {}\n", failure);
+    if (!verdict.detail.empty())
+      text += fmt::format("# {}\n", verdict.detail.substr(0, verdict.detail.find('\n')));
+    text += fmt::format("# psim run {0}; drawn by psim fuzz --seed {1} --first {2} --runs 1\n{3}",
+                        file.string(), command_.seed, run, to_toml(least));
+    const std::scoped_lock lock(mutex_);
+    fs::create_directories(command_.out);
+    write_file(file, text);
+    fmt::print("{}{}\n{}\n", isatty(STDERR_FILENO) != 0 ? "\r\033[K" : "", file.string(), text);
+    std::fflush(stdout);
+    failures_.push_back(file.string());
+  }
+
+  void print_table() const {
+    const double seconds = host_seconds() - begin_;
+    fmt::print("{} runs of seed {} in {:.1f} s ({:.1f} a second); {} draws were refused\n", finished_,
+               command_.seed, seconds, static_cast<double>(finished_) / seconds, refused_);
+    for (const auto& [name, counts] : {std::pair{"outcomes", &outcomes_}, {"what they had", &features_}}) {
+      fmt::print("\n{}\n", name);
+      for (const auto& [what, count] : *counts) fmt::print("  {:<28}{:>8}\n", what, count);
+    }
+    if (!failures_.empty()) fmt::print("\n{} failed: {}\n", failures_.size(), fmt::join(failures_, " "));
+  }
+
+  const FuzzCommand& command_;
+  fs::path base_;
+  double begin_;
+  std::mutex mutex_;
+  std::int64_t started_ = 0, finished_ = 0, refused_ = 0;
+  Counts outcomes_, features_;
+  std::vector<std::string> failures_;
+  std::exception_ptr error_;
+};
+
+}  // namespace
+
+int fuzz(const FuzzCommand& command) { return Fuzzer(command).run(); }
+
+}  // namespace psim::cli

@@ -1,0 +1,152 @@
+#include "sim/cli/judge.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <csignal>
+#include <optional>
+#include <stdexcept>
+
+#include "sim/fuzz/expectation.hpp"
+
+extern char** environ;
+
+namespace psim::cli {
+namespace {
+
+// How `psim WORDS...` ended; nothing when it had to be killed after `limit` seconds.
+std::optional<int> run_psim(std::vector<std::string> words, const fs::path& out, const fs::path& log,
+                            double limit) {
+  words.insert(words.begin(), "psim");
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  pid_t child = 0;
+  const int error = posix_spawn(&child, "/proc/self/exe", &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) throw std::runtime_error(fmt::format("cannot start a process: error {}", error));
+  const int handle = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
+  pollfd ends{.fd = handle, .events = POLLIN, .revents = 0};
+  const bool in_time = poll(&ends, 1, static_cast<int>(limit * 1e3)) == 1;
+  close(handle);
+  if (!in_time) kill(child, SIGKILL);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+  if (!in_time) return std::nullopt;
+  return status;
+}
+
+// The same kind of failure has the same text, whatever the dates and names in it.
+std::string without_numbers(std::string text) {
+  text = text.substr(0, text.find('\n'));
+  std::erase_if(text, [](unsigned char c) { return std::isdigit(c) != 0; });
+  return text;
+}
+
+// What no run may break.
+std::string broken_balance(const Json& summary) {
+  const std::int64_t sent = summary["bytes_sent"], received = summary["bytes_received"],
+                     lost = summary["bytes_lost"];
+  if (sent != received + lost)
+    return fmt::format("{} bytes were sent, {} received and {} lost", sent, received, lost);
+  const std::int64_t messages = summary["messages"], delivered = summary["messages_received"],
+                     gone = summary["messages_lost"];
+  if (messages != delivered + gone)
+    return fmt::format("{} messages were sent, {} received and {} lost", messages, delivered, gone);
+  const auto sum_of = [](const Json& time) {
+    return time["compute_share"].get<double>() + time["wait_share"].get<double>() +
+           time["network_share"].get<double>();
+  };
+  const auto is_whole = [](double sum) { return sum == 0 || std::abs(sum - 1) < 1e-9; };
+  if (!is_whole(sum_of(summary["time"]))) return fmt::format("shares sum to {}", sum_of(summary["time"]));
+  for (const Json& worker : summary["workers"]) {
+    if (!is_whole(sum_of(worker)))
+      return fmt::format("worker {}'s shares sum to {}", worker["worker"].get<int>(), sum_of(worker));
+  }
+  return {};
+}
+
+std::string outcome_of(const Json& summary, const Scenario& scenario) {
+  if (!summary["stuck"].empty()) return "stuck";
+  if (summary["target"]["reached"]) return "target";
+  const std::optional<Seconds>& duration = scenario.training.duration;
+  return duration && summary["sim_time_s"] >= duration->value ? "time is up" : "done";
+}
+
+Verdict failed(std::string kind, std::string detail) {
+  return {.outcome = "failed", .failure = std::move(kind), .detail = std::move(detail)};
+}
+
+// Of a process that should have ended with 0 or 1.
+std::optional<Verdict> bad_end(std::optional<int> status, const fs::path& log, double limit) {
+  if (!status) return failed("hang", fmt::format("no end after {} s", limit));
+  if (WIFSIGNALED(*status)) {
+    const std::string name = strsignal(WTERMSIG(*status));
+    return failed("signal: " + name, fmt::format("{}\n{}", name, read_file(log)));
+  }
+  if (WEXITSTATUS(*status) <= answer_is_no) return std::nullopt;
+  const std::string text = read_file(log);
+  return failed(fmt::format("exit code {}: {}", WEXITSTATUS(*status), without_numbers(text)), text);
+}
+
+// The first check that `psim verify` found violated.
+Verdict broken_promise(const Json& document) {
+  for (const Json& check : document["checks"]) {
+    if (check["violations"] == 0) continue;
+    const std::string text = check["first"].empty() ? "" : check["first"][0]["text"].get<std::string>();
+    return failed("violated: " + check["name"].get<std::string>(), text);
+  }
+  return failed("violated", "");
+}
+
+}  // namespace
+
+Verdict Judge::operator()(const std::string& toml) const {
+  const fs::path file = folder / "scenario.toml", out = folder / "out.json", log = folder / "log",
+                 record = folder / "run";
+  write_file(file, toml);
+  Diagnostics diagnostics;
+  const std::optional<LoadedScenario> loaded =
+      load_scenario({.path = file.string(), .overrides = {}, .data_dirs = {}}, diagnostics);
+  if (!loaded || !diagnostics.empty())
+    return {.outcome = "refused", .failure = {}, .detail = diagnostics.render()};
+  std::string digest;
+  Json summary;
+  for (const std::string threads : {"1", "2"}) {
+    std::vector<std::string> words{"run", file.string(), "--json", "--threads", threads};
+    if (threads == "1") words.insert(words.end(), {"--trace", "events", "--force", "--out", record.string()});
+    const std::optional<int> status = run_psim(std::move(words), out, log, limit);
+    if (interrupted) return {.outcome = "interrupted", .failure = {}, .detail = {}};
+    if (const auto bad = bad_end(status, log, limit)) return *bad;
+    summary = Json::parse(read_file(out), nullptr, false);
+    if (summary.is_discarded()) return failed("no document", read_file(out));
+    const std::string now = summary["digest"];
+    if (!digest.empty() && now != digest)
+      return failed("two digests", fmt::format("{} with one thread, {} with two", digest, now));
+    digest = now;
+  }
+  if (const std::string broken = broken_balance(summary); !broken.empty()) return failed("balance", broken);
+  const std::optional<int> verified = run_psim({"verify", record.string(), "--json"}, out, log, limit);
+  if (interrupted) return {.outcome = "interrupted", .failure = {}, .detail = {}};
+  if (const auto bad = bad_end(verified, log, limit)) return *bad;
+  if (WEXITSTATUS(*verified) != done) return broken_promise(Json::parse(read_file(out)));
+  const std::string outcome = outcome_of(summary, loaded->scenario);
+  const std::string why = outcome == "stuck" ? summary["stuck"][0].get<std::string>() : "";
+  if (outcome == "stuck" && fuzz::must_end(loaded->scenario))
+    return failed("stuck though all is well again", why);
+  return {.outcome = outcome, .failure = {}, .detail = why};
+}
+
+}  // namespace psim::cli

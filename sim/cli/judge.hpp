@@ -1,0 +1,25 @@
+// Runs a scenario in processes of its own and says whether psim did well.
+#pragma once
+
+#include <atomic>
+#include <string>
+
+#include "sim/cli/command.hpp"
+
+namespace psim::cli {
+
+struct Verdict {
+  std::string outcome;  // of a run that ended: "done", "target", "time is up", "stuck"
+  std::string failure;  // what kind of failure, without names and numbers; empty: all is well
+  std::string detail;   // in full
+};
+
+struct Judge {
+  fs::path folder;                       // for its files
+  double limit = 10;                     // wall-clock seconds of a process
+  const std::atomic<bool>& interrupted;  // then what it says means nothing
+
+  Verdict operator()(const std::string& toml) const;
+};
+
+}  // namespace psim::cli

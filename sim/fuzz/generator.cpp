@@ -1,0 +1,197 @@
+#include "sim/fuzz/generator.hpp"
+
+#include <fmt/format.h>
+
+namespace psim::fuzz {
+namespace {
+
+constexpr std::int64_t step_us = 1000;  // mean time of a step
+
+void draw_model(Draft& draft, Dice& dice) {
+  Table& data = draft["data"];
+  const std::string kind = dice.chance(0.45) ? "phantom" : dice.chance(0.85) ? "mlp" : "logistic";
+  if (kind == "phantom") draft.tables.pop_back();
+  else if (kind == "mlp")
+    data.rows = {{"source", "\"blobs\"", true},
+                 {"samples", "120", true},
+                 {"features", "4", true},
+                 {"classes", "3", true}};
+  else
+    data.rows = {{"source", "\"clicks\"", true},
+                 {"samples", "120", true},
+                 {"features", "60", true},
+                 {"nonzeros", "4", true}};
+  Table& model = draft["model"];
+  model.rows = {{"kind", '"' + kind + '"', true}};
+  if (kind == "mlp") {
+    model.rows.push_back({"layers", fmt::format("[4, {}, 3]", dice.between(2, 8)), true});
+    if (dice.chance(0.2)) model.rows.push_back({"precision", "\"float64\""});
+  }
+  if (kind != "phantom") return;
+  if (dice.chance(0.6))
+    model.rows.push_back({"arrays", dice.chance(0.5) ? "[100, 10, 1000]" : "[7, 7]", true});
+  else model.rows.push_back({"parameters", dice.number(100, 4000), true});
+}
+
+void draw_training(Draft& draft, std::int64_t steps, bool learns, bool dense, Dice& dice) {
+  Table& training = draft["training"];
+  training.rows = {{"steps", std::to_string(steps), true}, {"batch_size", "4", true}};
+  auto& rows = training.rows;
+  if (dice.chance(0.6))
+    rows.push_back(
+        {"optimizer", dice.text_of({"sgd", "momentum", "nesterov", "adagrad", "rmsprop", "adam"})});
+  if (dice.chance(0.08)) rows.push_back({"staleness_aware", "true"});
+  if (dice.chance(0.08)) rows.push_back({"local_steps", dice.number(2, 4)});
+  if (dice.chance(0.05)) rows.push_back({"accumulate", dice.number(2, 3)});
+  if (dense && dice.chance(0.08)) rows.push_back({"pull_every", dice.number(2, 4)});
+  if (dense && dice.chance(0.06)) rows.push_back({"delay_compensation", "0.5"});
+  if (dense && dice.chance(0.06)) {
+    std::erase_if(rows, [](const Row& row) { return row.key == "optimizer" || row.key == "pull_every"; });
+    std::erase_if(rows, [](const Row& row) { return row.key == "staleness_aware"; });
+    std::erase_if(rows, [](const Row& row) { return row.key == "delay_compensation"; });
+    rows.push_back({"algorithm", "\"elastic\""});
+  }
+  if (dice.chance(0.1)) rows.push_back({"work", "\"proportional\""});
+  if (learns && dice.chance(0.4))
+    rows.push_back({"evaluate_every", dice.chance(0.5) ? "\"3 updates\"" : dice.time(500, 4000)});
+  if (dice.chance(0.1)) rows.push_back({"duration", dice.time(step_us, steps * 2 * step_us)});
+  if (learns && dice.chance(0.1))
+    draft["training.target"].rows = {{"accuracy", "0.9"}, {"stop", dice.chance(0.5) ? "true" : "false"}};
+}
+
+// Returns whether only one server can be.
+bool draw_consistency(Draft& draft, std::int64_t workers, Dice& dice) {
+  Table& table = draft["consistency"];
+  const std::string model(dice.one_of(
+      {"bsp", "bsp", "ssp", "asp", "k-sync", "k-batch-sync", "k-async", "k-batch-async", "dssp"}));
+  table.rows = {{"model", '"' + model + '"'}};
+  if (model == "ssp" || model == "dssp") table.rows.push_back({"staleness", dice.number(0, 4)});
+  if (model == "dssp") table.rows.push_back({"staleness_max", dice.number(4, 8)});
+  if (model.starts_with("k-")) table.rows.push_back({"k", dice.number(1, workers)});
+  if (model.ends_with("-sync")) table.rows.push_back({"late", "\"drop\""});
+  if (dice.chance(0.2)) table.rows.push_back({"aggregation", "\"sum\""});
+  return model == "k-sync" || model == "k-batch-sync" || model == "k-async";
+}
+
+void draw_messages(Draft& draft, bool dense, Dice& dice) {
+  if (dice.chance(0.5)) {
+    Table& placement = draft["placement"];
+    placement.rows = {{"kind", dice.text_of({"even", "hash-ring", "kvstore", "greedy", "round-robin"})}};
+    if (placement.rows[0].value == "\"hash-ring\"")
+      placement.rows.push_back({"virtual_nodes", dice.number(1, 16)});
+    if (placement.rows[0].value == "\"kvstore\"") placement.rows.push_back({"bigarray_bound", "50"});
+  }
+  std::vector<Row> rows;
+  if (dice.chance(0.35)) {
+    rows.push_back({"unit", "\"array\""});
+    if (dice.chance(0.3)) rows.push_back({"slice", dice.number(20, 200)});
+    if (dense && dice.chance(0.3)) rows.push_back({"overlap", "true"});
+  }
+  if (dice.chance(0.3)) rows.push_back({"order", dice.text_of({"fifo", "priority"})});
+  if (dice.chance(0.2)) rows.push_back({"acknowledge", "true"});
+  if (dice.chance(0.15)) rows.push_back({"keys", "\"per-value\""});
+  if (!rows.empty()) draft["messages"].rows = std::move(rows);
+}
+
+void draw_filters(Draft& draft, Dice& dice) {
+  const auto filter = [&](std::vector<Row> rows) {
+    draft.tables.push_back({.name = "filter", .many = true, .rows = std::move(rows)});
+  };
+  if (dice.chance(0.5)) {
+    const std::string_view kind = dice.one_of({"top-k", "random-k", "significant", "random-skip"});
+    filter({{"kind", fmt::format("\"{}\"", kind)}});
+    auto& rows = draft.tables.back().rows;
+    if (kind.ends_with("-k")) rows.push_back({"fraction", "0.3"});
+    if (kind == "significant") rows.push_back({"threshold", "0.001"});
+    if (kind == "random-skip") rows.push_back({"probability", "0.3"});
+  }
+  if (dice.chance(0.5)) {
+    filter({{"kind", dice.text_of({"fp16", "fixed-point", "one-bit", "two-bit"})}});
+    if (draft.tables.back().rows[0].value == "\"fixed-point\"")
+      draft.tables.back().rows.push_back({"bits", "8"});
+  }
+  if (dice.chance(0.3)) filter({{"kind", "\"snappy\""}});
+}
+
+void draw_cluster(Draft& draft, const Victims& v, Dice& dice) {
+  draft["cluster"].rows = {{"workers", std::to_string(v.workers), true},
+                           {"servers", std::to_string(v.servers), true}};
+  Table& network = draft["cluster.network"];
+  network.rows = {{"bandwidth", dice.text_of({"10Gbps", "1Gbps", "200Mbps"}), true},
+                  {"latency", dice.text_of({"1us", "10us", "30us"}), true}};
+  if (dice.chance(0.25)) {
+    network.rows.push_back({"topology", "\"two-tier\""});
+    network.rows.push_back({"racks", dice.number(2, 3)});
+  }
+  draft["compute"].rows = {{"time", fmt::format("\"{}us\"", step_us), true}};
+  if (dice.chance(0.6))
+    draft["compute"].rows.push_back({"distribution", dice.text_of({"uniform", "exponential", "lognormal"})});
+  if (dice.chance(0.15))
+    draft.tables.push_back({.name = "straggler",
+                            .many = true,
+                            .rows = {{"workers", fmt::format("[{}]", dice.between(0, v.workers - 1))},
+                                     {"slowdown", dice.number(2, 8)}}});
+}
+
+void draw_recovery(Draft& draft, Dice& dice) {
+  Table& recovery = draft["recovery"];
+  const std::int64_t heartbeat = dice.between(2000, 5000);
+  recovery.rows = {{"enabled", "true"},
+                   {"heartbeat", fmt::format("\"{}us\"", heartbeat), true},
+                   {"timeout", fmt::format("\"{}us\"", heartbeat * dice.between(3, 6) + 4000), true},
+                   {"retry", dice.time(3000, 12'000), true},
+                   {"longest_retry", dice.time(100'000, 400'000), true},
+                   {"patience", "\"1s\"", true}};
+  auto& rows = recovery.rows;
+  if (dice.chance(0.3)) {
+    rows.push_back({"detector", "\"phi-accrual\""});
+    if (dice.chance(0.5)) rows.push_back({"threshold", dice.number(2, 12)});
+  }
+  if (dice.chance(0.4)) rows.push_back({"workers", "\"wait\""});
+  if (dice.chance(0.4)) rows.push_back({"servers", "\"wait\""});
+  if (dice.chance(0.4)) rows.push_back({"rebalance", "false"});
+  if (dice.chance(0.25)) rows.push_back({"semantics", "\"at-least-once\""});
+  if (dice.chance(0.2)) rows.push_back({"backoff", std::string(dice.one_of({"1.5", "3"}))});
+  if (dice.chance(0.05)) rows.push_back({"retry_limit", dice.number(3, 20)});
+}
+
+void draw_copies(Draft& draft, Victims& v, bool sparse, Dice& dice) {
+  if (v.servers > 1 && dice.chance(0.5)) {
+    Table& replication = draft["replication"];
+    replication.rows = {{"copies", dice.number(1, v.servers - 1)}};
+    if (sparse || dice.chance(0.4)) replication.rows.push_back({"when", "\"every-push\""});
+    if (dice.chance(0.4)) replication.rows.push_back({"layout", "\"chain\""});
+    if (dice.chance(0.3)) replication.rows.push_back({"window", dice.number(1, 5)});
+  }
+  v.snapshots = dice.chance(0.3);
+  if (!v.snapshots) return;
+  draft["snapshot"].rows = {
+      {"every", dice.chance(0.5) ? fmt::format("\"{} updates\"", dice.between(1, 6)) : dice.time(500, 5000)}};
+  if (dice.chance(0.4)) draft["snapshot"].rows.push_back({"bandwidth", "\"1MBps\""});
+}
+
+}  // namespace
+
+Draft draw(std::uint64_t seed, std::uint64_t run, std::uint64_t attempt) {
+  Dice dice(Stream(seed, "fuzz", run, attempt));
+  Draft draft;
+  draft[""].rows = {{"seed", dice.number(0, 1'000'000)}};
+  const std::int64_t steps = dice.between(3, 20);
+  Victims victims{.workers = dice.between(2, 6), .servers = dice.between(1, 4)};
+  draw_model(draft, dice);
+  const std::string& kind = *draft.find("model", "kind");
+  const bool phantom = kind == "\"phantom\"", sparse = kind == "\"logistic\"";
+  victims.learns = !phantom;
+  victims.end_us = 2 * steps * step_us;
+  draw_training(draft, steps, victims.learns, !sparse, dice);
+  if (draw_consistency(draft, victims.workers, dice)) victims.servers = 1;
+  draw_messages(draft, !sparse, dice);
+  if (!phantom && dice.chance(0.2)) draw_filters(draft, dice);
+  draw_cluster(draft, victims, dice);
+  draw_recovery(draft, dice);
+  draw_copies(draft, victims, sparse, dice);
+  draw_faults(draft, victims, dice);
+  return draft;
+}
+
+}  // namespace psim::fuzz

@@ -1,0 +1,47 @@
+// Random small scenarios, mostly of clusters that fail.
+#pragma once
+
+#include <cstdint>
+
+#include "model/random.hpp"
+#include "sim/fuzz/draft.hpp"
+
+namespace psim::fuzz {
+
+// Scenario `run` of `seed`; always the same, however many there are. What contradicts itself is drawn again
+// with the next `attempt`.
+Draft draw(std::uint64_t seed, std::uint64_t run, std::uint64_t attempt);
+
+// Choices of a stream.
+class Dice {
+ public:
+  explicit Dice(Stream stream) : stream_(stream) {}
+  bool chance(double probability) { return stream_.uniform() < probability; }
+  std::int64_t between(std::int64_t least, std::int64_t most) {
+    return least + static_cast<std::int64_t>(stream_.below(static_cast<std::uint64_t>(most - least + 1)));
+  }
+  std::string number(std::int64_t least, std::int64_t most) { return std::to_string(between(least, most)); }
+  std::string_view one_of(std::initializer_list<std::string_view> names) {
+    return *(names.begin() + stream_.below(names.size()));
+  }
+  std::string text_of(std::initializer_list<std::string_view> names) {  // in quotes
+    return '"' + std::string(one_of(names)) + '"';
+  }
+  std::string time(std::int64_t least, std::int64_t most) {  // microseconds
+    return '"' + number(least, most) + "us\"";
+  }
+
+ private:
+  Stream stream_;
+};
+
+// The cluster that faults happen to.
+struct Victims {
+  std::int64_t workers = 1, servers = 1;
+  bool learns = false;      // so a loss can be waited for
+  bool snapshots = false;   // so there is a storage
+  std::int64_t end_us = 0;  // about how long the run would take without faults
+};
+void draw_faults(Draft& draft, const Victims& victims, Dice& dice);
+
+}  // namespace psim::fuzz

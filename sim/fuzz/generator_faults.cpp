@@ -1,0 +1,138 @@
+// What goes wrong in a drawn scenario.
+#include <fmt/format.h>
+
+#include "sim/fuzz/generator.hpp"
+#include "sim/scenario/choices.hpp"
+#include "sim/scenario/faults.hpp"
+
+namespace psim::fuzz {
+namespace {
+
+class Faults {
+ public:
+  Faults(Draft& draft, const Victims& victims, Dice& dice) : draft_(draft), v_(victims), dice_(dice) {}
+
+  void draw_one() {
+    const auto kind =
+        static_cast<FaultKind>(dice_.between(0, static_cast<std::int64_t>(choices<FaultKind>().size()) - 1));
+    switch (kind) {
+      case FaultKind::crash: return crash();
+      case FaultKind::restart: return pair(FaultKind::crash, FaultKind::restart, nodes());
+      case FaultKind::leave: return add(FaultKind::leave, nodes(), trigger());
+      case FaultKind::join:
+        if (dice_.chance(0.5)) return add(FaultKind::join, nodes(), {{"at", date()}});
+        return pair(FaultKind::leave, FaultKind::join, nodes());
+      case FaultKind::heal: return pair(FaultKind::partition, FaultKind::heal, sides());
+      case FaultKind::partition: return add(kind, sides(), window());
+      case FaultKind::disk_loss: return add(kind, nodes(), trigger());
+      default: return add(kind, whom(kind), window());
+    }
+  }
+
+ private:
+  using Rows = std::vector<Row>;
+
+  void add(FaultKind kind, const Rows& whom, const Rows& when) {
+    Rows rows{{"kind", fmt::format("\"{}\"", name_of(kind)), true}};
+    for (const Rows& more : {whom, when}) rows.insert(rows.end(), more.begin(), more.end());
+    if (kind == FaultKind::slow) rows.push_back({"factor", std::string(dice_.one_of({"0", "0.1", "0.5"}))});
+    if (kind == FaultKind::degrade) rows.push_back({"factor", std::string(dice_.one_of({"0.01", "0.2"}))});
+    if (kind == FaultKind::delay || kind == FaultKind::reorder)
+      rows.push_back({"delay", dice_.time(50, 10'000)});
+    if (is_about_messages(kind)) {
+      rows.push_back({"probability", std::string(dice_.one_of({"0.05", "0.3", "1"}))});
+      if (dice_.chance(0.5))
+        rows.push_back({"messages", '[' +
+                                        dice_.text_of({"join", "start", "pull", "weights", "push", "leave",
+                                                       "ack", "heartbeat", "view", "replicate", "replicated",
+                                                       "state", "stored", "restore"}) +
+                                        ']'});
+    }
+    for (Row& row : rows) row.needed = false;
+    draft_.tables.push_back({.name = "fault", .many = true, .rows = std::move(rows)});
+  }
+
+  void crash() {
+    Rows when = trigger();
+    if (dice_.chance(0.75)) when.push_back({"restart_after", dice_.time(100, 20'000)});
+    if (dice_.chance(0.3)) when.push_back({"disk", "\"lost\""});
+    add(FaultKind::crash, nodes(), when);
+  }
+
+  // What takes away, and what gives back.
+  void pair(FaultKind first, FaultKind second, const Rows& whom) {
+    const std::int64_t begin = dice_.between(0, v_.end_us), end = begin + dice_.between(100, 20'000);
+    add(first, whom, {{"at", fmt::format("\"{}us\"", begin)}});
+    add(second, second == FaultKind::heal ? Rows{} : whom, {{"at", fmt::format("\"{}us\"", end)}});
+  }
+
+  std::string node() {
+    const bool server = dice_.chance(0.6);
+    return fmt::format("{} {}", server ? "server" : "worker",
+                       dice_.between(0, (server ? v_.servers : v_.workers) - 1));
+  }
+
+  Rows nodes() {
+    std::string names = fmt::format("\"{}\"", node());
+    if (dice_.chance(0.15)) names += fmt::format(", \"{}\"", node());
+    if (dice_.chance(0.12)) names = dice_.text_of({"servers", "workers", "scheduler", "all"});
+    return {{"nodes", '[' + names + ']'}};
+  }
+
+  Rows sides() {
+    const std::string one = fmt::format("\"{}\"", node());
+    const std::string both = dice_.chance(0.6)   ? fmt::format("[{}], [\"rest\"]", one)
+                             : dice_.chance(0.5) ? "[\"servers\"], [\"workers\"]"
+                                                 : fmt::format("[\"scheduler\"], [{}]", one);
+    return {{"between", '[' + both + ']'}};
+  }
+
+  Rows whom(FaultKind kind) {
+    if (!is_about_messages(kind) || dice_.chance(0.3)) return nodes();
+    return dice_.chance(0.5) ? sides() : Rows{};
+  }
+
+  std::string date() { return dice_.time(0, v_.end_us); }
+
+  Rows trigger() {
+    if (dice_.chance(0.1)) return {{"mtbf", dice_.time(v_.end_us / 2, v_.end_us * 3)}};
+    if (dice_.chance(0.25)) return {{"when", '"' + condition() + '"'}};
+    Rows rows{{"at", date()}};
+    if (dice_.chance(0.1)) rows.push_back({"every", dice_.time(20'000, 40'000)});
+    return rows;
+  }
+
+  std::string condition() {
+    if (v_.learns && dice_.chance(0.2)) return "loss < 0.9";
+    if (dice_.chance(0.5))
+      return fmt::format("clock of worker {} = {}", dice_.between(0, v_.workers - 1), dice_.between(1, 6));
+    return fmt::format("updates >= {}", dice_.between(1, 30));
+  }
+
+  Rows window() {
+    if (dice_.chance(0.5)) {
+      const std::int64_t begin = dice_.between(0, v_.end_us);
+      Rows rows;
+      if (dice_.chance(0.8)) rows.push_back({"from", fmt::format("\"{}us\"", begin)});
+      if (rows.empty() || dice_.chance(0.8))
+        rows.push_back({"until", fmt::format("\"{}us\"", begin + dice_.between(100, 20'000))});
+      return rows;
+    }
+    Rows rows = trigger();
+    if (rows[0].key == "mtbf" || dice_.chance(0.8)) rows.push_back({"lasts", dice_.time(100, 20'000)});
+    return rows;
+  }
+
+  Draft& draft_;
+  const Victims& v_;
+  Dice& dice_;
+};
+
+}  // namespace
+
+void draw_faults(Draft& draft, const Victims& victims, Dice& dice) {
+  Faults faults(draft, victims, dice);
+  for (std::int64_t left = dice.between(0, 4); left > 0; --left) faults.draw_one();
+}
+
+}  // namespace psim::fuzz

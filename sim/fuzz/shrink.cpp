@@ -1,0 +1,69 @@
+#include "sim/fuzz/shrink.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <set>
+
+namespace psim::fuzz {
+namespace {
+
+constexpr auto counts = std::to_array<std::string_view>({"workers", "servers", "steps", "copies"});
+
+bool is_needed(const Table& table) {
+  return std::ranges::any_of(table.rows, [](const Row& row) { return row.needed; });
+}
+
+// All that `draft` could be one step smaller, what promises most first.
+std::vector<Draft> smaller(const Draft& draft) {
+  std::vector<Draft> result;
+  for (const bool faults : {true, false}) {
+    for (std::size_t i = draft.tables.size(); i-- > 0;) {
+      if (is_needed(draft.tables[i]) || (draft.tables[i].name == "fault") != faults) continue;
+      result.push_back(draft);
+      result.back().tables.erase(result.back().tables.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+  for (std::size_t i = 0; i < draft.tables.size(); ++i) {
+    const std::vector<Row>& rows = draft.tables[i].rows;
+    for (std::size_t j = 0; j < rows.size(); ++j) {
+      if (rows[j].needed) continue;
+      result.push_back(draft);
+      std::vector<Row>& less = result.back().tables[i].rows;
+      less.erase(less.begin() + static_cast<std::ptrdiff_t>(j));
+    }
+  }
+  for (std::size_t i = 0; i < draft.tables.size(); ++i) {
+    for (std::size_t j = 0; j < draft.tables[i].rows.size(); ++j) {
+      const Row& row = draft.tables[i].rows[j];
+      std::int64_t count = 0;
+      std::from_chars(row.value.data(), row.value.data() + row.value.size(), count);
+      if (std::ranges::find(counts, row.key) == counts.end() || count < 2) continue;
+      for (const std::int64_t less : {count / 2, count - 1}) {
+        result.push_back(draft);
+        result.back().tables[i].rows[j].value = fmt::to_string(less);
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+Draft shrink(Draft draft, const std::function<bool(const Draft&)>& shows) {
+  std::set<std::string> asked;
+  for (bool found = true; found;) {
+    found = false;
+    for (Draft& candidate : smaller(draft)) {
+      if (!asked.insert(to_toml(candidate)).second || !shows(candidate)) continue;
+      draft = std::move(candidate);
+      found = true;
+      break;
+    }
+  }
+  return draft;
+}
+
+}  // namespace psim::fuzz

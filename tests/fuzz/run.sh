@@ -1,0 +1,29 @@
+#!/bin/sh
+# Scenarios that once went wrong: each must end, with 0 or with 1 and a reason, and with the same digest
+# whatever the threads. usage: run.sh PSIM FOLDER
+psim=$1
+failed=0
+document=$(mktemp)
+trap 'rm -f "$document"' EXIT
+for scenario in "$2"/*.toml; do
+  digest=
+  for threads in 1 2; do
+    timeout 20 "$psim" run "$scenario" --json --threads $threads >"$document" 2>/dev/null
+    code=$?
+    now=$(grep '"digest"' "$document")
+    if [ $code -gt 1 ] || [ -z "$now" ]; then
+      echo "$scenario: exit code $code with $threads threads"
+      failed=1
+    elif [ -n "$digest" ] && [ "$digest" != "$now" ]; then
+      echo "$scenario: $digest with 1 thread, $now with 2"
+      failed=1
+    fi
+    digest=$now
+    # "# must end": its faults pass by, so being stuck is wrong.
+    if [ $code -ne 0 ] && grep -q '^# must end' "$scenario"; then
+      echo "$scenario: stuck though all is well again"
+      failed=1
+    fi
+  done
+done
+exit $failed

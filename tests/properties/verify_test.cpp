@@ -1,0 +1,183 @@
+// `psim verify` holds for what psim does, and finds each of the mistakes that psim_mutant makes on purpose
+// (sim/protocol/mutant.hpp), under its name.
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "tests/support/run_file.hpp"
+#include "tests/support/run_psim.hpp"
+
+using namespace psim::test;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+// Four workers, three servers, real weights; failures are noticed within 70 ms.
+constexpr const char* base = R"(
+[model]
+layers = [64, 10]
+[training]
+batch_size = 16
+steps = 60
+learning_rate = 0.1
+[compute]
+time = "10ms"
+distribution = "exponential"
+[cluster]
+workers = 4
+servers = 3
+)";
+const Words watched{"recovery.heartbeat=\"20ms\"", "recovery.timeout=\"70ms\"", "recovery.retry=\"50ms\"",
+                    "recovery.longest_retry=\"200ms\"", "recovery.patience=\"3s\""};
+
+const std::string bsp = "consistency={model=\"bsp\"}", ssp = "consistency={model=\"ssp\", staleness=1}",
+                  asp = "consistency={model=\"asp\"}", one_copy = "replication.copies=1",
+                  two_copies = "replication.copies=2", slow_net = "cluster.network.bandwidth=\"2Mbps\"";
+
+std::string crash(int server, const char* at, const char* back = "300ms") {
+  return fmt::format("{{kind=\"crash\", nodes=[\"server {}\"], at=\"{}\", restart_after=\"{}\"}}", server, at,
+                     back);
+}
+std::string faults(const Words& all) {
+  std::string text = "fault=[";
+  for (const std::string& one : all) text += (text.back() == '[' ? "" : ", ") + one;
+  return text + "]";
+}
+const std::string twice = R"({kind="duplicate", messages=["push"], probability=0.3})",
+                  cut_off =
+                      R"({kind="partition", between=[["server 0"], ["scheduler"]], at="200ms", lasts="1s"})";
+
+struct Verified {
+  Outcome outcome;
+  Words broken;  // the checks that are violated
+  std::string all() const { return outcome.out + outcome.err; }
+};
+
+Verified verify(const std::filesystem::path& folder) {
+  Verified result{.outcome = psim::test::psim({"verify", "run", "--json"}, folder), .broken = {}};
+  if (result.outcome.code > 1) return result;
+  for (const Json& check : Json::parse(result.outcome.out)["checks"]) {
+    if (check["violations"].get<int>() > 0) result.broken.push_back(check["name"]);
+  }
+  return result;
+}
+
+// Runs the scenario with `mutant`, none if it is empty, and verifies it.
+Verified run_and_verify(const Words& sets, const std::string& mutant, const std::string& toml = base) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "scenario.toml") << toml;
+  const std::string program = mutant.empty() ? binary().string() : binary().string() + "_mutant";
+  Words words{program, "run", "scenario.toml", "--trace", "events", "--out", "run"};
+  for (const std::string& set : sets) words.insert(words.end(), {"--set", set});
+  const Outcome run = process(words, folder.path(), {"PSIM_MUTANT=" + mutant}, 60);
+  INFO(run.err);
+  REQUIRE(run.code <= 1);
+  return verify(folder.path());
+}
+
+Words with(Words sets, const Words& more) {
+  sets.insert(sets.end(), more.begin(), more.end());
+  return sets;
+}
+
+struct Mutant {
+  const char* name;
+  const char* check;  // that must be violated
+  Words sets;
+};
+
+const std::vector<Mutant>& mutants() {
+  static const std::vector<Mutant> all{
+      {"one-clock-further", "reads", {ssp}},
+      {"one-clock-further", "clock-gap", {ssp}},
+      {"old-version", "reads", {bsp}},
+      {"writes-unseen", "read-my-writes", {asp, slow_net}},
+      {"small-group", "updates", {bsp}},
+      {"late-push-counts", "updates", {"consistency={model=\"k-batch-sync\", k=2, late=\"drop\"}"}},
+      {"version-jump", "versions", {asp}},
+      {"push-vanishes", "conservation", {asp}},
+      {"push-vanishes", "conservation", with(watched, {asp, "recovery.enabled=true"})},
+      {"bytes-counted-twice", "conservation", {asp}},
+      {"applied-again", "exactly-once", with(watched, {asp, faults({twice})})},
+      {"silent-hang", "end",
+       with(watched, {bsp, "recovery.servers=\"wait\"",
+                      faults({R"({kind="crash", nodes=["server 1"], at="200ms"})"})})},
+      {"told-too-early", "acknowledged",
+       with(watched, {asp, one_copy, slow_net, faults({crash(1, "300ms")})})},
+      {"last-entry-forgotten", "acknowledged", with(watched, {asp, one_copy, faults({crash(1, "300ms")})})},
+      {"entry-skipped", "replicas", with(watched, {asp, one_copy, faults({crash(1, "300ms")})})},
+      {"replica-diverges", "replicas", with(watched, {ssp, one_copy, faults({crash(1, "300ms")})})},
+      {"same-epoch", "one-owner", with(watched, {asp, one_copy, faults({crash(1, "300ms")})})},
+      {"no-fence", "replicas", with(watched, {ssp, two_copies, faults({cut_off, crash(1, "450ms")})})},
+  };
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("verify finds each mistake by its name, and none without", "[verify]") {
+  for (const Mutant& mutant : mutants()) {
+    const Verified wrong = run_and_verify(mutant.sets, mutant.name), right = run_and_verify(mutant.sets, "");
+    INFO(mutant.name << "\n" << wrong.all() << "\n" << right.all());
+    CHECK(wrong.outcome.code == 1);
+    CHECK(std::ranges::count(wrong.broken, mutant.check) == 1);
+    CHECK(right.outcome.code == 0);
+  }
+}
+
+TEST_CASE("runs with failures keep their promises", "[verify]") {
+  const std::string drop = R"({kind="drop", probability=0.1, from="100ms", until="400ms"})",
+                    worker = R"({kind="crash", nodes=["worker 1"], at="150ms", restart_after="200ms"})",
+                    late = R"({kind="reorder", delay="5ms", probability=0.3})",
+                    once_more = "recovery.semantics=\"at-least-once\"";
+  const std::vector<Words> scenarios{
+      {bsp, faults({worker})},
+      {bsp, one_copy, faults({crash(0, "200ms"), drop})},
+      {bsp, one_copy, "replication.when=\"every-push\"", faults({crash(2, "200ms")})},
+      {bsp, "snapshot.every=\"100ms\"", faults({crash(1, "250ms")})},
+      {ssp, faults({worker, drop})},
+      {ssp, two_copies, "replication.layout=\"chain\"", faults({crash(0, "200ms"), crash(1, "350ms")})},
+      {ssp, one_copy, "replication.when=\"every-push\"", faults({crash(1, "200ms"), twice})},
+      {ssp, faults({crash(1, "250ms")})},
+      {asp, once_more, faults({twice, drop})},
+      {asp, two_copies, faults({cut_off, late})},
+      {asp, one_copy, "replication.window=3", faults({crash(1, "200ms")})},
+      {"consistency={model=\"dssp\", staleness=1, staleness_max=4}", one_copy,
+       faults({crash(0, "200ms"), worker})},
+      {"consistency={model=\"k-batch-async\", k=2}", one_copy, faults({crash(0, "200ms"), drop})},
+  };
+  for (const Words& sets : scenarios) {
+    const Verified result = run_and_verify(with(watched, sets), "");
+    INFO(fmt::format("{}", fmt::join(sets, "\n")) << "\n" << result.all());
+    CHECK(result.outcome.code == 0);
+  }
+}
+
+TEST_CASE("verify says what it needs", "[verify]") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "scenario.toml") << base;
+  const auto psim_here = [&](const Words& words) { return psim::test::psim(words, folder.path()); };
+  CHECK(psim_here({"verify", "run"}).code == 2);
+  REQUIRE(psim_here({"run", "scenario.toml", "--out", "run"}).code == 0);
+  const Outcome without = psim_here({"verify", "run"});
+  CHECK(without.code == 2);
+  CHECK(without.err.find("--trace events") != std::string::npos);
+  REQUIRE(psim_here({"run", "scenario.toml", "--out", "run", "--force", "--trace", "events"}).code == 0);
+  CHECK(psim_here({"verify", "run"}).code == 0);
+
+  // A row that is changed afterwards is found, with its number.
+  change_run(
+      folder.path() / "run",
+      "UPDATE event SET version = version - 1 WHERE number = (SELECT min(number) FROM event WHERE kind = "
+      "'send' AND message = 'weights' AND version = 7)");
+  const Verified changed = verify(folder.path());
+  CHECK(changed.outcome.code == 1);
+  CHECK(std::ranges::count(changed.broken, "reads") == 1);
+}
