@@ -118,7 +118,10 @@ void Server::find_slowest() {
 // because a worker is through, or waits for its own push to be applied.
 bool Server::is_complete() const {
   const std::int64_t wanted = options_.rule.group - (mutant("small-group") ? 1 : 0);
-  if (static_cast<std::int64_t>(group_.size()) >= std::min(wanted, members_)) return true;
+  const auto of_members = [this](const Message& push) { return !workers_[index_of(push.from)].gone; };
+  // A push of a worker that has gone since is taken, but in nobody else's place.
+  const auto here = options_.rule.fresh ? std::ranges::count_if(group_, of_members) : std::ssize(group_);
+  if (here >= std::min(wanted, members_)) return true;
   if (group_.empty() || options_.rule.fresh) return false;
   std::int64_t may_push = active_;
   if (options_.rule.gate == Gate::own) {

@@ -136,7 +136,7 @@ class Server {
   void acknowledge(const Message& push, Outbox& out) const;
   void accept(const Message& push, Outbox& out);
   void meet(const Message& pull, Outbox& out);
-  void skip_lost(WorkerState& worker, std::int64_t kept);
+  void skip_lost(const Message& request, Outbox& out);
   void tell_count(std::uint32_t worker, Outbox& out) const;
   void on_entry(const Message& entry, double now, Outbox& out);
   void take_entry(const Message& entry, double now);

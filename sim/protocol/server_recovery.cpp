@@ -26,7 +26,7 @@ class Silence final : public Outbox {
 bool Server::is_new(const Message& push, Outbox& out) {
   WorkerState& worker = workers_[index_of(push.from)];
   if (worker.gone) return false;
-  skip_lost(worker, push.kept);
+  skip_lost(push, out);
   if (push.number > worker.arrived) return false;
   if (push.number == worker.arrived) return true;
   ++duplicates_;
@@ -54,12 +54,15 @@ void Server::accept(const Message& push, Outbox& out) {
   acknowledge(push, out);
 }
 
-// Pushes before `kept` that are not here were lost with a former owner, and will not be sent again.
-void Server::skip_lost(WorkerState& worker, std::int64_t kept) {
-  if (kept <= worker.arrived) return;
-  lost_ += kept - worker.arrived;
-  worker.arrived = worker.applied = kept;
+// Pushes before `request.kept` that are not here were lost with a former owner, and will not be sent again.
+void Server::skip_lost(const Message& request, Outbox& out) {
+  const std::uint32_t w = index_of(request.from);
+  WorkerState& worker = workers_[w];
+  if (request.kept <= worker.arrived) return;
+  lost_ += request.kept - worker.arrived;
+  worker.arrived = worker.applied = request.kept;
   find_slowest();
+  tell_count(w, out);
 }
 
 // What a pull tells about its worker: that it has come back, or that pushes are lost that only a former owner
@@ -73,12 +76,7 @@ void Server::meet(const Message& pull, Outbox& out) {
     if (options_.rule.fresh && pending) waiting.version = version_;
     return;
   }
-  if (pull.kept > worker.arrived) {
-    lost_ += pull.kept - worker.arrived;
-    worker.arrived = worker.applied = pull.kept;
-    find_slowest();
-    tell_count(index_of(pull.from), out);
-  }
+  skip_lost(pull, out);
   // Nothing that this worker has sent, or can send again, will bring the version that it waits for.
   const bool all_here = pull.kept == pull.pushed && worker.arrived == pull.pushed;
   waiting.redo = pull.version > version_ || (pull.version == version_ && lost_ > 0 && all_here && !pending);
