@@ -132,7 +132,7 @@ void History::on_promote(const Row& row) {
              .holders = {row.node}};
   next.workers.resize(facts_.workers);
   const auto before = shard.reigns.find(row.value);
-  if (row.version > 0 && before != shard.reigns.end()) {
+  if (row.version > 0 && before != shard.reigns.end() && row.value < row.clock) {
     next.before = &before->second;
     inherit(next, before->second, row.version);
   }
