@@ -95,7 +95,6 @@ void Server::lead(NodeId self, std::uint32_t epoch, const std::vector<NodeId>& r
     }
     waiting_.clear();
     committed_ = entries_;
-    if (mutant("last-update-forgotten") && version_ > 0) --version_;
     for (std::uint32_t w = 0; w < workers_.size(); ++w) tell_count(w, out);
   }
   std::erase_if(copies_,
@@ -211,7 +210,8 @@ std::uint64_t Server::state_bytes() const {
 void Server::on_entry(const Message& entry, double now, Outbox& out) {
   if (leads_) return;
   if (next_ && entry.number >= entries_) send_entry(*next_, entry, out);
-  if (entry.number >= entries_) log_.insert_or_assign(entry.number, entry);
+  const bool unseen = mutant("confirmed-unseen") && entry.number >= 30;
+  if (entry.number >= entries_ && !unseen) log_.insert_or_assign(entry.number, entry);
   for (auto first = log_.begin(); first != log_.end() && first->first == entries_; first = log_.begin()) {
     const Message next = std::move(first->second);
     log_.erase(first);
@@ -222,7 +222,7 @@ void Server::on_entry(const Message& entry, double now, Outbox& out) {
             .from = options_.id,
             .to = primary_,
             .shard = options_.shard,
-            .number = entries_,
+            .number = unseen ? entry.number + 1 : entries_,
             .epoch = epoch_});
 }
 
