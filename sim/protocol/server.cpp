@@ -63,6 +63,7 @@ void Server::on_push(const Message& push, double now, Outbox& out) {
   if (forgotten) {
     count_applied(id_of(push));
   } else if (!is_late(push)) {
+    if (options_.retries) supersede(push, out);
     group_.push_back(push);
   } else {
     drop(push, out);
