@@ -63,6 +63,7 @@ void Server::on_push(const Message& push, double now, Outbox& out) {
   if (forgotten) {
     count_applied(id_of(push));
   } else if (!is_late(push)) {
+    if (options_.retries) supersede(push, out);
     group_.push_back(push);
   } else {
     drop(push, out);
@@ -76,7 +77,8 @@ void Server::on_push(const Message& push, double now, Outbox& out) {
 void Server::on_pull(const Message& pull, double now, Outbox& out) {
   const std::uint32_t w = index_of(pull.from);
   WorkerState& worker = workers_[w];
-  if (worker.waiting && worker.waiting->number > pull.number) return;  // overtaken on the way
+  const bool is_back = pull.pushed < 0;  // from a crash: it counts its pulls anew
+  if (!is_back && worker.waiting && worker.waiting->number > pull.number) return;  // overtaken on the way
   worker.waiting = {pull.from,   pull.clock,  pull.version,
                     pull.number, pull.pushed, pull.keys};  // a newer pull takes the place of an older one
   if (options_.retries) meet(pull, out);

@@ -133,6 +133,7 @@ class Server {
   void on_pull(const Message& pull, double now, Outbox& out);
   void on_group(const Message& group, double now, Outbox& out);
   bool is_new(const Message& push, Outbox& out);
+  void supersede(const Message& push, Outbox& out);
   void acknowledge(const Message& push, Outbox& out) const;
   void accept(const Message& push, Outbox& out);
   void meet(const Message& pull, Outbox& out);
