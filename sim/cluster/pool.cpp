@@ -74,6 +74,12 @@ void Pool::cancel(const Handle& task) {
   std::erase(queue_, task);
 }
 
+void Pool::withdraw(const Handle& task) {
+  std::unique_lock lock(mutex_);
+  std::erase(queue_, task);
+  changed_.wait(lock, [&] { return task->state != Task::State::running; });
+}
+
 void Pool::run(const Handle& task) {
   task->run();
   {

@@ -30,6 +30,8 @@ class Pool {
   void wait(const Handle& task);
   // The result is no longer wanted: not started if it was not, and forgotten otherwise.
   void cancel(const Handle& task);
+  // Afterwards it uses nothing any more: it was not started, or is done.
+  void withdraw(const Handle& task);
 
   unsigned threads() const { return static_cast<unsigned>(threads_.size()) + 1; }
 

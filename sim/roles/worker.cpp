@@ -26,6 +26,10 @@ Worker::Worker(World& world, NodeId node, bool back)
   });
 }
 
+Worker::~Worker() {
+  if (task_) world_.pool.withdraw(task_);
+}
+
 std::vector<Worker::Phase> Worker::phases_of(const World& world) {
   ShardIds all;
   for (std::uint32_t s = 0; s < world.keys.shards.size(); ++s) all.push_back(s);

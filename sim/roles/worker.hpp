@@ -18,6 +18,9 @@ class Worker {
  public:
   // `back`: it was there before, and crashed.
   Worker(World& world, NodeId node, bool back = false);
+  ~Worker();  // whatever it was computing
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
 
   // The actor's body.
   void run();
