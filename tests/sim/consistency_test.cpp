@@ -102,6 +102,8 @@ TEST_CASE("a message is as large as its header and its values", "[protocol]") {
   CHECK(pull.bytes(100) == 100);
   const Message push{.kind = MessageKind::push, .values = {nullptr, 0, 1000}, .payload = 4000};
   CHECK(push.bytes(100) == 4100);
-  const Message group{.kind = MessageKind::group, .group = {{4, 1}, {5, 1}}, .late = {{6, 0}}};
+  const Message group{.kind = MessageKind::group,
+                      .attached = std::make_shared<const Attachment>(
+                          Attachment{.group = {{4, 1}, {5, 1}}, .late = {{6, 0}}})};
   CHECK(group.bytes(10) == 10 + 3 * 12);
 }
