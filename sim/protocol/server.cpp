@@ -121,8 +121,9 @@ void Server::find_slowest() {
 bool Server::is_complete() const {
   const std::int64_t wanted = options_.rule.group - (mutant("small-group") ? 1 : 0);
   const auto of_members = [this](const Message& push) { return !workers_[index_of(push.from)].gone; };
-  // A push of a worker that has gone since is taken, but in nobody else's place.
-  const auto here = options_.rule.fresh ? std::ranges::count_if(group_, of_members) : std::ssize(group_);
+  // Where all take part, a push of a worker that has gone since is taken, but in nobody else's place.
+  const bool needs_all = options_.rule.fresh && options_.rule.group == options_.rule.workers;
+  const auto here = needs_all ? std::ranges::count_if(group_, of_members) : std::ssize(group_);
   if (here >= std::min(wanted, members_)) return true;
   if (group_.empty() || options_.rule.fresh) return false;
   std::int64_t may_push = active_;
