@@ -24,11 +24,13 @@ class Conservation final : public Check {
       case What::apply:
       case What::drop:
         ++pushes_[row.what];
+        if (row.what == What::apply && history.watched()) look_for_gap(row, history);
         waiting_[{row.shard, history.facts().worker(row.peer)}].erase(static_cast<std::int64_t>(row.bytes));
         break;
       case What::promote:
         waiting_.erase(waiting_.lower_bound({row.shard, 0}), waiting_.lower_bound({row.shard + 1, 0}));
         break;
+      case What::member: waiting_.erase({row.shard, history.facts().worker(row.peer)}); break;
       default: break;
     }
   }
@@ -92,10 +94,29 @@ class Conservation final : public Check {
     if (arrives && row.letter == Letter::push) {
       ++delivered_;
       const auto shard = history.shards().find(row.shard);
-      const bool to_owner = shard == history.shards().end() || shard->second.owner().node == row.node;
-      if (history.watched() && to_owner)
-        waiting_[{row.shard, history.facts().worker(row.peer)}].insert(row.value);
+      const std::uint32_t worker = history.facts().worker(row.peer);
+      if (!history.watched() || shard == history.shards().end()) return;
+      const Reign& owner = shard->second.owner();
+      if (owner.node == row.node && !owner.over && owner.workers[worker].member)
+        waiting_[{row.shard, worker}].insert(row.value);
     }
+  }
+
+  // Pushes of a worker are taken in its order: the one before has been applied, dropped or given up.
+  void look_for_gap(const Row& row, const History& history) {
+    const auto before = static_cast<std::int64_t>(row.bytes) - 1;
+    const std::uint32_t worker = history.facts().worker(row.peer);
+    const ShardHistory& shard = history.shard(row.shard);
+    const Count& count = shard.of_server.at(row.node)->workers[worker];
+    const std::vector<bool>& dropped = shard.dropped[worker];
+    const bool is_dropped =
+        before >= 0 && before < std::ssize(dropped) && dropped[static_cast<std::size_t>(before)];
+    if (before < 0 || count.has(before) || before < count.base || is_dropped) return;
+    violated(row,
+             fmt::format("{} applies push {} of {} to shard {}, but the one before was neither applied nor "
+                         "dropped",
+                         history.facts().name_of(row.node), row.bytes, history.facts().name_of(row.peer),
+                         row.shard));
   }
 
   // Where nodes fail a push may come again, too early or to the wrong server. But the owner's next one of a
@@ -110,7 +131,7 @@ class Conservation final : public Check {
       const bool again = std::ranges::any_of(shard->second.reigns, [&](const auto& one) {
         return one.first != owner.epoch && one.second.node == owner.node;
       });
-      if (again || history.is_down(owner.node) || !count.member) continue;
+      if (again || owner.over || !count.member) continue;
       examined();
       const std::int64_t next = std::max(count.counted(), count.arrived);
       if (!owner.fresh && numbers.contains(next))
@@ -142,10 +163,15 @@ class End final : public Check {
       return;
     }
     if (facts.has_duration || summary["target"]["reached"].get<bool>()) return;
+    if (finished_.empty()) violated("no worker finished; nothing says why");
+    std::string missing;
     for (std::uint32_t node = facts.servers + 1; node <= facts.servers + facts.workers; ++node) {
-      if (!finished_.contains(node) && !history.was_away(node))
+      if (finished_.contains(node)) continue;
+      if (!history.was_away(node))
         violated(fmt::format("{} was there and did not finish; nothing says why", facts.name_of(node)));
+      else missing += (missing.empty() ? "" : ", ") + facts.name_of(node);
     }
+    if (!missing.empty()) set_note("failed or suspected, and did not finish: " + missing);
   }
 
  private:

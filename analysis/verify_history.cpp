@@ -21,7 +21,6 @@ std::optional<std::uint64_t> Reign::hash_at(std::int64_t at) const {
 
 History::History(const Facts& facts) : facts_(facts) {
   const std::size_t nodes = 1 + facts.servers + facts.workers;
-  down_.resize(nodes);
   away_.resize(nodes);
 }
 
@@ -78,27 +77,27 @@ void History::on(const Row& row) {
     }
     case What::copied: reign(row.shard, row.node).holders.insert(row.peer); return;
     case What::promote: return on_promote(row);
-    case What::suspect: away_[row.peer] = true; return gone(row.peer);
+    case What::suspect: away_[row.peer] = true; return gone(row.peer, false);
     case What::fault: return on_fault(row);
     default: return;
   }
 }
 
-void History::gone(std::uint32_t node) {
+void History::gone(std::uint32_t node, bool crashed) {
   for (auto& [number, shard] : shards_) {
-    for (auto& [epoch, reign] : shard.reigns) reign.holders.erase(node);
+    for (auto& [epoch, reign] : shard.reigns) {
+      reign.holders.erase(node);
+      reign.over = reign.over || (crashed && reign.node == node);
+    }
   }
 }
 
-// Kinds 0 to 3 are crash, restart, leave and join (schema.sql); a crash ends with a restart.
+// The kinds are those of schema.sql; a crash ends with a restart.
 void History::on_fault(const Row& row) {
-  constexpr std::int64_t crash = 0, restart = 1, leave = 2, join = 3;
-  if (row.value > join || row.node >= down_.size()) return;
-  const bool comes = row.value == restart || row.value == join || (row.value == crash && row.version == 0);
+  constexpr std::int64_t crash = 0, leave = 2;
+  if (row.version == 0 || row.node >= away_.size()) return;
   if (row.value == leave || row.value == crash) away_[row.node] = true;
-  if (comes) down_[row.node] = false;
-  else if (row.value == crash || facts_.is_worker(row.node)) down_[row.node] = true;
-  if (row.value == crash && row.version == 1) gone(row.node);
+  if (row.value == crash) gone(row.node, true);
 }
 
 // The applications that made version `version` of `from`.
@@ -132,7 +131,7 @@ void History::on_promote(const Row& row) {
              .holders = {row.node}};
   next.workers.resize(facts_.workers);
   const auto before = shard.reigns.find(row.value);
-  if (row.version > 0 && before != shard.reigns.end()) {
+  if (row.version > 0 && before != shard.reigns.end() && row.value < row.clock) {
     next.before = &before->second;
     inherit(next, before->second, row.version);
   }

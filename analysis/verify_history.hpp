@@ -41,6 +41,7 @@ struct Reign {
   std::int64_t from = 0;                   // version that it began with
   std::int64_t version = 0;                // that it has reached
   std::int64_t promoted = -1;              // the event; -1: from the beginning
+  bool over = false;                       // the server crashed
   bool fresh = false;                      // just promoted: its counts are being told
   std::set<std::uint32_t> holders = {};    // of all that was acknowledged, alive ever since
   std::vector<std::uint64_t> hashes = {};  // of versions from + 1 on
@@ -80,7 +81,6 @@ class History {
   bool copy_was_there() const { return copy_was_there_; }
   const Reign* replaced() const { return replaced_; }  // by the promote: the owner of the highest epoch
 
-  bool is_down(std::uint32_t node) const { return down_[node]; }
   // Crashed, left or was suspected at some time.
   bool was_away(std::uint32_t node) const { return away_[node]; }
   bool any_set_back() const { return set_back_; }
@@ -89,12 +89,12 @@ class History {
  private:
   void on_promote(const Row& row);
   void on_fault(const Row& row);
-  void gone(std::uint32_t node);
+  void gone(std::uint32_t node, bool crashed);
   void inherit(Reign& reign, const Reign& from, std::int64_t version) const;
 
   Facts facts_;
   std::map<std::uint32_t, ShardHistory> shards_;
-  std::vector<bool> down_, away_;  // by node
+  std::vector<bool> away_;  // by node
   bool repeated_ = false, epoch_taken_ = false, copy_was_there_ = false, set_back_ = false, watched_ = false;
   std::int64_t last_version_ = 0;
   const Reign* replaced_ = nullptr;

@@ -166,7 +166,7 @@ class ClockGap final : public Check {
   explicit ClockGap(const Facts& facts)
       : Check("clock-gap", "no worker starts a clock further ahead of another than the bound on staleness"),
         workers_(facts.workers),
-        slack_(facts.pull_every - 1 + (facts.elastic ? 1 : 0)) {
+        slack_(facts.pull_every - 1 + (facts.elastic || facts.overlap ? 1 : 0)) {
     if (!facts.bound_at(0)) does_not_apply();
   }
 

@@ -34,19 +34,21 @@ class Versions final : public Check {
   }
 };
 
+// Under k-sync the first shard decides for all: the others take the pushes that were fresh there.
 class Updates final : public Check {
  public:
-  explicit Updates(const std::string& model)
+  Updates(const std::string& model, bool repeats)
       : Check("updates", "an update has as many pushes as the model says, fresh where only fresh ones count"),
+        model_(model),
         fresh_(model == "bsp" || model == "k-sync" || model == "k-batch-sync"),
         single_(model == "ssp" || model == "asp" || model == "dssp"),
-        once_each_(model == "bsp" || model == "k-sync") {}
+        once_each_((model == "bsp" || model == "k-sync") && !repeats) {}
 
   void on(const Row& row, const History& history) override {
     const Facts& facts = history.facts();
     if (row.what == What::apply) {
       pushes_[{row.shard, row.node}].push_back(row.peer);
-      if (fresh_ && row.value != 0)
+      if ((model_ == "k-sync" ? row.shard == 0 : fresh_) && row.value != 0)
         violated(row, fmt::format("{} applies push {} of {} to shard {}, which is {} updates old",
                                   facts.name_of(row.node), row.bytes, facts.name_of(row.peer), row.shard,
                                   row.value));
@@ -70,6 +72,7 @@ class Updates final : public Check {
   }
 
  private:
+  std::string model_;
   bool fresh_, single_, once_each_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::uint32_t>>
       pushes_;  // by shard and server
@@ -104,7 +107,7 @@ class ExactlyOnce final : public Check {
 
 void add_update_checks(const Facts& facts, Checks& checks) {
   checks.push_back(std::make_unique<Versions>());
-  checks.push_back(std::make_unique<Updates>(facts.model));
+  checks.push_back(std::make_unique<Updates>(facts.model, facts.at_least_once));
   checks.push_back(std::make_unique<ExactlyOnce>(facts.at_least_once));
 }
 

@@ -74,6 +74,7 @@ void Server::on_push(const Message& push, double now, Outbox& out) {
   if (forgotten) {
     count_applied(id_of(push));
   } else if (!is_late(push)) {
+    if (options_.retries) supersede(push, out);
     group_.push_back(push);
   } else {
     drop(push, out);
@@ -100,7 +101,8 @@ void Server::on_pull(const Message& pull, double now, Outbox& out) {
   const std::uint32_t w = index_of(pull.from);
   if (w >= workers_.size()) return on_read(pull, now, out);
   WorkerState& worker = workers_[w];
-  if (worker.waiting && worker.waiting->number > pull.number) return;  // overtaken on the way
+  const bool is_back = pull.pushed < 0;  // from a crash: it counts its pulls anew
+  if (!is_back && worker.waiting && worker.waiting->number > pull.number) return;  // overtaken on the way
   worker.waiting = {pull.from,   pull.clock,  pull.version,
                     pull.number, pull.pushed, pull.keys};  // a newer pull takes the place of an older one
   if (options_.retries) meet(pull, out);
@@ -144,8 +146,11 @@ bool Server::is_complete() const {
   if (options_.clock_samples > 0) return samples_of(group_) >= options_.clock_samples;
   const std::int64_t whole = options_.rule.group - (mutant("small-group") ? 1 : 0);
   const bool some_gone = members_ < options_.rule.workers;
-  const std::int64_t wanted = some_gone ? std::min(whole, members_) : whole;
-  if (static_cast<std::int64_t>(group_.size()) >= wanted) return true;
+  const auto of_members = [this](const Message& push) { return !workers_[index_of(push.from)].gone; };
+  // Where all take part, a push of a worker that has gone since is taken, but in nobody else's place.
+  const bool needs_all = options_.rule.fresh && options_.rule.group == options_.rule.workers;
+  const auto here = needs_all ? std::ranges::count_if(group_, of_members) : std::ssize(group_);
+  if (here >= (some_gone ? std::min(whole, members_) : whole)) return true;
   if (group_.empty() || options_.rule.fresh) return false;
   std::int64_t may_push = active_;
   if (options_.rule.gate == Gate::own) {
@@ -387,12 +392,6 @@ void Server::answer(std::uint32_t w, double now, Outbox& out) {
   worker.waiting.reset();
   waiting_.erase(w);
   out.send(std::move(reply));
-}
-
-std::vector<Server::Pull> Server::waiting() const {
-  std::vector<Pull> pulls;
-  for (const std::uint32_t w : waiting_) pulls.push_back(*workers_[w].waiting);
-  return pulls;
 }
 
 }  // namespace psim

@@ -144,10 +144,11 @@ class Server {
   void on_read(const Message& pull, double now, Outbox& out) const;
   void on_group(const Message& group, double now, Outbox& out);
   bool is_new(const Message& push, Outbox& out);
+  void supersede(const Message& push, Outbox& out);
   void acknowledge(const Message& push, Outbox& out) const;
   void accept(const Message& push, Outbox& out);
   void meet(const Message& pull, Outbox& out);
-  void skip_lost(WorkerState& worker, std::int64_t kept);
+  void skip_lost(const Message& request, Outbox& out);
   void tell_count(std::uint32_t worker, Outbox& out) const;
   void on_entry(const Message& entry, double now, Outbox& out);
   void take_entry(const Message& entry, double now);

@@ -7,6 +7,12 @@
 
 namespace psim {
 
+std::vector<Server::Pull> Server::waiting() const {
+  std::vector<Pull> pulls;
+  for (const std::uint32_t w : waiting_) pulls.push_back(*workers_[w].waiting);
+  return pulls;
+}
+
 bool Server::may_start(std::size_t w, const Pull& pull, double now) {
   if (version_ <= pull.version && !pull.redo && !mutant("old-version")) return false;
   switch (options_.rule.gate) {

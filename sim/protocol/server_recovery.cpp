@@ -28,7 +28,7 @@ bool Server::is_new(const Message& push, Outbox& out) {
   const std::uint32_t w = index_of(push.from);
   WorkerState& worker = workers_[w];
   if (worker.gone) return false;
-  skip_lost(worker, push.kept);
+  skip_lost(push, out);
   if (push.number > worker.arrived) return false;
   if (push.number < worker.arrived && options_.exactly_once && !mutant("applied-again")) {
     acknowledge(push, out);
@@ -36,6 +36,17 @@ bool Server::is_new(const Message& push, Outbox& out) {
   }
   range_splits_ += clocks_.set(range_of(push), w, push.number + 1);
   return true;
+}
+
+// Where an update has one push of each worker: a shard that was set back may have one already, and the worker
+// has computed that version again.
+void Server::supersede(const Message& push, Outbox& out) {
+  if (options_.rule.gate != Gate::version || coordinated()) return;
+  const auto before = std::ranges::find(group_, push.from, &Message::from);
+  if (before == group_.end()) return;
+  const Message old = std::move(*before);
+  group_.erase(before);
+  drop(old, out);
 }
 
 void Server::acknowledge(const Message& push, Outbox& out) const {
@@ -57,12 +68,15 @@ void Server::accept(const Message& push, Outbox& out) {
   acknowledge(push, out);
 }
 
-// Pushes before `kept` that are not here were lost with a former owner, and will not be sent again.
-void Server::skip_lost(WorkerState& worker, std::int64_t kept) {
-  if (kept <= worker.arrived) return;
-  lost_ += kept - worker.arrived;
-  worker.arrived = worker.applied = kept;
+// Pushes before `request.kept` that are not here were lost with a former owner, and will not be sent again.
+void Server::skip_lost(const Message& request, Outbox& out) {
+  const std::uint32_t w = index_of(request.from);
+  WorkerState& worker = workers_[w];
+  if (request.kept <= worker.arrived) return;
+  lost_ += request.kept - worker.arrived;
+  worker.arrived = worker.applied = request.kept;
   find_slowest();
+  tell_count(w, out);
 }
 
 // What a pull tells about its worker: that it has come back, or that pushes are lost that only a former owner
@@ -76,12 +90,7 @@ void Server::meet(const Message& pull, Outbox& out) {
     if (options_.rule.fresh && pending) waiting.version = version_;
     return;
   }
-  if (pull.kept > worker.arrived) {
-    lost_ += pull.kept - worker.arrived;
-    worker.arrived = worker.applied = pull.kept;
-    find_slowest();
-    tell_count(index_of(pull.from), out);
-  }
+  skip_lost(pull, out);
   // Nothing that this worker has sent, or can send again, will bring the version that it waits for.
   const bool all_here = pull.kept == pull.pushed && worker.arrived == pull.pushed;
   waiting.redo = pull.version > version_ || (pull.version == version_ && lost_ > 0 && all_here && !pending);
@@ -225,10 +234,9 @@ std::uint64_t Server::state_bytes() const {
 void Server::on_entry(const Message& entry, double now, Outbox& out) {
   if (leads_) return;
   if (next_ && entry.number >= entries_) send_entry(*next_, entry, out);
-  if (entry.number >= entries_) log_.insert_or_assign(entry.number, entry);
-  const bool held = mutant("last-entry-forgotten");  // it is confirmed, but goes with the next one
+  const bool unseen = mutant("confirmed-unseen") && entry.number >= 30;
+  if (entry.number >= entries_ && !unseen) log_.insert_or_assign(entry.number, entry);
   for (auto first = log_.begin(); first != log_.end() && first->first == entries_; first = log_.begin()) {
-    if (held && log_.size() == 1) break;
     const Message next = std::move(first->second);
     log_.erase(first);
     ++entries_;
@@ -238,7 +246,7 @@ void Server::on_entry(const Message& entry, double now, Outbox& out) {
             .from = options_.id,
             .to = primary_,
             .shard = options_.shard,
-            .number = entries_ + (held ? static_cast<std::int64_t>(log_.size()) : 0),
+            .number = unseen ? entry.number + 1 : entries_,
             .epoch = epoch_});
 }
 

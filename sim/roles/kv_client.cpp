@@ -27,7 +27,9 @@ KvClient::KvClient(World& world, NodeId node)
 Timestamp KvClient::pull(const ShardIds& shards, std::int64_t clock, bool newer_only) {
   const Timestamp task = ++last_;
   for (const std::uint32_t s : shards) {
-    if (!connections_[s].finished) request(s, clock, newer_only ? connections_[s].version : -1, task);
+    // A finished shard's weights do not change any more; but another batch of a sparse model needs others.
+    if (connections_[s].finished && !batch_) continue;
+    request(s, clock, newer_only ? connections_[s].version : -1, task);
   }
   return task;
 }

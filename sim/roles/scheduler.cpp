@@ -73,13 +73,14 @@ class Watch {
   }
 
  private:
-  // Nobody waits for a worker that is gone.
+  // When some worker is through, the others do not wait for one that is gone.
   bool is_over() const {
-    if (!started_) return false;
+    bool one_is_through = false;
     for (NodeId node = world_.first_worker(); node < here_.size(); ++node) {
-      if (!here_[node].left && manager_.is_up(node)) return false;
+      if (here_[node].left) one_is_through = true;
+      else if (manager_.is_up(node)) return false;
     }
-    return true;
+    return started_ && one_is_through;
   }
 
   void on(const Message& message) {

@@ -1,4 +1,6 @@
 // Presets: every row of the table is a default that a scenario really gets, and what a file says goes before.
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 
 #include <fmt/format.h>
@@ -23,7 +25,7 @@ struct Loaded {
 };
 
 Loaded load(const std::string& text, std::vector<Override> overrides = {}) {
-  const auto path = std::filesystem::temp_directory_path() / "psim-presets-test.toml";
+  const auto path = std::filesystem::temp_directory_path() / fmt::format("psim-presets-{}.toml", getpid());
   std::ofstream(path) << text;
   Diagnostics diagnostics;
   const auto loaded =

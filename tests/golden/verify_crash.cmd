@@ -1,0 +1,1 @@
+psim run scenarios/quickstart.toml --trace events --out run --set training.epochs=2 --set replication.copies=1 --set 'fault=[{kind="crash",nodes=["server 1"],at="100ms",restart_after="300ms"}]' >/dev/null && psim verify run; rm -r run
