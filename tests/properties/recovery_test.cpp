@@ -1,0 +1,109 @@
+// What failures may cost is time: with copies of every shard, weights under bsp are those of a run in which
+// nothing failed, to the last bit.
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/run_psim.hpp"
+
+using namespace psim::test;
+
+namespace {
+
+constexpr auto training = R"([model]
+layers = [64, 16, 10]
+[training]
+steps = 60
+batch_size = 16
+[cluster]
+workers = 4
+servers = 3
+[cluster.worker]
+speed = "100Mf"
+[compute]
+distribution = "lognormal"
+cv = 0.2
+)";
+
+constexpr auto crash = "[[fault]]\nkind = \"crash\"\nnodes = [\"server 1\"]\nat = \"100ms\"\n";
+
+Json run(const std::string& more, int code = 0) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "scenario.toml") << training << more;
+  const Outcome outcome = psim::test::psim({"run", "scenario.toml", "--json"}, folder.path());
+  INFO(more << outcome.err);
+  REQUIRE(outcome.code == code);
+  return Json::parse(outcome.out);
+}
+
+}  // namespace
+
+TEST_CASE("replication, and a crash with it, change no bit of what is learned under bsp", "[recovery]") {
+  const Json expected = run("")["final"];
+  CHECK(run("[recovery]\nenabled = true\n")["final"] == expected);
+  for (const char* when : {"after-aggregation", "every-push"}) {
+    for (const char* layout : {"primary", "chain"}) {
+      const std::string copies =
+          fmt::format("[replication]\ncopies = 2\nwhen = \"{}\"\nlayout = \"{}\"\n", when, layout);
+      CHECK(run(copies)["final"] == expected);
+      if (std::string_view(when) == "every-push") continue;
+      CHECK(run(copies + crash)["final"] == expected);
+      CHECK(run(copies + crash + "restart_after = \"50ms\"\n")["final"] == expected);
+    }
+  }
+  CHECK(run(std::string(crash))["final"] != expected);  // without a copy a third of the model begins anew
+}
+
+TEST_CASE("lost and repeated messages change no bit of what is learned under bsp", "[recovery]") {
+  const Json expected = run("")["final"];
+  const std::string quick = "[recovery]\nretry = \"50ms\"\n";
+  for (const char* kind : {"drop", "duplicate"}) {
+    const Json lossy =
+        run(fmt::format("{}[[fault]]\nkind = \"{}\"\nnodes = [\"all\"]\nprobability = 0.02\n", quick, kind));
+    CHECK(lossy["final"] == expected);
+  }
+}
+
+// After aggregation an update costs k copies of its sum, otherwise k copies of each of n pushes (Li et al.,
+// OSDI 2014, section 4.3).
+TEST_CASE("replication takes k M bytes an update, or n k M", "[recovery]") {
+  const double parameters = 64 * 16 + 16 + 16 * 10 + 10;
+  for (const int copies : {1, 2}) {
+    const auto bytes = [&](const char* when) {
+      const Json failures =
+          run(fmt::format("[replication]\ncopies = {}\nwhen = \"{}\"\n", copies, when))["failures"];
+      return failures["replication_bytes"].get<double>();
+    };
+    const double once = 60 * copies * parameters * 4;  // updates, copies, values, bytes
+    const double ids = 60 * copies * 3 * 4 * 12;       // of 3 shards' 4 pushes
+    CHECK(bytes("after-aggregation") == once + ids);
+    // What is sent while the first copy of a shard is on its way is sent again.
+    const double entry = parameters * 4 / 3 + 1 + 12;
+    CHECK(bytes("every-push") >= 4 * once + ids);
+    CHECK(bytes("every-push") <= 4 * once + ids + 3 * copies * entry);
+  }
+}
+
+TEST_CASE("a worker that crashes halts bsp, unless it is removed", "[recovery]") {
+  const std::string fault = "[[fault]]\nkind = \"crash\"\nnodes = [\"worker 3\"]\nat = \"100ms\"\n";
+  const Json halted = run("[recovery]\nworkers = \"wait\"\npatience = \"5s\"\n" + fault, 1);
+  CHECK(!halted["stuck"].empty());
+  CHECK(halted["updates"] < 60);
+  CHECK(run("[recovery]\nworkers = \"remove\"\n" + fault)["updates"] == 60);
+}
+
+// Heartbeats come every h: silence is noticed D after the last one, so between D - h and D after the crash.
+TEST_CASE("a crash is noticed within the timeout, and not before a heartbeat less", "[recovery]") {
+  for (int phase = 0; phase < 8; ++phase) {
+    const Json failures =
+        run(fmt::format("[recovery]\nheartbeat = \"40ms\"\ntimeout = \"150ms\"\n[replication]\ncopies = 1\n"
+                        "[[fault]]\nkind = \"crash\"\nnodes = [\"server 1\"]\nat = \"{}ms\"\n",
+                        100 + 5 * phase))["failures"];
+    const double detection = failures["recoveries"][0]["detection_s"];
+    CHECK(detection > 0.110);
+    CHECK(detection < 0.150 + 0.005);  // the last heartbeat was on its way
+    CHECK(failures["recoveries"][0]["takeover_s"].get<double>() < 0.01);
+  }
+}
