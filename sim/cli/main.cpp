@@ -160,6 +160,20 @@ int guarded(const std::function<int()>& action) {
   }
 }
 
+// What is done with a finished run.
+void add_commands_for_runs(CLI::App& app, Command& c, std::string& directory, int& code) {
+  CLI::App* replay = app.add_subcommand("replay", "Run a finished run again and compare, event by event.");
+  replay->add_option("directory", directory, "The run, for example runs/latest.")->required();
+  replay->add_option("--threads", c.threads, "Threads for gradients; 0 means all cores.")
+      ->check(whole(0, 1024));
+  replay->callback([&] { code = guarded([&] { return psim::cli::replay(directory, c.threads); }); });
+  CLI::App* verify = app.add_subcommand(
+      "verify", "Check that a finished run kept the promises of its consistency model and of replication.");
+  verify->add_option("directory", directory, "The run, recorded with --trace events.")->required();
+  verify->add_flag("--json", c.json, "Print one JSON document.");
+  verify->callback([&] { code = guarded([&] { return psim::cli::verify(directory, c.json); }); });
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -189,16 +203,7 @@ int main(int argc, char** argv) {
       app.add_subcommand("check", "Check a scenario and print it with every default written out.");
   add_scenario_options(check, c);
   check->callback([&] { code = guarded([&] { return cli::check(complete(c)); }); });
-  CLI::App* replay = app.add_subcommand("replay", "Run a finished run again and compare, event by event.");
-  replay->add_option("directory", directory, "The run, for example runs/latest.")->required();
-  replay->add_option("--threads", c.threads, "Threads for gradients; 0 means all cores.")
-      ->check(whole(0, 1024));
-  replay->callback([&] { code = guarded([&] { return cli::replay(directory, c.threads); }); });
-  CLI::App* verify = app.add_subcommand(
-      "verify", "Check that a finished run kept the promises of its consistency model and of replication.");
-  verify->add_option("directory", directory, "The run, recorded with --trace events.")->required();
-  verify->add_flag("--json", c.json, "Print one JSON document.");
-  verify->callback([&] { code = guarded([&] { return cli::verify(directory, c.json); }); });
+  add_commands_for_runs(app, c, directory, code);
   CLI::App* explain =
       app.add_subcommand("explain", "Explain a consistency model, a preset, a field, a measure or an error.");
   explain->add_option("name", words, "For example ssp, cluster.workers, unit, tasks ssp.")->expected(0, 2);
