@@ -120,7 +120,10 @@ void Server::find_slowest() {
 // because a worker is through, or waits for its own push to be applied.
 bool Server::is_complete() const {
   const std::int64_t wanted = options_.rule.group - (mutant("small-group") ? 1 : 0);
-  if (static_cast<std::int64_t>(group_.size()) >= std::min(wanted, members_)) return true;
+  if (std::ssize(group_) >= wanted) return true;
+  const auto of_members = std::ranges::count_if(
+      group_, [this](const Message& push) { return !workers_[index_of(push.from)].gone; });
+  if (members_ < wanted && of_members >= members_) return true;
   if (group_.empty() || options_.rule.fresh) return false;
   std::int64_t may_push = active_;
   if (options_.rule.gate == Gate::own) {

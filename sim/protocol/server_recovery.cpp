@@ -63,6 +63,13 @@ void Server::accept(const Message& push, Outbox& out) {
   acknowledge(push, out);
 }
 
+// Pushes of a worker before `number` will not come. Those that wait for their group are still to be applied.
+void Server::skip_to(std::int64_t number, WorkerState& worker) {
+  const std::int64_t skipped = std::max<std::int64_t>(0, number - worker.arrived);
+  worker.arrived += skipped;
+  worker.applied += skipped;
+}
+
 // What a pull tells about its worker: that it has come back, or that pushes are lost that only a former owner
 // had. It then goes on from what is here.
 void Server::meet(const Message& pull, Outbox& out) {
@@ -76,7 +83,7 @@ void Server::meet(const Message& pull, Outbox& out) {
   }
   if (pull.kept > worker.arrived) {
     lost_ += pull.kept - worker.arrived;
-    worker.arrived = worker.applied = pull.kept;
+    skip_to(pull.kept, worker);
     find_slowest();
     tell_count(index_of(pull.from), out);
   }
@@ -148,7 +155,7 @@ void Server::set_members(const std::vector<bool>& members, double now, Outbox& o
       worker.waiting.reset();
       waiting_.erase(static_cast<std::uint32_t>(w));
     } else if (!options_.rule.fresh) {  // it goes on where the slowest of the others is
-      worker.arrived = worker.applied = std::max(worker.arrived, slowest_);
+      skip_to(slowest_, worker);
     }
     tell_count(static_cast<std::uint32_t>(w), out);
   }
