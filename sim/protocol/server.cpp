@@ -123,7 +123,8 @@ bool Server::is_complete() const {
   if (std::ssize(group_) >= wanted) return true;
   const auto of_members = std::ranges::count_if(
       group_, [this](const Message& push) { return !workers_[index_of(push.from)].gone; });
-  if (members_ < wanted && of_members >= members_) return true;
+  const bool some_are_gone = members_ < options_.rule.workers;
+  if (some_are_gone && members_ < wanted && of_members >= members_) return true;
   if (group_.empty() || options_.rule.fresh) return false;
   std::int64_t may_push = active_;
   if (options_.rule.gate == Gate::own) {
