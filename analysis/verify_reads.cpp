@@ -108,8 +108,9 @@ class Reads final : public Check {
 
   // A shard that lost updates, or pushes, gives what it has.
   void look_at_version(const Row& row, const History& history, const std::optional<Asked::Pull>& pull) {
+    if (!pull) return;  // a repeated one that came late: its worker has gone on
     const bool lossy = history.shard(row.shard).set_back;
-    const bool old = pull && row.version <= pull->above && !lossy;
+    const bool old = row.version <= pull->above && !lossy;
     const bool other =
         exact_ && row.version != row.clock && !history.any_set_back() && !history.was_away(row.peer);
     if (old || other)

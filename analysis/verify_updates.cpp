@@ -59,7 +59,9 @@ class Updates final : public Check {
     std::vector<std::uint32_t> pushes = std::exchange(pushes_[{row.shard, row.node}], {});
     const std::vector<Count>& counts = history.shard(row.shard).of_server.at(row.node)->workers;
     const auto members = std::ranges::count_if(counts, &Count::member);
-    const std::int64_t least = single_ ? 1 : fresh_ ? std::min<std::int64_t>(facts.group, members) : 1;
+    const std::int64_t whole =
+        members < std::ssize(counts) ? std::min<std::int64_t>(facts.group, members) : facts.group;
+    const std::int64_t least = fresh_ ? whole : 1;
     const std::int64_t most = single_ ? 1 : fresh_ ? facts.group : static_cast<std::int64_t>(pushes.size());
     const std::int64_t size = std::ssize(pushes);
     if (size < least || size > most)

@@ -147,6 +147,7 @@ class Server {
   void supersede(const Message& push, Outbox& out);
   void acknowledge(const Message& push, Outbox& out) const;
   void accept(const Message& push, Outbox& out);
+  static void skip_to(std::int64_t number, WorkerState& worker);
   void meet(const Message& pull, Outbox& out);
   void skip_lost(const Message& request, Outbox& out);
   void tell_count(std::uint32_t worker, Outbox& out) const;

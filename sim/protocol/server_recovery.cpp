@@ -68,13 +68,20 @@ void Server::accept(const Message& push, Outbox& out) {
   acknowledge(push, out);
 }
 
+// Pushes of a worker before `number` will not come. Those that wait for their group are still to be applied.
+void Server::skip_to(std::int64_t number, WorkerState& worker) {
+  const std::int64_t skipped = std::max<std::int64_t>(0, number - worker.arrived);
+  worker.arrived += skipped;
+  worker.applied += skipped;
+}
+
 // Pushes before `request.kept` that are not here were lost with a former owner, and will not be sent again.
 void Server::skip_lost(const Message& request, Outbox& out) {
   const std::uint32_t w = index_of(request.from);
   WorkerState& worker = workers_[w];
   if (request.kept <= worker.arrived) return;
   lost_ += request.kept - worker.arrived;
-  worker.arrived = worker.applied = request.kept;
+  skip_to(request.kept, worker);
   find_slowest();
   tell_count(w, out);
 }
@@ -159,7 +166,7 @@ void Server::set_members(const std::vector<bool>& members, double now, Outbox& o
       worker.waiting.reset();
       waiting_.erase(static_cast<std::uint32_t>(w));
     } else if (!options_.rule.fresh) {  // it goes on where the slowest of the others is
-      worker.arrived = worker.applied = std::max(worker.arrived, slowest_);
+      skip_to(slowest_, worker);
     }
     tell_count(static_cast<std::uint32_t>(w), out);
   }

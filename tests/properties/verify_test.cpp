@@ -170,6 +170,19 @@ TEST_CASE("runs with failures keep their promises", "[verify]") {
   }
 }
 
+TEST_CASE("scenarios that come with psim keep their promises", "[verify]") {
+  for (const char* name :
+       {"architectures", "compression", "delay_compensation", "devices", "elastic", "load_balance",
+        "local_sgd", "priority", "quickstart", "stragglers", "update_on_worker"}) {
+    const TemporaryFolder folder;
+    const std::string file = (source_folder() / "scenarios" / name).string() + ".toml";
+    REQUIRE(psim::test::psim({"run", file, "--trace", "events", "--out", "run"}, folder.path()).code == 0);
+    const Verified result = verify(folder.path());
+    INFO(name << result.all());
+    CHECK(result.outcome.code == 0);
+  }
+}
+
 TEST_CASE("verify says what it needs", "[verify]") {
   const TemporaryFolder folder;
   std::ofstream(folder.path() / "scenario.toml") << base;
