@@ -6,16 +6,15 @@
 #include <simgrid/s4u.hpp>
 
 #include <algorithm>
-#include <cmath>
+#include <deque>
 #include <exception>
 #include <utility>
 
 #include "sim/cluster/engine.hpp"
 #include "sim/cluster/fault_plan.hpp"
 #include "sim/cluster/speed_control.hpp"
-#include "sim/evaluator.hpp"
+#include "sim/job.hpp"
 #include "sim/protocol/mutant.hpp"
-#include "sim/roles/crew.hpp"
 #include "sim/scenario/check.hpp"
 
 namespace sg4 = simgrid::s4u;
@@ -23,17 +22,33 @@ namespace sg4 = simgrid::s4u;
 namespace psim {
 namespace {
 
-constexpr std::int64_t no_limit = std::int64_t{1} << 60U;
+// The namespaces of the run: one, unless there are groups.
+std::vector<LoadedJob> jobs_of(const LoadedScenario& loaded) {
+  if (!loaded.jobs.empty()) return loaded.jobs;
+  return {{.scenario = loaded.scenario, .data = loaded.data}};
+}
 
-std::vector<double> mean_steps(const Scenario& scenario) {
-  std::vector<double> result(static_cast<std::size_t>(scenario.cluster.workers));
-  for (std::size_t w = 0; w < result.size(); ++w) result[w] = mean_step_seconds(scenario, w);
+std::vector<double> mean_steps(const std::vector<LoadedJob>& jobs) {
+  std::vector<double> result;
+  for (const LoadedJob& job : jobs) {
+    for (std::int64_t w = 0; w < job.scenario.cluster.workers; ++w)
+      result.push_back(mean_step_seconds(job.scenario, static_cast<std::size_t>(w)));
+  }
   return result;
 }
 
-std::vector<std::uint32_t> shard_servers(const KeySpace& keys) {
+// Shards are numbered over all namespaces, one after the other.
+std::vector<KeySpace> key_spaces(const std::vector<LoadedJob>& jobs) {
+  std::vector<KeySpace> spaces;
+  for (const LoadedJob& job : jobs) spaces.push_back(key_space_of(job.scenario));
+  return spaces;
+}
+
+std::vector<std::uint32_t> shard_servers(const std::vector<KeySpace>& spaces) {
   std::vector<std::uint32_t> servers;
-  for (const Shard& shard : keys.shards) servers.push_back(shard.server);
+  for (const KeySpace& keys : spaces) {
+    for (const Shard& shard : keys.shards) servers.push_back(shard.server);
+  }
   return servers;
 }
 
@@ -44,50 +59,47 @@ class Simulation final : public FaultTarget {
   ~Simulation() override { pool_.stop(); }
   RunResult run();
 
-  void crash(NodeId node, bool) override { crew_.crash(node); }
+  // Nodes fail only where there is one job.
+  void crash(NodeId node, bool) override { jobs_.front().crew().crash(node); }
   void restart(NodeId node) override {
-    crew_.restart(node);
+    jobs_.front().crew().restart(node);
     if (speeds_.is_frozen(node)) speeds_.apply(node);
   }
-  void leave(NodeId node) override { crew_.leave(node); }
+  void leave(NodeId node) override { jobs_.front().crew().leave(node); }
   void join(NodeId node) override { restart(node); }
   void lose_disk(NodeId) override {}
   void set_speed(NodeId node, double factor) override { speeds_.set_fault(node, factor); }
 
  private:
-  void start_actors();
-  void plan_evaluations();
-  void plan_end();
-  std::uint32_t rank_of(const Message& message) const;
-  bool take_point();
+  void split_record();
+  void start_jobs();
+  void end_job(Job& job);
+  std::uint32_t rank_of(const Message& message);
+  Job& job_of(const Message& message);
   bool is_quiet() const;
   bool computes() const;
   bool is_stuck() const { return is_quiet() && !(faults_ && faults_->more_to_come()); }
-  void on_update();
   bool is_hopeless();
+  std::vector<std::string> who_waits() const;
   void give_up(std::vector<std::string> why);
   void end_now();
   void close();
+  void add_space(const Job& job, RunResult& result) const;
   RunResult result();
 
   const Scenario& scenario_;
+  std::vector<LoadedJob> loaded_;
   Engine engine_;
   Platform platform_;
-  KeySpace keys_;
+  std::vector<KeySpace> keys_;  // by namespace
   Recorder recorder_;
   Pool pool_;
   Agenda agenda_;
   Network network_;
   Slowness slowness_;
-  std::unique_ptr<Learner> learner_;
-  std::unique_ptr<Sampler> sampler_;
-  std::unique_ptr<Evaluator> evaluator_;
-  World world_;
-  Crew crew_;
+  std::deque<Job> jobs_;  // by namespace
   SpeedControl speeds_;
   std::unique_ptr<FaultPlan> faults_;  // none without faults
-  std::int64_t evaluate_updates_ = 0;  // evaluate whenever so many more updates are done; 0: by time
-  std::int64_t last_evaluated_ = 0;    // in units of evaluate_updates_
   bool ended_ = false;
   double end_ = 0;
   std::vector<std::string> stuck_;
@@ -96,9 +108,10 @@ class Simulation final : public FaultTarget {
 Simulation::Simulation(const LoadedScenario& loaded, const RunOptions& options,
                        const std::vector<EventSink*>& sinks)
     : scenario_(loaded.scenario),
+      loaded_(jobs_of(loaded)),
       engine_(scenario_.cluster.network, options.context),
       platform_(build_platform(scenario_)),
-      keys_(key_space_of(scenario_)),
+      keys_(key_spaces(loaded_)),
       recorder_(static_cast<std::size_t>(scenario_.cluster.servers),
                 static_cast<std::size_t>(scenario_.cluster.workers), shard_servers(keys_)),
       pool_(options.threads),
@@ -110,134 +123,111 @@ Simulation::Simulation(const LoadedScenario& loaded, const RunOptions& options,
                 .background = first_inference_node(scenario_.cluster)},
                recorder_, agenda_),
       slowness_(scenario_.compute, scenario_.stragglers, static_cast<std::uint64_t>(scenario_.seed),
-                mean_steps(scenario_)),
-      world_{.scenario = scenario_,
-             .rule = rule_of(scenario_),
-             .steps = steps_of(scenario_, loaded.data ? loaded.data->train.size() : 0).value_or(no_limit),
-             .keys = keys_,
-             .training_samples = loaded.data ? loaded.data->train.size() : 0,
-             .agenda = agenda_,
-             .network = network_,
-             .recorder = recorder_,
-             .pool = pool_,
-             .slowness = slowness_,
-             .busy = std::vector<int>(platform_.hosts.size(), 0),
-             .on_update = {},
-             .on_end = {}},
-      crew_(world_, platform_),
-      speeds_(platform_, slowness_, agenda_, network_, world_.first_worker(), world_.workers(),
-              [this] { return is_stuck(); }) {
+                mean_steps(loaded_)),
+      speeds_(platform_, slowness_, agenda_, network_, static_cast<NodeId>(1 + scenario_.cluster.servers),
+              static_cast<std::uint32_t>(scenario_.cluster.workers), [this] { return is_stuck(); }) {
   for (EventSink* sink : sinks) recorder_.add_sink(sink);
   if (scenario_.may_fail()) recorder_.watch_failures();
-  if (!scenario_.faults.empty()) {
-    faults_ = std::make_unique<FaultPlan>(scenario_, network_, recorder_, agenda_, *this,
-                                          [this] { return is_quiet(); });
-    world_.on_clock = [this](NodeId worker, std::int64_t clock) { faults_->on_clock(worker, clock); };
+  std::uint32_t first_shard = 0;
+  for (std::size_t i = 0; i < loaded_.size(); ++i) {
+    jobs_.emplace_back(loaded_[i], i, first_shard, keys_[i],
+                       Machines{platform_, agenda_, network_, recorder_, pool_, slowness_});
+    first_shard += static_cast<std::uint32_t>(keys_[i].shards.size());
   }
-  if (!loaded.data) return;
-  learner_ = make_learner(scenario_.model, *loaded.data);
-  sampler_ = std::make_unique<Sampler>(loaded.data->train,
-                                       Sampler::Options{.partition = scenario_.data.partition,
-                                                        .dirichlet_alpha = scenario_.data.dirichlet_alpha,
-                                                        .workers = world_.workers(),
-                                                        .batch = scenario_.training.batch_size,
-                                                        .seed = static_cast<std::uint64_t>(scenario_.seed)});
-  evaluator_ = std::make_unique<Evaluator>(*learner_, scenario_.training.target, pool_);
-  world_.learner = learner_.get();
-  world_.sampler = sampler_.get();
-  world_.keys_used.resize(world_.workers());
-  world_.data = &loaded.data->train;
-  world_.evaluated = &loaded.data->evaluated();
+  if (!scenario_.groups.empty()) split_record();
+  if (scenario_.faults.empty()) return;
+  faults_ = std::make_unique<FaultPlan>(scenario_, network_, recorder_, agenda_, *this,
+                                        [this] { return is_quiet(); });
+  jobs_.front().world().on_clock = [this](NodeId worker, std::int64_t clock) {
+    faults_->on_clock(worker, clock);
+  };
+}
+
+// The recorder keeps books for each group and each namespace.
+void Simulation::split_record() {
+  std::vector<SpaceStats> spaces;
+  for (const Job& job : jobs_) {
+    const World& world = job.world();
+    spaces.push_back({.first_worker = world.first_index,
+                      .workers = world.workers(),
+                      .first_shard = world.first_shard,
+                      .shards = static_cast<std::uint32_t>(world.keys.shards.size())});
+  }
+  std::vector<GroupStats> groups;
+  std::uint32_t first_worker = 0;
+  for (const GroupSpec& group : scenario_.groups) {
+    groups.push_back({.first_worker = first_worker, .workers = static_cast<std::uint32_t>(*group.workers)});
+    first_worker += groups.back().workers;
+  }
+  recorder_.split(std::move(spaces), std::move(groups));
 }
 
 RunResult Simulation::run() {
-  start_actors();
+  start_jobs();
   speeds_.start();
   if (faults_) faults_->start();
-  plan_evaluations();
-  plan_end();
-  sg4::Engine::on_deadlock_cb([this] { stuck_ = crew_.who_waits(); });
+  for (Job& job : jobs_) job.plan_evaluations();
+  for (Job& job : jobs_) job.plan_end();
+  sg4::Engine::on_deadlock_cb([this] { stuck_ = who_waits(); });
   engine_.run();
-  if (crew_.failure()) std::rethrow_exception(crew_.failure());
+  for (const Job& job : jobs_) {
+    if (job.crew().failure()) std::rethrow_exception(job.crew().failure());
+  }
   return result();
 }
 
-void Simulation::start_actors() {
-  std::shared_ptr<Values> weights;
-  if (learner_)
-    weights = std::make_shared<Values>(learner_->initial_weights(static_cast<std::uint64_t>(scenario_.seed)));
-  world_.on_update = [this] { on_update(); };
-  world_.on_end = [this] {
-    end_ = world_.last_finish;
-    agenda_.at(Agenda::now(), [this] { end_now(); });
-  };
-  world_.is_stuck = [this] { return is_stuck(); };
-  world_.is_hopeless = [this] { return is_hopeless(); };
-  world_.give_up = [this](NodeId node) {
-    give_up({fmt::format("at {:.6g} s {} has sent a request again as often as recovery.retry_limit allows",
-                         Agenda::now(), node_name(scenario_.cluster, node))});
-  };
-  world_.absent = absent_at_first(scenario_);
-  crew_.start(weights);
-}
-
-void Simulation::plan_evaluations() {
-  if (!evaluator_) return;
-  take_point();
-  const std::optional<Period>& period = scenario_.training.evaluate_every;
-  if (!period) {  // once an epoch
-    evaluate_updates_ =
-        std::max<std::int64_t>(1, std::llround(world_.rule.updates_per_clock() / world_.epochs_per_clock()));
-  } else if (period->by_updates()) {
-    evaluate_updates_ = period->updates;
-  } else {
-    const double every = period->time.value;
-    const auto tick = [this, every](auto&& self, std::int64_t turn) -> void {
-      agenda_.at(static_cast<double>(turn) * every, [this, self, turn] {
-        if (take_point()) return end_now();
-        if (!is_stuck()) self(self, turn + 1);
-      });
+void Simulation::start_jobs() {
+  std::vector<World*> worlds;
+  for (Job& job : jobs_) worlds.push_back(&job.world());
+  for (Job& job : jobs_) {
+    job.world().is_hopeless = [this] { return is_hopeless(); };
+    job.world().give_up = [this](NodeId node) {
+      give_up({fmt::format("at {:.6g} s {} has sent a request again as often as recovery.retry_limit allows",
+                           Agenda::now(), node_name(scenario_.cluster, node))});
     };
-    tick(tick, 1);
+    Job::Hooks hooks{.on_end = [this](Job& ended) { end_job(ended); },
+                     .is_stuck = [this] { return is_stuck(); }};
+    if (faults_) hooks.on_update = [this](std::int64_t updates) { faults_->on_update(updates); };
+    if (faults_ && faults_->waits_for_evaluations())
+      hooks.on_evaluation = [this](const Evaluation& result) { faults_->on_evaluation(result); };
+    job.start(std::move(hooks), worlds);
+    if (&job != &jobs_.front()) jobs_.front().crew().act_for(job.crew());
   }
+  network_.on_arrival([this](const Message& message) {
+    for (Job& job : jobs_) job.crew().on_arrival(message);
+  });
 }
 
-void Simulation::plan_end() {
-  if (const std::optional<Seconds>& duration = scenario_.training.duration) {
-    agenda_.at(duration->value, [this] { end_now(); });
-  }
+// From an agenda entry. The run ends with its last job.
+void Simulation::end_job(Job& job) {
+  if (job.is_over()) return;
+  job.end();
+  if (std::ranges::all_of(jobs_, &Job::is_over)) return end_now();
+  job.crew().end();
+  job.finish_curve();
 }
 
-void Simulation::on_update() {
-  if (faults_) faults_->on_update(recorder_.stats().updates());
-  if (evaluate_updates_ == 0 || ended_) return;
-  const std::int64_t turn = recorder_.stats().updates() / evaluate_updates_;
-  if (turn <= last_evaluated_) return;
-  last_evaluated_ = turn;
-  if (take_point()) agenda_.at(Agenda::now(), [this] { end_now(); });
+Job& Simulation::job_of(const Message& message) {
+  return *std::ranges::find_if(jobs_,
+                               [&message](const Job& job) { return job.world().has_shard(message.shard); });
+}
+
+std::vector<std::string> Simulation::who_waits() const {
+  std::vector<std::string> lines;
+  for (const Job& job : jobs_) {
+    if (job.is_over()) continue;
+    const std::vector<std::string> more = job.crew().who_waits();
+    lines.insert(lines.end(), more.begin(), more.end());
+  }
+  return lines;
 }
 
 // Control messages first, then the shards of the first layers.
-std::uint32_t Simulation::rank_of(const Message& message) const {
+std::uint32_t Simulation::rank_of(const Message& message) {
   const bool moves_values = message.kind == MessageKind::push || message.kind == MessageKind::weights;
   if (scenario_.messages.order != SendOrder::priority || !moves_values) return 0;
-  return 1 + keys_.shards[message.shard].layer;
-}
-
-// True when this point reaches a target that ends the run.
-bool Simulation::take_point() {
-  const RunStats& stats = recorder_.stats();
-  CurvePoint point{
-      .at = Agenda::now(), .updates = stats.updates(), .epoch = 0, .bytes = stats.bytes_sent, .result = {}};
-  point.epoch =
-      static_cast<double>(stats.clocks()) / static_cast<double>(world_.workers()) * world_.epochs_per_clock();
-  auto whole = std::make_shared<Assembly>(crew_.weights(), world_.layout());
-  const bool reached = evaluator_->evaluate(point, std::move(whole));
-  if (faults_ && faults_->waits_for_evaluations()) {
-    evaluator_->finish();
-    faults_->on_evaluation(evaluator_->curve().back().result);
-  }
-  return reached;
+  const World& world = job_of(message).world();
+  return 1 + world.keys.shards[message.shard - world.first_shard].layer;
 }
 
 // Nothing is on its way, and nobody computes who is not frozen: only entries of the agenda could change that,
@@ -252,7 +242,9 @@ bool Simulation::is_quiet() const {
 
 bool Simulation::computes() const {
   for (NodeId node = 0; node < platform_.hosts.size(); ++node) {
-    if (world_.busy[node] > 0 && !speeds_.is_frozen(node)) return true;
+    const bool busy =
+        std::ranges::any_of(jobs_, [node](const Job& job) { return job.world().busy[node] > 0; });
+    if (busy && !speeds_.is_frozen(node)) return true;
   }
   return false;
 }
@@ -263,7 +255,7 @@ bool Simulation::is_hopeless() {
   if (computes() || (faults_ && faults_->once_to_come())) return false;
   const double patience = scenario_.recovery.patience.value + (faults_ ? faults_->some_turns() : 0);
   if (Agenda::now() - recorder_.stats().last_progress <= patience) return false;
-  give_up(crew_.who_waits());
+  give_up(who_waits());
   return true;
 }
 
@@ -283,42 +275,69 @@ void Simulation::end_now() {
 void Simulation::close() {
   if (ended_) return;
   ended_ = true;
-  if (end_ == 0) end_ = Agenda::now();
+  for (Job& job : jobs_) {
+    if (!job.is_over()) job.end();
+    end_ = std::max(end_, job.finished());
+  }
   network_.close([this](const Message& message) {
-    if (message.kind == MessageKind::push) crew_.discard(message);
+    if (message.kind == MessageKind::push) job_of(message).crew().discard(message);
   });
-  crew_.discard_rest();
+  for (Job& job : jobs_) job.crew().discard_rest();
   recorder_.close(end_);
+}
+
+void Simulation::add_space(const Job& job, RunResult& result) const {
+  const World& world = job.world();
+  for (std::uint32_t w = 0; w < world.workers(); ++w) {
+    WorkerStats& worker = result.stats.workers[world.first_index + w];
+    const Worker* one = job.crew().worker(w);
+    worker.batch_size = one ? one->source().last_batch_size() : world.scenario.training.batch_size;
+    worker.samples = one ? one->samples_computed() : worker.clocks * worker.batch_size;
+    if (!world.keys_used.empty()) result.keys_used[world.first_index + w] = world.keys_used[w];
+  }
+  const std::vector<std::size_t> load = world.keys.load(world.servers());
+  const std::vector<ServerRanges> ranges = job.crew().server_ranges();
+  for (std::size_t s = 0; s < ranges.size(); ++s) {
+    result.server_parameters[s] += load[s];
+    result.server_ranges[s].now += ranges[s].now;
+    result.server_ranges[s].split_off += ranges[s].split_off;
+  }
+  if (scenario_.groups.empty()) return;
+  result.spaces.push_back({.scenario = world.scenario,
+                           .groups = job.loaded().groups,
+                           .curve = job.curve(),
+                           .target = job.target(),
+                           .parameters = static_cast<std::int64_t>(world.keys.parameters),
+                           .weights = job.hash_of_weights()});
 }
 
 RunResult Simulation::result() {
   close();
+  const auto servers = static_cast<std::size_t>(scenario_.cluster.servers);
+  Job& first = jobs_.front();
+  const World& world = first.world();
   RunResult result{.stats = recorder_.stats(),
                    .sim_time = end_,
-                   .parameters = static_cast<std::int64_t>(world_.keys.parameters),
-                   .server_parameters = world_.keys.load(world_.servers()),
-                   .keys_used = world_.keys_used,
-                   .flops_per_sample = flops_per_sample(scenario_.model),
+                   .parameters = static_cast<std::int64_t>(world.keys.parameters),
+                   .server_parameters = std::vector<std::size_t>(servers),
+                   .server_ranges = std::vector<ServerRanges>(servers),
+                   .keys_used = std::vector<std::uint64_t>(recorder_.stats().workers.size()),
+                   .flops_per_sample = flops_per_sample(world.scenario.model),
+                   .weights = first.hash_of_weights(),
                    .stuck = mutant("silent-hang") ? std::vector<std::string>{} : stuck_};
-  result.server_ranges = crew_.server_ranges();
-  for (std::uint32_t w = 0; w < world_.workers(); ++w) {
-    WorkerStats& worker = result.stats.workers[w];
-    const Worker* one = crew_.worker(w);
-    worker.batch_size = one ? one->source().last_batch_size() : scenario_.training.batch_size;
-    worker.samples = one ? one->samples_computed() : worker.clocks * worker.batch_size;
-  }
   result.failures = recorder_.failures();
-  result.inference = crew_.finish_inference(end_);
-  if (evaluator_) {
-    const auto& curve = evaluator_->curve();
-    if (recorder_.stats().updates() > curve.back().updates || curve.size() == 1) take_point();
-    evaluator_->finish();
-    result.curve.assign(curve.begin(), curve.end());
-    if (const CurvePoint* reached = evaluator_->reached()) result.target = *reached;
+  result.inference = first.crew().finish_inference(end_);
+  for (Job& job : jobs_) {
+    job.finish_curve();
+    add_space(job, result);
   }
+  result.curve = first.curve();
+  result.target = first.target();
   recorder_.add_to_digest(&end_, sizeof end_);
-  for (const Slice& part : crew_.weights()) {
-    if (part.values) recorder_.add_to_digest(part.values->raw(), part.values->bytes());
+  for (const Job& job : jobs_) {
+    for (const Slice& part : job.crew().weights()) {
+      if (part.values) recorder_.add_to_digest(part.values->raw(), part.values->bytes());
+    }
   }
   result.digest = recorder_.digest();
   return result;

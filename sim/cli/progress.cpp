@@ -17,11 +17,13 @@ double host_seconds() {
 
 Progress::Progress(const LoadedScenario& loaded)
     : visible_(isatty(STDERR_FILENO) != 0), begin_(host_seconds()), last_drawn_(begin_) {
-  const Scenario& scenario = loaded.scenario;
-  if (const auto steps = steps_of(scenario, loaded.data ? loaded.data->train.size() : 0)) {
-    steps_in_all_ = static_cast<double>(*steps) * static_cast<double>(scenario.cluster.workers);
-  }
-  if (scenario.training.duration) duration_ = scenario.training.duration->value;
+  const auto add = [this](const Scenario& scenario, const DataSplit* data) {
+    if (const auto steps = steps_of(scenario, data != nullptr ? data->train.size() : 0))
+      steps_in_all_ += static_cast<double>(*steps) * static_cast<double>(scenario.cluster.workers);
+    if (scenario.training.duration) duration_ = std::max(duration_, scenario.training.duration->value);
+  };
+  if (loaded.jobs.empty()) add(loaded.scenario, loaded.data.get());
+  for (const LoadedJob& job : loaded.jobs) add(job.scenario, job.data.get());
 }
 
 void Progress::on(const Event& event, std::uint64_t) {

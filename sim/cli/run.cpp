@@ -100,6 +100,10 @@ Json simulate_into(const fs::path& dir, const Command& command, const LoadedScen
   }
   write_file(partial / "scenario.toml",
              "# every default written out; runs again as it is\n" + resolved_toml(loaded.scenario));
+  for (std::size_t n = 0; n < loaded.jobs.size(); ++n)
+    write_file(partial / fmt::format("namespace-{}.toml", n),
+               "# this namespace by itself, every default written out; runs as it is\n" +
+                   resolved_toml(loaded.jobs[n].scenario));
   write_file(partial / "summary.json", summary.dump(2) + "\n");
   move_into_place(partial, dir, identity.scenario_hash, command.force);
   if (dir.parent_path() == "runs") {
@@ -163,7 +167,9 @@ int run(const Command& command) {
                reused ? "already done, see" : "wrote", dir.string(), command.scenario, dir.string());
   }
   for (const auto& line : (*summary)["stuck"]) fmt::print(stderr, "stuck: {}\n", line.get<std::string>());
-  const bool missed = (*summary)["target"]["given"] && !(*summary)["target"]["reached"];
+  const auto misses = [](const Json& what) { return what["target"]["given"] && !what["target"]["reached"]; };
+  bool missed = misses(*summary);
+  if (summary->contains("groups")) missed = std::ranges::any_of((*summary)["groups"], misses);
   return missed || !(*summary)["stuck"].empty() ? answer_is_no : done;
 }
 

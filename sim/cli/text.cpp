@@ -68,6 +68,31 @@ std::string failures_text(const Json& s) {
   return text;
 }
 
+std::string groups_text(const Json& groups) {
+  std::string out =
+      "\n\n  group          workers   namespace   ended [s]   updates   compute     wait   network   "
+      "staleness "
+      "       sent   final loss   accuracy\n";
+  for (const Json& g : groups) {
+    const Json& time = g["time"];
+    const Json& quality = g["final"];
+    const auto share = [&](const char* key) { return 100 * time[key].get<double>(); };
+    const auto number = [](const Json& value, double scale, const char* unit) {
+      return value.is_null() ? std::string("-") : fmt::format("{:.4f}{}", scale * value.get<double>(), unit);
+    };
+    out += fmt::format(
+        "  {:<12} {:>9} {:>11} {:>11.4g} {:>9} {:>7.1f} % {:>6.1f} % {:>7.1f} % {:>11.2f} {:>11} {:>12} "
+        "{:>10}\n",
+        g["name"].get<std::string>(), g["workers"].get<int>(), g["namespace"].get<int>(),
+        g["finished_s"].get<double>(), g["updates"].get<std::int64_t>(), share("compute_share"),
+        share("wait_share"), share("network_share"), g["staleness"]["mean"].get<double>(),
+        bytes_text(g["bytes_sent"].get<double>()), number(quality["loss"], 1, ""),
+        number(quality["accuracy"], 100, " %"));
+  }
+  out.pop_back();
+  return out;
+}
+
 std::string late_text(const Json& pushes) {
   const auto count = [&](const char* key) { return pushes[key].get<std::int64_t>(); };
   const std::int64_t late = count("dropped") - count("unused_at_end") - count("duplicate");
@@ -120,6 +145,7 @@ std::string summary_text(const Json& s, const std::string& replay_line) {
   out += late_text(s["pushes"]);
   if (s.contains("failures")) out += failures_text(s["failures"]);
   if (s.contains("inference")) out += inference_text(s["inference"]);
+  if (s.contains("groups")) out += groups_text(s["groups"]);
 
   if (s["workers"].size() <= 16) {
     out += "\n\n  worker   clocks   step [ms]   compute      wait   network\n";

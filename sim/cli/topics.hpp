@@ -10,7 +10,7 @@ struct Topic {
   std::string_view name, title, text;
 };
 
-inline constexpr std::array<Topic, 25> topics{{
+inline constexpr std::array<Topic, 26> topics{{
     {"staleness", "how old a gradient is when it is applied",
      "Version of the weights when a server applies a push, less the version that the push was computed on;\n"
      "in updates. Under bsp it is 0; under asp on an ideal network its mean is workers - 1, whatever the "
@@ -140,6 +140,13 @@ inline constexpr std::array<Topic, 25> topics{{
      "first\n"
      "[[straggler]]. VALUE is TOML; a text needs no quotes: --set consistency.model=asp, --set "
      "'model.layers=[64, 10]'."},
+    {"group", "error: what a group of workers cannot set",
+     "`set` of a [[group]] is a list of texts KEY = VALUE, as in --set. A group may set what its training "
+     "is:\n"
+     "seed, compute.time, and fields of [data], [model], [training], [consistency], [placement], [messages] "
+     "and\n"
+     "[[filter]]. Machines and network are everybody's. A group in the namespace of another one may set\n"
+     "training.batch_size only."},
     {"axis", "error: an axis that cannot be compared along",
      "In [compare], each key is a dotted field in quotes or a table, and each value a list:\n"
      "\"cluster.workers\" = [4, 8]. `seeds` is a list of integers. `psim compare` runs every combination."},

@@ -5,14 +5,18 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "sim/protocol/mutant.hpp"
 
 namespace psim {
 
-std::int64_t RunStats::updates() const {
-  if (!shard_updates.empty()) return std::ranges::min(shard_updates);
+std::int64_t RunStats::updates(std::size_t space) const {
+  if (!shard_updates.empty()) {
+    const SpaceStats& of = spaces[space];
+    return std::ranges::min(std::span(shard_updates).subspan(of.first_shard, of.shards));
+  }
   return workers.empty() ? 0 : std::ranges::min(workers, {}, &WorkerStats::updates).updates;
 }
 
@@ -30,6 +34,24 @@ std::int64_t RunStats::clocks() const {
   return total;
 }
 
+std::int64_t RunStats::clocks(const SpaceStats& space) const {
+  std::int64_t total = 0;
+  for (const WorkerStats& worker : std::span(workers).subspan(space.first_worker, space.workers))
+    total += worker.clocks;
+  return total;
+}
+
+std::uint64_t RunStats::bytes_of(const SpaceStats& space) const {
+  if (spaces.size() == 1) return bytes_sent;
+  std::uint64_t bytes = 0;
+  for (const GroupStats& group : groups) {
+    const bool here =
+        group.first_worker >= space.first_worker && group.first_worker < space.first_worker + space.workers;
+    bytes += here ? group.bytes_sent : 0;
+  }
+  return bytes;
+}
+
 double RunStats::staleness_mean() const {
   return pushes_applied == 0 ? 0 : staleness_sum / static_cast<double>(pushes_applied);
 }
@@ -40,10 +62,25 @@ Recorder::Recorder(std::size_t servers, std::size_t workers, std::vector<std::ui
   stats_.servers.resize(servers);
   stats_.shard_updates.resize(shard_server.size());
   stats_.shard_server = std::move(shard_server);
+  split({{.workers = static_cast<std::uint32_t>(workers),
+          .shards = static_cast<std::uint32_t>(stats_.shard_server.size())}},
+        {});
   XXH3_128bits_reset(state_);
 }
 
 Recorder::~Recorder() { XXH3_freeState(state_); }
+
+void Recorder::split(std::vector<SpaceStats> spaces, std::vector<GroupStats> groups) {
+  stats_.spaces = std::move(spaces);
+  stats_.groups = std::move(groups);
+  const auto numbers = [](const auto& parts) {
+    std::vector<std::uint32_t> of_worker;
+    for (std::uint32_t i = 0; i < parts.size(); ++i) of_worker.insert(of_worker.end(), parts[i].workers, i);
+    return of_worker;
+  };
+  space_of_ = numbers(stats_.spaces);
+  group_of_ = numbers(stats_.groups);
+}
 
 void Recorder::record(const Event& event) {
   const std::uint64_t hash = hash_of(event);
@@ -55,6 +92,7 @@ void Recorder::record(const Event& event) {
   ++stats_.events;
   for (EventSink* sink : sinks_) sink->on(event, hash);
   if (failures_) failures_->on(event);
+  if (!group_of_.empty()) count_group(event);
 
   switch (event.kind) {
     case EventKind::send:
@@ -134,7 +172,7 @@ void Recorder::count_worker(const Event& event) {
       worker.last_start = event.at;
     }
     worker.clocks = event.clock;  // what came before is over for this worker, pushed or not
-    const auto slowest = std::ranges::min(stats_.workers, {}, &WorkerStats::clocks).clocks;
+    const std::int64_t slowest = slowest_beside(static_cast<std::uint32_t>(worker_index(event.node)));
     stats_.clock_gap_max = std::max(stats_.clock_gap_max, event.clock - slowest);
   }
   if (event.kind == EventKind::compute_end && event.value == 0) worker.clocks = event.clock + 1;
@@ -143,6 +181,38 @@ void Recorder::count_worker(const Event& event) {
     worker.clocks = event.clock;
     activity.done = true;
   }
+}
+
+// Of the workers of its namespace.
+std::int64_t Recorder::slowest_beside(std::uint32_t worker) const {
+  const SpaceStats& space = stats_.spaces[space_of_[worker]];
+  const auto workers = std::span(stats_.workers).subspan(space.first_worker, space.workers);
+  return std::ranges::min(workers, {}, &WorkerStats::clocks).clocks;
+}
+
+// A message between a worker and anybody else belongs to the worker's group.
+void Recorder::count_group(const Event& event) {
+  const NodeId worker = is_worker(event.node) ? event.node : event.peer;
+  if (!is_worker(worker)) return;
+  GroupStats& group = stats_.groups[group_of_[worker_index(worker)]];
+  if (event.kind == EventKind::send) {
+    ++group.messages;
+    group.bytes_sent += event.bytes;
+  } else if (event.kind == EventKind::apply) {
+    ++group.pushes_applied;
+    group.staleness_sum += static_cast<double>(event.value);
+    group.staleness_max = std::max(group.staleness_max, event.value);
+  } else if (event.kind == EventKind::drop) {
+    ++group.pushes_dropped;
+  } else if (event.kind == EventKind::finish) {
+    group.finished = event.at;
+  }
+}
+
+void Recorder::stop(NodeId worker, double at) {
+  account(worker, at);
+  if (std::exchange(activity_[worker_index(worker)].done, true)) return;
+  if (!group_of_.empty()) stats_.groups[group_of_[worker_index(worker)]].finished = at;
 }
 
 void Recorder::close(double at) {

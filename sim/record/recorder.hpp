@@ -41,6 +41,25 @@ struct ServerStats {
   std::int64_t pushes = 0;  // applied
 };
 
+// What one group of workers did, where there are several.
+struct GroupStats {
+  std::uint32_t first_worker = 0, workers = 0;
+  std::uint64_t messages = 0, bytes_sent = 0;  // by its workers and to them
+  std::int64_t pushes_applied = 0, pushes_dropped = 0;
+  double staleness_sum = 0;
+  std::int64_t staleness_max = 0;
+  double finished = 0;  // when its last worker was through, or the training was ended
+  double staleness_mean() const {
+    return pushes_applied == 0 ? 0 : staleness_sum / static_cast<double>(pushes_applied);
+  }
+};
+
+// A namespace: its workers and its shards.
+struct SpaceStats {
+  std::uint32_t first_worker = 0, workers = 0;
+  std::uint32_t first_shard = 0, shards = 0;
+};
+
 struct RunStats {
   std::uint64_t messages = 0, delivered = 0, lost = 0;
   std::uint64_t bytes_sent = 0, bytes_received = 0, bytes_lost = 0;
@@ -57,10 +76,15 @@ struct RunStats {
   std::vector<std::uint32_t> shard_server;  // where each shard is
   std::vector<std::int64_t> shard_updates;  // versions
 
-  // Versions that every shard has reached; every worker, where there are no servers.
-  std::int64_t updates() const;
+  std::vector<SpaceStats> spaces;  // at least one
+  std::vector<GroupStats> groups;  // none, if there is only one
+
+  // Versions that every shard of a namespace has reached; every worker, where there are no servers.
+  std::int64_t updates(std::size_t space = 0) const;
   std::int64_t server_updates(std::uint32_t server) const;  // ... every shard of this server; 0 without any
   std::int64_t clocks() const;                              // finished, all workers
+  std::int64_t clocks(const SpaceStats& space) const;       // ... all of a namespace
+  std::uint64_t bytes_of(const SpaceStats& space) const;    // sent; with one namespace, all
   double staleness_mean() const;
 };
 
@@ -70,6 +94,8 @@ class Recorder {
   Recorder(std::size_t servers, std::size_t workers, std::vector<std::uint32_t> shard_server);
   ~Recorder();
 
+  // The workers and shards are not one namespace but these, and the workers these groups.
+  void split(std::vector<SpaceStats> spaces, std::vector<GroupStats> groups);
   void add_sink(EventSink* sink) { sinks_.push_back(sink); }
   // Keeps a log of failures too.
   void watch_failures() {
@@ -80,6 +106,8 @@ class Recorder {
   }
   void record(const Event& event);
 
+  // A worker has been stopped; the rest of the run is not its time.
+  void stop(NodeId worker, double at);
   // The run is over at `at`.
   void close(double at);
   // Adds a piece of the final state (weights) to the digest.
@@ -103,9 +131,12 @@ class Recorder {
   void account(NodeId node, double now);
   void flight(const Event& event, int change);
   void count_worker(const Event& event);
+  void count_group(const Event& event);
+  std::int64_t slowest_beside(std::uint32_t worker) const;
 
   RunStats stats_;
   std::vector<Activity> activity_;
+  std::vector<std::uint32_t> space_of_, group_of_;  // by worker
   std::vector<EventSink*> sinks_;
   std::optional<FailureLog> failures_;
   std::vector<std::uint64_t> hashes_;  // not yet in the digest

@@ -8,6 +8,7 @@
 
 #include "model/learner.hpp"
 #include "sim/record/recorder.hpp"
+#include "sim/scenario/scenario.hpp"
 
 namespace psim {
 
@@ -38,6 +39,16 @@ struct ServerRanges {
   std::size_t now = 0, split_off = 0;
 };
 
+// The training of one namespace, where there are several.
+struct SpaceResult {
+  Scenario scenario;                     // as if its workers were alone
+  std::vector<std::size_t> groups = {};  // of the run's scenario
+  std::vector<CurvePoint> curve = {};
+  std::optional<CurvePoint> target = {};
+  std::int64_t parameters = 0;
+  std::uint64_t weights = 0;  // a hash of the last ones
+};
+
 struct RunResult {
   RunStats stats;
   std::string digest = {};
@@ -49,7 +60,9 @@ struct RunResult {
   std::vector<ServerRanges> server_ranges = {};
   std::vector<std::uint64_t> keys_used = {};  // sparse models: over all steps, by worker
   double flops_per_sample = 0;
-  std::optional<FailureStats> failures = {};     // where nodes or messages may fail
+  std::uint64_t weights = 0;                  // a hash of the last ones; none of a phantom model
+  std::vector<SpaceResult> spaces = {};       // none without groups; all above but `stats` is the first one's
+  std::optional<FailureStats> failures = {};  // where nodes or messages may fail
   std::optional<InferenceStats> inference = {};  // where there is such a group
   std::vector<std::string> stuck = {};           // when nothing could happen any more: who waits for what
 };

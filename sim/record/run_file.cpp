@@ -70,6 +70,7 @@ RunFile::RunFile(const std::filesystem::path& path, TraceLevel level, const Scen
       begun_(static_cast<std::size_t>(scenario.cluster.workers)) {
   for (std::uint32_t node = 0; node < node_count(scenario.cluster); ++node)
     nodes_.push_back(node_name(scenario.cluster, node));
+  for (const GroupSpec& group : scenario.groups) groups_.push_back(group.name);
   sqlite3* db = nullptr;
   const int result = sqlite3_open(path.c_str(), &db);
   db_.reset(db);  // to be closed even if it could not be opened
@@ -140,10 +141,27 @@ void RunFile::finish(const RunResult& result, const std::map<std::string, std::s
     put_worker(w, worker.clocks, worker.cancelled, worker.mean_step(), worker.time.compute,
                worker.time.network, worker.time.wait);
   }
-  Statement put_point(db_.get(), "INSERT INTO evaluation VALUES (?,?,?,?,?,?)");
-  for (const CurvePoint& p : result.curve)
-    put_point(p.at, p.updates, p.epoch, p.bytes, p.result.loss, p.result.accuracy);
+  Statement put_point(db_.get(), "INSERT INTO evaluation VALUES (?,?,?,?,?,?,?)");
+  const auto put_curve = [&](const std::vector<CurvePoint>& curve, std::size_t space) {
+    for (const CurvePoint& p : curve)
+      put_point(p.at, p.updates, p.epoch, p.bytes, p.result.loss, p.result.accuracy, space);
+  };
+  if (result.spaces.empty()) put_curve(result.curve, 0);
+  for (std::size_t n = 0; n < result.spaces.size(); ++n) put_curve(result.spaces[n].curve, n);
+  write_groups(result);
   execute("COMMIT");
+}
+
+void RunFile::write_groups(const RunResult& result) {
+  Statement put_group(db_.get(), "INSERT INTO worker_group VALUES (?,?,?,?,?,?,?,?,?,?)");
+  for (std::size_t n = 0; n < result.spaces.size(); ++n) {
+    const SpaceStats& space = result.stats.spaces[n];
+    for (const std::size_t g : result.spaces[n].groups) {
+      const GroupStats& group = result.stats.groups[g];
+      put_group(g, groups_[g], n, group.first_worker, group.workers, space.first_shard, space.shards,
+                result.stats.updates(n), group.finished, group.bytes_sent);
+    }
+  }
 }
 
 namespace {

@@ -34,6 +34,7 @@ class RunFile final : public EventSink {
   void execute(const std::string& sql);
   void write_hashes();
   void write_step(const Event& end);
+  void write_groups(const RunResult& result);
 
   struct Close {
     void operator()(sqlite3* db) const;
@@ -41,7 +42,7 @@ class RunFile final : public EventSink {
   std::unique_ptr<sqlite3, Close> db_;  // before the statements: closed after them
   TraceLevel level_;
   std::uint32_t servers_;
-  std::vector<std::string> nodes_;  // their names
+  std::vector<std::string> nodes_, groups_;  // their names
   std::int64_t events_ = 0, blocks_ = 0;
   std::vector<std::uint32_t> hashes_;
   std::vector<Event> begun_;  // per worker: the computation in hand

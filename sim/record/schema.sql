@@ -4,11 +4,17 @@
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE host (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE node (node INTEGER PRIMARY KEY, role TEXT, number INTEGER);
-CREATE TABLE evaluation (at_s REAL, updates INTEGER, epoch REAL, bytes_sent INTEGER, loss REAL, accuracy REAL);
+CREATE TABLE evaluation (at_s REAL, updates INTEGER, epoch REAL, bytes_sent INTEGER, loss REAL, accuracy REAL,
+                         namespace INTEGER);
 CREATE TABLE worker (worker INTEGER PRIMARY KEY, clocks INTEGER, cancelled INTEGER, mean_step_s REAL,
                      compute_s REAL, network_s REAL, wait_s REAL);
 CREATE TABLE server (server INTEGER PRIMARY KEY, updates INTEGER, parameters INTEGER, pushes_applied INTEGER,
                      bytes_sent INTEGER, bytes_received INTEGER);
+-- Groups of workers, where there are several: workers first_worker and the next, shards first_shard and the next of
+-- their namespace. bytes_sent: by their workers and to them.
+CREATE TABLE worker_group (number INTEGER PRIMARY KEY, name TEXT, namespace INTEGER, first_worker INTEGER,
+                           workers INTEGER, first_shard INTEGER, shards INTEGER, updates INTEGER, finished_s REAL,
+                           bytes_sent INTEGER);
 -- Every computation, in a pipeline of each micro-batch forward and backward: trace level `steps` and above.
 CREATE TABLE step (worker INTEGER, clock INTEGER, begin_s REAL, end_s REAL, kept INTEGER, version INTEGER);
 -- Every event: trace level `events`. A fault (kind `fault`): node is whom it happens to, clock its table in the

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <fstream>
 #include <numeric>
+#include <span>
+#include <vector>
 
 #include "sim/scenario/choices.hpp"
 #include "sim/scenario/devices.hpp"
@@ -35,6 +37,10 @@ Json evaluation(const Evaluation& e) {
   return json;
 }
 
+Json evaluation_or_none(const CurvePoint* point) {
+  return point != nullptr ? evaluation(point->result) : Json{{"loss", nullptr}, {"accuracy", nullptr}};
+}
+
 Json point(const CurvePoint& p) {
   Json json = {{"sim_time_s", p.at}, {"updates", p.updates}, {"epoch", p.epoch}, {"bytes_sent", p.bytes}};
   json.update(evaluation(p.result));
@@ -60,6 +66,15 @@ Json servers(const RunResult& r) {
 
 std::uint64_t whole(double bytes) { return static_cast<std::uint64_t>(bytes); }
 
+// The scenario that worker `w` works for.
+const Scenario& scenario_of(std::size_t w, const Scenario& scenario, const RunResult& r) {
+  for (std::size_t i = 0; i < r.spaces.size(); ++i) {
+    const SpaceStats& space = r.stats.spaces[i];
+    if (w >= space.first_worker && w < space.first_worker + space.workers) return r.spaces[i].scenario;
+  }
+  return scenario;
+}
+
 Json workers(const Scenario& scenario, const RunResult& r) {
   const RunStats& s = r.stats;
   const bool with_devices = scenario.architecture.kind == Architecture::parameter_server;
@@ -82,27 +97,27 @@ Json workers(const Scenario& scenario, const RunResult& r) {
       all.back()["keys_per_step"] = static_cast<double>(r.keys_used[w]) / static_cast<double>(worker.starts);
     }
     if (!with_devices) continue;
-    const DeviceMemory memory = device_memory(scenario);
-    all.back().update({{"bus_bytes", whole(bus_bytes(scenario, worker.clocks))},
+    const Scenario& own = scenario_of(w, scenario, r);
+    const DeviceMemory memory = device_memory(own);
+    all.back().update({{"bus_bytes", whole(bus_bytes(own, worker.clocks))},
                        {"host_bytes", whole(memory.host)},
                        {"device_bytes", whole(memory.device)}});
   }
   return all;
 }
 
-Json target(const Scenario& scenario, const RunResult& result) {
-  const Target& t = scenario.training.target;
-  Json json = {{"given", t.given()}, {"reached", result.target.has_value()}};
+Json target(const Target& t, const std::optional<CurvePoint>& reached) {
+  Json json = {{"given", t.given()}, {"reached", reached.has_value()}};
   if (t.accuracy) json["accuracy"] = *t.accuracy;
   if (t.loss) json["loss"] = *t.loss;
-  json["sim_time_s"] = result.target ? Json(result.target->at) : Json(nullptr);
-  json["updates"] = result.target ? Json(result.target->updates) : Json(nullptr);
+  json["sim_time_s"] = reached ? Json(reached->at) : Json(nullptr);
+  json["updates"] = reached ? Json(reached->updates) : Json(nullptr);
   return json;
 }
 
-WorkerTime total_time(const RunStats& stats) {
+WorkerTime total_time(std::span<const WorkerStats> workers) {
   WorkerTime all;
-  for (const WorkerStats& worker : stats.workers) {
+  for (const WorkerStats& worker : workers) {
     all.compute += worker.time.compute;
     all.network += worker.time.network;
     all.wait += worker.time.wait;
@@ -165,6 +180,50 @@ Json inference(const InferenceStats& stats) {
           {"bytes_pulled", stats.bytes_pulled}};
 }
 
+Json points(const std::vector<CurvePoint>& curve) {
+  Json all = Json::array();
+  for (const CurvePoint& p : curve) all.push_back(point(p));
+  return all;
+}
+
+Json first_of(const std::vector<CurvePoint>& curve) {
+  return evaluation_or_none(curve.empty() ? nullptr : &curve.front());
+}
+Json last_of(const std::vector<CurvePoint>& curve) {
+  return evaluation_or_none(curve.empty() ? nullptr : &curve.back());
+}
+
+std::string hex(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
+
+Json groups(const Scenario& scenario, const RunResult& r) {
+  Json all = Json::array();
+  for (std::size_t n = 0; n < r.spaces.size(); ++n) {
+    const SpaceResult& space = r.spaces[n];
+    for (const std::size_t g : space.groups) {
+      const GroupStats& group = r.stats.groups[g];
+      const auto workers = std::span(r.stats.workers).subspan(group.first_worker, group.workers);
+      all.push_back({{"name", scenario.groups[g].name},
+                     {"namespace", n},
+                     {"consistency", name_of(space.scenario.consistency.model)},
+                     {"first_worker", group.first_worker},
+                     {"workers", group.workers},
+                     {"updates", r.stats.updates(n)},
+                     {"finished_s", group.finished},
+                     {"messages", group.messages},
+                     {"bytes_sent", group.bytes_sent},
+                     {"pushes", {{"applied", group.pushes_applied}, {"dropped", group.pushes_dropped}}},
+                     {"initial", first_of(space.curve)},
+                     {"final", last_of(space.curve)},
+                     {"staleness", {{"mean", group.staleness_mean()}, {"max", group.staleness_max}}},
+                     {"time", shares(total_time(workers))},
+                     {"target", target(space.scenario.training.target, space.target)},
+                     {"model", {{"parameters", space.parameters}, {"weights", hex(space.weights)}}},
+                     {"curve", points(space.curve)}});
+    }
+  }
+  return all;
+}
+
 }  // namespace
 
 std::string version_text() { return PSIM_VERSION; }
@@ -185,8 +244,11 @@ std::string scenario_hash(const LoadedScenario& loaded) {
   const auto add = [&](const void* data, std::size_t bytes) {
     text += fmt::format(" {:016x}", XXH3_64bits(data, bytes));
   };
-  if (loaded.data) {
-    for (const Dataset* set : {&loaded.data->train, &loaded.data->test}) {
+  std::vector<const DataSplit*> splits{loaded.data.get()};
+  for (const LoadedJob& job : loaded.jobs) splits.push_back(job.data.get());
+  for (const DataSplit* data : splits) {
+    if (data == nullptr) continue;
+    for (const Dataset* set : {&data->train, &data->test}) {
       add(set->inputs.data(), static_cast<std::size_t>(set->inputs.size()) * sizeof(float));
       add(set->labels.data(), set->labels.size() * sizeof(set->labels[0]));
       add(set->targets.data(), static_cast<std::size_t>(set->targets.size()) * sizeof(float));
@@ -200,49 +262,50 @@ std::string scenario_hash(const LoadedScenario& loaded) {
 
 Json make_summary(const RunIdentity& identity, const Scenario& scenario, const RunResult& r) {
   const RunStats& s = r.stats;
-  Json curve = Json::array();
-  for (const CurvePoint& p : r.curve) curve.push_back(point(p));
-  const Json none = {{"loss", nullptr}, {"accuracy", nullptr}};
-  Json summary = {{"schema", "psim.summary/1"},
-                  {"scenario", identity.name},
-                  {"title", identity.title},
-                  {"seed", identity.seed},
-                  {"digest", r.digest},
-                  {"scenario_hash", identity.scenario_hash},
-                  {"psim", version_text()},
-                  {"instruction_set", instruction_set()},
-                  {"build", build_id()},
-                  {"architecture", name_of(scenario.architecture.kind)},
-                  {"consistency", name_of(scenario.consistency.model)},
-                  {"sim_time_s", r.sim_time},
-                  {"updates", s.updates()},
-                  {"steps", s.clocks()},
-                  {"messages", s.messages},
-                  {"messages_received", s.delivered},
-                  {"messages_lost", s.lost},
-                  {"bytes_sent", s.bytes_sent},
-                  {"bytes_received", s.bytes_received},
-                  {"bytes_lost", s.bytes_lost},
-                  {"events", s.events},
-                  {"pushes",
-                   {{"arrived", s.pushes_arrived},
-                    {"applied", s.pushes_applied},
-                    {"dropped", s.pushes_dropped},
-                    {"unused_at_end", s.pushes_unused},
-                    {"duplicate", s.pushes_duplicate}}},
-                  {"initial", r.curve.empty() ? none : evaluation(r.curve.front().result)},
-                  {"final", r.curve.empty() ? none : evaluation(r.curve.back().result)},
-                  {"staleness", {{"mean", s.staleness_mean()}, {"max", s.staleness_max}}},
-                  {"clock_gap", {{"max", s.clock_gap_max}}},
-                  {"time", shares(total_time(s))},
-                  {"target", target(scenario, r)},
-                  {"model", {{"parameters", r.parameters}, {"flops_per_sample", r.flops_per_sample}}},
-                  {"workers", workers(scenario, r)},
-                  {"servers", servers(r)},
-                  {"stuck", r.stuck}};
+  const Scenario& first = r.spaces.empty() ? scenario : r.spaces.front().scenario;
+  Json summary = {
+      {"schema", "psim.summary/1"},
+      {"scenario", identity.name},
+      {"title", identity.title},
+      {"seed", identity.seed},
+      {"digest", r.digest},
+      {"scenario_hash", identity.scenario_hash},
+      {"psim", version_text()},
+      {"instruction_set", instruction_set()},
+      {"build", build_id()},
+      {"architecture", name_of(scenario.architecture.kind)},
+      {"consistency", name_of(first.consistency.model)},
+      {"sim_time_s", r.sim_time},
+      {"updates", s.updates()},
+      {"steps", s.clocks()},
+      {"messages", s.messages},
+      {"messages_received", s.delivered},
+      {"messages_lost", s.lost},
+      {"bytes_sent", s.bytes_sent},
+      {"bytes_received", s.bytes_received},
+      {"bytes_lost", s.bytes_lost},
+      {"events", s.events},
+      {"pushes",
+       {{"arrived", s.pushes_arrived},
+        {"applied", s.pushes_applied},
+        {"dropped", s.pushes_dropped},
+        {"unused_at_end", s.pushes_unused},
+        {"duplicate", s.pushes_duplicate}}},
+      {"initial", first_of(r.curve)},
+      {"final", last_of(r.curve)},
+      {"staleness", {{"mean", s.staleness_mean()}, {"max", s.staleness_max}}},
+      {"clock_gap", {{"max", s.clock_gap_max}}},
+      {"time", shares(total_time(s.workers))},
+      {"target", target(first.training.target, r.target)},
+      {"model",
+       {{"parameters", r.parameters}, {"flops_per_sample", r.flops_per_sample}, {"weights", hex(r.weights)}}},
+      {"workers", workers(scenario, r)},
+      {"servers", servers(r)},
+      {"stuck", r.stuck}};
   if (r.failures) summary["failures"] = failures(*r.failures);
   if (r.inference) summary["inference"] = inference(*r.inference);
-  summary["curve"] = std::move(curve);
+  if (!r.spaces.empty()) summary["groups"] = groups(scenario, r);
+  summary["curve"] = points(r.curve);
   return summary;
 }
 

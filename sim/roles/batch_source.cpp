@@ -8,7 +8,9 @@
 
 namespace psim {
 
-std::vector<std::int64_t> first_batch_sizes(const Scenario& scenario) {
+std::vector<std::int64_t> first_batch_sizes(const World& world) {
+  if (!world.batch_sizes.empty()) return world.batch_sizes;
+  const Scenario& scenario = world.scenario;
   const auto workers = static_cast<std::size_t>(scenario.cluster.workers);
   if (scenario.training.work != WorkPolicy::proportional || !(mean_step_seconds(scenario, 0) > 0))
     return std::vector<std::int64_t>(workers, scenario.training.batch_size);
@@ -34,7 +36,7 @@ std::uint64_t sample_bytes(const World& world, std::span<const std::uint32_t> sa
 
 BatchSource::BatchSource(World& world, NodeId worker)
     : world_(world), node_(worker), index_(worker - world.first_worker()) {
-  const std::vector<std::int64_t> sizes = first_batch_sizes(world.scenario);
+  const std::vector<std::int64_t> sizes = first_batch_sizes(world);
   size_ = sizes[index_];
   before_ = std::accumulate(sizes.begin(), sizes.begin() + index_, std::int64_t{0});
 }

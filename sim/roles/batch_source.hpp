@@ -75,6 +75,6 @@ class BatchSource {
 std::uint64_t sample_bytes(const World& world, std::span<const std::uint32_t> samples, std::int64_t count);
 
 // The batch sizes with which a run begins, by worker.
-std::vector<std::int64_t> first_batch_sizes(const Scenario& scenario);
+std::vector<std::int64_t> first_batch_sizes(const World& world);
 
 }  // namespace psim

@@ -29,7 +29,7 @@ std::vector<NodeId> absent_at_first(const Scenario& scenario) {
   return {absent.begin(), absent.end()};
 }
 
-void Crew::start(const std::shared_ptr<Values>& weights) {
+void Crew::start(const std::shared_ptr<Values>& weights, const std::vector<World*>& worlds) {
   actors_.resize(platform_.hosts.size());
   last_.resize(world_.keys.shards.size());
   if (world_.scenario.architecture.has_servers()) {
@@ -46,22 +46,29 @@ void Crew::start(const std::shared_ptr<Values>& weights) {
   } else {
     peers_ = make_peers(world_, weights.get());
   }
-  world_.network.on_arrival([this](const Message& message) {
-    if (peers_) return peers_->on_arrival(message);
-    if (message.to < world_.first_worker()) return;
-    if (message.to < world_.database()) workers_[worker_index(message.to)]->on_arrival(message);
-    else if (inference_) inference_->on_arrival(message);
-  });
   for (const NodeId node : world_.absent) world_.network.take_down(node, [](const Message&) {});
   const auto start_all = [this](NodeId from, NodeId to) {
     for (NodeId node = from; node < to; ++node) {
       if (world_.network.is_up(node)) start_node(node);
     }
   };
+  worlds_ = worlds;
+  if (worlds.front() != &world_) return start_all(world_.first_worker(), world_.database());
   start_all(0, world_.first_worker());
   start_inference(weights);
   start_all(world_.database(), first_inference_node(world_.scenario.cluster));
   start_all(world_.first_worker(), world_.database());
+}
+
+void Crew::act_for(Crew& other) {
+  for (std::size_t s = 0; s < servers_.size(); ++s) servers_[s]->act_for(*other.servers_[s]);
+}
+
+void Crew::on_arrival(const Message& message) {
+  if (peers_) return peers_->on_arrival(message);
+  if (message.to < world_.first_worker()) return;
+  if (message.to < world_.database()) workers_[worker_index(message.to)]->on_arrival(message);
+  else if (inference_) inference_->on_arrival(message);
 }
 
 void Crew::start_node(NodeId node) {
@@ -69,11 +76,13 @@ void Crew::start_node(NodeId node) {
   const bool is_server = node > World::scheduler && node < world_.first_worker();
   const bool is_worker = node >= world_.first_worker() && node < world_.database();
   const bool is_daemon = !is_worker && node != World::scheduler;
-  actors_[node] = spawn(node_name(cluster, node), node, is_daemon, [this, node, is_server, is_worker] {
+  const std::string name = is_worker ? fmt::format("worker {}", world_.first_index + worker_index(node))
+                                     : node_name(cluster, node);
+  actors_[node] = spawn(name, node, is_daemon, [this, node, is_server, is_worker] {
     if (is_server) servers_[server_index(node)]->run();
     else if (is_worker && peers_) peers_->run(worker_index(node));
     else if (is_worker) workers_[worker_index(node)]->run();
-    else if (node == World::scheduler) run_scheduler(world_);
+    else if (node == World::scheduler) run_scheduler(worlds_);
     else if (node == database_node(world_.scenario.cluster)) run_database(world_);
     else run_storage(world_);
   });
@@ -146,6 +155,15 @@ void Crew::beat(NodeId node, std::uint32_t incarnation, double date) {
     if (world_.is_hopeless()) return;
     beat(node, incarnation, date + world_.scenario.recovery.heartbeat.value);
   });
+}
+
+void Crew::end() {
+  for (NodeId node = world_.first_worker(); node < world_.database(); ++node) {
+    actors_[node]->kill();
+    world_.network.take_down(node, [](const Message&) {});
+    world_.recorder.stop(node, Agenda::now());
+  }
+  for (const auto& server : servers_) server->end();
 }
 
 void Crew::crash(NodeId node) {
@@ -224,15 +242,15 @@ std::vector<std::string> Crew::who_waits() const {
   for (std::uint32_t s = 0; !peers_ && s < world_.keys.shards.size(); ++s) {
     const Server* server = owner_of(s);
     if (server == nullptr) {
-      lines.push_back(fmt::format("at {:.6g} s nobody owns shard {}", Agenda::now(), s));
+      lines.push_back(fmt::format("at {:.6g} s nobody owns shard {}", Agenda::now(), world_.first_shard + s));
       continue;
     }
     for (const Server::Pull& pull : server->waiting()) {
       lines.push_back(fmt::format(
           "at {:.6g} s worker {} waits for server {} to let it start clock {}; the server has version {}, "
           "{} pushes of its next update, and the slowest worker at clock {}",
-          Agenda::now(), worker_index(pull.from), server_index(server->id()), pull.clock, server->version(),
-          server->pending().size(), server->slowest_clock()));
+          Agenda::now(), world_.first_index + worker_index(pull.from), server_index(server->id()), pull.clock,
+          server->version(), server->pending().size(), server->slowest_clock()));
     }
   }
   if (lines.empty()) lines.emplace_back("nothing can happen any more, and nobody waits for a server");
@@ -245,7 +263,11 @@ std::vector<ServerRanges> Crew::server_ranges() const {
   return ranges;
 }
 
-void Crew::discard(const Message& push) { servers_[server_index(push.to)]->discard(push); }
+void Crew::discard(const Message& push) {
+  Message own = push;
+  own.shard -= world_.first_shard;
+  servers_[server_index(push.to)]->discard(own);
+}
 
 void Crew::discard_rest() {
   for (const auto& server : servers_) server->discard_rest();

@@ -1,4 +1,5 @@
-// The nodes' actors: who runs where, and what becomes of a node that crashes and comes back.
+// The nodes' actors: who runs where, and what becomes of a node that crashes and comes back. Each namespace
+// has a crew; its servers and the scheduler are those of all.
 #pragma once
 
 #include <simgrid/s4u/Actor.hpp>
@@ -24,8 +25,13 @@ class Crew {
  public:
   Crew(World& world, const Platform& platform) : world_(world), platform_(platform) {}
 
-  // Everybody, with the model's first weights; none of a phantom model.
-  void start(const std::shared_ptr<Values>& weights);
+  // Everybody, with the model's first weights; none of a phantom model. The first of `worlds` has scheduler
+  // and servers started for all of them, the others only their workers.
+  void start(const std::shared_ptr<Values>& weights, const std::vector<World*>& worlds);
+  // Servers are the same nodes in all namespaces, and each has one actor: this crew's.
+  void act_for(Crew& other);
+  // A message has come in. Runs in the simulation kernel.
+  void on_arrival(const Message& message);
 
   // From the agenda, never from an actor. A node that is down cannot crash, nor one that is up come back.
   void crash(NodeId node);
@@ -37,6 +43,8 @@ class Crew {
   std::vector<Slice> weights() const;
   // Who waits for which server since when, for a run that can go on no more.
   std::vector<std::string> who_waits() const;
+  // This namespace's training has ended, while that of others goes on. From the agenda.
+  void end();
   // The run is over: pushes that nobody will apply.
   void discard(const Message& push);
   void discard_rest();
@@ -64,6 +72,7 @@ class Crew {
 
   World& world_;
   const Platform& platform_;
+  std::vector<World*> worlds_;                  // all
   std::vector<simgrid::s4u::ActorPtr> actors_;  // by node
   std::vector<std::unique_ptr<ServerRole>> servers_;
   std::vector<std::unique_ptr<Worker>> workers_;

@@ -43,7 +43,7 @@ void KvClient::request(std::uint32_t s, std::int64_t clock, std::int64_t above, 
   send({.kind = MessageKind::pull,
         .from = node_,
         .to = shard.server,
-        .shard = s,
+        .shard = world_.first_shard + s,
         .clock = clock,
         .version = above,
         .number = ++shard.pulls,
@@ -67,7 +67,7 @@ Timestamp KvClient::push(const ShardIds& shards, std::int64_t clock, const std::
     send({.kind = MessageKind::push,
           .from = node_,
           .to = shard.server,
-          .shard = s,
+          .shard = world_.first_shard + s,
           .clock = clock,
           .version = shard.version,
           .number = shard.pushes++,
@@ -147,7 +147,7 @@ void KvClient::handle(Message message) {
     case MessageKind::view: return on_view(*message.attached->view);
     default: return other_(message);
   }
-  Connection& shard = connections_[message.shard];
+  Connection& shard = connections_[index_of(message)];
   // Perhaps the answer to a pull that a later one replaced, or that was sent twice.
   if (!is_expected(message) || message.epoch != shard.epoch) return;
   if (retries_) {
@@ -162,7 +162,7 @@ void KvClient::handle(Message message) {
   shard.finished = message.kind == MessageKind::finished;
   if (world_.workers_update() && message.version > 0 && message.values.values) update(shard, message);
   else shard.weights = std::move(message.values);
-  if (!last_weights_.empty()) last_weights_[message.shard] = shard.weights;
+  if (!last_weights_.empty()) last_weights_[index_of(message)] = shard.weights;
   answered_one(shard.pull_task);
 }
 

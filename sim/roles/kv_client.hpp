@@ -66,8 +66,9 @@ class KvClient {
   // Whether `message` answers the last pull of its shard.
   bool is_expected(const Message& message) const {
     const bool is_answer = message.kind == MessageKind::weights || message.kind == MessageKind::finished;
-    return is_answer && connections_[message.shard].outstanding &&
-           message.number == connections_[message.shard].pulls;
+    if (!is_answer) return false;
+    const Connection& shard = connections_[index_of(message)];
+    return shard.outstanding && message.number == shard.pulls;
   }
 
  private:
@@ -89,6 +90,8 @@ class KvClient {
     std::unique_ptr<FilterChain> filters = {};    // of pushes
   };
 
+  // Messages number shards over all namespaces, everything else here over this one.
+  std::uint32_t index_of(const Message& message) const { return message.shard - world_.first_shard; }
   void request(std::uint32_t shard, std::int64_t clock, std::int64_t above, Timestamp task);
   void answered_one(Timestamp task);
   void handle(Message message);

@@ -28,19 +28,19 @@ void KvClient::wait_for_message() {
 }
 
 void KvClient::on_ack(const Message& ack) {
-  if (ack.epoch != connections_[ack.shard].epoch) return;
+  if (ack.epoch != connections_[index_of(ack)].epoch) return;
   if (retries_) {
     retries_->accepted(ack.shard, ack.number);
     commit(ack);
   }
-  const auto task = push_tasks_.find({ack.shard, ack.number});
+  const auto task = push_tasks_.find({index_of(ack), ack.number});
   if (task == push_tasks_.end()) return;  // the second word of the same
   answered_one(task->second);
   push_tasks_.erase(task);
 }
 
 void KvClient::commit(const Message& answer) {
-  Connection& shard = connections_[answer.shard];
+  Connection& shard = connections_[index_of(answer)];
   if (answer.pushed <= shard.safe) return;
   shard.safe = answer.pushed;
   retries_->committed(answer.shard, answer.pushed);

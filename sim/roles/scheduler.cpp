@@ -1,5 +1,6 @@
 #include "sim/roles/scheduler.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "sim/protocol/membership.hpp"
@@ -21,18 +22,36 @@ void assign(World& world, const std::vector<std::int64_t>& sizes, std::int64_t c
   }
 }
 
-void run_reliable(World& world) {
-  const std::uint32_t members = world.servers() + world.workers();
-  for (std::uint32_t i = 0; i < members; ++i) world.network.receive(World::scheduler);  // join
-  for (NodeId node = 1; node <= members; ++node) {
-    world.network.send({.kind = MessageKind::start, .from = World::scheduler, .to = node});
+World& world_of(const std::vector<World*>& worlds, NodeId worker) {
+  return **std::ranges::find_if(worlds, [worker](const World* world) {
+    return worker >= world->first_worker() && worker - world->first_worker() < world->workers();
+  });
+}
+
+void run_reliable(const std::vector<World*>& worlds) {
+  World& first = *worlds.front();
+  std::uint32_t members = first.servers();
+  std::vector<Balancer> balancers;
+  for (const World* world : worlds) {
+    members += world->workers();
+    balancers.emplace_back(world->scenario.training.batch_size * world->workers(), world->workers(),
+                           world->scenario.training.work_smoothing);
   }
-  Balancer balancer(world.scenario.training.batch_size * world.workers(), world.workers(),
-                    world.scenario.training.work_smoothing);
-  for (std::uint32_t left = 0; left < world.workers();) {
-    const Message message = world.network.receive(World::scheduler);
-    if (message.kind == MessageKind::leave) ++left;
-    else if (const auto sizes = balancer.report(message.from - world.first_worker(), message.seconds))
+  for (std::uint32_t i = 0; i < members; ++i) first.network.receive(World::scheduler);  // join
+  for (NodeId node = 1; node <= members; ++node) {
+    first.network.send({.kind = MessageKind::start, .from = World::scheduler, .to = node});
+  }
+  const auto goes_on = [](const World* world) { return !world->over && world->left < world->workers(); };
+  while (std::ranges::any_of(worlds, goes_on)) {
+    const Message message = first.network.receive(World::scheduler);
+    World& world = world_of(worlds, message.from);
+    if (message.kind == MessageKind::leave) {
+      if (++world.left == world.workers() && !world.over) world.on_end();
+      continue;
+    }
+    Balancer& balancer =
+        balancers[static_cast<std::size_t>(std::ranges::find(worlds, &world) - worlds.begin())];
+    if (const auto sizes = balancer.report(message.from - world.first_worker(), message.seconds))
       assign(world, *sizes, message.clock);
   }
 }
@@ -148,9 +167,10 @@ class Watch {
 
 }  // namespace
 
-void run_scheduler(World& world) {
-  if (world.scenario.may_fail()) Watch(world).run();
-  else run_reliable(world);
+void run_scheduler(const std::vector<World*>& worlds) {
+  World& world = *worlds.front();
+  if (!world.scenario.may_fail()) return run_reliable(worlds);
+  Watch(world).run();
   world.on_end();
 }
 

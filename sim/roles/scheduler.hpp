@@ -2,12 +2,14 @@
 // fail, and ends the run when all workers have left.
 #pragma once
 
+#include <vector>
+
 #include "sim/roles/world.hpp"
 
 namespace psim {
 
-// The actor's body.
-void run_scheduler(World& world);
+// The actor's body. `worlds`: all namespaces.
+void run_scheduler(const std::vector<World*>& worlds);
 
 // A server's or worker's first words; returns the scheduler's, which may hold the view.
 // `others` gets what comes in before that.

@@ -3,6 +3,7 @@
 #include <xxhash.h>
 #include <simgrid/s4u/Actor.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace psim {
@@ -62,10 +63,22 @@ ServerRanges ServerRole::ranges() const {
 void ServerRole::run() {
   if (world_.scenario.may_fail()) return run_watched();
   world_.network.send({.kind = MessageKind::join, .from = node_, .to = World::scheduler});
-  for (;;) take(world_.network.receive(node_));
+  for (;;) {
+    Message message = world_.network.receive(node_);
+    ServerRole& role = role_for(message);
+    role.take(std::move(message));
+  }
+}
+
+// Messages number shards over all namespaces, a role its own.
+ServerRole& ServerRole::role_for(const Message& message) {
+  const auto other = std::ranges::find_if(
+      others_, [&message](const ServerRole* role) { return role->world_.has_shard(message.shard); });
+  return other == others_.end() ? *this : **other;
 }
 
 void ServerRole::take(Message message) {
+  message.shard -= world_.first_shard;
   const bool has_values = message.kind == MessageKind::push || message.kind == MessageKind::replicate;
   const double flops =
       has_values ? world_.scenario.cluster.server.flops_per_value * static_cast<double>(message.values.count)
@@ -87,6 +100,10 @@ void ServerRole::work(double flops) {
 // What the first shard has decided is for all others here.
 void ServerRole::handle(const Message& message) {
   if (message.kind == MessageKind::start) return;
+  if (ended_) {
+    if (message.kind == MessageKind::push) discard(message);
+    return;
+  }
   if (message.kind != MessageKind::group) {
     const auto entry = shards_.find(message.shard);
     if (entry != shards_.end()) act(*entry, message);
@@ -107,6 +124,7 @@ void ServerRole::act(std::pair<const std::uint32_t, Server>& entry, const Messag
 void ServerRole::send_all() {
   for (Outgoing& outgoing : outgoing_) {
     if (outgoing.flops > 0) work(outgoing.flops);
+    outgoing.message.shard += world_.first_shard;
     world_.network.send(std::move(outgoing.message));
   }
   outgoing_.clear();
@@ -174,8 +192,16 @@ void ServerRole::discard_pending(const Server& server) {
 }
 
 void ServerRole::discard_rest() {
-  for (const auto& [shard, server] : shards_) discard_pending(server);
+  if (!ended_) {
+    for (const auto& [shard, server] : shards_) discard_pending(server);
+  }
   if (in_hand_) discard(*in_hand_);
+}
+
+// The push in hand is paid for, and found to be late when that is over.
+void ServerRole::end() {
+  for (const auto& [shard, server] : shards_) discard_pending(server);
+  ended_ = true;
 }
 
 void ServerRole::updated(std::int64_t version) {
@@ -187,7 +213,7 @@ void ServerRole::updated(std::int64_t version) {
                           .node = node_,
                           .version = version,
                           .bytes = hash,
-                          .shard = current_});
+                          .shard = world_.first_shard + current_});
   if (world_.on_update) world_.on_update();
 }
 

@@ -24,6 +24,8 @@ class ServerRole final : public Outbox {
 
   // The actor's body; never returns.
   void run();
+  // The same server's part in another namespace, for which this actor acts as well.
+  void act_for(ServerRole& other) { others_.push_back(&other); }
 
   // Of shard `shard`; null when it is not here.
   const Server* state(std::uint32_t shard) const {
@@ -37,6 +39,8 @@ class ServerRole final : public Outbox {
   void discard(const Message& push);
   void discard_rest();
   void discard_pending(const Server& server);
+  // The namespace's training has ended: nothing that comes for it counts any more.
+  void end();
 
  private:
   void send(Message message) override;
@@ -49,6 +53,7 @@ class ServerRole final : public Outbox {
   void counted(NodeId worker, bool member, std::int64_t applied, std::int64_t arrived) override;
   std::uint64_t hash_of(const Server& server) const;
   Server::Options options_of(std::uint32_t shard) const;
+  ServerRole& role_for(const Message& message);
   void handle(const Message& message);
   void act(std::pair<const std::uint32_t, Server>& entry, const Message& message);
   void take(Message message);
@@ -73,6 +78,8 @@ class ServerRole final : public Outbox {
 
   World& world_;
   NodeId node_;
+  std::vector<ServerRole*> others_;  // of the other namespaces, where this one has the actor
+  bool ended_ = false;
   bool filtered_;  // answers go through filters
   std::map<std::uint32_t, Server> shards_;
   std::uint32_t current_ = 0;  // the shard that is acting

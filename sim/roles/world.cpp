@@ -71,14 +71,15 @@ std::unique_ptr<FilterChain> World::make_chain(std::uint32_t shard, NodeId worke
   std::vector<FilterSpec> filters = filters_on(scenario.filters, push);
   if (filters.empty()) return nullptr;
   const Shard& part = keys.shards[shard];
+  const NodeId alone = worker - first_index;  // draws are those of a run of this namespace alone
   return std::make_unique<FilterChain>(FilterChain::Options{.filters = std::move(filters),
                                                             .precision = precision(),
                                                             .count = part.count,
                                                             .first_key = part.ranges.front().begin,
                                                             .key_bytes = scenario.messages.key_bytes(),
                                                             .seed = static_cast<std::uint64_t>(scenario.seed),
-                                                            .sender = push ? worker : shard,
-                                                            .receiver = push ? shard : worker,
+                                                            .sender = push ? alone : shard,
+                                                            .receiver = push ? shard : alone,
                                                             .push = push,
                                                             .scale = push ? loss_scale() : 1,
                                                             .buffers = filter_buffers});

@@ -27,12 +27,17 @@ std::shared_ptr<Values> gathered(const Values& whole, const std::vector<Range>& 
 KeySpace key_space_of(const Scenario& scenario);
 ConsistencyRule rule_of(const Scenario& scenario);
 
+// One namespace: its parameters, and the workers that train them. What it shares with other namespaces are
+// the servers, the network and the clock; in most runs there is only one.
 struct World {
-  const Scenario& scenario;
+  const Scenario& scenario;  // as if its workers were alone
   ConsistencyRule rule;
   std::int64_t steps;  // clocks of each worker; very large when something else ends the run
   KeySpace keys;
   std::int64_t training_samples;  // 0 for a phantom model
+  // Of the run's workers and shards, the first that belong here.
+  std::uint32_t first_index = 0, first_shard = 0;
+  std::vector<std::int64_t> batch_sizes = {};  // by worker, where they differ from the beginning
 
   Agenda& agenda;
   Network& network;
@@ -46,6 +51,8 @@ struct World {
 
   std::vector<std::uint64_t> keys_used = {};  // sparse models: of all steps, by worker
   double last_finish = 0;                     // when a worker was through
+  std::uint32_t left = 0;                     // workers that have told the scheduler so
+  bool over = false;                          // it has ended, although others may go on
   std::vector<NodeId> absent = {};            // nodes that are not there at first
   std::vector<int> busy = {};                 // computations going on, of workers and servers
   // Counts a computation as long as it lives, even if its actor is killed meanwhile.
@@ -61,7 +68,7 @@ struct World {
   };
 
   std::function<void()> on_update;                          // after a server's update
-  std::function<void()> on_end;                             // when every worker has left
+  std::function<void()> on_end;                             // when every worker here has left
   std::function<void(NodeId, std::int64_t)> on_clock = {};  // a worker starts a clock, or has done the last
   std::function<bool()> is_stuck = {};                      // nothing can happen any more
   std::function<bool()> is_hopeless = {};                   // nothing has happened for too long
@@ -71,7 +78,7 @@ struct World {
   NodeId first_server() const { return 1; }
   std::uint32_t servers() const { return static_cast<std::uint32_t>(scenario.cluster.servers); }
   std::uint32_t workers() const { return static_cast<std::uint32_t>(scenario.cluster.workers); }
-  NodeId first_worker() const { return 1 + servers(); }
+  NodeId first_worker() const { return 1 + servers() + first_index; }
   NodeId database() const { return first_worker() + workers(); }
   NodeId snapshot_node() const { return storage_node(scenario.cluster).value_or(0); }
   RetrySpec retry() const;
@@ -88,6 +95,9 @@ struct World {
     const std::int64_t batches = scenario.training.batches_per_clock() * scenario.cluster.workers;
     return static_cast<double>(scenario.training.batch_size * batches) /
            static_cast<double>(training_samples);
+  }
+  bool has_shard(std::uint32_t of_run) const {
+    return of_run >= first_shard && of_run - first_shard < keys.shards.size();
   }
   NodeId server_of(std::uint32_t shard) const { return first_server() + keys.shards[shard].server; }
   Precision precision() const { return scenario.model.precision; }
@@ -118,7 +128,7 @@ struct World {
   std::unique_ptr<FilterChain> make_chain(std::uint32_t shard, NodeId worker, bool push) const;
   std::shared_ptr<FilterBuffers> filter_buffers = std::make_shared<FilterBuffers>();
 
-  // What a server did with a push.
+  // What a server did with a push. Shards of records are numbered over all namespaces.
   void record_push(EventKind kind, NodeId server, const Message& push, std::int64_t value) {
     recorder.record({.at = Agenda::now(),
                      .kind = kind,
@@ -128,7 +138,7 @@ struct World {
                      .version = push.version,
                      .bytes = static_cast<std::uint64_t>(push.number),
                      .value = value,
-                     .shard = push.shard});
+                     .shard = first_shard + push.shard});
   }
   void record(EventKind kind, NodeId node, std::int64_t clock, std::int64_t version = 0, NodeId peer = 0,
               std::int64_t value = 0, std::uint32_t shard = 0) {

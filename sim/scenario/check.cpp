@@ -84,6 +84,7 @@ void Checker::report(std::string code, const std::vector<std::string>& fields, s
     }
     help += (help.empty() ? "" : "; ") + origin;
   }
+  if (!group_.empty()) message += fmt::format(" in group {}", group_);
   diagnostics_.add(
       {std::move(code), place(fields.front()), std::move(message), std::move(label), std::move(help)});
 }

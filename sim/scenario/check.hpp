@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "model/dataset.hpp"
@@ -15,15 +16,19 @@ namespace psim {
 
 class Checker {
  public:
-  Checker(const Scenario& scenario, const Reading& reading, Diagnostics& diagnostics)
-      : s_(scenario), reading_(reading), diagnostics_(diagnostics) {}
+  // `group`: whose job the scenario is, if there are several.
+  Checker(const Scenario& scenario, const Reading& reading, Diagnostics& diagnostics, std::string group = {})
+      : s_(scenario), reading_(reading), diagnostics_(diagnostics), group_(std::move(group)) {}
 
   void check_fields();                     // without looking at data
+  void check_machines();                   // of several groups: what they share, and how they share it
+  void check_job();                        // ... and what each namespace has of its own
   void check_data(const DataSplit& data);  // with it
 
   // Whether the data, or the platform file, can be asked for: nothing is wrong with their description.
   bool can_load() const;
   bool can_load_platform() const;
+  bool can_load_jobs() const;  // likewise with the groups
 
   // A complaint about `fields` together, shown at the first of them, or at the nearest table around it that
   // the file has. Nothing is said when one of them is wrong by itself.
@@ -75,6 +80,7 @@ class Checker {
   void check_fault_values(std::size_t fault);
   void check_fault_order(std::size_t fault);
   bool check_node_name(const std::string& field, const std::string& name);
+  void check_groups();
   void check_rhythm();
   void check_overlap();
   void check_stealing();
@@ -87,6 +93,7 @@ class Checker {
   const Scenario& s_;
   const Reading& reading_;
   Diagnostics& diagnostics_;
+  std::string group_;
   bool too_large_ = false;  // to be generated
 };
 

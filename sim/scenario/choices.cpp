@@ -314,6 +314,12 @@ std::vector<Choice> choices<Disk>() {
 }
 
 template <>
+std::vector<Choice> choices<Namespace>() {
+  return {{"own", "parameters of its own: it is a job by itself, which shares the machines with the others"},
+          {"shared", "those of the group before: both push to the same shards, under one consistency model"}};
+}
+
+template <>
 std::vector<Choice> choices<Arrivals>() {
   return {{"poisson", "independent of each other: exponential gaps"}, {"constant", "equal gaps"}};
 }

@@ -28,6 +28,8 @@ void describe_replication(FieldVisitor& visitor, ReplicationSpec& replication);
 void describe_snapshot(FieldVisitor& visitor, SnapshotSpec& snapshot);
 // fields_inference.cpp
 void describe_inference(FieldVisitor& visitor, InferenceSpec& inference);
+// fields_groups.cpp
+void describe_group(FieldVisitor& visitor, GroupSpec& group);
 // fields_cluster.cpp
 void describe_cluster(FieldVisitor& visitor, ClusterSpec& cluster);
 void describe_compute(FieldVisitor& visitor, ComputeSpec& compute);

@@ -13,6 +13,7 @@
 
 #include "sim/scenario/check.hpp"
 #include "sim/scenario/document.hpp"
+#include "sim/scenario/load_parts.hpp"
 #include "sim/scenario/load_platform.hpp"
 #include "sim/scenario/override.hpp"
 #include "sim/scenario/presets.hpp"
@@ -21,6 +22,16 @@
 #include "sim/scenario/toml_text.hpp"
 
 namespace psim {
+void merge(const Diagnostics& found, Diagnostics& diagnostics) {
+  for (const Diagnostic& one : found.list()) {
+    const auto same = [&one](const Diagnostic& other) {
+      return one.place.source == other.place.source && one.place.line == other.place.line &&
+             one.place.column == other.place.column && one.message == other.message;
+    };
+    if (std::ranges::none_of(diagnostics.list(), same)) diagnostics.add(one);
+  }
+}
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -207,17 +218,6 @@ std::string toml_of(const toml::node& node) {
   return out.str();
 }
 
-// Moves what `found` has and `diagnostics` has not.
-void merge(const Diagnostics& found, Diagnostics& diagnostics) {
-  for (const Diagnostic& one : found.list()) {
-    const auto same = [&one](const Diagnostic& other) {
-      return one.place.source == other.place.source && one.place.line == other.place.line &&
-             one.place.column == other.place.column && one.message == other.message;
-    };
-    if (std::ranges::none_of(diagnostics.list(), same)) diagnostics.add(one);
-  }
-}
-
 // Reads the fields of `document` and reports what is wrong with each by itself, but not what is missing or
 // has no meaning: the axes may change that. Of a point of a comparison, only what stands in [compare] is
 // reported.
@@ -319,14 +319,14 @@ std::vector<Axis> read_axes(Document& document, Diagnostics& diagnostics) {
   return axes;
 }
 
+}  // namespace
+
 std::optional<Document> read_request(const LoadRequest& request, Diagnostics& diagnostics) {
   std::optional<Document> document = read_document(request.path, diagnostics);
   if (!document) return std::nullopt;
   for (const Override& change : request.overrides) apply_override(*document, change, diagnostics);
   return document;
 }
-
-}  // namespace
 
 std::optional<fs::path> find_file(const LoadRequest& request, const std::string& name) {
   std::error_code error;
@@ -336,9 +336,28 @@ std::optional<fs::path> find_file(const LoadRequest& request, const std::string&
   return std::nullopt;
 }
 
+std::shared_ptr<const DataSplit> load_data_of(Scenario& scenario, const LoadRequest& request,
+                                              const Reading& reading, Checker& checker) {
+  if (!checker.can_load()) return nullptr;
+  try {
+    std::shared_ptr<const DataSplit> data = find_data(scenario, request);
+    adapt_to(data->train, scenario.model);
+    checker.check_data(*data);
+    return data;
+  } catch (const DataError& error) {
+    const std::string field = reading.given("data.path")     ? "data.path"
+                              : reading.given("data.inputs") ? "data.inputs"
+                                                             : "data.source";
+    checker.add_data({field}, error.what(), "", error.help);
+    return nullptr;
+  }
+}
+
 std::optional<LoadedScenario> load_scenario(const LoadRequest& request, Diagnostics& diagnostics) {
+  const Diagnostics sources = diagnostics;
   std::optional<Document> document = read_request(request, diagnostics);
   if (!document) return std::nullopt;
+  add_group_sources(*document, diagnostics);
   take_preset(*document, diagnostics);
   LoadedScenario loaded;
   Scenario& scenario = loaded.scenario;
@@ -354,20 +373,15 @@ std::optional<LoadedScenario> load_scenario(const LoadRequest& request, Diagnost
   Checker checker(scenario, reader.reading(), diagnostics);
   // Speeds may come from the platform file, so it is first.
   if (checker.can_load_platform()) load_platform(scenario, request, checker);
-  checker.check_fields();
+  share_workers(scenario);
+  if (scenario.groups.empty()) checker.check_fields();
+  else checker.check_machines();
   if (!scenario.compute.trace.empty()) load_trace(scenario, request, checker);
-  if (checker.can_load()) {
-    try {
-      loaded.data = find_data(scenario, request);
-      adapt_to(loaded.data->train, scenario.model);
-      checker.check_data(*loaded.data);
-    } catch (const DataError& error) {
-      const Reading& reading = reader.reading();
-      const std::string field = reading.given("data.path")     ? "data.path"
-                                : reading.given("data.inputs") ? "data.inputs"
-                                                               : "data.source";
-      checker.add_data({field}, error.what(), "", error.help);
-    }
+  if (scenario.groups.empty()) {
+    loaded.data = load_data_of(scenario, request, reader.reading(), checker);
+  } else if (checker.can_load_jobs()) {
+    loaded.jobs = load_jobs(scenario, request, sources, diagnostics);
+    loaded.data = loaded.jobs.front().data;
   }
   // Overrides may take away what the axes are about.
   if (request.overrides.empty()) read_axes(*document, diagnostics);

@@ -1,6 +1,7 @@
 // From a file (and overrides) to a scenario with its data, or to diagnostics.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -41,9 +42,20 @@ struct Axis {
   std::vector<AxisValue> values;
 };
 
+// One namespace of several: its scenario, as if its workers were alone on the cluster.
+struct LoadedJob {
+  Scenario scenario;
+  std::shared_ptr<const DataSplit> data = {};  // empty for a phantom model
+  std::uint32_t first_worker = 0;              // of the cluster's
+  std::vector<std::size_t> groups = {};        // of the cluster's scenario; the first has the namespace
+  // By worker, where groups of a namespace differ; the scenario has their mean.
+  std::vector<std::int64_t> batch_sizes = {};
+};
+
 struct LoadedScenario {
   Scenario scenario;
-  std::shared_ptr<const DataSplit> data;  // empty for a phantom model
+  std::shared_ptr<const DataSplit> data = {};  // empty for a phantom model; with groups, the first job's
+  std::vector<LoadedJob> jobs = {};            // empty without groups
 };
 
 // Everything checked, data loaded. Nothing, and at least one diagnostic, when anything is wrong.

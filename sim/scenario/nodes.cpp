@@ -90,7 +90,7 @@ bool talks(const Scenario& scenario, std::uint32_t a, std::uint32_t b) {
                         high - 1);
   if (low <= servers && high > servers) return true;  // a server and a worker
   if (low > servers) return scenario.training.work == WorkPolicy::stealing;
-  if (high <= servers && scenario.may_fail()) return true;
+  if (high <= servers && (scenario.may_fail() || !scenario.groups.empty())) return true;
   // The first shard's server, which only an even placement knows to be the first, and another.
   return high <= servers && (low == 1 || scenario.placement.kind != PlacementKind::even) &&
          make_rule(scenario.consistency, scenario.cluster.workers).first_decides;

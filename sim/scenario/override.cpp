@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <memory>
 #include <optional>
@@ -109,35 +110,45 @@ void put(Document& document, std::string_view key, Place place, toml::node& valu
   }
 }
 
-void apply_override(Document& document, const Override& change, Diagnostics& diagnostics) {
-  const std::string text = change.key + "=" + change.value;
-  const std::size_t source = diagnostics.add_source({"--set", text});
-  const std::uint32_t width = code_points(change.key);
+void apply_assignment(Document& document, const std::string& text, std::size_t source, std::uint32_t line,
+                      const std::string& code, Diagnostics& diagnostics) {
+  const std::size_t equals = std::min(text.find('='), text.size());
+  const std::string key = text.substr(0, text.find_last_not_of(" \t", equals == 0 ? 0 : equals - 1) + 1);
+  const std::string value = equals < text.size() ? text.substr(equals + 1) : "";
+  const std::uint32_t width = code_points(key);
   // What does not open a TOML string, list or table may be a bare word, which then stands for a string.
-  const std::size_t first = change.value.find_first_not_of(" \t");
-  const bool may_be_word = first == std::string::npos ||
-                           std::string_view("\"'[{").find(change.value[first]) == std::string_view::npos;
-  const std::string key =
-      "v" + std::string(width - 1, ' ') + "=";  // so that the value's columns are those of `text`
-  ParsedText parsed = parse_text(key + change.value, source);
+  const std::size_t first = value.find_first_not_of(" \t");
+  const bool may_be_word =
+      first == std::string::npos || std::string_view("\"'[{").find(value[first]) == std::string_view::npos;
+  // So that the value's lines and columns are those of `text`.
+  const std::string before = std::string(line - 1, '\n') + "v" +
+                             std::string(std::max(code_points(text.substr(0, equals)), 1U) - 1, ' ') + "=";
+  ParsedText parsed = parse_text(before + value, source);
   if (may_be_word && (!parsed.problems.empty() || parsed.root.size() != 1)) {
-    parsed = parse_text(key + toml_string(change.value), source);
+    const std::size_t blanks = width < equals && first != std::string::npos ? first : 0;
+    parsed = parse_text(before + std::string(blanks, ' ') + toml_string(value.substr(blanks)), source);
   }
   for (Diagnostic& problem : parsed.problems) {
-    problem.code = "set";
+    problem.code = code;
     diagnostics.add(std::move(problem));
   }
   if (!parsed.problems.empty()) return;
   if (parsed.root.size() != 1) {
-    return diagnostics.add({"set",
-                            {.source = source, .line = 2, .column = 1, .end_line = 2, .end_column = 2},
-                            "more than one value",
-                            "nothing may follow the value",
-                            "repeat --set for another field"});
+    return diagnostics.add(
+        {code,
+         {.source = source, .line = line + 1, .column = 1, .end_line = line + 1, .end_column = 2},
+         "more than one value",
+         "nothing may follow the value",
+         code == "set" ? "repeat --set for another field" : "give another text for another field"});
   }
-  put(document, change.key,
-      {.source = source, .line = 1, .column = 1, .end_line = 1, .end_column = width + 1},
-      *parsed.root.get("v"), "set", diagnostics);
+  put(document, key, {.source = source, .line = line, .column = 1, .end_line = line, .end_column = width + 1},
+      *parsed.root.get("v"), code, diagnostics);
+}
+
+void apply_override(Document& document, const Override& change, Diagnostics& diagnostics) {
+  const std::string text = change.key + "=" + change.value;
+  const std::size_t source = diagnostics.add_source({"--set", text});
+  apply_assignment(document, text, source, 1, "set", diagnostics);
 }
 
 }  // namespace psim

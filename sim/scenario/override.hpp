@@ -14,7 +14,12 @@ namespace psim {
 void put(Document& document, std::string_view key, Place place, toml::node& value, const std::string& code,
          Diagnostics& diagnostics);
 
-// Parses a --set argument and puts its value into the document.
+// Puts the value of `text`, KEY = VALUE, which is line `line` of a source, into the document. A failure is an
+// error of kind `code`.
+void apply_assignment(Document& document, const std::string& text, std::size_t source, std::uint32_t line,
+                      const std::string& code, Diagnostics& diagnostics);
+
+// The same with a --set argument.
 void apply_override(Document& document, const Override& change, Diagnostics& diagnostics);
 
 }  // namespace psim

@@ -241,6 +241,18 @@ struct MessagesSpec {
   std::size_t key_bytes() const { return keys == KeyFormat::per_value ? 8 : 0; }
 };
 
+// Whose parameters a group of workers trains.
+enum class Namespace { own, shared };
+
+// Workers that work on one thing (Li et al., OSDI 2014, section 3): with a parameter namespace of their own,
+// or in that of the group before.
+struct GroupSpec {
+  std::string name;
+  std::optional<std::int64_t> workers;  // always there once a scenario is loaded
+  Namespace space = Namespace::own;
+  std::vector<std::string> set;  // "training.steps = 100": what is otherwise than in the rest of the scenario
+};
+
 struct Scenario {
   std::string title;
   Preset preset = Preset::none;  // whose defaults stand in the place of psim's own
@@ -254,6 +266,7 @@ struct Scenario {
   MessagesSpec messages;
   ClusterSpec cluster;
   ComputeSpec compute;
+  std::vector<GroupSpec> groups;
   std::vector<StragglerSpec> stragglers;
   std::vector<FilterSpec> filters;
   std::vector<FaultSpec> faults;

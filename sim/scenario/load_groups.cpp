@@ -1,0 +1,227 @@
+// Several groups: the job of each namespace is the scenario, read again with what its group sets put in.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "sim/scenario/load_parts.hpp"
+#include "sim/scenario/override.hpp"
+#include "sim/scenario/presets.hpp"
+
+namespace psim {
+namespace {
+
+// What a group may set; a name with a dot at its end stands for all below.
+constexpr std::string_view own_fields[] = {"seed",        "compute.time", "filter",       "data.",
+                                           "model.",      "training.",    "consistency.", "placement.",
+                                           "messages.",   "data",         "model",        "training",
+                                           "consistency", "placement",    "messages"};
+// ... but not these, which belong to the machines and the network.
+constexpr std::string_view others_fields[] = {"data.delivery", "data.prefetch", "data.bytes_per_sample",
+                                              "messages.order"};
+
+std::string key_of(const std::string& assignment) {
+  const std::string key = assignment.substr(0, assignment.find('='));
+  return key.substr(0, key.find_last_not_of(" \t") + 1);
+}
+
+bool is_own(std::string_view key) {
+  if (std::ranges::find(others_fields, key) != std::end(others_fields)) return false;
+  return key.starts_with("filter.") || std::ranges::any_of(own_fields, [key](std::string_view field) {
+           return field.ends_with('.') ? key.starts_with(field) : key == field;
+         });
+}
+
+// What the groups of a document set, whether or not it is right: what is no text is left out.
+std::vector<std::vector<std::string>> sets_of(const Document& document) {
+  std::vector<std::vector<std::string>> result;
+  const toml::array* groups = document.root.get_as<toml::array>("group");
+  if (groups == nullptr) return result;
+  for (const toml::node& group : *groups) {
+    std::vector<std::string>& sets = result.emplace_back();
+    const toml::array* list = group.is_table() ? group.as_table()->get_as<toml::array>("set") : nullptr;
+    if (list == nullptr) continue;
+    for (const toml::node& one : *list) {
+      std::string text = one.value_exact<std::string>().value_or("");
+      std::ranges::replace(text, '\n', ' ');
+      sets.push_back(std::move(text));
+    }
+  }
+  return result;
+}
+
+std::vector<std::size_t> source_numbers(const Document& document, Diagnostics& diagnostics) {
+  std::vector<std::size_t> numbers;
+  const toml::array* groups = document.root.get_as<toml::array>("group");
+  for (const std::vector<std::string>& sets : sets_of(document)) {
+    const toml::node* group = groups->get(numbers.size());
+    const toml::node* name = group->is_table() ? group->as_table()->get("name") : nullptr;
+    const std::string called =
+        name != nullptr ? name->value_or(std::string{}) : fmt::format("{}", numbers.size());
+    numbers.push_back(diagnostics.add_source(
+        {fmt::format("what group {} sets", called), fmt::format("{}", fmt::join(sets, "\n"))}));
+  }
+  return numbers;
+}
+
+// Puts what group `number` sets into the document; in a namespace that is not its own, only its batch size.
+void put_sets(Document& document, const std::vector<std::string>& sets, std::size_t source, bool joins,
+              Diagnostics& diagnostics) {
+  for (std::uint32_t line = 1; line <= sets.size(); ++line) {
+    const std::string& text = sets[line - 1];
+    const std::string key = key_of(text);
+    const Place place{.source = source,
+                      .line = line,
+                      .column = 1,
+                      .end_line = line,
+                      .end_column = 1 + std::max(1U, code_points(key))};
+    if (text.find('=') == std::string::npos) {
+      diagnostics.add({"group", place, fmt::format("`{}` sets nothing", text), "expected KEY = VALUE",
+                       "for example \"training.batch_size = 64\""});
+    } else if (joins && key != "training.batch_size") {
+      diagnostics.add({"group", place, fmt::format("`{}` is the whole namespace's", key),
+                       "this group shares it with the one before",
+                       "such a group may set training.batch_size only; others go to the first group of the "
+                       "namespace"});
+    } else if (!is_own(key)) {
+      diagnostics.add({"group", place, fmt::format("`{}` is no group's own", key), "all groups share it",
+                       "a group may set seed, compute.time, and what is in [data], [model], [training], "
+                       "[consistency], [placement], [messages] and [[filter]]; other fields stand outside"});
+    } else {
+      apply_assignment(document, text, source, line, "group", diagnostics);
+    }
+  }
+}
+
+void cut(Speeds& speeds, std::size_t first, std::size_t count) {
+  for (auto* values : {&speeds.values, &speeds.of_platform}) {
+    if (values->size() < first + count || values->size() <= 1) continue;
+    const auto begin = values->begin() + static_cast<std::ptrdiff_t>(first);
+    *values = std::vector(begin, begin + static_cast<std::ptrdiff_t>(count));
+  }
+}
+
+// The cluster as it would be with these workers only.
+void narrow(Scenario& job, const Scenario& all, std::int64_t first, std::int64_t count) {
+  job.groups.clear();
+  job.cluster = all.cluster;
+  job.cluster.workers = count;
+  cut(job.cluster.worker.speed, static_cast<std::size_t>(first), static_cast<std::size_t>(count));
+  job.stragglers = all.stragglers;
+  for (StragglerSpec& straggler : job.stragglers) {
+    std::erase_if(straggler.workers, [=](std::int64_t w) { return w < first || w >= first + count; });
+    for (std::int64_t& w : straggler.workers) w -= first;
+  }
+  std::erase_if(job.stragglers, [](const StragglerSpec& straggler) { return straggler.workers.empty(); });
+}
+
+// Reads and checks the scenarios of jobs.
+class JobLoader {
+ public:
+  JobLoader(const Scenario& all, const LoadRequest& request, const Diagnostics& sources,
+            Diagnostics& diagnostics)
+      : all_(all), request_(request), sources_(sources), diagnostics_(diagnostics) {}
+
+  LoadedJob load(std::size_t first_group, std::size_t end, std::int64_t first_worker) {
+    LoadedJob job{.scenario = {}, .first_worker = static_cast<std::uint32_t>(first_worker)};
+    std::int64_t workers = 0, samples = 0;
+    for (std::size_t g = first_group; g < end; ++g) {
+      job.groups.push_back(g);
+      const std::int64_t count = *all_.groups[g].workers;
+      const std::int64_t batch = batch_of(first_group, g);
+      job.batch_sizes.insert(job.batch_sizes.end(), static_cast<std::size_t>(count), batch);
+      workers += count;
+      samples += count * batch;
+    }
+    const bool differ =
+        std::ranges::adjacent_find(job.batch_sizes, std::not_equal_to{}) != job.batch_sizes.end();
+    if (!differ) job.batch_sizes.clear();
+    read(first_group, first_group, [&](const Reading& reading, Diagnostics& found, Scenario& scenario) {
+      narrow(scenario, all_, first_worker, workers);
+      Checker checker(scenario, reading, found, all_.groups[first_group].name);
+      if (differ) {
+        scenario.training.batch_size = samples / workers;
+        if (samples % workers != 0)
+          checker.add({"training.batch_size"},
+                      fmt::format("{} samples a clock for {} workers", samples, workers),
+                      "their mean is no whole number",
+                      "choose batch sizes of which the workers' mean is a whole number");
+      }
+      checker.check_job();
+      job.data = load_data_of(scenario, request_, reading, checker);
+      job.scenario = std::move(scenario);
+    });
+    return job;
+  }
+
+ private:
+  // The scenario with what the groups `first` and `second` set.
+  template <class Use>
+  void read(std::size_t first, std::size_t second, Use&& use) {
+    Diagnostics found = sources_;
+    std::optional<Document> document = read_request(request_, found);
+    if (!document) return merge(found, diagnostics_);
+    const std::vector<std::vector<std::string>> sets = sets_of(*document);
+    const std::vector<std::size_t> numbers = source_numbers(*document, found);
+    put_sets(*document, sets[first], numbers[first], false, found);
+    if (second != first) put_sets(*document, sets[second], numbers[second], true, found);
+    take_preset(*document, found);
+    Scenario scenario;
+    Reader reader(*document, found);
+    describe(reader, scenario);
+    reader.finish({"compare"});
+    use(reader.reading(), found, scenario);
+    merge(found, diagnostics_);
+  }
+
+  std::int64_t batch_of(std::size_t first, std::size_t group) {
+    std::int64_t batch = 0;
+    read(first, group, [&](const Reading&, Diagnostics&, const Scenario& scenario) {
+      batch = scenario.training.batch_size;
+    });
+    return batch;
+  }
+
+  const Scenario& all_;
+  const LoadRequest& request_;
+  const Diagnostics& sources_;
+  Diagnostics& diagnostics_;
+};
+
+}  // namespace
+
+void add_group_sources(const Document& document, Diagnostics& diagnostics) {
+  source_numbers(document, diagnostics);
+}
+
+void share_workers(Scenario& scenario) {
+  std::int64_t rest = scenario.cluster.workers, open = 0;
+  for (const GroupSpec& group : scenario.groups) {
+    rest -= group.workers.value_or(0);
+    open += group.workers ? 0 : 1;
+  }
+  for (GroupSpec& group : scenario.groups) {
+    if (group.workers) continue;
+    group.workers = std::max<std::int64_t>(rest, 0) / open--;
+    rest -= *group.workers;
+  }
+}
+
+std::vector<LoadedJob> load_jobs(const Scenario& scenario, const LoadRequest& request,
+                                 const Diagnostics& sources, Diagnostics& diagnostics) {
+  JobLoader loader(scenario, request, sources, diagnostics);
+  std::vector<LoadedJob> jobs;
+  std::int64_t worker = 0;
+  for (std::size_t first = 0; first < scenario.groups.size();) {
+    std::size_t end = first + 1;
+    while (end < scenario.groups.size() && scenario.groups[end].space == Namespace::shared) ++end;
+    jobs.push_back(loader.load(first, end, worker));
+    for (; first < end; ++first) worker += *scenario.groups[first].workers;
+  }
+  return jobs;
+}
+
+}  // namespace psim

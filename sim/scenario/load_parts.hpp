@@ -1,0 +1,33 @@
+// The steps of loading a scenario that loading a group's takes as well.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "sim/scenario/check.hpp"
+#include "sim/scenario/document.hpp"
+#include "sim/scenario/load.hpp"
+
+namespace psim {
+
+// The file with the overrides put in.
+std::optional<Document> read_request(const LoadRequest& request, Diagnostics& diagnostics);
+
+// Moves what `found` has and `diagnostics` has not.
+void merge(const Diagnostics& found, Diagnostics& diagnostics);
+
+// The data that `scenario` names, its model adapted to them and both checked together; nothing without data.
+std::shared_ptr<const DataSplit> load_data_of(Scenario& scenario, const LoadRequest& request,
+                                              const Reading& reading, Checker& checker);
+
+// load_groups.cpp
+//
+// What groups set, as sources of `diagnostics`, one for each group, in order.
+void add_group_sources(const Document& document, Diagnostics& diagnostics);
+// Gives those that do not say how many workers they have an equal share of the rest.
+void share_workers(Scenario& scenario);
+// The job of each namespace. `sources` has the sources that were known before `request` was read.
+std::vector<LoadedJob> load_jobs(const Scenario& scenario, const LoadRequest& request,
+                                 const Diagnostics& sources, Diagnostics& diagnostics);
+
+}  // namespace psim
