@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 #include <toml++/toml.h>
 
+#include <algorithm>
 #include <array>
 #include <fstream>
 #include <map>
@@ -122,8 +123,26 @@ std::optional<std::int64_t> Facts::bound_at(std::int64_t clock) const {
 std::string Facts::name_of(std::uint32_t node) const {
   if (node == 0) return "scheduler";
   if (is_server(node)) return fmt::format("server {}", node - 1);
-  if (is_worker(node)) return fmt::format("worker {}", worker(node));
+  if (is_worker(node)) return fmt::format("worker {}", first_worker + worker(node));
   return fmt::format("node {}", node);
+}
+
+std::optional<Row> Space::own(const Row& row) const {
+  // Nodes after the servers are workers: where there are groups there is nobody else.
+  const auto moved = [this](std::uint32_t node) {
+    return node > facts.servers ? node - facts.first_worker : node;
+  };
+  const auto is_here = [&](std::uint32_t node) {
+    return node > facts.servers + facts.first_worker && facts.is_worker(moved(node));
+  };
+  const bool of_worker = row.node > facts.servers || row.peer > facts.servers;
+  const bool of_shard = row.shard >= first_shard && row.shard < first_shard + shards;
+  if (of_worker ? !is_here(std::max(row.node, row.peer)) : !of_shard) return std::nullopt;
+  Row own = row;
+  own.node = moved(row.node);
+  own.peer = moved(row.peer);
+  if (of_shard) own.shard = row.shard - first_shard;
+  return own;
 }
 
 RunRecord::RunRecord(const fs::path& folder) : database_(folder / "run.db") {
@@ -142,10 +161,30 @@ RunRecord::RunRecord(const fs::path& folder) : database_(folder / "run.db") {
   try {
     facts = facts_of(toml::parse_file(scenario.string()));
     summary = Json::parse(summary_file);
+    if (summary.contains("groups")) read_spaces(folder);
   } catch (const std::exception& error) {
     throw Unverifiable(fmt::format("{}: {}", folder.string(), error.what()),
                        "it is damaged: run the scenario again");
   }
+}
+
+void RunRecord::read_spaces(const fs::path& folder) {
+  query(database_,
+        "SELECT namespace, min(number), min(first_worker), first_shard, shards FROM worker_group "
+        "GROUP BY namespace ORDER BY namespace",
+        [&](sqlite3_stmt* row) {
+          const fs::path scenario = folder / fmt::format("namespace-{}.toml", sqlite3_column_int64(row, 0));
+          Space space{.facts = facts_of(toml::parse_file(scenario.string())), .summary = {}};
+          const auto number = [row](int column) {
+            return static_cast<std::uint32_t>(sqlite3_column_int64(row, column));
+          };
+          space.facts.first_worker = number(2);
+          space.first_shard = number(3);
+          space.shards = number(4);
+          space.summary = summary["groups"].at(number(1));
+          space.summary["stuck"] = summary["stuck"];
+          spaces.push_back(std::move(space));
+        });
 }
 
 std::int64_t RunRecord::each(const std::function<void(const Row&)>& on_row) const {

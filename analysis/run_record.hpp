@@ -62,8 +62,9 @@ struct Facts {
   bool overlap = false;  // a clock begins when the weights of its first layers are here
   bool has_duration = false;
   std::int64_t copies = 0, window = 0;
-  bool every_push = false;     // is replicated, not every update
-  bool at_least_once = false;  // a push that comes again may be applied again
+  bool every_push = false;         // is replicated, not every update
+  bool at_least_once = false;      // a push that comes again may be applied again
+  std::uint32_t first_worker = 0;  // of a namespace: the run's number of its worker 0
 
   bool is_server(std::uint32_t node) const { return node > 0 && node <= servers; }
   bool is_worker(std::uint32_t node) const { return node > servers && node <= servers + workers; }
@@ -81,6 +82,18 @@ struct Unverifiable : std::runtime_error {
   std::string help;
 };
 
+// One of several parameter namespaces: its scenario promises something else than the others', and it has
+// workers and shards of its own.
+struct Space {
+  Facts facts;
+  Json summary;  // of its first group, with the run's `stuck`
+  std::uint32_t first_shard = 0, shards = 0;
+
+  // The event as a run of this namespace alone would number its worker and its shard; none if it is not this
+  // namespace's. What is between servers and the scheduler is the first one's.
+  std::optional<Row> own(const Row& row) const;
+};
+
 class RunRecord {
  public:
   // Throws Unverifiable for a folder that is no run, and a run without events.
@@ -88,10 +101,12 @@ class RunRecord {
 
   Facts facts;
   Json summary;
+  std::vector<Space> spaces;  // empty when there is only one
   // Calls `row` with every event, in order; returns their number.
   std::int64_t each(const std::function<void(const Row&)>& row) const;
 
  private:
+  void read_spaces(const std::filesystem::path& folder);
   std::filesystem::path database_;
 };
 

@@ -12,37 +12,86 @@ bool Verdict::holds() const {
   return std::ranges::all_of(checks, [](const CheckReport& check) { return check.violations == 0; });
 }
 
-Verdict verify(const std::filesystem::path& run) {
-  const RunRecord record(run);
+namespace {
+
+// Checks with the history that they look at.
+struct Inspection {
+  const Space* space;  // whose events they see; null: all
+  const Json* summary;
+  History history;
   Checks checks;
-  add_book_checks(record.facts, checks);
-  if (record.facts.has_servers) {
-    add_update_checks(record.facts, checks);
-    add_read_checks(record.facts, checks);
-    add_replica_checks(record.facts, checks);
+
+  void on(const Row& row) {
+    if (space == nullptr) return take(row);
+    if (const std::optional<Row> own = space->own(row)) take(*own);
   }
-  History history(record.facts);
-  Verdict verdict{.model = record.facts.has_servers ? record.facts.model : "none", .checks = {}};
-  verdict.events = record.each([&](const Row& row) {
+  void take(const Row& row) {
     history.on(row);
     for (const std::unique_ptr<Check>& check : checks) check->on(row, history);
+  }
+};
+
+void add_promises(const Facts& facts, Checks& checks) {
+  add_end_check(checks);
+  if (!facts.has_servers) return;
+  add_update_checks(facts, checks);
+  add_read_checks(facts, checks);
+  add_replica_checks(facts, checks);
+}
+
+// The run as a whole, and each namespace, if there are several.
+std::vector<Inspection> inspections(const RunRecord& record) {
+  std::vector<Inspection> all;
+  Inspection& whole = all.emplace_back(Inspection{nullptr, &record.summary, History(record.facts), {}});
+  add_conservation_check(whole.checks);
+  if (record.spaces.empty()) add_promises(record.facts, whole.checks);
+  for (std::size_t n = 0; n < record.spaces.size(); ++n) {
+    const Space& space = record.spaces[n];
+    Inspection& one = all.emplace_back(Inspection{&space, &space.summary, History(space.facts), {}});
+    add_promises(space.facts, one.checks);
+    for (const std::unique_ptr<Check>& check : one.checks) check->set_space(n);
+  }
+  return all;
+}
+
+std::string models_of(const RunRecord& record) {
+  if (!record.facts.has_servers) return "none";
+  if (record.spaces.empty()) return record.facts.model;
+  std::vector<std::string> models;
+  for (const Space& space : record.spaces) models.push_back(space.facts.model);
+  return fmt::format("{}", fmt::join(models, ", "));
+}
+
+}  // namespace
+
+Verdict verify(const std::filesystem::path& run) {
+  const RunRecord record(run);
+  std::vector<Inspection> all = inspections(record);
+  Verdict verdict{.model = models_of(record), .checks = {}};
+  verdict.events = record.each([&](const Row& row) {
+    for (Inspection& one : all) one.on(row);
   });
-  for (const std::unique_ptr<Check>& check : checks) {
-    check->at_end(history, record.summary, verdict.events);
-    verdict.checks.push_back(check->report());
+  for (Inspection& one : all) {
+    for (const std::unique_ptr<Check>& check : one.checks) {
+      check->at_end(one.history, *one.summary, verdict.events);
+      verdict.checks.push_back(check->report());
+    }
   }
   return verdict;
 }
 
 std::string text(const Verdict& v) {
-  std::string out = fmt::format("{:<15}{:<9}{:>10}  {}\n", "check", "verdict", "examined", "what it means");
+  std::size_t width = 15;
+  for (const CheckReport& check : v.checks) width = std::max(width, check.name.size() + 1);
+  std::string out =
+      fmt::format("{:<{}}{:<9}{:>10}  {}\n", "check", width, "verdict", "examined", "what it means");
   for (const CheckReport& check : v.checks) {
     const char* word = !check.applies || check.examined == 0 ? "-"
                        : check.violations == 0               ? "holds"
                                                              : "VIOLATED";
-    out += fmt::format("{:<15}{:<9}{:>10}  {}\n", check.name, word, check.applies ? check.examined : 0,
+    out += fmt::format("{:<{}}{:<9}{:>10}  {}\n", check.name, width, word, check.applies ? check.examined : 0,
                        check.promise);
-    if (!check.note.empty()) out += fmt::format("{:<36}note: {}\n", "", check.note);
+    if (!check.note.empty()) out += fmt::format("{:<{}}note: {}\n", "", width + 21, check.note);
   }
   for (const CheckReport& check : v.checks) {
     if (check.violations == 0) continue;

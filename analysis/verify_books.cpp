@@ -180,9 +180,7 @@ class End final : public Check {
 
 }  // namespace
 
-void add_book_checks(const Facts&, Checks& checks) {
-  checks.push_back(std::make_unique<Conservation>());
-  checks.push_back(std::make_unique<End>());
-}
+void add_conservation_check(Checks& checks) { checks.push_back(std::make_unique<Conservation>()); }
+void add_end_check(Checks& checks) { checks.push_back(std::make_unique<End>()); }
 
 }  // namespace psim::analysis

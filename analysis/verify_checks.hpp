@@ -24,6 +24,8 @@ class Check {
   // After the last event, which was number `events` - 1.
   virtual void at_end(const History&, const Json& /*summary*/, std::int64_t /*events*/) {}
   const CheckReport& report() const { return report_; }
+  // Of which of several namespaces it is.
+  void set_space(std::size_t number) { report_.name = std::to_string(number) + ": " + report_.name; }
 
  protected:
   static constexpr std::size_t shown = 5;
@@ -43,7 +45,8 @@ class Check {
 
 using Checks = std::vector<std::unique_ptr<Check>>;
 
-void add_book_checks(const Facts& facts, Checks& checks);     // conservation, end
+void add_conservation_check(Checks& checks);  // of the whole run
+void add_end_check(Checks& checks);
 void add_update_checks(const Facts& facts, Checks& checks);   // versions, updates, exactly-once
 void add_read_checks(const Facts& facts, Checks& checks);     // reads, clock-gap, read-my-writes
 void add_replica_checks(const Facts& facts, Checks& checks);  // acknowledged, one-owner, replicas

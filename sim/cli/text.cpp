@@ -1,6 +1,8 @@
 // A run's summary for people.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sim/cli/command.hpp"
 
 namespace psim::cli {
@@ -68,28 +70,30 @@ std::string failures_text(const Json& s) {
   return text;
 }
 
+std::string target_text(const Json& target) {
+  if (!target["given"]) return {};
+  if (!target["reached"]) return "   target not reached";
+  return fmt::format("   target after {:.4g} s", target["sim_time_s"].get<double>());
+}
+
 std::string groups_text(const Json& groups) {
-  std::string out =
-      "\n\n  group          workers   namespace   ended [s]   updates   compute     wait   network   "
-      "staleness "
-      "       sent   final loss   accuracy\n";
+  std::size_t width = 5;
+  for (const Json& g : groups) width = std::max(width, g["name"].get_ref<const std::string&>().size());
+  std::string out = fmt::format(
+      "\n\n  {:<{}}   workers   namespace   updates   compute     wait   network   staleness        sent   "
+      "ended [s]   final",
+      "group", width);
   for (const Json& g : groups) {
     const Json& time = g["time"];
-    const Json& quality = g["final"];
     const auto share = [&](const char* key) { return 100 * time[key].get<double>(); };
-    const auto number = [](const Json& value, double scale, const char* unit) {
-      return value.is_null() ? std::string("-") : fmt::format("{:.4f}{}", scale * value.get<double>(), unit);
-    };
     out += fmt::format(
-        "  {:<12} {:>9} {:>11} {:>11.4g} {:>9} {:>7.1f} % {:>6.1f} % {:>7.1f} % {:>11.2f} {:>11} {:>12} "
-        "{:>10}\n",
-        g["name"].get<std::string>(), g["workers"].get<int>(), g["namespace"].get<int>(),
-        g["finished_s"].get<double>(), g["updates"].get<std::int64_t>(), share("compute_share"),
-        share("wait_share"), share("network_share"), g["staleness"]["mean"].get<double>(),
-        bytes_text(g["bytes_sent"].get<double>()), number(quality["loss"], 1, ""),
-        number(quality["accuracy"], 100, " %"));
+        "\n  {:<{}} {:>9} {:>11} {:>9} {:>7.1f} % {:>6.1f} % {:>7.1f} % {:>11.2f} {:>11} {:>11.4g}   {}{}",
+        g["name"].get<std::string>(), width, g["workers"].get<int>(), g["namespace"].get<int>(),
+        g["updates"].get<std::int64_t>(), share("compute_share"), share("wait_share"), share("network_share"),
+        g["staleness"]["mean"].get<double>(), bytes_text(g["bytes_sent"].get<double>()),
+        g["finished_s"].get<double>(), g["final"]["loss"].is_null() ? "-" : quality(g["final"]),
+        target_text(g["target"]));
   }
-  out.pop_back();
   return out;
 }
 
@@ -108,7 +112,8 @@ std::string summary_text(const Json& s, const std::string& replay_line) {
       s["scenario_hash"].get<std::string>().substr(0, 8), s["instruction_set"].get<std::string>());
   if (const std::string title = s["title"]; !title.empty()) out += title + "\n";
   const Json& target = s["target"];
-  if (target["given"]) {
+  const bool has_groups = s.contains("groups");
+  if (target["given"] && !has_groups) {
     out += "\n  target      ";
     if (target.contains("accuracy"))
       out += fmt::format("accuracy {} % ", 100 * target["accuracy"].get<double>());
@@ -121,11 +126,15 @@ std::string summary_text(const Json& s, const std::string& replay_line) {
   const double time = s["sim_time_s"];
   const std::int64_t updates = s["updates"], steps = s["steps"];
   const std::string architecture = s["architecture"];
-  out += fmt::format("\n  simulated   {:.4g} s, {} updates, {} steps of {} workers {}", time, updates, steps,
-                     s["workers"].size(),
-                     architecture == "parameter-server" ? "under " + s["consistency"].get<std::string>()
-                                                        : "by " + architecture);
-  if (!s["curve"].empty())
+  if (has_groups)
+    out += fmt::format("\n  simulated   {:.4g} s, {} steps of {} workers in {} groups", time, steps,
+                       s["workers"].size(), s["groups"].size());
+  else
+    out += fmt::format("\n  simulated   {:.4g} s, {} updates, {} steps of {} workers {}", time, updates,
+                       steps, s["workers"].size(),
+                       architecture == "parameter-server" ? "under " + s["consistency"].get<std::string>()
+                                                          : "by " + architecture);
+  if (!s["curve"].empty() && !has_groups)
     out += fmt::format("\n  quality     {}  ->  {}", quality(s["initial"]), quality(s["final"]));
   const Json& share = s["time"];
   out += fmt::format("\n  workers     compute {:.1f} %   wait {:.1f} %   network {:.1f} %",
@@ -136,7 +145,7 @@ std::string summary_text(const Json& s, const std::string& replay_line) {
                      s["clock_gap"]["max"].get<std::int64_t>());
   const double sent = s["bytes_sent"];
   out += fmt::format("\n  traffic     {} messages, {}", s["messages"].get<std::int64_t>(), bytes_text(sent));
-  if (updates > 0) {
+  if (updates > 0 && !has_groups) {
     const auto n = static_cast<double>(updates);
     out += fmt::format("; per update {:.1f} messages, {}", s["messages"].get<double>() / n,
                        bytes_text(sent / n));
