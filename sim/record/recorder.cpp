@@ -217,7 +217,7 @@ void Recorder::stop(NodeId worker, double at) {
 
 void Recorder::close(double at) {
   for (std::size_t w = 0; w < stats_.workers.size(); ++w)
-    account(static_cast<NodeId>(1 + stats_.servers.size() + w), at);
+    stop(static_cast<NodeId>(1 + stats_.servers.size() + w), at);
 }
 
 void Recorder::add_to_digest(const void* data, std::size_t bytes) {

@@ -11,6 +11,7 @@
 #include <tuple>
 #include <utility>
 
+#include "sim/scenario/axis_text.hpp"
 #include "sim/scenario/check.hpp"
 #include "sim/scenario/document.hpp"
 #include "sim/scenario/load_parts.hpp"
@@ -166,56 +167,6 @@ void load_trace(Scenario& scenario, const LoadRequest& request, Checker& checker
     return checker.add_data({"compute.trace"}, fmt::format("{} cannot be read", path->string()), "this file",
                             "check its permissions");
   read_trace(file, scenario, checker);
-}
-
-// What an axis' value is called in a table: a word as it is, a table as its values, its name first, and
-// tables one after the other.
-std::string label_of(const toml::node& node) {
-  if (const auto text = node.value_exact<std::string>()) return *text;
-  if (const auto number = node.value_exact<double>()) return shortest(*number);
-  std::ostringstream out;
-  if (const toml::array* list = node.as_array(); list != nullptr && list->empty()) return "none";
-  if (node.is_array_of_tables()) {
-    std::string label;
-    for (const toml::node& element : *node.as_array())
-      label += (label.empty() ? "" : " + ") + label_of(element);
-    return label;
-  }
-  if (const toml::table* table = node.as_table()) {
-    const std::string_view name = table->contains("kind") ? "kind" : "model";
-    std::string label;
-    if (const toml::node* model = table->get(name)) label = label_of(*model);
-    for (auto&& [key, value] : *table) {
-      if (key.str() == name) continue;
-      const bool obvious = table->contains("model") && value.is_integer();
-      label += fmt::format("{}{}{}", label.empty() ? "" : " ", obvious ? "" : std::string(key.str()) + "=",
-                           label_of(value));
-    }
-    return label;
-  }
-  node.visit([&](const auto& concrete) { out << concrete; });
-  return out.str();
-}
-
-std::string toml_of(const toml::node& node) {
-  std::ostringstream out;
-  if (const toml::table* table = node.as_table()) {  // inline, on one line
-    out << "{";
-    bool first = true;
-    for (auto&& [key, value] : *table)
-      out << (std::exchange(first, false) ? " " : ", ") << toml_string(key.str()) << " = " << toml_of(value);
-    out << " }";
-  } else if (const toml::array* array = node.as_array()) {
-    out << "[";
-    bool first = true;
-    for (const toml::node& value : *array) out << (std::exchange(first, false) ? "" : ", ") << toml_of(value);
-    out << "]";
-  } else if (const auto text = node.value_exact<std::string>()) {
-    return toml_string(*text);
-  } else {
-    node.visit([&](const auto& concrete) { out << concrete; });
-  }
-  return out.str();
 }
 
 // Reads the fields of `document` and reports what is wrong with each by itself, but not what is missing or
