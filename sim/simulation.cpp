@@ -47,7 +47,8 @@ std::vector<KeySpace> key_spaces(const std::vector<LoadedJob>& jobs) {
 std::vector<std::uint32_t> shard_servers(const std::vector<KeySpace>& spaces) {
   std::vector<std::uint32_t> servers;
   for (const KeySpace& keys : spaces) {
-    for (const Shard& shard : keys.shards) servers.push_back(shard.server);
+    const std::vector<std::uint32_t> own = keys.servers();
+    servers.insert(servers.end(), own.begin(), own.end());
   }
   return servers;
 }

@@ -28,7 +28,7 @@ World& world_of(const std::vector<World*>& worlds, NodeId worker) {
   });
 }
 
-void run_reliable(const std::vector<World*>& worlds) {
+void run_without_failures(const std::vector<World*>& worlds) {
   World& first = *worlds.front();
   std::uint32_t members = first.servers();
   std::vector<Balancer> balancers;
@@ -56,12 +56,6 @@ void run_reliable(const std::vector<World*>& worlds) {
   }
 }
 
-std::vector<std::uint32_t> first_owners(const KeySpace& keys) {
-  std::vector<std::uint32_t> owners;
-  for (const Shard& shard : keys.shards) owners.push_back(shard.server);
-  return owners;
-}
-
 // The scheduler where nodes fail. What it says may get lost: a view is sent to whoever reports an older one.
 class Watch {
  public:
@@ -75,7 +69,7 @@ class Watch {
                   .takes_over = world.scenario.recovery.servers == LostServers::neighbour,
                   .rebalances = world.scenario.recovery.rebalance,
                   .absent = world.absent},
-                 first_owners(world.keys)),
+                 world.keys.servers()),
         here_(1 + world.servers() + world.workers()) {}
 
   void run() {
@@ -169,7 +163,7 @@ class Watch {
 
 void run_scheduler(const std::vector<World*>& worlds) {
   World& world = *worlds.front();
-  if (!world.scenario.may_fail()) return run_reliable(worlds);
+  if (!world.scenario.may_fail()) return run_without_failures(worlds);
   Watch(world).run();
   world.on_end();
 }
