@@ -13,6 +13,12 @@ namespace {
 
 constexpr std::int64_t no_limit = std::int64_t{1} << 60U;
 
+std::vector<double> mean_steps(const Scenario& scenario) {
+  std::vector<double> result(static_cast<std::size_t>(scenario.cluster.workers));
+  for (std::size_t w = 0; w < result.size(); ++w) result[w] = mean_step_seconds(scenario, w);
+  return result;
+}
+
 }  // namespace
 
 Job::Job(const LoadedJob& loaded, std::size_t space, std::uint32_t first_shard, KeySpace keys,
@@ -20,6 +26,8 @@ Job::Job(const LoadedJob& loaded, std::size_t space, std::uint32_t first_shard, 
     : loaded_(loaded),
       scenario_(loaded.scenario),
       space_(space),
+      slowness_(scenario_.compute, scenario_.stragglers, static_cast<std::uint64_t>(scenario_.seed),
+                mean_steps(scenario_)),
       world_{.scenario = scenario_,
              .rule = rule_of(scenario_),
              .steps = steps_of(scenario_, loaded.data ? loaded.data->train.size() : 0).value_or(no_limit),
@@ -32,7 +40,7 @@ Job::Job(const LoadedJob& loaded, std::size_t space, std::uint32_t first_shard, 
              .network = machines.network,
              .recorder = machines.recorder,
              .pool = machines.pool,
-             .slowness = machines.slowness,
+             .slowness = slowness_,
              .busy = std::vector<int>(machines.platform.hosts.size(), 0),
              .on_update = {},
              .on_end = {}},

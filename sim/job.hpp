@@ -23,7 +23,6 @@ struct Machines {
   Network& network;
   Recorder& recorder;
   Pool& pool;
-  Slowness& slowness;
 };
 
 class Job {
@@ -71,6 +70,7 @@ class Job {
   const LoadedJob& loaded_;
   const Scenario& scenario_;
   std::size_t space_;
+  Slowness slowness_;                 // of its workers' steps
   std::unique_ptr<Learner> learner_;  // none of a phantom model, as the next two
   std::unique_ptr<Sampler> sampler_;
   std::unique_ptr<Evaluator> evaluator_;

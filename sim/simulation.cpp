@@ -28,15 +28,6 @@ std::vector<LoadedJob> jobs_of(const LoadedScenario& loaded) {
   return {{.scenario = loaded.scenario, .data = loaded.data}};
 }
 
-std::vector<double> mean_steps(const std::vector<LoadedJob>& jobs) {
-  std::vector<double> result;
-  for (const LoadedJob& job : jobs) {
-    for (std::int64_t w = 0; w < job.scenario.cluster.workers; ++w)
-      result.push_back(mean_step_seconds(job.scenario, static_cast<std::size_t>(w)));
-  }
-  return result;
-}
-
 // Shards are numbered over all namespaces, one after the other.
 std::vector<KeySpace> key_spaces(const std::vector<LoadedJob>& jobs) {
   std::vector<KeySpace> spaces;
@@ -97,7 +88,7 @@ class Simulation final : public FaultTarget {
   Pool pool_;
   Agenda agenda_;
   Network network_;
-  Slowness slowness_;
+  Slowness slowness_;     // of machines, at a date; that of steps is the jobs'
   std::deque<Job> jobs_;  // by namespace
   SpeedControl speeds_;
   std::unique_ptr<FaultPlan> faults_;  // none without faults
@@ -124,7 +115,7 @@ Simulation::Simulation(const LoadedScenario& loaded, const RunOptions& options,
                 .background = first_inference_node(scenario_.cluster)},
                recorder_, agenda_),
       slowness_(scenario_.compute, scenario_.stragglers, static_cast<std::uint64_t>(scenario_.seed),
-                mean_steps(loaded_)),
+                std::vector<double>(static_cast<std::size_t>(scenario_.cluster.workers))),
       speeds_(platform_, slowness_, agenda_, network_, static_cast<NodeId>(1 + scenario_.cluster.servers),
               static_cast<std::uint32_t>(scenario_.cluster.workers), [this] { return is_stuck(); }) {
   for (EventSink* sink : sinks) recorder_.add_sink(sink);
@@ -132,7 +123,7 @@ Simulation::Simulation(const LoadedScenario& loaded, const RunOptions& options,
   std::uint32_t first_shard = 0;
   for (std::size_t i = 0; i < loaded_.size(); ++i) {
     jobs_.emplace_back(loaded_[i], i, first_shard, keys_[i],
-                       Machines{platform_, agenda_, network_, recorder_, pool_, slowness_});
+                       Machines{platform_, agenda_, network_, recorder_, pool_});
     first_shard += static_cast<std::uint32_t>(keys_[i].shards.size());
   }
   if (!scenario_.groups.empty()) split_record();

@@ -187,7 +187,7 @@ bool Worker::compute() {
 void Worker::compute_shared() {
   while (!source_.prepare(steps_begun_)) kv_.wait_for_message();
   batch_size_ = source_.batch_size();
-  const double own = flops_of_samples() * world_.slowness.of_step(world_.first_index + index_, steps_begun_);
+  const double own = flops_of_samples() * world_.slowness.of_step(index_, steps_begun_);
   const double flops_per_sample = own / static_cast<double>(batch_size_);
   const double once = flops_of_step() - own +  // the worker's own update, and copies
                       phases_.front().copies * world_.scenario.cluster.worker.speed.of(index_).value;
@@ -256,7 +256,7 @@ double Worker::flops_of_step() const {
   double mean = flops_of_samples();
   if (world_.workers_update())
     mean += world_.scenario.cluster.worker.flops_per_value * static_cast<double>(world_.keys.parameters);
-  return mean * world_.slowness.of_step(world_.first_index + index_, steps_begun_);
+  return mean * world_.slowness.of_step(index_, steps_begun_);
 }
 
 // A sparse model pulls only what its next batches need.

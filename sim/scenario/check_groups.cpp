@@ -30,11 +30,18 @@ void Checker::check_job() {
   check_filters();
   if (s_.training.work != WorkPolicy::fixed)
     add({"training.work"}, fmt::format("`training.work` is {}", name_of(s_.training.work)),
-        "not with several groups", "work = \"fixed\"");
+        "not with several groups", "work = \"static\"");
 }
 
 bool Checker::can_load_jobs() const {
-  return reading_.complete && reading_.reliable("group") && diagnostics_.empty();
+  const std::vector<GroupSpec>& groups = s_.groups;
+  std::int64_t sum = 0;
+  for (const GroupSpec& group : groups) {
+    if (group.workers.value_or(0) < 1) return false;
+    sum += *group.workers;
+  }
+  return reading_.complete && reading_.reliable("group") && reading_.reliable("cluster.workers") &&
+         sum == s_.cluster.workers && groups.front().space == Namespace::own;
 }
 
 void Checker::check_groups() {

@@ -74,7 +74,8 @@ void describe(FieldVisitor& v, Scenario& s) {
           [&] { describe_replication(v, s.replication); });
   v.table("snapshot", "Copies of every shard on a storage node.", [&] { describe_snapshot(v, s.snapshot); });
   v.tables(
-      "group", "Groups of workers, each with a model of its own or together with others (see Worker groups).",
+      "group",
+      "Groups of workers, each with parameters of its own or together with others, if there are several.",
       s.groups.size(), [&](std::size_t count) { s.groups.resize(count); },
       [&](std::size_t i) { describe_group(v, s.groups[i]); });
   v.tables(

@@ -96,12 +96,12 @@ void put_sets(Document& document, const std::vector<std::string>& sets, std::siz
   }
 }
 
-void cut(Speeds& speeds, std::size_t first, std::size_t count) {
-  for (auto* values : {&speeds.values, &speeds.of_platform}) {
-    if (values->size() < first + count || values->size() <= 1) continue;
-    const auto begin = values->begin() + static_cast<std::ptrdiff_t>(first);
-    *values = std::vector(begin, begin + static_cast<std::ptrdiff_t>(count));
-  }
+// One value for all stays, of one for each worker those of the job's.
+template <class T>
+void cut(std::vector<T>& values, std::int64_t first, std::int64_t count) {
+  if (std::ssize(values) <= 1) return;
+  values.erase(values.begin() + first + count, values.end());
+  values.erase(values.begin(), values.begin() + first);
 }
 
 // The cluster as it would be with these workers only.
@@ -109,7 +109,10 @@ void narrow(Scenario& job, const Scenario& all, std::int64_t first, std::int64_t
   job.groups.clear();
   job.cluster = all.cluster;
   job.cluster.workers = count;
-  cut(job.cluster.worker.speed, static_cast<std::size_t>(first), static_cast<std::size_t>(count));
+  cut(job.cluster.worker.speed.values, first, count);
+  cut(job.cluster.worker.speed.of_platform, first, count);
+  job.compute.trace_rows = all.compute.trace_rows;
+  for (std::vector<double>& row : job.compute.trace_rows) cut(row, first, count);
   job.stragglers = all.stragglers;
   for (StragglerSpec& straggler : job.stragglers) {
     std::erase_if(straggler.workers, [=](std::int64_t w) { return w < first || w >= first + count; });
@@ -145,10 +148,10 @@ class JobLoader {
       if (differ) {
         scenario.training.batch_size = samples / workers;
         if (samples % workers != 0)
-          checker.add({"training.batch_size"},
-                      fmt::format("{} samples a clock for {} workers", samples, workers),
-                      "their mean is no whole number",
-                      "choose batch sizes of which the workers' mean is a whole number");
+          checker.add(
+              {fmt::format("group.{}.set", end - 1), "training.batch_size"},
+              fmt::format("a clock of {} has {}", counted(workers, "worker"), counted(samples, "sample")),
+              "the mean batch is no whole number", "choose other sizes for the groups of this namespace");
       }
       checker.check_job();
       job.data = load_data_of(scenario, request_, reading, checker);
