@@ -15,10 +15,9 @@ namespace psim {
 namespace {
 
 // What a group may set; a name with a dot at its end stands for all below.
-constexpr std::string_view own_fields[] = {"seed",        "compute.time", "filter",       "data.",
-                                           "model.",      "training.",    "consistency.", "placement.",
-                                           "messages.",   "data",         "model",        "training",
-                                           "consistency", "placement",    "messages"};
+constexpr std::string_view own_fields[] = {
+    "seed",     "compute.time", "filter",      "filter.",      "data.",     "model",      "model.",
+    "training", "training.",    "consistency", "consistency.", "placement", "placement.", "messages."};
 // ... but not these, which belong to the machines and the network.
 constexpr std::string_view others_fields[] = {"data.delivery", "data.prefetch", "data.bytes_per_sample",
                                               "messages.order"};
@@ -30,9 +29,9 @@ std::string key_of(const std::string& assignment) {
 
 bool is_own(std::string_view key) {
   if (std::ranges::find(others_fields, key) != std::end(others_fields)) return false;
-  return key.starts_with("filter.") || std::ranges::any_of(own_fields, [key](std::string_view field) {
-           return field.ends_with('.') ? key.starts_with(field) : key == field;
-         });
+  return std::ranges::any_of(own_fields, [key](std::string_view field) {
+    return field.ends_with('.') ? key.starts_with(field) : key == field;
+  });
 }
 
 // What the groups of a document set, whether or not it is right: what is no text is left out.
@@ -78,7 +77,7 @@ void put_sets(Document& document, const std::vector<std::string>& sets, std::siz
                       .column = 1,
                       .end_line = line,
                       .end_column = 1 + std::max(1U, code_points(key))};
-    if (text.find('=') == std::string::npos) {
+    if (key.empty() || text.find('=') == std::string::npos) {
       diagnostics.add({"group", place, fmt::format("`{}` sets nothing", text), "expected KEY = VALUE",
                        "for example \"training.batch_size = 64\""});
     } else if (joins && key != "training.batch_size") {
@@ -99,7 +98,8 @@ void put_sets(Document& document, const std::vector<std::string>& sets, std::siz
 // One value for all stays, of one for each worker those of the job's.
 template <class T>
 void cut(std::vector<T>& values, std::int64_t first, std::int64_t count) {
-  if (std::ssize(values) <= 1) return;
+  if (std::ssize(values) <= 1 || std::ssize(values) < first + count)
+    return;  // too few are an error elsewhere
   values.erase(values.begin() + first + count, values.end());
   values.erase(values.begin(), values.begin() + first);
 }

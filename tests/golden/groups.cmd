@@ -1,0 +1,1 @@
+psim run scenarios/two_jobs.toml --trace events --out run --set 'training.duration="500ms"' --set 'group.0.set=["model.layers = [64, 16, 10]"]' | sed -n '/^  simulated/,$p' | sed '/digest/d; s/ *loss .*//'; psim verify run; psim replay run | cut -d' ' -f1-2; sed -n '/^\[\[group/,$p' run/scenario.toml; ls run; rm -r run
