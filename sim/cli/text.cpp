@@ -104,16 +104,11 @@ std::string late_text(const Json& pushes) {
   return fmt::format("\n  late        {} of {} pushes thrown away", late, count("arrived"));
 }
 
-}  // namespace
-
-std::string summary_text(const Json& s, const std::string& replay_line) {
-  std::string out = fmt::format(
-      "{}    (psim {}, scenario {}, {})\n", replay_line, s["psim"].get<std::string>(),
-      s["scenario_hash"].get<std::string>().substr(0, 8), s["instruction_set"].get<std::string>());
-  if (const std::string title = s["title"]; !title.empty()) out += title + "\n";
+// How far the training got, and what came out.
+std::string training_text(const Json& s) {
+  std::string out;
   const Json& target = s["target"];
-  const bool has_groups = s.contains("groups");
-  if (target["given"] && !has_groups) {
+  if (target["given"]) {
     out += "\n  target      ";
     if (target.contains("accuracy"))
       out += fmt::format("accuracy {} % ", 100 * target["accuracy"].get<double>());
@@ -123,19 +118,34 @@ std::string summary_text(const Json& s, const std::string& replay_line) {
                              target["updates"].get<std::int64_t>())
                : std::string("not reached");
   }
-  const double time = s["sim_time_s"];
-  const std::int64_t updates = s["updates"], steps = s["steps"];
   const std::string architecture = s["architecture"];
-  if (has_groups)
-    out += fmt::format("\n  simulated   {:.4g} s, {} steps of {} workers in {} groups", time, steps,
-                       s["workers"].size(), s["groups"].size());
-  else
-    out += fmt::format("\n  simulated   {:.4g} s, {} updates, {} steps of {} workers {}", time, updates,
-                       steps, s["workers"].size(),
-                       architecture == "parameter-server" ? "under " + s["consistency"].get<std::string>()
-                                                          : "by " + architecture);
-  if (!s["curve"].empty() && !has_groups)
+  out += fmt::format("\n  simulated   {:.4g} s, {} updates, {} steps of {} workers {}",
+                     s["sim_time_s"].get<double>(), s["updates"].get<std::int64_t>(),
+                     s["steps"].get<std::int64_t>(), s["workers"].size(),
+                     architecture == "parameter-server" ? "under " + s["consistency"].get<std::string>()
+                                                        : "by " + architecture);
+  if (!s["curve"].empty())
     out += fmt::format("\n  quality     {}  ->  {}", quality(s["initial"]), quality(s["final"]));
+  return out;
+}
+
+// Of several groups; each has a row in a table below.
+std::string groups_line(const Json& s) {
+  return fmt::format("\n  simulated   {:.4g} s, {} steps of {} workers in {} groups",
+                     s["sim_time_s"].get<double>(), s["steps"].get<std::int64_t>(), s["workers"].size(),
+                     s["groups"].size());
+}
+
+}  // namespace
+
+std::string summary_text(const Json& s, const std::string& replay_line) {
+  std::string out = fmt::format(
+      "{}    (psim {}, scenario {}, {})\n", replay_line, s["psim"].get<std::string>(),
+      s["scenario_hash"].get<std::string>().substr(0, 8), s["instruction_set"].get<std::string>());
+  if (const std::string title = s["title"]; !title.empty()) out += title + "\n";
+  const bool has_groups = s.contains("groups");
+  const std::int64_t updates = s["updates"];
+  out += has_groups ? groups_line(s) : training_text(s);
   const Json& share = s["time"];
   out += fmt::format("\n  workers     compute {:.1f} %   wait {:.1f} %   network {:.1f} %",
                      100 * share["compute_share"].get<double>(), 100 * share["wait_share"].get<double>(),
@@ -154,7 +164,7 @@ std::string summary_text(const Json& s, const std::string& replay_line) {
   out += late_text(s["pushes"]);
   if (s.contains("failures")) out += failures_text(s["failures"]);
   if (s.contains("inference")) out += inference_text(s["inference"]);
-  if (s.contains("groups")) out += groups_text(s["groups"]);
+  if (has_groups) out += groups_text(s["groups"]);
 
   if (s["workers"].size() <= 16) {
     out += "\n\n  worker   clocks   step [ms]   compute      wait   network\n";
