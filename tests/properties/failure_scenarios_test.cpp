@@ -139,23 +139,24 @@ TEST_CASE("false_suspicion: haste is cheap where a new owner is near, unless it 
 }
 
 TEST_CASE("elasticity: progress is workers times time, and moving a server costs little", "[failures]") {
-  const auto workers = [](const char* kind, const char* at) {
-    return fmt::format("fault=[{{kind=\"{}\", at=\"{}\", nodes=[\"worker 2\", \"worker 3\"]}}]", kind, at);
+  // In two seconds, without a target that could be reached.
+  const auto updates = [](const std::string& faults) {
+    return shipped("elasticity", {faults, "training.duration=2s", "training.target={accuracy=1.0}"},
+                   1)["updates"]
+        .get<double>();
   };
-  const auto to_target = [](const std::string& faults) {
-    const Json s = shipped("elasticity", {faults});
-    REQUIRE(s["target"]["reached"] == true);
-    return s["target"]["sim_time_s"].get<double>();
+  const auto fault = [](const char* kind, const std::string& nodes) {
+    return fmt::format("fault=[{{kind=\"{}\", at=\"1s\", nodes={}}}]", kind, nodes);
   };
-  const double all = to_target(no_faults), half = to_target(workers("join", "9s"));
-  CHECK(half > 1.4 * all);
-  for (const char* kind : {"join", "leave"}) {
-    const double some = to_target(workers(kind, "1s"));
-    CHECK(some > all);
-    CHECK(some < half);
-    CHECK(to_target(fmt::format("fault=[{{kind=\"{}\", at=\"1s\", nodes=[\"server 1\"]}}]", kind)) <
-          all + 0.35);
-  }
+  const double all = updates(no_faults),
+               half = updates(R"(fault=[{kind="join", at="1.9s", nodes=["worker 2", "worker 3"]}])");
+  CHECK(half == Approx(0.5 * all).epsilon(0.05));
+  const std::string two = R"(["worker 2", "worker 3"])", server = R"(["server 1"])";
+  CHECK(updates(fault("leave", two)) == Approx(0.75 * all).epsilon(0.05));
+  const double joined = updates(fault("join", two));
+  CHECK(joined > half);
+  CHECK(joined < 0.8 * all);
+  for (const char* kind : {"join", "leave"}) CHECK(updates(fault(kind, server)) == Approx(all).epsilon(0.1));
 }
 
 TEST_CASE("rolling_restart: with a copy it costs time and no bit", "[failures]") {
