@@ -44,6 +44,18 @@ std::int64_t updates_at(const Json& summary, double date) {
   return updates;
 }
 
+void keeps_its_promises(const std::string& name, const std::string& set) {
+  const TemporaryFolder folder;
+  const std::string file = (source_folder() / "scenarios" / (name + ".toml")).string();
+  const Outcome run =
+      psim::test::psim({"run", file, "--trace", "events", "--out", "run", "--set", set}, folder.path());
+  INFO(name << " " << run.err);
+  REQUIRE(run.code == 0);
+  const Outcome verdict = psim::test::psim({"verify", "run"}, folder.path());
+  INFO(verdict.out << verdict.err);
+  CHECK(verdict.code == 0);
+}
+
 const std::string no_faults = "fault=[]", bsp = "consistency.model=bsp", asp = "consistency.model=asp";
 
 }  // namespace
@@ -182,6 +194,21 @@ TEST_CASE("ten_percent_failures: who waits for the dead does not arrive", "[fail
   CHECK(free["target"]["reached"] == true);
   CHECK(free["target"]["sim_time_s"] < remove["target"]["sim_time_s"]);
   CHECK(remove["failures"]["crashes"] <= 5);
+}
+
+TEST_CASE("scenarios in which servers fail keep their promises", "[failures]") {
+  keeps_its_promises("server_crash", "replication.copies=2");
+  keeps_its_promises("rolling_restart", "replication.copies=1");
+  keeps_its_promises("false_suspicion", "training.duration=3s");
+  keeps_its_promises("checkpoint_interval", "training.duration=300s");
+}
+
+TEST_CASE("scenarios in which workers or messages fail keep their promises", "[failures]") {
+  keeps_its_promises("elasticity", "consistency.model=bsp");
+  keeps_its_promises("lossy_network", "consistency.model=asp");
+  keeps_its_promises("partition", "training.epochs=20");
+  keeps_its_promises("replication_cost", "replication.copies=1");
+  keeps_its_promises("ten_percent_failures", "training.duration=2s");
 }
 
 TEST_CASE("faults that do nothing change no bit of what is learned", "[failures]") {
