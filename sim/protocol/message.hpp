@@ -97,4 +97,6 @@ struct Message {
   }
 };
 
+inline PushId id_of(const Message& push) { return {push.from, push.number}; }
+
 }  // namespace psim

@@ -28,8 +28,6 @@ std::int64_t samples_of(const std::vector<Message>& group) {
   return samples;
 }
 
-PushId id_of(const Message& push) { return {push.from, push.number}; }
-
 }  // namespace
 
 Server::Server(Options options, std::optional<Values> weights, std::size_t count)
@@ -40,7 +38,8 @@ Server::Server(Options options, std::optional<Values> weights, std::size_t count
       clocks_(count, workers_.size()),
       active_(options_.rule.workers),
       at_slowest_(workers_.size()),
-      members_(options_.rule.workers) {
+      members_(options_.rule.workers),
+      safety_(options_.retries ? workers_.size() : 0) {
   if (options_.delay_compensation > 0) sent_.resize(workers_.size());
   if (weights) parameters_ = Parameters(options_.optimizer, options_.storage, std::move(*weights));
 }
@@ -81,7 +80,7 @@ void Server::on_push(const Message& push, double now, Outbox& out) {
     if (coordinated() && !follows()) late_.push_back(id_of(push));
   }
   if (options_.retries) accept(push, out);
-  finish_if_through(worker);
+  finish_if_through(w);
   update_if_complete(out) ? answer_all(now, out) : answer(w, now, out);
 }
 
@@ -100,21 +99,22 @@ void Server::on_read(const Message& pull, double now, Outbox& out) const {
 void Server::on_pull(const Message& pull, double now, Outbox& out) {
   const std::uint32_t w = index_of(pull.from);
   if (w >= workers_.size()) return on_read(pull, now, out);
-  WorkerState& worker = workers_[w];
   const bool is_back = pull.pushed < 0;  // from a crash: it counts its pulls anew
-  if (!is_back && worker.waiting && worker.waiting->number > pull.number) return;  // overtaken on the way
-  worker.waiting = {pull.from,   pull.clock,  pull.version,
-                    pull.number, pull.pushed, pull.keys};  // a newer pull takes the place of an older one
+  const auto before = waiting_.find(w);
+  if (!is_back && before != waiting_.end() && before->second.number > pull.number) return;  // overtaken
+  // A newer pull takes the place of an older one.
+  waiting_[w] = {pull.from, pull.clock, pull.version, pull.number, pull.pushed, pull.keys};
   if (options_.retries) meet(pull, out);
-  waiting_.insert(w);
-  finish_if_through(worker);
+  finish_if_through(w);
   update_if_complete(out) ? answer_all(now, out) : answer(w, now, out);
 }
 
 // A worker whose pull is for a clock that there is no more, and whose pushes are all in, will not push again.
-void Server::finish_if_through(WorkerState& worker) {
-  if (options_.rule.fresh || worker.finished || !worker.waiting) return;
-  if (worker.waiting->clock < options_.steps || worker.arrived < worker.waiting->pushed) return;
+void Server::finish_if_through(std::uint32_t w) {
+  WorkerState& worker = workers_[w];
+  const auto pull = waiting_.find(w);
+  if (options_.rule.fresh || worker.finished || pull == waiting_.end()) return;
+  if (pull->second.clock < options_.steps || worker.arrived < pull->second.pushed) return;
   worker.finished = true;
   --active_;
 }
@@ -259,7 +259,7 @@ bool Server::update_once(Outbox& out) {
     out.applied(push, staleness);
   }
   const double rate = this->rate() * options_.rule.rate_factor(group.size());
-  if (replicates_updates()) log_update(group, gradients, out);
+  if (logs_updates()) log_update(group, gradients, out);
   if (parameters_) apply(gradients, rate, group.front().clock);
   applied_ += static_cast<std::int64_t>(group.size());
   version_ += mutant("version-jump") && version_ % 5 == 4 ? 2 : 1;
@@ -361,15 +361,16 @@ bool Server::is_over(const Pull& pull) const {
 }
 
 void Server::answer_all(double now, Outbox& out) {
-  for (auto w = waiting_.begin(); w != waiting_.end();) answer(*w++, now, out);
+  for (auto w = waiting_.begin(); w != waiting_.end();) answer(w++->first, now, out);
 }
 
 void Server::answer(std::uint32_t w, double now, Outbox& out) {
-  WorkerState& worker = workers_[w];
-  if (!leads_ || !worker.waiting) return;
-  if (worker.arrived < worker.waiting->pushed && !mutant("writes-unseen")) return;  // read-my-writes
-  if (!is_safe(worker)) return;
-  const Pull& pull = *worker.waiting;
+  const auto waiting = waiting_.find(w);
+  if (!leads_ || waiting == waiting_.end()) return;
+  const WorkerState& worker = workers_[w];
+  const Pull& pull = waiting->second;
+  if (worker.arrived < pull.pushed && !mutant("writes-unseen")) return;  // read-my-writes
+  if (!is_safe(w)) return;
   const bool over = is_over(pull);
   // The others' last updates wait for word from the first server.
   if (over && !options_.rule.fresh && coordinated() && worker.applied < pull.pushed) return;
@@ -381,7 +382,7 @@ void Server::answer(std::uint32_t w, double now, Outbox& out) {
                 .clock = pull.clock,
                 .version = version_,
                 .number = pull.number,
-                .pushed = options_.retries ? committed_of(worker) : 0,
+                .pushed = options_.retries ? committed_of(w) : 0,
                 .values = {},
                 .kept = worker.arrived,
                 .epoch = epoch_};
@@ -389,8 +390,7 @@ void Server::answer(std::uint32_t w, double now, Outbox& out) {
   if (needed) reply.values = this->reply(pull.keys);
   reply.keys = pull.keys;
   if (!sent_.empty()) sent_[w] = reply.values;
-  worker.waiting.reset();
-  waiting_.erase(w);
+  waiting_.erase(waiting);
   out.send(std::move(reply));
 }
 

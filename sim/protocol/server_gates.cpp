@@ -9,7 +9,7 @@ namespace psim {
 
 std::vector<Server::Pull> Server::waiting() const {
   std::vector<Pull> pulls;
-  for (const std::uint32_t w : waiting_) pulls.push_back(*workers_[w].waiting);
+  for (const auto& [worker, pull] : waiting_) pulls.push_back(pull);
   return pulls;
 }
 

@@ -55,14 +55,14 @@ void Server::acknowledge(const Message& push, Outbox& out) const {
             .to = push.from,
             .shard = options_.shard,
             .number = push.number,
-            .pushed = committed_of(workers_[index_of(push.from)]),
+            .pushed = committed_of(index_of(push.from)),
             .epoch = epoch_});
 }
 
 void Server::accept(const Message& push, Outbox& out) {
-  if (!copies_.empty() && options_.replication.every_push) {
+  if (logs_pushes()) {
     Message entry = push;
-    entry.attached = std::make_shared<const Attachment>(Attachment{.group = {{push.from, push.number}}});
+    entry.attached = std::make_shared<const Attachment>(Attachment{.group = {id_of(push)}});
     log(std::move(entry), out);
   }
   acknowledge(push, out);
@@ -90,7 +90,7 @@ void Server::skip_lost(const Message& request, Outbox& out) {
 // had. It then goes on from what is here.
 void Server::meet(const Message& pull, Outbox& out) {
   WorkerState& worker = workers_[index_of(pull.from)];
-  Pull& waiting = *worker.waiting;
+  Pull& waiting = waiting_.at(index_of(pull.from));
   const bool pending = std::ranges::find(group_, pull.from, &Message::from) != group_.end();
   if (pull.pushed < 0) {  // back, and without memory: not before its push of this version is applied
     waiting.pushed = worker.arrived;
@@ -117,21 +117,19 @@ void Server::lead(NodeId self, std::uint32_t epoch, const std::vector<NodeId>& r
   if (is_new_leader) {  // entries that came too early went with the former owner
     log_.clear();
     copies_.clear();
-    for (WorkerState& worker : workers_) {
-      worker.waiting.reset();
-      worker.committed = worker.arrived;
-      worker.entry = 0;
-    }
     waiting_.clear();
     committed_ = entries_;
-    for (std::uint32_t w = 0; w < workers_.size(); ++w) tell_count(w, out);
+    for (std::uint32_t w = 0; w < workers_.size(); ++w) {
+      safety_[w] = {.committed = workers_[w].arrived};
+      tell_count(w, out);
+    }
   }
   std::erase_if(copies_,
                 [&](const Copy& copy) { return std::ranges::find(replicas, copy.node) == replicas.end(); });
   for (const NodeId node : replicas) {
     if (std::ranges::find(copies_, node, &Copy::node) != copies_.end()) continue;
-    copies_.push_back({.node = node, .entries = entries_, .asked = now, .wait = options_.resend});
-    send_state(node, out);
+    copies_.push_back({.node = node, .entries = entries_, .asked = now, .wait = options_.resend.timeout});
+    out.send(state_for(node));
   }
   commit_through(on_all_replicas());
   answer_all(now, out);
@@ -146,11 +144,9 @@ void Server::follow(NodeId self, std::uint32_t epoch, NodeId primary, std::optio
   copies_.clear();
   log_.clear();
   waiting_.clear();
-  for (WorkerState& worker : workers_) {
-    worker.waiting.reset();
-    if (!options_.replication.every_push) worker.arrived = worker.applied;  // it will hear of updates only
-  }
-  if (!options_.replication.every_push) group_.clear();
+  if (copies_pushes()) return;
+  for (WorkerState& worker : workers_) worker.arrived = worker.applied;  // it will hear of updates only
+  group_.clear();
 }
 
 void Server::set_members(const std::vector<bool>& members, double now, Outbox& out) {
@@ -163,7 +159,6 @@ void Server::set_members(const std::vector<bool>& members, double now, Outbox& o
     members_ += worker.gone ? -1 : 1;
     if (!worker.finished) active_ += worker.gone ? -1 : 1;
     if (worker.gone) {
-      worker.waiting.reset();
       waiting_.erase(static_cast<std::uint32_t>(w));
     } else if (!options_.rule.fresh) {  // it goes on where the slowest of the others is
       skip_to(slowest_, worker);
@@ -172,7 +167,7 @@ void Server::set_members(const std::vector<bool>& members, double now, Outbox& o
   }
   if (!changed) return;
   find_slowest();
-  if (!copies_.empty() && options_.replication.every_push)
+  if (logs_pushes())
     log({.attached = std::make_shared<const Attachment>(Attachment{.members = members})}, out);
   update_if_complete(out);
   answer_all(now, out);
@@ -185,11 +180,11 @@ void Server::log(Message entry, Outbox& out) {
   entry.shard = options_.shard;
   entry.number = entries_++;
   entry.epoch = epoch_;
-  for (const PushId& id : entry.attached->group) workers_[index_of(id.worker)].entry = entries_;
-  for (const PushId& id : entry.attached->late) workers_[index_of(id.worker)].entry = entries_;
+  for (const PushId& id : entry.attached->group) safety_[index_of(id.worker)].entry = entries_;
+  for (const PushId& id : entry.attached->late) safety_[index_of(id.worker)].entry = entries_;
   for (const Copy& copy : copies_) {
     send_entry(copy.node, entry, out);
-    if (options_.replication.chain) break;
+    if (options_.replication.layout == ReplicationLayout::chain) break;
   }
   log_.emplace(entry.number, std::move(entry));
 }
@@ -204,7 +199,7 @@ void Server::send_entry(NodeId replica, const Message& entry, Outbox& out) const
 void Server::log_update(const std::vector<Message>& group, std::vector<WeightedGradient>& gradients,
                         Outbox& out) {
   Attachment ids{.late = std::exchange(dropped_, {})};
-  for (const Message& push : group) ids.group.push_back({push.from, push.number});
+  for (const Message& push : group) ids.group.push_back(id_of(push));
   Slice sum{nullptr, 0, count_};
   if (parameters_) {
     sum.values =
@@ -219,22 +214,19 @@ void Server::log_update(const std::vector<Message>& group, std::vector<WeightedG
       out);
 }
 
-void Server::send_state(NodeId replica, Outbox& out) const {
-  out.send({.kind = MessageKind::state,
-            .from = options_.id,
-            .to = replica,
-            .shard = options_.shard,
-            .version = version_,
-            .number = entries_,
-            .payload = state_bytes(),
-            .epoch = epoch_,
-            .attached = std::make_shared<const Attachment>(
-                Attachment{.state = std::make_shared<const Server>(*this)})});
-}
-
-std::uint64_t Server::state_bytes() const {
-  return count_ * bytes_per_value(options_.storage.precision) + parameters_.state_bytes() +
-         workers_.size() * 8;
+Message Server::state_for(NodeId node) const {
+  const std::uint64_t bytes =
+      count_ * bytes_per_value(options_.storage.precision) + parameters_.state_bytes() + workers_.size() * 8;
+  return {.kind = MessageKind::state,
+          .from = options_.id,
+          .to = node,
+          .shard = options_.shard,
+          .version = version_,
+          .number = entries_,
+          .payload = bytes,
+          .epoch = epoch_,
+          .attached =
+              std::make_shared<const Attachment>(Attachment{.state = std::make_shared<const Server>(*this)})};
 }
 
 // Replica: entries are taken in their order.
@@ -261,7 +253,7 @@ void Server::take_entry(const Message& entry, double now) {
   const Attachment& ids = *entry.attached;
   Silence silence;
   if (!ids.members.empty()) return set_members(ids.members, now, silence);
-  if (options_.replication.every_push) {
+  if (copies_pushes()) {
     Message push = entry;
     push.kind = MessageKind::push;
     push.from = ids.group.front().worker;
@@ -289,11 +281,11 @@ void Server::on_replicated(const Message& ack, double now, Outbox& out) {
   const auto copy = std::ranges::find(copies_, ack.from, &Copy::node);
   if (copy == copies_.end()) return;
   copy->asked = now;
-  if (ack.number > copy->entries || !copy->here) copy->wait = options_.resend;
+  if (ack.number > copy->entries || !copy->here) copy->wait = options_.resend.timeout;
   if (ack.number < 0) {  // it has nothing: it was down
     copy->here = false;
     copy->entries = entries_;
-    return send_state(copy->node, out);
+    return out.send(state_for(copy->node));
   }
   copy->entries = std::max(copy->entries, ack.number);
   if (!std::exchange(copy->here, true)) {  // what came before the state did was of no use to it
@@ -320,8 +312,8 @@ void Server::commit_through(std::int64_t entry) {
   for (auto next = log_.lower_bound(committed_); next != log_.end() && next->first < entry; ++next) {
     for (const std::vector<PushId>* list : {&next->second.attached->late, &next->second.attached->group}) {
       for (const PushId& id : *list) {
-        WorkerState& worker = workers_[index_of(id.worker)];
-        worker.committed = std::max(worker.committed, id.number + 1);
+        std::int64_t& committed = safety_[index_of(id.worker)].committed;
+        committed = std::max(committed, id.number + 1);
       }
     }
   }
@@ -329,19 +321,20 @@ void Server::commit_through(std::int64_t entry) {
   log_.erase(log_.begin(), log_.lower_bound(kept));
 }
 
-bool Server::is_safe(const WorkerState& worker) const {
+bool Server::is_safe(std::uint32_t worker) const {
   return copies_.empty() || mutant("told-too-early") ||
-         on_all_replicas() + options_.replication.window >= worker.entry;
+         on_all_replicas() + options_.replication.window >= safety_[worker].entry;
 }
 
-std::int64_t Server::committed_of(const WorkerState& worker) const {
-  return copies_.empty() || mutant("told-too-early") ? worker.applied : worker.committed;
+std::int64_t Server::committed_of(std::uint32_t worker) const {
+  const bool alone = copies_.empty() || mutant("told-too-early");
+  return alone ? workers_[worker].applied : safety_[worker].committed;
 }
 
 std::optional<double> Server::next_resend() const {
   std::optional<double> first;
   for (const Copy& copy : copies_) {
-    if (copy.here && copy.entries == entries_) continue;
+    if (copy.has(entries_)) continue;
     first = std::min(first.value_or(copy.asked + copy.wait), copy.asked + copy.wait);
   }
   return first;
@@ -349,12 +342,13 @@ std::optional<double> Server::next_resend() const {
 
 void Server::resend(double now, Outbox& out) {
   for (Copy& copy : copies_) {
-    if ((copy.here && copy.entries == entries_) || copy.asked + copy.wait > now) continue;
+    if (copy.has(entries_) || copy.asked + copy.wait > now) continue;
     copy.asked = now;
-    copy.wait = std::min(copy.wait * options_.backoff, options_.longest);
+    // What is slow because there is too much to send must not get more of it.
+    copy.wait = std::min(copy.wait * options_.resend.backoff, options_.resend.longest);
     if (!copy.here) {
       copy.entries = entries_;
-      send_state(copy.node, out);
+      out.send(state_for(copy.node));
     }
     for (auto entry = log_.lower_bound(copy.entries); entry != log_.end(); ++entry)
       send_entry(copy.node, entry->second, out);
