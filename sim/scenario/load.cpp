@@ -158,7 +158,7 @@ void load_trace(Scenario& scenario, const LoadRequest& request, Checker& checker
 }
 
 // What an axis' value is called in a table: a word as it is, a table as its values, its name first, and
-// tables one after the other.
+// tables one after the other. A table without values changes nothing.
 std::string label_of(const toml::node& node) {
   if (const auto text = node.value_exact<std::string>()) return *text;
   if (const auto number = node.value_exact<double>()) return shortest(*number);
@@ -171,6 +171,7 @@ std::string label_of(const toml::node& node) {
     return label;
   }
   if (const toml::table* table = node.as_table()) {
+    if (table->empty()) return "as it is";
     const std::string_view name = table->contains("kind") ? "kind" : "model";
     std::string label;
     if (const toml::node* model = table->get(name)) label = label_of(*model);
