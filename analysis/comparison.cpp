@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -27,15 +28,38 @@ Statistic over(const std::vector<const ComparedRun*>& runs, F&& value) {
   return statistic(values);
 }
 
-// Over the runs whose inference group answered anything that `value` is about.
+// Over the runs whose summary has this part, and in it anything that `value` is about.
 template <class F>
-std::optional<Statistic> of_answers(const std::vector<const ComparedRun*>& runs, F&& value) {
+std::optional<Statistic> of_part(const std::vector<const ComparedRun*>& runs, const char* part, F&& value) {
   std::vector<double> values;
   for (const ComparedRun* run : runs) {
-    if (!run->summary.contains("inference")) continue;
-    if (const Json number = value(run->summary["inference"]); !number.is_null()) values.push_back(number);
+    if (!run->summary.contains(part)) continue;
+    if (const Json number = value(run->summary[part]); !number.is_null()) values.push_back(number);
   }
   return values.empty() ? std::nullopt : std::optional(statistic(values));
+}
+
+// Mean over a run's crashes of servers, if all of them were made good.
+Json mean_recovery(const Json& failures) {
+  double sum = 0;
+  for (const Json& one : failures["recoveries"]) {
+    if (one["total_s"].is_null()) return nullptr;
+    sum += one["total_s"].get<double>();
+  }
+  const auto count = static_cast<double>(failures["recoveries"].size());
+  return count > 0 ? Json(sum / count) : Json(nullptr);
+}
+
+void add_failures(Group& group, const std::vector<const ComparedRun*>& runs) {
+  const auto count = [&](const char* key) {
+    return of_part(runs, "failures", [=](const Json& f) { return f[key]; });
+  };
+  group.copied = of_part(runs, "failures", [](const Json& f) {
+    return Json(f["replication_bytes"].get<double>() + f["state_bytes"].get<double>());
+  });
+  group.suspicions = count("suspicions");
+  group.false_suspicions = count("false_suspicions");
+  group.recovery = of_part(runs, "failures", mean_recovery);
 }
 
 Group make_group(const std::vector<const ComparedRun*>& runs) {
@@ -60,9 +84,10 @@ Group make_group(const std::vector<const ComparedRun*>& runs) {
   group.staleness = over(runs, [](const Json& s) { return s["staleness"]["mean"].get<double>(); });
   group.wait = over(runs, [](const Json& s) { return 100 * s["time"]["wait_share"].get<double>(); });
   group.bytes = over(runs, [](const Json& s) { return s["bytes_sent"].get<double>(); });
-  group.latency = of_answers(runs, [](const Json& s) { return s["latency_s"]["mean"]; });
-  group.served_staleness = of_answers(runs, [](const Json& s) { return s["staleness"]["mean"]; });
-  group.served_accuracy = of_answers(runs, [](const Json& s) { return s["accuracy"]; });
+  group.latency = of_part(runs, "inference", [](const Json& s) { return s["latency_s"]["mean"]; });
+  group.served_staleness = of_part(runs, "inference", [](const Json& s) { return s["staleness"]["mean"]; });
+  group.served_accuracy = of_part(runs, "inference", [](const Json& s) { return s["accuracy"]; });
+  add_failures(group, runs);
   return group;
 }
 
@@ -159,6 +184,27 @@ struct Column {
   std::function<std::string(const Group&)> cell;
 };
 
+// What there is to say about failures, if anybody was suspected, anything copied, any server made good.
+std::vector<Column> failure_columns(const Comparison& c) {
+  const auto any = [&](auto member) {
+    return std::ranges::any_of(c.groups, [=](const Group& g) { return g.*member && (g.*member)->mean > 0; });
+  };
+  std::vector<Column> columns;
+  if (any(&Group::copied))
+    columns.push_back({"copied [MB]", false, [](const Group& g) {
+                         return g.copied ? fmt::format("{:.4g}", g.copied->mean / 1e6) : "-";
+                       }});
+  if (any(&Group::suspicions))
+    columns.push_back({"suspected (falsely)", false, [](const Group& g) {
+                         if (!g.suspicions) return std::string("-");
+                         return fmt::format("{:.1f} ({:.1f})", g.suspicions->mean, g.false_suspicions->mean);
+                       }});
+  if (any(&Group::recovery))
+    columns.push_back(
+        {"recovery [s]", false, [](const Group& g) { return g.recovery ? text_of(*g.recovery, 2) : "-"; }});
+  return columns;
+}
+
 std::vector<Column> columns_of(const Comparison& c) {
   std::vector<Column> columns;
   for (std::size_t i = 0; i < c.axes.size(); ++i) {
@@ -203,6 +249,7 @@ std::vector<Column> columns_of(const Comparison& c) {
   add_served("answer [ms]", &Group::latency, 1e3);
   add_served("served staleness", &Group::served_staleness, 1);
   add_served("served accuracy [%]", &Group::served_accuracy, 100);
+  std::ranges::move(failure_columns(c), std::back_inserter(columns));
   return columns;
 }
 
@@ -270,6 +317,12 @@ Json document(const Comparison& c) {
       group["answer_latency_s"] = json_of(g.latency);
       group["served_staleness"] = json_of(g.served_staleness);
       group["served_accuracy"] = json_of(g.served_accuracy);
+    }
+    if (g.copied) {
+      group["copied_bytes"] = json_of(g.copied);
+      group["suspicions"] = json_of(g.suspicions);
+      group["false_suspicions"] = json_of(g.false_suspicions);
+      group["recovery_s"] = json_of(g.recovery);
     }
     groups.push_back(std::move(group));
   }

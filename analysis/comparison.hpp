@@ -36,6 +36,9 @@ struct Group {
   Statistic updates, per_update, staleness, wait, bytes;  // per_update: simulated seconds
   std::optional<Statistic> loss, accuracy;
   std::optional<Statistic> latency, served_staleness, served_accuracy;  // of an inference group's answers
+  // Where nodes may fail: bytes of copies and of whole shards, nodes that were suspected, those of them that
+  // were alive, and seconds from a server's crash until its shards were as far again.
+  std::optional<Statistic> copied, suspicions, false_suspicions, recovery;
   double staleness_max = 0;
 };
 

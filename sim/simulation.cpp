@@ -70,7 +70,8 @@ class Simulation final : public FaultTarget {
   Job& job_of(const Message& message);
   bool is_quiet() const;
   bool computes() const;
-  bool is_stuck() const { return is_quiet() && !(faults_ && faults_->more_to_come()); }
+  bool is_stuck() const;
+  bool waits_too_long() const;
   bool is_hopeless();
   std::vector<std::string> who_waits() const;
   void give_up(std::vector<std::string> why);
@@ -241,12 +242,20 @@ bool Simulation::computes() const {
   return false;
 }
 
-// Where heartbeats never end SimGrid sees no deadlock: nothing has been computed for long, nobody computes,
-// and no fault will change that; of those that repeat for ever, none has for several turns.
-bool Simulation::is_hopeless() {
+// Nothing can happen any more. Where requests are repeated, a quiet moment may be one before a repetition.
+bool Simulation::is_stuck() const { return scenario_.may_fail() ? waits_too_long() : is_quiet(); }
+
+// Nothing has been computed for long, nobody computes, and no fault will change that; of those that repeat
+// for ever, none has for several turns.
+bool Simulation::waits_too_long() const {
   if (computes() || (faults_ && faults_->once_to_come())) return false;
   const double patience = scenario_.recovery.patience.value + (faults_ ? faults_->some_turns() : 0);
-  if (Agenda::now() - recorder_.stats().last_progress <= patience) return false;
+  return Agenda::now() - recorder_.stats().last_progress > patience;
+}
+
+// Where heartbeats never end SimGrid sees no deadlock.
+bool Simulation::is_hopeless() {
+  if (!waits_too_long()) return false;
   give_up(who_waits());
   return true;
 }

@@ -183,7 +183,7 @@ int list() {
   }
   std::ranges::sort(files);
   fmt::print("Scenarios (psim run scenarios/NAME.toml, psim compare scenarios/NAME.toml):\n");
-  for (const fs::path& file : files) fmt::print("  {:<18} {}\n", file.stem().string(), title_of(file));
+  for (const fs::path& file : files) fmt::print("  {:<20} {}\n", file.stem().string(), title_of(file));
   fmt::print("\nConsistency models (psim explain NAME):\n");
   for (const ConsistencyRow& row : consistency_rows)
     fmt::print("  {:<18} a worker starts a clock: {}\n", row.name, row.may_start);

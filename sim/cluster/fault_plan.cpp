@@ -49,7 +49,6 @@ void FaultPlan::plan(std::size_t index) {
   const std::optional<FaultTurn> turn = unit.turns.next();
   if (!turn) return;
   const bool repeats = unit.turns.for_ever();
-  repeats_ = repeats_ || repeats;
   if (turn->begin == 0 && is_window(spec(unit.table).kind)) {
     begin(unit.table, unit.node, *turn, !repeats);
     return plan(index);

@@ -50,9 +50,7 @@ class FaultPlan {
   bool waits_for_evaluations() const;
 
   // Whether a planned fault, or the end of one, may still change something: a watch for hangs must wait for
-  // it.
-  bool more_to_come() const { return pending_ > 0 || (repeats_ && !given_up_); }
-  // The same without those that repeat for ever.
+  // it. Without those that repeat for ever.
   bool once_to_come() const { return pending_ > 0; }
   // In which each of those that repeat for ever has had some turns.
   double some_turns() const;
@@ -95,8 +93,7 @@ class FaultPlan {
   std::vector<Condition> conditions_;
   std::vector<std::vector<int>> active_;  // by table and node: slow and degrade in force
   std::size_t pending_ = 0;               // turns of faults that do not repeat, and their ends
-  bool repeats_ = false;                  // some fault has no last turn ...
-  bool given_up_ = false;                 // ... but nothing comes of them any more
+  bool given_up_ = false;                 // nothing comes any more of faults that repeat for ever
   std::uint64_t recorded_ = 0;            // events of faults
 };
 

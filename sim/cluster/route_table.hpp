@@ -6,8 +6,8 @@
 #include <simgrid/s4u.hpp>
 
 #include <cstdint>
+#include <map>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 namespace psim {
@@ -29,7 +29,7 @@ class RouteTable final : public simgrid::kernel::routing::NetZoneImpl {
 
   static std::uint64_t key(const NetPoint* from, const NetPoint* to);
 
-  std::unordered_map<std::uint64_t, Links> routes_;  // by the numbers of both ends; only looked up in
+  std::map<std::uint64_t, Links> routes_;  // by the numbers of both ends
 };
 
 }  // namespace psim

@@ -12,7 +12,26 @@
 namespace psim {
 namespace {
 
-constexpr std::array ps_lite{
+template <std::size_t n, std::size_t m>
+constexpr std::array<PresetRow, n + m> with_rows(const std::array<PresetRow, n>& rows,
+                                                 const std::array<PresetRow, m>& more) {
+  std::array<PresetRow, n + m> all;
+  std::ranges::copy(more, std::ranges::copy(rows, all.begin()).out);
+  return all;
+}
+
+// Heartbeats are off, so no node is ever taken for dead. A newcomer of its role takes its place, but a
+// server's parameters are lost.
+constexpr PresetRow nobody_is_removed{
+    "recovery.workers", "\"wait\"",
+    "PS_HEARTBEAT_TIMEOUT is 0, so that there are no dead nodes: whoever waits for one waits for ever",
+    "dmlc/ps-lite src/van.cc, src/postoffice.cc (GetDeadNodes)"};
+constexpr PresetRow nobody_takes_over{
+    "recovery.servers", "\"wait\"",
+    "a newcomer takes a dead server's place and begins anew: its parameters are lost",
+    "dmlc/ps-lite src/van.cc (UpdateLocalID), issues 59 and 68"};
+
+constexpr std::array ps_lite_core{
     PresetRow{"consistency.model", "\"asp\"",
               "has no consistency model: a server handles each request on arrival, and anything else is what "
               "the application builds by counting",
@@ -30,17 +49,16 @@ constexpr std::array ps_lite{
               "dmlc/ps-lite include/ps/kv_app.h (KVPairs)"},
     PresetRow{"training.update", "\"server\"", "the request handle runs on the server",
               "dmlc/ps-lite include/ps/kv_app.h"},
+    nobody_is_removed,
+    nobody_takes_over,
+    PresetRow{"replication.copies", "0", "there is no replication", "dmlc/ps-lite issue 15"},
     PresetRow{"", "", "heartbeats are off: PS_HEARTBEAT_INTERVAL and PS_HEARTBEAT_TIMEOUT are 0",
               "dmlc/ps-lite src/van.cc, include/ps/internal/van.h"},
-    PresetRow{"", "", "lost messages are not resent: PS_RESEND is 0", "dmlc/ps-lite src/van.cc"},
-    PresetRow{"", "",
-              "if they are, then every PS_RESEND_TIMEOUT = 1000 ms, without back-off, and the tenth expiry "
-              "aborts the process",
-              "dmlc/ps-lite src/resender.h"},
-    PresetRow{"", "", "a newcomer takes a dead node's place, but its parameters are lost",
-              "dmlc/ps-lite src/van.cc, issues 59 and 68"},
-    PresetRow{"", "", "there is no replication", "dmlc/ps-lite issue 15"},
 };
+constexpr std::array not_resent{
+    PresetRow{"", "", "lost messages are not resent: PS_RESEND is 0; ps-lite-resend has it on",
+              "dmlc/ps-lite src/van.cc"}};
+constexpr std::array ps_lite = with_rows(ps_lite_core, not_resent);
 
 constexpr PresetRow kvstore{"placement.kind", "\"kvstore\"",
                             "small arrays to server (key * 9973) mod servers, large ones split over all",
@@ -59,6 +77,29 @@ constexpr PresetRow update_on_kvstore{"training.update", "\"server\"", "MXNET_UP
 constexpr PresetRow no_detection{"", "", "ps-lite's heartbeats and resends are off",
                                  "dmlc/ps-lite src/van.cc"};
 
+constexpr std::array resend{
+    PresetRow{"recovery.enabled", "true",
+              "PS_RESEND = 1: messages are acknowledged, and sent again until "
+              "they are",
+              "dmlc/ps-lite src/van.cc, src/resender.h"},
+    PresetRow{"recovery.retry", "\"1s\"", "PS_RESEND_TIMEOUT = 1000 ms", "dmlc/ps-lite src/van.cc"},
+    PresetRow{"recovery.backoff", "1.0", "a message's send time is never renewed: one repetition per timeout",
+              "dmlc/ps-lite src/resender.h"},
+    PresetRow{"recovery.retry_limit", "9",
+              "max_num_retry is 10, checked after counting: nine repetitions go "
+              "out, and the tenth expiry aborts the process",
+              "dmlc/ps-lite src/resender.h"},
+    PresetRow{"recovery.semantics", "\"exactly-once\"",
+              "the receiver knows each message's signature (app, sender, receiver, timestamp, request), and "
+              "drops a second one",
+              "dmlc/ps-lite src/resender.h"},
+    PresetRow{"", "",
+              "acknowledgements of the transport: here the answer to a request is one, so that a "
+              "request which waits ten seconds at its server ends the run too",
+              "dmlc/ps-lite src/resender.h"},
+};
+constexpr std::array ps_lite_resend = with_rows(ps_lite_core, resend);
+
 constexpr std::array mxnet_dist_sync{
     PresetRow{"consistency.model", "\"bsp\"", "a server updates a key when every worker has pushed it",
               "apache/mxnet src/kvstore/kvstore_dist_server.h (ApplyUpdates)"},
@@ -73,9 +114,10 @@ constexpr std::array mxnet_dist_sync{
     over_ps_lite,
     answered,
     update_on_kvstore,
-    no_detection,
-    PresetRow{"", "", "a worker that crashes halts all the others",
+    PresetRow{"recovery.workers", "\"wait\"", "a worker that crashes halts all the others",
               "apache/mxnet docs, distributed_training.md"},
+    nobody_takes_over,
+    no_detection,
     PresetRow{"", "", "2-bit compression (threshold 0.5, of pushes only) is there, and off",
               "apache/mxnet src/kvstore/gradient_compression.cc"},
 };
@@ -92,23 +134,18 @@ constexpr std::array mxnet_dist_async{
     answered,
     PresetRow{"training.update", "\"server\"", "the only possibility: workers cannot update themselves",
               "apache/mxnet python/mxnet/gluon/trainer.py"},
+    nobody_is_removed,
+    nobody_takes_over,
     no_detection,
 };
 
-template <std::size_t n>
-constexpr std::array<PresetRow, n + 1> with_row(const std::array<PresetRow, n>& rows, const PresetRow& row) {
-  std::array<PresetRow, n + 1> all;
-  std::ranges::copy(rows, all.begin());
-  all.back() = row;
-  return all;
-}
-
-constexpr PresetRow on_device{"cluster.worker.device.aggregate", "\"device\"",
-                              "a type with \"device\" in its name adds a worker's gradients on its devices",
-                              "apache/mxnet src/kvstore/kvstore.cc (KVStore::Create), docs, "
-                              "distributed_training.md"};
-constexpr std::array mxnet_dist_sync_device = with_row(mxnet_dist_sync, on_device);
-constexpr std::array mxnet_dist_async_device = with_row(mxnet_dist_async, on_device);
+constexpr std::array on_device{
+    PresetRow{"cluster.worker.device.aggregate", "\"device\"",
+              "a type with \"device\" in its name adds a worker's gradients on its devices",
+              "apache/mxnet src/kvstore/kvstore.cc (KVStore::Create), docs, "
+              "distributed_training.md"}};
+constexpr std::array mxnet_dist_sync_device = with_rows(mxnet_dist_sync, on_device);
+constexpr std::array mxnet_dist_async_device = with_rows(mxnet_dist_async, on_device);
 
 constexpr std::array tf1_syncreplicas{
     PresetRow{
@@ -176,7 +213,9 @@ constexpr std::array angel_ssp{
               "Angel-ML/angel docs/design"},
     PresetRow{"training.update", "\"server\"", "server-side functions (psFunc) update",
               "Angel-ML/angel docs/design"},
-    PresetRow{"", "", "heartbeats every 5 s, a node is lost after 600 s", "Angel-ML/angel AngelConf.java"},
+    PresetRow{"recovery.heartbeat", "\"5s\"", "of workers and servers", "Angel-ML/angel AngelConf.java"},
+    PresetRow{"recovery.timeout", "\"600s\"", "a node is lost after so long a silence",
+              "Angel-ML/angel AngelConf.java"},
     PresetRow{"", "", "one copy of each partition; with more, pushed when written and every 30 s",
               "Angel-ML/angel AngelConf.java (angel.ps.ha)"},
     PresetRow{"", "", "snapshots of the servers every 300 s; four attempts per node",
@@ -230,9 +269,11 @@ constexpr std::array osdi14{
               "Li et al., OSDI 2014, 4.4"},
 };
 
-constexpr std::array<PresetTable, 11> tables{{
+constexpr std::array<PresetTable, 12> tables{{
     {Preset::none, "none", "psim's own defaults", {}},
     {Preset::ps_lite, "ps-lite", "the key-value layer of MXNet and BytePS, with its default handle", ps_lite},
+    {Preset::ps_lite_resend, "ps-lite-resend", "ps-lite with PS_RESEND = 1: lost messages are sent again",
+     ps_lite_resend},
     {Preset::mxnet_dist_sync, "mxnet-dist_sync", "MXNet's KVStore, synchronous", mxnet_dist_sync},
     {Preset::mxnet_dist_async, "mxnet-dist_async", "MXNet's KVStore, asynchronous", mxnet_dist_async},
     {Preset::mxnet_dist_sync_device, "mxnet-dist_sync_device",

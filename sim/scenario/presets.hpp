@@ -15,6 +15,7 @@ class Diagnostics;
 enum class Preset {
   none,
   ps_lite,
+  ps_lite_resend,
   mxnet_dist_sync,
   mxnet_dist_async,
   mxnet_dist_sync_device,

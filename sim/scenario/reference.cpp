@@ -276,7 +276,8 @@ std::string scenario_reference() {
       "table (`consistency`), each\n"
       "value a list; every combination is run, with every seed of `seeds`. A field that has no meaning "
       "beside an axis'\n"
-      "value is left out of that run. An axis over a table changes the fields that it names.\n";
+      "value is left out of that run. An axis over a table changes the fields that it names,\n"
+      "`{}` none of them.\n";
   return out + preset_reference();
 }
 

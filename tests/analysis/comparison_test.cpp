@@ -217,3 +217,28 @@ TEST_CASE("answers of an inference group have columns of their own, where there 
   CHECK(cell(none, "answer [ms]", 0) == "no such column");
   CHECK(!document(none)["aggregates"][0].contains("served_accuracy"));
 }
+
+TEST_CASE("failures have columns where there were any", "[analysis]") {
+  const auto failing = [](std::int64_t seed, double copied, int suspected, const Json& seconds) {
+    ComparedRun one = run({"x"}, seed, {});
+    Json recoveries = Json::array();
+    for (const Json& span : seconds) recoveries.push_back({{"total_s", span}});
+    one.summary["failures"] = {{"replication_bytes", copied},
+                               {"state_bytes", 1e6},
+                               {"suspicions", suspected},
+                               {"false_suspicions", 1},
+                               {"recoveries", recoveries}};
+    return one;
+  };
+  const Comparison c = compare({"a"}, {failing(1, 2e6, 3, {1.0, 2.0}), failing(2, 4e6, 2, Json::array())});
+  CHECK(cell(c, "copied [MB]", 0) == "4");
+  CHECK(cell(c, "suspected (falsely)", 0) == "2.5 (1.0)");
+  CHECK(cell(c, "recovery [s]", 0) == "1.50");  // of the run that had a crash
+  CHECK(document(c)["aggregates"][0]["recovery_s"]["n"] == 1);
+  CHECK(document(c)["aggregates"][0]["copied_bytes"]["mean"] == 4e6);
+  // A crash that was not made good has no time.
+  const Comparison open = compare({"a"}, {failing(1, 0, 1, {1.0, nullptr})});
+  CHECK(cell(open, "recovery [s]", 0) == "no such column");
+  CHECK(cell(compare({"a"}, {run({"x"}, 1, {})}), "copied [MB]", 0) == "no such column");
+  CHECK_FALSE(document(compare({"a"}, {run({"x"}, 1, {})}))["aggregates"][0].contains("suspicions"));
+}

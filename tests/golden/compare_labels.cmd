@@ -7,7 +7,8 @@ steps = 1
 [compare]
 filter = [[], [{ kind = "top-k", fraction = 0.1 }], [{ kind = "fp16" }, { kind = "key-caching", on = "pull" }]]
 "messages.keys" = ["per-value"]
+snapshot = [{}]
 "compute.time" = ["1ms"]
 "cluster.network.share_spread" = [0.3, 1.0]
 END
-psim compare axes.toml 2>/dev/null | sed -n '/^|/p' | cut -d'|' -f2-5; rm -rf axes.toml runs
+psim compare axes.toml 2>/dev/null | sed -n '/^|/p' | cut -d'|' -f2-6; rm -rf axes.toml runs

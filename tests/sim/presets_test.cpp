@@ -118,6 +118,25 @@ TEST_CASE("defaults of real systems", "[presets]") {
   CHECK(osdi14.messages.keys == KeyFormat::per_value);
 }
 
+TEST_CASE(
+    "a preset says what a system does about failures, and turns them on only where they are in its name",
+    "[presets]") {
+  for (const PresetTable& table : presets())
+    CHECK(with(table.name).may_fail() == (table.preset == Preset::ps_lite_resend));
+  const RecoverySpec resend = with("ps-lite-resend").recovery;
+  CHECK(resend.retry.value == 1);  // PS_RESEND_TIMEOUT
+  CHECK(resend.backoff == 1);
+  CHECK(resend.retry_limit == 9);  // the tenth expiry aborts
+  CHECK(resend.semantics == Semantics::exactly_once);
+  for (const auto* name : {"ps-lite", "ps-lite-resend", "mxnet-dist_sync", "mxnet-dist_async"}) {
+    CHECK(with(name).recovery.workers == LostWorkers::wait);
+    CHECK(with(name).recovery.servers == LostServers::wait);
+  }
+  const RecoverySpec angel = with("angel-ssp").recovery;
+  CHECK(angel.heartbeat.value == 5);
+  CHECK(angel.timeout.value == 600);
+}
+
 // Its workers wait for a token after each push, and an update gives each of them one.
 TEST_CASE("tf1-syncreplicas waits for all, or for the first k, and drops the rest", "[presets]") {
   CHECK(with("tf1-syncreplicas").consistency.model == ConsistencyModel::k_sync);
