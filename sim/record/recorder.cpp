@@ -14,8 +14,9 @@ namespace psim {
 
 std::int64_t RunStats::updates(std::size_t space) const {
   if (!shard_updates.empty()) {
-    const SpaceStats& of = spaces[space];
-    return std::ranges::min(std::span(shard_updates).subspan(of.first_shard, of.shards));
+    const std::span all(shard_updates);
+    return std::ranges::min(
+        spaces.size() <= 1 ? all : all.subspan(spaces[space].first_shard, spaces[space].shards));
   }
   return workers.empty() ? 0 : std::ranges::min(workers, {}, &WorkerStats::updates).updates;
 }
@@ -42,7 +43,7 @@ std::int64_t RunStats::clocks(const SpaceStats& space) const {
 }
 
 std::uint64_t RunStats::bytes_of(const SpaceStats& space) const {
-  if (spaces.size() == 1) return bytes_sent;
+  if (spaces.size() <= 1) return bytes_sent;
   std::uint64_t bytes = 0;
   for (const GroupStats& group : groups) {
     const bool here =

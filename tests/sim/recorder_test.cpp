@@ -3,6 +3,8 @@
 #include "sim/record/recorder.hpp"
 
 #include <catch2/catch.hpp>
+#include <utility>
+#include <vector>
 
 using namespace psim;
 
@@ -225,4 +227,51 @@ TEST_CASE("sinks see every event and do not change the digest", "[record]") {
   Counter counter;
   CHECK(digest(3000, -1, &counter) == digest(3000));
   CHECK(counter.hashes.size() == 3000);
+}
+
+// Server 1; workers 2 and 3 in one namespace with shard 0, worker 4 in another with shards 1 and 2.
+TEST_CASE("groups and namespaces have books of their own", "[record]") {
+  Recorder r(1, 3, {0, 0, 0});
+  r.split({{.first_worker = 0, .workers = 2, .first_shard = 0, .shards = 1},
+           {.first_worker = 2, .workers = 1, .first_shard = 1, .shards = 2}},
+          {{.first_worker = 0, .workers = 1},
+           {.first_worker = 1, .workers = 1},
+           {.first_worker = 2, .workers = 1}});
+  r.record(of_worker(0, EventKind::compute_begin, 2, 0));
+  r.record(of_worker(0, EventKind::compute_begin, 3, 0));
+  r.record(of_worker(0, EventKind::compute_begin, 4, 7));  // nobody of its namespace is behind
+  r.record(of_worker(1, EventKind::compute_begin, 3, 2));
+  CHECK(r.stats().clock_gap_max == 2);
+  CHECK(r.stats().clocks(r.stats().spaces[0]) == 2);
+  CHECK(r.stats().clocks(r.stats().spaces[1]) == 7);
+
+  r.record(move(1, EventKind::send, 3, 1, 100));
+  r.record(move(1, EventKind::send, 1, 4, 30));
+  r.record(move(1, EventKind::send, 1, 0, 5));  // no worker's
+  const std::vector<GroupStats>& groups = r.stats().groups;
+  CHECK(groups[0].messages == 0);
+  CHECK(groups[1].bytes_sent == 100);
+  CHECK(groups[2].bytes_sent == 30);
+  CHECK(r.stats().bytes_of(r.stats().spaces[0]) == 100);
+  CHECK(r.stats().bytes_sent == 135);
+
+  r.record({.at = 2, .kind = EventKind::apply, .node = 1, .peer = 3, .value = 4});
+  r.record({.at = 2, .kind = EventKind::apply, .node = 1, .peer = 3, .value = 1});
+  r.record({.at = 2, .kind = EventKind::drop, .node = 1, .peer = 4});
+  CHECK(groups[1].staleness_mean() == 2.5);
+  CHECK(groups[1].staleness_max == 4);
+  CHECK(groups[2].pushes_dropped == 1);
+
+  for (const auto& [shard, version] : {std::pair{0U, 9}, {1U, 4}, {2U, 3}})
+    r.record({.at = 3, .kind = EventKind::update, .node = 1, .version = version, .shard = shard});
+  CHECK(r.stats().updates() == 9);
+  CHECK(r.stats().updates(1) == 3);
+
+  r.record(of_worker(5, EventKind::finish, 2, 3));
+  r.stop(4, 6);
+  r.close(8);
+  CHECK(groups[0].finished == 5);
+  CHECK(groups[1].finished == 8);
+  CHECK(groups[2].finished == 6);
+  CHECK(r.stats().workers[2].time.total() == 6);
 }

@@ -117,7 +117,7 @@ TEST_CASE("every level keeps the hashes and the tables of the run's end", "[reco
         Rows{"0|scheduler|0", "1|server|0", "2|server|1", "3|worker|0", "4|worker|1"});
   CHECK(query(path, "SELECT * FROM server") == Rows{"0|0|5|0|0|8", "1|7|6|1|0|0"});
   CHECK(query(path, "SELECT * FROM worker") == Rows{"0|6|0|5.0|2.0|0.25|2.75", "1|7|1|5.0|0.5|0.0|4.5"});
-  CHECK(query(path, "SELECT * FROM evaluation") == Rows{"0.0|0|0.0|0|2.5|0.125", "3.0|7|0.5|8|0.5|null"});
+  CHECK(query(path, "SELECT * FROM evaluation") == Rows{"0.0|0|0.0|0|2.5|0.125|0", "3.0|7|0.5|8|0.5|null|0"});
 }
 
 TEST_CASE("steps are kept from level steps on, events on level events", "[record]") {
