@@ -58,10 +58,12 @@ class ServerRole final : public Outbox {
   std::optional<double> next_turn() const;
   void on_view(const View& view);
   void take_place(std::uint32_t shard, const Owner& owner);
+  bool is_replica(const Owner& owner) const;
   std::optional<NodeId> next_in_chain(const Owner& owner) const;
   void lead(Server& server, const Owner& owner);
   void ask_for(std::uint32_t shard);
   void hand_over(const Message& request);
+  void lacks_state(const Message& entry);
   void confirm(std::uint32_t shard, const Owner& owner, std::int64_t entries);
   void send_state(const Server& server, std::uint32_t shard, NodeId to);
   Server& first_state(std::uint32_t shard);
