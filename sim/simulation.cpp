@@ -31,12 +31,6 @@ std::vector<double> mean_steps(const Scenario& scenario) {
   return result;
 }
 
-std::vector<std::uint32_t> shard_servers(const KeySpace& keys) {
-  std::vector<std::uint32_t> servers;
-  for (const Shard& shard : keys.shards) servers.push_back(shard.server);
-  return servers;
-}
-
 class Simulation final : public FaultTarget {
  public:
   Simulation(const LoadedScenario& loaded, const RunOptions& options, const std::vector<EventSink*>& sinks);
@@ -100,7 +94,7 @@ Simulation::Simulation(const LoadedScenario& loaded, const RunOptions& options,
       platform_(build_platform(scenario_)),
       keys_(key_space_of(scenario_)),
       recorder_(static_cast<std::size_t>(scenario_.cluster.servers),
-                static_cast<std::size_t>(scenario_.cluster.workers), shard_servers(keys_)),
+                static_cast<std::size_t>(scenario_.cluster.workers), keys_.servers()),
       pool_(options.threads),
       network_(platform_,
                {.header = static_cast<std::uint64_t>(scenario_.cluster.network.header.value),

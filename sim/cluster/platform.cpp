@@ -1,7 +1,6 @@
 #include "sim/cluster/platform.hpp"
 
 #include <fmt/format.h>
-#include <simgrid/kernel/routing/NetPoint.hpp>
 #include <simgrid/s4u.hpp>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 
 #include "model/random.hpp"
 #include "sim/cluster/paths.hpp"
+#include "sim/cluster/route_table.hpp"
 #include "sim/scenario/nodes.hpp"
 
 namespace sg4 = simgrid::s4u;
@@ -40,15 +40,10 @@ std::vector<double> levels_of(const Scenario& scenario, std::uint32_t node) {
   return {levels.begin(), levels.end()};
 }
 
-struct Step {
-  std::uint32_t link;
-  sg4::LinkInRoute::Direction direction;
-};
-
 // A way from one host to another.
 struct Way {
   std::uint32_t from, to;
-  std::vector<Step> steps;
+  RouteTable::Links links;
   double latency = 0;   // of the whole way
   double of_links = 0;  // what the links contribute
 };
@@ -56,7 +51,10 @@ struct Way {
 class Builder {
  public:
   Builder(const Scenario& scenario)
-      : scenario_(scenario), network_(scenario.cluster.network), zone_(sg4::create_full_zone("cluster")) {}
+      : scenario_(scenario),
+        network_(scenario.cluster.network),
+        routes_(RouteTable::make_root("cluster")),
+        zone_(routes_->get_iface()) {}
 
   Platform build() {
     add_hosts();
@@ -102,20 +100,20 @@ class Builder {
       for (const Hop& hop : paths.between(b, a)) used[hop.link] = true;
       for (const Hop& hop : paths.between(a, b)) used[hop.link] = true;
     }
-    links_.resize(topology.links.size());
+    std::vector<sg4::SplitDuplexLink*> links(topology.links.size());
     for (std::size_t i = 0; i < topology.links.size(); ++i) {
       if (!used[i]) continue;
-      links_[i] = zone_->create_split_duplex_link(fmt::format("link {}", i), topology.links[i].bandwidth);
-      links_[i]->set_latency(latency_of_link(topology.links[i].latency))->seal();
+      links[i] = zone_->create_split_duplex_link(fmt::format("link {}", i), topology.links[i].bandwidth);
+      links[i]->set_latency(latency_of_link(topology.links[i].latency))->seal();
       for (const std::uint32_t end : {topology.links[i].a, topology.links[i].b}) {
-        if (end < topology.hosts) platform_.own_links[end].push_back(links_[i]);
+        if (end < topology.hosts) platform_.own_links[end].push_back(links[i]);
       }
     }
     const auto way = [&](std::uint32_t from, std::uint32_t to) {
-      Way result{.from = from, .to = to, .steps = {}};
-      using Direction = sg4::LinkInRoute::Direction;
+      Way result{.from = from, .to = to, .links = {}};
       for (const Hop& hop : paths.between(from, to)) {
-        result.steps.push_back({hop.link, hop.forward ? Direction::UP : Direction::DOWN});
+        const sg4::SplitDuplexLink* link = links[hop.link];
+        result.links.push_back(hop.forward ? link->get_link_up() : link->get_link_down());
         result.latency += topology.links[hop.link].latency;
       }
       result.of_links = result.latency;
@@ -125,15 +123,16 @@ class Builder {
   }
 
   void build_from_file(const PlatformFile& file) {
+    std::vector<sg4::Link*> links;
     for (std::size_t i = 0; i < file.links.size(); ++i) {
       sg4::Link* link = zone_->create_link(fmt::format("link {}", i), file.links[i].bandwidth);
       if (file.links[i].fat_pipe) link->set_sharing_policy(sg4::Link::SharingPolicy::FATPIPE);
-      links_.push_back(link->set_latency(latency_of_link(file.links[i].latency))->seal());
+      links.push_back(link->set_latency(latency_of_link(file.links[i].latency))->seal());
     }
     const auto way = [&](const PlatformFile::Route& route) {
-      Way result{.from = route.from, .to = route.to, .steps = {}, .latency = route.latency};
+      Way result{.from = route.from, .to = route.to, .links = {}, .latency = route.latency};
       for (const std::uint32_t link : route.links) {
-        result.steps.push_back({link, sg4::LinkInRoute::Direction::NONE});
+        result.links.push_back(links[link]);
         result.of_links += file.links[link].latency;
       }
       return result;
@@ -150,12 +149,9 @@ class Builder {
     add_route(back, alike ? own : own_link(back));
   }
 
-  void add_route(const Way& way, sg4::Link* own) {
-    std::vector<sg4::LinkInRoute> route;
-    for (const Step& step : way.steps) route.emplace_back(links_[step.link], step.direction);
-    if (own != nullptr) route.emplace_back(own);
-    zone_->add_route(platform_.hosts[way.from]->get_netpoint(), platform_.hosts[way.to]->get_netpoint(),
-                     nullptr, nullptr, route, false);
+  void add_route(Way way, const sg4::Link* own) {
+    if (own != nullptr) way.links.push_back(own);
+    routes_->add(platform_.hosts[way.from], platform_.hosts[way.to], std::move(way.links));
   }
 
   // A flow's share of a link is proportional to 1 / latency, so a latency of its own gives every
@@ -177,8 +173,8 @@ class Builder {
 
   const Scenario& scenario_;
   const NetworkSpec& network_;
+  RouteTable* routes_;
   sg4::NetZone* zone_;
-  std::vector<sg4::Link*> links_;
   Platform platform_;
 };
 

@@ -162,6 +162,12 @@ std::vector<std::vector<Range>> KeySpace::places() const {
   return result;
 }
 
+std::vector<std::uint32_t> KeySpace::servers() const {
+  std::vector<std::uint32_t> result;
+  for (const Shard& shard : shards) result.push_back(shard.server);
+  return result;
+}
+
 std::vector<std::size_t> KeySpace::load(std::uint32_t servers) const {
   std::vector<std::size_t> values(servers, 0);
   for (const Shard& shard : shards) values[shard.server] += shard.count;

@@ -43,6 +43,8 @@ struct KeySpace {
   std::vector<std::vector<Range>> places() const;
   // Values that each of `servers` holds.
   std::vector<std::size_t> load(std::uint32_t servers) const;
+  // Of each shard, the server that it is placed on.
+  std::vector<std::uint32_t> servers() const;
 };
 
 // A contiguous part of the key space on a server.

@@ -20,10 +20,11 @@ void Detector::heard(double now) {
   if (last_ > 0) gaps_.push_back(now - last_);
   if (gaps_.size() > window) gaps_.pop_front();
   last_ = now;
+  suspect_at_ = now + longest_silence();
 }
 
-double Detector::suspect_at() const {
-  if (spec_.kind == DetectorKind::timeout || gaps_.size() < 2) return last_ + spec_.timeout;
+double Detector::longest_silence() const {
+  if (spec_.kind == DetectorKind::timeout || gaps_.size() < 2) return spec_.timeout;
   const auto n = static_cast<double>(gaps_.size());
   const double mean = std::accumulate(gaps_.begin(), gaps_.end(), 0.0) / n;
   double variance = 0;
@@ -36,7 +37,7 @@ double Detector::suspect_at() const {
     const double phi = -std::log10(0.5 * std::erfc(z / std::sqrt(2.0)));
     (phi < spec_.threshold ? low : high) = z;
   }
-  return last_ + mean + high * deviation;
+  return mean + high * deviation;
 }
 
 Manager::Manager(Options options, std::vector<std::uint32_t> homes)

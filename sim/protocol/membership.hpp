@@ -28,6 +28,19 @@ struct View {
   std::uint64_t bytes() const;  // on the network
 };
 
+// What gets to the replicas: each update's sum of gradients, or each push as it comes in.
+enum class ReplicateWhen : std::uint8_t { after_aggregation, every_push };
+// Who sends it: the primary to them all, or each replica to the next one.
+enum class ReplicationLayout : std::uint8_t { primary, chain };
+
+struct ReplicationSpec {
+  std::int64_t copies = 0;  // replicas of each shard
+  ReplicateWhen when = ReplicateWhen::after_aggregation;
+  ReplicationLayout layout = ReplicationLayout::primary;
+  std::int64_t window = 0;  // a worker is answered when at most so many entries of the log, of those up to
+                            // its last push, are not on all replicas yet; 0: synchronous
+};
+
 // When a node that was heard at some dates is suspected to be down.
 enum class DetectorKind : std::uint8_t { timeout, phi_accrual };
 
@@ -39,16 +52,19 @@ struct DetectorSpec {
 
 class Detector {
  public:
-  explicit Detector(DetectorSpec spec) : spec_(spec) {}
+  explicit Detector(DetectorSpec spec) : spec_(spec), suspect_at_(spec.timeout) {}
   void heard(double now);
   // From when on, if nothing is heard before. phi-accrual: when the probability that a live node is silent
   // for so long, under a normal distribution of the last gaps, falls below 10^-threshold (Hayashibara et al.,
   // SRDS 2004, equations 3 to 5).
-  double suspect_at() const;
+  double suspect_at() const { return suspect_at_; }
 
  private:
+  double longest_silence() const;
+
   DetectorSpec spec_;
   double last_ = 0;
+  double suspect_at_;
   std::deque<double> gaps_;
 };
 

@@ -44,7 +44,6 @@ std::vector<Message> RetryQueue::due(double now) {
     if (!request.waits || request.due > now) return;
     gave_up_ = gave_up_ || (spec_.limit > 0 && request.repeated >= spec_.limit);
     ++request.repeated;
-    ++repeated_;
     schedule(request, now);
     messages.push_back(request.message);
   };
@@ -60,7 +59,6 @@ std::vector<Message> RetryQueue::again(std::uint32_t shard, NodeId owner, std::u
     request.message.to = owner;
     request.message.epoch = epoch;
     schedule(request, now);
-    ++repeated_;
     messages.push_back(request.message);
   };
   const auto end = pushes_.lower_bound({shard + 1, 0});

@@ -41,7 +41,6 @@ class RetryQueue {
   // The number of the oldest push of a shard that is kept.
   std::optional<std::int64_t> kept(std::uint32_t shard) const;
 
-  std::int64_t repeated() const { return repeated_; }
   // A request has been repeated as often as the limit allows.
   bool gave_up() const { return gave_up_; }
 
@@ -57,7 +56,6 @@ class RetryQueue {
   RetrySpec spec_;
   std::map<std::pair<std::uint32_t, std::int64_t>, Request> pushes_;  // by shard and number
   std::map<std::uint32_t, Request> pulls_;                            // by shard
-  std::int64_t repeated_ = 0;
   bool gave_up_ = false;
 };
 

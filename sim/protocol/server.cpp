@@ -28,8 +28,6 @@ std::int64_t samples_of(const std::vector<Message>& group) {
   return samples;
 }
 
-PushId id_of(const Message& push) { return {push.from, push.number}; }
-
 }  // namespace
 
 Server::Server(Options options, std::optional<Values> weights, std::size_t count)
@@ -40,7 +38,8 @@ Server::Server(Options options, std::optional<Values> weights, std::size_t count
       clocks_(count, workers_.size()),
       active_(options_.rule.workers),
       at_slowest_(workers_.size()),
-      members_(options_.rule.workers) {
+      members_(options_.rule.workers),
+      safety_(options_.retries ? workers_.size() : 0) {
   if (options_.delay_compensation > 0) sent_.resize(workers_.size());
   if (weights) parameters_ = Parameters(options_.optimizer, options_.storage, std::move(*weights));
 }
@@ -82,7 +81,7 @@ void Server::on_push(const Message& push, double now, Outbox& out) {
     if (coordinated() && !follows()) late_.push_back(id_of(push));
   }
   if (options_.retries) accept(push, late, out);
-  finish_if_through(worker);
+  finish_if_through(w);
   const bool updated = update_if_complete(out);
   if (unlogged_) log_push(false, out);
   updated ? answer_all(now, out) : answer(w, now, out);
@@ -103,14 +102,13 @@ void Server::on_read(const Message& pull, double now, Outbox& out) const {
 void Server::on_pull(const Message& pull, double now, Outbox& out) {
   const std::uint32_t w = index_of(pull.from);
   if (w >= workers_.size()) return on_read(pull, now, out);
-  WorkerState& worker = workers_[w];
   const bool is_back = pull.pushed < 0;  // from a crash: it counts its pulls anew
-  if (!is_back && worker.waiting && worker.waiting->number > pull.number) return;  // overtaken on the way
-  worker.waiting = {pull.from,   pull.clock,  pull.version,
-                    pull.number, pull.pushed, pull.keys};  // a newer pull takes the place of an older one
+  const auto before = waiting_.find(w);
+  if (!is_back && before != waiting_.end() && before->second.number > pull.number) return;  // overtaken
+  // A newer pull takes the place of an older one.
+  waiting_[w] = {pull.from, pull.clock, pull.version, pull.number, pull.pushed, pull.keys};
   if (options_.retries) meet(pull, out);
-  waiting_.insert(w);
-  finish_if_through(worker);
+  finish_if_through(w);
   update_if_complete(out) ? answer_all(now, out) : answer(w, now, out);
 }
 
@@ -361,15 +359,16 @@ double Server::rate() const {
 }
 
 void Server::answer_all(double now, Outbox& out) {
-  for (auto w = waiting_.begin(); w != waiting_.end();) answer(*w++, now, out);
+  for (auto w = waiting_.begin(); w != waiting_.end();) answer(w++->first, now, out);
 }
 
 void Server::answer(std::uint32_t w, double now, Outbox& out) {
-  WorkerState& worker = workers_[w];
-  if (!leads_ || !worker.waiting) return;
-  if (worker.arrived < worker.waiting->pushed && !mutant("writes-unseen")) return;  // read-my-writes
-  if (!is_safe(worker)) return;
-  const Pull& pull = *worker.waiting;
+  const auto waiting = waiting_.find(w);
+  if (!leads_ || waiting == waiting_.end()) return;
+  const WorkerState& worker = workers_[w];
+  const Pull& pull = waiting->second;
+  if (worker.arrived < pull.pushed && !mutant("writes-unseen")) return;  // read-my-writes
+  if (!is_safe(w)) return;
   const bool over = is_over(pull);
   // The others' last updates wait for word from the first server.
   if (over && !options_.rule.fresh && coordinated() && worker.applied < pull.pushed) return;
@@ -381,16 +380,18 @@ void Server::answer(std::uint32_t w, double now, Outbox& out) {
                 .clock = pull.clock,
                 .version = version_,
                 .number = pull.number,
-                .pushed = options_.retries ? committed_of(worker) : 0,
+                .pushed = options_.retries ? committed_of(w) : 0,
                 .values = {},
                 .kept = worker.arrived,
                 .epoch = epoch_};
   const bool needed = !over || (options_.rule.servers_apart && has_peers());
   if (needed) reply.values = this->reply(pull.keys);
   reply.keys = pull.keys;
-  if (!sent_.empty()) sent_[w] = reply.values;
-  worker.waiting.reset();
-  waiting_.erase(w);
+  if (!sent_.empty()) {
+    sent_[w] = reply.values;
+    if (logs_pushes()) shown_.push_back(reply.to);
+  }
+  waiting_.erase(waiting);
   out.send(std::move(reply));
 }
 

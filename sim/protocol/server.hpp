@@ -12,8 +12,10 @@
 
 #include "model/parameters.hpp"
 #include "sim/protocol/consistency.hpp"
+#include "sim/protocol/membership.hpp"
 #include "sim/protocol/message.hpp"
 #include "sim/protocol/range_clock.hpp"
+#include "sim/protocol/retry.hpp"
 
 namespace psim {
 
@@ -35,14 +37,6 @@ class Outbox {
   // So many of a worker's pushes count as here and applied, by more than what came in; and whether it takes
   // part.
   virtual void counted(NodeId, bool /*member*/, std::int64_t /*applied*/, std::int64_t /*arrived*/) {}
-};
-
-// How a shard's updates get to its replicas.
-struct Replication {
-  bool every_push = false;  // each push as it comes in; else each update's sum of gradients
-  bool chain = false;       // each replica passes entries on to the next; else the primary sends them all
-  std::int64_t window = 0;  // a worker is answered when at most so many entries, of those up to its last
-                            // push, are not on all replicas yet; 0: synchronous
 };
 
 class Server {
@@ -69,10 +63,8 @@ class Server {
     // Where nodes and messages may fail.
     bool retries = false;      // requests may come twice, or never
     bool exactly_once = true;  // a push that comes again is not applied again
-    Replication replication = {};
-    // Replicas are sent entries again after so many seconds, `backoff` times as many the next time, but after
-    // no more than `longest`: what is slow because there is too much to send must not get more of it.
-    double resend = 1, backoff = 1, longest = 1;
+    ReplicationSpec replication = {};
+    RetrySpec resend = {};  // of entries that replicas do not confirm
   };
 
   // An unanswered pull; see Message.
@@ -105,13 +97,13 @@ class Server {
   // The rest is for nodes that fail (server_recovery.cpp).
   //
   // Owns the shard from now on, in ownership epoch `epoch`, with these replicas; messages of other epochs are
-  // ignored. `copied`: replicas that have all that this server has. The others are sent its state.
+  // ignored. Replicas that are new are sent its state.
   void lead(NodeId self, std::uint32_t epoch, const std::vector<NodeId>& replicas, double now, Outbox& out);
   // Holds a copy of what `primary` has, and passes entries on to `next`, if there is one. What it has from
   // another epoch it keeps, but takes no entries until the primary's state is here.
   void follow(NodeId self, std::uint32_t epoch, NodeId primary, std::optional<NodeId> next);
   // Entries of the log in epoch `epoch` that a replica has; -1: not even the state before them.
-  std::int64_t entries_in(std::uint32_t epoch) const { return follows_ && epoch == epoch_ ? entries_ : -1; }
+  std::int64_t entries_in(std::uint32_t epoch) const { return in_step_ && epoch == epoch_ ? entries_ : -1; }
   bool leads() const { return leads_; }
   NodeId id() const { return options_.id; }
   std::uint32_t epoch() const { return epoch_; }
@@ -122,19 +114,21 @@ class Server {
   // When replicas are to be sent entries again, and that.
   std::optional<double> next_resend() const;
   void resend(double now, Outbox& out);
-  // What a copy of the shard takes on the network: weights, optimizer state and a count for each worker.
-  std::uint64_t state_bytes() const;
+  // The whole shard as a message: weights, optimizer state and a count for each worker.
+  Message state_for(NodeId node) const;
   std::int64_t pushes_lost() const { return lost_; }
 
  private:
   struct WorkerState {
-    std::int64_t arrived = 0;     // pushes
-    std::int64_t applied = 0;     // pushes that became part of an update or were dropped
-    bool finished = false;        // will not push again
-    std::optional<Pull> waiting;  // its unanswered pull
-    std::int64_t entry = 0;       // of the log: with its last push, one more than that
-    std::int64_t committed = 0;   // pushes that the replicas have too
-    bool gone = false;            // takes part no more
+    std::int64_t arrived = 0;  // pushes
+    std::int64_t applied = 0;  // pushes that became part of an update or were dropped
+    bool finished = false;     // will not push again
+    bool gone = false;         // takes part no more
+  };
+  // Where nodes may fail, by worker.
+  struct Safety {
+    std::int64_t entry = 0;      // of the log: with its last push, one more than that
+    std::int64_t committed = 0;  // pushes that the replicas have too
   };
   // dssp, by worker.
   struct Pace {
@@ -160,14 +154,15 @@ class Server {
   void take_ids(const std::vector<PushId>& ids);
   void on_replicated(const Message& ack, double now, Outbox& out);
   void log(Message entry, Attachment ids, Outbox& out);
+  bool copies_pushes() const { return options_.replication.when == ReplicateWhen::every_push; }
+  bool logs_pushes() const { return !copies_.empty() && copies_pushes(); }
   void log_update(const std::vector<Message>& group, std::vector<WeightedGradient>& gradients, Outbox& out);
   void log_push(bool updates, Outbox& out);
   void send_entry(NodeId replica, const Message& entry, Outbox& out) const;
-  void send_state(NodeId replica, Outbox& out) const;
   void commit_through(std::int64_t entry);
   std::int64_t on_all_replicas() const;
-  bool is_safe(const WorkerState& worker) const;
-  std::int64_t committed_of(const WorkerState& worker) const;
+  bool is_safe(std::uint32_t worker) const;
+  std::int64_t committed_of(std::uint32_t worker) const;
   bool is_complete() const;
   bool has_peers() const { return options_.shards > 1; }
   bool coordinated() const { return options_.rule.first_decides && has_peers(); }
@@ -190,7 +185,7 @@ class Server {
   void find_slowest();
   void answer_all(double now, Outbox& out);
   void answer(std::uint32_t worker, double now, Outbox& out);
-  void finish_if_through(WorkerState& worker);
+  void finish_if_through(std::uint32_t worker);
   bool may_start(std::size_t worker, const Pull& pull, double now);
   bool within_staleness(std::size_t worker, std::int64_t clock, double now);
   std::int64_t extra_clocks(std::size_t worker, std::size_t slowest, double now) const;
@@ -215,11 +210,11 @@ class Server {
       announced_;             // groups that the first server has formed, not applied here yet
   std::vector<PushId> late_;  // first server: not announced yet; others: announced, and not here yet
   std::vector<WorkerState> workers_;
-  std::vector<Pace> paces_;  // dssp only
-  RangeClock clocks_;        // a worker's: its last push of the range, counted from 1
+  std::map<std::uint32_t, Pull> waiting_;  // by worker: its unanswered pull
+  std::vector<Pace> paces_;                // dssp only
+  RangeClock clocks_;                      // a worker's: its last push of the range, counted from 1
   std::size_t range_splits_ = 0;
   std::set<std::pair<NodeId, std::int64_t>> missing_;  // pushes that later ones have overtaken on their way
-  std::set<std::uint32_t> waiting_;                    // workers with an unanswered pull
   std::int64_t active_;                                // workers that will push again
   std::int64_t slowest_ = 0;                           // least `applied` of all workers ...
   std::size_t at_slowest_;                             // ... and how many have it
@@ -232,10 +227,12 @@ class Server {
     bool here = false;         // it has the state that it began with
     double asked = 0;          // when it was last sent something that it has not confirmed
     double wait = 0;           // from then until it is sent that again
+    bool has(std::int64_t all) const { return here && entries == all; }
   };
+  std::vector<Safety> safety_;
   bool leads_ = true;
   std::uint32_t epoch_ = 0, updated_in_ = 0;
-  bool follows_ = false;  // replica: it has the state that its primary began this epoch with
+  bool in_step_ = false;  // replica: it has the state that its primary began this epoch with
   NodeId primary_ = 0;
   std::optional<NodeId> next_;           // replica: in a chain
   std::vector<Copy> copies_;             // primary
@@ -243,6 +240,7 @@ class Server {
   std::map<std::int64_t, Message> log_;  // primary: not everywhere yet; replica: came too early
   std::int64_t committed_ = 0;           // entries that are on all replicas
   std::vector<PushId> dropped_;          // since the last entry
+  std::vector<NodeId> shown_;            // workers that were answered since then; DC-ASGD
   std::vector<PushId> skipped_;          // likewise
   std::optional<Message> unlogged_;      // a push that has come in
   std::int64_t update_entry_ = 0;        // of the log: with the last update, one more than that

@@ -9,14 +9,16 @@ namespace psim {
 
 std::vector<Server::Pull> Server::waiting() const {
   std::vector<Pull> pulls;
-  for (const std::uint32_t w : waiting_) pulls.push_back(*workers_[w].waiting);
+  for (const auto& [worker, pull] : waiting_) pulls.push_back(pull);
   return pulls;
 }
 
 // A worker whose pull is for a clock that there is no more, and whose pushes are all in, will not push again.
-void Server::finish_if_through(WorkerState& worker) {
-  if (options_.rule.fresh || worker.finished || !worker.waiting) return;
-  if (worker.waiting->clock < options_.steps || worker.arrived < worker.waiting->pushed) return;
+void Server::finish_if_through(std::uint32_t w) {
+  WorkerState& worker = workers_[w];
+  const auto pull = waiting_.find(w);
+  if (options_.rule.fresh || worker.finished || pull == waiting_.end()) return;
+  if (pull->second.clock < options_.steps || worker.arrived < pull->second.pushed) return;
   worker.finished = true;
   --active_;
 }

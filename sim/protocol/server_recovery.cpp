@@ -40,13 +40,13 @@ void Server::acknowledge(const Message& push, Outbox& out) const {
             .to = push.from,
             .shard = options_.shard,
             .number = push.number,
-            .pushed = committed_of(workers_[index_of(push.from)]),
+            .pushed = committed_of(index_of(push.from)),
             .epoch = epoch_});
 }
 
 // Where every push is replicated, it is logged when it is known whether it completes an update.
 void Server::accept(const Message& push, bool late, Outbox& out) {
-  if (!copies_.empty() && options_.replication.every_push && !late) unlogged_ = push;
+  if (logs_pushes() && !late) unlogged_ = push;
   acknowledge(push, out);
 }
 
@@ -75,7 +75,7 @@ void Server::skip_lost(const Message& request, Outbox& out) {
 // had. It then goes on from what is here.
 void Server::meet(const Message& pull, Outbox& out) {
   WorkerState& worker = workers_[index_of(pull.from)];
-  Pull& waiting = *worker.waiting;
+  Pull& waiting = waiting_.at(index_of(pull.from));
   const bool pending = std::ranges::find(group_, pull.from, &Message::from) != group_.end();
   if (pull.pushed < 0) {  // back, and without memory: not before its push of this version is applied
     waiting.pushed = worker.arrived;
@@ -98,29 +98,28 @@ void Server::lead(NodeId self, std::uint32_t epoch, const std::vector<NodeId>& r
   options_.id = self;
   const bool is_new_leader = !leads_ || epoch != epoch_;
   leads_ = true;
-  follows_ = false;
+  in_step_ = false;
   epoch_ = epoch;
   if (is_new_leader) {  // entries that came too early went with the former owner
     log_.clear();
     copies_.clear();
     dropped_.clear();
     skipped_.clear();
+    shown_.clear();
     update_entry_ = 0;
-    for (WorkerState& worker : workers_) {
-      worker.waiting.reset();
-      worker.committed = worker.arrived;
-      worker.entry = 0;
-    }
     waiting_.clear();
     committed_ = entries_;
-    for (std::uint32_t w = 0; w < workers_.size(); ++w) tell_count(w, out);
+    for (std::uint32_t w = 0; w < workers_.size(); ++w) {
+      safety_[w] = {.committed = workers_[w].arrived};
+      tell_count(w, out);
+    }
   }
   std::erase_if(copies_,
                 [&](const Copy& copy) { return std::ranges::find(replicas, copy.node) == replicas.end(); });
   for (const NodeId node : replicas) {
     if (std::ranges::find(copies_, node, &Copy::node) != copies_.end()) continue;
-    copies_.push_back({.node = node, .entries = entries_, .asked = now, .wait = options_.resend});
-    send_state(node, out);
+    copies_.push_back({.node = node, .entries = entries_, .asked = now, .wait = options_.resend.timeout});
+    out.send(state_for(node));
   }
   commit_through(on_all_replicas());
   answer_all(now, out);
@@ -128,7 +127,7 @@ void Server::lead(NodeId self, std::uint32_t epoch, const std::vector<NodeId>& r
 
 void Server::follow(NodeId self, std::uint32_t epoch, NodeId primary, std::optional<NodeId> next) {
   options_.id = self;
-  follows_ = epoch_ == epoch && (follows_ || leads_);
+  in_step_ = epoch_ == epoch && (in_step_ || leads_);
   leads_ = false;
   epoch_ = epoch;
   primary_ = primary;
@@ -136,13 +135,12 @@ void Server::follow(NodeId self, std::uint32_t epoch, NodeId primary, std::optio
   copies_.clear();
   dropped_.clear();
   skipped_.clear();
+  shown_.clear();
   log_.clear();
   waiting_.clear();
-  for (WorkerState& worker : workers_) {
-    worker.waiting.reset();
-    if (!options_.replication.every_push) worker.arrived = worker.applied;  // it will hear of updates only
-  }
-  if (!options_.replication.every_push) group_.clear();
+  if (copies_pushes()) return;
+  for (WorkerState& worker : workers_) worker.arrived = worker.applied;  // it will hear of updates only
+  group_.clear();
 }
 
 void Server::set_members(const std::vector<bool>& members, double now, Outbox& out) {
@@ -152,7 +150,6 @@ void Server::set_members(const std::vector<bool>& members, double now, Outbox& o
     if (worker.gone != members[w]) continue;
     changed.push_back(w);
     if (!worker.gone) {
-      worker.waiting.reset();
       waiting_.erase(w);
     } else if (!options_.rule.fresh) {  // it goes on where the slowest of the others is
       skip_to(slowest_, w);
@@ -161,7 +158,7 @@ void Server::set_members(const std::vector<bool>& members, double now, Outbox& o
   if (changed.empty()) return;
   count_members(members);
   for (const std::uint32_t w : changed) tell_count(w, out);
-  if (!copies_.empty() && options_.replication.every_push) log({}, {.members = members}, out);
+  if (logs_pushes()) log({}, {.members = members}, out);
   update_if_complete(out);
   answer_all(now, out);
 }

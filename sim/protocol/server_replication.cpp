@@ -27,17 +27,18 @@ class Silence final : public Outbox {
 void Server::log(Message entry, Attachment ids, Outbox& out) {
   ids.late = std::exchange(dropped_, {});
   ids.skipped = std::exchange(skipped_, {});
+  ids.shown = std::exchange(shown_, {});
   entry.kind = MessageKind::replicate;
   entry.from = options_.id;
   entry.shard = options_.shard;
   entry.number = entries_++;
   entry.epoch = epoch_;
-  for (const PushId& id : ids.group) workers_[index_of(id.worker)].entry = entries_;
-  for (const PushId& id : ids.late) workers_[index_of(id.worker)].entry = entries_;
+  for (const PushId& id : ids.group) safety_[index_of(id.worker)].entry = entries_;
+  for (const PushId& id : ids.late) safety_[index_of(id.worker)].entry = entries_;
   entry.attached = std::make_shared<const Attachment>(std::move(ids));
   for (const Copy& copy : copies_) {
     send_entry(copy.node, entry, out);
-    if (options_.replication.chain) break;
+    if (options_.replication.layout == ReplicationLayout::chain) break;
   }
   log_.emplace(entry.number, std::move(entry));
 }
@@ -51,7 +52,7 @@ void Server::send_entry(NodeId replica, const Message& entry, Outbox& out) const
 // The push that has come in last, if it did not come too late.
 void Server::log_push(bool updates, Outbox& out) {
   Attachment ids{.updates = updates};
-  if (unlogged_) ids.group.push_back({unlogged_->from, unlogged_->number});
+  if (unlogged_) ids.group.push_back(id_of(*unlogged_));
   Message entry = std::exchange(unlogged_, std::nullopt).value_or(Message{});
   log(std::move(entry), std::move(ids), out);
   if (updates) update_entry_ = entries_;
@@ -61,9 +62,9 @@ void Server::log_push(bool updates, Outbox& out) {
 // Where it has all the pushes, it needs no more than word.
 void Server::log_update(const std::vector<Message>& group, std::vector<WeightedGradient>& gradients,
                         Outbox& out) {
-  if (options_.replication.every_push) return log_push(true, out);
+  if (copies_pushes()) return log_push(true, out);
   Attachment ids;
-  for (const Message& push : group) ids.group.push_back({push.from, push.number});
+  for (const Message& push : group) ids.group.push_back(id_of(push));
   Slice sum{nullptr, 0, count_};
   if (parameters_) {
     sum.values =
@@ -78,29 +79,26 @@ void Server::log_update(const std::vector<Message>& group, std::vector<WeightedG
   update_entry_ = entries_;
 }
 
-void Server::send_state(NodeId replica, Outbox& out) const {
-  out.send({.kind = MessageKind::state,
-            .from = options_.id,
-            .to = replica,
-            .shard = options_.shard,
-            .version = version_,
-            .number = entries_,
-            .payload = state_bytes(),
-            .epoch = epoch_,
-            .attached = std::make_shared<const Attachment>(
-                Attachment{.state = std::make_shared<const Server>(*this)})});
-}
-
-std::uint64_t Server::state_bytes() const {
-  return count_ * bytes_per_value(options_.storage.precision) + parameters_.state_bytes() +
-         workers_.size() * 8;
+Message Server::state_for(NodeId node) const {
+  const std::uint64_t bytes =
+      count_ * bytes_per_value(options_.storage.precision) + parameters_.state_bytes() + workers_.size() * 8;
+  return {.kind = MessageKind::state,
+          .from = options_.id,
+          .to = node,
+          .shard = options_.shard,
+          .version = version_,
+          .number = entries_,
+          .payload = bytes,
+          .epoch = epoch_,
+          .attached =
+              std::make_shared<const Attachment>(Attachment{.state = std::make_shared<const Server>(*this)})};
 }
 
 // Replica: entries are taken in their order, and none before the state that they change.
 void Server::on_entry(const Message& entry, Outbox& out) {
   if (leads_) return;
-  if (next_ && (entry.number >= entries_ || !follows_)) send_entry(*next_, entry, out);
-  if (!follows_) return;
+  if (next_ && (entry.number >= entries_ || !in_step_)) send_entry(*next_, entry, out);
+  if (!in_step_) return;
   const bool unseen = mutant("confirmed-unseen") && entry.number >= 30;
   if (entry.number >= entries_ && !unseen) log_.insert_or_assign(entry.number, entry);
   for (auto first = log_.begin(); first != log_.end() && first->first == entries_; first = log_.begin()) {
@@ -120,9 +118,10 @@ void Server::on_entry(const Message& entry, Outbox& out) {
 // What the primary has decided; see Attachment.
 void Server::take_entry(const Message& entry) {
   const Attachment& ids = *entry.attached;
+  for (const NodeId node : ids.shown) sent_[index_of(node)] = snapshot();
   for (const PushId& id : ids.skipped) skip_to(id.number, index_of(id.worker));
   take_ids(ids.late);
-  if (options_.replication.every_push) {
+  if (copies_pushes()) {
     if (!ids.members.empty()) count_members(ids.members);
     if (!ids.group.empty()) take_push(entry);
     Silence silence;
@@ -159,7 +158,7 @@ void Server::take_ids(const std::vector<PushId>& ids) {
     WorkerState& worker = workers_[index_of(id.worker)];
     worker.arrived = std::max(worker.arrived, id.number + 1);
     worker.applied = std::max(worker.applied, id.number + 1);
-    std::erase_if(group_, [&](const Message& push) { return PushId{push.from, push.number} == id; });
+    std::erase_if(group_, [&](const Message& push) { return id_of(push) == id; });
   }
 }
 
@@ -170,10 +169,10 @@ void Server::on_replicated(const Message& ack, double now, Outbox& out) {
   // It had left its place meanwhile, and has not got yet what it missed.
   if (!copy->here && ack.number >= 0 && ack.number < copy->entries) return;
   copy->asked = now;
-  if (ack.number > copy->entries || !copy->here) copy->wait = options_.resend;
+  if (ack.number > copy->entries || !copy->here) copy->wait = options_.resend.timeout;
   if (ack.number < 0) {  // it has nothing: it was down
     if (std::exchange(copy->here, false)) copy->entries = entries_;
-    return send_state(copy->node, out);
+    return out.send(state_for(copy->node));
   }
   copy->entries = std::max(copy->entries, ack.number);
   if (!std::exchange(copy->here, true)) {  // what came before the state did was of no use to it
@@ -200,8 +199,8 @@ void Server::commit_through(std::int64_t entry) {
   for (auto next = log_.lower_bound(committed_); next != log_.end() && next->first < entry; ++next) {
     for (const std::vector<PushId>* list : {&next->second.attached->late, &next->second.attached->group}) {
       for (const PushId& id : *list) {
-        WorkerState& worker = workers_[index_of(id.worker)];
-        worker.committed = std::max(worker.committed, id.number + 1);
+        std::int64_t& committed = safety_[index_of(id.worker)].committed;
+        committed = std::max(committed, id.number + 1);
       }
     }
   }
@@ -210,20 +209,22 @@ void Server::commit_through(std::int64_t entry) {
 }
 
 // An answer shows no update that a crash may undo, where a push to an undone version would come too late.
-bool Server::is_safe(const WorkerState& worker) const {
-  const std::int64_t shown = options_.rule.fresh ? std::max(worker.entry, update_entry_) : worker.entry;
-  return copies_.empty() || mutant("told-too-early") ||
-         on_all_replicas() + options_.replication.window >= shown;
+bool Server::is_safe(std::uint32_t worker) const {
+  if (copies_.empty() || mutant("told-too-early")) return true;
+  const std::int64_t own = safety_[worker].entry;
+  const std::int64_t shown = options_.rule.fresh ? std::max(own, update_entry_) : own;
+  return on_all_replicas() + options_.replication.window >= shown;
 }
 
-std::int64_t Server::committed_of(const WorkerState& worker) const {
-  return copies_.empty() || mutant("told-too-early") ? worker.applied : worker.committed;
+std::int64_t Server::committed_of(std::uint32_t worker) const {
+  const bool alone = copies_.empty() || mutant("told-too-early");
+  return alone ? workers_[worker].applied : safety_[worker].committed;
 }
 
 std::optional<double> Server::next_resend() const {
   std::optional<double> first;
   for (const Copy& copy : copies_) {
-    if (copy.here && copy.entries == entries_) continue;
+    if (copy.has(entries_)) continue;
     first = std::min(first.value_or(copy.asked + copy.wait), copy.asked + copy.wait);
   }
   return first;
@@ -231,11 +232,12 @@ std::optional<double> Server::next_resend() const {
 
 void Server::resend(double now, Outbox& out) {
   for (Copy& copy : copies_) {
-    if ((copy.here && copy.entries == entries_) || copy.asked + copy.wait > now) continue;
+    if (copy.has(entries_) || copy.asked + copy.wait > now) continue;
     copy.asked = now;
-    copy.wait = std::min(copy.wait * options_.backoff, options_.longest);
+    // What is slow because there is too much to send must not get more of it.
+    copy.wait = std::min(copy.wait * options_.resend.backoff, options_.resend.longest);
     if (!copy.here) {
-      send_state(copy.node, out);
+      out.send(state_for(copy.node));
       continue;
     }
     for (auto entry = log_.lower_bound(copy.entries); entry != log_.end(); ++entry)

@@ -14,11 +14,11 @@ namespace psim {
 KvClient::KvClient(World& world, NodeId node)
     : world_(world), node_(node), connections_(world.keys.shards.size()), all_(world.keys.shards.size()) {
   std::iota(all_.begin(), all_.end(), 0U);
-  for (const std::uint32_t s : all_) {
-    connections_[s].server = world.server_of(s);
-    connections_[s].filters = world.make_chain(s, node, true);
+  for (const std::uint32_t s : all_) connections_[s].filters = world.make_chain(s, node, true);
+  if (world.scenario.may_fail()) {
+    retries_ = std::make_unique<RetryQueue>(world.retry());
+    for (const std::uint32_t s : all_) standings_.push_back({.owner = world.server_of(s)});
   }
-  if (world.scenario.may_fail()) retries_ = std::make_unique<RetryQueue>(world.retry());
   if (std::ranges::find(world.scenario.filters, FilterKind::kkt, &FilterSpec::kind) !=
       world.scenario.filters.end())
     last_weights_.resize(all_.size());
@@ -42,15 +42,15 @@ void KvClient::request(std::uint32_t s, std::int64_t clock, std::int64_t above, 
   ++open_[task];
   send({.kind = MessageKind::pull,
         .from = node_,
-        .to = shard.server,
+        .to = owner_of(s),
         .shard = s,
         .clock = clock,
         .version = above,
         .number = ++shard.pulls,
-        .pushed = shard.is_new ? -1 : shard.pushes,
+        .pushed = !standings_.empty() && standings_[s].is_new ? -1 : shard.pushes,
         .keys = batch_ ? batch_->local[s] : nullptr,
         .payload = batch_ ? batch_->local[s]->size() * world_.bytes_per_key() : 0,
-        .epoch = shard.epoch});
+        .epoch = epoch_of(s)});
 }
 
 Timestamp KvClient::push(const ShardIds& shards, std::int64_t clock, const std::shared_ptr<Values>& gradient,
@@ -66,7 +66,7 @@ Timestamp KvClient::push(const ShardIds& shards, std::int64_t clock, const std::
     }
     send({.kind = MessageKind::push,
           .from = node_,
-          .to = shard.server,
+          .to = owner_of(s),
           .shard = s,
           .clock = clock,
           .version = shard.version,
@@ -75,7 +75,7 @@ Timestamp KvClient::push(const ShardIds& shards, std::int64_t clock, const std::
           .keys = std::move(encoded.keys),
           .payload = encoded.bytes,
           .samples = samples,
-          .epoch = shard.epoch});
+          .epoch = epoch_of(s)});
   }
   return task;
 }
@@ -149,12 +149,11 @@ void KvClient::handle(Message message) {
   }
   Connection& shard = connections_[message.shard];
   // Perhaps the answer to a pull that a later one replaced, or that was sent twice.
-  if (!is_expected(message) || message.epoch != shard.epoch) return;
+  if (!is_expected(message) || message.epoch != epoch_of(message.shard)) return;
   if (retries_) {
     retries_->answered(message.shard);
     commit(message);
-    if (shard.is_new) shard.pushes = message.kept;
-    shard.is_new = false;
+    if (std::exchange(standings_[message.shard].is_new, false)) shard.pushes = message.kept;
   }
   shard.outstanding = false;
   shard.unused = true;

@@ -76,19 +76,29 @@ class KvClient {
     std::int64_t version = -1;  // of the weights that are here
     std::int64_t pulls = 0;     // sent
     std::int64_t pushes = 0;    // sent
-    std::int64_t safe = 0;      // pushes that no single crash undoes, as far as this worker knows
     bool outstanding = false;   // the last pull is not answered yet
     bool unused = false;        // the weights that are here have not been used for a step
     bool finished = false;      // the shard wants no more pushes
     Timestamp pull_task = 0;
-    NodeId server = 0;  // the shard's owner, as far as this worker knows
-    std::uint32_t epoch = 0;
-    bool is_new = false;  // the worker does not know yet how many of its pushes the shard has
     Slice weights = {};
     std::unique_ptr<Parameters> parameters = {};  // where workers update
     std::unique_ptr<FilterChain> filters = {};    // of pushes
   };
 
+  // Where nodes may fail: what the worker knows of a shard.
+  struct Standing {
+    NodeId owner = 0;
+    std::uint32_t epoch = 0;
+    std::int64_t safe = 0;  // pushes that no single crash undoes
+    bool is_new = false;    // how many of the worker's pushes it has is not known yet
+  };
+
+  NodeId owner_of(std::uint32_t shard) const {
+    return standings_.empty() ? world_.server_of(shard) : standings_[shard].owner;
+  }
+  std::uint32_t epoch_of(std::uint32_t shard) const {
+    return standings_.empty() ? 0 : standings_[shard].epoch;
+  }
   void request(std::uint32_t shard, std::int64_t clock, std::int64_t above, Timestamp task);
   void answered_one(Timestamp task);
   void handle(Message message);
@@ -96,6 +106,7 @@ class KvClient {
   void send(Message message);
   void on_ack(const Message& ack);
   void commit(const Message& answer);
+  void transmit(Message message);
   struct Part {
     Slice values;
     SharedKeys keys;  // null: of the whole shard
@@ -107,6 +118,7 @@ class KvClient {
   World& world_;
   NodeId node_;
   std::vector<Connection> connections_;  // by shard
+  std::vector<Standing> standings_;      // by shard; empty where nothing fails
   ShardIds all_;
   std::shared_ptr<const BatchKeys> batch_;
   // Pushes that are not acknowledged yet, by shard and number.

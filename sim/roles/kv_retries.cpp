@@ -6,10 +6,14 @@
 namespace psim {
 
 void KvClient::send(Message message) {
-  if (retries_) {
-    retries_->sent(message, Agenda::now());
-    message.kept = retries_->kept(message.shard).value_or(message.pushed);
-  }
+  if (!retries_) return world_.network.send(std::move(message));
+  retries_->sent(message, Agenda::now());
+  transmit(std::move(message));
+}
+
+// A request says from where on this worker can still send its pushes.
+void KvClient::transmit(Message message) {
+  message.kept = retries_->kept(message.shard).value_or(message.pushed);
   world_.network.send(std::move(message));
 }
 
@@ -20,15 +24,14 @@ void KvClient::wait_for_message() {
       next ? world_.network.receive_until(node_, *next) : world_.network.receive(node_);
   if (message) return handle(std::move(*message));
   for (Message& again : retries_->due(Agenda::now())) {
-    again.kept = retries_->kept(again.shard).value_or(again.pushed);
     world_.record(EventKind::repeat, node_, again.clock, again.version, again.to, again.number, again.shard);
-    world_.network.send(std::move(again));
+    transmit(std::move(again));
   }
   if (retries_->gave_up()) world_.give_up(node_);
 }
 
 void KvClient::on_ack(const Message& ack) {
-  if (ack.epoch != connections_[ack.shard].epoch) return;
+  if (ack.epoch != epoch_of(ack.shard)) return;
   if (retries_) {
     retries_->accepted(ack.shard, ack.number);
     commit(ack);
@@ -40,9 +43,9 @@ void KvClient::on_ack(const Message& ack) {
 }
 
 void KvClient::commit(const Message& answer) {
-  Connection& shard = connections_[answer.shard];
-  if (answer.pushed <= shard.safe) return;
-  shard.safe = answer.pushed;
+  std::int64_t& safe = standings_[answer.shard].safe;
+  if (answer.pushed <= safe) return;
+  safe = answer.pushed;
   retries_->committed(answer.shard, answer.pushed);
   world_.record(EventKind::acked, node_, 0, 0, answer.from, answer.pushed, answer.shard);
 }
@@ -53,20 +56,18 @@ void KvClient::on_view(const View& view) {
   if (view.number <= view_) return;
   view_ = view.number;
   for (const std::uint32_t s : all_) {
-    Connection& shard = connections_[s];
+    Standing& shard = standings_[s];
     const Owner& owner = view.owners[s];
     if (owner.epoch == shard.epoch) continue;
-    shard.server = owner.primary;
+    shard.owner = owner.primary;
     shard.epoch = owner.epoch;
-    for (Message& again : retries_->again(s, owner.primary, owner.epoch, Agenda::now())) {
-      again.kept = retries_->kept(s).value_or(again.pushed);
-      world_.network.send(std::move(again));
-    }
+    for (Message& again : retries_->again(s, owner.primary, owner.epoch, Agenda::now()))
+      transmit(std::move(again));
   }
 }
 
 std::int64_t KvClient::resume() {
-  for (Connection& shard : connections_) shard.is_new = true;
+  for (Standing& shard : standings_) shard.is_new = true;
   const Timestamp task = pull(all_, 0, false);
   wait(task);
   const auto least = std::ranges::min_element(connections_, {}, &Connection::pushes)->pushes;

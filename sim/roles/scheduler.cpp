@@ -21,7 +21,7 @@ void assign(World& world, const std::vector<std::int64_t>& sizes, std::int64_t c
   }
 }
 
-void run_reliable(World& world) {
+void run_without_failures(World& world) {
   const std::uint32_t members = world.servers() + world.workers();
   for (std::uint32_t i = 0; i < members; ++i) world.network.receive(World::scheduler);  // join
   for (NodeId node = 1; node <= members; ++node) {
@@ -37,12 +37,6 @@ void run_reliable(World& world) {
   }
 }
 
-std::vector<std::uint32_t> first_owners(const KeySpace& keys) {
-  std::vector<std::uint32_t> owners;
-  for (const Shard& shard : keys.shards) owners.push_back(shard.server);
-  return owners;
-}
-
 // The scheduler where nodes fail. What it says may get lost: a view is sent to whoever reports an older one.
 class Watch {
  public:
@@ -56,7 +50,7 @@ class Watch {
                   .takes_over = world.scenario.recovery.servers == LostServers::neighbour,
                   .rebalances = world.scenario.recovery.rebalance,
                   .absent = world.absent},
-                 first_owners(world.keys)),
+                 world.keys.servers()),
         here_(1 + world.servers() + world.workers()) {}
 
   void run() {
@@ -150,7 +144,7 @@ class Watch {
 
 void run_scheduler(World& world) {
   if (world.scenario.may_fail()) Watch(world).run();
-  else run_reliable(world);
+  else run_without_failures(world);
   world.on_end();
 }
 

@@ -33,12 +33,8 @@ Server::Options ServerRole::options_of(std::uint32_t shard) const {
           .epochs_per_clock = world.epochs_per_clock(),
           .retries = world.scenario.may_fail(),
           .exactly_once = world.scenario.recovery.semantics == Semantics::exactly_once,
-          .replication = {.every_push = world.scenario.replication.when == ReplicateWhen::every_push,
-                          .chain = world.scenario.replication.layout == ReplicationLayout::chain,
-                          .window = world.scenario.replication.window},
-          .resend = world.retry().timeout,
-          .backoff = world.retry().backoff,
-          .longest = world.retry().longest};
+          .replication = world.scenario.replication,
+          .resend = world.retry()};
 }
 
 ServerRole::ServerRole(World& world, std::uint32_t index)

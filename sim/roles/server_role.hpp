@@ -65,7 +65,6 @@ class ServerRole final : public Outbox {
   void hand_over(const Message& request);
   void lacks_state(const Message& entry);
   void confirm(std::uint32_t shard, const Owner& owner, std::int64_t entries);
-  void send_state(const Server& server, std::uint32_t shard, NodeId to);
   Server& first_state(std::uint32_t shard);
   void on_state(const Message& message);
   void take_snapshots();

@@ -130,24 +130,12 @@ void ServerRole::hand_over(const Message& request) {
   const auto owner = owners_.find(request.shard);
   if (owner == owners_.end() || owner->second.epoch != request.epoch) return;  // asked too early, or too late
   const auto here = shards_.find(request.shard);
-  if (here != shards_.end()) return send_state(here->second, request.shard, request.from);
+  if (here != shards_.end()) return world_.network.send(here->second.state_for(request.from));
   world_.network.send({.kind = MessageKind::state,
                        .from = node_,
                        .to = request.from,
                        .shard = request.shard,
                        .epoch = request.epoch});
-}
-
-void ServerRole::send_state(const Server& server, std::uint32_t shard, NodeId to) {
-  world_.network.send({.kind = MessageKind::state,
-                       .from = node_,
-                       .to = to,
-                       .shard = shard,
-                       .version = server.version(),
-                       .payload = server.state_bytes(),
-                       .epoch = server.epoch(),
-                       .attached = std::make_shared<const Attachment>(
-                           Attachment{.state = std::make_shared<const Server>(server)})});
 }
 
 Server& ServerRole::first_state(std::uint32_t shard) {
@@ -209,7 +197,7 @@ void ServerRole::take_snapshots() {
                                   ? server.version() / every->updates
                                   : static_cast<std::int64_t>(Agenda::now() / every->time.value);
     if (turn <= std::exchange(last_snapshot_[shard], turn)) continue;
-    send_state(server, shard, world_.snapshot_node());
+    world_.network.send(server.state_for(world_.snapshot_node()));
   }
 }
 

@@ -12,8 +12,6 @@ namespace psim {
 enum class Semantics : std::uint8_t { exactly_once, at_least_once };
 enum class LostWorkers : std::uint8_t { wait, remove };
 enum class LostServers : std::uint8_t { wait, neighbour };
-enum class ReplicateWhen : std::uint8_t { after_aggregation, every_push };
-enum class ReplicationLayout : std::uint8_t { primary, chain };
 
 struct RecoverySpec {
   bool enabled = false;
@@ -30,13 +28,6 @@ struct RecoverySpec {
   Seconds longest_retry{30};
   std::int64_t retry_limit = 0;
   Seconds patience{120};  // without any progress; then the run ends
-};
-
-struct ReplicationSpec {
-  std::int64_t copies = 0;
-  ReplicateWhen when = ReplicateWhen::after_aggregation;
-  ReplicationLayout layout = ReplicationLayout::primary;
-  std::int64_t window = 0;
 };
 
 struct SnapshotSpec {

@@ -48,7 +48,6 @@ TEST_CASE("replication, and a crash with it, change no bit of what is learned un
       const std::string copies =
           fmt::format("[replication]\ncopies = 2\nwhen = \"{}\"\nlayout = \"{}\"\n", when, layout);
       CHECK(run(copies)["final"] == expected);
-      if (std::string_view(when) == "every-push") continue;
       CHECK(run(copies + crash)["final"] == expected);
       CHECK(run(copies + crash + "restart_after = \"50ms\"\n")["final"] == expected);
     }

@@ -36,7 +36,7 @@ struct Mail final : Outbox {
 };
 
 struct Cluster {
-  Cluster(const ConsistencySpec& spec, const Replication& replication, std::uint32_t workers)
+  Cluster(const ConsistencySpec& spec, const ReplicationSpec& replication, std::uint32_t workers)
       : rule(make_rule(spec, workers)), pushes(workers), versions(workers), pulls(workers) {
     options = {.id = owner,
                .first_worker = 2,
@@ -61,7 +61,8 @@ struct Cluster {
       if (entries < message.number) {
         servers.erase(message.to);
         Server& copy = servers.emplace(message.to, Server(*message.attached->state)).first->second;
-        const bool passes_on = options.replication.chain && message.to == first_replica;
+        const bool passes_on =
+            options.replication.layout == ReplicationLayout::chain && message.to == first_replica;
         copy.follow(message.to, message.epoch, message.from,
                     passes_on ? std::optional(second_replica) : std::nullopt);
         entries = message.number;
@@ -128,10 +129,11 @@ struct Cluster {
 TEST_CASE("replicas have what their owner has, whatever becomes of messages", "[protocol]") {
   const auto model = GENERATE(ConsistencyModel::bsp, ConsistencyModel::ssp, ConsistencyModel::k_batch_sync,
                               ConsistencyModel::k_batch_async);
-  const bool every_push = GENERATE(false, true), chain = GENERATE(false, true);
+  const auto when = GENERATE(ReplicateWhen::after_aggregation, ReplicateWhen::every_push);
+  const auto layout = GENERATE(ReplicationLayout::primary, ReplicationLayout::chain);
   for (std::uint64_t run = 0; run < 20; ++run) {
     Stream dice(7, "replication", static_cast<std::uint64_t>(model), run);
-    Cluster cluster({.model = model, .k = 2}, {.every_push = every_push, .chain = chain}, 3);
+    Cluster cluster({.model = model, .k = 2}, {.when = when, .layout = layout}, 3);
     std::vector<bool> members(3, true);
     for (int turn = 0; turn < 200; ++turn) {
       const auto w = static_cast<std::uint32_t>(dice.uniform() * 3);
@@ -154,7 +156,7 @@ TEST_CASE("replicas have what their owner has, whatever becomes of messages", "[
       INFO("run " << run << " replica " << node);
       CHECK(copy.version() == here.version());
       CHECK(numbers_of(copy.snapshot()) == numbers_of(here.snapshot()));
-      if (every_push) CHECK(copy.pending().size() == here.pending().size());
+      if (when == ReplicateWhen::every_push) CHECK(copy.pending().size() == here.pending().size());
       copy.lead(node, 1, {}, 0, cluster.mail);  // and it can go on from there
       CHECK(copy.slowest_clock() == here.slowest_clock());
     }
@@ -207,8 +209,8 @@ TEST_CASE("a replica confirms nothing of an epoch before its owner's state is he
 }
 
 TEST_CASE("under bsp nobody is shown an update that is not on all replicas", "[protocol]") {
-  const bool every_push = GENERATE(false, true);
-  Cluster cluster({.model = ConsistencyModel::bsp}, {.every_push = every_push}, 2);
+  const auto when = GENERATE(ReplicateWhen::after_aggregation, ReplicateWhen::every_push);
+  Cluster cluster({.model = ConsistencyModel::bsp}, {.when = when}, 2);
   cluster.settle();
   cluster.push(0, 1.0);
   cluster.settle();

@@ -1,0 +1,32 @@
+#include "sim/cluster/route_table.hpp"
+
+#include <simgrid/kernel/routing/NetPoint.hpp>
+
+#include <utility>
+
+namespace psim {
+
+RouteTable* RouteTable::make_root(const std::string& name) {
+  return new RouteTable(name);  // the first zone of an engine becomes its root
+}
+
+std::uint64_t RouteTable::key(const NetPoint* from, const NetPoint* to) {
+  return (std::uint64_t{from->id()} << 32U) | to->id();
+}
+
+void RouteTable::add(const simgrid::s4u::Host* from, const simgrid::s4u::Host* to, Links links) {
+  links.shrink_to_fit();
+  routes_[key(from->get_netpoint(), to->get_netpoint())] = std::move(links);
+}
+
+// Without a route there are no links, which SimGrid reports as an error.
+void RouteTable::get_local_route(const NetPoint* from, const NetPoint* to, Route* into, double* latency) {
+  const auto route = routes_.find(key(from, to));
+  if (route == routes_.end()) return;
+  for (const simgrid::s4u::Link* link : route->second) {
+    into->link_list_.push_back(link->get_impl());
+    if (latency != nullptr) *latency += link->get_latency();
+  }
+}
+
+}  // namespace psim

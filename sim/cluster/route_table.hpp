@@ -1,0 +1,35 @@
+// The routes of a platform: those that are used, and no others. SimGrid's own Full zone has a table of all
+// pairs of hosts, which at a thousand workers is most of what a run needs: workers talk to servers only.
+#pragma once
+
+#include <simgrid/kernel/routing/NetZoneImpl.hpp>
+#include <simgrid/s4u.hpp>
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace psim {
+
+class RouteTable final : public simgrid::kernel::routing::NetZoneImpl {
+ public:
+  using Links = std::vector<const simgrid::s4u::Link*>;  // in the order in which they are crossed
+
+  // The engine's root zone; the engine owns it.
+  static RouteTable* make_root(const std::string& name);
+
+  void add(const simgrid::s4u::Host* from, const simgrid::s4u::Host* to, Links links);
+
+ private:
+  using NetPoint = simgrid::kernel::routing::NetPoint;
+  using Route = simgrid::kernel::routing::Route;
+  explicit RouteTable(const std::string& name) : NetZoneImpl(name) {}
+  void get_local_route(const NetPoint* from, const NetPoint* to, Route* into, double* latency) override;
+
+  static std::uint64_t key(const NetPoint* from, const NetPoint* to);
+
+  std::unordered_map<std::uint64_t, Links> routes_;  // by the numbers of both ends; only looked up in
+};
+
+}  // namespace psim
