@@ -252,11 +252,16 @@ bool Simulation::computes() const {
 }
 
 // Where heartbeats never end SimGrid sees no deadlock: nothing has been computed for long, nobody computes,
-// and no fault will change that; of those that repeat for ever, none has for several turns.
+// and no fault will change that; of those that repeat for ever, none has for several turns. Or whatever is
+// computed is lost again, time after time, and nobody gets further than somebody has been.
 bool Simulation::is_hopeless() {
-  if (computes() || (faults_ && faults_->once_to_come())) return false;
+  constexpr std::int64_t circles = 20, least = 100;  // times as many steps in vain as before; and at least
+  if (faults_ && faults_->once_to_come()) return false;
   const double patience = scenario_.recovery.patience.value + (faults_ ? faults_->some_turns() : 0);
-  if (Agenda::now() - recorder_.stats().last_progress <= patience) return false;
+  const RunStats& stats = recorder_.stats();
+  const bool in_circles =
+      faults_ && stats.begun - stats.begun_in_time > circles * (stats.begun_in_time + least);
+  if (!in_circles && (computes() || Agenda::now() - stats.last_progress <= patience)) return false;
   give_up(crew_.who_waits());
   return true;
 }

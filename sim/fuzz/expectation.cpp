@@ -14,6 +14,7 @@ bool passes_by(const FaultSpec& fault) {
   switch (fault.kind) {
     case FaultKind::crash: return fault.restart_after.has_value();
     case FaultKind::slow: return ends || fault.factor.value_or(0) > 0;
+    case FaultKind::degrade: return ends || fault.factor.value_or(0) > 0.1;  // else requests pile up
     case FaultKind::link_down:
     case FaultKind::partition: return ends;
     case FaultKind::drop: return ends || fault.probability <= seldom;
