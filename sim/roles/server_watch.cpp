@@ -13,7 +13,7 @@ namespace psim {
 void ServerRole::run_watched() {
   std::vector<Message> early;  // others may have been told to start before
   const Message start = join(world_, node_, [&](Message message) { early.push_back(std::move(message)); });
-  on_view(*start.attached->view);
+  on_view(start.attached->view);
   for (Message& message : early) take(std::move(message));
   for (;;) {
     const std::optional<double> turn = next_turn();
@@ -24,7 +24,7 @@ void ServerRole::run_watched() {
       for (const std::uint32_t shard : std::set(wanted_)) ask_for(shard);
       send_all();
     } else if (message->kind == MessageKind::view || message->kind == MessageKind::start) {
-      on_view(*message->attached->view);
+      message->attached ? on_view(message->attached->view) : tell_view(world_, node_, view_);
     } else if (message->kind == MessageKind::state) {
       on_state(*message);
     } else if (message->kind == MessageKind::restore) {
@@ -45,11 +45,11 @@ std::optional<double> ServerRole::next_turn() const {
   return first;
 }
 
-void ServerRole::on_view(const View& view) {
-  if (view.number <= view_) return;
-  view_ = view.number;
-  members_ = view.workers;
-  for (std::uint32_t s = 0; s < view.owners.size(); ++s) take_place(s, view.owners[s]);
+void ServerRole::on_view(const std::shared_ptr<const View>& view) {
+  if (view->number <= this->view()) return;
+  view_ = view;
+  members_ = view->workers;
+  for (std::uint32_t s = 0; s < view->owners.size(); ++s) take_place(s, view->owners[s]);
   send_all();
 }
 

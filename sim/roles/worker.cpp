@@ -59,7 +59,7 @@ std::vector<Worker::Phase> Worker::phases_of(const World& world) {
 
 void Worker::run() {
   const Message start = join(world_, node_);
-  if (start.attached) kv_.on_view(*start.attached->view);
+  if (start.attached) kv_.on_view(start.attached->view);
   if (back_) go_on();
   while (pull()) {  // waits as long as the consistency model says
     if (sharing_) compute_shared();
