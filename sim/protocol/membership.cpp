@@ -106,12 +106,21 @@ void Manager::heard(NodeId node, std::uint32_t incarnation, double now) {
   if (!known.up) back(node, is_new);
 }
 
-std::vector<NodeId> Manager::take_up(const View& view, const std::vector<NodeId>& strangers,
-                                     std::uint32_t lives) {
+void Manager::count_from(std::uint32_t lives) {
   constexpr std::uint32_t changes = 1U << 16U;  // more than a scheduler sees in its life
   least_epoch_ = lives * changes;
+  view_.number = std::max<std::int64_t>(view_.number + 1, least_epoch_);
+}
+
+void Manager::begin_anew(std::uint32_t lives) {
+  count_from(lives);
+  for (Owner& owner : view_.owners) owner.epoch = std::max(owner.epoch, least_epoch_);
+}
+
+std::vector<NodeId> Manager::take_up(const View& view, const std::vector<NodeId>& strangers,
+                                     std::uint32_t lives) {
   view_ = view;
-  view_.number = std::max<std::int64_t>(view.number + 1, least_epoch_);
+  count_from(lives);
   std::vector<NodeId> lost, there;
   for (NodeId node = 1; node < nodes_.size(); ++node) {
     const bool was_there = is_server(node) || view.workers[node - 1 - options_.servers];

@@ -89,6 +89,8 @@ class Manager {
   // scheduler of fewer `lives` can have been, whatever it has told to nodes that are gone. Returns who is
   // down and was not in `view`.
   std::vector<NodeId> take_up(const View& view, const std::vector<NodeId>& strangers, std::uint32_t lives);
+  // Likewise, when nobody knows any view: everything begins again.
+  void begin_anew(std::uint32_t lives);
   // It says that it goes, or it has finished.
   void leaves(NodeId node);
   bool is_absent(NodeId node) const { return nodes_[node].left && !nodes_[node].known; }
@@ -115,6 +117,7 @@ class Manager {
   void fill(Owner& owner) const;
   void fill_all();
   std::optional<NodeId> next_server(NodeId after) const;
+  void count_from(std::uint32_t lives);
   void move(Owner& owner, NodeId to, bool with_help) const;
 
   Options options_;

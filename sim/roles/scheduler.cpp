@@ -113,7 +113,10 @@ class Watch {
       return;
     }
     looks_until_.reset();
-    if (view_ == nullptr) return start(World::scheduler);  // nobody has been told to start
+    if (view_ == nullptr) {  // nobody has been told to start, or none of those is left
+      manager_.begin_anew(lives_);
+      return start(World::scheduler);
+    }
     std::vector<NodeId> strangers;
     for (NodeId node = 1; node < here_.size(); ++node) {
       if (here_[node].joined && !here_[node].left && here_[node].view < 0) strangers.push_back(node);
