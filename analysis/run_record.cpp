@@ -30,10 +30,11 @@ constexpr std::array<std::pair<std::string_view, What>, 15> kinds{{{"send", What
                                                                    {"promote", What::promote},
                                                                    {"member", What::member},
                                                                    {"fault", What::fault}}};
-constexpr std::array<std::pair<std::string_view, Letter>, 7> letters{{{"", Letter::none},
+constexpr std::array<std::pair<std::string_view, Letter>, 8> letters{{{"", Letter::none},
                                                                       {"pull", Letter::pull},
                                                                       {"weights", Letter::weights},
                                                                       {"push", Letter::push},
+                                                                      {"join", Letter::join},
                                                                       {"view", Letter::view},
                                                                       {"start", Letter::start},
                                                                       {"heartbeat", Letter::heartbeat}}};
@@ -190,28 +191,28 @@ void RunRecord::read_spaces(const fs::path& folder) {
 std::int64_t RunRecord::each(const std::function<void(const Row&)>& on_row) const {
   std::int64_t count = 0;
   std::map<std::string, Letter, std::less<>> names;  // of messages; rows refer to them
-  query(
-      database_,
-      "SELECT number, at_s, kind, message, node, peer, clock, version, bytes, value, shard FROM event ORDER "
-      "BY number",
-      [&](sqlite3_stmt* row) {
-        const std::string_view message = text(row, 3);
-        auto name = names.find(message);
-        if (name == names.end()) name = names.emplace(message, named<Letter>(message, letters)).first;
-        ++count;
-        on_row({.number = sqlite3_column_int64(row, 0),
-                .at = sqlite3_column_double(row, 1),
-                .what = named<What>(text(row, 2), kinds),
-                .letter = name->second,
-                .message = name->first,
-                .node = static_cast<std::uint32_t>(sqlite3_column_int64(row, 4)),
-                .peer = static_cast<std::uint32_t>(sqlite3_column_int64(row, 5)),
-                .shard = static_cast<std::uint32_t>(sqlite3_column_int64(row, 10)),
-                .clock = sqlite3_column_int64(row, 6),
-                .version = sqlite3_column_int64(row, 7),
-                .value = sqlite3_column_int64(row, 9),
-                .bytes = static_cast<std::uint64_t>(sqlite3_column_int64(row, 8))});
-      });
+  query(database_,
+        "SELECT number, at_s, kind, message, node, peer, clock, version, bytes, value, shard, epoch "
+        "FROM event ORDER BY number",
+        [&](sqlite3_stmt* row) {
+          const std::string_view message = text(row, 3);
+          auto name = names.find(message);
+          if (name == names.end()) name = names.emplace(message, named<Letter>(message, letters)).first;
+          ++count;
+          on_row({.number = sqlite3_column_int64(row, 0),
+                  .at = sqlite3_column_double(row, 1),
+                  .what = named<What>(text(row, 2), kinds),
+                  .letter = name->second,
+                  .message = name->first,
+                  .node = static_cast<std::uint32_t>(sqlite3_column_int64(row, 4)),
+                  .peer = static_cast<std::uint32_t>(sqlite3_column_int64(row, 5)),
+                  .shard = static_cast<std::uint32_t>(sqlite3_column_int64(row, 10)),
+                  .clock = sqlite3_column_int64(row, 6),
+                  .version = sqlite3_column_int64(row, 7),
+                  .value = sqlite3_column_int64(row, 9),
+                  .bytes = static_cast<std::uint64_t>(sqlite3_column_int64(row, 8)),
+                  .epoch = sqlite3_column_int64(row, 11)});
+        });
   return count;
 }
 

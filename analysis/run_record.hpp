@@ -35,7 +35,7 @@ enum class What : std::uint8_t {
   member,
   fault
 };
-enum class Letter : std::uint8_t { other, none, pull, weights, push, view, start, heartbeat };
+enum class Letter : std::uint8_t { other, none, pull, weights, push, join, view, start, heartbeat };
 
 // One row of table `event`.
 struct Row {
@@ -47,6 +47,7 @@ struct Row {
   std::uint32_t node = 0, peer = 0, shard = 0;
   std::int64_t clock = 0, version = 0, value = 0;
   std::uint64_t bytes = 0;
+  std::int64_t epoch = 0;  // of a message: of the shard's ownership, as far as its sender knows
 };
 
 // What the scenario promises.

@@ -97,7 +97,8 @@ class Conservation final : public Check {
       const std::uint32_t worker = history.facts().worker(row.peer);
       if (!history.watched() || shard == history.shards().end()) return;
       const Reign& owner = shard->second.owner();
-      if (owner.node == row.node && !owner.over && owner.workers[worker].member)
+      const bool is_for_it = owner.node == row.node && owner.epoch == row.epoch;
+      if (is_for_it && !owner.over && owner.workers[worker].member)
         waiting_[{row.shard, worker}].insert(row.value);
     }
   }
@@ -120,18 +121,14 @@ class Conservation final : public Check {
   }
 
   // Where nodes fail a push may come again, too early or to the wrong server. But the owner's next one of a
-  // worker, if it arrived, was applied or dropped. An owner for the second time may have taken it for one of
-  // an epoch before.
+  // worker, if it arrived, was applied or dropped.
   void look_for_vanished(const History& history) {
     for (const auto& [key, numbers] : waiting_) {
       const auto shard = history.shards().find(key.first);
       if (shard == history.shards().end()) continue;
       const Reign& owner = shard->second.owner();
       const Count& count = owner.workers[key.second];
-      const bool again = std::ranges::any_of(shard->second.reigns, [&](const auto& one) {
-        return one.first != owner.epoch && one.second.node == owner.node;
-      });
-      if (again || owner.over || !count.member) continue;
+      if (owner.over || !count.member) continue;
       examined();
       const std::int64_t next = std::max(count.counted(), count.arrived);
       if (!owner.fresh && numbers.contains(next))

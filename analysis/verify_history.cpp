@@ -27,8 +27,11 @@ History::History(const Facts& facts) : facts_(facts) {
 Reign& History::reign(std::uint32_t s, std::uint32_t server) {
   ShardHistory& shard = shards_[s];
   Reign*& current = shard.of_server[server];
-  if (current == nullptr) {  // the first owner is not promoted
-    current = &shard.reigns.try_emplace(0, Reign{.shard = s, .node = server}).first->second;
+  if (current != nullptr) return *current;
+  // The first owner is not promoted.
+  const auto [first, is_new] = shard.reigns.try_emplace(0, Reign{.shard = s, .node = server});
+  current = &first->second;
+  if (is_new) {
     current->workers.resize(facts_.workers);
     current->holders.insert(server);
     shard.dropped.resize(facts_.workers);
@@ -49,8 +52,10 @@ void History::on(const Row& row) {
       return;
     }
     case What::drop: {
+      constexpr std::int64_t late = 0;
+      if (row.value != late) return;  // by whom it was not for, or who has it
       Count& count = reign(row.shard, row.node).workers[facts_.worker(row.peer)];
-      if (row.value == 0) count.base = std::max(count.base, static_cast<std::int64_t>(row.bytes) + 1);
+      count.base = std::max(count.base, static_cast<std::int64_t>(row.bytes) + 1);
       std::vector<bool>& dropped = shards_[row.shard].dropped[facts_.worker(row.peer)];
       if (dropped.size() <= row.bytes) dropped.resize(row.bytes + 1);
       dropped[row.bytes] = true;
@@ -92,12 +97,22 @@ void History::gone(std::uint32_t node, bool crashed) {
   }
 }
 
+// It hands over what it owns; its copies go with it.
+void History::leaves(std::uint32_t node) {
+  for (auto& [number, shard] : shards_) {
+    for (auto& [epoch, reign] : shard.reigns) {
+      if (shard.owner().node != node) reign.holders.erase(node);
+    }
+  }
+}
+
 // The kinds are those of schema.sql; a crash ends with a restart.
 void History::on_fault(const Row& row) {
   constexpr std::int64_t crash = 0, leave = 2;
   if (row.version == 0 || row.node >= away_.size()) return;
   if (row.value == leave || row.value == crash) away_[row.node] = true;
   if (row.value == crash) gone(row.node, true);
+  if (row.value == leave) leaves(row.node);
 }
 
 // The applications that made version `version` of `from`.

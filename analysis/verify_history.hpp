@@ -90,6 +90,7 @@ class History {
   void on_promote(const Row& row);
   void on_fault(const Row& row);
   void gone(std::uint32_t node, bool crashed);
+  void leaves(std::uint32_t node);
   void inherit(Reign& reign, const Reign& from, std::int64_t version) const;
 
   Facts facts_;

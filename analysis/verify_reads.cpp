@@ -25,10 +25,9 @@ class Requests {
  public:
   using Id = std::pair<std::uint32_t, std::uint32_t>;  // shard, worker's node
   void on(const Row& row, const Facts& facts) {
-    constexpr std::int64_t crash = 0;
-    if (row.what == What::fault && row.value == crash && row.version == 1 && facts.is_worker(row.node))
-      std::erase_if(asked_, [&](const auto& one) { return one.first.second == row.node; });
     if (row.what != What::send || !facts.is_worker(row.node)) return;
+    if (row.letter == Letter::join)
+      std::erase_if(asked_, [&](const auto& one) { return one.first.second == row.node; });
     Asked& asked = asked_[{row.shard, row.node}];
     if (row.letter == Letter::push) asked.pushes = std::max(asked.pushes, row.value + 1);
     if (row.letter == Letter::pull)
@@ -131,22 +130,17 @@ class ReadMyWrites final : public Check {
   void on(const Row& row, const History& history) override {
     requests_.on(row, history.facts());
     if (row.what == What::deliver && row.letter == Letter::push) {
-      std::vector<bool>& here = arrived_[{row.shard, row.node, row.peer}];
+      std::vector<bool>& here = arrived_[{row.shard, row.node, row.peer, row.epoch}];
       const auto number = static_cast<std::size_t>(row.value);
       if (here.size() <= number) here.resize(std::max(number + 1, here.size() * 2));
       here[number] = true;
-    }
-    if (row.what == What::promote) {
-      for (auto& [key, here] : arrived_) {
-        if (std::get<0>(key) == row.shard && std::get<1>(key) == row.node) here.clear();
-      }
     }
     if (!is_answer(row, history)) return;
     const std::optional<Asked::Pull> pull = requests_.answered(row);
     if (!pull) return;
     examined();
     const Count& count = sender(row, history).workers[history.facts().worker(row.peer)];
-    const std::vector<bool>& here = arrived_[{row.shard, row.node, row.peer}];
+    const std::vector<bool>& here = arrived_[{row.shard, row.node, row.peer, row.epoch}];
     for (std::int64_t number = std::max(count.counted(), count.arrived); number < pull->pushes; ++number) {
       if (static_cast<std::size_t>(number) < here.size() && here[static_cast<std::size_t>(number)]) continue;
       violated(row, fmt::format("{} answers pull {} of {} for shard {}, though its push {} has not arrived",
@@ -158,7 +152,8 @@ class ReadMyWrites final : public Check {
 
  private:
   Requests requests_;
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::vector<bool>> arrived_;
+  // By shard, server, worker and epoch: a server listens to no other epoch than its own.
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::int64_t>, std::vector<bool>> arrived_;
 };
 
 // A worker that was away counts again when it has caught up with the others.

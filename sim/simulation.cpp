@@ -72,6 +72,7 @@ class Simulation final : public FaultTarget {
   bool computes() const;
   bool is_stuck() const;
   bool waits_too_long() const;
+  bool goes_in_circles() const;
   bool is_hopeless();
   std::vector<std::string> who_waits() const;
   void give_up(std::vector<std::string> why);
@@ -253,9 +254,17 @@ bool Simulation::waits_too_long() const {
   return Agenda::now() - recorder_.stats().last_progress > patience;
 }
 
+// Whatever is computed is lost again, time after time, and nobody gets further than somebody has been.
+bool Simulation::goes_in_circles() const {
+  constexpr std::int64_t circles = 20, least = 100;  // times as many steps in vain as before; and at least
+  if (!faults_ || faults_->once_to_come()) return false;
+  const RunStats& stats = recorder_.stats();
+  return stats.begun - stats.begun_in_time > circles * (stats.begun_in_time + least);
+}
+
 // Where heartbeats never end SimGrid sees no deadlock.
 bool Simulation::is_hopeless() {
-  if (!waits_too_long()) return false;
+  if (!waits_too_long() && !goes_in_circles()) return false;
   give_up(who_waits());
   return true;
 }

@@ -138,12 +138,10 @@ Verdict Judge::operator()(const std::string& toml) const {
     digest = now;
   }
   if (const std::string broken = broken_balance(summary); !broken.empty()) return failed("balance", broken);
-  if (fuzz::keeps_epochs(loaded->scenario)) {
-    const std::optional<int> verified = run_psim({"verify", record.string(), "--json"}, out, log, limit);
-    if (interrupted) return {.outcome = "interrupted", .failure = {}, .detail = {}};
-    if (const auto bad = bad_end(verified, log, limit)) return *bad;
-    if (WEXITSTATUS(*verified) != done) return broken_promise(Json::parse(read_file(out)));
-  }
+  const std::optional<int> verified = run_psim({"verify", record.string(), "--json"}, out, log, limit);
+  if (interrupted) return {.outcome = "interrupted", .failure = {}, .detail = {}};
+  if (const auto bad = bad_end(verified, log, limit)) return *bad;
+  if (WEXITSTATUS(*verified) != done) return broken_promise(Json::parse(read_file(out)));
   const std::string outcome = outcome_of(summary, loaded->scenario);
   const std::string why = outcome == "stuck" ? summary["stuck"][0].get<std::string>() : "";
   if (outcome == "stuck" && fuzz::must_end(loaded->scenario))

@@ -2,6 +2,7 @@
 
 #include <simgrid/kernel/resource/Action.hpp>
 #include <simgrid/s4u.hpp>
+#include <simgrid/simix.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -48,7 +49,8 @@ Event Network::event(EventKind kind, const Flight& flight) const {
           .version = m.version,
           .bytes = flight.bytes,
           .value = m.number,
-          .shard = m.shard};
+          .shard = m.shard,
+          .epoch = m.epoch};
 }
 
 void Network::send(Message message) {
@@ -70,11 +72,23 @@ void Network::send_next(NodeId from, NodeId to) {
 
 void Network::transmit(Message message) {
   const MessageFate fate = faults_ != nullptr ? faults_->fate(message) : MessageFate{};
-  for (int copy = 0; copy < fate.copies; ++copy) launch(Message(message), {}, false);
-  launch(std::move(message), fate, in_turn(message.from));
+  std::vector<Flight> flights;
+  for (int copy = 0; copy < fate.copies; ++copy) launch(Message(message), {}, false, flights);
+  launch(std::move(message), fate, in_turn(message.from), flights);
+  if (flights.empty()) return;
+  // All in one call: where the sender gives way to the kernel it may be killed, or suspended until its
+  // messages are long through.
+  kernel::actor::simcall_answered([&] {
+    for (Flight& flight : flights) {
+      const void* flow = start_flow(flight);
+      if (in_background(flight.message)) ++in_background_;
+      in_flight_.emplace(flow, std::move(flight));
+    }
+  });
 }
 
-void Network::launch(Message&& message, const MessageFate& fate, bool has_turn) {
+void Network::launch(Message&& message, const MessageFate& fate, bool has_turn,
+                     std::vector<Flight>& flights) {
   const std::uint64_t bytes = message.bytes(options_.header);
   const NodeId from = message.from, to = message.to;
   Flight flight{.message = std::move(message),
@@ -91,9 +105,7 @@ void Network::launch(Message&& message, const MessageFate& fate, bool has_turn) 
     recorder_.record(event(EventKind::lose, flight));
     return;
   }
-  const void* flow = start_flow(flight);
-  if (in_background(flight.message)) ++in_background_;
-  in_flight_.emplace(flow, std::move(flight));
+  flights.push_back(std::move(flight));
 }
 
 // SimGrid bounds a flow for good by the bandwidth that links have when it begins. A degraded link is whole

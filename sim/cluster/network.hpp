@@ -96,7 +96,7 @@ class Network {
   bool in_turn(NodeId from) const { return options_.one_by_one || options_.stream_from == from; }
   bool in_background(const Message& m) const { return std::max(m.from, m.to) >= options_.background; }
   void transmit(Message message);
-  void launch(Message&& message, const MessageFate& fate, bool has_turn);
+  void launch(Message&& message, const MessageFate& fate, bool has_turn, std::vector<Flight>& flights);
   const void* start_flow(const Flight& flight);
   static void scale_links(const Node& node, double factor);
   void pass_on_turn(const Flight& flight);

@@ -14,6 +14,7 @@ bool passes_by(const FaultSpec& fault) {
   switch (fault.kind) {
     case FaultKind::crash: return fault.restart_after.has_value();
     case FaultKind::slow: return ends || fault.factor.value_or(0) > 0;
+    case FaultKind::degrade: return ends || fault.factor.value_or(0) > 0.1;  // else requests pile up
     case FaultKind::link_down:
     case FaultKind::partition: return ends;
     case FaultKind::drop: return ends || fault.probability <= seldom;
@@ -23,15 +24,7 @@ bool passes_by(const FaultSpec& fault) {
 
 }  // namespace
 
-bool keeps_epochs(const Scenario& scenario) {
-  return std::ranges::none_of(scenario.faults, [&](const FaultSpec& fault) {
-    const std::vector<std::uint32_t> nodes = fault_nodes(scenario.cluster, fault.nodes);
-    return fault.kind == FaultKind::crash && std::ranges::find(nodes, 0U) != nodes.end();
-  });
-}
-
 bool must_end(const Scenario& scenario) {
-  if (!keeps_epochs(scenario)) return false;
   if (!scenario.may_fail() || scenario.recovery.retry_limit > 0) return false;
   std::set<std::uint32_t> gone;
   for (const FaultSpec& fault : scenario.faults) {

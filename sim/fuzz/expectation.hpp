@@ -9,7 +9,4 @@ namespace psim::fuzz {
 // that is not known.
 bool must_end(const Scenario& scenario);
 
-// Whether somebody always knows who owns what. A scheduler that crashes forgets it, and counts epochs anew.
-bool keeps_epochs(const Scenario& scenario);
-
 }  // namespace psim::fuzz

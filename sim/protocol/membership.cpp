@@ -63,7 +63,7 @@ Manager::Manager(Options options, std::vector<std::uint32_t> homes)
 void Manager::move(Owner& owner, NodeId to, bool with_help) const {
   owner.from = with_help ? owner.primary : 0;
   owner.primary = to;
-  if (!mutant("same-epoch")) ++owner.epoch;
+  if (!mutant("same-epoch")) owner.epoch = std::max(owner.epoch + 1, least_epoch_);
 }
 
 // The next servers on the ring of their numbers, as many as there are to be copies.
@@ -104,6 +104,38 @@ void Manager::heard(NodeId node, std::uint32_t incarnation, double now) {
   if (is_new) known.detector = Detector(options_.detector);
   known.detector.heard(now);
   if (!known.up) back(node, is_new);
+}
+
+void Manager::count_from(std::uint32_t lives) {
+  constexpr std::uint32_t changes = 1U << 16U;  // more than a scheduler sees in its life
+  least_epoch_ = lives * changes;
+  view_.number = std::max<std::int64_t>(view_.number + 1, least_epoch_);
+}
+
+void Manager::begin_anew(std::uint32_t lives) {
+  count_from(lives);
+  for (Owner& owner : view_.owners) owner.epoch = std::max(owner.epoch, least_epoch_);
+}
+
+std::vector<NodeId> Manager::take_up(const View& view, const std::vector<NodeId>& strangers,
+                                     std::uint32_t lives) {
+  view_ = view;
+  count_from(lives);
+  std::vector<NodeId> lost, there;
+  for (NodeId node = 1; node < nodes_.size(); ++node) {
+    const bool was_there = is_server(node) || view.workers[node - 1 - options_.servers];
+    nodes_[node].up = nodes_[node].known && !nodes_[node].left;
+    if (nodes_[node].up) there.push_back(node);
+    else if (was_there) lost.push_back(node);
+  }
+  for (const NodeId node : strangers) down(node);  // it has nothing of what it had
+  for (const NodeId node : lost) down(node);
+  for (const NodeId node : strangers) back(node, true);
+  for (const NodeId node : there) {
+    if (!is_server(node)) view_.workers[node - 1 - options_.servers] = true;
+  }
+  fill_all();
+  return lost;
 }
 
 void Manager::leaves(NodeId node) {

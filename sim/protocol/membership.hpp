@@ -84,6 +84,13 @@ class Manager {
 
   // A word from `node`, which has been started `incarnation` times before.
   void heard(NodeId node, std::uint32_t incarnation, double now);
+  // Takes up a cluster again, after a crash of the last scheduler: `view` is the newest that any node knows,
+  // `strangers` are up, but know none. Whoever was not heard is down. Numbers and epochs go on from where no
+  // scheduler of fewer `lives` can have been, whatever it has told to nodes that are gone. Returns who is
+  // down and was not in `view`.
+  std::vector<NodeId> take_up(const View& view, const std::vector<NodeId>& strangers, std::uint32_t lives);
+  // Likewise, when nobody knows any view: everything begins again.
+  void begin_anew(std::uint32_t lives);
   // It says that it goes, or it has finished.
   void leaves(NodeId node);
   bool is_absent(NodeId node) const { return nodes_[node].left && !nodes_[node].known; }
@@ -110,11 +117,13 @@ class Manager {
   void fill(Owner& owner) const;
   void fill_all();
   std::optional<NodeId> next_server(NodeId after) const;
+  void count_from(std::uint32_t lives);
   void move(Owner& owner, NodeId to, bool with_help) const;
 
   Options options_;
   std::vector<Node> nodes_;
   std::vector<std::uint32_t> homes_;
+  std::uint32_t least_epoch_ = 0;  // of what moves
   View view_;
 };
 

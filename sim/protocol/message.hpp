@@ -60,6 +60,10 @@ struct View;
 // What only few messages carry.
 struct Attachment {
   std::vector<PushId> group = {}, late = {};  // group, replicate
+  std::vector<PushId> skipped = {};           // replicate: pushes of a worker before this one will not come
+  std::vector<NodeId> shown = {};             // replicate, where a push is compensated for what its worker
+                                              // had been sent: workers that were sent what is here
+  bool updates = false;                       // replicate, of every push: all that wait make an update now
   std::shared_ptr<const View> view = {};      // view
   std::shared_ptr<const Server> state = {};   // state
   std::vector<bool> members = {};             // replicate: workers that take part from here on
@@ -92,7 +96,9 @@ struct Message {
 
   std::uint64_t bytes(std::uint64_t header) const {
     constexpr std::uint64_t bytes_per_id = 12;  // a worker's number and a count
-    const std::size_t ids = attached ? attached->group.size() + attached->late.size() : 0;
+    const std::size_t ids = attached ? attached->group.size() + attached->late.size() +
+                                           attached->skipped.size() + attached->shown.size()
+                                     : 0;
     return header + payload + ids * bytes_per_id;
   }
 };

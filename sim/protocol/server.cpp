@@ -53,7 +53,7 @@ void Server::on(const Message& message, double now, Outbox& out) {
     case MessageKind::push: return on_push(message, now, out);
     case MessageKind::pull: return leads_ ? on_pull(message, now, out) : void();
     case MessageKind::group: return on_group(message, now, out);
-    case MessageKind::replicate: return on_entry(message, now, out);
+    case MessageKind::replicate: return on_entry(message, out);
     case MessageKind::replicated: return on_replicated(message, now, out);
     default: return;
   }
@@ -70,18 +70,21 @@ void Server::on_push(const Message& push, double now, Outbox& out) {
     paces_[w].last_push = now;
   }
   const bool forgotten = mutant("push-vanishes") && push.number % 7 == 3;
+  const bool late = is_late(push);
   if (forgotten) {
     count_applied(id_of(push));
-  } else if (!is_late(push)) {
+  } else if (!late) {
     if (options_.retries) supersede(push, out);
     group_.push_back(push);
   } else {
     drop(push, out);
     if (coordinated() && !follows()) late_.push_back(id_of(push));
   }
-  if (options_.retries) accept(push, out);
+  if (options_.retries) accept(push, late, out);
   finish_if_through(w);
-  update_if_complete(out) ? answer_all(now, out) : answer(w, now, out);
+  const bool updated = update_if_complete(out);
+  if (unlogged_) log_push(false, out);
+  updated ? answer_all(now, out) : answer(w, now, out);
 }
 
 // A node that is no worker only reads: it is answered at once, whatever the model, and nobody waits for it.
@@ -107,16 +110,6 @@ void Server::on_pull(const Message& pull, double now, Outbox& out) {
   if (options_.retries) meet(pull, out);
   finish_if_through(w);
   update_if_complete(out) ? answer_all(now, out) : answer(w, now, out);
-}
-
-// A worker whose pull is for a clock that there is no more, and whose pushes are all in, will not push again.
-void Server::finish_if_through(std::uint32_t w) {
-  WorkerState& worker = workers_[w];
-  const auto pull = waiting_.find(w);
-  if (options_.rule.fresh || worker.finished || pull == waiting_.end()) return;
-  if (pull->second.clock < options_.steps || worker.arrived < pull->second.pushed) return;
-  worker.finished = true;
-  --active_;
 }
 
 // A push that is applied again counts once.
@@ -160,13 +153,18 @@ bool Server::is_complete() const {
   return may_push == 0;
 }
 
+// Sums run in worker order, never in order of arrival.
+std::vector<Message> Server::take_pending() {
+  std::vector<Message> group = std::exchange(group_, {});
+  std::ranges::stable_sort(group, {}, [](const Message& m) { return std::tuple(m.from, m.number); });
+  return group;
+}
+
 // Pushes of the next update, when they are all in, in worker order.
 std::vector<Message> Server::take_group(Outbox& out) {
   if (follows()) return take_announced();
   if (!is_complete()) return {};
-  std::vector<Message> group = std::exchange(group_, {});
-  // Sums run in worker order, never in order of arrival.
-  std::ranges::stable_sort(group, {}, [](const Message& m) { return std::tuple(m.from, m.number); });
+  std::vector<Message> group = take_pending();
   if (coordinated()) announce(group, out);
   return group;
 }
@@ -247,6 +245,11 @@ bool Server::update_if_complete(Outbox& out) {
 bool Server::update_once(Outbox& out) {
   const std::vector<Message> group = take_group(out);
   if (group.empty()) return false;
+  update(group, out);
+  return true;
+}
+
+void Server::update(const std::vector<Message>& group, Outbox& out) {
   std::vector<WeightedGradient> gradients;
   const double mean = mean_samples(group);
   const std::size_t pushes = pushes_in(group);
@@ -259,13 +262,12 @@ bool Server::update_once(Outbox& out) {
     out.applied(push, staleness);
   }
   const double rate = this->rate() * options_.rule.rate_factor(group.size());
-  if (logs_updates()) log_update(group, gradients, out);
+  if (!copies_.empty()) log_update(group, gradients, out);
   if (parameters_) apply(gradients, rate, group.front().clock);
   applied_ += static_cast<std::int64_t>(group.size());
   version_ += mutant("version-jump") && version_ % 5 == 4 ? 2 : 1;
   updated_in_ = epoch_;
   out.updated(version_);
-  return true;
 }
 
 // The part of the shard's values that clock `clock` changes.
@@ -356,10 +358,6 @@ double Server::rate() const {
   return options_.learning_rate.at(clocks * options_.epochs_per_clock);
 }
 
-bool Server::is_over(const Pull& pull) const {
-  return options_.rule.fresh ? version_ >= options_.steps : pull.clock >= options_.steps;
-}
-
 void Server::answer_all(double now, Outbox& out) {
   for (auto w = waiting_.begin(); w != waiting_.end();) answer(w++->first, now, out);
 }
@@ -389,7 +387,10 @@ void Server::answer(std::uint32_t w, double now, Outbox& out) {
   const bool needed = !over || (options_.rule.servers_apart && has_peers());
   if (needed) reply.values = this->reply(pull.keys);
   reply.keys = pull.keys;
-  if (!sent_.empty()) sent_[w] = reply.values;
+  if (!sent_.empty()) {
+    sent_[w] = reply.values;
+    if (logs_pushes()) shown_.push_back(reply.to);
+  }
   waiting_.erase(waiting);
   out.send(std::move(reply));
 }

@@ -99,8 +99,11 @@ class Server {
   // Owns the shard from now on, in ownership epoch `epoch`, with these replicas; messages of other epochs are
   // ignored. Replicas that are new are sent its state.
   void lead(NodeId self, std::uint32_t epoch, const std::vector<NodeId>& replicas, double now, Outbox& out);
-  // Holds a copy of what `primary` has, and passes entries on to `next`, if there is one.
+  // Holds a copy of what `primary` has, and passes entries on to `next`, if there is one. What it has from
+  // another epoch it keeps, but takes no entries until the primary's state is here.
   void follow(NodeId self, std::uint32_t epoch, NodeId primary, std::optional<NodeId> next);
+  // Entries of the log in epoch `epoch` that a replica has; -1: not even the state before them.
+  std::int64_t entries_in(std::uint32_t epoch) const { return in_step_ && epoch == epoch_ ? entries_ : -1; }
   bool leads() const { return leads_; }
   NodeId id() const { return options_.id; }
   std::uint32_t epoch() const { return epoch_; }
@@ -140,19 +143,21 @@ class Server {
   bool is_new(const Message& push, Outbox& out);
   void supersede(const Message& push, Outbox& out);
   void acknowledge(const Message& push, Outbox& out) const;
-  void accept(const Message& push, Outbox& out);
-  static void skip_to(std::int64_t number, WorkerState& worker);
+  void accept(const Message& push, bool late, Outbox& out);
+  void skip_to(std::int64_t number, std::uint32_t worker);
   void meet(const Message& pull, Outbox& out);
   void skip_lost(const Message& request, Outbox& out);
   void tell_count(std::uint32_t worker, Outbox& out) const;
-  void on_entry(const Message& entry, double now, Outbox& out);
-  void take_entry(const Message& entry, double now);
+  void on_entry(const Message& entry, Outbox& out);
+  void take_entry(const Message& entry);
+  void take_push(const Message& entry);
+  void take_ids(const std::vector<PushId>& ids);
   void on_replicated(const Message& ack, double now, Outbox& out);
-  void log(Message entry, Outbox& out);
+  void log(Message entry, Attachment ids, Outbox& out);
   bool copies_pushes() const { return options_.replication.when == ReplicateWhen::every_push; }
   bool logs_pushes() const { return !copies_.empty() && copies_pushes(); }
-  bool logs_updates() const { return !copies_.empty() && !copies_pushes(); }
   void log_update(const std::vector<Message>& group, std::vector<WeightedGradient>& gradients, Outbox& out);
+  void log_push(bool updates, Outbox& out);
   void send_entry(NodeId replica, const Message& entry, Outbox& out) const;
   void commit_through(std::int64_t entry);
   std::int64_t on_all_replicas() const;
@@ -167,10 +172,13 @@ class Server {
   bool is_late(const Message& push);
   void drop(const Message& push, Outbox& out);
   void announce(const std::vector<Message>& group, Outbox& out);
+  std::vector<Message> take_pending();
   std::vector<Message> take_group(Outbox& out);
   std::vector<Message> take_announced();
   bool update_if_complete(Outbox& out);
   bool update_once(Outbox& out);
+  void update(const std::vector<Message>& group, Outbox& out);
+  void count_members(const std::vector<bool>& members);
   std::size_t pushes_in(const std::vector<Message>& group) const;
   double mean_samples(const std::vector<Message>& group) const;
   void count_applied(const PushId& push);
@@ -224,6 +232,7 @@ class Server {
   std::vector<Safety> safety_;
   bool leads_ = true;
   std::uint32_t epoch_ = 0, updated_in_ = 0;
+  bool in_step_ = false;  // replica: it has the state that its primary began this epoch with
   NodeId primary_ = 0;
   std::optional<NodeId> next_;           // replica: in a chain
   std::vector<Copy> copies_;             // primary
@@ -231,6 +240,10 @@ class Server {
   std::map<std::int64_t, Message> log_;  // primary: not everywhere yet; replica: came too early
   std::int64_t committed_ = 0;           // entries that are on all replicas
   std::vector<PushId> dropped_;          // since the last entry
+  std::vector<NodeId> shown_;            // workers that were answered since then; DC-ASGD
+  std::vector<PushId> skipped_;          // likewise
+  std::optional<Message> unlogged_;      // a push that has come in
+  std::int64_t update_entry_ = 0;        // of the log: with the last update, one more than that
   std::int64_t lost_ = 0;                // pushes that only a former owner had
 };
 

@@ -1,4 +1,4 @@
-// When a worker may start its next clock.
+// When a worker may start its next clock, and when there is none.
 #include <algorithm>
 #include <cmath>
 
@@ -11,6 +11,20 @@ std::vector<Server::Pull> Server::waiting() const {
   std::vector<Pull> pulls;
   for (const auto& [worker, pull] : waiting_) pulls.push_back(pull);
   return pulls;
+}
+
+// A worker whose pull is for a clock that there is no more, and whose pushes are all in, will not push again.
+void Server::finish_if_through(std::uint32_t w) {
+  WorkerState& worker = workers_[w];
+  const auto pull = waiting_.find(w);
+  if (options_.rule.fresh || worker.finished || pull == waiting_.end()) return;
+  if (pull->second.clock < options_.steps || worker.arrived < pull->second.pushed) return;
+  worker.finished = true;
+  --active_;
+}
+
+bool Server::is_over(const Pull& pull) const {
+  return options_.rule.fresh ? version_ >= options_.steps : pull.clock >= options_.steps;
 }
 
 bool Server::may_start(std::size_t w, const Pull& pull, double now) {

@@ -1,5 +1,5 @@
-// What a server does where nodes and messages may fail: requests that come twice or not at all, a log of
-// updates for replicas, and a change of owner.
+// What a server does where nodes and messages may fail: requests that come twice or not at all, workers that
+// go and come, and a change of owner.
 #include <algorithm>
 #include <utility>
 
@@ -7,21 +7,6 @@
 #include "sim/protocol/server.hpp"
 
 namespace psim {
-namespace {
-
-// A replica answers nobody.
-class Silence final : public Outbox {
- public:
-  void send(Message) override {}
-  void announce(Message) override {}
-  void applied(const Message&, std::int64_t) override {}
-  void dropped(const Message&) override {}
-  void duplicate(const Message&) override {}
-  void updated(std::int64_t) override {}
-};
-
-}  // namespace
-
 // Pushes of a worker are taken in its order, each once. One that comes too early waits for the one before it
 // to be sent again.
 bool Server::is_new(const Message& push, Outbox& out) {
@@ -59,20 +44,20 @@ void Server::acknowledge(const Message& push, Outbox& out) const {
             .epoch = epoch_});
 }
 
-void Server::accept(const Message& push, Outbox& out) {
-  if (logs_pushes()) {
-    Message entry = push;
-    entry.attached = std::make_shared<const Attachment>(Attachment{.group = {id_of(push)}});
-    log(std::move(entry), out);
-  }
+// Where every push is replicated, it is logged when it is known whether it completes an update.
+void Server::accept(const Message& push, bool late, Outbox& out) {
+  if (logs_pushes() && !late) unlogged_ = push;
   acknowledge(push, out);
 }
 
 // Pushes of a worker before `number` will not come. Those that wait for their group are still to be applied.
-void Server::skip_to(std::int64_t number, WorkerState& worker) {
-  const std::int64_t skipped = std::max<std::int64_t>(0, number - worker.arrived);
+void Server::skip_to(std::int64_t number, std::uint32_t w) {
+  WorkerState& worker = workers_[w];
+  const std::int64_t skipped = number - worker.arrived;
+  if (skipped <= 0) return;
   worker.arrived += skipped;
   worker.applied += skipped;
+  if (!copies_.empty()) skipped_.push_back({options_.first_worker + w, number});
 }
 
 // Pushes before `request.kept` that are not here were lost with a former owner, and will not be sent again.
@@ -81,7 +66,7 @@ void Server::skip_lost(const Message& request, Outbox& out) {
   WorkerState& worker = workers_[w];
   if (request.kept <= worker.arrived) return;
   lost_ += request.kept - worker.arrived;
-  skip_to(request.kept, worker);
+  skip_to(request.kept, w);
   find_slowest();
   tell_count(w, out);
 }
@@ -113,10 +98,15 @@ void Server::lead(NodeId self, std::uint32_t epoch, const std::vector<NodeId>& r
   options_.id = self;
   const bool is_new_leader = !leads_ || epoch != epoch_;
   leads_ = true;
+  in_step_ = false;
   epoch_ = epoch;
   if (is_new_leader) {  // entries that came too early went with the former owner
     log_.clear();
     copies_.clear();
+    dropped_.clear();
+    skipped_.clear();
+    shown_.clear();
+    update_entry_ = 0;
     waiting_.clear();
     committed_ = entries_;
     for (std::uint32_t w = 0; w < workers_.size(); ++w) {
@@ -137,11 +127,15 @@ void Server::lead(NodeId self, std::uint32_t epoch, const std::vector<NodeId>& r
 
 void Server::follow(NodeId self, std::uint32_t epoch, NodeId primary, std::optional<NodeId> next) {
   options_.id = self;
+  in_step_ = epoch_ == epoch && (in_step_ || leads_);
   leads_ = false;
   epoch_ = epoch;
   primary_ = primary;
   next_ = next;
   copies_.clear();
+  dropped_.clear();
+  skipped_.clear();
+  shown_.clear();
   log_.clear();
   waiting_.clear();
   if (copies_pushes()) return;
@@ -150,209 +144,34 @@ void Server::follow(NodeId self, std::uint32_t epoch, NodeId primary, std::optio
 }
 
 void Server::set_members(const std::vector<bool>& members, double now, Outbox& out) {
-  bool changed = false;
-  for (std::size_t w = 0; w < workers_.size(); ++w) {
+  std::vector<std::uint32_t> changed;
+  for (std::uint32_t w = 0; w < workers_.size(); ++w) {
     WorkerState& worker = workers_[w];
     if (worker.gone != members[w]) continue;
-    changed = true;
-    worker.gone = !members[w];
-    members_ += worker.gone ? -1 : 1;
-    if (!worker.finished) active_ += worker.gone ? -1 : 1;
-    if (worker.gone) {
-      waiting_.erase(static_cast<std::uint32_t>(w));
+    changed.push_back(w);
+    if (!worker.gone) {
+      waiting_.erase(w);
     } else if (!options_.rule.fresh) {  // it goes on where the slowest of the others is
-      skip_to(slowest_, worker);
+      skip_to(slowest_, w);
     }
-    tell_count(static_cast<std::uint32_t>(w), out);
   }
-  if (!changed) return;
-  find_slowest();
-  if (logs_pushes())
-    log({.attached = std::make_shared<const Attachment>(Attachment{.members = members})}, out);
+  if (changed.empty()) return;
+  count_members(members);
+  for (const std::uint32_t w : changed) tell_count(w, out);
+  if (logs_pushes()) log({}, {.members = members}, out);
   update_if_complete(out);
   answer_all(now, out);
 }
 
-// To every replica, or to the first one of a chain.
-void Server::log(Message entry, Outbox& out) {
-  entry.kind = MessageKind::replicate;
-  entry.from = options_.id;
-  entry.shard = options_.shard;
-  entry.number = entries_++;
-  entry.epoch = epoch_;
-  for (const PushId& id : entry.attached->group) safety_[index_of(id.worker)].entry = entries_;
-  for (const PushId& id : entry.attached->late) safety_[index_of(id.worker)].entry = entries_;
-  for (const Copy& copy : copies_) {
-    send_entry(copy.node, entry, out);
-    if (options_.replication.layout == ReplicationLayout::chain) break;
+void Server::count_members(const std::vector<bool>& members) {
+  for (std::size_t w = 0; w < workers_.size(); ++w) {
+    WorkerState& worker = workers_[w];
+    if (worker.gone != members[w]) continue;
+    worker.gone = !members[w];
+    members_ += worker.gone ? -1 : 1;
+    if (!worker.finished) active_ += worker.gone ? -1 : 1;
   }
-  log_.emplace(entry.number, std::move(entry));
-}
-
-void Server::send_entry(NodeId replica, const Message& entry, Outbox& out) const {
-  Message message = entry;
-  message.to = replica;
-  out.send(std::move(message));
-}
-
-// One update as its weighted sum: a replica that applies it does what this server does, to the last bit.
-void Server::log_update(const std::vector<Message>& group, std::vector<WeightedGradient>& gradients,
-                        Outbox& out) {
-  Attachment ids{.late = std::exchange(dropped_, {})};
-  for (const Message& push : group) ids.group.push_back(id_of(push));
-  Slice sum{nullptr, 0, count_};
-  if (parameters_) {
-    sum.values =
-        std::make_shared<Values>(weighted_sum(gradients, parameters_.weights()->precision(), count_));
-    gradients.assign(1, {sum, 1.0});
-  }
-  log({.clock = group.front().clock,
-       .version = version_ + 1,
-       .values = sum,
-       .payload = count_ * bytes_per_value(arithmetic_of(options_.storage.precision)),
-       .attached = std::make_shared<const Attachment>(std::move(ids))},
-      out);
-}
-
-Message Server::state_for(NodeId node) const {
-  const std::uint64_t bytes =
-      count_ * bytes_per_value(options_.storage.precision) + parameters_.state_bytes() + workers_.size() * 8;
-  return {.kind = MessageKind::state,
-          .from = options_.id,
-          .to = node,
-          .shard = options_.shard,
-          .version = version_,
-          .number = entries_,
-          .payload = bytes,
-          .epoch = epoch_,
-          .attached =
-              std::make_shared<const Attachment>(Attachment{.state = std::make_shared<const Server>(*this)})};
-}
-
-// Replica: entries are taken in their order.
-void Server::on_entry(const Message& entry, double now, Outbox& out) {
-  if (leads_) return;
-  if (next_ && entry.number >= entries_) send_entry(*next_, entry, out);
-  const bool unseen = mutant("confirmed-unseen") && entry.number >= 30;
-  if (entry.number >= entries_ && !unseen) log_.insert_or_assign(entry.number, entry);
-  for (auto first = log_.begin(); first != log_.end() && first->first == entries_; first = log_.begin()) {
-    const Message next = std::move(first->second);
-    log_.erase(first);
-    ++entries_;
-    take_entry(next, now);
-  }
-  out.send({.kind = MessageKind::replicated,
-            .from = options_.id,
-            .to = primary_,
-            .shard = options_.shard,
-            .number = unseen ? entry.number + 1 : entries_,
-            .epoch = epoch_});
-}
-
-void Server::take_entry(const Message& entry, double now) {
-  const Attachment& ids = *entry.attached;
-  Silence silence;
-  if (!ids.members.empty()) return set_members(ids.members, now, silence);
-  if (copies_pushes()) {
-    Message push = entry;
-    push.kind = MessageKind::push;
-    push.from = ids.group.front().worker;
-    push.number = ids.group.front().number;
-    return on_push(push, now, silence);
-  }
-  for (const std::vector<PushId>* list : {&ids.late, &ids.group}) {
-    for (const PushId& id : *list) {
-      WorkerState& worker = workers_[index_of(id.worker)];
-      worker.arrived = std::max(worker.arrived, id.number + 1);
-      count_applied(id);
-    }
-  }
-  const double rate = this->rate() * options_.rule.rate_factor(ids.group.size());
-  const bool skipped = mutant("entry-skipped") && entry.number % 5 == 3;
-  if (parameters_ && !skipped) apply({{entry.values, 1.0}}, rate, entry.clock);
-  if (parameters_ && mutant("replica-diverges")) parameters_.spoil();
-  applied_ += static_cast<std::int64_t>(ids.group.size());
-  ++version_;
-  updated_in_ = epoch_;
-}
-
-// Primary: a replica has all entries below ack.number.
-void Server::on_replicated(const Message& ack, double now, Outbox& out) {
-  const auto copy = std::ranges::find(copies_, ack.from, &Copy::node);
-  if (copy == copies_.end()) return;
-  copy->asked = now;
-  if (ack.number > copy->entries || !copy->here) copy->wait = options_.resend.timeout;
-  if (ack.number < 0) {  // it has nothing: it was down
-    copy->here = false;
-    copy->entries = entries_;
-    return out.send(state_for(copy->node));
-  }
-  copy->entries = std::max(copy->entries, ack.number);
-  if (!std::exchange(copy->here, true)) {  // what came before the state did was of no use to it
-    out.copied(ack.from);
-    for (auto entry = log_.lower_bound(copy->entries); entry != log_.end(); ++entry)
-      send_entry(ack.from, entry->second, out);
-  }
-  commit_through(on_all_replicas());
-  answer_all(now, out);
-}
-
-std::int64_t Server::on_all_replicas() const {
-  std::int64_t least = entries_;
-  for (const Copy& copy : copies_) {
-    if (copy.here) least = std::min(least, copy.entries);
-  }
-  return least;
-}
-
-// Entries below `entry` are everywhere.
-void Server::commit_through(std::int64_t entry) {
-  std::int64_t kept = entry;
-  for (const Copy& copy : copies_) kept = std::min(kept, copy.entries);
-  for (auto next = log_.lower_bound(committed_); next != log_.end() && next->first < entry; ++next) {
-    for (const std::vector<PushId>* list : {&next->second.attached->late, &next->second.attached->group}) {
-      for (const PushId& id : *list) {
-        std::int64_t& committed = safety_[index_of(id.worker)].committed;
-        committed = std::max(committed, id.number + 1);
-      }
-    }
-  }
-  committed_ = entry;
-  log_.erase(log_.begin(), log_.lower_bound(kept));
-}
-
-bool Server::is_safe(std::uint32_t worker) const {
-  return copies_.empty() || mutant("told-too-early") ||
-         on_all_replicas() + options_.replication.window >= safety_[worker].entry;
-}
-
-std::int64_t Server::committed_of(std::uint32_t worker) const {
-  const bool alone = copies_.empty() || mutant("told-too-early");
-  return alone ? workers_[worker].applied : safety_[worker].committed;
-}
-
-std::optional<double> Server::next_resend() const {
-  std::optional<double> first;
-  for (const Copy& copy : copies_) {
-    if (copy.has(entries_)) continue;
-    first = std::min(first.value_or(copy.asked + copy.wait), copy.asked + copy.wait);
-  }
-  return first;
-}
-
-void Server::resend(double now, Outbox& out) {
-  for (Copy& copy : copies_) {
-    if (copy.has(entries_) || copy.asked + copy.wait > now) continue;
-    copy.asked = now;
-    // What is slow because there is too much to send must not get more of it.
-    copy.wait = std::min(copy.wait * options_.resend.backoff, options_.resend.longest);
-    if (!copy.here) {
-      copy.entries = entries_;
-      out.send(state_for(copy.node));
-    }
-    for (auto entry = log_.lower_bound(copy.entries); entry != log_.end(); ++entry)
-      send_entry(copy.node, entry->second, out);
-  }
+  find_slowest();
 }
 
 }  // namespace psim

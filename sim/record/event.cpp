@@ -20,7 +20,7 @@ std::uint64_t hash_of(const Event& e) {
       static_cast<std::uint64_t>(e.version),
       e.bytes,
       static_cast<std::uint64_t>(e.value),
-      e.shard};
+      e.shard | static_cast<std::uint64_t>(e.epoch) << 32U};
   return XXH3_64bits(words.data(), sizeof words);
 }
 

@@ -58,6 +58,7 @@ struct Event {
   std::uint64_t bytes = 0;
   std::int64_t value = 0;
   std::uint32_t shard = 0;
+  std::uint32_t epoch = 0;  // send, deliver, lose: of the shard's ownership, as far as the sender knows
 };
 
 // A 64-bit hash of every field, the same on every machine of one byte order.

@@ -62,6 +62,7 @@ Recorder::Recorder(std::size_t servers, std::size_t workers, std::vector<std::ui
   stats_.workers.resize(workers);
   stats_.servers.resize(servers);
   stats_.shard_updates.resize(shard_server.size());
+  furthest_.resize(shard_server.size());
   stats_.shard_server = std::move(shard_server);
   split({{.workers = static_cast<std::uint32_t>(workers),
           .shards = static_cast<std::uint32_t>(stats_.shard_server.size())}},
@@ -127,6 +128,7 @@ void Recorder::record(const Event& event) {
       stats_.pushes_duplicate += event.value == 2 ? 1 : 0;
       break;
     case EventKind::update:
+      advance(event);
       (is_worker(event.node) ? stats_.workers[worker_index(event.node)].updates
                              : stats_.shard_updates[event.shard]) = event.version;
       break;
@@ -142,6 +144,12 @@ void Recorder::record(const Event& event) {
     case EventKind::member: break;
     default: count_worker(event);
   }
+}
+
+void Recorder::advance(const Event& update) {
+  if (update.shard >= furthest_.size() || update.version <= furthest_[update.shard]) return;
+  furthest_[update.shard] = update.version;
+  stats_.begun_in_time = stats_.begun;
 }
 
 // Adds the time since the last change to what the worker was doing.
@@ -168,6 +176,7 @@ void Recorder::count_worker(const Event& event) {
   WorkerStats& worker = stats_.workers[worker_index(event.node)];
   activity.computing = event.kind == EventKind::compute_begin || event.kind == EventKind::compute_resume;
   if (event.kind == EventKind::compute_begin) {
+    ++stats_.begun;
     if (event.value == 0) {
       if (worker.starts++ == 0) worker.first_start = event.at;
       worker.last_start = event.at;

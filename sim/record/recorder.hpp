@@ -70,6 +70,8 @@ struct RunStats {
   std::int64_t staleness_max = 0;
   std::int64_t clock_gap_max = 0;  // over all starts: clocks ahead of the slowest worker
   std::uint64_t events = 0;
+  // Steps begun, and those before some shard had more updates than ever, for the last time.
+  std::int64_t begun = 0, begun_in_time = 0;
   double last_progress = 0;  // when somebody computed, or a server had something new, for the last time
   std::vector<WorkerStats> workers;
   std::vector<ServerStats> servers;
@@ -133,11 +135,13 @@ class Recorder {
   void count_worker(const Event& event);
   void count_group(const Event& event);
   std::int64_t slowest_beside(std::uint32_t worker) const;
+  void advance(const Event& update);
 
   RunStats stats_;
   std::vector<Activity> activity_;
   std::vector<std::uint32_t> space_of_, group_of_;  // by worker
   std::vector<EventSink*> sinks_;
+  std::vector<std::int64_t> furthest_;  // by shard: updates at most, before its owners lost some
   std::optional<FailureLog> failures_;
   std::vector<std::uint64_t> hashes_;  // not yet in the digest
   XXH3_state_s* state_;

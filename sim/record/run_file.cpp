@@ -79,7 +79,7 @@ RunFile::RunFile(const std::filesystem::path& path, TraceLevel level, const Scen
   execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA page_size = 16384;");
   execute(schema);
   execute("BEGIN");
-  insert_event_ = std::make_unique<Statement>(db, "INSERT INTO event VALUES (?,?,?,?,?,?,?,?,?,?,?)");
+  insert_event_ = std::make_unique<Statement>(db, "INSERT INTO event VALUES (?,?,?,?,?,?,?,?,?,?,?,?)");
   insert_step_ = std::make_unique<Statement>(db, "INSERT INTO step VALUES (?,?,?,?,?,?)");
   insert_hash_ = std::make_unique<Statement>(db, "INSERT INTO event_hash VALUES (?,?)");
   hashes_.reserve(block);
@@ -102,7 +102,7 @@ void RunFile::on(const Event& e, std::uint64_t hash) {
   if (level_ != TraceLevel::events) return;
   const bool moves = e.kind == EventKind::send || e.kind == EventKind::deliver || e.kind == EventKind::lose;
   (*insert_event_)(events_++, e.at, name_of(e.kind), moves ? name_of(e.message) : std::string_view{}, e.node,
-                   e.peer, e.clock, e.version, e.bytes, e.value, e.shard);
+                   e.peer, e.clock, e.version, e.bytes, e.value, e.shard, e.epoch);
 }
 
 void RunFile::write_step(const Event& end) {
@@ -210,8 +210,8 @@ std::optional<Event> RecordedRun::event(std::int64_t number) const {
   std::optional<Event> found;
   query(path_,
         fmt::format(
-            "SELECT at_s, kind, message, node, peer, clock, version, bytes, value, shard FROM event WHERE "
-            "number = {}",
+            "SELECT at_s, kind, message, node, peer, clock, version, bytes, value, shard, epoch FROM event "
+            "WHERE number = {}",
             number),
         [&](sqlite3_stmt* row) {
           found = {.at = sqlite3_column_double(row, 0),
@@ -223,7 +223,8 @@ std::optional<Event> RecordedRun::event(std::int64_t number) const {
                    .version = sqlite3_column_int64(row, 6),
                    .bytes = static_cast<std::uint64_t>(sqlite3_column_int64(row, 7)),
                    .value = sqlite3_column_int64(row, 8),
-                   .shard = static_cast<std::uint32_t>(sqlite3_column_int64(row, 9))};
+                   .shard = static_cast<std::uint32_t>(sqlite3_column_int64(row, 9)),
+                   .epoch = static_cast<std::uint32_t>(sqlite3_column_int64(row, 10))};
         });
   return found;
 }

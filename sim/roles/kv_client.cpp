@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "model/parameters.hpp"
+#include "sim/roles/scheduler.hpp"
 
 namespace psim {
 
@@ -144,7 +145,8 @@ void KvClient::handle(Message message) {
     case MessageKind::weights:
     case MessageKind::finished: break;
     case MessageKind::ack: return on_ack(message);
-    case MessageKind::view: return on_view(*message.attached->view);
+    case MessageKind::view:
+      return message.attached ? on_view(message.attached->view) : tell_view(world_, node_, view_);
     default: return other_(message);
   }
   Connection& shard = connections_[index_of(message)];

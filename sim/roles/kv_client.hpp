@@ -43,8 +43,8 @@ class KvClient {
   // What a worker that comes back after a crash learns with its first pull: the pushes that every shard has
   // of it. From here on it numbers its pushes.
   std::int64_t resume();
-  void on_view(const View& view);
-  std::int64_t view() const { return view_; }
+  void on_view(const std::shared_ptr<const View>& view);
+  std::int64_t view() const { return view_ ? view_->number : -1; }
 
   bool outstanding(std::uint32_t shard) const { return connections_[shard].outstanding; }
   bool answered(const ShardIds& shards) const;
@@ -128,7 +128,7 @@ class KvClient {
   std::map<std::pair<std::uint32_t, std::int64_t>, Timestamp> push_tasks_;
   std::vector<Slice> last_weights_;      // by shard, for the filter kkt; empty without it
   std::unique_ptr<RetryQueue> retries_;  // where messages may get lost
-  std::int64_t view_ = -1;               // the number of the one that is known
+  std::shared_ptr<const View> view_;     // the last one
   Timestamp last_ = 0;
   std::function<void(const Message&)> other_;
   std::map<Timestamp, std::size_t> open_;  // answers that a task still waits for

@@ -52,12 +52,12 @@ void KvClient::commit(const Message& answer) {
 
 // A new owner knows of no request: it gets all that are not answered, and the pushes that the last one might
 // have been alone with.
-void KvClient::on_view(const View& view) {
-  if (view.number <= view_) return;
-  view_ = view.number;
+void KvClient::on_view(const std::shared_ptr<const View>& view) {
+  if (view->number <= this->view()) return;
+  view_ = view;
   for (const std::uint32_t s : all_) {
     Standing& shard = standings_[s];
-    const Owner& owner = view.owners[s];
+    const Owner& owner = view->owners[s];
     if (owner.epoch == shard.epoch) continue;
     shard.owner = owner.primary;
     shard.epoch = owner.epoch;

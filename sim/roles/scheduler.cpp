@@ -70,18 +70,24 @@ class Watch {
                   .rebalances = world.scenario.recovery.rebalance,
                   .absent = world.absent},
                  world.keys.servers()),
-        here_(1 + world.servers() + world.workers()) {}
+        here_(1 + world.servers() + world.workers()),
+        lives_(world.network.incarnation(World::scheduler)) {
+    if (lives_ > 0) looks_until_ = Agenda::now() + world.detector().timeout;
+  }
 
   void run() {
     while (!is_over()) {
       const std::int64_t before = manager_.view().number;
-      const std::optional<double> suspicion = started_ ? manager_.next_suspicion() : std::nullopt;
-      const std::optional<Message> message = suspicion
-                                                 ? world_.network.receive_until(World::scheduler, *suspicion)
-                                                 : world_.network.receive(World::scheduler);
-      if (message) on(*message);
+      const std::optional<double> date = looks_until_ ? looks_until_
+                                         : started_   ? manager_.next_suspicion()
+                                                      : std::nullopt;
+      const std::optional<Message> message = date ? world_.network.receive_until(World::scheduler, *date)
+                                                  : world_.network.receive(World::scheduler);
+      if (message && looks_until_) hear(*message);
+      else if (message) on(*message);
+      else if (looks_until_) take_up();
       else suspect();
-      if (manager_.view().number > before) announce();
+      if (!looks_until_ && manager_.view().number > before) announce();
     }
   }
 
@@ -96,7 +102,52 @@ class Watch {
     return started_ && one_is_through;
   }
 
+  // After a crash of its own: who is there, and what do they know?
+  void hear(const Message& message) {
+    const NodeId node = message.from;
+    Member& member = here_[node];
+    if (message.kind == MessageKind::view) {
+      const std::shared_ptr<const View>& view = message.attached->view;
+      if (view_ == nullptr || view->number > view_->number) view_ = view;
+      return;
+    }
+    if (message.kind == MessageKind::leave)
+      world_.network.send({.kind = MessageKind::ack, .from = World::scheduler, .to = node});
+    const bool is_leaving = message.kind == MessageKind::leave;
+    if (message.number > member.life) member = {.joined = true, .life = message.number};
+    if (message.kind == MessageKind::heartbeat) member.view = std::max(member.view, message.version);
+    member.left = member.left || is_leaving;
+    if (is_leaving) return manager_.leaves(node);
+    manager_.heard(node, static_cast<std::uint32_t>(message.number), Agenda::now());
+    if (message.kind == MessageKind::heartbeat && message.version > (view_ ? view_->number : -1))
+      world_.network.send({.kind = MessageKind::view, .from = World::scheduler, .to = node});  // which one?
+  }
+
+  // Everybody who is there has been heard; goes on with the newest view that there is.
+  void take_up() {
+    const std::int64_t newest = std::ranges::max(here_, {}, &Member::view).view;
+    if (newest > (view_ ? view_->number : -1)) {      // not here yet
+      for (Member& member : here_) member.view = -1;  // who knew it may be gone
+      looks_until_ = Agenda::now() + world_.detector().timeout;
+      return;
+    }
+    looks_until_.reset();
+    if (view_ == nullptr) {  // nobody has been told to start, or none of those is left
+      manager_.begin_anew(lives_);
+      return start(World::scheduler);
+    }
+    std::vector<NodeId> strangers;
+    for (NodeId node = 1; node < here_.size(); ++node) {
+      if (here_[node].joined && !here_[node].left && here_[node].view < 0) strangers.push_back(node);
+    }
+    for (const NodeId node : manager_.take_up(*view_, strangers, lives_))
+      world_.record(EventKind::suspect, World::scheduler, 0, manager_.view().number, node);
+    started_ = true;
+    for (const NodeId node : strangers) tell(node, MessageKind::start);
+  }
+
   void on(const Message& message) {
+    if (message.kind == MessageKind::view) return;  // the answer to an old question
     const NodeId node = message.from;
     if (message.kind == MessageKind::join) {
       here_[node] = {.joined = true, .left = false};
@@ -151,10 +202,14 @@ class Watch {
 
   struct Member {
     bool joined = false, left = false;
+    // While the scheduler looks around: how often it was started before, and which view it knows.
+    std::int64_t life = -1, view = -1;
   };
   World& world_;
   Manager manager_;
   std::vector<Member> here_;  // by node
+  std::uint32_t lives_;       // before this one
+  std::optional<double> looks_until_;
   bool started_ = false;
   std::shared_ptr<const View> view_;
 };
@@ -166,6 +221,16 @@ void run_scheduler(const std::vector<World*>& worlds) {
   if (!world.scenario.may_fail()) return run_without_failures(worlds);
   Watch(world).run();
   world.on_end();
+}
+
+void tell_view(World& world, NodeId node, const std::shared_ptr<const View>& view) {
+  if (!view) return;
+  world.network.send({.kind = MessageKind::view,
+                      .from = node,
+                      .to = World::scheduler,
+                      .version = view->number,
+                      .payload = view->bytes(),
+                      .attached = std::make_shared<const Attachment>(Attachment{.view = view})});
 }
 
 Message join(World& world, NodeId node, const std::function<void(Message)>& others) {

@@ -104,6 +104,7 @@ void ServerRole::handle(const Message& message) {
     const auto entry = shards_.find(message.shard);
     if (entry != shards_.end()) act(*entry, message);
     else if (message.kind == MessageKind::push) duplicate(message);  // for another owner
+    else if (message.kind == MessageKind::replicate) lacks_state(message);
     return;
   }
   for (auto& entry : shards_) {

@@ -32,7 +32,7 @@ class ServerRole final : public Outbox {
     const auto found = shards_.find(shard);
     return found == shards_.end() ? nullptr : &found->second;
   }
-  std::int64_t view() const { return view_; }
+  std::int64_t view() const { return view_ ? view_->number : -1; }
   // Of all shards here.
   ServerRanges ranges() const;
   // A push that will not be handled any more, or whose group will never be complete.
@@ -61,12 +61,14 @@ class ServerRole final : public Outbox {
   // Where nodes may fail (server_watch.cpp).
   void run_watched();
   std::optional<double> next_turn() const;
-  void on_view(const View& view);
+  void on_view(const std::shared_ptr<const View>& view);
   void take_place(std::uint32_t shard, const Owner& owner);
+  bool is_replica(const Owner& owner) const;
   std::optional<NodeId> next_in_chain(const Owner& owner) const;
   void lead(Server& server, const Owner& owner);
   void ask_for(std::uint32_t shard);
   void hand_over(const Message& request);
+  void lacks_state(const Message& entry);
   void confirm(std::uint32_t shard, const Owner& owner, std::int64_t entries);
   Server& first_state(std::uint32_t shard);
   void on_state(const Message& message);
@@ -90,7 +92,7 @@ class ServerRole final : public Outbox {
   std::map<std::pair<std::uint32_t, NodeId>, std::unique_ptr<FilterChain>> filters_;  // of answers
   std::deque<Message> announced_;  // from one shard to the others here
   // Where nodes may fail.
-  std::int64_t view_ = -1;                               // number of the last one
+  std::shared_ptr<const View> view_;                     // the last one
   std::map<std::uint32_t, Owner> owners_;                // in it, by shard
   std::vector<bool> members_;                            // in it: workers that take part
   std::set<std::uint32_t> wanted_;                       // shards that somebody was asked for ...

@@ -13,7 +13,7 @@ namespace psim {
 void ServerRole::run_watched() {
   std::vector<Message> early;  // others may have been told to start before
   const Message start = join(world_, node_, [&](Message message) { early.push_back(std::move(message)); });
-  on_view(*start.attached->view);
+  on_view(start.attached->view);
   for (Message& message : early) take(std::move(message));
   for (;;) {
     const std::optional<double> turn = next_turn();
@@ -24,7 +24,7 @@ void ServerRole::run_watched() {
       for (const std::uint32_t shard : std::set(wanted_)) ask_for(shard);
       send_all();
     } else if (message->kind == MessageKind::view || message->kind == MessageKind::start) {
-      on_view(*message->attached->view);
+      message->attached ? on_view(message->attached->view) : tell_view(world_, node_, view_);
     } else if (message->kind == MessageKind::state) {
       on_state(*message);
     } else if (message->kind == MessageKind::restore) {
@@ -45,11 +45,11 @@ std::optional<double> ServerRole::next_turn() const {
   return first;
 }
 
-void ServerRole::on_view(const View& view) {
-  if (view.number <= view_) return;
-  view_ = view.number;
-  members_ = view.workers;
-  for (std::uint32_t s = 0; s < view.owners.size(); ++s) take_place(s, view.owners[s]);
+void ServerRole::on_view(const std::shared_ptr<const View>& view) {
+  if (view->number <= this->view()) return;
+  view_ = view;
+  members_ = view->workers;
+  for (std::uint32_t s = 0; s < view->owners.size(); ++s) take_place(s, view->owners[s]);
   send_all();
 }
 
@@ -57,7 +57,6 @@ void ServerRole::on_view(const View& view) {
 void ServerRole::take_place(std::uint32_t shard, const Owner& owner) {
   current_ = shard;
   const auto here = shards_.find(shard);
-  const auto copy = std::ranges::find(owner.replicas, node_);
   owners_.insert_or_assign(shard, owner);
   if (owner.primary == node_) {
     const bool was_alone =
@@ -73,15 +72,19 @@ void ServerRole::take_place(std::uint32_t shard, const Owner& owner) {
   }
   wanted_.erase(shard);
   if (here == shards_.end()) {
-    if (copy != owner.replicas.end()) confirm(shard, owner, -1);
+    if (is_replica(owner)) confirm(shard, owner, -1);
     return;
   }
   discard_pending(here->second);
   if (owner.from == node_)
     return here->second.follow(node_, owner.epoch, owner.primary, {});  // to hand it over
   // What a former owner has is not to be trusted: it may have gone on alone.
-  if (copy == owner.replicas.end() || here->second.leads()) shards_.erase(here);
+  if (!is_replica(owner) || here->second.leads()) shards_.erase(here);
   else here->second.follow(node_, owner.epoch, owner.primary, next_in_chain(owner));
+}
+
+bool ServerRole::is_replica(const Owner& owner) const {
+  return std::ranges::find(owner.replicas, node_) != owner.replicas.end();
 }
 
 std::optional<NodeId> ServerRole::next_in_chain(const Owner& owner) const {
@@ -157,12 +160,22 @@ void ServerRole::on_state(const Message& message) {
     lead(shards_.at(s), owner->second);
     return send_all();
   }
-  const bool is_mine = owner != owners_.end() && owner->second.epoch == message.epoch &&
-                       std::ranges::find(owner->second.replicas, node_) != owner->second.replicas.end();
+  const bool is_mine =
+      owner != owners_.end() && owner->second.epoch == message.epoch && is_replica(owner->second);
   if (!is_mine) return;
+  const auto here = shards_.find(s);
+  const std::int64_t entries = here == shards_.end() ? -1 : here->second.entries_in(message.epoch);
+  if (entries >= message.number) return confirm(s, owner->second, entries);  // it came late
   Server& copy = shards_.insert_or_assign(s, Server(*message.attached->state)).first->second;
   copy.follow(node_, message.epoch, message.from, next_in_chain(owner->second));
   confirm(s, owner->second, message.number);
+}
+
+// Its owner does not know that this copy was lost, or what it heard of that was.
+void ServerRole::lacks_state(const Message& entry) {
+  const auto owner = owners_.find(entry.shard);
+  if (owner != owners_.end() && owner->second.epoch == entry.epoch && is_replica(owner->second))
+    confirm(entry.shard, owner->second, -1);
 }
 
 // Tells the owner of a shard how much of its log is here; -1: not even the state that it began with.

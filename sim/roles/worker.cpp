@@ -59,7 +59,7 @@ std::vector<Worker::Phase> Worker::phases_of(const World& world) {
 
 void Worker::run() {
   const Message start = join(world_, node_);
-  if (start.attached) kv_.on_view(*start.attached->view);
+  if (start.attached) kv_.on_view(start.attached->view);
   if (back_) go_on();
   while (pull()) {  // waits as long as the consistency model says
     if (sharing_) compute_shared();
@@ -77,7 +77,7 @@ void Worker::go_on() {
   steps_begun_ = clock_ = kv_.resume();
   source_.skip_to(steps_begun_);
   has_copy_ = false;
-  if (world_.learner == nullptr || !world_.learner->sparse() || !may_begin()) return;
+  if (world_.learner == nullptr || !world_.learner->sparse() || steps_begun_ >= world_.steps) return;
   choose_keys();  // which are known only now, so what it has are not the weights of its batch
   kv_.wait(kv_.pull(kv_.all_shards(), clock_, false));
 }

@@ -1,14 +1,16 @@
 #!/bin/sh
-# Scenarios that once went wrong: each must end, with 0 or with 1 and a reason, and with the same digest
-# whatever the threads. usage: run.sh PSIM FOLDER
+# Scenarios that once went wrong: each must end, with 0 or with 1 and a reason, with the same digest whatever
+# the threads, and keep its promises. usage: run.sh PSIM FOLDER
 psim=$1
 failed=0
-document=$(mktemp)
-trap 'rm -f "$document"' EXIT
+folder=$(mktemp -d)
+document=$folder/document
+trap 'rm -rf "$folder"' EXIT
 for scenario in "$2"/*.toml; do
   digest=
   for threads in 1 2; do
-    timeout 20 "$psim" run "$scenario" --json --threads $threads >"$document" 2>/dev/null
+    timeout 20 "$psim" run "$scenario" --json --threads $threads --trace events --force --out "$folder/run" \
+      >"$document" 2>/dev/null
     code=$?
     now=$(grep '"digest"' "$document")
     if [ $code -gt 1 ] || [ -z "$now" ]; then
@@ -19,6 +21,10 @@ for scenario in "$2"/*.toml; do
       failed=1
     fi
     digest=$now
+    if [ $threads -eq 1 ] && ! "$psim" verify "$folder/run" >"$folder/verdict"; then
+      echo "$scenario: $(grep -A 1 'violation' "$folder/verdict" | head -2)"
+      failed=1
+    fi
     # "# must end": its faults pass by, so being stuck is wrong.
     if [ $code -ne 0 ] && grep -q '^# must end' "$scenario"; then
       echo "$scenario: stuck though all is well again"

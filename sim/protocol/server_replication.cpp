@@ -1,0 +1,248 @@
+// How a shard's replicas come to have what its owner has: a state to begin with, then a log of what the owner
+// decides.
+#include <algorithm>
+#include <utility>
+
+#include "sim/protocol/mutant.hpp"
+#include "sim/protocol/server.hpp"
+
+namespace psim {
+namespace {
+
+// A replica answers nobody.
+class Silence final : public Outbox {
+ public:
+  void send(Message) override {}
+  void announce(Message) override {}
+  void applied(const Message&, std::int64_t) override {}
+  void dropped(const Message&) override {}
+  void duplicate(const Message&) override {}
+  void updated(std::int64_t) override {}
+};
+
+}  // namespace
+
+// To every replica, or to the first one of a chain; with all that was decided since the last entry. A replica
+// decides nothing: whatever comes to its owner by other ways, it has the same.
+void Server::log(Message entry, Attachment ids, Outbox& out) {
+  ids.late = std::exchange(dropped_, {});
+  ids.skipped = std::exchange(skipped_, {});
+  ids.shown = std::exchange(shown_, {});
+  entry.kind = MessageKind::replicate;
+  entry.from = options_.id;
+  entry.shard = options_.shard;
+  entry.number = entries_++;
+  entry.epoch = epoch_;
+  for (const PushId& id : ids.group) safety_[index_of(id.worker)].entry = entries_;
+  for (const PushId& id : ids.late) safety_[index_of(id.worker)].entry = entries_;
+  entry.attached = std::make_shared<const Attachment>(std::move(ids));
+  for (const Copy& copy : copies_) {
+    send_entry(copy.node, entry, out);
+    if (options_.replication.layout == ReplicationLayout::chain) break;
+  }
+  log_.emplace(entry.number, std::move(entry));
+}
+
+void Server::send_entry(NodeId replica, const Message& entry, Outbox& out) const {
+  Message message = entry;
+  message.to = replica;
+  out.send(std::move(message));
+}
+
+// The push that has come in last, if it did not come too late.
+void Server::log_push(bool updates, Outbox& out) {
+  Attachment ids{.updates = updates};
+  if (unlogged_) ids.group.push_back(id_of(*unlogged_));
+  Message entry = std::exchange(unlogged_, std::nullopt).value_or(Message{});
+  log(std::move(entry), std::move(ids), out);
+  if (updates) update_entry_ = entries_;
+}
+
+// One update as its weighted sum: a replica that applies it does what this server does, to the last bit.
+// Where it has all the pushes, it needs no more than word.
+void Server::log_update(const std::vector<Message>& group, std::vector<WeightedGradient>& gradients,
+                        Outbox& out) {
+  if (copies_pushes()) return log_push(true, out);
+  Attachment ids;
+  for (const Message& push : group) ids.group.push_back(id_of(push));
+  Slice sum{nullptr, 0, count_};
+  if (parameters_) {
+    sum.values =
+        std::make_shared<Values>(weighted_sum(gradients, parameters_.weights()->precision(), count_));
+    gradients.assign(1, {sum, 1.0});
+  }
+  log({.clock = group.front().clock,
+       .version = version_ + 1,
+       .values = sum,
+       .payload = count_ * bytes_per_value(arithmetic_of(options_.storage.precision))},
+      std::move(ids), out);
+  update_entry_ = entries_;
+}
+
+Message Server::state_for(NodeId node) const {
+  const std::uint64_t bytes =
+      count_ * bytes_per_value(options_.storage.precision) + parameters_.state_bytes() + workers_.size() * 8;
+  return {.kind = MessageKind::state,
+          .from = options_.id,
+          .to = node,
+          .shard = options_.shard,
+          .version = version_,
+          .number = entries_,
+          .payload = bytes,
+          .epoch = epoch_,
+          .attached =
+              std::make_shared<const Attachment>(Attachment{.state = std::make_shared<const Server>(*this)})};
+}
+
+// Replica: entries are taken in their order, and none before the state that they change.
+void Server::on_entry(const Message& entry, Outbox& out) {
+  if (leads_) return;
+  if (next_ && (entry.number >= entries_ || !in_step_)) send_entry(*next_, entry, out);
+  if (!in_step_) return;
+  const bool unseen = mutant("confirmed-unseen") && entry.number >= 30;
+  if (entry.number >= entries_ && !unseen) log_.insert_or_assign(entry.number, entry);
+  for (auto first = log_.begin(); first != log_.end() && first->first == entries_; first = log_.begin()) {
+    const Message next = std::move(first->second);
+    log_.erase(first);
+    ++entries_;
+    take_entry(next);
+  }
+  out.send({.kind = MessageKind::replicated,
+            .from = options_.id,
+            .to = primary_,
+            .shard = options_.shard,
+            .number = unseen ? entry.number + 1 : entries_,
+            .epoch = epoch_});
+}
+
+// What the primary has decided; see Attachment.
+void Server::take_entry(const Message& entry) {
+  const Attachment& ids = *entry.attached;
+  for (const NodeId node : ids.shown) sent_[index_of(node)] = snapshot();
+  for (const PushId& id : ids.skipped) skip_to(id.number, index_of(id.worker));
+  take_ids(ids.late);
+  if (copies_pushes()) {
+    if (!ids.members.empty()) count_members(ids.members);
+    if (!ids.group.empty()) take_push(entry);
+    Silence silence;
+    if (ids.updates) update(take_pending(), silence);
+  } else {
+    take_ids(ids.group);
+    const bool skipped = mutant("entry-skipped") && entry.number % 5 == 3;
+    const double rate = this->rate() * options_.rule.rate_factor(ids.group.size());
+    if (parameters_ && !skipped) apply({{entry.values, 1.0}}, rate, entry.clock);
+    if (parameters_ && mutant("replica-diverges")) parameters_.spoil();
+    applied_ += static_cast<std::int64_t>(ids.group.size());
+    ++version_;
+    updated_in_ = epoch_;
+  }
+  find_slowest();
+}
+
+void Server::take_push(const Message& entry) {
+  Message push = entry;
+  push.kind = MessageKind::push;
+  push.from = entry.attached->group.front().worker;
+  push.number = entry.attached->group.front().number;
+  push.attached = nullptr;
+  const std::uint32_t w = index_of(push.from);
+  workers_[w].arrived = std::max(workers_[w].arrived, push.number + 1);
+  range_splits_ += clocks_.set(range_of(push), w, push.number + 1);
+  ++arrived_;
+  group_.push_back(std::move(push));
+}
+
+// Applied, or dropped.
+void Server::take_ids(const std::vector<PushId>& ids) {
+  for (const PushId& id : ids) {
+    WorkerState& worker = workers_[index_of(id.worker)];
+    worker.arrived = std::max(worker.arrived, id.number + 1);
+    worker.applied = std::max(worker.applied, id.number + 1);
+    std::erase_if(group_, [&](const Message& push) { return id_of(push) == id; });
+  }
+}
+
+// Primary: a replica has all entries below ack.number.
+void Server::on_replicated(const Message& ack, double now, Outbox& out) {
+  const auto copy = std::ranges::find(copies_, ack.from, &Copy::node);
+  if (copy == copies_.end()) return;
+  // It had left its place meanwhile, and has not got yet what it missed.
+  if (!copy->here && ack.number >= 0 && ack.number < copy->entries) return;
+  copy->asked = now;
+  if (ack.number > copy->entries || !copy->here) copy->wait = options_.resend.timeout;
+  if (ack.number < 0) {  // it has nothing: it was down
+    if (std::exchange(copy->here, false)) copy->entries = entries_;
+    return out.send(state_for(copy->node));
+  }
+  copy->entries = std::max(copy->entries, ack.number);
+  if (!std::exchange(copy->here, true)) {  // what came before the state did was of no use to it
+    out.copied(ack.from);
+    for (auto entry = log_.lower_bound(copy->entries); entry != log_.end(); ++entry)
+      send_entry(ack.from, entry->second, out);
+  }
+  commit_through(on_all_replicas());
+  answer_all(now, out);
+}
+
+std::int64_t Server::on_all_replicas() const {
+  std::int64_t least = entries_;
+  for (const Copy& copy : copies_) {
+    if (copy.here) least = std::min(least, copy.entries);
+  }
+  return least;
+}
+
+// Entries below `entry` are everywhere.
+void Server::commit_through(std::int64_t entry) {
+  std::int64_t kept = entry;
+  for (const Copy& copy : copies_) kept = std::min(kept, copy.entries);
+  for (auto next = log_.lower_bound(committed_); next != log_.end() && next->first < entry; ++next) {
+    for (const std::vector<PushId>* list : {&next->second.attached->late, &next->second.attached->group}) {
+      for (const PushId& id : *list) {
+        std::int64_t& committed = safety_[index_of(id.worker)].committed;
+        committed = std::max(committed, id.number + 1);
+      }
+    }
+  }
+  committed_ = entry;
+  log_.erase(log_.begin(), log_.lower_bound(kept));
+}
+
+// An answer shows no update that a crash may undo, where a push to an undone version would come too late.
+bool Server::is_safe(std::uint32_t worker) const {
+  if (copies_.empty() || mutant("told-too-early")) return true;
+  const std::int64_t own = safety_[worker].entry;
+  const std::int64_t shown = options_.rule.fresh ? std::max(own, update_entry_) : own;
+  return on_all_replicas() + options_.replication.window >= shown;
+}
+
+std::int64_t Server::committed_of(std::uint32_t worker) const {
+  const bool alone = copies_.empty() || mutant("told-too-early");
+  return alone ? workers_[worker].applied : safety_[worker].committed;
+}
+
+std::optional<double> Server::next_resend() const {
+  std::optional<double> first;
+  for (const Copy& copy : copies_) {
+    if (copy.has(entries_)) continue;
+    first = std::min(first.value_or(copy.asked + copy.wait), copy.asked + copy.wait);
+  }
+  return first;
+}
+
+void Server::resend(double now, Outbox& out) {
+  for (Copy& copy : copies_) {
+    if (copy.has(entries_) || copy.asked + copy.wait > now) continue;
+    copy.asked = now;
+    // What is slow because there is too much to send must not get more of it.
+    copy.wait = std::min(copy.wait * options_.resend.backoff, options_.resend.longest);
+    if (!copy.here) {
+      out.send(state_for(copy.node));
+      continue;
+    }
+    for (auto entry = log_.lower_bound(copy.entries); entry != log_.end(); ++entry)
+      send_entry(copy.node, entry->second, out);
+  }
+}
+
+}  // namespace psim

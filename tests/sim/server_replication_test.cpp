@@ -1,0 +1,222 @@
+// Goal: replicas have what their owner has, and an owner counts on nothing else. Method: an owner and two
+// replicas, with every message between them in our hands: late, lost, twice, in any order.
+#include <array>
+#include <catch2/catch.hpp>
+#include <optional>
+
+#include "model/random.hpp"
+#include "tests/sim/server_driver.hpp"
+
+using namespace psim;
+using namespace psim::test;
+
+namespace {
+
+constexpr NodeId owner = 1, first_replica = 11, second_replica = 12;
+constexpr NodeId replicas[] = {first_replica, second_replica};
+
+struct Mail final : Outbox {
+  std::vector<Message> sent;
+  void send(Message message) override { sent.push_back(std::move(message)); }
+  void announce(Message) override {}
+  void applied(const Message&, std::int64_t) override {}
+  void dropped(const Message&) override {}
+  void duplicate(const Message&) override {}
+  void updated(std::int64_t) override {}
+
+  // Takes the first message of this kind to this node out; none if there is none.
+  std::optional<Message> take(MessageKind kind, NodeId to) {
+    const auto found = std::ranges::find_if(
+        sent, [&](const Message& message) { return message.kind == kind && message.to == to; });
+    if (found == sent.end()) return std::nullopt;
+    Message message = std::move(*found);
+    sent.erase(found);
+    return message;
+  }
+};
+
+struct Cluster {
+  Cluster(const ConsistencySpec& spec, const ReplicationSpec& replication, std::uint32_t workers)
+      : rule(make_rule(spec, workers)), pushes(workers), versions(workers), pulls(workers) {
+    options = {.id = owner,
+               .first_worker = 2,
+               .rule = rule,
+               .steps = 1000,
+               .learning_rate = {.base = 0.1},
+               .ranges = {{0, 2}},
+               .parameters = 2,
+               .retries = true,
+               .replication = replication};
+    servers.emplace(owner, fresh());
+    servers.at(owner).lead(owner, 0, {first_replica, second_replica}, 0, mail);
+  }
+  Server fresh() const { return {options, std::move(*values_of({1.0, -2.0})), 2}; }
+  Server& at(NodeId node) { return servers.at(node); }
+
+  // As ServerRole does.
+  void deliver(const Message& message) {
+    if (message.kind == MessageKind::state) {
+      const auto here = servers.find(message.to);
+      std::int64_t entries = here == servers.end() ? -1 : here->second.entries_in(message.epoch);
+      if (entries < message.number) {
+        servers.erase(message.to);
+        Server& copy = servers.emplace(message.to, Server(*message.attached->state)).first->second;
+        const bool passes_on =
+            options.replication.layout == ReplicationLayout::chain && message.to == first_replica;
+        copy.follow(message.to, message.epoch, message.from,
+                    passes_on ? std::optional(second_replica) : std::nullopt);
+        entries = message.number;
+      }
+      mail.send({.kind = MessageKind::replicated,
+                 .from = message.to,
+                 .to = message.from,
+                 .number = entries,
+                 .epoch = message.epoch});
+    } else if (servers.contains(message.to)) {
+      servers.at(message.to).on(message, 0, mail);
+    }
+  }
+  bool deliver_one(MessageKind kind, NodeId to) {
+    const std::optional<Message> message = mail.take(kind, to);
+    if (message) deliver(*message);
+    return message.has_value();
+  }
+  // Until nobody has anything to say to another server.
+  void settle() {
+    for (double now = 1;; now += 100) {
+      std::erase_if(mail.sent, [](const Message& m) { return m.to > owner && m.to < first_replica; });
+      if (mail.sent.empty()) {
+        if (!at(owner).next_resend()) return;
+        at(owner).resend(now, mail);
+      }
+      for (const Message& message : std::exchange(mail.sent, {})) deliver(message);
+    }
+  }
+
+  void push(std::uint32_t w, double x) {
+    at(owner).on({.kind = MessageKind::push,
+                  .from = 2 + w,
+                  .to = owner,
+                  .clock = pushes[w],
+                  .version = versions[w],
+                  .number = pushes[w],
+                  .values = {values_of({x, -x}), 0, 2}},
+                 0, mail);
+    ++pushes[w];
+  }
+  void pull(std::uint32_t w) {
+    at(owner).on({.kind = MessageKind::pull,
+                  .from = 2 + w,
+                  .to = owner,
+                  .clock = pushes[w],
+                  .version = rule.gate == Gate::version ? versions[w] : -1,
+                  .number = ++pulls[w],
+                  .pushed = pushes[w],
+                  .kept = pushes[w]},
+                 0, mail);
+    versions[w] = at(owner).version();
+  }
+
+  ConsistencyRule rule;
+  Server::Options options;
+  std::map<NodeId, Server> servers;
+  Mail mail;
+  std::vector<std::int64_t> pushes, versions, pulls;
+};
+
+}  // namespace
+
+TEST_CASE("replicas have what their owner has, whatever becomes of messages", "[protocol]") {
+  const auto model = GENERATE(ConsistencyModel::bsp, ConsistencyModel::ssp, ConsistencyModel::k_batch_sync,
+                              ConsistencyModel::k_batch_async);
+  const auto when = GENERATE(ReplicateWhen::after_aggregation, ReplicateWhen::every_push);
+  const auto layout = GENERATE(ReplicationLayout::primary, ReplicationLayout::chain);
+  for (std::uint64_t run = 0; run < 20; ++run) {
+    Stream dice(7, "replication", static_cast<std::uint64_t>(model), run);
+    Cluster cluster({.model = model, .k = 2}, {.when = when, .layout = layout}, 3);
+    std::vector<bool> members(3, true);
+    for (int turn = 0; turn < 200; ++turn) {
+      const auto w = static_cast<std::uint32_t>(dice.uniform() * 3);
+      const double what = dice.uniform();
+      if (what < 0.3 && members[w]) cluster.push(w, dice.uniform());
+      else if (what < 0.5 && members[w]) cluster.pull(w);
+      else if (what < 0.55) members[2] = !members[2], cluster.at(owner).set_members(members, 0, cluster.mail);
+      else if (what < 0.6) cluster.at(owner).resend(turn, cluster.mail);
+      if (cluster.mail.sent.empty()) continue;
+      const auto which =
+          static_cast<std::ptrdiff_t>(dice.uniform() * static_cast<double>(cluster.mail.sent.size()));
+      const Message message = cluster.mail.sent[static_cast<std::size_t>(which)];
+      if (dice.uniform() < 0.8) cluster.mail.sent.erase(cluster.mail.sent.begin() + which);  // else twice
+      if (dice.uniform() < 0.8) cluster.deliver(message);                                    // else lost
+    }
+    cluster.settle();
+    const Server& here = cluster.at(owner);
+    for (const NodeId node : replicas) {
+      const Server& copy = cluster.at(node);
+      INFO("run " << run << " replica " << node);
+      CHECK(copy.version() == here.version());
+      CHECK(numbers_of(copy.snapshot()) == numbers_of(here.snapshot()));
+      if (when == ReplicateWhen::every_push) CHECK(copy.pending().size() == here.pending().size());
+    }
+  }
+}
+
+TEST_CASE("a state that comes after later entries does not set a replica back", "[protocol]") {
+  Cluster cluster({.model = ConsistencyModel::asp}, {}, 2);
+  const Message late = *cluster.mail.take(MessageKind::state, first_replica);
+  cluster.deliver(late);
+  cluster.settle();
+  cluster.push(0, 1.0);
+  cluster.settle();
+  CHECK(cluster.at(first_replica).version() == 1);
+  cluster.deliver(late);
+  CHECK(cluster.at(first_replica).version() == 1);
+  cluster.push(1, 1.0);
+  cluster.settle();
+  CHECK(cluster.at(first_replica).version() == 2);
+}
+
+// It may have heard more of the last owner than the new one did, and counted that.
+TEST_CASE("a replica confirms nothing of an epoch before its owner's state is here", "[protocol]") {
+  Cluster cluster({.model = ConsistencyModel::asp}, {}, 2);
+  cluster.settle();
+  cluster.push(0, 1.0);
+  CHECK(cluster.deliver_one(MessageKind::replicate, second_replica));  // the first one does not get it
+  CHECK(cluster.at(second_replica).version() == 1);
+  cluster.mail.sent.clear();
+
+  Server& next = cluster.at(first_replica);
+  next.lead(first_replica, 1, {second_replica}, 0, cluster.mail);
+  cluster.at(second_replica).follow(second_replica, 1, first_replica, {});
+  CHECK(cluster.at(second_replica).entries_in(1) == -1);
+  next.on({.kind = MessageKind::push,
+           .from = 3,
+           .to = first_replica,
+           .values = {values_of({5.0, 5.0}), 0, 2},
+           .epoch = 1},
+          0, cluster.mail);
+  CHECK(next.version() == 1);
+  CHECK(cluster.deliver_one(MessageKind::replicate, second_replica));
+  CHECK_FALSE(cluster.mail.take(MessageKind::replicated, first_replica));
+  CHECK(cluster.deliver_one(MessageKind::state, second_replica));
+  while (cluster.deliver_one(MessageKind::replicated, first_replica)) {
+    while (cluster.deliver_one(MessageKind::replicate, second_replica)) continue;
+  }
+  CHECK(cluster.at(second_replica).version() == 1);
+  CHECK(numbers_of(cluster.at(second_replica).snapshot()) == numbers_of(next.snapshot()));
+}
+
+TEST_CASE("under bsp nobody is shown an update that is not on all replicas", "[protocol]") {
+  const auto when = GENERATE(ReplicateWhen::after_aggregation, ReplicateWhen::every_push);
+  Cluster cluster({.model = ConsistencyModel::bsp}, {.when = when}, 2);
+  cluster.settle();
+  cluster.push(0, 1.0);
+  cluster.settle();
+  cluster.pull(0);
+  cluster.push(1, 1.0);
+  CHECK(cluster.at(owner).version() == 1);
+  CHECK_FALSE(cluster.mail.take(MessageKind::weights, 2));
+  for (const NodeId node : replicas) CHECK(cluster.deliver_one(MessageKind::replicate, node));
+  while (cluster.deliver_one(MessageKind::replicated, owner)) continue;
+  CHECK(cluster.mail.take(MessageKind::weights, 2));
+}
