@@ -11,22 +11,29 @@ namespace psim::cli {
 
 LoadRequest load_request(const Command& command, Diagnostics& diagnostics) {
   LoadRequest request{.path = command.scenario, .overrides = {}, .data_dirs = {}};
+  const auto reject = [&diagnostics](const std::string& set, const char* message, const char* label,
+                                     const char* help) {
+    const std::size_t source = diagnostics.add_source({"--set", set});
+    diagnostics.add({.code = "set",
+                     .place = {.source = source,
+                               .line = 1,
+                               .column = 1,
+                               .end_line = 1,
+                               .end_column = static_cast<std::uint32_t>(set.size() + 1)},
+                     .message = message,
+                     .label = label,
+                     .help = help});
+  };
   for (const std::string& set : command.sets) {
     const std::size_t equals = set.find('=');
     if (equals == std::string::npos || equals == 0) {
-      const std::size_t source = diagnostics.add_source({"--set", set});
-      diagnostics.add({.code = "set",
-                       .place = {.source = source,
-                                 .line = 1,
-                                 .column = 1,
-                                 .end_line = 1,
-                                 .end_column = static_cast<std::uint32_t>(set.size() + 1)},
-                       .message = "an override needs a key and a value",
-                       .label = "expected key=value",
-                       .help = "for example --set cluster.workers=16"});
+      reject(set, "an override needs a key and a value", "expected key=value",
+             "for example --set cluster.workers=16");
       continue;
     }
     request.overrides.push_back({set.substr(0, equals), set.substr(equals + 1)});
+    if (command.seed && request.overrides.back().key == "seed")
+      reject(set, "the seed is given twice", "and by --seed", "leave out one of them");
   }
   if (command.seed) request.overrides.push_back({"seed", std::to_string(*command.seed)});
   for (const std::string& dir : command.data_dirs) request.data_dirs.emplace_back(dir);

@@ -33,12 +33,17 @@ struct Point {
   std::optional<Json> summary;
 };
 
-// What the command line sets is no axis: neither the field itself, nor one of the axis's table, which the
-// axis would take back.
-bool is_fixed(const std::string& axis, const std::vector<Override>& overrides) {
+// What the command line sets is no axis: neither the field itself, nor one that the axis's tables set, and
+// would take back.
+bool is_fixed(const Axis& axis, const std::vector<Override>& overrides) {
+  const auto is_in = [](const std::string& field, const std::string& table) {
+    return (field + ".").starts_with(table + ".");
+  };
   return std::ranges::any_of(overrides, [&](const Override& override) {
-    return override.key == axis || override.key.starts_with(axis + ".") ||
-           axis.starts_with(override.key + ".");
+    const auto is_set = [&](const std::string& field) {
+      return is_in(field, override.key) || is_in(override.key, field);
+    };
+    return is_in(axis.key, override.key) || std::ranges::any_of(axis.fields, is_set);
   });
 }
 
@@ -230,7 +235,7 @@ int compare(const Command& command) {
     fmt::print(stderr, "{}", diagnostics.render());
     return bad_input;
   }
-  std::erase_if(*axes, [&](const Axis& axis) { return is_fixed(axis.key, request.overrides); });
+  std::erase_if(*axes, [&](const Axis& axis) { return is_fixed(axis, request.overrides); });
   std::vector<Point> points = cross_product(command, *axes);
   if (!resolve(points)) return bad_input;
   merge_equal(points);

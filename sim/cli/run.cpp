@@ -224,7 +224,7 @@ class Comparer final : public EventSink {
 
 }  // namespace
 
-int replay(const std::string& directory, unsigned threads) {
+int replay(const std::string& directory, unsigned threads) try {
   const fs::path dir(directory);
   if (!fs::exists(dir / "run.db") || !fs::exists(dir / "scenario.toml")) {
     fmt::print(stderr,
@@ -263,6 +263,10 @@ int replay(const std::string& directory, unsigned threads) {
   differs("psim", version_text());
   differs("instruction_set", instruction_set());
   return answer_is_no;
+} catch (const DamagedRun& damage) {
+  fmt::print(stderr, "error: {}\n  = help: it is damaged, or not from this program: run the scenario again\n",
+             damage.what());
+  return bad_input;
 }
 
 }  // namespace psim::cli

@@ -53,7 +53,7 @@ std::string ranges_text(const Json& servers) {
 std::string failures_text(const Json& s) {
   const auto count = [&](const char* key) { return s[key].get<std::int64_t>(); };
   std::string text = fmt::format(
-      "\n  failures    {} crashes, {} suspicions ({} false), {} requests sent again", count("crashes"),
+      "\n  failures    crashes {}   suspicions {} ({} false)   requests sent again {}", count("crashes"),
       count("suspicions"), count("false_suspicions"), count("repeated_requests"));
   const auto copies = s["replication_bytes"].get<double>(), states = s["state_bytes"].get<double>();
   if (copies + states > 0)

@@ -175,7 +175,7 @@ void query(const std::filesystem::path& path, const std::string& sql, F&& row) {
       sqlite3_prepare_v2(db, sql.c_str(), -1, &statement, nullptr) != SQLITE_OK) {
     const std::string why = sqlite3_errmsg(db);
     sqlite3_close(db);
-    throw std::runtime_error(fmt::format("{}: {}", path.string(), why));
+    throw DamagedRun(fmt::format("{}: {}", path.string(), why));
   }
   while (sqlite3_step(statement) == SQLITE_ROW) row(statement);
   sqlite3_finalize(statement);

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -49,10 +50,15 @@ class RunFile final : public EventSink {
   std::unique_ptr<Statement> insert_event_, insert_step_, insert_hash_;
 };
 
+// A run.db that cannot be read.
+struct DamagedRun : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 // The recorded hashes of a finished run, for replay, and its meta and host tables.
 class RecordedRun {
  public:
-  explicit RecordedRun(const std::filesystem::path& run_db);  // throws std::runtime_error
+  explicit RecordedRun(const std::filesystem::path& run_db);  // throws DamagedRun
   std::vector<std::uint32_t> hashes;
   std::map<std::string, std::string> meta, host;
   // The recorded event `number`, if the run was traced at level `events`.

@@ -209,7 +209,7 @@ std::vector<GivenAxis> given_axes(toml::table& compare, Diagnostics& diagnostics
                            : "write a list, even of one value"});
       continue;
     }
-    axes.push_back({.axis = {.key = name == "seeds" ? "seed" : name, .values = {}},
+    axes.push_back({.axis = {.key = name == "seeds" ? "seed" : name, .fields = {}, .values = {}},
                     .place = place_of(key.source()),
                     .values = values});
   }
@@ -242,6 +242,16 @@ bool check_together(const std::vector<GivenAxis>& axes, Diagnostics& diagnostics
   return false;
 }
 
+// The dotted names of what `value`, of field `key`, sets.
+void add_fields(const std::string& key, const toml::node& value, std::set<std::string>& fields) {
+  if (!value.is_table()) {
+    fields.insert(key);
+    return;
+  }
+  for (auto&& [name, inner] : *value.as_table())
+    add_fields(fmt::format("{}.{}", key, name.str()), inner, fields);
+}
+
 // The axes of [compare], whose values are taken out of `document`.
 std::vector<Axis> read_axes(Document& document, Diagnostics& diagnostics) {
   toml::node* compare = document.root.get("compare");
@@ -259,6 +269,7 @@ std::vector<Axis> read_axes(Document& document, Diagnostics& diagnostics) {
   for (GivenAxis& one : given) {
     for (toml::node& value : *one.values) {
       one.axis.values.push_back({label_of(value), toml_of(value)});
+      add_fields(one.axis.key, value, one.axis.fields);
       Document point{.root = base};
       Diagnostics failures;
       put(point, one.axis.key, one.place, value, "axis", failures);

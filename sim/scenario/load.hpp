@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,7 @@ struct AxisValue {
 };
 struct Axis {
   std::string key;
+  std::set<std::string> fields;  // that some value sets, dotted
   std::vector<AxisValue> values;
 };
 
