@@ -122,16 +122,21 @@ bool may_write(const fs::path& dir, bool force) {
   return fs::is_empty(dir, error) || fs::exists(dir / "run.db", error) || force;
 }
 
+// None when there are diagnostics, which are printed.
+std::optional<LoadedScenario> load_or_report(const Command& command) {
+  Diagnostics diagnostics;
+  const LoadRequest request = load_request(command, diagnostics);
+  std::optional<LoadedScenario> loaded = load_scenario(request, diagnostics);
+  if (loaded && diagnostics.empty()) return loaded;
+  fmt::print(stderr, "{}", diagnostics.render());
+  return std::nullopt;
+}
+
 }  // namespace
 
 int run(const Command& command) {
-  Diagnostics diagnostics;
-  const LoadRequest request = load_request(command, diagnostics);
-  const std::optional<LoadedScenario> loaded = load_scenario(request, diagnostics);
-  if (!loaded || !diagnostics.empty()) {
-    fmt::print(stderr, "{}", diagnostics.render());
-    return bad_input;
-  }
+  const std::optional<LoadedScenario> loaded = load_or_report(command);
+  if (!loaded) return bad_input;
   const RunIdentity identity{.name = scenario_name(command.scenario),
                              .title = loaded->scenario.title,
                              .seed = loaded->scenario.seed,
@@ -174,13 +179,8 @@ int run(const Command& command) {
 }
 
 int check(const Command& command) {
-  Diagnostics diagnostics;
-  const LoadRequest request = load_request(command, diagnostics);
-  const std::optional<LoadedScenario> loaded = load_scenario(request, diagnostics);
-  if (!loaded || !diagnostics.empty()) {
-    fmt::print(stderr, "{}", diagnostics.render());
-    return bad_input;
-  }
+  const std::optional<LoadedScenario> loaded = load_or_report(command);
+  if (!loaded) return bad_input;
   fmt::print("{}", resolved_toml(loaded->scenario));
   fmt::print(stderr, "{} is a valid scenario; above with every default written out\n", command.scenario);
   return done;

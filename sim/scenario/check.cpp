@@ -112,7 +112,7 @@ void Checker::add_data(const std::vector<std::string>& fields, std::string messa
   report("data", fields, std::move(message), std::move(label), std::move(help));
 }
 
-void Checker::check_fields() {
+void Checker::check_learning() {
   check_source();
   check_model();
   check_parameters();
@@ -120,6 +120,10 @@ void Checker::check_fields() {
   check_training();
   check_consistency();
   check_rhythm();
+}
+
+void Checker::check_fields() {
+  check_learning();
   check_recovery();
   check_cluster();
   check_architecture();

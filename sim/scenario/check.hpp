@@ -46,6 +46,7 @@ class Checker {
   Place place(std::string path) const;
   void report(std::string code, const std::vector<std::string>& fields, std::string message,
               std::string label, std::string help);
+  void check_learning();
   void check_source();
   void check_clicks();
   bool knows_model() const;  // whether its sizes are known, so that they can be judged

@@ -19,13 +19,7 @@ void Checker::check_machines() {
 }
 
 void Checker::check_job() {
-  check_source();
-  check_model();
-  check_parameters();
-  check_devices();
-  check_training();
-  check_consistency();
-  check_rhythm();
+  check_learning();
   check_pace();
   check_filters();
   if (s_.training.work != WorkPolicy::fixed)
