@@ -126,6 +126,7 @@ void Recorder::record(const Event& event) {
       ++stats_.pushes_dropped;
       stats_.pushes_unused += event.value == 1 ? 1 : 0;
       stats_.pushes_duplicate += event.value == 2 ? 1 : 0;
+      stats_.pushes_refused += event.value == 3 ? 1 : 0;
       break;
     case EventKind::update:
       advance(event);
