@@ -47,7 +47,7 @@ using Checks = std::vector<std::unique_ptr<Check>>;
 
 void add_conservation_check(Checks& checks);  // of the whole run
 void add_end_check(Checks& checks);
-void add_update_checks(const Facts& facts, Checks& checks);   // versions, updates, exactly-once
+void add_update_checks(const Facts& facts, Checks& checks);   // versions, updates, exactly-once, duplicates
 void add_read_checks(const Facts& facts, Checks& checks);     // reads, clock-gap, read-my-writes
 void add_replica_checks(const Facts& facts, Checks& checks);  // acknowledged, one-owner, replicas
 

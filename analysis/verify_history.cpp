@@ -71,7 +71,9 @@ void History::on(const Row& row) {
     case What::member: {
       Reign& owner = reign(row.shard, row.node);
       Count& count = owner.workers[facts_.worker(row.peer)];
-      count.member = row.clock == 1;
+      count.member = row.clock != 0;
+      count.behind = row.clock == 2;
+      count.ahead = static_cast<std::int64_t>(row.bytes);
       if (!count.member) away_[row.peer] = true;
       if (owner.fresh) count.arrived = row.version;
       if (row.value > count.counted()) shards_[row.shard].set_back = set_back_ = true;

@@ -17,6 +17,8 @@ namespace psim::analysis {
 // What a server's state of a shard has of one worker.
 struct Count {
   bool member = true;         // takes part, as the server knows
+  bool behind = false;        // is back, and nobody waits for it yet
+  std::int64_t ahead = 0;     // clocks that it skipped while it was away, without pushes
   std::int64_t base = 0;      // pushes that count as applied without having been
   std::int64_t arrived = 0;   // pushes that counted as arrived when the server took over
   std::int64_t mark = 0;      // highest number applied, and one
@@ -26,6 +28,7 @@ struct Count {
   }
   void add(std::int64_t number);
   std::int64_t counted() const { return std::max(base, mark); }
+  std::int64_t clock() const { return counted() + ahead; }
 };
 
 struct Application {

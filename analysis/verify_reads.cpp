@@ -85,12 +85,12 @@ class Reads final : public Check {
     const std::int64_t least = row.clock - history.facts().bound_at(row.clock).value_or(row.clock);
     for (std::uint32_t w = 0; w < owner.workers.size(); ++w) {
       const Count& count = owner.workers[w];
-      if (count.member && count.counted() < least)
-        violated(row, fmt::format(
-                          "{} lets {} start clock {} with shard {}, which has {} pushes of worker {}; {} are "
-                          "needed",
-                          name(row.node, history), name(row.peer, history), row.clock, row.shard,
-                          count.counted(), w, least));
+      if (count.member && !count.behind && count.clock() < least)
+        violated(row,
+                 fmt::format("{} lets {} start clock {} with shard {}, which has worker {}'s pushes up to "
+                             "clock {}, not {}",
+                             name(row.node, history), name(row.peer, history), row.clock, row.shard, w,
+                             count.clock(), least));
     }
   }
 

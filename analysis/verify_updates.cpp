@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "analysis/verify_checks.hpp"
 
@@ -105,12 +106,42 @@ class ExactlyOnce final : public Check {
   std::int64_t repeated_ = 0;
 };
 
+// A server that takes a push for one that it has, and has it not, throws away what its worker computed.
+class Duplicates final : public Check {
+ public:
+  Duplicates() : Check("duplicates", "a push that is refused as a repeated one was taken before") {}
+  void on(const Row& row, const History& history) override {
+    if (row.what != What::apply && row.what != What::drop) return;
+    constexpr std::int64_t late = 0, unused = 1, duplicate = 2;
+    const Id id{row.shard, history.facts().worker(row.peer), static_cast<std::int64_t>(row.bytes)};
+    if (row.what == What::apply || row.value == late || row.value == unused) {
+      taken_.insert(id);
+      open_.erase(id);
+    } else if (row.value == duplicate) {
+      examined();
+      if (!taken_.contains(id)) open_.try_emplace(id, row);  // perhaps it waits for its group
+    }
+  }
+  void at_end(const History& history, const Json&, std::int64_t) override {
+    for (const auto& [id, row] : open_)
+      violated(row, fmt::format("{} refuses push {} of {} to shard {} as a repeated one, which it never took",
+                                history.facts().name_of(row.node), row.bytes,
+                                history.facts().name_of(row.peer), row.shard));
+  }
+
+ private:
+  using Id = std::tuple<std::uint32_t, std::uint32_t, std::int64_t>;  // shard, worker, number
+  std::set<Id> taken_;
+  std::map<Id, Row> open_;
+};
+
 }  // namespace
 
 void add_update_checks(const Facts& facts, Checks& checks) {
   checks.push_back(std::make_unique<Versions>());
   checks.push_back(std::make_unique<Updates>(facts.model, facts.at_least_once));
   checks.push_back(std::make_unique<ExactlyOnce>(facts.at_least_once));
+  checks.push_back(std::make_unique<Duplicates>());
 }
 
 }  // namespace psim::analysis

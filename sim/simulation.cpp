@@ -52,14 +52,17 @@ class Simulation final : public FaultTarget {
   RunResult run();
 
   // Nodes fail only where there is one job.
-  void crash(NodeId node, bool) override { jobs_.front().crew().crash(node); }
+  void crash(NodeId node, bool disk_lost) override {
+    jobs_.front().crew().crash(node);
+    if (disk_lost) lose_disk(node);
+  }
   void restart(NodeId node) override {
     jobs_.front().crew().restart(node);
     if (speeds_.is_frozen(node)) speeds_.apply(node);
   }
   void leave(NodeId node) override { jobs_.front().crew().leave(node); }
   void join(NodeId node) override { restart(node); }
-  void lose_disk(NodeId) override {}
+  void lose_disk(NodeId node) override { jobs_.front().crew().lose_disk(node); }
   void set_speed(NodeId node, double factor) override { speeds_.set_fault(node, factor); }
 
  private:

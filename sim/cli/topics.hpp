@@ -48,7 +48,7 @@ inline constexpr std::array<Topic, 26> topics{{
      "  duplicate    nodes or between       messages, probability          until, or lasts\n"
      "  delay        nodes or between       messages, probability, delay   until, or lasts\n"
      "  reorder      nodes or between       messages, probability, delay   until, or lasts\n"
-     "  disk-loss    nodes                                                 at once\n"
+     "  disk-loss    nodes: the storage                                    at once\n"
      "It happens `at` a date, `from` a date `until` another, after exponential times of mean `mtbf` (each "
      "node "
      "by itself),\n"

@@ -24,7 +24,7 @@ class Faults {
         return pair(FaultKind::leave, FaultKind::join, nodes());
       case FaultKind::heal: return pair(FaultKind::partition, FaultKind::heal, sides());
       case FaultKind::partition: return add(kind, sides(), window());
-      case FaultKind::disk_loss: return add(kind, nodes(), trigger());
+      case FaultKind::disk_loss: return v_.snapshots ? add(kind, storage(), trigger()) : crash();
       default: return add(kind, whom(kind), window());
     }
   }
@@ -55,8 +55,9 @@ class Faults {
   void crash() {
     Rows when = trigger();
     if (dice_.chance(0.75)) when.push_back({"restart_after", dice_.time(100, 20'000)});
-    if (dice_.chance(0.3)) when.push_back({"disk", "\"lost\""});
-    add(FaultKind::crash, nodes(), when);
+    const bool of_storage = v_.snapshots && dice_.chance(0.2);
+    if (of_storage && dice_.chance(0.5)) when.push_back({"disk", "\"lost\""});
+    add(FaultKind::crash, of_storage ? storage() : nodes(), when);
   }
 
   // What takes away, and what gives back.
@@ -71,6 +72,8 @@ class Faults {
     return fmt::format("{} {}", server ? "server" : "worker",
                        dice_.between(0, (server ? v_.servers : v_.workers) - 1));
   }
+
+  static Rows storage() { return {{"nodes", "[\"storage\"]"}}; }
 
   Rows nodes() {
     std::string names = fmt::format("\"{}\"", node());

@@ -61,12 +61,14 @@ struct View;
 struct Attachment {
   std::vector<PushId> group = {}, late = {};  // group, replicate
   std::vector<PushId> skipped = {};           // replicate: pushes of a worker before this one will not come
-  std::vector<NodeId> shown = {};             // replicate, where a push is compensated for what its worker
-                                              // had been sent: workers that were sent what is here
-  bool updates = false;                       // replicate, of every push: all that wait make an update now
-  std::shared_ptr<const View> view = {};      // view
-  std::shared_ptr<const Server> state = {};   // state
-  std::vector<bool> members = {};             // replicate: workers that take part from here on
+  // replicate: workers that went on from where the others are, with the clocks that they skipped
+  std::vector<PushId> ahead = {};
+  std::vector<NodeId> shown = {};            // replicate, where a push is compensated for what its worker
+                                             // had been sent: workers that were sent what is here
+  bool updates = false;                      // replicate, of every push: all that wait make an update now
+  std::shared_ptr<const View> view = {};     // view
+  std::shared_ptr<const Server> state = {};  // state
+  std::vector<bool> members = {};            // replicate: workers that take part from here on
 };
 
 struct Message {
@@ -91,14 +93,18 @@ struct Message {
   double seconds = 0;        // report: per sample; weights that are only read: when the server sent them
   std::int64_t kept = 0;     // push, pull: the worker can still send its pushes from this number on
   std::uint32_t epoch = 0;   // of the shard's ownership, as far as the sender knows
+  // pull: clocks that the worker has skipped since it was away, and that it does not number pushes by;
+  // weights: those that it is to skip
+  std::int64_t ahead = 0;
   std::uint64_t wanted = 0;  // fetch: bytes of the samples
   std::shared_ptr<const Attachment> attached = {};
 
   std::uint64_t bytes(std::uint64_t header) const {
     constexpr std::uint64_t bytes_per_id = 12;  // a worker's number and a count
-    const std::size_t ids = attached ? attached->group.size() + attached->late.size() +
-                                           attached->skipped.size() + attached->shown.size()
-                                     : 0;
+    const std::size_t ids = attached
+                                ? attached->group.size() + attached->late.size() + attached->skipped.size() +
+                                      attached->shown.size() + attached->ahead.size()
+                                : 0;
     return header + payload + ids * bytes_per_id;
   }
 };

@@ -46,7 +46,7 @@ Server::Server(Options options, std::optional<Values> weights, std::size_t count
 
 void Server::on(const Message& message, double now, Outbox& out) {
   if ((message.epoch != epoch_ && !mutant("no-fence")) || (message.kind == MessageKind::push && !leads_)) {
-    if (message.kind == MessageKind::push) out.duplicate(message);  // it will come again, to the owner
+    if (message.kind == MessageKind::push) out.refused(message);
     return;  // from before the shard had this owner, or from after it
   }
   switch (message.kind) {
@@ -60,7 +60,7 @@ void Server::on(const Message& message, double now, Outbox& out) {
 }
 
 void Server::on_push(const Message& push, double now, Outbox& out) {
-  if (options_.retries ? !is_new(push, out) : is_duplicate(push)) return out.duplicate(push);
+  if (options_.retries ? !is_new(push, out) : is_duplicate(push, out)) return;
   const std::uint32_t w = index_of(push.from);
   WorkerState& worker = workers_[w];
   ++arrived_;
@@ -110,27 +110,6 @@ void Server::on_pull(const Message& pull, double now, Outbox& out) {
   if (options_.retries) meet(pull, out);
   finish_if_through(w);
   update_if_complete(out) ? answer_all(now, out) : answer(w, now, out);
-}
-
-// A push that is applied again counts once.
-void Server::count_applied(const PushId& push) {
-  WorkerState& worker = workers_[index_of(push.worker)];
-  if (!options_.exactly_once && push.number < worker.applied) return;
-  const bool was_slowest = worker.applied++ == slowest_;
-  if (was_slowest && --at_slowest_ == 0) find_slowest();
-}
-
-// Of those that take part.
-void Server::find_slowest() {
-  std::optional<std::int64_t> least;
-  for (const WorkerState& worker : workers_) {
-    if (worker.gone) continue;
-    if (worker.applied == least) ++at_slowest_;
-    if (least && worker.applied >= *least) continue;
-    least = worker.applied;
-    at_slowest_ = 1;
-  }
-  slowest_ = least.value_or(slowest_);
 }
 
 // The last groups are smaller: a group is complete as well when nobody is left who could push into it,
@@ -214,12 +193,15 @@ std::int64_t Server::overtaken(NodeId worker) const {
 // it has been here; if the shard has no part of the block, the worker's count does. Where a worker does not
 // wait for an answer between pushes, a small one may overtake a large one: what comes later than its
 // successor is then no duplicate.
-bool Server::is_duplicate(const Message& push) {
+bool Server::is_duplicate(const Message& push, Outbox& out) {
   const std::uint32_t w = index_of(push.from);
   const Range range = range_of(push);
   const std::int64_t next = workers_[w].arrived + overtaken(push.from);
   const bool is_new = range.count > 0 ? clocks_.is_new(range, w, push.number + 1) : push.number >= next;
-  if (missing_.erase({push.from, push.number}) == 0 && !is_new) return true;
+  if (missing_.erase({push.from, push.number}) == 0 && !is_new) {
+    out.duplicate(push);
+    return true;
+  }
   for (std::int64_t number = next; number < push.number; ++number) missing_.emplace(push.from, number);
   range_splits_ += clocks_.set(range, w, push.number + 1);
   return false;
@@ -383,7 +365,8 @@ void Server::answer(std::uint32_t w, double now, Outbox& out) {
                 .pushed = options_.retries ? committed_of(w) : 0,
                 .values = {},
                 .kept = worker.arrived,
-                .epoch = epoch_};
+                .epoch = epoch_,
+                .ahead = options_.retries ? ahead_of(w, out) : 0};
   const bool needed = !over || (options_.rule.servers_apart && has_peers());
   if (needed) reply.values = this->reply(pull.keys);
   reply.keys = pull.keys;

@@ -31,12 +31,18 @@ class Outbox {
   virtual void dropped(const Message& push) = 0;
   // It has been here before, and counts no second time.
   virtual void duplicate(const Message& push) = 0;
+  // Not now: it is for another owner, came before its predecessor, or is of a worker that takes no part. It
+  // will come again.
+  virtual void refused(const Message& /*push*/) {}
   virtual void updated(std::int64_t version) = 0;
   // A replica has all that this server has.
   virtual void copied(NodeId) {}
-  // So many of a worker's pushes count as here and applied, by more than what came in; and whether it takes
-  // part.
-  virtual void counted(NodeId, bool /*member*/, std::int64_t /*applied*/, std::int64_t /*arrived*/) {}
+  // A worker's standing changes by more than what comes in.
+  struct Standing {
+    bool member, behind;                   // it takes part; and is not waited for yet
+    std::int64_t applied, arrived, ahead;  // its pushes, and the clocks that it skipped
+  };
+  virtual void counted(NodeId, const Standing&) {}
 };
 
 class Server {
@@ -106,6 +112,7 @@ class Server {
   std::int64_t entries_in(std::uint32_t epoch) const { return in_step_ && epoch == epoch_ ? entries_ : -1; }
   bool leads() const { return leads_; }
   NodeId id() const { return options_.id; }
+  std::uint32_t shard() const { return options_.shard; }
   std::uint32_t epoch() const { return epoch_; }
   // The ownership epoch of the last update: with the version, it tells which history this state continues.
   std::uint32_t updated_in() const { return updated_in_; }
@@ -124,6 +131,11 @@ class Server {
     std::int64_t applied = 0;  // pushes that became part of an update or were dropped
     bool finished = false;     // will not push again
     bool gone = false;         // takes part no more
+    // It takes part again, and has not gone on yet from where the others are: nobody waits for it.
+    bool behind = false;
+    std::int64_t ahead = 0;  // clocks that it skipped then, and that have no pushes
+    std::int64_t told = -1;  // `ahead` of the last answer while it was behind
+    std::int64_t clock() const { return applied + ahead; }
   };
   // Where nodes may fail, by worker.
   struct Safety {
@@ -145,6 +157,8 @@ class Server {
   void acknowledge(const Message& push, Outbox& out) const;
   void accept(const Message& push, bool late, Outbox& out);
   void skip_to(std::int64_t number, std::uint32_t worker);
+  void catch_up(std::uint32_t worker, Outbox& out);
+  std::int64_t ahead_of(std::uint32_t worker, Outbox& out);
   void meet(const Message& pull, Outbox& out);
   void skip_lost(const Message& request, Outbox& out);
   void tell_count(std::uint32_t worker, Outbox& out) const;
@@ -167,7 +181,7 @@ class Server {
   bool has_peers() const { return options_.shards > 1; }
   bool coordinated() const { return options_.rule.first_decides && has_peers(); }
   bool follows() const { return coordinated() && options_.shard != 0; }
-  bool is_duplicate(const Message& push);
+  bool is_duplicate(const Message& push, Outbox& out);
   std::int64_t overtaken(NodeId worker) const;
   bool is_late(const Message& push);
   void drop(const Message& push, Outbox& out);
@@ -216,7 +230,7 @@ class Server {
   std::size_t range_splits_ = 0;
   std::set<std::pair<NodeId, std::int64_t>> missing_;  // pushes that later ones have overtaken on their way
   std::int64_t active_;                                // workers that will push again
-  std::int64_t slowest_ = 0;                           // least `applied` of all workers ...
+  std::int64_t slowest_ = 0;                           // least clock of all workers ...
   std::size_t at_slowest_;                             // ... and how many have it
   std::int64_t members_;                               // workers that take part
 
@@ -242,6 +256,7 @@ class Server {
   std::vector<PushId> dropped_;          // since the last entry
   std::vector<NodeId> shown_;            // workers that were answered since then; DC-ASGD
   std::vector<PushId> skipped_;          // likewise
+  std::vector<PushId> ahead_;            // likewise
   std::optional<Message> unlogged_;      // a push that has come in
   std::int64_t update_entry_ = 0;        // of the log: with the last update, one more than that
   std::int64_t lost_ = 0;                // pushes that only a former owner had

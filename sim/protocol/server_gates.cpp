@@ -13,6 +13,28 @@ std::vector<Server::Pull> Server::waiting() const {
   return pulls;
 }
 
+// A push that is applied again counts once.
+void Server::count_applied(const PushId& push) {
+  WorkerState& worker = workers_[index_of(push.worker)];
+  if (!options_.exactly_once && push.number < worker.applied) return;
+  const bool was_slowest = worker.clock() == slowest_;
+  ++worker.applied;
+  if (was_slowest && --at_slowest_ == 0) find_slowest();
+}
+
+// Of those that take part.
+void Server::find_slowest() {
+  std::optional<std::int64_t> least;
+  for (const WorkerState& worker : workers_) {
+    if (worker.gone || worker.behind) continue;
+    if (worker.clock() == least) ++at_slowest_;
+    if (least && worker.clock() >= *least) continue;
+    least = worker.clock();
+    at_slowest_ = 1;
+  }
+  slowest_ = least.value_or(slowest_);
+}
+
 // A worker whose pull is for a clock that there is no more, and whose pushes are all in, will not push again.
 void Server::finish_if_through(std::uint32_t w) {
   WorkerState& worker = workers_[w];
@@ -43,11 +65,10 @@ bool Server::within_staleness(std::size_t w, std::int64_t clock, double now) {
   if (gap <= options_.rule.staleness_at(clock) + (mutant("one-clock-further") ? 1 : 0)) return true;
   if (!options_.rule.dynamic || gap > options_.rule.staleness_max) return false;
   Pace& pace = paces_[w];
-  if (clock > pace.granted &&
-      workers_[w].applied >= std::ranges::max(workers_, {}, &WorkerState::applied).applied) {
-    const auto slowest = std::ranges::find(workers_, slowest_, &WorkerState::applied);
+  const auto slowest = std::ranges::find(workers_, slowest_, &WorkerState::clock);
+  const bool is_fastest = workers_[w].clock() >= std::ranges::max(workers_, {}, &WorkerState::clock).clock();
+  if (clock > pace.granted && is_fastest && slowest != workers_.end())
     pace.granted = clock - 1 + extra_clocks(w, static_cast<std::size_t>(slowest - workers_.begin()), now);
-  }
   return clock <= pace.granted;
 }
 

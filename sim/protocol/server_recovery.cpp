@@ -12,11 +12,14 @@ namespace psim {
 bool Server::is_new(const Message& push, Outbox& out) {
   const std::uint32_t w = index_of(push.from);
   WorkerState& worker = workers_[w];
-  if (worker.gone) return false;
-  skip_lost(push, out);
-  if (push.number > worker.arrived) return false;
+  if (!worker.gone) skip_lost(push, out);
+  if (worker.gone || push.number > worker.arrived) {
+    out.refused(push);
+    return false;
+  }
   if (push.number < worker.arrived && options_.exactly_once && !mutant("applied-again")) {
     acknowledge(push, out);
+    out.duplicate(push);
     return false;
   }
   range_splits_ += clocks_.set(range_of(push), w, push.number + 1);
@@ -71,6 +74,27 @@ void Server::skip_lost(const Message& request, Outbox& out) {
   tell_count(w, out);
 }
 
+// A worker that was away goes on from where the others are, and is one of them again.
+void Server::catch_up(std::uint32_t w, Outbox& out) {
+  WorkerState& worker = workers_[w];
+  worker.behind = false;
+  worker.told = -1;
+  if (!copies_.empty()) ahead_.push_back({options_.first_worker + w, worker.ahead});
+  find_slowest();
+  tell_count(w, out);
+}
+
+// How many clocks a worker is to skip. It numbers its pushes without them, so that none is missing; an answer
+// that it does not get is given again, and of several shards' it takes the greatest.
+std::int64_t Server::ahead_of(std::uint32_t w, Outbox& out) {
+  WorkerState& worker = workers_[w];
+  if (!worker.behind) return worker.ahead;
+  worker.told = slowest_ - worker.arrived;
+  if (worker.told > worker.ahead) return worker.told;
+  catch_up(w, out);
+  return worker.ahead;
+}
+
 // What a pull tells about its worker: that it has come back, or that pushes are lost that only a former owner
 // had. It then goes on from what is here.
 void Server::meet(const Message& pull, Outbox& out) {
@@ -83,6 +107,9 @@ void Server::meet(const Message& pull, Outbox& out) {
     return;
   }
   skip_lost(pull, out);
+  const bool goes_on = pull.ahead > worker.ahead, has_heard = worker.told >= 0 && pull.ahead >= worker.told;
+  worker.ahead = std::max(worker.ahead, pull.ahead);
+  if (worker.behind ? has_heard : goes_on) catch_up(index_of(pull.from), out);
   // Nothing that this worker has sent, or can send again, will bring the version that it waits for.
   const bool all_here = pull.kept == pull.pushed && worker.arrived == pull.pushed;
   waiting.redo = pull.version > version_ || (pull.version == version_ && lost_ > 0 && all_here && !pending);
@@ -90,7 +117,11 @@ void Server::meet(const Message& pull, Outbox& out) {
 
 void Server::tell_count(std::uint32_t w, Outbox& out) const {
   const WorkerState& worker = workers_[w];
-  out.counted(options_.first_worker + w, !worker.gone, worker.applied, worker.arrived);
+  out.counted(options_.first_worker + w, {.member = !worker.gone,
+                                          .behind = worker.behind,
+                                          .applied = worker.applied,
+                                          .arrived = worker.arrived,
+                                          .ahead = worker.ahead});
 }
 
 void Server::lead(NodeId self, std::uint32_t epoch, const std::vector<NodeId>& replicas, double now,
@@ -105,6 +136,7 @@ void Server::lead(NodeId self, std::uint32_t epoch, const std::vector<NodeId>& r
     copies_.clear();
     dropped_.clear();
     skipped_.clear();
+    ahead_.clear();
     shown_.clear();
     update_entry_ = 0;
     waiting_.clear();
@@ -135,6 +167,7 @@ void Server::follow(NodeId self, std::uint32_t epoch, NodeId primary, std::optio
   copies_.clear();
   dropped_.clear();
   skipped_.clear();
+  ahead_.clear();
   shown_.clear();
   log_.clear();
   waiting_.clear();
@@ -151,8 +184,10 @@ void Server::set_members(const std::vector<bool>& members, double now, Outbox& o
     changed.push_back(w);
     if (!worker.gone) {
       waiting_.erase(w);
-    } else if (!options_.rule.fresh) {  // it goes on where the slowest of the others is
-      skip_to(slowest_, w);
+    } else if (!options_.rule.fresh) {
+      if (mutant("skips-what-may-come")) skip_to(slowest_, w);
+      worker.behind = worker.clock() < slowest_;
+      worker.told = -1;
     }
   }
   if (changed.empty()) return;

@@ -28,6 +28,7 @@ void Server::log(Message entry, Attachment ids, Outbox& out) {
   ids.late = std::exchange(dropped_, {});
   ids.skipped = std::exchange(skipped_, {});
   ids.shown = std::exchange(shown_, {});
+  ids.ahead = std::exchange(ahead_, {});
   entry.kind = MessageKind::replicate;
   entry.from = options_.id;
   entry.shard = options_.shard;
@@ -120,6 +121,11 @@ void Server::take_entry(const Message& entry) {
   const Attachment& ids = *entry.attached;
   for (const NodeId node : ids.shown) sent_[index_of(node)] = snapshot();
   for (const PushId& id : ids.skipped) skip_to(id.number, index_of(id.worker));
+  for (const PushId& id : ids.ahead) {
+    WorkerState& worker = workers_[index_of(id.worker)];
+    worker.ahead = std::max(worker.ahead, id.number);
+    worker.behind = false;
+  }
   take_ids(ids.late);
   if (copies_pushes()) {
     if (!ids.members.empty()) count_members(ids.members);

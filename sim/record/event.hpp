@@ -19,8 +19,8 @@ enum class EventKind : std::uint8_t {
   compute_end,     // ... and has it; value: parts to come
   compute_cancel,  // ... or stops, because it would come too late
   apply,           // server puts the push of peer into an update; value: staleness
-  drop,            // server throws the push of peer away: too late (value 0), the run is over (1), or a
-                   // duplicate (2)
+  drop,            // server throws the push of peer away: too late (value 0), the run is over (1), a
+                   // duplicate (2), or not for it now (3): it comes again
   update,          // server reaches `version`; or worker, where there are no servers
   finish,          // worker has done its last clock
   compute_pause,   // worker waits for weights in the middle of a step
@@ -37,7 +37,7 @@ enum class EventKind : std::uint8_t {
   fault,   // of node; value: FaultKind, version: 1 begin, 0 end, clock: its table; peer: a node of the
            // other side, if there are two
   member,  // server counts the pushes of peer anew: `value` applied, `version` arrived; clock: 1 it takes
-           // part
+           // part, 2 and is not waited for yet; bytes: clocks that it has skipped
 };
 inline constexpr auto event_names = std::to_array<std::string_view>(
     {"send",    "deliver",  "lose",   "compute_begin", "compute_end",   "compute_cancel",

@@ -124,8 +124,8 @@ void Recorder::record(const Event& event) {
       break;
     case EventKind::drop:
       ++stats_.pushes_dropped;
-      stats_.pushes_unused += event.value == 1 ? 1 : 0;
-      stats_.pushes_duplicate += event.value == 2 ? 1 : 0;
+      if (event.value == 1) ++stats_.pushes_unused;
+      else if (event.value > 1) ++(event.value == 2 ? stats_.pushes_duplicate : stats_.pushes_refused);
       break;
     case EventKind::update:
       advance(event);

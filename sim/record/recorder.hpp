@@ -66,6 +66,7 @@ struct RunStats {
   std::int64_t pushes_arrived = 0, pushes_applied = 0, pushes_dropped = 0;
   std::int64_t pushes_unused = 0;     // of the dropped ones: not too late, but the run ended first
   std::int64_t pushes_duplicate = 0;  // ... and those that had been there before
+  std::int64_t pushes_refused = 0;    // ... and those that came to the wrong server or too early
   double staleness_sum = 0;
   std::int64_t staleness_max = 0;
   std::int64_t clock_gap_max = 0;  // over all starts: clocks ahead of the slowest worker

@@ -45,7 +45,7 @@ bool BatchSource::delivered() const { return world_.scenario.cluster.delivery.so
 
 void BatchSource::on(const Message& message) {
   if (message.kind == MessageKind::samples) {
-    here_ = message.number + 1;  // a connection of the database keeps their order
+    here_ = std::max(here_, message.number + 1);  // a connection of the database keeps their order
     return;
   }
   size_ = message.number;
@@ -66,6 +66,7 @@ void BatchSource::ask_ahead(std::int64_t step) {
 }
 
 void BatchSource::skip_to(std::int64_t step) {
+  drawn_.clear();
   asked_ = here_ = taken_ = step;
   batches_ = step * world_.scenario.training.batches_per_clock();
   position_ = batches_ * size_;

@@ -31,7 +31,6 @@ std::vector<NodeId> absent_at_first(const Scenario& scenario) {
 
 void Crew::start(const std::shared_ptr<Values>& weights, const std::vector<World*>& worlds) {
   actors_.resize(platform_.hosts.size());
-  last_.resize(world_.keys.shards.size());
   if (world_.scenario.architecture.has_servers()) {
     for (std::uint32_t s = 0; s < world_.servers(); ++s)
       servers_.push_back(std::make_unique<ServerRole>(world_, s));
@@ -174,16 +173,16 @@ void Crew::crash(NodeId node) {
   });
   if (node < world_.first_worker() && node > World::scheduler) {
     ServerRole& server = *servers_[server_index(node)];
-    for (std::uint32_t s = 0; s < last_.size(); ++s) {
-      const Server* best = best_of(s);
-      if (best != nullptr && best == server.state(s)) last_[s] = best->snapshot();
-    }
     server.discard_rest();
     servers_[server_index(node)] = std::make_unique<ServerRole>(world_, server_index(node));
   } else if (is_worker(node)) {
     workers_[worker_index(node)] = std::make_unique<Worker>(world_, node, true);
     world_.record(EventKind::compute_cancel, node, 0);
   }
+}
+
+void Crew::lose_disk(NodeId node) {
+  if (node == storage_node(world_.scenario.cluster)) world_.snapshots.clear();
 }
 
 void Crew::leave(NodeId node) {
@@ -232,7 +231,7 @@ std::vector<Slice> Crew::weights() const {
   for (std::uint32_t s = 0; s < world_.keys.shards.size(); ++s) {
     const Server* state =
         world_.scenario.may_fail() ? best_of(s) : servers_[world_.keys.shards[s].server]->state(s);
-    parts.push_back(state != nullptr ? state->snapshot() : last_[s]);
+    parts.push_back(state != nullptr ? state->snapshot() : world_.last_weights[s].weights);
   }
   return parts;
 }

@@ -36,6 +36,8 @@ class Crew {
   // From the agenda, never from an actor. A node that is down cannot crash, nor one that is up come back.
   void crash(NodeId node);
   void restart(NodeId node);
+  // What the storage has written is gone; others write nothing.
+  void lose_disk(NodeId node);
   // It says that it goes, and hands over what it has.
   void leave(NodeId node);
 
@@ -79,7 +81,6 @@ class Crew {
   std::unique_ptr<Peers> peers_;                 // instead of servers and workers, where there are no servers
   std::unique_ptr<InferenceGroup> inference_;    // where there is one
   std::vector<simgrid::s4u::ActorPtr> serving_;  // two of each of its nodes
-  std::vector<Slice> last_;                      // by shard: weights of an owner that went down
   std::exception_ptr failure_;
 };
 

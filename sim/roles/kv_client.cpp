@@ -27,10 +27,17 @@ KvClient::KvClient(World& world, NodeId node)
 
 Timestamp KvClient::pull(const ShardIds& shards, std::int64_t clock, bool newer_only) {
   const Timestamp task = ++last_;
+  // Where everybody waits for everybody, a worker that comes back may find one shard a version further than
+  // another. Its push then comes a version too early for the one, or there would be two groups of workers for
+  // ever that wait for each other: it takes that version again, and its next push takes that push's place.
+  const bool waits_for_all = world_.rule.fresh && world_.rule.group == world_.rule.workers;
+  const bool was_away = newer_only && !shards.empty() && std::exchange(missed_, false) && waits_for_all;
+  const std::int64_t least = least_version();
   for (const std::uint32_t s : shards) {
     // A finished shard's weights do not change any more; but another batch of a sparse model needs others.
     if (connections_[s].finished && !batch_) continue;
-    request(s, clock, newer_only ? connections_[s].version : -1, task);
+    const std::int64_t own = connections_[s].version;
+    request(s, clock, !newer_only ? -1 : was_away && own == least + 1 ? least : own, task);
   }
   return task;
 }
@@ -51,7 +58,8 @@ void KvClient::request(std::uint32_t s, std::int64_t clock, std::int64_t above, 
         .pushed = !standings_.empty() && standings_[s].is_new ? -1 : shard.pushes,
         .keys = batch_ ? batch_->local[s] : nullptr,
         .payload = batch_ ? batch_->local[s]->size() * world_.bytes_per_key() : 0,
-        .epoch = epoch_of(s)});
+        .epoch = epoch_of(s),
+        .ahead = ahead_});
 }
 
 Timestamp KvClient::push(const ShardIds& shards, std::int64_t clock, const std::shared_ptr<Values>& gradient,
@@ -155,6 +163,8 @@ void KvClient::handle(Message message) {
   if (retries_) {
     retries_->answered(message.shard);
     commit(message);
+    ahead_ = std::max(ahead_, message.ahead);
+    missed_ = missed_ || message.version > shard.version + 1;
     if (std::exchange(standings_[index_of(message)].is_new, false)) shard.pushes = message.kept;
   }
   shard.outstanding = false;

@@ -32,6 +32,9 @@ class KvClient {
   Timestamp push(const ShardIds& shards, std::int64_t clock, const std::shared_ptr<Values>& gradient,
                  std::int64_t samples, KeyRange block = {});
 
+  // Clocks that servers tell a worker to skip that was away; it numbers its pushes without them.
+  std::int64_t ahead() const { return ahead_; }
+
   // Who gets the messages that are not a server's.
   void on_other(std::function<void(const Message&)> receiver) { other_ = std::move(receiver); }
 
@@ -129,6 +132,8 @@ class KvClient {
   std::vector<Slice> last_weights_;      // by shard, for the filter kkt; empty without it
   std::unique_ptr<RetryQueue> retries_;  // where messages may get lost
   std::shared_ptr<const View> view_;     // the last one
+  std::int64_t ahead_ = 0;
+  bool missed_ = false;  // versions, with the last answers: it was away
   Timestamp last_ = 0;
   std::function<void(const Message&)> other_;
   std::map<Timestamp, std::size_t> open_;  // answers that a task still waits for

@@ -73,7 +73,7 @@ std::int64_t KvClient::resume() {
   const auto least = std::ranges::min_element(connections_, {}, &Connection::pushes)->pushes;
   if (world_.rule.fresh) return least_version();
   for (Connection& shard : connections_) shard.pushes = least;
-  return least;
+  return least + ahead_;
 }
 
 }  // namespace psim

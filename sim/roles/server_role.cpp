@@ -103,7 +103,7 @@ void ServerRole::handle(const Message& message) {
   if (message.kind != MessageKind::group) {
     const auto entry = shards_.find(message.shard);
     if (entry != shards_.end()) act(*entry, message);
-    else if (message.kind == MessageKind::push) duplicate(message);  // for another owner
+    else if (message.kind == MessageKind::push) refused(message);  // for another owner
     else if (message.kind == MessageKind::replicate) lacks_state(message);
     return;
   }
@@ -178,6 +178,8 @@ void ServerRole::dropped(const Message& push) {
   acknowledge(push);
 }
 
+void ServerRole::refused(const Message& push) { world_.record_push(EventKind::drop, node_, push, 3); }
+
 // The one before it is acknowledged when it is applied or dropped; or it will come again.
 void ServerRole::duplicate(const Message& push) { world_.record_push(EventKind::drop, node_, push, 2); }
 
@@ -186,6 +188,8 @@ void ServerRole::discard(const Message& push) { world_.record_push(EventKind::dr
 void ServerRole::discard_pending(const Server& server) {
   if (!server.leads()) return;
   for (const Message& push : server.pending()) discard(push);
+  World::Last& last = world_.last_weights[server.shard()];
+  if (server.epoch() >= last.epoch) last = {server.epoch(), server.snapshot()};
 }
 
 void ServerRole::discard_rest() {
@@ -223,8 +227,18 @@ void ServerRole::copied(NodeId replica) {
   world_.record(EventKind::copied, node_, 0, state(current_)->version(), replica, 0, current_);
 }
 
-void ServerRole::counted(NodeId worker, bool member, std::int64_t applied, std::int64_t arrived) {
-  world_.record(EventKind::member, node_, member ? 1 : 0, arrived, worker, applied, current_);
+void ServerRole::counted(NodeId worker, const Standing& standing) {
+  world_.recorder.record({.at = Agenda::now(),
+                          .kind = EventKind::member,
+                          .node = node_,
+                          .peer = worker,
+                          .clock = !standing.member  ? 0
+                                   : standing.behind ? 2
+                                                     : 1,
+                          .version = standing.arrived,
+                          .bytes = static_cast<std::uint64_t>(standing.ahead),
+                          .value = standing.applied,
+                          .shard = world_.first_shard + current_});
 }
 
 }  // namespace psim

@@ -48,9 +48,10 @@ class ServerRole final : public Outbox {
   void applied(const Message& push, std::int64_t staleness) override;
   void dropped(const Message& push) override;
   void duplicate(const Message& push) override;
+  void refused(const Message& push) override;
   void updated(std::int64_t version) override;
   void copied(NodeId replica) override;
-  void counted(NodeId worker, bool member, std::int64_t applied, std::int64_t arrived) override;
+  void counted(NodeId worker, const Standing& standing) override;
   std::uint64_t hash_of(const Server& server) const;
   Server::Options options_of(std::uint32_t shard) const;
   ServerRole& role_for(const Message& message);

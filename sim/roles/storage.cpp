@@ -2,13 +2,12 @@
 
 #include <simgrid/s4u/Actor.hpp>
 
-#include <map>
 #include <utility>
 
 namespace psim {
 
 void run_storage(World& world) {
-  std::map<std::uint32_t, Message> snapshots;  // by shard
+  std::map<std::uint32_t, Message>& snapshots = world.snapshots;
   const double bandwidth = world.scenario.snapshot.bandwidth.value;
   const auto use_disk = [&](const Message& message) {
     simgrid::s4u::this_actor::sleep_for(static_cast<double>(message.payload) / bandwidth);

@@ -1,4 +1,5 @@
-// The storage node: keeps the last snapshot of every shard, written and read at its disk's speed.
+// The storage node: keeps the last snapshot of every shard, written and read at its disk's speed. What is on
+// the disk outlives a crash.
 #pragma once
 
 #include "sim/roles/world.hpp"

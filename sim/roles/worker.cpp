@@ -75,6 +75,7 @@ void Worker::run() {
 // After a crash: where the servers are, with the batches that would have been next.
 void Worker::go_on() {
   steps_begun_ = clock_ = kv_.resume();
+  ahead_ = kv_.ahead();
   source_.skip_to(steps_begun_);
   has_copy_ = false;
   if (world_.learner == nullptr || !world_.learner->sparse() || steps_begun_ >= world_.steps) return;
@@ -82,7 +83,16 @@ void Worker::go_on() {
   kv_.wait(kv_.pull(kv_.all_shards(), clock_, false));
 }
 
+// The others have gone on without this worker: it takes the clock that they are at.
+void Worker::catch_up() {
+  steps_begun_ += kv_.ahead() - ahead_;
+  ahead_ = kv_.ahead();
+  source_.skip_to(steps_begun_);
+  has_copy_ = false;
+}
+
 bool Worker::pull() {
+  if (is_behind()) catch_up();
   source_.ask_ahead(steps_begun_);
   if (world_.learner != nullptr && world_.learner->sparse() && may_begin()) choose_keys();
   if (goes_on_alone()) {
@@ -98,6 +108,7 @@ bool Worker::pull() {
     std::erase_if(wanted, [this](std::uint32_t s) { return kv_.outstanding(s) || kv_.unused(s); });
   kv_.pull(wanted, clock_, newer_only);
   await(phases_.front().needs);
+  if (is_behind()) return pull();
   const bool over = is_over();
   if (over) wait_for_all();
   if (world_.rule.fresh) clock_ = over ? world_.steps : std::min(world_.steps, kv_.least_version());

@@ -63,6 +63,8 @@ class Worker {
   bool is_over() const;
   void wait_for_all();
   void go_on();
+  bool is_behind() const { return kv_.ahead() > ahead_; }
+  void catch_up();
   double flops_of_samples() const;  // of the step in hand; this one without slowness
   double flops_of_step() const;
 
@@ -73,7 +75,8 @@ class Worker {
   std::vector<Phase> phases_;
   std::size_t last_forward_;      // phase from which on all weights are here
   LocalCopy local_;               // what the worker keeps from one step to the next
-  std::int64_t steps_begun_ = 0;  // computations, kept or not: numbers slowness
+  std::int64_t steps_begun_ = 0;  // computations, kept or not, or skipped: numbers slowness
+  std::int64_t ahead_ = 0;        // of them skipped
   BatchSource source_;
   bool back_;
   bool leaves_ = false;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <vector>
 
 #include "model/learner.hpp"
@@ -73,6 +74,14 @@ struct World {
   std::function<bool()> is_stuck = {};                      // nothing can happen any more
   std::function<bool()> is_hopeless = {};                   // nothing has happened for too long
   std::function<void(NodeId)> give_up = {};  // a request of this node was repeated as often as is allowed
+
+  // By shard: what its last owner had when it went down, or gave the shard up.
+  struct Last {
+    std::uint32_t epoch = 0;
+    Slice weights = {};
+  };
+  std::vector<Last> last_weights = std::vector<Last>(keys.shards.size());
+  std::map<std::uint32_t, Message> snapshots = {};  // by shard: what is on the storage's disk
 
   static constexpr NodeId scheduler = 0;
   NodeId first_server() const { return 1; }

@@ -77,6 +77,7 @@ class Checker {
   void check_condition(std::size_t fault);
   void check_fault_nodes(std::size_t fault);
   void check_members(std::size_t i);
+  void check_disks(std::size_t i);
   void check_sides(std::size_t fault);
   void check_fault_values(std::size_t fault);
   void check_fault_order(std::size_t fault);

@@ -127,6 +127,7 @@ bool Checker::check_node_name(const std::string& field, const std::string& name)
   };
   std::string label = "nodes are scheduler, server N, worker N, database; servers, workers, all", help;
   if (meant == "database") label = "the data is local, so there is no database";
+  else if (meant == "storage" && !s_.cluster.storage) label = "no snapshots are made, so there is no storage";
   else if (!meant.empty() && node_named(s_.cluster, meant)) help = fmt::format("did you mean \"{}\"?", meant);
   else if (meant.starts_with("server")) label = range("server", s_.cluster.servers);
   else if (meant.starts_with("worker")) label = range("worker", s_.cluster.workers);
@@ -134,7 +135,8 @@ bool Checker::check_node_name(const std::string& field, const std::string& name)
            !near.empty())
     help = fmt::format("did you mean \"{}\"?", near);
   if (meant == "database" && local) help = "source = \"database\" in [data.delivery] makes one";
-  add({field, "cluster.workers", "cluster.servers", "data.delivery"},
+  if (meant == "storage" && !s_.cluster.storage) help = "every = \"1s\" in [snapshot] makes one";
+  add({field, "cluster.workers", "cluster.servers", "data.delivery", "snapshot"},
       fmt::format("there is no node `{}`", name), std::move(label), std::move(help));
   return false;
 }
@@ -155,6 +157,26 @@ void Checker::check_fault_nodes(std::size_t i) {
   bool known = true;
   for (const std::string& name : f.nodes) known = check_node_name(nodes, name) && known;
   if (known && (f.kind == FaultKind::leave || f.kind == FaultKind::join)) check_members(i);
+  const bool loses = f.kind == FaultKind::disk_loss || (f.kind == FaultKind::crash && f.disk == Disk::lost);
+  if (known && loses) check_disks(i);
+}
+
+// Servers and workers have what they have in memory; only the storage writes.
+void Checker::check_disks(std::size_t i) {
+  const FaultSpec& f = s_.faults[i];
+  const bool all = std::ranges::find(f.nodes, "all") != f.nodes.end();
+  if (all && s_.cluster.storage) return;
+  for (const std::uint32_t node : fault_nodes(s_.cluster, f.nodes)) {
+    if (node == storage_node(s_.cluster)) continue;
+    return add({path_of(i, f.kind == FaultKind::crash ? "disk" : "nodes"), path_of(i, "nodes"),
+                path_of(i, "kind"), "snapshot.every"},
+               fmt::format("{} has nothing on a disk that it could lose", node_name(s_.cluster, node)),
+               "what it has is in memory, and gone with every crash",
+               s_.cluster.storage
+                   ? "snapshots are on the storage's disk: nodes = [\"storage\"]"
+                   : "with every = \"1s\" in [snapshot] there are snapshots on a storage's disk: "
+                     "nodes = [\"storage\"]");
+  }
 }
 
 // Others than servers and workers have no part that they could hand over.

@@ -305,7 +305,7 @@ std::vector<Choice> choices<FaultKind>() {
       {"duplicate", "messages come twice, and take the network twice"},
       {"delay", "messages come later by `delay`"},
       {"reorder", "messages come later by a time between 0 and `delay`, and may overtake one another"},
-      {"disk-loss", "what the nodes have written is gone", "disk_loss"}};
+      {"disk-loss", "what the storage has written, the snapshots, is gone", "disk_loss"}};
 }
 
 template <>

@@ -26,10 +26,10 @@ enum class FaultKind : std::uint8_t {
   duplicate,  // ... come twice
   delay,      // ... come later
   reorder,    // ... come later by chance, so that one overtakes another
-  disk_loss,  // what a node has written is gone
+  disk_loss,  // what the storage has written is gone
 };
 
-// Whether a crash leaves what the node had written.
+// Whether a crash leaves what the storage had written.
 enum class Disk { kept, lost };
 
 struct FaultSpec {

@@ -71,8 +71,8 @@ void describe_fault(FieldVisitor& v, FaultSpec& f) {
   v.field("kind", choice(f.kind), {.doc = "What happens.", .required = true});
   v.field(
       "nodes", &f.nodes,
-      {.doc = "To whom: \"scheduler\", \"server 1\", \"worker 3\", \"database\", \"servers\", \"workers\" or "
-              "\"all\". Of messages: one of their ends.",
+      {.doc = "To whom: \"scheduler\", \"server 1\", \"worker 3\", \"database\", \"storage\", \"servers\", "
+              "\"workers\" or \"all\". Of messages: one of their ends.",
        .when_key = "kind",
        .when = kinds_that(has_nodes)});
   v.field(
@@ -94,10 +94,12 @@ void describe_fault(FieldVisitor& v, FaultSpec& f) {
            .when_key = "kind",
            .when = {"crash"},
            .default_text = "never"});
-  v.field("disk", choice(f.disk),
-          {.doc = "Whether what the node had written is there after the restart.",
-           .when_key = "kind",
-           .when = {"crash"}});
+  v.field(
+      "disk", choice(f.disk),
+      {.doc = "Whether what the storage had written is there after its restart: the snapshots. Others have "
+              "nothing on a disk.",
+       .when_key = "kind",
+       .when = {"crash"}});
   v.field("probability", &f.probability,
           {.doc = "Probability that it happens to a message.",
            .min = 0,

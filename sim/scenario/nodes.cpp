@@ -71,7 +71,7 @@ std::string meant_node(std::string_view name) {
       word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     else if (std::string_view(" _-#.").find(c) == std::string_view::npos) rest += c;
   }
-  if ((word == "scheduler" || word == "database") && rest.empty()) return word;
+  if ((word == "scheduler" || word == "database" || word == "storage") && rest.empty()) return word;
   if (word != "server" && word != "worker" && word != "inference") return "";
   const std::optional<std::uint32_t> number = number_in(rest);
   return number ? fmt::format("{} {}", word, *number) : "";

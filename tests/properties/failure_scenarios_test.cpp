@@ -88,6 +88,9 @@ TEST_CASE("partition: bsp and ssp stand still as long as it lasts, asp goes on; 
   CHECK(updates_at(wait, 3) == updates_at(wait, 1.2));
   CHECK(updates_at(remove, 3) > updates_at(remove, 1.2) + 100);
   CHECK(remove["failures"]["false_suspicions"] == 4);
+  // As fast as before when all are together again.
+  CHECK(updates_at(remove, 3.7) - updates_at(remove, 3.2) >=
+        0.95 * static_cast<double>(updates_at(remove, 1) - updates_at(remove, 0.5)));
   const Json ssp = run("ssp", "wait");
   CHECK(updates_at(ssp, 3) == updates_at(ssp, 1.2));
   const Json free = run("asp", "wait");
@@ -150,6 +153,14 @@ TEST_CASE("false_suspicion: haste is cheap where a new owner is near, unless it 
   CHECK(detection(accrual) < detection(patient));
 }
 
+// Haste at such a price leaves shards without an owner at times.
+TEST_CASE("an evaluation takes what a shard's last owner had", "[failures]") {
+  const Json s = shipped("false_suspicion", {"seed=2", "fault.1.delay=\"200ms\"",
+                                             "recovery={detector=\"timeout\", timeout=\"80ms\"}"});
+  CHECK(s["failures"]["false_suspicions"] > 20);
+  CHECK(s["curve"].size() == static_cast<std::size_t>(time_of(s) / 0.1 + 1.5));
+}
+
 TEST_CASE("elasticity: progress is workers times time, and moving a server costs little", "[failures]") {
   // In two seconds, without a target that could be reached.
   const auto updates = [](const std::string& faults) {
@@ -165,9 +176,7 @@ TEST_CASE("elasticity: progress is workers times time, and moving a server costs
   CHECK(half == Approx(0.5 * all).epsilon(0.1));
   const std::string two = R"(["worker 2", "worker 3"])", server = R"(["server 1"])";
   CHECK(updates(fault("leave", two)) == Approx(0.75 * all).epsilon(0.05));
-  const double joined = updates(fault("join", two));
-  CHECK(joined >= half);
-  CHECK(joined < 0.8 * all);
+  CHECK(updates(fault("join", two)) == Approx(0.75 * all).epsilon(0.05));
   for (const char* kind : {"join", "leave"}) CHECK(updates(fault(kind, server)) == Approx(all).epsilon(0.1));
 }
 

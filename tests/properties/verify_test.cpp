@@ -107,6 +107,8 @@ const std::vector<Mutant>& mutants() {
       {"push-vanishes", "conservation", with(watched, {asp, "recovery.enabled=true"})},
       {"bytes-counted-twice", "conservation", {asp}},
       {"applied-again", "exactly-once", with(watched, {asp, faults({twice})})},
+      {"skips-what-may-come", "duplicates",
+       with(watched, {asp, faults({R"({kind="join", nodes=["worker 1"], at="200ms"})"})})},
       {"silent-hang", "end",
        with(watched, {bsp, "recovery.servers=\"wait\"",
                       faults({R"({kind="crash", nodes=["server 1"], at="200ms"})"})})},

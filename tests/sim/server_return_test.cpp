@@ -1,0 +1,107 @@
+// A worker that joins late or comes back goes on from where the others are, and none of its pushes is taken
+// for one that was here.
+#include <catch2/catch.hpp>
+
+#include "tests/sim/server_driver.hpp"
+
+using namespace psim;
+using namespace psim::test;
+
+namespace {
+
+// Two workers under ssp with s = 1; nodes may fail.
+struct Pair {
+  Pair()
+      : server({.id = server_node,
+                .first_worker = first_worker,
+                .rule = make_rule({.model = ConsistencyModel::ssp, .staleness = 1}, 2),
+                .steps = 100,
+                .retries = true},
+               std::nullopt, 4) {}
+
+  void members(bool first, bool second) { server.set_members({first, second}, 0, log); }
+  void push(std::uint32_t w, std::int64_t number, std::int64_t ahead = 0) {
+    server.on({.kind = MessageKind::push,
+               .from = first_worker + w,
+               .clock = number + ahead,
+               .number = number,
+               .kept = number},
+              0, log);
+  }
+  // What the worker is told to skip; -1: the server does not answer.
+  std::int64_t pull(std::uint32_t w, std::int64_t pushed, std::int64_t ahead = 0) {
+    const std::size_t before = log.sent.size();
+    server.on({.kind = MessageKind::pull,
+               .from = first_worker + w,
+               .clock = pushed + ahead,
+               .version = -1,
+               .number = ++pulls,
+               .pushed = pushed,
+               .kept = pushed,
+               .ahead = ahead},
+              0, log);
+    return log.sent.size() == before ? -1 : log.sent.back().ahead;
+  }
+  void alone(std::int64_t from, std::int64_t to) {
+    for (std::int64_t number = from; number < to; ++number) push(0, number);
+  }
+
+  Server server;
+  Log log;
+  std::int64_t pulls = 0;
+};
+
+}  // namespace
+
+TEST_CASE("a worker that joins is told to skip what the others have done, as often as it asks", "[server]") {
+  Pair p;
+  p.members(true, false);
+  p.alone(0, 10);
+  p.members(true, true);
+  CHECK(p.pull(1, 0) == 10);
+  CHECK(p.pull(1, 0) == 10);  // the answer was lost
+  p.push(0, 10);
+  CHECK(p.pull(0, 11) == 0);  // nobody waits for it yet
+  CHECK(p.pull(1, 0) == 11);
+  CHECK(p.pull(1, 0, 10) == 11);  // it has heard the first answer only
+  CHECK(p.pull(1, 0, 11) == 11);
+  CHECK(p.server.slowest_clock() == 11);
+  p.push(0, 11);
+  p.push(0, 12);
+  CHECK(p.pull(0, 13) == -1);     // now somebody does
+  CHECK(p.pull(1, 0, 10) == 11);  // a pull that was long on its way takes nothing back
+  p.push(1, 0, 11);
+  CHECK(p.server.slowest_clock() == 12);
+  CHECK(p.log.applied_of == std::vector<std::int64_t>{13, 1});
+  CHECK(p.log.dropped_count == 0);
+  CHECK(p.server.pushes_lost() == 0);
+}
+
+TEST_CASE("pushes from before a worker was away still count when it is back", "[server]") {
+  Pair p;
+  p.push(1, 0);
+  p.members(true, false);
+  p.alone(0, 5);
+  p.push(1, 1);  // while it takes no part: it will come again
+  CHECK(p.log.applied_of == std::vector<std::int64_t>{5, 1});
+  p.members(true, true);
+  CHECK(p.pull(1, 2) == -1);  // its push is not here yet
+  p.push(1, 1);
+  CHECK(p.log.sent.back().ahead == 3);  // to clock 5 with two pushes
+  CHECK(p.log.applied_of == std::vector<std::int64_t>{5, 2});
+  CHECK(p.pull(1, 2, 3) == 3);
+  CHECK(p.server.slowest_clock() == 5);
+  p.push(1, 2, 3);
+  CHECK(p.log.applied_of == std::vector<std::int64_t>{5, 3});
+}
+
+TEST_CASE("a worker that is not behind when it comes back skips nothing", "[server]") {
+  Pair p;
+  p.push(1, 0);
+  p.push(1, 1);
+  p.members(true, false);
+  p.alone(0, 2);
+  p.members(true, true);
+  CHECK(p.pull(1, 2) == 0);
+  CHECK(p.server.slowest_clock() == 2);
+}
