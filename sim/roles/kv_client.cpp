@@ -155,7 +155,9 @@ void KvClient::handle(Message message) {
   if (retries_) {
     retries_->answered(message.shard);
     commit(message);
-    if (std::exchange(standings_[index_of(message)].is_new, false)) shard.pushes = message.kept;
+    const bool is_back = std::exchange(standings_[index_of(message)].is_new, false);
+    if (is_back) shard.pushes = message.kept;
+    else if (message.version <= shard.version) start_again(index_of(message), message.clock);
   }
   shard.outstanding = false;
   shard.unused = true;
