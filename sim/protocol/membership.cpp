@@ -95,8 +95,8 @@ void Manager::heard(NodeId node, std::uint32_t incarnation, double now) {
   if (node >= nodes_.size()) return;
   Node& known = nodes_[node];
   const bool is_new = known.known && incarnation != known.incarnation;
-  if (known.known && (incarnation < known.incarnation || (known.left && incarnation == known.incarnation)))
-    return;
+  if (known.known && incarnation < known.incarnation) return;
+  if (known.known && known.left && !is_new) return known.detector.heard(now);  // it hands over what it has
   if (is_new && known.up) down(node);  // it was away for less time than it takes to notice
   known.known = true;
   known.incarnation = incarnation;
@@ -143,11 +143,26 @@ void Manager::leaves(NodeId node) {
   down(node);
 }
 
+bool Manager::is_watched(NodeId node) const {
+  const Node& known = nodes_[node];
+  const bool hands_over =
+      known.left && std::ranges::find(view_.owners, node, &Owner::from) != view_.owners.end();
+  return known.known && ((known.up && !known.left) || hands_over);
+}
+
+// Whoever left is gone before all that it had was handed over.
+void Manager::gives_nothing(NodeId node) {
+  ++view_.number;
+  for (Owner& owner : view_.owners) {
+    if (owner.from == node) owner.from = 0;
+  }
+}
+
 std::optional<double> Manager::next_suspicion() const {
   std::optional<double> first;
-  for (const Node& node : nodes_) {
-    if (!node.known || !node.up || node.left) continue;
-    const double date = node.detector.suspect_at();
+  for (NodeId node = 1; node < nodes_.size(); ++node) {
+    if (!is_watched(node)) continue;
+    const double date = nodes_[node].detector.suspect_at();
     first = std::min(first.value_or(date), date);
   }
   return first;
@@ -156,10 +171,10 @@ std::optional<double> Manager::next_suspicion() const {
 std::vector<NodeId> Manager::suspect(double now) {
   std::vector<NodeId> suspects;
   for (NodeId node = 1; node < nodes_.size(); ++node) {
-    const Node& known = nodes_[node];
-    if (!known.known || !known.up || known.left || known.detector.suspect_at() > now) continue;
+    if (!is_watched(node) || nodes_[node].detector.suspect_at() > now) continue;
     suspects.push_back(node);
-    down(node);
+    if (nodes_[node].left) gives_nothing(node);
+    else down(node);
   }
   return suspects;
 }
@@ -174,9 +189,10 @@ void Manager::down(NodeId node) {
   }
   for (Owner& owner : view_.owners) {
     std::erase(owner.replicas, node);
+    if (owner.from == node && !goes) owner.from = 0;
     if (owner.primary != node) continue;
     const std::optional<NodeId> next = options_.takes_over || goes ? next_server(node) : std::nullopt;
-    if (!owner.replicas.empty()) move(owner, owner.replicas.front(), false);
+    if (!owner.replicas.empty()) move(owner, owner.replicas.front(), goes);
     else if (next) move(owner, *next, goes);
   }
   fill_all();

@@ -112,6 +112,8 @@ class Manager {
     Detector detector;
   };
   bool is_server(NodeId node) const { return node > 0 && node <= options_.servers; }
+  bool is_watched(NodeId node) const;
+  void gives_nothing(NodeId node);
   void down(NodeId node);
   void back(NodeId node, bool is_new);
   void fill(Owner& owner) const;

@@ -108,6 +108,13 @@ class Server {
   // Holds a copy of what `primary` has, and passes entries on to `next`, if there is one. What it has from
   // another epoch it keeps, but takes no entries until the primary's state is here.
   void follow(NodeId self, std::uint32_t epoch, NodeId primary, std::optional<NodeId> next);
+  // How far what is here goes. A later epoch's owner began with all that is safe of earlier ones.
+  struct Extent {
+    std::uint32_t epoch = 0;    // whose owner's log it is from
+    std::int64_t entries = -1;  // of that log; -1: nothing
+    auto operator<=>(const Extent&) const = default;
+  };
+  Extent extent() const { return {log_epoch_, entries_}; }
   // Entries of the log in epoch `epoch` that a replica has; -1: not even the state before them.
   std::int64_t entries_in(std::uint32_t epoch) const { return in_step_ && epoch == epoch_ ? entries_ : -1; }
   bool leads() const { return leads_; }
@@ -246,6 +253,7 @@ class Server {
   std::vector<Safety> safety_;
   bool leads_ = true;
   std::uint32_t epoch_ = 0, updated_in_ = 0;
+  std::uint32_t log_epoch_ = 0;
   bool in_step_ = false;  // replica: it has the state that its primary began this epoch with
   NodeId primary_ = 0;
   std::optional<NodeId> next_;           // replica: in a chain

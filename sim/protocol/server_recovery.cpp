@@ -130,7 +130,7 @@ void Server::lead(NodeId self, std::uint32_t epoch, const std::vector<NodeId>& r
   const bool is_new_leader = !leads_ || epoch != epoch_;
   leads_ = true;
   in_step_ = false;
-  epoch_ = epoch;
+  epoch_ = log_epoch_ = epoch;
   if (is_new_leader) {  // entries that came too early went with the former owner
     log_.clear();
     copies_.clear();

@@ -165,7 +165,9 @@ void KvClient::handle(Message message) {
     commit(message);
     ahead_ = std::max(ahead_, message.ahead);
     missed_ = missed_ || message.version > shard.version + 1;
-    if (std::exchange(standings_[index_of(message)].is_new, false)) shard.pushes = message.kept;
+    const bool is_back = std::exchange(standings_[index_of(message)].is_new, false);
+    if (is_back) shard.pushes = message.kept;
+    else if (message.version <= shard.version) start_again(index_of(message), message.clock);
   }
   shard.outstanding = false;
   shard.unused = true;

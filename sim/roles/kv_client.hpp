@@ -112,6 +112,7 @@ class KvClient {
   void send(Message message);
   void on_ack(const Message& ack);
   void commit(const Message& answer);
+  void start_again(std::uint32_t set_back, std::int64_t clock);
   void transmit(Message message);
   struct Part {
     Slice values;

@@ -50,6 +50,17 @@ void KvClient::commit(const Message& answer) {
   world_.record(EventKind::acked, node_, 0, 0, answer.from, answer.pushed, answer.shard);
 }
 
+// A shard was set back: this worker is to compute that version again, for all shards. Any version of the
+// others will do: one that has this worker's push may wait for another worker, which in turn waits for the
+// shard that was set back.
+void KvClient::start_again(std::uint32_t set_back, std::int64_t clock) {
+  if (world_.rule.gate != Gate::version) return;
+  for (const std::uint32_t s : all_) {
+    const Connection& shard = connections_[s];
+    if (s != set_back && shard.outstanding) request(s, clock, -1, shard.pull_task);
+  }
+}
+
 // A new owner knows of no request: it gets all that are not answered, and the pushes that the last one might
 // have been alone with.
 void KvClient::on_view(const std::shared_ptr<const View>& view) {

@@ -154,7 +154,8 @@ class Watch {
       manager_.heard(node, static_cast<std::uint32_t>(message.number), Agenda::now());
       return start(node);
     }
-    if (!here_[node].left) manager_.heard(node, static_cast<std::uint32_t>(message.number), Agenda::now());
+    if (!here_[node].left || is_server(node))
+      manager_.heard(node, static_cast<std::uint32_t>(message.number), Agenda::now());
     if (message.kind == MessageKind::heartbeat && started_ && message.version < manager_.view().number)
       tell(node, MessageKind::view);
     if (message.kind != MessageKind::leave) return;

@@ -197,6 +197,9 @@ void ServerRole::discard_rest() {
     for (const auto& [shard, server] : shards_) discard_pending(server);
   }
   if (in_hand_) discard(*in_hand_);
+  for (const Message& message : std::exchange(early_, {})) {
+    if (message.kind == MessageKind::push) discard(message);
+  }
 }
 
 // The push in hand is paid for, and found to be late when that is over.

@@ -69,6 +69,13 @@ class ServerRole final : public Outbox {
   void lead(Server& server, const Owner& owner);
   void ask_for(std::uint32_t shard);
   void hand_over(const Message& request);
+  std::optional<NodeId> next_peer(std::uint32_t shard) const;
+  void begin(std::uint32_t shard);
+  void on_peer(const Message& answer);
+  void dispatch(Message message);
+  bool is_early(const Message& message) const;
+  void keep(Message message);
+  void take_early();
   void lacks_state(const Message& entry);
   void confirm(std::uint32_t shard, const Owner& owner, std::int64_t entries);
   Server& first_state(std::uint32_t shard);
@@ -96,8 +103,9 @@ class ServerRole final : public Outbox {
   std::shared_ptr<const View> view_;                     // the last one
   std::map<std::uint32_t, Owner> owners_;                // in it, by shard
   std::vector<bool> members_;                            // in it: workers that take part
-  std::set<std::uint32_t> wanted_;                       // shards that somebody was asked for ...
-  double asked_ = 0;                                     // ... at this date
+  std::map<std::uint32_t, std::set<NodeId>> wanted_;     // shards to own, and who has said what it has ...
+  double asked_ = 0;                                     // ... another was asked at this date
+  std::deque<Message> early_;                            // of epochs to come, or for shards that are to come
   std::map<std::uint32_t, std::int64_t> last_snapshot_;  // by shard: how many have been due
   std::optional<Message> in_hand_;  // taken from the inbox, and paid for with time that is not over yet
 };

@@ -14,25 +14,65 @@ void ServerRole::run_watched() {
   std::vector<Message> early;  // others may have been told to start before
   const Message start = join(world_, node_, [&](Message message) { early.push_back(std::move(message)); });
   on_view(start.attached->view);
-  for (Message& message : early) take(std::move(message));
+  for (Message& message : early) is_early(message) ? keep(std::move(message)) : dispatch(std::move(message));
+  take_early();
   for (;;) {
     const std::optional<double> turn = next_turn();
     std::optional<Message> message =
         turn ? world_.network.receive_until(node_, *turn) : world_.network.receive(node_);
     if (!message) {
       for (auto& [shard, server] : shards_) server.resend(Agenda::now(), *this);
-      for (const std::uint32_t shard : std::set(wanted_)) ask_for(shard);
+      const auto wanted = wanted_;
+      for (const auto& [shard, heard] : wanted) ask_for(shard);
       send_all();
+      take_early();
     } else if (message->kind == MessageKind::view || message->kind == MessageKind::start) {
       message->attached ? on_view(message->attached->view) : tell_view(world_, node_, view_);
-    } else if (message->kind == MessageKind::state) {
-      on_state(*message);
-    } else if (message->kind == MessageKind::restore) {
-      hand_over(*message);
+      take_early();
+    } else if (is_early(*message)) {
+      keep(std::move(*message));
     } else {
-      take(std::move(*message));
-      take_snapshots();
+      const bool may_settle = message->kind == MessageKind::state;
+      dispatch(std::move(*message));
+      if (may_settle) take_early();
     }
+  }
+}
+
+void ServerRole::dispatch(Message message) {
+  if (message.kind == MessageKind::state) return on_state(message);
+  if (message.kind == MessageKind::restore) return hand_over(message);
+  take(std::move(message));
+  take_snapshots();
+}
+
+// Its sender knows a newer view, or the shard is on its way to this server. Without these a change of owner
+// would cost the time after which requests are repeated.
+bool ServerRole::is_early(const Message& message) const {
+  const auto owner = owners_.find(message.shard);
+  if (owner == owners_.end() || message.epoch > owner->second.epoch) return message.epoch > 0;
+  const bool is_request = message.kind == MessageKind::push || message.kind == MessageKind::pull;
+  return is_request && message.epoch == owner->second.epoch && wanted_.contains(message.shard);
+}
+
+// Of what is sent again the last is kept: a worker's one pull of a shard, and its pushes.
+void ServerRole::keep(Message message) {
+  const bool is_pull = message.kind == MessageKind::pull;
+  const auto before = std::ranges::find_if(early_, [&](const Message& other) {
+    return other.kind == message.kind && other.from == message.from && other.shard == message.shard &&
+           (is_pull || other.number == message.number);
+  });
+  if (before == early_.end()) return early_.push_back(std::move(message));
+  if (message.kind == MessageKind::push) duplicate(*before);
+  *before = std::move(message);
+}
+
+void ServerRole::take_early() {
+  const auto is_due = [this](const Message& message) { return !is_early(message); };
+  for (auto due = early_.begin(); (due = std::ranges::find_if(early_, is_due)) != early_.end();) {
+    Message message = std::move(*due);
+    early_.erase(due);
+    dispatch(std::move(message));
   }
 }
 
@@ -57,18 +97,18 @@ void ServerRole::on_view(const std::shared_ptr<const View>& view) {
 void ServerRole::take_place(std::uint32_t shard, const Owner& owner) {
   current_ = shard;
   const auto here = shards_.find(shard);
+  const auto before = owners_.find(shard);
+  const bool is_new = before == owners_.end() || before->second.epoch != owner.epoch;
   owners_.insert_or_assign(shard, owner);
   if (owner.primary == node_) {
-    const bool was_alone =
-        here != shards_.end() && here->second.leads() && here->second.epoch() != owner.epoch;
-    if (here != shards_.end() && !was_alone) return lead(here->second, owner);
-    if (was_alone) {
+    if (here != shards_.end() && here->second.leads()) {
+      if (here->second.epoch() == owner.epoch) return lead(here->second, owner);
       discard_pending(here->second);
-      shards_.erase(here);
+      shards_.erase(here);  // it may have gone on alone
     }
-    wanted_.insert(shard);
-    ask_for(shard);
-    return;
+    std::set<NodeId>& heard = wanted_[shard];
+    if (is_new) heard.clear();
+    return ask_for(shard);
   }
   wanted_.erase(shard);
   if (here == shards_.end()) {
@@ -108,34 +148,76 @@ void ServerRole::lead(Server& server, const Owner& owner) {
   server.set_members(members_, Agenda::now(), *this);
 }
 
-// The last owner has it, if it is still there; else the storage has the last snapshot; without one the shard
-// begins anew.
+// The last owner has all of it, if it is still there. Else every replica is asked, one after the other, for
+// what goes beyond what is here: a push that workers were told is safe is on some of them, but perhaps not on
+// this one. Nobody confirms entries of the last epoch once it has answered.
+std::optional<NodeId> ServerRole::next_peer(std::uint32_t shard) const {
+  const Owner& owner = owners_.at(shard);
+  const std::set<NodeId>& heard = wanted_.at(shard);
+  if (owner.from != 0 && !heard.contains(owner.from)) return owner.from;
+  const auto next =
+      std::ranges::find_if(owner.replicas, [&](const NodeId node) { return !heard.contains(node); });
+  return next == owner.replicas.end() ? std::nullopt : std::optional(*next);
+}
+
+// Without anything the storage has the last snapshot; without one the shard begins anew.
 void ServerRole::ask_for(std::uint32_t shard) {
   asked_ = Agenda::now();
   const Owner& owner = owners_.at(shard);
-  if (owner.from == 0 && !world_.scenario.snapshot.every) {
-    wanted_.erase(shard);
-    current_ = shard;
-    return lead(first_state(shard), owner);
-  }
+  const std::optional<NodeId> peer = next_peer(shard);
+  const auto here = shards_.find(shard);
+  if (!peer && (here != shards_.end() || !world_.scenario.snapshot.every)) return begin(shard);
+  const Server::Extent extent = here != shards_.end() ? here->second.extent() : Server::Extent{};
   world_.network.send({.kind = MessageKind::restore,
                        .from = node_,
-                       .to = owner.from != 0 ? owner.from : world_.snapshot_node(),
+                       .to = peer.value_or(world_.snapshot_node()),
                        .shard = shard,
+                       .version = extent.epoch,
+                       .number = extent.entries,
                        .epoch = owner.epoch});
 }
 
-// A shard goes to its next owner.
+// Owns the shard, with what is here.
+void ServerRole::begin(std::uint32_t shard) {
+  wanted_.erase(shard);
+  current_ = shard;
+  const auto here = shards_.find(shard);
+  lead(here != shards_.end() ? here->second : first_state(shard), owners_.at(shard));
+  send_all();
+}
+
+// A shard goes to its next owner, if that has not got all of it.
 void ServerRole::hand_over(const Message& request) {
   const auto owner = owners_.find(request.shard);
-  if (owner == owners_.end() || owner->second.epoch != request.epoch) return;  // asked too early, or too late
+  if (owner == owners_.end() || owner->second.epoch != request.epoch) return;  // asked too late
   const auto here = shards_.find(request.shard);
-  if (here != shards_.end()) return world_.network.send(here->second.state_for(request.from));
-  world_.network.send({.kind = MessageKind::state,
-                       .from = node_,
-                       .to = request.from,
-                       .shard = request.shard,
-                       .epoch = request.epoch});
+  const Server::Extent theirs{static_cast<std::uint32_t>(request.version), request.number};
+  const Server::Extent ours = here != shards_.end() ? here->second.extent() : Server::Extent{};
+  Message answer{.kind = MessageKind::state};
+  if (here != shards_.end() && (theirs.entries < 0 || ours > theirs))
+    answer = here->second.state_for(request.from);
+  answer.from = node_;
+  answer.to = request.from;
+  answer.shard = request.shard;
+  answer.number = ours.entries;
+  answer.epoch = request.epoch;
+  world_.network.send(std::move(answer));
+}
+
+// What the last owner or a replica has of a shard that is to be this server's.
+void ServerRole::on_peer(const Message& answer) {
+  const std::uint32_t s = answer.shard;
+  const Owner& owner = owners_.at(s);
+  if (answer.epoch != owner.epoch) return;
+  if (answer.attached) {
+    const auto here = shards_.find(s);
+    const Server& theirs = *answer.attached->state;
+    if (here == shards_.end() || theirs.extent() > here->second.extent())
+      shards_.insert_or_assign(s, Server(theirs)).first->second.follow(node_, owner.epoch, node_, {});
+  }
+  wanted_.at(s).insert(answer.from);
+  if (answer.from == owner.from && answer.number >= 0) return begin(s);  // nobody has more
+  ask_for(s);
 }
 
 Server& ServerRole::first_state(std::uint32_t shard) {
@@ -148,17 +230,12 @@ void ServerRole::on_state(const Message& message) {
   const std::uint32_t s = message.shard;
   const auto owner = owners_.find(s);
   current_ = s;
-  if (owner != owners_.end() && owner->second.primary == node_) {  // from the storage, or the last owner
+  if (owner != owners_.end() && owner->second.primary == node_) {
     if (!wanted_.contains(s)) return;
-    if (!message.attached && message.from != world_.snapshot_node()) {  // the last owner never had it
-      owner->second.from = 0;
-      return ask_for(s);
-    }
-    wanted_.erase(s);
-    if (message.attached) shards_.insert_or_assign(s, Server(*message.attached->state));
-    else first_state(s);
-    lead(shards_.at(s), owner->second);
-    return send_all();
+    if (message.from != world_.snapshot_node()) return on_peer(message);
+    if (message.attached && !shards_.contains(s))
+      shards_.insert_or_assign(s, Server(*message.attached->state));
+    return begin(s);
   }
   const bool is_mine =
       owner != owners_.end() && owner->second.epoch == message.epoch && is_replica(owner->second);
