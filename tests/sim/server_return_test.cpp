@@ -29,7 +29,7 @@ struct Pair {
               0, log);
   }
   // What the worker is told to skip; -1: the server does not answer.
-  std::int64_t pull(std::uint32_t w, std::int64_t pushed, std::int64_t ahead = 0) {
+  std::int64_t pull(std::uint32_t w, std::int64_t pushed, std::int64_t ahead = 0, std::int64_t kept = 100) {
     const std::size_t before = log.sent.size();
     server.on({.kind = MessageKind::pull,
                .from = first_worker + w,
@@ -37,7 +37,7 @@ struct Pair {
                .version = -1,
                .number = ++pulls,
                .pushed = pushed,
-               .kept = pushed,
+               .kept = std::min(kept, pushed),
                .ahead = ahead},
               0, log);
     return log.sent.size() == before ? -1 : log.sent.back().ahead;
@@ -85,7 +85,7 @@ TEST_CASE("pushes from before a worker was away still count when it is back", "[
   p.push(1, 1);  // while it takes no part: it will come again
   CHECK(p.log.applied_of == std::vector<std::int64_t>{5, 1});
   p.members(true, true);
-  CHECK(p.pull(1, 2) == -1);  // its push is not here yet
+  CHECK(p.pull(1, 2, 0, 1) == -1);  // its push is not here yet
   p.push(1, 1);
   CHECK(p.log.sent.back().ahead == 3);  // to clock 5 with two pushes
   CHECK(p.log.applied_of == std::vector<std::int64_t>{5, 2});
