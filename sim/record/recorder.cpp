@@ -116,7 +116,6 @@ void Recorder::record(const Event& event) {
       flight(event, -1);
       break;
     case EventKind::apply:
-      stats_.last_progress = event.at;
       ++stats_.pushes_applied;
       ++stats_.servers[event.node - 1].pushes;
       stats_.staleness_sum += static_cast<double>(event.value);
@@ -149,6 +148,7 @@ void Recorder::record(const Event& event) {
 void Recorder::advance(const Event& update) {
   if (update.shard >= furthest_.size() || update.version <= furthest_[update.shard]) return;
   furthest_[update.shard] = update.version;
+  stats_.last_progress = update.at;
   stats_.begun_in_time = stats_.begun;
 }
 

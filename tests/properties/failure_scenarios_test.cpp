@@ -89,7 +89,7 @@ TEST_CASE("partition: bsp and ssp stand still as long as it lasts, asp goes on; 
   CHECK(updates_at(remove, 3) > updates_at(remove, 1.2) + 100);
   CHECK(remove["failures"]["false_suspicions"] == 4);
   // As fast as before when all are together again.
-  CHECK(updates_at(remove, 3.7) - updates_at(remove, 3.2) >=
+  CHECK(static_cast<double>(updates_at(remove, 3.7) - updates_at(remove, 3.2)) >=
         0.95 * static_cast<double>(updates_at(remove, 1) - updates_at(remove, 0.5)));
   const Json ssp = run("ssp", "wait");
   CHECK(updates_at(ssp, 3) == updates_at(ssp, 1.2));

@@ -55,7 +55,8 @@ Takeover takeover(const std::string& more) {
 
 }  // namespace
 
-// A snapshot is at most 50 ms old, so that what it lacks is soon done again; all of it takes 400 ms.
+// A snapshot is at most 50 ms old, so that what it lacks is soon done again; all of it takes 400 ms, less the
+// pushes that workers have in hand.
 TEST_CASE("what the storage has on its disk is there after its crash, unless the disk is lost",
           "[recovery]") {
   const Takeover there = takeover(""), kept = takeover(storage_crash("kept")),
@@ -65,7 +66,7 @@ TEST_CASE("what the storage has on its disk is there after its crash, unless the
   for (const Takeover& waits : {kept, lost}) CHECK(waits.transfer == Approx(0.25).margin(0.01));
   CHECK(there.catch_up < 0.15);
   CHECK(kept.catch_up < 0.2);
-  CHECK(lost.catch_up > 0.4);
+  CHECK(lost.catch_up > 0.35);
 }
 
 TEST_CASE("a disk that loses its snapshots has new ones later", "[recovery]") {
@@ -74,6 +75,6 @@ TEST_CASE("a disk that loses its snapshots has new ones later", "[recovery]") {
   };
   const Takeover early = takeover(loss("200ms")), late = takeover(loss("395ms"));
   CHECK(early.catch_up < 0.15);
-  CHECK(late.catch_up > 0.4);
+  CHECK(late.catch_up > 0.35);
   CHECK(late.transfer < 0.01);  // it hears that there is nothing, and begins anew
 }
