@@ -74,7 +74,8 @@ void Crew::start_node(NodeId node) {
   const ClusterSpec& cluster = world_.scenario.cluster;
   const bool is_server = node > World::scheduler && node < world_.first_worker();
   const bool is_worker = node >= world_.first_worker() && node < world_.database();
-  const bool is_daemon = !is_worker && node != World::scheduler;
+  // SimGrid kills daemons as soon as nobody else is there, as when all nodes are down for a while.
+  const bool is_daemon = !is_worker && node != World::scheduler && !world_.scenario.may_fail();
   const std::string name = is_worker ? fmt::format("worker {}", world_.first_index + worker_index(node))
                                      : node_name(cluster, node);
   actors_[node] = spawn(name, node, is_daemon, [this, node, is_server, is_worker] {
