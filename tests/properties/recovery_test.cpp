@@ -126,3 +126,22 @@ TEST_CASE("a crash is noticed within the timeout, and not before a heartbeat les
     CHECK(failures["recoveries"][0]["takeover_s"].get<double>() < 0.01);
   }
 }
+
+// Requests that are at the next owner before the shard is wait for it there: with the default of a second
+// before anything is sent again, nothing is.
+TEST_CASE("a graceful change of owner costs the transfer, and no repetition", "[recovery]") {
+  const Json undisturbed = run("[recovery]\nenabled = true\n");
+  for (const char* kind : {"leave", "join"}) {
+    for (const int copies : {0, 1}) {
+      for (const int at : {60, 100, 107}) {
+        const std::string replication = fmt::format("[replication]\ncopies = {}\n", copies);
+        const double before = run(replication + "[recovery]\nenabled = true\n")["sim_time_s"];
+        const Json moved = run(fmt::format(
+            "{}[[fault]]\nkind = \"{}\"\nnodes = [\"server 1\"]\nat = \"{}ms\"\n", replication, kind, at));
+        CHECK(moved["final"] == undisturbed["final"]);
+        CHECK(moved["failures"]["repeated_requests"] == 0);
+        CHECK(moved["sim_time_s"].get<double>() < before + 0.03);
+      }
+    }
+  }
+}
