@@ -252,9 +252,11 @@ bool Simulation::is_stuck() const { return scenario_.may_fail() ? waits_too_long
 // Nothing has been computed for long, nobody computes, and no fault will change that; of those that repeat
 // for ever, none has for several turns.
 bool Simulation::waits_too_long() const {
+  const double silence = Agenda::now() - recorder_.stats().last_progress;
+  if (silence <= scenario_.recovery.patience.value)
+    return false;  // asked with every heartbeat: first what is cheap
   if (computes() || (faults_ && faults_->once_to_come())) return false;
-  const double patience = scenario_.recovery.patience.value + (faults_ ? faults_->some_turns() : 0);
-  return Agenda::now() - recorder_.stats().last_progress > patience;
+  return silence > scenario_.recovery.patience.value + (faults_ ? faults_->some_turns() : 0);
 }
 
 // Whatever is computed is lost again, time after time, and nobody gets further than somebody has been.

@@ -181,6 +181,7 @@ class Server {
   void log_push(bool updates, Outbox& out);
   void send_entry(NodeId replica, const Message& entry, Outbox& out) const;
   void commit_through(std::int64_t entry);
+  void end_log();
   std::int64_t on_all_replicas() const;
   bool is_safe(std::uint32_t worker) const;
   std::int64_t committed_of(std::uint32_t worker) const;

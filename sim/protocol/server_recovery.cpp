@@ -7,6 +7,7 @@
 #include "sim/protocol/server.hpp"
 
 namespace psim {
+
 // Pushes of a worker are taken in its order, each once. One that comes too early waits for the one before it
 // to be sent again.
 bool Server::is_new(const Message& push, Outbox& out) {
@@ -124,6 +125,18 @@ void Server::tell_count(std::uint32_t w, Outbox& out) const {
                                           .ahead = worker.ahead});
 }
 
+// Whose log it was goes: with it all that was to be told to copies or workers, and entries that came too
+// early.
+void Server::end_log() {
+  log_.clear();
+  copies_.clear();
+  dropped_.clear();
+  skipped_.clear();
+  ahead_.clear();
+  shown_.clear();
+  waiting_.clear();
+}
+
 void Server::lead(NodeId self, std::uint32_t epoch, const std::vector<NodeId>& replicas, double now,
                   Outbox& out) {
   options_.id = self;
@@ -131,15 +144,9 @@ void Server::lead(NodeId self, std::uint32_t epoch, const std::vector<NodeId>& r
   leads_ = true;
   in_step_ = false;
   epoch_ = log_epoch_ = epoch;
-  if (is_new_leader) {  // entries that came too early went with the former owner
-    log_.clear();
-    copies_.clear();
-    dropped_.clear();
-    skipped_.clear();
-    ahead_.clear();
-    shown_.clear();
+  if (is_new_leader) {
+    end_log();
     update_entry_ = 0;
-    waiting_.clear();
     committed_ = entries_;
     for (std::uint32_t w = 0; w < workers_.size(); ++w) {
       safety_[w] = {.committed = workers_[w].arrived};
@@ -164,13 +171,7 @@ void Server::follow(NodeId self, std::uint32_t epoch, NodeId primary, std::optio
   epoch_ = epoch;
   primary_ = primary;
   next_ = next;
-  copies_.clear();
-  dropped_.clear();
-  skipped_.clear();
-  ahead_.clear();
-  shown_.clear();
-  log_.clear();
-  waiting_.clear();
+  end_log();
   if (copies_pushes()) return;
   for (WorkerState& worker : workers_) worker.arrived = worker.applied;  // it will hear of updates only
   group_.clear();

@@ -22,6 +22,17 @@ void assign(World& world, const std::vector<std::int64_t>& sizes, std::int64_t c
   }
 }
 
+// One node tells another which view it knows.
+void send_view(World& world, NodeId from, NodeId to, MessageKind kind,
+               const std::shared_ptr<const View>& view) {
+  world.network.send({.kind = kind,
+                      .from = from,
+                      .to = to,
+                      .version = view->number,
+                      .payload = view->bytes(),
+                      .attached = std::make_shared<const Attachment>(Attachment{.view = view})});
+}
+
 World& world_of(const std::vector<World*>& worlds, NodeId worker) {
   return **std::ranges::find_if(worlds, [worker](const World* world) {
     return worker >= world->first_worker() && worker - world->first_worker() < world->workers();
@@ -191,12 +202,7 @@ class Watch {
   void tell(NodeId node, MessageKind kind) {
     if (view_ == nullptr || view_->number != manager_.view().number)
       view_ = std::make_shared<const View>(manager_.view());
-    world_.network.send({.kind = kind,
-                         .from = World::scheduler,
-                         .to = node,
-                         .version = view_->number,
-                         .payload = view_->bytes(),
-                         .attached = std::make_shared<const Attachment>(Attachment{.view = view_})});
+    send_view(world_, World::scheduler, node, kind, view_);
   }
 
   bool is_server(NodeId node) const { return node > 0 && node <= world_.servers(); }
@@ -225,13 +231,7 @@ void run_scheduler(const std::vector<World*>& worlds) {
 }
 
 void tell_view(World& world, NodeId node, const std::shared_ptr<const View>& view) {
-  if (!view) return;
-  world.network.send({.kind = MessageKind::view,
-                      .from = node,
-                      .to = World::scheduler,
-                      .version = view->number,
-                      .payload = view->bytes(),
-                      .attached = std::make_shared<const Attachment>(Attachment{.view = view})});
+  if (view) send_view(world, node, World::scheduler, MessageKind::view, view);
 }
 
 Message join(World& world, NodeId node, const std::function<void(Message)>& others) {
