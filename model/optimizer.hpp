@@ -33,7 +33,7 @@ struct WeightedGradient {
 };
 
 // The sum as every optimizer forms it first: to apply it with weight 1 does what the gradients do, bit for
-// bit. Of dense gradients.
+// bit. Of sparse gradients as well, with zeros between.
 Values weighted_sum(std::span<const WeightedGradient> gradients, Precision precision, std::size_t count);
 
 class Optimizer {

@@ -107,6 +107,16 @@ void FreeArray::operator()(std::byte* memory) const {
   else ::operator delete[](memory, alignment);
 }
 
+Values gather(const Values& values, std::span<const std::uint32_t> places) {
+  Values result(values.precision(), places.size());
+  with_scalar(values.precision(), [&](auto zero) {
+    const auto from = values.as<decltype(zero)>();
+    const auto to = result.template as<decltype(zero)>();
+    for (std::size_t i = 0; i < places.size(); ++i) to[i] = from[places[i]];
+  });
+  return result;
+}
+
 struct Assembly::Once {
   std::once_flag flag;
 };

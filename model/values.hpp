@@ -73,6 +73,9 @@ class Values {
   Precision precision_ = Precision::float32;
 };
 
+// The values at these places.
+Values gather(const Values& values, std::span<const std::uint32_t> places);
+
 // Makes `values` safe to change in place: a copy, if anybody else still reads them.
 void make_own(std::shared_ptr<Values>& values);
 

@@ -61,6 +61,10 @@ void Network::send(Message message) {
   if (!connection.busy) send_next(from, to);
 }
 
+void Network::send_once(Message message) {
+  if (!carries(message)) send(std::move(message));
+}
+
 void Network::send_next(NodeId from, NodeId to) {
   Connection& connection = connections_[{from, to}];
   connection.busy = !connection.waiting.empty();
@@ -126,6 +130,20 @@ const void* Network::start_flow(const Flight& flight) {
 
 void Network::scale_links(const Node& node, double factor) {
   for (const auto& [link, bandwidth] : node.links) link->set_bandwidth(factor * bandwidth);
+}
+
+bool Network::carries(const Message& like) const {
+  const auto is_alike = [&like](const Message& m) {
+    return m.kind == like.kind && m.from == like.from && m.to == like.to && m.shard == like.shard &&
+           m.epoch == like.epoch && (m.number == like.number || m.kind == MessageKind::state);
+  };
+  const auto connection = connections_.find({like.from, like.to});
+  return std::ranges::any_of(
+             in_flight_,
+             [&](const auto& entry) { return is_alike(entry.second.message) && !is_lost(entry.second); }) ||
+         (connection != connections_.end() &&
+          std::ranges::any_of(connection->second.waiting,
+                              [&](const auto& entry) { return is_alike(entry.second); }));
 }
 
 bool Network::is_lost(const Flight& flight) const {

@@ -37,6 +37,10 @@ class Network {
   // Never blocks. The sender must not expect an answer.
   void send(Message message);
 
+  // Likewise, unless the same is on its way already: a state of the shard, or the same entry of its log. For
+  // what is sent again when no answer comes, which it may not because too much is being sent.
+  void send_once(Message message);
+
   // Waits for the next message to `me`; until a date, at most.
   Message receive(NodeId me);
   std::optional<Message> receive_until(NodeId me, double date);
@@ -104,6 +108,7 @@ class Network {
   void send_next(NodeId from, NodeId to);
   Message take(NodeId me);
   bool is_lost(const Flight& flight) const;
+  bool carries(const Message& like) const;
   void arrive(Flight&& flight);
   void hand_over(Node& node, Message&& message);
   Event event(EventKind kind, const Flight& flight) const;

@@ -150,16 +150,17 @@ void draw_recovery(Draft& draft, Dice& dice) {
   if (dice.chance(0.4)) rows.push_back({"workers", "\"wait\""});
   if (dice.chance(0.4)) rows.push_back({"servers", "\"wait\""});
   if (dice.chance(0.4)) rows.push_back({"rebalance", "false"});
+  if (dice.chance(0.2)) rows.push_back({"hand_over", "\"stop-and-copy\""});
   if (dice.chance(0.25)) rows.push_back({"semantics", "\"at-least-once\""});
   if (dice.chance(0.2)) rows.push_back({"backoff", std::string(dice.one_of({"1.5", "3"}))});
   if (dice.chance(0.05)) rows.push_back({"retry_limit", dice.number(3, 20)});
 }
 
-void draw_copies(Draft& draft, Victims& v, bool sparse, Dice& dice) {
+void draw_copies(Draft& draft, Victims& v, Dice& dice) {
   if (v.servers > 1 && dice.chance(0.5)) {
     Table& replication = draft["replication"];
     replication.rows = {{"copies", dice.number(1, v.servers - 1)}};
-    if (sparse || dice.chance(0.4)) replication.rows.push_back({"when", "\"every-push\""});
+    if (dice.chance(0.4)) replication.rows.push_back({"when", "\"every-push\""});
     if (dice.chance(0.4)) replication.rows.push_back({"layout", "\"chain\""});
     if (dice.chance(0.3)) replication.rows.push_back({"window", dice.number(1, 5)});
   }
@@ -189,7 +190,7 @@ Draft draw(std::uint64_t seed, std::uint64_t run, std::uint64_t attempt) {
   if (!phantom && dice.chance(0.2)) draw_filters(draft, dice);
   draw_cluster(draft, victims, dice);
   draw_recovery(draft, dice);
-  draw_copies(draft, victims, sparse, dice);
+  draw_copies(draft, victims, dice);
   draw_faults(draft, victims, dice);
   return draft;
 }

@@ -11,7 +11,8 @@ namespace psim {
 
 std::uint64_t View::bytes() const {
   std::uint64_t bytes = 8 + (workers.size() + 7) / 8;
-  for (const Owner& owner : owners) bytes += 8 + 4 * owner.replicas.size();
+  for (const Owner& owner : owners)
+    bytes += 8 + 4 * (owner.replicas.size() + (owner.from != 0 ? 1 : 0) + (owner.next != 0 ? 1 : 0));
   return bytes;
 }
 
@@ -51,24 +52,20 @@ Manager::Manager(Options options, std::vector<std::uint32_t> homes)
     nodes_[node].left = true;
     if (!is_server(node)) view_.workers[node - 1 - options_.servers] = false;
   }
-  for (Owner& owner : view_.owners) {
-    // A new epoch, or nobody would look for it elsewhere than where it is placed.
-    const std::optional<NodeId> next = next_server(owner.primary);
-    if (!nodes_[owner.primary].up && next) move(owner, *next, false);
-    fill(owner);
-  }
+  settle();
 }
 
 // A new epoch begins; `with_help` of the last primary, who is still there.
 void Manager::move(Owner& owner, NodeId to, bool with_help) const {
   owner.from = with_help ? owner.primary : 0;
+  owner.next = 0;
   owner.primary = to;
   if (!mutant("same-epoch")) owner.epoch = std::max(owner.epoch + 1, least_epoch_);
 }
 
 // The next servers on the ring of their numbers, as many as there are to be copies.
 void Manager::fill(Owner& owner) const {
-  std::erase_if(owner.replicas, [&](NodeId node) { return !nodes_[node].up || node == owner.primary; });
+  std::erase(owner.replicas, owner.primary);
   NodeId node = owner.primary;
   for (std::uint32_t i = 1; i < options_.servers; ++i) {
     if (std::ssize(owner.replicas) >= options_.copies) return;
@@ -78,8 +75,36 @@ void Manager::fill(Owner& owner) const {
   }
 }
 
-void Manager::fill_all() {
-  for (Owner& owner : view_.owners) fill(owner);
+// Where the shard is to be. Who is about to get it has most of it.
+NodeId Manager::successor(std::size_t shard) const {
+  const Owner& owner = view_.owners[shard];
+  const NodeId home = 1 + homes_[shard];
+  const bool goes_home = options_.rebalances && nodes_[home].up;
+  const bool next_is_up = owner.next != 0 && nodes_[owner.next].up;
+  if (is_there(owner.primary) && goes_home) return home;
+  if (nodes_[owner.primary].up) return owner.primary;
+  if (nodes_[owner.primary].serving && next_is_up) return owner.next;
+  if (!owner.replicas.empty()) return owner.replicas.front();
+  if (next_is_up) return owner.next;
+  if (goes_home) return home;
+  const bool is_awaited = !options_.takes_over && !nodes_[owner.primary].left;
+  return is_awaited ? owner.primary : next_server(owner.primary).value_or(owner.primary);
+}
+
+// After every change of who is there: each shard's replicas, and its next owner if it has to move. One that
+// nobody serves moves at once.
+void Manager::settle() {
+  for (std::size_t s = 0; s < view_.owners.size(); ++s) {
+    Owner& owner = view_.owners[s];
+    if (owner.from != 0 && !is_there(owner.from)) owner.from = 0;
+    std::erase_if(owner.replicas, [&](NodeId node) { return !nodes_[node].up; });
+    const NodeId to = successor(s);
+    const bool stays = to == owner.primary, is_served = is_there(owner.primary);
+    if (!stays && is_served && options_.two_phase) owner.next = to;
+    else if (stays) owner.next = 0;
+    else move(owner, to, is_served);
+    fill(owner);
+  }
 }
 
 std::optional<NodeId> Manager::next_server(NodeId after) const {
@@ -97,7 +122,7 @@ void Manager::heard(NodeId node, std::uint32_t incarnation, double now) {
   const bool is_new = known.known && incarnation != known.incarnation;
   if (known.known && incarnation < known.incarnation) return;
   if (known.known && known.left && !is_new) return known.detector.heard(now);  // it hands over what it has
-  if (is_new && known.up) down(node);  // it was away for less time than it takes to notice
+  if (is_new && is_there(node)) down(node);  // it was away for less time than it takes to notice
   known.known = true;
   known.incarnation = incarnation;
   known.left = false;
@@ -126,7 +151,7 @@ std::vector<NodeId> Manager::take_up(const View& view, const std::vector<NodeId>
     const bool was_there = is_server(node) || view.workers[node - 1 - options_.servers];
     nodes_[node].up = nodes_[node].known && !nodes_[node].left;
     if (nodes_[node].up) there.push_back(node);
-    else if (was_there) lost.push_back(node);
+    else if (was_there && !nodes_[node].serving) lost.push_back(node);
   }
   for (const NodeId node : strangers) down(node);  // it has nothing of what it had
   for (const NodeId node : lost) down(node);
@@ -134,28 +159,33 @@ std::vector<NodeId> Manager::take_up(const View& view, const std::vector<NodeId>
   for (const NodeId node : there) {
     if (!is_server(node)) view_.workers[node - 1 - options_.servers] = true;
   }
-  fill_all();
+  settle();
   return lost;
 }
 
 void Manager::leaves(NodeId node) {
-  nodes_[node].left = true;
-  down(node);
+  Node& known = nodes_[node];
+  known.left = true;
+  if (!is_server(node)) return down(node);
+  known.serving = known.known && is_there(node);
+  known.up = false;
+  ++view_.number;
+  settle();
 }
 
+void Manager::ready(std::uint32_t shard, NodeId node, std::uint32_t epoch) {
+  Owner& owner = view_.owners[shard];
+  if (owner.next != node || owner.epoch != epoch) return;  // it is, or somebody else is to be
+  move(owner, node, true);
+  ++view_.number;
+  settle();
+}
+
+// Whoever goes is watched as long as it has something to hand over.
 bool Manager::is_watched(NodeId node) const {
   const Node& known = nodes_[node];
-  const bool hands_over =
-      known.left && std::ranges::find(view_.owners, node, &Owner::from) != view_.owners.end();
-  return known.known && ((known.up && !known.left) || hands_over);
-}
-
-// Whoever left is gone before all that it had was handed over.
-void Manager::gives_nothing(NodeId node) {
-  ++view_.number;
-  for (Owner& owner : view_.owners) {
-    if (owner.from == node) owner.from = 0;
-  }
+  const auto needs = [node](const Owner& owner) { return owner.primary == node || owner.from == node; };
+  return known.known && (known.up || (known.serving && std::ranges::any_of(view_.owners, needs)));
 }
 
 std::optional<double> Manager::next_suspicion() const {
@@ -173,29 +203,17 @@ std::vector<NodeId> Manager::suspect(double now) {
   for (NodeId node = 1; node < nodes_.size(); ++node) {
     if (!is_watched(node) || nodes_[node].detector.suspect_at() > now) continue;
     suspects.push_back(node);
-    if (nodes_[node].left) gives_nothing(node);
-    else down(node);
+    down(node);
   }
   return suspects;
 }
 
 void Manager::down(NodeId node) {
-  nodes_[node].up = false;
+  nodes_[node].up = nodes_[node].serving = false;
   ++view_.number;
-  const bool goes = nodes_[node].left;
-  if (!is_server(node)) {
-    if (options_.removes_workers || goes) view_.workers[node - 1 - options_.servers] = false;
-    return;
-  }
-  for (Owner& owner : view_.owners) {
-    std::erase(owner.replicas, node);
-    if (owner.from == node && !goes) owner.from = 0;
-    if (owner.primary != node) continue;
-    const std::optional<NodeId> next = options_.takes_over || goes ? next_server(node) : std::nullopt;
-    if (!owner.replicas.empty()) move(owner, owner.replicas.front(), goes);
-    else if (next) move(owner, *next, goes);
-  }
-  fill_all();
+  if (!is_server(node) && (options_.removes_workers || nodes_[node].left))
+    view_.workers[node - 1 - options_.servers] = false;
+  settle();
 }
 
 // A node that was only silent has what it had; one that was down has nothing.
@@ -206,16 +224,11 @@ void Manager::back(NodeId node, bool is_new) {
     view_.workers[node - 1 - options_.servers] = true;
     return;
   }
-  for (std::size_t s = 0; s < view_.owners.size(); ++s) {
-    Owner& owner = view_.owners[s];
+  for (Owner& owner : view_.owners) {
     if (owner.from == node) owner.from = 0;
-    if (owner.primary == node) {
-      if (is_new) move(owner, node, false);
-    } else if (options_.rebalances && homes_[s] + 1 == node) {
-      move(owner, node, nodes_[owner.primary].up);
-    }
+    if (owner.primary == node && is_new) move(owner, node, false);
   }
-  fill_all();
+  settle();
 }
 
 }  // namespace psim

@@ -19,6 +19,7 @@ struct Owner {
   std::uint32_t epoch = 0;
   std::vector<NodeId> replicas = {};
   NodeId from = 0;  // the last primary, if it is still there to hand over what it has; else 0
+  NodeId next = 0;  // is to be the primary as soon as it has got what the primary has, which goes on serving
 };
 
 struct View {
@@ -77,6 +78,7 @@ class Manager {
     bool removes_workers = false;  // a worker that is suspected takes part no more
     bool takes_over = true;  // a shard without a copy goes to the next server; else its server is awaited
     bool rebalances = true;  // a server that comes, or comes back, gets the shards that are its own
+    bool two_phase = true;   // a shard is copied before it changes its owner; else afterwards
     std::vector<NodeId> absent = {};  // at first
   };
   // `homes`: the server, from 0, that each shard is placed on.
@@ -91,8 +93,10 @@ class Manager {
   std::vector<NodeId> take_up(const View& view, const std::vector<NodeId>& strangers, std::uint32_t lives);
   // Likewise, when nobody knows any view: everything begins again.
   void begin_anew(std::uint32_t lives);
-  // It says that it goes, or it has finished.
+  // It says that it goes, or it has finished. A server serves until its shards are elsewhere.
   void leaves(NodeId node);
+  // `node` has got what the primary of epoch `epoch` had of the shard when it was asked to be the next.
+  void ready(std::uint32_t shard, NodeId node, std::uint32_t epoch);
   bool is_absent(NodeId node) const { return nodes_[node].left && !nodes_[node].known; }
   // When somebody is suspected next.
   std::optional<double> next_suspicion() const;
@@ -105,19 +109,21 @@ class Manager {
 
  private:
   struct Node {
-    bool known = false;  // it has been heard
-    bool up = true;      // and is not suspected
-    bool left = false;
+    bool known = false;    // it has been heard
+    bool up = true;        // and is not suspected
+    bool left = false;     // it goes, or is gone
+    bool serving = false;  // it goes, but still has shards
     std::uint32_t incarnation = 0;
     Detector detector;
   };
   bool is_server(NodeId node) const { return node > 0 && node <= options_.servers; }
+  bool is_there(NodeId node) const { return nodes_[node].up || nodes_[node].serving; }
   bool is_watched(NodeId node) const;
-  void gives_nothing(NodeId node);
   void down(NodeId node);
   void back(NodeId node, bool is_new);
+  void settle();
   void fill(Owner& owner) const;
-  void fill_all();
+  NodeId successor(std::size_t shard) const;
   std::optional<NodeId> next_server(NodeId after) const;
   void count_from(std::uint32_t lives);
   void move(Owner& owner, NodeId to, bool with_help) const;

@@ -13,7 +13,8 @@
 
 namespace psim {
 
-using NodeId = std::uint32_t;  // scheduler 0, the servers, the workers, all others
+using NodeId = std::uint32_t;  // the scheduler, the servers, the workers, all others
+inline constexpr NodeId scheduler_node = 0;
 
 enum class MessageKind : std::uint8_t {
   join,        // to the scheduler: this node is up
@@ -38,13 +39,15 @@ enum class MessageKind : std::uint8_t {
   view,        // scheduler to everybody: who owns which shard, and who takes part
   replicate,   // primary to replica, or replica to the next one: entry `number` of the shard's log
   replicated,  // replica to primary: all entries below `number` are here; -1: not even the state before them
-  state,       // one owner to another, or to the storage: all of a shard
+  state,       // one owner to another, or to the storage: all of a shard, or what the other lacks of it;
+               // `clock`: its sender's view
   restore,     // new owner to the last one, or to the storage: send me the shard's state
+  ready,       // primary to scheduler: server `number`, the shard's next owner, has what it was sent first
 };
 inline constexpr auto message_names = std::to_array<std::string_view>(
-    {"join", "start", "pull",       "weights", "push",      "group",      "finished", "leave",
-     "ack",  "chunk", "activation", "error",   "report",    "assign",     "fetch",    "samples",
-     "idle", "piece", "heartbeat",  "view",    "replicate", "replicated", "state",    "restore"});
+    {"join",      "start",      "pull",      "weights",    "push",   "group",   "finished", "leave", "ack",
+     "chunk",     "activation", "error",     "report",     "assign", "fetch",   "samples",  "idle",  "piece",
+     "heartbeat", "view",       "replicate", "replicated", "state",  "restore", "ready"});
 constexpr std::string_view name_of(MessageKind kind) { return message_names[static_cast<std::size_t>(kind)]; }
 
 // One push of one worker, by the worker's own count.
@@ -55,6 +58,7 @@ struct PushId {
 };
 
 class Server;
+struct Message;
 struct View;
 
 // What only few messages carry.
@@ -69,6 +73,8 @@ struct Attachment {
   std::shared_ptr<const View> view = {};     // view
   std::shared_ptr<const Server> state = {};  // state
   std::vector<bool> members = {};            // replicate: workers that take part from here on
+  std::shared_ptr<const std::vector<Message>> entries =
+      {};  // state: of the log, to be added to what is there
 };
 
 struct Message {

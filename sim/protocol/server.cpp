@@ -12,16 +12,6 @@
 namespace psim {
 namespace {
 
-Values gather(const Values& values, const std::vector<std::uint32_t>& keys) {
-  Values result(values.precision(), keys.size());
-  with_scalar(values.precision(), [&](auto zero) {
-    const auto from = values.as<decltype(zero)>();
-    const auto to = result.template as<decltype(zero)>();
-    for (std::size_t i = 0; i < keys.size(); ++i) to[i] = from[keys[i]];
-  });
-  return result;
-}
-
 std::int64_t samples_of(const std::vector<Message>& group) {
   std::int64_t samples = 0;
   for (const Message& push : group) samples += push.samples;
@@ -244,7 +234,8 @@ void Server::update(const std::vector<Message>& group, Outbox& out) {
     out.applied(push, staleness);
   }
   const double rate = this->rate() * options_.rule.rate_factor(group.size());
-  if (!copies_.empty()) log_update(group, gradients, out);
+  SharedKeys logged;
+  if (!copies_.empty()) logged = log_update(group, gradients, out);
   if (parameters_) apply(gradients, rate, group.front().clock);
   applied_ += static_cast<std::int64_t>(group.size());
   version_ += mutant("version-jump") && version_ % 5 == 4 ? 2 : 1;

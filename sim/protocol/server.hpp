@@ -2,6 +2,7 @@
 // of its own; a test drives it with a list of messages.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -24,6 +25,8 @@ class Outbox {
  public:
   virtual ~Outbox() = default;
   virtual void send(Message message) = 0;
+  // What was sent before and is not confirmed.
+  virtual void send_again(Message message) { send(std::move(message)); }
   // To every other shard, wherever it is.
   virtual void announce(Message message) = 0;
   // `staleness`: version when applied less version computed on, in updates.
@@ -71,6 +74,7 @@ class Server {
     bool exactly_once = true;  // a push that comes again is not applied again
     ReplicationSpec replication = {};
     RetrySpec resend = {};  // of entries that replicas do not confirm
+    std::size_t bytes_per_key = 4;
   };
 
   // An unanswered pull; see Message.
@@ -102,9 +106,9 @@ class Server {
 
   // The rest is for nodes that fail (server_recovery.cpp).
   //
-  // Owns the shard from now on, in ownership epoch `epoch`, with these replicas; messages of other epochs are
-  // ignored. Replicas that are new are sent its state.
-  void lead(NodeId self, std::uint32_t epoch, const std::vector<NodeId>& replicas, double now, Outbox& out);
+  // Owns the shard from now on, in this ownership epoch and with these replicas; messages of other epochs are
+  // ignored. Replicas that are new are sent its state, and so is its next owner.
+  void lead(NodeId self, const Owner& owner, double now, Outbox& out);
   // Holds a copy of what `primary` has, and passes entries on to `next`, if there is one. What it has from
   // another epoch it keeps, but takes no entries until the primary's state is here.
   void follow(NodeId self, std::uint32_t epoch, NodeId primary, std::optional<NodeId> next);
@@ -130,6 +134,9 @@ class Server {
   void resend(double now, Outbox& out);
   // The whole shard as a message: weights, optimizer state and a count for each worker.
   Message state_for(NodeId node) const;
+  // What the next owner, which has got so far, still lacks: entries of the log where they are kept.
+  Message rest_for(NodeId node, Extent theirs) const;
+  void take_rest(const std::vector<Message>& entries);
   std::int64_t pushes_lost() const { return lost_; }
 
  private:
@@ -177,9 +184,11 @@ class Server {
   void log(Message entry, Attachment ids, Outbox& out);
   bool copies_pushes() const { return options_.replication.when == ReplicateWhen::every_push; }
   bool logs_pushes() const { return !copies_.empty() && copies_pushes(); }
-  void log_update(const std::vector<Message>& group, std::vector<WeightedGradient>& gradients, Outbox& out);
+  bool has_replicas() const { return std::ranges::any_of(copies_, &Copy::is_replica); }
+  SharedKeys log_update(const std::vector<Message>& group, std::vector<WeightedGradient>& gradients,
+                        Outbox& out);
   void log_push(bool updates, Outbox& out);
-  void send_entry(NodeId replica, const Message& entry, Outbox& out) const;
+  static Message entry_for(NodeId replica, const Message& entry);
   void commit_through(std::int64_t entry);
   void end_log();
   std::int64_t on_all_replicas() const;
@@ -249,26 +258,34 @@ class Server {
     bool here = false;         // it has the state that it began with
     double asked = 0;          // when it was last sent something that it has not confirmed
     double wait = 0;           // from then until it is sent that again
+    bool is_replica = true;    // else only the next owner: no answer waits for it
+    bool is_next = false;      // the next owner: it is ready when it has ...
+    std::int64_t backlog = 0;  // ... all that was in the log when its state was there
+    double told = 0;           // when the scheduler was last told so
+    bool is_ready() const { return is_next && here && entries >= backlog; }
     bool has(std::int64_t all) const { return here && entries == all; }
   };
+  void take_copies(const Owner& owner, double now, Outbox& out);
+  void tell_if_ready(Copy& copy, double now, Outbox& out) const;
   std::vector<Safety> safety_;
   bool leads_ = true;
   std::uint32_t epoch_ = 0, updated_in_ = 0;
   std::uint32_t log_epoch_ = 0;
   bool in_step_ = false;  // replica: it has the state that its primary began this epoch with
   NodeId primary_ = 0;
-  std::optional<NodeId> next_;           // replica: in a chain
-  std::vector<Copy> copies_;             // primary
-  std::int64_t entries_ = 0;             // in the log, or, of a replica, taken from it
-  std::map<std::int64_t, Message> log_;  // primary: not everywhere yet; replica: came too early
-  std::int64_t committed_ = 0;           // entries that are on all replicas
-  std::vector<PushId> dropped_;          // since the last entry
-  std::vector<NodeId> shown_;            // workers that were answered since then; DC-ASGD
-  std::vector<PushId> skipped_;          // likewise
-  std::vector<PushId> ahead_;            // likewise
-  std::optional<Message> unlogged_;      // a push that has come in
-  std::int64_t update_entry_ = 0;        // of the log: with the last update, one more than that
-  std::int64_t lost_ = 0;                // pushes that only a former owner had
+  std::optional<NodeId> next_;                // replica: in a chain
+  std::vector<Copy> copies_;                  // primary
+  std::int64_t entries_ = 0;                  // in the log, or, of a replica, taken from it
+  std::map<std::int64_t, Message> log_;       // primary: not everywhere yet; replica: came too early
+  std::map<std::int64_t, Message> past_log_;  // of a former primary, for the next one
+  std::int64_t committed_ = 0;                // entries that are on all replicas
+  std::vector<PushId> dropped_;               // since the last entry
+  std::vector<NodeId> shown_;                 // workers that were answered since then; DC-ASGD
+  std::vector<PushId> skipped_;               // likewise
+  std::vector<PushId> ahead_;                 // likewise
+  std::optional<Message> unlogged_;           // a push that has come in
+  std::int64_t update_entry_ = 0;             // of the log: with the last update, one more than that
+  std::int64_t lost_ = 0;                     // pushes that only a former owner had
 };
 
 }  // namespace psim

@@ -137,13 +137,13 @@ void Server::end_log() {
   waiting_.clear();
 }
 
-void Server::lead(NodeId self, std::uint32_t epoch, const std::vector<NodeId>& replicas, double now,
-                  Outbox& out) {
+void Server::lead(NodeId self, const Owner& owner, double now, Outbox& out) {
   options_.id = self;
-  const bool is_new_leader = !leads_ || epoch != epoch_;
+  const bool is_new_leader = !leads_ || owner.epoch != epoch_;
   leads_ = true;
   in_step_ = false;
-  epoch_ = log_epoch_ = epoch;
+  epoch_ = log_epoch_ = owner.epoch;
+  past_log_.clear();
   if (is_new_leader) {
     end_log();
     update_entry_ = 0;
@@ -153,13 +153,7 @@ void Server::lead(NodeId self, std::uint32_t epoch, const std::vector<NodeId>& r
       tell_count(w, out);
     }
   }
-  std::erase_if(copies_,
-                [&](const Copy& copy) { return std::ranges::find(replicas, copy.node) == replicas.end(); });
-  for (const NodeId node : replicas) {
-    if (std::ranges::find(copies_, node, &Copy::node) != copies_.end()) continue;
-    copies_.push_back({.node = node, .entries = entries_, .asked = now, .wait = options_.resend.timeout});
-    out.send(state_for(node));
-  }
+  take_copies(owner, now, out);
   commit_through(on_all_replicas());
   answer_all(now, out);
 }
@@ -167,7 +161,7 @@ void Server::lead(NodeId self, std::uint32_t epoch, const std::vector<NodeId>& r
 void Server::follow(NodeId self, std::uint32_t epoch, NodeId primary, std::optional<NodeId> next) {
   options_.id = self;
   in_step_ = epoch_ == epoch && (in_step_ || leads_);
-  leads_ = false;
+  if (std::exchange(leads_, false)) past_log_ = std::move(log_);
   epoch_ = epoch;
   primary_ = primary;
   next_ = next;

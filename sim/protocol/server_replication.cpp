@@ -20,10 +20,54 @@ class Silence final : public Outbox {
   void updated(std::int64_t) override {}
 };
 
+// That any of these pushes has, rising; null: all.
+SharedKeys touched_keys(const std::vector<Message>& group) {
+  if (std::ranges::any_of(group, [](const Message& push) { return push.keys == nullptr; })) return {};
+  std::vector<std::uint32_t> keys;
+  for (const Message& push : group) keys.insert(keys.end(), push.keys->begin(), push.keys->end());
+  std::ranges::sort(keys);
+  keys.erase(std::ranges::unique(keys).begin(), keys.end());
+  return std::make_shared<const std::vector<std::uint32_t>>(std::move(keys));
+}
+
 }  // namespace
 
+// In the order of the chain; the next owner, if it is none of the replicas, comes last.
+void Server::take_copies(const Owner& owner, double now, Outbox& out) {
+  std::vector<NodeId> nodes = owner.replicas;
+  const bool apart = owner.next != 0 && std::ranges::find(nodes, owner.next) == nodes.end();
+  if (apart) nodes.push_back(owner.next);
+  std::vector<Copy> before = std::exchange(copies_, {});
+  for (const NodeId node : nodes) {
+    const auto old = std::ranges::find(before, node, &Copy::node);
+    if (old != before.end()) {
+      copies_.push_back(*old);
+    } else {
+      copies_.push_back({.node = node, .entries = entries_, .asked = now, .wait = options_.resend.timeout});
+      out.send(state_for(node));
+    }
+    Copy& copy = copies_.back();
+    copy.is_replica = !apart || node != owner.next;
+    copy.is_next = node == owner.next;
+    if (!copy.is_next) copy.told = 0;
+    if (old != before.end()) tell_if_ready(copy, now, out);
+  }
+}
+
+void Server::tell_if_ready(Copy& copy, double now, Outbox& out) const {
+  if (!copy.is_ready() || (copy.told > 0 && copy.told + options_.resend.timeout > now)) return;
+  copy.told = now;
+  out.send({.kind = MessageKind::ready,
+            .from = options_.id,
+            .to = scheduler_node,
+            .shard = options_.shard,
+            .number = copy.node,
+            .epoch = epoch_});
+}
+
 // To every replica, or to the first one of a chain; with all that was decided since the last entry. A replica
-// decides nothing: whatever comes to its owner by other ways, it has the same.
+// decides nothing: whatever comes to its owner by other ways, it has the same. One that has not got the state
+// yet that it is to begin with gets this after it.
 void Server::log(Message entry, Attachment ids, Outbox& out) {
   ids.late = std::exchange(dropped_, {});
   ids.skipped = std::exchange(skipped_, {});
@@ -37,17 +81,19 @@ void Server::log(Message entry, Attachment ids, Outbox& out) {
   for (const PushId& id : ids.group) safety_[index_of(id.worker)].entry = entries_;
   for (const PushId& id : ids.late) safety_[index_of(id.worker)].entry = entries_;
   entry.attached = std::make_shared<const Attachment>(std::move(ids));
+  const bool chained = options_.replication.layout == ReplicationLayout::chain;
   for (const Copy& copy : copies_) {
-    send_entry(copy.node, entry, out);
-    if (options_.replication.layout == ReplicationLayout::chain) break;
+    const bool is_passed_on = chained && copy.is_replica && copy.node != copies_.front().node;
+    if (copy.here && !is_passed_on) out.send(entry_for(copy.node, entry));
   }
   log_.emplace(entry.number, std::move(entry));
+  if (!has_replicas()) commit_through(entries_);
 }
 
-void Server::send_entry(NodeId replica, const Message& entry, Outbox& out) const {
+Message Server::entry_for(NodeId replica, const Message& entry) {
   Message message = entry;
   message.to = replica;
-  out.send(std::move(message));
+  return message;
 }
 
 // The push that has come in last, if it did not come too late.
@@ -60,24 +106,33 @@ void Server::log_push(bool updates, Outbox& out) {
 }
 
 // One update as its weighted sum: a replica that applies it does what this server does, to the last bit.
-// Where it has all the pushes, it needs no more than word.
-void Server::log_update(const std::vector<Message>& group, std::vector<WeightedGradient>& gradients,
-                        Outbox& out) {
-  if (copies_pushes()) return log_push(true, out);
+// Where it has all the pushes, it needs no more than word. `gradients` becomes that sum, which of sparse ones
+// has the keys that are returned.
+SharedKeys Server::log_update(const std::vector<Message>& group, std::vector<WeightedGradient>& gradients,
+                              Outbox& out) {
+  if (copies_pushes()) {
+    log_push(true, out);
+    return {};
+  }
   Attachment ids;
   for (const Message& push : group) ids.group.push_back(id_of(push));
-  Slice sum{nullptr, 0, count_};
+  const SharedKeys keys = touched_keys(group);
+  Slice sum{nullptr, 0, keys ? keys->size() : count_};
   if (parameters_) {
-    sum.values =
-        std::make_shared<Values>(weighted_sum(gradients, parameters_.weights()->precision(), count_));
-    gradients.assign(1, {sum, 1.0});
+    Values whole = weighted_sum(gradients, parameters_.weights()->precision(), count_);
+    sum.values = std::make_shared<Values>(keys ? gather(whole, *keys) : std::move(whole));
+    gradients.assign(1, {sum, 1.0, keys.get()});
   }
+  const std::size_t width =
+      bytes_per_value(arithmetic_of(options_.storage.precision)) + (keys ? options_.bytes_per_key : 0);
   log({.clock = group.front().clock,
        .version = version_ + 1,
        .values = sum,
-       .payload = count_ * bytes_per_value(arithmetic_of(options_.storage.precision))},
+       .keys = keys,
+       .payload = sum.count * width},
       std::move(ids), out);
   update_entry_ = entries_;
+  return keys;
 }
 
 Message Server::state_for(NodeId node) const {
@@ -95,10 +150,39 @@ Message Server::state_for(NodeId node) const {
               std::make_shared<const Attachment>(Attachment{.state = std::make_shared<const Server>(*this)})};
 }
 
+Message Server::rest_for(NodeId node, Extent theirs) const {
+  const auto first = past_log_.lower_bound(theirs.entries);
+  const bool kept = std::distance(first, past_log_.end()) == entries_ - theirs.entries;
+  if (theirs.epoch != log_epoch_ || theirs.entries < 0 || !kept) return state_for(node);
+  auto entries = std::make_shared<std::vector<Message>>();
+  std::uint64_t bytes = 0;
+  for (auto entry = first; entry != past_log_.end(); ++entry) {
+    bytes += entry->second.bytes(0);
+    entries->push_back(entry->second);
+  }
+  return {.kind = MessageKind::state,
+          .from = options_.id,
+          .to = node,
+          .shard = options_.shard,
+          .version = version_,
+          .number = entries_,
+          .payload = bytes,
+          .epoch = epoch_,
+          .attached = std::make_shared<const Attachment>(Attachment{.entries = std::move(entries)})};
+}
+
+void Server::take_rest(const std::vector<Message>& entries) {
+  for (const Message& entry : entries) {
+    if (entry.number != entries_) continue;  // it has come by the usual way
+    ++entries_;
+    take_entry(entry);
+  }
+}
+
 // Replica: entries are taken in their order, and none before the state that they change.
 void Server::on_entry(const Message& entry, Outbox& out) {
   if (leads_) return;
-  if (next_ && (entry.number >= entries_ || !in_step_)) send_entry(*next_, entry, out);
+  if (next_ && (entry.number >= entries_ || !in_step_)) out.send(entry_for(*next_, entry));
   if (!in_step_) return;
   const bool unseen = mutant("confirmed-unseen") && entry.number >= 30;
   if (entry.number >= entries_ && !unseen) log_.insert_or_assign(entry.number, entry);
@@ -136,7 +220,7 @@ void Server::take_entry(const Message& entry) {
     take_ids(ids.group);
     const bool skipped = mutant("entry-skipped") && entry.number % 5 == 3;
     const double rate = this->rate() * options_.rule.rate_factor(ids.group.size());
-    if (parameters_ && !skipped) apply({{entry.values, 1.0}}, rate, entry.clock);
+    if (parameters_ && !skipped) apply({{entry.values, 1.0, entry.keys.get()}}, rate, entry.clock);
     if (parameters_ && mutant("replica-diverges")) parameters_.spoil();
     applied_ += static_cast<std::int64_t>(ids.group.size());
     ++version_;
@@ -178,14 +262,16 @@ void Server::on_replicated(const Message& ack, double now, Outbox& out) {
   if (ack.number > copy->entries || !copy->here) copy->wait = options_.resend.timeout;
   if (ack.number < 0) {  // it has nothing: it was down
     if (std::exchange(copy->here, false)) copy->entries = entries_;
-    return out.send(state_for(copy->node));
+    return out.send_again(state_for(copy->node));
   }
   copy->entries = std::max(copy->entries, ack.number);
-  if (!std::exchange(copy->here, true)) {  // what came before the state did was of no use to it
-    out.copied(ack.from);
+  if (!std::exchange(copy->here, true)) {
+    copy->backlog = entries_;
+    if (copy->is_replica) out.copied(ack.from);
     for (auto entry = log_.lower_bound(copy->entries); entry != log_.end(); ++entry)
-      send_entry(ack.from, entry->second, out);
+      out.send(entry_for(ack.from, entry->second));
   }
+  tell_if_ready(*copy, now, out);
   commit_through(on_all_replicas());
   answer_all(now, out);
 }
@@ -193,7 +279,7 @@ void Server::on_replicated(const Message& ack, double now, Outbox& out) {
 std::int64_t Server::on_all_replicas() const {
   std::int64_t least = entries_;
   for (const Copy& copy : copies_) {
-    if (copy.here) least = std::min(least, copy.entries);
+    if (copy.here && copy.is_replica) least = std::min(least, copy.entries);
   }
   return least;
 }
@@ -216,38 +302,40 @@ void Server::commit_through(std::int64_t entry) {
 
 // An answer shows no update that a crash may undo, where a push to an undone version would come too late.
 bool Server::is_safe(std::uint32_t worker) const {
-  if (copies_.empty() || mutant("told-too-early")) return true;
+  if (!has_replicas() || mutant("told-too-early")) return true;
   const std::int64_t own = safety_[worker].entry;
   const std::int64_t shown = options_.rule.fresh ? std::max(own, update_entry_) : own;
   return on_all_replicas() + options_.replication.window >= shown;
 }
 
 std::int64_t Server::committed_of(std::uint32_t worker) const {
-  const bool alone = copies_.empty() || mutant("told-too-early");
+  const bool alone = !has_replicas() || mutant("told-too-early");
   return alone ? workers_[worker].applied : safety_[worker].committed;
 }
 
 std::optional<double> Server::next_resend() const {
   std::optional<double> first;
   for (const Copy& copy : copies_) {
-    if (copy.has(entries_)) continue;
-    first = std::min(first.value_or(copy.asked + copy.wait), copy.asked + copy.wait);
+    const double again = copy.asked + copy.wait, tell = copy.told + options_.resend.timeout;
+    if (!copy.has(entries_)) first = std::min(first.value_or(again), again);
+    if (copy.is_ready()) first = std::min(first.value_or(tell), tell);
   }
   return first;
 }
 
 void Server::resend(double now, Outbox& out) {
   for (Copy& copy : copies_) {
+    tell_if_ready(copy, now, out);
     if (copy.has(entries_) || copy.asked + copy.wait > now) continue;
     copy.asked = now;
     // What is slow because there is too much to send must not get more of it.
     copy.wait = std::min(copy.wait * options_.resend.backoff, options_.resend.longest);
     if (!copy.here) {
-      out.send(state_for(copy.node));
+      out.send_again(state_for(copy.node));
       continue;
     }
     for (auto entry = log_.lower_bound(copy.entries); entry != log_.end(); ++entry)
-      send_entry(copy.node, entry->second, out);
+      out.send_again(entry_for(copy.node, entry->second));
   }
 }
 

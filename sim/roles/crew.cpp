@@ -4,6 +4,7 @@
 #include <simgrid/Exception.hpp>
 #include <simgrid/s4u.hpp>
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -72,21 +73,19 @@ void Crew::on_arrival(const Message& message) {
 
 void Crew::start_node(NodeId node) {
   const ClusterSpec& cluster = world_.scenario.cluster;
-  const bool is_server = node > World::scheduler && node < world_.first_worker();
-  const bool is_worker = node >= world_.first_worker() && node < world_.database();
   // SimGrid kills daemons as soon as nobody else is there, as when all nodes are down for a while.
-  const bool is_daemon = !is_worker && node != World::scheduler && !world_.scenario.may_fail();
-  const std::string name = is_worker ? fmt::format("worker {}", world_.first_index + worker_index(node))
-                                     : node_name(cluster, node);
-  actors_[node] = spawn(name, node, is_daemon, [this, node, is_server, is_worker] {
-    if (is_server) servers_[server_index(node)]->run();
-    else if (is_worker && peers_) peers_->run(worker_index(node));
-    else if (is_worker) workers_[worker_index(node)]->run();
+  const bool is_daemon = !is_worker(node) && node != World::scheduler && !world_.scenario.may_fail();
+  const std::string name = is_worker(node) ? fmt::format("worker {}", world_.first_index + worker_index(node))
+                                           : node_name(cluster, node);
+  actors_[node] = spawn(name, node, is_daemon, [this, node] {
+    if (is_server(node)) servers_[server_index(node)]->run();
+    else if (is_worker(node) && peers_) peers_->run(worker_index(node));
+    else if (is_worker(node)) workers_[worker_index(node)]->run();
     else if (node == World::scheduler) run_scheduler(worlds_);
     else if (node == database_node(world_.scenario.cluster)) run_database(world_);
     else run_storage(world_);
   });
-  if (!world_.scenario.may_fail() || (!is_server && !is_worker)) return;
+  if (!world_.scenario.may_fail() || (!is_server(node) && !is_worker(node))) return;
   // Heartbeats of different nodes fall on different dates.
   const double first =
       Stream(static_cast<std::uint64_t>(world_.scenario.seed), "heartbeat", node, 0).uniform();
@@ -140,21 +139,21 @@ std::optional<InferenceStats> Crew::finish_inference(double end) {
 void Crew::beat(NodeId node, std::uint32_t incarnation, double date) {
   world_.agenda.at(date, [this, node, incarnation, date] {
     if (!world_.network.is_up(node) || world_.network.incarnation(node) != incarnation) return;
-    const bool is_server = node < world_.first_worker();
-    if (!is_server && workers_[worker_index(node)]->is_through()) return;
-    const std::int64_t view =
-        is_server ? servers_[server_index(node)]->view() : workers_[worker_index(node)]->view();
-    if (!world_.network.is_held(node)) {  // else it is frozen
-      world_.network.send({.kind = MessageKind::heartbeat,
-                           .from = node,
-                           .to = World::scheduler,
-                           .version = view,
-                           .number = incarnation,
-                           .payload = 16});
-    }
+    if (is_worker(node) && workers_[worker_index(node)]->is_through()) return;
+    if (!world_.network.is_held(node)) send_heartbeat(node);  // else it is frozen
     if (world_.is_hopeless()) return;
     beat(node, incarnation, date + world_.scenario.recovery.heartbeat.value);
   });
+}
+
+void Crew::send_heartbeat(NodeId node) {
+  const ServerRole* server = is_worker(node) ? nullptr : servers_[server_index(node)].get();
+  world_.network.send({.kind = server && server->is_leaving() ? MessageKind::leave : MessageKind::heartbeat,
+                       .from = node,
+                       .to = World::scheduler,
+                       .version = server ? server->view() : workers_[worker_index(node)]->view(),
+                       .number = world_.network.incarnation(node),
+                       .payload = 16});
 }
 
 void Crew::end() {
@@ -172,7 +171,7 @@ void Crew::crash(NodeId node) {
   world_.network.take_down(node, [this](const Message& message) {
     if (message.kind == MessageKind::push) discard(message);
   });
-  if (node < world_.first_worker() && node > World::scheduler) {
+  if (is_server(node)) {
     ServerRole& server = *servers_[server_index(node)];
     server.discard_rest();
     servers_[server_index(node)] = std::make_unique<ServerRole>(world_, server_index(node));
@@ -189,16 +188,28 @@ void Crew::lose_disk(NodeId node) {
 void Crew::leave(NodeId node) {
   if (!world_.network.is_up(node)) return;
   if (node >= world_.first_worker()) return workers_[worker_index(node)]->leave_soon();
-  world_.network.send({.kind = MessageKind::leave,
-                       .from = node,
-                       .to = World::scheduler,
-                       .number = world_.network.incarnation(node)});
+  servers_[server_index(node)]->leave_soon();
+  send_heartbeat(node);
+}
+
+bool Crew::has_left(NodeId node) const {
+  if (is_worker(node)) return workers_[worker_index(node)]->is_through();
+  return is_server(node) && servers_[server_index(node)]->has_left();
+}
+
+bool Crew::is_leaving(NodeId node) const {
+  if (is_worker(node)) return workers_[worker_index(node)]->is_leaving();
+  return is_server(node) && servers_[server_index(node)]->is_leaving() && !has_left(node);
 }
 
 void Crew::restart(NodeId node) {
   if (world_.network.is_up(node)) {
-    if (!is_worker(node) || !workers_[worker_index(node)]->is_through()) return;
-    crash(node);  // a worker that has left, and comes again
+    if (is_leaving(node)) {  // it goes first
+      const double later = Agenda::now() + world_.scenario.recovery.heartbeat.value;
+      return world_.agenda.at(later, [this, node] { restart(node); });
+    }
+    if (!has_left(node)) return;
+    crash(node);
   }
   world_.network.bring_up(node);
   start_node(node);
@@ -253,6 +264,7 @@ std::vector<std::string> Crew::who_waits() const {
           server->version(), server->pending().size(), server->slowest_clock()));
     }
   }
+  lines.erase(std::ranges::unique(lines).begin(), lines.end());  // of a server's many shards
   if (lines.empty()) lines.emplace_back("nothing can happen any more, and nobody waits for a server");
   return lines;
 }

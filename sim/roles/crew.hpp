@@ -66,8 +66,12 @@ class Crew {
   void watch_inference(std::int64_t turn);
   void start_node(NodeId node);
   void beat(NodeId node, std::uint32_t incarnation, double date);
+  void send_heartbeat(NodeId node);
+  bool has_left(NodeId node) const;
+  bool is_leaving(NodeId node) const;
   const Server* owner_of(std::uint32_t shard) const;
   const Server* best_of(std::uint32_t shard) const;
+  bool is_server(NodeId node) const { return node > World::scheduler && node < world_.first_worker(); }
   bool is_worker(NodeId node) const { return node >= world_.first_worker() && node < world_.database(); }
   std::uint32_t server_index(NodeId node) const { return node - world_.first_server(); }
   std::uint32_t worker_index(NodeId node) const { return node - world_.first_worker(); }

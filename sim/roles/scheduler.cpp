@@ -79,6 +79,7 @@ class Watch {
                   .removes_workers = world.scenario.recovery.workers == LostWorkers::remove,
                   .takes_over = world.scenario.recovery.servers == LostServers::neighbour,
                   .rebalances = world.scenario.recovery.rebalance,
+                  .two_phase = world.scenario.recovery.hand_over == HandOver::two_phase,
                   .absent = world.absent},
                  world.keys.servers()),
         here_(1 + world.servers() + world.workers()),
@@ -122,15 +123,15 @@ class Watch {
       if (view_ == nullptr || view->number > view_->number) view_ = view;
       return;
     }
-    if (message.kind == MessageKind::leave)
-      world_.network.send({.kind = MessageKind::ack, .from = World::scheduler, .to = node});
+    if (message.kind == MessageKind::ready) return;  // it will come again
     const bool is_leaving = message.kind == MessageKind::leave;
+    if (is_leaving) world_.network.send({.kind = MessageKind::ack, .from = World::scheduler, .to = node});
     if (message.number > member.life) member = {.joined = true, .life = message.number};
-    if (message.kind == MessageKind::heartbeat) member.view = std::max(member.view, message.version);
-    member.left = member.left || is_leaving;
-    if (is_leaving) return manager_.leaves(node);
-    manager_.heard(node, static_cast<std::uint32_t>(message.number), Agenda::now());
-    if (message.kind == MessageKind::heartbeat && message.version > (view_ ? view_->number : -1))
+    if (tells_view(message)) member.view = std::max(member.view, message.version);
+    if (!is_leaving || is_server(node))
+      manager_.heard(node, static_cast<std::uint32_t>(message.number), Agenda::now());
+    if (is_leaving && !std::exchange(member.left, true)) manager_.leaves(node);
+    if (tells_view(message) && message.version > (view_ ? view_->number : -1))
       world_.network.send({.kind = MessageKind::view, .from = World::scheduler, .to = node});  // which one?
   }
 
@@ -160,6 +161,8 @@ class Watch {
   void on(const Message& message) {
     if (message.kind == MessageKind::view) return;  // the answer to an old question
     const NodeId node = message.from;
+    if (message.kind == MessageKind::ready)
+      return manager_.ready(message.shard, static_cast<NodeId>(message.number), message.epoch);
     if (message.kind == MessageKind::join) {
       here_[node] = {.joined = true, .left = false};
       manager_.heard(node, static_cast<std::uint32_t>(message.number), Agenda::now());
@@ -167,7 +170,7 @@ class Watch {
     }
     if (!here_[node].left || is_server(node))
       manager_.heard(node, static_cast<std::uint32_t>(message.number), Agenda::now());
-    if (message.kind == MessageKind::heartbeat && started_ && message.version < manager_.view().number)
+    if (tells_view(message) && started_ && message.version < manager_.view().number)
       tell(node, MessageKind::view);
     if (message.kind != MessageKind::leave) return;
     world_.network.send({.kind = MessageKind::ack, .from = World::scheduler, .to = node});
@@ -206,6 +209,11 @@ class Watch {
   }
 
   bool is_server(NodeId node) const { return node > 0 && node <= world_.servers(); }
+  // A server that goes says so instead, for as long as it is there.
+  bool tells_view(const Message& message) const {
+    return message.kind == MessageKind::heartbeat ||
+           (message.kind == MessageKind::leave && is_server(message.from));
+  }
 
   struct Member {
     bool joined = false, left = false;

@@ -35,7 +35,8 @@ Server::Options ServerRole::options_of(std::uint32_t shard) const {
           .retries = world.scenario.may_fail(),
           .exactly_once = world.scenario.recovery.semantics == Semantics::exactly_once,
           .replication = world.scenario.replication,
-          .resend = world.retry()};
+          .resend = world.retry(),
+          .bytes_per_key = world.bytes_per_key()};
 }
 
 ServerRole::ServerRole(World& world, std::uint32_t index)
@@ -122,7 +123,8 @@ void ServerRole::send_all() {
   for (Outgoing& outgoing : outgoing_) {
     if (outgoing.flops > 0) work(outgoing.flops);
     outgoing.message.shard += world_.first_shard;
-    world_.network.send(std::move(outgoing.message));
+    if (outgoing.is_new) world_.network.send(std::move(outgoing.message));
+    else world_.network.send_once(std::move(outgoing.message));
   }
   outgoing_.clear();
 }
@@ -130,7 +132,13 @@ void ServerRole::send_all() {
 void ServerRole::send(Message message) {
   const bool is_answer = message.kind == MessageKind::weights || message.kind == MessageKind::finished;
   const double flops = is_answer && message.values.count > 0 ? encode(message) : 0;
+  if (message.kind == MessageKind::state) message.clock = view();
   outgoing_.push_back({std::move(message), flops});
+}
+
+void ServerRole::send_again(Message message) {
+  send(std::move(message));
+  outgoing_.back().is_new = false;
 }
 
 // Puts the answer through the filters between this shard and its worker; returns what that costs.

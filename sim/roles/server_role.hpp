@@ -33,6 +33,10 @@ class ServerRole final : public Outbox {
     return found == shards_.end() ? nullptr : &found->second;
   }
   std::int64_t view() const { return view_ ? view_->number : -1; }
+  // Goes as soon as its shards are elsewhere; it says so instead of a heartbeat.
+  void leave_soon() { is_leaving_ = true; }
+  bool is_leaving() const { return is_leaving_; }
+  bool has_left() const;
   // Of all shards here.
   ServerRanges ranges() const;
   // A push that will not be handled any more, or whose group will never be complete.
@@ -44,6 +48,7 @@ class ServerRole final : public Outbox {
 
  private:
   void send(Message message) override;
+  void send_again(Message message) override;
   void announce(Message message) override;
   void applied(const Message& push, std::int64_t staleness) override;
   void dropped(const Message& push) override;
@@ -64,7 +69,7 @@ class ServerRole final : public Outbox {
   std::optional<double> next_turn() const;
   void on_view(const std::shared_ptr<const View>& view);
   void take_place(std::uint32_t shard, const Owner& owner);
-  bool is_replica(const Owner& owner) const;
+  bool holds_copy(const Owner& owner) const;
   std::optional<NodeId> next_in_chain(const Owner& owner) const;
   void lead(Server& server, const Owner& owner);
   void ask_for(std::uint32_t shard);
@@ -88,13 +93,14 @@ class ServerRole final : public Outbox {
   World& world_;
   NodeId node_;
   std::vector<ServerRole*> others_;  // of the other namespaces, where this one has the actor
-  bool ended_ = false;
+  bool ended_ = false, is_leaving_ = false;
   bool filtered_;  // answers go through filters
   std::map<std::uint32_t, Server> shards_;
   std::uint32_t current_ = 0;  // the shard that is acting
   struct Outgoing {
     Message message;
-    double flops;  // of the server, before it is sent
+    double flops;        // of the server, before it is sent
+    bool is_new = true;  // else it may still be on its way
   };
   std::vector<Outgoing> outgoing_;  // what the shard that is acting has to say
   std::map<std::pair<std::uint32_t, NodeId>, std::unique_ptr<FilterChain>> filters_;  // of answers

@@ -51,6 +51,7 @@ void ServerRole::dispatch(Message message) {
 bool ServerRole::is_early(const Message& message) const {
   const auto owner = owners_.find(message.shard);
   if (owner == owners_.end() || message.epoch > owner->second.epoch) return message.epoch > 0;
+  if (message.kind == MessageKind::state) return message.clock > view();
   const bool is_request = message.kind == MessageKind::push || message.kind == MessageKind::pull;
   return is_request && message.epoch == owner->second.epoch && wanted_.contains(message.shard);
 }
@@ -112,19 +113,24 @@ void ServerRole::take_place(std::uint32_t shard, const Owner& owner) {
   }
   wanted_.erase(shard);
   if (here == shards_.end()) {
-    if (is_replica(owner)) confirm(shard, owner, -1);
+    if (holds_copy(owner)) confirm(shard, owner, -1);
     return;
   }
   discard_pending(here->second);
   if (owner.from == node_)
     return here->second.follow(node_, owner.epoch, owner.primary, {});  // to hand it over
   // What a former owner has is not to be trusted: it may have gone on alone.
-  if (!is_replica(owner) || here->second.leads()) shards_.erase(here);
+  if (!holds_copy(owner) || here->second.leads()) shards_.erase(here);
   else here->second.follow(node_, owner.epoch, owner.primary, next_in_chain(owner));
 }
 
-bool ServerRole::is_replica(const Owner& owner) const {
-  return std::ranges::find(owner.replicas, node_) != owner.replicas.end();
+bool ServerRole::has_left() const {
+  const auto is_mine = [this](const auto& entry) { return entry.second.primary == node_; };
+  return is_leaving_ && std::ranges::none_of(owners_, is_mine);
+}
+
+bool ServerRole::holds_copy(const Owner& owner) const {
+  return owner.next == node_ || std::ranges::find(owner.replicas, node_) != owner.replicas.end();
 }
 
 std::optional<NodeId> ServerRole::next_in_chain(const Owner& owner) const {
@@ -144,7 +150,7 @@ void ServerRole::lead(Server& server, const Owner& owner) {
                             .bytes = hash_of(server),
                             .value = server.updated_in(),
                             .shard = current_});
-  server.lead(node_, owner.epoch, owner.replicas, Agenda::now(), *this);
+  server.lead(node_, owner, Agenda::now(), *this);
   server.set_members(members_, Agenda::now(), *this);
 }
 
@@ -186,7 +192,7 @@ void ServerRole::begin(std::uint32_t shard) {
   send_all();
 }
 
-// A shard goes to its next owner, if that has not got all of it.
+// A shard goes to its next owner, or what that still lacks of it.
 void ServerRole::hand_over(const Message& request) {
   const auto owner = owners_.find(request.shard);
   if (owner == owners_.end() || owner->second.epoch != request.epoch) return;  // asked too late
@@ -195,13 +201,13 @@ void ServerRole::hand_over(const Message& request) {
   const Server::Extent ours = here != shards_.end() ? here->second.extent() : Server::Extent{};
   Message answer{.kind = MessageKind::state};
   if (here != shards_.end() && (theirs.entries < 0 || ours > theirs))
-    answer = here->second.state_for(request.from);
+    answer = here->second.rest_for(request.from, theirs);
   answer.from = node_;
   answer.to = request.from;
   answer.shard = request.shard;
   answer.number = ours.entries;
   answer.epoch = request.epoch;
-  world_.network.send(std::move(answer));
+  world_.network.send_once(std::move(answer));
 }
 
 // What the last owner or a replica has of a shard that is to be this server's.
@@ -209,8 +215,10 @@ void ServerRole::on_peer(const Message& answer) {
   const std::uint32_t s = answer.shard;
   const Owner& owner = owners_.at(s);
   if (answer.epoch != owner.epoch) return;
-  if (answer.attached) {
-    const auto here = shards_.find(s);
+  const auto here = shards_.find(s);
+  if (answer.attached && answer.attached->entries) {
+    if (here != shards_.end()) here->second.take_rest(*answer.attached->entries);
+  } else if (answer.attached) {
     const Server& theirs = *answer.attached->state;
     if (here == shards_.end() || theirs.extent() > here->second.extent())
       shards_.insert_or_assign(s, Server(theirs)).first->second.follow(node_, owner.epoch, node_, {});
@@ -238,7 +246,7 @@ void ServerRole::on_state(const Message& message) {
     return begin(s);
   }
   const bool is_mine =
-      owner != owners_.end() && owner->second.epoch == message.epoch && is_replica(owner->second);
+      owner != owners_.end() && owner->second.epoch == message.epoch && holds_copy(owner->second);
   if (!is_mine) return;
   const auto here = shards_.find(s);
   const std::int64_t entries = here == shards_.end() ? -1 : here->second.entries_in(message.epoch);
@@ -251,7 +259,7 @@ void ServerRole::on_state(const Message& message) {
 // Its owner does not know that this copy was lost, or what it heard of that was.
 void ServerRole::lacks_state(const Message& entry) {
   const auto owner = owners_.find(entry.shard);
-  if (owner != owners_.end() && owner->second.epoch == entry.epoch && is_replica(owner->second))
+  if (owner != owners_.end() && owner->second.epoch == entry.epoch && holds_copy(owner->second))
     confirm(entry.shard, owner->second, -1);
 }
 

@@ -22,7 +22,7 @@ void run_storage(World& world) {
       }
       answer.from = world.snapshot_node();
       answer.to = message.from;
-      world.network.send(std::move(answer));
+      world.network.send_once(std::move(answer));
     } else if (message.kind == MessageKind::state) {
       use_disk(message);
       world.record(EventKind::snapshot, world.snapshot_node(), 0, message.version, message.from, 0,

@@ -37,6 +37,7 @@ class Worker {
   bool is_through() const { return through_; }
   // After the step in hand.
   void leave_soon() { leaves_ = true; }
+  bool is_leaving() const { return leaves_ && !through_; }
 
  private:
   // A part of a step that goes on without stop: one if a step begins when all weights are here and pushes

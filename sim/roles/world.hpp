@@ -83,7 +83,7 @@ struct World {
   std::vector<Last> last_weights = std::vector<Last>(keys.shards.size());
   std::map<std::uint32_t, Message> snapshots = {};  // by shard: what is on the storage's disk
 
-  static constexpr NodeId scheduler = 0;
+  static constexpr NodeId scheduler = scheduler_node;
   NodeId first_server() const { return 1; }
   std::uint32_t servers() const { return static_cast<std::uint32_t>(scenario.cluster.servers); }
   std::uint32_t workers() const { return static_cast<std::uint32_t>(scenario.cluster.workers); }

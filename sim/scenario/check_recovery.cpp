@@ -49,10 +49,6 @@ void Checker::check_recovery() {
     add({"replication.copies", "cluster.servers"},
         fmt::format("{} of each shard beside its owner", counted(s_.replication.copies, "copy")),
         there_are(s_.cluster.servers, "server"), "every copy is on a server of its own");
-  if (s_.replication.copies > 0 && s_.model.kind == ModelKind::logistic &&
-      s_.replication.when == ReplicateWhen::after_aggregation)
-    add({"replication.when", "model.kind"}, "a sum of sparse gradients is not one", "their keys differ",
-        "when = \"every-push\"");
   if (s_.recovery.detector == DetectorKind::timeout &&
       s_.recovery.timeout.value <= s_.recovery.heartbeat.value)
     add({"recovery.timeout", "recovery.heartbeat"}, "a node would be suspected between two of its heartbeats",

@@ -179,6 +179,14 @@ std::vector<Choice> choices<LostServers>() {
 }
 
 template <>
+std::vector<Choice> choices<HandOver>() {
+  return {{"two-phase",
+           "it is copied while its owner goes on serving; then it moves, and only what has "
+           "changed meanwhile is still missing (Li et al., OSDI 2014, section 4.5)"},
+          {"stop-and-copy", "it moves, and workers wait until it is copied"}};
+}
+
+template <>
 std::vector<Choice> choices<Semantics>() {
   return {{"exactly-once", "nothing: each worker's pushes are numbered"},
           {"at-least-once", "applies it again"}};
@@ -186,7 +194,7 @@ std::vector<Choice> choices<Semantics>() {
 
 template <>
 std::vector<Choice> choices<ReplicateWhen>() {
-  return {{"after-aggregation", "one sum of gradients for each update (Li et al., OSDI 2014, section 4.3)"},
+  return {{"after-aggregation", "one sum of gradients for each update (Li et al., OSDI 2014, section 4.4)"},
           {"every-push", "each push as it comes in"}};
 }
 

@@ -26,6 +26,8 @@ void describe_recovery(FieldVisitor& v, RecoverySpec& r) {
           {.doc = "What happens to a suspected server's shards of which there is no replica."});
   v.field("rebalance", &r.rebalance,
           {.doc = "A server that comes, or comes back, gets the shards that placement gives it."});
+  v.field("hand_over", choice(r.hand_over),
+          {.doc = "How a shard gets from an owner that is still there to the next one."});
   v.field("semantics", choice(r.semantics), {.doc = "What a server does with a push that it has had."});
   v.field("retry", &r.retry,
           {.doc = "Time after which a request that is not answered is sent again.", .min = 1e-6, .max = 1e6});

@@ -12,6 +12,7 @@ namespace psim {
 enum class Semantics : std::uint8_t { exactly_once, at_least_once };
 enum class LostWorkers : std::uint8_t { wait, remove };
 enum class LostServers : std::uint8_t { wait, neighbour };
+enum class HandOver : std::uint8_t { two_phase, stop_and_copy };
 
 struct RecoverySpec {
   bool enabled = false;
@@ -22,6 +23,7 @@ struct RecoverySpec {
   LostWorkers workers = LostWorkers::remove;
   LostServers servers = LostServers::neighbour;
   bool rebalance = true;
+  HandOver hand_over = HandOver::two_phase;
   Semantics semantics = Semantics::exactly_once;
   Seconds retry{1};
   double backoff = 2;

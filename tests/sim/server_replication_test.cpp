@@ -48,7 +48,7 @@ struct Cluster {
                .retries = true,
                .replication = replication};
     servers.emplace(owner, fresh());
-    servers.at(owner).lead(owner, 0, {first_replica, second_replica}, 0, mail);
+    servers.at(owner).lead(owner, {.primary = owner, .replicas = {first_replica, second_replica}}, 0, mail);
   }
   Server fresh() const { return {options, std::move(*values_of({1.0, -2.0})), 2}; }
   Server& at(NodeId node) { return servers.at(node); }
@@ -186,7 +186,8 @@ TEST_CASE("a replica confirms nothing of an epoch before its owner's state is he
   cluster.mail.sent.clear();
 
   Server& next = cluster.at(first_replica);
-  next.lead(first_replica, 1, {second_replica}, 0, cluster.mail);
+  next.lead(first_replica, {.primary = first_replica, .epoch = 1, .replicas = {second_replica}}, 0,
+            cluster.mail);
   cluster.at(second_replica).follow(second_replica, 1, first_replica, {});
   CHECK(cluster.at(second_replica).entries_in(1) == -1);
   next.on({.kind = MessageKind::push,
@@ -196,7 +197,9 @@ TEST_CASE("a replica confirms nothing of an epoch before its owner's state is he
            .epoch = 1},
           0, cluster.mail);
   CHECK(next.version() == 1);
-  CHECK(cluster.deliver_one(MessageKind::replicate, second_replica));
+  Message early{.kind = MessageKind::replicate, .from = first_replica, .to = second_replica, .epoch = 1};
+  early.attached = std::make_shared<const Attachment>();
+  cluster.deliver(early);  // it is on its way already when the owner learns who has copies, or repeats it
   CHECK_FALSE(cluster.mail.take(MessageKind::replicated, first_replica));
   CHECK(cluster.deliver_one(MessageKind::state, second_replica));
   while (cluster.deliver_one(MessageKind::replicated, first_replica)) {
@@ -219,4 +222,42 @@ TEST_CASE("under bsp nobody is shown an update that is not on all replicas", "[p
   for (const NodeId node : replicas) CHECK(cluster.deliver_one(MessageKind::replicate, node));
   while (cluster.deliver_one(MessageKind::replicated, owner)) continue;
   CHECK(cluster.mail.take(MessageKind::weights, 2));
+}
+
+// The next owner gets the state while its owner goes on, then what has changed, and last the rest.
+TEST_CASE("a shard changes its owner for the price of the last entries", "[protocol]") {
+  constexpr NodeId heir = first_replica;
+  Cluster cluster({.model = ConsistencyModel::asp}, {}, 2);
+  Server& former = cluster.at(owner);
+  former.lead(owner, {.primary = owner, .next = heir}, 0, cluster.mail);
+  const Message state = *cluster.mail.take(MessageKind::state, heir);
+  cluster.mail.sent.clear();
+  cluster.push(0, 1.0);
+  cluster.pull(0);
+  CHECK(cluster.mail.take(MessageKind::weights, 2)->pushed == 1);  // no answer waits for the next owner
+  CHECK_FALSE(cluster.mail.take(MessageKind::replicate, heir));
+  cluster.deliver(state);
+  CHECK(cluster.deliver_one(MessageKind::replicated, owner));
+  CHECK_FALSE(cluster.mail.take(MessageKind::ready, scheduler_node));  // it lacks an entry
+  CHECK(cluster.deliver_one(MessageKind::replicate, heir));
+  CHECK(cluster.deliver_one(MessageKind::replicated, owner));
+  CHECK(cluster.mail.take(MessageKind::ready, scheduler_node)->number == heir);
+  former.resend(100, cluster.mail);  // the scheduler does not seem to have heard
+  CHECK(cluster.mail.take(MessageKind::ready, scheduler_node));
+  cluster.push(1, 2.0);
+  cluster.push(0, 3.0);
+  cluster.mail.sent.clear();  // on their way when the shard moves
+
+  former.follow(owner, 1, heir, {});
+  Server& next = cluster.at(heir);
+  CHECK(next.version() == 1);
+  const Message rest = former.rest_for(heir, next.extent());
+  CHECK(rest.attached->entries->size() == 2);
+  CHECK(rest.payload < state.payload + 2 * 12 + 1);
+  next.take_rest(*rest.attached->entries);
+  next.take_rest(*rest.attached->entries);  // the answer comes twice
+  next.lead(heir, {.primary = heir, .epoch = 1}, 0, cluster.mail);
+  CHECK(next.version() == 3);
+  CHECK(numbers_of(next.snapshot()) == numbers_of(former.snapshot()));
+  CHECK(former.rest_for(heir, {}).attached->state != nullptr);  // who has nothing gets all of it
 }

@@ -1,0 +1,122 @@
+// Goal: every shard has one owner, and goes from one to the next as it should. Method: a manager that hears
+// what we say, and the view that comes of it.
+#include <catch2/catch.hpp>
+
+#include "sim/protocol/membership.hpp"
+
+using namespace psim;
+
+namespace {
+
+// Three servers, 1 to 3, with a shard each, and a worker, all heard at date 1.
+Manager three(const Manager::Options& more = {}) {
+  Manager::Options options = more;
+  options.servers = 3;
+  Manager manager(options, {0, 1, 2});
+  for (NodeId node = 1; node <= 4; ++node) {
+    if (!manager.is_absent(node)) manager.heard(node, 0, 1);
+  }
+  return manager;
+}
+
+const Owner& owner_of(const Manager& manager, std::size_t shard) { return manager.view().owners[shard]; }
+
+}  // namespace
+
+TEST_CASE("a shard moves when its next owner has it, and not before", "[protocol]") {
+  Manager manager = three();
+  manager.leaves(2);
+  CHECK(owner_of(manager, 1).primary == 2);
+  CHECK(owner_of(manager, 1).next == 3);
+  CHECK(owner_of(manager, 1).epoch == 0);
+  manager.ready(1, 3, 7);  // of another epoch
+  manager.ready(1, 1, 0);  // another node
+  CHECK(owner_of(manager, 1).primary == 2);
+  manager.ready(1, 3, 0);
+  CHECK(owner_of(manager, 1).primary == 3);
+  CHECK(owner_of(manager, 1).from == 2);
+  CHECK(owner_of(manager, 1).next == 0);
+  CHECK(owner_of(manager, 1).epoch == 1);
+}
+
+TEST_CASE("stop-and-copy moves it at once", "[protocol]") {
+  Manager manager = three({.two_phase = false});
+  manager.leaves(2);
+  CHECK(owner_of(manager, 1).primary == 3);
+  CHECK(owner_of(manager, 1).from == 2);
+  CHECK(owner_of(manager, 1).epoch == 1);
+}
+
+TEST_CASE("a server that crashes while it hands over gives what its next owner has so far", "[protocol]") {
+  Manager manager = three({.detector = {.timeout = 2}});
+  manager.leaves(2);
+  for (const NodeId node : {1, 3, 4}) manager.heard(node, 0, 2.5);
+  CHECK(manager.suspect(3.5) == std::vector<NodeId>{2});
+  CHECK(owner_of(manager, 1).primary == 3);
+  CHECK(owner_of(manager, 1).from == 0);  // nobody is to wait for its help
+  CHECK(manager.suspect(3.6).empty());
+}
+
+TEST_CASE("another one takes the place of a next owner that crashes", "[protocol]") {
+  Manager manager = three({.detector = {.timeout = 2}});
+  manager.leaves(2);
+  CHECK(owner_of(manager, 1).next == 3);
+  for (const NodeId node : {1, 2, 4}) manager.heard(node, 0, 2.5);
+  CHECK(manager.suspect(3.5) == std::vector<NodeId>{3});
+  CHECK(owner_of(manager, 1).primary == 2);
+  CHECK(owner_of(manager, 1).next == 1);
+  CHECK(owner_of(manager, 2).primary == 1);  // the one that crashed had a shard itself
+}
+
+TEST_CASE("a server that comes back is given what is its own, and nothing before it has it", "[protocol]") {
+  Manager manager = three({.copies = 1, .detector = {.timeout = 2}});
+  for (const NodeId node : {1, 3, 4}) manager.heard(node, 0, 2.5);
+  manager.suspect(3.5);
+  CHECK(owner_of(manager, 1).primary == 3);
+  CHECK(owner_of(manager, 1).replicas == std::vector<NodeId>{1});
+  const bool restarted = GENERATE(false, true);
+  manager.heard(2, restarted ? 1 : 0, 4);
+  CHECK(owner_of(manager, 1).primary == 3);
+  CHECK(owner_of(manager, 1).next == 2);
+  manager.ready(1, 2, 1);
+  CHECK(owner_of(manager, 1).primary == 2);
+  CHECK(owner_of(manager, 1).epoch == 2);
+}
+
+TEST_CASE("without rebalancing shards stay where they are", "[protocol]") {
+  Manager manager = three({.detector = {.timeout = 2}, .rebalances = false});
+  for (const NodeId node : {1, 3, 4}) manager.heard(node, 0, 2.5);
+  manager.suspect(3.5);
+  manager.heard(2, 0, 4);
+  CHECK(owner_of(manager, 1).primary == 3);
+  CHECK(owner_of(manager, 1).next == 0);
+}
+
+TEST_CASE("a shard that is awaited stays with its server, whoever is to have copies", "[protocol]") {
+  Manager manager = three({.copies = 0, .detector = {.timeout = 2}, .takes_over = false});
+  for (const NodeId node : {1, 3, 4}) manager.heard(node, 0, 2.5);
+  manager.suspect(3.5);
+  CHECK(owner_of(manager, 1).primary == 2);
+  manager.heard(2, 1, 4);
+  CHECK(owner_of(manager, 1).primary == 2);
+  CHECK(owner_of(manager, 1).epoch == 1);  // it has nothing of what it had
+}
+
+TEST_CASE("a server that is absent at first comes to its shards", "[protocol]") {
+  Manager manager = three({.absent = {3}});
+  CHECK(owner_of(manager, 2).primary == 1);
+  manager.heard(3, 0, 2);
+  CHECK(owner_of(manager, 2).primary == 1);
+  CHECK(owner_of(manager, 2).next == 3);
+}
+
+// While nobody looked it was suspected, came back, and the scheduler crashed before it could send it home.
+TEST_CASE("a scheduler that takes up a cluster sends shards home", "[protocol]") {
+  Manager before = three({.detector = {.timeout = 2}});
+  for (const NodeId node : {1, 3, 4}) before.heard(node, 0, 2.5);
+  before.suspect(3.5);
+  Manager after = three();
+  CHECK(after.take_up(before.view(), {}, 1).empty());
+  CHECK(owner_of(after, 1).primary == 3);
+  CHECK(owner_of(after, 1).next == 2);
+}
