@@ -170,6 +170,8 @@ RunResult Simulation::run() {
   for (const Job& job : jobs_) {
     if (job.crew().failure()) std::rethrow_exception(job.crew().failure());
   }
+  // Where all nodes are down for good SimGrid sees no deadlock either.
+  if (!ended_ && stuck_.empty()) stuck_ = who_waits();
   return result();
 }
 
