@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <vector>
@@ -33,11 +34,12 @@ class Requests {
     if (row.letter == Letter::pull)
       asked.pulls.try_emplace(row.value, Asked::Pull{row.version, asked.pushes});
   }
-  // The pull that the weights answer; earlier ones will not be looked for any more.
+  // The pull that the weights answer; earlier ones will not be looked for any more. None if the worker has
+  // sent a newer one: it takes the answer to its last pull only, and the older one came late.
   std::optional<Asked::Pull> answered(const Row& weights) {
     std::map<std::int64_t, Asked::Pull>& pulls = asked_[{weights.shard, weights.peer}].pulls;
     const auto pull = pulls.find(weights.value);
-    if (pull == pulls.end()) return std::nullopt;
+    if (pull == pulls.end() || std::next(pull) != pulls.end()) return std::nullopt;
     pulls.erase(pulls.begin(), pull);
     return pull->second;
   }
