@@ -153,8 +153,11 @@ void Server::lead(NodeId self, std::uint32_t epoch, const std::vector<NodeId>& r
       tell_count(w, out);
     }
   }
-  std::erase_if(copies_,
-                [&](const Copy& copy) { return std::ranges::find(replicas, copy.node) == replicas.end(); });
+  const auto is_none = [&](const Copy& copy) {
+    return std::ranges::find(replicas, copy.node) == replicas.end();
+  };
+  // What is decided alone is in no log. A replica that comes again must not seem to have it.
+  if (std::erase_if(copies_, is_none) > 0 && copies_.empty()) ++entries_;
   for (const NodeId node : replicas) {
     if (std::ranges::find(copies_, node, &Copy::node) != copies_.end()) continue;
     copies_.push_back({.node = node, .entries = entries_, .asked = now, .wait = options_.resend.timeout});
