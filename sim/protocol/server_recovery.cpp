@@ -176,7 +176,12 @@ void Server::follow(NodeId self, std::uint32_t epoch, NodeId primary, std::optio
   next_ = next;
   end_log();
   if (copies_pushes()) return;
-  for (WorkerState& worker : workers_) worker.arrived = worker.applied;  // it will hear of updates only
+  // It will hear of updates only. What waits is to come again, though a later push may have been dropped.
+  for (const Message& push : group_) {
+    std::int64_t& applied = workers_[index_of(push.from)].applied;
+    applied = std::min(applied, push.number);
+  }
+  for (WorkerState& worker : workers_) worker.arrived = worker.applied;
   group_.clear();
 }
 

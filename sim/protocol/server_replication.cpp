@@ -224,7 +224,13 @@ bool Server::is_safe(std::uint32_t worker) const {
 
 std::int64_t Server::committed_of(std::uint32_t worker) const {
   const bool alone = copies_.empty() || mutant("told-too-early");
-  return alone ? workers_[worker].applied : safety_[worker].committed;
+  std::int64_t committed = alone ? workers_[worker].applied : safety_[worker].committed;
+  if (!alone && copies_pushes()) return committed;
+  // What waits for its group is only here, though a later push may have been dropped already.
+  for (const Message& push : group_) {
+    if (index_of(push.from) == worker) committed = std::min(committed, push.number);
+  }
+  return committed;
 }
 
 std::optional<double> Server::next_resend() const {
