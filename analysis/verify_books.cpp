@@ -109,9 +109,7 @@ class Conservation final : public Check {
     const std::uint32_t worker = history.facts().worker(row.peer);
     const ShardHistory& shard = history.shard(row.shard);
     const Count& count = shard.of_server.at(row.node)->workers[worker];
-    const std::vector<bool>& dropped = shard.dropped[worker];
-    const bool is_dropped =
-        before >= 0 && before < std::ssize(dropped) && dropped[static_cast<std::size_t>(before)];
+    const bool is_dropped = has(shard.dropped[worker], before);
     if (before < 0 || count.has(before) || before < count.base || is_dropped) return;
     violated(row,
              fmt::format("{} applies push {} of {} to shard {}, but the one before was neither applied nor "

@@ -47,7 +47,7 @@ void KvClient::commit(const Message& answer) {
   if (answer.pushed <= safe) return;
   safe = answer.pushed;
   retries_->committed(answer.shard, answer.pushed);
-  world_.record(EventKind::acked, node_, 0, 0, answer.from, answer.pushed, answer.shard);
+  world_.record(EventKind::acked, node_, answer.epoch, 0, answer.from, answer.pushed, answer.shard);
 }
 
 // A shard was set back: this worker is to compute that version again, for all shards. Any version of the
