@@ -17,6 +17,7 @@ struct Asked {
   std::int64_t pushes = 0;  // sent
   struct Pull {
     std::int64_t above = -1, pushes = 0;
+    std::int64_t epoch = 0;  // in which it was sent last
   };
   std::map<std::int64_t, Pull> pulls = {};  // by number, not answered yet
 };
@@ -26,13 +27,16 @@ class Requests {
  public:
   using Id = std::pair<std::uint32_t, std::uint32_t>;  // shard, worker's node
   void on(const Row& row, const Facts& facts) {
-    if (row.what != What::send || !facts.is_worker(row.node)) return;
+    if (!facts.is_worker(row.node)) return;
+    if (row.what == What::deliver && row.letter == Letter::weights) return receives(row);
+    if (row.what != What::send) return;
     if (row.letter == Letter::join)
       std::erase_if(asked_, [&](const auto& one) { return one.first.second == row.node; });
     Asked& asked = asked_[{row.shard, row.node}];
     if (row.letter == Letter::push) asked.pushes = std::max(asked.pushes, row.value + 1);
     if (row.letter == Letter::pull)
-      asked.pulls.try_emplace(row.value, Asked::Pull{row.version, asked.pushes});
+      asked.pulls.try_emplace(row.value, Asked::Pull{row.version, asked.pushes}).first->second.epoch =
+          row.epoch;
   }
   // The pull that the weights answer; earlier ones will not be looked for any more. None if the worker has
   // sent a newer one: it takes the answer to its last pull only, and the older one came late.
@@ -45,6 +49,13 @@ class Requests {
   }
 
  private:
+  // It listens to no other epoch than its own; and to no second answer.
+  void receives(const Row& weights) {
+    std::map<std::int64_t, Asked::Pull>& pulls = asked_[{weights.shard, weights.node}].pulls;
+    const auto pull = pulls.find(weights.value);
+    if (pull != pulls.end() && pull->second.epoch == weights.epoch) pulls.erase(pull);
+  }
+
   std::map<Id, Asked> asked_;
 };
 
