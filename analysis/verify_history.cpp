@@ -95,7 +95,8 @@ void History::on(const Row& row) {
   }
 }
 
-// What a server counts beyond what it has applied was given up, unless it tells so of what it begins with.
+// What a server counts beyond what it has applied was given up, unless it tells so of what it begins with:
+// the last pushes of those that count as arrived. Those before them may still wait to be applied.
 void History::on_member(const Row& row) {
   const std::uint32_t worker = facts_.worker(row.peer);
   Reign& owner = reign(row.shard, row.node);
@@ -108,8 +109,9 @@ void History::on_member(const Row& row) {
   if (row.value > count.counted()) {
     ShardHistory& shard = shards_[row.shard];
     shard.set_back = set_back_ = true;
-    for (std::int64_t number = count.counted(); number < row.value && !owner.fresh; ++number)
-      add(shard.given_up[worker], number);
+    const std::int64_t jump = row.value - count.counted();
+    for (std::int64_t number = std::max<std::int64_t>(0, row.version - jump); number < row.version; ++number)
+      if (!owner.fresh) add(shard.given_up[worker], number);
     count.base = row.value;
   }
   if (worker + 1 == facts_.workers) owner.fresh = false;
