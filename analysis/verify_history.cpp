@@ -95,6 +95,13 @@ void History::on(const Row& row) {
   }
 }
 
+bool History::is_given_up(std::uint32_t node) const {
+  const auto takes_no_part = [&](const auto& shard) {
+    return !shard.second.reigns.empty() && !shard.second.owner().workers[facts_.worker(node)].member;
+  };
+  return suspected_[node] || (!shards_.empty() && std::ranges::all_of(shards_, takes_no_part));
+}
+
 // What a server counts beyond what it has applied was given up, unless it tells so of what it begins with:
 // the last pushes of those that count as arrived. Those before them may still wait to be applied.
 void History::on_member(const Row& row) {

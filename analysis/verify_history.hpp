@@ -88,6 +88,8 @@ class History {
   // Crashed, left or was suspected at some time.
   bool was_away(std::uint32_t node) const { return away_[node]; }
   bool any_set_back() const { return set_back_; }
+  // The scheduler takes it for down, or all owners do, as they were told: nobody waits for this worker.
+  bool is_given_up(std::uint32_t worker_node) const;
   bool watched() const { return watched_; }  // nodes may fail: there are heartbeats
 
  private:

@@ -169,7 +169,8 @@ class ReadMyWrites final : public Check {
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::int64_t>, std::vector<bool>> arrived_;
 };
 
-// A worker that was away counts again when it has caught up with the others.
+// A worker that was away counts again when it has caught up with the others. It may compute all the while, if
+// it was only taken for down.
 class ClockGap final : public Check {
  public:
   explicit ClockGap(const Facts& facts)
@@ -211,7 +212,7 @@ class ClockGap final : public Check {
       slowest = w;
     }
     if (own.away) own.done = row.clock;
-    own.away = own.away && least && row.clock < *least;
+    own.away = own.away && (history.is_given_up(row.node) || (least && row.clock < *least));
     const std::int64_t bound = *history.facts().bound_at(row.clock) + slack_;
     if (least && row.clock - *least > bound)
       violated(row,
