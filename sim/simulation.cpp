@@ -285,6 +285,7 @@ void Simulation::give_up(std::vector<std::string> why) {
 void Simulation::end_now() {
   close();
   agenda_.clear();
+  for (NodeId node = 0; node < platform_.hosts.size(); ++node) network_.let_go(node);
   sg4::Actor::kill_all();
 }
 
