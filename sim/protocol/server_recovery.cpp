@@ -149,7 +149,7 @@ void Server::lead(NodeId self, std::uint32_t epoch, const std::vector<NodeId>& r
     update_entry_ = 0;
     committed_ = entries_;
     for (std::uint32_t w = 0; w < workers_.size(); ++w) {
-      safety_[w] = {.committed = workers_[w].arrived};
+      safety_[w] = {.begun = before_pending(w, workers_[w].arrived)};
       tell_count(w, out);
     }
   }
@@ -163,7 +163,7 @@ void Server::lead(NodeId self, std::uint32_t epoch, const std::vector<NodeId>& r
     copies_.push_back({.node = node, .entries = entries_, .asked = now, .wait = options_.resend.timeout});
     out.send(state_for(node));
   }
-  commit_through(on_all_replicas());
+  commit();
   answer_all(now, out);
 }
 

@@ -186,7 +186,7 @@ void Server::on_replicated(const Message& ack, double now, Outbox& out) {
     for (auto entry = log_.lower_bound(copy->entries); entry != log_.end(); ++entry)
       send_entry(ack.from, entry->second, out);
   }
-  commit_through(on_all_replicas());
+  commit();
   answer_all(now, out);
 }
 
@@ -198,8 +198,15 @@ std::int64_t Server::on_all_replicas() const {
   return least;
 }
 
+// No worker is told that a push is safe which a replica still lacks, though answers do not wait for one that
+// is to get the state first: with all of them, as many owners may fail, one after the other.
+void Server::commit() {
+  if (std::ranges::all_of(copies_, &Copy::here)) commit_through(on_all_replicas());
+}
+
 // Entries below `entry` are everywhere.
 void Server::commit_through(std::int64_t entry) {
+  for (Safety& safety : safety_) safety.committed = std::max(safety.committed, safety.begun);
   std::int64_t kept = entry;
   for (const Copy& copy : copies_) kept = std::min(kept, copy.entries);
   for (auto next = log_.lower_bound(committed_); next != log_.end() && next->first < entry; ++next) {
@@ -224,13 +231,16 @@ bool Server::is_safe(std::uint32_t worker) const {
 
 std::int64_t Server::committed_of(std::uint32_t worker) const {
   const bool alone = copies_.empty() || mutant("told-too-early");
-  std::int64_t committed = alone ? workers_[worker].applied : safety_[worker].committed;
-  if (!alone && copies_pushes()) return committed;
-  // What waits for its group is only here, though a later push may have been dropped already.
+  if (!alone && copies_pushes()) return safety_[worker].committed;
+  return before_pending(worker, alone ? workers_[worker].applied : safety_[worker].committed);
+}
+
+// What waits for its group is only here, though a later push may have been dropped already.
+std::int64_t Server::before_pending(std::uint32_t worker, std::int64_t pushes) const {
   for (const Message& push : group_) {
-    if (index_of(push.from) == worker) committed = std::min(committed, push.number);
+    if (index_of(push.from) == worker) pushes = std::min(pushes, push.number);
   }
-  return committed;
+  return pushes;
 }
 
 std::optional<double> Server::next_resend() const {
