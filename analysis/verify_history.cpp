@@ -119,8 +119,8 @@ void History::on_member(const Row& row) {
     const std::int64_t jump = row.value - count.counted();
     for (std::int64_t number = std::max<std::int64_t>(0, row.version - jump); number < row.version; ++number)
       if (!owner.fresh) add(shard.given_up[worker], number);
-    count.base = row.value;
   }
+  if (owner.fresh || row.value > count.counted()) count.base = row.value;
   if (worker + 1 == facts_.workers) owner.fresh = false;
 }
 
