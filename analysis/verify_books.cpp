@@ -109,10 +109,8 @@ class Conservation final : public Check {
     const std::uint32_t worker = history.facts().worker(row.peer);
     const ShardHistory& shard = history.shard(row.shard);
     const Count& count = shard.of_server.at(row.node)->workers[worker];
-    const std::vector<bool>& dropped = shard.dropped[worker];
-    const bool is_dropped =
-        before >= 0 && before < std::ssize(dropped) && dropped[static_cast<std::size_t>(before)];
-    if (before < 0 || count.has(before) || before < count.base || is_dropped) return;
+    const bool will_not_come = has(shard.dropped[worker], before) || has(shard.given_up[worker], before);
+    if (before < 0 || count.has(before) || before < count.base || will_not_come) return;
     violated(row,
              fmt::format("{} applies push {} of {} to shard {}, but the one before was neither applied nor "
                          "dropped",

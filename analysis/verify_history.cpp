@@ -4,10 +4,22 @@
 
 namespace psim::analysis {
 
-void Count::add(std::int64_t number) {
+namespace {
+
+void add(Numbers& numbers, std::int64_t number) {
   const auto index = static_cast<std::size_t>(number);
-  if (applied.size() <= index) applied.resize(std::max(index + 1, applied.size() * 2));
-  applied[index] = true;
+  if (numbers.size() <= index) numbers.resize(std::max(index + 1, numbers.size() * 2));
+  numbers[index] = true;
+}
+
+}  // namespace
+
+bool has(const Numbers& numbers, std::int64_t number) {
+  return number >= 0 && number < std::ssize(numbers) && numbers[static_cast<std::size_t>(number)];
+}
+
+void Count::add(std::int64_t number) {
+  analysis::add(applied, number);
   mark = std::max(mark, number + 1);
 }
 
@@ -22,6 +34,7 @@ std::optional<std::uint64_t> Reign::hash_at(std::int64_t at) const {
 History::History(const Facts& facts) : facts_(facts) {
   const std::size_t nodes = 1 + facts.servers + facts.workers;
   away_.resize(nodes);
+  suspected_.resize(nodes);
 }
 
 Reign& History::reign(std::uint32_t s, std::uint32_t server) {
@@ -35,6 +48,7 @@ Reign& History::reign(std::uint32_t s, std::uint32_t server) {
     current->workers.resize(facts_.workers);
     current->holders.insert(server);
     shard.dropped.resize(facts_.workers);
+    shard.given_up.resize(facts_.workers);
   }
   return *current;
 }
@@ -56,9 +70,7 @@ void History::on(const Row& row) {
       if (row.value != late) return;  // by whom it was not for, or who has it
       Count& count = reign(row.shard, row.node).workers[facts_.worker(row.peer)];
       count.base = std::max(count.base, static_cast<std::int64_t>(row.bytes) + 1);
-      std::vector<bool>& dropped = shards_[row.shard].dropped[facts_.worker(row.peer)];
-      if (dropped.size() <= row.bytes) dropped.resize(row.bytes + 1);
-      dropped[row.bytes] = true;
+      add(shards_[row.shard].dropped[facts_.worker(row.peer)], static_cast<std::int64_t>(row.bytes));
       return;
     }
     case What::update: {
@@ -68,26 +80,53 @@ void History::on(const Row& row) {
       owner.hashes.push_back(row.bytes);
       return;
     }
-    case What::member: {
-      Reign& owner = reign(row.shard, row.node);
-      Count& count = owner.workers[facts_.worker(row.peer)];
-      count.member = row.clock != 0;
-      count.behind = row.clock == 2;
-      count.ahead = static_cast<std::int64_t>(row.bytes);
-      if (!count.member) away_[row.peer] = true;
-      if (owner.fresh) count.arrived = row.version;
-      if (row.value > count.counted()) shards_[row.shard].set_back = set_back_ = true;
-      count.base = std::max(count.base, row.value);
-      if (!owner.fresh) count.arrived = std::max(count.arrived, row.version);
-      if (facts_.worker(row.peer) + 1 == facts_.workers) owner.fresh = false;
+    case What::member: return on_member(row);
+    case What::deliver:
+      if (row.node == 0 && row.letter == Letter::heartbeat && row.peer < suspected_.size())
+        suspected_[row.peer] = false;
       return;
-    }
-    case What::copied: reign(row.shard, row.node).holders.insert(row.peer); return;
+    case What::copied:
+      for (const std::uint32_t node : {row.node, row.peer}) holds(reign(row.shard, row.node), node);
+      return;
     case What::promote: return on_promote(row);
-    case What::suspect: away_[row.peer] = true; return gone(row.peer, false);
+    case What::suspect: away_[row.peer] = suspected_[row.peer] = true; return gone(row.peer, false);
     case What::fault: return on_fault(row);
     default: return;
   }
+}
+
+bool History::is_given_up(std::uint32_t node) const {
+  const auto takes_no_part = [&](const auto& shard) {
+    return !shard.second.reigns.empty() && !shard.second.owner().workers[facts_.worker(node)].member;
+  };
+  return suspected_[node] || (!shards_.empty() && std::ranges::all_of(shards_, takes_no_part));
+}
+
+// What a server counts beyond what it has applied was given up, unless it tells so of what it begins with:
+// the last pushes of those that count as arrived. Those before them may still wait to be applied.
+void History::on_member(const Row& row) {
+  const std::uint32_t worker = facts_.worker(row.peer);
+  Reign& owner = reign(row.shard, row.node);
+  Count& count = owner.workers[worker];
+  count.member = row.clock != 0;
+  if (!count.member) away_[row.peer] = true;
+  count.behind = row.clock == 2;
+  count.ahead = static_cast<std::int64_t>(row.bytes);
+  count.arrived = owner.fresh ? row.version : std::max(count.arrived, row.version);
+  if (row.value > count.counted()) {
+    ShardHistory& shard = shards_[row.shard];
+    shard.set_back = set_back_ = true;
+    const std::int64_t jump = row.value - count.counted();
+    for (std::int64_t number = std::max<std::int64_t>(0, row.version - jump); number < row.version; ++number)
+      if (!owner.fresh) add(shard.given_up[worker], number);
+  }
+  if (owner.fresh || row.value > count.counted()) count.base = row.value;
+  if (worker + 1 == facts_.workers) owner.fresh = false;
+}
+
+// From a node that is suspected ownership moves on without its help, whatever it has.
+void History::holds(Reign& reign, std::uint32_t node) const {
+  if (!suspected_[node]) reign.holders.insert(node);
 }
 
 void History::gone(std::uint32_t node, bool crashed) {
@@ -130,6 +169,7 @@ void History::inherit(Reign& reign, const Reign& from, std::int64_t version) con
 void History::on_promote(const Row& row) {
   ShardHistory& shard = shards_[row.shard];
   shard.dropped.resize(facts_.workers);
+  shard.given_up.resize(facts_.workers);
   if (shard.reigns.empty()) {
     Reign none{.shard = row.shard};
     none.workers.resize(facts_.workers);
@@ -144,8 +184,8 @@ void History::on_promote(const Row& row) {
              .from = row.version,
              .version = row.version,
              .promoted = row.number,
-             .fresh = true,
-             .holders = {row.node}};
+             .fresh = true};
+  holds(next, row.node);
   next.workers.resize(facts_.workers);
   const auto before = shard.reigns.find(row.value);
   if (row.version > 0 && before != shard.reigns.end() && row.value < row.clock) {

@@ -14,18 +14,19 @@
 
 namespace psim::analysis {
 
+using Numbers = std::vector<bool>;  // of pushes of one worker
+bool has(const Numbers& numbers, std::int64_t number);
+
 // What a server's state of a shard has of one worker.
 struct Count {
-  bool member = true;         // takes part, as the server knows
-  bool behind = false;        // is back, and nobody waits for it yet
-  std::int64_t ahead = 0;     // clocks that it skipped while it was away, without pushes
-  std::int64_t base = 0;      // pushes that count as applied without having been
-  std::int64_t arrived = 0;   // pushes that counted as arrived when the server took over
-  std::int64_t mark = 0;      // highest number applied, and one
-  std::vector<bool> applied;  // by number
-  bool has(std::int64_t number) const {
-    return number < static_cast<std::int64_t>(applied.size()) && applied[static_cast<std::size_t>(number)];
-  }
+  bool member = true;        // takes part, as the server knows
+  bool behind = false;       // is back, and nobody waits for it yet
+  std::int64_t ahead = 0;    // clocks that it skipped while it was away, without pushes
+  std::int64_t base = 0;     // pushes that count as applied without having been
+  std::int64_t arrived = 0;  // pushes that counted as arrived when the server took over
+  std::int64_t mark = 0;     // highest number applied, and one
+  Numbers applied;
+  bool has(std::int64_t number) const { return analysis::has(applied, number); }
   void add(std::int64_t number);
   std::int64_t counted() const { return std::max(base, mark); }
   std::int64_t clock() const { return counted() + ahead; }
@@ -46,7 +47,7 @@ struct Reign {
   std::int64_t promoted = -1;              // the event; -1: from the beginning
   bool over = false;                       // the server crashed
   bool fresh = false;                      // just promoted: its counts are being told
-  std::set<std::uint32_t> holders = {};    // of all that was acknowledged, alive ever since
+  std::set<std::uint32_t> holders = {};    // of all that was acknowledged, alive and not suspected since
   std::vector<std::uint64_t> hashes = {};  // of versions from + 1 on
   std::vector<Application> applications = {};
   std::vector<Count> workers = {};
@@ -58,7 +59,7 @@ struct Reign {
 struct ShardHistory {
   std::map<std::int64_t, Reign> reigns;       // by epoch
   std::map<std::uint32_t, Reign*> of_server;  // its last one
-  std::vector<std::vector<bool>> dropped;     // by worker and number
+  std::vector<Numbers> dropped, given_up;     // by worker
   bool set_back = false;  // a new owner lacked updates, or a worker's pushes were given up
   const Reign& owner() const { return reigns.rbegin()->second; }
 };
@@ -87,18 +88,22 @@ class History {
   // Crashed, left or was suspected at some time.
   bool was_away(std::uint32_t node) const { return away_[node]; }
   bool any_set_back() const { return set_back_; }
+  // The scheduler takes it for down, or all owners do, as they were told: nobody waits for this worker.
+  bool is_given_up(std::uint32_t worker_node) const;
   bool watched() const { return watched_; }  // nodes may fail: there are heartbeats
 
  private:
   void on_promote(const Row& row);
+  void on_member(const Row& row);
   void on_fault(const Row& row);
   void gone(std::uint32_t node, bool crashed);
+  void holds(Reign& reign, std::uint32_t node) const;
   void leaves(std::uint32_t node);
   void inherit(Reign& reign, const Reign& from, std::int64_t version) const;
 
   Facts facts_;
   std::map<std::uint32_t, ShardHistory> shards_;
-  std::vector<bool> away_;  // by node
+  std::vector<bool> away_, suspected_;  // by node; suspected: and not heard since
   bool repeated_ = false, epoch_taken_ = false, copy_was_there_ = false, set_back_ = false, watched_ = false;
   std::int64_t last_version_ = 0;
   const Reign* replaced_ = nullptr;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <vector>
@@ -16,6 +17,7 @@ struct Asked {
   std::int64_t pushes = 0;  // sent
   struct Pull {
     std::int64_t above = -1, pushes = 0;
+    std::int64_t epoch = 0;  // in which it was sent last
   };
   std::map<std::int64_t, Pull> pulls = {};  // by number, not answered yet
 };
@@ -25,24 +27,35 @@ class Requests {
  public:
   using Id = std::pair<std::uint32_t, std::uint32_t>;  // shard, worker's node
   void on(const Row& row, const Facts& facts) {
-    if (row.what != What::send || !facts.is_worker(row.node)) return;
+    if (!facts.is_worker(row.node)) return;
+    if (row.what == What::deliver && row.letter == Letter::weights) return receives(row);
+    if (row.what != What::send) return;
     if (row.letter == Letter::join)
       std::erase_if(asked_, [&](const auto& one) { return one.first.second == row.node; });
     Asked& asked = asked_[{row.shard, row.node}];
     if (row.letter == Letter::push) asked.pushes = std::max(asked.pushes, row.value + 1);
     if (row.letter == Letter::pull)
-      asked.pulls.try_emplace(row.value, Asked::Pull{row.version, asked.pushes});
+      asked.pulls.try_emplace(row.value, Asked::Pull{row.version, asked.pushes}).first->second.epoch =
+          row.epoch;
   }
-  // The pull that the weights answer; earlier ones will not be looked for any more.
+  // The pull that the weights answer; earlier ones will not be looked for any more. None if the worker has
+  // sent a newer one: it takes the answer to its last pull only, and the older one came late.
   std::optional<Asked::Pull> answered(const Row& weights) {
     std::map<std::int64_t, Asked::Pull>& pulls = asked_[{weights.shard, weights.peer}].pulls;
     const auto pull = pulls.find(weights.value);
-    if (pull == pulls.end()) return std::nullopt;
+    if (pull == pulls.end() || std::next(pull) != pulls.end()) return std::nullopt;
     pulls.erase(pulls.begin(), pull);
     return pull->second;
   }
 
  private:
+  // It listens to no other epoch than its own; and to no second answer.
+  void receives(const Row& weights) {
+    std::map<std::int64_t, Asked::Pull>& pulls = asked_[{weights.shard, weights.node}].pulls;
+    const auto pull = pulls.find(weights.value);
+    if (pull != pulls.end() && pull->second.epoch == weights.epoch) pulls.erase(pull);
+  }
+
   std::map<Id, Asked> asked_;
 };
 
@@ -156,7 +169,8 @@ class ReadMyWrites final : public Check {
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::int64_t>, std::vector<bool>> arrived_;
 };
 
-// A worker that was away counts again when it has caught up with the others.
+// A worker that was away counts again when it has caught up with the others. It may compute all the while, if
+// it was only taken for down.
 class ClockGap final : public Check {
  public:
   explicit ClockGap(const Facts& facts)
@@ -198,7 +212,7 @@ class ClockGap final : public Check {
       slowest = w;
     }
     if (own.away) own.done = row.clock;
-    own.away = own.away && least && row.clock < *least;
+    own.away = own.away && (history.is_given_up(row.node) || (least && row.clock < *least));
     const std::int64_t bound = *history.facts().bound_at(row.clock) + slack_;
     if (least && row.clock - *least > bound)
       violated(row,

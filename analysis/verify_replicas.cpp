@@ -20,14 +20,14 @@ class Acknowledged final : public Check {
   void on(const Row& row, const History& history) override {
     if (!report().applies) return;
     const Facts& facts = history.facts();
-    if (row.what == What::acked) {
-      examined();
-      std::int64_t& safe = safe_[{row.shard, facts.worker(row.node)}];
-      safe = std::max(safe, row.value);
-    }
-    if (row.what == What::promote) {
+    if (row.what == What::acked) hears(row, facts);
+    // One that comes late has had a successor before it began: nobody begins with what it has.
+    if (row.what == What::promote && history.shard(row.shard).owner().epoch == row.clock) {
       Takeover& takeover = takeovers_[row.shard];
-      takeover = {.node = row.node, .covered = history.copy_was_there(), .workers = {}};
+      takeover = {.node = row.node,
+                  .covered = history.copy_was_there(),
+                  .from_nothing = history.copy_was_there() ? takeover.from_nothing : row.clock,
+                  .workers = {}};
       for (std::uint32_t w = 0; w < facts.workers; ++w) takeover.workers.insert(w);
     }
     if (row.what == What::member) count(row, history);
@@ -41,8 +41,17 @@ class Acknowledged final : public Check {
   struct Takeover {
     std::uint32_t node = 0;
     bool covered = false;                  // somebody alive had a full copy
+    std::int64_t from_nothing = 0;         // the last epoch of whose beginning this was not so
     std::set<std::uint32_t> workers = {};  // of which the new owner has not told what it has
   };
+
+  // A promise of an owner from before the last full copy was gone comes too late to be kept.
+  void hears(const Row& row, const Facts& facts) {
+    examined();
+    std::int64_t& safe = safe_[{row.shard, facts.worker(row.node)}];
+    if (row.clock >= takeovers_[row.shard].from_nothing) safe = std::max(safe, row.value);
+    else excused_ += std::max<std::int64_t>(0, row.value - safe);
+  }
 
   // The new owner tells what it has of a worker.
   void count(const Row& row, const History& history) {
@@ -52,13 +61,11 @@ class Acknowledged final : public Check {
       return;
     const ShardHistory& shard = history.shard(row.shard);
     const Reign& owner = *shard.of_server.at(row.node);
-    const std::vector<bool>& dropped = shard.dropped[w];
     std::int64_t& safe = safe_[{row.shard, w}];
-    const std::int64_t given_up = owner.before != nullptr ? owner.before->workers[w].base : 0;
     const std::int64_t in_hand = history.facts().every_push ? row.version : 0;
-    for (std::int64_t number = std::max(given_up, in_hand); number < safe; ++number) {
-      const auto index = static_cast<std::size_t>(number);
-      if (owner.in_lineage(w, number) || (index < dropped.size() && dropped[index])) continue;
+    for (std::int64_t number = in_hand; number < safe; ++number) {
+      if (owner.in_lineage(w, number) || has(shard.dropped[w], number) || has(shard.given_up[w], number))
+        continue;
       if (found->second.covered)
         violated(row, fmt::format(
                           "{} takes over shard {} at version {} without push {} of worker {}, which was told "

@@ -170,6 +170,8 @@ RunResult Simulation::run() {
   for (const Job& job : jobs_) {
     if (job.crew().failure()) std::rethrow_exception(job.crew().failure());
   }
+  // Where all nodes are down for good SimGrid sees no deadlock either.
+  if (!ended_ && stuck_.empty()) stuck_ = who_waits();
   return result();
 }
 
@@ -283,6 +285,7 @@ void Simulation::give_up(std::vector<std::string> why) {
 void Simulation::end_now() {
   close();
   agenda_.clear();
+  for (NodeId node = 0; node < platform_.hosts.size(); ++node) network_.let_go(node);
   sg4::Actor::kill_all();
 }
 

@@ -210,11 +210,19 @@ Message Network::take(NodeId me) {
 std::optional<Message> Network::receive_until(NodeId me, double date) {
   const simgrid::s4u::SemaphorePtr mail = nodes_[me].mail;
   if (!has_mail(me)) {
-    if (!(date > Agenda::now()) || mail->acquire_timeout(date - Agenda::now())) return std::nullopt;
+    if (!(date > Agenda::now())) return std::nullopt;
+    nodes_[me].receives_until = true;
+    const bool is_late = mail->acquire_timeout(date - Agenda::now());
+    nodes_[me].receives_until = false;
+    if (is_late) return std::nullopt;
   } else {
     mail->acquire();
   }
   return take(me);
+}
+
+void Network::let_go(NodeId node) {
+  if (std::exchange(nodes_[node].receives_until, false)) nodes_[node].mail->release();
 }
 
 void Network::take_down(NodeId node, const std::function<void(const Message&)>& unread) {

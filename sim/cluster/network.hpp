@@ -49,6 +49,8 @@ class Network {
   // Called with every message that arrives, before it can be received.
   void on_arrival(std::function<void(const Message&)> callback) { on_arrival_ = std::move(callback); }
 
+  // Before its actor is killed: SimGrid 3.32 aborts if that happens at the date until which it receives.
+  void let_go(NodeId node);
   // A node that is down receives nothing, and what it has sent and received so far is gone: a message is lost
   // when either end is not what it was when the message was sent. From the agenda, with no actor of the node
   // left; `unread` hears of what was in its inbox.
@@ -82,6 +84,7 @@ class Network {
     double bandwidth = 1;                                       // what is left of it
     bool held = false;
     std::deque<Message> waiting;  // while held
+    bool receives_until = false;  // its actor waits for mail until a date
   };
   // From one node to another: what waits for the message that is on its way, by rank and order.
   struct Connection {

@@ -155,6 +155,7 @@ class Server {
   struct Safety {
     std::int64_t entry = 0;      // of the log: with its last push, one more than that
     std::int64_t committed = 0;  // pushes that the replicas have too
+    std::int64_t begun = 0;      // that this server had when it became the owner
   };
   // dssp, by worker.
   struct Pace {
@@ -189,7 +190,9 @@ class Server {
                         Outbox& out);
   void log_push(bool updates, Outbox& out);
   static Message entry_for(NodeId replica, const Message& entry);
+  void commit();
   void commit_through(std::int64_t entry);
+  std::int64_t before_pending(std::uint32_t worker, std::int64_t pushes) const;
   void end_log();
   std::int64_t on_all_replicas() const;
   bool is_safe(std::uint32_t worker) const;

@@ -149,12 +149,12 @@ void Server::lead(NodeId self, const Owner& owner, double now, Outbox& out) {
     update_entry_ = 0;
     committed_ = entries_;
     for (std::uint32_t w = 0; w < workers_.size(); ++w) {
-      safety_[w] = {.committed = workers_[w].arrived};
+      safety_[w] = {.begun = before_pending(w, workers_[w].arrived)};
       tell_count(w, out);
     }
   }
   take_copies(owner, now, out);
-  commit_through(on_all_replicas());
+  commit();
   answer_all(now, out);
 }
 
@@ -167,7 +167,12 @@ void Server::follow(NodeId self, std::uint32_t epoch, NodeId primary, std::optio
   next_ = next;
   end_log();
   if (copies_pushes()) return;
-  for (WorkerState& worker : workers_) worker.arrived = worker.applied;  // it will hear of updates only
+  // It will hear of updates only. What waits is to come again, though a later push may have been dropped.
+  for (const Message& push : group_) {
+    std::int64_t& applied = workers_[index_of(push.from)].applied;
+    applied = std::min(applied, push.number);
+  }
+  for (WorkerState& worker : workers_) worker.arrived = worker.applied;
   group_.clear();
 }
 

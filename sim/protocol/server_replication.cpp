@@ -38,6 +38,8 @@ void Server::take_copies(const Owner& owner, double now, Outbox& out) {
   const bool apart = owner.next != 0 && std::ranges::find(nodes, owner.next) == nodes.end();
   if (apart) nodes.push_back(owner.next);
   std::vector<Copy> before = std::exchange(copies_, {});
+  // What is decided alone is in no log. A replica that comes again must not seem to have it.
+  if (!before.empty() && nodes.empty()) ++entries_;
   for (const NodeId node : nodes) {
     const auto old = std::ranges::find(before, node, &Copy::node);
     if (old != before.end()) {
@@ -87,7 +89,7 @@ void Server::log(Message entry, Attachment ids, Outbox& out) {
     if (copy.here && !is_passed_on) out.send(entry_for(copy.node, entry));
   }
   log_.emplace(entry.number, std::move(entry));
-  if (!has_replicas()) commit_through(entries_);
+  if (!has_replicas()) commit();
 }
 
 Message Server::entry_for(NodeId replica, const Message& entry) {
@@ -272,7 +274,7 @@ void Server::on_replicated(const Message& ack, double now, Outbox& out) {
       out.send(entry_for(ack.from, entry->second));
   }
   tell_if_ready(*copy, now, out);
-  commit_through(on_all_replicas());
+  commit();
   answer_all(now, out);
 }
 
@@ -284,8 +286,16 @@ std::int64_t Server::on_all_replicas() const {
   return least;
 }
 
+// No worker is told that a push is safe which a replica still lacks, though answers do not wait for one that
+// is to get the state first: with all of them, as many owners may fail, one after the other.
+void Server::commit() {
+  const auto has_state = [](const Copy& copy) { return copy.here || !copy.is_replica; };
+  if (std::ranges::all_of(copies_, has_state)) commit_through(on_all_replicas());
+}
+
 // Entries below `entry` are everywhere.
 void Server::commit_through(std::int64_t entry) {
+  for (Safety& safety : safety_) safety.committed = std::max(safety.committed, safety.begun);
   std::int64_t kept = entry;
   for (const Copy& copy : copies_) kept = std::min(kept, copy.entries);
   for (auto next = log_.lower_bound(committed_); next != log_.end() && next->first < entry; ++next) {
@@ -310,7 +320,16 @@ bool Server::is_safe(std::uint32_t worker) const {
 
 std::int64_t Server::committed_of(std::uint32_t worker) const {
   const bool alone = !has_replicas() || mutant("told-too-early");
-  return alone ? workers_[worker].applied : safety_[worker].committed;
+  if (!alone && copies_pushes()) return safety_[worker].committed;
+  return before_pending(worker, alone ? workers_[worker].applied : safety_[worker].committed);
+}
+
+// What waits for its group is only here, though a later push may have been dropped already.
+std::int64_t Server::before_pending(std::uint32_t worker, std::int64_t pushes) const {
+  for (const Message& push : group_) {
+    if (index_of(push.from) == worker) pushes = std::min(pushes, push.number);
+  }
+  return pushes;
 }
 
 std::optional<double> Server::next_resend() const {

@@ -26,7 +26,8 @@ enum class EventKind : std::uint8_t {
   compute_pause,   // worker waits for weights in the middle of a step
   compute_resume,  // ... and has them
   answer,          // inference node answers request `clock` with `version`; value: staleness in updates
-  acked,           // worker hears from peer that its first `value` pushes to a shard are safe
+  acked,           // worker hears from peer, owner in epoch `clock`, that its first `value` pushes to a shard
+                   // are safe
   repeat,          // worker sends a request to peer again; value: its number
   suspect,         // scheduler takes peer for down
   view,            // scheduler has a new view, number `version`

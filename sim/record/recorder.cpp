@@ -62,7 +62,7 @@ Recorder::Recorder(std::size_t servers, std::size_t workers, std::vector<std::ui
   stats_.workers.resize(workers);
   stats_.servers.resize(servers);
   stats_.shard_updates.resize(shard_server.size());
-  furthest_.resize(shard_server.size());
+  furthest_.assign(shard_server.size(), {.pushes = std::vector<std::int64_t>(workers)});
   stats_.shard_server = std::move(shard_server);
   split({{.workers = static_cast<std::uint32_t>(workers),
           .shards = static_cast<std::uint32_t>(stats_.shard_server.size())}},
@@ -120,6 +120,7 @@ void Recorder::record(const Event& event) {
       ++stats_.servers[event.node - 1].pushes;
       stats_.staleness_sum += static_cast<double>(event.value);
       stats_.staleness_max = std::max(stats_.staleness_max, event.value);
+      look_for_new(event);
       break;
     case EventKind::drop:
       ++stats_.pushes_dropped;
@@ -145,9 +146,22 @@ void Recorder::record(const Event& event) {
   }
 }
 
+// A push that is applied again, as at-least-once allows, is none.
+void Recorder::look_for_new(const Event& applied) {
+  Furthest& shard = furthest_[applied.shard];
+  std::int64_t& pushes = shard.pushes[worker_index(applied.peer)];
+  const auto number = static_cast<std::int64_t>(applied.bytes);
+  shard.has_new_push = shard.has_new_push || number >= pushes;
+  pushes = std::max(pushes, number + 1);
+}
+
 void Recorder::advance(const Event& update) {
-  if (update.shard >= furthest_.size() || update.version <= furthest_[update.shard]) return;
-  furthest_[update.shard] = update.version;
+  if (update.shard >= furthest_.size()) return;
+  Furthest& shard = furthest_[update.shard];
+  const bool has_new_push = std::exchange(shard.has_new_push, false);
+  if (update.version <= shard.updates) return;
+  shard.updates = update.version;
+  if (!has_new_push) return;
   stats_.last_progress = update.at;
   stats_.begun_in_time = stats_.begun;
 }

@@ -136,13 +136,20 @@ class Recorder {
   void count_worker(const Event& event);
   void count_group(const Event& event);
   std::int64_t slowest_beside(std::uint32_t worker) const;
+  void look_for_new(const Event& applied);
   void advance(const Event& update);
 
   RunStats stats_;
   std::vector<Activity> activity_;
   std::vector<std::uint32_t> space_of_, group_of_;  // by worker
   std::vector<EventSink*> sinks_;
-  std::vector<std::int64_t> furthest_;  // by shard: updates at most, before its owners lost some
+  // Of a shard, at most, before its owners lost some.
+  struct Furthest {
+    std::int64_t updates = 0;
+    std::vector<std::int64_t> pushes = {};  // by worker
+    bool has_new_push = false;              // since the last update
+  };
+  std::vector<Furthest> furthest_;  // by shard
   std::optional<FailureLog> failures_;
   std::vector<std::uint64_t> hashes_;  // not yet in the digest
   XXH3_state_s* state_;

@@ -158,6 +158,7 @@ void Crew::send_heartbeat(NodeId node) {
 
 void Crew::end() {
   for (NodeId node = world_.first_worker(); node < world_.database(); ++node) {
+    world_.network.let_go(node);
     actors_[node]->kill();
     world_.network.take_down(node, [](const Message&) {});
     world_.recorder.stop(node, Agenda::now());
@@ -167,6 +168,7 @@ void Crew::end() {
 
 void Crew::crash(NodeId node) {
   if (!world_.network.is_up(node)) return;
+  world_.network.let_go(node);
   actors_[node]->kill();
   world_.network.take_down(node, [this](const Message& message) {
     if (message.kind == MessageKind::push) discard(message);

@@ -30,8 +30,7 @@ Timestamp KvClient::pull(const ShardIds& shards, std::int64_t clock, bool newer_
   // Where everybody waits for everybody, a worker that comes back may find one shard a version further than
   // another. Its push then comes a version too early for the one, or there would be two groups of workers for
   // ever that wait for each other: it takes that version again, and its next push takes that push's place.
-  const bool waits_for_all = world_.rule.fresh && world_.rule.group == world_.rule.workers;
-  const bool was_away = newer_only && !shards.empty() && std::exchange(missed_, false) && waits_for_all;
+  const bool was_away = newer_only && !shards.empty() && std::exchange(missed_, false) && waits_for_all();
   const std::int64_t least = least_version();
   for (const std::uint32_t s : shards) {
     // A finished shard's weights do not change any more; but another batch of a sparse model needs others.
@@ -46,6 +45,7 @@ void KvClient::request(std::uint32_t s, std::int64_t clock, std::int64_t above, 
   Connection& shard = connections_[s];
   if (shard.outstanding) answered_one(shard.pull_task);  // a newer pull takes its place
   shard.outstanding = true;
+  shard.above = above;
   shard.pull_task = task;
   ++open_[task];
   send({.kind = MessageKind::pull,
@@ -85,6 +85,8 @@ Timestamp KvClient::push(const ShardIds& shards, std::int64_t clock, const std::
           .payload = encoded.bytes,
           .samples = samples,
           .epoch = epoch_of(s)});
+    shard.computed_on = shard.version;
+    shard.set_back = false;
   }
   return task;
 }
@@ -167,7 +169,8 @@ void KvClient::handle(Message message) {
     missed_ = missed_ || message.version > shard.version + 1;
     const bool is_back = std::exchange(standings_[index_of(message)].is_new, false);
     if (is_back) shard.pushes = message.kept;
-    else if (message.version <= shard.version) start_again(index_of(message), message.clock);
+    shard.set_back = !is_back && (message.version < shard.version || message.version <= shard.above);
+    if (shard.set_back) start_again(index_of(message), message.clock);
   }
   shard.outstanding = false;
   shard.unused = true;
@@ -177,6 +180,7 @@ void KvClient::handle(Message message) {
   else shard.weights = std::move(message.values);
   if (!last_weights_.empty()) last_weights_[index_of(message)] = shard.weights;
   answered_one(shard.pull_task);
+  if (retries_) wait_for_newer(message.clock);
 }
 
 // Servers only sum here, and under bsp a worker sees every sum: it runs the optimizer on its own copy.

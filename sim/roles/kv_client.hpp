@@ -83,6 +83,10 @@ class KvClient {
     bool outstanding = false;   // the last pull is not answered yet
     bool unused = false;        // the weights that are here have not been used for a step
     bool finished = false;      // the shard wants no more pushes
+    std::int64_t above = -1;    // the last pull is for a newer version
+    // Where nodes may fail: the version of the last push; the shard has lost what was to come after it.
+    std::int64_t computed_on = -1;
+    bool set_back = false;
     Timestamp pull_task = 0;
     Slice weights = {};
     std::unique_ptr<Parameters> parameters = {};  // where workers update
@@ -105,6 +109,8 @@ class KvClient {
   }
   // Messages number shards over all namespaces, everything else here over this one.
   std::uint32_t index_of(const Message& message) const { return message.shard - world_.first_shard; }
+  // An update has a push of every worker.
+  bool waits_for_all() const { return world_.rule.fresh && world_.rule.group == world_.rule.workers; }
   void request(std::uint32_t shard, std::int64_t clock, std::int64_t above, Timestamp task);
   void answered_one(Timestamp task);
   void handle(Message message);
@@ -113,6 +119,7 @@ class KvClient {
   void on_ack(const Message& ack);
   void commit(const Message& answer);
   void start_again(std::uint32_t set_back, std::int64_t clock);
+  void wait_for_newer(std::int64_t clock);
   void transmit(Message message);
   struct Part {
     Slice values;

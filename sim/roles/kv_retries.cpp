@@ -47,7 +47,7 @@ void KvClient::commit(const Message& answer) {
   if (answer.pushed <= safe) return;
   safe = answer.pushed;
   retries_->committed(answer.shard, answer.pushed);
-  world_.record(EventKind::acked, node_, 0, 0, answer.from, answer.pushed, answer.shard);
+  world_.record(EventKind::acked, node_, answer.epoch, 0, answer.from, answer.pushed, answer.shard);
 }
 
 // A shard was set back: this worker is to compute that version again, for all shards. Any version of the
@@ -57,7 +57,25 @@ void KvClient::start_again(std::uint32_t set_back, std::int64_t clock) {
   if (world_.rule.gate != Gate::version) return;
   for (const std::uint32_t s : all_) {
     const Connection& shard = connections_[s];
-    if (s != set_back && shard.outstanding) request(s, clock, -1, shard.pull_task);
+    if (s != set_back && shard.outstanding && shard.above >= 0) request(s, clock, -1, shard.pull_task);
+  }
+}
+
+// Of the others, some may have given the next version and some the last one once more. Then all workers have
+// pushed to the last one, and it is followed by the next; with both, this worker would be too early for the
+// one, and two such workers could wait for each other.
+void KvClient::wait_for_newer(std::int64_t clock) {
+  if (!waits_for_all() || !answered(all_)) return;
+  const auto is_same = [](const Connection& shard) {
+    return shard.unused && !shard.finished && !shard.set_back && shard.version == shard.computed_on;
+  };
+  const auto is_next = [](const Connection& shard) {
+    return shard.unused && !shard.set_back && shard.computed_on >= 0 && shard.version > shard.computed_on;
+  };
+  if (std::ranges::none_of(connections_, is_next)) return;
+  for (const std::uint32_t s : all_) {
+    const Connection& shard = connections_[s];
+    if (is_same(shard)) request(s, clock, shard.version, shard.pull_task);
   }
 }
 

@@ -79,7 +79,12 @@ void Worker::go_on() {
   source_.skip_to(steps_begun_);
   has_copy_ = false;
   if (world_.learner == nullptr || !world_.learner->sparse() || steps_begun_ >= world_.steps) return;
-  choose_keys();  // which are known only now, so what it has are not the weights of its batch
+  pull_other_keys();
+}
+
+// Which batch is next is known only now, so what is here are not the weights of its keys.
+void Worker::pull_other_keys() {
+  choose_keys();
   kv_.wait(kv_.pull(kv_.all_shards(), clock_, false));
 }
 
@@ -111,6 +116,10 @@ bool Worker::pull() {
   if (is_behind()) return pull();
   const bool over = is_over();
   if (over) wait_for_all();
+  if (!over && keys_ && keys_of_ != steps_begun_) {  // what seemed to be the end: a shard was set back
+    pull_other_keys();
+    return pull();
+  }
   if (world_.rule.fresh) clock_ = over ? world_.steps : std::min(world_.steps, kv_.least_version());
   return !over;
 }
@@ -272,6 +281,7 @@ double Worker::flops_of_step() const {
 
 // A sparse model pulls only what its next batches need.
 void Worker::choose_keys() {
+  keys_of_ = steps_begun_;
   while (!source_.prepare(steps_begun_)) kv_.wait_for_message();
   Batch samples;
   for (const std::vector<Batch>& batches : source_.batches()) {

@@ -64,6 +64,7 @@ class Worker {
   bool is_over() const;
   void wait_for_all();
   void go_on();
+  void pull_other_keys();
   bool is_behind() const { return kv_.ahead() > ahead_; }
   void catch_up();
   double flops_of_samples() const;  // of the step in hand; this one without slowness
@@ -88,6 +89,7 @@ class Worker {
   std::int64_t clock_ = 0;       // of the step in hand
   Timestamp last_push_ = 0;
   std::shared_ptr<const BatchKeys> keys_;  // sparse models: of the step in hand
+  std::int64_t keys_of_ = -1;              // that step
   Pool::Handle task_;
   std::shared_ptr<Values> gradient_;
   simgrid::s4u::ExecPtr computing_;       // what may be stopped
