@@ -175,7 +175,7 @@ Message Server::rest_for(NodeId node, Extent theirs) const {
 
 void Server::take_rest(const std::vector<Message>& entries) {
   for (const Message& entry : entries) {
-    if (entry.number != entries_) continue;  // it has come by the usual way
+    if (entry.number != entries_ || entry.epoch != log_epoch_) continue;  // it has come by the usual way
     ++entries_;
     take_entry(entry);
   }
@@ -226,8 +226,8 @@ void Server::take_entry(const Message& entry) {
     if (parameters_ && mutant("replica-diverges")) parameters_.spoil();
     applied_ += static_cast<std::int64_t>(ids.group.size());
     ++version_;
-    updated_in_ = epoch_;
   }
+  if (ids.updates || !copies_pushes()) updated_in_ = entry.epoch;
   find_slowest();
 }
 
