@@ -37,8 +37,9 @@ class Network {
   // Never blocks. The sender must not expect an answer.
   void send(Message message);
 
-  // Likewise, unless the same is on its way already: a state of the shard, or the same entry of its log. For
-  // what is sent again when no answer comes, which it may not because too much is being sent.
+  // Likewise, unless the same is on its way already: a state of the shard, or the same entry of its log, or
+  // the same question. For what is sent again when no answer comes, which it may not because too much is
+  // being sent.
   void send_once(Message message);
 
   // Waits for the next message to `me`; until a date, at most.

@@ -55,9 +55,11 @@ Manager::Manager(Options options, std::vector<std::uint32_t> homes)
   settle();
 }
 
-// A new epoch begins; `with_help` of the last primary, who is still there.
+// A new epoch begins; `with_help` of the last primary, who is still there. Without it the one before is kept:
+// the last one may not have got the shard from it.
 void Manager::move(Owner& owner, NodeId to, bool with_help) const {
-  owner.from = with_help ? owner.primary : 0;
+  if (with_help) owner.from = owner.primary;
+  if (owner.from == to) owner.from = 0;
   owner.next = 0;
   owner.primary = to;
   if (!mutant("same-epoch")) owner.epoch = std::max(owner.epoch + 1, least_epoch_);

@@ -18,7 +18,7 @@ struct Owner {
   NodeId primary = 0;
   std::uint32_t epoch = 0;
   std::vector<NodeId> replicas = {};
-  NodeId from = 0;  // the last primary, if it is still there to hand over what it has; else 0
+  NodeId from = 0;  // the last primary that has handed over or is to, if it is still there; else 0
   NodeId next = 0;  // is to be the primary as soon as it has got what the primary has, which goes on serving
 };
 

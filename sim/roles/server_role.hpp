@@ -73,6 +73,7 @@ class ServerRole final : public Outbox {
   std::optional<NodeId> next_in_chain(const Owner& owner) const;
   void lead(Server& server, const Owner& owner);
   void ask_for(std::uint32_t shard);
+  bool has_newest(std::uint32_t shard) const;
   void hand_over(const Message& request);
   std::optional<NodeId> next_peer(std::uint32_t shard) const;
   void begin(std::uint32_t shard);

@@ -166,21 +166,29 @@ std::optional<NodeId> ServerRole::next_peer(std::uint32_t shard) const {
   return next == owner.replicas.end() ? std::nullopt : std::optional(*next);
 }
 
-// Without anything the storage has the last snapshot; without one the shard begins anew.
+// Whether what is here is of the last owner's log. Else that one may have written snapshots since.
+bool ServerRole::has_newest(std::uint32_t shard) const {
+  const auto here = shards_.find(shard);
+  return here != shards_.end() && here->second.extent().epoch + 1 == owners_.at(shard).epoch;
+}
+
+// The storage has the last snapshot: for who has nothing, or has it from a server that was to hand the shard
+// over to an owner that is gone. Without one the shard begins anew.
 void ServerRole::ask_for(std::uint32_t shard) {
   asked_ = Agenda::now();
   const Owner& owner = owners_.at(shard);
   const std::optional<NodeId> peer = next_peer(shard);
   const auto here = shards_.find(shard);
-  if (!peer && (here != shards_.end() || !world_.scenario.snapshot.every)) return begin(shard);
+  const bool is_enough = here != shards_.end() && (owner.from == 0 || has_newest(shard));
+  if (!peer && (is_enough || !world_.scenario.snapshot.every)) return begin(shard);
   const Server::Extent extent = here != shards_.end() ? here->second.extent() : Server::Extent{};
-  world_.network.send({.kind = MessageKind::restore,
-                       .from = node_,
-                       .to = peer.value_or(world_.snapshot_node()),
-                       .shard = shard,
-                       .version = extent.epoch,
-                       .number = extent.entries,
-                       .epoch = owner.epoch});
+  world_.network.send_once({.kind = MessageKind::restore,
+                            .from = node_,
+                            .to = peer.value_or(world_.snapshot_node()),
+                            .shard = shard,
+                            .version = extent.epoch,
+                            .number = extent.entries,
+                            .epoch = owner.epoch});
 }
 
 // Owns the shard, with what is here.
@@ -224,7 +232,7 @@ void ServerRole::on_peer(const Message& answer) {
       shards_.insert_or_assign(s, Server(theirs)).first->second.follow(node_, owner.epoch, node_, {});
   }
   wanted_.at(s).insert(answer.from);
-  if (answer.from == owner.from && answer.number >= 0) return begin(s);  // nobody has more
+  if (answer.from == owner.from && has_newest(s)) return begin(s);  // nobody has more
   ask_for(s);
 }
 
@@ -241,8 +249,10 @@ void ServerRole::on_state(const Message& message) {
   if (owner != owners_.end() && owner->second.primary == node_) {
     if (!wanted_.contains(s)) return;
     if (message.from != world_.snapshot_node()) return on_peer(message);
-    if (message.attached && !shards_.contains(s))
-      shards_.insert_or_assign(s, Server(*message.attached->state));
+    const auto here = shards_.find(s);
+    const bool is_newer = message.attached && (here == shards_.end() ||
+                                               message.attached->state->extent() > here->second.extent());
+    if (is_newer) shards_.insert_or_assign(s, Server(*message.attached->state));
     return begin(s);
   }
   const bool is_mine =

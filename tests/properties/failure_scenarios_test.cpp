@@ -158,7 +158,9 @@ TEST_CASE("an evaluation takes what a shard's last owner had", "[failures]") {
   const Json s = shipped("false_suspicion", {"seed=2", "fault.1.delay=\"200ms\"",
                                              "recovery={detector=\"timeout\", timeout=\"80ms\"}"});
   CHECK(s["failures"]["false_suspicions"] > 20);
-  CHECK(s["curve"].size() == static_cast<std::size_t>(std::floor(time_of(s) / 0.1 + 1e-9)) + 1);
+  const auto turns = static_cast<std::size_t>(std::ceil(time_of(s) / 0.1));
+  CHECK(s["curve"].size() >= turns);  // and one at the end, if there was an update since
+  CHECK(s["curve"].size() <= turns + 1);
 }
 
 TEST_CASE("elasticity: progress is workers times time, and moving a server costs little", "[failures]") {

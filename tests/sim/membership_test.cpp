@@ -57,6 +57,20 @@ TEST_CASE("a server that crashes while it hands over gives what its next owner h
   CHECK(manager.suspect(3.6).empty());
 }
 
+// It may have asked for the last entries, and never have got them.
+TEST_CASE("who handed a shard over is there for the next but one owner as well", "[protocol]") {
+  Manager manager = three({.detector = {.timeout = 2}});
+  manager.leaves(2);
+  manager.ready(1, 3, 0);
+  for (const NodeId node : {1, 2, 4}) manager.heard(node, 0, 2.5);
+  CHECK(manager.suspect(3.5) == std::vector<NodeId>{3});
+  CHECK(owner_of(manager, 1).primary == 1);
+  CHECK(owner_of(manager, 1).from == 2);
+  for (const NodeId node : {1, 4}) manager.heard(node, 0, 4);
+  CHECK(manager.suspect(5) == std::vector<NodeId>{2});
+  CHECK(owner_of(manager, 1).from == 0);
+}
+
 TEST_CASE("another one takes the place of a next owner that crashes", "[protocol]") {
   Manager manager = three({.detector = {.timeout = 2}});
   manager.leaves(2);

@@ -23,6 +23,11 @@ Event of_server(EventKind kind, NodeId node, std::int64_t version, std::int64_t 
   return {.at = 1, .kind = kind, .node = node, .version = version, .value = value};
 }
 
+// Push `number` of a worker.
+Event apply(double at, NodeId worker, std::uint64_t number, std::int64_t staleness = 0) {
+  return {.at = at, .kind = EventKind::apply, .node = 1, .peer = worker, .bytes = number, .value = staleness};
+}
+
 }  // namespace
 
 TEST_CASE("a worker's time is computing, else the network's, else waiting", "[record]") {
@@ -99,7 +104,7 @@ TEST_CASE("every message is delivered or lost, with its bytes", "[record]") {
 TEST_CASE("applied pushes have a mean and a largest staleness, dropped ones have none", "[record]") {
   Recorder r(1, 2, {0});
   CHECK(r.stats().staleness_mean() == 0);
-  for (const std::int64_t staleness : {0, 5, 1}) r.record(of_server(EventKind::apply, 1, 0, staleness));
+  for (const std::int64_t staleness : {0, 5, 1}) r.record(apply(1, 2, 0, staleness));
   r.record(of_server(EventKind::drop, 1, 0));
   r.record(of_server(EventKind::drop, 1, 0, 1));
   CHECK(r.stats().pushes_applied == 3);
@@ -107,6 +112,25 @@ TEST_CASE("applied pushes have a mean and a largest staleness, dropped ones have
   CHECK(r.stats().pushes_unused == 1);
   CHECK(r.stats().staleness_mean() == 2);
   CHECK(r.stats().staleness_max == 5);
+}
+
+TEST_CASE("a push that is applied again is no progress, whatever version it makes", "[record]") {
+  Recorder r(1, 2, {0});
+  const auto update = [&](double at, std::int64_t version) {
+    r.record({.at = at, .kind = EventKind::update, .node = 1, .version = version});
+    return r.stats().last_progress;
+  };
+  r.record(apply(1, 2, 0));
+  CHECK(update(1, 1) == 1);
+  r.record(apply(2, 2, 0));
+  CHECK(update(2, 2) == 1);
+  r.record(apply(3, 2, 0));
+  r.record(apply(3, 3, 0));
+  CHECK(update(3, 3) == 3);
+  r.record(apply(4, 3, 1));
+  CHECK(update(4, 2) == 3);  // the shard was set back
+  r.record(apply(5, 3, 2));
+  CHECK(update(5, 4) == 5);
 }
 
 TEST_CASE("an update is done when every shard has done it", "[record]") {
