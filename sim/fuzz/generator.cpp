@@ -70,7 +70,7 @@ bool draw_consistency(Draft& draft, std::int64_t workers, Dice& dice) {
   if (model.starts_with("k-")) table.rows.push_back({"k", dice.number(1, workers)});
   if (model.ends_with("-sync")) table.rows.push_back({"late", "\"drop\""});
   if (dice.chance(0.2)) table.rows.push_back({"aggregation", "\"sum\""});
-  return model == "k-sync" || model == "k-batch-sync" || model == "k-async";
+  return model == "k-async";
 }
 
 void draw_messages(Draft& draft, bool dense, Dice& dice) {

@@ -42,12 +42,13 @@ enum class MessageKind : std::uint8_t {
   state,       // one owner to another, or to the storage: all of a shard, or what the other lacks of it;
                // `clock`: its sender's view
   restore,     // new owner to the last one, or to the storage: send me the shard's state
-  ready,       // primary to scheduler: server `number`, the shard's next owner, has what it was sent first
+  decide,  // another shard's server to the first one's: which pushes made the update of version `version`?
+  ready,   // primary to scheduler: server `number`, the shard's next owner, has what it was sent first
 };
 inline constexpr auto message_names = std::to_array<std::string_view>(
     {"join",      "start",      "pull",      "weights",    "push",   "group",   "finished", "leave", "ack",
      "chunk",     "activation", "error",     "report",     "assign", "fetch",   "samples",  "idle",  "piece",
-     "heartbeat", "view",       "replicate", "replicated", "state",  "restore", "ready"});
+     "heartbeat", "view",       "replicate", "replicated", "state",  "restore", "decide",   "ready"});
 constexpr std::string_view name_of(MessageKind kind) { return message_names[static_cast<std::size_t>(kind)]; }
 
 // One push of one worker, by the worker's own count.
@@ -89,6 +90,7 @@ struct Message {
   // batch, and `version` those of the workers before this one; idle: pieces that the receiver was given
   std::int64_t number = 0;
   // pull: pushes that the worker has sent to this server so far, -1: it has just come back and does not know;
+  // push: the version of the first shard that it was computed on;
   // weights, finished, ack: how many of the worker's pushes no single crash undoes any more
   std::int64_t pushed = 0;
   // weights, push: the shard's values, and the bytes that they take on the network
@@ -116,5 +118,11 @@ struct Message {
 };
 
 inline PushId id_of(const Message& push) { return {push.from, push.number}; }
+
+inline std::int64_t samples_of(const std::vector<Message>& group) {
+  std::int64_t samples = 0;
+  for (const Message& push : group) samples += push.samples;
+  return samples;
+}
 
 }  // namespace psim

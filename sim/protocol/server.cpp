@@ -10,15 +10,6 @@
 #include "sim/protocol/mutant.hpp"
 
 namespace psim {
-namespace {
-
-std::int64_t samples_of(const std::vector<Message>& group) {
-  std::int64_t samples = 0;
-  for (const Message& push : group) samples += push.samples;
-  return samples;
-}
-
-}  // namespace
 
 Server::Server(Options options, std::optional<Values> weights, std::size_t count)
     : options_(std::move(options)),
@@ -43,6 +34,7 @@ void Server::on(const Message& message, double now, Outbox& out) {
     case MessageKind::push: return on_push(message, now, out);
     case MessageKind::pull: return leads_ ? on_pull(message, now, out) : void();
     case MessageKind::group: return on_group(message, now, out);
+    case MessageKind::decide: return on_decide(message, out);
     case MessageKind::replicate: return on_entry(message, out);
     case MessageKind::replicated: return on_replicated(message, now, out);
     default: return;
@@ -65,10 +57,11 @@ void Server::on_push(const Message& push, double now, Outbox& out) {
     count_applied(id_of(push));
   } else if (!late) {
     if (options_.retries) supersede(push, out);
+    if (group_.empty()) asked_decision_ = now;
     group_.push_back(push);
   } else {
     drop(push, out);
-    if (coordinated() && !follows()) late_.push_back(id_of(push));
+    if (coordinated() && !follows() && !options_.retries) late_.push_back(id_of(push));
   }
   if (options_.retries) accept(push, late, out);
   finish_if_through(w);
@@ -102,79 +95,6 @@ void Server::on_pull(const Message& pull, double now, Outbox& out) {
   update_if_complete(out) ? answer_all(now, out) : answer(w, now, out);
 }
 
-// The last groups are smaller: a group is complete as well when nobody is left who could push into it,
-// because a worker is through, or waits for its own push to be applied.
-bool Server::is_complete() const {
-  if (options_.clock_samples > 0) return samples_of(group_) >= options_.clock_samples;
-  const std::int64_t whole = options_.rule.group - (mutant("small-group") ? 1 : 0);
-  const bool some_gone = members_ < options_.rule.workers;
-  const auto of_members = [this](const Message& push) { return !workers_[index_of(push.from)].gone; };
-  // Where all take part, a push of a worker that has gone since is taken, but in nobody else's place.
-  const bool needs_all = options_.rule.fresh && options_.rule.group == options_.rule.workers;
-  const auto here = needs_all ? std::ranges::count_if(group_, of_members) : std::ssize(group_);
-  if (here >= (some_gone ? std::min(whole, members_) : whole)) return true;
-  if (group_.empty() || options_.rule.fresh) return false;
-  std::int64_t may_push = active_;
-  if (options_.rule.gate == Gate::own) {
-    may_push -= std::ranges::count_if(
-        group_, [this](const Message& push) { return !workers_[index_of(push.from)].finished; });
-  }
-  return may_push == 0;
-}
-
-// Sums run in worker order, never in order of arrival.
-std::vector<Message> Server::take_pending() {
-  std::vector<Message> group = std::exchange(group_, {});
-  std::ranges::stable_sort(group, {}, [](const Message& m) { return std::tuple(m.from, m.number); });
-  return group;
-}
-
-// Pushes of the next update, when they are all in, in worker order.
-std::vector<Message> Server::take_group(Outbox& out) {
-  if (follows()) return take_announced();
-  if (!is_complete()) return {};
-  std::vector<Message> group = take_pending();
-  if (coordinated()) announce(group, out);
-  return group;
-}
-
-void Server::announce(const std::vector<Message>& group, Outbox& out) {
-  Message announcement{.kind = MessageKind::group, .from = options_.id, .version = version_, .epoch = epoch_};
-  Attachment ids{.late = std::exchange(late_, {})};
-  for (const Message& push : group) ids.group.push_back(id_of(push));
-  announcement.attached = std::make_shared<const Attachment>(std::move(ids));
-  out.announce(std::move(announcement));
-}
-
-std::vector<Message> Server::take_announced() {
-  if (announced_.empty()) return {};
-  std::vector<Message> group;
-  for (const PushId& id : announced_.front()) {
-    const auto push = std::ranges::find(group_, id, id_of);
-    if (push == group_.end()) return {};
-    group.push_back(*push);
-  }
-  std::erase_if(group_, [&](const Message& m) {
-    return std::ranges::find(announced_.front(), id_of(m)) != announced_.front().end();
-  });
-  announced_.pop_front();
-  return group;
-}
-
-void Server::on_group(const Message& group, double now, Outbox& out) {
-  announced_.push_back(group.attached->group);
-  for (const PushId& id : group.attached->late) {
-    const auto push = std::ranges::find(group_, id, id_of);
-    if (push == group_.end()) {
-      late_.push_back(id);
-    } else {
-      drop(*push, out);
-      group_.erase(push);
-    }
-  }
-  if (update_if_complete(out)) answer_all(now, out);
-}
-
 std::int64_t Server::overtaken(NodeId worker) const {
   return std::distance(missing_.lower_bound({worker, 0}), missing_.lower_bound({worker + 1, 0}));
 }
@@ -198,7 +118,7 @@ bool Server::is_duplicate(const Message& push, Outbox& out) {
 }
 
 bool Server::is_late(const Message& push) {
-  if (follows()) return std::erase(late_, id_of(push)) > 0;
+  if (follows() && !options_.retries) return std::erase(late_, id_of(push)) > 0;
   return options_.rule.fresh && push.version != version_ && !mutant("late-push-counts");
 }
 
@@ -225,7 +145,9 @@ void Server::update(const std::vector<Message>& group, Outbox& out) {
   std::vector<WeightedGradient> gradients;
   const double mean = mean_samples(group);
   const std::size_t pushes = pushes_in(group);
+  last_group_.clear();
   for (const Message& push : group) {
+    if (coordinated()) last_group_.push_back(id_of(push));
     const std::int64_t staleness = std::max<std::int64_t>(0, version_ - push.version);
     double weight = options_.rule.push_weight(pushes) * (static_cast<double>(push.samples) / mean);
     if (options_.staleness_aware && staleness > 1) weight /= static_cast<double>(staleness);

@@ -209,6 +209,12 @@ class Server {
   std::vector<Message> take_pending();
   std::vector<Message> take_group(Outbox& out);
   std::vector<Message> take_announced();
+  const std::vector<NodeId>* decision() const;
+  std::vector<Message> take_decided(Outbox& out);
+  void on_decision(const Message& word, double now, Outbox& out);
+  bool lacks_decision() const;
+  void ask_for_decision(double now, Outbox& out);
+  void on_decide(const Message& question, Outbox& out) const;
   bool update_if_complete(Outbox& out);
   bool update_once(Outbox& out);
   void update(const std::vector<Message>& group, Outbox& out);
@@ -255,6 +261,13 @@ class Server {
   std::int64_t members_;                               // workers that take part
 
   // Where nodes may fail.
+  struct Decision {
+    std::int64_t version;         // of the first shard
+    std::vector<NodeId> workers;  // whose pushes made the update of it
+  };
+  std::deque<Decision> decisions_;  // others: the last ones
+  std::vector<PushId> last_group_;  // first shard: the last decision
+  double asked_decision_ = 0;       // or when the first push came that needs one
   struct Copy {
     NodeId node;
     std::int64_t entries = 0;  // that it has

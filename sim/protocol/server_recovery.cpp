@@ -30,7 +30,7 @@ bool Server::is_new(const Message& push, Outbox& out) {
 // Where an update has one push of each worker: a shard that was set back may have one already, and the worker
 // has computed that version again.
 void Server::supersede(const Message& push, Outbox& out) {
-  if (options_.rule.gate != Gate::version || coordinated()) return;
+  if (options_.rule.gate != Gate::version) return;
   const auto before = std::ranges::find(group_, push.from, &Message::from);
   if (before == group_.end()) return;
   const Message old = std::move(*before);

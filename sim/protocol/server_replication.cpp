@@ -226,6 +226,7 @@ void Server::take_entry(const Message& entry) {
     if (parameters_ && mutant("replica-diverges")) parameters_.spoil();
     applied_ += static_cast<std::int64_t>(ids.group.size());
     ++version_;
+    if (coordinated()) last_group_ = ids.group;
   }
   if (ids.updates || !copies_pushes()) updated_in_ = entry.epoch;
   find_slowest();
@@ -339,10 +340,13 @@ std::optional<double> Server::next_resend() const {
     if (!copy.has(entries_)) first = std::min(first.value_or(again), again);
     if (copy.is_ready()) first = std::min(first.value_or(tell), tell);
   }
+  const double ask = asked_decision_ + options_.resend.timeout;
+  if (lacks_decision()) first = std::min(first.value_or(ask), ask);
   return first;
 }
 
 void Server::resend(double now, Outbox& out) {
+  ask_for_decision(now, out);
   for (Copy& copy : copies_) {
     tell_if_ready(copy, now, out);
     if (copy.has(entries_) || copy.asked + copy.wait > now) continue;

@@ -80,6 +80,7 @@ Timestamp KvClient::push(const ShardIds& shards, std::int64_t clock, const std::
           .clock = clock,
           .version = shard.version,
           .number = shard.pushes++,
+          .pushed = connections_.front().version,
           .values = std::move(encoded.values),
           .keys = std::move(encoded.keys),
           .payload = encoded.bytes,

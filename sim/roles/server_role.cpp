@@ -86,6 +86,10 @@ void ServerRole::take(Message message) {
     message = *std::exchange(in_hand_, std::nullopt);
   }
   handle(message);
+  take_announced();
+}
+
+void ServerRole::take_announced() {
   for (; !announced_.empty(); announced_.pop_front()) handle(announced_.front());
 }
 
@@ -97,6 +101,7 @@ void ServerRole::work(double flops) {
 // What the first shard has decided is for all others here.
 void ServerRole::handle(const Message& message) {
   if (message.kind == MessageKind::start) return;
+  if (message.kind == MessageKind::group && world_.scenario.may_fail()) return on_decision(message);
   if (ended_) {
     if (message.kind == MessageKind::push) discard(message);
     return;
@@ -130,6 +135,12 @@ void ServerRole::send_all() {
 }
 
 void ServerRole::send(Message message) {
+  if (message.kind == MessageKind::decide) {
+    message.to = owners_.at(0).primary;
+    message.epoch = owners_.at(0).epoch;
+  }
+  const bool is_decision = message.kind == MessageKind::decide || message.kind == MessageKind::group;
+  if (is_decision && message.to == node_) return announced_.push_back(std::move(message));
   const bool is_answer = message.kind == MessageKind::weights || message.kind == MessageKind::finished;
   const double flops = is_answer && message.values.count > 0 ? encode(message) : 0;
   if (message.kind == MessageKind::state) message.clock = view();
@@ -164,7 +175,9 @@ void ServerRole::announce(Message message) {
   const std::vector<std::size_t> load = world_.keys.load(world_.servers());
   for (std::uint32_t s = 0; s < world_.servers(); ++s) {
     message.to = world_.first_server() + s;
-    if (message.to != node_ && load[s] > 0) outgoing_.push_back({message, 0});
+    const auto owns = [&](const auto& entry) { return entry.second.primary == message.to; };
+    const bool hears = owners_.empty() ? load[s] > 0 : std::ranges::any_of(owners_, owns);
+    if (message.to != node_ && hears) outgoing_.push_back({message, 0});
   }
   announced_.push_back(std::move(message));  // to the other shards here, when this one is done
 }

@@ -63,6 +63,8 @@ class ServerRole final : public Outbox {
   void handle(const Message& message);
   void act(std::pair<const std::uint32_t, Server>& entry, const Message& message);
   void take(Message message);
+  void take_announced();
+  void on_decision(const Message& word);
   void work(double flops);
   // Where nodes may fail (server_watch.cpp).
   void run_watched();

@@ -36,6 +36,7 @@ void ServerRole::run_watched() {
       dispatch(std::move(*message));
       if (may_settle) take_early();
     }
+    take_announced();
   }
 }
 
@@ -74,6 +75,16 @@ void ServerRole::take_early() {
     Message message = std::move(*due);
     early_.erase(due);
     dispatch(std::move(message));
+  }
+}
+
+// What the first shard's owner has decided is for all other shards here, in whatever epoch they are.
+void ServerRole::on_decision(const Message& word) {
+  if (word.epoch != owners_.at(word.shard).epoch) return;
+  Message own = word;
+  for (auto& entry : shards_) {
+    own.epoch = entry.second.epoch();
+    if (entry.first != word.shard) act(entry, own);
   }
 }
 

@@ -18,12 +18,13 @@ void Checker::check_recovery() {
   if (!s_.architecture.has_servers())
     return refuse("architecture.kind", "failures are simulated with parameter servers only");
   const ConsistencyRule rule = make_rule(s_.consistency, s_.cluster.workers);
-  if (rule.first_decides && s_.cluster.servers > 1)
+  const bool is_refused = rule.first_decides && rule.gate == Gate::own;
+  if (is_refused && s_.cluster.servers > 1)
     refuse("consistency.model",
            fmt::format("{} with several servers needs a first server that never fails",
                        name_of(s_.consistency.model)),
            "use one server, or another model");
-  else if (rule.first_decides && s_.messages.unit == MessageUnit::array)
+  else if (is_refused && s_.messages.unit == MessageUnit::array)
     refuse("consistency.model",
            fmt::format("{} with several arrays needs a first one that never fails",
                        name_of(s_.consistency.model)),
