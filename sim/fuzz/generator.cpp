@@ -68,7 +68,7 @@ bool draw_consistency(Draft& draft, std::int64_t workers, Dice& dice) {
   if (model == "ssp" || model == "dssp") table.rows.push_back({"staleness", dice.number(0, 4)});
   if (model == "dssp") table.rows.push_back({"staleness_max", dice.number(4, 8)});
   if (model.starts_with("k-")) table.rows.push_back({"k", dice.number(1, workers)});
-  if (model.ends_with("-sync")) table.rows.push_back({"late", "\"drop\""});
+  if (model.ends_with("-sync")) table.rows.push_back({"late", dice.text_of({"drop", "cancel"})});
   if (dice.chance(0.2)) table.rows.push_back({"aggregation", "\"sum\""});
   return model == "k-async";
 }

@@ -72,6 +72,24 @@ void Worker::run() {
   leave(world_, node_);
 }
 
+// A pull for the next version, whose answer stops this computation. The next batch of a sparse model needs
+// other weights, which are not known yet: that pull asks for none.
+void Worker::watch_for_newer() {
+  if (keys_) kv_.use_keys(std::make_shared<const BatchKeys>(split({}, world_.keys)));
+  kv_.pull(kv_.all_shards(), clock_, true);
+  if (keys_) kv_.use_keys(keys_);
+}
+
+// Shards that have said that they have a newer version, and sent no weights: any version will do. They are
+// taken out of `wanted`.
+void Worker::pull_announced(ShardIds& wanted) {
+  ShardIds announced;
+  std::ranges::copy_if(wanted, std::back_inserter(announced),
+                       [this](std::uint32_t s) { return !kv_.outstanding(s) && kv_.unused(s); });
+  kv_.pull(announced, clock_, false);
+  std::erase_if(wanted, [this](std::uint32_t s) { return kv_.unused(s) && kv_.outstanding(s); });
+}
+
 // After a crash: where the servers are, with the batches that would have been next.
 void Worker::go_on() {
   steps_begun_ = clock_ = kv_.resume();
@@ -109,7 +127,8 @@ bool Worker::pull() {
   ShardIds wanted = kv_.all_shards();
   // A pull that was sent ahead, to hear of a newer version, does if only a newer version will do; its answer
   // may have come while the worker waited for acknowledgements.
-  if (newer_only)
+  if (newer_only && keys_ && world_.rule.cancel) pull_announced(wanted);
+  else if (newer_only)
     std::erase_if(wanted, [this](std::uint32_t s) { return kv_.outstanding(s) || kv_.unused(s); });
   kv_.pull(wanted, clock_, newer_only);
   await(phases_.front().needs);
@@ -169,7 +188,7 @@ void Worker::wait_for_all() {
 
 bool Worker::compute() {
   while (!source_.prepare(steps_begun_)) kv_.wait_for_message();
-  if (world_.rule.cancel) kv_.pull(kv_.all_shards(), clock_, true);
+  if (world_.rule.cancel) watch_for_newer();
   if (world_.elastic()) pull_to_centre();
   batch_size_ = source_.batch_size();
   seconds_ = 0;

@@ -56,6 +56,8 @@ class Worker {
   bool execute(double flops);
   void await(const ShardIds& shards);
   void choose_keys();
+  void watch_for_newer();
+  void pull_announced(ShardIds& wanted);
   void start_gradient();
   void pull_to_centre();
   bool goes_on_alone() const;

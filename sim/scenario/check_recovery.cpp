@@ -29,8 +29,6 @@ void Checker::check_recovery() {
            fmt::format("{} with several arrays needs a first one that never fails",
                        name_of(s_.consistency.model)),
            "unit = \"server\" in [messages], or another model");
-  if (rule.cancel)
-    refuse("consistency.late", "a worker that is told to stop must hear every word", "late = \"drop\"");
   if (s_.training.update == UpdateAt::worker)
     refuse("training.update", "workers that update must hear of every update", "update = \"server\"");
   if (s_.training.work == WorkPolicy::stealing)

@@ -14,7 +14,7 @@ void Checker::check_rhythm() {
   const std::string_view name = name_of(s_.consistency.model);
   const bool takes_all = rule.fresh && rule.group == s_.cluster.workers;
   if (t.algorithm == Algorithm::elastic) {
-    if (rule.group != 1 && !takes_all)
+    if ((rule.group != 1 || rule.fresh) && !takes_all)
       add({algorithm, model}, "elastic averaging needs every push", fmt::format("{} makes groups", name),
           "use bsp, ssp or asp");
     if (t.optimizer.kind != OptimizerKind::sgd)
