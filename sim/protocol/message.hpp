@@ -97,10 +97,11 @@ struct Message {
   Slice values = {};
   SharedKeys keys = {};  // which of the shard's values, null: all; piece: samples, none of a phantom model
   std::uint64_t payload = 0;
-  std::int64_t samples = 1;  // push: of each batch of its gradient; piece: how many
-  double seconds = 0;        // report: per sample; weights that are only read: when the server sent them
-  std::int64_t kept = 0;     // push, pull: the worker can still send its pushes from this number on
-  std::uint32_t epoch = 0;   // of the shard's ownership, as far as the sender knows
+  // push: of each batch of its gradient; piece: how many; pull: 0 if the push for that version is yet to come
+  std::int64_t samples = 1;
+  double seconds = 0;       // report: per sample; weights that are only read: when the server sent them
+  std::int64_t kept = 0;    // push, pull: the worker can still send its pushes from this number on
+  std::uint32_t epoch = 0;  // of the shard's ownership, as far as the sender knows
   // pull: clocks that the worker has skipped since it was away, and that it does not number pushes by;
   // weights: those that it is to skip
   std::int64_t ahead = 0;

@@ -112,7 +112,7 @@ void Server::meet(const Message& pull, Outbox& out) {
   worker.ahead = std::max(worker.ahead, pull.ahead);
   if (worker.behind ? has_heard : goes_on) catch_up(index_of(pull.from), out);
   // Nothing that this worker has sent, or can send again, will bring the version that it waits for.
-  const bool all_here = pull.kept == pull.pushed && worker.arrived == pull.pushed;
+  const bool all_here = pull.samples > 0 && pull.kept == pull.pushed && worker.arrived == pull.pushed;
   waiting.redo = pull.version > version_ || (pull.version == version_ && lost_ > 0 && all_here && !pending);
 }
 

@@ -32,7 +32,7 @@ void InferenceNode::run_pulls() {
   for (double turn = 0;; turn = std::max(turn + 1, std::ceil((Agenda::now() - first) / period))) {
     simgrid::s4u::this_actor::sleep_until(first + turn * period);
     oldest_ = HUGE_VAL;
-    kv_.pull(kv_.all_shards(), 0, false);
+    kv_.pull(kv_.all_shards(), 0, KvClient::Wanted::any);
     while (!kv_.answered(kv_.all_shards())) kv_.wait_for_message();
     ++stats_.pulls;
     here_ = {.version = kv_.least_version(), .from = oldest_};

@@ -25,8 +25,9 @@ KvClient::KvClient(World& world, NodeId node)
     last_weights_.resize(all_.size());
 }
 
-Timestamp KvClient::pull(const ShardIds& shards, std::int64_t clock, bool newer_only) {
+Timestamp KvClient::pull(const ShardIds& shards, std::int64_t clock, Wanted wanted) {
   const Timestamp task = ++last_;
+  const bool newer_only = wanted != Wanted::any;
   // Where everybody waits for everybody, a worker that comes back may find one shard a version further than
   // another. Its push then comes a version too early for the one, or there would be two groups of workers for
   // ever that wait for each other: it takes that version again, and its next push takes that push's place.
@@ -36,12 +37,17 @@ Timestamp KvClient::pull(const ShardIds& shards, std::int64_t clock, bool newer_
     // A finished shard's weights do not change any more; but another batch of a sparse model needs others.
     if (connections_[s].finished && !batch_) continue;
     const std::int64_t own = connections_[s].version;
-    request(s, clock, !newer_only ? -1 : was_away && own == least + 1 ? least : own, task);
+    request(s, clock,
+            !newer_only                    ? -1
+            : was_away && own == least + 1 ? least
+                                           : own,
+            task, wanted != Wanted::next);
   }
   return task;
 }
 
-void KvClient::request(std::uint32_t s, std::int64_t clock, std::int64_t above, Timestamp task) {
+void KvClient::request(std::uint32_t s, std::int64_t clock, std::int64_t above, Timestamp task,
+                       bool has_pushed) {
   Connection& shard = connections_[s];
   if (shard.outstanding) answered_one(shard.pull_task);  // a newer pull takes its place
   shard.outstanding = true;
@@ -58,6 +64,7 @@ void KvClient::request(std::uint32_t s, std::int64_t clock, std::int64_t above, 
         .pushed = !standings_.empty() && standings_[s].is_new ? -1 : shard.pushes,
         .keys = batch_ ? batch_->local[s] : nullptr,
         .payload = batch_ ? batch_->local[s]->size() * world_.bytes_per_key() : 0,
+        .samples = has_pushed ? 1 : 0,
         .epoch = epoch_of(s),
         .ahead = ahead_});
 }

@@ -26,7 +26,9 @@ class KvClient {
   void use_keys(std::shared_ptr<const BatchKeys> keys) { batch_ = std::move(keys); }
 
   // Asks for weights with which `clock` may start, newer than version `above` of each shard, -1: any.
-  Timestamp pull(const ShardIds& shards, std::int64_t clock, bool newer_only);
+  // Any version; one newer than what is here; or such a one for which this worker's push is still to come.
+  enum class Wanted : std::uint8_t { any, newer, next };
+  Timestamp pull(const ShardIds& shards, std::int64_t clock, Wanted wanted);
   // Sends each shard its part of `gradient` (null for a phantom model), the whole key space's. Done when it
   // is sent, or when the servers have acknowledged that they applied or dropped it.
   Timestamp push(const ShardIds& shards, std::int64_t clock, const std::shared_ptr<Values>& gradient,
@@ -111,7 +113,8 @@ class KvClient {
   std::uint32_t index_of(const Message& message) const { return message.shard - world_.first_shard; }
   // An update has a push of every worker.
   bool waits_for_all() const { return world_.rule.fresh && world_.rule.group == world_.rule.workers; }
-  void request(std::uint32_t shard, std::int64_t clock, std::int64_t above, Timestamp task);
+  void request(std::uint32_t shard, std::int64_t clock, std::int64_t above, Timestamp task,
+               bool has_pushed = true);
   void answered_one(Timestamp task);
   void handle(Message message);
   void update(Connection& shard, const Message& sum);

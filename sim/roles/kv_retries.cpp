@@ -97,7 +97,7 @@ void KvClient::on_view(const std::shared_ptr<const View>& view) {
 
 std::int64_t KvClient::resume() {
   for (Standing& shard : standings_) shard.is_new = true;
-  const Timestamp task = pull(all_, 0, false);
+  const Timestamp task = pull(all_, 0, Wanted::any);
   wait(task);
   const auto least = std::ranges::min_element(connections_, {}, &Connection::pushes)->pushes;
   if (world_.rule.fresh) return least_version();

@@ -76,7 +76,7 @@ void Worker::run() {
 // other weights, which are not known yet: that pull asks for none.
 void Worker::watch_for_newer() {
   if (keys_) kv_.use_keys(std::make_shared<const BatchKeys>(split({}, world_.keys)));
-  kv_.pull(kv_.all_shards(), clock_, true);
+  kv_.pull(kv_.all_shards(), clock_, KvClient::Wanted::next);
   if (keys_) kv_.use_keys(keys_);
 }
 
@@ -86,7 +86,7 @@ void Worker::pull_announced(ShardIds& wanted) {
   ShardIds announced;
   std::ranges::copy_if(wanted, std::back_inserter(announced),
                        [this](std::uint32_t s) { return !kv_.outstanding(s) && kv_.unused(s); });
-  kv_.pull(announced, clock_, false);
+  kv_.pull(announced, clock_, KvClient::Wanted::any);
   std::erase_if(wanted, [this](std::uint32_t s) { return kv_.unused(s) && kv_.outstanding(s); });
 }
 
@@ -103,7 +103,7 @@ void Worker::go_on() {
 // Which batch is next is known only now, so what is here are not the weights of its keys.
 void Worker::pull_other_keys() {
   choose_keys();
-  kv_.wait(kv_.pull(kv_.all_shards(), clock_, false));
+  kv_.wait(kv_.pull(kv_.all_shards(), clock_, KvClient::Wanted::any));
 }
 
 // The others have gone on without this worker: it takes the clock that they are at.
@@ -130,7 +130,7 @@ bool Worker::pull() {
   if (newer_only && keys_ && world_.rule.cancel) pull_announced(wanted);
   else if (newer_only)
     std::erase_if(wanted, [this](std::uint32_t s) { return kv_.outstanding(s) || kv_.unused(s); });
-  kv_.pull(wanted, clock_, newer_only);
+  kv_.pull(wanted, clock_, newer_only ? KvClient::Wanted::newer : KvClient::Wanted::any);
   await(phases_.front().needs);
   if (is_behind()) return pull();
   const bool over = is_over();
@@ -181,7 +181,7 @@ void Worker::wait_for_all() {
   while (!kv_.all_finished()) {
     ShardIds wanted = kv_.all_shards();
     std::erase_if(wanted, [this](std::uint32_t s) { return kv_.finished(s) || kv_.outstanding(s); });
-    kv_.pull(wanted, clock_, true);
+    kv_.pull(wanted, clock_, KvClient::Wanted::newer);
     kv_.wait_for_message();
   }
 }
