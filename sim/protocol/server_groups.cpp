@@ -137,7 +137,7 @@ void Server::ask_for_decision(double now, Outbox& out) {
   out.send({.kind = MessageKind::decide,
             .from = options_.id,
             .shard = 0,
-            .version = std::ranges::max_element(group_, {}, &Message::pushed)->pushed});
+            .version = std::ranges::min_element(group_, {}, &Message::pushed)->pushed});
 }
 
 // First shard: what it has decided last, and nothing of what is longer ago; what is still to be decided it

@@ -23,7 +23,8 @@ void KvClient::wait_for_message() {
   std::optional<Message> message =
       next ? world_.network.receive_until(node_, *next) : world_.network.receive(node_);
   if (message) return handle(std::move(*message));
-  for (Message& again : retries_->due(Agenda::now())) {
+  // The clock may stop a rounding error before the date.
+  for (Message& again : retries_->due(std::max(Agenda::now(), *next))) {
     world_.record(EventKind::repeat, node_, again.clock, again.version, again.to, again.number, again.shard);
     transmit(std::move(again));
   }

@@ -98,7 +98,7 @@ class Watch {
       if (message && looks_until_) hear(*message);
       else if (message) on(*message);
       else if (looks_until_) take_up();
-      else suspect();
+      else suspect(std::max(Agenda::now(), *date));  // the clock may stop a rounding error before it
       if (!looks_until_ && manager_.view().number > before) announce();
     }
   }
@@ -189,8 +189,8 @@ class Watch {
     }
   }
 
-  void suspect() {
-    for (const NodeId node : manager_.suspect(Agenda::now()))
+  void suspect(double now) {
+    for (const NodeId node : manager_.suspect(now))
       world_.record(EventKind::suspect, World::scheduler, 0, manager_.view().number, node);
   }
 

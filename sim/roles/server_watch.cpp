@@ -21,7 +21,8 @@ void ServerRole::run_watched() {
     std::optional<Message> message =
         turn ? world_.network.receive_until(node_, *turn) : world_.network.receive(node_);
     if (!message) {
-      for (auto& [shard, server] : shards_) server.resend(Agenda::now(), *this);
+      const double now = std::max(Agenda::now(), *turn);  // the clock may stop a rounding error before it
+      for (auto& [shard, server] : shards_) server.resend(now, *this);
       const auto wanted = wanted_;
       for (const auto& [shard, heard] : wanted) ask_for(shard);
       send_all();
