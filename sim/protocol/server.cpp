@@ -51,6 +51,7 @@ void Server::on_push(const Message& push, double now, Outbox& out) {
     paces_[w].interval = now - paces_[w].last_push;
     paces_[w].last_push = now;
   }
+  if (options_.retries) safety_[w].first = push.pushed;
   const bool forgotten = mutant("push-vanishes") && push.number % 7 == 3;
   const bool late = is_late(push);
   if (forgotten) {

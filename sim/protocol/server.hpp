@@ -156,6 +156,12 @@ class Server {
     std::int64_t entry = 0;      // of the log: with its last push, one more than that
     std::int64_t committed = 0;  // pushes that the replicas have too
     std::int64_t begun = 0;      // that this server had when it became the owner
+    std::int64_t first = -1;     // version of the first shard that its last push was computed on
+  };
+  // Where nodes may fail, and the first shard decides.
+  struct Decision {
+    std::int64_t version;         // of the first shard
+    std::vector<NodeId> workers;  // whose pushes made the update of it
   };
   // dssp, by worker.
   struct Pace {
@@ -209,7 +215,7 @@ class Server {
   std::vector<Message> take_pending();
   std::vector<Message> take_group(Outbox& out);
   std::vector<Message> take_announced();
-  const std::vector<NodeId>* decision() const;
+  const Decision* decision() const;
   std::vector<Message> take_decided(Outbox& out);
   void on_decision(const Message& word, double now, Outbox& out);
   bool lacks_decision() const;
@@ -261,10 +267,6 @@ class Server {
   std::int64_t members_;                               // workers that take part
 
   // Where nodes may fail.
-  struct Decision {
-    std::int64_t version;         // of the first shard
-    std::vector<NodeId> workers;  // whose pushes made the update of it
-  };
   std::deque<Decision> decisions_;  // others: the last ones
   std::vector<PushId> last_group_;  // first shard: the last decision
   double asked_decision_ = 0;       // or when the first push came that needs one

@@ -85,29 +85,30 @@ void Server::on_group(const Message& group, double now, Outbox& out) {
 // Where nodes may fail the first shard's word may get lost, it may be set back, and so may this one; workers
 // go, and come back with a push for one shard and not for another. So a push says which version of the first
 // shard it was computed on, and the decision about that version is asked for until it is here.
-const std::vector<NodeId>* Server::decision() const {
+const Server::Decision* Server::decision() const {
   const Decision* latest = nullptr;
   for (const Message& push : group_) {
     const auto known = std::ranges::find(decisions_, push.pushed, &Decision::version);
     if (known != decisions_.end() && (latest == nullptr || latest->version < known->version))
       latest = &*known;
   }
-  return latest == nullptr ? nullptr : &latest->workers;
+  return latest;
 }
 
-// The same workers' pushes as the first shard took; in the place of those that are gone, or that it no longer
-// knows, others'. The rest comes too late.
+// The same workers' pushes as the first shard took; in the place of those that are gone, that came too late
+// here, or that it no longer knows, others'. The rest comes too late.
 std::vector<Message> Server::take_decided(Outbox& out) {
-  const std::vector<NodeId>* workers = decision();
-  if (workers == nullptr || !is_complete()) return {};
-  const auto is_awaited = [this](NodeId worker) {
-    return !workers_[index_of(worker)].gone &&
-           std::ranges::find(group_, worker, &Message::from) == group_.end();
+  const Decision* known = decision();
+  if (known == nullptr || !is_complete()) return {};
+  const auto is_awaited = [&](NodeId worker) {
+    const std::uint32_t w = index_of(worker);
+    return !workers_[w].gone && safety_[w].first < known->version;
   };
-  if (std::ranges::any_of(*workers, is_awaited)) return {};
+  const std::vector<NodeId>& workers = known->workers;
+  if (std::ranges::any_of(workers, is_awaited)) return {};
   std::vector<Message> pending = take_pending();
   const auto rest = std::ranges::stable_partition(
-      pending, [&](const Message& push) { return std::ranges::find(*workers, push.from) != workers->end(); });
+      pending, [&](const Message& push) { return std::ranges::find(workers, push.from) != workers.end(); });
   const auto chosen = std::ssize(pending) - std::ssize(rest);
   const auto wanted = static_cast<std::size_t>(std::max(chosen, std::min(options_.rule.group, members_)));
   for (std::size_t i = wanted; i < pending.size(); ++i) drop(pending[i], out);

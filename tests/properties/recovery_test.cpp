@@ -86,6 +86,31 @@ TEST_CASE("replication of a sparse model changes no bit either", "[recovery]") {
   }
 }
 
+// The first shard decides whose pushes count. Its word may get lost, and a push that a crash undoes may have
+// been in it.
+TEST_CASE("backup workers on several servers go on whatever fails", "[recovery]") {
+  for (const char* late : {"drop", "cancel"}) {
+    const std::string model =
+        fmt::format("[consistency]\nmodel = \"backup-workers\"\nbackup = 1\nlate = \"{}\"\n", late);
+    const Json expected = run(model);
+    CHECK(run(model + "[recovery]\nenabled = true\n")["final"] == expected["final"]);
+    CHECK(run(model + "[replication]\ncopies = 1\n")["updates"] == 60);
+    const std::string quick = "[recovery]\nretry = \"20ms\"\nheartbeat = \"10ms\"\ntimeout = \"50ms\"\n";
+    const std::string lossy = "[[fault]]\nkind = \"drop\"\nnodes = [\"all\"]\nprobability = 0.03\n";
+    for (const char* node : {"server 0", "server 1", "worker 2"}) {
+      const std::string crash = fmt::format(
+          "[[fault]]\nkind = \"crash\"\nnodes = [\"{}\"]\nat = \"100ms\"\nrestart_after = \"30ms\"\n", node);
+      for (const char* copies : {"", "[replication]\ncopies = 1\n"}) {
+        const Json crashed = run(model + quick + copies + lossy + crash);
+        INFO(late << " " << node << " " << copies);
+        CHECK(crashed["stuck"].empty());
+        CHECK(crashed["updates"] >= 60);
+        CHECK(crashed["final"]["accuracy"] > 0.5);
+      }
+    }
+  }
+}
+
 // It asks those who are there for what they know, and finds the next crash as the last one would have.
 TEST_CASE("a scheduler that comes back takes its cluster up again", "[recovery]") {
   const Json expected = run("")["final"];

@@ -91,4 +91,16 @@ TEST_CASE("a sparse worker moves the bytes of its keys", "[sparse]") {
   CHECK(bytes <= of_steps + 4 * (25 * 10 + 1));
 }
 
+// Its next batch has other keys than the one that it is stopped in.
+TEST_CASE("a sparse model's late workers may be stopped", "[sparse]") {
+  const std::vector<std::string> stopped = {"--set", "consistency={model=\"k-sync\", k=3, late=\"cancel\"}",
+                                            "--set", "compute={distribution=\"exponential\"}"};
+  const Json run = run_toml(clicks(""), stopped);
+  CHECK(run["updates"] == 12);
+  CHECK(losses(run).back() < losses(run).front());
+  std::vector<std::string> threads = stopped;
+  threads.insert(threads.end(), {"--threads", "2"});
+  CHECK(run_toml(clicks(""), threads)["digest"] == run["digest"]);
+}
+
 }  // namespace psim::test
