@@ -283,6 +283,7 @@ class Server {
     bool is_ready() const { return is_next && here && entries >= backlog; }
     bool has(std::int64_t all) const { return here && entries == all; }
   };
+  Message state_message(NodeId node, std::uint64_t bytes, Attachment content) const;
   void take_copies(const Owner& owner, double now, Outbox& out);
   void tell_if_ready(Copy& copy, double now, Outbox& out) const;
   std::vector<Safety> safety_;

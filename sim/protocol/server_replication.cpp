@@ -137,9 +137,7 @@ SharedKeys Server::log_update(const std::vector<Message>& group, std::vector<Wei
   return keys;
 }
 
-Message Server::state_for(NodeId node) const {
-  const std::uint64_t bytes =
-      count_ * bytes_per_value(options_.storage.precision) + parameters_.state_bytes() + workers_.size() * 8;
+Message Server::state_message(NodeId node, std::uint64_t bytes, Attachment content) const {
   return {.kind = MessageKind::state,
           .from = options_.id,
           .to = node,
@@ -148,8 +146,13 @@ Message Server::state_for(NodeId node) const {
           .number = entries_,
           .payload = bytes,
           .epoch = epoch_,
-          .attached =
-              std::make_shared<const Attachment>(Attachment{.state = std::make_shared<const Server>(*this)})};
+          .attached = std::make_shared<const Attachment>(std::move(content))};
+}
+
+Message Server::state_for(NodeId node) const {
+  const std::uint64_t bytes =
+      count_ * bytes_per_value(options_.storage.precision) + parameters_.state_bytes() + workers_.size() * 8;
+  return state_message(node, bytes, {.state = std::make_shared<const Server>(*this)});
 }
 
 Message Server::rest_for(NodeId node, Extent theirs) const {
@@ -162,15 +165,7 @@ Message Server::rest_for(NodeId node, Extent theirs) const {
     bytes += entry->second.bytes(0);
     entries->push_back(entry->second);
   }
-  return {.kind = MessageKind::state,
-          .from = options_.id,
-          .to = node,
-          .shard = options_.shard,
-          .version = version_,
-          .number = entries_,
-          .payload = bytes,
-          .epoch = epoch_,
-          .attached = std::make_shared<const Attachment>(Attachment{.entries = std::move(entries)})};
+  return state_message(node, bytes, {.entries = std::move(entries)});
 }
 
 void Server::take_rest(const std::vector<Message>& entries) {
