@@ -12,7 +12,9 @@ ConsistencyRule make_rule(const ConsistencySpec& spec, std::int64_t workers) {
   ConsistencyRule rule{.gate = row.gate, .fresh = row.fresh};
   if (row.group == Group::all) rule.group = workers;
   if (row.group == Group::k) rule.group = spec.backup ? workers - *spec.backup : spec.k.value_or(workers);
-  rule.cancel = row.fresh && row.group == Group::k && rule.group < workers && spec.late == Late::cancel;
+  // Under k-sync nobody is late where all are waited for.
+  const bool some_are_late = rule.group < workers || row.gate == Gate::none;
+  rule.cancel = row.fresh && row.group == Group::k && some_are_late && spec.late == Late::cancel;
   rule.first_decides = row.group == Group::k && rule.group < workers && row.gate != Gate::none;
   rule.servers_apart = row.fresh && row.gate == Gate::none;
   rule.dynamic = row.model == ConsistencyModel::dssp;
