@@ -123,7 +123,7 @@ class Network {
   Recorder& recorder_;
   Agenda& agenda_;
   std::function<void(const Message&)> on_arrival_;
-  std::unordered_map<const void*, Flight> in_flight_;  // looked up, never iterated but to be sorted
+  std::unordered_map<const void*, Flight> in_flight_;  // looked up, or asked for any; else sorted
   std::map<std::uint64_t, Flight> delayed_;            // through the network, but late
   LinkFaults* faults_ = nullptr;
   std::size_t in_background_ = 0;

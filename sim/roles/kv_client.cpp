@@ -37,11 +37,8 @@ Timestamp KvClient::pull(const ShardIds& shards, std::int64_t clock, Wanted want
     // A finished shard's weights do not change any more; but another batch of a sparse model needs others.
     if (connections_[s].finished && !batch_) continue;
     const std::int64_t own = connections_[s].version;
-    request(s, clock,
-            !newer_only                    ? -1
-            : was_away && own == least + 1 ? least
-                                           : own,
-            task, wanted != Wanted::next);
+    const std::int64_t newer_than = was_away && own == least + 1 ? least : own;
+    request(s, clock, newer_only ? newer_than : -1, task, wanted != Wanted::next);
   }
   return task;
 }
