@@ -121,17 +121,19 @@ std::vector<std::uint32_t> Sampler::batch(std::uint32_t worker, std::int64_t ste
   return samples(worker, (shared ? step * options_.workers + worker : step) * options_.batch, options_.batch);
 }
 
-std::vector<std::uint32_t> Sampler::samples(std::uint32_t worker, std::int64_t position, std::int64_t count) {
+std::vector<std::uint32_t> Sampler::samples(std::uint32_t worker, std::int64_t position, std::int64_t count,
+                                            const std::vector<bool>& members) {
   const bool shared = options_.partition == Partition::iid;
   const std::uint32_t stream = shared ? 0 : worker;
-  const std::int64_t epoch_size = shared ? samples_ : shard_size(worker);
+  const Shard& shard = shared ? shards_[worker] : shard_among(worker, members);
+  const std::int64_t epoch_size = shared ? samples_ : static_cast<std::int64_t>(shard.size());
 
   std::vector<std::uint32_t> samples;
   samples.reserve(static_cast<std::size_t>(count));
   for (std::int64_t missing = count; missing > 0;) {
     const std::int64_t from = position % epoch_size;
     const std::int64_t taken = std::min(missing, epoch_size - from);
-    const Shard& epoch = order(stream, position / epoch_size);
+    const Shard& epoch = order(stream, position / epoch_size, shard);
     samples.insert(samples.end(), epoch.begin() + from, epoch.begin() + from + taken);
     position += taken;
     missing -= taken;
@@ -145,14 +147,34 @@ std::int64_t Sampler::shard_size(std::uint32_t worker) const {
                                    piece_begin(samples_, options_.workers, worker));
 }
 
-const std::vector<std::uint32_t>& Sampler::order(std::uint32_t stream, std::int64_t epoch) {
+const Sampler::Shard& Sampler::shard_among(std::uint32_t worker, const std::vector<bool>& members) {
+  const auto here = static_cast<std::uint32_t>(std::count(members.begin(), members.end(), true));
+  if (here == members.size() || !members[worker]) return shards_[worker];
+  std::vector<Shard>& shards = shared_out_[members];
+  if (shards.empty()) {
+    shards = shards_;
+    for (std::uint32_t gone = 0; gone < members.size(); ++gone) {
+      if (members[gone]) continue;
+      const std::vector<Shard> pieces = cut(shards_[gone], here);
+      for (std::uint32_t w = 0, i = 0; w < members.size(); ++w) {
+        if (members[w]) shards[w].insert(shards[w].end(), pieces[i].begin(), pieces[i].end()), ++i;
+      }
+    }
+  }
+  return shards[worker];
+}
+
+const std::vector<std::uint32_t>& Sampler::order(std::uint32_t stream, std::int64_t epoch,
+                                                 const Shard& shard) {
   std::vector<Epoch>& cache = epochs_[stream];
-  auto entry = std::find_if(cache.begin(), cache.end(), [&](const Epoch& e) { return e.number == epoch; });
+  const Shard* const key = shard.empty() ? nullptr : &shard;  // iid: one order for all
+  auto entry = std::find_if(cache.begin(), cache.end(),
+                            [&](const Epoch& e) { return e.number == epoch && e.shard == key; });
   if (entry == cache.end()) {
     --entry;  // the least recently used
-    const Shard& shard = shards_[stream];
     const std::uint32_t size = shard.empty() ? samples_ : static_cast<std::uint32_t>(shard.size());
     entry->number = epoch;
+    entry->shard = key;
     entry->order = permutation(size, Stream(options_.seed, "sampler.epoch", stream, epoch));
     if (!shard.empty())
       for (std::uint32_t& sample : entry->order) sample = shard[sample];

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "model/dataset.hpp"
@@ -30,8 +31,9 @@ class Sampler {
   // last used are cached.
   std::vector<std::uint32_t> batch(std::uint32_t worker, std::int64_t step);
   // `count` samples from `position` on of the endless sequence that worker `worker` sees: for iid the one
-  // that all share, else its own.
-  std::vector<std::uint32_t> samples(std::uint32_t worker, std::int64_t position, std::int64_t count);
+  // that all share, else its own. With `members`, by worker, the shards of all others are cut up among them.
+  std::vector<std::uint32_t> samples(std::uint32_t worker, std::int64_t position, std::int64_t count,
+                                     const std::vector<bool>& members = {});
 
   // Samples that worker `worker` owns; for iid its share of an epoch.
   std::int64_t shard_size(std::uint32_t worker) const;
@@ -39,15 +41,19 @@ class Sampler {
   const std::vector<std::uint32_t>& shard(std::uint32_t worker) const { return shards_[worker]; }
 
  private:
+  using Shard = std::vector<std::uint32_t>;
   struct Epoch {
     std::int64_t number = -1;
+    const Shard* shard = nullptr;
     std::vector<std::uint32_t> order;
   };
-  const std::vector<std::uint32_t>& order(std::uint32_t stream, std::int64_t epoch);
+  const std::vector<std::uint32_t>& order(std::uint32_t stream, std::int64_t epoch, const Shard& shard);
+  const Shard& shard_among(std::uint32_t worker, const std::vector<bool>& members);
 
   Options options_;
   std::uint32_t samples_;
-  std::vector<std::vector<std::uint32_t>> shards_;
+  std::vector<Shard> shards_;
+  std::map<std::vector<bool>, std::vector<Shard>> shared_out_;  // by who takes part
   // Per stream the epochs last used, the latest first. For iid all workers share stream 0.
   std::vector<std::vector<Epoch>> epochs_;
 };

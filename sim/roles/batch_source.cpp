@@ -91,19 +91,29 @@ void BatchSource::ask(std::int64_t step) {
                        .wanted = bytes_of(drawn_.back(), step)});
 }
 
+// The batches of those of the first `workers` that take part.
+std::int64_t BatchSource::of_members(std::uint32_t workers) const {
+  const std::vector<std::int64_t> sizes = first_batch_sizes(world_);
+  std::int64_t sum = 0;
+  for (std::uint32_t w = 0; w < workers; ++w) sum += members_[w] ? sizes[w] : 0;
+  return sum;
+}
+
 // With iid samples a clock of all workers takes the next of one shuffled sequence, in worker order, however
 // it is shared out; with shards every worker goes through its own.
 BatchSource::Drawn BatchSource::draw(std::int64_t step) {
   const TrainingSpec& training = world_.scenario.training;
   Drawn drawn{.batch_size = size_, .batches = {}};
+  const bool shared = world_.scenario.data.partition == Partition::iid;
+  const bool all = members_.empty() || !members_[index_];
+  const std::int64_t clock = all ? training.batch_size * world_.workers() : of_members(world_.workers());
+  const std::int64_t before = all ? before_ : of_members(index_);
   for (std::int64_t h = 0; h < training.local_steps_of(step); ++h) {
     std::vector<Batch>& batches = drawn.batches.emplace_back();
     for (std::int64_t a = 0; a < training.accumulate; ++a, ++batches_, position_ += size_) {
       if (world_.sampler == nullptr) continue;
-      const bool shared = world_.scenario.data.partition == Partition::iid;
-      const std::int64_t clock = training.batch_size * world_.workers();
       batches.push_back(
-          world_.sampler->samples(index_, shared ? batches_ * clock + before_ : position_, size_));
+          world_.sampler->samples(index_, shared ? batches_ * clock + before : position_, size_, members_));
     }
   }
   return drawn;

@@ -22,6 +22,12 @@ class KvClient {
  public:
   KvClient(World& world, NodeId node);
 
+  // By worker, whether it takes part, as far as this one knows; empty where all do for good.
+  const std::vector<bool>& members() const {
+    static const std::vector<bool> all;
+    return view_ ? view_->workers : all;
+  }
+
   // From now on only these keys are pulled and pushed.
   void use_keys(std::shared_ptr<const BatchKeys> keys) { batch_ = std::move(keys); }
 

@@ -116,6 +116,7 @@ void Worker::catch_up() {
 
 bool Worker::pull() {
   if (is_behind()) catch_up();
+  if (world_.scenario.recovery.data == LostData::reassign) source_.share_out_among(kv_.members());
   source_.ask_ahead(steps_begun_);
   if (world_.learner != nullptr && world_.learner->sparse() && may_begin()) choose_keys();
   if (goes_on_alone()) {

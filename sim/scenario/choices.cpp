@@ -173,6 +173,12 @@ std::vector<Choice> choices<LostWorkers>() {
 }
 
 template <>
+std::vector<Choice> choices<LostData>() {
+  return {{"drop", "nobody sees them, or, of iid samples, not in this epoch"},
+          {"reassign", "the others share them out, until it is back"}};
+}
+
+template <>
 std::vector<Choice> choices<LostServers>() {
   return {{"wait", "they wait until it is back"},
           {"neighbour", "the next server takes them over, from the last snapshot or as they were at first"}};

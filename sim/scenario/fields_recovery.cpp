@@ -22,6 +22,8 @@ void describe_recovery(FieldVisitor& v, RecoverySpec& r) {
            .when_key = "detector",
            .when = {"phi-accrual"}});
   v.field("workers", choice(r.workers), {.doc = "What happens to a worker that is suspected."});
+  v.field("lost_data", choice(r.data),
+          {.doc = "What becomes of the samples of a worker that takes no part."});
   v.field("servers", choice(r.servers),
           {.doc = "What happens to a suspected server's shards of which there is no replica."});
   v.field("rebalance", &r.rebalance,

@@ -11,6 +11,7 @@ namespace psim {
 
 enum class Semantics : std::uint8_t { exactly_once, at_least_once };
 enum class LostWorkers : std::uint8_t { wait, remove };
+enum class LostData : std::uint8_t { drop, reassign };
 enum class LostServers : std::uint8_t { wait, neighbour };
 enum class HandOver : std::uint8_t { two_phase, stop_and_copy };
 
@@ -21,6 +22,7 @@ struct RecoverySpec {
   Seconds timeout{2};
   double threshold = 8;
   LostWorkers workers = LostWorkers::remove;
+  LostData data = LostData::drop;
   LostServers servers = LostServers::neighbour;
   bool rebalance = true;
   HandOver hand_over = HandOver::two_phase;

@@ -182,3 +182,20 @@ TEST_CASE("data without classes cannot be dealt by class", "[sampler]") {
   CHECK_THROWS_AS(Sampler(regression, {.partition = partition, .workers = 2}), std::logic_error);
   CHECK_NOTHROW(Sampler(regression, {.partition = Partition::contiguous, .workers = 2}));
 }
+
+TEST_CASE("the shards of workers that are gone are shared out among the others", "[sampler]") {
+  const Dataset data = classified(103, 5);
+  Sampler sampler(data, {.partition = Partition::by_label, .workers = 4, .batch = 1});
+  const std::vector<bool> members = {true, false, true, false};
+  Indices seen;
+  for (const std::uint32_t w : {0U, 2U}) {
+    const std::int64_t share = sampler.shard_size(w) + (sampler.shard_size(1) + sampler.shard_size(3)) / 2;
+    append(seen, sampler.samples(w, 0, share, members));
+  }
+  std::ranges::sort(seen);
+  CHECK(std::ranges::adjacent_find(seen) == seen.end());
+  CHECK(seen.size() >= 101);  // the pieces of an odd shard differ by one
+  const std::int64_t own = sampler.shard_size(2);
+  CHECK(sorted(sampler.samples(2, 0, own, {true, true, true, true})) == sorted(sampler.shard(2)));
+  CHECK(sorted(sampler.samples(2, 0, own)) == sorted(sampler.shard(2)));
+}
