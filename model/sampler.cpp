@@ -125,7 +125,7 @@ std::vector<std::uint32_t> Sampler::samples(std::uint32_t worker, std::int64_t p
                                             const std::vector<bool>& members) {
   const bool shared = options_.partition == Partition::iid;
   const std::uint32_t stream = shared ? 0 : worker;
-  const Shard& shard = shared ? shards_[worker] : shard_among(worker, members);
+  const Shard& shard = shared ? shards_.front() : shard_among(worker, members);
   const std::int64_t epoch_size = shared ? samples_ : static_cast<std::int64_t>(shard.size());
 
   std::vector<std::uint32_t> samples;
@@ -167,14 +167,13 @@ const Sampler::Shard& Sampler::shard_among(std::uint32_t worker, const std::vect
 const std::vector<std::uint32_t>& Sampler::order(std::uint32_t stream, std::int64_t epoch,
                                                  const Shard& shard) {
   std::vector<Epoch>& cache = epochs_[stream];
-  const Shard* const key = shard.empty() ? nullptr : &shard;  // iid: one order for all
   auto entry = std::find_if(cache.begin(), cache.end(),
-                            [&](const Epoch& e) { return e.number == epoch && e.shard == key; });
+                            [&](const Epoch& e) { return e.number == epoch && e.shard == &shard; });
   if (entry == cache.end()) {
     --entry;  // the least recently used
     const std::uint32_t size = shard.empty() ? samples_ : static_cast<std::uint32_t>(shard.size());
     entry->number = epoch;
-    entry->shard = key;
+    entry->shard = &shard;
     entry->order = permutation(size, Stream(options_.seed, "sampler.epoch", stream, epoch));
     if (!shard.empty())
       for (std::uint32_t& sample : entry->order) sample = shard[sample];

@@ -74,8 +74,8 @@ struct Attachment {
   std::shared_ptr<const View> view = {};     // view
   std::shared_ptr<const Server> state = {};  // state
   std::vector<bool> members = {};            // replicate: workers that take part from here on
-  std::shared_ptr<const std::vector<Message>> entries =
-      {};  // state: of the log, to be added to what is there
+  // state: entries of the log, to be added to what is there
+  std::shared_ptr<const std::vector<Message>> entries = {};
 };
 
 struct Message {

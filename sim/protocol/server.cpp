@@ -148,7 +148,7 @@ void Server::update(const std::vector<Message>& group, Outbox& out) {
   const std::size_t pushes = pushes_in(group);
   last_group_.clear();
   for (const Message& push : group) {
-    if (coordinated()) last_group_.push_back(id_of(push));
+    if (options_.retries && coordinated()) last_group_.push_back(id_of(push));
     const std::int64_t staleness = std::max<std::int64_t>(0, version_ - push.version);
     double weight = options_.rule.push_weight(pushes) * (static_cast<double>(push.samples) / mean);
     if (options_.staleness_aware && staleness > 1) weight /= static_cast<double>(staleness);

@@ -211,6 +211,7 @@ class Server {
   std::int64_t overtaken(NodeId worker) const;
   bool is_late(const Message& push);
   void drop(const Message& push, Outbox& out);
+  Message group_message(std::int64_t version, Attachment ids) const;
   void announce(const std::vector<Message>& group, Outbox& out);
   std::vector<Message> take_pending();
   std::vector<Message> take_group(Outbox& out);

@@ -44,12 +44,20 @@ std::vector<Message> Server::take_group(Outbox& out) {
   return group;
 }
 
+// What made the update of `version`, and what came too late for it.
+Message Server::group_message(std::int64_t version, Attachment ids) const {
+  return {.kind = MessageKind::group,
+          .from = options_.id,
+          .shard = options_.shard,
+          .version = version,
+          .epoch = epoch_,
+          .attached = std::make_shared<const Attachment>(std::move(ids))};
+}
+
 void Server::announce(const std::vector<Message>& group, Outbox& out) {
-  Message announcement{.kind = MessageKind::group, .from = options_.id, .version = version_, .epoch = epoch_};
   Attachment ids{.late = std::exchange(late_, {})};
   for (const Message& push : group) ids.group.push_back(id_of(push));
-  announcement.attached = std::make_shared<const Attachment>(std::move(ids));
-  out.announce(std::move(announcement));
+  out.announce(group_message(version_, std::move(ids)));
 }
 
 std::vector<Message> Server::take_announced() {
@@ -147,13 +155,9 @@ void Server::on_decide(const Message& question, Outbox& out) const {
   if (!leads_ || (question.version >= version_ && version_ < options_.steps)) return;
   Attachment ids;
   if (question.version + 1 == version_) ids.group = last_group_;
-  out.send({.kind = MessageKind::group,
-            .from = options_.id,
-            .to = question.from,
-            .shard = options_.shard,
-            .version = question.version,
-            .epoch = epoch_,
-            .attached = std::make_shared<const Attachment>(std::move(ids))});
+  Message answer = group_message(question.version, std::move(ids));
+  answer.to = question.from;
+  out.send(std::move(answer));
 }
 
 }  // namespace psim

@@ -35,7 +35,10 @@ std::uint64_t sample_bytes(const World& world, std::span<const std::uint32_t> sa
 }
 
 BatchSource::BatchSource(World& world, NodeId worker)
-    : world_(world), node_(worker), index_(worker - world.first_worker()) {
+    : world_(world),
+      node_(worker),
+      index_(worker - world.first_worker()),
+      clock_samples_(world.scenario.training.batch_size * world.workers()) {
   const std::vector<std::int64_t> sizes = first_batch_sizes(world);
   size_ = sizes[index_];
   before_ = std::accumulate(sizes.begin(), sizes.begin() + index_, std::int64_t{0});
@@ -91,12 +94,18 @@ void BatchSource::ask(std::int64_t step) {
                        .wanted = bytes_of(drawn_.back(), step)});
 }
 
-// The batches of those of the first `workers` that take part.
-std::int64_t BatchSource::of_members(std::uint32_t workers) const {
+// A worker that takes no part itself goes on as it did.
+void BatchSource::share_out_among(const std::vector<bool>& members) {
+  if (members == members_) return;
+  members_ = members;
+  const bool all = members.empty() || !members[index_];
   const std::vector<std::int64_t> sizes = first_batch_sizes(world_);
-  std::int64_t sum = 0;
-  for (std::uint32_t w = 0; w < workers; ++w) sum += members_[w] ? sizes[w] : 0;
-  return sum;
+  clock_samples_ = before_ = 0;
+  for (std::uint32_t w = 0; w < sizes.size(); ++w) {
+    const std::int64_t size = all || members[w] ? sizes[w] : 0;
+    clock_samples_ += size;
+    if (w < index_) before_ += size;
+  }
 }
 
 // With iid samples a clock of all workers takes the next of one shuffled sequence, in worker order, however
@@ -105,15 +114,12 @@ BatchSource::Drawn BatchSource::draw(std::int64_t step) {
   const TrainingSpec& training = world_.scenario.training;
   Drawn drawn{.batch_size = size_, .batches = {}};
   const bool shared = world_.scenario.data.partition == Partition::iid;
-  const bool all = members_.empty() || !members_[index_];
-  const std::int64_t clock = all ? training.batch_size * world_.workers() : of_members(world_.workers());
-  const std::int64_t before = all ? before_ : of_members(index_);
   for (std::int64_t h = 0; h < training.local_steps_of(step); ++h) {
     std::vector<Batch>& batches = drawn.batches.emplace_back();
     for (std::int64_t a = 0; a < training.accumulate; ++a, ++batches_, position_ += size_) {
       if (world_.sampler == nullptr) continue;
-      batches.push_back(
-          world_.sampler->samples(index_, shared ? batches_ * clock + before : position_, size_, members_));
+      batches.push_back(world_.sampler->samples(
+          index_, shared ? batches_ * clock_samples_ + before_ : position_, size_, members_));
     }
   }
   return drawn;

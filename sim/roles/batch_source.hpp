@@ -17,7 +17,7 @@ class BatchSource {
   BatchSource(World& world, NodeId worker);
 
   // From the next draw on the samples of workers that take no part are seen by the others.
-  void share_out_among(const std::vector<bool>& members) { members_ = members; }
+  void share_out_among(const std::vector<bool>& members);
   // An assignment of the scheduler, or samples of the database.
   void on(const Message& message);
 
@@ -52,7 +52,6 @@ class BatchSource {
   bool has_size(std::int64_t step) const;
   void ask(std::int64_t step);
   Drawn draw(std::int64_t step);
-  std::int64_t of_members(std::uint32_t workers) const;
   std::uint64_t bytes_of(const Drawn& drawn, std::int64_t step) const;
   std::int64_t samples_of(const Drawn& drawn, std::int64_t step) const;
   bool delivered() const;
@@ -61,6 +60,7 @@ class BatchSource {
   NodeId node_;
   std::uint32_t index_;
   std::int64_t size_ = 0, before_ = 0;  // of a batch, and of those of the workers before this one
+  std::int64_t clock_samples_;          // of all batches of a clock
   std::vector<bool> members_;           // workers that share out all samples; empty: everybody
   std::int64_t assignments_ = 0;        // by the scheduler
   std::int64_t asked_ = 0, here_ = 0;   // steps whose batches are drawn, and here
