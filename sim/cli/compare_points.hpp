@@ -1,0 +1,29 @@
+// The runs of a comparison: every combination of its axes' values.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/cli/command.hpp"
+
+namespace psim::cli {
+
+struct Point {
+  std::vector<std::string> labels;  // of the axes but the seed
+  Command command;                  // what runs it alone
+  std::int64_t seed = 0;
+  std::string hash;
+  std::optional<Json> summary;
+};
+
+struct Plan {
+  std::vector<std::string> axes;  // without the seed
+  std::vector<Point> points;      // the first axis slowest, seeds fastest; no scenario twice
+};
+
+// Every point is checked before anything runs. Nothing when one is wrong; then all diagnostics are printed,
+// each once.
+std::optional<Plan> plan_comparison(const Command& command);
+
+}  // namespace psim::cli
