@@ -39,6 +39,8 @@ constexpr std::array<std::pair<std::string_view, Letter>, 8> letters{{{"", Lette
                                                                       {"start", Letter::start},
                                                                       {"heartbeat", Letter::heartbeat}}};
 
+constexpr const char* damaged = "it is damaged, or not from this program: run the scenario again";
+
 template <class T>
 T named(std::string_view name, const auto& names) {
   for (const auto& [text, value] : names) {
@@ -65,10 +67,60 @@ void query(const fs::path& path, const char* sql, F&& row) {
   const std::unique_ptr<sqlite3, Closed> db(opened);
   sqlite3_stmt* prepared = nullptr;
   if (result != SQLITE_OK || sqlite3_prepare_v2(opened, sql, -1, &prepared, nullptr) != SQLITE_OK)
-    throw Unverifiable(fmt::format("{}: {}", path.string(), sqlite3_errmsg(opened)),
-                       "it is damaged, or not from this program: run the scenario again");
+    throw Unverifiable(fmt::format("{}: {}", path.string(), sqlite3_errmsg(opened)), damaged);
   const std::unique_ptr<sqlite3_stmt, Closed> statement(prepared);
-  while (sqlite3_step(prepared) == SQLITE_ROW) row(prepared);
+  int step = SQLITE_OK;
+  while ((step = sqlite3_step(prepared)) == SQLITE_ROW) row(prepared);
+  if (step != SQLITE_DONE)
+    throw Unverifiable(fmt::format("{}: {}", path.string(), sqlite3_errmsg(opened)), damaged);
+}
+
+// The scenario's nodes are those that the run had; returns the number of all.
+std::int64_t count_nodes(const fs::path& database, const Facts& facts) {
+  std::map<std::string, std::int64_t, std::less<>> of_role{{"server", 0}, {"worker", 0}};
+  query(database, "SELECT role, count(*) FROM node GROUP BY role",
+        [&](sqlite3_stmt* row) { of_role[std::string(text(row, 0))] = sqlite3_column_int64(row, 1); });
+  std::int64_t all = 0;
+  for (const auto& [role, count] : of_role) all += count;
+  if (of_role["server"] != facts.servers || of_role["worker"] != facts.workers)
+    throw std::runtime_error(fmt::format("scenario.toml has {} servers and {} workers, run.db {} and {}",
+                                         facts.servers, facts.workers, of_role["server"], of_role["worker"]));
+  return all;
+}
+
+// Of the summary, all that checks look at is there.
+void require_totals(const Json& summary) {
+  for (const char* key : {"events", "messages", "messages_received", "messages_lost", "bytes_sent",
+                          "bytes_received", "bytes_lost"})
+    static_cast<void>(summary.at(key));
+  for (const char* key : {"applied", "dropped"}) static_cast<void>(summary.at("pushes").at(key));
+}
+void require_end(const Json& summary) {
+  for (const Json& line : summary.at("stuck")) static_cast<void>(line.get<std::string>());
+  static_cast<void>(summary.at("target").at("reached").get<bool>());
+}
+
+// Whether the nodes are there and play their parts, and each number is one that a run of `events` events can
+// have reached. Checks rely on that.
+bool fits(const Row& row, const Facts& facts, std::int64_t nodes, std::int64_t events) {
+  const auto reached = [events](auto... numbers) { return ((numbers >= -1 && numbers <= events) && ...); };
+  const bool of_server = facts.is_server(row.node) && facts.is_worker(row.peer);
+  if (row.node >= nodes || row.peer >= nodes) return false;
+  switch (row.what) {
+    case What::apply:
+    case What::drop: return of_server && reached(static_cast<std::int64_t>(row.bytes), row.version);
+    case What::member: return of_server && reached(row.version, row.value);
+    case What::acked: return facts.is_worker(row.node) && reached(row.value);
+    case What::copied:
+    case What::promote:
+      return facts.is_server(row.node) && !facts.is_worker(row.peer) && reached(row.version);
+    case What::suspect: return row.peer <= facts.servers + facts.workers;
+    case What::update: return reached(row.version);
+    case What::deliver:
+      return row.letter != Letter::push || !facts.is_server(row.node) ||
+             (facts.is_worker(row.peer) && reached(row.value));
+    default: return true;
+  }
 }
 
 // Every default is written out in a run's scenario; a field without meaning is left out.
@@ -88,7 +140,10 @@ Facts facts_of(const toml::table& scenario) {
   f.staleness = number(f.model == "dssp" ? "consistency.staleness_max" : "consistency.staleness", 0);
   if (const toml::array* rows = scenario.at_path("consistency.staleness_schedule").as_array()) {
     for (const toml::node& row : *rows) {
-      const toml::array& pair = *row.as_array();
+      const toml::array* list = row.as_array();
+      if (list == nullptr || list->size() != 2)
+        throw std::runtime_error("consistency.staleness_schedule is no list of pairs");
+      const toml::array& pair = *list;
       f.schedule.emplace_back(pair[0].value_or(0.0), static_cast<std::int64_t>(pair[1].value_or(0.0)));
     }
   }
@@ -162,10 +217,13 @@ RunRecord::RunRecord(const fs::path& folder) : database_(folder / "run.db") {
   try {
     facts = facts_of(toml::parse_file(scenario.string()));
     summary = Json::parse(summary_file);
+    require_totals(summary);
+    if (!summary.contains("groups")) require_end(summary);
+    nodes_ = count_nodes(database_, facts);
     if (summary.contains("groups")) read_spaces(folder);
   } catch (const std::exception& error) {
     throw Unverifiable(fmt::format("{}: {}", folder.string(), error.what()),
-                       "it is damaged: run the scenario again");
+                       "its files do not belong together: run the scenario again");
   }
 }
 
@@ -184,12 +242,19 @@ void RunRecord::read_spaces(const fs::path& folder) {
           space.shards = number(4);
           space.summary = summary["groups"].at(number(1));
           space.summary["stuck"] = summary["stuck"];
+          require_end(space.summary);
+          if (space.facts.servers != facts.servers ||
+              space.facts.first_worker + space.facts.workers > facts.workers)
+            throw std::runtime_error(
+                fmt::format("{} does not fit scenario.toml", scenario.filename().string()));
           spaces.push_back(std::move(space));
         });
 }
 
 std::int64_t RunRecord::each(const std::function<void(const Row&)>& on_row) const {
-  std::int64_t count = 0;
+  std::int64_t count = 0, events = 0;
+  query(database_, "SELECT count(*) FROM event",
+        [&](sqlite3_stmt* row) { events = sqlite3_column_int64(row, 0); });
   std::map<std::string, Letter, std::less<>> names;  // of messages; rows refer to them
   query(database_,
         "SELECT number, at_s, kind, message, node, peer, clock, version, bytes, value, shard, epoch "
@@ -199,19 +264,24 @@ std::int64_t RunRecord::each(const std::function<void(const Row&)>& on_row) cons
           auto name = names.find(message);
           if (name == names.end()) name = names.emplace(message, named<Letter>(message, letters)).first;
           ++count;
-          on_row({.number = sqlite3_column_int64(row, 0),
-                  .at = sqlite3_column_double(row, 1),
-                  .what = named<What>(text(row, 2), kinds),
-                  .letter = name->second,
-                  .message = name->first,
-                  .node = static_cast<std::uint32_t>(sqlite3_column_int64(row, 4)),
-                  .peer = static_cast<std::uint32_t>(sqlite3_column_int64(row, 5)),
-                  .shard = static_cast<std::uint32_t>(sqlite3_column_int64(row, 10)),
-                  .clock = sqlite3_column_int64(row, 6),
-                  .version = sqlite3_column_int64(row, 7),
-                  .value = sqlite3_column_int64(row, 9),
-                  .bytes = static_cast<std::uint64_t>(sqlite3_column_int64(row, 8)),
-                  .epoch = sqlite3_column_int64(row, 11)});
+          const Row event{.number = sqlite3_column_int64(row, 0),
+                          .at = sqlite3_column_double(row, 1),
+                          .what = named<What>(text(row, 2), kinds),
+                          .letter = name->second,
+                          .message = name->first,
+                          .node = static_cast<std::uint32_t>(sqlite3_column_int64(row, 4)),
+                          .peer = static_cast<std::uint32_t>(sqlite3_column_int64(row, 5)),
+                          .shard = static_cast<std::uint32_t>(sqlite3_column_int64(row, 10)),
+                          .clock = sqlite3_column_int64(row, 6),
+                          .version = sqlite3_column_int64(row, 7),
+                          .value = sqlite3_column_int64(row, 9),
+                          .bytes = static_cast<std::uint64_t>(sqlite3_column_int64(row, 8)),
+                          .epoch = sqlite3_column_int64(row, 11)};
+          if (!fits(event, facts, nodes_, events))
+            throw Unverifiable(
+                fmt::format("{}: event {} does not fit the scenario", database_.string(), event.number),
+                damaged);
+          on_row(event);
         });
   return count;
 }

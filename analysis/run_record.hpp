@@ -97,18 +97,21 @@ struct Space {
 
 class RunRecord {
  public:
-  // Throws Unverifiable for a folder that is no run, and a run without events.
+  // Throws Unverifiable for a folder that is no run, a run without events, and files that do not belong
+  // together.
   explicit RunRecord(const std::filesystem::path& folder);
 
   Facts facts;
   Json summary;
   std::vector<Space> spaces;  // empty when there is only one
-  // Calls `row` with every event, in order; returns their number.
+  // Calls `row` with every event, in order; returns their number. Throws Unverifiable at one that cannot be
+  // of a run of this scenario.
   std::int64_t each(const std::function<void(const Row&)>& row) const;
 
  private:
   void read_spaces(const std::filesystem::path& folder);
   std::filesystem::path database_;
+  std::int64_t nodes_ = 0;  // of the run, whatever their roles
 };
 
 }  // namespace psim::analysis
