@@ -37,14 +37,14 @@ struct Command {
 // The scenario and its overrides as asked for; malformed --set arguments become diagnostics.
 LoadRequest load_request(const Command& command, Diagnostics& diagnostics);
 
+// As many as the machine has where none are asked for.
+unsigned thread_count(unsigned asked);
+
 // "stragglers" for scenarios/stragglers.toml.
 std::string scenario_name(const std::string& path);
 
 // runs/<name>-<first 8 digits of the hash>
 fs::path run_directory(const std::string& name, const std::string& hash);
-
-// The summary of a complete run with this scenario hash in `dir`, if there is one.
-std::optional<Json> finished_run(const fs::path& dir, const std::string& hash);
 
 // Writes `text` to `path`; throws with the path when the disk refuses.
 void write_file(const fs::path& path, const std::string& text);

@@ -1,11 +1,12 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <stdexcept>
+#include <thread>
 
 #include "sim/cli/command.hpp"
-#include "sim/record/summary.hpp"
 
 namespace psim::cli {
 
@@ -42,20 +43,14 @@ LoadRequest load_request(const Command& command, Diagnostics& diagnostics) {
   return request;
 }
 
+unsigned thread_count(unsigned asked) {
+  return asked > 0 ? asked : std::max(1U, std::thread::hardware_concurrency());
+}
+
 std::string scenario_name(const std::string& path) { return fs::path(path).stem().string(); }
 
 fs::path run_directory(const std::string& name, const std::string& hash) {
   return fs::path("runs") / fmt::format("{}-{}", name, hash.substr(0, 8));
-}
-
-std::optional<Json> finished_run(const fs::path& dir, const std::string& hash) {
-  std::ifstream file(dir / "summary.json");
-  if (!file) return std::nullopt;
-  Json summary = Json::parse(file, nullptr, false);
-  if (summary.is_discarded() || summary.value("scenario_hash", "") != hash ||
-      summary.value("build", "") != build_id())
-    return std::nullopt;
-  return summary;
 }
 
 void write_file(const fs::path& path, const std::string& text) {

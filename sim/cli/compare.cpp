@@ -16,6 +16,8 @@
 #include "analysis/comparison.hpp"
 #include "sim/cli/compare_points.hpp"
 #include "sim/cli/compare_report.hpp"
+#include "sim/cli/run_folder.hpp"
+#include "sim/cli/talk.hpp"
 #include "sim/record/summary.hpp"
 
 extern char** environ;
@@ -67,7 +69,7 @@ pid_t start(const Point& point, unsigned threads, std::FILE* log) {
 }
 
 void show_progress(std::size_t finished, std::size_t total) {
-  if (isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\r\033[K{}/{} runs", finished, total);
+  if (isatty(STDERR_FILENO) != 0) say("\r\033[K{}/{} runs", finished, total);
 }
 
 // Runs what is not done yet, `jobs` processes at a time.
@@ -83,7 +85,8 @@ void run_all(std::vector<Point>& points, unsigned jobs, unsigned threads) {
     show_progress(finished, points.size());
     if (next != points.end() && running.size() < jobs) {
       Point& point = *next++;
-      if (!point.command.force) point.summary = finished_run(point.command.out, point.hash);
+      if (!point.command.force)
+        point.summary = finished_run(point.command.out, point.hash, point.command.trace).summary;
       if (point.summary) {
         ++finished;
       } else {
@@ -101,12 +104,12 @@ void run_all(std::vector<Point>& points, unsigned jobs, unsigned threads) {
     Point& point = *done.point;
     running.erase(found);
     ++finished;
-    point.summary = finished_run(point.command.out, point.hash);
+    point.summary = finished_run(point.command.out, point.hash, point.command.trace).summary;
     if (!point.summary)
       throw std::runtime_error(fmt::format(
           "a run failed: {}\n{}", fmt::join(child_arguments(point, threads), " "), text_of(done.log.get())));
   }
-  if (isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\r\033[K");
+  if (isatty(STDERR_FILENO) != 0) say("\r\033[K");
 }
 
 }  // namespace
@@ -119,7 +122,7 @@ int compare(const Command& command) {
   const bool temporary = command.json && command.out.empty();
   const fs::path base = temporary ? fs::temp_directory_path() / fmt::format("psim-compare-{}", getpid())
                         : command.out.empty() ? fs::path("runs")
-                                              : fs::path(command.out);
+                                              : folder_named(command.out);
   fs::create_directories(base);
   for (Point& point : points)
     point.command.out =

@@ -13,6 +13,8 @@
 
 #include "sim/cli/command.hpp"
 #include "sim/cli/fuzz.hpp"
+#include "sim/cli/run_folder.hpp"
+#include "sim/cli/talk.hpp"
 #include "sim/record/summary.hpp"
 #include "sim/scenario/diagnostics.hpp"
 #include "sim/scenario/reference.hpp"
@@ -187,12 +189,15 @@ int guarded(const std::function<int()>& action) {
     const int code = action();
     if (std::fflush(stdout) != 0) throw std::runtime_error("the answer cannot be written: is the disk full?");
     return code;
+  } catch (const psim::cli::Refused& refusal) {
+    psim::cli::say("error: {}\n  = help: {}\n", refusal.what(), refusal.help);
+    return psim::cli::bad_input;
   } catch (const std::filesystem::filesystem_error& error) {
-    fmt::print(stderr, "error: {}: {}\n  = help: --out names another folder to write to\n",
-               error.path1().string(), error.code().message());
+    psim::cli::say("error: {}: {}\n  = help: --out names another folder to write to\n",
+                   error.path1().string(), error.code().message());
     return psim::cli::bad_input;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "error: {}\n", error.what());
+    psim::cli::say("error: {}\n", error.what());
     return psim::cli::our_fault;
   }
 }

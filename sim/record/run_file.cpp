@@ -4,7 +4,7 @@
 #include <sqlite3.h>
 
 #include <algorithm>
-
+#include <cstring>
 #include <stdexcept>
 #include <type_traits>
 
@@ -14,6 +14,7 @@ namespace psim {
 namespace {
 
 constexpr std::size_t block = 16384;
+constexpr int application_id = 0x7073696d;  // "psim": by this, a run is told from somebody else's database
 
 const char* const schema =
 #include "sim/record/schema.sql.inc"
@@ -24,6 +25,10 @@ const char* const schema =
 }
 
 }  // namespace
+
+TraceLevel trace_level(std::string_view name) {
+  return name == "none" ? TraceLevel::none : name == "events" ? TraceLevel::events : TraceLevel::steps;
+}
 
 // A prepared statement; values are bound by position.
 class RunFile::Statement {
@@ -77,6 +82,7 @@ RunFile::RunFile(const std::filesystem::path& path, TraceLevel level, const Scen
   if (result != SQLITE_OK) fail(db, path.string());
   // The file appears under its name only when it is complete, so it needs no journal.
   execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA page_size = 16384;");
+  execute(fmt::format("PRAGMA application_id = {};", application_id));
   execute(schema);
   execute("BEGIN");
   insert_event_ = std::make_unique<Statement>(db, "INSERT INTO event VALUES (?,?,?,?,?,?,?,?,?,?,?,?)");
@@ -166,20 +172,24 @@ void RunFile::write_groups(const RunResult& result) {
 
 namespace {
 
+struct Closed {
+  void operator()(sqlite3* db) const { sqlite3_close(db); }
+  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+};
+
 // Calls `row` with each row of `sql`.
 template <class F>
 void query(const std::filesystem::path& path, const std::string& sql, F&& row) {
-  sqlite3* db = nullptr;
-  sqlite3_stmt* statement = nullptr;
-  if (sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READONLY, nullptr) != SQLITE_OK ||
-      sqlite3_prepare_v2(db, sql.c_str(), -1, &statement, nullptr) != SQLITE_OK) {
-    const std::string why = sqlite3_errmsg(db);
-    sqlite3_close(db);
-    throw DamagedRun(fmt::format("{}: {}", path.string(), why));
+  sqlite3* opened = nullptr;
+  int result = sqlite3_open_v2(path.c_str(), &opened, SQLITE_OPEN_READONLY, nullptr);
+  const std::unique_ptr<sqlite3, Closed> db(opened);
+  sqlite3_stmt* prepared = nullptr;
+  if (result == SQLITE_OK) result = sqlite3_prepare_v2(opened, sql.c_str(), -1, &prepared, nullptr);
+  const std::unique_ptr<sqlite3_stmt, Closed> statement(prepared);
+  if (result == SQLITE_OK) {
+    while ((result = sqlite3_step(prepared)) == SQLITE_ROW) row(prepared);
   }
-  while (sqlite3_step(statement) == SQLITE_ROW) row(statement);
-  sqlite3_finalize(statement);
-  sqlite3_close(db);
+  if (result != SQLITE_DONE) throw DamagedRun(fmt::format("{}: {}", path.string(), sqlite3_errmsg(opened)));
 }
 
 std::string text(sqlite3_stmt* row, int column) {
@@ -196,13 +206,20 @@ Kind named(std::string_view name, const auto& names) {
 
 }  // namespace
 
-RecordedRun::RecordedRun(const std::filesystem::path& run_db) : path_(run_db) {
-  query(path_, "SELECT key, value FROM meta", [&](sqlite3_stmt* row) { meta[text(row, 0)] = text(row, 1); });
+std::map<std::string, std::string> recorded_meta(const std::filesystem::path& run_db) {
+  std::map<std::string, std::string> meta;
+  query(run_db, "SELECT key, value FROM meta", [&](sqlite3_stmt* row) { meta[text(row, 0)] = text(row, 1); });
+  return meta;
+}
+
+RecordedRun::RecordedRun(const std::filesystem::path& run_db) : meta(recorded_meta(run_db)), path_(run_db) {
   query(path_, "SELECT key, value FROM host", [&](sqlite3_stmt* row) { host[text(row, 0)] = text(row, 1); });
   query(path_, "SELECT hashes FROM event_hash ORDER BY block", [&](sqlite3_stmt* row) {
-    const auto* first = static_cast<const std::uint32_t*>(sqlite3_column_blob(row, 0));
-    hashes.insert(hashes.end(), first,
-                  first + static_cast<std::size_t>(sqlite3_column_bytes(row, 0)) / sizeof *first);
+    const auto bytes = static_cast<std::size_t>(sqlite3_column_bytes(row, 0));
+    if (bytes == 0) return;
+    const std::size_t before = hashes.size(), more = bytes / sizeof hashes[0];
+    hashes.resize(before + more);
+    std::memcpy(hashes.data() + before, sqlite3_column_blob(row, 0), more * sizeof hashes[0]);
   });
 }
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/record/result.hpp"
@@ -19,6 +20,7 @@ struct sqlite3_stmt;
 namespace psim {
 
 enum class TraceLevel { none, steps, events };
+TraceLevel trace_level(std::string_view name);  // "none", "steps" or "events"
 
 class RunFile final : public EventSink {
  public:
@@ -54,6 +56,9 @@ class RunFile final : public EventSink {
 struct DamagedRun : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+
+// The table `meta` of a run.db. Throws DamagedRun.
+std::map<std::string, std::string> recorded_meta(const std::filesystem::path& run_db);
 
 // The recorded hashes of a finished run, for replay, and its meta and host tables.
 class RecordedRun {

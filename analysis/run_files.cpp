@@ -1,0 +1,137 @@
+#include "analysis/run_files.hpp"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <vector>
+
+namespace psim::analysis {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::string_view sums = "checksums";
+constexpr std::string_view summary_begins = "{\n  \"schema\": \"psim.summary/1\"";
+constexpr std::array<std::string_view, 3> every_run_has{"run.db", "scenario.toml", "summary.json"};
+
+bool is_of_a_run(std::string_view name) {
+  if (std::ranges::count(every_run_has, name) > 0 || name == sums) return true;
+  constexpr std::string_view before = "namespace-", after = ".toml";
+  if (!name.starts_with(before) || !name.ends_with(after)) return false;
+  name.remove_prefix(before.size());
+  name.remove_suffix(std::min(after.size(), name.size()));
+  return !name.empty() && name.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+std::string beginning_of(const fs::path& path, std::size_t bytes) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text(bytes, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(bytes));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return text;
+}
+
+bool bears_mark(const fs::path& path) {
+  const std::string name = path.filename().string();
+  if (name == "summary.json") return beginning_of(path, summary_begins.size()) == summary_begins;
+  if (name != "run.db") return false;
+  constexpr std::size_t at = 68, bytes = 4;  // https://www.sqlite.org/fileformat.html, section 1.3
+  const std::string header = beginning_of(path, at + bytes);
+  if (!header.starts_with("SQLite format 3") || header.size() < at + bytes) return false;
+  std::uint32_t id = 0;
+  for (const char c : header.substr(at)) id = id << 8U | static_cast<unsigned char>(c);
+  return id == application_id;
+}
+
+// Nothing when the file cannot be read.
+std::optional<std::string> hash_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return std::nullopt;
+  const std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> state(XXH3_createState(),
+                                                                              XXH3_freeState);
+  XXH3_64bits_reset(state.get());
+  std::vector<char> block(std::size_t{1} << 18U);
+  while (file.read(block.data(), static_cast<std::streamsize>(block.size())), file.gcount() > 0)
+    XXH3_64bits_update(state.get(), block.data(), static_cast<std::size_t>(file.gcount()));
+  if (file.bad()) return std::nullopt;
+  return fmt::format("XXH3_{:016x}", XXH3_64bits_digest(state.get()));
+}
+
+// By name, in order.
+std::map<std::string, fs::path> sealed_files(const fs::path& folder) {
+  std::map<std::string, fs::path> files;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (is_of_a_run(name) && name != sums) files.emplace(name, entry.path());
+  }
+  return files;
+}
+
+}  // namespace
+
+Contents contents_of(const fs::path& folder) {
+  Contents contents;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    const fs::file_status status = entry.symlink_status();
+    if (!fs::exists(status)) continue;  // removed meanwhile
+    contents.empty = false;
+    if (!fs::is_regular_file(status) || !is_of_a_run(name)) contents.foreign = name;
+    else if (bears_mark(entry.path())) contents.marked = true;
+  }
+  return contents;
+}
+
+void remove_run(const fs::path& folder) {
+  std::error_code ignored;  // somebody else may remove the same
+  std::vector<fs::path> files;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
+    if (is_of_a_run(entry.path().filename().string()) && !entry.is_directory(ignored))
+      files.push_back(entry.path());
+  }
+  for (const fs::path& file : files) fs::remove(file, ignored);
+  fs::remove(folder, ignored);  // only when it is empty
+}
+
+void seal(const fs::path& folder) {
+  std::string text;
+  for (const auto& [name, path] : sealed_files(folder)) {
+    const std::optional<std::string> hash = hash_of(path);
+    if (!hash) throw std::runtime_error(fmt::format("{}: cannot be read again", path.string()));
+    text += fmt::format("{}  {}\n", *hash, name);
+  }
+  std::ofstream file(folder / sums, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) throw std::runtime_error(fmt::format("{}: cannot be written", (folder / sums).string()));
+}
+
+std::string broken_seal(const fs::path& folder) {
+  std::ifstream file(folder / sums, std::ios::binary);
+  if (!file) return fmt::format("{} is missing", sums);
+  std::map<std::string, std::string> sealed;
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t gap = line.find("  ");
+    if (gap != std::string::npos) sealed[line.substr(gap + 2)] = line.substr(0, gap);
+  }
+  const std::map<std::string, fs::path> files = sealed_files(folder);
+  for (const std::string_view name : every_run_has) {
+    if (!files.contains(std::string(name))) return fmt::format("{} is missing", name);
+  }
+  for (const auto& [name, hash] : sealed) {
+    if (!files.contains(name)) return fmt::format("{} is missing", name);
+  }
+  for (const auto& [name, path] : files) {
+    if (!sealed.contains(name)) return fmt::format("{} was not there when the run was written", name);
+    if (hash_of(path) != sealed[name]) return fmt::format("{} has changed since it was written", name);
+  }
+  return {};
+}
+
+}  // namespace psim::analysis

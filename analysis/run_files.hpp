@@ -1,0 +1,34 @@
+// The files in a run's folder: which they are, how a run is told from a folder of somebody's own, and whether
+// they still are what psim wrote.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace psim::analysis {
+
+// Bytes 68 to 71 of run.db, big-endian: "psim".
+inline constexpr std::uint32_t application_id = 0x7073696d;
+
+struct Contents {
+  bool empty = true;
+  std::string foreign;  // something that psim does not write there; empty: there is nothing of the kind
+  bool marked = false;  // a file bears psim's mark, so that the folder surely is a run
+};
+
+// Throws std::filesystem::filesystem_error when the folder cannot be read.
+Contents contents_of(const std::filesystem::path& folder);
+
+// Removes the files of a run and then the folder. Whatever else is in there stays, and so does the folder.
+void remove_run(const std::filesystem::path& folder);
+
+// Writes the file `checksums`: a hash of every other file. `xxhsum -c checksums` understands it.
+void seal(const std::filesystem::path& folder);
+
+// Which file is not what psim wrote, and how it differs: "run.db has changed since it was written". Empty when
+// all files of the run are as they were sealed.
+std::string broken_seal(const std::filesystem::path& folder);
+
+}  // namespace psim::analysis

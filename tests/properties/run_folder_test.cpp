@@ -1,0 +1,198 @@
+// Where a run is written: nothing but a run of psim's is ever replaced, and only what was written is reused.
+#include <sys/file.h>
+#include <fcntl.h>
+#include <unistd.h>
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <set>
+
+#include "tests/support/run_file.hpp"
+
+using namespace psim::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* scenario = R"(seed = 7
+[model]
+layers = [64, 8, 10]
+[training]
+batch_size = 8
+steps = 4
+[cluster]
+workers = 2
+)";
+
+std::string content(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// A folder with scenario.toml in it, in which psim runs.
+class Place {
+ public:
+  Place() { write("scenario.toml", scenario); }
+  fs::path at(const std::string& name) const { return folder_.path() / name; }
+  void write(const std::string& name, const std::string& text) const {
+    fs::create_directories(at(name).parent_path());
+    std::ofstream(at(name)) << text;
+  }
+  Outcome psim(const std::vector<std::string>& words) const {
+    return psim::test::psim(words, folder_.path());
+  }
+  Outcome run(std::vector<std::string> more) const {
+    more.insert(more.begin(), {"run", "scenario.toml"});
+    return psim(more);
+  }
+  // Every file and folder with its content.
+  std::map<std::string, std::string> everything() const {
+    std::map<std::string, std::string> all;
+    for (const auto& entry : fs::recursive_directory_iterator(folder_.path()))
+      all[entry.path().string()] = entry.is_regular_file() ? content(entry.path()) : "";
+    return all;
+  }
+  std::set<std::string> names(const std::string& folder = ".") const {
+    std::set<std::string> all;
+    for (const auto& entry : fs::directory_iterator(at(folder))) all.insert(entry.path().filename());
+    return all;
+  }
+  std::int64_t seed_of(const std::string& run) const {
+    return Json::parse(content(at(run) / "summary.json"))["seed"];
+  }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("--out replaces nothing but a run of psim's, with --force or without", "[files]") {
+  const Place place;
+  place.write("essay/essay.md", "mine");
+  place.write("half/scenario.toml", scenario);
+  place.write("database/run.db", "SQLite format 3");
+  place.write("a-file", "mine");
+  REQUIRE(place.run({"--out", "noted"}).code == 0);
+  place.write("noted/notes.txt", "mine");
+  REQUIRE(place.run({"--out", "linked"}).code == 0);
+  fs::remove(place.at("linked/run.db"));
+  fs::create_symlink("../a-file", place.at("linked/run.db"));
+  fs::create_directory_symlink("noted", place.at("link"));
+  fs::create_directory_symlink("nowhere", place.at("lost"));
+  const auto before = place.everything();
+  for (const std::string out :
+       {"essay", "half", "database", "a-file", "noted", "linked", "link", "lost", ".", "./", "..", "/", "essay/",
+        "essay/.", "noted/.."}) {
+    for (const char* force : {"--force", "--trace=steps"}) {
+      const Outcome outcome = place.run({"--seed", "8", "--out", out, force});
+      INFO(out << " " << force << "\n" << outcome.out << outcome.err);
+      CHECK(outcome.code == 2);
+      CHECK(outcome.out.empty());
+      CHECK(contains(outcome.err, "= help: "));
+      CHECK(place.everything() == before);
+    }
+  }
+}
+
+TEST_CASE("--out may be written in many ways", "[files]") {
+  const Place place;
+  fs::create_directory(place.at("empty"));
+  for (const std::string out : {"B", "B/", "B/.", "./B//", "new/folders/run/", "empty/"}) {
+    const Outcome outcome = place.run({"--out", out, "--force"});
+    INFO(out << outcome.err);
+    CHECK(outcome.code == 0);
+    CHECK(fs::exists(place.at(out) / "run.db"));
+  }
+  CHECK(place.names() == std::set<std::string>{"scenario.toml", "B", "new", "empty"});
+  CHECK(place.run({"--seed", "8", "--out", "B/"}).code == 0);
+  CHECK(place.seed_of("B") == 8);
+  CHECK(place.names("B") == std::set<std::string>{"run.db", "scenario.toml", "summary.json", "checksums"});
+}
+
+TEST_CASE("runs/latest is never written through, and follows the last run", "[files]") {
+  const Place place;
+  REQUIRE(place.run({}).code == 0);
+  const fs::path first = fs::read_symlink(place.at("runs/latest"));
+  CHECK(place.run({"--out", "runs/latest", "--seed", "8"}).code == 2);
+  CHECK(fs::read_symlink(place.at("runs/latest")) == first);
+  CHECK(place.seed_of("runs/latest") == 7);
+  REQUIRE(place.run({"--seed", "8"}).code == 0);
+  CHECK(place.seed_of("runs/latest") == 8);
+  CHECK(place.names("runs").size() == 3);
+}
+
+TEST_CASE("what is left of killed runs is swept up, and what goes on is left alone", "[files]") {
+  const Place place;
+  const auto leave = [&](const std::string& name, const std::string& file) {
+    place.write("runs/" + name + "/" + file, "");
+    return place.at("runs/" + name);
+  };
+  const fs::path dead = leave("scenario-1.psim-partial-1-0", "run.db"),
+                 of_another = leave("other-2.psim-partial-99-0", "run.db"),
+                 alive = leave("scenario-3.psim-partial-2-0", "run.db"),
+                 not_ours = leave("scenario-4.psim-partial-3-0", "essay.md");
+  const int lock = open(alive.c_str(), O_RDONLY | O_DIRECTORY);
+  REQUIRE(flock(lock, LOCK_EX) == 0);
+  REQUIRE(place.run({}).code == 0);
+  CHECK(!fs::exists(dead));
+  CHECK(!fs::exists(of_another));
+  CHECK(fs::exists(alive / "run.db"));
+  CHECK(fs::exists(not_ours / "essay.md"));
+  close(lock);
+  REQUIRE(place.run({"--seed", "8"}).code == 0);
+  CHECK(!fs::exists(alive));
+}
+
+TEST_CASE("a run whose files are not what was written is computed again, and psim says so", "[files]") {
+  const Place place;
+  const Outcome made = place.run({"--out", "run", "--trace", "events"});
+  REQUIRE(made.code == 0);
+  const std::string summary = content(place.at("run/summary.json"));
+  CHECK(contains(place.run({"--out", "run"}).out, "already done"));
+  const auto shorter = [&] {
+    const fs::path file = place.at("run/run.db");
+    fs::resize_file(file, fs::file_size(file) - 1);
+  };
+  const auto better = [&] {
+    std::string text = summary;
+    const std::string word = "\"accuracy\": 0.";
+    place.write("run/summary.json", text.replace(text.find(word), word.size(), "\"accuracy\": 1."));
+  };
+  const auto without = [&](const char* name) {
+    return [&place, name] { fs::remove(place.at("run") / name); };
+  };
+  const std::vector<std::pair<std::string, std::function<void()>>> damages{
+      {"run.db has changed", shorter},
+      {"summary.json has changed", better},
+      {"run.db is missing", without("run.db")},
+      {"scenario.toml is missing", without("scenario.toml")},
+      {"summary.json is missing", without("summary.json")},
+      {"checksums is missing", without("checksums")},
+      {"namespace-0.toml was not there", [&] { place.write("run/namespace-0.toml", ""); }},
+      {"recorded with --trace none", [&] { place.run({"--out", "run", "--trace", "none", "--force"}); }}};
+  for (const auto& [reason, damage] : damages) {
+    damage();
+    const Outcome again = place.run({"--out", "run", "--trace", "events"});
+    INFO(reason << "\n" << again.out << again.err);
+    CHECK(again.code == 0);
+    CHECK(contains(again.err, "computed again"));
+    CHECK(contains(again.err, reason));
+    CHECK(contains(again.out, "wrote run/"));
+    CHECK(content(place.at("run/summary.json")) == summary);
+    CHECK(contains(place.run({"--out", "run", "--trace", "events"}).out, "already done"));
+  }
+}
+
+TEST_CASE("a run that recorded more than is asked for is done already", "[files]") {
+  const Place place;
+  REQUIRE(place.run({"--out", "run", "--trace", "events"}).code == 0);
+  CHECK(contains(place.run({"--out", "run", "--trace", "none"}).out, "already done"));
+  CHECK(contains(place.run({"--out", "run"}).out, "already done"));
+}
