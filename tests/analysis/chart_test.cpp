@@ -1,10 +1,11 @@
 // Goal: curves where their numbers are. Method: charts small enough to be drawn by hand.
 #include "analysis/chart.hpp"
 
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <set>
 #include <sstream>
+
+#include "tests/support/catch.hpp"
 
 using namespace psim::analysis;
 

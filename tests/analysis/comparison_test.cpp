@@ -2,8 +2,9 @@
 // few summaries with round numbers.
 #include "analysis/comparison.hpp"
 
-#include <catch2/catch.hpp>
 #include <sstream>
+
+#include "tests/support/catch.hpp"
 
 using namespace psim::analysis;
 

@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <array>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <string>
 
 #include "model/dataset.hpp"
+#include "tests/support/catch.hpp"
 
 using namespace psim;
 using Catch::Matchers::Contains;

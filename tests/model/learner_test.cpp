@@ -2,8 +2,9 @@
 // weights, losses and accuracies are known.
 #include "model/learner.hpp"
 
-#include <catch2/catch.hpp>
 #include <cmath>
+
+#include "tests/support/catch.hpp"
 
 using namespace psim;
 

@@ -4,13 +4,13 @@
 
 #include <Eigen/Cholesky>
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <numbers>
 #include <numeric>
 
 #include "model/optimizer.hpp"
 #include "model/random.hpp"
+#include "tests/support/catch.hpp"
 
 using namespace psim;
 

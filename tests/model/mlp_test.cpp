@@ -2,11 +2,11 @@
 // combination of activation, loss and bias; single precision against double; batches against single samples.
 #include "model/mlp.hpp"
 
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <numeric>
 
 #include "model/random.hpp"
+#include "tests/support/catch.hpp"
 
 using namespace psim;
 

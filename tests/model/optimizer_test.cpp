@@ -2,12 +2,12 @@
 // recurrences for one weight, over several steps and sizes around the block of 2048 that is updated at once.
 #include "model/optimizer.hpp"
 
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <functional>
 #include <memory>
 
 #include "model/random.hpp"
+#include "tests/support/catch.hpp"
 
 using namespace psim;
 

@@ -4,10 +4,11 @@
 #include "model/random.hpp"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <map>
 #include <set>
+
+#include "tests/support/catch.hpp"
 
 using namespace psim;
 

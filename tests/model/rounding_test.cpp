@@ -1,14 +1,13 @@
 // Half precision against tables of IEEE 754-2008 (binary16) and of bfloat16, and the weights kept in it.
 #include "model/rounding.hpp"
 
-#include <catch2/catch.hpp>
-
 #include <cfloat>
 #include <cmath>
 #include <cstdint>
 #include <vector>
 
 #include "model/parameters.hpp"
+#include "tests/support/catch.hpp"
 
 using namespace psim;
 

@@ -3,8 +3,9 @@
 #include "model/sampler.hpp"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <numeric>
+
+#include "tests/support/catch.hpp"
 
 using namespace psim;
 using Indices = std::vector<std::uint32_t>;

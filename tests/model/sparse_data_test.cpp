@@ -3,12 +3,12 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <fstream>
 
 #include "model/dataset.hpp"
 #include "model/sampler.hpp"
+#include "tests/support/catch.hpp"
 #include "tests/support/run_psim.hpp"
 
 using namespace psim;

@@ -2,13 +2,13 @@
 // proximal step minimises what it says. Method: bit by bit against dense gradients, and a search by hand.
 #include <algorithm>
 #include <array>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <memory>
 #include <numeric>
 
 #include "model/optimizer.hpp"
 #include "model/random.hpp"
+#include "tests/support/catch.hpp"
 
 using namespace psim;
 

@@ -1,10 +1,11 @@
 // Goal: arrays whose place in memory never shows in a result, and parts of them that are shared, not copied.
 #include "model/values.hpp"
 
-#include <catch2/catch.hpp>
 #include <cstdint>
 #include <numeric>
 #include <thread>
+
+#include "tests/support/catch.hpp"
 
 using namespace psim;
 

@@ -1,9 +1,9 @@
 // Times and bytes of all-reduce and of a pipeline on a raw network: a path between two workers has two links,
 // so alpha is twice a link's latency, and links carry 125 MB/s each way.
 #include <fmt/format.h>
-#include <catch2/catch.hpp>
 #include <vector>
 
+#include "tests/support/catch.hpp"
 #include "tests/support/run_psim.hpp"
 
 using namespace psim::test;

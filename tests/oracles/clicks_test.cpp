@@ -1,10 +1,10 @@
 // Goal: the shipped scenario of a sparse model learns, and l1 does what it is for. Method: against the
 // majority class, and with more and less l1.
-#include <catch2/catch.hpp>
 #include <fstream>
 #include <iterator>
 #include <numbers>
 
+#include "tests/support/catch.hpp"
 #include "tests/support/run_psim.hpp"
 
 using namespace psim::test;

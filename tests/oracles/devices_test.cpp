@@ -1,8 +1,8 @@
 // Several devices per worker in the shipped binary, on an ideal network: a step takes the largest part of
 // the batch on its device, and the copies of weights and gradients (docs/results.md).
-#include <catch2/catch.hpp>
 
 #include "tests/oracles/ideal.hpp"
+#include "tests/support/catch.hpp"
 #include "tests/support/run_psim.hpp"
 
 using namespace psim::test;

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "tests/support/catch.hpp"
 #include "tests/support/run_file.hpp"
 #include "tests/support/run_psim.hpp"
 

@@ -1,9 +1,9 @@
 // What faults of machines, links and messages do to a run: times by hand, on a network without latency where
 // each gigabyte takes a second. Nobody helps himself: requests are not repeated, and heartbeats are rare.
 #include <fmt/format.h>
-#include <catch2/catch.hpp>
 #include <string>
 
+#include "tests/support/catch.hpp"
 #include "tests/support/run_file.hpp"
 #include "tests/support/run_psim.hpp"
 

@@ -1,11 +1,11 @@
 // An inference group against theory: queues, staleness by the period of its pulls, and what it serves. The
 // network is so fast that it takes no time that shows.
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <string>
 #include <vector>
 
 #include "tests/properties/training.hpp"
+#include "tests/support/catch.hpp"
 
 using namespace psim::test;
 

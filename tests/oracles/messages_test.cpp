@@ -1,11 +1,11 @@
 // What messages weigh and when they go, by hand: filters, keys, acknowledgements, and P3's schedule.
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "tests/support/catch.hpp"
 #include "tests/support/run_file.hpp"
 
 using namespace psim::test;

@@ -3,11 +3,11 @@
 // latency alone. cm02 takes latency + bytes / bandwidth; lv08 multiplies the latency by 13.01, the bandwidth
 // by 0.97.
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <map>
 #include <vector>
 
 #include "tests/oracles/ideal.hpp"
+#include "tests/support/catch.hpp"
 #include "tests/support/run_file.hpp"
 
 using namespace psim::test;

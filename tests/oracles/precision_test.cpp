@@ -1,11 +1,11 @@
 // Half precision in whole runs: bytes, and numbers that can be followed by hand.
 #include <fmt/format.h>
-#include <catch2/catch.hpp>
 
 #include <cmath>
 #include <string>
 #include <vector>
 
+#include "tests/support/catch.hpp"
 #include "tests/support/run_psim.hpp"
 
 using namespace psim::test;

@@ -1,12 +1,12 @@
 // What a worker reads: under ssp with bound s, at clock c, every update of clocks up to c-s-1 (Ho et al.,
 // NIPS 2013); under every model its own pushes. Asserted on every answered pull of every run here.
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <map>
 #include <utility>
 #include <vector>
 
 #include "tests/oracles/ideal.hpp"
+#include "tests/support/catch.hpp"
 #include "tests/support/run_file.hpp"
 
 using namespace psim::test;

@@ -1,12 +1,12 @@
 // Local SGD and elastic averaging against calculations of their own: two workers fit y = w x to four samples
 // each, all of them a batch, so that gradients are known in closed form. Losses are over all eight samples.
 #include <array>
-#include <catch2/catch.hpp>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "tests/support/catch.hpp"
 #include "tests/support/run_file.hpp"
 
 using namespace psim::test;

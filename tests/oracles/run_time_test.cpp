@@ -2,11 +2,11 @@
 // Nagpurkar, "Slow and Stale Gradients Can Win the Race", AISTATS 2018. X: a worker's step, X_{k:P}: the k-th
 // smallest of P. Every bound is four standard deviations of the mean, from the known variance.
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <utility>
 #include <vector>
 
 #include "tests/oracles/ideal.hpp"
+#include "tests/support/catch.hpp"
 #include "tests/support/run_file.hpp"
 
 using namespace psim::test;

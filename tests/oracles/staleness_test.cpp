@@ -1,12 +1,12 @@
 // Staleness of an applied push: versions that passed between the pull of its weights and the update that it
 // is part of. Each update makes every gradient in hand one older, so on an ideal network the sum of all ages
 // is an exact integer, whatever the distribution of step times and the workers' speeds; means follow from it.
-#include <catch2/catch.hpp>
 #include <map>
 #include <set>
 #include <vector>
 
 #include "tests/oracles/ideal.hpp"
+#include "tests/support/catch.hpp"
 #include "tests/support/run_file.hpp"
 
 using namespace psim::test;

@@ -1,11 +1,11 @@
 // Work stealing: times against the balanced optimum, the total of samples over the sum of speeds; and what is
 // learned against static work.
 #include <fmt/format.h>
-#include <catch2/catch.hpp>
 
 #include <string>
 #include <vector>
 
+#include "tests/support/catch.hpp"
 #include "tests/support/run_file.hpp"
 
 using namespace psim::test;

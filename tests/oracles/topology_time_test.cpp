@@ -2,10 +2,10 @@
 // transfer takes the latency of its hops and bytes / bandwidth; a bsp step takes X + 2 of them.
 #include <fmt/format.h>
 
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <fstream>
 
+#include "tests/support/catch.hpp"
 #include "tests/support/run_file.hpp"
 
 using namespace psim::test;

@@ -1,10 +1,10 @@
 // Who computes how much, and how it gets there: times by hand. Links are so fast, and messages so small, that
 // they take no time that shows, unless a test is about them.
 #include <fmt/format.h>
-#include <catch2/catch.hpp>
 #include <string>
 #include <vector>
 
+#include "tests/support/catch.hpp"
 #include "tests/support/run_psim.hpp"
 
 using namespace psim::test;

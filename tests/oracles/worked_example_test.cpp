@@ -1,6 +1,6 @@
 // The article's network, by hand and by psim: losses of the shipped scenario, to the last bit of a double.
-#include <catch2/catch.hpp>
 
+#include "tests/support/catch.hpp"
 #include "tests/support/run_psim.hpp"
 
 using namespace psim::test;

@@ -1,10 +1,10 @@
 // The architectures without servers learn what bulk-synchronous training with servers learns.
 #include <fmt/format.h>
-#include <catch2/catch.hpp>
 #include <fstream>
 #include <map>
 #include <vector>
 
+#include "tests/support/catch.hpp"
 #include "tests/support/run_psim.hpp"
 
 using namespace psim::test;

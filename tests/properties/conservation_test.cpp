@@ -2,7 +2,6 @@
 // does not depend on threads and contexts. Random small scenarios; RC_PARAMS="seed=... max_success=..."
 // chooses others and more.
 #include <rapidcheck.h>
-#include <catch2/catch.hpp>
 
 #include <cstdlib>
 #include <fstream>
@@ -11,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "tests/support/catch.hpp"
 #include "tests/support/run_psim.hpp"
 
 using namespace psim::test;

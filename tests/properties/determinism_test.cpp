@@ -1,12 +1,12 @@
 // Same scenario and same seed: same bits, whatever the machine does around the run. And no two different
 // runs have one digest.
 #include <fmt/format.h>
-#include <catch2/catch.hpp>
 #include <fstream>
 #include <iterator>
 #include <set>
 #include <vector>
 
+#include "tests/support/catch.hpp"
 #include "tests/support/run_psim.hpp"
 
 using namespace psim::test;

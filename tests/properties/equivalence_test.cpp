@@ -1,8 +1,8 @@
 // Different words for the same algorithm learn the same numbers: losses after every update are compared bit
 // for bit, whole runs by their digest.
-#include <catch2/catch.hpp>
 
 #include "tests/properties/training.hpp"
+#include "tests/support/catch.hpp"
 
 using namespace psim::test;
 

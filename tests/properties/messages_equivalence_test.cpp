@@ -1,8 +1,8 @@
 // Where parameters are, how they are cut into messages, in which order those go and who runs the optimizer
 // changes when training learns, never what: losses after every update are compared bit for bit.
-#include <catch2/catch.hpp>
 
 #include "tests/properties/training.hpp"
+#include "tests/support/catch.hpp"
 
 using namespace psim::test;
 

@@ -1,9 +1,9 @@
 // Presets in the shipped binary: each runs, and is nothing but its fields.
-#include <catch2/catch.hpp>
 
 #include <fstream>
 #include <set>
 
+#include "tests/support/catch.hpp"
 #include "tests/support/run_psim.hpp"
 
 using namespace psim::test;

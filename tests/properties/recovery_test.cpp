@@ -2,10 +2,10 @@
 // nothing failed, to the last bit.
 #include <fmt/format.h>
 
-#include <catch2/catch.hpp>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "tests/support/catch.hpp"
 #include "tests/support/run_psim.hpp"
 
 using namespace psim::test;

@@ -1,8 +1,8 @@
 // `psim replay` runs a recorded run again and names the first event that differs.
-#include <catch2/catch.hpp>
 #include <fstream>
 #include <iterator>
 
+#include "tests/support/catch.hpp"
 #include "tests/support/run_file.hpp"
 
 using namespace psim::test;

@@ -1,7 +1,7 @@
 // How often workers and servers meet: settings that say the same thing in other words learn the same.
-#include <catch2/catch.hpp>
 
 #include "tests/properties/training.hpp"
+#include "tests/support/catch.hpp"
 
 using namespace psim::test;
 

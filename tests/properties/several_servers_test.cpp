@@ -3,8 +3,7 @@
 // somewhere.
 #include <fmt/format.h>
 
-#include <catch2/catch.hpp>
-
+#include "tests/support/catch.hpp"
 #include "tests/support/run_psim.hpp"
 
 using namespace psim::test;

@@ -2,9 +2,9 @@
 // where the keys lie, nor on who asks for which.
 #include <fmt/format.h>
 
-#include <catch2/catch.hpp>
 #include <string>
 
+#include "tests/support/catch.hpp"
 #include "tests/support/run_psim.hpp"
 
 namespace psim::test {

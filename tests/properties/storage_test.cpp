@@ -1,8 +1,8 @@
 // What a storage's disk holds: the last snapshot of every shard. It outlives a crash of the storage, and what
 // was on it decides from where a server that takes over begins.
-#include <catch2/catch.hpp>
 #include <string>
 
+#include "tests/support/catch.hpp"
 #include "tests/support/run_psim.hpp"
 
 using namespace psim::test;

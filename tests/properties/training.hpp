@@ -3,12 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <catch2/catch.hpp>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "tests/support/catch.hpp"
 #include "tests/support/run_psim.hpp"
 
 namespace psim::test {

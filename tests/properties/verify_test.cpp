@@ -1,6 +1,5 @@
 // `psim verify` holds for what psim does, and finds each of the mistakes that psim_mutant makes on purpose
 // (sim/protocol/mutant.hpp), under its name.
-#include <catch2/catch.hpp>
 
 #include <algorithm>
 #include <fstream>
@@ -10,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "tests/support/catch.hpp"
 #include "tests/support/run_file.hpp"
 #include "tests/support/run_psim.hpp"
 

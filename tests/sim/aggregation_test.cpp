@@ -2,10 +2,10 @@
 // number for number: the aggregation of two workers' gradients, layer by layer, and one step of its whole
 // network. Method: its tables, once through the optimizer and once through a server that is sent two pushes;
 // for the network, a calculation by hand. Every entry of the printed tables follows from its gradients.
-#include <catch2/catch.hpp>
 
 #include "model/learner.hpp"
 #include "tests/sim/server_driver.hpp"
+#include "tests/support/catch.hpp"
 
 using namespace psim;
 using namespace psim::test;

@@ -1,9 +1,10 @@
 #include "sim/protocol/all_reduce.hpp"
 
-#include <catch2/catch.hpp>
 #include <map>
 #include <tuple>
 #include <vector>
+
+#include "tests/support/catch.hpp"
 
 using namespace psim;
 

@@ -1,9 +1,8 @@
 // Goal: the numbers of a scenario end up in the rule that a server follows.
 #include "sim/protocol/consistency.hpp"
 
-#include <catch2/catch.hpp>
-
 #include "sim/protocol/message.hpp"
+#include "tests/support/catch.hpp"
 
 using namespace psim;
 

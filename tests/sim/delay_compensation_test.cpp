@@ -1,11 +1,11 @@
 // DC-ASGD (Zheng et al., ICML 2017, equation 10 and algorithm 2): a server's update by a late gradient g is
 // that by g + lambda * g * g * (w now - w that the worker was sent); in the adaptive form lambda is divided
 // by the root of a running mean of g * g. The paper's recursion is computed here on its own.
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <vector>
 
 #include "tests/sim/server_driver.hpp"
+#include "tests/support/catch.hpp"
 
 using namespace psim;
 using namespace psim::test;

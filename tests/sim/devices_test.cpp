@@ -2,11 +2,11 @@
 // (docs/results.md); and the gradient of the parts is that of the batch.
 #include "sim/scenario/devices.hpp"
 
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <numeric>
 
 #include "sim/roles/local_work.hpp"
+#include "tests/support/catch.hpp"
 
 using namespace psim;
 

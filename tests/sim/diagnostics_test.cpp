@@ -1,10 +1,11 @@
 // What a user sees of a mistake: the nearest name, the place, and carets below the right columns.
-#include <catch2/catch.hpp>
 
 #include "sim/cli/topics.hpp"
 #include "sim/scenario/diagnostics.hpp"
 
 #include <algorithm>
+
+#include "tests/support/catch.hpp"
 
 using namespace psim;
 

@@ -1,8 +1,8 @@
 // Goal: dssp moves its bound between staleness and staleness_max so that the fastest worker waits least.
 // Method: a fast and a slow worker whose next pushes can be predicted by hand.
-#include <catch2/catch.hpp>
 
 #include "tests/sim/server_driver.hpp"
+#include "tests/support/catch.hpp"
 
 using namespace psim;
 using namespace psim::test;

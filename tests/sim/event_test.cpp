@@ -1,9 +1,10 @@
 // Goal: a run's digest misses nothing. Method: one field of an event is changed at a time.
 #include "sim/record/event.hpp"
 
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <set>
+
+#include "tests/support/catch.hpp"
 
 using namespace psim;
 

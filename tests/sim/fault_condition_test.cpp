@@ -1,7 +1,6 @@
 // Goal: conditions mean what they say, and what is wrong with one is shown at its place.
 #include "sim/scenario/fault_condition.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 using namespace psim;
 using Quantity = FaultCondition::Quantity;

@@ -2,9 +2,10 @@
 // errors.
 #include "sim/cluster/fault_turns.hpp"
 
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <set>
+
+#include "tests/support/catch.hpp"
 
 using namespace psim;
 

@@ -1,8 +1,8 @@
 // Goal: what both ends remember. Of pushes nothing is lost; of pulls the receiver fills the gaps.
-#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "tests/sim/filter_driver.hpp"
+#include "tests/support/catch.hpp"
 
 using namespace psim;
 using namespace psim::filter_test;

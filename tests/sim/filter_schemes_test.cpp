@@ -1,11 +1,11 @@
 // Goal: what each scheme does to the numbers, value by value, and its statistics against theory.
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
 #include <numeric>
 
 #include "sim/protocol/filter_parts.hpp"
 #include "tests/sim/filter_driver.hpp"
+#include "tests/support/catch.hpp"
 
 using namespace psim;
 using namespace psim::filter_test;

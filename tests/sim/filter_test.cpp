@@ -1,7 +1,6 @@
 // Goal: a filter's message has the size that its paper gives, and the receiver sees what its paper says.
 #include "sim/protocol/filter.hpp"
 
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -9,6 +8,7 @@
 #include <stdexcept>
 
 #include "tests/sim/filter_driver.hpp"
+#include "tests/support/catch.hpp"
 
 using namespace psim;
 using namespace psim::filter_test;

@@ -2,12 +2,12 @@
 // distribution, and keys move only to or from the server that comes or goes (Karger et al. 1997; Stoica et
 // al. 2001). One ring is one sample, so means over many are compared, within four standard errors.
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <functional>
 #include <vector>
 
 #include "sim/protocol/key_space.hpp"
+#include "tests/support/catch.hpp"
 
 using namespace psim;
 

@@ -3,12 +3,12 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cstdlib>
 #include <set>
 #include <vector>
 
 #include "sim/protocol/key_space.hpp"
+#include "tests/support/catch.hpp"
 
 using namespace psim;
 

@@ -1,8 +1,9 @@
 // Goal: cuts and message faults concern whom they name and nobody else. Method: small clusters, all pairs.
 #include "sim/cluster/link_faults.hpp"
 
-#include <catch2/catch.hpp>
 #include <cmath>
+
+#include "tests/support/catch.hpp"
 
 using namespace psim;
 

@@ -1,10 +1,10 @@
 // What workers compute between a pull and a push, on a learner whose gradients are known.
-#include <catch2/catch.hpp>
 #include <numeric>
 #include <vector>
 
 #include "sim/roles/local_work.hpp"
 #include "tests/sim/server_driver.hpp"
+#include "tests/support/catch.hpp"
 
 using namespace psim;
 using namespace psim::test;

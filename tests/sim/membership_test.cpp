@@ -1,8 +1,8 @@
 // Goal: every shard has one owner, and goes from one to the next as it should. Method: a manager that hears
 // what we say, and the view that comes of it.
-#include <catch2/catch.hpp>
 
 #include "sim/protocol/membership.hpp"
+#include "tests/support/catch.hpp"
 
 using namespace psim;
 

@@ -2,9 +2,8 @@
 // talk need a way to each other.
 #include "sim/scenario/nodes.hpp"
 
-#include <catch2/catch.hpp>
-
 #include "sim/cluster/paths.hpp"
+#include "tests/support/catch.hpp"
 
 using namespace psim;
 

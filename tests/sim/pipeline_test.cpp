@@ -1,8 +1,9 @@
 #include "sim/protocol/pipeline.hpp"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <vector>
+
+#include "tests/support/catch.hpp"
 
 using namespace psim;
 

@@ -3,9 +3,10 @@
 #include "sim/cluster/pool.hpp"
 
 #include <atomic>
-#include <catch2/catch.hpp>
 #include <stdexcept>
 #include <thread>
+
+#include "tests/support/catch.hpp"
 
 using namespace psim;
 

@@ -1,8 +1,6 @@
 // Presets: every row of the table is a default that a scenario really gets, and what a file says goes before.
 #include <unistd.h>
 
-#include <catch2/catch.hpp>
-
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -12,6 +10,7 @@
 #include "sim/scenario/load.hpp"
 #include "sim/scenario/presets.hpp"
 #include "sim/scenario/reference.hpp"
+#include "tests/support/catch.hpp"
 
 using namespace psim;
 

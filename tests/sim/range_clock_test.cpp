@@ -4,11 +4,11 @@
 
 #include <rapidcheck.h>
 
-#include <catch2/catch.hpp>
 #include <set>
 #include <vector>
 
 #include "tests/sim/server_driver.hpp"
+#include "tests/support/catch.hpp"
 
 using namespace psim;
 using namespace psim::test;

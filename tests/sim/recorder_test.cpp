@@ -2,9 +2,10 @@
 // by hand, whose times are known. Nodes: 0 scheduler, then the servers, then the workers.
 #include "sim/record/recorder.hpp"
 
-#include <catch2/catch.hpp>
 #include <utility>
 #include <vector>
+
+#include "tests/support/catch.hpp"
 
 using namespace psim;
 

@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
-#include <catch2/catch.hpp>
 #include <fstream>
 
+#include "tests/support/catch.hpp"
 #include "tests/support/run_psim.hpp"
 
 using namespace psim;

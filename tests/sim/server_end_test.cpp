@@ -1,10 +1,10 @@
 // Goal: training ends for everybody, with every push accounted for. Method: the last clocks by hand, then
 // whole trainings in which a random order of arrival takes the part of the network.
-#include <catch2/catch.hpp>
 #include <set>
 
 #include "model/random.hpp"
 #include "tests/sim/server_driver.hpp"
+#include "tests/support/catch.hpp"
 
 using namespace psim;
 using namespace psim::test;

@@ -1,11 +1,11 @@
 // Goal: replicas have what their owner has, and an owner counts on nothing else. Method: an owner and two
 // replicas, with every message between them in our hands: late, lost, twice, in any order.
 #include <array>
-#include <catch2/catch.hpp>
 #include <optional>
 
 #include "model/random.hpp"
 #include "tests/sim/server_driver.hpp"
+#include "tests/support/catch.hpp"
 
 using namespace psim;
 using namespace psim::test;

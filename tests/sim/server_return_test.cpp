@@ -1,8 +1,8 @@
 // A worker that joins late or comes back goes on from where the others are, and none of its pushes is taken
 // for one that was here.
-#include <catch2/catch.hpp>
 
 #include "tests/sim/server_driver.hpp"
+#include "tests/support/catch.hpp"
 
 using namespace psim;
 using namespace psim::test;

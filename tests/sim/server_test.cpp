@@ -1,8 +1,8 @@
 // Goal: every row of the table of consistency models, as rules about messages. Method: a server is driven as
 // a cluster would drive it, in microseconds and without SimGrid.
-#include <catch2/catch.hpp>
 
 #include "tests/sim/server_driver.hpp"
+#include "tests/support/catch.hpp"
 
 using namespace psim;
 using namespace psim::test;

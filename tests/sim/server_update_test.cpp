@@ -1,8 +1,8 @@
 // Goal: an update moves the weights by what the consistency model and the aggregation say, and never under
 // the eyes of somebody who reads them. Method: gradients small enough to add up by hand.
-#include <catch2/catch.hpp>
 
 #include "tests/sim/server_driver.hpp"
+#include "tests/support/catch.hpp"
 
 using namespace psim;
 using namespace psim::test;

@@ -1,10 +1,10 @@
 // Goal: fat tree, torus and dragonfly are wired as in their papers, and routed as they say.
-#include <catch2/catch.hpp>
 #include <map>
 #include <set>
 
 #include "sim/cluster/paths.hpp"
 #include "sim/scenario/network_size.hpp"
+#include "tests/support/catch.hpp"
 
 using namespace psim;
 

@@ -2,9 +2,9 @@
 #include "sim/fuzz/shrink.hpp"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 
 #include "sim/fuzz/generator.hpp"
+#include "tests/support/catch.hpp"
 
 using namespace psim::fuzz;
 

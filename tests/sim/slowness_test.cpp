@@ -2,10 +2,10 @@
 // Method: means and coefficients of variation within four standard errors, with fixed seeds.
 #include "sim/cluster/slowness.hpp"
 
-#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "sim/scenario/scenario.hpp"
+#include "tests/support/catch.hpp"
 
 using namespace psim;
 

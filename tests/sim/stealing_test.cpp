@@ -2,12 +2,11 @@
 // is over.
 #include "sim/protocol/stealing.hpp"
 
-#include <catch2/catch.hpp>
-
 #include <algorithm>
 #include <vector>
 
 #include "model/random.hpp"
+#include "tests/support/catch.hpp"
 
 using namespace psim;
 

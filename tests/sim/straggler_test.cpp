@@ -1,9 +1,9 @@
 // Goal: stragglers are slow when the scenario says so, and at no other time.
-#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "sim/cluster/slowness.hpp"
 #include "sim/scenario/scenario.hpp"
+#include "tests/support/catch.hpp"
 
 using namespace psim;
 

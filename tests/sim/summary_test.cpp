@@ -1,7 +1,6 @@
 // Goal: the one document about a run says what the recorder counted, and nothing where there is nothing.
 #include "sim/record/summary.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 using namespace psim;
 using Json = nlohmann::ordered_json;

@@ -1,5 +1,4 @@
 // The graph of tasks that a consistency model stands for, and that the server follows it.
-#include <catch2/catch.hpp>
 
 #include <algorithm>
 #include <deque>
@@ -9,6 +8,7 @@
 #include "model/random.hpp"
 #include "sim/protocol/tasks.hpp"
 #include "tests/sim/server_driver.hpp"
+#include "tests/support/catch.hpp"
 
 using namespace psim;
 using namespace psim::test;

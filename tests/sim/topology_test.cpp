@@ -1,10 +1,10 @@
 // Goal: nodes are wired as the scenario says, and messages take the shortest way.
 #include "sim/cluster/topology.hpp"
 
-#include <catch2/catch.hpp>
 #include <set>
 
 #include "sim/cluster/paths.hpp"
+#include "tests/support/catch.hpp"
 
 using namespace psim;
 

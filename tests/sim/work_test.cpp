@@ -1,9 +1,8 @@
 // Goal: shares of a clock's samples follow speeds exactly, and a push counts by its samples.
 #include "sim/protocol/work.hpp"
 
-#include <catch2/catch.hpp>
-
 #include "tests/sim/server_driver.hpp"
+#include "tests/support/catch.hpp"
 
 using namespace psim;
 using namespace psim::test;

@@ -4,10 +4,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <catch2/catch.hpp>
 #include <cstdlib>
 #include <fstream>
 #include <stdexcept>
+
+#include "tests/support/catch.hpp"
 
 namespace psim::test {
 namespace fs = std::filesystem;

@@ -44,6 +44,10 @@ allow() {
       END { if (FNR > 400) printf "%s: file of %d lines, limit 400\n", file, FNR }' "$file"
   done
 
+  for file in $(sources tests | grep -vx tests/support/catch.hpp); do
+    grep -n '#include <catch2' "$file" | sed "s|^|$file:|; s|\$|   use tests/support/catch.hpp|"
+  done
+
   ban() {  # ban PATTERN REPLACEMENT [ALLOWED FILE]
     for file in $(sources model sim analysis); do
       [ "$file" = "${3:-}" ] && continue
