@@ -1,10 +1,10 @@
 // Run folders whose files do not belong together, or were changed: a diagnosis, never a crash.
-#include <catch2/catch.hpp>
 
 #include <fstream>
 #include <iterator>
 #include <string>
 
+#include "tests/support/catch.hpp"
 #include "tests/support/run_file.hpp"
 #include "tests/support/run_psim.hpp"
 

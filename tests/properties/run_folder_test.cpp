@@ -2,13 +2,13 @@
 #include <sys/file.h>
 #include <fcntl.h>
 #include <unistd.h>
-#include <catch2/catch.hpp>
 #include <fstream>
 #include <functional>
 #include <iterator>
 #include <map>
 #include <set>
 
+#include "tests/support/catch.hpp"
 #include "tests/support/run_file.hpp"
 
 using namespace psim::test;
