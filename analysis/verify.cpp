@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analysis/run_files.hpp"
 #include "analysis/verify_checks.hpp"
 
 namespace psim::analysis {
@@ -62,12 +63,24 @@ std::string models_of(const RunRecord& record) {
   return fmt::format("{}", fmt::join(models, ", "));
 }
 
+CheckReport check_files(const std::filesystem::path& run) {
+  CheckReport report{.name = "files",
+                     .promise = "every file of the run is as psim wrote it",
+                     .examined = 1,
+                     .first = {}};
+  if (const std::string broken = broken_seal(run); !broken.empty()) {
+    report.violations = 1;
+    report.first.push_back({.event = -1, .at = 0, .text = broken});
+  }
+  return report;
+}
+
 }  // namespace
 
 Verdict verify(const std::filesystem::path& run) {
   const RunRecord record(run);
   std::vector<Inspection> all = inspections(record);
-  Verdict verdict{.model = models_of(record), .checks = {}};
+  Verdict verdict{.model = models_of(record), .checks = {check_files(run)}};
   verdict.events = record.each([&](const Row& row) {
     for (Inspection& one : all) one.on(row);
   });

@@ -1,10 +1,15 @@
 // psim replay: runs a finished run again and compares.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <sstream>
 
+#include "analysis/run_files.hpp"
 #include "sim/cli/command.hpp"
 #include "sim/cli/progress.hpp"
+#include "sim/cli/run_folder.hpp"
+#include "sim/cli/talk.hpp"
 #include "sim/record/summary.hpp"
 #include "sim/simulation.hpp"
 
@@ -45,51 +50,124 @@ class Comparer final : public EventSink {
   std::string now_;
 };
 
+// What a user calls a value in a document: "workers.0.time.total_s" for "/workers/0/time/total_s".
+std::string dotted(std::string pointer) {
+  std::ranges::replace(pointer, '/', '.');
+  return pointer.substr(pointer.empty() ? 0 : 1);
+}
+
+// Of two documents, the first value that differs, with both; empty when they are equal.
+std::string first_difference(const Json& recorded, const Json& now) {
+  const Json changes = Json::diff(recorded, now);
+  if (changes.empty()) return {};
+  const std::string place = changes[0]["path"];
+  const auto value_in = [&place](const Json& document) {
+    const Json::json_pointer pointer(place);
+    return document.contains(pointer) ? document.at(pointer).dump() : std::string("nothing");
+  };
+  return fmt::format("first value of summary.json that differs: {}\n  now:      {}\n  recorded: {}\n",
+                     dotted(place), value_in(now), value_in(recorded));
+}
+
+// What is true of the program and not of the run. It may differ, and then is only noted.
+constexpr std::array<const char*, 5> of_the_program{"psim", "instruction_set", "libraries", "build",
+                                                    "scenario_hash"};
+
+// What was recorded by another program; empty when there is nothing.
+std::string notes_on_program(const Json& recorded, const Json& now) {
+  std::string notes;
+  for (const char* key : of_the_program) {
+    const std::string then = recorded.contains(key) ? recorded[key].dump() : "nothing";
+    if (then != now[key].dump())
+      notes += fmt::format("note: recorded with {} {}, this is {}\n", key, then, now[key].dump());
+  }
+  return notes;
+}
+
+struct Folder {
+  fs::path path;
+  RecordedRun recorded;
+  Json summary;
+};
+
+// Throws DamagedRun.
+Folder open_run(const std::string& directory) {
+  const fs::path path(directory);
+  for (const char* name : {"run.db", "scenario.toml", "summary.json"}) {
+    if (!fs::is_regular_file(path / name))
+      throw Refused(fmt::format("{} is not a run: {} is missing", directory, name),
+                    "`psim run` makes one under runs/");
+  }
+  Json summary = Json::parse(read_file(path / "summary.json"), nullptr, false);
+  if (!summary.is_object()) throw DamagedRun(fmt::format("{}/summary.json is no document", directory));
+  return {.path = path, .recorded = RecordedRun(path / "run.db"), .summary = std::move(summary)};
+}
+
+// In the folders that the run found its data in.
+std::optional<LoadedScenario> load_again(const Folder& run) {
+  Diagnostics diagnostics;
+  LoadRequest request{.path = (run.path / "scenario.toml").string(), .overrides = {}, .data_dirs = {}};
+  const auto found = run.recorded.host.find("data_dirs");
+  std::istringstream dirs(found == run.recorded.host.end() ? "" : found->second);
+  for (std::string line; std::getline(dirs, line);) request.data_dirs.emplace_back(line);
+  std::optional<LoadedScenario> loaded = load_scenario(request, diagnostics);
+  if (!loaded) say_text(diagnostics.render());
+  return loaded;
+}
+
+// Prints what differs, if anything does, and returns the exit code.
+int report(const Folder& run, const Comparer& comparer, const Json& now) {
+  const auto meta = [&run](const std::string& key) {
+    const auto found = run.recorded.meta.find(key);
+    return found == run.recorded.meta.end() ? std::string{} : found->second;
+  };
+  const std::string digest = now["digest"], recorded_digest = meta("digest");
+  std::string difference = comparer.report();
+  if (difference.empty() && digest != recorded_digest)
+    difference = "every event is equal; the final weights differ\n";
+  if (!difference.empty()) {
+    fmt::print("different run: digest {}, recorded {}\n{}{}", digest, recorded_digest, difference,
+               notes_on_program(run.summary, now));
+    return answer_is_no;
+  }
+  Json then = run.summary, again = now;
+  const std::string notes = notes_on_program(then, again);
+  if (then.value("build", "") != again["build"]) {
+    for (const char* key : of_the_program) then[key] = again[key];
+  }
+  difference = first_difference(then, again);
+  if (difference.empty()) {
+    const std::string broken = analysis::broken_seal(run.path);
+    if (!broken.empty()) difference = fmt::format("the events and the summary are equal, but {}\n", broken);
+  }
+  if (!difference.empty()) {
+    fmt::print("same events, different record: digest {}\n{}{}", digest, difference, notes);
+    return answer_is_no;
+  }
+  fmt::print("same run: digest {} ({} events)\n{}", digest, now["events"].get<std::int64_t>(), notes);
+  return done;
+}
+
 }  // namespace
 
 int replay(const std::string& directory, unsigned threads) try {
-  const fs::path dir(directory);
-  if (!fs::exists(dir / "run.db") || !fs::exists(dir / "scenario.toml")) {
-    fmt::print(stderr,
-               "error: {} is not a run: it needs run.db and scenario.toml\n  = help: `psim run` makes one "
-               "under runs/\n",
-               directory);
-    return bad_input;
-  }
-  const RecordedRun recorded(dir / "run.db");
-  Diagnostics diagnostics;
-  LoadRequest request{.path = (dir / "scenario.toml").string(), .overrides = {}, .data_dirs = {}};
-  std::istringstream dirs(recorded.host.contains("data_dirs") ? recorded.host.at("data_dirs") : "");
-  for (std::string line; std::getline(dirs, line);) request.data_dirs.emplace_back(line);
-  const std::optional<LoadedScenario> loaded = load_scenario(request, diagnostics);
-  if (!loaded) {
-    fmt::print(stderr, "{}", diagnostics.render());
-    return bad_input;
-  }
-  Comparer comparer(recorded);
+  const Folder run = open_run(directory);
+  const std::optional<LoadedScenario> loaded = load_again(run);
+  if (!loaded) return bad_input;
+  Comparer comparer(run.recorded);
   Progress progress(*loaded);
   const RunResult result =
       simulate(*loaded, {.threads = thread_count(threads), .context = {}}, {&comparer, &progress});
   progress.erase();
-  const std::string recorded_digest = recorded.meta.contains("digest") ? recorded.meta.at("digest") : "";
-  const std::string difference = comparer.report();
-  if (result.digest == recorded_digest && difference.empty()) {
-    fmt::print("same run: digest {} ({} events)\n", result.digest, result.stats.events);
-    return done;
-  }
-  fmt::print("different run: digest {}, recorded {}\n", result.digest, recorded_digest);
-  fmt::print("{}", difference.empty() ? "every event is equal; the final weights differ\n" : difference);
-  const auto differs = [&](const std::string& key, const std::string& now) {
-    const std::string then = recorded.meta.contains(key) ? recorded.meta.at(key) : "";
-    if (then != now) fmt::print("note: recorded with {} {}, this is {}\n", key, then, now);
-  };
-  differs("psim", version_text());
-  differs("instruction_set", instruction_set());
-  return answer_is_no;
+  // The scenario's name is that of its file, which only run.db knows.
+  const auto name = run.recorded.meta.find("scenario");
+  const RunIdentity identity{.name = name == run.recorded.meta.end() ? "" : name->second,
+                             .title = loaded->scenario.title,
+                             .seed = loaded->scenario.seed,
+                             .scenario_hash = scenario_hash(*loaded)};
+  return report(run, comparer, Json::parse(make_summary(identity, loaded->scenario, result).dump()));
 } catch (const DamagedRun& damage) {
-  fmt::print(stderr, "error: {}\n  = help: it is damaged, or not from this program: run the scenario again\n",
-             damage.what());
-  return bad_input;
+  throw Refused(damage.what(), "it is damaged, or not from this program: run the scenario again");
 }
 
 }  // namespace psim::cli

@@ -52,6 +52,7 @@ Json simulate_into(const fs::path& dir, const Command& command, const LoadedScen
     const std::map<std::string, std::string> meta{{"schema", "psim.run/1"},
                                                   {"psim", version_text()},
                                                   {"instruction_set", instruction_set()},
+                                                  {"build", build_id()},
                                                   {"scenario", identity.name},
                                                   {"scenario_hash", identity.scenario_hash},
                                                   {"seed", fmt::to_string(identity.seed)},

@@ -1,12 +1,9 @@
 #include "sim/record/summary.hpp"
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <fstream>
 #include <numeric>
 #include <span>
 #include <vector>
@@ -226,40 +223,6 @@ Json groups(const Scenario& scenario, const RunResult& r) {
 
 }  // namespace
 
-std::string version_text() { return PSIM_VERSION; }
-std::string instruction_set() { return PSIM_ARCH; }
-
-std::string build_id() {
-  std::ifstream file("/proc/self/exe", std::ios::binary);
-  std::array<char, 65536> block;
-  std::uint64_t hash = 0;
-  while (file.read(block.data(), block.size()), file.gcount() > 0) {
-    hash = XXH3_64bits_withSeed(block.data(), static_cast<std::size_t>(file.gcount()), hash);
-  }
-  return fmt::format("{:016x}", hash);
-}
-
-std::string scenario_hash(const LoadedScenario& loaded) {
-  std::string text = resolved_toml(loaded.scenario) + version_text() + instruction_set();
-  const auto add = [&](const void* data, std::size_t bytes) {
-    text += fmt::format(" {:016x}", XXH3_64bits(data, bytes));
-  };
-  std::vector<const DataSplit*> splits{loaded.data.get()};
-  for (const LoadedJob& job : loaded.jobs) splits.push_back(job.data.get());
-  for (const DataSplit* data : splits) {
-    if (data == nullptr) continue;
-    for (const Dataset* set : {&data->train, &data->test}) {
-      add(set->inputs.data(), static_cast<std::size_t>(set->inputs.size()) * sizeof(float));
-      add(set->labels.data(), set->labels.size() * sizeof(set->labels[0]));
-      add(set->targets.data(), static_cast<std::size_t>(set->targets.size()) * sizeof(float));
-    }
-  }
-  for (const auto& row : loaded.scenario.compute.trace_rows) add(row.data(), row.size() * sizeof row[0]);
-  const std::string& platform = loaded.scenario.cluster.network.platform_file.text;
-  if (!platform.empty()) add(platform.data(), platform.size());
-  return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
-}
-
 Json make_summary(const RunIdentity& identity, const Scenario& scenario, const RunResult& r) {
   const RunStats& s = r.stats;
   const Scenario& first = r.spaces.empty() ? scenario : r.spaces.front().scenario;
@@ -272,6 +235,7 @@ Json make_summary(const RunIdentity& identity, const Scenario& scenario, const R
       {"scenario_hash", identity.scenario_hash},
       {"psim", version_text()},
       {"instruction_set", instruction_set()},
+      {"libraries", libraries()},
       {"build", build_id()},
       {"architecture", name_of(scenario.architecture.kind)},
       {"consistency", name_of(first.consistency.model)},

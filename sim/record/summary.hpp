@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "sim/record/identity.hpp"
 #include "sim/record/result.hpp"
 #include "sim/scenario/load.hpp"
 
@@ -18,15 +19,5 @@ struct RunIdentity {
 
 nlohmann::ordered_json make_summary(const RunIdentity& identity, const Scenario& scenario,
                                     const RunResult& result);
-
-// 16 hexadecimal digits.
-std::string scenario_hash(const LoadedScenario& loaded);
-
-// Build facts that a run's bits may depend on.
-std::string version_text();
-std::string instruction_set();
-
-// A hash of the running program: results of another build are not reused.
-std::string build_id();
 
 }  // namespace psim

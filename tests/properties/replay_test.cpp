@@ -51,6 +51,11 @@ class Recorded {
   TemporaryFolder folder_;
 };
 
+std::string content_of(const fs::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
@@ -126,4 +131,46 @@ TEST_CASE("replay of a run whose last events were cut off says so", "[replay]") 
   CHECK(outcome.code == 1);
   CHECK(contains(outcome.out, "first event that differs"));
   CHECK(contains(outcome.out, "the run had ended"));
+}
+
+TEST_CASE("replay names the first value of the summary that is not what comes out", "[replay]") {
+  const Recorded recorded("none");
+  const fs::path file = recorded.run() / "summary.json";
+  const Json summary = Json::parse(std::ifstream(file));
+  const auto replay_with = [&](const Json& changed) {
+    std::ofstream(file) << changed.dump(2) << "\n";
+    const Outcome outcome = recorded.replay();
+    INFO(outcome.out << outcome.err);
+    CHECK(outcome.code == 1);
+    return outcome.out;
+  };
+  Json better = summary;
+  better["final"]["accuracy"] = 1.0;
+  const std::string now = summary["final"]["accuracy"].dump();
+  CHECK(contains(replay_with(better),
+                 "differs: final.accuracy\n  now:      " + now + "\n  recorded: 1.0\n"));
+  Json shorter = summary;
+  shorter["curve"].erase(0);
+  CHECK(contains(replay_with(shorter), "differs: curve.0"));
+  Json less = summary;
+  less["workers"][1].erase("clocks");
+  CHECK(contains(replay_with(less), "differs: workers.1"));
+  Json more = summary;
+  more["prize"] = true;
+  CHECK(contains(replay_with(more), "differs: prize\n  now:      nothing\n  recorded: true\n"));
+  // Made by another program, its name and version may be what they are, but no number.
+  Json other = summary;
+  other["build"] = "0123456789abcdef";
+  other["final"]["loss"] = 0.0;
+  CHECK(contains(replay_with(other), "differs: final.loss"));
+}
+
+TEST_CASE("replay notices a table of run.db that was edited", "[replay]") {
+  const Recorded recorded("none");
+  const std::string checksums = content_of(recorded.run() / "checksums");
+  change_run(recorded.run(), "UPDATE worker SET clocks = clocks + 1");
+  std::ofstream(recorded.run() / "checksums") << checksums;
+  const Outcome outcome = recorded.replay();
+  CHECK(outcome.code == 1);
+  CHECK(contains(outcome.out, "run.db has changed since it was written"));
 }

@@ -196,3 +196,49 @@ TEST_CASE("a run that recorded more than is asked for is done already", "[files]
   CHECK(contains(place.run({"--out", "run", "--trace", "none"}).out, "already done"));
   CHECK(contains(place.run({"--out", "run"}).out, "already done"));
 }
+
+TEST_CASE("a run is computed again when any file that its scenario names has changed", "[files]") {
+  struct Case {
+    const char* file;
+    std::string text, changed, toml;
+  };
+  const std::string sparse = "1 1:1 3:2\n0 2:1\n1 1:2\n0 3:1\n1 1:1\n0 2:2\n1 3:3\n0 2:1\n1 1:4\n0 2:3\n";
+  const std::string rest = "[training]\nbatch_size = 2\nsteps = 3\n[cluster]\nworkers = 2\n";
+  const std::string table =
+      "x,y,class\n1,2,0\n2,1,1\n3,1,1\n1,3,0\n4,1,1\n1,4,0\n5,2,1\n2,5,0\n6,1,1\n1,6,0\n";
+  const auto replaced = [](std::string text, const std::string& from, const std::string& to) {
+    return text.replace(text.find(from), from.size(), to);
+  };
+  const std::string layers = "[model]\nlayers = [64, 10]\n";
+  const std::vector<Case> cases{
+      {"data.svm", sparse, replaced(sparse, "3:2", "3:5"),
+       "[data]\nsource = \"libsvm\"\npath = \"data.svm\"\n[model]\nkind = \"logistic\"\n" + rest},
+      {"data.svm", sparse, replaced(sparse, "3:2", "2:2"),
+       "[data]\nsource = \"libsvm\"\npath = \"data.svm\"\n[model]\nkind = \"logistic\"\n" + rest},
+      {"data.csv", table, replaced(table, "6,1,1", "6,2,1"),
+       "[data]\nsource = \"csv\"\npath = \"data.csv\"\n[model]\nlayers = [2, 2]\n" + rest},
+      {"steps.txt", "1\n2\n", "1\n3\n",
+       layers + rest + "[compute]\ndistribution = \"trace\"\ntrace = \"steps.txt\"\n"}};
+  for (const Case& one : cases) {
+    const Place place;
+    place.write("scenario.toml", one.toml);
+    place.write(one.file, one.text);
+    const Outcome made = place.run({"--out", "run"});
+    INFO(one.toml << one.changed << made.out << made.err);
+    REQUIRE(made.code == 0);
+    CHECK(contains(place.run({"--out", "run"}).out, "already done"));
+    place.write(one.file, one.changed);
+    const Outcome again = place.run({"--out", "run"});
+    INFO(again.out << again.err);
+    CHECK(contains(again.out, "wrote run/"));
+    CHECK(contains(again.err, "another scenario's run"));
+  }
+}
+
+TEST_CASE("the libraries that decide a run's bits are in its summary", "[files]") {
+  const Json summary = run_toml(scenario);
+  for (const char* library : {"simgrid", "eigen", "snappy"}) {
+    const std::string version = summary["libraries"][library];
+    CHECK(version.find('.') != std::string::npos);
+  }
+}

@@ -4,6 +4,8 @@
 
 #include <stdexcept>
 
+#include "analysis/run_files.hpp"
+
 namespace psim::test {
 namespace fs = std::filesystem;
 namespace {
@@ -57,8 +59,11 @@ TracedRun trace_toml(const std::string& toml, const std::vector<std::string>& ar
 }
 
 void change_run(const fs::path& run, const std::string& sql) {
-  Database db(run);
-  if (sqlite3_exec(db.get(), sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) db.fail();
+  {
+    Database db(run);
+    if (sqlite3_exec(db.get(), sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) db.fail();
+  }
+  analysis::seal(run);
 }
 
 }  // namespace psim::test

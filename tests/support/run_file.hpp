@@ -28,7 +28,7 @@ TracedRun trace_toml(const std::string& toml, const std::vector<std::string>& ar
 
 std::vector<RecordedEvent> events_of(const std::filesystem::path& run);
 
-// Executes SQL on a run's database.
+// Executes SQL on a run's database, and writes its checksums anew: what is to be found is the change itself.
 void change_run(const std::filesystem::path& run, const std::string& sql);
 
 }  // namespace psim::test
