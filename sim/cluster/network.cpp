@@ -1,13 +1,12 @@
 #include "sim/cluster/network.hpp"
 
 #include <simgrid/kernel/resource/Action.hpp>
-#include <simgrid/s4u.hpp>
-#include <simgrid/simix.hpp>
 
 #include <algorithm>
 #include <utility>
 
 #include "sim/cluster/agenda.hpp"
+#include "sim/cluster/simgrid_version.hpp"
 
 namespace sg4 = simgrid::s4u;
 namespace kernel = simgrid::kernel;

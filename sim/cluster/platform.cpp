@@ -1,7 +1,6 @@
 #include "sim/cluster/platform.hpp"
 
 #include <fmt/format.h>
-#include <simgrid/s4u.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +9,7 @@
 #include "model/random.hpp"
 #include "sim/cluster/paths.hpp"
 #include "sim/cluster/route_table.hpp"
+#include "sim/cluster/simgrid_version.hpp"
 #include "sim/scenario/nodes.hpp"
 
 namespace sg4 = simgrid::s4u;
@@ -53,7 +53,7 @@ class Builder {
   Builder(const Scenario& scenario)
       : scenario_(scenario),
         network_(scenario.cluster.network),
-        routes_(RouteTable::make_root("cluster")),
+        routes_(RouteTable::make("cluster")),
         zone_(routes_->get_iface()) {}
 
   Platform build() {
@@ -79,7 +79,7 @@ class Builder {
       std::vector<double> factors = levels_of(scenario_, node);
       std::vector<double> speeds;
       for (const double factor : factors) speeds.push_back(speed * factor);
-      sg4::Host* host = zone_->create_host(fmt::format("node {}", node), speeds);
+      sg4::Host* host = add_host(*zone_, fmt::format("node {}", node), speeds);
       host->seal();
       platform_.hosts.push_back(host);
       platform_.speed_levels.push_back(std::move(factors));
@@ -103,7 +103,7 @@ class Builder {
     std::vector<sg4::SplitDuplexLink*> links(topology.links.size());
     for (std::size_t i = 0; i < topology.links.size(); ++i) {
       if (!used[i]) continue;
-      links[i] = zone_->create_split_duplex_link(fmt::format("link {}", i), topology.links[i].bandwidth);
+      links[i] = add_split_duplex_link(*zone_, fmt::format("link {}", i), topology.links[i].bandwidth);
       links[i]->set_latency(latency_of_link(topology.links[i].latency))->seal();
       for (const std::uint32_t end : {topology.links[i].a, topology.links[i].b}) {
         if (end < topology.hosts) platform_.own_links[end].push_back(links[i]);
@@ -125,7 +125,7 @@ class Builder {
   void build_from_file(const PlatformFile& file) {
     std::vector<sg4::Link*> links;
     for (std::size_t i = 0; i < file.links.size(); ++i) {
-      sg4::Link* link = zone_->create_link(fmt::format("link {}", i), file.links[i].bandwidth);
+      sg4::Link* link = add_link(*zone_, fmt::format("link {}", i), file.links[i].bandwidth);
       if (file.links[i].fat_pipe) link->set_sharing_policy(sg4::Link::SharingPolicy::FATPIPE);
       links.push_back(link->set_latency(latency_of_link(file.links[i].latency))->seal());
     }
@@ -166,7 +166,7 @@ class Builder {
     } else if (!(latency > 1e-9 * way.latency)) {
       return nullptr;
     }
-    sg4::Link* link = zone_->create_link(fmt::format("pair {} {}", way.from, way.to), unlimited);
+    sg4::Link* link = add_link(*zone_, fmt::format("pair {} {}", way.from, way.to), unlimited);
     link->set_latency(latency)->seal();
     return link;
   }

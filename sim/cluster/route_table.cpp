@@ -6,8 +6,13 @@
 
 namespace psim {
 
-RouteTable* RouteTable::make_root(const std::string& name) {
-  return new RouteTable(name);  // the first zone of an engine becomes its root
+// Until SimGrid 3.35 the first zone of an engine becomes its root; later engines have one from the start, and
+// whatever is built stands in it.
+RouteTable* RouteTable::make(const std::string& name) {
+  auto* table = new RouteTable(name);
+  simgrid::s4u::NetZone* root = simgrid::s4u::Engine::get_instance()->get_netzone_root();
+  if (root != table->get_iface()) table->set_parent(root->get_impl());
+  return table;
 }
 
 std::uint64_t RouteTable::key(const NetPoint* from, const NetPoint* to) {

@@ -16,8 +16,8 @@ class RouteTable final : public simgrid::kernel::routing::NetZoneImpl {
  public:
   using Links = std::vector<const simgrid::s4u::Link*>;  // in the order in which they are crossed
 
-  // The engine's root zone; the engine owns it.
-  static RouteTable* make_root(const std::string& name);
+  // The zone of the whole platform; the engine owns it.
+  static RouteTable* make(const std::string& name);
 
   void add(const simgrid::s4u::Host* from, const simgrid::s4u::Host* to, Links links);
 

@@ -1,10 +1,10 @@
 #include "sim/cluster/speed_control.hpp"
 
-#include <simgrid/s4u.hpp>
-
 #include <algorithm>
 #include <cmath>
 #include <utility>
+
+#include "sim/cluster/simgrid_version.hpp"
 
 namespace sg4 = simgrid::s4u;
 
@@ -45,7 +45,7 @@ void SpeedControl::set_fault(NodeId node, double factor) {
 // Only an actor may suspend others, and faults come by timers.
 void SpeedControl::suspend_actors(NodeId node) {
   constexpr const char* name = "freezer";
-  sg4::Actor::create(name, platform_.hosts[node], [this, node] {
+  add_actor(name, platform_.hosts[node], [this, node] {
     if (!is_frozen(node)) return;
     for (const sg4::ActorPtr& actor : platform_.hosts[node]->get_all_actors()) {
       if (actor->get_name() != name && !actor->is_suspended()) actor->suspend();

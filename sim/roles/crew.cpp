@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 #include <simgrid/Exception.hpp>
-#include <simgrid/s4u.hpp>
 
 #include <algorithm>
 #include <set>
 #include <utility>
 
 #include "model/random.hpp"
+#include "sim/cluster/simgrid_version.hpp"
 #include "sim/roles/database.hpp"
 #include "sim/roles/scheduler.hpp"
 #include "sim/roles/storage.hpp"
@@ -105,7 +105,7 @@ sg4::ActorPtr Crew::spawn(const std::string& name, NodeId node, bool daemon, std
       sg4::Actor::kill_all();
     }
   };
-  const sg4::ActorPtr actor = sg4::Actor::create(name, platform_.hosts[node], std::move(guarded));
+  const sg4::ActorPtr actor = add_actor(name, platform_.hosts[node], std::move(guarded));
   if (daemon) actor->daemonize();
   return actor;
 }

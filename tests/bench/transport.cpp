@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 #include <xbt/log.h>
 #include <simgrid/kernel/resource/Action.hpp>
-#include <simgrid/s4u.hpp>
 
 #include <deque>
 #include <unordered_map>
 
 #include "model/random.hpp"
 #include "sim/cluster/platform.hpp"
+#include "sim/cluster/simgrid_version.hpp"
 #include "sim/simulation.hpp"
 #include "tests/bench/harness.hpp"
 
@@ -121,23 +121,21 @@ Rate bare_loop(const Scenario& scenario, unsigned workers, unsigned servers, int
   auto argc = static_cast<int>(argv.size());
   argv.push_back(nullptr);
   sg4::Engine engine(&argc, argv.data());
-  auto* zone = sg4::create_star_zone("bare");
+  auto* zone = add_star_zone("bare");
   std::vector<sg4::Host*> hosts;
   for (unsigned i = 0; i < servers + workers; ++i) {
-    hosts.push_back(zone->create_host(fmt::format("node {}", i), 1e9));
+    hosts.push_back(add_host(*zone, fmt::format("node {}", i), {1e9}));
     auto* link =
-        zone->create_split_duplex_link(fmt::format("link {}", i), scenario.cluster.network.bandwidth.value);
+        add_split_duplex_link(*zone, fmt::format("link {}", i), scenario.cluster.network.bandwidth.value);
     link->set_latency(scenario.cluster.network.latency.value)->seal();
-    zone->add_route(hosts.back()->get_netpoint(), nullptr, nullptr, nullptr,
-                    {{link, sg4::LinkInRoute::Direction::UP}}, true);
+    add_star_route(*zone, hosts.back(), {link, sg4::LinkInRoute::Direction::UP});
   }
   zone->seal();
   BareNetwork network(hosts);
   for (unsigned s = 0; s < servers; ++s)
-    sg4::Actor::create("server", hosts[s], [&network, s] { bare_server(network, s); })->daemonize();
+    add_actor("server", hosts[s], [&network, s] { bare_server(network, s); })->daemonize();
   for (unsigned w = servers; w < servers + workers; ++w) {
-    sg4::Actor::create("worker", hosts[w],
-                       [&network, w, servers, steps] { bare_worker(network, w, servers, steps); });
+    add_actor("worker", hosts[w], [&network, w, servers, steps] { bare_worker(network, w, servers, steps); });
   }
   const double seconds = timed([&] { engine.run(); }).cpu;
   return {seconds, static_cast<double>(network.sent())};
