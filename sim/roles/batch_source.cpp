@@ -68,10 +68,14 @@ void BatchSource::ask_ahead(std::int64_t step) {
   while (asked_ <= last && has_size(asked_)) ask(asked_++);
 }
 
+// The first clock may have more local steps than the others.
 void BatchSource::skip_to(std::int64_t step) {
+  const TrainingSpec& training = world_.scenario.training;
   drawn_.clear();
   asked_ = here_ = taken_ = step;
-  batches_ = step * world_.scenario.training.batches_per_clock();
+  batches_ = 0;
+  if (step > 0)
+    batches_ = training.local_steps_of(0) * training.accumulate + (step - 1) * training.batches_per_clock();
   position_ = batches_ * size_;
 }
 
