@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -36,7 +37,8 @@ class ServerRole final : public Outbox {
   // Goes as soon as its shards are elsewhere; it says so instead of a heartbeat.
   void leave_soon() { is_leaving_ = true; }
   bool is_leaving() const { return is_leaving_; }
-  bool has_left() const;
+  // Its shards are elsewhere. `has_got` tells whether a new owner has the shard that it is to get from here.
+  bool has_left(const std::function<bool(std::uint32_t shard, const Owner&)>& has_got) const;
   // Of all shards here.
   ServerRanges ranges() const;
   // A push that will not be handled any more, or whose group will never be complete.

@@ -136,9 +136,12 @@ void ServerRole::take_place(std::uint32_t shard, const Owner& owner) {
   else here->second.follow(node_, owner.epoch, owner.primary, next_in_chain(owner));
 }
 
-bool ServerRole::has_left() const {
-  const auto is_mine = [this](const auto& entry) { return entry.second.primary == node_; };
-  return is_leaving_ && std::ranges::none_of(owners_, is_mine);
+bool ServerRole::has_left(const std::function<bool(std::uint32_t, const Owner&)>& has_got) const {
+  const auto is_needed = [&](const auto& entry) {
+    const auto& [shard, owner] = entry;
+    return owner.primary == node_ || (owner.from == node_ && !has_got(shard, owner));
+  };
+  return is_leaving_ && std::ranges::none_of(owners_, is_needed);
 }
 
 bool ServerRole::holds_copy(const Owner& owner) const {
