@@ -374,6 +374,11 @@ Encoded FilterChain::encode(const Slice& values, const SharedKeys& keys, const S
   return result;
 }
 
+void FilterChain::answer_to(std::int64_t number, std::int64_t has) {
+  if (has != answered_) is_known_.clear();
+  answered_ = number;
+}
+
 void FilterChain::forget_receiver() {
   signature_.reset();
   is_known_.clear();

@@ -182,6 +182,9 @@ class FilterChain {
   // sparse pull has all. kkt needs the weights that belong to `values`, and l1.
   Encoded encode(const Slice& values, const SharedKeys& keys = {}, const Slice& weights = {}, double l1 = 0);
 
+  // The next message answers pull `number` of a receiver that has the answer to its pull `has`, 0: none. If
+  // that is not what was sent last, what the receiver holds is not known, and it is sent every value.
+  void answer_to(std::int64_t number, std::int64_t has);
   // The receiver lost its memory: it has no keys and no values any more.
   void forget_receiver();
 
@@ -200,6 +203,7 @@ class FilterChain {
   std::optional<Values> residual_;
   std::optional<Values> known_;  // pulls: what the receiver has ...
   std::vector<bool> is_known_;   // ... where it has anything
+  std::int64_t answered_ = 0;    // pulls: the one that was answered last
   std::optional<std::uint64_t> signature_;
   std::uint64_t messages_ = 0;
 };

@@ -68,8 +68,10 @@ struct Attachment {
   std::vector<PushId> skipped = {};           // replicate: pushes of a worker before this one will not come
   // replicate: workers that went on from where the others are, with the clocks that they skipped
   std::vector<PushId> ahead = {};
-  std::vector<NodeId> shown = {};            // replicate, where a push is compensated for what its worker
-                                             // had been sent: workers that were sent what is here
+  // replicate, where a push is compensated for what its worker had been sent: workers that were sent what
+  // is here, and the running mean of squared gradients after this entry, if there is one
+  std::vector<NodeId> shown = {};
+  std::shared_ptr<const Values> mean_square = {};
   bool updates = false;                      // replicate, of every push: all that wait make an update now
   std::shared_ptr<const View> view = {};     // view
   std::shared_ptr<const Server> state = {};  // state
@@ -105,6 +107,8 @@ struct Message {
   // pull: clocks that the worker has skipped since it was away, and that it does not number pushes by;
   // weights: those that it is to skip
   std::int64_t ahead = 0;
+  // pull: the number of the last pull whose answer is here, 0: nothing is; weights: as in the pull
+  std::int64_t has = 0;
   std::uint64_t wanted = 0;  // fetch: bytes of the samples
   std::shared_ptr<const Attachment> attached = {};
 

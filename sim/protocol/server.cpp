@@ -1,7 +1,6 @@
 #include "sim/protocol/server.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <tuple>
 #include <utility>
 
@@ -22,6 +21,8 @@ Server::Server(Options options, std::optional<Values> weights, std::size_t count
       members_(options_.rule.workers),
       safety_(options_.retries ? workers_.size() : 0) {
   if (options_.delay_compensation > 0) sent_.resize(workers_.size());
+  if (weights && options_.delay_compensation_decay > 0)
+    mean_square_ = Values::zeros(weights->precision(), count_);
   if (weights) parameters_ = Parameters(options_.optimizer, options_.storage, std::move(*weights));
 }
 
@@ -80,7 +81,8 @@ void Server::on_read(const Message& pull, double now, Outbox& out) const {
             .version = version_,
             .number = pull.number,
             .values = snapshot(),
-            .seconds = now});
+            .seconds = now,
+            .has = pull.has});
 }
 
 void Server::on_pull(const Message& pull, double now, Outbox& out) {
@@ -90,7 +92,7 @@ void Server::on_pull(const Message& pull, double now, Outbox& out) {
   const auto before = waiting_.find(w);
   if (!is_back && before != waiting_.end() && before->second.number > pull.number) return;  // overtaken
   // A newer pull takes the place of an older one.
-  waiting_[w] = {pull.from, pull.clock, pull.version, pull.number, pull.pushed, pull.keys};
+  waiting_[w] = {pull.from, pull.clock, pull.version, pull.number, pull.pushed, pull.keys, pull.has};
   if (options_.retries) meet(pull, out);
   finish_if_through(w);
   update_if_complete(out) ? answer_all(now, out) : answer(w, now, out);
@@ -209,36 +211,6 @@ void Server::apply(const std::vector<WeightedGradient>& gradients, double rate, 
   parameters_.update(std::vector<WeightedGradient>{{{sum_, 0, count_}, 1.0}}, rate);
 }
 
-// Zheng et al., ICML 2017, equations 10 and 14: a first-order step from where the gradient was computed to
-// where the weights are now, with g * g for the diagonal of the Hessian.
-Slice Server::compensated(const Message& push) {
-  if (sent_.empty() || !parameters_) return push.values;
-  const Slice& sent = sent_[index_of(push.from)];
-  if (!sent.values) return push.values;
-  const double decay = options_.delay_compensation_decay;
-  const Values& weights = *parameters_.weights();
-  if (decay > 0 && mean_square_.size() == 0) mean_square_ = Values::zeros(weights.precision(), count_);
-  auto result = std::make_shared<Values>(weights.precision(), count_);
-  with_scalar(weights.precision(), [&](auto zero) {
-    using Scalar = decltype(zero);
-    constexpr auto epsilon = Scalar(1e-7);
-    const auto g = push.values.as<Scalar>();
-    const auto then = sent.as<Scalar>();
-    const auto now = weights.as<Scalar>();
-    const auto square = mean_square_.as<Scalar>();
-    const auto to = result->as<Scalar>();
-    for (std::size_t i = 0; i < count_; ++i) {
-      auto lambda = static_cast<Scalar>(options_.delay_compensation);
-      if (decay > 0) {
-        square[i] = static_cast<Scalar>(decay) * square[i] + static_cast<Scalar>(1 - decay) * g[i] * g[i];
-        lambda /= std::sqrt(square[i] + epsilon);
-      }
-      to[i] = g[i] + lambda * g[i] * g[i] * (now[i] - then[i]);
-    }
-  });
-  return {std::move(result), 0, count_};
-}
-
 // What a worker is sent: at first weights, then, where workers update, the last update's sum.
 Slice Server::reply(const SharedKeys& keys) const {
   if (keys && parameters_)
@@ -280,13 +252,14 @@ void Server::answer(std::uint32_t w, double now, Outbox& out) {
                 .values = {},
                 .kept = worker.arrived,
                 .epoch = epoch_,
-                .ahead = options_.retries ? ahead_of(w, out) : 0};
+                .ahead = options_.retries ? ahead_of(w, out) : 0,
+                .has = pull.has};
   const bool needed = !over || (options_.rule.servers_apart && has_peers());
   if (needed) reply.values = this->reply(pull.keys);
   reply.keys = pull.keys;
-  if (!sent_.empty()) {
-    sent_[w] = reply.values;
-    if (logs_pushes()) shown_.push_back(reply.to);
+  if (!sent_.empty() && needed) {
+    was_sent(reply.to, reply.values);
+    if (!copies_.empty()) shown_.push_back(reply.to);
   }
   waiting_.erase(waiting);
   out.send(std::move(reply));

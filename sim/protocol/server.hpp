@@ -82,13 +82,16 @@ class Server {
     NodeId from;
     std::int64_t clock, version, number, pushed;
     SharedKeys keys = {};  // null: all
-    bool redo = false;     // its push for the current version is lost: any version will do
+    std::int64_t has = 0;
+    bool redo = false;  // its push for the current version is lost: any version will do
   };
 
   // `weights` is the range's initial content; empty for a phantom model of `count` values.
   Server(Options options, std::optional<Values> weights, std::size_t count);
 
   void on(const Message& message, double now, Outbox& out);
+  // What a worker's last answer looks like after filters; its next push is computed on that.
+  void was_sent(NodeId worker, const Slice& values);
 
   std::int64_t version() const { return version_; }
   std::int64_t pushes_arrived() const { return arrived_; }
@@ -150,6 +153,7 @@ class Server {
     std::int64_t ahead = 0;  // clocks that it skipped then, and that have no pushes
     std::int64_t told = -1;  // `ahead` of the last answer while it was behind
     std::int64_t clock() const { return applied + ahead; }
+    bool counts() const { return !gone && !behind; }  // others look at its clock
   };
   // Where nodes may fail, by worker.
   struct Safety {
@@ -239,6 +243,7 @@ class Server {
   bool is_over(const Pull& pull) const;
   Slice reply(const SharedKeys& keys) const;
   Slice compensated(const Message& push);
+  const Slice* base_of(const Message& push) const;
   void apply(const std::vector<WeightedGradient>& gradients, double rate, std::int64_t clock);
   std::vector<Range> block_at(std::int64_t clock) const;
   Range range_of(const Message& push) const;
@@ -248,7 +253,8 @@ class Server {
   Parameters parameters_;
   std::size_t count_;
   std::shared_ptr<Values> sum_;  // sum_only: of the last update
-  std::vector<Slice> sent_;      // DC-ASGD: by worker, the weights that it has
+  // DC-ASGD: by worker, the weights that it may compute on, oldest first
+  std::vector<std::deque<Slice>> sent_;
   Values mean_square_;           // DC-ASGD-a
   std::int64_t version_ = 0;
   std::int64_t arrived_ = 0, applied_ = 0;
@@ -285,6 +291,9 @@ class Server {
     bool has(std::int64_t all) const { return here && entries == all; }
   };
   Message state_message(NodeId node, std::uint64_t bytes, Attachment content) const;
+  std::uint64_t bytes_of_state() const;
+  void keep_state_only();
+  void forget_pending();
   void take_copies(const Owner& owner, double now, Outbox& out);
   void tell_if_ready(Copy& copy, double now, Outbox& out) const;
   std::vector<Safety> safety_;

@@ -26,7 +26,7 @@ void Server::count_applied(const PushId& push) {
 void Server::find_slowest() {
   std::optional<std::int64_t> least;
   for (const WorkerState& worker : workers_) {
-    if (worker.gone || worker.behind) continue;
+    if (!worker.counts()) continue;
     if (worker.clock() == least) ++at_slowest_;
     if (least && worker.clock() >= *least) continue;
     least = worker.clock();
@@ -65,8 +65,14 @@ bool Server::within_staleness(std::size_t w, std::int64_t clock, double now) {
   if (gap <= options_.rule.staleness_at(clock) + (mutant("one-clock-further") ? 1 : 0)) return true;
   if (!options_.rule.dynamic || gap > options_.rule.staleness_max) return false;
   Pace& pace = paces_[w];
-  const auto slowest = std::ranges::find(workers_, slowest_, &WorkerState::clock);
-  const bool is_fastest = workers_[w].clock() >= std::ranges::max(workers_, {}, &WorkerState::clock).clock();
+  const auto is_slowest = [this](const WorkerState& worker) {
+    return worker.counts() && worker.clock() == slowest_;
+  };
+  const auto is_faster = [&](const WorkerState& worker) {
+    return worker.counts() && worker.clock() > workers_[w].clock();
+  };
+  const auto slowest = std::ranges::find_if(workers_, is_slowest);
+  const bool is_fastest = std::ranges::none_of(workers_, is_faster);
   if (clock > pace.granted && is_fastest && slowest != workers_.end())
     pace.granted = clock - 1 + extra_clocks(w, static_cast<std::size_t>(slowest - workers_.begin()), now);
   return clock <= pace.granted;

@@ -149,6 +149,7 @@ void Server::lead(NodeId self, const Owner& owner, double now, Outbox& out) {
     update_entry_ = 0;
     committed_ = entries_;
     for (std::uint32_t w = 0; w < workers_.size(); ++w) {
+      was_sent(options_.first_worker + w, snapshot());  // perhaps, after the last entry
       safety_[w] = {.begun = before_pending(w, workers_[w].arrived)};
       tell_count(w, out);
     }
@@ -167,13 +168,7 @@ void Server::follow(NodeId self, std::uint32_t epoch, NodeId primary, std::optio
   next_ = next;
   end_log();
   if (copies_pushes()) return;
-  // It will hear of updates only. What waits is to come again, though a later push may have been dropped.
-  for (const Message& push : group_) {
-    std::int64_t& applied = workers_[index_of(push.from)].applied;
-    applied = std::min(applied, push.number);
-  }
-  for (WorkerState& worker : workers_) worker.arrived = worker.applied;
-  group_.clear();
+  forget_pending();  // it will hear of updates only
 }
 
 void Server::set_members(const std::vector<bool>& members, double now, Outbox& out) {

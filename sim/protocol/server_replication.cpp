@@ -39,7 +39,7 @@ void Server::take_copies(const Owner& owner, double now, Outbox& out) {
   if (apart) nodes.push_back(owner.next);
   std::vector<Copy> before = std::exchange(copies_, {});
   // What is decided alone is in no log. A replica that comes again must not seem to have it.
-  if (!before.empty() && nodes.empty()) ++entries_;
+  if (!before.empty() && nodes.empty()) ++entries_, shown_.clear();
   for (const NodeId node : nodes) {
     const auto old = std::ranges::find(before, node, &Copy::node);
     if (old != before.end()) {
@@ -125,8 +125,11 @@ SharedKeys Server::log_update(const std::vector<Message>& group, std::vector<Wei
     sum.values = std::make_shared<Values>(keys ? gather(whole, *keys) : std::move(whole));
     gradients.assign(1, {sum, 1.0, keys.get()});
   }
-  const std::size_t width =
-      bytes_per_value(arithmetic_of(options_.storage.precision)) + (keys ? options_.bytes_per_key : 0);
+  // The sum of compensated gradients does not tell what their squares are.
+  const bool adapts = options_.delay_compensation_decay > 0;
+  if (adapts && parameters_) ids.mean_square = std::make_shared<const Values>(mean_square_);
+  const std::size_t value = bytes_per_value(arithmetic_of(options_.storage.precision));
+  const std::size_t width = value + (keys ? options_.bytes_per_key : 0) + (adapts ? value : 0);
   log({.clock = group.front().clock,
        .version = version_ + 1,
        .values = sum,
@@ -135,45 +138,6 @@ SharedKeys Server::log_update(const std::vector<Message>& group, std::vector<Wei
       std::move(ids), out);
   update_entry_ = entries_;
   return keys;
-}
-
-Message Server::state_message(NodeId node, std::uint64_t bytes, Attachment content) const {
-  return {.kind = MessageKind::state,
-          .from = options_.id,
-          .to = node,
-          .shard = options_.shard,
-          .version = version_,
-          .number = entries_,
-          .payload = bytes,
-          .epoch = epoch_,
-          .attached = std::make_shared<const Attachment>(std::move(content))};
-}
-
-Message Server::state_for(NodeId node) const {
-  const std::uint64_t bytes =
-      count_ * bytes_per_value(options_.storage.precision) + parameters_.state_bytes() + workers_.size() * 8;
-  return state_message(node, bytes, {.state = std::make_shared<const Server>(*this)});
-}
-
-Message Server::rest_for(NodeId node, Extent theirs) const {
-  const auto first = past_log_.lower_bound(theirs.entries);
-  const bool kept = std::distance(first, past_log_.end()) == entries_ - theirs.entries;
-  if (theirs.epoch != log_epoch_ || theirs.entries < 0 || !kept) return state_for(node);
-  auto entries = std::make_shared<std::vector<Message>>();
-  std::uint64_t bytes = 0;
-  for (auto entry = first; entry != past_log_.end(); ++entry) {
-    bytes += entry->second.bytes(0);
-    entries->push_back(entry->second);
-  }
-  return state_message(node, bytes, {.entries = std::move(entries)});
-}
-
-void Server::take_rest(const std::vector<Message>& entries) {
-  for (const Message& entry : entries) {
-    if (entry.number != entries_ || entry.epoch != log_epoch_) continue;  // it has come by the usual way
-    ++entries_;
-    take_entry(entry);
-  }
 }
 
 // Replica: entries are taken in their order, and none before the state that they change.
@@ -200,7 +164,8 @@ void Server::on_entry(const Message& entry, Outbox& out) {
 // What the primary has decided; see Attachment.
 void Server::take_entry(const Message& entry) {
   const Attachment& ids = *entry.attached;
-  for (const NodeId node : ids.shown) sent_[index_of(node)] = snapshot();
+  for (const NodeId node : ids.shown) was_sent(node, snapshot());
+  if (ids.mean_square) mean_square_ = Values(*ids.mean_square);
   for (const PushId& id : ids.skipped) skip_to(id.number, index_of(id.worker));
   for (const PushId& id : ids.ahead) {
     WorkerState& worker = workers_[index_of(id.worker)];

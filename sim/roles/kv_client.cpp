@@ -48,6 +48,7 @@ void KvClient::request(std::uint32_t s, std::int64_t clock, std::int64_t above, 
   Connection& shard = connections_[s];
   if (shard.outstanding) answered_one(shard.pull_task);  // a newer pull takes its place
   shard.outstanding = true;
+  shard.clock = clock;
   shard.above = above;
   shard.pull_task = task;
   ++open_[task];
@@ -63,7 +64,8 @@ void KvClient::request(std::uint32_t s, std::int64_t clock, std::int64_t above, 
         .payload = batch_ ? batch_->local[s]->size() * world_.bytes_per_key() : 0,
         .samples = has_pushed ? 1 : 0,
         .epoch = epoch_of(s),
-        .ahead = ahead_});
+        .ahead = ahead_,
+        .has = shard.has});
 }
 
 Timestamp KvClient::push(const ShardIds& shards, std::int64_t clock, const std::shared_ptr<Values>& gradient,
@@ -181,6 +183,7 @@ void KvClient::handle(Message message) {
   shard.unused = true;
   shard.version = message.version;
   shard.finished = message.kind == MessageKind::finished;
+  if (message.values.count > 0) shard.has = message.number;
   if (world_.workers_update() && message.version > 0 && message.values.values) update(shard, message);
   else shard.weights = std::move(message.values);
   if (!last_weights_.empty()) last_weights_[index_of(message)] = shard.weights;
@@ -210,7 +213,9 @@ void KvClient::use_all() {
 }
 
 bool KvClient::any_finished() const { return std::ranges::any_of(connections_, &Connection::finished); }
-bool KvClient::all_finished() const { return std::ranges::all_of(connections_, &Connection::finished); }
+bool KvClient::all_finished() const {
+  return std::ranges::all_of(all_, [this](std::uint32_t s) { return finished(s); });
+}
 
 std::int64_t KvClient::least_version() const {
   return std::ranges::min_element(connections_, {}, &Connection::version)->version;

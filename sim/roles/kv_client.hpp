@@ -63,7 +63,9 @@ class KvClient {
   bool unused(std::uint32_t shard) const { return connections_[shard].unused; }
   // A step begins with all that is here.
   void use_all();
-  bool finished(std::uint32_t shard) const { return connections_[shard].finished; }
+  bool finished(std::uint32_t shard) const {
+    return connections_[shard].finished && !connections_[shard].outstanding;
+  }
   bool any_finished() const;
   bool all_finished() const;
   std::int64_t version(std::uint32_t shard) const { return connections_[shard].version; }
@@ -87,10 +89,12 @@ class KvClient {
   struct Connection {
     std::int64_t version = -1;  // of the weights that are here
     std::int64_t pulls = 0;     // sent
+    std::int64_t has = 0;       // the pull that the last values answered
     std::int64_t pushes = 0;    // sent
     bool outstanding = false;   // the last pull is not answered yet
     bool unused = false;        // the weights that are here have not been used for a step
-    bool finished = false;      // the shard wants no more pushes
+    bool finished = false;      // the shard wants no more pushes; while it is asked again, it did
+    std::int64_t clock = 0;     // of the last pull
     std::int64_t above = -1;    // the last pull is for a newer version
     // Where nodes may fail: the version of the last push; the shard has lost what was to come after it.
     std::int64_t computed_on = -1;

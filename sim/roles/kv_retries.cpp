@@ -81,7 +81,8 @@ void KvClient::wait_for_newer(std::int64_t clock) {
 }
 
 // A new owner knows of no request: it gets all that are not answered, and the pushes that the last one might
-// have been alone with.
+// have been alone with. It may have less than the last one had; a shard that had all its updates may need
+// pushes again, and others may wait for this worker's.
 void KvClient::on_view(const std::shared_ptr<const View>& view) {
   if (view->number <= this->view()) return;
   view_ = view;
@@ -93,6 +94,7 @@ void KvClient::on_view(const std::shared_ptr<const View>& view) {
     shard.epoch = owner.epoch;
     for (Message& again : retries_->again(s, owner.primary, owner.epoch, Agenda::now()))
       transmit(std::move(again));
+    if (finished(s)) request(s, connections_[s].clock, connections_[s].version, ++last_);
   }
 }
 

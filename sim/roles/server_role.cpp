@@ -158,6 +158,7 @@ double ServerRole::encode(Message& message) {
   if (filtered_) {
     const auto [it, is_new] = filters_.try_emplace({message.shard, message.to});
     if (is_new) it->second = world_.make_chain(message.shard, message.to, false);
+    it->second->answer_to(message.number, message.has);
     encoded = it->second->encode(message.values, message.keys);
   } else {
     encoded = FilterChain::plain(message.values, message.keys, world_.precision(),
@@ -167,6 +168,8 @@ double ServerRole::encode(Message& message) {
   message.values = std::move(encoded.values);
   message.keys = std::move(encoded.keys);
   message.payload = encoded.bytes;
+  const auto server = shards_.find(message.shard);
+  if (filtered_ && server != shards_.end()) server->second.was_sent(message.to, message.values);
   return encoded.flops;
 }
 

@@ -80,3 +80,27 @@ TEST_CASE("dssp extends the bound for the fastest worker only", "[protocol]") {
   const Lines lines = d.turn(1);
   CHECK(lines.back().starts_with("version"));
 }
+
+// Workers 1 and 2 are the pair of the first test. Worker 0 has gone: as the one that is furthest ahead, or
+// with as many pushes as the slowest one, but quicker ones.
+TEST_CASE("dssp does not look at a worker that is gone", "[protocol]") {
+  for (const int pushes : {6, 1}) {
+    INFO("worker 0 had made " << pushes << " pushes");
+    Driver d({.model = ConsistencyModel::dssp, .staleness = 1, .staleness_max = 4}, 3);
+    d.pull_all();
+    for (int i = 0; i < pushes; ++i) {
+      d.now += 0.1;
+      d.push(0);
+    }
+    d.server.set_members({false, true, true}, d.now, d.log);
+    for (const double date : {1.0, 2.0}) {
+      d.now = date;
+      d.turn(1);
+    }
+    d.now = 2.5;
+    d.turn(2);
+    d.now = 3.5;
+    const Lines lines = d.turn(1);
+    CHECK(lines.back().starts_with("weights w1"));
+  }
+}

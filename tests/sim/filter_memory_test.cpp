@@ -140,6 +140,28 @@ TEST_CASE("a pull of what changed leaves the rest as the receiver has it", "[fil
   CHECK(again.bytes == 16);
 }
 
+// The receiver may have lost its memory, or never got the last message, or thrown it away.
+TEST_CASE("a pull leaves out only what its receiver says that it has", "[filter]") {
+  const std::size_t n = 1000;
+  const auto kind = GENERATE(FilterKind::significant, FilterKind::random_skip);
+  FilterChain chain =
+      chain_of({{.kind = kind, .on = FilterOn::pull, .threshold = 0.5, .probability = 0.75}}, n, false);
+  const Floats weights(n, 1.0F);
+  const auto is_whole = [&](std::int64_t number, std::int64_t has) {
+    chain.answer_to(number, has);
+    return chain.encode(slice_of(weights)).bytes == 4 * n;
+  };
+  CHECK(is_whole(1, 0));
+  CHECK_FALSE(is_whole(2, 1));
+  CHECK_FALSE(is_whole(3, 2));
+  CHECK(is_whole(4, 2));  // answer 3 was lost
+  CHECK(is_whole(4, 2));  // the pull was repeated: it may have got either answer
+  CHECK_FALSE(is_whole(5, 4));
+  CHECK(is_whole(1, 0));  // it is back from a crash
+  CHECK_FALSE(is_whole(2, 1));
+  CHECK(is_whole(9, 8));  // others have answered meanwhile
+}
+
 TEST_CASE("no weight that the receiver has is farther off than the threshold", "[filter]") {
   const FilterSpec significant{.kind = FilterKind::significant, .on = FilterOn::pull, .threshold = 0.1},
       half{.kind = FilterKind::fp16, .on = FilterOn::pull};

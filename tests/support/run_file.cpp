@@ -37,13 +37,14 @@ std::vector<RecordedEvent> events_of(const fs::path& run) {
   Database db(run);
   sqlite3_stmt* row = nullptr;
   const char* sql =
-      "SELECT at_s, kind, message, node, peer, clock, version, bytes, value FROM event ORDER BY number";
+      "SELECT at_s, kind, message, node, peer, clock, version, bytes, value, shard FROM event ORDER BY number";
   if (sqlite3_prepare_v2(db.get(), sql, -1, &row, nullptr) != SQLITE_OK) db.fail();
   std::vector<RecordedEvent> events;
   while (sqlite3_step(row) == SQLITE_ROW) {
     events.push_back({sqlite3_column_double(row, 0), text(row, 1), text(row, 2), sqlite3_column_int(row, 3),
                       sqlite3_column_int(row, 4), sqlite3_column_int64(row, 5), sqlite3_column_int64(row, 6),
-                      sqlite3_column_int64(row, 7), sqlite3_column_int64(row, 8)});
+                      sqlite3_column_int64(row, 7), sqlite3_column_int64(row, 8),
+                      sqlite3_column_int(row, 9)});
   }
   sqlite3_finalize(row);
   return events;

@@ -16,6 +16,7 @@ struct RecordedEvent {
   std::string kind, message;
   int node = 0, peer = 0;
   std::int64_t clock = 0, version = 0, bytes = 0, value = 0;
+  int shard = 0;
 };
 
 struct TracedRun {

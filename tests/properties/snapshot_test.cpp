@@ -1,0 +1,115 @@
+// Snapshots and copies: of which shards, when, and what they cost.
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tests/support/catch.hpp"
+#include "tests/support/run_file.hpp"
+
+using namespace psim::test;
+
+namespace {
+
+constexpr const char* scenario = R"(
+[model]
+kind = "phantom"
+arrays = [3000, 1000, 2000]
+[messages]
+unit = "array"
+[training]
+steps = 20
+batch_size = 4
+[compute]
+time = "10ms"
+[cluster]
+workers = 2
+servers = 1
+[recovery]
+enabled = true
+heartbeat = "20ms"
+timeout = "70ms"
+retry = "50ms"
+)";
+
+}  // namespace
+
+TEST_CASE("every shard of a server gets a snapshot at each of the updates that are asked for", "[recovery]") {
+  const TracedRun run = trace_toml(std::string(scenario) + "[snapshot]\nevery = \"5 updates\"\n");
+  std::map<int, std::vector<std::int64_t>> versions;  // by shard
+  for (const RecordedEvent& event : run.events) {
+    if (event.kind == "snapshot") versions[event.shard].push_back(event.version);
+  }
+  CHECK(versions.size() == 3);
+  for (const auto& [shard, taken] : versions) {
+    INFO("shard " << shard);
+    REQUIRE(taken.size() >= 3);
+    CHECK(std::vector(taken.begin(), taken.begin() + 3) == std::vector<std::int64_t>{5, 10, 15});
+  }
+}
+
+// The disk writes one state after the other, and a server that takes over waits until it has read its own.
+TEST_CASE("snapshots are written and read at the bandwidth of the disk", "[recovery]") {
+  constexpr double bandwidth = 1e6;
+  const TracedRun run = trace_toml(std::string(scenario) +
+                                   "[snapshot]\nevery = \"5 updates\"\nbandwidth = \"1MBps\"\n"
+                                   "[[fault]]\nkind = \"crash\"\nnodes = [\"server 0\"]\nat = \"120ms\"\n"
+                                   "restart_after = \"10ms\"\n");
+  REQUIRE(run.summary["stuck"].empty());
+  std::map<int, RecordedEvent> asked, here;  // by shard
+  double free = 0;                           // when the disk has done what came before
+  int written = 0, read = 0;
+  for (const RecordedEvent& event : run.events) {
+    const bool at_storage = event.kind == "deliver" && event.node == 4;
+    if (at_storage && event.message == "state") here[event.shard] = event;
+    if (at_storage && event.message == "restore") asked[event.shard] = event;
+    const double seconds = static_cast<double>(here[event.shard].bytes) / bandwidth;
+    if (event.kind == "snapshot") {
+      const double least = std::max(free, here.at(event.shard).at) + seconds;
+      CHECK(event.at == Approx(least).epsilon(1e-9));
+      free = event.at;
+      ++written;
+    }
+    if (event.kind == "send" && event.message == "state" && event.node == 4) {
+      CHECK(event.at >= asked.at(event.shard).at + static_cast<double>(event.bytes) / bandwidth * (1 - 1e-9));
+      CHECK(event.bytes > 4000);
+      free = event.at;
+      ++read;
+    }
+  }
+  CHECK(written >= 6);
+  CHECK(read >= 3);
+}
+
+// What a replica is sent goes through its processor as through its owner's: a step takes count *
+// flops_per_value / speed twice more than its computation, instead of once.
+TEST_CASE("a replica computes for each value that it is sent", "[recovery]") {
+  const auto seconds = [](const char* more) {
+    const Json run = run_toml(std::string(R"(
+[model]
+kind = "phantom"
+parameters = 20000
+[training]
+steps = 20
+batch_size = 4
+[compute]
+time = "10ms"
+[cluster]
+workers = 1
+servers = 2
+[cluster.network]
+latency = "0s"
+bandwidth = "1000Gbps"
+simgrid_model = "cm02"
+[cluster.server]
+speed = "1Mf"
+flops_per_value = 1
+[recovery]
+enabled = true
+)") + more);
+    return run["sim_time_s"].get<double>();
+  };
+  constexpr double half = 10000 * 1.0 / 1e6;  // each server owns one half, and has a copy of the other
+  CHECK(seconds("") == Approx(20 * (0.01 + half)).epsilon(1e-3));
+  CHECK(seconds("[replication]\ncopies = 1\n") == Approx(20 * (0.01 + 2 * half)).epsilon(1e-3));
+}

@@ -1,0 +1,198 @@
+// Goal: what a new owner has is what the last one had: optimizer, delay compensation, and nothing that a
+// state transfer has not paid for. Method: an owner and a replica of which one takes the other's place.
+#include <vector>
+
+#include "tests/sim/server_driver.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace psim;
+using namespace psim::test;
+
+namespace {
+
+constexpr NodeId owner_node = 1, replica_node = 11;
+constexpr std::uint64_t id_bytes = 12;
+
+struct Mail final : Outbox {
+  std::vector<Message> sent;
+  void send(Message message) override { sent.push_back(std::move(message)); }
+  void announce(Message) override {}
+  void applied(const Message&, std::int64_t) override {}
+  void dropped(const Message&) override {}
+  void duplicate(const Message&) override {}
+  void updated(std::int64_t) override {}
+};
+
+// Two workers of three weights; the owner's log reaches the replica at once, as long as the owner lives.
+struct Pair {
+  explicit Pair(Server::Options chosen) : options(std::move(chosen)), owner(fresh()), replica(fresh()) {
+    owner.lead(owner_node, {.primary = owner_node, .replicas = {replica_node}}, 0, mail);
+    const Message state = owner.state_for(replica_node);
+    replica = Server(*state.attached->state);
+    replica.follow(replica_node, 0, owner_node, {});
+    owner.on(confirmation(state.number), 0, mail);
+    mail.sent.clear();
+  }
+  static Server::Options options_of(ConsistencyModel model, ReplicateWhen when) {
+    return {.id = owner_node,
+            .first_worker = first_worker,
+            .rule = make_rule({.model = model}, 2),
+            .steps = 1000,
+            .learning_rate = {.base = 0.1},
+            .ranges = {{0, 3}},
+            .parameters = 3,
+            .retries = true,
+            .replication = {.copies = 1, .when = when}};
+  }
+  Server fresh() const { return {options, std::move(*values_of({1.0, -2.0, 0.5})), 3}; }
+  static Message confirmation(std::int64_t entries) {
+    return {.kind = MessageKind::replicated, .from = replica_node, .to = owner_node, .number = entries};
+  }
+  Server& leader() { return has_crashed ? replica : owner; }
+
+  void replicate() {
+    for (const Message& message : std::exchange(mail.sent, {})) {
+      if (message.kind == MessageKind::weights && message.to >= first_worker)
+        versions[message.to - first_worker] = message.version;
+      if (has_crashed || message.kind != MessageKind::replicate) continue;
+      replica.on(message, 0, mail);
+      for (const Message& answer : std::exchange(mail.sent, {})) owner.on(answer, 0, mail);
+    }
+    if (!mail.sent.empty()) replicate();
+  }
+  void push(std::uint32_t w, double x) {
+    leader().on({.kind = MessageKind::push,
+                 .from = first_worker + w,
+                 .to = owner_node,
+                 .clock = pushes[w],
+                 .version = versions[w],
+                 .number = pushes[w],
+                 .values = {values_of({x, -2 * x, 0.7 - x}), 0, 3},
+                 .payload = 24,
+                 .epoch = leader().epoch()},
+                0, mail);
+    ++pushes[w];
+    replicate();
+  }
+  void pull(std::uint32_t w) {
+    leader().on({.kind = MessageKind::pull,
+                 .from = first_worker + w,
+                 .to = owner_node,
+                 .clock = pushes[w],
+                 .version = -1,
+                 .number = ++pulls[w],
+                 .pushed = pushes[w],
+                 .kept = pushes[w],
+                 .epoch = leader().epoch()},
+                0, mail);
+    replicate();
+  }
+  void crash() {
+    has_crashed = true;
+    replica.lead(replica_node, {.primary = replica_node, .epoch = 1}, 0, mail);
+    replicate();
+  }
+
+  Server::Options options;
+  Mail mail;
+  Server owner, replica;
+  bool has_crashed = false;
+  std::vector<std::int64_t> pushes{0, 0}, versions{0, 0}, pulls{0, 0};
+};
+
+// What is learned by a run of pushes and pulls, with or without a crash of the owner before step `crash`.
+Numbers learned(const Server::Options& options, int crash) {
+  Pair pair(options);
+  for (const std::uint32_t w : {0U, 1U}) pair.pull(w);
+  const std::vector<std::uint32_t> order{0, 1, 1, 0, 1, 0, 0, 1, 1, 0};  // who is late, and how late, varies
+  for (int step = 0; step < std::ssize(order); ++step) {
+    if (step == crash) pair.crash();
+    const std::uint32_t w = order[static_cast<std::size_t>(step)];
+    pair.push(w, 0.1 + 0.05 * step);
+    if (step % 3 != 1) pair.pull(w);
+  }
+  return numbers_of(pair.leader().snapshot());
+}
+
+}  // namespace
+
+TEST_CASE("a new owner compensates late gradients as the last one would have", "[protocol]") {
+  const auto when = GENERATE(ReplicateWhen::after_aggregation, ReplicateWhen::every_push);
+  const double decay = GENERATE(0.0, 0.9);
+  Server::Options options = Pair::options_of(ConsistencyModel::asp, when);
+  const Numbers plain = learned(options, -1);
+  options.delay_compensation = 2;
+  options.delay_compensation_decay = decay;
+  const Numbers expected = learned(options, -1);
+  CHECK(expected != plain);
+  for (int crash = 0; crash < 10; ++crash) {
+    INFO("crash before step " << crash << ", decay " << decay);
+    CHECK(learned(options, crash) == expected);
+  }
+}
+
+TEST_CASE("a new owner goes on with the optimizer's state of the last one", "[protocol]") {
+  const auto when = GENERATE(ReplicateWhen::after_aggregation, ReplicateWhen::every_push);
+  const auto kind = GENERATE(OptimizerKind::adam, OptimizerKind::momentum, OptimizerKind::adagrad);
+  Server::Options options = Pair::options_of(ConsistencyModel::asp, when);
+  options.optimizer.kind = kind;
+  const Numbers expected = learned(options, -1);
+  for (int crash = 0; crash < 10; ++crash) CHECK(learned(options, crash) == expected);
+}
+
+// Whoever gets a shard's state continues it: the steps that Adam has made are a part of it.
+TEST_CASE("a state that is handed over makes the same next update", "[protocol]") {
+  Server::Options options = Pair::options_of(ConsistencyModel::asp, ReplicateWhen::after_aggregation);
+  options.optimizer.kind = OptimizerKind::adam;
+  Pair pair(options);
+  for (int step = 0; step < 5; ++step) pair.push(0, 0.3 - 0.1 * step);
+  Server heir(*pair.owner.state_for(20).attached->state);
+  heir.follow(20, 1, 20, {});
+  heir.lead(20, {.primary = 20, .epoch = 1}, 0, pair.mail);
+  const Message push{.kind = MessageKind::push,
+                     .from = first_worker,
+                     .clock = 5,
+                     .version = 5,
+                     .number = 5,
+                     .values = {values_of({0.2, 0.1, -0.4}), 0, 3},
+                     .epoch = 1};
+  heir.on(push, 0, pair.mail);
+  Message same = push;
+  same.epoch = 0;
+  pair.owner.on(same, 0, pair.mail);
+  CHECK(heir.version() == 6);
+  CHECK(numbers_of(heir.snapshot()) == numbers_of(pair.owner.snapshot()));
+}
+
+TEST_CASE("a state's bytes are those of what is in it", "[protocol]") {
+  constexpr std::uint64_t weights = 3 * 4, counts = 2 * 8;
+  Server::Options options = Pair::options_of(ConsistencyModel::asp, ReplicateWhen::after_aggregation);
+  CHECK(Pair(options).owner.state_for(20).payload == weights + counts);
+
+  options.delay_compensation = 1;
+  Pair late(options);
+  for (const std::uint32_t w : {0U, 1U}) late.pull(w);
+  CHECK(late.owner.state_for(20).payload == weights + counts);  // they have what is here
+  late.push(0, 0.5);
+  CHECK(late.owner.state_for(20).payload == 2 * weights + counts);  // both have version 0
+  late.pull(0);
+  late.push(1, 0.5);
+  CHECK(late.owner.state_for(20).payload == 3 * weights + counts);  // versions 0 and 1
+  options.delay_compensation_decay = 0.5;
+  CHECK(Pair(options).owner.state_for(20).payload == 2 * weights + counts);
+}
+
+// Where only updates are replicated the workers send pushes again that wait for their group.
+TEST_CASE("pushes that wait travel with a state only where every push is replicated, and are paid for",
+          "[protocol]") {
+  for (const auto when : {ReplicateWhen::after_aggregation, ReplicateWhen::every_push}) {
+    Pair pair(Pair::options_of(ConsistencyModel::bsp, when));
+    const std::uint64_t empty = pair.owner.state_for(20).payload;
+    pair.push(0, 0.5);
+    REQUIRE(pair.owner.pending().size() == 1);
+    const Message state = pair.owner.state_for(20);
+    const bool travels = when == ReplicateWhen::every_push;
+    CHECK(state.attached->state->pending().size() == (travels ? 1U : 0U));
+    CHECK(state.payload == empty + (travels ? 24 + id_bytes : 0));
+  }
+}
