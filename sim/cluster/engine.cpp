@@ -8,8 +8,8 @@
 namespace psim {
 namespace {
 
-// AddressSanitizer follows stacks that are threads', and takes hand-made ones for overflows.
-#ifdef __SANITIZE_ADDRESS__
+// Sanitizers follow stacks that are threads', and take hand-made ones for overflows.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr const char* default_context = "thread";
 #else
 constexpr const char* default_context = "raw";

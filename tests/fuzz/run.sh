@@ -9,7 +9,7 @@ trap 'rm -rf "$folder"' EXIT
 for scenario in "$2"/*.toml; do
   digest=
   for threads in 1 2; do
-    timeout 20 "$psim" run "$scenario" --json --threads $threads --trace events --force --out "$folder/run" \
+    timeout 600 "$psim" run "$scenario" --json --threads $threads --trace events --force --out "$folder/run" \
       >"$document" 2>/dev/null
     code=$?
     now=$(grep '"digest"' "$document")

@@ -1,6 +1,7 @@
 #include "tests/support/run_psim.hpp"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,7 +30,11 @@ std::string content(const fs::path& path) {
   const bool ready = freopen("/dev/null", "r", stdin) != nullptr &&
                      freopen(out.c_str(), "w", stdout) != nullptr &&
                      freopen(err.c_str(), "w", stderr) != nullptr && chdir(folder.c_str()) == 0;
-  alarm(limit_s);  // stays set in the new program
+  // Limits stay set in the new program. They are of processor time, so that a busy machine ends nothing, with
+  // room for slow ones and sanitizers; the alarm is for what waits for ever.
+  const rlimit most{.rlim_cur = 5 * limit_s, .rlim_max = 5 * limit_s + 1};
+  setrlimit(RLIMIT_CPU, &most);
+  alarm(25 * limit_s);
   if (ready) execvp(argv[0], argv.data());
   _exit(127);
 }

@@ -1,0 +1,29 @@
+#!/bin/sh
+# sanitized.sh CMAKE ARCH PRESET: builds psim with a preset's sanitizers, in build/PRESET, and runs tests with it.
+#   asan   AddressSanitizer and UBSan: all that `./psim test` runs
+#   tsan   ThreadSanitizer: the thread pool, and runs of which two threads compute the gradients
+set -eu
+cd "$(dirname "$0")/../.."
+cmake=$1 arch=$2 preset=$3
+build=build/$preset
+"$cmake" --preset "$preset" -DPSIM_ARCH="$arch" -DPSIM_UNITY=ON
+if [ "$preset" = asan ]; then
+  "$cmake" --build "$build"
+  exec ctest --test-dir "$build" --output-on-failure -j "$(nproc)" -LE long
+fi
+
+"$cmake" --build "$build" --target psim psim_unit
+"$build/tests/psim_unit" '[pool]'
+# The digest with two threads is that of one; a data race ends the program with another code.
+for model in bsp asp; do
+  for scenario in quickstart clicks; do
+    digests=
+    for threads in 1 2; do
+      digest=$("$build/psim" run "scenarios/$scenario.toml" --json --threads $threads --set training.epochs=1 \
+        --set consistency.model=$model | grep '"digest"')
+      echo "$scenario $model, $threads threads: $digest"
+      [ -z "$digests" ] || [ "$digests" = "$digest" ] || exit 1
+      digests=$digest
+    done
+  done
+done
