@@ -132,7 +132,7 @@ int report(const Folder& run, const Comparer& comparer, const Json& now) {
   }
   Json then = run.summary, again = now;
   const std::string notes = notes_on_program(then, again);
-  if (then.value("build", "") != again["build"]) {
+  if (then.value("build", "") != again.value("build", "")) {
     for (const char* key : of_the_program) then[key] = again[key];
   }
   difference = first_difference(then, again);
