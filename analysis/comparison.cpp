@@ -10,6 +10,8 @@
 #include <map>
 #include <utility>
 
+#include "model/mutant.hpp"
+
 namespace psim::analysis {
 namespace {
 
@@ -101,7 +103,7 @@ std::optional<Statistic> relative_to(const std::vector<const ComparedRun*>& runs
   std::vector<double> ratios;
   for (const ComparedRun* run : runs) {
     const auto time = time_of(run->summary);
-    const auto other = reference.find(run->seed);
+    const auto other = mutant("seeds-are-not-paired") ? reference.begin() : reference.find(run->seed);
     if (time && other != reference.end() && other->second > 0) ratios.push_back(*time / other->second);
   }
   if (ratios.empty()) return std::nullopt;
@@ -146,7 +148,7 @@ Statistic statistic(const std::vector<double>& values) {
   if (values.size() < 2) return result;
   double squares = 0;
   for (const double v : values) squares += (v - result.mean) * (v - result.mean);
-  result.sd = std::sqrt(squares / static_cast<double>(values.size() - 1));
+  result.sd = std::sqrt(squares / static_cast<double>(values.size() - (mutant("deviation-of-all") ? 0 : 1)));
   return result;
 }
 

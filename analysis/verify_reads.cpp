@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/verify_checks.hpp"
+#include "model/mutant.hpp"
 
 namespace psim::analysis {
 namespace {
@@ -76,7 +77,8 @@ class Reads final : public Check {
         newer_(model == "bsp" || model == "k-sync"),
         exact_(model == "bsp"),
         own_(model == "k-async") {
-    if (!newer_ && !own_ && model != "ssp" && model != "dssp") does_not_apply();
+    if ((!newer_ && !own_ && model != "ssp" && model != "dssp") || mutant("reads-always-hold"))
+      does_not_apply();
   }
 
   void on(const Row& row, const History& history) override {

@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "model/mutant.hpp"
+
 namespace psim {
 namespace {
 
@@ -27,9 +29,12 @@ struct Step {
       : spec(optimizer),
         rate(static_cast<Scalar>(learning_rate)),
         threshold(static_cast<Scalar>(learning_rate * optimizer.l1)),
-        decay(static_cast<Scalar>(spec.kind == OptimizerKind::proximal ? spec.l2 : spec.weight_decay)),
+        decay(static_cast<Scalar>(spec.kind == OptimizerKind::proximal ? spec.l2
+                                  : mutant("weights-do-not-decay")     ? 0
+                                                                       : spec.weight_decay)),
         bias1(static_cast<Scalar>(1 - std::pow(spec.beta1, static_cast<double>(t)))),
-        bias2(static_cast<Scalar>(1 - std::pow(spec.beta2, static_cast<double>(t)))) {}
+        bias2(static_cast<Scalar>(
+            mutant("adam-keeps-its-bias") ? 1 : 1 - std::pow(spec.beta2, static_cast<double>(t)))) {}
 
   const OptimizerSpec& spec;
   Scalar rate;
@@ -42,7 +47,9 @@ struct Step {
       for (std::size_t i = 0; i < n; ++i) g[i] += decay * w[i];
     }
     const auto mu = static_cast<Scalar>(spec.momentum), eps = static_cast<Scalar>(spec.epsilon);
-    const auto rho = static_cast<Scalar>(spec.decay), one = Scalar(1);
+    const Scalar ahead = mutant("nesterov-does-not-look-ahead") ? Scalar(0) : mu;
+    const auto rho = static_cast<Scalar>(mutant("rmsprop-uses-adams-decay") ? spec.beta2 : spec.decay),
+               one = Scalar(1);
     const auto b1 = static_cast<Scalar>(spec.beta1), b2 = static_cast<Scalar>(spec.beta2);
     switch (spec.kind) {
       case OptimizerKind::sgd:
@@ -54,7 +61,7 @@ struct Step {
       case OptimizerKind::nesterov:  // Sutskever et al. 2013, in PyTorch's form
         for (std::size_t i = 0; i < n; ++i) {
           s0[i] = mu * s0[i] + g[i];
-          w[i] -= rate * (g[i] + mu * s0[i]);
+          w[i] -= rate * (g[i] + ahead * s0[i]);
         }
         break;
       case OptimizerKind::adagrad:  // Duchi, Hazan, Singer 2011
@@ -213,7 +220,8 @@ void Optimizer::apply(Values& weights, std::span<const WeightedGradient> group, 
     if (sparse == 0) return update_all(step, arrays, weights.size(), group);
     slot_.resize(weights.size());
     Touched<Scalar> touched = add_up<Scalar>(group, slot_);
-    if (spec_.kind == OptimizerKind::proximal) update_rest(step, arrays.weights, touched.keys, slot_, rest);
+    if (spec_.kind == OptimizerKind::proximal && !mutant("untouched-weights-do-not-shrink"))
+      update_rest(step, arrays.weights, touched.keys, slot_, rest);
     update_touched(step, arrays, std::move(touched));
   });
 }
@@ -234,9 +242,11 @@ std::size_t Optimizer::bytes() const {
 double LearningRate::at(double epoch) const {
   switch (schedule) {
     case RateSchedule::constant: return base;
-    case RateSchedule::step: return base * std::pow(step_factor, std::floor(epoch / step_every));
+    case RateSchedule::step:
+      return base * std::pow(step_factor,
+                             std::floor(epoch / step_every + (mutant("rate-drops-half-early") ? 0.5 : 0)));
     case RateSchedule::cosine: {
-      const double progress = std::min(1.0, epoch / total_epochs);
+      const double progress = std::min(1.0, epoch / total_epochs / (mutant("cosine-is-half-done") ? 2 : 1));
       return base * 0.5 * (1.0 + std::cos(std::numbers::pi * progress));
     }
     case RateSchedule::inverse_sqrt: return base / std::sqrt(1.0 + epoch);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/mutant.hpp"
+
 namespace psim {
 
 Evaluator::Evaluator(const Learner& learner, const Target& target, Pool& pool)
@@ -30,12 +32,16 @@ void Evaluator::finish() {
 
 bool Evaluator::reaches(const Evaluation& e) const {
   if (!target_.given()) return false;
-  if (target_.accuracy && !(e.accuracy.value_or(0) >= *target_.accuracy)) return false;
+  if (target_.accuracy &&
+      !(e.accuracy.value_or(mutant("no-accuracy-is-enough") ? 1 : 0) >= *target_.accuracy))
+    return false;
   return !target_.loss || e.loss <= *target_.loss;
 }
 
 const CurvePoint* Evaluator::reached() const {
   const auto first = std::ranges::find_if(curve_, [this](const CurvePoint& p) { return reaches(p.result); });
+  if (mutant("target-an-evaluation-late") && first != curve_.end() && first + 1 != curve_.end())
+    return &*(first + 1);
   return first == curve_.end() ? nullptr : &*first;
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "model/mutant.hpp"
 #include "sim/scenario/check.hpp"
 
 namespace psim {
@@ -112,7 +113,7 @@ void Job::on_update() {
   const std::int64_t updates = world_.recorder.stats().updates(space_);
   if (hooks_.on_update) hooks_.on_update(updates);
   if (evaluate_updates_ == 0 || is_over()) return;
-  const std::int64_t turn = updates / evaluate_updates_;
+  const std::int64_t turn = (updates - (mutant("evaluates-an-update-late") ? 1 : 0)) / evaluate_updates_;
   if (turn <= last_evaluated_) return;
   last_evaluated_ = turn;
   if (take_point()) end_soon();

@@ -10,11 +10,11 @@
 #include <exception>
 #include <utility>
 
+#include "model/mutant.hpp"
 #include "sim/cluster/engine.hpp"
 #include "sim/cluster/fault_plan.hpp"
 #include "sim/cluster/speed_control.hpp"
 #include "sim/job.hpp"
-#include "sim/protocol/mutant.hpp"
 #include "sim/scenario/check.hpp"
 
 namespace sg4 = simgrid::s4u;

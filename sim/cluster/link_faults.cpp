@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/mutant.hpp"
 #include "model/random.hpp"
 #include "sim/scenario/nodes.hpp"
 
@@ -30,7 +31,9 @@ LinkFaults::LinkFaults(const Scenario& scenario) : seed_(static_cast<std::uint64
 }
 
 bool LinkFaults::Fault::touches(NodeId a, NodeId b) const {
-  if (everywhere() && ((sides[0][a] && sides[1][b]) || (sides[0][b] && sides[1][a]))) return true;
+  if (everywhere() &&
+      ((sides[0][a] && sides[1][b]) || (sides[0][b] && sides[1][a] && !mutant("cut-one-way"))))
+    return true;
   return active[a] > 0 || active[b] > 0;
 }
 
@@ -67,7 +70,8 @@ bool LinkFaults::cut(NodeId from, NodeId to) const {
 MessageFate LinkFaults::fate(const Message& message) {
   MessageFate fate;
   if (!about_messages_) return fate;
-  const std::uint64_t number = sent_[{message.from, message.to}]++;
+  const std::uint64_t number =
+      mutant("every-message-has-the-same-luck") ? 0 : sent_[{message.from, message.to}]++;
   if (active_ == 0) return fate;
   for (std::size_t table = 0; table < faults_.size(); ++table) {
     const Fault& fault = faults_[table];

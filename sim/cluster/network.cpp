@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/mutant.hpp"
 #include "sim/cluster/agenda.hpp"
 #include "sim/cluster/simgrid_version.hpp"
 
@@ -92,7 +93,7 @@ void Network::transmit(Message message) {
 
 void Network::launch(Message&& message, const MessageFate& fate, bool has_turn,
                      std::vector<Flight>& flights) {
-  const std::uint64_t bytes = message.bytes(options_.header);
+  const std::uint64_t bytes = message.bytes(mutant("headers-cost-nothing") ? 0 : options_.header);
   const NodeId from = message.from, to = message.to;
   Flight flight{.message = std::move(message),
                 .number = next_number_++,

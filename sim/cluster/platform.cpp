@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "model/mutant.hpp"
 #include "model/random.hpp"
 #include "sim/cluster/paths.hpp"
 #include "sim/cluster/route_table.hpp"
@@ -88,7 +89,9 @@ class Builder {
   }
 
   // With unequal shares the pair's own link carries the whole latency.
-  double latency_of_link(double latency) const { return network_.share_spread > 0 ? 0 : latency; }
+  double latency_of_link(double latency) const {
+    return network_.share_spread > 0 || mutant("links-have-no-latency") ? 0 : latency;
+  }
 
   // Paths are asked for twice, first to find the links that are used, because all of them together may take
   // much memory.
@@ -185,7 +188,7 @@ std::vector<std::string> engine_options(const NetworkSpec& network) {
   const double window = network.tcp_window ? network.tcp_window->value : lv08 ? 4194304.0 : 0.0;
   std::vector<std::string> options{
       fmt::format("network/model:{}", lv08 ? "LV08" : "CM02"),
-      fmt::format("network/crosstraffic:{}", network.cross_traffic ? 1 : 0),
+      fmt::format("network/crosstraffic:{}", network.cross_traffic && !mutant("no-cross-traffic") ? 1 : 0),
       fmt::format("network/TCP-gamma:{}", shortest(window)),
       // SimGrid 3.32's default, Lazy, forgets links when several flows start to share them at one date, which
       // is what a barrier makes them do: two workers that pull from four servers get 3 times a link's

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "model/mutant.hpp"
+
 namespace psim {
 namespace {
 
@@ -22,9 +24,10 @@ std::vector<Exchange> ring(std::uint32_t n, std::uint32_t me) {
                       .add = true});
   }
   for (std::uint32_t s = 0; s + 1 < n; ++s) {  // all-gather
-    result.push_back({.round = round++,
-                      .send = Part{right, chunk(me + 1 + n - s)},
-                      .receive = Part{left, chunk(me + n - s)}});
+    result.push_back(
+        {.round = round++,
+         .send = Part{right, chunk(me + 1 + n - s)},
+         .receive = Part{left, chunk(me + n - s + (mutant("sums-go-to-other-chunks") ? 1 : 0))}});
   }
   return result;
 }
@@ -86,7 +89,7 @@ std::vector<Exchange> exchanges(AllReduceAlgorithm algorithm, std::uint32_t work
 
 Range range_of(Chunks chunks, std::size_t total, std::uint32_t workers) {
   const std::size_t begin = even_range(total, workers, chunks.first).begin;
-  const Range last = even_range(total, workers, chunks.last - 1);
+  const Range last = even_range(total, workers, mutant("chunks-of-one") ? chunks.first : chunks.last - 1);
   return {begin, last.begin + last.count - begin};
 }
 

@@ -1,5 +1,7 @@
 #include "sim/protocol/consistency.hpp"
 
+#include "model/mutant.hpp"
+
 namespace psim {
 
 ConsistencyRule make_rule(const ConsistencySpec& spec, std::int64_t workers) {
@@ -11,10 +13,13 @@ ConsistencyRule make_rule(const ConsistencySpec& spec, std::int64_t workers) {
 
   ConsistencyRule rule{.gate = row.gate, .fresh = row.fresh};
   if (row.group == Group::all) rule.group = workers;
-  if (row.group == Group::k) rule.group = spec.backup ? workers - *spec.backup : spec.k.value_or(workers);
+  if (row.group == Group::k)
+    rule.group =
+        spec.backup ? workers - *spec.backup + (mutant("one-backup-less") ? 1 : 0) : spec.k.value_or(workers);
   // Under k-sync nobody is late where all are waited for.
   const bool some_are_late = rule.group < workers || row.gate == Gate::none;
-  rule.cancel = row.fresh && row.group == Group::k && some_are_late && spec.late == Late::cancel;
+  rule.cancel = !mutant("late-workers-go-on") && row.fresh && row.group == Group::k && some_are_late &&
+                spec.late == Late::cancel;
   rule.first_decides = row.group == Group::k && rule.group < workers && row.gate != Gate::none;
   rule.servers_apart = row.fresh && row.gate == Gate::none;
   rule.dynamic = row.model == ConsistencyModel::dssp;
@@ -29,7 +34,8 @@ ConsistencyRule make_rule(const ConsistencySpec& spec, std::int64_t workers) {
 std::int64_t ConsistencyRule::staleness_at(std::int64_t clock) const {
   std::int64_t bound = staleness;
   for (const auto& step : schedule) {
-    if (static_cast<double>(clock) >= step[0]) bound = static_cast<std::int64_t>(step[1]);
+    if (static_cast<double>(clock) >= step[0] + (mutant("bound-changes-a-clock-late") ? 1 : 0))
+      bound = static_cast<std::int64_t>(step[1]);
   }
   return bound;
 }
@@ -39,7 +45,7 @@ double ConsistencyRule::push_weight(std::size_t size) const {
 }
 
 double ConsistencyRule::rate_factor(std::size_t size) const {
-  if (aggregation == Aggregation::sum || fresh) return 1.0;
+  if (aggregation == Aggregation::sum || fresh || mutant("small-groups-move-as-far")) return 1.0;
   return static_cast<double>(size) / static_cast<double>(workers);
 }
 

@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "model/mutant.hpp"
 #include "model/rounding.hpp"
 #include "sim/protocol/filter_parts.hpp"
 
@@ -22,7 +23,7 @@ constexpr std::size_t position_bytes = 4;   // of a value within its range
 constexpr std::size_t signature_bytes = 8;  // of a list of keys
 
 std::size_t bytes_per_key(std::size_t key_bytes, bool listed) {
-  return key_bytes > 0 ? key_bytes : listed ? position_bytes : 0;
+  return key_bytes > 0 ? key_bytes : listed && !mutant("positions-cost-nothing") ? position_bytes : 0;
 }
 
 }  // namespace
@@ -99,7 +100,8 @@ class FilterChain::Pass {
     if (std::ranges::none_of(options_.filters, [this](const FilterSpec& f) { return feeds_back(f); })) return;
     if (!chain_.residual_) chain_.residual_ = Values::zeros(options_.precision, options_.count);
     for (std::size_t i = 0; i < left_; ++i) {
-      numbers()[i] += std::exchange(residual()[position_of(i)], Scalar{0});
+      const Scalar lost = std::exchange(residual()[position_of(i)], Scalar{0});
+      if (!mutant("error-is-not-fed-back")) numbers()[i] += lost;
     }
   }
 
@@ -159,7 +161,8 @@ void FilterChain::Pass<Scalar>::select(const FilterSpec& filter, Stream stream) 
   drop_the_rest(feed_back);
   // What is sent by chance stands for what is not, unless that comes later.
   if (!options_.push || feed_back || left_ == 0) return;
-  if (filter.kind == FilterKind::random_k) scale(static_cast<double>(before) / static_cast<double>(left_));
+  if (filter.kind == FilterKind::random_k && !mutant("chance-is-not-made-up-for"))
+    scale(static_cast<double>(before) / static_cast<double>(left_));
   if (filter.kind == FilterKind::random_skip) scale(1 / (1 - filter.probability));
 }
 
@@ -178,7 +181,7 @@ void FilterChain::Pass<Scalar>::keep_significant(double threshold) {
 // At a zero weight the penalty holds a gradient of at most l1 back, and the weight stays zero.
 template <class Scalar>
 void FilterChain::Pass<Scalar>::keep_active(double delta) {
-  const double bound = l1_ - delta;
+  const double bound = l1_ - (mutant("kkt-without-margin") ? 0 : delta);
   const auto stays_zero = [&](std::size_t j) {
     return weights_.values && weights_.as<Scalar>()[entry(j)] == 0 &&
            std::abs(static_cast<double>(numbers()[j])) <= bound;
@@ -280,6 +283,7 @@ bool FilterChain::Pass<Scalar>::receiver_has_keys(std::size_t width) {
     write_keys(width, buffers_.payload);
     signature = XXH3_64bits(buffers_.payload.data(), buffers_.payload.size());
   }
+  if (mutant("keys-are-known-at-once")) chain_.signature_ = signature;
   return std::exchange(chain_.signature_, signature) == signature && signature;
 }
 
@@ -380,7 +384,7 @@ void FilterChain::answer_to(std::int64_t number, std::int64_t has) {
 }
 
 void FilterChain::forget_receiver() {
-  signature_.reset();
+  if (!mutant("a-new-receiver-knows-the-keys")) signature_.reset();
   is_known_.clear();
 }
 

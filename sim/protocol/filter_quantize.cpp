@@ -6,6 +6,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "model/mutant.hpp"
 #include "model/rounding.hpp"
 #include "sim/protocol/filter_parts.hpp"
 
@@ -101,7 +102,8 @@ void fixed_point(std::span<Scalar> values, unsigned bits, Stream stream, Bytes& 
   BitWriter writer(coded);
   for (const Scalar x : values) {
     const double y = scale > 0 ? static_cast<double>(x) / scale * most : 0;
-    const double rounded = std::clamp(std::floor(y + stream.uniform()), -most, most);
+    const double rounded =
+        std::clamp(std::floor(y + (mutant("rounds-down") ? 0 : stream.uniform())), -most, most);
     writer.put(static_cast<std::uint32_t>(static_cast<std::int64_t>(rounded) + levels), bits);
   }
   writer.finish();
@@ -120,7 +122,7 @@ void one_bit(std::span<Scalar> values, Bytes& coded) {
   std::size_t counts[2] = {0, 0};
   for (const Scalar x : values) {
     const bool negative = x < 0;
-    sums[negative] += static_cast<double>(x);
+    sums[negative && !mutant("one-mean-for-both-signs")] += static_cast<double>(x);
     ++counts[negative];
   }
   for (const int sign : {0, 1})
@@ -179,7 +181,9 @@ std::size_t coded_bytes(const FilterSpec& filter, std::size_t count) {
   const auto whole = [](std::size_t bits, std::size_t unit) { return (bits + unit - 1) / unit; };
   switch (filter.kind) {
     case FilterKind::fp16: return 2 * count;
-    case FilterKind::fixed_point: return 4 + whole(static_cast<std::size_t>(filter.bits) * count, 8);
+    case FilterKind::fixed_point:
+      return (mutant("scale-costs-nothing") ? 0 : 4) +
+             whole(static_cast<std::size_t>(filter.bits) * count, 8);
     case FilterKind::one_bit: return 8 + whole(count, 8);
     case FilterKind::two_bit: return 4 * whole(count, 16);
     case FilterKind::threshold: return 0;

@@ -3,13 +3,14 @@
 #include <limits>
 #include <numeric>
 
+#include "model/mutant.hpp"
 #include "sim/protocol/filter_parts.hpp"
 
 namespace psim {
 
 std::size_t share_of(double fraction, std::size_t count) {
   const auto share = static_cast<std::size_t>(std::llround(fraction * static_cast<double>(count)));
-  return std::min(count, std::max<std::size_t>(share, 1));
+  return std::min(count, std::max<std::size_t>(share, mutant("nothing-may-be-left") ? 0 : 1));
 }
 
 // Of equal magnitudes the first stay. Not-a-number counts as largest: a run that diverges should show it.

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "model/mutant.hpp"
 #include "model/random.hpp"
 
 namespace psim {
@@ -41,7 +42,7 @@ std::vector<PlacedRange> kvstore(const std::vector<ParameterArray>& arrays, std:
   std::vector<PlacedRange> placed;
   for (std::uint64_t key = 0; key < arrays.size(); ++key) {
     const Range whole = arrays[key].range;
-    if (whole.count < static_cast<std::size_t>(bound)) {
+    if (whole.count < static_cast<std::size_t>(bound) + (mutant("bound-is-still-small") ? 1 : 0)) {
       placed.push_back({whole, static_cast<std::uint32_t>(key * 9973 % servers)});
     } else {
       for (const PlacedRange& part : even_split(whole, servers)) placed.push_back(part);
@@ -56,7 +57,7 @@ std::vector<PlacedRange> greedy(const std::vector<ParameterArray>& arrays, std::
   std::vector<PlacedRange> placed;
   for (const ParameterArray& array : arrays) {
     const auto least = static_cast<std::uint32_t>(std::ranges::min_element(load) - load.begin());
-    load[least] += array.range.count;
+    load[least] += mutant("greedy-counts-arrays") ? 1 : array.range.count;
     placed.push_back({array.range, least});
   }
   return placed;
@@ -90,7 +91,9 @@ std::vector<PlacedRange> HashRing::owners(std::size_t total) const {
     return static_cast<std::size_t>((static_cast<Wide>(place) * total) >> 64U);
   };
   std::vector<PlacedRange> placed;
-  append(placed, {{0, key_at(points_.front().place)}, points_.back().server});  // over the ring's seam
+  append(placed,
+         {{0, key_at(points_.front().place)},
+          points_[mutant("seam-goes-to-the-next") ? 0 : points_.size() - 1].server});  // over the ring's seam
   for (std::size_t i = 0; i < points_.size(); ++i) {
     const std::size_t begin = key_at(points_[i].place);
     const std::size_t end = i + 1 < points_.size() ? key_at(points_[i + 1].place) : total;

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "sim/protocol/mutant.hpp"
+#include "model/mutant.hpp"
 
 namespace psim {
 
@@ -21,7 +21,8 @@ void Detector::heard(double now) {
   if (last_ > 0) gaps_.push_back(now - last_);
   if (gaps_.size() > window) gaps_.pop_front();
   last_ = now;
-  suspect_at_ = now + longest_silence();
+  suspect_at_ =
+      now + longest_silence() + (mutant("suspects-a-heartbeat-late") && !gaps_.empty() ? gaps_.back() : 0);
 }
 
 double Detector::longest_silence() const {
@@ -35,7 +36,7 @@ double Detector::longest_silence() const {
   double low = 0, high = 40;  // standard deviations beyond the mean
   for (int i = 0; i < 60; ++i) {
     const double z = (low + high) / 2;
-    const double phi = -std::log10(0.5 * std::erfc(z / std::sqrt(2.0)));
+    const double phi = -std::log10((mutant("phi-of-both-tails") ? 1.0 : 0.5) * std::erfc(z / std::sqrt(2.0)));
     (phi < spec_.threshold ? low : high) = z;
   }
   return mean + high * deviation;
@@ -70,7 +71,7 @@ void Manager::fill(Owner& owner) const {
   std::erase(owner.replicas, owner.primary);
   NodeId node = owner.primary;
   for (std::uint32_t i = 1; i < options_.servers; ++i) {
-    if (std::ssize(owner.replicas) >= options_.copies) return;
+    if (std::ssize(owner.replicas) >= options_.copies + (mutant("one-replica-too-many") ? 1 : 0)) return;
     node = node % options_.servers + 1;
     const bool is_one = std::ranges::find(owner.replicas, node) != owner.replicas.end();
     if (nodes_[node].up && !is_one) owner.replicas.push_back(node);
@@ -86,7 +87,7 @@ NodeId Manager::successor(std::size_t shard) const {
   if (is_there(owner.primary) && goes_home) return home;
   if (nodes_[owner.primary].up) return owner.primary;
   if (nodes_[owner.primary].serving && next_is_up) return owner.next;
-  if (!owner.replicas.empty()) return owner.replicas.front();
+  if (!owner.replicas.empty() && !mutant("replicas-are-passed-over")) return owner.replicas.front();
   if (next_is_up) return owner.next;
   if (goes_home) return home;
   const bool is_awaited = !options_.takes_over && !nodes_[owner.primary].left;

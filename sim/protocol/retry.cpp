@@ -2,10 +2,14 @@
 
 #include <algorithm>
 
+#include "model/mutant.hpp"
+
 namespace psim {
 
 void RetryQueue::schedule(Request& request, double now) const {
-  request.wait = request.wait == 0 ? spec_.timeout : std::min(request.wait * spec_.backoff, spec_.longest);
+  request.wait = request.wait == 0
+                     ? spec_.timeout
+                     : std::min(request.wait * (mutant("no-back-off") ? 1 : spec_.backoff), spec_.longest);
   request.due = now + request.wait;
 }
 
@@ -23,7 +27,8 @@ void RetryQueue::accepted(std::uint32_t shard, std::int64_t number) {
 }
 
 void RetryQueue::committed(std::uint32_t shard, std::int64_t applied) {
-  pushes_.erase(pushes_.lower_bound({shard, 0}), pushes_.lower_bound({shard, applied}));
+  pushes_.erase(pushes_.lower_bound({shard, 0}),
+                pushes_.lower_bound({shard, applied + (mutant("one-more-is-safe") ? 1 : 0)}));
 }
 
 void RetryQueue::answered(std::uint32_t shard) { pulls_.erase(shard); }
@@ -42,7 +47,8 @@ std::vector<Message> RetryQueue::due(double now) {
   std::vector<Message> messages;
   const auto repeat = [&](Request& request) {
     if (!request.waits || request.due > now) return;
-    gave_up_ = gave_up_ || (spec_.limit > 0 && request.repeated >= spec_.limit);
+    gave_up_ =
+        gave_up_ || (spec_.limit > 0 && request.repeated >= spec_.limit + (mutant("one-more-try") ? 1 : 0));
     ++request.repeated;
     schedule(request, now);
     messages.push_back(request.message);

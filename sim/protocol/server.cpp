@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "model/learner.hpp"
+#include "model/mutant.hpp"
 #include "model/rounding.hpp"
-#include "sim/protocol/mutant.hpp"
 
 namespace psim {
 
@@ -151,9 +151,11 @@ void Server::update(const std::vector<Message>& group, Outbox& out) {
   last_group_.clear();
   for (const Message& push : group) {
     if (options_.retries && coordinated()) last_group_.push_back(id_of(push));
-    const std::int64_t staleness = std::max<std::int64_t>(0, version_ - push.version);
+    const std::int64_t staleness =
+        std::max<std::int64_t>(0, version_ - push.version + (mutant("staleness-from-one") ? 1 : 0));
     double weight = options_.rule.push_weight(pushes) * (static_cast<double>(push.samples) / mean);
-    if (options_.staleness_aware && staleness > 1) weight /= static_cast<double>(staleness);
+    if (options_.staleness_aware && staleness > (mutant("slightly-stale-is-fresh") ? 2 : 1))
+      weight /= static_cast<double>(staleness);
     gradients.push_back({compensated(push), weight, push.keys.get()});
     count_applied(id_of(push));
     out.applied(push, staleness);
@@ -200,7 +202,8 @@ Range Server::range_of(const Message& push) const {
 // What a push's samples are measured against, so that a clock's update is the mean over its samples: a group
 // is a clock where only fresh pushes count; elsewhere a clock is all workers' pushes.
 double Server::mean_samples(const std::vector<Message>& group) const {
-  if (!options_.rule.fresh) return static_cast<double>(options_.batch_size);
+  if (!options_.rule.fresh && !mutant("weighed-by-the-groups-mean"))
+    return static_cast<double>(options_.batch_size);
   return static_cast<double>(samples_of(group)) / static_cast<double>(pushes_in(group));
 }
 
@@ -223,7 +226,7 @@ double Server::rate() const {
   const double clocks = options_.rule.fresh
                             ? static_cast<double>(version_)
                             : static_cast<double>(applied_) / static_cast<double>(options_.rule.workers);
-  return options_.learning_rate.at(clocks * options_.epochs_per_clock);
+  return options_.learning_rate.at(clocks * (mutant("schedule-by-clocks") ? 1 : options_.epochs_per_clock));
 }
 
 void Server::answer_all(double now, Outbox& out) {

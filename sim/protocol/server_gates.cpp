@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/protocol/mutant.hpp"
+#include "model/mutant.hpp"
 #include "sim/protocol/server.hpp"
 
 namespace psim {
@@ -54,7 +54,7 @@ bool Server::may_start(std::size_t w, const Pull& pull, double now) {
   switch (options_.rule.gate) {
     case Gate::none:
     case Gate::version: return true;
-    case Gate::own: return workers_[w].applied >= pull.pushed;
+    case Gate::own: return workers_[w].applied + (mutant("own-push-may-wait") ? 1 : 0) >= pull.pushed;
     case Gate::staleness: return within_staleness(w, pull.clock, now);
   }
   return false;
@@ -90,7 +90,7 @@ std::int64_t Server::extra_clocks(std::size_t w, std::size_t slowest, double now
     const double mine = now + static_cast<double>(r) * fast.interval;
     const double turns = std::max(1.0, std::ceil((mine - slow.last_push) / slow.interval));
     const double wait = slow.last_push + turns * slow.interval - mine;
-    if (wait < least_wait) {
+    if (wait < least_wait || mutant("dssp-grants-all")) {
       least_wait = wait;
       best = r;
     }

@@ -3,7 +3,7 @@
 #include <tuple>
 #include <utility>
 
-#include "sim/protocol/mutant.hpp"
+#include "model/mutant.hpp"
 #include "sim/protocol/server.hpp"
 
 namespace psim {
@@ -31,7 +31,10 @@ bool Server::is_complete() const {
 // Sums run in worker order, never in order of arrival.
 std::vector<Message> Server::take_pending() {
   std::vector<Message> group = std::exchange(group_, {});
-  std::ranges::stable_sort(group, {}, [](const Message& m) { return std::tuple(m.from, m.number); });
+  std::ranges::stable_sort(group, {}, [](const Message& m) {
+    return std::tuple(mutant("sums-in-order-of-arrival") ? 0 : m.from,
+                      mutant("sums-in-order-of-arrival") ? 0 : m.number);
+  });
   return group;
 }
 

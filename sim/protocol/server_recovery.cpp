@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/protocol/mutant.hpp"
+#include "model/mutant.hpp"
 #include "sim/protocol/server.hpp"
 
 namespace psim {
@@ -148,6 +148,7 @@ void Server::lead(NodeId self, const Owner& owner, double now, Outbox& out) {
     end_log();
     update_entry_ = 0;
     committed_ = entries_;
+    if (mutant("adam-begins-anew")) parameters_.forget_steps();
     for (std::uint32_t w = 0; w < workers_.size(); ++w) {
       was_sent(options_.first_worker + w, snapshot());  // perhaps, after the last entry
       safety_[w] = {.begun = before_pending(w, workers_[w].arrived)};

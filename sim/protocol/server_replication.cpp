@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/protocol/mutant.hpp"
+#include "model/mutant.hpp"
 #include "sim/protocol/server.hpp"
 
 namespace psim {
@@ -85,7 +85,9 @@ void Server::log(Message entry, Attachment ids, Outbox& out) {
   entry.attached = std::make_shared<const Attachment>(std::move(ids));
   const bool chained = options_.replication.layout == ReplicationLayout::chain;
   for (const Copy& copy : copies_) {
-    const bool is_passed_on = chained && copy.is_replica && copy.node != copies_.front().node;
+    const bool is_passed_on =
+        chained && copy.is_replica &&
+        copy.node != (mutant("chain-begins-at-its-end") ? copies_.back() : copies_.front()).node;
     if (copy.here && !is_passed_on) out.send(entry_for(copy.node, entry));
   }
   log_.emplace(entry.number, std::move(entry));
@@ -229,7 +231,7 @@ void Server::on_replicated(const Message& ack, double now, Outbox& out) {
   }
   copy->entries = std::max(copy->entries, ack.number);
   if (!std::exchange(copy->here, true)) {
-    copy->backlog = entries_;
+    copy->backlog = mutant("ready-without-the-log") ? 0 : entries_;
     if (copy->is_replica) out.copied(ack.from);
     for (auto entry = log_.lower_bound(copy->entries); entry != log_.end(); ++entry)
       out.send(entry_for(ack.from, entry->second));

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "model/mutant.hpp"
+
 namespace psim {
 
 Stealing::Stealing(std::uint32_t workers, std::uint32_t me, std::int64_t batch, double first_piece)
@@ -31,11 +33,12 @@ bool Stealing::idle(std::uint32_t worker, std::int64_t clock, std::int64_t piece
 }
 
 std::optional<Stealing::Piece> Stealing::give(std::int64_t untouched) {
-  const std::int64_t left = std::min(untouched, own_ - 1);
+  const std::int64_t left = std::min(untouched, own_ - (mutant("gives-its-last-sample") ? 0 : 1));
   if (helpers_.empty() || left <= 0) return std::nullopt;
   const std::uint32_t helper = helpers_.front();
   helpers_.pop_front();
-  const std::int64_t wanted = others_[helper].given++ == 0 ? first_piece_ : 2 * first_piece_;
+  const std::int64_t wanted =
+      others_[helper].given++ == 0 ? first_piece_ : (mutant("pieces-do-not-grow") ? 1 : 2) * first_piece_;
   const std::int64_t sharers = 1 + std::ranges::count(others_, true, &Other::idle);
   const std::int64_t count = std::min(wanted, (left + sharers - 1) / sharers);
   own_ -= count;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "model/mutant.hpp"
 namespace psim {
 
 std::vector<std::int64_t> share_out(std::int64_t total, const std::vector<double>& speeds) {
@@ -28,13 +29,15 @@ std::vector<std::int64_t> share_out(std::int64_t total, const std::vector<double
   }
   std::ranges::stable_sort(open, std::greater{},
                            [&](std::size_t i) { return quota[i] - std::floor(quota[i]); });
-  for (std::size_t k = 0; left > 0; ++k, --left) ++shares[open[k]];
+  for (std::size_t k = 0; left > 0; ++k, --left) ++shares[open[mutant("rest-goes-to-the-first") ? 0 : k]];
   return shares;
 }
 
 std::optional<std::vector<std::int64_t>> Balancer::report(std::size_t worker, double seconds_per_sample) {
   std::optional<double>& mean = times_[worker];
-  mean = mean ? smoothing_ * seconds_per_sample + (1 - smoothing_) * *mean : seconds_per_sample;
+  mean = mean ? mutant("balancer-forgets") ? seconds_per_sample
+                                           : smoothing_ * seconds_per_sample + (1 - smoothing_) * *mean
+              : seconds_per_sample;
   reported_[worker] = true;
   if (std::ranges::find(reported_, false) != reported_.end()) return std::nullopt;
   reported_.assign(reported_.size(), false);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/mutant.hpp"
 #include "sim/scenario/faults.hpp"
 
 namespace psim {
@@ -18,7 +19,7 @@ void FailureLog::on(const Event& e) {
     case EventKind::snapshot: ++stats_.snapshots; return;
     case EventKind::suspect:
       ++stats_.suspicions;
-      if (!down_.contains(e.peer)) ++stats_.false_suspicions;
+      if (!down_.contains(e.peer) || mutant("every-suspicion-is-false")) ++stats_.false_suspicions;
       return;
     case EventKind::view:
       ++stats_.views;
@@ -74,7 +75,7 @@ void FailureLog::on_crash(const Event& e) {
   Open open{.recovery = stats_.recoveries.size(), .behind = {}, .orphans = {}};
   for (std::uint32_t s = 0; s < owner_.size(); ++s) {
     if (owner_[s] != e.node) continue;
-    open.behind[s] = version_[s];
+    open.behind[s] = mutant("caught-up-at-once") ? 0 : version_[s];
     open.orphans.insert(s);
   }
   if (open.orphans.empty()) return;

@@ -8,7 +8,7 @@
 #include <span>
 #include <utility>
 
-#include "sim/protocol/mutant.hpp"
+#include "model/mutant.hpp"
 
 namespace psim {
 
@@ -54,7 +54,10 @@ std::uint64_t RunStats::bytes_of(const SpaceStats& space) const {
 }
 
 double RunStats::staleness_mean() const {
-  return pushes_applied == 0 ? 0 : staleness_sum / static_cast<double>(pushes_applied);
+  return pushes_applied == 0
+             ? 0
+             : staleness_sum / static_cast<double>(mutant("staleness-of-all-that-came") ? pushes_arrived
+                                                                                        : pushes_applied);
 }
 
 Recorder::Recorder(std::size_t servers, std::size_t workers, std::vector<std::uint32_t> shard_server)
@@ -170,7 +173,9 @@ void Recorder::advance(const Event& update) {
 void Recorder::account(NodeId node, double now) {
   Activity& activity = activity_[worker_index(node)];
   WorkerTime& time = stats_.workers[worker_index(node)].time;
-  double& part = activity.computing ? time.compute : activity.in_flight > 0 ? time.network : time.wait;
+  double& part = activity.computing && !mutant("computing-counts-as-waiting") ? time.compute
+                 : activity.in_flight > 0                                     ? time.network
+                                                                              : time.wait;
   if (!activity.done) part += now - activity.since;
   activity.since = now;
 }
@@ -199,7 +204,8 @@ void Recorder::count_worker(const Event& event) {
     const std::int64_t slowest = slowest_beside(static_cast<std::uint32_t>(worker_index(event.node)));
     stats_.clock_gap_max = std::max(stats_.clock_gap_max, event.clock - slowest);
   }
-  if (event.kind == EventKind::compute_end && event.value == 0) worker.clocks = event.clock + 1;
+  if (event.kind == EventKind::compute_end && event.value == 0)
+    worker.clocks = event.clock + (mutant("ends-count-as-begins") ? 0 : 1);
   if (event.kind == EventKind::compute_cancel) ++worker.cancelled;
   if (event.kind == EventKind::finish) {
     worker.clocks = event.clock;
@@ -254,7 +260,8 @@ std::string Recorder::digest() const {
   // On a copy: the events that are not in the state yet belong to it too.
   const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> copy(XXH3_createState(), XXH3_freeState);
   XXH3_copyState(copy.get(), state_);
-  XXH3_128bits_update(copy.get(), hashes_.data(), hashes_.size() * sizeof(std::uint64_t));
+  if (!mutant("digest-lacks-the-last-events"))
+    XXH3_128bits_update(copy.get(), hashes_.data(), hashes_.size() * sizeof(std::uint64_t));
   const XXH128_hash_t hash = XXH3_128bits_digest(copy.get());
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }

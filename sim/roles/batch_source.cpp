@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "model/mutant.hpp"
 #include "sim/scenario/check.hpp"
 
 namespace psim {
@@ -27,7 +28,7 @@ std::uint64_t sample_bytes(const World& world, std::span<const std::uint32_t> sa
   const auto outputs = static_cast<std::uint64_t>(data.classes > 0 ? 1 : data.outputs());
   std::uint64_t bytes = 0;
   for (const std::uint32_t sample : samples) {
-    bytes += 4 * outputs;
+    bytes += mutant("labels-travel-free") ? 0 : 4 * outputs;
     bytes += data.is_sparse() ? 8 * data.sparse_inputs.row(sample).index.size()
                               : 4 * static_cast<std::uint64_t>(data.features());
   }
@@ -64,7 +65,9 @@ bool BatchSource::has_size(std::int64_t step) const {
 
 void BatchSource::ask_ahead(std::int64_t step) {
   if (!delivered()) return;
-  const std::int64_t last = std::min(step + world_.scenario.cluster.delivery.prefetch, world_.steps - 1);
+  const std::int64_t last =
+      std::min(step + (mutant("nothing-is-fetched-ahead") ? 0 : world_.scenario.cluster.delivery.prefetch),
+               world_.steps - 1);
   while (asked_ <= last && has_size(asked_)) ask(asked_++);
 }
 
@@ -108,7 +111,7 @@ void BatchSource::share_out_among(const std::vector<bool>& members) {
   for (std::uint32_t w = 0; w < sizes.size(); ++w) {
     const std::int64_t size = all || members[w] ? sizes[w] : 0;
     clock_samples_ += size;
-    if (w < index_) before_ += size;
+    if (w < index_ && !mutant("reassigned-samples-are-the-same")) before_ += size;
   }
 }
 

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "model/mutant.hpp"
 #include "model/random.hpp"
 #include "sim/scenario/nodes.hpp"
 
@@ -28,7 +29,8 @@ NodeId InferenceNode::id() const { return first_inference_node(world_.scenario.c
 // Each node pulls once in a period; together they spread their pulls over it.
 void InferenceNode::run_pulls() {
   const double period = spec_.refresh.value;
-  const double first = period * (index_ + 1) / static_cast<double>(spec_.nodes);
+  const double first =
+      mutant("all-pull-at-once") ? period : period * (index_ + 1) / static_cast<double>(spec_.nodes);
   for (double turn = 0;; turn = std::max(turn + 1, std::ceil((Agenda::now() - first) / period))) {
     simgrid::s4u::this_actor::sleep_until(first + turn * period);
     oldest_ = HUGE_VAL;
@@ -54,7 +56,7 @@ double InferenceNode::gap(std::int64_t request) const {
   if (spec_.arrivals == Arrivals::constant) return (request == 0 ? index_ + 1 : nodes) / spec_.rate;
   Stream stream(static_cast<std::uint64_t>(world_.scenario.seed), "inference.arrival", index_,
                 static_cast<std::uint64_t>(request));
-  return stream.exponential() * nodes / spec_.rate;
+  return stream.exponential() * (mutant("every-node-gets-all-requests") ? 1 : nodes) / spec_.rate;
 }
 
 void InferenceNode::next_request() {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "model/mutant.hpp"
 #include "model/rounding.hpp"
 
 namespace psim {
@@ -65,7 +66,8 @@ void StageWorker::spend(std::int64_t micro_batch, double share, std::size_t part
   world_.record(EventKind::compute_begin, node_, clock_, replica_.version(), 0, number);
   const double batches = static_cast<double>(pipeline_.samples_in(micro_batch)) /
                          static_cast<double>(world_.scenario.training.batch_size);
-  compute(world_, node_, flops_of_step(world_, index_, clock_) * batches * share);
+  compute(world_, node_,
+          flops_of_step(world_, index_, clock_) * (mutant("micro-batches-cost-alike") ? 1 : batches) * share);
   world_.record(EventKind::compute_end, node_, clock_, replica_.version(), 0, parts - 1 - number);
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/mutant.hpp"
 namespace psim {
 
 Server::Options ServerRole::options_of(std::uint32_t shard) const {
@@ -76,11 +77,12 @@ ServerRole& ServerRole::role_for(const Message& message) {
 
 void ServerRole::take(Message message) {
   message.shard -= world_.first_shard;
-  const bool has_values = message.kind == MessageKind::push || message.kind == MessageKind::replicate;
+  const bool has_values = message.kind == MessageKind::push ||
+                          (message.kind == MessageKind::replicate && !mutant("replica-works-for-nothing"));
   const double flops =
       has_values ? world_.scenario.cluster.server.flops_per_value * static_cast<double>(message.values.count)
                  : 0;
-  if (flops > 0) {
+  if (flops > 0 && !mutant("servers-work-for-nothing")) {
     in_hand_ = std::move(message);
     work(flops);
     message = *std::exchange(in_hand_, std::nullopt);
@@ -126,7 +128,7 @@ void ServerRole::act(std::pair<const std::uint32_t, Server>& entry, const Messag
 
 void ServerRole::send_all() {
   for (Outgoing& outgoing : outgoing_) {
-    if (outgoing.flops > 0) work(outgoing.flops);
+    if (outgoing.flops > 0 && !mutant("answers-are-filtered-for-nothing")) work(outgoing.flops);
     outgoing.message.shard += world_.first_shard;
     if (outgoing.is_new) world_.network.send(std::move(outgoing.message));
     else world_.network.send_once(std::move(outgoing.message));

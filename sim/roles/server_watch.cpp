@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/mutant.hpp"
 #include "sim/roles/scheduler.hpp"
 #include "sim/roles/server_role.hpp"
 
@@ -302,9 +303,11 @@ void ServerRole::take_snapshots() {
   const std::optional<Period>& every = world_.scenario.snapshot.every;
   if (!every) return;
   for (const auto& [shard, server] : shards_) {
-    if (!server.leads()) continue;
+    const bool skipped = mutant("snapshots-of-the-first-shard") && shard != shards_.begin()->first;
+    if (!server.leads() || (skipped && every->by_updates())) continue;
+    const std::int64_t updates = server.version() - (mutant("snapshot-one-update-late") ? 1 : 0);
     const std::int64_t turn = every->by_updates()
-                                  ? server.version() / every->updates
+                                  ? updates / every->updates
                                   : static_cast<std::int64_t>(Agenda::now() / every->time.value);
     if (turn <= std::exchange(last_snapshot_[shard], turn)) continue;
     world_.network.send(server.state_for(world_.snapshot_node()));

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "model/mutant.hpp"
 namespace psim {
 
 void run_storage(World& world) {
@@ -17,14 +18,14 @@ void run_storage(World& world) {
     if (message.kind == MessageKind::restore) {
       Message answer{.kind = MessageKind::state, .shard = message.shard};
       if (const auto last = snapshots.find(message.shard); last != snapshots.end()) {
-        use_disk(last->second);
+        if (!mutant("restore-is-free")) use_disk(last->second);
         answer = last->second;
       }
       answer.from = world.snapshot_node();
       answer.to = message.from;
       world.network.send_once(std::move(answer));
     } else if (message.kind == MessageKind::state) {
-      use_disk(message);
+      if (!mutant("snapshot-is-free")) use_disk(message);
       world.record(EventKind::snapshot, world.snapshot_node(), 0, message.version, message.from, 0,
                    message.shard);
       const auto last = snapshots.find(message.shard);

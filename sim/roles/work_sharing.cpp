@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "model/mutant.hpp"
 #include "model/rounding.hpp"
 #include "sim/roles/batch_source.hpp"
 
@@ -58,7 +59,7 @@ std::uint64_t WorkSharing::bytes_of(std::span<const std::uint32_t> samples, std:
   const Scenario& scenario = world_.scenario;
   constexpr std::uint64_t bytes_per_id = 4;
   if (scenario.data.partition == Partition::iid && scenario.cluster.delivery.source == Delivery::local)
-    return bytes_per_id * static_cast<std::uint64_t>(count);
+    return mutant("pieces-weigh-nothing") ? 0 : bytes_per_id * static_cast<std::uint64_t>(count);
   return sample_bytes(world_, samples, count);
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/mutant.hpp"
 #include "model/rounding.hpp"
 #include "sim/roles/scheduler.hpp"
 #include "sim/scenario/check.hpp"
@@ -43,7 +44,7 @@ std::vector<Worker::Phase> Worker::phases_of(const World& world) {
     const auto bytes = static_cast<double>(values * bytes_per_value(world.precision()));
     return values > 0 ? device_copies(world.scenario.cluster.worker_devices, bytes).seconds : 0;
   };
-  const double both = 2 * copies(all);
+  const double both = (mutant("only-weights-are-copied") ? 1 : 2) * copies(all);
   if (world.elastic()) return {{1.0, all, {}, both}};  // what is pushed is known before the step
   if (!world.scenario.messages.overlap) return {{1.0, all, all, both}};
   const std::vector<LayerWork> work = layer_work(world.scenario.model);
@@ -94,7 +95,7 @@ void Worker::pull_announced(ShardIds& wanted) {
 void Worker::go_on() {
   steps_begun_ = clock_ = kv_.resume();
   ahead_ = kv_.ahead();
-  source_.skip_to(steps_begun_);
+  source_.skip_to(steps_begun_ + (mutant("returns-a-batch-ahead") ? 1 : 0));
   has_copy_ = false;
   if (world_.learner == nullptr || !world_.learner->sparse() || steps_begun_ >= world_.steps) return;
   pull_other_keys();
@@ -294,7 +295,7 @@ double Worker::flops_of_samples() const {
 
 double Worker::flops_of_step() const {
   double mean = flops_of_samples();
-  if (world_.workers_update())
+  if (world_.workers_update() && !mutant("workers-update-for-nothing"))
     mean += world_.scenario.cluster.worker.flops_per_value * static_cast<double>(world_.keys.parameters);
   return mean * world_.slowness.of_step(index_, steps_begun_);
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/mutant.hpp"
+
 namespace psim {
 namespace {
 
@@ -14,7 +16,8 @@ double model_bytes(const Scenario& scenario) {
 
 std::vector<std::int64_t> device_parts(std::int64_t samples, std::int64_t devices) {
   std::vector<std::int64_t> parts(static_cast<std::size_t>(devices), samples / devices);
-  for (std::int64_t d = 0; d < samples % devices; ++d) ++parts[static_cast<std::size_t>(d)];
+  for (std::int64_t d = 0; d < (mutant("devices-drop-the-rest") ? 0 : samples % devices); ++d)
+    ++parts[static_cast<std::size_t>(d)];
   return parts;
 }
 
@@ -60,7 +63,8 @@ double bus_bytes(const Scenario& scenario, std::int64_t clocks) {
   const TrainingSpec& training = scenario.training;
   const std::int64_t first = training.warmup_steps > 0 ? training.warmup_steps : training.local_steps;
   const auto steps = static_cast<double>(first + (clocks - 1) * training.local_steps);
-  return 2 * steps * device_copies(scenario.cluster.worker_devices, model_bytes(scenario)).bus_bytes;
+  return (mutant("bus-bytes-of-weights-only") ? 1 : 2) * steps *
+         device_copies(scenario.cluster.worker_devices, model_bytes(scenario)).bus_bytes;
 }
 
 }  // namespace psim

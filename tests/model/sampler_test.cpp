@@ -200,3 +200,15 @@ TEST_CASE("the shards of workers that are gone are shared out among the others",
   CHECK(sorted(sampler.samples(2, 0, own, {true, true, true, true})) == sorted(sampler.shard(2)));
   CHECK(sorted(sampler.samples(2, 0, own)) == sorted(sampler.shard(2)));
 }
+
+TEST_CASE("Dirichlet shares are drawn for each class by itself", "[sampler]") {
+  const Dataset data = classified(1000, 2);
+  const Sampler sampler(data, {.partition = Partition::dirichlet, .dirichlet_alpha = 1, .workers = 5});
+  std::int64_t difference = 0;
+  for (std::uint32_t w = 0; w < 5; ++w) {
+    std::int64_t of_first = 0;
+    for (const std::uint32_t sample : sampler.shard(w)) of_first += data.labels[sample] == 0 ? 1 : 0;
+    difference += std::abs(2 * of_first - sampler.shard_size(w));
+  }
+  CHECK(difference > 100);  // of 1000 samples
+}

@@ -145,3 +145,15 @@ TEST_CASE("the proximal step is the minimiser of its objective", "[optimizer]") 
     if (std::abs(v) <= rate * l1) CHECK((x == 0 && !std::signbit(x)));
   }
 }
+
+TEST_CASE("the proximal operator shrinks the weights of `rest` that no gradient touches", "[optimizer]") {
+  auto weights = std::make_shared<Values>(Values::zeros(Precision::float64, 3));
+  std::ranges::fill(weights->as<double>(), 1.0);
+  const std::vector<std::uint32_t> keys{0};
+  const auto gradient = std::make_shared<Values>(Values::zeros(Precision::float64, 1));
+  const std::vector<WeightedGradient> group{{{gradient, 0, 1}, 1.0, &keys}};
+  const std::vector<Range> rest{{0, 2}};
+  Optimizer({.kind = OptimizerKind::proximal, .l1 = 0.5}, Precision::float64, 3)
+      .apply(*weights, group, 0.5, rest);
+  CHECK(list<double>(*weights) == std::vector<double>{0.75, 0.75, 1});
+}

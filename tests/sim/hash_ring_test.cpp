@@ -148,3 +148,10 @@ TEST_CASE("hash ring: a server that leaves gives away its own share, to neighbou
     }
   }
 }
+
+TEST_CASE("hash ring: the first keys belong to the last point, for a ring has no seam", "[placement]") {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const std::vector<PlacedRange> owners = ring_of(5, 3, seed).owners(total);
+    CHECK(owners.front().server == owners.back().server);
+  }
+}

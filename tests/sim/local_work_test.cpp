@@ -74,6 +74,17 @@ TEST_CASE("accumulation: a step's gradient is the mean over its batches", "[rhyt
   CHECK(mean.as<double>()[0] == Approx(2 + 3).epsilon(1e-15));
 }
 
+TEST_CASE("accumulation with local steps: the push is the sum of the steps' means", "[rhythm]") {
+  // From 1 with r = 0.1: the first step's mean gradient is 2 + 2, the second's 2 * 0.6 + 4.
+  const Linear learner(2);
+  Assembly::Places places{{{0, 1}}};
+  Assembly weights({{values_of({1}), 0, 1}}, &places);
+  LocalCopy local;
+  const LocalWork work{.batches = {{{1}, {3}}, {{2}, {6}}}, .rate = 0.1};
+  const Values sum = local_gradient(learner, &weights, work, local);
+  CHECK(sum.as<double>()[0] == Approx(4 + 5.2).epsilon(1e-15));
+}
+
 TEST_CASE("elastic averaging: without gradients the sum of all copies stays", "[rhythm]") {
   // Elasticity is symmetric: what a worker gives, the centre takes. In any order, whoever is stale.
   const Linear still(0);

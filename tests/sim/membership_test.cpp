@@ -134,3 +134,29 @@ TEST_CASE("a scheduler that takes up a cluster sends shards home", "[protocol]")
   CHECK(owner_of(after, 1).primary == 3);
   CHECK(owner_of(after, 1).next == 2);
 }
+
+TEST_CASE("phi-accrual suspects when one gap of 10^threshold would be longer", "[protocol]") {
+  // Equal gaps of 1 are taken to vary by 0.1; one in ten normal gaps is 1.2816 deviations longer.
+  Detector detector({.kind = DetectorKind::phi_accrual, .timeout = 9, .threshold = 1});
+  for (const double date : {1.0, 2.0, 3.0, 4.0}) detector.heard(date);
+  CHECK(detector.suspect_at() == Approx(4 + 1 + 0.12816).epsilon(1e-4));
+}
+
+TEST_CASE("a timeout counts from the last word", "[protocol]") {
+  Detector detector({.timeout = 9});
+  for (const double date : {1.0, 2.0, 4.0}) detector.heard(date);
+  CHECK(detector.suspect_at() == 13);
+}
+
+TEST_CASE("a replica takes over, not the next server", "[protocol]") {
+  Manager manager = three({.copies = 1});
+  REQUIRE(owner_of(manager, 0).replicas == std::vector<NodeId>{2});
+  manager.heard(1, 0, 1.5);
+  for (NodeId node : {1U, 3U, 4U}) manager.heard(node, 0, 2.9);
+  REQUIRE(manager.suspect(3.5) == std::vector<NodeId>{2});
+  REQUIRE(owner_of(manager, 0).replicas == std::vector<NodeId>{3});
+  manager.heard(2, 1, 3.6);  // it comes back with nothing, and is the next server again
+  for (NodeId node : {2U, 3U, 4U}) manager.heard(node, node == 2 ? 1 : 0, 4.5);
+  REQUIRE(manager.suspect(5.5) == std::vector<NodeId>{1});
+  CHECK(owner_of(manager, 0).primary == 3);
+}

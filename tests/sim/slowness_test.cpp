@@ -172,3 +172,13 @@ TEST_CASE("a trace starts again at its end, and its columns are shared out to th
   CHECK(one.of_step(7, 1) == 1.5);
   CHECK(one.of_step(8, 2) == 0.5);
 }
+
+TEST_CASE("random stragglers are slow in steps of their own", "[slowness]") {
+  const StragglerSpec half{.workers = {0, 1}, .slowdown = 3, .probability = 0.5};
+  Slowness slowness({.distribution = Distribution::constant}, {half}, 3, mean_steps);
+  int together = 0;
+  for (std::int64_t step = 0; step < steps; ++step)
+    together += slowness.of_step(0, step) == slowness.of_step(1, step) ? 1 : 0;
+  const double share = together / static_cast<double>(steps);
+  CHECK(std::abs(share - 0.5) < 4 * 0.5 / std::sqrt(static_cast<double>(steps)));
+}

@@ -13,6 +13,7 @@ TEST_CASE("samples are shared out by speed, by the largest remainder, at least o
   CHECK(share_out(21, {1, 2, 4}) == Sizes{3, 6, 12});
   CHECK(share_out(12, {3e9, 3e9, 3e9}) == Sizes{4, 4, 4});
   CHECK(share_out(10, {1, 1, 1}) == Sizes{4, 3, 3});       // equal remainders: the first
+  CHECK(share_out(11, {1, 1, 1}) == Sizes{4, 4, 3});       // one each, while there is any left
   CHECK(share_out(10, {1, 2, 3}) == Sizes{2, 3, 5});       // quotas 1.67, 3.33, 5
   CHECK(share_out(10, {0.001, 1, 1}) == Sizes{1, 5, 4});   // too slow for one sample
   CHECK(share_out(3, {1e-9, 1, 1e-9}) == Sizes{1, 1, 1});  // nothing to choose
@@ -68,4 +69,22 @@ TEST_CASE("a clock's update is the mean over its samples", "[work]") {
   CHECK(after_a_clock({.model = ConsistencyModel::bsp}, 3) == -2.5);
   CHECK(after_a_clock({.model = ConsistencyModel::bsp, .aggregation = Aggregation::sum}, 1) ==
         Approx(-7.0 / 2).epsilon(1e-15));
+}
+
+TEST_CASE("where late pushes count, a push counts by its samples, whoever is in its group", "[work]") {
+  // Of two workers with batches of one sample in the mean, each sample moves the weight by half its gradient.
+  const auto moved = [](const ConsistencySpec& spec) {
+    Driver d(spec, 2, {.weights = {0}, .learning_rate = {.base = 1}});
+    d.pull_all();
+    Message first = d.push_of(0, {1}), second = d.push_of(1, {4});
+    first.samples = 3;
+    second.samples = 2;
+    d.deliver(first);
+    const double before = d.weights()[0];
+    d.deliver(second);
+    return std::pair(before, d.weights()[0]);
+  };
+  CHECK(moved({.model = ConsistencyModel::asp}) == std::pair(-1.5, -5.5));
+  CHECK(moved({.model = ConsistencyModel::ssp}) == std::pair(-1.5, -5.5));
+  CHECK(moved({.model = ConsistencyModel::k_async, .k = 2}) == std::pair(0.0, -5.5));
 }

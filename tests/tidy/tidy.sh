@@ -4,7 +4,7 @@
 set -u
 cd "$1" || exit 2
 offences=$(mktemp)
-trap 'rm -f "$offences"' EXIT
+trap 'rm -f "$offences" "$offences.source" "$offences.table"' EXIT
 ours() { git ls-files --cached --others --exclude-standard -- "$@" 2>/dev/null || find "$@" -type f; }
 sources() { ours "$@" | grep -E '\.(cpp|hpp)$'; }
 
@@ -26,7 +26,15 @@ allow() {
   allow sim/record model/ sim/protocol/ sim/scenario/ sim/record/
   allow sim/cluster model/ sim/protocol/ sim/scenario/ sim/record/ sim/cluster/
   allow sim/roles model/ sim/protocol/ sim/scenario/ sim/record/ sim/cluster/ sim/roles/
-  allow analysis analysis/
+  allow analysis analysis/ model/mutant.hpp
+
+  # Each mutant of the source stands in the table, once, and each of the table in the source.
+  table=tests/mutants/mutants.txt
+  grep -rhoE '\bmutant\("[^"]*"\)' model sim analysis | sed 's/.*"\(.*\)".*/\1/' | sort -u >"$offences.source"
+  grep -vE '^(#|$)' $table | sed 's/ *|.*//' | sort >"$offences.table"
+  uniq "$offences.table" | comm -3 "$offences.source" - | sed 's/^\t\(.*\)/\1: a mutant that is not in the source/' |
+    sed "s|^[^:]*\$|&: a mutant of the source that is not here|; s|^|$table: |"
+  uniq -d "$offences.table" | sed "s|^|$table: twice: |"
 
   for file in $(sources model sim analysis); do
     case $file in

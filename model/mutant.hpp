@@ -1,6 +1,6 @@
-// Mistakes that are made on purpose, to show that `psim verify` finds them
-// (tests/properties/verify_test.cpp). Only psim_mutant is built with them, and makes the one that PSIM_MUTANT
-// names; in psim they are no code.
+// Mistakes made on purpose, to show that the tests find them: tests/mutants/mutants.txt says what each one
+// breaks, and which test must fail then. Only the build `mutants` has them, and makes the one that the
+// environment variable PSIM_MUTANT names; in every other build they are no code.
 #pragma once
 
 #include <cstdlib>

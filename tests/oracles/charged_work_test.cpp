@@ -1,0 +1,55 @@
+// Work that costs operations takes its time where it is done: of two runs that differ in the operations only,
+// one takes as much longer as theory says.
+#include <fmt/format.h>
+
+#include <string>
+
+#include "tests/support/catch.hpp"
+#include "tests/support/run_psim.hpp"
+
+using namespace psim::test;
+
+namespace {
+
+constexpr double values = 100'000, flops = 10e9;  // of a worker and a server: operations per second
+
+double step_time(const std::string& training, const std::string& tables) {
+  const std::string toml = fmt::format(R"([model]
+kind = "phantom"
+parameters = 100_000
+[training]
+batch_size = 8
+steps = 10
+{}
+[compute]
+time = "10ms"
+[cluster]
+workers = 1
+servers = 1
+server = {{speed = "10Gf"}}
+[cluster.network]
+share_spread = 0.0
+simgrid_model = "cm02"
+{})",
+                                       training, tables);
+  return run_toml(toml)["workers"][0]["mean_step_s"].get<double>();
+}
+
+}  // namespace
+
+TEST_CASE("an update on the worker takes the worker's time", "[oracle]") {
+  const auto step = [](double flops_per_value) {
+    return step_time(
+        "update = \"worker\"",
+        fmt::format("[cluster.worker]\nspeed = \"10Gf\"\nflops_per_value = {:.1f}\n", flops_per_value));
+  };
+  CHECK(step(500) - step(0) == Approx(values * 500 / flops).epsilon(1e-9));
+}
+
+TEST_CASE("a filter of answers takes the server's time", "[oracle][filter]") {
+  const auto step = [](double flops_per_value) {
+    return step_time("", fmt::format("[[filter]]\nkind = \"fp16\"\non = \"pull\"\nflops_per_value = {:.1f}\n",
+                                     flops_per_value));
+  };
+  CHECK(step(500) - step(0) == Approx(values * 500 / flops).epsilon(1e-9));
+}

@@ -1,0 +1,35 @@
+// Goal: a request is sent again when it is due, neither sooner nor more often, and for as long as it may be
+// needed. Method: one queue, one request, and dates.
+#include "sim/protocol/retry.hpp"
+
+#include "tests/support/catch.hpp"
+
+using namespace psim;
+
+TEST_CASE("each wait is `backoff` times as long as the one before, up to the longest", "[retry]") {
+  RetryQueue queue({.timeout = 1, .backoff = 2, .longest = 3});
+  queue.sent({.kind = MessageKind::pull}, 10);
+  for (const double date : {11.0, 13.0, 16.0, 19.0}) {
+    CHECK(queue.next() == date);
+    CHECK(queue.due(date).size() == 1);
+  }
+}
+
+TEST_CASE("a client gives up when it would repeat a request once more than the limit allows", "[retry]") {
+  RetryQueue queue({.timeout = 1, .backoff = 1, .longest = 1, .limit = 2});
+  queue.sent({.kind = MessageKind::pull}, 0);
+  queue.due(1);
+  queue.due(2);
+  CHECK(!queue.gave_up());
+  queue.due(3);
+  CHECK(queue.gave_up());
+}
+
+TEST_CASE("a push is kept until it is safe, and no push that comes after it goes with it", "[retry]") {
+  RetryQueue queue({});
+  for (const std::int64_t number : {0, 1, 2}) queue.sent({.kind = MessageKind::push, .number = number}, 0);
+  queue.committed(0, 2);
+  CHECK(queue.kept(0) == 2);
+  queue.committed(0, 3);
+  CHECK(!queue.kept(0));
+}
