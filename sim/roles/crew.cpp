@@ -139,7 +139,9 @@ std::optional<InferenceStats> Crew::finish_inference(double end) {
 void Crew::beat(NodeId node, std::uint32_t incarnation, double date) {
   world_.agenda.at(date, [this, node, incarnation, date] {
     if (!world_.network.is_up(node) || world_.network.incarnation(node) != incarnation) return;
-    if (is_worker(node) && workers_[worker_index(node)]->is_through()) return;
+    const Worker* worker = is_worker(node) ? workers_[worker_index(node)].get() : nullptr;
+    if (worker && worker->is_through() && !worker->stays()) return;
+    if (worker && worker->is_needed()) return restart(node);
     if (!world_.network.is_held(node)) send_heartbeat(node);  // else it is frozen
     if (world_.is_hopeless()) return;
     beat(node, incarnation, date + world_.scenario.recovery.heartbeat.value);
@@ -148,9 +150,12 @@ void Crew::beat(NodeId node, std::uint32_t incarnation, double date) {
 
 void Crew::send_heartbeat(NodeId node) {
   const ServerRole* server = is_worker(node) ? nullptr : servers_[server_index(node)].get();
+  // A worker that is through says so with every heartbeat, as a clock of 1.
+  const bool is_through = is_worker(node) && workers_[worker_index(node)]->is_through();
   world_.network.send({.kind = server && server->is_leaving() ? MessageKind::leave : MessageKind::heartbeat,
                        .from = node,
                        .to = World::scheduler,
+                       .clock = is_through ? 1 : 0,
                        .version = server ? server->view() : workers_[worker_index(node)]->view(),
                        .number = world_.network.incarnation(node),
                        .payload = 16});

@@ -32,7 +32,7 @@ void KvClient::wait_for_message() {
 }
 
 void KvClient::on_ack(const Message& ack) {
-  if (ack.epoch != epoch_of(index_of(ack))) return;
+  if (ack.from == World::scheduler || ack.epoch != epoch_of(index_of(ack))) return;
   if (retries_) {
     retries_->accepted(ack.shard, ack.number);
     commit(ack);

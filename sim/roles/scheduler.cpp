@@ -124,8 +124,9 @@ class Watch {
       return;
     }
     if (message.kind == MessageKind::ready) return;  // it will come again
-    const bool is_leaving = message.kind == MessageKind::leave;
-    if (is_leaving) world_.network.send({.kind = MessageKind::ack, .from = World::scheduler, .to = node});
+    const bool says_so = message.kind == MessageKind::leave;
+    const bool is_leaving = says_so || (message.kind == MessageKind::heartbeat && message.clock > 0);
+    if (says_so) world_.network.send({.kind = MessageKind::ack, .from = World::scheduler, .to = node});
     if (message.number > member.life) member = {.joined = true, .life = message.number};
     if (tells_view(message)) member.view = std::max(member.view, message.version);
     if (!is_leaving || is_server(node))

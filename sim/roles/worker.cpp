@@ -70,7 +70,12 @@ void Worker::run() {
   world_.record(EventKind::finish, node_, clock_);
   world_.last_finish = Agenda::now();
   through_ = true;
+  // Where late pushes count, those that a crash undoes are lost, and nobody needs them again.
+  stays_ = kv_.all_finished() && world_.rule.fresh && world_.scenario.may_fail();
   leave(world_, node_);
+  if (!stays_) return;
+  while (kv_.all_finished() || !kv_.answered(kv_.all_shards())) kv_.wait_for_message();
+  is_needed_ = true;
 }
 
 // A pull for the next version, whose answer stops this computation. The next batch of a sparse model needs

@@ -35,6 +35,10 @@ class Worker {
   }
   std::int64_t view() const { return kv_.view(); }
   bool is_through() const { return through_; }
+  // Through, but it goes on listening: a shard may be set back that counts on its pushes.
+  bool stays() const { return stays_; }
+  // It was through, and such a shard has been: it is to begin again, as after a crash.
+  bool is_needed() const { return is_needed_; }
   // After the step in hand.
   void leave_soon() { leaves_ = true; }
   bool is_leaving() const { return leaves_ && !through_; }
@@ -86,6 +90,7 @@ class Worker {
   bool leaves_ = false;
   bool has_copy_ = false;        // of the weights, to go on alone with
   bool through_ = false;         // all its clocks are done, or it has left
+  bool stays_ = false, is_needed_ = false;
   std::int64_t batch_size_ = 0;  // of the step in hand
   double seconds_ = 0;           // that it has been computed
   std::int64_t clock_ = 0;       // of the step in hand

@@ -125,3 +125,46 @@ retry = "20ms"
     CHECK(whole < 40);
   }
 }
+
+// Worker 0 has not heard of the end when both servers lose everything. Worker 1 has: it waits for nothing any
+// more, but the shards that begin anew need its pushes too.
+TEST_CASE("a worker that was through takes part again when a shard is set back", "[recovery]") {
+  const TracedRun run = trace_toml(R"(
+[model]
+kind = "phantom"
+parameters = 1000
+[training]
+steps = 5
+batch_size = 4
+[cluster]
+workers = 2
+servers = 2
+[compute]
+time = "50ms"
+[recovery]
+heartbeat = "20ms"
+timeout = "100ms"
+retry = "50ms"
+longest_retry = "200ms"
+servers = "wait"
+[[fault]]
+kind = "drop"
+between = [["servers"], ["worker 0"]]
+messages = ["finished"]
+until = "1s"
+[[fault]]
+kind = "crash"
+nodes = ["servers"]
+at = "500ms"
+restart_after = "10ms"
+)");
+  CHECK(run.summary["stuck"].empty());
+  constexpr int worker = 4;
+  std::map<int, int> applied;  // of its pushes, by shard
+  for (const RecordedEvent& event : run.events) {
+    if (event.kind == "finish" && event.node == worker && event.at < 0.5) applied.clear();
+    if (event.kind == "apply" && event.peer == worker) ++applied[event.shard];
+  }
+  CHECK(applied[0] >= 4);
+  CHECK(applied[1] >= 4);
+}
