@@ -1,6 +1,8 @@
 // Goal: dssp moves its bound between staleness and staleness_max so that the fastest worker waits least.
 // Method: a fast and a slow worker whose next pushes can be predicted by hand.
 
+#include <utility>
+
 #include "tests/sim/server_driver.hpp"
 #include "tests/support/catch.hpp"
 
@@ -82,14 +84,14 @@ TEST_CASE("dssp extends the bound for the fastest worker only", "[protocol]") {
 }
 
 // Workers 1 and 2 are the pair of the first test. Worker 0 has gone: as the one that is furthest ahead, or
-// with as many pushes as the slowest one, but quicker ones.
+// with as many pushes as the slowest one, of which the next would seem to come at 3.52.
 TEST_CASE("dssp does not look at a worker that is gone", "[protocol]") {
-  for (const int pushes : {6, 1}) {
+  for (const auto& [pushes, gap] : {std::pair(6, 0.1), std::pair(1, 0.88)}) {
     INFO("worker 0 had made " << pushes << " pushes");
     Driver d({.model = ConsistencyModel::dssp, .staleness = 1, .staleness_max = 4}, 3);
     d.pull_all();
     for (int i = 0; i < pushes; ++i) {
-      d.now += 0.1;
+      d.now += gap;
       d.push(0);
     }
     d.server.set_members({false, true, true}, d.now, d.log);
