@@ -27,8 +27,8 @@ void remove_run(const std::filesystem::path& folder);
 // Writes the file `checksums`: a hash of every other file. `xxhsum -c checksums` understands it.
 void seal(const std::filesystem::path& folder);
 
-// Which file is not what psim wrote, and how it differs: "run.db has changed since it was written". Empty when
-// all files of the run are as they were sealed.
+// Which file is not what psim wrote, and how it differs: "run.db has changed since it was written". Empty
+// when all files of the run are as they were sealed.
 std::string broken_seal(const std::filesystem::path& folder);
 
 }  // namespace psim::analysis

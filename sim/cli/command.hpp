@@ -16,8 +16,8 @@ namespace psim::cli {
 using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
-// Exit codes, as `psim --help` lists them.
-enum Exit : int { done = 0, answer_is_no = 1, bad_input = 2, our_fault = 3, stopped = 130 };
+// Exit codes, as `psim --help` lists them. After a signal it is 128 and the signal's number.
+enum Exit : int { done = 0, answer_is_no = 1, bad_input = 2, our_fault = 3 };
 
 // The options of `run`, `compare` and `check`.
 struct Command {

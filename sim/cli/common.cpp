@@ -9,6 +9,18 @@
 #include "sim/cli/command.hpp"
 
 namespace psim::cli {
+namespace {
+
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t bytes = utf8_length(text);
+    if (bytes == 0) return false;
+    text.remove_prefix(bytes);
+  }
+  return true;
+}
+
+}  // namespace
 
 LoadRequest load_request(const Command& command, Diagnostics& diagnostics) {
   LoadRequest request{.path = command.scenario, .overrides = {}, .data_dirs = {}};
@@ -25,6 +37,12 @@ LoadRequest load_request(const Command& command, Diagnostics& diagnostics) {
                      .label = label,
                      .help = help});
   };
+  if (!is_utf8(scenario_name(command.scenario)))
+    diagnostics.add({.code = "file",
+                     .place = {.source = diagnostics.add_source({command.scenario, ""})},
+                     .message = "the name of this file is not UTF-8",
+                     .label = {},
+                     .help = "rename it: a run bears the name of its scenario"});
   for (const std::string& set : command.sets) {
     const std::size_t equals = set.find('=');
     if (equals == std::string::npos || equals == 0) {

@@ -1,4 +1,5 @@
 #include "sim/cli/compare_points.hpp"
+#include "sim/cli/talk.hpp"
 
 #include <fmt/format.h>
 
@@ -58,7 +59,7 @@ bool resolve(std::vector<Point>& points) {
     point.seed = loaded->scenario.seed;
     point.hash = scenario_hash(*loaded);
   }
-  for (const std::string& report : reports) fmt::print(stderr, "{}", report);
+  for (const std::string& report : reports) say("{}", report);
   return reports.empty();
 }
 
@@ -88,7 +89,7 @@ std::optional<Plan> plan_comparison(const Command& command) {
   const LoadRequest request = load_request(command, diagnostics);
   std::optional<std::vector<Axis>> axes = load_axes(request, diagnostics);
   if (!axes || !diagnostics.empty()) {
-    fmt::print(stderr, "{}", diagnostics.render());
+    say("{}", diagnostics.render());
     return std::nullopt;
   }
   std::erase_if(*axes, [&](const Axis& axis) { return is_fixed(axis, request.overrides); });

@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "sim/cli/command.hpp"
+#include "sim/cli/talk.hpp"
 #include "sim/cli/topics.hpp"
 #include "sim/protocol/tasks.hpp"
 #include "sim/scenario/diagnostics.hpp"
@@ -80,7 +81,7 @@ std::string picture_of(const ConsistencyRow& row) {
 
 int nothing_called(const std::string& name, const std::vector<std::string>& names, std::string_view help) {
   const std::string near = nearest(name, names);
-  fmt::print(stderr, "error: there is nothing called `{}` to explain\n  = help: {}\n", name,
+  say("error: there is nothing called `{}` to explain\n  = help: {}\n", name,
              near.empty() ? std::string(help) : fmt::format("did you mean `{}`?", near));
   return bad_input;
 }

@@ -8,10 +8,14 @@
 #include <exception>
 #include <map>
 #include <mutex>
+#include <set>
 #include <thread>
 
+#include "sim/cli/interrupt.hpp"
 #include "sim/cli/judge.hpp"
 #include "sim/cli/progress.hpp"
+#include "sim/cli/scratch.hpp"
+#include "sim/cli/talk.hpp"
 #include "sim/fuzz/generator.hpp"
 #include "sim/fuzz/shrink.hpp"
 
@@ -21,33 +25,29 @@ namespace {
 constexpr std::uint64_t most_attempts = 100;
 constexpr double run_limit = 10, shrink_limit = 3;  // wall-clock seconds of one process
 
-std::atomic<bool> interrupted = false;
-extern "C" void on_interrupt(int) { interrupted = true; }
+std::atomic<int> interrupted = 0;  // the signal
+extern "C" void on_interrupt(int signal) { interrupted = signal; }
 
 using Counts = std::map<std::string, std::int64_t>;
 
 class Fuzzer {
  public:
-  explicit Fuzzer(const FuzzCommand& command)
-      : command_(command),
-        base_(fs::temp_directory_path() / fmt::format("psim-fuzz-{}", getpid())),
-        begin_(host_seconds()) {}
-  ~Fuzzer() {
-    std::error_code ignored;  // what is left there harms nobody
-    fs::remove_all(base_, ignored);
-  }
+  explicit Fuzzer(const FuzzCommand& command) : command_(command), begin_(host_seconds()) {}
 
   int run() {
-    std::signal(SIGINT, on_interrupt);
+    for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, on_interrupt);
     const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
     std::vector<std::jthread> threads;
     for (unsigned i = 0; i < (command_.jobs > 0 ? command_.jobs : cores); ++i)
       threads.emplace_back([this, i] { work(i); });
     threads.clear();
-    if (isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\r\033[K");
+    if (isatty(STDERR_FILENO) != 0) say("\r\033[K");
     if (error_) std::rethrow_exception(error_);
     print_table();
-    if (interrupted) return stopped;
+    if (interrupted != 0)
+      throw Interrupted{interrupted,
+                        fmt::format("interrupted: {} runs are done; --seed {} --first {} goes on", finished_,
+                                    command_.seed, next_to_do())};
     return failures_.empty() ? done : answer_is_no;
   }
 
@@ -55,28 +55,28 @@ class Fuzzer {
   // One at a time, as long as there are any.
   void work(unsigned job) {
     try {
-      const fs::path folder = base_ / fmt::to_string(job);
+      const fs::path folder = base_.path() / fmt::to_string(job);
       fs::create_directories(folder);
       Judge judge{.folder = folder, .limit = run_limit, .interrupted = interrupted};
       while (const std::optional<std::int64_t> run = next()) {
         std::int64_t refused = 0;
         const auto [draft, verdict] = draw_and_judge(*run, judge, refused);
-        if (interrupted) return;
-        count(draft, verdict, refused);
+        if (interrupted != 0) return;
+        count(*run, draft, verdict, refused);
         if (!verdict.failure.empty()) report(*run, draft, verdict.failure, judge);
       }
     } catch (...) {
       const std::scoped_lock lock(mutex_);
       if (!error_) error_ = std::current_exception();
-      interrupted = true;
+      interrupted = SIGTERM;
     }
   }
 
   std::optional<std::int64_t> next() {
     const std::scoped_lock lock(mutex_);
-    if (interrupted || (command_.runs > 0 && started_ == command_.runs)) return std::nullopt;
+    if (interrupted != 0 || (command_.runs > 0 && started_ == command_.runs)) return std::nullopt;
     if (command_.seconds > 0 && host_seconds() - begin_ > command_.seconds) return std::nullopt;
-    return command_.first + started_++;
+    return *in_hand_.insert(command_.first + started_++).first;
   }
 
   std::pair<fuzz::Draft, Verdict> draw_and_judge(std::int64_t run, const Judge& judge,
@@ -91,21 +91,24 @@ class Fuzzer {
     throw std::runtime_error(fmt::format("run {}: {} draws were refused", run, most_attempts));
   }
 
-  void count(const fuzz::Draft& draft, const Verdict& verdict, std::int64_t refused) {
+  // The first run that has not come to its end.
+  std::int64_t next_to_do() const { return in_hand_.empty() ? command_.first + started_ : *in_hand_.begin(); }
+
+  void count(std::int64_t run, const fuzz::Draft& draft, const Verdict& verdict, std::int64_t refused) {
     const std::scoped_lock lock(mutex_);
     ++finished_;
+    in_hand_.erase(run);
     refused_ += refused;
     ++outcomes_[verdict.failure.empty() ? verdict.outcome : "FAILED: " + verdict.failure];
     for (const std::string& feature : features(draft)) ++features_[feature];
-    if (isatty(STDERR_FILENO) != 0)
-      fmt::print(stderr, "\r\033[K{} runs, {} failed", finished_, failures_.size());
+    if (isatty(STDERR_FILENO) != 0) say("\r\033[K{} runs, {} failed", finished_, failures_.size());
   }
 
   // The smallest scenario that fails in the same way.
   void report(std::int64_t run, const fuzz::Draft& draft, const std::string& failure, Judge judge) {
     judge.limit = shrink_limit;
     const fuzz::Draft least = fuzz::shrink(draft, [&](const fuzz::Draft& one) {
-      return !interrupted && judge(to_toml(one)).failure == failure;
+      return interrupted == 0 && judge(to_toml(one)).failure == failure;
     });
     judge.limit = run_limit;
     const Verdict verdict = judge(to_toml(least));
@@ -135,10 +138,11 @@ class Fuzzer {
   }
 
   const FuzzCommand& command_;
-  fs::path base_;
+  ScratchFolder base_{"psim-fuzz"};
   double begin_;
   std::mutex mutex_;
   std::int64_t started_ = 0, finished_ = 0, refused_ = 0;
+  std::set<std::int64_t> in_hand_;  // numbers of runs
   Counts outcomes_, features_;
   std::vector<std::string> failures_;
   std::exception_ptr error_;

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,31 +14,31 @@
 #include <optional>
 #include <stdexcept>
 
+#include "sim/cli/process.hpp"
 #include "sim/fuzz/expectation.hpp"
-
-extern char** environ;
 
 namespace psim::cli {
 namespace {
 
-// How `psim WORDS...` ended; nothing when it had to be killed after `limit` seconds.
+int open_for_writing(const fs::path& path) {
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (file < 0) throw std::runtime_error(fmt::format("{}: cannot be written", path.string()));
+  return file;
+}
+
+// How `psim WORDS...` ended; nothing when it had to be killed, after `limit` seconds or an interrupt.
 std::optional<int> run_psim(std::vector<std::string> words, const fs::path& out, const fs::path& log,
-                            double limit) {
-  words.insert(words.begin(), "psim");
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
-  pid_t child = 0;
-  const int error = posix_spawn(&child, "/proc/self/exe", &actions, nullptr, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) throw std::runtime_error(fmt::format("cannot start a process: error {}", error));
+                            double limit, const std::atomic<int>& interrupted) {
+  const int out_file = open_for_writing(out), log_file = open_for_writing(log);
+  const pid_t child = start_psim(std::move(words), out_file, log_file);
+  close(out_file);
+  close(log_file);
   const int handle = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
   pollfd ends{.fd = handle, .events = POLLIN, .revents = 0};
-  const bool in_time = poll(&ends, 1, static_cast<int>(limit * 1e3)) == 1;
+  constexpr int slice = 50;  // milliseconds
+  bool in_time = false;
+  for (double waited = 0; !in_time && waited < limit * 1e3 && interrupted == 0; waited += slice)
+    in_time = poll(&ends, 1, slice) == 1;
   close(handle);
   if (!in_time) kill(child, SIGKILL);
   int status = 0;
@@ -127,8 +126,8 @@ Verdict Judge::operator()(const std::string& toml) const {
   for (const std::string threads : {"1", "2"}) {
     std::vector<std::string> words{"run", file.string(), "--json", "--threads", threads};
     if (threads == "1") words.insert(words.end(), {"--trace", "events", "--force", "--out", record.string()});
-    const std::optional<int> status = run_psim(std::move(words), out, log, limit);
-    if (interrupted) return {.outcome = "interrupted", .failure = {}, .detail = {}};
+    const std::optional<int> status = run_psim(std::move(words), out, log, limit, interrupted);
+    if (interrupted != 0) return {.outcome = "interrupted", .failure = {}, .detail = {}};
     if (const auto bad = bad_end(status, log, limit)) return *bad;
     summary = Json::parse(read_file(out), nullptr, false);
     if (summary.is_discarded()) return failed("no document", read_file(out));
@@ -138,8 +137,9 @@ Verdict Judge::operator()(const std::string& toml) const {
     digest = now;
   }
   if (const std::string broken = broken_balance(summary); !broken.empty()) return failed("balance", broken);
-  const std::optional<int> verified = run_psim({"verify", record.string(), "--json"}, out, log, limit);
-  if (interrupted) return {.outcome = "interrupted", .failure = {}, .detail = {}};
+  const std::optional<int> verified =
+      run_psim({"verify", record.string(), "--json"}, out, log, limit, interrupted);
+  if (interrupted != 0) return {.outcome = "interrupted", .failure = {}, .detail = {}};
   if (const auto bad = bad_end(verified, log, limit)) return *bad;
   if (WEXITSTATUS(*verified) != done) return broken_promise(Json::parse(read_file(out)));
   const std::string outcome = outcome_of(summary, loaded->scenario);

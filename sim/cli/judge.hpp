@@ -17,7 +17,7 @@ struct Verdict {
 struct Judge {
   fs::path folder;                       // for its files
   double limit = 10;                     // wall-clock seconds of a process
-  const std::atomic<bool>& interrupted;  // then what it says means nothing
+  const std::atomic<int>& interrupted;  // by this signal, 0: not; then what it says means nothing
 
   Verdict operator()(const std::string& toml) const;
 };

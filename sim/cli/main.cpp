@@ -1,6 +1,7 @@
 // psim's command line: what can be asked for, and who answers.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -9,10 +10,12 @@
 #include <exception>
 #include <filesystem>
 #include <functional>
+#include <sstream>
 #include <stdexcept>
 
 #include "sim/cli/command.hpp"
 #include "sim/cli/fuzz.hpp"
+#include "sim/cli/interrupt.hpp"
 #include "sim/cli/run_folder.hpp"
 #include "sim/cli/talk.hpp"
 #include "sim/record/summary.hpp"
@@ -115,9 +118,9 @@ std::vector<std::string> command_names(const CLI::App& app) {
 // The subcommand that was probably meant, when the first word is none.
 int unknown_command(const std::vector<std::string>& names, const std::string& word) {
   const std::string near = psim::nearest(word, names);
-  fmt::print(stderr, "error: there is no command `{}`\n  = help: {}\n", word,
-             near.empty() ? fmt::format("commands: {}", fmt::join(names, ", "))
-                          : fmt::format("did you mean `psim {}`?", near));
+  psim::cli::say("error: there is no command `{}`\n  = help: {}\n", word,
+                 near.empty() ? fmt::format("commands: {}", fmt::join(names, ", "))
+                              : fmt::format("did you mean `psim {}`?", near));
   return psim::cli::bad_input;
 }
 
@@ -153,8 +156,44 @@ Advice unexpected(const CLI::App& app, const CLI::App& command, const std::strin
   return advice;
 }
 
+int print_schema() {
+  fmt::print("{}\n", psim::scenario_schema().dump(2));
+  return psim::cli::done;
+}
+
+int guarded(const std::function<int()>& action) {
+  try {
+    const int code = action();
+    if (std::fflush(stdout) != 0) throw std::runtime_error("the answer cannot be written: is the disk full?");
+    return code;
+  } catch (const psim::cli::Interrupted& interrupt) {
+    psim::cli::say("{}{}\n", isatty(STDERR_FILENO) != 0 ? "\r\033[K" : "", interrupt.message);
+    return 128 + interrupt.signal;
+  } catch (const psim::cli::Refused& refusal) {
+    psim::cli::say("error: {}\n  = help: {}\n", refusal.what(), refusal.help);
+    return psim::cli::bad_input;
+  } catch (const std::filesystem::filesystem_error& error) {
+    psim::cli::say("error: {}: {}\n  = help: --out names another folder to write to\n",
+                   error.path1().string(), error.code().message());
+    return psim::cli::bad_input;
+  } catch (const std::exception& error) {
+    psim::cli::say("error: {}\n", error.what());
+    return psim::cli::our_fault;
+  }
+}
+
+// --help and --version.
+int print_help(const CLI::App& app, const CLI::ParseError& asked) {
+  return guarded([&] {
+    std::ostringstream text, nothing;
+    app.exit(asked, text, nothing);
+    fmt::print("{}", text.str());
+    return psim::cli::done;
+  });
+}
+
 int usage_error(const CLI::App& app, const CLI::ParseError& error) {
-  if (error.get_exit_code() == 0) return app.exit(error), psim::cli::done;  // --help, --version
+  if (error.get_exit_code() == 0) return print_help(app, error);
   const std::vector<CLI::App*> chosen = app.get_subcommands();
   const CLI::App& command = chosen.empty() ? app : *chosen.front();
   Advice advice{error.what(), fmt::format("`psim {}--help` shows what is possible",
@@ -175,31 +214,8 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error) {
   } else if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
     advice.message = "an option lacks its value: " + advice.message.substr(0, advice.message.find(':'));
   }
-  fmt::print(stderr, "error: {}\n  = help: {}\n", advice.message, advice.help);
+  psim::cli::say("error: {}\n  = help: {}\n", advice.message, advice.help);
   return psim::cli::bad_input;
-}
-
-int print_schema() {
-  fmt::print("{}\n", psim::scenario_schema().dump(2));
-  return psim::cli::done;
-}
-
-int guarded(const std::function<int()>& action) {
-  try {
-    const int code = action();
-    if (std::fflush(stdout) != 0) throw std::runtime_error("the answer cannot be written: is the disk full?");
-    return code;
-  } catch (const psim::cli::Refused& refusal) {
-    psim::cli::say("error: {}\n  = help: {}\n", refusal.what(), refusal.help);
-    return psim::cli::bad_input;
-  } catch (const std::filesystem::filesystem_error& error) {
-    psim::cli::say("error: {}: {}\n  = help: --out names another folder to write to\n",
-                   error.path1().string(), error.code().message());
-    return psim::cli::bad_input;
-  } catch (const std::exception& error) {
-    psim::cli::say("error: {}\n", error.what());
-    return psim::cli::our_fault;
-  }
 }
 
 // What looks at a finished run again.
@@ -231,6 +247,8 @@ void add_fuzz(CLI::App& app, psim::cli::FuzzCommand& f, int& code) {
 
 int main(int argc, char** argv) {
   namespace cli = psim::cli;
+  cli::keep_standard_streams();
+  cli::end_at_interrupt();
   CLI::App app{"psim: a deterministic simulator of parameter-server training, with real gradients.", "psim"};
   app.footer(footer);
   app.require_subcommand(1);

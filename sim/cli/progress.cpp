@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 
+#include "sim/cli/talk.hpp"
 #include "sim/scenario/check.hpp"
 
 namespace psim::cli {
@@ -44,13 +44,12 @@ void Progress::draw(const Event& event) {
   if (share > 0)
     line += fmt::format(", {:.0f} %, {:.0f} s to go", 100 * std::min(share, 1.0),
                         std::max(0.0, (last_drawn_ - begin_) * (1 / share - 1)));
-  fmt::print(stderr, "\r\033[K{}", line);
-  std::fflush(stderr);
+  say("\r\033[K{}", line);
   drawn_ = true;
 }
 
 void Progress::erase() {
-  if (drawn_) fmt::print(stderr, "\r\033[K");
+  if (drawn_) say("\r\033[K");
   drawn_ = false;
 }
 

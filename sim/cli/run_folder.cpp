@@ -29,21 +29,8 @@ fs::path parent_of(const fs::path& dir) { return dir.has_parent_path() ? dir.par
 
 // By which the file system knows what is at `path`; 0: nothing is.
 std::uint64_t number_of(const fs::path& path) {
-  struct stat facts{};
+  struct stat facts {};
   return stat(path.c_str(), &facts) == 0 ? facts.st_ino : 0;
-}
-
-// A lock of the folder that ends with the process; -1 when another process has it, or the folder is gone.
-int lock_folder(const fs::path& folder) {
-  const int file = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (file < 0) return -1;
-  struct stat locked{};
-  // Between open and flock somebody may have removed it, as what nobody holds.
-  if (flock(file, LOCK_EX | LOCK_NB) == 0 && fstat(file, &locked) == 0 &&
-      locked.st_ino == number_of(folder))
-    return file;
-  close(file);
-  return -1;
 }
 
 void sweep(const fs::path& parent) {
@@ -73,6 +60,17 @@ bool is_at_or_above(const fs::path& dir, const fs::path& other) {
 
 }  // namespace
 
+int lock_folder(const fs::path& folder) {
+  const int file = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (file < 0) return -1;
+  struct stat locked {};
+  // Between open and flock somebody may have removed it, as what nobody holds.
+  if (flock(file, LOCK_EX | LOCK_NB) == 0 && fstat(file, &locked) == 0 && locked.st_ino == number_of(folder))
+    return file;
+  close(file);
+  return -1;
+}
+
 FolderWatch::FolderWatch(fs::path dir)
     : dir_(std::move(dir)),
       file_(open(dir_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
@@ -86,8 +84,7 @@ bool FolderWatch::is_still_there() const { return number_of(dir_) == number_; }
 
 fs::path folder_named(const std::string& out) {
   std::string_view name = out;
-  while (name.size() > 1 && (name.ends_with('/') || name.ends_with("/.")))
-    name.remove_suffix(1);
+  while (name.size() > 1 && (name.ends_with('/') || name.ends_with("/."))) name.remove_suffix(1);
   return name;
 }
 
@@ -102,9 +99,9 @@ void check_target(const fs::path& dir) {
   if (is_at_or_above(real, fs::current_path()))
     throw Refused(fmt::format("{} is the folder that you are in, or one above it", dir.string()),
                   name_another);
-  struct stat inside{}, outside{};
-  if (stat(real.c_str(), &inside) != 0 || stat(real.parent_path().c_str(), &outside) != 0)
-    fail("stat", dir);
+  struct stat inside {
+  }, outside{};
+  if (stat(real.c_str(), &inside) != 0 || stat(real.parent_path().c_str(), &outside) != 0) fail("stat", dir);
   if (inside.st_dev != outside.st_dev)
     throw Refused(fmt::format("{} is where a file system is mounted", dir.string()),
                   fmt::format("name a folder in it: {}", (dir / "run").string()));
@@ -146,9 +143,11 @@ UnfinishedRun::UnfinishedRun(const fs::path& dir) : dir_(dir) {
     if (mkdir(path_.c_str(), 0777) == 0) lock_ = lock_folder(path_);
     else if (errno != EEXIST) fail("mkdir", path_);
   }
+  at_interrupt_.emplace(path_.string(), "interrupted: nothing was written; the same command begins again");
 }
 
 UnfinishedRun::~UnfinishedRun() {
+  at_interrupt_.reset();
   analysis::remove_run(path_);
   close(lock_);
 }

@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <exception>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
 #include "sim/cli/command.hpp"
+#include "sim/cli/interrupt.hpp"
 
 namespace psim::cli {
 
@@ -20,6 +22,9 @@ struct Refused : std::runtime_error {
 
 // "out" for "out/" and "out/.", as a shell may complete it.
 fs::path folder_named(const std::string& out);
+
+// A lock of the folder that ends with this process; -1 when another process has it, or the folder is gone.
+int lock_folder(const fs::path& folder);
 
 // Whether a path stays the same folder.
 class FolderWatch {
@@ -84,6 +89,7 @@ class UnfinishedRun {
 
   fs::path dir_, path_;
   int lock_ = -1;
+  std::optional<RemovedAtInterrupt> at_interrupt_;
 };
 
 // Lets runs/latest point to `dir`, if that is in runs/.

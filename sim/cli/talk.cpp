@@ -3,15 +3,27 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
+#include <ctime>
 #include <stdexcept>
 
 namespace psim::cli {
 
 void say_text(std::string_view text) {
+  // A reader that has gone sends SIGPIPE, which is taken before it ends the process.
+  sigset_t broken_pipe, before;
+  sigemptyset(&broken_pipe);
+  sigaddset(&broken_pipe, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &broken_pipe, &before);
   std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);
+  if (std::ferror(stderr) != 0) {
+    constexpr timespec at_once{};
+    sigtimedwait(&broken_pipe, nullptr, &at_once);
+  }
   std::clearerr(stderr);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void keep_standard_streams() {

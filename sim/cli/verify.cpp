@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "sim/cli/command.hpp"
+#include "sim/cli/talk.hpp"
 
 namespace psim::cli {
 
@@ -14,7 +15,7 @@ int verify(const std::string& directory, bool json) {
     else fmt::print("{}", analysis::text(verdict));
     return verdict.holds() ? done : answer_is_no;
   } catch (const analysis::Unverifiable& nothing) {
-    fmt::print(stderr, "error: {}\n  = help: {}\n", nothing.what(), nothing.help);
+    say("error: {}\n  = help: {}\n", nothing.what(), nothing.help);
     return bad_input;
   }
 }

@@ -3,6 +3,8 @@
 #include <xbt/log.h>
 #include <simgrid/s4u.hpp>
 
+#include <csignal>
+
 #include "sim/cluster/platform.hpp"
 
 namespace psim {
@@ -15,6 +17,19 @@ constexpr const char* default_context = "thread";
 constexpr const char* default_context = "raw";
 #endif
 
+// SimGrid puts a handler of its own in the place of this signal's, which ends the program with exit code 1.
+class KeptHandler {
+ public:
+  explicit KeptHandler(int signal) : signal_(signal) { sigaction(signal_, nullptr, &kept_); }
+  ~KeptHandler() { sigaction(signal_, &kept_, nullptr); }
+  KeptHandler(const KeptHandler&) = delete;
+  KeptHandler& operator=(const KeptHandler&) = delete;
+
+ private:
+  int signal_;
+  struct sigaction kept_ {};
+};
+
 }  // namespace
 
 Engine::Engine(const NetworkSpec& network, const std::string& context) {
@@ -26,6 +41,7 @@ Engine::Engine(const NetworkSpec& network, const std::string& context) {
   for (std::string& word : words_) argv_.push_back(word.data());
   argv_.push_back(nullptr);
   argc_ = static_cast<int>(words_.size());
+  const KeptHandler of_interrupts(SIGINT);
   engine_ = std::make_unique<simgrid::s4u::Engine>(&argc_, argv_.data());
 }
 

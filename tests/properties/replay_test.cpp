@@ -147,8 +147,7 @@ TEST_CASE("replay names the first value of the summary that is not what comes ou
   Json better = summary;
   better["final"]["accuracy"] = 1.0;
   const std::string now = summary["final"]["accuracy"].dump();
-  CHECK(contains(replay_with(better),
-                 "differs: final.accuracy\n  now:      " + now + "\n  recorded: 1.0\n"));
+  CHECK(contains(replay_with(better), "differs: final.accuracy\n  now:      " + now + "\n  recorded: 1.0\n"));
   Json shorter = summary;
   shorter["curve"].erase(0);
   CHECK(contains(replay_with(shorter), "differs: curve.0"));

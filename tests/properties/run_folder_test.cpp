@@ -1,6 +1,6 @@
 // Where a run is written: nothing but a run of psim's is ever replaced, and only what was written is reused.
-#include <sys/file.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 #include <fstream>
 #include <functional>
@@ -87,9 +87,8 @@ TEST_CASE("--out replaces nothing but a run of psim's, with --force or without",
   fs::create_directory_symlink("noted", place.at("link"));
   fs::create_directory_symlink("nowhere", place.at("lost"));
   const auto before = place.everything();
-  for (const std::string out :
-       {"essay", "half", "database", "a-file", "noted", "linked", "link", "lost", ".", "./", "..", "/", "essay/",
-        "essay/.", "noted/.."}) {
+  for (const std::string out : {"essay", "half", "database", "a-file", "noted", "linked", "link", "lost", ".",
+                                "./", "..", "/", "essay/", "essay/.", "noted/.."}) {
     for (const char* force : {"--force", "--trace=steps"}) {
       const Outcome outcome = place.run({"--seed", "8", "--out", out, force});
       INFO(out << " " << force << "\n" << outcome.out << outcome.err);
@@ -176,7 +175,9 @@ TEST_CASE("a run whose files are not what was written is computed again, and psi
       {"summary.json is missing", without("summary.json")},
       {"checksums is missing", without("checksums")},
       {"namespace-0.toml was not there", [&] { place.write("run/namespace-0.toml", ""); }},
-      {"recorded with --trace none", [&] { place.run({"--out", "run", "--trace", "none", "--force"}); }}};
+      {"recorded with --trace none", [&] {
+         place.run({"--out", "run", "--trace", "none", "--force"});
+       }}};
   for (const auto& [reason, damage] : damages) {
     damage();
     const Outcome again = place.run({"--out", "run", "--trace", "events"});

@@ -67,6 +67,7 @@ allow() {
   ban 'unordered_(map|set)' 'an ordered container' sim/cluster/network.hpp
   ban 'std::sto[a-z]+\(|\bato[fil]\(|strtod' 'std::from_chars'
   ban 'using namespace std' 'qualified names'
+  ban 'fmt::print\(stderr' 'say (sim/cli/talk.hpp), which a closed stderr does not stop'
   ban 'std::endl|std::cout|std::cerr|\bprintf\(' 'fmt::print'
   for file in $(ours model sim analysis tests docs scenarios cmake README.md psim | grep -v tests/tidy/tidy.sh); do
     grep -nE '\b(TODO|FIXME|XXX)\b' "$file" | sed "s|^|$file:|; s|\$|   do it or drop it|"

@@ -1,0 +1,18 @@
+// Runs of psim in processes of their own.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace psim::cli {
+
+// Starts `psim WORDS...`, with `out` and `err` as its stdout and stderr. It ends when the thread ends that
+// started it, even if that is killed.
+pid_t start_psim(std::vector<std::string> words, int out, int err);
+
+// "exit code 3", "signal 9 (Killed)": from the status of waitpid.
+std::string how_it_ended(int status);
+
+}  // namespace psim::cli
