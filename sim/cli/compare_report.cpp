@@ -67,8 +67,10 @@ int print_comparison(const Command& command, const analysis::Comparison& compari
         "stragglers.\n\n");
   fmt::print("{}", loss_chart(comparison));
   if (several) fmt::print("\nCurves are of seed {}.", comparison.runs.front().seed);
-  fmt::print("\n{} runs under {}/   next: psim run {} --set ..., or open {}/*/run.db with sqlite3\n",
-             comparison.runs.size(), folder, command.scenario, folder);
+  const Json& first = comparison.runs.front().summary;
+  const fs::path run = run_directory(scenario_name(command.scenario), first["scenario_hash"]).filename();
+  fmt::print("\n{} runs under {}/   next: psim run {} --set ..., or sqlite3 {} .schema\n",
+             comparison.runs.size(), folder, command.scenario, (fs::path(folder) / run / "run.db").string());
   return done;
 }
 

@@ -16,8 +16,10 @@ namespace {
 constexpr const char* usual_message = "interrupted\n";
 
 // What the handler reads; changed only while it cannot come.
-pid_t process = 0;
-std::string folder, message = usual_message;
+struct {
+  pid_t process = 0;
+  std::string folder, message = usual_message;
+} ours;
 
 sigset_t interrupts() {
   sigset_t set;
@@ -31,8 +33,8 @@ void set_handled(const std::string& new_folder, const std::string& new_message) 
   const sigset_t both = interrupts();
   sigset_t before;
   pthread_sigmask(SIG_BLOCK, &both, &before);
-  folder = new_folder;
-  message = new_message;
+  ours.folder = new_folder;
+  ours.message = new_message;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
@@ -53,22 +55,22 @@ void remove_with_files(const char* path) {
 }
 
 extern "C" void psim_end_at_interrupt(int signal) {
-  if (getpid() != process) _exit(128 + signal);  // a child that is no program of its own
+  if (getpid() != ours.process) _exit(128 + signal);  // a child that is no program of its own
   // Files are the main thread's: in its place nobody writes while they are removed.
-  if (syscall(SYS_gettid) != process) {
-    syscall(SYS_tgkill, process, process, signal);
+  if (syscall(SYS_gettid) != ours.process) {
+    syscall(SYS_tgkill, ours.process, ours.process, signal);
     return;
   }
-  if (!folder.empty()) remove_with_files(folder.c_str());
+  if (!ours.folder.empty()) remove_with_files(ours.folder.c_str());
   if (isatty(STDERR_FILENO) != 0 && write(STDERR_FILENO, "\r\033[K", 4) < 0) _exit(128 + signal);
-  if (write(STDERR_FILENO, message.data(), message.size()) < 0) _exit(128 + signal);
+  if (write(STDERR_FILENO, ours.message.data(), ours.message.size()) < 0) _exit(128 + signal);
   _exit(128 + signal);
 }
 
 }  // namespace
 
 void end_at_interrupt() {
-  process = getpid();
+  ours.process = getpid();
   struct sigaction action {};
   action.sa_handler = psim_end_at_interrupt;
   action.sa_mask = interrupts();

@@ -28,7 +28,7 @@ int open_for_writing(const fs::path& path) {
 
 // How `psim WORDS...` ended; nothing when it had to be killed, after `limit` seconds or an interrupt.
 std::optional<int> run_psim(std::vector<std::string> words, const fs::path& out, const fs::path& log,
-                            double limit, const std::atomic<int>& interrupted) {
+                            double limit, const std::atomic<int>& stopped_by) {
   const int out_file = open_for_writing(out), log_file = open_for_writing(log);
   const pid_t child = start_psim(std::move(words), out_file, log_file);
   close(out_file);
@@ -37,7 +37,7 @@ std::optional<int> run_psim(std::vector<std::string> words, const fs::path& out,
   pollfd ends{.fd = handle, .events = POLLIN, .revents = 0};
   constexpr int slice = 50;  // milliseconds
   bool in_time = false;
-  for (double waited = 0; !in_time && waited < limit * 1e3 && interrupted == 0; waited += slice)
+  for (double waited = 0; !in_time && waited < limit * 1e3 && stopped_by == 0; waited += slice)
     in_time = poll(&ends, 1, slice) == 1;
   close(handle);
   if (!in_time) kill(child, SIGKILL);

@@ -17,7 +17,7 @@
 namespace psim::cli {
 namespace {
 
-constexpr const char* unfinished = ".psim-partial-";
+constexpr const char* between = ".psim-partial-";
 
 constexpr const char* name_another = "name another folder; psim replaces nothing but its own runs";
 
@@ -37,7 +37,7 @@ void sweep(const fs::path& parent) {
   std::error_code ignored;  // it can be swept next time
   std::vector<fs::path> left;
   for (const fs::directory_entry& entry : fs::directory_iterator(parent, ignored)) {
-    if (entry.path().filename().string().find(unfinished) != std::string::npos) left.push_back(entry.path());
+    if (entry.path().filename().string().find(between) != std::string::npos) left.push_back(entry.path());
   }
   for (const fs::path& folder : left) {
     const int lock = lock_folder(folder);
@@ -139,7 +139,7 @@ UnfinishedRun::UnfinishedRun(const fs::path& dir) : dir_(dir) {
   fs::create_directories(parent_of(dir_));
   sweep(parent_of(dir_));
   for (int attempt = 0; lock_ < 0; ++attempt) {
-    path_ = fmt::format("{}{}{}-{}", dir_.string(), unfinished, getpid(), attempt);
+    path_ = fmt::format("{}{}{}-{}", dir_.string(), between, getpid(), attempt);
     if (mkdir(path_.c_str(), 0777) == 0) lock_ = lock_folder(path_);
     else if (errno != EEXIST) fail("mkdir", path_);
   }
