@@ -39,8 +39,8 @@ TEST_CASE("workers that share out iid samples take each sample once, as if the o
 }
 
 TEST_CASE("evaluations by updates come at the very update", "[evaluation]") {
+  const Json evaluated = run(2, "evaluate_every = \"10 updates\"", "");
   std::vector<int> updates;
-  for (const Json& point : run(2, "evaluate_every = \"10 updates\"", "")["curve"])
-    updates.push_back(point["updates"].get<int>());
+  for (const Json& point : evaluated["curve"]) updates.push_back(point["updates"].get<int>());
   CHECK(updates == std::vector<int>{0, 10, 20, 30});
 }
