@@ -63,6 +63,7 @@ if [ ! -f "$build/build.ninja" ]; then
   mkdir -p "$root/build"
   (cd "$root" && cmake --preset mutants -DPSIM_UNITY=ON ${PSIM_CMAKE_ARGS:-} >build/mutants.log 2>&1) || { cat "$root/build/mutants.log" >&2; exit 3; }
 fi
+echo "psim: building psim with mistakes to choose from; the first time takes some minutes" >&2
 ninja -C "$build" psim psim_unit psim_system >"$root/build/mutants.log" 2>&1 || { cat "$root/build/mutants.log" >&2; exit 3; }
 
 scratch=$(mktemp -d) || exit 3
