@@ -155,6 +155,7 @@ Facts facts_of(const toml::table& scenario) {
                              : number("consistency.k", f.workers);
   f.pull_every = number("training.pull_every", 1);
   f.elastic = word("training.algorithm") == "elastic";
+  f.steals = word("training.work") == "stealing";
   f.overlap = scenario.at_path("messages.overlap").value_or(false);
   f.has_duration = !word("training.duration").empty();
   f.copies = number("replication.copies", 0);

@@ -39,12 +39,13 @@ class Versions final : public Check {
 // Under k-sync the first shard decides for all: the others take the pushes that were fresh there.
 class Updates final : public Check {
  public:
-  Updates(const std::string& model, bool repeats)
+  Updates(const std::string& model, bool repeats, bool steals)
       : Check("updates", "an update has as many pushes as the model says, fresh where only fresh ones count"),
         model_(model),
         fresh_(model == "bsp" || model == "k-sync" || model == "k-batch-sync"),
         single_(model == "ssp" || model == "asp" || model == "dssp"),
-        once_each_((model == "bsp" || model == "k-sync") && !repeats) {}
+        once_each_((model == "bsp" || model == "k-sync") && !repeats && !steals),
+        by_samples_(steals) {}
 
   void on(const Row& row, const History& history) override {
     const Facts& facts = history.facts();
@@ -63,9 +64,9 @@ class Updates final : public Check {
     const auto members = std::ranges::count_if(counts, &Count::member);
     const std::int64_t whole =
         members < std::ssize(counts) ? std::min<std::int64_t>(facts.group, members) : facts.group;
-    const std::int64_t least = fresh_ ? whole : 1;
-    const std::int64_t most = single_ ? 1 : fresh_ ? facts.group : static_cast<std::int64_t>(pushes.size());
     const std::int64_t size = std::ssize(pushes);
+    const std::int64_t least = fresh_ && !by_samples_ ? whole : 1;
+    const std::int64_t most = single_ ? 1 : fresh_ && !by_samples_ ? facts.group : size;
     if ((size < least && !mutant("small-updates-hold")) || size > most)
       violated(row, fmt::format("version {} of shard {} at {} is made of {} pushes, not {}", row.version,
                                 row.shard, facts.name_of(row.node), size, least));
@@ -77,7 +78,7 @@ class Updates final : public Check {
 
  private:
   std::string model_;
-  bool fresh_, single_, once_each_;
+  bool fresh_, single_, once_each_, by_samples_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::uint32_t>>
       pushes_;  // by shard and server
 };
@@ -140,7 +141,7 @@ class Duplicates final : public Check {
 
 void add_update_checks(const Facts& facts, Checks& checks) {
   checks.push_back(std::make_unique<Versions>());
-  checks.push_back(std::make_unique<Updates>(facts.model, facts.at_least_once));
+  checks.push_back(std::make_unique<Updates>(facts.model, facts.at_least_once, facts.steals));
   checks.push_back(std::make_unique<ExactlyOnce>(facts.at_least_once));
   checks.push_back(std::make_unique<Duplicates>());
 }

@@ -1,9 +1,11 @@
 #include "sim/job.hpp"
 
+#include <fmt/format.h>
 #include <xxhash.h>
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 #include <utility>
 
 #include "model/mutant.hpp"
@@ -69,10 +71,15 @@ void Job::start(Hooks hooks, const std::vector<World*>& worlds) {
     weights = std::make_shared<Values>(learner_->initial_weights(static_cast<std::uint64_t>(scenario_.seed)));
   world_.on_update = [this] { on_update(); };
   world_.on_end = [this] {
+    if (!world_.is_through())
+      throw std::logic_error(
+          fmt::format("at {:.6g} s the run would end while a worker has steps to do: a defect of psim; please "
+                      "report the scenario",
+                      Agenda::now()));
     finished_ = world_.last_finish;
     end_soon();
   };
-  world_.is_stuck = hooks_.is_stuck;
+  world_.watch = hooks_.watch;
   world_.absent = absent_at_first(scenario_);
   crew_.start(weights, worlds);
 }
@@ -96,7 +103,7 @@ void Job::plan_evaluations() {
       world_.agenda.at(static_cast<double>(turn) * every, [this, self, turn] {
         if (is_over()) return;
         if (take_point()) return hooks_.on_end(*this);
-        if (!hooks_.is_stuck()) self(self, turn + 1);
+        if (!hooks_.watch->is_stuck()) self(self, turn + 1);
       });
     };
     tick(tick, 1);

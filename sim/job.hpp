@@ -32,7 +32,7 @@ class Job {
     std::function<void(Job&)> on_end;  // from the agenda: it is through, or has reached what it was for
     std::function<void(std::int64_t)> on_update = {};           // so many updates are done
     std::function<void(const Evaluation&)> on_evaluation = {};  // a run that waits for evaluations
-    std::function<bool()> is_stuck;
+    RunWatch* watch = nullptr;
   };
 
   // `space`: its number among the namespaces. `loaded` must live as long.

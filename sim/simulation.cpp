@@ -1,6 +1,5 @@
 #include "sim/simulation.hpp"
 
-#include <fmt/format.h>
 #include <Eigen/Core>
 #include <simgrid/Exception.hpp>
 #include <simgrid/s4u.hpp>
@@ -15,6 +14,7 @@
 #include "sim/cluster/fault_plan.hpp"
 #include "sim/cluster/speed_control.hpp"
 #include "sim/job.hpp"
+#include "sim/progress_watch.hpp"
 #include "sim/scenario/check.hpp"
 
 namespace sg4 = simgrid::s4u;
@@ -71,14 +71,6 @@ class Simulation final : public FaultTarget {
   void end_job(Job& job);
   std::uint32_t rank_of(const Message& message);
   Job& job_of(const Message& message);
-  bool is_quiet() const;
-  bool computes() const;
-  bool is_stuck() const;
-  bool waits_too_long() const;
-  bool goes_in_circles() const;
-  bool is_hopeless();
-  std::vector<std::string> who_waits() const;
-  void give_up(std::vector<std::string> why);
   void end_now();
   void close();
   void add_space(const Job& job, RunResult& result) const;
@@ -96,10 +88,10 @@ class Simulation final : public FaultTarget {
   Slowness slowness_;     // of machines, at a date; that of steps is the jobs'
   std::deque<Job> jobs_;  // by namespace
   SpeedControl speeds_;
+  ProgressWatch watch_;
   std::unique_ptr<FaultPlan> faults_;  // none without faults
   bool ended_ = false;
   double end_ = 0;
-  std::vector<std::string> stuck_;
 };
 
 Simulation::Simulation(const LoadedScenario& loaded, const RunOptions& options,
@@ -122,7 +114,8 @@ Simulation::Simulation(const LoadedScenario& loaded, const RunOptions& options,
       slowness_(scenario_.compute, scenario_.stragglers, static_cast<std::uint64_t>(scenario_.seed),
                 std::vector<double>(static_cast<std::size_t>(scenario_.cluster.workers))),
       speeds_(platform_, slowness_, agenda_, network_, static_cast<NodeId>(1 + scenario_.cluster.servers),
-              static_cast<std::uint32_t>(scenario_.cluster.workers), [this] { return is_stuck(); }) {
+              static_cast<std::uint32_t>(scenario_.cluster.workers), [this] { return watch_.is_stuck(); }),
+      watch_({scenario_, jobs_, network_, speeds_, recorder_, agenda_}, [this] { end_now(); }) {
   for (EventSink* sink : sinks) recorder_.add_sink(sink);
   if (scenario_.may_fail()) recorder_.watch_failures();
   std::uint32_t first_shard = 0;
@@ -134,7 +127,8 @@ Simulation::Simulation(const LoadedScenario& loaded, const RunOptions& options,
   if (!scenario_.groups.empty()) split_record();
   if (scenario_.faults.empty()) return;
   faults_ = std::make_unique<FaultPlan>(scenario_, network_, recorder_, agenda_, *this,
-                                        [this] { return is_quiet(); });
+                                        [this] { return watch_.is_quiet(); });
+  watch_.watch(*faults_);
   jobs_.front().world().on_clock = [this](NodeId worker, std::int64_t clock) {
     faults_->on_clock(worker, clock);
   };
@@ -165,13 +159,13 @@ RunResult Simulation::run() {
   if (faults_) faults_->start();
   for (Job& job : jobs_) job.plan_evaluations();
   for (Job& job : jobs_) job.plan_end();
-  sg4::Engine::on_deadlock_cb([this] { stuck_ = who_waits(); });
+  sg4::Engine::on_deadlock_cb([this] { watch_.note_stuck(); });
   engine_.run();
   for (const Job& job : jobs_) {
     if (job.crew().failure()) std::rethrow_exception(job.crew().failure());
   }
   // Where all nodes are down for good SimGrid sees no deadlock either.
-  if (!ended_ && stuck_.empty()) stuck_ = who_waits();
+  if (!ended_ && watch_.stuck().empty()) watch_.note_stuck();
   return result();
 }
 
@@ -179,13 +173,7 @@ void Simulation::start_jobs() {
   std::vector<World*> worlds;
   for (Job& job : jobs_) worlds.push_back(&job.world());
   for (Job& job : jobs_) {
-    job.world().is_hopeless = [this] { return is_hopeless(); };
-    job.world().give_up = [this](NodeId node) {
-      give_up({fmt::format("at {:.6g} s {} has sent a request again as often as recovery.retry_limit allows",
-                           Agenda::now(), node_name(scenario_.cluster, node))});
-    };
-    Job::Hooks hooks{.on_end = [this](Job& ended) { end_job(ended); },
-                     .is_stuck = [this] { return is_stuck(); }};
+    Job::Hooks hooks{.on_end = [this](Job& ended) { end_job(ended); }, .watch = &watch_};
     if (faults_) hooks.on_update = [this](std::int64_t updates) { faults_->on_update(updates); };
     if (faults_ && faults_->waits_for_evaluations())
       hooks.on_evaluation = [this](const Evaluation& result) { faults_->on_evaluation(result); };
@@ -211,74 +199,12 @@ Job& Simulation::job_of(const Message& message) {
                                [&message](const Job& job) { return job.world().has_shard(message.shard); });
 }
 
-std::vector<std::string> Simulation::who_waits() const {
-  std::vector<std::string> lines;
-  for (const Job& job : jobs_) {
-    if (job.is_over()) continue;
-    const std::vector<std::string> more = job.crew().who_waits();
-    lines.insert(lines.end(), more.begin(), more.end());
-  }
-  return lines;
-}
-
 // Control messages first, then the shards of the first layers.
 std::uint32_t Simulation::rank_of(const Message& message) {
   const bool moves_values = message.kind == MessageKind::push || message.kind == MessageKind::weights;
   if (scenario_.messages.order != SendOrder::priority || !moves_values) return 0;
   const World& world = job_of(message).world();
   return 1 + world.keys.shards[message.shard - world.first_shard].layer;
-}
-
-// Nothing is on its way, and nobody computes who is not frozen: only entries of the agenda could change that,
-// and those that repeat for ever would keep the clock running. Without them SimGrid sees the deadlock.
-bool Simulation::is_quiet() const {
-  if (Agenda::now() == 0 || network_.in_flight() > 0) return false;
-  for (NodeId node = 0; node < first_inference_node(scenario_.cluster); ++node) {
-    if (network_.has_mail(node) && !speeds_.is_frozen(node)) return false;
-  }
-  return !computes();
-}
-
-bool Simulation::computes() const {
-  for (NodeId node = 0; node < platform_.hosts.size(); ++node) {
-    const bool busy =
-        std::ranges::any_of(jobs_, [node](const Job& job) { return job.world().busy[node] > 0; });
-    if (busy && !speeds_.is_frozen(node)) return true;
-  }
-  return false;
-}
-
-// Nothing can happen any more. Where requests are repeated, a quiet moment may be one before a repetition.
-bool Simulation::is_stuck() const { return scenario_.may_fail() ? waits_too_long() : is_quiet(); }
-
-// Nothing has been computed for long, nobody computes, and no fault will change that; of those that repeat
-// for ever, none has for several turns.
-bool Simulation::waits_too_long() const {
-  const double silence = Agenda::now() - recorder_.stats().last_progress;
-  if (silence <= scenario_.recovery.patience.value)
-    return false;  // asked with every heartbeat: first what is cheap
-  if (computes() || (faults_ && faults_->once_to_come())) return false;
-  return silence > scenario_.recovery.patience.value + (faults_ ? faults_->some_turns() : 0);
-}
-
-// Whatever is computed is lost again, time after time, and nobody gets further than somebody has been.
-bool Simulation::goes_in_circles() const {
-  constexpr std::int64_t circles = 20, least = 100;  // times as many steps in vain as before; and at least
-  if (!faults_ || faults_->once_to_come()) return false;
-  const RunStats& stats = recorder_.stats();
-  return stats.begun - stats.begun_in_time > circles * (stats.begun_in_time + least);
-}
-
-// Where heartbeats never end SimGrid sees no deadlock.
-bool Simulation::is_hopeless() {
-  if (!waits_too_long() && !goes_in_circles()) return false;
-  give_up(who_waits());
-  return true;
-}
-
-void Simulation::give_up(std::vector<std::string> why) {
-  if (stuck_.empty()) agenda_.at(Agenda::now(), [this] { end_now(); });
-  stuck_ = std::move(why);
 }
 
 // From an agenda entry, never from an actor. Pending entries would keep the clock running.
@@ -342,7 +268,7 @@ RunResult Simulation::result() {
                    .keys_used = std::vector<std::uint64_t>(recorder_.stats().workers.size()),
                    .flops_per_sample = flops_per_sample(world.scenario.model),
                    .weights = first.hash_of_weights(),
-                   .stuck = mutant("silent-hang") ? std::vector<std::string>{} : stuck_};
+                   .stuck = mutant("silent-hang") ? std::vector<std::string>{} : watch_.stuck()};
   result.failures = recorder_.failures();
   result.inference = first.crew().finish_inference(end_);
   for (Job& job : jobs_) {

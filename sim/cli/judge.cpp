@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,24 +27,28 @@ int open_for_writing(const fs::path& path) {
   return file;
 }
 
-// How `psim WORDS...` ended; nothing when it had to be killed, after `limit` seconds or an interrupt.
+// How `psim WORDS...` ended; nothing when it had to be killed: after `limit` seconds of a processor's time, many
+// more by the clock (a busy machine is no reason), or an interrupt.
 std::optional<int> run_psim(std::vector<std::string> words, const fs::path& out, const fs::path& log,
                             double limit, const std::atomic<int>& stopped_by) {
   const int out_file = open_for_writing(out), log_file = open_for_writing(log);
   const pid_t child = start_psim(std::move(words), out_file, log_file);
   close(out_file);
   close(log_file);
+  const rlimit seconds{.rlim_cur = static_cast<rlim_t>(limit), .rlim_max = static_cast<rlim_t>(limit) + 1};
+  prlimit(child, RLIMIT_CPU, &seconds, nullptr);
   const int handle = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
   pollfd ends{.fd = handle, .events = POLLIN, .revents = 0};
-  constexpr int slice = 50;  // milliseconds
+  constexpr int slice = 50;        // milliseconds
+  constexpr double patience = 30;  // times the limit
   bool in_time = false;
-  for (double waited = 0; !in_time && waited < limit * 1e3 && stopped_by == 0; waited += slice)
+  for (double waited = 0; !in_time && waited < patience * limit * 1e3 && stopped_by == 0; waited += slice)
     in_time = poll(&ends, 1, slice) == 1;
   close(handle);
   if (!in_time) kill(child, SIGKILL);
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-  if (!in_time) return std::nullopt;
+  if (!in_time || (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)) return std::nullopt;
   return status;
 }
 
@@ -66,7 +71,7 @@ std::string broken_balance(const Json& summary) {
     return fmt::format("{} messages were sent, {} received and {} lost", messages, delivered, gone);
   const auto sum_of = [](const Json& time) {
     return time["compute_share"].get<double>() + time["wait_share"].get<double>() +
-           time["network_share"].get<double>();
+           time["network_share"].get<double>() + time.value("absent_share", 0.0);
   };
   const auto is_whole = [](double sum) { return sum == 0 || std::abs(sum - 1) < 1e-9; };
   if (!is_whole(sum_of(summary["time"]))) return fmt::format("shares sum to {}", sum_of(summary["time"]));
@@ -78,7 +83,10 @@ std::string broken_balance(const Json& summary) {
 }
 
 std::string outcome_of(const Json& summary, const Scenario& scenario) {
-  if (!summary["stuck"].empty()) return "stuck";
+  if (!summary["stuck"].empty())
+    return summary["stuck"][0].get<std::string>().find("nothing new has come") == std::string::npos
+               ? "stuck"
+               : "in vain";
   if (summary["target"]["reached"]) return "target";
   const std::optional<Seconds>& duration = scenario.training.duration;
   return duration && summary["sim_time_s"] >= duration->value ? "time is up" : "done";
@@ -143,9 +151,10 @@ Verdict Judge::operator()(const std::string& toml) const {
   if (const auto bad = bad_end(verified, log, limit)) return *bad;
   if (WEXITSTATUS(*verified) != done) return broken_promise(Json::parse(read_file(out)));
   const std::string outcome = outcome_of(summary, loaded->scenario);
-  const std::string why = outcome == "stuck" ? summary["stuck"][0].get<std::string>() : "";
-  if (outcome == "stuck" && fuzz::must_end(loaded->scenario))
-    return failed("stuck though all is well again", why);
+  const bool has_ended = summary["stuck"].empty();
+  const std::string why = has_ended ? "" : summary["stuck"][0].get<std::string>();
+  if (!has_ended && fuzz::must_end(loaded->scenario))
+    return failed(outcome + " though all is well again", why);
   return {.outcome = outcome, .failure = {}, .detail = why};
 }
 

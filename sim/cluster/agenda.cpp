@@ -39,6 +39,7 @@ void Agenda::fire() {
   while (!entries_.empty() && entries_.top().date <= now()) {
     const std::function<void()> action = entries_.top().action;
     entries_.pop();
+    ++fired_;
     action();
   }
   firing_ = false;

@@ -25,6 +25,9 @@ class Agenda {
   // Drops everything. Pending entries keep the simulated clock running, so this belongs to a run's end.
   void clear();
 
+  // Entries that have run, of all dates: a measure of the machine's work.
+  std::uint64_t fired() const { return fired_; }
+
   static double now();
 
  private:
@@ -42,7 +45,7 @@ class Agenda {
   void fire();
 
   std::priority_queue<Entry, std::vector<Entry>, Later> entries_;
-  std::uint64_t next_number_ = 0;
+  std::uint64_t next_number_ = 0, fired_ = 0;
   simgrid::kernel::timer::Timer* armed_ = nullptr;
   bool firing_ = false;
 };

@@ -21,7 +21,8 @@ FaultPlan::FaultPlan(const Scenario& scenario, Network& network, Recorder& recor
       agenda_(agenda),
       target_(target),
       is_quiet_(std::move(is_quiet)),
-      links_(scenario) {
+      links_(scenario),
+      starts_to_come_(node_count(scenario.cluster), 0) {
   network_.set_faults(&links_);
   const auto seed = static_cast<std::uint64_t>(scenario.seed);
   for (std::size_t table = 0; table < scenario.faults.size(); ++table) {
@@ -54,8 +55,10 @@ void FaultPlan::plan(std::size_t index) {
     return plan(index);
   }
   if (!repeats) ++pending_;
+  expect_starts(unit.table, unit.node, 1);
   agenda_.at(turn->begin, [this, index, turn = *turn, repeats] {
     Unit& now = units_[index];
+    expect_starts(now.table, now.node, -1);
     if (!repeats) --pending_;
     else if (gives_up(now)) return;
     begin(now.table, now.node, turn, !repeats);
@@ -89,10 +92,23 @@ void FaultPlan::begin(std::size_t table, std::optional<NodeId> node, const Fault
   act(table, node, true);
   if (turn.end == HUGE_VAL) return;
   if (counts) ++pending_;
+  expect_starts(table, node, 1);
   agenda_.at(turn.end, [this, table, node, counts] {
     if (counts) --pending_;
+    expect_starts(table, node, -1);
     act(table, node, false);
   });
+}
+
+bool FaultPlan::starts_nodes(std::size_t table) const {
+  const FaultSpec& fault = spec(table);
+  return fault.kind == FaultKind::join || fault.kind == FaultKind::restart ||
+         (fault.kind == FaultKind::crash && fault.restart_after.has_value());
+}
+
+void FaultPlan::expect_starts(std::size_t table, std::optional<NodeId> node, int change) {
+  if (!starts_nodes(table)) return;
+  for (const NodeId one : nodes_of(table, node)) starts_to_come_[one] += change;
 }
 
 std::vector<NodeId> FaultPlan::nodes_of(std::size_t table, std::optional<NodeId> node) const {
@@ -184,8 +200,10 @@ void FaultPlan::check(FaultCondition::Quantity quantity, NodeId node, double val
       continue;
     one.fired = true;
     ++pending_;
+    expect_starts(one.table, std::nullopt, 1);
     agenda_.at(Agenda::now(), [this, table = one.table] {
       --pending_;
+      expect_starts(table, std::nullopt, -1);
       begin(table, std::nullopt, FaultTurns::from(spec(table), Agenda::now()), true);
     });
   }

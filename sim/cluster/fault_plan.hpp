@@ -52,6 +52,8 @@ class FaultPlan {
   // Whether a planned fault, or the end of one, may still change something: a watch for hangs must wait for
   // it. Without those that repeat for ever.
   bool once_to_come() const { return pending_ > 0; }
+  // Whether what is planned, and does not hang on a condition, starts the node again.
+  bool comes_back(NodeId node) const { return starts_to_come_[node] > 0; }
   // In which each of those that repeat for ever has had some turns.
   double some_turns() const;
 
@@ -75,6 +77,8 @@ class FaultPlan {
   bool gives_up(Unit& unit);
   void begin(std::size_t table, std::optional<NodeId> node, const FaultTurn& turn, bool counts);
   void end(std::size_t table, std::optional<NodeId> node);
+  bool starts_nodes(std::size_t table) const;
+  void expect_starts(std::size_t table, std::optional<NodeId> node, int change);
   void act(std::size_t table, std::optional<NodeId> node, bool begins);
   void act_on(std::size_t table, NodeId node, bool begins);
   void record(std::size_t table, std::optional<NodeId> node, bool begins);
@@ -92,6 +96,7 @@ class FaultPlan {
   std::vector<Unit> units_;
   std::vector<Condition> conditions_;
   std::vector<std::vector<int>> active_;  // by table and node: slow and degrade in force
+  std::vector<int> starts_to_come_;       // by node: planned
   std::size_t pending_ = 0;               // turns of faults that do not repeat, and their ends
   bool given_up_ = false;                 // nothing comes any more of faults that repeat for ever
   std::uint64_t recorded_ = 0;            // events of faults

@@ -214,7 +214,10 @@ std::optional<Message> Network::receive_until(NodeId me, double date) {
     nodes_[me].receives_until = true;
     const bool is_late = mail->acquire_timeout(date - Agenda::now());
     nodes_[me].receives_until = false;
-    if (is_late) return std::nullopt;
+    if (is_late) {
+      ++timeouts_;
+      return std::nullopt;
+    }
   } else {
     mail->acquire();
   }

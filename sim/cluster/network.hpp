@@ -37,14 +37,18 @@ class Network {
   // Never blocks. The sender must not expect an answer.
   void send(Message message);
 
-  // Likewise, unless the same is on its way already: a state of the shard, or the same entry of its log, or
-  // the same question. For what is sent again when no answer comes, which it may not because too much is
-  // being sent.
+  // Whether the same is on its way already: a state of the shard, or the same entry of its log, or the same
+  // question.
+  bool carries(const Message& like) const;
+  // Likewise, unless the same is on its way. For what is sent again when no answer comes, which it may not
+  // because too much is being sent.
   void send_once(Message message);
 
   // Waits for the next message to `me`; until a date, at most.
   Message receive(NodeId me);
   std::optional<Message> receive_until(NodeId me, double date);
+  // How often nothing came until the date: a measure of the machine's work.
+  std::uint64_t timeouts() const { return timeouts_; }
   bool has_mail(NodeId me) const { return !nodes_[me].inbox.empty(); }
 
   // Called with every message that arrives, before it can be received.
@@ -112,7 +116,6 @@ class Network {
   void send_next(NodeId from, NodeId to);
   Message take(NodeId me);
   bool is_lost(const Flight& flight) const;
-  bool carries(const Message& like) const;
   void arrive(Flight&& flight);
   void hand_over(Node& node, Message&& message);
   Event event(EventKind kind, const Flight& flight) const;
@@ -127,7 +130,7 @@ class Network {
   std::map<std::uint64_t, Flight> delayed_;            // through the network, but late
   LinkFaults* faults_ = nullptr;
   std::size_t in_background_ = 0;
-  std::uint64_t next_number_ = 0, next_held_ = 0;
+  std::uint64_t next_number_ = 0, next_held_ = 0, timeouts_ = 0;
 };
 
 }  // namespace psim

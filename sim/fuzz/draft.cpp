@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace psim::fuzz {
 
@@ -51,13 +52,30 @@ std::set<std::string> features(const Draft& draft) {
                                                    {"filter", "kind", "filter"},
                                                    {"replication", "when", "replication"},
                                                    {"replication", "layout", "replication"},
+                                                   {"model", "precision", "precision"},
+                                                   {"training", "work", "work"},
+                                                   {"training", "update", "update at"},
+                                                   {"data", "delivery", "delivery"},
+                                                   {"filter", "on", "filter on"},
+                                                   {"recovery", "hand_over", "hand over"},
+                                                   {"recovery", "lost_data", "lost data"},
                                                    {"recovery", "detector", "detector"},
                                                    {"recovery", "semantics", "semantics"},
                                                    {"recovery", "workers", "lost workers"},
                                                    {"recovery", "servers", "lost servers"}});
   std::set<std::string> found;
   for (const Table& table : draft.tables) {
-    if (table.name == "snapshot") found.insert("snapshots");
+    for (const auto& [name, feature] : {std::pair{"snapshot", "snapshots"},
+                                        {"group", "groups"},
+                                        {"inference", "inference"},
+                                        {"cluster.worker.device", "devices"}}) {
+      if (table.name == name) found.insert(feature);
+    }
+    for (const std::string_view key :
+         {"local_steps", "warmup_steps", "accumulate", "pull_every", "delay_compensation", "staleness_aware",
+          "feature_blocks", "multi_precision"}) {
+      if (table.name == "training" && table.find(key) != nullptr) found.insert(std::string(key));
+    }
     for (const Counted& one : counted) {
       const std::string* value = one.table == table.name ? table.find(one.key) : nullptr;
       if (value == nullptr) continue;

@@ -25,7 +25,8 @@ void draw_model(Draft& draft, Dice& dice) {
   model.rows = {{"kind", '"' + kind + '"', true}};
   if (kind == "mlp") {
     model.rows.push_back({"layers", fmt::format("[4, {}, 3]", dice.between(2, 8)), true});
-    if (dice.chance(0.2)) model.rows.push_back({"precision", "\"float64\""});
+    if (dice.chance(0.3))
+      model.rows.push_back({"precision", dice.text_of({"float64", "float16", "bfloat16"})});
   }
   if (kind != "phantom") return;
   if (dice.chance(0.6))
@@ -41,17 +42,32 @@ void draw_training(Draft& draft, std::int64_t steps, bool learns, bool dense, Di
     rows.push_back(
         {"optimizer", dice.text_of({"sgd", "momentum", "nesterov", "adagrad", "rmsprop", "adam"})});
   if (dice.chance(0.08)) rows.push_back({"staleness_aware", "true"});
-  if (dice.chance(0.08)) rows.push_back({"local_steps", dice.number(2, 4)});
+  if (!dense && dice.chance(0.2)) {
+    std::erase_if(rows, [](const Row& row) { return row.key == "optimizer"; });
+    rows.push_back({"optimizer", "\"proximal\""});
+    rows.push_back({"l1", "0.001"});
+    if (dice.chance(0.5)) rows.push_back({"feature_blocks", dice.number(2, 4)});
+  }
+  if (dice.chance(0.12)) rows.push_back({"local_steps", dice.number(2, 4)});
+  if (dense && dice.chance(rows.back().key == "local_steps" ? 0.4 : 0.05))
+    rows.push_back({"warmup_steps", dice.number(0, 8)});
   if (dice.chance(0.05)) rows.push_back({"accumulate", dice.number(2, 3)});
   if (dense && dice.chance(0.08)) rows.push_back({"pull_every", dice.number(2, 4)});
-  if (dense && dice.chance(0.06)) rows.push_back({"delay_compensation", "0.5"});
+  if (dense && dice.chance(0.1)) {
+    rows.push_back({"delay_compensation", "0.5"});
+    if (dice.chance(0.4)) rows.push_back({"delay_compensation_decay", "0.9"});
+  }
+  const std::string* const precision = draft.find("model", "precision");
+  if (precision != nullptr && *precision != "\"float64\"" && dice.chance(0.5)) {
+    draft["training"].rows.push_back({"multi_precision", "true"});
+    draft["training"].rows.push_back({"loss_scale", "64"});
+  }
   if (dense && dice.chance(0.06)) {
     std::erase_if(rows, [](const Row& row) { return row.key == "optimizer" || row.key == "pull_every"; });
     std::erase_if(rows, [](const Row& row) { return row.key == "staleness_aware"; });
-    std::erase_if(rows, [](const Row& row) { return row.key == "delay_compensation"; });
+    std::erase_if(rows, [](const Row& row) { return row.key.starts_with("delay_compensation"); });
     rows.push_back({"algorithm", "\"elastic\""});
   }
-  if (dice.chance(0.1)) rows.push_back({"work", "\"proportional\""});
   if (learns && dice.chance(0.4))
     rows.push_back({"evaluate_every", dice.chance(0.5) ? "\"3 updates\"" : dice.time(500, 4000)});
   if (dice.chance(0.1)) rows.push_back({"duration", dice.time(step_us, steps * 2 * step_us)});
@@ -104,12 +120,16 @@ void draw_filters(Draft& draft, Dice& dice) {
     if (kind.ends_with("-k")) rows.push_back({"fraction", "0.3"});
     if (kind == "significant") rows.push_back({"threshold", "0.001"});
     if (kind == "random-skip") rows.push_back({"probability", "0.3"});
+    if (!kind.ends_with("-k") && dice.chance(0.5)) rows.push_back({"on", dice.text_of({"pull", "both"})});
   }
   if (dice.chance(0.5)) {
     filter({{"kind", dice.text_of({"fp16", "fixed-point", "one-bit", "two-bit"})}});
     if (draft.tables.back().rows[0].value == "\"fixed-point\"")
       draft.tables.back().rows.push_back({"bits", "8"});
+    if (!draft.tables.back().rows[0].value.ends_with("-bit\"") && dice.chance(0.3))
+      draft.tables.back().rows.push_back({"on", dice.text_of({"pull", "both"})});
   }
+  if (draft.find("training", "l1") != nullptr && dice.chance(0.3)) filter({{"kind", "\"kkt\""}});
   if (dice.chance(0.3)) filter({{"kind", "\"snappy\""}});
 }
 
@@ -123,6 +143,16 @@ void draw_cluster(Draft& draft, const Victims& v, Dice& dice) {
     network.rows.push_back({"topology", "\"two-tier\""});
     network.rows.push_back({"racks", dice.number(2, 3)});
   }
+  if (dice.chance(0.2)) {  // machines of several speeds, and batches to match
+    std::string speeds;
+    for (std::int64_t w = 0; w < v.workers; ++w)
+      speeds += fmt::format("{}\"{}Gf\"", w > 0 ? ", " : "", dice.between(1, 4));
+    draft["cluster.worker"].rows = {{"speed", '[' + speeds + ']'}};
+    if (dice.chance(0.7)) draft["training"].rows.push_back({"work", "\"proportional\""});
+  }
+  if (dice.chance(0.05))
+    draft["cluster.worker.device"].rows = {{"count", dice.number(2, 3)},
+                                           {"aggregate", dice.text_of({"host", "device"})}};
   draft["compute"].rows = {{"time", fmt::format("\"{}us\"", step_us), true}};
   if (dice.chance(0.6))
     draft["compute"].rows.push_back({"distribution", dice.text_of({"uniform", "exponential", "lognormal"})});
@@ -140,14 +170,17 @@ void draw_recovery(Draft& draft, Dice& dice) {
                    {"heartbeat", fmt::format("\"{}us\"", heartbeat), true},
                    {"timeout", fmt::format("\"{}us\"", heartbeat * dice.between(3, 6) + 4000), true},
                    {"retry", dice.time(3000, 12'000), true},
-                   {"longest_retry", dice.time(100'000, 400'000), true},
-                   {"patience", "\"1s\"", true}};
+                   {"longest_retry", dice.time(50'000, 300'000), true},
+                   {"patience", "\"10s\"", true}};
   auto& rows = recovery.rows;
+  if (dice.chance(0.03)) rows[1].value = dice.time(1, 100);  // more than the links carry, perhaps
+  if (dice.chance(0.03)) rows[3].value = dice.time(1, 500);  // less than a round trip
   if (dice.chance(0.3)) {
     rows.push_back({"detector", "\"phi-accrual\""});
     if (dice.chance(0.5)) rows.push_back({"threshold", dice.number(2, 12)});
   }
   if (dice.chance(0.4)) rows.push_back({"workers", "\"wait\""});
+  if (dice.chance(0.25)) rows.push_back({"lost_data", "\"reassign\""});
   if (dice.chance(0.4)) rows.push_back({"servers", "\"wait\""});
   if (dice.chance(0.4)) rows.push_back({"rebalance", "false"});
   if (dice.chance(0.2)) rows.push_back({"hand_over", "\"stop-and-copy\""});
@@ -171,6 +204,33 @@ void draw_copies(Draft& draft, Victims& v, Dice& dice) {
   if (dice.chance(0.4)) draft["snapshot"].rows.push_back({"bandwidth", "\"1MBps\""});
 }
 
+// What is refused where nodes may fail.
+void draw_sturdy(Draft& draft, const Victims& v, Dice& dice) {
+  const std::string_view what =
+      dice.one_of({"groups", "inference", "database", "dynamic", "stealing", "worker", "key-caching", "none"});
+  Table& training = draft["training"];
+  if (what == "dynamic" || what == "stealing" || what == "worker") {
+    std::erase_if(training.rows, [](const Row& row) { return row.key == "work"; });
+    training.rows.push_back({what == "worker" ? "update" : "work", fmt::format("\"{}\"", what)});
+  } else if (what == "database" && v.learns) {
+    draft["data"].rows.push_back({"delivery", "\"database\""});
+    draft["data"].rows.push_back({"prefetch", dice.number(0, 3)});
+  } else if (what == "key-caching") {
+    draft.tables.push_back({.name = "filter", .many = true, .rows = {{"kind", "\"key-caching\""}}});
+  } else if (what == "inference") {
+    draft["inference"].rows = {{"nodes", dice.number(1, 3)},
+                                       {"rate", dice.number(100, 2000)},
+                                       {"refresh", dice.time(1000, 10'000)}};
+  } else if (what == "groups") {
+    const std::int64_t first = dice.between(1, v.workers - 1);
+    for (const auto& [name, workers] : {std::pair{"\"a\"", first}, {"\"b\"", v.workers - first}})
+      draft.tables.push_back({.name = "group",
+                              .many = true,
+                              .rows = {{"name", name}, {"workers", std::to_string(workers)}}});
+    if (dice.chance(0.5)) draft.tables.back().rows.push_back({"namespace", "\"shared\""});
+  }
+}
+
 }  // namespace
 
 Draft draw(std::uint64_t seed, std::uint64_t run, std::uint64_t attempt) {
@@ -189,6 +249,10 @@ Draft draw(std::uint64_t seed, std::uint64_t run, std::uint64_t attempt) {
   draw_messages(draft, !sparse, dice);
   if (!phantom && dice.chance(0.2)) draw_filters(draft, dice);
   draw_cluster(draft, victims, dice);
+  if (dice.chance(0.12)) {
+    draw_sturdy(draft, victims, dice);
+    return draft;
+  }
   draw_recovery(draft, dice);
   draw_copies(draft, victims, dice);
   draw_faults(draft, victims, dice);

@@ -43,9 +43,10 @@ class Faults {
       rows.push_back({"probability", std::string(dice_.one_of({"0.05", "0.3", "1"}))});
       if (dice_.chance(0.5))
         rows.push_back({"messages", '[' +
-                                        dice_.text_of({"join", "start", "pull", "weights", "push", "leave",
-                                                       "ack", "heartbeat", "view", "replicate", "replicated",
-                                                       "state", "stored", "restore"}) +
+                                        dice_.text_of({"join", "start", "pull", "weights", "push", "finished",
+                                                       "group", "decide", "ready", "leave", "ack",
+                                                       "heartbeat", "view", "replicate", "replicated",
+                                                       "state", "restore"}) +
                                         ']'});
     }
     for (Row& row : rows) row.needed = false;

@@ -1,21 +1,30 @@
 #include "sim/protocol/retry.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "model/mutant.hpp"
 
 namespace psim {
 
-void RetryQueue::schedule(Request& request, double now) const {
-  request.wait = request.wait == 0
-                     ? spec_.timeout
-                     : std::min(request.wait * (mutant("no-back-off") ? 1 : spec_.backoff), spec_.longest);
-  request.due = now + request.wait;
+double Backoff::next() {
+  wait_ = wait_ == 0 ? spec_.timeout
+                     : std::min(wait_ * (mutant("no-back-off") ? 1 : spec_.backoff), spec_.longest);
+  return wait_;
+}
+
+bool Backoff::gives_up() {
+  return ++repeated_ > spec_.limit + (mutant("one-more-try") ? 1 : 0) && spec_.limit > 0;
+}
+
+RetryQueue::Request RetryQueue::sent_at(Message message, double now) const {
+  Request request{.message = std::move(message), .backoff = Backoff(spec_)};
+  request.due = now + request.backoff.next();
+  return request;
 }
 
 void RetryQueue::sent(const Message& message, double now) {
-  Request request{.message = message};
-  schedule(request, now);
+  Request request = sent_at(message, now);
   if (message.kind == MessageKind::push)
     pushes_.insert_or_assign({message.shard, message.number}, std::move(request));
   else pulls_.insert_or_assign(message.shard, std::move(request));
@@ -47,10 +56,8 @@ std::vector<Message> RetryQueue::due(double now) {
   std::vector<Message> messages;
   const auto repeat = [&](Request& request) {
     if (!request.waits || request.due > now) return;
-    gave_up_ =
-        gave_up_ || (spec_.limit > 0 && request.repeated >= spec_.limit + (mutant("one-more-try") ? 1 : 0));
-    ++request.repeated;
-    schedule(request, now);
+    gave_up_ = request.backoff.gives_up() || gave_up_;
+    request.due = now + request.backoff.next();
     messages.push_back(request.message);
   };
   for (auto& [key, request] : pushes_) repeat(request);
@@ -61,10 +68,9 @@ std::vector<Message> RetryQueue::due(double now) {
 std::vector<Message> RetryQueue::again(std::uint32_t shard, NodeId owner, std::uint32_t epoch, double now) {
   std::vector<Message> messages;
   const auto repeat = [&](Request& request) {
-    request = {.message = std::move(request.message)};
     request.message.to = owner;
     request.message.epoch = epoch;
-    schedule(request, now);
+    request = sent_at(std::move(request.message), now);
     messages.push_back(request.message);
   };
   const auto end = pushes_.lower_bound({shard + 1, 0});

@@ -20,6 +20,21 @@ struct RetrySpec {
   std::int64_t limit = 0;  // repetitions of one request before the client gives up; 0: never
 };
 
+// How long a request waits for its answer, time after time.
+class Backoff {
+ public:
+  explicit Backoff(RetrySpec spec) : spec_(spec) {}
+  // The next wait, in seconds.
+  double next();
+  // All repetitions are used up that the limit allows. To be asked before each of them.
+  bool gives_up();
+
+ private:
+  RetrySpec spec_;
+  double wait_ = 0;
+  std::int64_t repeated_ = 0;
+};
+
 class RetryQueue {
  public:
   explicit RetryQueue(RetrySpec spec) : spec_(spec) {}
@@ -47,11 +62,11 @@ class RetryQueue {
  private:
   struct Request {
     Message message;
-    double due = 0, wait = 0;
-    std::int64_t repeated = 0;
+    Backoff backoff;
+    double due = 0;
     bool waits = true;  // for an answer
   };
-  void schedule(Request& request, double now) const;
+  Request sent_at(Message message, double now) const;
 
   RetrySpec spec_;
   std::map<std::pair<std::uint32_t, std::int64_t>, Request> pushes_;  // by shard and number

@@ -146,10 +146,10 @@ bool Server::lacks_decision() const {
 void Server::ask_for_decision(double now, Outbox& out) {
   if (!lacks_decision() || asked_decision_ + options_.resend.timeout > now) return;
   asked_decision_ = now;
-  out.send({.kind = MessageKind::decide,
-            .from = options_.id,
-            .shard = 0,
-            .version = std::ranges::min_element(group_, {}, &Message::pushed)->pushed});
+  out.send_again({.kind = MessageKind::decide,
+                  .from = options_.id,
+                  .shard = 0,
+                  .version = std::ranges::min_element(group_, {}, &Message::pushed)->pushed});
 }
 
 // First shard: what it has decided last, and nothing of what is longer ago; what is still to be decided it

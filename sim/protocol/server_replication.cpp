@@ -59,12 +59,12 @@ void Server::take_copies(const Owner& owner, double now, Outbox& out) {
 void Server::tell_if_ready(Copy& copy, double now, Outbox& out) const {
   if (!copy.is_ready() || (copy.told > 0 && copy.told + options_.resend.timeout > now)) return;
   copy.told = now;
-  out.send({.kind = MessageKind::ready,
-            .from = options_.id,
-            .to = scheduler_node,
-            .shard = options_.shard,
-            .number = copy.node,
-            .epoch = epoch_});
+  out.send_again({.kind = MessageKind::ready,
+                  .from = options_.id,
+                  .to = scheduler_node,
+                  .shard = options_.shard,
+                  .number = copy.node,
+                  .epoch = epoch_});
 }
 
 // To every replica, or to the first one of a chain; with all that was decided since the last entry. A replica

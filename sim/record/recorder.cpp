@@ -66,6 +66,7 @@ Recorder::Recorder(std::size_t servers, std::size_t workers, std::vector<std::ui
   stats_.servers.resize(servers);
   stats_.shard_updates.resize(shard_server.size());
   furthest_.assign(shard_server.size(), {.pushes = std::vector<std::int64_t>(workers)});
+  furthest_clock_.resize(workers);
   stats_.shard_server = std::move(shard_server);
   split({{.workers = static_cast<std::uint32_t>(workers),
           .shards = static_cast<std::uint32_t>(stats_.shard_server.size())}},
@@ -167,6 +168,7 @@ void Recorder::advance(const Event& update) {
   if (!has_new_push) return;
   stats_.last_progress = update.at;
   stats_.begun_in_time = stats_.begun;
+  ++stats_.advances;
 }
 
 // Adds the time since the last change to what the worker was doing.
@@ -207,6 +209,11 @@ void Recorder::count_worker(const Event& event) {
   if (event.kind == EventKind::compute_end && event.value == 0)
     worker.clocks = event.clock + (mutant("ends-count-as-begins") ? 0 : 1);
   if (event.kind == EventKind::compute_cancel) ++worker.cancelled;
+  std::int64_t& furthest = furthest_clock_[worker_index(event.node)];
+  if (event.clock > furthest) {
+    furthest = event.clock;
+    ++stats_.advances;
+  }
   if (event.kind == EventKind::finish) {
     worker.clocks = event.clock;
     activity.done = true;

@@ -73,6 +73,8 @@ struct RunStats {
   std::uint64_t events = 0;
   // Steps begun, and those before some shard had more updates than ever, for the last time.
   std::int64_t begun = 0, begun_in_time = 0;
+  // Versions that no shard, and clocks that no worker, had reached before: what has come of all the work.
+  std::int64_t advances = 0;
   double last_progress = 0;  // when somebody computed, or a server had something new, for the last time
   std::vector<WorkerStats> workers;
   std::vector<ServerStats> servers;
@@ -149,7 +151,8 @@ class Recorder {
     std::vector<std::int64_t> pushes = {};  // by worker
     bool has_new_push = false;              // since the last update
   };
-  std::vector<Furthest> furthest_;  // by shard
+  std::vector<Furthest> furthest_;            // by shard
+  std::vector<std::int64_t> furthest_clock_;  // by worker
   std::optional<FailureLog> failures_;
   std::vector<std::uint64_t> hashes_;  // not yet in the digest
   XXH3_state_s* state_;

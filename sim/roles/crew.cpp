@@ -46,7 +46,10 @@ void Crew::start(const std::shared_ptr<Values>& weights, const std::vector<World
   } else {
     peers_ = make_peers(world_, weights.get());
   }
-  for (const NodeId node : world_.absent) world_.network.take_down(node, [](const Message&) {});
+  for (const NodeId node : world_.absent) {
+    world_.network.take_down(node, [](const Message&) {});
+    if (is_worker(node)) world_.left_early[worker_index(node)] = true;
+  }
   const auto start_all = [this](NodeId from, NodeId to) {
     for (NodeId node = from; node < to; ++node) {
       if (world_.network.is_up(node)) start_node(node);
@@ -125,7 +128,7 @@ void Crew::start_inference(const std::shared_ptr<Values>& weights) {
 void Crew::watch_inference(std::int64_t turn) {
   const double date = static_cast<double>(turn) * world_.scenario.cluster.inference.refresh.value;
   world_.agenda.at(date, [this, turn] {
-    if (!world_.is_stuck()) return watch_inference(turn + 1);
+    if (!world_.watch->is_stuck()) return watch_inference(turn + 1);
     for (const sg4::ActorPtr& actor : serving_) actor->kill();
   });
 }
@@ -143,7 +146,7 @@ void Crew::beat(NodeId node, std::uint32_t incarnation, double date) {
     if (worker && worker->is_through() && !worker->stays()) return;
     if (worker && worker->is_needed()) return restart(node);
     if (!world_.network.is_held(node)) send_heartbeat(node);  // else it is frozen
-    if (world_.is_hopeless()) return;
+    if (world_.watch->is_hopeless()) return;
     beat(node, incarnation, date + world_.scenario.recovery.heartbeat.value);
   });
 }
@@ -152,13 +155,15 @@ void Crew::send_heartbeat(NodeId node) {
   const ServerRole* server = is_worker(node) ? nullptr : servers_[server_index(node)].get();
   // A worker that is through says so with every heartbeat, as a clock of 1.
   const bool is_through = is_worker(node) && workers_[worker_index(node)]->is_through();
-  world_.network.send({.kind = server && server->is_leaving() ? MessageKind::leave : MessageKind::heartbeat,
-                       .from = node,
-                       .to = World::scheduler,
-                       .clock = is_through ? 1 : 0,
-                       .version = server ? server->view() : workers_[worker_index(node)]->view(),
-                       .number = world_.network.incarnation(node),
-                       .payload = 16});
+  // One that is still on its way says the same; more of them would only fill the links.
+  world_.network.send_once(
+      {.kind = server && server->is_leaving() ? MessageKind::leave : MessageKind::heartbeat,
+       .from = node,
+       .to = World::scheduler,
+       .clock = is_through ? 1 : 0,
+       .version = server ? server->view() : workers_[worker_index(node)]->view(),
+       .number = world_.network.incarnation(node),
+       .payload = 16});
 }
 
 void Crew::end() {
@@ -225,6 +230,7 @@ void Crew::restart(NodeId node) {
     crash(node);
   }
   world_.network.bring_up(node);
+  if (is_worker(node)) world_.left_early[worker_index(node)] = false;
   start_node(node);
 }
 
@@ -278,7 +284,6 @@ std::vector<std::string> Crew::who_waits() const {
     }
   }
   lines.erase(std::ranges::unique(lines).begin(), lines.end());  // of a server's many shards
-  if (lines.empty()) lines.emplace_back("nothing can happen any more, and nobody waits for a server");
   return lines;
 }
 

@@ -25,10 +25,11 @@ void KvClient::wait_for_message() {
   if (message) return handle(std::move(*message));
   // The clock may stop a rounding error before the date.
   for (Message& again : retries_->due(std::max(Agenda::now(), *next))) {
+    if (world_.network.carries(again)) continue;  // sent again it would only be in its own way
     world_.record(EventKind::repeat, node_, again.clock, again.version, again.to, again.number, again.shard);
     transmit(std::move(again));
   }
-  if (retries_->gave_up()) world_.give_up(node_);
+  if (retries_->gave_up()) world_.watch->give_up(node_);
 }
 
 void KvClient::on_ack(const Message& ack) {

@@ -53,6 +53,7 @@ void enter(World& world, NodeId node, Mailbox& mailbox) {
 void leave(World& world, NodeId node, std::int64_t clock) {
   world.record(EventKind::finish, node, clock);
   world.last_finish = Agenda::now();
+  world.completed[node - world.first_worker()] = true;
   world.network.send({.kind = MessageKind::leave, .from = node, .to = World::scheduler});
 }
 

@@ -100,18 +100,23 @@ class Watch {
       else if (looks_until_) take_up();
       else suspect(std::max(Agenda::now(), *date));  // the clock may stop a rounding error before it
       if (!looks_until_ && manager_.view().number > before) announce();
+      // The last one that the others waited for is gone for good: that is known only now.
+      if (!message && is_over()) world_.last_finish = Agenda::now();
     }
   }
 
  private:
-  // When some worker is through, the others do not wait for one that is gone.
+  // Nobody waits for a worker that is gone for good.
   bool is_over() const {
-    bool one_is_through = false;
+    if (!started_) return false;
+    bool all_left = true;
     for (NodeId node = world_.first_worker(); node < here_.size(); ++node) {
-      if (here_[node].left) one_is_through = true;
-      else if (manager_.is_up(node)) return false;
+      const bool has_left = here_[node].left || manager_.is_absent(node);
+      if ((!has_left && manager_.is_up(node)) || world_.awaits(node)) return false;
+      all_left = all_left && has_left;
     }
-    return started_ && one_is_through;
+    // Where the last ones have crashed, the steps are not done.
+    return all_left || world_.some_completed();
   }
 
   // After a crash of its own: who is there, and what do they know?
@@ -165,7 +170,9 @@ class Watch {
     if (message.kind == MessageKind::ready)
       return manager_.ready(message.shard, static_cast<NodeId>(message.number), message.epoch);
     if (message.kind == MessageKind::join) {
-      here_[node] = {.joined = true, .left = false};
+      if (message.number < here_[node].life) return;  // overtaken
+      // The same node does not come back without a new life: this is what it once said.
+      if (message.number > here_[node].life) here_[node] = {.joined = true, .life = message.number};
       manager_.heard(node, static_cast<std::uint32_t>(message.number), Agenda::now());
       return start(node);
     }
@@ -175,6 +182,7 @@ class Watch {
       tell(node, MessageKind::view);
     if (message.kind != MessageKind::leave) return;
     world_.network.send({.kind = MessageKind::ack, .from = World::scheduler, .to = node});
+    if (message.number < here_[node].life) return;  // of a life that is over
     if (!std::exchange(here_[node].left, true)) manager_.leaves(node);
   }
 
@@ -244,31 +252,35 @@ void tell_view(World& world, NodeId node, const std::shared_ptr<const View>& vie
 }
 
 Message join(World& world, NodeId node, const std::function<void(Message)>& others) {
+  Backoff backoff(world.retry());
   for (;;) {
-    world.network.send({.kind = MessageKind::join,
-                        .from = node,
-                        .to = World::scheduler,
-                        .number = world.network.incarnation(node)});
+    world.network.send_once({.kind = MessageKind::join,
+                             .from = node,
+                             .to = World::scheduler,
+                             .number = world.network.incarnation(node)});
     if (!world.scenario.may_fail()) return world.network.receive(node);
-    const double until = Agenda::now() + world.retry().timeout;
+    const double until = Agenda::now() + backoff.next();
     while (std::optional<Message> answer = world.network.receive_until(node, until)) {
       if (answer->kind == MessageKind::start) return std::move(*answer);
       if (others) others(std::move(*answer));
     }
+    if (backoff.gives_up()) world.watch->give_up(node);
   }
 }
 
 void leave(World& world, NodeId node) {
+  Backoff backoff(world.retry());
   for (;;) {
-    world.network.send({.kind = MessageKind::leave,
-                        .from = node,
-                        .to = World::scheduler,
-                        .number = world.network.incarnation(node)});
+    world.network.send_once({.kind = MessageKind::leave,
+                             .from = node,
+                             .to = World::scheduler,
+                             .number = world.network.incarnation(node)});
     if (!world.scenario.may_fail()) return;
-    const double until = Agenda::now() + world.retry().timeout;
+    const double until = Agenda::now() + backoff.next();
     while (const std::optional<Message> answer = world.network.receive_until(node, until)) {
       if (answer->kind == MessageKind::ack && answer->from == World::scheduler) return;
     }
+    if (backoff.gives_up()) world.watch->give_up(node);
   }
 }
 

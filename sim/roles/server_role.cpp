@@ -43,7 +43,8 @@ Server::Options ServerRole::options_of(std::uint32_t shard) const {
 ServerRole::ServerRole(World& world, std::uint32_t index)
     : world_(world),
       node_(world.first_server() + index),
-      filtered_(!filters_on(world.scenario.filters, false).empty()) {}
+      filtered_(!filters_on(world.scenario.filters, false).empty()),
+      asks_(world.retry()) {}
 
 void ServerRole::own(std::uint32_t shard, std::optional<Values> weights) {
   shards_.try_emplace(shard, options_of(shard), std::move(weights), world_.keys.shards[shard].count);
@@ -150,8 +151,9 @@ void ServerRole::send(Message message) {
 }
 
 void ServerRole::send_again(Message message) {
+  const std::size_t before = outgoing_.size();
   send(std::move(message));
-  outgoing_.back().is_new = false;
+  if (outgoing_.size() > before) outgoing_.back().is_new = false;  // else it is for this server
 }
 
 // Puts the answer through the filters between this shard and its worker; returns what that costs.

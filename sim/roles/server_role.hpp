@@ -76,6 +76,8 @@ class ServerRole final : public Outbox {
   bool holds_copy(const Owner& owner) const;
   std::optional<NodeId> next_in_chain(const Owner& owner) const;
   void lead(Server& server, const Owner& owner);
+  void start_asking(std::uint32_t shard);
+  void ask_again();
   void ask_for(std::uint32_t shard);
   bool has_newest(std::uint32_t shard) const;
   void hand_over(const Message& request);
@@ -115,7 +117,8 @@ class ServerRole final : public Outbox {
   std::map<std::uint32_t, Owner> owners_;                // in it, by shard
   std::vector<bool> members_;                            // in it: workers that take part
   std::map<std::uint32_t, std::set<NodeId>> wanted_;     // shards to own, and who has said what it has ...
-  double asked_ = 0;                                     // ... another was asked at this date
+  double asked_ = 0, asks_again_after_ = 0;              // ... others were asked at this date, for so long
+  Backoff asks_;
   std::deque<Message> early_;                            // of epochs to come, or for shards that are to come
   std::map<std::uint32_t, std::int64_t> last_snapshot_;  // by shard: how many have been due
   std::optional<Message> in_hand_;  // taken from the inbox, and paid for with time that is not over yet

@@ -24,8 +24,7 @@ void ServerRole::run_watched() {
     if (!message) {
       const double now = std::max(Agenda::now(), *turn);  // the clock may stop a rounding error before it
       for (auto& [shard, server] : shards_) server.resend(now, *this);
-      const auto wanted = wanted_;
-      for (const auto& [shard, heard] : wanted) ask_for(shard);
+      if (!wanted_.empty() && asked_ + asks_again_after_ <= now) ask_again();
       send_all();
       take_early();
     } else if (message->kind == MessageKind::view || message->kind == MessageKind::start) {
@@ -92,7 +91,7 @@ void ServerRole::on_decision(const Message& word) {
 
 std::optional<double> ServerRole::next_turn() const {
   std::optional<double> first;
-  if (!wanted_.empty()) first = asked_ + world_.scenario.recovery.retry.value;
+  if (!wanted_.empty()) first = asked_ + asks_again_after_;
   for (const auto& [shard, server] : shards_) {
     if (const auto turn = server.next_resend()) first = std::min(first.value_or(*turn), *turn);
   }
@@ -122,7 +121,7 @@ void ServerRole::take_place(std::uint32_t shard, const Owner& owner) {
     }
     std::set<NodeId>& heard = wanted_[shard];
     if (is_new) heard.clear();
-    return ask_for(shard);
+    return start_asking(shard);
   }
   wanted_.erase(shard);
   if (here == shards_.end()) {
@@ -188,6 +187,19 @@ bool ServerRole::has_newest(std::uint32_t shard) const {
   return here != shards_.end() && here->second.extent().epoch + 1 == owners_.at(shard).epoch;
 }
 
+void ServerRole::start_asking(std::uint32_t shard) {
+  asks_ = Backoff(world_.retry());
+  asks_again_after_ = asks_.next();
+  ask_for(shard);
+}
+
+void ServerRole::ask_again() {
+  if (asks_.gives_up()) world_.watch->give_up(node_);
+  asks_again_after_ = asks_.next();
+  const auto wanted = wanted_;
+  for (const auto& [shard, heard] : wanted) ask_for(shard);
+}
+
 // The storage has the last snapshot: for who has nothing, or has it from a server that was to hand the shard
 // over to an owner that is gone. Without one the shard begins anew.
 void ServerRole::ask_for(std::uint32_t shard) {
@@ -249,7 +261,7 @@ void ServerRole::on_peer(const Message& answer) {
   }
   wanted_.at(s).insert(answer.from);
   if (answer.from == owner.from && has_newest(s)) return begin(s);  // nobody has more
-  ask_for(s);
+  start_asking(s);
 }
 
 Server& ServerRole::first_state(std::uint32_t shard) {

@@ -62,11 +62,13 @@ void Worker::run() {
   const Message start = join(world_, node_);
   if (start.attached) kv_.on_view(start.attached->view);
   if (back_) go_on();
-  while (pull()) {  // waits as long as the consistency model says
+  bool completes = false;
+  while (!(completes = !pull())) {  // waits as long as the consistency model says
     if (sharing_) compute_shared();
     if (sharing_ || compute()) kv_.wait(last_push_);
     if (leaves_) break;
   }
+  (completes ? world_.completed : world_.left_early)[index_] = true;
   world_.record(EventKind::finish, node_, clock_);
   world_.last_finish = Agenda::now();
   through_ = true;

@@ -1,5 +1,7 @@
 #include "sim/roles/world.hpp"
 
+#include <algorithm>
+
 namespace psim {
 
 ConsistencyRule rule_of(const Scenario& scenario) {
@@ -39,6 +41,22 @@ std::optional<Values> World::initial(std::uint32_t shard) const {
       std::make_shared<Values>(learner->initial_weights(static_cast<std::uint64_t>(scenario.seed)));
   const Slice part = part_of(shard, whole);
   return Values::copy_of(*part.values, part.begin, part.count);
+}
+
+bool World::awaits(NodeId worker) const {
+  const std::size_t index = worker - first_worker();
+  if (completed[index]) return false;
+  const bool is_there = network.is_up(worker) && !left_early[index];
+  if (!is_there && !watch->comes_back(worker)) return false;
+  const bool takes_no_part = left_early[index] || scenario.recovery.workers == LostWorkers::remove;
+  return !some_completed() || !(rule.fresh || takes_no_part);
+}
+
+bool World::is_through() const {
+  for (NodeId node = first_worker(); node < database(); ++node) {
+    if (awaits(node)) return false;
+  }
+  return some_completed() || std::ranges::find(left_early, false) == left_early.end();
 }
 
 LearningRate World::learning_rate() const {

@@ -1,6 +1,7 @@
 // What the roles of one run share.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <vector>
@@ -24,6 +25,18 @@ namespace psim {
 
 // The ranges of `whole`, `count` values in all, one after the other.
 std::shared_ptr<Values> gathered(const Values& whole, const std::vector<Range>& ranges, std::size_t count);
+
+// What the roles ask about the run as a whole, and tell it.
+class RunWatch {
+ public:
+  virtual ~RunWatch() = default;
+  virtual bool is_stuck() = 0;        // nothing can happen any more
+  virtual bool is_hopeless() = 0;     // nothing has come of anything for too long; the run then ends
+  virtual void give_up(NodeId) = 0;   // a request of this node was repeated as often as is allowed
+  // Whether a fault that is planned starts this node again. Faults with a condition are not planned before
+  // their condition holds.
+  virtual bool comes_back(NodeId) const = 0;
+};
 
 KeySpace key_space_of(const Scenario& scenario);
 ConsistencyRule rule_of(const Scenario& scenario);
@@ -51,10 +64,12 @@ struct World {
   const Dataset* evaluated = nullptr;  // likewise: what the learner evaluates on
 
   std::vector<std::uint64_t> keys_used = {};  // sparse models: of all steps, by worker
-  double last_finish = 0;                     // when a worker was through
+  double last_finish = 0;                     // when a worker was through, or known to be gone for good
   std::uint32_t left = 0;                     // workers that have told the scheduler so
   bool over = false;                          // it has ended, although others may go on
   std::vector<NodeId> absent = {};            // nodes that are not there at first
+  // Of each worker: it has done all its steps; it has left before that, or has not joined yet.
+  std::vector<bool> completed = std::vector<bool>(workers()), left_early = std::vector<bool>(workers());
   std::vector<int> busy = {};                 // computations going on, of workers and servers
   // Counts a computation as long as it lives, even if its actor is killed meanwhile.
   class Busy {
@@ -71,9 +86,7 @@ struct World {
   std::function<void()> on_update;                          // after a server's update
   std::function<void()> on_end;                             // when every worker here has left
   std::function<void(NodeId, std::int64_t)> on_clock = {};  // a worker starts a clock, or has done the last
-  std::function<bool()> is_stuck = {};                      // nothing can happen any more
-  std::function<bool()> is_hopeless = {};                   // nothing has happened for too long
-  std::function<void(NodeId)> give_up = {};  // a request of this node was repeated as often as is allowed
+  RunWatch* watch = nullptr;                                // from the start of the run on
 
   // By shard: what its last owner had when it went down, or gave the shard up.
   struct Last {
@@ -82,6 +95,13 @@ struct World {
   };
   std::vector<Last> last_weights = std::vector<Last>(keys.shards.size());
   std::map<std::uint32_t, Message> snapshots = {};  // by shard: what is on the storage's disk
+
+  bool some_completed() const { return std::ranges::find(completed, true) != completed.end(); }
+  // Whether a worker is, or will be, there, with steps to do. When another has done all of them a worker that
+  // takes no part finds nothing left: it would go on from where the others are.
+  bool awaits(NodeId worker) const;
+  // Whether nobody is awaited, and the steps are done, or all workers have left of their own accord.
+  bool is_through() const;
 
   static constexpr NodeId scheduler = scheduler_node;
   NodeId first_server() const { return 1; }

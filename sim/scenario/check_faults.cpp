@@ -120,21 +120,19 @@ void Checker::check_condition(std::size_t i) {
 bool Checker::check_node_name(const std::string& field, const std::string& name) {
   if (is_known(s_.cluster, name)) return true;
   const std::string meant = meant_node(name);
-  const bool local = s_.cluster.delivery.source == Delivery::local;
   const auto range = [](std::string_view what, std::int64_t count) {
     return count == 1 ? fmt::format("the only one is {} 0", what)
                       : fmt::format("there are {0} 0 to {0} {1}", what, count - 1);
   };
-  std::string label = "nodes are scheduler, server N, worker N, database; servers, workers, all", help;
-  if (meant == "database") label = "the data is local, so there is no database";
+  std::string label = "nodes are scheduler, server N, worker N, storage; servers, workers, all", help;
+  if (meant == "database") label = "a database does not fail: it sends every batch once";
   else if (meant == "storage" && !s_.cluster.storage) label = "no snapshots are made, so there is no storage";
   else if (!meant.empty() && node_named(s_.cluster, meant)) help = fmt::format("did you mean \"{}\"?", meant);
   else if (meant.starts_with("server")) label = range("server", s_.cluster.servers);
   else if (meant.starts_with("worker")) label = range("worker", s_.cluster.workers);
-  else if (const std::string near = nearest(name, {"scheduler", "servers", "workers", "all", "database"});
+  else if (const std::string near = nearest(name, {"scheduler", "servers", "workers", "all", "storage"});
            !near.empty())
     help = fmt::format("did you mean \"{}\"?", near);
-  if (meant == "database" && local) help = "source = \"database\" in [data.delivery] makes one";
   if (meant == "storage" && !s_.cluster.storage) help = "every = \"1s\" in [snapshot] makes one";
   add({field, "cluster.workers", "cluster.servers", "data.delivery", "snapshot"},
       fmt::format("there is no node `{}`", name), std::move(label), std::move(help));

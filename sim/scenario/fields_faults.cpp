@@ -71,7 +71,7 @@ void describe_fault(FieldVisitor& v, FaultSpec& f) {
   v.field("kind", choice(f.kind), {.doc = "What happens.", .required = true});
   v.field(
       "nodes", &f.nodes,
-      {.doc = "To whom: \"scheduler\", \"server 1\", \"worker 3\", \"database\", \"storage\", \"servers\", "
+      {.doc = "To whom: \"scheduler\", \"server 1\", \"worker 3\", \"storage\", \"servers\", "
               "\"workers\" or \"all\". Of messages: one of their ends.",
        .when_key = "kind",
        .when = kinds_that(has_nodes)});

@@ -33,3 +33,18 @@ TEST_CASE("a push is kept until it is safe, and no push that comes after it goes
   queue.committed(0, 3);
   CHECK(!queue.kept(0));
 }
+
+TEST_CASE("a request for a new owner begins with the first wait again", "[protocol]") {
+  RetryQueue queue({.timeout = 1, .backoff = 2, .longest = 30});
+  queue.sent({.kind = MessageKind::pull, .shard = 3}, 0);
+  CHECK(queue.next() == 1.0);
+  CHECK(queue.due(1).size() == 1);
+  CHECK(queue.next() == 3.0);
+  const std::vector<Message> again = queue.again(3, 7, 2, 2);
+  REQUIRE(again.size() == 1);
+  CHECK(again[0].to == 7);
+  CHECK(again[0].epoch == 2);
+  CHECK(queue.next() == 3.0);
+  CHECK(queue.due(3).size() == 1);
+  CHECK(queue.next() == 5.0);
+}

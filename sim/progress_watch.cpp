@@ -1,0 +1,116 @@
+#include "sim/progress_watch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/scenario/nodes.hpp"
+
+namespace psim {
+
+ProgressWatch::ProgressWatch(Parts parts, std::function<void()> end) : parts_(parts), end_(std::move(end)) {}
+
+// Entries that repeat for ever would keep the clock running. Without them SimGrid sees the deadlock.
+bool ProgressWatch::is_quiet() const {
+  const Network& network = parts_.network;
+  if (Agenda::now() == 0 || network.in_flight() > 0) return false;
+  for (NodeId node = 0; node < first_inference_node(parts_.scenario.cluster); ++node) {
+    if (network.has_mail(node) && !parts_.speeds.is_frozen(node)) return false;
+  }
+  return !computes();
+}
+
+bool ProgressWatch::computes() const {
+  return std::ranges::any_of(parts_.jobs, [this](const Job& job) {
+    const std::vector<int>& busy = job.world().busy;
+    for (NodeId node = 0; node < busy.size(); ++node) {
+      if (busy[node] > 0 && !parts_.speeds.is_frozen(node)) return true;
+    }
+    return false;
+  });
+}
+
+bool ProgressWatch::is_stuck() { return parts_.scenario.may_fail() ? waits_too_long() : is_quiet(); }
+
+// Nothing has been computed for long, nobody computes, and no fault will change that; of those that repeat
+// for ever, none has for several turns.
+bool ProgressWatch::waits_too_long() const {
+  const double silence = Agenda::now() - parts_.recorder.stats().last_progress;
+  const double patience = parts_.scenario.recovery.patience.value;
+  if (silence <= patience) return false;  // asked with every heartbeat: first what is cheap
+  if (computes() || (faults_ != nullptr && faults_->once_to_come())) return false;
+  return silence > patience + (faults_ != nullptr ? faults_->some_turns() : 0);
+}
+
+// Whatever is computed is lost again, time after time, and nobody gets further than somebody has been.
+bool ProgressWatch::goes_in_circles() const {
+  constexpr std::int64_t circles = 20, least = 100;  // times as many steps in vain as before; and at least
+  if (faults_ == nullptr || faults_->once_to_come()) return false;
+  const RunStats& stats = parts_.recorder.stats();
+  return stats.begun - stats.begun_in_time > circles * (stats.begun_in_time + least);
+}
+
+// A bound on the machine's work, whatever the simulated clock says: microseconds from one heartbeat to the
+// next, or a step of hours, would keep it busy for days.
+bool ProgressWatch::works_in_vain() {
+  constexpr std::uint64_t least = 1'000'000, least_of_node = 50'000;  // events and entries of the agenda
+  constexpr std::uint64_t times = 1000;        // as much work as was needed for one advance so far
+  constexpr std::uint64_t with_hope = 10;      // times as much, when a fault is to end
+  const std::int64_t advances = parts_.recorder.stats().advances;
+  if (advances > advances_) {
+    advances_ = advances;
+    work_then_ = work();
+    advanced_at_ = Agenda::now();
+  }
+  const std::uint64_t usual = work_then_ / std::max<std::uint64_t>(1, static_cast<std::uint64_t>(advances_));
+  const std::uint64_t nodes = node_count(parts_.scenario.cluster);
+  std::uint64_t most = std::max(least + nodes * least_of_node, times * usual);
+  if (faults_ != nullptr && faults_->once_to_come()) most *= with_hope;
+  return work() - work_then_ > most;
+}
+
+// Where heartbeats never end SimGrid sees no deadlock.
+bool ProgressWatch::is_hopeless() {
+  if (works_in_vain()) {
+    std::vector<std::string> why{fmt::format(
+        "at {:.6g} s nothing new has come of the last {} events, which took {:.3g} s of simulated time; with "
+        "a longer recovery.heartbeat or recovery.retry there are fewer",
+        Agenda::now(), work() - work_then_, Agenda::now() - advanced_at_)};
+    const std::vector<std::string> more = who_waits();
+    why.insert(why.end(), more.begin(), more.end());
+    end_as(std::move(why));
+    return true;
+  }
+  if (!waits_too_long() && !goes_in_circles()) return false;
+  if (stuck_.empty()) parts_.agenda.at(Agenda::now(), end_);
+  note_stuck();
+  return true;
+}
+
+void ProgressWatch::give_up(NodeId node) {
+  end_as({fmt::format("at {:.6g} s {} has sent a request again as often as recovery.retry_limit allows",
+                      Agenda::now(), node_name(parts_.scenario.cluster, node))});
+}
+
+void ProgressWatch::end_as(std::vector<std::string> why) {
+  if (stuck_.empty()) parts_.agenda.at(Agenda::now(), end_);
+  stuck_ = std::move(why);
+}
+
+void ProgressWatch::note_stuck() {
+  stuck_ = who_waits();
+  if (stuck_.empty()) stuck_.emplace_back("nothing can happen any more, and nobody waits for a server");
+}
+
+std::vector<std::string> ProgressWatch::who_waits() const {
+  std::vector<std::string> lines;
+  for (const Job& job : parts_.jobs) {
+    if (job.is_over()) continue;
+    const std::vector<std::string> more = job.crew().who_waits();
+    lines.insert(lines.end(), more.begin(), more.end());
+  }
+  return lines;
+}
+
+}  // namespace psim

@@ -1,0 +1,69 @@
+// Whether a run gets anywhere, and why it does not: it is quiet, nothing has come of anything for longer than
+// recovery.patience, its workers compute the same again and again, or the machine works in vain.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "sim/cluster/agenda.hpp"
+#include "sim/cluster/fault_plan.hpp"
+#include "sim/cluster/network.hpp"
+#include "sim/cluster/speed_control.hpp"
+#include "sim/job.hpp"
+#include "sim/record/recorder.hpp"
+
+namespace psim {
+
+class ProgressWatch final : public RunWatch {
+ public:
+  struct Parts {
+    const Scenario& scenario;
+    const std::deque<Job>& jobs;
+    const Network& network;
+    const SpeedControl& speeds;
+    const Recorder& recorder;
+    Agenda& agenda;
+  };
+  // `end`: ends the run; called from the agenda.
+  ProgressWatch(Parts parts, std::function<void()> end);
+  // Without one there are no faults.
+  void watch(const FaultPlan& faults) { faults_ = &faults; }
+
+  // Nothing is on its way, and nobody computes who is not frozen: only entries of the agenda could change
+  // that.
+  bool is_quiet() const;
+  // Nothing can happen any more. Where requests are repeated, a quiet moment may be one before a repetition.
+  bool is_stuck() override;
+  bool is_hopeless() override;
+  void give_up(NodeId node) override;
+  bool comes_back(NodeId node) const override { return faults_ != nullptr && faults_->comes_back(node); }
+
+  // The run ended without coming to its end: who waits for what.
+  void note_stuck();
+  const std::vector<std::string>& stuck() const { return stuck_; }
+
+ private:
+  bool computes() const;
+  bool waits_too_long() const;
+  bool goes_in_circles() const;
+  bool works_in_vain();
+  std::uint64_t work() const {
+    return parts_.recorder.stats().events + parts_.agenda.fired() + parts_.network.timeouts();
+  }
+  std::vector<std::string> who_waits() const;
+  void end_as(std::vector<std::string> why);
+
+  Parts parts_;
+  const FaultPlan* faults_ = nullptr;
+  std::function<void()> end_;
+  std::vector<std::string> stuck_;
+  // What has come of the work so far, how much work that was, and when it was done.
+  std::int64_t advances_ = 0;
+  std::uint64_t work_then_ = 0;
+  double advanced_at_ = 0;
+};
+
+}  // namespace psim

@@ -1,0 +1,111 @@
+// How and when a run ends: every worker that is not gone for good is through, or the run says why not. In any
+// case it ends, however short the heartbeats and however long the steps.
+#include <fmt/format.h>
+
+#include <string>
+
+#include "tests/support/catch.hpp"
+#include "tests/support/run_psim.hpp"
+
+using namespace psim::test;
+
+namespace {
+
+// Two workers, steps of 50 ms each; failures are noticed within half a second.
+std::string two_workers(const std::string& faults, const std::string& more = "") {
+  return fmt::format(R"([model]
+kind = "phantom"
+parameters = 1000
+[cluster]
+workers = 2
+[training]
+steps = 100
+batch_size = 4
+[compute]
+time = "50ms"
+[consistency]
+model = "asp"
+[recovery]
+heartbeat = "100ms"
+timeout = "500ms"
+retry = "100ms"
+patience = "5s"
+{}
+{})",
+                     more, faults);
+}
+
+std::string fault(const std::string& kind, const std::string& nodes, const std::string& more) {
+  return fmt::format("[[fault]]\nkind = \"{}\"\nnodes = [\"{}\"]\n{}\n", kind, nodes, more);
+}
+
+const std::string first_leaves = fault("leave", "worker 0", "at = \"1s\"");
+
+std::int64_t clocks_of(const Json& summary, std::size_t worker) {
+  return summary["workers"][worker]["clocks"];
+}
+
+}  // namespace
+
+TEST_CASE("a worker that left is not through, so another that is down is waited for", "[endings]") {
+  const Json run =
+      run_toml(two_workers(first_leaves + fault("crash", "worker 1", "at = \"2s\"\nrestart_after = \"3s\"")));
+  CHECK(run["stuck"].empty());
+  CHECK(clocks_of(run, 1) == 100);
+  CHECK(run["sim_time_s"].get<double>() > 5);
+}
+
+TEST_CASE("a worker that left and is to join again is waited for", "[endings]") {
+  const Json run = run_toml(two_workers(fault("leave", "workers", "at = \"1s\"") +
+                                        fault("join", "worker 1", "at = \"4s\"")));
+  CHECK(run["stuck"].empty());
+  CHECK(clocks_of(run, 1) == 100);
+  CHECK(run["sim_time_s"].get<double>() > 4);
+}
+
+TEST_CASE("a run ends when all workers have left for good", "[endings]") {
+  const Json run = run_toml(two_workers(fault("leave", "workers", "at = \"1s\"")));
+  CHECK(run["stuck"].empty());
+  CHECK(run["sim_time_s"].get<double>() < 1.2);
+}
+
+TEST_CASE("a run whose last worker crashes for good has not come to its end", "[endings]") {
+  const Json run = run_toml(two_workers(first_leaves + fault("crash", "worker 1", "at = \"2s\"")));
+  CHECK_FALSE(run["stuck"].empty());
+}
+
+TEST_CASE("nobody waits for a worker that comes back when the steps are done", "[endings]") {
+  const Json run = run_toml(two_workers(fault("crash", "worker 1", "at = \"2s\"\nrestart_after = \"1h\"")));
+  CHECK(run["stuck"].empty());
+  CHECK(clocks_of(run, 0) == 100);
+  CHECK(run["sim_time_s"].get<double>() < 6);
+}
+
+TEST_CASE("a suspected worker that still takes part is waited for", "[endings]") {
+  const Json run = run_toml(two_workers(fault("crash", "worker 1", "at = \"2s\"\nrestart_after = \"10s\""),
+                                        "workers = \"wait\""));
+  CHECK(run["stuck"].empty());
+  CHECK(clocks_of(run, 1) == 100);
+  CHECK(run["sim_time_s"].get<double>() > 12);
+}
+
+TEST_CASE("a run ends when the last worker is known to be gone for good", "[endings]") {
+  const Json run = run_toml(two_workers(fault("crash", "worker 1", "at = \"4.9s\"")));
+  CHECK(run["stuck"].empty());
+  CHECK(run["sim_time_s"].get<double>() > 5.2);
+}
+
+TEST_CASE("heartbeats of microseconds and steps of hours end with a diagnosis", "[endings]") {
+  const Json run = run_toml(two_workers("", "enabled = true"),
+                            {"--set", "compute.time=\"10h\"", "--set", "recovery.heartbeat=\"5ms\""});
+  REQUIRE_FALSE(run["stuck"].empty());
+  CHECK(run["stuck"][0].get<std::string>().find("nothing new has come") != std::string::npos);
+}
+
+TEST_CASE("requests are not repeated while they are on their way", "[endings]") {
+  const Json run = run_toml(two_workers("", "enabled = true"),
+                            {"--set", "recovery.retry=\"200us\"", "--set", "recovery.longest_retry=\"200us\"",
+                             "--set", "cluster.network.latency=\"5ms\"", "--set", "training.steps=20"});
+  CHECK(run["stuck"].empty());
+  CHECK(run["messages"].get<std::int64_t>() < 3000);
+}
