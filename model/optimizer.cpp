@@ -29,16 +29,18 @@ struct Step {
       : spec(optimizer),
         rate(static_cast<Scalar>(learning_rate)),
         threshold(static_cast<Scalar>(learning_rate * optimizer.l1)),
-        decay(static_cast<Scalar>(spec.kind == OptimizerKind::proximal ? spec.l2
-                                  : mutant("weights-do-not-decay")     ? 0
-                                                                       : spec.weight_decay)),
+        shrink(static_cast<Scalar>(1 / (1 + learning_rate * optimizer.l2))),
+        decay(static_cast<Scalar>(spec.kind == OptimizerKind::proximal || mutant("weights-do-not-decay")
+                                      ? 0
+                                      : spec.weight_decay)),
         bias1(static_cast<Scalar>(1 - std::pow(spec.beta1, static_cast<double>(t)))),
         bias2(static_cast<Scalar>(
             mutant("adam-keeps-its-bias") ? 1 : 1 - std::pow(spec.beta2, static_cast<double>(t)))) {}
 
   const OptimizerSpec& spec;
   Scalar rate;
-  Scalar threshold;     // proximal
+  Scalar threshold;  // proximal, as the next
+  Scalar shrink;
   Scalar decay;         // of the weights, added to their gradient
   Scalar bias1, bias2;  // adam: 1 - beta^t
 
@@ -83,11 +85,12 @@ struct Step {
           w[i] -= rate * (s0[i] / bias1) / (std::sqrt(s1[i] / bias2) + eps);
         }
         break;
-      // Parikh, Boyd 2014, 4.2 and 6.5.2; Li et al., NIPS 2014: a gradient step, then the soft threshold.
+      // Parikh, Boyd 2014, 4.2 and 6.5.3; Li et al., NIPS 2014: a gradient step of the loss alone, then the
+      // elastic net's proximal operator: the soft threshold, and the share of it that l2 leaves.
       case OptimizerKind::proximal:
         for (std::size_t i = 0; i < n; ++i) {
           const Scalar v = w[i] - rate * g[i], kept = std::abs(v) - threshold;
-          w[i] = kept > Scalar(0) ? std::copysign(kept, v) : Scalar(0);
+          w[i] = kept > Scalar(0) ? shrink * std::copysign(kept, v) : Scalar(0);
         }
         break;
     }

@@ -37,13 +37,14 @@ struct Weight {
   double w, first = 0, second = 0;
 };
 using Rule = std::function<void(Weight&, double g, double rate, int t)>;
+constexpr double tested_l2 = 0.05;
 
 struct Row {
   OptimizerKind kind;
   Rule rule;
 };
 
-// With momentum 0.8, decay 0.95, beta1 0.7, beta2 0.9, epsilon 1e-3 and l1 0.3.
+// With momentum 0.8, decay 0.95, beta1 0.7, beta2 0.9, epsilon 1e-3, l1 0.3 and l2 0.05.
 std::vector<Row> rows() {
   return {
       {OptimizerKind::sgd, [](Weight& x, double g, double rate, int) { x.w = x.w - rate * g; }},
@@ -77,22 +78,22 @@ std::vector<Row> rows() {
       {OptimizerKind::proximal,
        [](Weight& x, double g, double rate, int) {
          const double v = x.w - rate * g;
-         x.w = v > 0.3 * rate ? v - 0.3 * rate : v < -0.3 * rate ? v + 0.3 * rate : 0;
+         const double soft = v > 0.3 * rate ? v - 0.3 * rate : v < -0.3 * rate ? v + 0.3 * rate : 0;
+         x.w = soft / (1 + tested_l2 * rate);  // Parikh, Boyd 2014, 6.5.3
        }},
   };
 }
 
 OptimizerSpec spec_of(OptimizerKind kind, double weight_decay) {
-  const bool proximal = kind == OptimizerKind::proximal;
   return {.kind = kind,
           .momentum = 0.8,
           .decay = 0.95,
           .beta1 = 0.7,
           .beta2 = 0.9,
           .epsilon = 1e-3,
-          .weight_decay = proximal ? 0 : weight_decay,
+          .weight_decay = weight_decay,
           .l1 = 0.3,
-          .l2 = proximal ? weight_decay : 0};
+          .l2 = tested_l2};
 }
 
 // Eight steps of `row` on `n` weights with a group of two gradients, against the recurrences.
@@ -109,7 +110,8 @@ void check(const Row& row, double weight_decay, std::size_t n, Precision precisi
                                               {{values_of(g2, precision), 0, n}, -1.5}};
     optimizer.apply(*weights, group, rate);
     for (std::size_t i = 0; i < n; ++i) {
-      row.rule(expected[i], 0.25 * g1[i] - 1.5 * g2[i] + weight_decay * expected[i].w, rate, t);
+      const double decay = row.kind == OptimizerKind::proximal ? 0 : weight_decay;  // which has l2 instead
+      row.rule(expected[i], 0.25 * g1[i] - 1.5 * g2[i] + decay * expected[i].w, rate, t);
     }
   }
   CHECK(optimizer.steps() == 8);

@@ -121,13 +121,14 @@ TEST_CASE("gradients that do not fit together are refused", "[optimizer]") {
   CHECK_THROWS_AS(apply({{{two, 0, 2}, 1.0, &keys}, {{weights, 0, 4}, 1.0}}), std::logic_error);
 }
 
-// prox minimises l1 |x| + l2 / 2 x^2 linearised in l2 at w, + (x - (w - rate g))^2 / (2 rate): for l2 = 0 the
-// objective of Parikh, Boyd 2014, (1.1).
+// Parikh, Boyd 2014, (1.2): prox minimises l1 |x| + l2 / 2 x^2 + (x - v)^2 / (2 rate), of v = w - rate g.
 TEST_CASE("the proximal step is the minimiser of its objective", "[optimizer]") {
   const double l1 = GENERATE(0.0, 0.4, 3.0), l2 = GENERATE(0.0, 0.5), rate = GENERATE(0.1, 1.0);
   for (double w = -2; w <= 2; w += 0.37) {
-    const double g = std::sin(5 * w), v = w - rate * (g + l2 * w);
-    const auto objective = [&](double x) { return l1 * std::abs(x) + (x - v) * (x - v) / (2 * rate); };
+    const double g = std::sin(5 * w), v = w - rate * g;
+    const auto objective = [&](double x) {
+      return l1 * std::abs(x) + l2 / 2 * x * x + (x - v) * (x - v) / (2 * rate);
+    };
     double low = -5, high = 5;  // convex: thirds leave the minimum between them
     for (int i = 0; i < 200; ++i) {
       const double a = low + (high - low) / 3, b = high - (high - low) / 3;
