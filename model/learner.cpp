@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "model/data_shape.hpp"
 #include "model/logistic.hpp"
 #include "model/mutant.hpp"
 #include "model/random.hpp"
@@ -156,11 +157,12 @@ std::vector<LayerWork> layer_work(const ModelSpec& spec) {
   return work;
 }
 
-void adapt_to(const Dataset& train, ModelSpec& spec) {
+void adapt_to(const Dataset& train, ModelSpec& spec) { adapt_to(shape_of(train), spec); }
+
+void adapt_to(const DataShape& train, ModelSpec& spec) {
   if (spec.kind != ModelKind::logistic) return;
-  spec.features = train.features();
-  spec.nonzeros =
-      static_cast<double>(train.sparse_inputs.index.size()) / static_cast<double>(train.sparse_inputs.rows());
+  spec.features = train.features;
+  spec.nonzeros = train.nonzeros;
 }
 
 std::int64_t parameter_count(const ModelSpec& spec) {

@@ -1,5 +1,6 @@
 // Comma separated numbers, one sample per line; the last column is the class label, an integer from 0.
-// There is no quoting. The first line is a header if any of its cells is not a number.
+// There is no quoting. The first line is a header if none of its cells is a number; so a typing error in the
+// first sample is an error, not a header.
 #include <algorithm>
 #include <vector>
 
@@ -39,7 +40,9 @@ class CsvReader {
 
  private:
   [[noreturn]] void refuse(const std::string& what) const {
-    throw DataError(name_ + ":" + std::to_string(line_) + ": " + what);
+    const std::string column = column_ == 0 ? "" : "column " + std::to_string(column_) + ": ";
+    throw DataError(name_ + ":" + std::to_string(line_) + ": " + column + what,
+                    line_ == 1 && column_ > 0 ? "a header has no numbers" : "");
   }
 
   void split(std::string_view line) {
@@ -49,7 +52,7 @@ class CsvReader {
   }
 
   bool is_header() const {
-    return std::any_of(cells_.begin(), cells_.end(), [](std::string_view cell) {
+    return std::ranges::all_of(cells_, [](std::string_view cell) {
       double ignored = 0.0;
       return read(cell, ignored) == std::errc::invalid_argument;
     });
@@ -59,8 +62,9 @@ class CsvReader {
     if (cells_.size() != columns_)
       refuse(std::to_string(cells_.size()) + " columns, expected " + std::to_string(columns_));
     if (columns_ < 2) refuse("a sample needs at least two columns: a feature and the class label");
-    for (std::size_t i = 0; i + 1 < columns_; ++i) values_.push_back(feature(cells_[i]));
+    for (column_ = 1; column_ < columns_; ++column_) values_.push_back(feature(cells_[column_ - 1]));
     labels_.push_back(label(cells_.back()));
+    column_ = 0;
   }
 
   float feature(std::string_view cell) const {
@@ -90,6 +94,7 @@ class CsvReader {
   std::string name_;
   std::int64_t line_ = 0;
   std::size_t columns_ = 0;
+  std::size_t column_ = 0;  // that is read, from 1; 0: the line as a whole
   std::vector<std::string_view> cells_;
   std::vector<float> values_;
   std::vector<std::int32_t> labels_;

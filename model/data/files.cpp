@@ -2,11 +2,15 @@
 
 #include <zlib.h>
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cerrno>
 #include <memory>
 #include <system_error>
 
 #include "model/dataset.hpp"
+#include "model/machine_memory.hpp"
 
 namespace psim {
 
@@ -58,7 +62,12 @@ constexpr unsigned chunk = 1U << 20U;
 
 }  // namespace
 
-std::string read_file(const fs::path& path) {
+std::size_t largest_file() {
+  constexpr std::uint64_t always = std::uint64_t{4} << 30U;
+  return std::min(always, available_memory() / 4);
+}
+
+std::string read_file(const fs::path& path, std::size_t most) {
   errno = 0;
   std::unique_ptr<gzFile_s, GzClose> file(gzopen(path.c_str(), "rb"));
   if (!file) refuse(path.string(), errno == 0 ? Z_MEM_ERROR : Z_ERRNO, errno);
@@ -77,6 +86,10 @@ std::string read_file(const fs::path& path) {
       gzerror(file.get(), &code);
       refuse(path.string(), code, system_code);
     }
+    if (content.size() > most)
+      throw DataError(
+          fmt::format("{}: too large: more than {} MB, decompressed", path.string(), most / 1000000),
+          "data must fit in memory: take a part of the file");
   } while (got > 0);
 
   // gzread reports a gzip stream that just stops as an ordinary end; only closing tells.

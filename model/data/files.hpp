@@ -21,8 +21,13 @@ std::optional<std::filesystem::path> plain_or_gz(const std::filesystem::path& pa
 // The first candidate that is a file, plain or with .gz; throws a DataError that lists them all.
 std::filesystem::path find_file(const std::filesystem::path& path, const Folders& search);
 
-// The whole content, decompressed if it is gzip (by its first bytes, not by its name). Throws DataError.
-std::string read_file(const std::filesystem::path& path);
+// What a data file may have, decompressed: 4 GiB, or a quarter of the memory that is available, because its
+// numbers take as much again and strings grow by doubling.
+std::size_t largest_file();
+
+// The whole content, decompressed if it is gzip (by its first bytes, not by its name). Throws DataError, also
+// as soon as there are more than `most` bytes: a few kilobytes of gzip can stand for gigabytes.
+std::string read_file(const std::filesystem::path& path, std::size_t most = largest_file());
 
 // Decompresses gzip data in memory; `name` is for the DataError.
 std::string gunzip(std::string_view compressed, const std::string& name);

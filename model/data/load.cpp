@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/data/sources.hpp"
+#include "model/data_shape.hpp"
 #include "model/random.hpp"
 
 namespace psim {
@@ -43,6 +44,11 @@ DataSplit train_only(Dataset data) {
   return {.train = std::move(data), .test = std::move(none)};
 }
 
+// Samples that `split` keeps for the test.
+std::int64_t test_samples(std::int64_t samples, double fraction) {
+  return std::lround(fraction * static_cast<double>(samples));
+}
+
 // The test samples are a random choice; within both parts the samples keep their order, so that
 // `contiguous` shards still follow the file.
 DataSplit split(Dataset data, const Request& request) {
@@ -51,7 +57,7 @@ DataSplit split(Dataset data, const Request& request) {
     throw DataError(fmt::format("the test fraction is {}, not in [0, 1)", fraction));
   if (data.size() > std::numeric_limits<std::int32_t>::max())
     throw DataError(fmt::format("{} samples are too many", data.size()));
-  const auto test_size = std::lround(fraction * static_cast<double>(data.size()));
+  const std::int64_t test_size = test_samples(data.size(), fraction);
   if (test_size >= data.size())
     throw DataError(
         fmt::format("a test fraction of {} leaves none of {} samples to train on", fraction, data.size()));
@@ -84,6 +90,40 @@ constexpr std::array sources{
 };
 
 }  // namespace
+
+DataShape shape_of(const Dataset& train) {
+  DataShape shape{.samples = train.size(),
+                  .features = train.features(),
+                  .outputs = train.outputs(),
+                  .classification = train.classes > 0};
+  if (train.is_sparse())
+    shape.nonzeros =
+        static_cast<double>(train.sparse_inputs.index.size()) / static_cast<double>(train.size());
+  return shape;
+}
+
+std::optional<DataShape> known_shape(const DataSpec& spec) {
+  DataShape shape{.samples = spec.samples - test_samples(spec.samples, spec.test_fraction),
+                  .features = spec.features,
+                  .outputs = spec.classes};
+  if (shape.samples < 1 && spec.source != DataSource::inline_samples) return std::nullopt;
+  switch (spec.source) {
+    case DataSource::blobs: return shape;
+    case DataSource::spirals: shape.features = 2; return shape;
+    case DataSource::teacher: shape.classification = false; return shape;
+    case DataSource::clicks:
+      shape.outputs = 2;
+      shape.nonzeros = static_cast<double>(spec.nonzeros);
+      return shape;
+    case DataSource::inline_samples:
+      if (spec.inputs.empty() || spec.targets.empty()) return std::nullopt;
+      return DataShape{.samples = static_cast<std::int64_t>(spec.inputs.size()),
+                       .features = static_cast<std::int64_t>(spec.inputs.front().size()),
+                       .outputs = static_cast<std::int64_t>(spec.targets.front().size()),
+                       .classification = false};
+    default: return std::nullopt;
+  }
+}
 
 DataSplit load_data(const DataSpec& spec, std::uint64_t seed, const Folders& search) {
   for (const Source& row : sources)

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "sim/cli/room.hpp"
 #include "sim/record/summary.hpp"
 
 namespace psim::cli {
@@ -56,6 +57,9 @@ bool resolve(std::vector<Point>& points) {
       if (std::ranges::find(reports, report) == reports.end()) reports.push_back(std::move(report));
       continue;
     }
+    if (std::string why_not = no_room(*loaded, point.command);
+        !why_not.empty() && std::ranges::find(reports, why_not) == reports.end())
+      reports.push_back(std::move(why_not));
     point.seed = loaded->scenario.seed;
     point.hash = scenario_hash(*loaded);
   }

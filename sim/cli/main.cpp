@@ -93,7 +93,7 @@ void add_run_options(CLI::App* app, Command& c) {
   app->add_option("--threads", c.threads, "Threads for gradients; 0 means all cores. Never changes results.")
       ->check(whole(0, 1024));
   app->add_flag("--json", c.json, "Print one JSON document; writes no files unless --out is given.");
-  app->add_flag("--force", c.force, "Run again even if the run exists; overwrite --out.");
+  app->add_flag("--force", c.force, "Run again even if the run exists, and even if memory seems too small; overwrite --out.");
   app->add_option("--trace", c.trace, "What run.db keeps: none, steps or events.")
       ->check(one_of({"none", "steps", "events"}));
 }

@@ -10,6 +10,7 @@
 #include "analysis/run_files.hpp"
 #include "sim/cli/command.hpp"
 #include "sim/cli/progress.hpp"
+#include "sim/cli/room.hpp"
 #include "sim/cli/run_folder.hpp"
 #include "sim/cli/talk.hpp"
 #include "sim/record/summary.hpp"
@@ -84,6 +85,13 @@ std::optional<LoadedScenario> load_or_report(const Command& command) {
   return std::nullopt;
 }
 
+// Says why not.
+bool fits(const LoadedScenario& loaded, const Command& command) {
+  const std::string why_not = no_room(loaded, command);
+  say("{}", why_not);
+  return why_not.empty();
+}
+
 }  // namespace
 
 int run(const Command& command) {
@@ -109,8 +117,10 @@ int run(const Command& command) {
       summary = std::move(found.summary);
     }
     reused = summary.has_value();
+    if (!reused && !fits(*loaded, command)) return bad_input;
     if (!summary) summary = simulate_into(dir, command, *loaded, identity);
   } else {
+    if (!fits(*loaded, command)) return bad_input;
     Progress progress(*loaded);
     const RunResult result = simulate(
         *loaded, {.threads = thread_count(command.threads), .context = command.context}, {&progress});

@@ -3,17 +3,18 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <xbt/log.h>
 #include <nlohmann/json.hpp>
 #include <simgrid/s4u.hpp>
 
-#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <functional>
 #include <map>
+#include <new>
 #include <set>
 #include <stdexcept>
 
@@ -25,7 +26,10 @@ namespace {
 using Json = nlohmann::json;
 using Pairs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 
-constexpr unsigned most_seconds = 60;  // of the child
+constexpr unsigned most_seconds = 30;                       // of the child
+constexpr rlim_t most_memory = rlim_t{2} << 30U;            // of its data: a <cluster> may have any size
+constexpr double most_bandwidth = 1e30, most_speed = 1e30;  // those of the scenario's own fields,
+constexpr double most_latency = 3600;                       // also of a whole route
 
 // What the child is about to do, in memory that outlives it.
 struct Progress {
@@ -53,7 +57,7 @@ class Inspection {
     for (std::uint32_t node = 0; node < nodes && node < names.size(); ++node) {
       hosts.push_back(engine_.host_by_name_or_null(names[node]));
       if (hosts.back() == nullptr) return report_;
-      report_["speeds"].push_back(hosts.back()->get_speed());
+      report_["speeds"].push_back(sound_speed(*hosts.back()));
     }
     if (hosts.size() < nodes) return report_;
     for (const auto& [a, b] : pairs) {
@@ -64,6 +68,13 @@ class Inspection {
   }
 
  private:
+  static double sound_speed(const sg4::Host& host) {
+    const double speed = host.get_speed();
+    if (!(speed >= 1 && speed <= most_speed))
+      throw std::runtime_error(fmt::format("host '{}' has a speed of {:.6g} flop/s", host.get_name(), speed));
+    return speed;
+  }
+
   void add_route(const std::vector<sg4::Host*>& hosts, std::uint32_t from, std::uint32_t to) {
     progress_.from = from;
     progress_.to = to;
@@ -74,6 +85,9 @@ class Inspection {
     } catch (const std::exception&) {
       links.clear();
     }
+    if (!links.empty() && !(latency >= 0 && latency <= most_latency))
+      throw std::runtime_error(fmt::format("the route from '{}' to '{}' has a latency of {:.6g} s",
+                                           hosts[from]->get_name(), hosts[to]->get_name(), latency));
     if (links.empty()) return report_["without_route"].push_back({from, to});
     std::vector<std::size_t> numbers;
     for (const sg4::Link* link : links) numbers.push_back(number_of(*link));
@@ -88,7 +102,7 @@ class Inspection {
     if (policy == Policy::WIFI || policy == Policy::NONLINEAR)
       throw std::runtime_error(fmt::format("link '{}' is neither shared nor a fat pipe", link.get_name()));
     const double bandwidth = link.get_bandwidth(), latency = link.get_latency();
-    if (!(bandwidth > 0) || !std::isfinite(bandwidth) || !(latency >= 0) || !std::isfinite(latency))
+    if (!(bandwidth >= 1 && bandwidth <= most_bandwidth && latency >= 0 && latency <= most_latency))
       throw std::runtime_error(
           fmt::format("link '{}' has a bandwidth of {:.6g} B/s and a latency of {:.6g} s", link.get_name(),
                       bandwidth, latency));
@@ -117,12 +131,18 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 [[noreturn]] void be_child(int pipe, const std::function<Json()>& inspect) {
   for (const int signal : {SIGABRT, SIGSEGV, SIGFPE, SIGILL, SIGTERM}) std::signal(signal, SIG_DFL);
   alarm(most_seconds);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // whose shadow memory counts
+  const rlimit memory{most_memory, most_memory};
+  setrlimit(RLIMIT_DATA, &memory);
+#endif
   const int nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
   dup2(nothing, STDERR_FILENO);
   dup2(nothing, STDOUT_FILENO);
   Json report;
   try {
     report = inspect();
+  } catch (const std::bad_alloc&) {
+    report["error"] = fmt::format("SimGrid needs more than {} GB for it", most_memory >> 30U);
   } catch (const std::exception& error) {
     report["error"] = first_line(error.what());
   }

@@ -324,20 +324,20 @@ void Checker::check_consistency() {
   }
 }
 
-void Checker::check_shape(const Dataset& train) {
+void Checker::check_shape(const DataShape& train) {
   const MlpShape& mlp = s_.model.mlp;
   const std::string_view source = name_of(s_.data.source);
-  if (mlp.layers.size() >= 2 && mlp.layers.front() != train.features()) {
+  if (mlp.layers.size() >= 2 && mlp.layers.front() != train.features) {
     add({"model.layers"}, fmt::format("the first layer has {}", counted(mlp.layers.front(), "input")),
-        fmt::format("{} has {}", source, counted(train.features(), "feature")),
-        fmt::format("begin layers with {}", train.features()));
+        fmt::format("{} has {}", source, counted(train.features, "feature")),
+        fmt::format("begin layers with {}", train.features));
   }
-  if (mlp.layers.size() >= 2 && mlp.layers.back() != train.outputs()) {
+  if (mlp.layers.size() >= 2 && mlp.layers.back() != train.outputs) {
     add({"model.layers"}, fmt::format("the last layer has {}", counted(mlp.layers.back(), "output")),
-        fmt::format("{} has {} {}", source, train.outputs(), train.classes > 0 ? "classes" : "targets"),
-        fmt::format("end layers with {}", train.outputs()));
+        fmt::format("{} has {} {}", source, train.outputs, train.classification ? "classes" : "targets"),
+        fmt::format("end layers with {}", train.outputs));
   }
-  if (train.classes == 0) {
+  if (!train.classification) {
     const std::string regression = fmt::format("{} is a regression", source);
     if (mlp.loss == Loss::cross_entropy)
       add({"model.loss"}, "cross-entropy needs classes", regression, "use loss = \"half-sse\"");
@@ -350,8 +350,7 @@ void Checker::check_shape(const Dataset& train) {
   }
 }
 
-void Checker::check_data(const DataSplit& data) {
-  const Dataset& train = data.train;
+void Checker::check_data(const DataShape& train) {
   if (s_.model.kind == ModelKind::mlp) {
     check_shape(train);
   } else {  // its size was not known before
@@ -359,15 +358,15 @@ void Checker::check_data(const DataSplit& data) {
     check_devices();
     check_pace();
   }
-  const std::int64_t shard = train.size() / s_.cluster.workers;
-  if (s_.cluster.workers > train.size()) {
+  const std::int64_t shard = train.samples / s_.cluster.workers;
+  if (s_.cluster.workers > train.samples) {
     add({"cluster.workers"}, fmt::format("`cluster.workers` is {}", s_.cluster.workers),
-        there_are(train.size(), "training sample"));
+        there_are(train.samples, "training sample"));
   } else if (s_.training.batch_size > shard) {
     add({"training.batch_size", "cluster.workers"},
         fmt::format("`training.batch_size` is {}", s_.training.batch_size),
         fmt::format("larger than a worker's shard of {}", counted(shard, "sample")),
-        fmt::format("{} over {}", counted(train.size(), "training sample"),
+        fmt::format("{} over {}", counted(train.samples, "training sample"),
                     counted(s_.cluster.workers, "worker")));
   }
 }

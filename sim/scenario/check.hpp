@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/dataset.hpp"
+#include "model/data_shape.hpp"
 #include "sim/scenario/reader.hpp"
 #include "sim/scenario/scenario.hpp"
 
@@ -23,8 +23,10 @@ class Checker {
   void check_fields();                     // without looking at data
   void check_machines();                   // of several groups: what they share, and how they share it
   void check_job();                        // ... and what each namespace has of its own
-  void check_data(const DataSplit& data);  // with it
+  void check_data(const DataShape& train);  // with it
 
+  // Nothing was reported yet, by whomever.
+  bool content() const { return diagnostics_.empty(); }
   // Whether the data, or the platform file, can be asked for: nothing is wrong with their description.
   bool can_load() const;
   bool can_load_platform() const;
@@ -54,7 +56,7 @@ class Checker {
   void check_model();
   void check_logistic();
   void check_parameters();
-  void check_shape(const Dataset& train);
+  void check_shape(const DataShape& train);
   void check_training();
   void check_consistency();
   void check_cluster();

@@ -111,8 +111,8 @@ void Checker::check_graph() {
   for (std::size_t i = 0; i < links.size(); ++i) {
     const std::string field = fmt::format("{}.{}.between", table, i);
     const std::vector<std::string>& names = links[i].between;
+    sound = sound && reading_.reliable(field) && names.size() == 2;
     if (!reading_.reliable(field)) continue;
-    sound = sound && names.size() == 2;
     if (names.empty()) continue;  // missing
     if (names.size() != 2) {
       add({field}, fmt::format("link {} has {}", i, counted(static_cast<std::int64_t>(names.size()), "end")),

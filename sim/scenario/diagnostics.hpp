@@ -38,6 +38,7 @@ class Diagnostics {
   bool empty() const { return list_.empty(); }
   std::size_t count() const { return list_.size(); }
   const std::vector<Diagnostic>& list() const { return list_; }
+  const std::vector<Source>& sources() const { return sources_; }
 
   // The whole report, in source and file order.
   std::string render() const;

@@ -7,6 +7,8 @@
 #include <charconv>
 #include <utility>
 
+#include "sim/scenario/toml_scan.hpp"
+
 namespace psim {
 namespace {
 
@@ -18,83 +20,6 @@ struct Flaw {
   bool header = false;  // what follows belongs to a table that is not known
 };
 
-// The offset behind the comment or the text in quotes that begins at `i`; npos when it is not closed.
-std::size_t behind(std::string_view text, std::size_t i) {
-  if (text[i] == '#') return std::min(text.find('\n', i), text.size());
-  const char quote = text[i];
-  const std::string close(text.substr(i, 3) == std::string(3, quote) ? 3 : 1, quote);
-  for (std::size_t k = i + close.size(); k < text.size(); ++k) {
-    if (text.substr(k).starts_with(close)) {
-      const std::size_t more = text.substr(k).find_first_not_of(quote);  // """ may follow quotes of the text
-      return close.size() == 1 ? k + 1 : k + std::min<std::size_t>({more, text.size() - k, 5});
-    }
-    if (close.size() == 1 && text[k] == '\n') break;
-    if (quote == '"' && text[k] == '\\') ++k;
-  }
-  return std::string_view::npos;
-}
-
-bool blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
-
-bool begins_skipped(char c) { return c == '#' || c == '"' || c == '\''; }
-
-// The brackets and the quote that are open at the end of `text`, outermost first.
-std::vector<std::size_t> open_in(std::string_view text) {
-  std::vector<std::size_t> open;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (begins_skipped(text[i])) {
-      const std::size_t next = behind(text, i);
-      if (next == std::string_view::npos) return open.push_back(i), open;
-      i = next - 1;
-    } else if (text[i] == '[' || text[i] == '{') {
-      open.push_back(i);
-    } else if ((text[i] == ']' || text[i] == '}') && !open.empty()) {
-      open.pop_back();
-    }
-  }
-  return open;
-}
-
-// Copies a text of several lines. What follows a backslash at a line's end must be ASCII for toml++ (see
-// below), so other characters are escaped there.
-void copy_text(std::string_view text, std::string& out) {
-  for (std::size_t i = 0; i < text.size();) {
-    const std::size_t bytes = utf8_length(text.substr(i));
-    std::size_t k = i;
-    while (bytes > 1 && k > 0 && (blank(text[k - 1]) || text[k - 1] == '\n')) --k;
-    const std::size_t spaces = i - k;
-    while (bytes > 1 && k > 0 && text[k - 1] == '\\') --k;
-    const bool escaped = (i - spaces - k) % 2 == 1;
-    if (escaped && spaces == 0) out += '?';  // an error in any case
-    else if (escaped) out += fmt::format("\\U{:08X}", static_cast<std::uint32_t>(code_point(text.substr(i))));
-    else out += text.substr(i, std::max<std::size_t>(bytes, 1));
-    i += std::max<std::size_t>(bytes, 1);
-  }
-}
-
-// `text` with a question mark for each character outside texts and comments that is not ASCII: such are never
-// TOML, and toml++ 3.3.0 must not see them (its test for white space has no answer to most). A word that
-// begins like a number is read to its end, with quotes in it.
-std::string in_ascii(std::string_view text) {
-  std::string out;
-  bool number = false;
-  for (std::size_t i = 0; i < text.size();) {
-    const char c = text[i];
-    const bool first = i == 0 || blank(text[i - 1]) ||
-                       std::string_view("\n=,[{").find(text[i - 1]) != std::string_view::npos;
-    if (first) number = std::string_view("0123456789+-.").find(c) != std::string_view::npos;
-    if (blank(c) || std::string_view("\n],}#").find(c) != std::string_view::npos) number = false;
-    const bool skipped = !number && begins_skipped(c);
-    const std::size_t bytes = utf8_length(text.substr(i));
-    const std::size_t next = skipped ? behind(text, i) : i + std::max<std::size_t>(bytes, 1);
-    if (skipped && text.substr(i, 3) == "\"\"\"") copy_text(text.substr(i, next - i), out);
-    else out.append(!skipped && bytes > 1 ? "?" : text.substr(i, next - i));
-    if (next == std::string_view::npos) break;
-    i = next;
-  }
-  return out;
-}
-
 // toml++'s description in this program's words.
 std::string in_our_words(std::string_view description) {
   if (const std::size_t colon = description.find(": ");
@@ -104,7 +29,6 @@ std::string in_our_words(std::string_view description) {
   constexpr std::pair<std::string_view, std::string_view> words[] = {
       {"could not determine value type", "expected a value"},
       {"explicitly ", ""},
-      {" (TOML_MAX_NESTED_VALUES)", ""},
       {"saw '\\n'", "saw the end of the line"},
       {"saw '\\r'", "saw the end of the line"},
       {"'", "`"}};
@@ -322,11 +246,27 @@ Place place_of(const toml::source_region& region) {
   return place;
 }
 
+namespace {
+
+Diagnostic too_deep(std::string_view text, const DeepPlace& place, std::size_t source) {
+  return {"syntax", place_in(text, place.begin, place.end, source),
+          place.key ? "a key has too many parts" : "brackets within brackets, too many of them",
+          fmt::format("at most {}", place.key ? most_parts : most_brackets),
+          place.key ? "fields of a scenario are at most a few tables deep, such as cluster.network.latency"
+                    : "values of a scenario are at most lists of lists"};
+}
+
+}  // namespace
+
 // toml++ stops at the first syntax error. To find more, what is wrong is left out and the rest read again.
 ParsedText parse_text(std::string text, std::size_t source) {
   ParsedText result;
   constexpr std::size_t most_errors = 20;
   for (std::size_t last = 0; result.problems.size() < most_errors;) {
+    if (const std::optional<DeepPlace> deep = first_too_deep(text)) {
+      result.problems.push_back(too_deep(text, *deep, source));
+      break;
+    }
     try {
       result.root = toml::parse(in_ascii(text), std::to_string(source));
       for (std::size_t i = 0; i < result.problems.size(); ++i) result.root.erase(fmt::format("\x1f{}", i));

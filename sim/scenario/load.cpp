@@ -73,6 +73,10 @@ std::optional<std::string> read_text(const std::string& path, Diagnostics& diagn
                                                ? "`psim list` shows the scenarios that come with psim"
                                                : fmt::format("did you mean `{}`?", near));
   }
+  if (!fs::is_regular_file(path, error)) {  // a pipe may never end, or never begin
+    return refuse("this is a device or a pipe, not a scenario file",
+                  "write the scenario to a file: it is read more than once");
+  }
   std::ifstream file(path, std::ios::binary);
   if (!file)
     return refuse(fmt::format("cannot be read: {}", std::strerror(errno)), "check the file's permissions");
@@ -301,10 +305,17 @@ std::optional<fs::path> find_file(const LoadRequest& request, const std::string&
 std::shared_ptr<const DataSplit> load_data_of(Scenario& scenario, const LoadRequest& request,
                                               const Reading& reading, Checker& checker) {
   if (!checker.can_load()) return nullptr;
+  const std::optional<DataShape> known = known_shape(scenario.data);
+  const auto look = [&](const DataShape& shape) {
+    adapt_to(shape, scenario.model);
+    checker.check_data(shape);
+  };
+  // What is wrong is said before anything is generated.
+  if (known) look(*known);
+  if (known && (request.without_data || !checker.content())) return nullptr;
   try {
     std::shared_ptr<const DataSplit> data = find_data(scenario, request);
-    adapt_to(data->train, scenario.model);
-    checker.check_data(*data);
+    if (!known) look(shape_of(data->train));
     return data;
   } catch (const DataError& error) {
     const std::string field = reading.given("data.path")     ? "data.path"

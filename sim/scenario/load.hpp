@@ -31,6 +31,7 @@ struct LoadRequest {
   std::vector<Override> overrides;
   std::vector<std::filesystem::path> data_dirs;  // searched before the scenario's own folder
   DataCache* cache = nullptr;
+  bool without_data = false;  // data that can be generated are not: for those who only check
 };
 
 // A point of a comparison: what it changes, and how a table names it.

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <fstream>
-#include <regex>
+#include <iterator>
 #include <set>
-#include <sstream>
+#include <string_view>
 
 #include "sim/scenario/nodes.hpp"
 #include "sim/scenario/platform_file.hpp"
@@ -16,19 +18,47 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::uintmax_t largest_platform = 64'000'000;
+
 const std::string field_platform = "cluster.network.platform", field_hosts = "cluster.network.hosts";
 const std::vector<std::string> what_counts{field_platform, field_hosts, "cluster.workers", "cluster.servers"};
 
+std::string without_comments(std::string_view text) {
+  std::string out;
+  for (;;) {
+    const std::size_t begin = std::min(text.find("<!--"), text.size());
+    out += text.substr(0, begin);
+    const std::size_t end = text.find("-->", begin);
+    if (end == std::string_view::npos) return out;
+    text.remove_prefix(end);
+  }
+}
+
 // What psim cannot take from a file: other files, whose content nobody knows, programs, and options of
 // SimGrid. Empty when there is none.
-std::string foreign_part(std::string text) {
-  for (std::size_t begin = 0; (begin = text.find("<!--", begin)) != std::string::npos;)
-    text.erase(begin, std::max(text.find("-->", begin), begin) - begin);
-  static const std::regex foreign(
-      R"(<(actor|process|trace|trace_connect|include|config)[\s>/]|\s(\w+_file)\s*=)");
-  std::smatch found;
-  if (!std::regex_search(text, found, foreign)) return "";
-  return found[1].matched ? fmt::format("<{}>", found[1].str()) : found[2].str();
+std::string foreign_part(std::string_view whole) {
+  constexpr std::array<std::string_view, 6> tags{"actor",         "process", "trace",
+                                                 "trace_connect", "include", "config"};
+  constexpr std::string_view blanks = " \t\r\n\f\v";
+  const auto is_in_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  const std::string text = without_comments(whole);
+  for (std::size_t at = 0; (at = text.find('<', at)) != std::string::npos;) {
+    const std::size_t end = std::min(text.find_first_of(" \t\r\n\f\v/><", ++at), text.size());
+    const std::string_view tag = std::string_view(text).substr(at, end - at);
+    if (end < text.size() && text[end] != '<' && std::ranges::find(tags, tag) != tags.end())
+      return fmt::format("<{}>", tag);
+  }
+  constexpr std::string_view ending = "_file";
+  for (std::size_t at = 0; (at = text.find(ending, at)) != std::string::npos;) {
+    std::size_t begin = at;
+    at += ending.size();
+    while (begin > 0 && is_in_word(text[begin - 1])) --begin;
+    const std::size_t next = text.find_first_not_of(blanks, at);
+    if (begin > 0 && blanks.find(text[begin - 1]) != std::string_view::npos && begin + ending.size() < at &&
+        next != std::string::npos && text[next] == '=')
+      return text.substr(begin, at - begin);
+  }
+  return "";
 }
 
 // Complaints about the hosts themselves: too few, unknown, or one for two nodes.
@@ -102,9 +132,7 @@ void check_latencies(const Scenario& scenario, const PlatformFile& file, Checker
 std::optional<std::string> content_of(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return std::nullopt;
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
+  return std::string{std::istreambuf_iterator<char>(file), {}};
 }
 
 }  // namespace
@@ -116,6 +144,10 @@ void load_platform(Scenario& scenario, const LoadRequest& request, Checker& chec
   if (!path)
     return checker.add_data({field_platform}, fmt::format("there is no file `{}`", name), "not found",
                             "looked for in --data-dir, PSIM_DATA and the scenario's folder");
+  std::error_code error;
+  if (fs::file_size(*path, error) > largest_platform)
+    return checker.add_data({field_platform}, fmt::format("{} is too large for a platform file", name),
+                            fmt::format("more than {} MB", largest_platform / 1000000));
   const std::optional<std::string> text = content_of(*path);
   if (!text)
     return checker.add_data({field_platform}, fmt::format("{} cannot be read", path->string()), "this file",

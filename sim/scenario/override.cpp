@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/scenario/toml_scan.hpp"
 #include "sim/scenario/toml_text.hpp"
 
 namespace psim {
@@ -83,6 +84,9 @@ void put(Document& document, std::string_view key, Place place, toml::node& valu
   const auto refuse = [&](const Place& where, std::string label, std::string help) {
     diagnostics.add({code, where, fmt::format("`{}` leads nowhere", key), std::move(label), std::move(help)});
   };
+  if (parts.size() > most_parts)
+    return refuse(place, fmt::format("it has {} parts; a field has at most a few", parts.size()),
+                  "a path is written table.key, such as cluster.workers");
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const auto& [part, where] = parts[i];
     if (part.empty())

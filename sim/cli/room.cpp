@@ -1,0 +1,29 @@
+#include "sim/cli/room.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "model/machine_memory.hpp"
+#include "sim/scenario/estimate.hpp"
+
+namespace psim::cli {
+
+std::string no_room(const LoadedScenario& loaded, const Command& command) {
+  if (command.force) return "";
+  const unsigned threads =
+      command.threads > 0 ? command.threads : std::max(1U, std::thread::hardware_concurrency());
+  const Estimate needed = estimate(loaded, threads);
+  const auto available = static_cast<double>(available_memory());
+  if (needed.bytes() <= available) return "";
+  const MemoryPart& most = needed.parts.front();
+  return fmt::format(
+      "error: this run needs about {:.2g} GB of memory; {:.2g} GB are available\n"
+      "  = note: most of it, about {:.2g} GB, for {}\n"
+      "  = note: it would send about {:.2g} messages\n"
+      "  = help: {}; or --force to try all the same\n",
+      needed.bytes() / 1e9, available / 1e9, most.bytes / 1e9, most.what, needed.messages, most.help);
+}
+
+}  // namespace psim::cli

@@ -1,0 +1,118 @@
+#include "sim/scenario/estimate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "model/learner.hpp"
+#include "sim/scenario/check.hpp"
+#include "sim/scenario/nodes.hpp"
+
+namespace psim {
+namespace {
+
+constexpr double program = 40e6, per_node = 100e3;
+constexpr double per_shard = 3.2e3, per_shard_and_worker = 3e3, per_shard_and_copy = 6.5e3;
+
+double optimizer_arrays(OptimizerKind kind) {
+  if (kind == OptimizerKind::sgd || kind == OptimizerKind::proximal) return 0;
+  return kind == OptimizerKind::adam ? 2 : 1;
+}
+
+double shards_of(const Scenario& s) {
+  if (s.messages.unit == MessageUnit::server)
+    return static_cast<double>(std::max<std::int64_t>(s.cluster.servers, 1));
+  double shards = 0;
+  for (const ParameterArray& array : parameter_arrays(s.model)) {
+    const auto values = static_cast<double>(array.range.count);
+    shards += s.messages.slice > 0 ? std::ceil(values / static_cast<double>(s.messages.slice)) : 1;
+  }
+  return std::max(shards, static_cast<double>(s.cluster.servers));
+}
+
+// Times the size of the model.
+double copies_of_model(const Scenario& s) {
+  const auto workers = static_cast<double>(s.cluster.workers),
+             copies = static_cast<double>(s.replication.copies);
+  const double arrays = optimizer_arrays(s.training.optimizer.kind);
+  if (s.architecture.kind == Architecture::model_parallel) return 3 + arrays;
+  if (!s.architecture.has_servers()) return workers * (3 + arrays);
+  double times = 2.5 + arrays + workers + copies * (2 + arrays);
+  if (s.training.update == UpdateAt::worker) times += workers * (1 + arrays);
+  if (s.training.local_steps > 1 || s.training.algorithm == Algorithm::elastic) times += workers;
+  if (!s.filters.empty()) times += workers;
+  if (s.training.delay_compensation > 0) times += workers;
+  return times;
+}
+
+// Clocks of each worker until the run ends by its steps, epochs or duration.
+double clocks_of(const Scenario& s, std::int64_t samples) {
+  double clocks = HUGE_VAL;
+  if (const auto steps = steps_of(s, samples)) clocks = static_cast<double>(*steps);
+  const double step = mean_step_seconds(s, 0);
+  if (s.training.duration && step > 0) clocks = std::min(clocks, s.training.duration->value / step);
+  return clocks;
+}
+
+double messages_of(const Scenario& s, double shards, double clocks) {
+  const auto workers = static_cast<double>(s.cluster.workers);
+  if (!s.architecture.has_servers()) return clocks * workers * 2 * shards * std::max(1.0, workers - 1);
+  const double answers = 2.0 / static_cast<double>(s.training.pull_every);  // a pull, and the weights
+  const double updates = s.consistency.model == ConsistencyModel::bsp ? 1 : workers;
+  const double copied = 2 * static_cast<double>(s.replication.copies) * updates;
+  return clocks * shards * (workers * (1 + answers + (s.messages.acknowledge ? 1 : 0)) + copied);
+}
+
+// What one namespace adds.
+void add(Estimate& sum, const Scenario& s, const DataSplit* data, double threads,
+         std::vector<MemoryPart>& parts) {
+  const auto workers = static_cast<double>(s.cluster.workers);
+  const double shards = shards_of(s);
+  sum.shards += shards;
+  const std::int64_t samples = data != nullptr ? data->train.size() : 0;
+  sum.messages += messages_of(s, shards, clocks_of(s, samples));
+  parts.push_back({shards * (per_shard + per_shard_and_worker * workers +
+                             per_shard_and_copy * static_cast<double>(s.replication.copies)),
+                   fmt::format("{:.0f} messages that the model is cut into", shards),
+                   "cut it into fewer: a larger messages.slice, or --set messages.unit=server"});
+  if (data == nullptr) return;
+  const auto parameters = static_cast<double>(parameter_count(s.model));
+  const auto value = static_cast<double>(bytes_per_value(arithmetic_of(s.model.precision)));
+  parts.push_back({value * parameters * copies_of_model(s),
+                   fmt::format("{:.0f} parameters, on all nodes", parameters),
+                   "a smaller model, or fewer workers"});
+  const auto& layers = s.model.mlp.layers;
+  const double outputs = std::accumulate(layers.begin(), layers.end(), 0.0);
+  parts.push_back({8 * outputs * static_cast<double>(s.training.batch_size) * std::min(threads, workers),
+                   fmt::format("batches of {} samples", s.training.batch_size),
+                   "a smaller training.batch_size, or fewer --threads"});
+  double numbers = 0, rows = 0;
+  for (const Dataset* set : {&data->train, &data->test}) {
+    rows += static_cast<double>(set->size());
+    numbers += set->is_sparse() ? 2 * static_cast<double>(set->sparse_inputs.index.size())
+                                : static_cast<double>(set->inputs.size() + set->targets.size());
+  }
+  parts.push_back({8 * numbers + 12 * rows, fmt::format("{:.0f} samples", rows), "less data"});
+}
+
+}  // namespace
+
+double Estimate::bytes() const {
+  return std::accumulate(parts.begin(), parts.end(), 0.0,
+                         [](double sum, const MemoryPart& part) { return sum + part.bytes; });
+}
+
+Estimate estimate(const LoadedScenario& loaded, unsigned threads) {
+  Estimate sum;
+  const double nodes = node_count(loaded.scenario.cluster);
+  sum.parts.push_back({program + nodes * per_node, fmt::format("{:.0f} nodes", nodes), "fewer workers"});
+  if (loaded.jobs.empty()) add(sum, loaded.scenario, loaded.data.get(), threads, sum.parts);
+  for (const LoadedJob& job : loaded.jobs) add(sum, job.scenario, job.data.get(), threads, sum.parts);
+  std::ranges::stable_sort(sum.parts, std::greater{}, &MemoryPart::bytes);
+  return sum;
+}
+
+}  // namespace psim

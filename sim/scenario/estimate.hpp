@@ -1,0 +1,42 @@
+// What a run will take of the machine, told before it begins.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/scenario/load.hpp"
+
+namespace psim {
+
+// A part of a run's memory.
+struct MemoryPart {
+  double bytes = 0;
+  std::string what, help;  // what takes it, and what would take less
+};
+
+// The formula, with W workers, N shards (messages of the whole model), P parameters of v bytes in memory, C
+// copies and a optimizer arrays of the model's size:
+//   program   40 MB, and 100 kB for each node
+//   shards    N (3.2 kB + 3 kB W + 6.5 kB C): books of servers and workers, and messages on their way
+//   model     v P (2.5 + a + W + C (2 + a)), and v P W (1 + a) where workers update, v P W each for local
+//   copies, filters'
+//             residuals and delay compensation; without servers v P W (3 + a), or v P (3 + a) in a pipeline
+//   batches   8 bytes for each output of each layer and sample, on each thread
+//   data      8 bytes for each number, because all is held beside its training and test parts for a while,
+//   and 12 for
+//             each sample
+// The factors are measured: tests/sim/estimate_test.cpp holds them to within a factor of two of real peaks.
+struct Estimate {
+  std::vector<MemoryPart> parts;  // the largest first
+  double shards = 0;
+  double messages =
+      0;  // of the whole run without failures: pushes, pulls, answers, and what replicas are sent
+
+  double bytes() const;
+};
+
+// `threads`: that compute gradients at once.
+Estimate estimate(const LoadedScenario& loaded, unsigned threads);
+
+}  // namespace psim
