@@ -85,6 +85,7 @@ Group make_group(const std::vector<const ComparedRun*>& runs) {
   });
   group.staleness = over(runs, [](const Json& s) { return s["staleness"]["mean"].get<double>(); });
   group.wait = over(runs, [](const Json& s) { return 100 * s["time"]["wait_share"].get<double>(); });
+  group.absent = over(runs, [](const Json& s) { return 100 * s["time"].value("absent_share", 0.0); });
   group.bytes = over(runs, [](const Json& s) { return s["bytes_sent"].get<double>(); });
   group.latency = of_part(runs, "inference", [](const Json& s) { return s["latency_s"]["mean"]; });
   group.served_staleness = of_part(runs, "inference", [](const Json& s) { return s["staleness"]["mean"]; });
@@ -236,6 +237,8 @@ std::vector<Column> columns_of(const Comparison& c) {
   add("staleness (max)",
       [](const Group& g) { return fmt::format("{} ({:.0f})", text_of(g.staleness, 2), g.staleness_max); });
   add("wait [%]", [](const Group& g) { return text_of(g.wait, 1); });
+  if (std::ranges::any_of(c.groups, [](const Group& g) { return g.absent.mean > 0; }))
+    add("absent [%]", [](const Group& g) { return text_of(g.absent, 1); });
   add("sent [MB]", [](const Group& g) { return fmt::format("{:.4g}", g.bytes.mean / 1e6); });
   if (any(&Group::loss)) add("final loss", [](const Group& g) { return g.loss ? text_of(*g.loss, 4) : "-"; });
   if (any(&Group::accuracy))
@@ -312,6 +315,7 @@ Json document(const Comparison& c) {
                   {"staleness", json_of(g.staleness)},
                   {"staleness_max", g.staleness_max},
                   {"wait_percent", json_of(g.wait)},
+                  {"absent_percent", json_of(g.absent)},
                   {"bytes_sent", json_of(g.bytes)},
                   {"final_loss", json_of(g.loss)},
                   {"final_accuracy", json_of(g.accuracy)}};

@@ -33,7 +33,8 @@ struct Group {
   std::size_t reached = 0;            // runs that reached the target
   std::optional<Statistic> time;      // to the target, over the runs that reached it; else of the whole run
   std::optional<Statistic> relative;  // to the fastest group, paired by seed
-  Statistic updates, per_update, staleness, wait, bytes;  // per_update: simulated seconds
+  // per_update: simulated seconds; wait, absent: percent of the workers' time
+  Statistic updates, per_update, staleness, wait, absent, bytes;
   std::optional<Statistic> loss, accuracy;
   std::optional<Statistic> latency, served_staleness, served_accuracy;  // of an inference group's answers
   // Where nodes may fail: bytes of copies and of whole shards, nodes that were suspected, those of them that

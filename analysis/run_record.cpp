@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -15,29 +16,37 @@ namespace psim::analysis {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::array<std::pair<std::string_view, What>, 15> kinds{{{"send", What::send},
+constexpr std::array<std::pair<std::string_view, What>, 20> kinds{{{"send", What::send},
                                                                    {"deliver", What::deliver},
                                                                    {"lose", What::lose},
                                                                    {"compute_begin", What::compute_begin},
                                                                    {"compute_end", What::compute_end},
+                                                                   {"compute_cancel", What::compute_cancel},
+                                                                   {"compute_pause", What::compute_pause},
+                                                                   {"compute_resume", What::compute_resume},
                                                                    {"apply", What::apply},
                                                                    {"drop", What::drop},
                                                                    {"update", What::update},
                                                                    {"finish", What::finish},
                                                                    {"acked", What::acked},
                                                                    {"suspect", What::suspect},
+                                                                   {"view", What::view},
+                                                                   {"snapshot", What::snapshot},
                                                                    {"copied", What::copied},
                                                                    {"promote", What::promote},
                                                                    {"member", What::member},
                                                                    {"fault", What::fault}}};
-constexpr std::array<std::pair<std::string_view, Letter>, 8> letters{{{"", Letter::none},
-                                                                      {"pull", Letter::pull},
-                                                                      {"weights", Letter::weights},
-                                                                      {"push", Letter::push},
-                                                                      {"join", Letter::join},
-                                                                      {"view", Letter::view},
-                                                                      {"start", Letter::start},
-                                                                      {"heartbeat", Letter::heartbeat}}};
+constexpr std::array<std::pair<std::string_view, Letter>, 11> letters{{{"", Letter::none},
+                                                                       {"pull", Letter::pull},
+                                                                       {"weights", Letter::weights},
+                                                                       {"push", Letter::push},
+                                                                       {"join", Letter::join},
+                                                                       {"view", Letter::view},
+                                                                       {"start", Letter::start},
+                                                                       {"heartbeat", Letter::heartbeat},
+                                                                       {"leave", Letter::leave},
+                                                                       {"state", Letter::state},
+                                                                       {"restore", Letter::restore}}};
 
 constexpr const char* damaged = "it is damaged, or not from this program: run the scenario again";
 
@@ -94,6 +103,24 @@ void require_totals(const Json& summary) {
                           "bytes_received", "bytes_lost"})
     static_cast<void>(summary.at(key));
   for (const char* key : {"applied", "dropped"}) static_cast<void>(summary.at("pushes").at(key));
+  static_cast<void>(summary.at("bytes_by_kind"));
+}
+void require_times(const Json& summary, const Facts& facts) {
+  const auto shares = [](const Json& time) {
+    for (const char* key : {"compute_share", "network_share", "wait_share", "absent_share", "total_s"})
+      static_cast<void>(time.at(key).get<double>());
+  };
+  static_cast<void>(summary.at("sim_time_s").get<double>());
+  shares(summary.at("time"));
+  for (std::uint32_t w = 0; w < facts.workers; ++w) {
+    shares(summary.at("workers").at(w).at("time"));
+    static_cast<void>(summary.at("workers").at(w).at("samples"));
+  }
+  if (!summary.contains("failures")) return;
+  for (const Json& one : summary.at("failures").at("recoveries")) {
+    static_cast<void>(one.at("server").get<std::uint32_t>() + one.at("at_s").get<double>());
+    for (const char* key : {"detection_s", "takeover_s"}) static_cast<void>(one.at(key));
+  }
 }
 void require_end(const Json& summary) {
   for (const Json& line : summary.at("stuck")) static_cast<void>(line.get<std::string>());
@@ -110,6 +137,12 @@ bool fits(const Row& row, const Facts& facts, std::int64_t nodes, std::int64_t e
     case What::apply:
     case What::drop: return of_server && reached(static_cast<std::int64_t>(row.bytes), row.version);
     case What::member: return of_server && reached(row.version, row.value);
+    case What::compute_begin:
+    case What::compute_end:
+    case What::compute_cancel:
+    case What::compute_pause:
+    case What::compute_resume:
+    case What::finish: return facts.is_worker(row.node);
     case What::acked: return facts.is_worker(row.node) && reached(row.value);
     case What::copied:
     case What::promote:
@@ -121,6 +154,34 @@ bool fits(const Row& row, const Facts& facts, std::int64_t nodes, std::int64_t e
              (facts.is_worker(row.peer) && reached(row.value));
     default: return true;
   }
+}
+
+// A size or a rate as resolved scenarios write it: a number and its unit, "1.25e+09Bps".
+double quantity(std::string_view text) {
+  double number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+void add_sizes(const toml::table& scenario, Facts& f) {
+  const auto number = [&](std::string_view path, std::int64_t otherwise) {
+    return scenario.at_path(path).value_or(otherwise);
+  };
+  const auto word = [&](std::string_view path) {
+    return scenario.at_path(path).value_or(std::string_view{});
+  };
+  f.header = static_cast<std::uint64_t>(quantity(word("cluster.network.header")));
+  const std::string_view precision = word("model.precision");
+  f.bytes_per_value = precision == "float64" ? 8 : precision == "float32" ? 4 : 2;
+  f.bytes_per_key = word("messages.keys") == "per-value" ? 8 : 0;
+  f.bytes_per_listed_key = std::max<std::uint64_t>(f.bytes_per_key, 4);
+  f.filtered = scenario.contains("filter");
+  f.disk = quantity(word("snapshot.bandwidth"));
+  if (word("training.work") != "static") return;
+  const std::int64_t batch = number("training.batch_size", 0) * number("training.accumulate", 1);
+  const std::int64_t steps = number("training.local_steps", 1), warmup = number("training.warmup_steps", 0);
+  f.samples = batch * steps;
+  f.first_samples = batch * (warmup > 0 ? warmup : steps);
 }
 
 // Every default is written out in a run's scenario; a field without meaning is left out.
@@ -162,6 +223,8 @@ Facts facts_of(const toml::table& scenario) {
   f.window = number("replication.window", 0);
   f.every_push = word("replication.when") == "every-push";
   f.at_least_once = word("recovery.semantics") == "at-least-once";
+  if (f.has_duration) f.duration = quantity(word("training.duration"));
+  add_sizes(scenario, f);
   return f;
 }
 
@@ -219,8 +282,13 @@ RunRecord::RunRecord(const fs::path& folder) : database_(folder / "run.db") {
     facts = facts_of(toml::parse_file(scenario.string()));
     summary = Json::parse(summary_file);
     require_totals(summary);
+    require_times(summary, facts);
     if (!summary.contains("groups")) require_end(summary);
     nodes_ = count_nodes(database_, facts);
+    query(database_, "SELECT here_at_first FROM worker ORDER BY worker",
+          [&](sqlite3_stmt* row) { facts.here_at_first.push_back(sqlite3_column_int(row, 0) != 0); });
+    if (facts.here_at_first.size() != facts.workers)
+      throw std::runtime_error("run.db does not have the scenario's workers");
     if (summary.contains("groups")) read_spaces(folder);
   } catch (const std::exception& error) {
     throw Unverifiable(fmt::format("{}: {}", folder.string(), error.what()),
@@ -258,8 +326,8 @@ std::int64_t RunRecord::each(const std::function<void(const Row&)>& on_row) cons
         [&](sqlite3_stmt* row) { events = sqlite3_column_int64(row, 0); });
   std::map<std::string, Letter, std::less<>> names;  // of messages; rows refer to them
   query(database_,
-        "SELECT number, at_s, kind, message, node, peer, clock, version, bytes, value, shard, epoch "
-        "FROM event ORDER BY number",
+        "SELECT number, at_s, kind, message, node, peer, clock, version, bytes, value, shard, epoch, detail, "
+        "values_carried, keys_carried, ids_carried FROM event ORDER BY number",
         [&](sqlite3_stmt* row) {
           const std::string_view message = text(row, 3);
           auto name = names.find(message);
@@ -277,7 +345,11 @@ std::int64_t RunRecord::each(const std::function<void(const Row&)>& on_row) cons
                           .version = sqlite3_column_int64(row, 7),
                           .value = sqlite3_column_int64(row, 9),
                           .bytes = static_cast<std::uint64_t>(sqlite3_column_int64(row, 8)),
-                          .epoch = sqlite3_column_int64(row, 11)};
+                          .epoch = sqlite3_column_int64(row, 11),
+                          .detail = static_cast<std::uint64_t>(sqlite3_column_int64(row, 12)),
+                          .values = static_cast<std::uint64_t>(sqlite3_column_int64(row, 13)),
+                          .keys = static_cast<std::uint64_t>(sqlite3_column_int64(row, 14)),
+                          .ids = static_cast<std::uint64_t>(sqlite3_column_int64(row, 15))};
           if (!fits(event, facts, nodes_, events))
             throw Unverifiable(
                 fmt::format("{}: event {} does not fit the scenario", database_.string(), event.number),

@@ -24,18 +24,36 @@ enum class What : std::uint8_t {
   lose,
   compute_begin,
   compute_end,
+  compute_cancel,
+  compute_pause,
+  compute_resume,
   apply,
   drop,
   update,
   finish,
   acked,
   suspect,
+  view,
+  snapshot,
   copied,
   promote,
   member,
   fault
 };
-enum class Letter : std::uint8_t { other, none, pull, weights, push, join, view, start, heartbeat };
+enum class Letter : std::uint8_t {
+  other,
+  none,
+  pull,
+  weights,
+  push,
+  join,
+  view,
+  start,
+  heartbeat,
+  leave,
+  state,
+  restore
+};
 
 // One row of table `event`.
 struct Row {
@@ -47,7 +65,9 @@ struct Row {
   std::uint32_t node = 0, peer = 0, shard = 0;
   std::int64_t clock = 0, version = 0, value = 0;
   std::uint64_t bytes = 0;
-  std::int64_t epoch = 0;  // of a message: of the shard's ownership, as far as its sender knows
+  std::int64_t epoch = 0;    // of a message: of the shard's ownership, as far as its sender knows
+  std::uint64_t detail = 0;  // see schema.sql
+  std::uint64_t values = 0, keys = 0, ids = 0;  // that a message carries
 };
 
 // What the scenario promises.
@@ -67,6 +87,14 @@ struct Facts {
   bool every_push = false;         // is replicated, not every update
   bool at_least_once = false;      // a push that comes again may be applied again
   std::uint32_t first_worker = 0;  // of a namespace: the run's number of its worker 0
+  std::optional<double> duration;  // seconds
+  // Samples of each of a worker's computations; none: they differ, or are not known.
+  std::optional<std::int64_t> samples, first_samples;
+  // Sizes of messages.
+  std::uint64_t header = 0, bytes_per_value = 4, bytes_per_key = 0, bytes_per_listed_key = 4;
+  bool filtered = false;
+  double disk = 0;                  // bytes per second
+  std::vector<bool> here_at_first;  // by worker of the run
 
   bool is_server(std::uint32_t node) const { return node > 0 && node <= servers; }
   bool is_worker(std::uint32_t node) const { return node > servers && node <= servers + workers; }

@@ -45,6 +45,8 @@ std::vector<Inspection> inspections(const RunRecord& record) {
   std::vector<Inspection> all;
   Inspection& whole = all.emplace_back(Inspection{nullptr, &record.summary, History(record.facts), {}});
   add_conservation_check(whole.checks);
+  add_time_checks(record.facts, record.summary, whole.checks);
+  add_failure_checks(!record.spaces.empty(), whole.checks);
   if (record.spaces.empty()) add_promises(record.facts, whole.checks);
   for (std::size_t n = 0; n < record.spaces.size(); ++n) {
     const Space& space = record.spaces[n];

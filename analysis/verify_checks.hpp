@@ -46,6 +46,10 @@ class Check {
 using Checks = std::vector<std::unique_ptr<Check>>;
 
 void add_conservation_check(Checks& checks);  // of the whole run
+// end-date, time, samples: of the whole run
+void add_time_checks(const Facts& facts, const Json& summary, Checks& checks);
+// recovery, snapshots, sizes: likewise
+void add_failure_checks(bool has_groups, Checks& checks);
 void add_end_check(Checks& checks);
 void add_update_checks(const Facts& facts, Checks& checks);   // versions, updates, exactly-once, duplicates
 void add_read_checks(const Facts& facts, Checks& checks);     // reads, clock-gap, read-my-writes

@@ -15,7 +15,9 @@
 #include "sim/cluster/speed_control.hpp"
 #include "sim/job.hpp"
 #include "sim/progress_watch.hpp"
+#include "sim/record/invariants.hpp"
 #include "sim/scenario/check.hpp"
+#include "sim/scenario/reference.hpp"
 
 namespace sg4 = simgrid::s4u;
 
@@ -227,6 +229,7 @@ void Simulation::close() {
     if (message.kind == MessageKind::push) job_of(message).crew().discard(message);
   });
   for (Job& job : jobs_) job.crew().discard_rest();
+  if (mutant("end-is-late")) end_ += 0.5;
   recorder_.close(end_);
 }
 
@@ -236,15 +239,20 @@ void Simulation::add_space(const Job& job, RunResult& result) const {
     WorkerStats& worker = result.stats.workers[world.first_index + w];
     const Worker* one = job.crew().worker(w);
     worker.batch_size = one ? one->source().last_batch_size() : world.scenario.training.batch_size;
-    worker.samples = one ? one->samples_computed() : worker.clocks * worker.batch_size;
+    result.samples_told[world.first_index + w] =
+        one ? job.crew().samples_computed(w) : worker.clocks * worker.batch_size;
     if (!world.keys_used.empty()) result.keys_used[world.first_index + w] = world.keys_used[w];
   }
   const std::vector<std::size_t> load = world.keys.load(world.servers());
   const std::vector<ServerRanges> ranges = job.crew().server_ranges();
   for (std::size_t s = 0; s < ranges.size(); ++s) {
-    result.server_parameters[s] += load[s];
+    result.server_parameters[s].at_first += load[s];
     result.server_ranges[s].now += ranges[s].now;
     result.server_ranges[s].split_off += ranges[s].split_off;
+  }
+  for (std::size_t s = 0; s < world.keys.shards.size(); ++s) {
+    if (const auto owner = result.stats.shard_owner[world.first_shard + s])
+      result.server_parameters[*owner].at_end += world.keys.shards[s].count;
   }
   if (scenario_.groups.empty()) return;
   result.spaces.push_back({.scenario = world.scenario,
@@ -263,10 +271,11 @@ RunResult Simulation::result() {
   RunResult result{.stats = recorder_.stats(),
                    .sim_time = end_,
                    .parameters = static_cast<std::int64_t>(world.keys.parameters),
-                   .server_parameters = std::vector<std::size_t>(servers),
+                   .server_parameters = std::vector<ServerParameters>(servers),
                    .server_ranges = std::vector<ServerRanges>(servers),
                    .keys_used = std::vector<std::uint64_t>(recorder_.stats().workers.size()),
                    .flops_per_sample = flops_per_sample(world.scenario.model),
+                   .samples_told = std::vector<std::int64_t>(recorder_.stats().workers.size()),
                    .weights = first.hash_of_weights(),
                    .stuck = mutant("silent-hang") ? std::vector<std::string>{} : watch_.stuck()};
   result.failures = recorder_.failures();
@@ -284,6 +293,7 @@ RunResult Simulation::result() {
     }
   }
   result.digest = recorder_.digest();
+  check_invariants(result, resolved_toml(scenario_));
   return result;
 }
 

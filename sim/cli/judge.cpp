@@ -71,7 +71,7 @@ std::string broken_balance(const Json& summary) {
     return fmt::format("{} messages were sent, {} received and {} lost", messages, delivered, gone);
   const auto sum_of = [](const Json& time) {
     return time["compute_share"].get<double>() + time["wait_share"].get<double>() +
-           time["network_share"].get<double>() + time.value("absent_share", 0.0);
+           time["network_share"].get<double>() + time["absent_share"].get<double>();
   };
   const auto is_whole = [](double sum) { return sum == 0 || std::abs(sum - 1) < 1e-9; };
   if (!is_whole(sum_of(summary["time"]))) return fmt::format("shares sum to {}", sum_of(summary["time"]));

@@ -39,6 +39,14 @@ std::string inference_text(const Json& s) {
   return text + fmt::format("; pulled {}", bytes_text(s["bytes_pulled"].get<double>()));
 }
 
+double percent(const Json& of, const char* key) { return 100 * of[key].get<double>(); }
+
+// Only where somebody was away.
+std::string absent_text(const Json& of, const char* format_text) {
+  const double absent = percent(of, "absent_share");
+  return absent > 0 ? fmt::format(fmt::runtime(format_text), absent) : std::string();
+}
+
 // Only where a shard's keys do not all have the same clock.
 std::string ranges_text(const Json& servers) {
   std::int64_t ranges = 0, splits = 0;
@@ -148,8 +156,9 @@ std::string summary_text(const Json& s, const std::string& replay_line) {
   out += has_groups ? groups_line(s) : training_text(s);
   const Json& share = s["time"];
   out += fmt::format("\n  workers     compute {:.1f} %   wait {:.1f} %   network {:.1f} %",
-                     100 * share["compute_share"].get<double>(), 100 * share["wait_share"].get<double>(),
-                     100 * share["network_share"].get<double>());
+                     percent(share, "compute_share"), percent(share, "wait_share"),
+                     percent(share, "network_share"));
+  out += absent_text(share, "   absent {:.1f} %");
   out += fmt::format("\n  staleness   mean {:.2f}, max {} updates; at most {} clocks ahead of the slowest",
                      s["staleness"]["mean"].get<double>(), s["staleness"]["max"].get<std::int64_t>(),
                      s["clock_gap"]["max"].get<std::int64_t>());
@@ -167,12 +176,15 @@ std::string summary_text(const Json& s, const std::string& replay_line) {
   if (has_groups) out += groups_text(s["groups"]);
 
   if (s["workers"].size() <= 16) {
-    out += "\n\n  worker   clocks   step [ms]   compute      wait   network\n";
+    const bool any_absent = percent(share, "absent_share") > 0;
+    out += "\n\n  worker   clocks   step [ms]   compute      wait   network";
+    out += any_absent ? "    absent\n" : "\n";
     for (const Json& w : s["workers"]) {
-      out += fmt::format("  {:>6}   {:>6}   {:>9.4g}   {:>5.1f} %   {:>5.1f} %   {:>5.1f} %\n",
+      out += fmt::format("  {:>6}   {:>6}   {:>9.4g}   {:>5.1f} %   {:>5.1f} %   {:>5.1f} %",
                          w["worker"].get<int>(), w["clocks"].get<std::int64_t>(),
-                         1e3 * w["mean_step_s"].get<double>(), 100 * w["compute_share"].get<double>(),
-                         100 * w["wait_share"].get<double>(), 100 * w["network_share"].get<double>());
+                         1e3 * w["mean_step_s"].get<double>(), percent(w, "compute_share"),
+                         percent(w, "wait_share"), percent(w, "network_share"));
+      out += any_absent ? fmt::format("   {:>5.1f} %\n", percent(w, "absent_share")) : "\n";
     }
   } else {
     out += "\n";

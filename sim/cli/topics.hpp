@@ -21,7 +21,8 @@ inline constexpr std::array<Topic, 26> topics{{
     {"shares", "where a worker's time went",
      "compute: a gradient is being computed. network: not computing, and a message from or to the worker is "
      "on\n"
-     "its way. wait: neither, so it waits for others. The three sum to 1, of all workers' time together."},
+     "its way. wait: neither, so it waits for others. absent: the worker is down, has left, or has not joined yet.\n"
+     "The four sum to 1, of all workers' time together. A worker's time ends with its last clock, or with the run."},
     {"filter", "what messages go through before they are sent",
      "Each [[filter]] of a scenario selects values, writes them down in fewer bits, caches keys or "
      "compresses "

@@ -50,7 +50,10 @@ Event Network::event(EventKind kind, const Flight& flight) const {
           .bytes = flight.bytes,
           .value = m.number,
           .shard = m.shard,
-          .epoch = m.epoch};
+          .epoch = m.epoch,
+          .content = {.values = static_cast<std::uint32_t>(m.values.count),
+                      .keys = static_cast<std::uint32_t>(m.keys ? m.keys->size() : 0),
+                      .ids = static_cast<std::uint32_t>(m.ids())}};
 }
 
 void Network::send(Message message) {

@@ -112,13 +112,15 @@ struct Message {
   std::uint64_t wanted = 0;  // fetch: bytes of the samples
   std::shared_ptr<const Attachment> attached = {};
 
+  // Of pushes and workers that it names.
+  std::size_t ids() const {
+    if (!attached) return 0;
+    return attached->group.size() + attached->late.size() + attached->skipped.size() +
+           attached->shown.size() + attached->ahead.size();
+  }
   std::uint64_t bytes(std::uint64_t header) const {
     constexpr std::uint64_t bytes_per_id = 12;  // a worker's number and a count
-    const std::size_t ids = attached
-                                ? attached->group.size() + attached->late.size() + attached->skipped.size() +
-                                      attached->shown.size() + attached->ahead.size()
-                                : 0;
-    return header + payload + ids * bytes_per_id;
+    return header + payload + ids() * bytes_per_id;
   }
 };
 

@@ -22,7 +22,7 @@ enum class EventKind : std::uint8_t {
   drop,            // server throws the push of peer away: too late (value 0), the run is over (1), a
                    // duplicate (2), or not for it now (3): it comes again
   update,          // server reaches `version`; or worker, where there are no servers
-  finish,          // worker has done its last clock
+  finish,          // worker has done its last clock; value 1: it leaves before that
   compute_pause,   // worker waits for weights in the middle of a step
   compute_resume,  // ... and has them
   answer,          // inference node answers request `clock` with `version`; value: staleness in updates
@@ -47,6 +47,11 @@ inline constexpr auto event_names = std::to_array<std::string_view>(
      "promote", "snapshot", "fault",  "member"});
 constexpr std::string_view name_of(EventKind kind) { return event_names[static_cast<std::size_t>(kind)]; }
 
+// What a message's bytes are made of, beside its header and fixed fields.
+struct Content {
+  std::uint32_t values = 0, keys = 0, ids = 0;
+};
+
 struct Event {
   double at = 0;  // simulated seconds
   EventKind kind = EventKind::send;
@@ -60,9 +65,16 @@ struct Event {
   std::int64_t value = 0;
   std::uint32_t shard = 0;
   std::uint32_t epoch = 0;  // send, deliver, lose: of the shard's ownership, as far as the sender knows
+  // Not part of the digest: they follow from what is.
+  // compute_end, and compute_pause after samples of others: samples computed; update, promote: a hash of
+  // everything that the next updates depend on, where there are replicas
+  std::uint64_t detail = 0;
+  Content content = {};  // send
 };
 
-// A 64-bit hash of every field, the same on every machine of one byte order.
+inline constexpr std::int64_t left_by_itself = 1;  // value of `finish`
+
+// A 64-bit hash of every field that is part of the digest, the same on every machine of one byte order.
 std::uint64_t hash_of(const Event& event);
 
 // One line for people.

@@ -1,6 +1,7 @@
 #include "sim/record/failure_log.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "model/mutant.hpp"
 #include "sim/scenario/faults.hpp"
@@ -15,18 +16,14 @@ FailureLog::FailureLog(const std::vector<std::uint32_t>& shard_server, NodeId la
 void FailureLog::on(const Event& e) {
   switch (e.kind) {
     case EventKind::send: return on_send(e);
+    case EventKind::deliver: return on_deliver(e);
+    case EventKind::view: return on_view(e);
     case EventKind::repeat: ++stats_.repeated; return;
     case EventKind::snapshot: ++stats_.snapshots; return;
     case EventKind::suspect:
       ++stats_.suspicions;
+      noticed_.insert(e.peer);
       if (!down_.contains(e.peer) || mutant("every-suspicion-is-false")) ++stats_.false_suspicions;
-      return;
-    case EventKind::view:
-      ++stats_.views;
-      for (const Open& open : open_) {
-        std::optional<double>& detected = stats_.recoveries[open.recovery].detected;
-        if (!detected) detected = e.at;
-      }
       return;
     case EventKind::promote:
       ++stats_.takeovers;
@@ -68,9 +65,40 @@ void FailureLog::on_send(const Event& e) {
   }
 }
 
+bool FailureLog::is_unnoticed(NodeId node) const {
+  return std::ranges::any_of(stats_.recoveries, [node](const Recovery& recovery) {
+    return recovery.node == node && !recovery.detected;
+  });
+}
+
+// A server that was away for less time than it takes to notice tells of its crash itself when it is back. One
+// that was only suspected is taken back with whatever it says next.
+void FailureLog::on_deliver(const Event& e) {
+  const bool tells_of_itself = e.message == MessageKind::join || e.message == MessageKind::heartbeat ||
+                               e.message == MessageKind::leave;
+  if (e.node != scheduler_node || !tells_of_itself || e.peer > last_server_) return;
+  announced_.erase(e.peer);
+  if (!is_unnoticed(e.peer)) return;
+  noticed_.insert(e.peer);
+  back_.insert(e.peer);
+}
+
+void FailureLog::on_view(const Event& e) {
+  ++stats_.views;
+  for (Recovery& recovery : stats_.recoveries) {
+    const bool is_announced = noticed_.contains(recovery.node) || mutant("any-view-detects");
+    if (!recovery.detected && is_announced) recovery.detected = e.at;
+  }
+  std::ranges::set_difference(noticed_, back_, std::inserter(announced_, announced_.end()));
+  noticed_.clear();
+  back_.clear();
+}
+
 void FailureLog::on_crash(const Event& e) {
   ++stats_.crashes;
   down_.insert(e.node);
+  noticed_.erase(e.node);
+  back_.erase(e.node);
   if (e.node == 0 || e.node > last_server_) return;
   Open open{.recovery = stats_.recoveries.size(), .behind = {}, .orphans = {}};
   for (std::uint32_t s = 0; s < owner_.size(); ++s) {
@@ -80,6 +108,7 @@ void FailureLog::on_crash(const Event& e) {
   }
   if (open.orphans.empty()) return;
   stats_.recoveries.push_back({.node = e.node, .crash = e.at});
+  if (announced_.contains(e.node)) stats_.recoveries.back().detected = e.at;  // it was suspected before
   open_.push_back(std::move(open));
 }
 

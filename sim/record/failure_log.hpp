@@ -16,8 +16,8 @@ namespace psim {
 struct Recovery {
   NodeId node = 0;
   double crash = 0;  // date
-  // Dates, if it came so far: the scheduler knows; the new owners begin to fetch the shards, or have them
-  // already; they own them; all are at the versions that they had.
+  // Dates, if it came so far: the scheduler announces the first view that knows of this crash; the new owners
+  // begin to fetch the shards, or have them already; they own them; all are at the versions that they had.
   std::optional<double> detected = {}, fetching = {}, owned = {}, caught_up = {};
 };
 
@@ -44,7 +44,10 @@ class FailureLog {
     std::map<std::uint32_t, std::int64_t> behind;  // by shard: version at the crash
     std::set<std::uint32_t> orphans;               // shards without an owner
   };
+  bool is_unnoticed(NodeId node) const;
   void on_send(const Event& event);
+  void on_deliver(const Event& event);
+  void on_view(const Event& event);
   void on_crash(const Event& event);
   void on_restart(const Event& event);
 
@@ -52,6 +55,9 @@ class FailureLog {
   std::vector<NodeId> owner_;
   std::vector<std::int64_t> version_;
   std::set<NodeId> down_;
+  // Servers that the scheduler's next view announces as failed, of them those that are back already, and
+  // those that an earlier view announced.
+  std::set<NodeId> noticed_, back_, announced_;
   std::vector<Open> open_;
   FailureStats stats_;
 };

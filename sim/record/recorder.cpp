@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "model/mutant.hpp"
+#include "sim/scenario/faults.hpp"
 
 namespace psim {
 
@@ -24,7 +25,7 @@ std::int64_t RunStats::updates(std::size_t space) const {
 std::int64_t RunStats::server_updates(std::uint32_t server) const {
   std::optional<std::int64_t> least;
   for (std::size_t s = 0; s < shard_updates.size(); ++s) {
-    if (shard_server[s] == server) least = std::min(least.value_or(shard_updates[s]), shard_updates[s]);
+    if (shard_owner[s] == server) least = std::min(least.value_or(shard_updates[s]), shard_updates[s]);
   }
   return least.value_or(0);
 }
@@ -61,12 +62,14 @@ double RunStats::staleness_mean() const {
 }
 
 Recorder::Recorder(std::size_t servers, std::size_t workers, std::vector<std::uint32_t> shard_server)
-    : activity_(workers), state_(XXH3_createState()) {
+    : owner_epoch_(shard_server.size()), state_(XXH3_createState()) {
   stats_.workers.resize(workers);
+  for (WorkerStats& worker : stats_.workers) books_.emplace_back(worker);
   stats_.servers.resize(servers);
   stats_.shard_updates.resize(shard_server.size());
   furthest_.assign(shard_server.size(), {.pushes = std::vector<std::int64_t>(workers)});
   furthest_clock_.resize(workers);
+  stats_.shard_owner.assign(shard_server.begin(), shard_server.end());
   stats_.shard_server = std::move(shard_server);
   split({{.workers = static_cast<std::uint32_t>(workers),
           .shards = static_cast<std::uint32_t>(stats_.shard_server.size())}},
@@ -101,12 +104,7 @@ void Recorder::record(const Event& event) {
   if (!group_of_.empty()) count_group(event);
 
   switch (event.kind) {
-    case EventKind::send:
-      ++stats_.messages;
-      stats_.bytes_sent += event.bytes;
-      if (is_server(event.node)) stats_.servers[event.node - 1].bytes_sent += event.bytes;
-      flight(event, 1);
-      break;
+    case EventKind::send: on_send(event); break;
     case EventKind::deliver:
       ++stats_.delivered;
       stats_.bytes_received += (mutant("bytes-counted-twice") ? 2 : 1) * event.bytes;
@@ -124,6 +122,7 @@ void Recorder::record(const Event& event) {
       ++stats_.servers[event.node - 1].pushes;
       stats_.staleness_sum += static_cast<double>(event.value);
       stats_.staleness_max = std::max(stats_.staleness_max, event.value);
+      stats_.last_work = event.at;
       look_for_new(event);
       break;
     case EventKind::drop:
@@ -132,6 +131,7 @@ void Recorder::record(const Event& event) {
       else if (event.value > 1) ++(event.value == 2 ? stats_.pushes_duplicate : stats_.pushes_refused);
       break;
     case EventKind::update:
+      stats_.last_work = event.at;
       advance(event);
       (is_worker(event.node) ? stats_.workers[worker_index(event.node)].updates
                              : stats_.shard_updates[event.shard]) = event.version;
@@ -142,12 +142,22 @@ void Recorder::record(const Event& event) {
     case EventKind::suspect:
     case EventKind::view:
     case EventKind::copied:
-    case EventKind::promote:
-    case EventKind::snapshot:
-    case EventKind::fault:
-    case EventKind::member: break;
+    case EventKind::snapshot: break;
+    case EventKind::promote: on_promote(event); break;
+    case EventKind::fault: on_fault(event); break;
+    case EventKind::member: books_[worker_index(event.peer)].on_member(event.clock == 1); break;
     default: count_worker(event);
   }
+}
+
+void Recorder::on_send(const Event& event) {
+  ++stats_.messages;
+  stats_.bytes_sent += event.bytes;
+  stats_.bytes_of_kind[static_cast<std::size_t>(event.message)] += event.bytes;
+  if (is_server(event.node)) stats_.servers[event.node - 1].bytes_sent += event.bytes;
+  flight(event, 1);
+  if (event.message == MessageKind::join && is_worker(event.node))
+    books_[worker_index(event.node)].on_join(event.at);
 }
 
 // A push that is applied again, as at-least-once allows, is none.
@@ -171,60 +181,54 @@ void Recorder::advance(const Event& update) {
   ++stats_.advances;
 }
 
-// Adds the time since the last change to what the worker was doing.
-void Recorder::account(NodeId node, double now) {
-  Activity& activity = activity_[worker_index(node)];
-  WorkerTime& time = stats_.workers[worker_index(node)].time;
-  double& part = activity.computing && !mutant("computing-counts-as-waiting") ? time.compute
-                 : activity.in_flight > 0                                     ? time.network
-                                                                              : time.wait;
-  if (!activity.done) part += now - activity.since;
-  activity.since = now;
-}
-
 void Recorder::flight(const Event& event, int change) {
   for (const NodeId node : {event.node, event.peer}) {
-    if (!is_worker(node)) continue;
-    account(node, event.at);
-    activity_[worker_index(node)].in_flight += change;
+    if (is_worker(node)) books_[worker_index(node)].on_message(event.at, change);
   }
 }
 
 void Recorder::count_worker(const Event& event) {
-  if (event.kind != EventKind::compute_cancel) stats_.last_progress = event.at;
-  account(event.node, event.at);
-  Activity& activity = activity_[worker_index(event.node)];
-  WorkerStats& worker = stats_.workers[worker_index(event.node)];
-  activity.computing = event.kind == EventKind::compute_begin || event.kind == EventKind::compute_resume;
-  if (event.kind == EventKind::compute_begin) {
-    ++stats_.begun;
-    if (event.value == 0) {
-      if (worker.starts++ == 0) worker.first_start = event.at;
-      worker.last_start = event.at;
-    }
-    worker.clocks = event.clock;  // what came before is over for this worker, pushed or not
-    const std::int64_t slowest = slowest_beside(static_cast<std::uint32_t>(worker_index(event.node)));
-    stats_.clock_gap_max = std::max(stats_.clock_gap_max, event.clock - slowest);
-  }
-  if (event.kind == EventKind::compute_end && event.value == 0)
-    worker.clocks = event.clock + (mutant("ends-count-as-begins") ? 0 : 1);
-  if (event.kind == EventKind::compute_cancel) ++worker.cancelled;
+  if (event.kind != EventKind::compute_cancel) stats_.last_work = stats_.last_progress = event.at;
+  WorkerBook& book = books_[worker_index(event.node)];
+  book.on_work(event);
   std::int64_t& furthest = furthest_clock_[worker_index(event.node)];
   if (event.clock > furthest) {
     furthest = event.clock;
     ++stats_.advances;
   }
   if (event.kind == EventKind::finish) {
-    worker.clocks = event.clock;
-    activity.done = true;
+    for (WorkerBook& one : books_) one.mark(event.at);
+  }
+  if (event.kind != EventKind::compute_begin) return;
+  ++stats_.begun;
+  const std::int64_t slowest = slowest_beside(static_cast<std::uint32_t>(worker_index(event.node)));
+  stats_.clock_gap_max = std::max(stats_.clock_gap_max, book.clock() - slowest);
+}
+
+void Recorder::on_fault(const Event& event) {
+  if (event.value != static_cast<std::int64_t>(FaultKind::crash) || event.version != 1) return;
+  if (is_worker(event.node)) books_[worker_index(event.node)].on_crash(event.at);
+  if (!is_server(event.node)) return;
+  for (std::optional<std::uint32_t>& owner : stats_.shard_owner) {
+    if (owner == event.node - 1) owner.reset();
   }
 }
 
-// Of the workers of its namespace.
+// The owner of the latest epoch is the one that counts, whatever an earlier one believes.
+void Recorder::on_promote(const Event& event) {
+  if (event.clock < owner_epoch_[event.shard]) return;
+  owner_epoch_[event.shard] = event.clock;
+  stats_.shard_owner[event.shard] = event.node - 1;
+}
+
+// Of the workers of its namespace that take part, itself included.
 std::int64_t Recorder::slowest_beside(std::uint32_t worker) const {
   const SpaceStats& space = stats_.spaces[space_of_[worker]];
-  const auto workers = std::span(stats_.workers).subspan(space.first_worker, space.workers);
-  return std::ranges::min(workers, {}, &WorkerStats::clocks).clocks;
+  std::int64_t slowest = books_[worker].clock();
+  for (const WorkerBook& book : std::span(books_).subspan(space.first_worker, space.workers)) {
+    if (book.takes_part()) slowest = std::min(slowest, book.clock());
+  }
+  return slowest;
 }
 
 // A message between a worker and anybody else belongs to the worker's group.
@@ -247,9 +251,10 @@ void Recorder::count_group(const Event& event) {
 }
 
 void Recorder::stop(NodeId worker, double at) {
-  account(worker, at);
-  if (std::exchange(activity_[worker_index(worker)].done, true)) return;
-  if (!group_of_.empty()) stats_.groups[group_of_[worker_index(worker)]].finished = at;
+  WorkerBook& book = books_[worker_index(worker)];
+  const bool was_open = book.is_open();
+  book.close(at);
+  if (was_open && !group_of_.empty()) stats_.groups[group_of_[worker_index(worker)]].finished = at;
 }
 
 void Recorder::close(double at) {

@@ -1,6 +1,7 @@
 // Sees every event once: keeps the run's digest and statistics, and hands the event on to the sinks.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -9,32 +10,11 @@
 
 #include "sim/record/event.hpp"
 #include "sim/record/failure_log.hpp"
+#include "sim/record/worker_book.hpp"
 
 struct XXH3_state_s;
 
 namespace psim {
-
-// Where one worker's time went. The three parts sum to `total`.
-struct WorkerTime {
-  double compute = 0;  // computing a gradient, kept or not
-  double network = 0;  // not computing, and a message from or to it is on its way
-  double wait = 0;     // neither: it waits for others
-  double total() const { return compute + network + wait; }
-};
-
-struct WorkerStats {
-  WorkerTime time;
-  std::int64_t clocks = 0;      // finished
-  std::int64_t updates = 0;     // of its own part of the model, where there are no servers
-  std::int64_t cancelled = 0;   // computations stopped before their end
-  std::int64_t starts = 0;      // steps begun
-  std::int64_t samples = 0;     // of the gradients computed to their end
-  std::int64_t batch_size = 0;  // at the end
-  double first_start = 0, last_start = 0;
-  double mean_step() const {
-    return starts > 1 ? (last_start - first_start) / static_cast<double>(starts - 1) : time.total();
-  }
-};
 
 struct ServerStats {
   std::uint64_t bytes_sent = 0, bytes_received = 0;
@@ -63,6 +43,7 @@ struct SpaceStats {
 struct RunStats {
   std::uint64_t messages = 0, delivered = 0, lost = 0;
   std::uint64_t bytes_sent = 0, bytes_received = 0, bytes_lost = 0;
+  std::array<std::uint64_t, message_names.size()> bytes_of_kind = {};  // sent
   std::int64_t pushes_arrived = 0, pushes_applied = 0, pushes_dropped = 0;
   std::int64_t pushes_unused = 0;     // of the dropped ones: not too late, but the run ended first
   std::int64_t pushes_duplicate = 0;  // ... and those that had been there before
@@ -75,11 +56,13 @@ struct RunStats {
   std::int64_t begun = 0, begun_in_time = 0;
   // Versions that no shard, and clocks that no worker, had reached before: what has come of all the work.
   std::int64_t advances = 0;
+  double last_work = 0;      // when a worker or a server did something, for the last time
   double last_progress = 0;  // when somebody computed, or a server had something new, for the last time
   std::vector<WorkerStats> workers;
   std::vector<ServerStats> servers;
-  std::vector<std::uint32_t> shard_server;  // where each shard is
-  std::vector<std::int64_t> shard_updates;  // versions
+  std::vector<std::uint32_t> shard_server;                // where each shard was at first
+  std::vector<std::optional<std::uint32_t>> shard_owner;  // ... and is now; none: its server is down
+  std::vector<std::int64_t> shard_updates;                // versions
 
   std::vector<SpaceStats> spaces;  // at least one
   std::vector<GroupStats> groups;  // none, if there is only one
@@ -111,6 +94,8 @@ class Recorder {
   }
   void record(const Event& event);
 
+  // A worker that is to join later.
+  void absent_at_first(NodeId worker) { books_[worker_index(worker)].is_absent_at_first(); }
   // A worker has been stopped; the rest of the run is not its time.
   void stop(NodeId worker, double at);
   // The run is over at `at`.
@@ -127,22 +112,19 @@ class Recorder {
   }
 
  private:
-  struct Activity {
-    double since = 0;
-    int in_flight = 0;
-    bool computing = false;
-    bool done = false;
-  };
-  void account(NodeId node, double now);
   void flight(const Event& event, int change);
   void count_worker(const Event& event);
   void count_group(const Event& event);
+  void on_send(const Event& event);
+  void on_fault(const Event& event);
+  void on_promote(const Event& event);
   std::int64_t slowest_beside(std::uint32_t worker) const;
   void look_for_new(const Event& applied);
   void advance(const Event& update);
 
   RunStats stats_;
-  std::vector<Activity> activity_;
+  std::vector<WorkerBook> books_;
+  std::vector<std::int64_t> owner_epoch_;           // by shard
   std::vector<std::uint32_t> space_of_, group_of_;  // by worker
   std::vector<EventSink*> sinks_;
   // Of a shard, at most, before its owners lost some.

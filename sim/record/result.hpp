@@ -34,6 +34,11 @@ struct InferenceStats {
   std::uint64_t bytes_pulled = 0;
 };
 
+// Weights that a server holds.
+struct ServerParameters {
+  std::size_t at_first = 0, at_end = 0;
+};
+
 // Ranges of keys with a vector clock of their own, on one server.
 struct ServerRanges {
   std::size_t now = 0, split_off = 0;
@@ -56,10 +61,11 @@ struct RunResult {
   std::vector<CurvePoint> curve = {};     // first: initial weights; last: final weights; empty for phantom
   std::optional<CurvePoint> target = {};  // the first point that reached it
   std::int64_t parameters = 0;
-  std::vector<std::size_t> server_parameters = {};  // held by each server
+  std::vector<ServerParameters> server_parameters = {};
   std::vector<ServerRanges> server_ranges = {};
   std::vector<std::uint64_t> keys_used = {};  // sparse models: over all steps, by worker
   double flops_per_sample = 0;
+  std::vector<std::int64_t> samples_told = {};  // by each worker itself, in all its lives
   std::uint64_t weights = 0;                  // a hash of the last ones; none of a phantom model
   std::vector<SpaceResult> spaces = {};       // none without groups; all above but `stats` is the first one's
   std::optional<FailureStats> failures = {};  // where nodes or messages may fail

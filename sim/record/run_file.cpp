@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <stdexcept>
 #include <type_traits>
+#include <utility>
 
 #include "sim/scenario/nodes.hpp"
 
@@ -85,7 +87,8 @@ RunFile::RunFile(const std::filesystem::path& path, TraceLevel level, const Scen
   execute(fmt::format("PRAGMA application_id = {};", application_id));
   execute(schema);
   execute("BEGIN");
-  insert_event_ = std::make_unique<Statement>(db, "INSERT INTO event VALUES (?,?,?,?,?,?,?,?,?,?,?,?)");
+  insert_event_ =
+      std::make_unique<Statement>(db, "INSERT INTO event VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
   insert_step_ = std::make_unique<Statement>(db, "INSERT INTO step VALUES (?,?,?,?,?,?)");
   insert_hash_ = std::make_unique<Statement>(db, "INSERT INTO event_hash VALUES (?,?)");
   hashes_.reserve(block);
@@ -108,13 +111,16 @@ void RunFile::on(const Event& e, std::uint64_t hash) {
   if (level_ != TraceLevel::events) return;
   const bool moves = e.kind == EventKind::send || e.kind == EventKind::deliver || e.kind == EventKind::lose;
   (*insert_event_)(events_++, e.at, name_of(e.kind), moves ? name_of(e.message) : std::string_view{}, e.node,
-                   e.peer, e.clock, e.version, e.bytes, e.value, e.shard, e.epoch);
+                   e.peer, e.clock, e.version, e.bytes, e.value, e.shard, e.epoch, e.detail, e.content.values,
+                   e.content.keys, e.content.ids);
 }
 
 void RunFile::write_step(const Event& end) {
   const std::uint32_t worker = end.node - 1 - servers_;
-  const Event& begin = begun_[worker];
-  (*insert_step_)(worker, begin.clock, begin.at, end.at, end.kind == EventKind::compute_end, begin.version);
+  const std::optional<Event> begin = std::exchange(begun_[worker], std::nullopt);
+  if (!begin) return;  // a crash stops a worker whether it computes or not
+  (*insert_step_)(worker, begin->clock, begin->at, end.at, end.kind == EventKind::compute_end,
+                  begin->version);
 }
 
 void RunFile::write_hashes() {
@@ -138,14 +144,15 @@ void RunFile::finish(const RunResult& result, const std::map<std::string, std::s
   Statement put_server(db_.get(), "INSERT INTO server VALUES (?,?,?,?,?,?)");
   for (std::uint32_t s = 0; s < servers_; ++s) {
     const ServerStats& server = result.stats.servers[s];
-    put_server(s, result.stats.server_updates(s), result.server_parameters[s], server.pushes,
+    put_server(s, result.stats.server_updates(s), result.server_parameters[s].at_end, server.pushes,
                server.bytes_sent, server.bytes_received);
   }
-  Statement put_worker(db_.get(), "INSERT INTO worker VALUES (?,?,?,?,?,?,?)");
+  Statement put_worker(db_.get(), "INSERT INTO worker VALUES (?,?,?,?,?,?,?,?,?,?)");
   for (std::size_t w = 0; w < result.stats.workers.size(); ++w) {
     const WorkerStats& worker = result.stats.workers[w];
     put_worker(w, worker.clocks, worker.cancelled, worker.mean_step(), worker.time.compute,
-               worker.time.network, worker.time.wait);
+               worker.time.network, worker.time.wait, worker.time.absent, worker.samples,
+               worker.here_at_first ? 1 : 0);
   }
   Statement put_point(db_.get(), "INSERT INTO evaluation VALUES (?,?,?,?,?,?,?)");
   const auto put_curve = [&](const std::vector<CurvePoint>& curve, std::size_t space) {

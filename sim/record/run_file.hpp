@@ -48,7 +48,7 @@ class RunFile final : public EventSink {
   std::vector<std::string> nodes_, groups_;  // their names
   std::int64_t events_ = 0, blocks_ = 0;
   std::vector<std::uint32_t> hashes_;
-  std::vector<Event> begun_;  // per worker: the computation in hand
+  std::vector<std::optional<Event>> begun_;  // per worker: the computation in hand
   std::unique_ptr<Statement> insert_event_, insert_step_, insert_hash_;
 };
 

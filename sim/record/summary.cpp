@@ -20,11 +20,11 @@ using Json = nlohmann::ordered_json;
 
 Json shares(const WorkerTime& time) {
   const double total = time.total();
-  if (!(total > 0))
-    return {{"compute_share", 0.0}, {"wait_share", 1.0}, {"network_share", 0.0}, {"total_s", 0.0}};
-  return {{"compute_share", time.compute / total},
-          {"wait_share", time.wait / total},
-          {"network_share", time.network / total},
+  const bool any = total > 0;
+  return {{"compute_share", any ? time.compute / total : 0.0},
+          {"wait_share", any ? time.wait / total : 1.0},
+          {"network_share", any ? time.network / total : 0.0},
+          {"absent_share", any ? time.absent / total : 0.0},
           {"total_s", total}};
 }
 
@@ -50,8 +50,10 @@ Json servers(const RunResult& r) {
   for (std::uint32_t i = 0; i < r.stats.servers.size(); ++i) {
     const ServerStats& server = r.stats.servers[i];
     all.push_back({{"server", i},
-                   {"parameters", r.server_parameters[i]},
-                   {"shards", std::ranges::count(r.stats.shard_server, i)},
+                   {"parameters", r.server_parameters[i].at_end},
+                   {"shards", std::ranges::count(r.stats.shard_owner, std::optional(i))},
+                   {"parameters_at_first", r.server_parameters[i].at_first},
+                   {"shards_at_first", std::ranges::count(r.stats.shard_server, i)},
                    {"ranges", r.server_ranges[i].now},
                    {"range_splits", r.server_ranges[i].split_off},
                    {"updates", r.stats.server_updates(i)},
@@ -90,6 +92,7 @@ Json workers(const Scenario& scenario, const RunResult& r) {
                    {"compute_share", time["compute_share"]},
                    {"wait_share", time["wait_share"]},
                    {"network_share", time["network_share"]},
+                   {"absent_share", time["absent_share"]},
                    {"time", time}});
     if (w < r.keys_used.size() && r.keys_used[w] > 0 && worker.starts > 0) {
       all.back()["keys_per_step"] = static_cast<double>(r.keys_used[w]) / static_cast<double>(worker.starts);
@@ -115,11 +118,7 @@ Json target(const Target& t, const std::optional<CurvePoint>& reached) {
 
 WorkerTime total_time(std::span<const WorkerStats> workers) {
   WorkerTime all;
-  for (const WorkerStats& worker : workers) {
-    all.compute += worker.time.compute;
-    all.network += worker.time.network;
-    all.wait += worker.time.wait;
-  }
+  for (const WorkerStats& worker : workers) all += worker.time;
   return all;
 }
 
@@ -129,10 +128,13 @@ Json recovery(const Recovery& r) {
   const auto span = [](std::optional<double> from, std::optional<double> to) {
     return from && to ? Json(*to - *from) : Json(nullptr);
   };
+  // Its shards may be on their way to another server before the crash is known.
+  const std::optional<double> asked =
+      r.fetching && r.detected ? std::max(*r.fetching, *r.detected) : r.fetching;
   return {{"server", r.node - 1},
           {"at_s", r.crash},
           {"detection_s", span(r.crash, r.detected)},
-          {"takeover_s", span(r.detected, r.fetching)},
+          {"takeover_s", span(r.detected, asked)},
           {"transfer_s", span(r.fetching, r.owned)},
           {"catch_up_s", span(r.owned, r.caught_up)},
           {"total_s", span(r.crash, r.caught_up)}};
@@ -224,6 +226,14 @@ Json groups(const Scenario& scenario, const RunResult& r) {
   return all;
 }
 
+Json bytes_by_kind(const RunStats& stats) {
+  Json all = Json::object();
+  for (std::size_t kind = 0; kind < message_names.size(); ++kind) {
+    if (stats.bytes_of_kind[kind] > 0) all[std::string(message_names[kind])] = stats.bytes_of_kind[kind];
+  }
+  return all;
+}
+
 }  // namespace
 
 Json make_summary(const RunIdentity& identity, const Scenario& scenario, const RunResult& r) {
@@ -251,6 +261,7 @@ Json make_summary(const RunIdentity& identity, const Scenario& scenario, const R
       {"bytes_sent", s.bytes_sent},
       {"bytes_received", s.bytes_received},
       {"bytes_lost", s.bytes_lost},
+      {"bytes_by_kind", bytes_by_kind(s)},
       {"events", s.events},
       {"pushes",
        {{"arrived", s.pushes_arrived},

@@ -55,7 +55,8 @@ void AllReduceWorker::compute_gradient() {
   }
   compute(world_, node_, flops_of_step(world_, index_, clock_));
   if (task) world_.pool.wait(task);
-  world_.record(EventKind::compute_end, node_, clock_, replica_.version());
+  world_.record_computed(EventKind::compute_end, node_, clock_, replica_.version(),
+                         world_.scenario.training.batch_size);
 }
 
 // A worker sends and receives at once, and goes on when both are done. What it sends may stay in place: it

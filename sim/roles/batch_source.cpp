@@ -153,7 +153,7 @@ double BatchSource::scale() const {
 
 std::vector<std::vector<Batch>> BatchSource::take() {
   std::vector<std::vector<Batch>> batches = std::move(drawn_.front().batches);
-  in_hand_ = samples_of(drawn_.front(), taken_++);
+  in_hand_ = samples_of(drawn_.front(), taken_++) + (mutant("one-sample-more") ? 1 : 0);
   drawn_.pop_front();
   return batches;
 }

@@ -41,6 +41,8 @@ class BatchSource {
   // scheduler if it wants to know.
   void computed(double seconds, std::int64_t given_away = 0);
 
+  // Of the step that was taken last.
+  std::int64_t in_hand() const { return in_hand_; }
   std::int64_t samples_computed() const { return samples_computed_; }
   std::int64_t last_batch_size() const { return size_; }
 

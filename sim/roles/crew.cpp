@@ -46,9 +46,12 @@ void Crew::start(const std::shared_ptr<Values>& weights, const std::vector<World
   } else {
     peers_ = make_peers(world_, weights.get());
   }
+  samples_before_.resize(world_.workers());
   for (const NodeId node : world_.absent) {
     world_.network.take_down(node, [](const Message&) {});
-    if (is_worker(node)) world_.left_early[worker_index(node)] = true;
+    if (!is_worker(node)) continue;
+    world_.recorder.absent_at_first(node);
+    world_.left_early[worker_index(node)] = true;
   }
   const auto start_all = [this](NodeId from, NodeId to) {
     for (NodeId node = from; node < to; ++node) {
@@ -188,6 +191,7 @@ void Crew::crash(NodeId node) {
     server.discard_rest();
     servers_[server_index(node)] = std::make_unique<ServerRole>(world_, server_index(node));
   } else if (is_worker(node)) {
+    samples_before_[worker_index(node)] += workers_[worker_index(node)]->samples_computed();
     workers_[worker_index(node)] = std::make_unique<Worker>(world_, node, true);
     world_.record(EventKind::compute_cancel, node, 0);
   }

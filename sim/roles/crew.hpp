@@ -55,6 +55,10 @@ class Crew {
   const Worker* worker(std::uint32_t index) const {
     return workers_.empty() ? nullptr : workers_[index].get();
   }
+  // By all the worker's lives.
+  std::int64_t samples_computed(std::uint32_t worker) const {
+    return samples_before_[worker] + workers_[worker]->samples_computed();
+  }
   // What the inference group has served, if there is one.
   std::optional<InferenceStats> finish_inference(double end);
   // What an actor threw.
@@ -82,6 +86,7 @@ class Crew {
   std::vector<simgrid::s4u::ActorPtr> actors_;  // by node
   std::vector<std::unique_ptr<ServerRole>> servers_;
   std::vector<std::unique_ptr<Worker>> workers_;
+  std::vector<std::int64_t> samples_before_;    // that workers computed before they crashed
   std::unique_ptr<Peers> peers_;                 // instead of servers and workers, where there are no servers
   std::unique_ptr<InferenceGroup> inference_;    // where there is one
   std::vector<simgrid::s4u::ActorPtr> serving_;  // two of each of its nodes

@@ -68,7 +68,10 @@ void StageWorker::spend(std::int64_t micro_batch, double share, std::size_t part
                          static_cast<double>(world_.scenario.training.batch_size);
   compute(world_, node_,
           flops_of_step(world_, index_, clock_) * (mutant("micro-batches-cost-alike") ? 1 : batches) * share);
-  world_.record(EventKind::compute_end, node_, clock_, replica_.version(), 0, parts - 1 - number);
+  // A stage computes its part of everybody's batches, which is as much as one batch.
+  const std::int64_t to_come = parts - 1 - number;
+  world_.record_computed(EventKind::compute_end, node_, clock_, replica_.version(),
+                         to_come == 0 ? world_.scenario.training.batch_size : 0, to_come);
 }
 
 void StageWorker::send(MessageKind kind, NodeId to, std::int64_t micro_batch, std::size_t width) {

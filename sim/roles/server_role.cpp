@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "model/mutant.hpp"
+
 namespace psim {
 
 Server::Options ServerRole::options_of(std::uint32_t shard) const {
@@ -171,7 +172,7 @@ double ServerRole::encode(Message& message) {
   encoded.values.version = message.values.version;
   message.values = std::move(encoded.values);
   message.keys = std::move(encoded.keys);
-  message.payload = encoded.bytes;
+  message.payload = encoded.bytes - (mutant("answers-look-smaller") ? 4 : 0);
   const auto server = shards_.find(message.shard);
   if (filtered_ && server != shards_.end()) server->second.was_sent(message.to, message.values);
   return encoded.flops;

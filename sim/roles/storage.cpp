@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "model/mutant.hpp"
+
 namespace psim {
 
 void run_storage(World& world) {

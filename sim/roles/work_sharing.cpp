@@ -95,7 +95,7 @@ void WorkSharing::compute(const Message& piece) {
     const World::Busy busy(world_, node_);
     simgrid::s4u::this_actor::execute(flops_per_sample_ * static_cast<double>(piece.samples));
   }
-  world_.record(EventKind::compute_pause, node_, piece.clock);
+  world_.record_computed(EventKind::compute_pause, node_, piece.clock, 0, piece.samples);
   if (piece.keys) stolen_.insert(stolen_.end(), piece.keys->begin(), piece.keys->end());
   stolen_count_ += piece.samples;
   stolen_in_all_ += piece.samples;

@@ -69,7 +69,7 @@ void Worker::run() {
     if (leaves_) break;
   }
   (completes ? world_.completed : world_.left_early)[index_] = true;
-  world_.record(EventKind::finish, node_, clock_);
+  world_.record(EventKind::finish, node_, clock_, 0, 0, completes ? 0 : left_by_itself);
   world_.last_finish = Agenda::now();
   through_ = true;
   // Where late pushes count, those that a crash undoes are lost, and nobody needs them again.
@@ -221,7 +221,7 @@ bool Worker::compute() {
     const bool last = p + 1 == phases_.size();
     if (task_ && (last || !phase.pushes.empty())) world_.pool.wait(task_);
     if (last) {
-      world_.record(EventKind::compute_end, node_, clock_, kv_.version(0));
+      world_.record_computed(EventKind::compute_end, node_, clock_, kv_.version(0), source_.in_hand());
       source_.computed(seconds_);
     }
     push(phase.pushes);
@@ -254,8 +254,10 @@ void Worker::compute_shared() {
     while (world_.network.has_mail(node_)) kv_.wait_for_message();
     if (flops_per_sample > 0) left_ = sharing_->give(left_ / flops_per_sample) * flops_per_sample;
   } while (!execute(left_));
-  world_.record(EventKind::compute_end, node_, clock_, kv_.version(0));
-  source_.computed(seconds_, batch_size_ - sharing_->own());
+  const std::int64_t given_away = batch_size_ - sharing_->own();
+  world_.record_computed(EventKind::compute_end, node_, clock_, kv_.version(0),
+                         source_.in_hand() - given_away);
+  source_.computed(seconds_, given_away);
   last_push_ = sharing_->finish();
 }
 

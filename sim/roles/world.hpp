@@ -169,8 +169,13 @@ struct World {
                      .value = value,
                      .shard = first_shard + push.shard});
   }
+  // A computation that came to its end, of `samples`.
+  void record_computed(EventKind kind, NodeId node, std::int64_t clock, std::int64_t version,
+                       std::int64_t samples, std::int64_t parts_to_come = 0) {
+    record(kind, node, clock, version, 0, parts_to_come, 0, static_cast<std::uint64_t>(samples));
+  }
   void record(EventKind kind, NodeId node, std::int64_t clock, std::int64_t version = 0, NodeId peer = 0,
-              std::int64_t value = 0, std::uint32_t shard = 0) {
+              std::int64_t value = 0, std::uint32_t shard = 0, std::uint64_t detail = 0) {
     if (on_clock && (kind == EventKind::compute_begin || kind == EventKind::finish)) on_clock(node, clock);
     recorder.record({.at = Agenda::now(),
                      .kind = kind,
@@ -179,7 +184,8 @@ struct World {
                      .clock = clock,
                      .version = version,
                      .value = value,
-                     .shard = shard});
+                     .shard = shard,
+                     .detail = detail});
   }
 };
 

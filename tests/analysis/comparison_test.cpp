@@ -14,7 +14,7 @@ struct Facts {
   double time = 1;                       // of the whole run
   std::optional<double> to_target = {};  // when it has a target and reached it
   bool target = false;
-  double updates = 100, staleness = 0, staleness_max = 0, wait = 0.25, bytes = 2e6;
+  double updates = 100, staleness = 0, staleness_max = 0, wait = 0.25, absent = 0, bytes = 2e6;
   std::optional<double> loss = 0.5, accuracy = 0.75;
 };
 
@@ -28,7 +28,7 @@ ComparedRun run(std::vector<std::string> point, std::int64_t seed, const Facts& 
        {"updates", f.updates},
        {"bytes_sent", f.bytes},
        {"staleness", {{"mean", f.staleness}, {"max", f.staleness_max}}},
-       {"time", {{"wait_share", f.wait}}},
+       {"time", {{"wait_share", f.wait}, {"absent_share", f.absent}}},
        {"final", {{"loss", or_null(f.loss)}, {"accuracy", or_null(f.accuracy)}}},
        {"target",
         {{"given", f.target}, {"reached", f.to_target.has_value()}, {"sim_time_s", or_null(f.to_target)}}}}};
@@ -242,4 +242,13 @@ TEST_CASE("failures have columns where there were any", "[analysis]") {
   CHECK(cell(open, "recovery [s]", 0) == "no such column");
   CHECK(cell(compare({"a"}, {run({"x"}, 1, {})}), "copied [MB]", 0) == "no such column");
   CHECK_FALSE(document(compare({"a"}, {run({"x"}, 1, {})}))["aggregates"][0].contains("suspicions"));
+}
+
+TEST_CASE("absence is a column where any run has it", "[compare]") {
+  const auto table_with = [](double absent) {
+    return compare({"axis"}, {run({"a"}, 1, {}), run({"b"}, 1, {.absent = absent})});
+  };
+  CHECK(cell(table_with(0), "absent [%]", 0) == "no such column");
+  CHECK(cell(table_with(0.125), "absent [%]", 0) == "0.0");
+  CHECK(cell(table_with(0.125), "absent [%]", 1) == "12.5");
 }

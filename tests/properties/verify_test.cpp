@@ -106,6 +106,17 @@ const std::vector<Mutant>& mutants() {
       {"push-vanishes", "conservation", {asp}},
       {"push-vanishes", "conservation", with(watched, {asp, "recovery.enabled=true"})},
       {"bytes-counted-twice", "conservation", {asp}},
+      {"end-is-late", "end-date", {asp}},
+      {"absence-counts-as-waiting", "time",
+       with(watched,
+            {asp, faults({R"({kind="crash", nodes=["worker 1"], at="200ms", restart_after="200ms"})"})})},
+      {"one-sample-more", "samples", {ssp}},
+      {"answers-look-smaller", "sizes", {bsp}},
+      {"any-view-detects", "recovery",
+       with(watched, {asp, faults({crash(1, "300ms"), R"({kind="join", nodes=["worker 1"], at="310ms"})"})})},
+      {"snapshot-is-free", "snapshots",
+       with(watched, {asp, "snapshot.every=\"100ms\"", "snapshot.bandwidth=\"100kBps\"",
+                      faults({crash(1, "300ms")})})},
       {"applied-again", "exactly-once", with(watched, {asp, faults({twice})})},
       {"skips-what-may-come", "duplicates",
        with(watched, {asp, faults({R"({kind="join", nodes=["worker 1"], at="200ms"})"})})},
@@ -183,6 +194,33 @@ TEST_CASE("runs with failures keep their promises", "[verify]") {
     INFO(fmt::format("{}", fmt::join(sets, "\n")) << "\n" << result.all());
     CHECK(result.outcome.code == 0);
   }
+}
+
+TEST_CASE("workers and servers that come and go keep the books in order", "[verify]") {
+  const std::string leaves = R"({kind="leave", nodes=["worker 1"], at="150ms"})",
+                    returns = R"({kind="join", nodes=["worker 1"], at="300ms"})",
+                    joins = R"({kind="join", nodes=["worker 2"], at="250ms"})",
+                    down = R"({kind="crash", nodes=["worker 3"], at="200ms"})",
+                    frozen = R"({kind="slow", nodes=["worker 0"], factor=0, from="100ms", until="250ms"})",
+                    moves = R"({kind="leave", nodes=["server 0"], at="200ms"})";
+  const std::vector<Words> scenarios{
+      {asp, faults({leaves})},       {asp, faults({leaves, returns})},
+      {ssp, faults({joins, down})},  {bsp, faults({joins, leaves, returns})},
+      {asp, faults({frozen, down})}, {asp, faults({moves, crash(1, "400ms")})},
+  };
+  for (const Words& sets : scenarios) {
+    const Verified result = run_and_verify(with(watched, sets), "");
+    INFO(fmt::format("{}", fmt::join(sets, "\n")) << "\n" << result.all());
+    CHECK(result.outcome.code == 0);
+  }
+}
+
+TEST_CASE("random scenarios with failures keep the books in order", "[verify]") {
+  const TemporaryFolder folder;
+  const Outcome fuzz =
+      psim::test::psim({"fuzz", "--seed", "2611", "--runs", "40", "--out", "found"}, folder.path());
+  INFO(fuzz.out << fuzz.err);
+  CHECK(fuzz.code == 0);
 }
 
 TEST_CASE("scenarios that come with psim keep their promises", "[verify]") {

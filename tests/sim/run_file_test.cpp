@@ -89,7 +89,7 @@ std::vector<std::uint64_t> write(const std::filesystem::path& path, TraceLevel l
   recorder.close(5);
   RunResult result{.stats = recorder.stats()};
   result.parameters = 11;
-  result.server_parameters = {5, 6};
+  result.server_parameters = {{5, 5}, {6, 6}};
   result.curve = {{.at = 0, .updates = 0, .epoch = 0, .bytes = 0, .result = {.loss = 2.5, .accuracy = 0.125}},
                   {.at = 3, .updates = 7, .epoch = 0.5, .bytes = 8, .result = {.loss = 0.5, .accuracy = {}}}};
   file.finish(result, {{"digest", recorder.digest()}, {"title", "Schöne \"Läufe\"; DROP TABLE meta"}},
@@ -116,7 +116,7 @@ TEST_CASE("every level keeps the hashes and the tables of the run's end", "[reco
   CHECK(query(path, "SELECT * FROM node") ==
         Rows{"0|scheduler|0", "1|server|0", "2|server|1", "3|worker|0", "4|worker|1"});
   CHECK(query(path, "SELECT * FROM server") == Rows{"0|0|5|0|0|8", "1|7|6|1|0|0"});
-  CHECK(query(path, "SELECT * FROM worker") == Rows{"0|6|0|5.0|2.0|0.25|2.75", "1|7|1|5.0|0.5|0.0|4.5"});
+  CHECK(query(path, "SELECT * FROM worker") == Rows{"0|6|0|5.0|2.0|0.25|2.75|0.0|0|1", "1|7|1|5.0|0.5|0.0|4.5|0.0|0|1"});
   CHECK(query(path, "SELECT * FROM evaluation") == Rows{"0.0|0|0.0|0|2.5|0.125|0", "3.0|7|0.5|8|0.5|null|0"});
 }
 

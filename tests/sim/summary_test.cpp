@@ -16,8 +16,9 @@ RunResult two_workers() {
   r.stats.workers[1].clocks = 4;
   r.stats.servers.resize(2);
   r.stats.shard_server = {0, 1};
+  r.stats.shard_owner = {0, 1};
   r.stats.shard_updates = {7, 5};
-  r.server_parameters = {6, 5};
+  r.server_parameters = {{6, 6}, {8, 5}};
   r.server_ranges = {{1, 0}, {3, 4}};
   r.stats.pushes_applied = 4;
   r.stats.staleness_sum = 6;
@@ -43,6 +44,14 @@ TEST_CASE("a summary shares out every worker's time, and everybody's", "[record]
   CHECK(s["time"]["network_share"] == 1.0 / 16);
   CHECK(s["time"]["wait_share"] == 5.0 / 16);
   CHECK(s["time"]["total_s"] == 16.0);
+  CHECK(s["workers"][0]["absent_share"] == 0.0);
+
+  RunResult away = two_workers();
+  away.stats.workers[0].time.absent = 4;
+  const Json with_absence = summary(away);
+  CHECK(with_absence["workers"][0]["compute_share"] == 0.25);
+  CHECK(with_absence["workers"][0]["absent_share"] == 0.5);
+  CHECK(with_absence["time"]["absent_share"] == 0.2);
 }
 
 TEST_CASE("a summary's counts are the recorder's", "[record]") {
@@ -53,12 +62,41 @@ TEST_CASE("a summary's counts are the recorder's", "[record]") {
   CHECK(s["servers"][0]["updates"] == 7);
   CHECK(s["servers"][1]["updates"] == 5);
   CHECK(s["servers"][1]["parameters"] == 5);
+  CHECK(s["servers"][1]["parameters_at_first"] == 8);
   CHECK(s["servers"][0]["ranges"] == 1);
   CHECK(s["servers"][1]["ranges"] == 3);
   CHECK(s["servers"][1]["range_splits"] == 4);
   CHECK(s["staleness"]["mean"] == 1.5);
   CHECK(s["staleness"]["max"] == 3);
   CHECK(s["sim_time_s"] == 12.0);
+}
+
+TEST_CASE("a server has the shards that it holds at the end", "[record]") {
+  RunResult r = two_workers();
+  r.stats.shard_owner = {1, 1};
+  const Json moved = summary(r);
+  CHECK(moved["servers"][0]["shards"] == 0);
+  CHECK(moved["servers"][0]["shards_at_first"] == 1);
+  CHECK(moved["servers"][0]["updates"] == 0);
+  CHECK(moved["servers"][1]["shards"] == 2);
+  CHECK(moved["servers"][1]["updates"] == 5);
+  r.stats.shard_owner = {std::nullopt, 1};  // its server is down
+  CHECK(summary(r)["servers"][0]["shards"] == 0);
+}
+
+TEST_CASE("the parts of a recovery count from when the scheduler announces the crash", "[record]") {
+  RunResult r = two_workers();
+  r.failures.emplace();
+  r.failures->recoveries = {
+      {.node = 1, .crash = 1, .detected = 1.5, .fetching = 1.75, .owned = 2, .caught_up = 3},
+      {.node = 2, .crash = 1, .detected = 1.5, .fetching = 1.25, .owned = 2}};
+  const Json s = summary(r)["failures"]["recoveries"];
+  CHECK(s[0]["detection_s"] == 0.5);
+  CHECK(s[0]["takeover_s"] == 0.25);
+  CHECK(s[0]["total_s"] == 2.0);
+  CHECK(s[1]["takeover_s"] == 0.0);  // the shards were on their way to another server when it crashed
+  CHECK(s[1]["transfer_s"] == 0.75);
+  CHECK(s[1]["total_s"].is_null());
 }
 
 TEST_CASE("a summary is empty where there is nothing to say", "[record]") {

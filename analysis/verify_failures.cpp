@@ -1,0 +1,238 @@
+// How long a crash went unnoticed, until others began to take over, and how long the storage's disk took:
+// from the events alone.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "analysis/verify_checks.hpp"
+
+namespace psim::analysis {
+namespace {
+
+constexpr std::int64_t crash = 0;  // of schema.sql
+
+bool begins(const Row& row) { return row.what == What::fault && row.value == crash && row.version == 1; }
+
+// A server's crash, and what the events tell of it since.
+struct Outage {
+  std::uint32_t node = 0;
+  double at = 0;
+  std::set<std::uint32_t> shards = {};  // that it owned, and nobody has owned since
+  bool knows = false;                   // the scheduler: its next view says so
+  std::optional<double> announced = {}, fetched = {};
+  bool had_shards = false;  // as far as the events had told
+};
+
+class Recoveries final : public Check {
+ public:
+  Recoveries() : Check("recovery", "the times of detection and takeover are those of this crash") {}
+
+  void on(const Row& row, const History& history) override {
+    const Facts& facts = history.facts();
+    switch (row.what) {
+      case What::update: owner_[row.shard] = row.node; return;
+      case What::send: return on_send(row, facts);
+      case What::deliver: return on_deliver(row, facts);
+      case What::suspect: return on_suspect(row.peer);
+      case What::view: return on_view(row.at);
+      case What::promote:
+        owner_[row.shard] = row.node;
+        for (Outage& outage : outages_) {
+          if (outage.shards.erase(row.shard) > 0 && outage.shards.empty() && !outage.fetched)
+            outage.fetched = row.at;
+        }
+        return;
+      case What::fault:
+        if (begins(row) && facts.is_server(row.node)) on_crash(row);
+        return;
+      default: return;
+    }
+  }
+
+  void at_end(const History& history, const Json& summary, std::int64_t) override {
+    if (!summary.contains("failures")) return does_not_apply();
+    for (const Json& told : summary.at("failures").at("recoveries")) {
+      const auto node = 1 + told.at("server").get<std::uint32_t>();
+      const double at = told.at("at_s");
+      const std::string name = history.facts().name_of(node);
+      const auto outage = std::ranges::find_if(
+          outages_, [&](const Outage& one) { return one.node == node && !(std::abs(one.at - at) > 1e-12); });
+      examined();
+      if (outage == outages_.end()) {
+        violated(fmt::format("{} did not crash at {:.9g} s", name, at));
+        continue;
+      }
+      compare(name, "detection_s", span(at, outage->announced), told);
+      if (!outage->fetched || !outage->announced || !outage->had_shards) continue;
+      compare(name, "takeover_s", std::max(0.0, *outage->fetched - *outage->announced), told);
+    }
+  }
+
+ private:
+  static std::optional<double> span(double from, std::optional<double> to) {
+    return to ? std::optional(*to - from) : std::nullopt;
+  }
+  void compare(const std::string& whose, const char* key, std::optional<double> counted, const Json& told) {
+    const Json& value = told.at(key);
+    const bool agree =
+        counted ? value.is_number() && std::abs(value.get<double>() - *counted) <= 1e-9 : value.is_null();
+    if (agree) return;
+    violated(fmt::format("{}, crash at {:.9g} s: {} is {} in the events, {} in the summary", whose,
+                         told.at("at_s").get<double>(), key,
+                         counted ? fmt::format("{:.9g}", *counted) : "not there", value.dump()));
+  }
+
+  void on_send(const Row& row, const Facts& facts) {
+    if (row.letter == Letter::weights && facts.is_server(row.node)) owner_.try_emplace(row.shard, row.node);
+    if (row.letter != Letter::restore) return;
+    for (Outage& outage : outages_) {
+      if (outage.shards.contains(row.shard) && !outage.fetched) outage.fetched = row.at;
+    }
+  }
+  // What the scheduler hears of a server tells that it is there: again, if it had crashed.
+  void on_deliver(const Row& row, const Facts& facts) {
+    const bool is_pulse =
+        row.letter == Letter::join || row.letter == Letter::heartbeat || row.letter == Letter::leave;
+    if (row.node != 0 || !is_pulse || !facts.is_server(row.peer)) return;
+    down_.erase(row.peer);
+    learns_.erase(row.peer);
+    for (Outage& outage : outages_) outage.knows = outage.knows || outage.node == row.peer;
+  }
+  void on_suspect(std::uint32_t node) {
+    learns_.insert(node);
+    for (Outage& outage : outages_) outage.knows = outage.knows || outage.node == node;
+  }
+  void on_view(double at) {
+    for (Outage& outage : outages_) {
+      if (outage.knows && !outage.announced) outage.announced = at;
+    }
+    down_.merge(learns_);
+    learns_.clear();
+  }
+  void on_crash(const Row& row) {
+    learns_.erase(row.node);
+    Outage outage;
+    outage.node = row.node;
+    outage.at = row.at;
+    for (const auto& [shard, owner] : owner_) {
+      if (owner == row.node) outage.shards.insert(shard);
+    }
+    outage.had_shards = !outage.shards.empty();
+    if (down_.contains(row.node)) outage.announced = row.at;  // it was suspected before
+    for (Outage& earlier : outages_) {
+      if (earlier.node == row.node && !earlier.announced) earlier.knows = false;
+    }
+    outages_.push_back(std::move(outage));
+  }
+
+  std::map<std::uint32_t, std::uint32_t> owner_;  // by shard, as far as events have told
+  std::set<std::uint32_t> learns_, down_;  // servers that the next view, or an earlier one, takes for down
+  std::vector<Outage> outages_;
+};
+
+class Snapshots final : public Check {
+ public:
+  Snapshots()
+      : Check("snapshots", "the storage's disk takes its time for each snapshot, one after the other") {}
+
+  void on(const Row& row, const History& history) override {
+    const Facts& facts = history.facts();
+    const std::uint64_t size = row.bytes - std::min(row.bytes, facts.header);
+    const Key key{row.shard, row.version};
+    if (row.what == What::deliver && row.letter == Letter::state && row.node > facts.servers + facts.workers)
+      received_[{row.peer, key}].push_back({row.at, static_cast<double>(size)});
+    if (row.what != What::snapshot || !(facts.disk > 0)) return;
+    examined();
+    std::vector<Received>& all = received_[{row.peer, key}];
+    if (all.empty())
+      return violated(row, fmt::format("version {} of shard {} has not arrived, or was written before",
+                                       row.version, row.shard));
+    const double least = std::max(all.front().at, last_) + all.front().bytes / facts.disk;
+    if (row.at < least - 1e-9)
+      violated(row,
+               fmt::format("version {} of shard {} is written at {:.9g} s; the disk needs until {:.9g} s",
+                           row.version, row.shard, row.at, least));
+    all.erase(all.begin());
+    last_ = row.at;
+  }
+
+ private:
+  using Key = std::pair<std::uint32_t, std::int64_t>;  // shard and version
+  struct Received {
+    double at, bytes;
+  };
+  std::map<std::pair<std::uint32_t, Key>, std::vector<Received>> received_;  // by sender
+  double last_ = 0;
+};
+
+// The size of a message from what it carries; none where that does not tell.
+std::optional<std::uint64_t> size_of(const Row& row, const Facts& facts) {
+  constexpr std::uint64_t id = 12;
+  const std::uint64_t listed = row.keys > 0 ? facts.bytes_per_listed_key : facts.bytes_per_key;
+  const std::string_view name = row.message;
+  if (name == "weights" || name == "finished" || name == "push") {
+    if (facts.filtered) return std::nullopt;
+    return facts.header + row.values * (facts.bytes_per_value + listed);
+  }
+  if (name == "pull") return facts.header + row.keys * facts.bytes_per_listed_key;
+  if (name == "chunk" || name == "activation" || name == "error")
+    return facts.header + row.values * facts.bytes_per_value;
+  if (name == "group") return facts.header + row.ids * id;
+  if (name == "heartbeat" || name == "assign" || name == "idle") return facts.header + 16;
+  if (name == "report") return facts.header + 8;
+  for (const char* bare : {"join", "ack", "fetch", "replicated", "restore", "ready"}) {
+    if (name == bare) return facts.header;
+  }
+  return std::nullopt;
+}
+
+class Sizes final : public Check {
+ public:
+  explicit Sizes(bool has_groups)
+      : Check("sizes", "a message has the bytes of what it carries, and the kinds' bytes sum to all"),
+        has_groups_(has_groups) {}
+
+  void on(const Row& row, const History& history) override {
+    if (row.what != What::send) return;
+    by_kind_[std::string(row.message)] += row.bytes;
+    if (has_groups_) return;  // each namespace has its own sizes
+    const std::optional<std::uint64_t> size = size_of(row, history.facts());
+    if (!size) return;
+    examined();
+    if (*size != row.bytes)
+      violated(row, fmt::format("a {} of {} values, {} keys and {} names has {} bytes, not {}", row.message,
+                                row.values, row.keys, row.ids, *size, row.bytes));
+  }
+  void at_end(const History&, const Json& summary, std::int64_t) override {
+    const Json& told = summary.at("bytes_by_kind");
+    std::uint64_t all = 0;
+    for (const auto& [kind, bytes] : by_kind_) {
+      all += bytes;
+      examined();
+      const Json said = told.value(kind, Json(0));
+      if (said != bytes)
+        violated(fmt::format("{}: {} bytes in the events, {} in the summary", kind, bytes, said.dump()));
+    }
+    if (summary.at("bytes_sent") != all)
+      violated(
+          fmt::format("all kinds have {} bytes, and {} were sent", all, summary.at("bytes_sent").dump()));
+  }
+
+ private:
+  bool has_groups_;
+  std::map<std::string, std::uint64_t> by_kind_;
+};
+
+}  // namespace
+
+void add_failure_checks(bool has_groups, Checks& checks) {
+  checks.push_back(std::make_unique<Recoveries>());
+  checks.push_back(std::make_unique<Snapshots>());
+  checks.push_back(std::make_unique<Sizes>(has_groups));
+}
+
+}  // namespace psim::analysis

@@ -1,0 +1,135 @@
+#include "sim/record/worker_book.hpp"
+
+#include <utility>
+
+#include "model/mutant.hpp"
+
+namespace psim {
+
+WorkerTime& WorkerTime::operator+=(const WorkerTime& other) {
+  compute += other.compute;
+  network += other.network;
+  wait += other.wait;
+  absent += other.absent;
+  return *this;
+}
+
+double WorkerStats::mean_step() const {
+  const std::int64_t steps = starts - 1 - gaps;
+  return steps > 0 ? (last_start - first_start - gap_seconds) / static_cast<double>(steps) : time.total();
+}
+
+// Adds the time since the last change to what the worker was doing.
+void WorkerBook::account(double now) {
+  if (!closed_) {
+    WorkerTime& time = through_ ? later_ : stats_->time;
+    double& part = absent_ && !mutant("absence-counts-as-waiting")        ? time.absent
+                   : computing_ && !mutant("computing-counts-as-waiting") ? time.compute
+                   : in_flight_ > 0 && !through_                          ? time.network
+                                                                          : time.wait;
+    part += now - since_;
+  }
+  since_ = now;
+}
+
+void WorkerBook::is_absent_at_first() {
+  stats_->here_at_first = false;
+  go_away();
+}
+
+void WorkerBook::on_message(double at, int change) {
+  account(at);
+  in_flight_ += change;
+}
+
+void WorkerBook::on_join(double at) {
+  if (!absent_ && !through_) return;
+  account(at);
+  absent_ = false;
+  if (!std::exchange(through_, false)) return;
+  stats_->time += std::exchange(later_, {});
+  returned_ = skips_ = true;
+}
+
+void WorkerBook::on_crash(double at) {
+  account(at);
+  go_away();
+}
+
+void WorkerBook::go_away() {
+  absent_ = returned_ = skips_ = true;
+  computing_ = false;
+}
+
+void WorkerBook::on_member(bool takes_part) {
+  member_ = takes_part;
+  skips_ = skips_ || !takes_part;
+}
+
+// What came before `clock` is over for this worker, pushed or not.
+void WorkerBook::reach(std::int64_t clock) {
+  if (clock > clock_ && !std::exchange(skips_, false)) stats_->clocks += clock - clock_;
+  clock_ = clock;
+}
+
+void WorkerBook::on_begin(const Event& event) {
+  if (event.value == 0) {
+    if (stats_->starts++ == 0) {
+      stats_->first_start = event.at;
+    } else if (returned_) {
+      ++stats_->gaps;
+      stats_->gap_seconds += event.at - stats_->last_start;
+    }
+    stats_->last_start = event.at;
+  }
+  computing_ = in_step_ = true;
+  returned_ = false;
+  reach(event.clock);
+}
+
+void WorkerBook::on_work(const Event& event) {
+  account(event.at);
+  computing_ = false;
+  switch (event.kind) {
+    case EventKind::compute_begin: return on_begin(event);
+    case EventKind::compute_resume: computing_ = true; return;
+    case EventKind::compute_pause: stats_->samples += static_cast<std::int64_t>(event.detail); return;
+    case EventKind::compute_end:
+      in_step_ = false;
+      stats_->samples += static_cast<std::int64_t>(event.detail);
+      if (event.value == 0) {
+        if (mutant("ends-count-as-begins")) return;
+        clock_ = event.clock + 1;
+        ++stats_->clocks;
+      }
+      return;
+    case EventKind::compute_cancel:  // as every crash says, whether it computed or not
+      if (std::exchange(in_step_, false)) ++stats_->cancelled;
+      return;
+    case EventKind::finish:
+      if (event.value == left_by_itself) return go_away();
+      reach(event.clock);
+      through_ = true;
+      stats_->through = event.at;
+      return;
+    default: return;
+  }
+}
+
+void WorkerBook::mark(double at) {
+  account(at);
+  marked_ = stats_->time;
+  marked_at_ = at;
+}
+
+void WorkerBook::close(double at) {
+  if (!closed_ && at < since_ && !(at < marked_at_) && !(at > marked_at_)) {
+    stats_->time = marked_;
+    since_ = at;
+  }
+  account(at);
+  if (!through_ && !closed_) stats_->through = at;
+  closed_ = true;
+}
+
+}  // namespace psim

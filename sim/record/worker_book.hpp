@@ -1,0 +1,85 @@
+// The book of one worker: where its time goes, how many clocks it finishes, how many samples it computes.
+#pragma once
+
+#include <cstdint>
+
+#include "sim/record/event.hpp"
+
+namespace psim {
+
+// Where one worker's time went, in simulated seconds.
+struct WorkerTime {
+  double compute = 0;  // it computes a gradient, kept or not
+  double network = 0;  // it does not compute, and a message from or to it is on its way
+  double wait = 0;     // neither: it waits for others
+  double absent = 0;   // it is down, has left, or has not joined yet
+  double total() const { return compute + network + wait + absent; }
+  WorkerTime& operator+=(const WorkerTime& other);
+};
+
+struct WorkerStats {
+  WorkerTime time;
+  bool here_at_first = true;
+  double through = 0;           // when its time ended: after its last clock, or with the run
+  std::int64_t clocks = 0;      // finished; one that it computes again counts again
+  std::int64_t updates = 0;     // of its own part of the model, where there are no servers
+  std::int64_t cancelled = 0;   // computations stopped before their end
+  std::int64_t starts = 0;      // steps begun
+  std::int64_t samples = 0;     // of the gradients computed to their end
+  std::int64_t batch_size = 0;  // at the end
+  double first_start = 0, last_start = 0;
+  // Between two starts the worker was absent: how often, and how long from start to start.
+  std::int64_t gaps = 0;
+  double gap_seconds = 0;
+  // Seconds from one step's start to the next, where the worker was there in between.
+  double mean_step() const;
+};
+
+class WorkerBook {
+ public:
+  explicit WorkerBook(WorkerStats& stats) : stats_(&stats) {}
+
+  void is_absent_at_first();
+  // A message from or to it leaves (1) or ends (-1).
+  void on_message(double at, int change);
+  // Its actor starts: it asks the scheduler to join.
+  void on_join(double at);
+  void on_crash(double at);
+  // compute_*, finish
+  void on_work(const Event& event);
+  // A server counts it in or out.
+  void on_member(bool takes_part);
+  // The run may turn out to have ended now, although events follow.
+  void mark(double at);
+  // Its time ends here, unless it has ended before.
+  void close(double at);
+
+  bool is_open() const { return !closed_ && !through_; }
+  // The clock that it has come to.
+  std::int64_t clock() const { return clock_; }
+  // Whether the others measure themselves by its clock.
+  bool takes_part() const { return !absent_ && !returned_ && member_; }
+
+ private:
+  void account(double now);
+  void go_away();
+  void reach(std::int64_t clock);
+  void on_begin(const Event& event);
+
+  WorkerStats* stats_;
+  double since_ = 0;
+  int in_flight_ = 0;
+  bool computing_ = false, in_step_ = false, closed_ = false;
+  bool absent_ = false;
+  bool returned_ = false;  // it was absent, and has begun no step since
+  bool member_ = true;
+  bool skips_ = false;    // the others may have gone on without it: the next clocks that it passes over are
+                          // none that it finished
+  bool through_ = false;  // it has done its last clock; time since then counts only if it goes on after all
+  WorkerTime later_;      // since then
+  WorkerTime marked_;
+  double marked_at_ = -1;
+  std::int64_t clock_ = 0;
+};
+
+}  // namespace psim
