@@ -27,8 +27,8 @@ int open_for_writing(const fs::path& path) {
   return file;
 }
 
-// How `psim WORDS...` ended; nothing when it had to be killed: after `limit` seconds of a processor's time, many
-// more by the clock (a busy machine is no reason), or an interrupt.
+// How `psim WORDS...` ended; nothing when it had to be killed: after `limit` seconds of a processor's time,
+// many more by the clock (a busy machine is no reason), or an interrupt.
 std::optional<int> run_psim(std::vector<std::string> words, const fs::path& out, const fs::path& log,
                             double limit, const std::atomic<int>& stopped_by) {
   const int out_file = open_for_writing(out), log_file = open_for_writing(log);
