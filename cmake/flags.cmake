@@ -6,7 +6,8 @@ target_compile_options(psim_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion -Wshadow
   -Wno-psabi -Wno-missing-field-initializers  # what a designated initialiser leaves out has its default
   # g++ 12 warns inside its own AVX-512 headers and std::string.
-  $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized -Wno-restrict>)
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized -Wno-restrict>
+  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-uninitialized>)
 target_compile_definitions(psim_flags INTERFACE EIGEN_DONT_PARALLELIZE)
 target_include_directories(psim_flags INTERFACE ${PROJECT_SOURCE_DIR})
 if(PSIM_MUTANTS)
