@@ -284,6 +284,8 @@ RunResult Simulation::result() {
     job.finish_curve();
     add_space(job, result);
   }
+  for (const Job& job : jobs_) result.filters_used.merge(job.world().filter_buffers->used);
+  if (faults_) result.faults = faults_->uses();
   result.curve = first.curve();
   result.target = first.target();
   recorder_.add_to_digest(&end_, sizeof end_);

@@ -144,6 +144,13 @@ std::string groups_line(const Json& s) {
                      s["groups"].size());
 }
 
+std::string notes_text(const Json& notes) {
+  std::string out;
+  for (const Json& note : notes)
+    out += fmt::format("{}  note        {}\n", out.empty() ? "\n" : "", note["text"].get<std::string>());
+  return out;
+}
+
 }  // namespace
 
 std::string summary_text(const Json& s, const std::string& replay_line) {
@@ -189,6 +196,7 @@ std::string summary_text(const Json& s, const std::string& replay_line) {
   } else {
     out += "\n";
   }
+  out += notes_text(s["notes"]);
   out += fmt::format("\n  digest      {}\n", s["digest"].get<std::string>());
   return out;
 }

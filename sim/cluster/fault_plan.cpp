@@ -22,6 +22,7 @@ FaultPlan::FaultPlan(const Scenario& scenario, Network& network, Recorder& recor
       target_(target),
       is_quiet_(std::move(is_quiet)),
       links_(scenario),
+      happened_(scenario.faults.size(), false),
       starts_to_come_(node_count(scenario.cluster), 0) {
   network_.set_faults(&links_);
   const auto seed = static_cast<std::uint64_t>(scenario.seed);
@@ -88,6 +89,18 @@ double FaultPlan::some_turns() const {
   return enough * longest;
 }
 
+std::vector<FaultUse> FaultPlan::uses() const {
+  std::vector<FaultUse> uses;
+  for (std::size_t table = 0; table < happened_.size(); ++table) {
+    const FaultSpec& fault = spec(table);
+    const bool on_messages = fault.kind == FaultKind::partition || fault.kind == FaultKind::link_down ||
+                             is_about_messages(fault.kind);
+    const bool mattered = on_messages ? links_.has_met_any(table) : fault.factor.value_or(0) != 1;
+    uses.push_back({.happened = happened_[table], .mattered = happened_[table] && mattered});
+  }
+  return uses;
+}
+
 void FaultPlan::begin(std::size_t table, std::optional<NodeId> node, const FaultTurn& turn, bool counts) {
   act(table, node, true);
   if (turn.end == HUGE_VAL) return;
@@ -118,6 +131,7 @@ std::vector<NodeId> FaultPlan::nodes_of(std::size_t table, std::optional<NodeId>
 
 void FaultPlan::act(std::size_t table, std::optional<NodeId> node, bool begins) {
   record(table, node, begins);
+  happened_[table] = true;
   const FaultKind kind = spec(table).kind;
   if (kind == FaultKind::heal) return links_.heal();
   if (kind == FaultKind::partition || kind == FaultKind::link_down || is_about_messages(kind))

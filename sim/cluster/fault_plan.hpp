@@ -13,6 +13,7 @@
 #include "sim/cluster/link_faults.hpp"
 #include "sim/cluster/network.hpp"
 #include "sim/record/recorder.hpp"
+#include "sim/record/result.hpp"
 #include "sim/scenario/fault_condition.hpp"
 
 namespace psim {
@@ -56,6 +57,8 @@ class FaultPlan {
   bool comes_back(NodeId node) const { return starts_to_come_[node] > 0; }
   // In which each of those that repeat for ever has had some turns.
   double some_turns() const;
+  // What has become of each fault so far.
+  std::vector<FaultUse> uses() const;
 
  private:
   // Turns of a table for one node, or for all its nodes together.
@@ -95,6 +98,7 @@ class FaultPlan {
   LinkFaults links_;
   std::vector<Unit> units_;
   std::vector<Condition> conditions_;
+  std::vector<bool> happened_;            // by table
   std::vector<std::vector<int>> active_;  // by table and node: slow and degrade in force
   std::vector<int> starts_to_come_;       // by node: planned
   std::size_t pending_ = 0;               // turns of faults that do not repeat, and their ends

@@ -59,12 +59,15 @@ void LinkFaults::heal() {
   }
 }
 
-bool LinkFaults::cut(NodeId from, NodeId to) const {
-  return active_ > 0 && std::ranges::any_of(faults_, [from, to](const Fault& fault) {
-           const bool cuts =
-               fault.spec.kind == FaultKind::partition || fault.spec.kind == FaultKind::link_down;
-           return cuts && fault.touches(from, to);
-         });
+bool LinkFaults::cut(NodeId from, NodeId to) {
+  bool is_cut = false;
+  if (active_ == 0) return false;
+  for (Fault& fault : faults_) {
+    const bool cuts = fault.spec.kind == FaultKind::partition || fault.spec.kind == FaultKind::link_down;
+    if (!cuts || !fault.touches(from, to)) continue;
+    fault.has_met_any = is_cut = true;
+  }
+  return is_cut;
 }
 
 MessageFate LinkFaults::fate(const Message& message) {
@@ -74,13 +77,14 @@ MessageFate LinkFaults::fate(const Message& message) {
       mutant("every-message-has-the-same-luck") ? 0 : sent_[{message.from, message.to}]++;
   if (active_ == 0) return fate;
   for (std::size_t table = 0; table < faults_.size(); ++table) {
-    const Fault& fault = faults_[table];
+    Fault& fault = faults_[table];
     const FaultSpec& spec = fault.spec;
     if (!is_about_messages(spec.kind) || !fault.touches(message.from, message.to)) continue;
     const std::string_view kind = name_of(message.kind);
     if (!spec.messages.empty() && std::ranges::find(spec.messages, kind) == spec.messages.end()) continue;
     Stream stream(seed_, "message fault", combine(combine(table, message.from), message.to), number);
     if (stream.uniform() >= spec.probability) continue;
+    fault.has_met_any = true;
     if (spec.kind == FaultKind::drop) fate.dropped = true;
     if (spec.kind == FaultKind::duplicate) ++fate.copies;
     if (spec.kind == FaultKind::delay) fate.delay += spec.delay->value;

@@ -31,9 +31,11 @@ class LinkFaults {
   void heal();
 
   // Whether nothing comes through from one node to the other.
-  bool cut(NodeId from, NodeId to) const;
+  bool cut(NodeId from, NodeId to);
   // Draws of a message depend on its connection and its place in it, so that others are not touched by it.
   MessageFate fate(const Message& message);
+  // Whether fault `table` has cut off or changed any message so far.
+  bool has_met_any(std::size_t table) const { return faults_[table].has_met_any; }
 
  private:
   // A fault in force, or ready to be: who is concerned, for messages between sides or touching nodes.
@@ -41,6 +43,7 @@ class LinkFaults {
     FaultSpec spec;
     std::vector<bool> sides[2];
     std::vector<int> active;  // by node: how often it is in force for it; the last one: for all
+    bool has_met_any = false;  // message
     bool everywhere() const { return active.back() > 0; }
     bool touches(NodeId a, NodeId b) const;  // in force
   };

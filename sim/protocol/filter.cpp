@@ -105,6 +105,7 @@ class FilterChain::Pass {
     }
   }
 
+  void note_use(FilterKind kind) { buffers_.used.emplace(kind, options_.push); }
   void select(const FilterSpec& filter, Stream stream);
   void keep_significant(double threshold);
   void keep_active(double delta);
@@ -159,6 +160,7 @@ void FilterChain::Pass<Scalar>::select(const FilterSpec& filter, Stream stream) 
     default: throw std::logic_error("a filter that does not select");
   }
   drop_the_rest(feed_back);
+  if (left_ < before) note_use(filter.kind);
   // What is sent by chance stands for what is not, unless that comes later.
   if (!options_.push || feed_back || left_ == 0) return;
   if (filter.kind == FilterKind::random_k && !mutant("chance-is-not-made-up-for"))
@@ -229,6 +231,7 @@ template <class Scalar>
 void FilterChain::Pass<Scalar>::write_down(const FilterSpec& filter, Stream stream) {
   quantizer_ = &filter;
   const bool feed_back = feeds_back(filter);
+  const std::size_t plain = left_ * bytes_per_value(options_.precision);
   if (filter.kind == FilterKind::threshold) {
     signed_ = true;
     const auto threshold = static_cast<Scalar>(filter.level());
@@ -236,6 +239,7 @@ void FilterChain::Pass<Scalar>::write_down(const FilterSpec& filter, Stream stre
         left_, [&](std::size_t j) { return std::abs(numbers()[j]) >= threshold; }, buffers_.kept);
     drop_the_rest(feed_back);
   }
+  if (coded_bytes(filter, left_) < plain) note_use(filter.kind);
   if (phantom()) return;
   const std::span<Scalar> values = numbers();
   if (feed_back) {
@@ -253,6 +257,7 @@ std::uint64_t FilterChain::Pass<Scalar>::count_bytes() {
   const bool caching = cache_keys_ && key_width > 0;
   const std::size_t signature = caching ? signature_bytes : 0;
   const bool with_keys = key_width > 0 && !(caching && receiver_has_keys(key_width));
+  if (key_width > 0 && !with_keys) note_use(FilterKind::key_caching);
   if (compress_ && !phantom()) return compressed_size(signature, with_keys ? key_width : 0);
   const std::size_t keys = with_keys ? left_ * key_width : 0;
   const std::size_t values =
@@ -317,6 +322,7 @@ std::size_t FilterChain::Pass<Scalar>::compressed_size(std::size_t signature, st
   std::size_t size = 0;
   snappy::RawCompress(reinterpret_cast<const char*>(payload.data()), payload.size(),
                       reinterpret_cast<char*>(buffers_.compressed.data()), &size);
+  if (size < payload.size()) note_use(FilterKind::snappy);
   return size;
 }
 

@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "model/random.hpp"
@@ -152,11 +154,15 @@ struct Encoded {
   double flops = 0;         // of the sender
 };
 
+// The filters that made some message smaller, and whether it was a push.
+using FiltersUsed = std::set<std::pair<FilterKind, bool>>;
+
 // Memory that the chains of one run may share, as only one encodes at a time.
 struct FilterBuffers {
   std::vector<std::uint32_t> entries, kept;
   std::vector<std::byte> coded, payload, compressed;
   std::vector<double> magnitudes;
+  FiltersUsed used;
 };
 
 // The filters between a sender and a receiver, for one range and direction. It holds what both ends

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/learner.hpp"
+#include "sim/protocol/filter.hpp"
 #include "sim/record/recorder.hpp"
 #include "sim/scenario/scenario.hpp"
 
@@ -44,6 +45,12 @@ struct ServerRanges {
   std::size_t now = 0, split_off = 0;
 };
 
+// What became of a [[fault]] of the scenario.
+struct FaultUse {
+  bool happened = false;
+  bool mattered = false;  // it met a message, or a node it could change
+};
+
 // The training of one namespace, where there are several.
 struct SpaceResult {
   Scenario scenario;                     // as if its workers were alone
@@ -70,6 +77,8 @@ struct RunResult {
   std::vector<SpaceResult> spaces = {};       // none without groups; all above but `stats` is the first one's
   std::optional<FailureStats> failures = {};  // where nodes or messages may fail
   std::optional<InferenceStats> inference = {};  // where there is such a group
+  std::vector<FaultUse> faults = {};             // by table
+  FiltersUsed filters_used = {};
   std::vector<std::string> stuck = {};           // when nothing could happen any more: who waits for what
 };
 

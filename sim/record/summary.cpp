@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/mutant.hpp"
+#include "sim/record/notes.hpp"
 #include "sim/scenario/choices.hpp"
 #include "sim/scenario/devices.hpp"
 #include "sim/scenario/reference.hpp"
@@ -234,6 +235,12 @@ Json bytes_by_kind(const RunStats& stats) {
   return all;
 }
 
+Json notes_of(const Scenario& scenario, const RunResult& r) {
+  Json all = Json::array();
+  for (const Note& note : notes(scenario, r)) all.push_back({{"name", note.name}, {"text", note.text}});
+  return all;
+}
+
 }  // namespace
 
 Json make_summary(const RunIdentity& identity, const Scenario& scenario, const RunResult& r) {
@@ -280,7 +287,8 @@ Json make_summary(const RunIdentity& identity, const Scenario& scenario, const R
        {{"parameters", r.parameters}, {"flops_per_sample", r.flops_per_sample}, {"weights", hex(r.weights)}}},
       {"workers", workers(scenario, r)},
       {"servers", servers(r)},
-      {"stuck", r.stuck}};
+      {"stuck", r.stuck},
+      {"notes", notes_of(scenario, r)}};
   if (r.failures) summary["failures"] = failures(*r.failures);
   if (r.inference) summary["inference"] = inference(*r.inference);
   if (!r.spaces.empty()) summary["groups"] = groups(scenario, r);

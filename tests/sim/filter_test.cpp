@@ -231,6 +231,25 @@ TEST_CASE("chains may share their buffers", "[filter]") {
   }
 }
 
+TEST_CASE("the filters that made a message smaller are known, with the direction", "[filter]") {
+  const auto buffers = std::make_shared<FilterBuffers>();
+  const auto send = [&](std::vector<FilterSpec> filters, const std::vector<float>& numbers) {
+    buffers->used.clear();
+    FilterChain chain({.filters = std::move(filters), .count = numbers.size(), .buffers = buffers});
+    chain.encode(slice_of(numbers));
+    return buffers->used;
+  };
+  const std::vector<float> large{4, -4, 4, -4}, small{0.1F, 0.2F, 4, 0.1F};
+  CHECK(send({{.kind = FilterKind::significant, .threshold = 1.0}}, large).empty());
+  CHECK(send({{.kind = FilterKind::significant, .threshold = 1.0}}, small) ==
+        FiltersUsed{{FilterKind::significant, true}});
+  CHECK(send({{.kind = FilterKind::fp16}}, large) == FiltersUsed{{FilterKind::fp16, true}});
+  CHECK(send({{.kind = FilterKind::key_caching}}, large).empty());  // a whole range has no keys
+  CHECK(send({{.kind = FilterKind::snappy}}, normal_numbers(8, 1)).empty());
+  CHECK(send({{.kind = FilterKind::snappy}}, std::vector<float>(100, 0.0F)) ==
+        FiltersUsed{{FilterKind::snappy, true}});
+}
+
 TEST_CASE("a phantom stays a phantom of the right size", "[filter]") {
   const FilterSpec top{.kind = FilterKind::top_k, .fraction = 0.1},
       skip{.kind = FilterKind::random_skip, .probability = 0.25}, bit{.kind = FilterKind::one_bit};

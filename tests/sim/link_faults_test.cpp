@@ -92,6 +92,24 @@ TEST_CASE("message faults touch the messages they name", "[faults]") {
   CHECK_FALSE(links.cut(4, 1));
 }
 
+TEST_CASE("a fault knows whether it has met a message", "[faults]") {
+  LinkFaults links(scenario({{.kind = FaultKind::partition, .between = {{"worker 0"}, {"server 0"}}},
+                             {.kind = FaultKind::drop, .nodes = {"worker 1"}, .messages = {"pull"}},
+                             {.kind = FaultKind::drop, .messages = {"pull"}, .probability = 0}}));
+  links.cut(3, 1);
+  CHECK_FALSE(links.has_met_any(0));  // not in force yet
+  for (std::size_t table = 0; table < 3; ++table) links.begin(table);
+  links.cut(3, 2);
+  links.fate(message(4, 1));
+  CHECK_FALSE(links.has_met_any(0));
+  CHECK_FALSE(links.has_met_any(1));
+  links.cut(1, 3);
+  links.fate(message(4, 1, MessageKind::pull));
+  CHECK(links.has_met_any(0));
+  CHECK(links.has_met_any(1));
+  CHECK_FALSE(links.has_met_any(2));
+}
+
 TEST_CASE("probabilities hold, and one connection's draws do not touch another's", "[faults]") {
   const std::vector<FaultSpec> faults{{.kind = FaultKind::drop, .probability = 0.3},
                                       {.kind = FaultKind::reorder, .probability = 0.5, .delay = Seconds{2}}};

@@ -1,0 +1,199 @@
+#include "sim/record/notes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "sim/scenario/choices.hpp"
+
+namespace psim {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+// One namespace's training; without groups, the run's.
+struct Training {
+  std::string name;  // of its groups, as a prefix; empty without groups
+  const Scenario& scenario;
+  const std::vector<CurvePoint>& curve;
+  const std::optional<CurvePoint>& target;  // where it was reached
+};
+
+std::vector<Training> trainings(const Scenario& scenario, const RunResult& run) {
+  std::vector<Training> all;
+  for (const SpaceResult& space : run.spaces) {
+    std::string names;
+    for (const std::size_t group : space.groups)
+      names += (names.empty() ? "" : ", ") + scenario.groups[group].name;
+    all.push_back({names + ": ", space.scenario, space.curve, space.target});
+  }
+  if (all.empty()) all.push_back({"", scenario, run.curve, run.target});
+  return all;
+}
+
+// Null where nothing was evaluated.
+const CurvePoint* first_of(const Training& one) { return one.curve.empty() ? nullptr : &one.curve.front(); }
+const CurvePoint* last_of(const Training& one) { return one.curve.empty() ? nullptr : &one.curve.back(); }
+
+Texts late_stragglers(const Scenario& scenario, const RunResult& run) {
+  Texts texts;
+  for (std::size_t i = 0; i < scenario.stragglers.size(); ++i) {
+    const StragglerSpec& straggler = scenario.stragglers[i];
+    if (!straggler.from || straggler.from->value < run.sim_time) continue;
+    texts.push_back(
+        fmt::format("straggler.{} slowed nobody down: it begins at {:.4g} s, and the run ended at {:.4g} s",
+                    i, straggler.from->value, run.sim_time));
+  }
+  return texts;
+}
+
+// Why a fault that never happened did not.
+std::string why_never(const FaultSpec& fault, double end) {
+  if (!fault.when.empty()) return fmt::format("its condition `{}` never held", fault.when);
+  const std::optional<Seconds>& begin = fault.at ? fault.at : fault.from;
+  if (begin) return fmt::format("it comes at {:.4g} s, and the run ended at {:.4g} s", begin->value, end);
+  return fmt::format("the run ended at {:.4g} s, before its first turn", end);
+}
+
+Texts idle_faults(const Scenario& scenario, const RunResult& run) {
+  Texts texts;
+  for (std::size_t i = 0; i < run.faults.size(); ++i) {
+    const FaultSpec& fault = scenario.faults[i];
+    const std::string name = fmt::format("fault.{} ({})", i, name_of(fault.kind));
+    if (!run.faults[i].happened)
+      texts.push_back(fmt::format("{} never happened: {}", name, why_never(fault, run.sim_time)));
+    else if (!run.faults[i].mattered && fault.factor)
+      texts.push_back(name + " changed nothing: its factor is 1");
+    else if (!run.faults[i].mattered) texts.push_back(name + " met no message: it changed nothing");
+  }
+  return texts;
+}
+
+Texts idle_filters(const Scenario& scenario, const RunResult& run) {
+  Texts texts;
+  const auto look = [&](const std::vector<FilterSpec>& filters) {
+    for (const FilterSpec& filter : filters) {
+      for (const bool push : {true, false}) {
+        if (!filter.works_on(push) || run.filters_used.contains({filter.kind, push})) continue;
+        const std::string text =
+            fmt::format("filter {} never made a {} smaller", name_of(filter.kind), push ? "push" : "pull");
+        if (std::ranges::find(texts, text) == texts.end()) texts.push_back(text);
+      }
+    }
+  };
+  for (const Training& one : trainings(scenario, run)) look(one.scenario.filters);
+  return texts;
+}
+
+Texts unseen_targets(const Scenario& scenario, const RunResult& run) {
+  Texts texts;
+  for (const Training& one : trainings(scenario, run)) {
+    constexpr std::size_t ends = 2;  // evaluations that every run has: of the first and of the last weights
+    if (!one.scenario.training.target.given() || one.curve.empty() || one.curve.size() > ends) continue;
+    texts.push_back(fmt::format(
+        "{}nobody looked at the target between the first and the last weights: the run took {:.4g} s and {} "
+        "updates; give a shorter training.evaluate_every",
+        one.name, last_of(one)->at, last_of(one)->updates));
+  }
+  return texts;
+}
+
+// A round speed at which computing takes about half of the time.
+std::string slower(double speed, double share) {
+  const double wanted = speed * share / (1 - share);
+  const double digit = std::pow(10.0, std::floor(std::log10(wanted)));
+  const double round = std::max(1.0, std::round(wanted / digit)) * digit;
+  return round >= 1e6 ? fmt::format("{:.0f}Mf", round / 1e6) : fmt::format("{:.0f}kf", round / 1e3);
+}
+
+Texts little_computing(const Scenario& scenario, const RunResult& run) {
+  constexpr double little = 0.05;  // of the time of the worker that computes most
+  double compute = 0, all = 0, most = 0;
+  for (const WorkerStats& worker : run.stats.workers) {
+    const double total = worker.time.total();
+    if (!(total > 0)) continue;
+    compute += worker.time.compute;
+    all += total;
+    most = std::max(most, worker.time.compute / total);
+  }
+  if (!(compute > 0) || most >= little) return {};
+  const double speed = scenario.cluster.worker.speed.of(0).value;
+  const std::string help = scenario.compute.time ? "give a longer compute.time"
+                                                 : fmt::format(
+                                                       "slow the workers, for example with --set "
+                                                       "cluster.worker.speed={}, or give compute.time",
+                                                       slower(speed, compute / all));
+  return {fmt::format("computing is {:.2g} % of the time, so a straggler shows next to nothing; {}",
+                      100 * compute / all, help)};
+}
+
+Texts risen_losses(const Scenario& scenario, const RunResult& run) {
+  Texts texts;
+  for (const Training& one : trainings(scenario, run)) {
+    if (one.curve.size() < 2) continue;
+    const double first = first_of(one)->result.loss, last = last_of(one)->result.loss;
+    if (last <= first) continue;  // false where it is not a number
+    texts.push_back(fmt::format(
+        "{}diverged: the loss went from {:.4g} to {}; a smaller learning rate often helps, for example --set "
+        "training.learning_rate={:g}",
+        one.name, first, std::isfinite(last) ? fmt::format("{:.4g}", last) : "no number",
+        one.scenario.training.learning_rate / 10));
+  }
+  return texts;
+}
+
+Texts early_targets(const Scenario& scenario, const RunResult& run) {
+  Texts texts;
+  for (const Training& one : trainings(scenario, run)) {
+    if (one.target && one.target->updates == 0)
+      texts.push_back(one.name + "the first weights, before any update, reach the target already");
+  }
+  return texts;
+}
+
+Texts idle_bounds(const Scenario& scenario, const RunResult& run) {
+  const ConsistencySpec& consistency = scenario.consistency;
+  const bool one_job = run.spaces.empty() && scenario.architecture.has_servers();
+  if (!one_job || consistency.model != ConsistencyModel::ssp || !consistency.staleness_schedule.empty() ||
+      scenario.cluster.workers < 2)
+    return {};
+  if (run.stats.clock_gap_max >= consistency.staleness) return {};
+  return {fmt::format("the bound of {} clocks held nobody back: no worker was more than {} ahead",
+                      consistency.staleness, run.stats.clock_gap_max)};
+}
+
+Texts silent_inference(const Scenario&, const RunResult& run) {
+  if (!run.inference || !run.inference->latencies.empty()) return {};
+  return {fmt::format("the inference group answered none of {} requests", run.inference->requests)};
+}
+
+struct Row {
+  std::string_view name;
+  Texts (*texts)(const Scenario&, const RunResult&);
+};
+
+constexpr std::array<Row, 9> rows{{
+    {"diverged", risen_losses},
+    {"little-computing", little_computing},
+    {"late-straggler", late_stragglers},
+    {"idle-fault", idle_faults},
+    {"idle-filter", idle_filters},
+    {"unseen-target", unseen_targets},
+    {"early-target", early_targets},
+    {"idle-bound", idle_bounds},
+    {"silent-inference", silent_inference},
+}};
+
+}  // namespace
+
+std::vector<Note> notes(const Scenario& scenario, const RunResult& result) {
+  std::vector<Note> all;
+  for (const Row& row : rows) {
+    for (std::string& text : row.texts(scenario, result)) all.push_back({row.name, std::move(text)});
+  }
+  return all;
+}
+
+}  // namespace psim

@@ -1,0 +1,158 @@
+// Goal: a run says what was asked for and had no effect, and what went wrong without an error. Method:
+// results made by hand, each with and without the cause.
+#include "sim/record/notes.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tests/support/catch.hpp"
+
+using namespace psim;
+
+namespace {
+
+// Two workers that compute half of their time, for 10 simulated seconds; the loss falls.
+RunResult good_run() {
+  RunResult r;
+  r.sim_time = 10;
+  r.stats.workers.resize(2);
+  for (WorkerStats& worker : r.stats.workers) worker.time = {.compute = 5, .network = 4, .wait = 1};
+  r.curve = {{.at = 0, .updates = 0, .result = {.loss = 2}},
+             {.at = 5, .updates = 3, .result = {.loss = 1}},
+             {.at = 10, .updates = 6, .result = {.loss = 0.5}}};
+  return r;
+}
+
+std::string text_of(std::string_view name, const Scenario& scenario, const RunResult& run) {
+  const std::vector<Note> all = notes(scenario, run);
+  const auto one = std::ranges::find(all, name, &Note::name);
+  return one == all.end() ? "" : one->text;
+}
+
+bool says(std::string_view name, const Scenario& scenario, const RunResult& run, std::string_view part) {
+  const std::string text = text_of(name, scenario, run);
+  INFO(text);
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a run without surprises has no notes", "[notes]") { CHECK(notes({}, good_run()).empty()); }
+
+TEST_CASE("a straggler that begins after the end is noted, one that begins before is not", "[notes]") {
+  Scenario scenario;
+  scenario.stragglers = {{.workers = {0}, .from = Seconds{9}}, {.workers = {0}, .from = Seconds{10}}};
+  CHECK(says("late-straggler", scenario, good_run(), "straggler.1 slowed nobody down: it begins at 10 s"));
+  scenario.stragglers.pop_back();
+  CHECK(notes(scenario, good_run()).empty());
+}
+
+TEST_CASE("a fault that never happened is noted with the reason", "[notes]") {
+  Scenario scenario;
+  RunResult run = good_run();
+  scenario.faults = {{.kind = FaultKind::crash, .at = Seconds{20}}};
+  run.faults = {{.happened = false, .mattered = false}};
+  CHECK(says("idle-fault", scenario, run, "fault.0 (crash) never happened: it comes at 20 s"));
+  scenario.faults[0] = {.kind = FaultKind::crash, .when = "loss < 0.1"};
+  CHECK(says("idle-fault", scenario, run, "its condition `loss < 0.1` never held"));
+  scenario.faults[0] = {.kind = FaultKind::crash, .mtbf = Seconds{50}};
+  CHECK(says("idle-fault", scenario, run, "before its first turn"));
+  run.faults = {{.happened = true, .mattered = true}};
+  CHECK(notes(scenario, run).empty());
+}
+
+TEST_CASE("a fault that happened and changed nothing is noted", "[notes]") {
+  Scenario scenario;
+  RunResult run = good_run();
+  scenario.faults = {{.kind = FaultKind::drop, .probability = 1e-9}};
+  run.faults = {{.happened = true, .mattered = false}};
+  CHECK(says("idle-fault", scenario, run, "fault.0 (drop) met no message"));
+  scenario.faults[0] = {.kind = FaultKind::slow, .factor = 1.0};
+  CHECK(says("idle-fault", scenario, run, "its factor is 1"));
+}
+
+TEST_CASE("a filter is noted for the direction in which it never made a message smaller", "[notes]") {
+  Scenario scenario;
+  RunResult run = good_run();
+  scenario.filters = {{.kind = FilterKind::fp16, .on = FilterOn::both}};
+  run.filters_used = {{FilterKind::fp16, true}};
+  CHECK(text_of("idle-filter", scenario, run) == "filter fp16 never made a pull smaller");
+  run.filters_used.insert({FilterKind::fp16, false});
+  CHECK(notes(scenario, run).empty());
+}
+
+TEST_CASE("a target that was looked at only at both ends is noted", "[notes]") {
+  Scenario scenario;
+  scenario.training.target.accuracy = 0.9;
+  RunResult run = good_run();
+  CHECK(notes(scenario, run).empty());
+  run.curve.erase(run.curve.begin() + 1);
+  CHECK(says("unseen-target", scenario, run, "training.evaluate_every"));
+  CHECK(notes({}, run).empty());  // no target
+}
+
+TEST_CASE("a target that the first weights reach is noted", "[notes]") {
+  Scenario scenario;
+  scenario.training.target.loss = 3;
+  RunResult run = good_run();
+  run.target = run.curve[1];
+  CHECK(notes(scenario, run).empty());
+  run.target = run.curve[0];
+  CHECK(says("early-target", scenario, run, "before any update"));
+}
+
+TEST_CASE("computing below a twentieth of every worker's time is noted, with a speed that helps", "[notes]") {
+  Scenario scenario;
+  scenario.cluster.worker.speed.values = {FlopsPerSecond{10e9}};
+  RunResult run = good_run();
+  for (WorkerStats& worker : run.stats.workers) worker.time = {.compute = 0.01, .network = 9.99, .wait = 0};
+  CHECK(says("little-computing", scenario, run, "computing is 0.1 % of the time"));
+  CHECK(says("little-computing", scenario, run, "--set cluster.worker.speed=10Mf"));
+  scenario.compute.time = Seconds{1e-3};
+  CHECK(says("little-computing", scenario, run, "give a longer compute.time"));
+  run.stats.workers[1].time = {.compute = 1, .network = 9, .wait = 0};  // one that computes is enough
+  CHECK(notes(scenario, run).empty());
+}
+
+TEST_CASE("a loss that rose or is no number is noted with a smaller learning rate", "[notes]") {
+  Scenario scenario;
+  scenario.training.learning_rate = 50;
+  RunResult run = good_run();
+  run.curve.back().result.loss = 14.45;
+  CHECK(says("diverged", scenario, run, "the loss went from 2 to 14.45"));
+  CHECK(says("diverged", scenario, run, "--set training.learning_rate=5"));
+  run.curve.back().result.loss = NAN;
+  CHECK(says("diverged", scenario, run, "to no number"));
+}
+
+TEST_CASE("of several namespaces each is noted by the name of its groups", "[notes]") {
+  Scenario scenario;
+  scenario.groups.resize(2);
+  scenario.groups[0].name = "vision";
+  scenario.groups[1].name = "text";
+  RunResult run = good_run();
+  run.spaces = {{.scenario = {}, .groups = {0}, .curve = run.curve},
+                {.scenario = {}, .groups = {1}, .curve = run.curve}};
+  run.spaces[1].curve.back().result.loss = 3;
+  CHECK(says("diverged", scenario, run, "text: diverged"));
+  CHECK(notes(scenario, run).size() == 1);
+}
+
+TEST_CASE("a bound on staleness that held nobody back is noted", "[notes]") {
+  Scenario scenario;
+  scenario.consistency = {.model = ConsistencyModel::ssp, .staleness = 30};
+  RunResult run = good_run();
+  run.stats.clock_gap_max = 5;
+  CHECK(says("idle-bound", scenario, run,
+             "the bound of 30 clocks held nobody back: no worker was more than 5"));
+  run.stats.clock_gap_max = 30;
+  CHECK(notes(scenario, run).empty());
+}
+
+TEST_CASE("an inference group that answered nothing is noted", "[notes]") {
+  RunResult run = good_run();
+  run.inference = InferenceStats{.requests = 3};
+  CHECK(says("silent-inference", {}, run, "none of 3 requests"));
+  run.inference->latencies = {0.1};
+  CHECK(notes({}, run).empty());
+}
