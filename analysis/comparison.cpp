@@ -1,13 +1,9 @@
 #include "analysis/comparison.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <iterator>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "model/mutant.hpp"
@@ -66,16 +62,19 @@ void add_failures(Group& group, const std::vector<const ComparedRun*>& runs) {
 
 Group make_group(const std::vector<const ComparedRun*>& runs) {
   Group group{.point = runs.front()->point, .runs = runs.size()};
-  std::vector<double> times, losses, accuracies;
+  std::vector<double> times, at_least, losses, accuracies;
   for (const ComparedRun* run : runs) {
     const Json& s = run->summary;
-    if (const std::optional<double> time = time_of(s)) times.push_back(*time);
+    const std::optional<double> time = time_of(s);
+    if (time) times.push_back(*time);
+    at_least.push_back(time.value_or(s["sim_time_s"].get<double>()));
     if (s["target"]["reached"]) ++group.reached;
     if (!s["final"]["loss"].is_null()) losses.push_back(s["final"]["loss"]);
     if (!s["final"]["accuracy"].is_null()) accuracies.push_back(s["final"]["accuracy"]);
     group.staleness_max = std::max(group.staleness_max, s["staleness"]["max"].get<double>());
   }
-  if (!times.empty()) group.time = statistic(times);
+  group.time_at_least = statistic(at_least);
+  if (times.size() == runs.size()) group.time = group.time_at_least;
   if (!losses.empty()) group.loss = statistic(losses);
   if (!accuracies.empty()) group.accuracy = statistic(accuracies);
   group.updates = over(runs, [](const Json& s) { return s["updates"].get<double>(); });
@@ -84,7 +83,12 @@ Group make_group(const std::vector<const ComparedRun*>& runs) {
     return updates > 0 ? s["sim_time_s"].get<double>() / updates : 0.0;
   });
   group.staleness = over(runs, [](const Json& s) { return s["staleness"]["mean"].get<double>(); });
-  group.wait = over(runs, [](const Json& s) { return 100 * s["time"]["wait_share"].get<double>(); });
+  const auto share = [&](const char* part) {
+    return over(runs, [=](const Json& s) { return 100 * s["time"][part].get<double>(); });
+  };
+  group.compute = share("compute_share");
+  group.wait = share("wait_share");
+  group.network = share("network_share");
   group.absent = over(runs, [](const Json& s) { return 100 * s["time"].value("absent_share", 0.0); });
   group.bytes = over(runs, [](const Json& s) { return s["bytes_sent"].get<double>(); });
   group.latency = of_part(runs, "inference", [](const Json& s) { return s["latency_s"]["mean"]; });
@@ -95,43 +99,37 @@ Group make_group(const std::vector<const ComparedRun*>& runs) {
 }
 
 // Runs with the same seed met the same data, draws and stragglers: their ratio says more than that of means.
+// Nothing unless every seed has a time in both: a mean over the others would be one over lucky seeds.
 std::optional<Statistic> relative_to(const std::vector<const ComparedRun*>& runs,
-                                     const std::vector<const ComparedRun*>& fastest) {
-  std::map<std::int64_t, double> reference;
-  for (const ComparedRun* run : fastest) {
-    if (const auto time = time_of(run->summary)) reference[run->seed] = *time;
+                                     const std::vector<const ComparedRun*>& reference) {
+  std::map<std::int64_t, double> times;
+  for (const ComparedRun* run : reference) {
+    if (const auto time = time_of(run->summary)) times[run->seed] = *time;
   }
   std::vector<double> ratios;
   for (const ComparedRun* run : runs) {
     const auto time = time_of(run->summary);
-    const auto other = mutant("seeds-are-not-paired") ? reference.begin() : reference.find(run->seed);
-    if (time && other != reference.end() && other->second > 0) ratios.push_back(*time / other->second);
+    const auto other = mutant("seeds-are-not-paired") ? times.begin() : times.find(run->seed);
+    if (!time || other == times.end() || !(other->second > 0)) return std::nullopt;
+    ratios.push_back(*time / other->second);
   }
-  if (ratios.empty()) return std::nullopt;
   return statistic(ratios);
 }
 
-Statistic scaled(Statistic s, double factor) {
-  s.mean *= factor;
-  if (s.sd) *s.sd *= factor;
-  return s;
-}
-
-std::string text_of(const Statistic& s, int decimals) {
-  std::string text = fmt::format("{:.{}f}", s.mean, decimals);
-  if (s.sd) text += fmt::format(" ± {:.{}f}", *s.sd, decimals);
-  return text;
-}
-
-// Enough decimals to show three digits of a mean.
-int decimals_for(double value) {
-  if (!(std::abs(value) > 0)) return 1;
-  return std::clamp(2 - static_cast<int>(std::floor(std::log10(std::abs(value)))), 0, 6);
-}
-
-std::size_t width_of(const std::string& text) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+// Each kind of note once.
+std::vector<ComparedNote> notes_of(const std::vector<ComparedRun>& runs) {
+  std::vector<ComparedNote> notes;
+  for (const ComparedRun& run : runs) {
+    std::set<std::string> here;  // a run may have several notes of a kind
+    for (const Json& note : run.summary.at("notes")) {
+      const std::string name = note["name"];
+      if (!here.insert(name).second) continue;
+      const auto same = std::ranges::find(notes, name, &ComparedNote::name);
+      if (same != notes.end()) ++same->runs;
+      else notes.push_back({.name = name, .text = note["text"], .point = run.point, .seed = run.seed});
+    }
+  }
+  return notes;
 }
 
 Json json_of(const std::optional<Statistic>& s) {
@@ -154,7 +152,8 @@ Statistic statistic(const std::vector<double>& values) {
 }
 
 Comparison compare(std::vector<std::string> axes, std::vector<ComparedRun> runs) {
-  Comparison result{.axes = std::move(axes), .has_target = false, .runs = std::move(runs), .groups = {}};
+  Comparison result{
+      .axes = std::move(axes), .has_target = false, .runs = std::move(runs), .groups = {}, .notes = {}};
   std::vector<std::vector<const ComparedRun*>> members;
   for (const ComparedRun& run : result.runs) {
     if (run.summary["target"]["given"]) result.has_target = true;
@@ -165,131 +164,10 @@ Comparison compare(std::vector<std::string> axes, std::vector<ComparedRun> runs)
   }
   for (const auto& runs_of_group : members) result.groups.push_back(make_group(runs_of_group));
 
-  // The fastest is the one with the least mean among those that reached the target most often.
-  std::size_t fastest = 0;
-  const auto rank = [&](const Group& g) {
-    return std::pair(-static_cast<double>(g.time ? g.time->count : 0), g.time ? g.time->mean : HUGE_VAL);
-  };
-  for (std::size_t i = 1; i < result.groups.size(); ++i) {
-    if (rank(result.groups[i]) < rank(result.groups[fastest])) fastest = i;
-  }
   for (std::size_t i = 0; i < members.size(); ++i)
-    result.groups[i].relative = relative_to(members[i], members[fastest]);
+    result.groups[i].relative = relative_to(members[i], members.front());
+  result.notes = notes_of(result.runs);
   return result;
-}
-
-namespace {
-
-// A column of the table: its heading, and a group's cell.
-struct Column {
-  std::string heading;
-  bool is_label;
-  std::function<std::string(const Group&)> cell;
-};
-
-// What there is to say about failures, if anybody was suspected, anything copied, any server made good.
-std::vector<Column> failure_columns(const Comparison& c) {
-  const auto any = [&](auto member) {
-    return std::ranges::any_of(c.groups, [=](const Group& g) { return g.*member && (g.*member)->mean > 0; });
-  };
-  std::vector<Column> columns;
-  if (any(&Group::copied))
-    columns.push_back({"copied [MB]", false, [](const Group& g) {
-                         return g.copied ? fmt::format("{:.4g}", g.copied->mean / 1e6) : "-";
-                       }});
-  if (any(&Group::suspicions))
-    columns.push_back({"suspected (falsely)", false, [](const Group& g) {
-                         if (!g.suspicions) return std::string("-");
-                         return fmt::format("{:.1f} ({:.1f})", g.suspicions->mean, g.false_suspicions->mean);
-                       }});
-  if (any(&Group::recovery))
-    columns.push_back(
-        {"recovery [s]", false, [](const Group& g) { return g.recovery ? text_of(*g.recovery, 2) : "-"; }});
-  return columns;
-}
-
-std::vector<Column> columns_of(const Comparison& c) {
-  std::vector<Column> columns;
-  for (std::size_t i = 0; i < c.axes.size(); ++i) {
-    columns.push_back(
-        {c.axes[i].substr(c.axes[i].rfind('.') + 1), true, [i](const Group& g) { return g.point[i]; }});
-  }
-  if (c.axes.empty())
-    columns.push_back({"scenario", true, [](const Group&) { return std::string("as it is"); }});
-  double slowest = 0;
-  for (const Group& g : c.groups) slowest = std::max(slowest, g.time ? g.time->mean : 0);
-  const auto any = [&](auto member) {
-    return std::ranges::any_of(c.groups, [=](const Group& g) { return (g.*member).has_value(); });
-  };
-  const auto add = [&](std::string heading, std::function<std::string(const Group&)> cell) {
-    columns.push_back({std::move(heading), false, std::move(cell)});
-  };
-
-  add(c.has_target ? "time to target [s]" : "time [s]",
-      [=](const Group& g) { return g.time ? text_of(*g.time, decimals_for(slowest)) : "not reached"; });
-  add("relative", [](const Group& g) { return g.relative ? text_of(*g.relative, 2) : "-"; });
-  if (c.has_target) add("reached", [](const Group& g) { return fmt::format("{}/{}", g.reached, g.runs); });
-  add("updates", [](const Group& g) { return text_of(g.updates, 0); });
-  if (!c.has_target)
-    add("per update [ms]", [](const Group& g) {
-      return text_of(scaled(g.per_update, 1e3), decimals_for(1e3 * g.per_update.mean));
-    });
-  add("staleness (max)",
-      [](const Group& g) { return fmt::format("{} ({:.0f})", text_of(g.staleness, 2), g.staleness_max); });
-  add("wait [%]", [](const Group& g) { return text_of(g.wait, 1); });
-  if (std::ranges::any_of(c.groups, [](const Group& g) { return g.absent.mean > 0; }))
-    add("absent [%]", [](const Group& g) { return text_of(g.absent, 1); });
-  add("sent [MB]", [](const Group& g) { return fmt::format("{:.4g}", g.bytes.mean / 1e6); });
-  if (any(&Group::loss)) add("final loss", [](const Group& g) { return g.loss ? text_of(*g.loss, 4) : "-"; });
-  if (any(&Group::accuracy))
-    add("accuracy [%]",
-        [](const Group& g) { return g.accuracy ? text_of(scaled(*g.accuracy, 100), 2) : "-"; });
-  const auto add_served = [&](std::string heading, auto member, double factor) {
-    if (!any(member)) return;
-    add(std::move(heading), [=](const Group& g) {
-      const std::optional<Statistic>& s = g.*member;
-      return s ? text_of(scaled(*s, factor), 2) : std::string("-");
-    });
-  };
-  add_served("answer [ms]", &Group::latency, 1e3);
-  add_served("served staleness", &Group::served_staleness, 1);
-  add_served("served accuracy [%]", &Group::served_accuracy, 100);
-  std::ranges::move(failure_columns(c), std::back_inserter(columns));
-  return columns;
-}
-
-}  // namespace
-
-std::string table(const Comparison& c) {
-  const std::vector<Column> columns = columns_of(c);
-  std::vector<std::size_t> widths;
-  for (const Column& column : columns) {
-    std::size_t width = width_of(column.heading);
-    for (const Group& g : c.groups) width = std::max(width, width_of(column.cell(g)));
-    widths.push_back(width);
-  }
-  std::string out;
-  const auto row = [&](const std::function<std::string(const Column&)>& cell) {
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-      const std::string text = cell(columns[i]), pad(widths[i] - width_of(text), ' ');
-      out += columns[i].is_label ? fmt::format("| {}{} ", text, pad) : fmt::format("| {}{} ", pad, text);
-    }
-    out += "|\n";
-  };
-  row([](const Column& column) { return column.heading; });
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    const std::string dashes(widths[i] + 1, '-');
-    out += columns[i].is_label ? fmt::format("|:{}", dashes) : fmt::format("|{}:", dashes);
-  }
-  out += "|\n";
-  for (const Group& g : c.groups) row([&](const Column& column) { return column.cell(g); });
-  for (const Group& g : c.groups) {
-    if (!c.has_target || g.reached == g.runs) continue;
-    out += fmt::format("{}: {} of {} seeds did not reach the target", fmt::join(g.point, ", "),
-                       g.runs - g.reached, g.runs);
-    out += g.reached > 0 ? fmt::format("; its time is over the {} that did\n", g.reached) : "\n";
-  }
-  return out;
 }
 
 Json document(const Comparison& c) {
@@ -309,12 +187,15 @@ Json document(const Comparison& c) {
                   {"runs", g.runs},
                   {"reached", g.reached},
                   {"time_s", json_of(g.time)},
+                  {"time_at_least_s", json_of(g.time_at_least)},
                   {"relative", json_of(g.relative)},
                   {"updates", json_of(g.updates)},
                   {"s_per_update", json_of(g.per_update)},
                   {"staleness", json_of(g.staleness)},
                   {"staleness_max", g.staleness_max},
+                  {"compute_percent", json_of(g.compute)},
                   {"wait_percent", json_of(g.wait)},
+                  {"network_percent", json_of(g.network)},
                   {"absent_percent", json_of(g.absent)},
                   {"bytes_sent", json_of(g.bytes)},
                   {"final_loss", json_of(g.loss)},
@@ -332,7 +213,14 @@ Json document(const Comparison& c) {
     }
     groups.push_back(std::move(group));
   }
-  return {{"schema", "psim.compare/1"}, {"axes", c.axes}, {"runs", runs}, {"aggregates", groups}};
+  Json notes = Json::array();
+  for (const ComparedNote& note : c.notes)
+    notes.push_back({{"name", note.name}, {"text", note.text}, {"runs", note.runs}});
+  return {{"schema", "psim.compare/1"},
+          {"axes", c.axes},
+          {"runs", runs},
+          {"aggregates", groups},
+          {"notes", notes}};
 }
 
 }  // namespace psim::analysis

@@ -31,10 +31,11 @@ struct Group {
   std::vector<std::string> point;
   std::size_t runs = 0;
   std::size_t reached = 0;            // runs that reached the target
-  std::optional<Statistic> time;      // to the target, over the runs that reached it; else of the whole run
-  std::optional<Statistic> relative;  // to the fastest group, paired by seed
-  // per_update: simulated seconds; wait, absent: percent of the workers' time
-  Statistic updates, per_update, staleness, wait, absent, bytes;
+  std::optional<Statistic> time;      // to the target, if all runs reached it; without a target, of the run
+  Statistic time_at_least;            // the same, with the whole run's time where it was not reached
+  std::optional<Statistic> relative;  // time by that of the first group with the same seed, if all have one
+  Statistic updates, per_update, staleness, bytes;  // per_update: simulated seconds
+  Statistic compute, wait, network, absent;         // percent of the workers' time
   std::optional<Statistic> loss, accuracy;
   std::optional<Statistic> latency, served_staleness, served_accuracy;  // of an inference group's answers
   // Where nodes may fail: bytes of copies and of whole shards, nodes that were suspected, those of them that
@@ -43,16 +44,29 @@ struct Group {
   double staleness_max = 0;
 };
 
+// A kind of note that some runs have.
+struct ComparedNote {
+  std::string name, text;          // the text is that of ...
+  std::vector<std::string> point;  // ... the first run that has it
+  std::int64_t seed = 0;
+  std::size_t runs = 1;  // that have it
+};
+
 struct Comparison {
   std::vector<std::string> axes;  // without the seed
   bool has_target = false;
   std::vector<ComparedRun> runs;  // in order of points, then seeds
   std::vector<Group> groups;
+  std::vector<ComparedNote> notes;
 };
 
 Comparison compare(std::vector<std::string> axes, std::vector<ComparedRun> runs);
 
-// The table for people.
+// What a row is called: its values of the axes.
+std::string label_of(const std::vector<std::string>& point);
+
+// The table for people; several below one another where one would be too wide. Columns that are 0 in every
+// row are left out, and named below.
 std::string table(const Comparison& comparison);
 
 // "psim.compare/1": every run with its axes, and the groups.

@@ -32,6 +32,7 @@ struct Command {
   std::string trace = "steps";
   std::string context;
   unsigned jobs = 0;  // compare: processes at once; 0: as many as the machine has
+  std::string seeds;  // compare: an axis, separated by commas
 };
 
 // The scenario and its overrides as asked for; malformed --set arguments become diagnostics.
@@ -40,11 +41,21 @@ LoadRequest load_request(const Command& command, Diagnostics& diagnostics);
 // As many as the machine has where none are asked for.
 unsigned thread_count(unsigned asked);
 
+// The folder of the scenarios that come with psim: beside the program, its source, or here.
+fs::path scenario_folder();
+
+// The file that `name` means: itself, or with .toml, or the scenario of this name that comes with psim.
+// `name` when there is none.
+std::string find_scenario(const std::string& name);
+
 // "stragglers" for scenarios/stragglers.toml.
 std::string scenario_name(const std::string& path);
 
 // runs/<name>-<first 8 digits of the hash>
 fs::path run_directory(const std::string& name, const std::string& hash);
+
+// Whether a run has reached what it was to reach: its target, if it has one, and its end.
+bool is_yes(const Json& summary);
 
 // Writes `text` to `path`; throws with the path when the disk refuses.
 void write_file(const fs::path& path, const std::string& text);

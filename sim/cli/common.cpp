@@ -55,7 +55,16 @@ LoadRequest load_request(const Command& command, Diagnostics& diagnostics) {
       reject(set, "the seed is given twice", "and by --seed", "leave out one of them");
   }
   if (command.seed) request.overrides.push_back({"seed", std::to_string(*command.seed)});
-  for (const std::string& dir : command.data_dirs) request.data_dirs.emplace_back(dir);
+  for (const std::string& dir : command.data_dirs) {
+    request.data_dirs.emplace_back(dir);
+    std::error_code error;
+    if (fs::is_directory(dir, error)) continue;
+    diagnostics.add({.code = "data",
+                     .place = {.source = diagnostics.add_source({"--data-dir " + dir, ""})},
+                     .message = "there is no such folder",
+                     .label = {},
+                     .help = "name the folder that holds the data files"});
+  }
   if (const char* dir = std::getenv("PSIM_DATA"); dir != nullptr && *dir != '\0')
     request.data_dirs.emplace_back(dir);
   return request;
@@ -65,10 +74,37 @@ unsigned thread_count(unsigned asked) {
   return asked > 0 ? asked : std::max(1U, std::thread::hardware_concurrency());
 }
 
+fs::path scenario_folder() {
+  for (fs::path dir = fs::read_symlink("/proc/self/exe").parent_path(); dir != dir.root_path();
+       dir = dir.parent_path()) {
+    if (fs::exists(dir / "scenarios" / "quickstart.toml")) return dir / "scenarios";
+  }
+  return "scenarios";
+}
+
+std::string find_scenario(const std::string& name) {
+  std::error_code error;
+  if (fs::exists(name, error)) return name;
+  const std::string file = name.ends_with(".toml") ? name : name + ".toml";
+  std::vector<fs::path> places{file};
+  if (name.find('/') == std::string::npos)
+    places.insert(places.end(), {"scenarios" / fs::path(file), scenario_folder() / file});
+  const auto found =
+      std::ranges::find_if(places, [&](const fs::path& path) { return fs::is_regular_file(path, error); });
+  return found == places.end() ? name : found->string();
+}
+
 std::string scenario_name(const std::string& path) { return fs::path(path).stem().string(); }
 
 fs::path run_directory(const std::string& name, const std::string& hash) {
   return fs::path("runs") / fmt::format("{}-{}", name, hash.substr(0, 8));
+}
+
+bool is_yes(const Json& summary) {
+  const auto misses = [](const Json& what) { return what["target"]["given"] && !what["target"]["reached"]; };
+  const bool missed =
+      summary.contains("groups") ? std::ranges::any_of(summary["groups"], misses) : misses(summary);
+  return !missed && summary["stuck"].empty();
 }
 
 void write_file(const fs::path& path, const std::string& text) {
@@ -93,6 +129,7 @@ std::string replay_line(const Command& command) {
         std::string::npos;
     line += plain ? fmt::format(" --set {}", set) : fmt::format(" --set '{}'", set);
   }
+  if (!command.seeds.empty()) line += fmt::format(" --seeds {}", command.seeds);
   for (const std::string& dir : command.data_dirs) line += fmt::format(" --data-dir {}", dir);
   return line;
 }

@@ -172,7 +172,7 @@ fs::path base_of(const Command& command) {
 }  // namespace
 
 int compare(const Command& command) {
-  std::optional<Plan> plan = plan_comparison(command);
+  std::optional<Plan> plan = plan_comparison(command, true);
   if (!plan) return bad_input;
   std::vector<Point>& points = plan->points;
 

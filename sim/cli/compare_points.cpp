@@ -6,7 +6,10 @@
 #include <algorithm>
 
 #include "sim/cli/room.hpp"
+#include "sim/cli/talk.hpp"
 #include "sim/record/summary.hpp"
+#include "sim/scenario/load_parts.hpp"
+#include "sim/scenario/reference.hpp"
 
 namespace psim::cli {
 namespace {
@@ -25,46 +28,95 @@ bool is_fixed(const Axis& axis, const std::vector<Override>& overrides) {
   });
 }
 
+// Of "--set KEY=VALUE": whether VALUE is a list where KEY has a single value, so that it is an axis.
+bool is_axis(const Override& set) {
+  if ((set.key + ".").starts_with("compare.")) return false;
+  std::size_t depth = 0;
+  for (const char c : set.value) {
+    if (c == '[') ++depth;
+    else if (c != ' ') break;
+  }
+  return depth > list_depth(set.key);
+}
+
+// What the command line asks for: a scenario with axes of its own.
+struct Request {
+  Command command;  // without the axes
+  LoadRequest load;
+};
+
+Request request_of(const Command& command, Diagnostics& diagnostics) {
+  Request request{.command = command, .load = {}};
+  std::vector<Override> axes;
+  std::erase_if(request.command.sets, [&](const std::string& set) {
+    const std::size_t equals = set.find('=');
+    if (equals == std::string::npos) return false;
+    const Override one{set.substr(0, equals), set.substr(equals + 1)};
+    if (!is_axis(one)) return false;
+    axes.push_back({one.key == "seed" ? "seeds" : one.key, one.value});
+    return true;
+  });
+  if (!command.seeds.empty()) axes.push_back({"seeds", "[" + command.seeds + "]"});
+  request.command.seeds.clear();
+  request.load = load_request(request.command, diagnostics);
+  request.load.axes = std::move(axes);
+  return request;
+}
+
+// A point before it is checked.
+struct Candidate {
+  Point point;
+  std::vector<AxisChoice> choices;
+  std::string name;  // "consistency = ssp 3, seed = 2"
+};
+
 // The points of the cross product, the first axis slowest.
-std::vector<Point> cross_product(const Command& command, const std::vector<Axis>& axes) {
-  std::vector<Point> points{{.labels = {}, .command = command}};
+std::vector<Candidate> cross_product(const Command& command, const std::vector<Axis>& axes) {
+  std::vector<Candidate> candidates{{.point = {.labels = {}, .command = command}, .choices = {}, .name = {}}};
   for (const Axis& axis : axes) {
-    std::vector<Point> more;
-    for (const Point& point : points) {
-      for (const AxisValue& value : axis.values) {
-        Point next = point;
-        if (axis.key != "seed") next.labels.push_back(value.label);
-        next.command.sets.push_back(axis.key + "=" + value.toml);
+    std::vector<Candidate> more;
+    for (const Candidate& one : candidates) {
+      for (std::size_t i = 0; i < axis.values.size(); ++i) {
+        Candidate next = one;
+        const AxisValue& value = axis.values[i];
+        if (axis.key != "seed") next.point.labels.push_back(value.label);
+        next.point.command.sets.push_back(axis.key + "=" + value.toml);
+        next.choices.push_back({axis.key, i});
+        next.name += fmt::format("{}{} = {}", next.name.empty() ? "" : ", ", axis.key, value.label);
         more.push_back(std::move(next));
       }
     }
-    points = std::move(more);
+    candidates = std::move(more);
   }
-  return points;
+  return candidates;
 }
 
-// Checks every point. All their diagnostics, each once.
-bool resolve(std::vector<Point>& points) {
-  std::vector<std::string> reports;
+// Checks every point, and says each diagnostic once, at the line where the axis' value stands. `runs`:
+// whether there must be room for it, too.
+bool resolve(std::vector<Candidate>& candidates, LoadRequest request, bool runs) {
+  std::vector<std::string> too_large;
+  std::optional<Diagnostics> found;
   DataCache cache;
-  for (Point& point : points) {
+  request.cache = &cache;
+  for (Candidate& one : candidates) {
     Diagnostics diagnostics;
-    LoadRequest request = load_request(point.command, diagnostics);
-    request.cache = &cache;
+    request.point = one.choices;
     const std::optional<LoadedScenario> loaded = load_scenario(request, diagnostics);
-    if (!loaded || !diagnostics.empty()) {
-      std::string report = diagnostics.render();
-      if (std::ranges::find(reports, report) == reports.end()) reports.push_back(std::move(report));
+    if (loaded && diagnostics.empty()) {
+      if (std::string why_not = no_room(*loaded, one.point.command);
+          runs && !why_not.empty() && std::ranges::find(too_large, why_not) == too_large.end())
+        too_large.push_back(std::move(why_not));
+      one.point.seed = loaded->scenario.seed;
+      one.point.hash = scenario_hash(*loaded);
       continue;
     }
-    if (std::string why_not = no_room(*loaded, point.command);
-        !why_not.empty() && std::ranges::find(reports, why_not) == reports.end())
-      reports.push_back(std::move(why_not));
-    point.seed = loaded->scenario.seed;
-    point.hash = scenario_hash(*loaded);
+    diagnostics.annotate(fmt::format("in the run with {}", one.name));
+    if (found) merge(diagnostics, *found);
+    else found = std::move(diagnostics);
   }
-  for (const std::string& report : reports) say("{}", report);
-  return reports.empty();
+  if (found) say("{}", found->render());
+  for (const std::string& why_not : too_large) say("{}", why_not);
+  return !found && too_large.empty();
 }
 
 // Points that are the same scenario, because an axis has no meaning beside another one's value, are run and
@@ -88,17 +140,19 @@ void merge_equal(std::vector<Point>& points) {
 
 }  // namespace
 
-std::optional<Plan> plan_comparison(const Command& command) {
+std::optional<Plan> plan_comparison(const Command& command, bool runs) {
   Diagnostics diagnostics;
-  const LoadRequest request = load_request(command, diagnostics);
-  std::optional<std::vector<Axis>> axes = load_axes(request, diagnostics);
+  const Request request = request_of(command, diagnostics);
+  std::optional<std::vector<Axis>> axes = load_axes(request.load, diagnostics);
   if (!axes || !diagnostics.empty()) {
     say("{}", diagnostics.render());
     return std::nullopt;
   }
-  std::erase_if(*axes, [&](const Axis& axis) { return is_fixed(axis, request.overrides); });
-  Plan plan{.axes = {}, .points = cross_product(command, *axes)};
-  if (!resolve(plan.points)) return std::nullopt;
+  std::erase_if(*axes, [&](const Axis& axis) { return is_fixed(axis, request.load.overrides); });
+  std::vector<Candidate> candidates = cross_product(request.command, *axes);
+  if (!resolve(candidates, request.load, runs)) return std::nullopt;
+  Plan plan;
+  for (Candidate& one : candidates) plan.points.push_back(std::move(one.point));
   merge_equal(plan.points);
   for (const Axis& axis : *axes) {
     if (axis.key != "seed") plan.axes.push_back(axis.key);

@@ -18,12 +18,13 @@ struct Point {
 };
 
 struct Plan {
-  std::vector<std::string> axes;  // without the seed
-  std::vector<Point> points;      // the first axis slowest, seeds fastest; no scenario twice
+  std::vector<std::string> axes = {};  // without the seed
+  std::vector<Point> points = {};      // the first axis slowest, seeds fastest; no scenario twice
 };
 
 // Every point is checked before anything runs. Nothing when one is wrong; then all diagnostics are printed,
 // each once.
-std::optional<Plan> plan_comparison(const Command& command);
+// `runs`: they are to be run, so this machine must have room for each.
+std::optional<Plan> plan_comparison(const Command& command, bool runs);
 
 }  // namespace psim::cli

@@ -1,6 +1,5 @@
 // What `psim compare` prints.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -27,51 +26,90 @@ bool may_colour() {
          std::string_view(term) != "dumb";
 }
 
+constexpr std::size_t most_curves = 12;
+
+// The loss of each row over time, in one run: that with the first row's seed.
 std::string loss_chart(const analysis::Comparison& comparison) {
   std::vector<analysis::Series> series;
+  std::size_t left_out = 0;
   for (const analysis::Group& group : comparison.groups) {
     const auto run = std::ranges::find(comparison.runs, group.point, &analysis::ComparedRun::point);
-    analysis::Series one{
-        .name = group.point.empty() ? "as it is" : fmt::format("{}", fmt::join(group.point, ", ")),
-        .points = {}};
+    analysis::Series one{.name = analysis::label_of(group.point), .points = {}};
     for (const Json& point : run->summary["curve"]) {
       if (point["loss"].is_null()) break;  // diverged
       one.points.emplace_back(point["sim_time_s"].get<double>(), point["loss"].get<double>());
     }
-    if (!one.points.empty()) series.push_back(std::move(one));
-    if (series.size() == 12) break;
+    if (one.points.empty()) continue;
+    if (series.size() < most_curves) series.push_back(std::move(one));
+    else ++left_out;
   }
-  return analysis::chart(series, {.x_label = "s",
-                                  .y_label = "loss",
-                                  .width = std::clamp(terminal_width() - 14, 40, 100),
-                                  .height = 16,
-                                  .colour = may_colour()});
+  std::string out = analysis::chart(series, {.x_label = "s",
+                                             .y_label = "loss",
+                                             .width = std::clamp(terminal_width() - 14, 40, 100),
+                                             .height = 16,
+                                             .colour = may_colour()});
+  if (out.empty()) return out;
+  if (left_out > 0)
+    out += fmt::format(
+        "Curves are of the first {} rows; {} more are left out (--set KEY=VALUE fixes an axis).\n",
+        most_curves, left_out);
+  if (comparison.runs.size() > comparison.groups.size())
+    out += fmt::format("Curves are of seed {} alone.\n", comparison.runs.front().seed);
+  return out;
+}
+
+// What the runs' notes say, each kind once.
+std::string notes_text(const analysis::Comparison& comparison) {
+  std::string out;
+  for (const analysis::ComparedNote& note : comparison.notes) {
+    out += fmt::format("note: {}", note.text);
+    if (comparison.runs.size() > 1)
+      out += fmt::format("   ({} of {} runs; these numbers: {}, seed {})", note.runs, comparison.runs.size(),
+                         analysis::label_of(note.point), note.seed);
+    out += "\n";
+  }
+  return out.empty() ? out : out + "\n";
+}
+
+std::string explanations(const analysis::Comparison& comparison) {
+  std::string out;
+  if (comparison.runs.size() > comparison.groups.size())
+    out +=
+        "± is the standard deviation over seeds, paired: every row meets the same data, draws and "
+        "stragglers.\n";
+  if (comparison.groups.size() > 1)
+    out += fmt::format(
+        "relative: time divided by that of the first row ({}) with the same seed; `-` where a seed has "
+        "none.\n",
+        analysis::label_of(comparison.groups.front().point));
+  return out.empty() ? out : out + "\n";
+}
+
+void print_for_people(const Command& command, const analysis::Comparison& comparison,
+                      const std::string& folder) {
+  fmt::print("{}    (psim {})\n", replay_line(command).replace(5, 3, "compare"), version_text());
+  if (const std::string title = comparison.runs.front().summary["title"]; !title.empty())
+    fmt::print("{}\n", title);
+  fmt::print("\n{}\n", analysis::table(comparison));
+  fmt::print("{}{}{}", explanations(comparison), notes_text(comparison), loss_chart(comparison));
+  if (comparison.runs.size() == 1)
+    fmt::print(
+        "\nThis is one run, so there is nothing to compare. [compare] in the scenario gives axes, or for "
+        "example\n"
+        "  --seeds 1,2,3   or   --set 'consistency=[\"bsp\", \"ssp 3\", \"asp\"]'\n");
+  const Json& first = comparison.runs.front().summary;
+  const fs::path run = run_directory(scenario_name(command.scenario), first["scenario_hash"]).filename();
+  fmt::print("\n{} runs under {}/   next: psim run {} --set ..., or sqlite3 {} .schema\n",
+             comparison.runs.size(), folder, command.scenario, (fs::path(folder) / run / "run.db").string());
 }
 
 }  // namespace
 
 int print_comparison(const Command& command, const analysis::Comparison& comparison,
                      const std::string& folder) {
-  if (command.json) {
-    fmt::print("{}\n", analysis::document(comparison).dump(2));
-    return done;
-  }
-  fmt::print("{}    (psim {})\n", replay_line(command).replace(5, 3, "compare"), version_text());
-  if (const std::string title = comparison.runs.front().summary["title"]; !title.empty())
-    fmt::print("{}\n", title);
-  fmt::print("\n{}\n", analysis::table(comparison));
-  const bool several = comparison.runs.size() > comparison.groups.size();
-  if (several)
-    fmt::print(
-        "± is the standard deviation over seeds, paired: every group meets the same data, draws and "
-        "stragglers.\n\n");
-  fmt::print("{}", loss_chart(comparison));
-  if (several) fmt::print("\nCurves are of seed {}.", comparison.runs.front().seed);
-  const Json& first = comparison.runs.front().summary;
-  const fs::path run = run_directory(scenario_name(command.scenario), first["scenario_hash"]).filename();
-  fmt::print("\n{} runs under {}/   next: psim run {} --set ..., or sqlite3 {} .schema\n",
-             comparison.runs.size(), folder, command.scenario, (fs::path(folder) / run / "run.db").string());
-  return done;
+  if (command.json) fmt::print("{}\n", analysis::document(comparison).dump(2));
+  else print_for_people(command, comparison, folder);
+  return std::ranges::all_of(comparison.runs, is_yes, &analysis::ComparedRun::summary) ? done : answer_is_no;
 }
 
 }  // namespace psim::cli

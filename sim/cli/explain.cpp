@@ -49,15 +49,6 @@ std::string explain_filter(const FilterRow& row) {
   return out;
 }
 
-// The folder of scenarios beside the program's source, or here.
-fs::path scenario_folder() {
-  for (fs::path dir = fs::read_symlink("/proc/self/exe").parent_path(); dir != dir.root_path();
-       dir = dir.parent_path()) {
-    if (fs::exists(dir / "scenarios" / "quickstart.toml")) return dir / "scenarios";
-  }
-  return "scenarios";
-}
-
 std::string title_of(const fs::path& scenario) {
   std::ifstream file(scenario);
   for (std::string line; std::getline(file, line);) {
@@ -158,7 +149,7 @@ int explain(const std::vector<std::string>& words) {
     names.emplace_back(table.name);
   }
   for (const Topic& topic : topics) {
-    if (topic.name == name) {
+    if (answers_to(topic, name)) {
       fmt::print("{}: {}\n\n{}\n", topic.name, topic.title, topic.text);
       return done;
     }

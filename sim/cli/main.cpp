@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cstdio>
 #include <exception>
@@ -18,23 +19,14 @@
 #include "sim/cli/interrupt.hpp"
 #include "sim/cli/run_folder.hpp"
 #include "sim/cli/talk.hpp"
+#include "sim/cli/usage.hpp"
 #include "sim/record/summary.hpp"
-#include "sim/scenario/diagnostics.hpp"
 #include "sim/scenario/reference.hpp"
 #include "sim/scenario/units.hpp"
 
 namespace {
 
 using psim::cli::Command;
-
-constexpr const char* footer =
-    "Examples:\n"
-    "  psim compare scenarios/stragglers.toml     three ways to live with a slow worker\n"
-    "  psim run scenarios/quickstart.toml --set consistency.model=asp --seed 7\n"
-    "  psim run scenarios/quickstart.toml --json | jq .final\n"
-    "  psim explain ssp\n\n"
-    "Exit codes: 0 done, 1 the answer is no (target missed, digest differs), 2 bad input or usage,\n"
-    "3 psim's fault or the machine's, 130 interrupted.";
 
 // Like CLI::Range, which takes "1e3" and cuts off what does not fit.
 CLI::Validator whole(std::int64_t least, std::int64_t most) {
@@ -59,6 +51,16 @@ CLI::Validator duration() {
   return {check, ""};
 }
 
+// "1,2,3"
+CLI::Validator seed_list() {
+  const auto check = [](const std::string& text) -> std::string {
+    const bool good = !text.empty() && text.find_first_not_of("0123456789, ") == std::string::npos &&
+                      std::isdigit(static_cast<unsigned char>(text.back())) != 0;
+    return good ? "" : fmt::format("`{}` is not a list of seeds such as 1,2,3", text);
+  };
+  return {check, ""};
+}
+
 CLI::Validator one_of(const std::vector<std::string>& names) {
   const auto check = [names](const std::string& text) -> std::string {
     return std::ranges::count(names, text) > 0
@@ -69,7 +71,9 @@ CLI::Validator one_of(const std::vector<std::string>& names) {
 }
 
 void add_scenario_options(CLI::App* app, Command& c) {
-  app->add_option("scenario", c.scenario, "The scenario file (TOML).")->required();
+  app->add_option("scenario", c.scenario,
+                  "The scenario file (TOML), or the name of one that comes with psim.")
+      ->required();
   app->add_option("overrides", c.more_sets, "After the file: more overrides, table.key=value each.");
   app->add_option("--set", c.sets, "Override a field: table.key=value. May be repeated.")
       ->take_all()
@@ -80,8 +84,9 @@ void add_scenario_options(CLI::App* app, Command& c) {
       ->allow_extra_args(false);
 }
 
-// Overrides that stand alone come after those of --set.
+// Overrides that stand alone come after those of --set; a scenario may be named without folder and ending.
 Command complete(Command c) {
+  c.scenario = psim::cli::find_scenario(c.scenario);
   c.sets.insert(c.sets.end(), c.more_sets.begin(), c.more_sets.end());
   c.more_sets.clear();
   return c;
@@ -108,54 +113,6 @@ void add_fuzz_options(CLI::App* app, psim::cli::FuzzCommand& f) {
   app->add_option("-o,--out", f.out, "Where scenarios that fail are written, instead of fuzz-failures/.");
 }
 
-std::vector<std::string> command_names(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
-    names.push_back(sub->get_name());
-  return names;
-}
-
-// The subcommand that was probably meant, when the first word is none.
-int unknown_command(const std::vector<std::string>& names, const std::string& word) {
-  const std::string near = psim::nearest(word, names);
-  psim::cli::say("error: there is no command `{}`\n  = help: {}\n", word,
-                 near.empty() ? fmt::format("commands: {}", fmt::join(names, ", "))
-                              : fmt::format("did you mean `psim {}`?", near));
-  return psim::cli::bad_input;
-}
-
-std::vector<std::string> flags_of(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
-  }
-  return names;
-}
-
-struct Advice {
-  std::string message, help;
-};
-
-// What to say about `word`, which no option of `command` takes.
-Advice unexpected(const CLI::App& app, const CLI::App& command, const std::string& word) {
-  const std::string asked = command.get_name() == app.get_name() ? "psim" : "psim " + command.get_name();
-  if (!word.starts_with('-'))
-    return {fmt::format("`{}` is one argument too many", word),
-            fmt::format("`{} --help` shows what it takes", asked)};
-  const std::string flag = word.substr(0, word.find('='));
-  Advice advice{fmt::format("{} has no option `{}`", asked, flag),
-                fmt::format("`{} --help` lists its options", asked)};
-  std::vector<std::string> owners;
-  for (const CLI::App* other : app.get_subcommands([](const CLI::App*) { return true; })) {
-    if (std::ranges::count(flags_of(*other), flag) > 0) owners.push_back("psim " + other->get_name());
-  }
-  const std::string near = psim::nearest(flag, flags_of(command));
-  if (!owners.empty()) advice.help = fmt::format("it is an option of {}", fmt::join(owners, ", "));
-  else if (!near.empty()) advice.help = fmt::format("did you mean `{}`?", near);
-  return advice;
-}
-
 int print_schema() {
   fmt::print("{}\n", psim::scenario_schema().dump(2));
   return psim::cli::done;
@@ -180,42 +137,6 @@ int guarded(const std::function<int()>& action) {
     psim::cli::say("error: {}\n", error.what());
     return psim::cli::our_fault;
   }
-}
-
-// --help and --version.
-int print_help(const CLI::App& app, const CLI::ParseError& asked) {
-  return guarded([&] {
-    std::ostringstream text, nothing;
-    app.exit(asked, text, nothing);
-    fmt::print("{}", text.str());
-    return psim::cli::done;
-  });
-}
-
-int usage_error(const CLI::App& app, const CLI::ParseError& error) {
-  if (error.get_exit_code() == 0) return print_help(app, error);
-  const std::vector<CLI::App*> chosen = app.get_subcommands();
-  const CLI::App& command = chosen.empty() ? app : *chosen.front();
-  Advice advice{error.what(), fmt::format("`psim {}--help` shows what is possible",
-                                          chosen.empty() ? "" : command.get_name() + " ")};
-  std::vector<std::string> left = app.remaining(true);  // of "--flag value", the flag is not always first
-  std::ranges::stable_partition(left, [](const std::string& word) { return word.starts_with('-'); });
-  if (!left.empty()) {
-    advice = unexpected(app, command, left.front());
-  } else if (chosen.empty()) {
-    advice = {"psim needs a command",
-              fmt::format("commands: {}; `psim --help` explains them", fmt::join(command_names(app), ", "))};
-  } else if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
-    const bool of_run = command.get_name() == "replay" || command.get_name() == "verify";
-    advice = {
-        fmt::format("psim {} needs a {}", command.get_name(), of_run ? "run's folder" : "scenario file"),
-        fmt::format("for example psim {} {}", command.get_name(),
-                    of_run ? "runs/latest" : "scenarios/quickstart.toml")};
-  } else if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
-    advice.message = "an option lacks its value: " + advice.message.substr(0, advice.message.find(':'));
-  }
-  psim::cli::say("error: {}\n  = help: {}\n", advice.message, advice.help);
-  return psim::cli::bad_input;
 }
 
 // What looks at a finished run again.
@@ -250,7 +171,6 @@ int main(int argc, char** argv) {
   cli::keep_standard_streams();
   cli::end_at_interrupt();
   CLI::App app{"psim: a deterministic simulator of parameter-server training, with real gradients.", "psim"};
-  app.footer(footer);
   app.require_subcommand(1);
   app.set_version_flag("--version",
                        fmt::format("psim {} ({})", psim::version_text(), psim::instruction_set()));
@@ -269,6 +189,8 @@ int main(int argc, char** argv) {
       app.add_subcommand("compare", "Run a scenario's [compare] axes and seeds, and put them side by side.");
   add_run_options(compare, c);
   compare->add_option("-j,--jobs", c.jobs, "Processes at once; 0 means one per core.")->check(whole(0, 1024));
+  compare->add_option("--seeds", c.seeds, "Seeds to run everything with, for example 1,2,3.")
+      ->check(seed_list());
   compare->callback([&] { code = guarded([&] { return cli::compare(complete(c)); }); });
   CLI::App* check =
       app.add_subcommand("check", "Check a scenario and print it with every default written out.");
@@ -293,16 +215,8 @@ int main(int argc, char** argv) {
     code = guarded(cli::list);
   });
 
-  const std::vector<std::string> arguments(argv + 1, argv + argc);
-  const std::vector<std::string> commands = command_names(app);
-  if (!arguments.empty() && !arguments[0].starts_with('-') &&
-      std::ranges::find(commands, arguments[0]) == commands.end()) {
-    return unknown_command(commands, arguments[0]);
-  }
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return usage_error(app, error);
-  }
-  return code;
+  app.add_subcommand("help", "Explain a command: psim help run.");
+  cli::add_examples(app);
+  const std::optional<int> usage = cli::parse(app, {argv + 1, argv + argc});
+  return usage ? guarded([&] { return *usage; }) : code;
 }

@@ -9,6 +9,7 @@
 
 #include "analysis/run_files.hpp"
 #include "sim/cli/command.hpp"
+#include "sim/cli/compare_points.hpp"
 #include "sim/cli/progress.hpp"
 #include "sim/cli/room.hpp"
 #include "sim/cli/run_folder.hpp"
@@ -132,21 +133,25 @@ int run(const Command& command) {
     fmt::print("{}\n", summary->dump(2));
   } else {
     fmt::print("{}", summary_text(*summary, replay_line(command)));
-    fmt::print("\n{} {}/   next: psim compare {}, or psim replay {}\n",
-               reused ? "already done, see" : "wrote", dir.string(), command.scenario, dir.string());
+    fmt::print("\n{} {}/   next: psim compare {}{}, or psim replay {}\n",
+               reused ? "already done, see" : "wrote", dir.string(), command.scenario,
+               loaded->has_axes ? "" : " --seeds 1,2,3", dir.string());
   }
   for (const auto& line : (*summary)["stuck"]) say("stuck: {}\n", line.get<std::string>());
-  const auto misses = [](const Json& what) { return what["target"]["given"] && !what["target"]["reached"]; };
-  bool missed = misses(*summary);
-  if (summary->contains("groups")) missed = std::ranges::any_of((*summary)["groups"], misses);
-  return missed || !(*summary)["stuck"].empty() ? answer_is_no : done;
+  return is_yes(*summary) ? done : answer_is_no;
 }
 
 int check(const Command& command) {
   const std::optional<LoadedScenario> loaded = load_or_report(command);
   if (!loaded) return bad_input;
+  std::string runs;
+  if (loaded->has_axes) {
+    const std::optional<Plan> plan = plan_comparison(command, false);
+    if (!plan) return bad_input;
+    runs = fmt::format("; psim compare makes {} runs of it", plan->points.size());
+  }
   fmt::print("{}", resolved_toml(loaded->scenario));
-  say("{} is a valid scenario; above with every default written out\n", command.scenario);
+  say("{} is a valid scenario; above with every default written out{}\n", command.scenario, runs);
   return done;
 }
 

@@ -8,9 +8,10 @@ namespace psim::cli {
 
 struct Topic {
   std::string_view name, title, text;
+  std::string_view aliases = {};  // separated by spaces
 };
 
-inline constexpr std::array<Topic, 26> topics{{
+inline constexpr std::array<Topic, 29> topics{{
     {"staleness", "how old a gradient is when it is applied",
      "Version of the weights when a server applies a push, less the version that the push was computed on;\n"
      "in updates. Under bsp it is 0; under asp on an ideal network its mean is workers - 1, whatever the "
@@ -21,8 +22,45 @@ inline constexpr std::array<Topic, 26> topics{{
     {"shares", "where a worker's time went",
      "compute: a gradient is being computed. network: not computing, and a message from or to the worker is "
      "on\n"
-     "its way. wait: neither, so it waits for others. absent: the worker is down, has left, or has not joined yet.\n"
-     "The four sum to 1, of all workers' time together. A worker's time ends with its last clock, or with the run."},
+     "its way. wait: neither, so it waits for others. absent: the worker is down, has left, or has not joined "
+     "yet.\n"
+     "The four sum to 1, of all workers' time together. A worker's time ends with its last clock, or with the "
+     "run.",
+     "wait"},
+    {"relative", "a row's time compared with the first row's",
+     "In the table of `psim compare`: a run's time divided by the time of the first row's run with the same "
+     "seed, then\n"
+     "the mean over seeds. Runs with the same seed meet the same data, draws and stragglers, so the ratio "
+     "has "
+     "less noise\n"
+     "than the times. Below 1 is faster than the first row. `-` where a seed has no time: it missed its "
+     "target."},
+    {"compare", "many runs side by side",
+     "`psim compare FILE` runs every combination of the axes in [compare], with every seed of `seeds`, and "
+     "prints a\n"
+     "table. In a scenario:\n"
+     "  [compare]\n  consistency = [\"bsp\", \"ssp 3\", \"asp\"]\n  \"cluster.workers\" = [4, 8]\n  seeds = "
+     "[1, 2, "
+     "3]\n"
+     "On the command line a list makes an axis too: --set 'cluster.workers=[4, 8]', --seeds 1,2,3. A value "
+     "that is no\n"
+     "list fixes an axis: --set cluster.workers=8. `psim check FILE` checks every combination without "
+     "running "
+     "it."},
+    {"notes", "what a run says about itself",
+     "After a run psim notes what was asked for and had no effect, and what went wrong without an error.\n"
+     "  diverged          the loss is above its first value, or no number\n"
+     "  little-computing  no worker computes for 5 % of its time, so stragglers show next to nothing\n"
+     "  late-straggler    a straggler begins after the run's end\n"
+     "  idle-fault        a fault never happened, or changed nothing\n"
+     "  idle-filter       a filter never made a message smaller\n"
+     "  unseen-target     nobody looked at the target between the first and the last weights\n"
+     "  early-target      the first weights reach the target already\n"
+     "  idle-bound        the bound on staleness held nobody back\n"
+     "  silent-inference  no request was answered\n"
+     "--json has them as `notes`.",
+     "diverged little-computing late-straggler idle-fault idle-filter unseen-target early-target idle-bound "
+     "silent-inference"},
     {"filter", "what messages go through before they are sent",
      "Each [[filter]] of a scenario selects values, writes them down in fewer bits, caches keys or "
      "compresses "
@@ -102,7 +140,7 @@ inline constexpr std::array<Topic, 26> topics{{
     {"exit-codes", "what psim's exit code says",
      "0 done; 1 done, but the answer is no (target missed, digest differs, the run got stuck); 2 your input "
      "or\n"
-     "usage; 3 psim's fault or the machine's; 130 interrupted."},
+     "usage; 3 psim's fault or the machine's; 130 interrupted. Of a comparison: 1 if it is so for any run."},
     {"file", "error: the scenario file cannot be used",
      "It is missing, empty, a directory, unreadable or far too large."},
     {"syntax", "error: not valid TOML",

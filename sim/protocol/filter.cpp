@@ -19,8 +19,7 @@
 namespace psim {
 namespace {
 
-constexpr std::size_t position_bytes = 4;   // of a value within its range
-constexpr std::size_t signature_bytes = 8;  // of a list of keys
+constexpr std::size_t position_bytes = 4, signature_bytes = 8;  // of a value in its range; of a list of keys
 
 std::size_t bytes_per_key(std::size_t key_bytes, bool listed) {
   return key_bytes > 0 ? key_bytes : listed && !mutant("positions-cost-nothing") ? position_bytes : 0;
@@ -105,7 +104,6 @@ class FilterChain::Pass {
     }
   }
 
-  void note_use(FilterKind kind) { buffers_.used.emplace(kind, options_.push); }
   void select(const FilterSpec& filter, Stream stream);
   void keep_significant(double threshold);
   void keep_active(double delta);
@@ -160,7 +158,7 @@ void FilterChain::Pass<Scalar>::select(const FilterSpec& filter, Stream stream) 
     default: throw std::logic_error("a filter that does not select");
   }
   drop_the_rest(feed_back);
-  if (left_ < before) note_use(filter.kind);
+  if (left_ < before) buffers_.used.emplace(filter.kind, options_.push);
   // What is sent by chance stands for what is not, unless that comes later.
   if (!options_.push || feed_back || left_ == 0) return;
   if (filter.kind == FilterKind::random_k && !mutant("chance-is-not-made-up-for"))
@@ -239,7 +237,7 @@ void FilterChain::Pass<Scalar>::write_down(const FilterSpec& filter, Stream stre
         left_, [&](std::size_t j) { return std::abs(numbers()[j]) >= threshold; }, buffers_.kept);
     drop_the_rest(feed_back);
   }
-  if (coded_bytes(filter, left_) < plain) note_use(filter.kind);
+  if (coded_bytes(filter, left_) < plain) buffers_.used.emplace(filter.kind, options_.push);
   if (phantom()) return;
   const std::span<Scalar> values = numbers();
   if (feed_back) {
@@ -257,7 +255,7 @@ std::uint64_t FilterChain::Pass<Scalar>::count_bytes() {
   const bool caching = cache_keys_ && key_width > 0;
   const std::size_t signature = caching ? signature_bytes : 0;
   const bool with_keys = key_width > 0 && !(caching && receiver_has_keys(key_width));
-  if (key_width > 0 && !with_keys) note_use(FilterKind::key_caching);
+  if (key_width > 0 && !with_keys) buffers_.used.emplace(FilterKind::key_caching, options_.push);
   if (compress_ && !phantom()) return compressed_size(signature, with_keys ? key_width : 0);
   const std::size_t keys = with_keys ? left_ * key_width : 0;
   const std::size_t values =
@@ -322,7 +320,7 @@ std::size_t FilterChain::Pass<Scalar>::compressed_size(std::size_t signature, st
   std::size_t size = 0;
   snappy::RawCompress(reinterpret_cast<const char*>(payload.data()), payload.size(),
                       reinterpret_cast<char*>(buffers_.compressed.data()), &size);
-  if (size < payload.size()) note_use(FilterKind::snappy);
+  if (size < payload.size()) buffers_.used.emplace(FilterKind::snappy, options_.push);
   return size;
 }
 
@@ -366,8 +364,7 @@ void FilterChain::Pass<Scalar>::spread() {
 FilterChain::FilterChain(Options options) : options_(std::move(options)) {
   const auto stage = [this](std::size_t i) { return options_.filters[i].stage(); };
   for (std::size_t i = 1; i < options_.filters.size(); ++i) {
-    const bool several = stage(i) == FilterStage::select;
-    if (stage(i) < stage(i - 1) || (stage(i) == stage(i - 1) && !several))
+    if (stage(i) < stage(i - 1) || (stage(i) == stage(i - 1) && stage(i) != FilterStage::select))
       throw std::logic_error("filters in an order that makes no sense");
   }
   if (!options_.buffers) options_.buffers = std::make_shared<FilterBuffers>();

@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "sim/scenario/synonyms.hpp"
+
 namespace psim {
 namespace {
 
@@ -165,12 +167,19 @@ std::size_t Diagnostics::add_source(Source source) {
   return sources_.size() - 1;
 }
 
+void Diagnostics::annotate(const std::string& note) {
+  for (Diagnostic& one : list_) {
+    if (one.note.empty()) one.note = note;
+  }
+}
+
 std::string Diagnostics::render(const Diagnostic& d) const {
   const Source& source = sources_[d.place.source];
   std::string out = fmt::format("error[{}]: {}\n", d.code, printable(d.message));
   if (d.place.line == 0) {
     out += fmt::format(" --> {}\n", printable(source.name));
     if (!d.label.empty()) out += fmt::format("  = note: {}\n", printable(d.label));
+    if (!d.note.empty()) out += fmt::format("  = note: {}\n", printable(d.note));
     if (!d.help.empty()) out += fmt::format("  = help: {}\n", printable(d.help));
     return out;
   }
@@ -181,6 +190,7 @@ std::string Diagnostics::render(const Diagnostic& d) const {
   out += fmt::format("{}--> {}:{}:{}\n", pad, printable(source.name), d.place.line, d.place.column);
   out += fmt::format("{} |\n{} | {}\n", pad, number, shown.text);
   out += fmt::format("{} | {}{}{}\n", pad, shown.carets, d.label.empty() ? "" : " ", printable(d.label));
+  if (!d.note.empty()) out += fmt::format("{} = note: {}\n", pad, printable(d.note));
   if (!d.help.empty()) out += fmt::format("{} = help: {}\n", pad, printable(d.help));
   return out;
 }
@@ -225,6 +235,9 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
     for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
     return out;
   };
+  for (const std::string_view meaning : meanings(lower(word))) {
+    if (std::ranges::find(candidates, meaning) != candidates.end()) return std::string(meaning);
+  }
   std::string best;
   std::size_t best_distance = (word.size() <= 3 ? 1 : std::max<std::size_t>(2, word.size() / 3)) + 1;
   for (const std::string& candidate : candidates) {

@@ -26,15 +26,18 @@ struct Place {
 struct Diagnostic {
   std::string code;  // what kind of error, for `psim explain CODE`
   Place place;
-  std::string message;  // lower case, no full stop, names in backticks
-  std::string label;    // beside the caret
-  std::string help;     // how to mend it
+  std::string message;    // lower case, no full stop, names in backticks
+  std::string label;      // beside the caret
+  std::string help;       // how to mend it
+  std::string note = {};  // in which of several readings it came up
 };
 
 class Diagnostics {
  public:
   std::size_t add_source(Source source);
   void add(Diagnostic diagnostic) { list_.push_back(std::move(diagnostic)); }
+  // Says of each where it came up, where nothing is said yet.
+  void annotate(const std::string& note);
   bool empty() const { return list_.empty(); }
   std::size_t count() const { return list_.size(); }
   const std::vector<Diagnostic>& list() const { return list_; }
@@ -62,8 +65,8 @@ std::size_t offset_in(std::string_view text, std::uint32_t line, std::uint32_t c
 
 // Edit distance with transpositions (optimal string alignment), for "did you mean".
 std::size_t edit_distance(std::string_view a, std::string_view b);
-// The candidate nearest to `word`, when it is near enough to be a typing error; else empty. Upper and lower
-// case are the same letter.
+// The candidate that `word` stands for by its meaning (synonyms.hpp), or else the nearest one, when it is
+// near enough to be a typing error; else empty. Upper and lower case are the same letter.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace psim

@@ -217,6 +217,13 @@ class Examiner {
     } else if (token.find_first_not_of("0123456789+-._eE") == std::string_view::npos ||
                (token[0] == '0' && token.find_first_of("xob") == 1)) {
       flaw.message = "not a number";
+      const std::size_t more = std::min(text_.find_first_not_of("0123456789", end + 1), text_.size());
+      if (end < line_end_ && text_[end] == ',' && more > end + 1) {
+        flaw.end = more;
+        flaw.label = "a comma in a number";
+        flaw.help =
+            fmt::format("write {}.{}, with a decimal point", token, text_.substr(end + 1, more - end - 1));
+      }
       if (says("64 bits"))
         flaw.message = "the number is too large", flaw.label = "at most 9223372036854775807";
     } else if (const std::string constant = constant_for(token); !constant.empty()) {

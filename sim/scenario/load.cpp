@@ -8,10 +8,8 @@
 #include <cstring>
 #include <fstream>
 #include <sstream>
-#include <tuple>
 #include <utility>
 
-#include "sim/scenario/axis_text.hpp"
 #include "sim/scenario/check.hpp"
 #include "sim/scenario/document.hpp"
 #include "sim/scenario/load_parts.hpp"
@@ -43,16 +41,22 @@ constexpr std::size_t largest_file = std::size_t{4} << 20U;
 std::string similar_file(const fs::path& path) {
   std::vector<std::string> names;
   std::error_code error;
-  const fs::path folder = path.parent_path();
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder.empty() ? "." : folder, error)) {
-    if (entry.path().extension() == ".toml") names.push_back(entry.path().filename().string());
+  std::vector<fs::path> folders{path.parent_path()};
+  if (folders[0].empty()) folders.emplace_back("scenarios");
+  for (const fs::path& folder : folders) {
+    names.clear();
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder.empty() ? "." : folder, error)) {
+      if (entry.path().extension() == ".toml") names.push_back(entry.path().filename().string());
+    }
+    std::ranges::sort(names);
+    const std::string near = nearest(path.stem().string() + ".toml", names);
+    if (!near.empty()) return (folder / near).string();
   }
-  std::ranges::sort(names);
-  const std::string near = nearest(path.filename().string(), names);
-  return near.empty() ? "" : (folder / near).string();
+  return "";
 }
 
-// The file's text, or a diagnostic that says why it cannot be read.
+}  // namespace
+
 std::optional<std::string> read_text(const std::string& path, Diagnostics& diagnostics) {
   const auto refuse = [&](std::string message, std::string help) -> std::optional<std::string> {
     diagnostics.add({.code = "file",
@@ -97,12 +101,15 @@ std::optional<std::string> read_text(const std::string& path, Diagnostics& diagn
   return text;
 }
 
+namespace {
+
 // Reads and parses `path`. What could be parsed is returned, or nothing when that is not worth checking.
 std::optional<Document> read_document(const std::string& path, Diagnostics& diagnostics) {
   const std::optional<std::string> text = read_text(path, diagnostics);
   if (!text) return std::nullopt;
   ParsedText parsed = parse_text(*text, diagnostics.add_source({path, *text}));
   Document document{.root = std::move(parsed.root), .complete = parsed.problems.empty()};
+  expand_consistency(document.root);
   for (Diagnostic& problem : parsed.problems) diagnostics.add(std::move(problem));
   if (!parsed.usable) return std::nullopt;
   return document;
@@ -173,124 +180,13 @@ void load_trace(Scenario& scenario, const LoadRequest& request, Checker& checker
   read_trace(file, scenario, checker);
 }
 
-// Reads the fields of `document` and reports what is wrong with each by itself, but not what is missing or
-// has no meaning: the axes may change that. Of a point of a comparison, only what stands in [compare] is
-// reported.
-void read_fields(Document& document, bool point, Diagnostics& diagnostics) {
-  take_preset(document, diagnostics);
-  const bool complete = std::exchange(document.complete, false);
-  Diagnostics all, kept;
-  Scenario scenario;
-  Reader reader(document, all);
-  describe(reader, scenario);
-  reader.finish({"compare"});
-  document.complete = complete;
-  for (const Diagnostic& one : all.list()) {
-    if (one.code != "no-meaning" && !(point && one.place.line == 0)) kept.add(one);
-  }
-  merge(kept, diagnostics);
-}
-
-// An axis as the file has it.
-struct GivenAxis {
-  Axis axis;
-  Place place;  // of its key
-  toml::array* values;
-};
-
-// The lists of [compare].
-std::vector<GivenAxis> given_axes(toml::table& compare, Diagnostics& diagnostics) {
-  std::vector<GivenAxis> axes;
-  for (auto&& [key, node] : compare) {
-    const std::string name(key.str());
-    toml::array* values = node.as_array();
-    if (values == nullptr || values->empty()) {
-      diagnostics.add({"axis", place_of(node.is_table() ? key.source() : node.source()),
-                       fmt::format("axis `{}` is not a list of values", name),
-                       values == nullptr ? "expected a list" : "an empty list",
-                       node.is_table()
-                           ? fmt::format("put the dotted name in quotes: \"{}.field\" = [...]", name)
-                           : "write a list, even of one value"});
-      continue;
-    }
-    axes.push_back({.axis = {.key = name == "seeds" ? "seed" : name, .fields = {}, .values = {}},
-                    .place = place_of(key.source()),
-                    .values = values});
-  }
-  // File order, seeds last.
-  std::ranges::stable_sort(axes, {}, [](const GivenAxis& one) {
-    return std::tuple(one.axis.key == "seed", one.place.source, one.place.line, one.place.column);
-  });
-  return axes;
-}
-
-// Whether the axes make a comparison that can be run.
-bool check_together(const std::vector<GivenAxis>& axes, Diagnostics& diagnostics) {
-  constexpr double most_runs = 10000;
-  double runs = 1;
-  for (const GivenAxis& one : axes) {
-    runs *= static_cast<double>(one.values->size());
-    for (const GivenAxis& other : axes) {
-      if (&one == &other || !(one.axis.key + ".").starts_with(other.axis.key + ".") ||
-          (one.axis.key == other.axis.key && &one < &other))
-        continue;
-      diagnostics.add({"axis", one.place,
-                       fmt::format("axes `{}` and `{}` set the same", one.axis.key, other.axis.key),
-                       fmt::format("also set by `{}`", other.axis.key),
-                       "put this field into the tables of the other axis"});
-    }
-  }
-  if (runs <= most_runs) return true;
-  diagnostics.add({"axis", axes.front().place, fmt::format("the axes make {} runs", runs),
-                   fmt::format("at most {} can be compared", most_runs), "shorten the lists"});
-  return false;
-}
-
-// The dotted names of what `value`, of field `key`, sets.
-void add_fields(const std::string& key, const toml::node& value, std::set<std::string>& fields) {
-  if (!value.is_table()) {
-    fields.insert(key);
-    return;
-  }
-  for (auto&& [name, inner] : *value.as_table())
-    add_fields(fmt::format("{}.{}", key, name.str()), inner, fields);
-}
-
-// The axes of [compare], whose values are taken out of `document`.
-std::vector<Axis> read_axes(Document& document, Diagnostics& diagnostics) {
-  toml::node* compare = document.root.get("compare");
-  if (compare == nullptr) return {};
-  if (!compare->is_table()) {
-    diagnostics.add({"axis", place_of(compare->source()), "`compare` has the wrong type", "expected a table",
-                     "write [compare] and the axes below"});
-    return {};
-  }
-  std::vector<GivenAxis> given = given_axes(*compare->as_table(), diagnostics);
-  if (!check_together(given, diagnostics)) return {};
-  toml::table base = document.root;  // a copy, which knows no places
-  base.erase("compare");
-  std::vector<Axis> axes;
-  for (GivenAxis& one : given) {
-    for (toml::node& value : *one.values) {
-      one.axis.values.push_back({label_of(value), toml_of(value)});
-      add_fields(one.axis.key, value, one.axis.fields);
-      Document point{.root = base};
-      Diagnostics failures;
-      put(point, one.axis.key, one.place, value, "axis", failures);
-      merge(failures, diagnostics);
-      read_fields(point, true, diagnostics);
-    }
-    axes.push_back(std::move(one.axis));
-  }
-  return axes;
-}
-
 }  // namespace
 
 std::optional<Document> read_request(const LoadRequest& request, Diagnostics& diagnostics) {
   std::optional<Document> document = read_document(request.path, diagnostics);
   if (!document) return std::nullopt;
   for (const Override& change : request.overrides) apply_override(*document, change, diagnostics);
+  take_point(*document, request, diagnostics);
   return document;
 }
 
@@ -332,7 +228,7 @@ std::optional<LoadedScenario> load_scenario(const LoadRequest& request, Diagnost
   if (!document) return std::nullopt;
   add_group_sources(*document, diagnostics);
   take_preset(*document, diagnostics);
-  LoadedScenario loaded;
+  LoadedScenario loaded{.scenario = {}, .has_axes = document->root.contains("compare")};
   Scenario& scenario = loaded.scenario;
   Reader reader(*document, diagnostics);
   describe(reader, scenario);
@@ -357,18 +253,9 @@ std::optional<LoadedScenario> load_scenario(const LoadRequest& request, Diagnost
     loaded.data = loaded.jobs.front().data;
   }
   // Overrides may take away what the axes are about.
-  if (request.overrides.empty()) read_axes(*document, diagnostics);
+  if (request.overrides.empty() && request.point.empty()) read_axes(*document, diagnostics);
   if (!diagnostics.empty()) return std::nullopt;
   return loaded;
-}
-
-std::optional<std::vector<Axis>> load_axes(const LoadRequest& request, Diagnostics& diagnostics) {
-  std::optional<Document> document = read_request(request, diagnostics);
-  if (!document) return std::nullopt;
-  read_fields(*document, false, diagnostics);
-  std::vector<Axis> axes = read_axes(*document, diagnostics);
-  if (!diagnostics.empty()) return std::nullopt;
-  return axes;
 }
 
 }  // namespace psim

@@ -26,12 +26,20 @@ struct Override {
   std::string value;
 };
 
+// A value of an axis of [compare]: which one of the list.
+struct AxisChoice {
+  std::string key;
+  std::size_t index = 0;
+};
+
 struct LoadRequest {
   std::string path;
   std::vector<Override> overrides;
   std::vector<std::filesystem::path> data_dirs;  // searched before the scenario's own folder
   DataCache* cache = nullptr;
-  bool without_data = false;  // data that can be generated are not: for those who only check
+  bool without_data = false;           // data that can be generated are not: for those who only check
+  std::vector<Override> axes = {};     // more axes for [compare], or others for those that it has
+  std::vector<AxisChoice> point = {};  // the run of the comparison that is wanted; none: the file as it is
 };
 
 // A point of a comparison: what it changes, and how a table names it.
@@ -59,6 +67,7 @@ struct LoadedScenario {
   Scenario scenario;
   std::shared_ptr<const DataSplit> data = {};  // empty for a phantom model; with groups, the first job's
   std::vector<LoadedJob> jobs = {};            // empty without groups
+  bool has_axes = false;                       // there is a [compare]
 };
 
 // Everything checked, data loaded. Nothing, and at least one diagnostic, when anything is wrong.

@@ -10,6 +10,9 @@
 
 namespace psim {
 
+// The text of the file at `path`; nothing, and a diagnostic, when it cannot be had.
+std::optional<std::string> read_text(const std::string& path, Diagnostics& diagnostics);
+
 // The file with the overrides put in.
 std::optional<Document> read_request(const LoadRequest& request, Diagnostics& diagnostics);
 
@@ -19,6 +22,14 @@ void merge(const Diagnostics& found, Diagnostics& diagnostics);
 // The data that `scenario` names, its model adapted to them and both checked together; nothing without data.
 std::shared_ptr<const DataSplit> load_data_of(Scenario& scenario, const LoadRequest& request,
                                               const Reading& reading, Checker& checker);
+
+// load_axes.cpp
+//
+// The axes of [compare], whose values are taken out of `document`.
+std::vector<Axis> read_axes(Document& document, Diagnostics& diagnostics);
+// Puts the values of the point that `request` asks for in `document`. They stand in a source of their own,
+// later than all others, because an axis goes before what the file and --set say.
+void take_point(Document& document, const LoadRequest& request, Diagnostics& diagnostics);
 
 // load_groups.cpp
 //

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <memory>
 #include <optional>
@@ -27,17 +28,20 @@ struct Part {
   Place place;
 };
 
-// "a.b.0.c" -> "a", "b", "0", "c". A place of several lines is not split.
+// "a.b.0.c" -> "a", "b", "0", "c". A place that is not the key's is not split.
 std::vector<Part> split_path(std::string_view key, const Place& place, std::uint32_t offset) {
   std::vector<Part> parts;
   std::uint32_t column = place.column + offset;
+  const bool splits = place.end_line == place.line && place.end_column - column == code_points(key) + offset;
   for (;;) {
     const std::size_t dot = key.find('.');
     const std::string_view name = key.substr(0, dot);
     Place here = place;
-    here.column = column;
-    here.end_column = column + code_points(name);
-    column = here.end_column + 1;
+    if (splits) {
+      here.column = column;
+      here.end_column = column + code_points(name);
+      column = here.end_column + 1;
+    }
     parts.push_back({std::string(name), here});
     if (dot == std::string_view::npos) return parts;
     key.remove_prefix(dot + 1);
@@ -62,6 +66,49 @@ std::string no_way(const toml::node& parent, const std::string& path, const std:
   return fmt::format("there are `{0}.0` to `{0}.{1}`", path, array->size() - 1);
 }
 
+// "ssp 2": the model, and its number if there is one, which is what the model's number is called.
+struct NamedModel {
+  std::string model;
+  std::optional<std::size_t> number;  // where it begins
+  std::string_view field = {};
+};
+
+NamedModel split_model(const std::string& text) {
+  const std::size_t blank = text.find_last_of(" \t");
+  const std::size_t name_end = text.find_last_not_of(" \t", std::min(blank, text.size() - 1));
+  const std::optional<std::size_t> number =
+      blank == std::string::npos ? std::nullopt : index_of(text.substr(blank + 1));
+  if (!number || name_end == std::string::npos) return {text, std::nullopt};
+  NamedModel result{text.substr(0, name_end + 1), blank + 1};
+  const bool counts_backups = result.model.find("backup") != std::string::npos;
+  result.field = counts_backups ? "backup" : result.model.find('k') == 0 ? "k" : "staleness";
+  return result;
+}
+
+// The table that a text in the place of [consistency] stands for.
+toml::table consistency_table(toml::value<std::string>& text) {
+  const Place place = place_of(text.source());
+  const std::string given = *text;
+  const NamedModel named = split_model(given);
+  toml::table table;
+  if (named.number) {
+    const std::string digits = given.substr(*named.number);
+    Place where = place;
+    if (place.end_column - place.column == code_points(given) + 2 && place.end_line == place.line)
+      where.column = place.column + 1 + static_cast<std::uint32_t>(*named.number);
+    const std::string blanks = std::string(where.line - 1, '\n') + "v=";
+    const std::string shift(where.column > 3 ? where.column - 3 : 0, ' ');
+    ParsedText number = parse_text(blanks + shift + digits, place.source);
+    if (toml::node* value = number.root.get("v"))
+      value->visit([&](auto& concrete) {
+        table.insert_or_assign(toml::key(named.field, region_of(place)), std::move(concrete));
+      });
+    *text = named.model;
+  }
+  table.insert_or_assign(toml::key("model", region_of(place)), std::move(text));
+  return table;
+}
+
 // A table is merged into the one that is there, field by field; everything else takes the old value's place.
 void assign(toml::table& into, const toml::key& name, toml::node& value) {
   toml::table* there = into.get_as<toml::table>(name.str());
@@ -73,7 +120,38 @@ void assign(toml::table& into, const toml::key& name, toml::node& value) {
   for (auto&& [key, node] : *given) assign(*there, key, node);
 }
 
+// [bsp, "ssp 2"] -> ["bsp", "ssp 2"]; what stands in quotes or is no word stays as it is.
+std::string with_quotes(const std::string& list) {
+  std::string out;
+  std::size_t at = 0;
+  while (at < list.size()) {
+    const char c = list[at];
+    if (c == '"' || c == '\'') {
+      const std::size_t end = std::min(list.find(c, at + 1), list.size() - 1);
+      out += list.substr(at, end + 1 - at);
+      at = end + 1;
+    } else if (std::isalpha(static_cast<unsigned char>(c)) != 0) {
+      const std::size_t end = std::min(list.find_first_of(",[]{}\"'", at), list.size());
+      const std::size_t last = list.find_last_not_of(" \t", end - 1);
+      const std::string word = list.substr(at, last + 1 - at);
+      out += word == "true" || word == "false" ? word : toml_string(word);
+      at = last + 1;
+    } else {
+      out += c;
+      ++at;
+    }
+  }
+  return out;
+}
+
 }  // namespace
+
+void expand_consistency(toml::table& root) {
+  if (auto* text = root.get_as<std::string>("consistency")) {
+    toml::table table = consistency_table(*text);
+    root.insert_or_assign(root.find("consistency")->first, std::move(table));
+  }
+}
 
 void put(Document& document, std::string_view key, Place place, toml::node& value, const std::string& code,
          Diagnostics& diagnostics) {
@@ -95,9 +173,11 @@ void put(Document& document, std::string_view key, Place place, toml::node& valu
     const bool last = i + 1 == parts.size();
     if (toml::table* table = parent->as_table()) {
       const toml::key name(part, region_of(where));
-      if (last) {
-        return assign(*table, name, value);
+      if (last && path.empty() && part == "consistency" && value.is_string()) {
+        toml::table model = consistency_table(*value.as_string());
+        return assign(*table, name, model);
       }
+      if (last) return assign(*table, name, value);
       parent = table->get(part);
       if (parent == nullptr && index_of(parts[i + 1].name))
         return refuse(where, fmt::format("`{}` has no elements", path.empty() ? part : path + "." + part),
@@ -132,6 +212,10 @@ void apply_assignment(Document& document, const std::string& text, std::size_t s
     const std::size_t blanks = width < equals && first != std::string::npos ? first : 0;
     parsed = parse_text(before + std::string(blanks, ' ') + toml_string(value.substr(blanks)), source);
   }
+  if (!may_be_word && !parsed.problems.empty()) {
+    ParsedText quoted = parse_text(before + with_quotes(value), source);
+    if (quoted.problems.empty() && quoted.root.size() == 1) parsed = std::move(quoted);
+  }
   for (Diagnostic& problem : parsed.problems) {
     problem.code = code;
     diagnostics.add(std::move(problem));
@@ -147,6 +231,30 @@ void apply_assignment(Document& document, const std::string& text, std::size_t s
   }
   put(document, key, {.source = source, .line = line, .column = 1, .end_line = line, .end_column = width + 1},
       *parsed.root.get("v"), code, diagnostics);
+}
+
+void apply_axis(Document& document, const Override& axis, Diagnostics& diagnostics) {
+  const std::string text = axis.key + "=" + axis.value;
+  const std::size_t source = diagnostics.add_source({axis.key == "seeds" ? "--seeds" : "--set", text});
+  Document lists;
+  const std::string flat = std::string(code_points(axis.key), 'v');  // one key, whatever dots it has
+  apply_assignment(lists, flat + "=" + axis.value, source, 1, "set", diagnostics);
+  toml::node* value = lists.root.get(flat);
+  if (value == nullptr) return;
+  toml::node* compare = document.root.get("compare");
+  if (compare == nullptr) compare = &document.root.insert_or_assign("compare", toml::table{}).first->second;
+  if (!compare->is_table()) return;  // reported with the axes
+  const Place place{
+      .source = source, .line = 1, .column = 1, .end_line = 1, .end_column = code_points(axis.key) + 1};
+  std::vector<std::string> same;  // axes that set this field, or a part of this table
+  for (auto&& [key, node] : *compare->as_table()) {
+    const std::string other = std::string(key.str()) + ".", here = axis.key + ".";
+    if (other.starts_with(here) || here.starts_with(other)) same.emplace_back(key.str());
+  }
+  for (const std::string& key : same) compare->as_table()->erase(key);
+  value->visit([&](auto& concrete) {
+    compare->as_table()->insert_or_assign(toml::key(axis.key, region_of(place)), std::move(concrete));
+  });
 }
 
 void apply_override(Document& document, const Override& change, Diagnostics& diagnostics) {

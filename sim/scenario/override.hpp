@@ -14,6 +14,9 @@ namespace psim {
 void put(Document& document, std::string_view key, Place place, toml::node& value, const std::string& code,
          Diagnostics& diagnostics);
 
+// Gives `consistency = "ssp 2"` its table, {model = "ssp", staleness = 2}.
+void expand_consistency(toml::table& root);
+
 // Puts the value of `text`, KEY = VALUE, which is line `line` of a source, into the document. A failure is an
 // error of kind `code`.
 void apply_assignment(Document& document, const std::string& text, std::size_t source, std::uint32_t line,
@@ -21,5 +24,8 @@ void apply_assignment(Document& document, const std::string& text, std::size_t s
 
 // The same with a --set argument.
 void apply_override(Document& document, const Override& change, Diagnostics& diagnostics);
+
+// The same with an axis of [compare].
+void apply_axis(Document& document, const Override& axis, Diagnostics& diagnostics);
 
 }  // namespace psim

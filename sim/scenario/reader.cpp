@@ -9,6 +9,7 @@
 
 #include "sim/scenario/reader_text.hpp"
 #include "sim/scenario/reference.hpp"
+#include "sim/scenario/synonyms.hpp"
 
 namespace psim {
 Reader::Reader(const Document& document, Diagnostics& diagnostics)
@@ -75,6 +76,9 @@ void Reader::refuse(std::string code, const toml::node& node, std::string_view k
 
 void Reader::wrong_type(const toml::node& node, std::string_view key, std::string_view wanted,
                         std::string help) {
+  if (node.is_array() && wanted != "a list" && wanted != "a table")
+    help += (help.empty() ? "" : "; ") +
+            std::string("a list is for `psim compare`, which runs each of its values");
   refuse("wrong-type", node, key, fmt::format("`{}` has the wrong type", path_of(key)),
          fmt::format("this is {}, expected {}", kind_of(node), wanted), std::move(help));
 }
@@ -172,7 +176,7 @@ void Reader::read(const toml::node& node, std::string_view key, T& out, const Fi
     out = *value;
   } else if constexpr (std::is_same_v<T, std::int64_t>) {
     const auto value = node.value_exact<std::int64_t>();
-    if (!value) return wrong_type(node, key, "an integer", mend(node));
+    if (!value) return wrong_type(node, key, "an integer", mend(node, true));
     if (in_range(node, key, static_cast<double>(*value), fmt::to_string(*value), info)) out = *value;
   } else if constexpr (std::is_same_v<T, double>) {
     const auto value = node.value<double>();
@@ -309,6 +313,12 @@ void Reader::tables(std::string_view key, std::string_view, std::size_t,
 // probably meant counts as wrong.
 std::string Reader::advice(const std::string& path, const std::string& described, const std::string& key,
                            bool is_table) {
+  for (const std::string_view meaning : meanings(key)) {
+    const std::vector<std::string> here = keys_of(fields_, described);
+    if (is_table || std::ranges::find(here, meaning) == here.end()) continue;
+    reading_.wrong.insert(path.empty() ? std::string(meaning) : fmt::format("{}.{}", path, meaning));
+    return fmt::format("did you mean `{}`?", meaning);
+  }
   std::vector<std::string> homes;
   for (const std::string& known : is_table ? tables_ : fields_) {
     if (last_part(known) != key) continue;
@@ -329,7 +339,10 @@ std::string Reader::advice(const std::string& path, const std::string& described
     reading_.wrong.insert(path.empty() ? near : fmt::format("{}.{}", path, near));
     return fmt::format("did you mean `{}`?", near);
   }
-  const std::string home = is_table ? "" : home_of_key(key);
+  std::string home = is_table ? "" : home_of_key(key);
+  for (const std::string_view meaning : meanings(key)) {
+    if (home.empty() && !is_table) home = home_of_key(meaning);
+  }
   return home.empty() ? fmt::format("known here: {}", fmt::join(keys, ", ")) : home;
 }
 

@@ -74,14 +74,30 @@ inline std::string as_hint(std::string_view sentence) {
   return out;
 }
 
+// What to say about "0,2": a number with a decimal comma, or several values.
+inline std::string with_decimal_point(std::string text, bool whole) {
+  const std::size_t comma = text.find(',');
+  if (comma == std::string::npos || text.find_first_not_of("0123456789,. +-eE") != std::string::npos)
+    return "";
+  const std::string list = text;
+  text[comma] = '.';
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_number = error == std::errc{} && end == text.data() + text.size();
+  return is_number && !whole
+             ? fmt::format("a decimal point: {}; or, for `psim compare`, a list: [{}]", text, list)
+             : fmt::format("for `psim compare`, a list: [{}]", list);
+}
+
 // How the user may have meant a value of another type than a number, or true or false.
-inline std::string mend(const toml::node& node) {
+inline std::string mend(const toml::node& node, bool whole = false) {
   if (const auto text = node.value_exact<std::string>()) {
     double number = 0;
     const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), number);
     const bool plain =
         (error == std::errc{} && end == text->data() + text->size()) || *text == "true" || *text == "false";
-    return plain ? fmt::format("write {} without quotes", *text) : "";
+    if (plain) return fmt::format("write {} without quotes", *text);
+    return with_decimal_point(*text, whole);
   }
   const auto number = node.value_exact<double>();
   return number && *number == std::floor(*number) && std::abs(*number) < 1e15

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
 #include <type_traits>
 
@@ -120,6 +121,16 @@ std::string type_name() {
   else return std::string(Unit<T>::what.substr(2));
 }
 
+// How many lists a value is in.
+template <class T>
+constexpr std::size_t depth_of() {
+  if constexpr (std::is_same_v<T, Speeds>) return 1;
+  else if constexpr (std::is_void_v<T> || std::is_same_v<T, std::string>) return 0;
+  else if constexpr (requires(T t) { t.has_value(); }) return depth_of<typename T::value_type>();
+  else if constexpr (requires { typename T::value_type; }) return 1 + depth_of<typename T::value_type>();
+  else return 0;
+}
+
 template <class F>
 auto with_type(const FieldTarget& target, F&& f) {
   return std::visit(
@@ -180,7 +191,11 @@ std::string consistency_table() {
     out += fmt::format("| `{}` | {} | {} | {} | {} |\n", row.name, row.may_start, row.applies, row.late,
                        row.source);
   }
-  return out + "\nUnder every model a worker reads its own writes. `ssp` with staleness 0 is `bsp`.\n";
+  return out +
+         "\nUnder every model a worker reads its own writes. `ssp` with staleness 0 is `bsp`.\n"
+         "\nA text may stand for the table: `consistency = \"ssp 3\"` is model ssp with staleness 3. The "
+         "number after a\n"
+         "k model is `k`, after backup-workers `backup`.\n";
 }
 
 std::string filter_table() {
@@ -198,6 +213,25 @@ std::string filter_table() {
          "what "
          "is left out\n"
          "is zero; of a pull, it is what the receiver had.\n";
+}
+
+// "cluster", "cluster.network", "straggler"; empty when it is no table.
+std::string explain_table(std::string_view path) {
+  std::string out;
+  for (const TableDoc& table : all_fields().table_docs) {
+    const std::size_t dot = table.path.rfind('.');
+    const bool is_inside = dot != std::string::npos && std::string_view(table.path).substr(0, dot) == path;
+    if (table.path == path)
+      out += fmt::format("{}{}{}: {}\n", table.repeated ? "[[" : "[", path, table.repeated ? "]]" : "]",
+                         table.doc);
+    else if (is_inside) out += fmt::format("  {:<22} {}\n", "[" + table.path + "]", table.doc);
+  }
+  if (out.empty()) return out;
+  for (const FieldDoc& field : all_fields().fields) {
+    if (field.table == path)
+      out += fmt::format("  {:<22} {}; default: {}\n", field.key, type_column(field), default_column(field));
+  }
+  return out + fmt::format("\n`psim explain {}.KEY` explains a field.\n", path);
 }
 
 }  // namespace
@@ -234,6 +268,10 @@ Json scenario_schema() {
        "Axes of `psim compare`: a dotted field or a table, each with a list of values; and seeds."},
       {"properties", {{"seeds", {{"type", "array"}, {"items", {{"type", "integer"}}}}}}},
       {"additionalProperties", {{"type", "array"}}}};
+  Json& consistency = root["properties"]["consistency"];
+  consistency = {
+      {"anyOf", Json::array({consistency,
+                             {{"type", "string"}, {"description", "A model and its number: \"ssp 3\"."}}})}};
   return root;
 }
 
@@ -289,12 +327,33 @@ std::string home_of_key(std::string_view key) {
   return "";
 }
 
+std::size_t list_depth(std::string_view path) {
+  std::string plain;  // without the numbers of elements
+  for (std::size_t begin = 0; begin <= path.size();) {
+    const std::size_t end = std::min(path.find('.', begin), path.size());
+    const std::string_view part = path.substr(begin, end - begin);
+    if (part.find_first_not_of("0123456789") != std::string_view::npos)
+      plain += (plain.empty() ? "" : ".") + std::string(part);
+    begin = end + 1;
+  }
+  for (const TableDoc& table : all_fields().table_docs) {
+    if (table.path == plain) return table.repeated && plain == path ? 1 : 0;
+  }
+  for (const FieldDoc& field : all_fields().fields) {
+    if (field.path() != plain) continue;
+    return with_type(field.target,
+                     []<class T>(std::type_identity<T>) -> std::size_t { return depth_of<T>(); });
+  }
+  return 0;
+}
+
 std::vector<std::string> field_names() {
   std::vector<std::string> names;
   for (const FieldDoc& f : all_fields().fields) {
     names.push_back(f.path());
     names.push_back(f.key);
   }
+  for (const TableDoc& table : all_fields().table_docs) names.push_back(table.path);
   return names;
 }
 
@@ -311,7 +370,7 @@ std::string explain_field(std::string_view path) {
     }
     out += "\n";
   }
-  return out;
+  return out + explain_table(path);
 }
 
 }  // namespace psim

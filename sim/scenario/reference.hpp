@@ -23,8 +23,11 @@ std::string resolved_toml(const Scenario& scenario);
 // "`workers` belongs in [cluster]", or empty.
 std::string home_of_key(std::string_view key);
 
-// What `psim explain cluster.workers` prints; empty when there is no such field.
+// What `psim explain cluster.workers` prints, or `psim explain cluster`; empty when there is no such field
+// and no such table.
 std::string explain_field(std::string_view path);
+// How many lists deep a value of the field or table `path` is: 0 for a number, 1 for a list of them.
+std::size_t list_depth(std::string_view path);
 // Whatever it knows, as table.key and as key.
 std::vector<std::string> field_names();
 

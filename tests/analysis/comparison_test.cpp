@@ -14,7 +14,8 @@ struct Facts {
   double time = 1;                       // of the whole run
   std::optional<double> to_target = {};  // when it has a target and reached it
   bool target = false;
-  double updates = 100, staleness = 0, staleness_max = 0, wait = 0.25, absent = 0, bytes = 2e6;
+  double updates = 100, staleness = 0, staleness_max = 0, bytes = 2e6;
+  double wait = 0.25, network = 0.25, absent = 0;
   std::optional<double> loss = 0.5, accuracy = 0.75;
 };
 
@@ -28,7 +29,12 @@ ComparedRun run(std::vector<std::string> point, std::int64_t seed, const Facts& 
        {"updates", f.updates},
        {"bytes_sent", f.bytes},
        {"staleness", {{"mean", f.staleness}, {"max", f.staleness_max}}},
-       {"time", {{"wait_share", f.wait}, {"absent_share", f.absent}}},
+       {"time",
+        {{"compute_share", 1 - f.wait - f.network - f.absent},
+         {"wait_share", f.wait},
+         {"network_share", f.network},
+         {"absent_share", f.absent}}},
+       {"notes", Json::array()},
        {"final", {{"loss", or_null(f.loss)}, {"accuracy", or_null(f.accuracy)}}},
        {"target",
         {{"given", f.target}, {"reached", f.to_target.has_value()}, {"sim_time_s", or_null(f.to_target)}}}}};
@@ -50,12 +56,22 @@ std::vector<std::vector<std::string>> cells(const std::string& text) {
   return rows;
 }
 
+// In whichever of the tables has the column.
 std::string cell(const Comparison& c, const std::string& heading, std::size_t group) {
   const auto rows = cells(table(c));
-  REQUIRE(rows.size() == c.groups.size() + 1);
-  const auto column = std::ranges::find(rows[0], heading);
-  if (column == rows[0].end()) return "no such column";
-  return rows[group + 1].at(static_cast<std::size_t>(column - rows[0].begin()));
+  const std::size_t lines = c.groups.size() + 1;
+  REQUIRE(rows.size() % lines == 0);
+  for (std::size_t first = 0; first < rows.size(); first += lines) {
+    const auto column = std::ranges::find(rows[first], heading);
+    if (column == rows[first].end()) continue;
+    return rows[first + group + 1].at(static_cast<std::size_t>(column - rows[first].begin()));
+  }
+  return "no such column";
+}
+
+std::size_t width_of(const std::string& line) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(line, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
 }  // namespace
@@ -89,40 +105,49 @@ TEST_CASE("runs are grouped by their point, in the order of the points", "[analy
   CHECK(!c.has_target);
 }
 
-TEST_CASE("the ratio to the fastest is taken seed by seed, then averaged", "[analysis]") {
-  const Comparison c = compare({"m"}, {run({"slow"}, 1, {.time = 2}), run({"slow"}, 2, {.time = 40}),
-                                       run({"fast"}, 1, {.time = 1}), run({"fast"}, 2, {.time = 10})});
-  CHECK(c.groups[0].relative->mean == 3);  // (2/1 + 40/10) / 2, not 42/11
-  CHECK(*c.groups[0].relative->sd == Approx(std::sqrt(2.0)));
-  CHECK(c.groups[1].relative->mean == 1);
-  CHECK(*c.groups[1].relative->sd == 0);
+TEST_CASE("the ratio to the first row is taken seed by seed, then averaged", "[analysis]") {
+  const Comparison c = compare({"m"}, {run({"fast"}, 1, {.time = 1}), run({"fast"}, 2, {.time = 10}),
+                                       run({"slow"}, 1, {.time = 2}), run({"slow"}, 2, {.time = 40})});
+  CHECK(c.groups[1].relative->mean == 3);  // (2/1 + 40/10) / 2, not 42/11
+  CHECK(*c.groups[1].relative->sd == Approx(std::sqrt(2.0)));
+  CHECK(c.groups[0].relative->mean == 1);
+  CHECK(*c.groups[0].relative->sd == 0);
 }
 
-TEST_CASE("a seed counts in the ratio only if both runs reached the target", "[analysis]") {
+TEST_CASE("a mean is never over the seeds that reached the target alone", "[analysis]") {
   const auto reached = [](double at) { return Facts{.time = 99, .to_target = at, .target = true}; };
   const Facts missed{.time = 99, .target = true};
   const Comparison c =
-      compare({"m"}, {run({"a"}, 1, reached(8)), run({"a"}, 2, missed), run({"a"}, 3, reached(30)),
-                      run({"b"}, 1, reached(2)), run({"b"}, 2, reached(2)), run({"b"}, 3, missed),
-                      run({"c"}, 1, missed), run({"c"}, 2, missed), run({"c"}, 3, missed)});
+      compare({"m"}, {run({"a"}, 1, reached(2)), run({"a"}, 2, reached(4)), run({"b"}, 1, reached(1)),
+                      run({"b"}, 2, missed), run({"c"}, 1, missed), run({"c"}, 2, missed)});
   CHECK(c.has_target);
-  CHECK(c.groups[0].reached == 2);
-  CHECK(c.groups[0].time->mean == 19);
-  CHECK(c.groups[0].time->count == 2);
-  CHECK(c.groups[0].relative->mean == 4);  // only seed 1 is in both
-  CHECK(c.groups[0].relative->count == 1);
-  CHECK(c.groups[2].reached == 0);
+  CHECK(c.groups[0].time->mean == 3);
+  CHECK(c.groups[0].time_at_least.mean == 3);
+  CHECK(c.groups[1].reached == 1);
+  CHECK(!c.groups[1].time);
+  CHECK(c.groups[1].time_at_least.mean == 50);  // 1 and 99
+  CHECK(!c.groups[1].relative);
   CHECK(!c.groups[2].time);
-  CHECK(!c.groups[2].relative);
+  CHECK(c.groups[2].time_at_least.mean == 99);
+  const Comparison other = compare({"m"}, {run({"b"}, 1, reached(1)), run({"b"}, 2, missed),
+                                           run({"a"}, 1, reached(2)), run({"a"}, 2, reached(4))});
+  CHECK(!other.groups[1].relative);  // its seed 2 has nothing to be compared with
 }
 
-TEST_CASE("the fastest is sought among those that reached the target most often", "[analysis]") {
-  const auto reached = [](double at) { return Facts{.to_target = at, .target = true}; };
-  const Facts missed{.target = true};
-  const Comparison c = compare({"m"}, {run({"lucky"}, 1, reached(1)), run({"lucky"}, 2, missed),
-                                       run({"sure"}, 1, reached(4)), run({"sure"}, 2, reached(6))});
-  CHECK(c.groups[1].relative->mean == 1);
-  CHECK(c.groups[0].relative->mean == 0.25);
+TEST_CASE("each kind of note stands once, with the number of runs that have it", "[analysis]") {
+  const auto noted = [](std::int64_t seed, const std::vector<std::string>& names) {
+    ComparedRun one = run({"a"}, seed, {});
+    for (const std::string& name : names)
+      one.summary["notes"].push_back({{"name", name}, {"text", name + std::to_string(seed)}});
+    return one;
+  };
+  const Comparison c = compare({"m"}, {noted(1, {}), noted(2, {"x", "x"}), noted(3, {"y", "x"})});
+  REQUIRE(c.notes.size() == 2);
+  CHECK(c.notes[0].text == "x2");
+  CHECK(c.notes[0].runs == 2);
+  CHECK(c.notes[0].seed == 2);
+  CHECK(c.notes[1].name == "y");
+  CHECK(document(c)["notes"][0] == Json{{"name", "x"}, {"text", "x2"}, {"runs", 2}});
 }
 
 TEST_CASE("a phantom run has neither loss nor accuracy", "[analysis]") {
@@ -143,7 +168,10 @@ TEST_CASE("the table shows each group's numbers under their headings", "[analysi
   CHECK(cell(c, "workers", 1) == "16");
   CHECK(cell(c, "time [s]", 0) == "3.00 ± 1.41");
   CHECK(cell(c, "time [s]", 1) == "1.00 ± 0.00");
-  CHECK(cell(c, "relative", 0) == "3.00 ± 1.41");
+  CHECK(cell(c, "relative", 0) == "1.00 ± 0.00");
+  CHECK(cell(c, "relative", 1) == "0.38 ± 0.18");
+  CHECK(cell(c, "compute [%]", 0) == "50.0 ± 0.0");
+  CHECK(cell(c, "network [%]", 1) == "25.0 ± 0.0");
   CHECK(cell(c, "wait [%]", 0) == "25.0 ± 0.0");
   CHECK(cell(c, "wait [%]", 1) == "50.0 ± 35.4");
   CHECK(cell(c, "sent [MB]", 1) == "2");
@@ -154,30 +182,55 @@ TEST_CASE("the table shows each group's numbers under their headings", "[analysi
 }
 
 TEST_CASE("the table says who did not reach the target", "[analysis]") {
-  const Facts reached{.to_target = 0.0123, .target = true}, missed{.target = true};
+  const Facts reached{.to_target = 0.5, .target = true}, missed{.time = 2, .target = true};
   const Comparison c =
       compare({"m"}, {run({"a"}, 1, reached), run({"a"}, 2, missed), run({"b"}, 1, missed),
                       run({"b"}, 2, missed), run({"c"}, 1, reached), run({"c"}, 2, reached)});
-  CHECK(cell(c, "time to target [s]", 0) == "0.0123");
-  CHECK(cell(c, "time to target [s]", 1) == "not reached");
+  CHECK(cell(c, "time to target [s]", 0) == "> 1.25");
+  CHECK(cell(c, "time to target [s]", 1) == "> 2.00");
+  CHECK(cell(c, "time to target [s]", 2) == "0.50 ± 0.00");
   CHECK(cell(c, "relative", 1) == "-");
   CHECK(cell(c, "reached", 0) == "1/2");
   CHECK(cell(c, "reached", 1) == "0/2");
   const std::string text = table(c);
-  CHECK(text.find("a: 1 of 2 seeds did not reach the target; its time is over the 1 that did\n") !=
+  CHECK(text.find("a: 1 of 2 reached the target; `>` counts the whole run for the others") !=
         std::string::npos);
-  CHECK(text.find("b: 2 of 2 seeds did not reach the target\n") != std::string::npos);
+  CHECK(text.find("b: 0 of 2 reached the target; `>` counts the whole run for all") != std::string::npos);
   CHECK(text.find("c: ") == std::string::npos);
+}
+
+TEST_CASE("columns that are 0 in every row are left out and named", "[analysis]") {
+  const Comparison c = compare({"m"}, {run({"a"}, 1, {.wait = 0}), run({"b"}, 1, {.wait = 0})});
+  CHECK(cell(c, "wait [%]", 0) == "no such column");
+  CHECK(cell(c, "staleness (max)", 0) == "no such column");
+  CHECK(cell(c, "network [%]", 0) == "25.0");
+  CHECK(table(c).find("0 in every row: staleness, wait\n") != std::string::npos);
+  const Comparison one = compare({"m"}, {run({"a"}, 1, {.wait = 0}), run({"b"}, 1, {.wait = 0.5})});
+  CHECK(cell(one, "wait [%]", 0) == "0.0");
+}
+
+TEST_CASE("a table that would be too wide is broken, and each part has the labels", "[analysis]") {
+  const std::string name(40, 'x');
+  const Comparison c = compare({"m"}, {run({name}, 1, {.to_target = 0.5, .staleness_max = 2, .target = true}),
+                                       run({name}, 2, {.to_target = 0.6, .target = true})});
+  const auto rows = cells(table(c));
+  REQUIRE(rows.size() >= 4);
+  for (std::size_t i = 0; i < rows.size(); i += 2) {
+    CHECK(rows[i].front() == "m");
+    CHECK(rows[i + 1].front() == name);
+    CHECK(rows[i].size() > 1);
+  }
+  std::istringstream lines(table(c));
+  for (std::string line; std::getline(lines, line);) CHECK(width_of(line) <= 120);
 }
 
 TEST_CASE("the table's lines are equally wide, whatever letters are in them", "[analysis]") {
   const std::string text = table(compare(
       {"a"}, {run({"±ü€"}, 1, {.time = 1e6}), run({"±ü€"}, 2, {.time = 3}), run({"a long name"}, 1, {})}));
   std::istringstream lines(text);
-  std::vector<std::ptrdiff_t> widths;
+  std::vector<std::size_t> widths;
   for (std::string line; std::getline(lines, line);) {
-    widths.push_back(
-        std::ranges::count_if(line, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+    if (line.starts_with('|')) widths.push_back(width_of(line));
   }
   REQUIRE(widths.size() == 4);
   for (const auto width : widths) CHECK(width == widths[0]);
@@ -193,7 +246,7 @@ TEST_CASE("the document holds every run and every group", "[analysis]") {
   CHECK(json["runs"][0]["sim_time_s"] == 2.0);
   REQUIRE(json["aggregates"].size() == 2);
   CHECK(json["aggregates"][0]["time_s"] == Json{{"mean", 2.0}, {"sd", nullptr}, {"n", 1}});
-  CHECK(json["aggregates"][0]["relative"]["mean"] == 2.0);
+  CHECK(json["aggregates"][1]["relative"]["mean"] == 0.5);
   CHECK(json["aggregates"][1]["final_loss"] == nullptr);
 }
 

@@ -17,4 +17,4 @@ workers = 1
 [compare]
 "consistency.model" = ["bsp", "asp"]
 END
-psim compare diverged.toml 2>&1 | sed -n '/^| \|rror/p' | cut -d'|' -f2,10; rm -rf diverged.toml runs
+psim compare diverged.toml 2>&1 | grep -E '^\| model|rror|^note'; rm -rf diverged.toml runs

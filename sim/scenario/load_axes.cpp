@@ -1,0 +1,157 @@
+// The axes of [compare], and the points that they span.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "sim/scenario/axis_text.hpp"
+#include "sim/scenario/load_parts.hpp"
+#include "sim/scenario/override.hpp"
+#include "sim/scenario/presets.hpp"
+#include "sim/scenario/reader.hpp"
+
+namespace psim {
+namespace {
+
+// Reads the fields of `document` and reports what is wrong with each by itself, but not what is missing or
+// has no meaning: the axes may change that. Of a point of a comparison, only what stands in [compare] is
+// reported.
+void read_fields(Document& document, bool point, Diagnostics& diagnostics) {
+  take_preset(document, diagnostics);
+  const bool complete = std::exchange(document.complete, false);
+  Diagnostics all, kept;
+  Scenario scenario;
+  Reader reader(document, all);
+  describe(reader, scenario);
+  reader.finish({"compare"});
+  document.complete = complete;
+  for (const Diagnostic& one : all.list()) {
+    if (one.code != "no-meaning" && !(point && one.place.line == 0)) kept.add(one);
+  }
+  merge(kept, diagnostics);
+}
+
+// An axis as the file has it.
+struct GivenAxis {
+  Axis axis;
+  Place place;  // of its key
+  toml::array* values;
+};
+
+// The lists of [compare].
+std::vector<GivenAxis> given_axes(toml::table& compare, Diagnostics& diagnostics) {
+  std::vector<GivenAxis> axes;
+  for (auto&& [key, node] : compare) {
+    const std::string name(key.str());
+    toml::array* values = node.as_array();
+    if (values == nullptr || values->empty()) {
+      diagnostics.add({"axis", place_of(node.is_table() ? key.source() : node.source()),
+                       fmt::format("axis `{}` is not a list of values", name),
+                       values == nullptr ? "expected a list" : "an empty list",
+                       node.is_table()
+                           ? fmt::format("put the dotted name in quotes: \"{}.field\" = [...]", name)
+                           : "write a list, even of one value"});
+      continue;
+    }
+    axes.push_back({.axis = {.key = name == "seeds" ? "seed" : name, .fields = {}, .values = {}},
+                    .place = place_of(key.source()),
+                    .values = values});
+  }
+  // File order, seeds last.
+  std::ranges::stable_sort(axes, {}, [](const GivenAxis& one) {
+    return std::tuple(one.axis.key == "seed", one.place.source, one.place.line, one.place.column);
+  });
+  return axes;
+}
+
+// Whether the axes make a comparison that can be run.
+bool check_together(const std::vector<GivenAxis>& axes, Diagnostics& diagnostics) {
+  constexpr double most_runs = 10000;
+  double runs = 1;
+  for (const GivenAxis& one : axes) {
+    runs *= static_cast<double>(one.values->size());
+    for (const GivenAxis& other : axes) {
+      if (&one == &other || !(one.axis.key + ".").starts_with(other.axis.key + ".") ||
+          (one.axis.key == other.axis.key && &one < &other))
+        continue;
+      diagnostics.add({"axis", one.place,
+                       fmt::format("axes `{}` and `{}` set the same", one.axis.key, other.axis.key),
+                       fmt::format("also set by `{}`", other.axis.key),
+                       "put this field into the tables of the other axis"});
+    }
+  }
+  if (runs <= most_runs) return true;
+  diagnostics.add({"axis", axes.front().place, fmt::format("the axes make {} runs", runs),
+                   fmt::format("at most {} can be compared", most_runs), "shorten the lists"});
+  return false;
+}
+
+// The dotted names of what `value`, of field `key`, sets.
+void add_fields(const std::string& key, const toml::node& value, std::set<std::string>& fields) {
+  if (!value.is_table()) {
+    fields.insert(key);
+    return;
+  }
+  for (auto&& [name, inner] : *value.as_table())
+    add_fields(fmt::format("{}.{}", key, name.str()), inner, fields);
+}
+
+}  // namespace
+
+std::vector<Axis> read_axes(Document& document, Diagnostics& diagnostics) {
+  toml::node* compare = document.root.get("compare");
+  if (compare == nullptr) return {};
+  if (!compare->is_table()) {
+    diagnostics.add({"axis", place_of(compare->source()), "`compare` has the wrong type", "expected a table",
+                     "write [compare] and the axes below"});
+    return {};
+  }
+  std::vector<GivenAxis> given = given_axes(*compare->as_table(), diagnostics);
+  if (!check_together(given, diagnostics)) return {};
+  toml::table base = document.root;  // a copy, which knows no places
+  base.erase("compare");
+  std::vector<Axis> axes;
+  for (GivenAxis& one : given) {
+    for (toml::node& value : *one.values) {
+      one.axis.values.push_back({label_of(value), toml_of(value)});
+      add_fields(one.axis.key, value, one.axis.fields);
+      Document point{.root = base};
+      Diagnostics failures;
+      put(point, one.axis.key, one.place, value, "axis", failures);
+      merge(failures, diagnostics);
+      read_fields(point, true, diagnostics);
+    }
+    axes.push_back(std::move(one.axis));
+  }
+  return axes;
+}
+
+void take_point(Document& document, const LoadRequest& request, Diagnostics& diagnostics) {
+  if (request.point.empty()) return;
+  Diagnostics known;  // the file could be read before
+  const std::optional<std::string> text = read_text(request.path, known);
+  if (!text) return;
+  Document values{.root = parse_text(*text, diagnostics.add_source({request.path, *text})).root};
+  for (const Override& axis : request.axes) apply_axis(values, axis, diagnostics);
+  toml::table* compare = values.root.get_as<toml::table>("compare");
+  for (const AxisChoice& choice : request.point) {
+    toml::node* list =
+        compare == nullptr ? nullptr : compare->get(choice.key == "seed" ? "seeds" : choice.key);
+    toml::node* value = list == nullptr || !list->is_array() ? nullptr : list->as_array()->get(choice.index);
+    if (value != nullptr) put(document, choice.key, place_of(value->source()), *value, "axis", diagnostics);
+  }
+}
+
+std::optional<std::vector<Axis>> load_axes(const LoadRequest& request, Diagnostics& diagnostics) {
+  std::optional<Document> document = read_request(request, diagnostics);
+  if (!document) return std::nullopt;
+  for (const Override& axis : request.axes) apply_axis(*document, axis, diagnostics);
+  read_fields(*document, false, diagnostics);
+  std::vector<Axis> axes = read_axes(*document, diagnostics);
+  if (!diagnostics.empty()) return std::nullopt;
+  return axes;
+}
+
+}  // namespace psim

@@ -1,0 +1,1 @@
+psim check scenarios/quickstart.toml --data-dir /no/such/folder

@@ -1,0 +1,1 @@
+psim run scenarios/quickstart.toml --seed=1 --seed=2

@@ -1,0 +1,1 @@
+psim compare scenarios/quickstart.toml --seeds 1,,x

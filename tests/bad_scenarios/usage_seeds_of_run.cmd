@@ -1,0 +1,1 @@
+psim run scenarios/quickstart.toml --seeds 1,2
