@@ -76,7 +76,8 @@ void Job::start(Hooks hooks, const std::vector<World*>& worlds) {
           fmt::format("at {:.6g} s the run would end while a worker has steps to do: a defect of psim; please "
                       "report the scenario",
                       Agenda::now()));
-    finished_ = world_.last_finish;
+    // What a worker sent before it left may be applied after that.
+    finished_ = std::max(world_.last_finish, world_.recorder.stats().last_work);
     end_soon();
   };
   world_.watch = hooks_.watch;

@@ -59,7 +59,7 @@ TEST_CASE("a worker that left and is to join again is waited for", "[endings]") 
   const Json run = run_toml(two_workers(fault("leave", "workers", "at = \"1s\"") +
                                         fault("join", "worker 1", "at = \"4s\"")));
   CHECK(run["stuck"].empty());
-  CHECK(clocks_of(run, 1) == 100);
+  CHECK(clocks_of(run, 1) == 99);  // worker 0 was one clock further when it left: that clock is skipped
   CHECK(run["sim_time_s"].get<double>() > 4);
 }
 
