@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -73,6 +74,21 @@ std::map<std::string, fs::path> sealed_files(const fs::path& folder) {
   return files;
 }
 
+std::string sums_of(const std::map<std::string, fs::path>& files) {
+  std::string text;
+  for (const auto& [name, path] : files) {
+    const std::optional<std::string> hash = hash_of(path);
+    if (!hash) throw std::runtime_error(fmt::format("{}: cannot be read again", path.string()));
+    text += fmt::format("{}  {}\n", *hash, name);
+  }
+  return text;
+}
+
+std::string content_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 }  // namespace
 
 Contents contents_of(const fs::path& folder) {
@@ -100,12 +116,7 @@ void remove_run(const fs::path& folder) {
 }
 
 void seal(const fs::path& folder) {
-  std::string text;
-  for (const auto& [name, path] : sealed_files(folder)) {
-    const std::optional<std::string> hash = hash_of(path);
-    if (!hash) throw std::runtime_error(fmt::format("{}: cannot be read again", path.string()));
-    text += fmt::format("{}  {}\n", *hash, name);
-  }
+  const std::string text = sums_of(sealed_files(folder));
   std::ofstream file(folder / sums, std::ios::binary);
   file << text;
   file.close();
@@ -131,7 +142,8 @@ std::string broken_seal(const fs::path& folder) {
     if (!sealed.contains(name)) return fmt::format("{} was not there when the run was written", name);
     if (hash_of(path) != sealed[name]) return fmt::format("{} has changed since it was written", name);
   }
-  return {};
+  // Each file once, in order, and nothing else.
+  return content_of(folder / sums) == sums_of(files) ? "" : fmt::format("{} has changed", sums);
 }
 
 }  // namespace psim::analysis
