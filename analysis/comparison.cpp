@@ -84,12 +84,12 @@ Group make_group(const std::vector<const ComparedRun*>& runs) {
   });
   group.staleness = over(runs, [](const Json& s) { return s["staleness"]["mean"].get<double>(); });
   const auto share = [&](const char* part) {
-    return over(runs, [=](const Json& s) { return 100 * s["time"][part].get<double>(); });
+    return over(runs, [=](const Json& s) { return 100 * s["time"].value(part, 0.0); });
   };
   group.compute = share("compute_share");
   group.wait = share("wait_share");
   group.network = share("network_share");
-  group.absent = over(runs, [](const Json& s) { return 100 * s["time"].value("absent_share", 0.0); });
+  group.absent = share("absent_share");
   group.bytes = over(runs, [](const Json& s) { return s["bytes_sent"].get<double>(); });
   group.latency = of_part(runs, "inference", [](const Json& s) { return s["latency_s"]["mean"]; });
   group.served_staleness = of_part(runs, "inference", [](const Json& s) { return s["staleness"]["mean"]; });

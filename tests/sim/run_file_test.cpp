@@ -133,10 +133,10 @@ TEST_CASE("steps are kept from level steps on, events on level events", "[record
   CHECK(query(folder.path() / "steps", "SELECT * FROM event").empty());
   const Rows events = query(folder.path() / "events", "SELECT * FROM event");
   REQUIRE(events.size() == story().size());
-  CHECK(events[0] == "0|0.25|send|pull|3|1|0|-1|8|1|0|0");
-  CHECK(events[1] == "1|0.5|deliver|pull|1|3|0|-1|8|1|0|0");
-  CHECK(events[2] == "2|1.0|compute_begin|null|3|0|5|6|0|0|0|0");
-  CHECK(events[6] == "6|3.0|apply|null|2|3|5|6|0|4|0|0");
+  CHECK(events[0] == "0|0.25|send|pull|3|1|0|-1|8|1|0|0|0|0|0|0");
+  CHECK(events[1] == "1|0.5|deliver|pull|1|3|0|-1|8|1|0|0|0|0|0|0");
+  CHECK(events[2] == "2|1.0|compute_begin|null|3|0|5|6|0|0|0|0|0|0|0|0");
+  CHECK(events[6] == "6|3.0|apply|null|2|3|5|6|0|4|0|0|0|0|0|0");
 }
 
 TEST_CASE("a recorded event can be told, where events were recorded", "[record]") {
