@@ -211,7 +211,7 @@ TEST_CASE("columns that are 0 in every row are left out and named", "[analysis]"
 
 TEST_CASE("a table that would be too wide is broken, and each part has the labels", "[analysis]") {
   const std::string name(40, 'x');
-  const Comparison c = compare({"m"}, {run({name}, 1, {.to_target = 0.5, .staleness_max = 2, .target = true}),
+  const Comparison c = compare({"m"}, {run({name}, 1, {.to_target = 0.5, .target = true, .staleness_max = 2}),
                                        run({name}, 2, {.to_target = 0.6, .target = true})});
   const auto rows = cells(table(c));
   REQUIRE(rows.size() >= 4);
