@@ -180,12 +180,13 @@ class EndDate final : public Check {
  public:
   EndDate()
       : Check("end-date",
-              "the run ended when its last worker was through, or with what ended it; nothing is computed "
-              "later") {}
+              "the run ended when its last worker was through or given up, or with what ended it; nothing is "
+              "computed later") {}
 
   void on(const Row& row, const History&) override {
     last_ = row.at;
     if (row.what == What::finish) finish_ = row.at;
+    if (row.what == What::suspect || row.what == What::view) verdict_ = row.at;
     const bool is_work = row.what == What::finish || row.what == What::apply || row.what == What::update ||
                          row.what == What::compute_begin || row.what == What::compute_end;
     if (is_work) last_work_ = row;
@@ -203,6 +204,7 @@ class EndDate final : public Check {
     }
     std::vector<double> ends;
     if (finish_) ends.push_back(*finish_);
+    if (verdict_) ends.push_back(*verdict_);
     if (history.facts().duration) ends.push_back(*history.facts().duration);
     const auto add_target = [&](const Json& target) {
       if (target.at("reached").get<bool>()) ends.push_back(target.at("sim_time_s"));
@@ -223,6 +225,7 @@ class EndDate final : public Check {
  private:
   double last_ = 0;
   std::optional<double> finish_;
+  std::optional<double> verdict_;  // the scheduler's, on who is there
   std::optional<Row> last_work_;
 };
 

@@ -202,11 +202,13 @@ TEST_CASE("workers and servers that come and go keep the books in order", "[veri
                     joins = R"({kind="join", nodes=["worker 2"], at="250ms"})",
                     down = R"({kind="crash", nodes=["worker 3"], at="200ms"})",
                     frozen = R"({kind="slow", nodes=["worker 0"], factor=0, from="100ms", until="250ms"})",
+                    alone = R"({kind="partition", between=[["worker 1"], ["rest"]], at="500ms"})",
                     moves = R"({kind="leave", nodes=["server 0"], at="200ms"})";
   const std::vector<Words> scenarios{
       {asp, faults({leaves})},       {asp, faults({leaves, returns})},
       {ssp, faults({joins, down})},  {bsp, faults({joins, leaves, returns})},
       {asp, faults({frozen, down})}, {asp, faults({moves, crash(1, "400ms")})},
+      {asp, faults({alone})},
   };
   for (const Words& sets : scenarios) {
     const Verified result = run_and_verify(with(watched, sets), "");
