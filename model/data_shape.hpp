@@ -18,7 +18,7 @@ struct DataShape {
 };
 DataShape shape_of(const Dataset& train);
 
-// The shape that load_data will give, where it can be told without: of generated and inline data.
+// The shape that load_data will give, where it can be told without: of generated data.
 std::optional<DataShape> known_shape(const DataSpec& spec);
 
 // As adapt_to(const Dataset&, ModelSpec&).

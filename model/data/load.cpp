@@ -106,7 +106,7 @@ std::optional<DataShape> known_shape(const DataSpec& spec) {
   DataShape shape{.samples = spec.samples - test_samples(spec.samples, spec.test_fraction),
                   .features = spec.features,
                   .outputs = spec.classes};
-  if (shape.samples < 1 && spec.source != DataSource::inline_samples) return std::nullopt;
+  if (shape.samples < 1) return std::nullopt;
   switch (spec.source) {
     case DataSource::blobs: return shape;
     case DataSource::spirals: shape.features = 2; return shape;
@@ -115,12 +115,6 @@ std::optional<DataShape> known_shape(const DataSpec& spec) {
       shape.outputs = 2;
       shape.nonzeros = static_cast<double>(spec.nonzeros);
       return shape;
-    case DataSource::inline_samples:
-      if (spec.inputs.empty() || spec.targets.empty()) return std::nullopt;
-      return DataShape{.samples = static_cast<std::int64_t>(spec.inputs.size()),
-                       .features = static_cast<std::int64_t>(spec.inputs.front().size()),
-                       .outputs = static_cast<std::int64_t>(spec.targets.front().size()),
-                       .classification = false};
     default: return std::nullopt;
   }
 }

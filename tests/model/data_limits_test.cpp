@@ -170,8 +170,8 @@ TEST_CASE("IDX files with random changes are read or refused", "[data]") {
 }
 
 TEST_CASE("the shape of generated data is known before it is generated", "[data]") {
-  for (const DataSource source : {DataSource::blobs, DataSource::spirals, DataSource::teacher,
-                                  DataSource::clicks, DataSource::inline_samples}) {
+  for (const DataSource source :
+       {DataSource::blobs, DataSource::spirals, DataSource::teacher, DataSource::clicks}) {
     DataSpec spec;
     spec.source = source;
     spec.samples = 47;
@@ -179,8 +179,6 @@ TEST_CASE("the shape of generated data is known before it is generated", "[data]
     spec.classes = 4;
     spec.nonzeros = 3;
     spec.test_fraction = 0.25;
-    spec.inputs = {{1, 2}, {3, 4}, {5, 6}};
-    spec.targets = {{1}, {2}, {3}};
     const auto known = known_shape(spec);
     REQUIRE(known.has_value());
     const DataShape made = shape_of(load_data(spec, 3, {}).train);
@@ -191,5 +189,7 @@ TEST_CASE("the shape of generated data is known before it is generated", "[data]
     CHECK(known->classification == made.classification);
     CHECK(known->nonzeros == made.nonzeros);
   }
+  // Rows that a user wrote may be of unequal length: only loading them tells.
+  CHECK_FALSE(known_shape({.source = DataSource::inline_samples}).has_value());
   CHECK_FALSE(known_shape({.source = DataSource::digits}).has_value());
 }
