@@ -133,10 +133,11 @@ void take_point(Document& document, const LoadRequest& request, Diagnostics& dia
   Diagnostics known;  // the file could be read before
   const std::optional<std::string> text = read_text(request.path, known);
   if (!text) return;
-  Document values{.root = parse_text(*text, diagnostics.add_source({request.path, *text})).root};
-  for (const Override& axis : request.axes) apply_axis(values, axis, diagnostics);
-  toml::table* compare = values.root.get_as<toml::table>("compare");
+  // Each value is a source of its own: what a later axis chooses may take the meaning of an earlier one.
   for (const AxisChoice& choice : request.point) {
+    Document values{.root = parse_text(*text, diagnostics.add_source({request.path, *text})).root};
+    for (const Override& axis : request.axes) apply_axis(values, axis, diagnostics);
+    toml::table* compare = values.root.get_as<toml::table>("compare");
     toml::node* list =
         compare == nullptr ? nullptr : compare->get(choice.key == "seed" ? "seeds" : choice.key);
     toml::node* value = list == nullptr || !list->is_array() ? nullptr : list->as_array()->get(choice.index);
