@@ -204,6 +204,9 @@ class EndDate final : public Check {
     }
     std::vector<double> ends;
     if (finish_) ends.push_back(*finish_);
+    // What a worker sent before it left may be applied after that.
+    if (finish_ && (last_work_->what == What::apply || last_work_->what == What::update))
+      ends.push_back(last_work_->at);
     if (verdict_) ends.push_back(*verdict_);
     if (history.facts().duration) ends.push_back(*history.facts().duration);
     const auto add_target = [&](const Json& target) {

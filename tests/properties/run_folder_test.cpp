@@ -73,7 +73,7 @@ bool contains(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("--out replaces nothing but a run of psim's, with --force or without", "[files]") {
+TEST_CASE("nothing but a run of psim's is replaced by --out, with --force or without", "[files]") {
   const Place place;
   place.write("essay/essay.md", "mine");
   place.write("half/scenario.toml", scenario);
@@ -100,7 +100,7 @@ TEST_CASE("--out replaces nothing but a run of psim's, with --force or without",
   }
 }
 
-TEST_CASE("--out may be written in many ways", "[files]") {
+TEST_CASE("the folder of --out may be written in many ways", "[files]") {
   const Place place;
   fs::create_directory(place.at("empty"));
   for (const std::string out : {"B", "B/", "B/.", "./B//", "new/folders/run/", "empty/"}) {
