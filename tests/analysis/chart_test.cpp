@@ -1,6 +1,7 @@
 // Goal: curves where their numbers are. Method: charts small enough to be drawn by hand.
 #include "analysis/chart.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 #include <sstream>

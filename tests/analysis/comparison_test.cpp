@@ -2,6 +2,7 @@
 // few summaries with round numbers.
 #include "analysis/comparison.hpp"
 
+#include <algorithm>
 #include <sstream>
 
 #include "tests/support/catch.hpp"

@@ -2,6 +2,7 @@
 // weights, losses and accuracies are known.
 #include "model/learner.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "tests/support/catch.hpp"

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numbers>
 #include <numeric>
+#include <utility>
 
 #include "model/optimizer.hpp"
 #include "model/random.hpp"

@@ -2,9 +2,11 @@
 // recurrences for one weight, over several steps and sizes around the block of 2048 that is updated at once.
 #include "model/optimizer.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <memory>
+#include <utility>
 
 #include "model/random.hpp"
 #include "tests/support/catch.hpp"

@@ -1,5 +1,6 @@
 // Goal: the shipped scenario of a sparse model learns, and l1 does what it is for. Method: against the
 // majority class, and with more and less l1.
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <numbers>

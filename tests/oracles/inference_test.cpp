@@ -1,5 +1,6 @@
 // An inference group against theory: queues, staleness by the period of its pulls, and what it serves. The
 // network is so fast that it takes no time that shows.
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>

@@ -2,6 +2,7 @@
 // (docs/results.md); and the gradient of the parts is that of the batch.
 #include "sim/scenario/devices.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 

@@ -1,4 +1,5 @@
 // Goal: what both ends remember. Of pushes nothing is lost; of pulls the receiver fills the gaps.
+#include <algorithm>
 #include <cmath>
 
 #include "tests/sim/filter_driver.hpp"

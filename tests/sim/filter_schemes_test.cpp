@@ -1,4 +1,5 @@
 // Goal: what each scheme does to the numbers, value by value, and its statistics against theory.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>

@@ -1,6 +1,7 @@
 // Goal: a filter's message has the size that its paper gives, and the receiver sees what its paper says.
 #include "sim/protocol/filter.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>

@@ -1,5 +1,6 @@
 // What workers compute between a pull and a push, on a learner whose gradients are known.
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "sim/roles/local_work.hpp"

@@ -1,5 +1,6 @@
 // Goal: training ends for everybody, with every push accounted for. Method: the last clocks by hand, then
 // whole trainings in which a random order of arrival takes the part of the network.
+#include <algorithm>
 #include <set>
 
 #include "model/random.hpp"

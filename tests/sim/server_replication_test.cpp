@@ -1,7 +1,9 @@
 // Goal: replicas have what their owner has, and an owner counts on nothing else. Method: an owner and two
 // replicas, with every message between them in our hands: late, lost, twice, in any order.
+#include <algorithm>
 #include <array>
 #include <optional>
+#include <utility>
 
 #include "model/random.hpp"
 #include "tests/sim/server_driver.hpp"

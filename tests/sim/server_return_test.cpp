@@ -2,6 +2,8 @@
 // for one that was here.
 
 #include "tests/sim/server_driver.hpp"
+#include <algorithm>
+
 #include "tests/support/catch.hpp"
 
 using namespace psim;

@@ -1,5 +1,6 @@
 // Goal: what a new owner has is what the last one had: optimizer, delay compensation, and nothing that a
 // state transfer has not paid for. Method: an owner and a replica of which one takes the other's place.
+#include <utility>
 #include <vector>
 
 #include "tests/sim/server_driver.hpp"

@@ -1,4 +1,5 @@
 // Goal: fat tree, torus and dragonfly are wired as in their papers, and routed as they say.
+#include <algorithm>
 #include <map>
 #include <set>
 

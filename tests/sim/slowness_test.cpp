@@ -2,6 +2,7 @@
 // Method: means and coefficients of variation within four standard errors, with fixed seeds.
 #include "sim/cluster/slowness.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "sim/scenario/scenario.hpp"
