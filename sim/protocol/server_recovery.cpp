@@ -154,6 +154,7 @@ void Server::lead(NodeId self, const Owner& owner, double now, Outbox& out) {
       safety_[w] = {.begun = before_pending(w, workers_[w].arrived)};
       tell_count(w, out);
     }
+    for (const Message& push : group_) safety_[index_of(push.from)].first = push.pushed;
   }
   take_copies(owner, now, out);
   commit();

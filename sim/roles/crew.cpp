@@ -210,11 +210,12 @@ void Crew::leave(NodeId node) {
 
 bool Crew::has_left(NodeId node) const {
   if (is_worker(node)) return workers_[worker_index(node)]->is_through();
-  // A server must not stop while the next owner still asks it for the shard. One that is down does not ask.
+  // A server must not stop while the next owner still asks it for the shard. One that is down does not ask,
+  // unless it comes back.
   const auto has_got = [this](std::uint32_t shard, const Owner& owner) {
     const Server* there = servers_[server_index(owner.primary)]->state(shard);
     const bool leads = there != nullptr && there->leads() && there->epoch() >= owner.epoch;
-    return leads || !world_.network.is_up(owner.primary);
+    return leads || !(world_.network.is_up(owner.primary) || world_.watch->comes_back(owner.primary));
   };
   return is_server(node) && servers_[server_index(node)]->has_left(has_got);
 }

@@ -37,9 +37,12 @@ Timestamp KvClient::pull(const ShardIds& shards, std::int64_t clock, Wanted want
   for (const std::uint32_t s : shards) {
     // A finished shard's weights do not change any more; but another batch of a sparse model needs others.
     if (connections_[s].finished && !batch_) continue;
+    const bool begins = wanted == Wanted::next;  // a step with what is here
+    if (begins && is_ahead_of_first(s)) continue;
     const std::int64_t own = connections_[s].version;
-    const std::int64_t newer_than = was_away && own == least + 1 ? least : own;
-    request(s, clock, newer_only ? newer_than : -1, task, wanted != Wanted::next);
+    std::int64_t newer_than = was_away && own == least + 1 ? least : own;
+    if (retries_ && world_.rule.first_decides && !begins) newer_than = std::min(newer_than, begun_on_);
+    request(s, clock, newer_only ? newer_than : -1, task, !begins);
   }
   return task;
 }
@@ -211,7 +214,15 @@ bool KvClient::answered(const ShardIds& shards) const {
   return std::ranges::none_of(shards, [this](std::uint32_t s) { return connections_[s].outstanding; });
 }
 
+// Where the first shard decides for all and was set back, another may have the version already that its next
+// decision is about. That shard does not wait for this step's pushes, and no later version of it makes the step
+// useless.
+bool KvClient::is_ahead_of_first(std::uint32_t s) const {
+  return retries_ && world_.rule.first_decides && connections_[s].version > connections_.front().version;
+}
+
 void KvClient::use_all() {
+  begun_on_ = connections_.front().version;
   for (Connection& shard : connections_) shard.unused = false;
 }
 

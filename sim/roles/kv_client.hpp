@@ -125,6 +125,7 @@ class KvClient {
   bool waits_for_all() const { return world_.rule.fresh && world_.rule.group == world_.rule.workers; }
   void request(std::uint32_t shard, std::int64_t clock, std::int64_t above, Timestamp task,
                bool has_pushed = true);
+  bool is_ahead_of_first(std::uint32_t shard) const;
   void answered_one(Timestamp task);
   void handle(Message message);
   void update(Connection& shard, const Message& sum);
@@ -153,6 +154,7 @@ class KvClient {
   std::vector<Slice> last_weights_;      // by shard, for the filter kkt; empty without it
   std::unique_ptr<RetryQueue> retries_;  // where messages may get lost
   std::shared_ptr<const View> view_;     // the last one
+  std::int64_t begun_on_ = -1;           // the first shard's version with which the last step began
   std::int64_t ahead_ = 0;
   bool missed_ = false;  // versions, with the last answers: it was away
   Timestamp last_ = 0;
