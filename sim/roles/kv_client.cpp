@@ -215,8 +215,8 @@ bool KvClient::answered(const ShardIds& shards) const {
 }
 
 // Where the first shard decides for all and was set back, another may have the version already that its next
-// decision is about. That shard does not wait for this step's pushes, and no later version of it makes the step
-// useless.
+// decision is about. That shard does not wait for this step's pushes, and no later version of it makes the
+// step useless.
 bool KvClient::is_ahead_of_first(std::uint32_t s) const {
   return retries_ && world_.rule.first_decides && connections_[s].version > connections_.front().version;
 }
