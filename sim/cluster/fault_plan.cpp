@@ -80,13 +80,16 @@ bool FaultPlan::gives_up(Unit& unit) {
 }
 
 double FaultPlan::some_turns() const {
-  double longest = 0;
+  constexpr double attempts = 30;  // of which one succeeds, if the chance is no smaller than a third
+  double longest = 0, lossy = 0;
   for (const FaultSpec& fault : scenario_.faults) {
+    if (fault.kind == FaultKind::drop && fault.probability < 1)
+      lossy = attempts * scenario_.recovery.longest_retry.value;
     for (const std::optional<Seconds>& period : {fault.every, fault.mtbf}) {
       if (period) longest = std::max(longest, period->value);
     }
   }
-  return enough * longest;
+  return std::max(enough * longest, lossy);
 }
 
 std::vector<FaultUse> FaultPlan::uses() const {

@@ -55,7 +55,8 @@ class FaultPlan {
   bool once_to_come() const { return pending_ > 0; }
   // Whether what is planned, and does not hang on a condition, starts the node again.
   bool comes_back(NodeId node) const { return starts_to_come_[node] > 0; }
-  // In which each of those that repeat for ever has had some turns.
+  // Seconds in which each of those that repeat for ever has had some turns, and a request that is lost now
+  // and then has been sent many times.
   double some_turns() const;
   // What has become of each fault so far.
   std::vector<FaultUse> uses() const;

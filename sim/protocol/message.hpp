@@ -109,6 +109,7 @@ struct Message {
   std::int64_t ahead = 0;
   // pull: the number of the last pull whose answer is here, 0: nothing is; weights: as in the pull
   std::int64_t has = 0;
+  bool late = false;  // weights: where nodes may fail, the worker's last push came too late
   std::uint64_t wanted = 0;  // fetch: bytes of the samples
   std::shared_ptr<const Attachment> attached = {};
 

@@ -52,9 +52,12 @@ void Server::on_push(const Message& push, double now, Outbox& out) {
     paces_[w].interval = now - paces_[w].last_push;
     paces_[w].last_push = now;
   }
-  if (options_.retries) safety_[w].first = push.pushed;
   const bool forgotten = mutant("push-vanishes") && push.number % 7 == 3;
   const bool late = is_late(push);
+  if (options_.retries) {
+    safety_[w].first = push.pushed;
+    safety_[w].late = late;
+  }
   if (forgotten) {
     count_applied(id_of(push));
   } else if (!late) {
@@ -240,9 +243,11 @@ void Server::answer(std::uint32_t w, double now, Outbox& out) {
   if (!leads_ || waiting == waiting_.end()) return;
   const WorkerState& worker = workers_[w];
   const Pull& pull = waiting->second;
-  if (worker.arrived < pull.pushed && !mutant("writes-unseen")) return;  // read-my-writes
-  if (!is_safe(w)) return;
   const bool over = is_over(pull);
+  // What is still on its way to a shard with all its updates will come too late, if it is taken at all.
+  const bool reads_all = over && options_.rule.fresh && options_.retries;
+  if (worker.arrived < pull.pushed && !reads_all && !mutant("writes-unseen")) return;  // read-my-writes
+  if (!is_safe(w)) return;
   // The others' last updates wait for word from the first server.
   if (over && !options_.rule.fresh && coordinated() && worker.applied < pull.pushed) return;
   if (!over && !may_start(w, pull, now)) return;
@@ -258,7 +263,8 @@ void Server::answer(std::uint32_t w, double now, Outbox& out) {
                 .kept = worker.arrived,
                 .epoch = epoch_,
                 .ahead = options_.retries ? ahead_of(w, out) : 0,
-                .has = pull.has};
+                .has = pull.has,
+                .late = options_.retries && safety_[w].late};
   const bool needed = !over || (options_.rule.servers_apart && has_peers());
   if (needed) reply.values = this->reply(pull.keys);
   reply.keys = pull.keys;

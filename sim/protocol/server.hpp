@@ -161,6 +161,7 @@ class Server {
     std::int64_t committed = 0;  // pushes that the replicas have too
     std::int64_t begun = 0;      // that this server had when it became the owner
     std::int64_t first = -1;     // version of the first shard that its last push was computed on
+    bool late = false;           // its last push came too late
   };
   // Where nodes may fail, and the first shard decides.
   struct Decision {

@@ -181,6 +181,8 @@ void KvClient::handle(Message message) {
     const bool is_back = std::exchange(standings_[index_of(message)].is_new, false);
     if (is_back) shard.pushes = message.kept;
     shard.set_back = !is_back && (message.version < shard.version || message.version <= shard.above);
+    // An update was made without this worker, which was taken for lost: it is behind at this shard alone.
+    shard.set_back = shard.set_back || (message.late && waits_for_all());
     if (shard.set_back) start_again(index_of(message), message.clock);
   }
   shard.outstanding = false;

@@ -131,6 +131,8 @@ class KvClient {
   void update(Connection& shard, const Message& sum);
   void send(Message message);
   void on_ack(const Message& ack);
+  // Pushes `from` to `to` - 1 of a shard need not be waited for any more.
+  void acknowledged(std::uint32_t shard, std::int64_t from, std::int64_t to);
   void commit(const Message& answer);
   void start_again(std::uint32_t set_back, std::int64_t clock);
   void wait_for_newer(std::int64_t clock);

@@ -38,10 +38,13 @@ void KvClient::on_ack(const Message& ack) {
     retries_->accepted(ack.shard, ack.number);
     commit(ack);
   }
-  const auto task = push_tasks_.find({index_of(ack), ack.number});
-  if (task == push_tasks_.end()) return;  // the second word of the same
-  answered_one(task->second);
-  push_tasks_.erase(task);
+  acknowledged(index_of(ack), ack.number, ack.number + 1);
+}
+
+void KvClient::acknowledged(std::uint32_t shard, std::int64_t from, std::int64_t to) {
+  const auto end = push_tasks_.lower_bound({shard, to});
+  for (auto task = push_tasks_.lower_bound({shard, from}); task != end; task = push_tasks_.erase(task))
+    answered_one(task->second);
 }
 
 void KvClient::commit(const Message& answer) {
@@ -49,6 +52,7 @@ void KvClient::commit(const Message& answer) {
   if (answer.pushed <= safe) return;
   safe = answer.pushed;
   retries_->committed(answer.shard, answer.pushed);
+  acknowledged(index_of(answer), 0, answer.pushed);  // their acknowledgements may be lost
   world_.record(EventKind::acked, node_, answer.epoch, 0, answer.from, answer.pushed, answer.shard);
 }
 
@@ -83,19 +87,23 @@ void KvClient::wait_for_newer(std::int64_t clock) {
 
 // A new owner knows of no request: it gets all that are not answered, and the pushes that the last one might
 // have been alone with. It may have less than the last one had; a shard that had all its updates may need
-// pushes again, and others may wait for this worker's.
+// pushes again, and others may wait for this worker's. Where the first shard decides for all, another may
+// wait for a decision that was lost with its last owner: this worker is to know whether it was set back.
 void KvClient::on_view(const std::shared_ptr<const View>& view) {
   if (view->number <= this->view()) return;
   view_ = view;
   for (const std::uint32_t s : all_) {
-    Standing& shard = standings_[s];
+    Standing& standing = standings_[s];
     const Owner& owner = view->owners[s];
-    if (owner.epoch == shard.epoch) continue;
-    shard.owner = owner.primary;
-    shard.epoch = owner.epoch;
+    if (owner.epoch == standing.epoch) continue;
+    standing.owner = owner.primary;
+    standing.epoch = owner.epoch;
     for (Message& again : retries_->again(s, owner.primary, owner.epoch, Agenda::now()))
       transmit(std::move(again));
-    if (finished(s)) request(s, connections_[s].clock, connections_[s].version, ++last_);
+    const Connection& shard = connections_[s];
+    const bool decides = world_.rule.first_decides && s == 0;
+    if (finished(s)) request(s, shard.clock, shard.version, ++last_);
+    else if (decides && shard.unused && !shard.outstanding) request(s, shard.clock, -1, ++last_);
   }
 }
 
