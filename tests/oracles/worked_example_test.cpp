@@ -1,4 +1,4 @@
-// The article's network, by hand and by psim: losses of the shipped scenario, to the last bit of a double.
+// The article's network, by hand and by psim: losses of the shipped scenario, to the precision of a double.
 
 #include "tests/support/catch.hpp"
 #include "tests/support/run_psim.hpp"
@@ -16,5 +16,7 @@ TEST_CASE("the worked example's losses are those of the calculation by hand", "[
   for (std::size_t i = 0; i < expected.size(); ++i) {
     CHECK(summary["curve"][i]["loss"].get<double>() == Approx(expected[i]).epsilon(1e-12));
   }
-  CHECK(summary["initial"]["loss"].get<double>() == 317.33434400000004);
+  // Sums of 5, 4 and 3 products, a square and a sum of two: at most 25 roundings, in an order that the
+  // instruction set and the compiler choose.
+  CHECK(summary["initial"]["loss"].get<double>() == Approx(317.334344).epsilon(3e-15));
 }

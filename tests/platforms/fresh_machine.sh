@@ -35,12 +35,13 @@ fi
 
 if [ ! -x "$root/bin/sh" ]; then
   echo "a bare $release in $root"
-  debootstrap --variant=minbase --include=ca-certificates "$release" "$root" "$mirror" >"$root.log" 2>&1 || {
-    tail -n 20 "$root.log"
-    rm -f "$root.log"
+  log=$(mktemp)
+  debootstrap --variant=minbase --include=ca-certificates "$release" "$root" "$mirror" >"$log" 2>&1 || {
+    tail -n 20 "$log"
+    rm -f "$log"
     exit 1
   }
-  rm -f "$root.log"
+  rm -f "$log"
 fi
 mount -t proc proc "$root/proc"
 mount --rbind /dev "$root/dev"
