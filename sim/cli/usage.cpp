@@ -27,7 +27,7 @@ constexpr const char* general =
     "  psim explain ssp\n"
     "  psim help run                              a command's options and more examples\n\n"
     "Exit codes: 0 done, 1 the answer is no (target missed, digest differs), 2 bad input or usage,\n"
-    "3 psim's fault or the machine's, 130 interrupted.";
+    "3 psim's fault or the machine's, 130 stopped by Ctrl-C, 143 by SIGTERM.";
 
 constexpr std::array<Examples, 10> examples{{
     {"run",

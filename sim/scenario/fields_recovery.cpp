@@ -41,7 +41,7 @@ void describe_recovery(FieldVisitor& v, RecoverySpec& r) {
           {.doc = "Repetitions of one request after which the run ends; 0: none.", .min = 0, .max = 1e6});
   v.field("patience", &r.patience,
           {.doc = "Time without any computation or update after which the run ends as stuck, if no fault is "
-                  "to come.",
+                  "to come; where messages are lost at random, as much more as 30 of the longest waits take.",
            .min = 1e-3,
            .max = 1e9});
 }
