@@ -40,6 +40,8 @@ class Recoveries final : public Check {
       case What::suspect: return on_suspect(row.peer);
       case What::view: return on_view(row.at);
       case What::promote:
+        if (row.clock < epoch_[row.shard]) return;  // not the newest owner
+        epoch_[row.shard] = row.clock;
         owner_[row.shard] = row.node;
         for (Outage& outage : outages_) {
           if (outage.shards.erase(row.shard) > 0 && outage.shards.empty() && !outage.fetched)
@@ -130,6 +132,7 @@ class Recoveries final : public Check {
   }
 
   std::map<std::uint32_t, std::uint32_t> owner_;  // by shard, as far as events have told
+  std::map<std::uint32_t, std::int64_t> epoch_;   // by shard: in which it owns it
   std::set<std::uint32_t> learns_, down_;  // servers that the next view, or an earlier one, takes for down
   std::vector<Outage> outages_;
 };

@@ -9,7 +9,7 @@
 namespace psim {
 
 FailureLog::FailureLog(const std::vector<std::uint32_t>& shard_server, NodeId last_server)
-    : last_server_(last_server), version_(shard_server.size()) {
+    : last_server_(last_server), epoch_(shard_server.size()), version_(shard_server.size()) {
   for (const std::uint32_t server : shard_server) owner_.push_back(1 + server);
 }
 
@@ -27,6 +27,8 @@ void FailureLog::on(const Event& e) {
       return;
     case EventKind::promote:
       ++stats_.takeovers;
+      if (e.clock < epoch_[e.shard]) return;  // it has not heard yet that another owner has followed
+      epoch_[e.shard] = e.clock;
       owner_[e.shard] = e.node;
       version_[e.shard] = e.version;
       for (Open& open : open_) {
