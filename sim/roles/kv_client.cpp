@@ -35,9 +35,9 @@ Timestamp KvClient::pull(const ShardIds& shards, std::int64_t clock, Wanted want
   const bool was_away = newer_only && !shards.empty() && std::exchange(missed_, false) && waits_for_all();
   const std::int64_t least = least_version();
   for (const std::uint32_t s : shards) {
-    // A finished shard's weights do not change any more; but another batch of a sparse model needs others.
-    if (connections_[s].finished && !batch_) continue;
     const bool begins = wanted == Wanted::next;  // a step with what is here
+    // A finished shard's weights do not change any more; but another batch of a sparse model needs others.
+    if (connections_[s].finished && (!batch_ || begins)) continue;
     if (begins && is_ahead_of_first(s)) continue;
     const std::int64_t own = connections_[s].version;
     std::int64_t newer_than = was_away && own == least + 1 ? least : own;

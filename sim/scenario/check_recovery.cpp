@@ -17,8 +17,9 @@ void Checker::check_recovery() {
   };
   if (!s_.architecture.has_servers())
     return refuse("architecture.kind", "failures are simulated with parameter servers only");
-  const ConsistencyRule rule = make_rule(s_.consistency, s_.cluster.workers);
-  const bool is_refused = rule.first_decides && rule.gate == Gate::own;
+  const ConsistencyRow& row = row_of(s_.consistency.model);
+  // Also of all workers: one that goes leaves the groups of some servers complete and those of others not.
+  const bool is_refused = row.group == Group::k && row.gate == Gate::own;
   if (is_refused && s_.cluster.servers > 1)
     refuse("consistency.model",
            fmt::format("{} with several servers needs a first server that never fails",
