@@ -36,7 +36,7 @@ class KvClient {
   enum class Wanted : std::uint8_t { any, newer, next };
   Timestamp pull(const ShardIds& shards, std::int64_t clock, Wanted wanted);
   // Sends each shard its part of `gradient` (null for a phantom model), the whole key space's. Done when it
-  // is sent, or when the servers have acknowledged that they applied or dropped it.
+  // is sent, or when the servers have acknowledged it.
   Timestamp push(const ShardIds& shards, std::int64_t clock, const std::shared_ptr<Values>& gradient,
                  std::int64_t samples, KeyRange block = {});
 

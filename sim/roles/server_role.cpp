@@ -124,6 +124,7 @@ void ServerRole::handle(const Message& message) {
 
 void ServerRole::act(std::pair<const std::uint32_t, Server>& entry, const Message& message) {
   current_ = entry.first;
+  if (message.kind == MessageKind::push && acknowledges_arrival()) acknowledge(message);
   entry.second.on(message, Agenda::now(), *this);
   send_all();
 }
@@ -190,6 +191,15 @@ void ServerRole::announce(Message message) {
   announced_.push_back(std::move(message));  // to the other shards here, when this one is done
 }
 
+// A push may wait for others of its group. Where the model lets a worker go on at once, these may be its own
+// next ones; and a shard that has had all its updates makes no group any more. A worker that waited until its
+// push is applied would then wait for ever.
+bool ServerRole::acknowledges_arrival() const {
+  if (world_.rule.gate == Gate::none) return true;
+  const auto shard = shards_.find(current_);
+  return world_.rule.fresh && shard != shards_.end() && shard->second.version() >= world_.steps;
+}
+
 void ServerRole::acknowledge(const Message& push) {
   if (!world_.scenario.messages.acknowledge || world_.scenario.may_fail()) return;
   outgoing_.push_back(
@@ -199,12 +209,12 @@ void ServerRole::acknowledge(const Message& push) {
 
 void ServerRole::applied(const Message& push, std::int64_t staleness) {
   world_.record_push(EventKind::apply, node_, push, staleness);
-  acknowledge(push);
+  if (!acknowledges_arrival()) acknowledge(push);
 }
 
 void ServerRole::dropped(const Message& push) {
   world_.record_push(EventKind::drop, node_, push, 0);
-  acknowledge(push);
+  if (!acknowledges_arrival()) acknowledge(push);
 }
 
 void ServerRole::refused(const Message& push) { world_.record_push(EventKind::drop, node_, push, 3); }
@@ -247,6 +257,9 @@ void ServerRole::updated(std::int64_t version) {
                           .version = version,
                           .bytes = hash,
                           .shard = world_.first_shard + current_});
+  if (server != nullptr && world_.rule.fresh && version == world_.steps) {  // no group will have them
+    for (const Message& push : server->pending()) acknowledge(push);
+  }
   if (world_.on_update) world_.on_update();
 }
 

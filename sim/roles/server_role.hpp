@@ -93,6 +93,7 @@ class ServerRole final : public Outbox {
   Server& first_state(std::uint32_t shard);
   void on_state(const Message& message);
   void take_snapshots();
+  bool acknowledges_arrival() const;
   void acknowledge(const Message& push);
   double encode(Message& message);
   void send_all();

@@ -53,8 +53,9 @@ void describe_messages(FieldVisitor& v, MessagesSpec& m) {
   v.field("order", choice(m.order), {.doc = "Which of the messages from one node to another goes first."});
   v.field(
       "acknowledge", &m.acknowledge,
-      {.doc = "Whether servers answer every push when it is applied or dropped, and workers wait for that "
-              "before they pull (ps-lite)."});
+      {.doc = "Whether servers answer every push, and workers wait for that before they pull (ps-lite). The "
+              "answer comes when the push is applied or dropped; where a model lets workers start at once, "
+              "when it is in."});
   v.field("keys", choice(m.keys), {.doc = "How a message says which weights its values belong to."});
 }
 
