@@ -27,7 +27,7 @@ class Day {
     on_the_way_ += change;
   }
   void on_join(double at) {
-    if (here_ && !through_) return;
+    if ((here_ && !through_) || at > last_) return;
     pass(at);
     here_ = true;
     through_ = false;

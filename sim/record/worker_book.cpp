@@ -118,13 +118,13 @@ void WorkerBook::on_work(const Event& event) {
 
 void WorkerBook::mark(double at) {
   account(at);
-  marked_ = stats_->time;
-  marked_at_ = at;
+  mark_ = {.at = at, .time = stats_->time, .through = through_};
 }
 
 void WorkerBook::close(double at) {
-  if (!closed_ && at < since_ && !(at < marked_at_) && !(at > marked_at_)) {
-    stats_->time = marked_;
+  if (!closed_ && at < since_ && !(at < mark_.at) && !(at > mark_.at)) {
+    stats_->time = mark_.time;
+    through_ = mark_.through;
     since_ = at;
   }
   account(at);

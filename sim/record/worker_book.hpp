@@ -77,8 +77,12 @@ class WorkerBook {
                           // none that it finished
   bool through_ = false;  // it has done its last clock; time since then counts only if it goes on after all
   WorkerTime later_;      // since then
-  WorkerTime marked_;
-  double marked_at_ = -1;
+  struct Mark {
+    double at = -1;
+    WorkerTime time = {};
+    bool through = false;
+  };
+  Mark mark_;
   std::int64_t clock_ = 0;
 };
 

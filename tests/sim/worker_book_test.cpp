@@ -152,6 +152,19 @@ TEST_CASE("what happens after the run's end is nobody's time", "[record]") {
   check_time(r.stats().workers[0], {.network = 3, .wait = 2});
 }
 
+TEST_CASE("a worker that was through and starts again after the run's end stays through", "[record]") {
+  Recorder r(1, 2, {0});
+  r.record(of_worker(0, EventKind::compute_begin, 2, 0));
+  r.record(computed(1, 2, 0, 4));
+  r.record(finish(2, 2, 1));
+  r.record(fault(3, 2, FaultKind::crash));
+  r.record(finish(5, 3, 1));
+  r.record(move(6, EventKind::send, 2, 0, MessageKind::join));  // while farewells of worker 3 are on their way
+  r.close(5);
+  check_time(r.stats().workers[0], {.compute = 1, .wait = 1});
+  CHECK(r.stats().workers[0].through == 2);
+}
+
 TEST_CASE("a frozen worker is not absent: it computes for as long as it is frozen", "[record]") {
   Recorder r(1, 1, {0});
   r.record(of_worker(1, EventKind::compute_begin, 2, 0));
