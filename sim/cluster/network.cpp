@@ -64,8 +64,10 @@ void Network::send(Message message) {
   if (!connection.busy) send_next(from, to);
 }
 
-void Network::send_once(Message message) {
-  if (!carries(message)) send(std::move(message));
+bool Network::send_once(Message message) {
+  const bool is_alone = !carries(message);
+  if (is_alone) send(std::move(message));
+  return is_alone;
 }
 
 void Network::send_next(NodeId from, NodeId to) {

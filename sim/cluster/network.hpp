@@ -40,9 +40,9 @@ class Network {
   // Whether the same is on its way already: a state of the shard, or the same entry of its log, or the same
   // question.
   bool carries(const Message& like) const;
-  // Likewise, unless the same is on its way. For what is sent again when no answer comes, which it may not
-  // because too much is being sent.
-  void send_once(Message message);
+  // Likewise, unless the same is on its way, which is false. For what is sent again when no answer comes,
+  // which it may not because too much is being sent.
+  bool send_once(Message message);
 
   // Waits for the next message to `me`; until a date, at most.
   Message receive(NodeId me);

@@ -4,6 +4,7 @@
 #include <simgrid/Exception.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <utility>
 
@@ -141,25 +142,29 @@ std::optional<InferenceStats> Crew::finish_inference(double end) {
   return inference_->finish(end);
 }
 
-// As long as the node is what it was; it says which view it knows.
-void Crew::beat(NodeId node, std::uint32_t incarnation, double date) {
-  world_.agenda.at(date, [this, node, incarnation, date] {
+// As long as the node is what it was; it says which view it knows. When one heartbeat has been on its way for
+// several intervals, the node looks less and less often whether it still is; each look is work for the machine.
+void Crew::beat(NodeId node, std::uint32_t incarnation, double date, int in_vain) {
+  world_.agenda.at(date, [this, node, incarnation, date, in_vain] {
     if (!world_.network.is_up(node) || world_.network.incarnation(node) != incarnation) return;
     const Worker* worker = is_worker(node) ? workers_[worker_index(node)].get() : nullptr;
     if (worker && worker->is_through() && !worker->stays()) return;
     if (worker && worker->is_needed()) return restart(node);
-    if (!world_.network.is_held(node)) send_heartbeat(node);  // else it is frozen
+    const bool is_sent = world_.network.is_held(node) || send_heartbeat(node);  // it may be frozen
     if (world_.watch->is_hopeless()) return;
-    beat(node, incarnation, date + world_.scenario.recovery.heartbeat.value);
+    constexpr int patient = 8;
+    const int now_in_vain = is_sent ? 0 : in_vain + 1;
+    const double intervals = std::ldexp(1.0, std::max(0, now_in_vain - patient));
+    beat(node, incarnation, date + intervals * world_.scenario.recovery.heartbeat.value, now_in_vain);
   });
 }
 
-void Crew::send_heartbeat(NodeId node) {
+bool Crew::send_heartbeat(NodeId node) {
   const ServerRole* server = is_worker(node) ? nullptr : servers_[server_index(node)].get();
   // A worker that is through says so with every heartbeat, as a clock of 1.
   const bool is_through = is_worker(node) && workers_[worker_index(node)]->is_through();
   // One that is still on its way says the same; more of them would only fill the links.
-  world_.network.send_once(
+  return world_.network.send_once(
       {.kind = server && server->is_leaving() ? MessageKind::leave : MessageKind::heartbeat,
        .from = node,
        .to = World::scheduler,

@@ -69,8 +69,8 @@ class Crew {
   void start_inference(const std::shared_ptr<Values>& weights);
   void watch_inference(std::int64_t turn);
   void start_node(NodeId node);
-  void beat(NodeId node, std::uint32_t incarnation, double date);
-  void send_heartbeat(NodeId node);
+  void beat(NodeId node, std::uint32_t incarnation, double date, int in_vain = 0);
+  bool send_heartbeat(NodeId node);  // false when one is on its way
   bool has_left(NodeId node) const;
   bool is_leaving(NodeId node) const;
   const Server* owner_of(std::uint32_t shard) const;
