@@ -3,6 +3,7 @@
 #include <simgrid/kernel/resource/Action.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "model/mutant.hpp"
@@ -57,10 +58,20 @@ Event Network::event(EventKind kind, const Flight& flight) const {
 }
 
 void Network::send(Message message) {
+  const std::uint32_t rank = in_turn(message.from) ? options_.rank(message) : 0;
+  enqueue(std::move(message), rank);
+}
+
+void Network::send_again(Message message) {
+  enqueue(std::move(message), std::numeric_limits<std::uint32_t>::max());
+}
+
+void Network::enqueue(Message&& message, std::uint32_t rank) {
   if (!in_turn(message.from)) return transmit(std::move(message));
   const NodeId from = message.from, to = message.to;
   Connection& connection = connections_[{from, to}];
-  connection.waiting.emplace(std::pair(options_.rank(message), next_held_++), std::move(message));
+  connection.names.insert(name_of(message));
+  connection.waiting.emplace(std::pair(rank, next_held_++), std::move(message));
   if (!connection.busy) send_next(from, to);
 }
 
@@ -76,6 +87,7 @@ void Network::send_next(NodeId from, NodeId to) {
   if (!connection.busy) return;
   Message next = std::move(connection.waiting.begin()->second);
   connection.waiting.erase(connection.waiting.begin());
+  connection.names.extract(name_of(next));  // one of them
   transmit(std::move(next));
 }
 
@@ -137,18 +149,19 @@ void Network::scale_links(const Node& node, double factor) {
   for (const auto& [link, bandwidth] : node.links) link->set_bandwidth(factor * bandwidth);
 }
 
+// What makes two messages of one connection the same; of a shard's states, any two are.
+Network::Name Network::name_of(const Message& m) {
+  return {m.kind, m.shard, m.epoch, m.kind == MessageKind::state ? 0 : m.number};
+}
+
 bool Network::carries(const Message& like) const {
-  const auto is_alike = [&like](const Message& m) {
-    return m.kind == like.kind && m.from == like.from && m.to == like.to && m.shard == like.shard &&
-           m.epoch == like.epoch && (m.number == like.number || m.kind == MessageKind::state);
-  };
+  const Name name = name_of(like);
   const auto connection = connections_.find({like.from, like.to});
-  return std::ranges::any_of(
-             in_flight_,
-             [&](const auto& entry) { return is_alike(entry.second.message) && !is_lost(entry.second); }) ||
-         (connection != connections_.end() &&
-          std::ranges::any_of(connection->second.waiting,
-                              [&](const auto& entry) { return is_alike(entry.second); }));
+  if (connection != connections_.end() && connection->second.names.contains(name)) return true;
+  return std::ranges::any_of(in_flight_, [&](const auto& entry) {
+    const Message& m = entry.second.message;
+    return m.from == like.from && m.to == like.to && name_of(m) == name && !is_lost(entry.second);
+  });
 }
 
 bool Network::is_lost(const Flight& flight) const {
@@ -242,7 +255,9 @@ void Network::take_down(NodeId node, const std::function<void(const Message&)>& 
   down.held = false;
   down.mail = sg4::Semaphore::create(0);  // whoever waited at the old one is gone
   for (auto& [ends, connection] : connections_) {
-    if (ends.first == node || ends.second == node) connection.waiting.clear();
+    if (ends.first != node && ends.second != node) continue;
+    connection.waiting.clear();
+    connection.names.clear();
   }
 }
 

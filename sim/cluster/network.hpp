@@ -10,6 +10,8 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -36,6 +38,9 @@ class Network {
 
   // Never blocks. The sender must not expect an answer.
   void send(Message message);
+  // What was sent before and is not answered: on its connection it goes after all that is sent for the first
+  // time. Else requests that wait at their server would hold up, time and again, what they wait for.
+  void send_again(Message message);
 
   // Whether the same is on its way already: a state of the shard, or the same entry of its log, or the same
   // question.
@@ -91,10 +96,13 @@ class Network {
     std::deque<Message> waiting;  // while held
     bool receives_until = false;  // its actor waits for mail until a date
   };
+  using Name = std::tuple<MessageKind, std::uint32_t, std::uint32_t, std::int64_t>;
+  static Name name_of(const Message& message);
   // From one node to another: what waits for the message that is on its way, by rank and order.
   struct Connection {
     bool busy = false;
     std::map<std::pair<std::uint32_t, std::uint64_t>, Message> waiting;
+    std::multiset<Name> names = {};  // of these
   };
   struct Flight {
     Message message;
@@ -107,6 +115,7 @@ class Network {
   };
   bool in_turn(NodeId from) const { return options_.one_by_one || options_.stream_from == from; }
   bool in_background(const Message& m) const { return std::max(m.from, m.to) >= options_.background; }
+  void enqueue(Message&& message, std::uint32_t rank);
   void transmit(Message message);
   void launch(Message&& message, const MessageFate& fate, bool has_turn, std::vector<Flight>& flights);
   const void* start_flow(const Flight& flight);

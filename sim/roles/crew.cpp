@@ -142,8 +142,9 @@ std::optional<InferenceStats> Crew::finish_inference(double end) {
   return inference_->finish(end);
 }
 
-// As long as the node is what it was; it says which view it knows. When one heartbeat has been on its way for
-// several intervals, the node looks less and less often whether it still is; each look is work for the machine.
+// As long as the node is what it was; it says which view it knows. When one heartbeat has been on its way
+// for several intervals, the node looks less and less often whether it still is: each look is work for the
+// machine.
 void Crew::beat(NodeId node, std::uint32_t incarnation, double date, int in_vain) {
   world_.agenda.at(date, [this, node, incarnation, date, in_vain] {
     if (!world_.network.is_up(node) || world_.network.incarnation(node) != incarnation) return;

@@ -136,7 +136,7 @@ class KvClient {
   void commit(const Message& answer);
   void start_again(std::uint32_t set_back, std::int64_t clock);
   void wait_for_newer(std::int64_t clock);
-  void transmit(Message message);
+  Message with_kept(Message request) const;
   struct Part {
     Slice values;
     SharedKeys keys;  // null: of the whole shard

@@ -8,13 +8,13 @@ namespace psim {
 void KvClient::send(Message message) {
   if (!retries_) return world_.network.send(std::move(message));
   retries_->sent(message, Agenda::now());
-  transmit(std::move(message));
+  world_.network.send(with_kept(std::move(message)));
 }
 
 // A request says from where on this worker can still send its pushes.
-void KvClient::transmit(Message message) {
-  message.kept = retries_->kept(message.shard).value_or(message.pushed);
-  world_.network.send(std::move(message));
+Message KvClient::with_kept(Message request) const {
+  request.kept = retries_->kept(request.shard).value_or(request.pushed);
+  return request;
 }
 
 void KvClient::wait_for_message() {
@@ -27,7 +27,7 @@ void KvClient::wait_for_message() {
   for (Message& again : retries_->due(std::max(Agenda::now(), *next))) {
     if (world_.network.carries(again)) continue;  // sent again it would only be in its own way
     world_.record(EventKind::repeat, node_, again.clock, again.version, again.to, again.number, again.shard);
-    transmit(std::move(again));
+    world_.network.send_again(with_kept(std::move(again)));
   }
   if (retries_->gave_up()) world_.watch->give_up(node_);
 }
@@ -99,7 +99,7 @@ void KvClient::on_view(const std::shared_ptr<const View>& view) {
     standing.owner = owner.primary;
     standing.epoch = owner.epoch;
     for (Message& again : retries_->again(s, owner.primary, owner.epoch, Agenda::now()))
-      transmit(std::move(again));
+      world_.network.send(with_kept(std::move(again)));
     const Connection& shard = connections_[s];
     const bool decides = world_.rule.first_decides && s == 0;
     if (finished(s)) request(s, shard.clock, shard.version, ++last_);

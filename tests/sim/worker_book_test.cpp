@@ -159,7 +159,7 @@ TEST_CASE("a worker that was through and starts again after the run's end stays 
   r.record(finish(2, 2, 1));
   r.record(fault(3, 2, FaultKind::crash));
   r.record(finish(5, 3, 1));
-  r.record(move(6, EventKind::send, 2, 0, MessageKind::join));  // while farewells of worker 3 are on their way
+  r.record(move(6, EventKind::send, 2, 0, MessageKind::join));
   r.close(5);
   check_time(r.stats().workers[0], {.compute = 1, .wait = 1});
   CHECK(r.stats().workers[0].through == 2);
