@@ -21,6 +21,7 @@ struct Asked {
     std::int64_t epoch = 0;  // in which it was sent last
   };
   std::map<std::int64_t, Pull> pulls = {};  // by number, not answered yet
+  std::int64_t answered = 0;                // the last one whose answer is here
 };
 
 // The requests of all workers.
@@ -35,7 +36,8 @@ class Requests {
       std::erase_if(asked_, [&](const auto& one) { return one.first.second == row.node; });
     Asked& asked = asked_[{row.shard, row.node}];
     if (row.letter == Letter::push) asked.pushes = std::max(asked.pushes, row.value + 1);
-    if (row.letter == Letter::pull)
+    // A repetition may wait to be sent until the answer to the first one has come.
+    if (row.letter == Letter::pull && row.value > asked.answered)
       asked.pulls.try_emplace(row.value, Asked::Pull{row.version, asked.pushes}).first->second.epoch =
           row.epoch;
   }
@@ -52,9 +54,11 @@ class Requests {
  private:
   // It listens to no other epoch than its own; and to no second answer.
   void receives(const Row& weights) {
-    std::map<std::int64_t, Asked::Pull>& pulls = asked_[{weights.shard, weights.node}].pulls;
-    const auto pull = pulls.find(weights.value);
-    if (pull != pulls.end() && pull->second.epoch == weights.epoch) pulls.erase(pull);
+    Asked& asked = asked_[{weights.shard, weights.node}];
+    const auto pull = asked.pulls.find(weights.value);
+    if (pull == asked.pulls.end() || pull->second.epoch != weights.epoch) return;
+    asked.answered = weights.value;
+    asked.pulls.erase(pull);
   }
 
   std::map<Id, Asked> asked_;

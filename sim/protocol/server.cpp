@@ -47,7 +47,8 @@ void Server::on_push(const Message& push, double now, Outbox& out) {
   const std::uint32_t w = index_of(push.from);
   WorkerState& worker = workers_[w];
   ++arrived_;
-  if (!options_.retries || push.number >= worker.arrived) ++worker.arrived;
+  const bool comes_first = !options_.retries || push.number >= worker.arrived;
+  if (comes_first) ++worker.arrived;
   if (!paces_.empty()) {
     paces_[w].interval = now - paces_[w].last_push;
     paces_[w].last_push = now;
@@ -56,7 +57,7 @@ void Server::on_push(const Message& push, double now, Outbox& out) {
   const bool late = is_late(push);
   if (options_.retries) {
     safety_[w].first = push.pushed;
-    safety_[w].late = late;
+    if (comes_first) safety_[w].late = late;  // else it may be in an update already
   }
   if (forgotten) {
     count_applied(id_of(push));

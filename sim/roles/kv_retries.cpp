@@ -76,7 +76,9 @@ void KvClient::wait_for_newer(std::int64_t clock) {
     return shard.unused && !shard.finished && !shard.set_back && shard.version == shard.computed_on;
   };
   const auto is_next = [](const Connection& shard) {
-    return shard.unused && !shard.set_back && shard.computed_on >= 0 && shard.version > shard.computed_on;
+    // A finished shard takes no push, so none is too early for it.
+    const bool is_newer = shard.computed_on >= 0 && shard.version > shard.computed_on && !shard.finished;
+    return shard.unused && !shard.set_back && is_newer;
   };
   if (std::ranges::none_of(connections_, is_next)) return;
   for (const std::uint32_t s : all_) {
@@ -87,8 +89,9 @@ void KvClient::wait_for_newer(std::int64_t clock) {
 
 // A new owner knows of no request: it gets all that are not answered, and the pushes that the last one might
 // have been alone with. It may have less than the last one had; a shard that had all its updates may need
-// pushes again, and others may wait for this worker's. Where the first shard decides for all, another may
-// wait for a decision that was lost with its last owner: this worker is to know whether it was set back.
+// pushes again, and others may wait for this worker's. A worker that has its answer, and waits for another
+// shard's, asks again as well: under ssp others may wait until the new owner knows its clock, and where the
+// first shard decides for all, for a decision that was lost.
 void KvClient::on_view(const std::shared_ptr<const View>& view) {
   if (view->number <= this->view()) return;
   view_ = view;
@@ -101,9 +104,9 @@ void KvClient::on_view(const std::shared_ptr<const View>& view) {
     for (Message& again : retries_->again(s, owner.primary, owner.epoch, Agenda::now()))
       world_.network.send(with_kept(std::move(again)));
     const Connection& shard = connections_[s];
-    const bool decides = world_.rule.first_decides && s == 0;
+    const bool matters = world_.rule.gate == Gate::staleness || (world_.rule.first_decides && s == 0);
     if (finished(s)) request(s, shard.clock, shard.version, ++last_);
-    else if (decides && shard.unused && !shard.outstanding) request(s, shard.clock, -1, ++last_);
+    else if (matters && shard.unused && !shard.outstanding) request(s, shard.clock, -1, ++last_);
   }
 }
 

@@ -41,3 +41,15 @@ TEST_CASE("a crash is made good when its shards are as far as they were", "[reco
   log.on({.at = 4, .kind = EventKind::update, .node = 2, .version = 5});
   CHECK(log.stats().recoveries[0].caught_up == 4.0);
 }
+
+TEST_CASE("an owner that has not heard of the next one does not own the shard again", "[record]") {
+  FailureLog log = after_a_crash();
+  log.on({.at = 3, .kind = EventKind::promote, .node = 2, .clock = 2, .version = 3});
+  log.on({.at = 3.1, .kind = EventKind::promote, .node = 1, .clock = 1, .version = 5});
+  log.on({.at = 4,
+          .kind = EventKind::fault,
+          .node = 1,
+          .version = 1,
+          .value = static_cast<std::int64_t>(FaultKind::crash)});
+  CHECK(log.stats().recoveries.size() == 1);  // at date 4 it owned nothing
+}
