@@ -1,11 +1,9 @@
 #include "sim/job.hpp"
 
-#include <fmt/format.h>
 #include <xxhash.h>
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 #include <utility>
 
 #include "model/mutant.hpp"
@@ -71,11 +69,7 @@ void Job::start(Hooks hooks, const std::vector<World*>& worlds) {
     weights = std::make_shared<Values>(learner_->initial_weights(static_cast<std::uint64_t>(scenario_.seed)));
   world_.on_update = [this] { on_update(); };
   world_.on_end = [this] {
-    if (!world_.is_through())
-      throw std::logic_error(
-          fmt::format("at {:.6g} s the run would end while a worker has steps to do: a defect of psim; please "
-                      "report the scenario",
-                      Agenda::now()));
+    ended_early_ = !world_.is_through();
     // What a worker sent before it left may be applied after that.
     finished_ = std::max(world_.last_finish, world_.recorder.stats().last_work);
     end_soon();

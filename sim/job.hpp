@@ -61,6 +61,8 @@ class Job {
   std::vector<CurvePoint> curve() const;
   std::optional<CurvePoint> target() const;
   std::uint64_t hash_of_weights() const;
+  // It came to its end by itself, though not every worker that may still come was through.
+  bool ended_early() const { return ended_early_; }
 
  private:
   void on_update();
@@ -79,7 +81,7 @@ class Job {
   Hooks hooks_;
   std::int64_t evaluate_updates_ = 0;  // evaluate whenever so many more updates are done; 0: by time
   std::int64_t last_evaluated_ = 0;    // in units of evaluate_updates_
-  bool curve_finished_ = false;
+  bool curve_finished_ = false, ended_early_ = false;
   double finished_ = 0;
 };
 

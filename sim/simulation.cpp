@@ -284,7 +284,10 @@ RunResult Simulation::result() {
     job.finish_curve();
     add_space(job, result);
   }
-  for (const Job& job : jobs_) result.filters_used.merge(job.world().filter_buffers->used);
+  for (const Job& job : jobs_) {
+    result.filters_used.merge(job.world().filter_buffers->used);
+    result.ended_early = result.ended_early || job.ended_early();
+  }
   if (faults_) result.faults = faults_->uses();
   result.curve = first.curve();
   result.target = first.target();

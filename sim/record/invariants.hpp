@@ -17,6 +17,7 @@ struct BrokenInvariant : std::logic_error {
 // One line for each that is broken:
 // - Of each worker: compute + wait + network + absent are its whole time, and none of them is negative.
 // - Nobody computes and no server updates after the run's end.
+// - A run that ends by itself ends when every worker is through that is not gone for good.
 // - The samples that workers have computed are those in the record.
 // - The bytes sent of all kinds of messages are all bytes sent.
 std::vector<std::string> broken_invariants(const RunResult& result);

@@ -78,6 +78,7 @@ struct RunResult {
   std::optional<FailureStats> failures = {};  // where nodes or messages may fail
   std::optional<InferenceStats> inference = {};  // where there is such a group
   std::vector<FaultUse> faults = {};             // by table
+  bool ended_early = false;  // as if all were through, while a worker still had steps to do
   FiltersUsed filters_used = {};
   std::vector<std::string> stuck = {};           // when nothing could happen any more: who waits for what
 };

@@ -54,6 +54,7 @@ TEST_CASE("each invariant that is broken is named", "[record]") {
   CHECK(broken([](RunResult& r) {
           r.stats.workers[1] = {.time = {.compute = 11}, .through = 11};
         }).find("worker 1 is through at 11 s") != none);
+  CHECK(broken([](RunResult& r) { r.ended_early = true; }).find("the run ends at 10 s, and a worker") != none);
   CHECK(broken([](RunResult& r) { r.stats.last_work = 10.1; }).find("applied at 10.1 s") != none);
   CHECK(broken([](RunResult& r) {
           r.samples_told[0] = 80;
