@@ -54,6 +54,7 @@ void KvClient::request(std::uint32_t s, std::int64_t clock, std::int64_t above, 
   shard.outstanding = true;
   shard.clock = clock;
   shard.above = above;
+  shard.asked = Agenda::now();
   shard.pull_task = task;
   ++open_[task];
   send({.kind = MessageKind::pull,
@@ -225,6 +226,7 @@ bool KvClient::is_ahead_of_first(std::uint32_t s) const {
 
 void KvClient::use_all() {
   begun_on_ = connections_.front().version;
+  breaks_circle_ = false;
   for (Connection& shard : connections_) shard.unused = false;
 }
 

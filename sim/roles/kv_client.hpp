@@ -96,6 +96,7 @@ class KvClient {
     bool finished = false;      // the shard wants no more pushes; while it is asked again, it did
     std::int64_t clock = 0;     // of the last pull
     std::int64_t above = -1;    // the last pull is for a newer version
+    double asked = 0;           // when it was first sent
     // Where nodes may fail: the version of the last push; the shard has lost what was to come after it.
     std::int64_t computed_on = -1;
     bool set_back = false;
@@ -136,6 +137,7 @@ class KvClient {
   void commit(const Message& answer);
   void start_again(std::uint32_t set_back, std::int64_t clock);
   void wait_for_newer(std::int64_t clock);
+  void break_circle();
   Message with_kept(Message request) const;
   struct Part {
     Slice values;
@@ -157,6 +159,7 @@ class KvClient {
   std::unique_ptr<RetryQueue> retries_;  // where messages may get lost
   std::shared_ptr<const View> view_;     // the last one
   std::int64_t begun_on_ = -1;           // the first shard's version with which the last step began
+  bool breaks_circle_ = false;           // with the next step
   std::int64_t ahead_ = 0;
   bool missed_ = false;  // versions, with the last answers: it was away
   Timestamp last_ = 0;

@@ -29,6 +29,7 @@ void KvClient::wait_for_message() {
     world_.record(EventKind::repeat, node_, again.clock, again.version, again.to, again.number, again.shard);
     world_.network.send_again(with_kept(std::move(again)));
   }
+  break_circle();
   if (retries_->gave_up()) world_.watch->give_up(node_);
 }
 
@@ -67,11 +68,30 @@ void KvClient::start_again(std::uint32_t set_back, std::int64_t clock) {
   }
 }
 
+// Shards that were set back one after the other, some before a worker's push and some after it, can leave
+// workers in a circle: each has the answer of a shard that lacks its push, and waits for another, which lacks
+// the next worker's. A worker that has waited for long, with answers of others in its hands, computes on
+// the same version of that shard once more.
+void KvClient::break_circle() {
+  if (world_.rule.gate != Gate::version) return;
+  const auto is_here = [](const Connection& shard) {
+    return shard.unused && !shard.outstanding && !shard.finished;
+  };
+  if (std::ranges::none_of(connections_, is_here)) return;
+  const double patience = 2 * world_.scenario.recovery.longest_retry.value;
+  for (const std::uint32_t s : all_) {
+    const Connection& shard = connections_[s];
+    if (!shard.outstanding || shard.above < 0 || Agenda::now() < shard.asked + patience) continue;
+    breaks_circle_ = true;
+    request(s, shard.clock, -1, shard.pull_task);
+  }
+}
+
 // Of the others, some may have given the next version and some the last one once more. Then all workers have
 // pushed to the last one, and it is followed by the next; with both, this worker would be too early for the
 // one, and two such workers could wait for each other.
 void KvClient::wait_for_newer(std::int64_t clock) {
-  if (!waits_for_all() || !answered(all_)) return;
+  if (!waits_for_all() || breaks_circle_ || !answered(all_)) return;
   const auto is_same = [](const Connection& shard) {
     return shard.unused && !shard.finished && !shard.set_back && shard.version == shard.computed_on;
   };

@@ -116,8 +116,10 @@ void ServerRole::take_place(std::uint32_t shard, const Owner& owner) {
   if (owner.primary == node_) {
     if (here != shards_.end() && here->second.leads()) {
       if (here->second.epoch() == owner.epoch) return lead(here->second, owner);
+      // It may have gone on alone, but may also be the only one that still has the shard: it is a copy now,
+      // and what an owner in between has counts for more.
       discard_pending(here->second);
-      shards_.erase(here);  // it may have gone on alone
+      here->second.follow(node_, owner.epoch, node_, {});
     }
     std::set<NodeId>& heard = wanted_[shard];
     if (is_new) heard.clear();
