@@ -23,7 +23,7 @@ void Count::add(std::int64_t number) {
   mark = std::max(mark, number + 1);
 }
 
-std::optional<std::uint64_t> Reign::hash_at(std::int64_t at) const {
+std::optional<Reign::Hashes> Reign::hashes_at(std::int64_t at) const {
   const Reign* reign = this;
   while (reign != nullptr && at <= reign->from) reign = reign->before;
   if (reign == nullptr) return std::nullopt;
@@ -77,7 +77,7 @@ void History::on(const Row& row) {
       if (!facts_.is_server(row.node)) return;
       Reign& owner = reign(row.shard, row.node);
       last_version_ = std::exchange(owner.version, row.version);
-      owner.hashes.push_back(row.bytes);
+      owner.hashes.push_back({.weights = row.bytes, .state = row.detail});
       return;
     }
     case What::member: return on_member(row);

@@ -48,12 +48,16 @@ struct Reign {
   bool over = false;                       // the server crashed
   bool fresh = false;                      // just promoted: its counts are being told
   std::set<std::uint32_t> holders = {};    // of all that was acknowledged, alive and not suspected since
-  std::vector<std::uint64_t> hashes = {};  // of versions from + 1 on
+  // Of versions from + 1 on: of the weights, and of all that the next update depends on.
+  struct Hashes {
+    std::uint64_t weights = 0, state = 0;
+  };
+  std::vector<Hashes> hashes = {};
   std::vector<Application> applications = {};
   std::vector<Count> workers = {};
   bool in_lineage(std::uint32_t worker, std::int64_t number) const { return workers[worker].has(number); }
-  // Of the weights at `at`, in this owner's history; none if it is not known.
-  std::optional<std::uint64_t> hash_at(std::int64_t at) const;
+  // At version `at`, in this owner's history; none if they are not known.
+  std::optional<Hashes> hashes_at(std::int64_t at) const;
 };
 
 struct ShardHistory {

@@ -136,19 +136,20 @@ class OneOwner final : public Check {
 class Replicas final : public Check {
  public:
   explicit Replicas(const Facts& facts)
-      : Check("replicas", "a new owner begins with the weights that its history had at that version") {
+      : Check("replicas", "a new owner begins with the weights and optimizer state of its history") {
     if (facts.copies == 0) does_not_apply();
   }
   void on(const Row& row, const History& history) override {
     if (!report().applies || row.what != What::promote || row.bytes == 0) return;
-    const std::optional<std::uint64_t> there =
-        history.shard(row.shard).of_server.at(row.node)->hash_at(row.version);
-    if (!there || *there == 0) return;
+    const std::optional<Reign::Hashes> there =
+        history.shard(row.shard).of_server.at(row.node)->hashes_at(row.version);
+    if (!there || there->weights == 0) return;
     examined();
-    if (*there != row.bytes && !mutant("replicas-always-agree"))
-      violated(row,
-               fmt::format("{} takes over shard {} at version {} with other weights than its owner had then",
-                           history.facts().name_of(row.node), row.shard, row.version));
+    const bool same_weights = there->weights == row.bytes, same_state = there->state == row.detail;
+    if ((same_weights && same_state) || mutant("replicas-always-agree")) return;
+    violated(row, fmt::format("{} takes over shard {} at version {} with {} than its owner had then",
+                              history.facts().name_of(row.node), row.shard, row.version,
+                              same_weights ? "another optimizer state" : "other weights"));
   }
 };
 

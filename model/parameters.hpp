@@ -32,6 +32,16 @@ class Parameters {
   // Of all beside the weights.
   std::size_t state_bytes() const { return optimizer_.bytes() + master_.bytes(); }
 
+  // Calls `part(data, bytes)` for each part of the weights and of the state: all that the next update
+  // depends on. None of a phantom model.
+  template <class Part>
+  void for_each_part(Part part) const {
+    if (!weights_) return;
+    part(weights_->raw(), weights_->bytes());
+    part(master_.raw(), master_.bytes());
+    optimizer_.for_each_part(part);
+  }
+
   // Adds 1e-3 to the first weight: what no correct program does, for programs that are to be found out.
   void spoil();
   // Likewise: Adam begins to correct its bias anew.

@@ -46,6 +46,8 @@ class Outbox {
     std::int64_t applied, arrived, ahead;  // its pushes, and the clocks that it skipped
   };
   virtual void counted(NodeId, const Standing&) {}
+  // The server owns the shard from now on.
+  virtual void promoted() {}
 };
 
 class Server {
@@ -100,6 +102,8 @@ class Server {
   Slice snapshot() const { return {parameters_.weights(), 0, count_, version_}; }
   // The learning rate of the next update.
   double rate() const;
+  // A hash of the weights and of all else that the next update of a push depends on; 0: a phantom model.
+  std::uint64_t hash_of_state() const;
   // Pulls that wait for the consistency model, in worker order.
   std::vector<Pull> waiting() const;
   std::int64_t slowest_clock() const { return slowest_; }

@@ -149,6 +149,7 @@ void Server::lead(NodeId self, const Owner& owner, double now, Outbox& out) {
     update_entry_ = 0;
     committed_ = entries_;
     if (mutant("adam-begins-anew")) parameters_.forget_steps();
+    out.promoted();
     for (std::uint32_t w = 0; w < workers_.size(); ++w) {
       was_sent(options_.first_worker + w, snapshot());  // perhaps, after the last entry
       safety_[w] = {.begun = before_pending(w, workers_[w].arrived)};

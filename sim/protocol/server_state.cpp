@@ -1,5 +1,7 @@
 // A shard's state as it travels to a replica, to the next owner or to the storage: what is in it, and how
 // many bytes that takes.
+#include <xxhash.h>
+
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -7,6 +9,17 @@
 #include "sim/protocol/server.hpp"
 
 namespace psim {
+
+std::uint64_t Server::hash_of_state() const {
+  if (!parameters_) return 0;
+  std::uint64_t hash = 0;
+  const auto add = [&hash](const void* data, std::size_t bytes) {
+    hash = XXH3_64bits_withSeed(data, bytes, hash);
+  };
+  parameters_.for_each_part(add);
+  add(mean_square_.raw(), mean_square_.bytes());
+  return hash;
+}
 
 Message Server::state_message(NodeId node, std::uint64_t bytes, Attachment content) const {
   return {.kind = MessageKind::state,

@@ -256,7 +256,8 @@ void ServerRole::updated(std::int64_t version) {
                           .node = node_,
                           .version = version,
                           .bytes = hash,
-                          .shard = world_.first_shard + current_});
+                          .shard = world_.first_shard + current_,
+                          .detail = server != nullptr ? hash_of_state(*server) : 0});
   if (server != nullptr && world_.rule.fresh && version == world_.steps) {  // no group will have them
     for (const Message& push : server->pending()) acknowledge(push);
   }
@@ -266,6 +267,11 @@ void ServerRole::updated(std::int64_t version) {
 std::uint64_t ServerRole::hash_of(const Server& server) const {
   const Slice weights = server.snapshot();
   return weights.values ? XXH3_64bits(weights.values->raw(), weights.values->bytes()) : 0;
+}
+
+// It costs a pass over the optimizer's state, so only where a copy may differ.
+std::uint64_t ServerRole::hash_of_state(const Server& server) const {
+  return world_.scenario.replication.copies > 0 ? server.hash_of_state() : 0;
 }
 
 void ServerRole::copied(NodeId replica) {

@@ -158,17 +158,21 @@ std::optional<NodeId> ServerRole::next_in_chain(const Owner& owner) const {
 }
 
 void ServerRole::lead(Server& server, const Owner& owner) {
-  if (!server.leads() || server.epoch() != owner.epoch)
-    world_.recorder.record({.at = Agenda::now(),
-                            .kind = EventKind::promote,
-                            .node = node_,
-                            .clock = owner.epoch,
-                            .version = server.version(),
-                            .bytes = hash_of(server),
-                            .value = server.updated_in(),
-                            .shard = current_});
   server.lead(node_, owner, Agenda::now(), *this);
   server.set_members(members_, Agenda::now(), *this);
+}
+
+void ServerRole::promoted() {
+  const Server& server = *state(current_);
+  world_.recorder.record({.at = Agenda::now(),
+                          .kind = EventKind::promote,
+                          .node = node_,
+                          .clock = server.epoch(),
+                          .version = server.version(),
+                          .bytes = hash_of(server),
+                          .value = server.updated_in(),
+                          .shard = current_,
+                          .detail = hash_of_state(server)});
 }
 
 // The last owner has all of it, if it is still there. Else every replica is asked, one after the other, for
