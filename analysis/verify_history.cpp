@@ -35,6 +35,7 @@ History::History(const Facts& facts) : facts_(facts) {
   const std::size_t nodes = 1 + facts.servers + facts.workers;
   away_.resize(nodes);
   suspected_.resize(nodes);
+  suspected_at_.resize(nodes, -1);
 }
 
 Reign& History::reign(std::uint32_t s, std::uint32_t server) {
@@ -89,7 +90,10 @@ void History::on(const Row& row) {
       for (const std::uint32_t node : {row.node, row.peer}) holds(reign(row.shard, row.node), node);
       return;
     case What::promote: return on_promote(row);
-    case What::suspect: away_[row.peer] = suspected_[row.peer] = true; return gone(row.peer, false);
+    case What::suspect:
+      away_[row.peer] = suspected_[row.peer] = true;
+      suspected_at_[row.peer] = row.number;
+      return gone(row.peer, false);
     case What::fault: return on_fault(row);
     default: return;
   }
@@ -185,7 +189,8 @@ void History::on_promote(const Row& row) {
              .version = row.version,
              .promoted = row.number,
              .fresh = true};
-  holds(next, row.node);
+  // If it was suspected since its predecessor began, the scheduler may have replaced it before it has begun.
+  if (suspected_at_[row.node] <= replaced_->promoted) holds(next, row.node);
   next.workers.resize(facts_.workers);
   const auto before = shard.reigns.find(row.value);
   if (row.version > 0 && before != shard.reigns.end() && row.value < row.clock) {

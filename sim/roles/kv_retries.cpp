@@ -70,10 +70,10 @@ void KvClient::start_again(std::uint32_t set_back, std::int64_t clock) {
 
 // Shards that were set back one after the other, some before a worker's push and some after it, can leave
 // workers in a circle: each has the answer of a shard that lacks its push, and waits for another, which lacks
-// the next worker's. A worker that has waited for long, with answers of others in its hands, computes on
-// the same version of that shard once more.
+// the next worker's. A worker that was set back and has waited for long, with answers of others in its hands,
+// computes on the same version of that shard once more.
 void KvClient::break_circle() {
-  if (world_.rule.gate != Gate::version) return;
+  if (world_.rule.gate != Gate::version || !was_set_back_) return;
   const auto is_here = [](const Connection& shard) {
     return shard.unused && !shard.outstanding && !shard.finished;
   };
