@@ -180,7 +180,8 @@ void History::on_promote(const Row& row) {
     shard.reigns.emplace(0, std::move(none));
   }
   replaced_ = &shard.owner();
-  copy_was_there_ = !replaced_->holders.empty();
+  const std::set<std::uint32_t>& holders = replaced_->holders;
+  copy_was_there_ = holders.contains(row.node) || !(holders.empty() || replaced_->may_be_replaced);
   Reign next{.shard = row.shard,
              .node = row.node,
              .epoch = row.clock,
@@ -189,8 +190,8 @@ void History::on_promote(const Row& row) {
              .version = row.version,
              .promoted = row.number,
              .fresh = true};
-  // If it was suspected since its predecessor began, the scheduler may have replaced it before it has begun.
-  if (suspected_at_[row.node] <= replaced_->promoted) holds(next, row.node);
+  holds(next, row.node);
+  next.may_be_replaced = suspected_at_[row.node] > replaced_->promoted;
   next.workers.resize(facts_.workers);
   const auto before = shard.reigns.find(row.value);
   if (row.version > 0 && before != shard.reigns.end() && row.value < row.clock) {

@@ -46,7 +46,10 @@ struct Reign {
   std::int64_t version = 0;                // that it has reached
   std::int64_t promoted = -1;              // the event; -1: from the beginning
   bool over = false;                       // the server crashed
-  bool fresh = false;                      // just promoted: its counts are being told
+  bool fresh = false;  // just promoted: its counts are being told
+  // It was suspected after its predecessor began, and before it did: the scheduler may have named its
+  // successor already, and that will not ask it.
+  bool may_be_replaced = false;
   std::set<std::uint32_t> holders = {};    // of all that was acknowledged, alive and not suspected since
   // Of versions from + 1 on: of the weights, and of all that the next update depends on.
   struct Hashes {

@@ -23,7 +23,7 @@ namespace psim::cli {
 namespace {
 
 constexpr std::uint64_t most_attempts = 100;
-constexpr double run_limit = 10, shrink_limit = 3;  // wall-clock seconds of one process
+constexpr double run_limit = 60, shrink_limit = 20;  // seconds of a processor's time for one process
 
 std::atomic<int> interrupted = 0;  // the signal
 extern "C" void on_interrupt(int signal) { interrupted = signal; }

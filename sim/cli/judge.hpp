@@ -16,7 +16,7 @@ struct Verdict {
 
 struct Judge {
   fs::path folder;                       // for its files
-  double limit = 10;                     // wall-clock seconds of a process
+  double limit = 60;                     // seconds of a processor's time for one process
   const std::atomic<int>& interrupted;  // by this signal, 0: not; then what it says means nothing
 
   Verdict operator()(const std::string& toml) const;

@@ -57,7 +57,8 @@ void Server::on_push(const Message& push, double now, Outbox& out) {
   const bool late = is_late(push);
   if (options_.retries) {
     safety_[w].first = push.pushed;
-    if (comes_first) safety_[w].late = late;  // else it may be in an update already
+    // A repetition may be in an update already.
+    if (comes_first) safety_[w].late = late && !mutant("late-is-not-told");
   }
   if (forgotten) {
     count_applied(id_of(push));
@@ -127,7 +128,7 @@ bool Server::is_duplicate(const Message& push, Outbox& out) {
 bool Server::is_late(const Message& push) {
   if (follows() && !options_.retries) return std::erase(late_, id_of(push)) > 0;
   // The first shard was set back, and makes an update again that is here already.
-  if (follows() && push.pushed < version_) return true;
+  if (follows() && push.pushed < version_ && !mutant("decides-twice")) return true;
   return options_.rule.fresh && push.version != version_ && !mutant("late-push-counts");
 }
 

@@ -1,6 +1,7 @@
 // The client where messages get lost, servers change, and its own worker may have come back from a crash.
 #include <algorithm>
 
+#include "model/mutant.hpp"
 #include "sim/roles/kv_client.hpp"
 
 namespace psim {
@@ -73,7 +74,7 @@ void KvClient::start_again(std::uint32_t set_back, std::int64_t clock) {
 // the next worker's. A worker that was set back and has waited for long, with answers of others in its hands,
 // computes on the same version of that shard once more.
 void KvClient::break_circle() {
-  if (world_.rule.gate != Gate::version || !was_set_back_) return;
+  if (world_.rule.gate != Gate::version || !was_set_back_ || mutant("circles-stay")) return;
   const auto is_here = [](const Connection& shard) {
     return shard.unused && !shard.outstanding && !shard.finished;
   };
@@ -126,7 +127,8 @@ void KvClient::on_view(const std::shared_ptr<const View>& view) {
     const Connection& shard = connections_[s];
     const bool matters = world_.rule.gate == Gate::staleness || (world_.rule.first_decides && s == 0);
     if (finished(s)) request(s, shard.clock, shard.version, ++last_);
-    else if (matters && shard.unused && !shard.outstanding) request(s, shard.clock, -1, ++last_);
+    else if (matters && shard.unused && !shard.outstanding && !mutant("new-owner-is-not-asked"))
+      request(s, shard.clock, -1, ++last_);
   }
 }
 

@@ -119,7 +119,8 @@ void ServerRole::take_place(std::uint32_t shard, const Owner& owner) {
       // It may have gone on alone, but may also be the only one that still has the shard: it is a copy now,
       // and what an owner in between has counts for more.
       discard_pending(here->second);
-      here->second.follow(node_, owner.epoch, node_, {});
+      if (mutant("only-copy-is-thrown-away")) shards_.erase(here);
+      else here->second.follow(node_, owner.epoch, node_, {});
     }
     std::set<NodeId>& heard = wanted_[shard];
     if (is_new) heard.clear();

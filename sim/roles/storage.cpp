@@ -19,8 +19,9 @@ void run_storage(World& world) {
     if (message.kind == MessageKind::restore) {
       Message answer{.kind = MessageKind::state, .shard = message.shard};
       if (const auto last = snapshots.find(message.shard); last != snapshots.end()) {
-        if (!mutant("restore-is-free")) use_disk(last->second);
-        answer = last->second;
+        const Message read = last->second;
+        if (!mutant("restore-is-free")) use_disk(read);
+        if (snapshots.contains(message.shard)) answer = read;  // else the disk was lost meanwhile
       }
       answer.from = world.snapshot_node();
       answer.to = message.from;

@@ -1,9 +1,8 @@
 // A worker that joins late or comes back goes on from where the others are, and none of its pushes is taken
 // for one that was here.
-
-#include "tests/sim/server_driver.hpp"
 #include <algorithm>
 
+#include "tests/sim/server_driver.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace psim;
@@ -106,4 +105,31 @@ TEST_CASE("a worker that is not behind when it comes back skips nothing", "[serv
   p.members(true, true);
   CHECK(p.pull(1, 2) == 0);
   CHECK(p.server.slowest_clock() == 2);
+}
+
+TEST_CASE("a worker hears that its push came too late for an update without it", "[server]") {
+  Server server({.id = server_node,
+                 .first_worker = first_worker,
+                 .rule = make_rule({.model = ConsistencyModel::bsp}, 2),
+                 .steps = 100,
+                 .retries = true},
+                std::nullopt, 4);
+  Log log;
+  const auto ask = [&](std::uint32_t w, std::int64_t above) {
+    server.on({.kind = MessageKind::push, .from = first_worker + w, .version = above}, 0, log);
+    server.on({.kind = MessageKind::pull,
+               .from = first_worker + w,
+               .clock = above + 1,
+               .version = above,
+               .number = 1,
+               .pushed = 1},
+              0, log);
+    return log.sent.back();
+  };
+  server.set_members({true, false}, 0, log);
+  CHECK(!ask(0, 0).late);
+  server.set_members({true, true}, 0, log);
+  const Message answer = ask(1, 0);
+  CHECK(answer.version == 1);
+  CHECK(answer.late);
 }

@@ -1,0 +1,46 @@
+// Goal: workers do not wait for each other for ever when shards are set back, owners change and messages get
+// lost. Method: runs in which they once did, in the shapes in which random scenarios found them.
+#include "tests/support/catch.hpp"
+#include "tests/support/run_psim.hpp"
+
+using psim::test::source_folder;
+using psim::test::TemporaryFolder;
+
+namespace {
+
+// Runs a scenario of tests/fuzz, whose faults all pass by, and looks at its promises.
+void ends_well(const std::string& name) {
+  INFO(name);
+  const TemporaryFolder folder;
+  const std::string scenario = (source_folder() / "tests/fuzz" / (name + ".toml")).string();
+  CHECK(psim::test::psim({"run", scenario, "--trace", "events", "--out", "run"}, folder.path()).code == 0);
+  CHECK(psim::test::psim({"verify", "run"}, folder.path()).code == 0);
+}
+
+}  // namespace
+
+TEST_CASE("a worker whose push came too late at one shard alone finds the others again", "[failures]") {
+  ends_well("behind_at_one_shard_alone");
+}
+
+TEST_CASE("workers leave a circle in which each waits for the next", "[failures]") {
+  ends_well("circle_of_workers");
+}
+
+TEST_CASE("a new owner learns what only workers know", "[failures]") {
+  ends_well("clocks_unknown_to_a_new_owner");
+  ends_well("decision_lost_with_its_server");
+}
+
+TEST_CASE("a first shard that was set back decides for the other shards no second time", "[failures]") {
+  ends_well("first_shard_set_back");
+  ends_well("decided_before_the_first_was_set_back");
+}
+
+TEST_CASE("a server that leads again keeps the only copy", "[failures]") {
+  ends_well("leads_again_with_the_only_copy");
+}
+
+TEST_CASE("a disk that is lost while a snapshot is read gives nothing", "[failures]") {
+  ends_well("disk_lost_while_it_is_read");
+}
