@@ -122,6 +122,7 @@ std::optional<NodeId> Manager::next_server(NodeId after) const {
 void Manager::heard(NodeId node, std::uint32_t incarnation, double now) {
   if (node >= nodes_.size()) return;
   Node& known = nodes_[node];
+  const bool is_stranger = !known.known;  // as all are to a scheduler that was down itself
   const bool is_new = known.known && incarnation != known.incarnation;
   if (known.known && incarnation < known.incarnation) return;
   if (known.known && known.left && !is_new) return known.detector.heard(now);  // it hands over what it has
@@ -131,7 +132,7 @@ void Manager::heard(NodeId node, std::uint32_t incarnation, double now) {
   known.left = false;
   if (is_new) known.detector = Detector(options_.detector);
   known.detector.heard(now);
-  if (!known.up) back(node, is_new);
+  if (!known.up) back(node, is_new || is_stranger);
 }
 
 void Manager::count_from(std::uint32_t lives) {

@@ -160,3 +160,14 @@ TEST_CASE("a replica takes over, not the next server", "[protocol]") {
   REQUIRE(manager.suspect(5.5) == std::vector<NodeId>{1});
   CHECK(owner_of(manager, 0).primary == 3);
 }
+
+TEST_CASE("a server that a new scheduler did not hear in time has nothing of what it had", "[protocol]") {
+  Manager before({.servers = 1}, {0});
+  before.heard(1, 0, 1);
+  Manager after({.servers = 1}, {0});
+  after.take_up(before.view(), {}, 1);
+  const std::uint32_t epoch = owner_of(after, 0).epoch;
+  after.heard(1, 1, 2);
+  CHECK(owner_of(after, 0).primary == 1);
+  CHECK(owner_of(after, 0).epoch > epoch);
+}
