@@ -15,7 +15,6 @@ namespace {
 
 // What a worker has asked a shard for, since it last came up.
 struct Asked {
-  std::int64_t pushes = 0;  // sent
   struct Pull {
     std::int64_t above = -1, pushes = 0;
     std::int64_t epoch = 0;  // in which it was sent last
@@ -35,11 +34,10 @@ class Requests {
     if (row.letter == Letter::join)
       std::erase_if(asked_, [&](const auto& one) { return one.first.second == row.node; });
     Asked& asked = asked_[{row.shard, row.node}];
-    if (row.letter == Letter::push) asked.pushes = std::max(asked.pushes, row.value + 1);
     // A repetition may wait to be sent until the answer to the first one has come.
-    if (row.letter == Letter::pull && row.value > asked.answered)
-      asked.pulls.try_emplace(row.value, Asked::Pull{row.version, asked.pushes}).first->second.epoch =
-          row.epoch;
+    if (row.letter != Letter::pull || row.value <= asked.answered) return;
+    const Asked::Pull pull{.above = row.version, .pushes = static_cast<std::int64_t>(row.detail)};
+    asked.pulls.try_emplace(row.value, pull).first->second.epoch = row.epoch;
   }
   // The pull that the weights answer; earlier ones will not be looked for any more. None if the worker has
   // sent a newer one: it takes the answer to its last pull only, and the older one came late.

@@ -40,7 +40,7 @@ Network::Network(const Platform& platform, Options options, Recorder& recorder, 
 
 Event Network::event(EventKind kind, const Flight& flight) const {
   const Message& m = flight.message;
-  const bool arrived = kind == EventKind::deliver;
+  const bool arrived = kind == EventKind::deliver, asks = m.kind == MessageKind::pull;
   return {.at = Agenda::now(),
           .kind = kind,
           .message = m.kind,
@@ -52,6 +52,7 @@ Event Network::event(EventKind kind, const Flight& flight) const {
           .value = m.number,
           .shard = m.shard,
           .epoch = m.epoch,
+          .detail = asks ? static_cast<std::uint64_t>(std::max<std::int64_t>(0, m.pushed)) : 0,
           .content = {.values = static_cast<std::uint32_t>(m.values.count),
                       .keys = static_cast<std::uint32_t>(m.keys ? m.keys->size() : 0),
                       .ids = static_cast<std::uint32_t>(m.ids())}};

@@ -67,7 +67,7 @@ struct Event {
   std::uint32_t epoch = 0;  // send, deliver, lose: of the shard's ownership, as far as the sender knows
   // Not part of the digest: they follow from what is.
   // compute_end, and compute_pause after samples of others: samples computed; update, promote: a hash of
-  // everything that the next updates depend on, where there are replicas
+  // everything that the next updates depend on, where there are replicas; a pull: pushes before it
   std::uint64_t detail = 0;
   Content content = {};  // send
 };

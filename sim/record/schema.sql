@@ -22,7 +22,7 @@ CREATE TABLE step (worker INTEGER, clock INTEGER, begin_s REAL, end_s REAL, kept
 -- scenario (from 0), version 1 when it begins and 0 when it ends, value its kind (0 crash, 1 restart, 2 leave, 3 join,
 -- 4 slow, 5 link-down, 6 degrade, 7 partition, 8 heal, 9 drop, 10 duplicate, 11 delay, 12 reorder, 13 disk-loss).
 -- detail: of compute_end (of samples of others: compute_pause), the samples computed; of update and promote, a hash
--- of all that the next updates depend on, where there are replicas. A message carries so many values, keys (of
+-- of all that the next updates depend on, where there are replicas; of a pull, the pushes before it. A message carries so many values, keys (of
 -- values, or of samples) and names of pushes and workers.
 -- The epoch is that of the shard's ownership which the sender of a message knows; a new owner is a new epoch.
 CREATE TABLE event (number INTEGER PRIMARY KEY, at_s REAL, kind TEXT, message TEXT, node INTEGER, peer INTEGER,
