@@ -32,12 +32,9 @@ class Parameters {
   // Of all beside the weights.
   std::size_t state_bytes() const { return optimizer_.bytes() + master_.bytes(); }
 
-  // Calls `part(data, bytes)` for each part of the weights and of the state: all that the next update
-  // depends on. None of a phantom model.
+  // Calls `part(data, bytes)` for each part of what the next update depends on beside the weights.
   template <class Part>
-  void for_each_part(Part part) const {
-    if (!weights_) return;
-    part(weights_->raw(), weights_->bytes());
+  void for_each_part_of_state(Part part) const {
     part(master_.raw(), master_.bytes());
     optimizer_.for_each_part(part);
   }

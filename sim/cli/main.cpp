@@ -11,7 +11,6 @@
 #include <exception>
 #include <filesystem>
 #include <functional>
-#include <sstream>
 #include <stdexcept>
 
 #include "sim/cli/command.hpp"

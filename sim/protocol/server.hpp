@@ -102,8 +102,9 @@ class Server {
   Slice snapshot() const { return {parameters_.weights(), 0, count_, version_}; }
   // The learning rate of the next update.
   double rate() const;
-  // A hash of the weights and of all else that the next update of a push depends on; 0: a phantom model.
-  std::uint64_t hash_of_state() const;
+  // A hash of the weights, given theirs, and of all else that the next update of a push depends on; 0: a
+  // phantom model.
+  std::uint64_t hash_of_state(std::uint64_t hash_of_weights) const;
   // Pulls that wait for the consistency model, in worker order.
   std::vector<Pull> waiting() const;
   std::int64_t slowest_clock() const { return slowest_; }

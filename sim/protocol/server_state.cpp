@@ -10,13 +10,13 @@
 
 namespace psim {
 
-std::uint64_t Server::hash_of_state() const {
+std::uint64_t Server::hash_of_state(std::uint64_t hash_of_weights) const {
   if (!parameters_) return 0;
-  std::uint64_t hash = 0;
+  std::uint64_t hash = hash_of_weights;
   const auto add = [&hash](const void* data, std::size_t bytes) {
     hash = XXH3_64bits_withSeed(data, bytes, hash);
   };
-  parameters_.for_each_part(add);
+  parameters_.for_each_part_of_state(add);
   add(mean_square_.raw(), mean_square_.bytes());
   return hash;
 }

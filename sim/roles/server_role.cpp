@@ -257,7 +257,7 @@ void ServerRole::updated(std::int64_t version) {
                           .version = version,
                           .bytes = hash,
                           .shard = world_.first_shard + current_,
-                          .detail = server != nullptr ? hash_of_state(*server) : 0});
+                          .detail = server != nullptr ? hash_of_state(*server, hash) : 0});
   if (server != nullptr && world_.rule.fresh && version == world_.steps) {  // no group will have them
     for (const Message& push : server->pending()) acknowledge(push);
   }
@@ -270,8 +270,8 @@ std::uint64_t ServerRole::hash_of(const Server& server) const {
 }
 
 // It costs a pass over the optimizer's state, so only where a copy may differ.
-std::uint64_t ServerRole::hash_of_state(const Server& server) const {
-  return world_.scenario.replication.copies > 0 ? server.hash_of_state() : 0;
+std::uint64_t ServerRole::hash_of_state(const Server& server, std::uint64_t hash_of_weights) const {
+  return world_.scenario.replication.copies > 0 ? server.hash_of_state(hash_of_weights) : 0;
 }
 
 void ServerRole::copied(NodeId replica) {

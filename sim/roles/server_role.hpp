@@ -61,7 +61,7 @@ class ServerRole final : public Outbox {
   void counted(NodeId worker, const Standing& standing) override;
   void promoted() override;
   std::uint64_t hash_of(const Server& server) const;
-  std::uint64_t hash_of_state(const Server& server) const;
+  std::uint64_t hash_of_state(const Server& server, std::uint64_t hash_of_weights) const;
   Server::Options options_of(std::uint32_t shard) const;
   ServerRole& role_for(const Message& message);
   void handle(const Message& message);

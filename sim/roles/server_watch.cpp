@@ -165,15 +165,16 @@ void ServerRole::lead(Server& server, const Owner& owner) {
 
 void ServerRole::promoted() {
   const Server& server = *state(current_);
+  const std::uint64_t hash = hash_of(server);
   world_.recorder.record({.at = Agenda::now(),
                           .kind = EventKind::promote,
                           .node = node_,
                           .clock = server.epoch(),
                           .version = server.version(),
-                          .bytes = hash_of(server),
+                          .bytes = hash,
                           .value = server.updated_in(),
                           .shard = current_,
-                          .detail = hash_of_state(server)});
+                          .detail = hash_of_state(server, hash)});
 }
 
 // The last owner has all of it, if it is still there. Else every replica is asked, one after the other, for
