@@ -101,8 +101,12 @@ void Crew::start_node(NodeId node) {
 }
 
 // An exception that left an actor would abort the process; it is kept, and thrown when the engine is back.
+// SimGrid lets an actor that is killed at its first date run until it first waits; a node that is down must
+// not even begin.
 sg4::ActorPtr Crew::spawn(const std::string& name, NodeId node, bool daemon, std::function<void()> body) {
-  auto guarded = [this, body = std::move(body)] {
+  const std::uint32_t incarnation = world_.network.incarnation(node);
+  auto guarded = [this, node, incarnation, body = std::move(body)] {
+    if (!world_.network.is_up(node) || world_.network.incarnation(node) != incarnation) return;
     try {
       body();
     } catch (const simgrid::ForcefulKillException&) {
