@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/mutant.hpp"
 #include "sim/protocol/membership.hpp"
 
 namespace psim {
@@ -99,6 +100,7 @@ class Watch {
       else if (message) on(*message);
       else if (looks_until_) take_up();
       else suspect(std::max(Agenda::now(), *date));  // the clock may stop a rounding error before it
+      tell_world();
       if (!looks_until_ && manager_.view().number > before) announce();
       // The last one that the others waited for is gone for good: that is known only now.
       if (!message && is_over()) world_.last_finish = Agenda::now();
@@ -106,9 +108,15 @@ class Watch {
   }
 
  private:
+  void tell_world() {
+    for (NodeId node = world_.first_worker(); node < here_.size(); ++node)
+      world_.taken_out[node - world_.first_worker()] = !manager_.is_up(node);
+  }
+
   // Nobody waits for a worker that is gone for good.
   bool is_over() const {
     if (!started_) return false;
+    if (mutant("over-with-the-first") && world_.some_completed()) return true;
     bool all_left = true;
     for (NodeId node = world_.first_worker(); node < here_.size(); ++node) {
       const bool has_left = here_[node].left || manager_.is_absent(node);

@@ -48,7 +48,8 @@ bool World::awaits(NodeId worker) const {
   if (completed[index]) return false;
   const bool is_there = network.is_up(worker) && !left_early[index];
   if (!is_there && !watch->comes_back(worker)) return false;
-  const bool takes_no_part = left_early[index] || scenario.recovery.workers == LostWorkers::remove;
+  const bool is_removed = scenario.recovery.workers == LostWorkers::remove && (!is_there || taken_out[index]);
+  const bool takes_no_part = left_early[index] || is_removed;
   return !some_completed() || !(rule.fresh || takes_no_part);
 }
 

@@ -70,6 +70,8 @@ struct World {
   std::vector<NodeId> absent = {};            // nodes that are not there at first
   // Of each worker: it has done all its steps; it has left before that, or has not joined yet.
   std::vector<bool> completed = std::vector<bool>(workers()), left_early = std::vector<bool>(workers());
+  // Of each worker: the scheduler has taken it out, and not heard of it since.
+  std::vector<bool> taken_out = std::vector<bool>(workers());
   std::vector<int> busy = {};                 // computations going on, of workers and servers
   // Counts a computation as long as it lives, even if its actor is killed meanwhile.
   class Busy {
@@ -98,7 +100,8 @@ struct World {
 
   bool some_completed() const { return std::ranges::find(completed, true) != completed.end(); }
   // Whether a worker is, or will be, there, with steps to do. When another has done all of them a worker that
-  // takes no part finds nothing left: it would go on from where the others are.
+  // takes no part finds nothing left: it would go on from where the others are. That is one that has left, or
+  // is down or taken out where lost workers are removed.
   bool awaits(NodeId worker) const;
   // Whether nobody is awaited, and the steps are done, or all workers have left of their own accord.
   bool is_through() const;

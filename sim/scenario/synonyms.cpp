@@ -9,7 +9,7 @@ struct Synonym {
   std::string_view word, meaning;
 };
 
-constexpr std::array<Synonym, 66> synonyms{{
+constexpr std::array<Synonym, 67> synonyms{{
     // consistency models
     {"async", "asp"},
     {"asynchronous", "asp"},
@@ -80,6 +80,7 @@ constexpr std::array<Synonym, 66> synonyms{{
     {"checkpoint", "snapshot"},
     {"replicas", "copies"},
     {"kill", "crash"},
+    {"duration", "lasts"},
     // data
     {"mnist", "idx"},
 }};

@@ -81,6 +81,13 @@ TEST_CASE("nobody waits for a worker that comes back when the steps are done", "
   CHECK(run["sim_time_s"].get<double>() < 6);
 }
 
+TEST_CASE("the first worker that is through does not end the run of a slower one", "[endings]") {
+  const Json run = run_toml(two_workers(fault("slow", "worker 1", "at = \"1s\"\nlasts = \"30s\"\nfactor = 0.5")));
+  CHECK(run["stuck"].empty());
+  CHECK(clocks_of(run, 1) == 100);
+  CHECK(run["sim_time_s"].get<double>() > 8);
+}
+
 TEST_CASE("a suspected worker that still takes part is waited for", "[endings]") {
   const Json run = run_toml(two_workers(fault("crash", "worker 1", "at = \"2s\"\nrestart_after = \"10s\""),
                                         "workers = \"wait\""));
