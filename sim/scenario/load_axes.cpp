@@ -138,8 +138,8 @@ void take_point(Document& document, const LoadRequest& request, Diagnostics& dia
     Document values{.root = parse_text(*text, diagnostics.add_source({request.path, *text})).root};
     for (const Override& axis : request.axes) apply_axis(values, axis, diagnostics);
     toml::table* compare = values.root.get_as<toml::table>("compare");
-    toml::node* list =
-        compare == nullptr ? nullptr : compare->get(choice.key == "seed" ? "seeds" : choice.key);
+    toml::node* list = compare == nullptr ? nullptr : compare->get(choice.key);
+    if (compare != nullptr && list == nullptr && choice.key == "seed") list = compare->get("seeds");
     toml::node* value = list == nullptr || !list->is_array() ? nullptr : list->as_array()->get(choice.index);
     if (value != nullptr) put(document, choice.key, place_of(value->source()), *value, "axis", diagnostics);
   }

@@ -164,6 +164,19 @@ TEST_CASE("a second run, and a child of compare, has the digest of the first", "
   CHECK(digest_of(psim::test::psim({"run", "one/scenario.toml", "--json"}, folder)) == first);
 }
 
+TEST_CASE("an axis of seeds may have the field's name", "[determinism]") {
+  const auto name = GENERATE("seed", "seeds");
+  const Files files(scenarios()[1] + fmt::format("[compare]\n{} = [1, 2]\n", name));
+  const fs::path folder = files.folder.path();
+  REQUIRE(psim::test::psim({"compare", "scenario.toml", "--out", "all"}, folder).code == 0);
+  std::set<int> seeds;
+  for (const auto& run : fs::directory_iterator(folder / "all")) {
+    if (run.is_directory())
+      seeds.insert(Json::parse(std::ifstream(run.path() / "summary.json"))["seed"].get<int>());
+  }
+  CHECK(seeds == std::set{1, 2});
+}
+
 TEST_CASE("the digest differs when one weight does", "[determinism]") {
   const std::string toml = shipped("worked_example.toml");
   const std::string expected = digest(toml);
