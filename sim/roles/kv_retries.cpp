@@ -71,10 +71,10 @@ void KvClient::start_again(std::uint32_t set_back, std::int64_t clock) {
 
 // Shards that were set back one after the other, some before a worker's push and some after it, can leave
 // workers in a circle: each has the answer of a shard that lacks its push, and waits for another, which lacks
-// the next worker's. A worker that was set back and has waited for long, with answers of others in its hands,
-// computes on the same version of that shard once more.
+// the next worker's. A worker that was set back, or may have been without knowing it, and that has waited for
+// long with answers of others in its hands, computes on the same version of that shard once more.
 void KvClient::break_circle() {
-  if (world_.rule.gate != Gate::version || !was_set_back_ || mutant("circles-stay")) return;
+  if (world_.rule.gate != Gate::version || !may_be_behind_ || mutant("circles-stay")) return;
   const auto is_here = [](const Connection& shard) {
     return shard.unused && !shard.outstanding && !shard.finished;
   };
@@ -125,10 +125,11 @@ void KvClient::on_view(const std::shared_ptr<const View>& view) {
     for (Message& again : retries_->again(s, owner.primary, owner.epoch, Agenda::now()))
       world_.network.send(with_kept(std::move(again)));
     const Connection& shard = connections_[s];
+    const bool has_answer = shard.unused && !shard.outstanding;
     const bool matters = world_.rule.gate == Gate::staleness || (world_.rule.first_decides && s == 0);
+    may_be_behind_ = may_be_behind_ || has_answer;  // the new owner may have less than that answer
     if (finished(s)) request(s, shard.clock, shard.version, ++last_);
-    else if (matters && shard.unused && !shard.outstanding && !mutant("new-owner-is-not-asked"))
-      request(s, shard.clock, -1, ++last_);
+    else if (matters && has_answer && !mutant("new-owner-is-not-asked")) request(s, shard.clock, -1, ++last_);
   }
 }
 
