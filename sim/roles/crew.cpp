@@ -282,23 +282,29 @@ std::vector<Slice> Crew::weights() const {
   return parts;
 }
 
+// What is the same of many shards is said once, and of thousands of workers only the first are named.
 std::vector<std::string> Crew::who_waits() const {
+  constexpr std::size_t most = 20;
   std::vector<std::string> lines;
+  std::set<std::string> known;
+  const auto say = [&](std::string line) {
+    if (known.insert(line).second && known.size() <= most) lines.push_back(std::move(line));
+  };
   for (std::uint32_t s = 0; !peers_ && s < world_.keys.shards.size(); ++s) {
     const Server* server = owner_of(s);
     if (server == nullptr) {
-      lines.push_back(fmt::format("at {:.6g} s nobody owns shard {}", Agenda::now(), world_.first_shard + s));
+      say(fmt::format("at {:.6g} s nobody owns shard {}", Agenda::now(), world_.first_shard + s));
       continue;
     }
     for (const Server::Pull& pull : server->waiting()) {
-      lines.push_back(fmt::format(
+      say(fmt::format(
           "at {:.6g} s worker {} waits for server {} to let it start clock {}; the server has version {}, "
           "{} pushes of its next update, and the slowest worker at clock {}",
           Agenda::now(), world_.first_index + worker_index(pull.from), server_index(server->id()), pull.clock,
           server->version(), server->pending().size(), server->slowest_clock()));
     }
   }
-  lines.erase(std::ranges::unique(lines).begin(), lines.end());  // of a server's many shards
+  if (known.size() > most) lines.push_back(fmt::format("and {} more of this kind", known.size() - most));
   return lines;
 }
 
