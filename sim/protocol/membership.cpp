@@ -125,7 +125,11 @@ void Manager::heard(NodeId node, std::uint32_t incarnation, double now) {
   const bool is_stranger = !known.known;  // as all are to a scheduler that was down itself
   const bool is_new = known.known && incarnation != known.incarnation;
   if (known.known && incarnation < known.incarnation) return;
-  if (known.known && known.left && !is_new) return known.detector.heard(now);  // it hands over what it has
+  if (known.known && known.left && !is_new) {  // it hands over what it has, even if it was silent for a while
+    const bool owns = std::ranges::find(view_.owners, node, &Owner::primary) != view_.owners.end();
+    known.serving = known.serving || (owns && !mutant("silent-leaver-is-forgotten"));
+    return known.detector.heard(now);
+  }
   if (is_new && is_there(node)) down(node);  // it was away for less time than it takes to notice
   known.known = true;
   known.incarnation = incarnation;

@@ -71,6 +71,21 @@ TEST_CASE("who handed a shard over is there for the next but one owner as well",
   CHECK(owner_of(manager, 1).from == 0);
 }
 
+TEST_CASE("a leaving server that was silent still hands over what only it has", "[protocol]") {
+  Manager manager = three({.detector = {.timeout = 2}});
+  for (const NodeId node : {1, 3}) manager.leaves(node);
+  for (const NodeId node : {1, 3, 4}) manager.heard(node, 0, 2.5);
+  CHECK(manager.suspect(3.5) == std::vector<NodeId>{2});  // the last one; nobody else can have its shard
+  manager.heard(2, 0, 4);
+  manager.leaves(2);
+  for (const NodeId node : {1, 3, 4}) manager.heard(node, 0, 5.5);
+  CHECK(manager.suspect(6.5) == std::vector<NodeId>{2});
+  manager.heard(2, 0, 7);
+  manager.heard(1, 1, 7.5);  // has joined again
+  CHECK(owner_of(manager, 1).primary == 2);
+  CHECK(owner_of(manager, 1).next == 1);
+}
+
 TEST_CASE("another one takes the place of a next owner that crashes", "[protocol]") {
   Manager manager = three({.detector = {.timeout = 2}});
   manager.leaves(2);
