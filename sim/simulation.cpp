@@ -54,17 +54,18 @@ class Simulation final : public FaultTarget {
   RunResult run();
 
   // Nodes fail only where there is one job.
-  void crash(NodeId node, bool disk_lost) override {
-    jobs_.front().crew().crash(node);
-    if (disk_lost) lose_disk(node);
+  bool crash(NodeId node, bool disk_lost) override {
+    const bool was_up = jobs_.front().crew().crash(node);
+    return (disk_lost && lose_disk(node)) || was_up;
   }
-  void restart(NodeId node) override {
-    jobs_.front().crew().restart(node);
+  bool restart(NodeId node) override {
+    const bool was_down = jobs_.front().crew().restart(node);
     if (speeds_.is_frozen(node)) speeds_.apply(node);
+    return was_down;
   }
-  void leave(NodeId node) override { jobs_.front().crew().leave(node); }
-  void join(NodeId node) override { restart(node); }
-  void lose_disk(NodeId node) override { jobs_.front().crew().lose_disk(node); }
+  bool leave(NodeId node) override { return jobs_.front().crew().leave(node); }
+  bool join(NodeId node) override { return restart(node); }
+  bool lose_disk(NodeId node) override { return jobs_.front().crew().lose_disk(node); }
   void set_speed(NodeId node, double factor) override { speeds_.set_fault(node, factor); }
 
  private:

@@ -22,7 +22,7 @@ FaultPlan::FaultPlan(const Scenario& scenario, Network& network, Recorder& recor
       target_(target),
       is_quiet_(std::move(is_quiet)),
       links_(scenario),
-      happened_(scenario.faults.size(), false),
+      uses_(scenario.faults.size()),
       starts_to_come_(node_count(scenario.cluster), 0) {
   network_.set_faults(&links_);
   const auto seed = static_cast<std::uint64_t>(scenario.seed);
@@ -93,14 +93,9 @@ double FaultPlan::some_turns() const {
 }
 
 std::vector<FaultUse> FaultPlan::uses() const {
-  std::vector<FaultUse> uses;
-  for (std::size_t table = 0; table < happened_.size(); ++table) {
-    const FaultSpec& fault = spec(table);
-    const bool on_messages = fault.kind == FaultKind::partition || fault.kind == FaultKind::link_down ||
-                             is_about_messages(fault.kind);
-    const bool mattered = on_messages ? links_.has_met_any(table) : fault.factor.value_or(0) != 1;
-    uses.push_back({.happened = happened_[table], .mattered = happened_[table] && mattered});
-  }
+  std::vector<FaultUse> uses = uses_;
+  for (std::size_t table = 0; table < uses.size(); ++table)
+    uses[table].mattered = uses[table].mattered || (uses[table].happened && links_.has_met_any(table));
   return uses;
 }
 
@@ -134,21 +129,27 @@ std::vector<NodeId> FaultPlan::nodes_of(std::size_t table, std::optional<NodeId>
 
 void FaultPlan::act(std::size_t table, std::optional<NodeId> node, bool begins) {
   record(table, node, begins);
-  happened_[table] = true;
+  FaultUse& use = uses_[table];
+  use.happened = true;
   const FaultKind kind = spec(table).kind;
-  if (kind == FaultKind::heal) return links_.heal();
+  if (kind == FaultKind::heal) {
+    use.mattered = true;
+    return links_.heal();
+  }
   if (kind == FaultKind::partition || kind == FaultKind::link_down || is_about_messages(kind))
     return begins ? links_.begin(table, node) : links_.end(table, node);
-  for (const NodeId one : nodes_of(table, node)) act_on(table, one, begins);
+  for (const NodeId one : nodes_of(table, node)) use.mattered = act_on(table, one, begins) || use.mattered;
 }
 
-void FaultPlan::act_on(std::size_t table, NodeId node, bool begins) {
+bool FaultPlan::act_on(std::size_t table, NodeId node, bool begins) {
   const FaultSpec& fault = spec(table);
   switch (fault.kind) {
-    case FaultKind::crash:
+    case FaultKind::crash: {
       if (!begins) return target_.restart(node);
-      target_.crash(node, fault.disk == Disk::lost);
-      return check(FaultCondition::Quantity::crashed, node, 1);
+      const bool is_new = target_.crash(node, fault.disk == Disk::lost);
+      check(FaultCondition::Quantity::crashed, node, 1);
+      return is_new;
+    }
     case FaultKind::restart: return target_.restart(node);
     case FaultKind::leave: return target_.leave(node);
     case FaultKind::join: return target_.join(node);
@@ -158,6 +159,7 @@ void FaultPlan::act_on(std::size_t table, NodeId node, bool begins) {
   active_[table][node] += begins ? 1 : -1;
   if (fault.kind == FaultKind::slow) target_.set_speed(node, product(fault.kind, node));
   else network_.set_bandwidth(node, product(fault.kind, node));
+  return *fault.factor != 1;
 }
 
 // Faults of one kind that are in force at once multiply.

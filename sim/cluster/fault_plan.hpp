@@ -18,16 +18,17 @@
 
 namespace psim {
 
-// Who carries out what happens to nodes. Called from the agenda, never from an actor.
+// Who carries out what happens to nodes. Called from the agenda, never from an actor. The answers: whether it
+// changed anything.
 class FaultTarget {
  public:
   virtual ~FaultTarget() = default;
-  virtual void crash(NodeId node, bool disk_lost) = 0;
-  virtual void restart(NodeId node) = 0;
-  virtual void leave(NodeId node) = 0;
-  virtual void join(NodeId node) = 0;
+  virtual bool crash(NodeId node, bool disk_lost) = 0;
+  virtual bool restart(NodeId node) = 0;
+  virtual bool leave(NodeId node) = 0;
+  virtual bool join(NodeId node) = 0;
   virtual void set_speed(NodeId node, double factor) = 0;  // of its own speed; 0: frozen, 1: as before
-  virtual void lose_disk(NodeId node) = 0;
+  virtual bool lose_disk(NodeId node) = 0;
 };
 
 class FaultPlan {
@@ -84,7 +85,7 @@ class FaultPlan {
   bool starts_nodes(std::size_t table) const;
   void expect_starts(std::size_t table, std::optional<NodeId> node, int change);
   void act(std::size_t table, std::optional<NodeId> node, bool begins);
-  void act_on(std::size_t table, NodeId node, bool begins);
+  bool act_on(std::size_t table, NodeId node, bool begins);
   void record(std::size_t table, std::optional<NodeId> node, bool begins);
   double product(FaultKind kind, NodeId node) const;
   void check(FaultCondition::Quantity quantity, NodeId node, double value);
@@ -99,7 +100,7 @@ class FaultPlan {
   LinkFaults links_;
   std::vector<Unit> units_;
   std::vector<Condition> conditions_;
-  std::vector<bool> happened_;            // by table
+  std::vector<FaultUse> uses_;            // by table; of those on messages, links_ knows what mattered
   std::vector<std::vector<int>> active_;  // by table and node: slow and degrade in force
   std::vector<int> starts_to_come_;       // by node: planned
   std::size_t pending_ = 0;               // turns of faults that do not repeat, and their ends

@@ -57,6 +57,19 @@ std::string why_never(const FaultSpec& fault, double end) {
   return fmt::format("the run ended at {:.4g} s, before its first turn", end);
 }
 
+// Why a fault that happened changed nothing.
+std::string why_in_vain(const FaultSpec& fault) {
+  if (fault.factor) return "its factor is 1";
+  switch (fault.kind) {
+    case FaultKind::crash:
+    case FaultKind::leave: return "its nodes were down already";
+    case FaultKind::restart:
+    case FaultKind::join: return "its nodes were up already";
+    case FaultKind::disk_loss: return "there was nothing on the disk";
+    default: return "it met no message";
+  }
+}
+
 Texts idle_faults(const Scenario& scenario, const RunResult& run) {
   Texts texts;
   for (std::size_t i = 0; i < run.faults.size(); ++i) {
@@ -64,9 +77,8 @@ Texts idle_faults(const Scenario& scenario, const RunResult& run) {
     const std::string name = fmt::format("fault.{} ({})", i, name_of(fault.kind));
     if (!run.faults[i].happened)
       texts.push_back(fmt::format("{} never happened: {}", name, why_never(fault, run.sim_time)));
-    else if (!run.faults[i].mattered && fault.factor)
-      texts.push_back(name + " changed nothing: its factor is 1");
-    else if (!run.faults[i].mattered) texts.push_back(name + " met no message: it changed nothing");
+    else if (!run.faults[i].mattered)
+      texts.push_back(fmt::format("{} changed nothing: {}", name, why_in_vain(fault)));
   }
   return texts;
 }

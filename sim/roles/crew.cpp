@@ -154,7 +154,10 @@ void Crew::beat(NodeId node, std::uint32_t incarnation, double date, int in_vain
     if (!world_.network.is_up(node) || world_.network.incarnation(node) != incarnation) return;
     const Worker* worker = is_worker(node) ? workers_[worker_index(node)].get() : nullptr;
     if (worker && worker->is_through() && !worker->stays()) return;
-    if (worker && worker->is_needed()) return restart(node);
+    if (worker && worker->is_needed()) {
+      restart(node);
+      return;
+    }
     const bool is_sent = world_.network.is_held(node) || send_heartbeat(node);  // it may be frozen
     if (world_.watch->is_hopeless()) return;
     constexpr int patient = 8;
@@ -189,8 +192,8 @@ void Crew::end() {
   for (const auto& server : servers_) server->end();
 }
 
-void Crew::crash(NodeId node) {
-  if (!world_.network.is_up(node)) return;
+bool Crew::crash(NodeId node) {
+  if (!world_.network.is_up(node)) return false;
   world_.network.let_go(node);
   actors_[node]->kill();
   world_.network.take_down(node, [this](const Message& message) {
@@ -205,17 +208,23 @@ void Crew::crash(NodeId node) {
     workers_[worker_index(node)] = std::make_unique<Worker>(world_, node, true);
     world_.record(EventKind::compute_cancel, node, 0);
   }
+  return true;
 }
 
-void Crew::lose_disk(NodeId node) {
-  if (node == storage_node(world_.scenario.cluster)) world_.snapshots.clear();
+bool Crew::lose_disk(NodeId node) {
+  if (node != storage_node(world_.scenario.cluster)) return false;
+  return !std::exchange(world_.snapshots, {}).empty();
 }
 
-void Crew::leave(NodeId node) {
-  if (!world_.network.is_up(node)) return;
-  if (node >= world_.first_worker()) return workers_[worker_index(node)]->leave_soon();
+bool Crew::leave(NodeId node) {
+  if (!world_.network.is_up(node)) return false;
+  if (node >= world_.first_worker()) {
+    workers_[worker_index(node)]->leave_soon();
+    return true;
+  }
   servers_[server_index(node)]->leave_soon();
   send_heartbeat(node);
+  return true;
 }
 
 bool Crew::has_left(NodeId node) const {
@@ -235,18 +244,20 @@ bool Crew::is_leaving(NodeId node) const {
   return is_server(node) && servers_[server_index(node)]->is_leaving() && !has_left(node);
 }
 
-void Crew::restart(NodeId node) {
+bool Crew::restart(NodeId node) {
   if (world_.network.is_up(node)) {
     if (is_leaving(node)) {  // it goes first
       const double later = Agenda::now() + world_.scenario.recovery.heartbeat.value;
-      return world_.agenda.at(later, [this, node] { restart(node); });
+      world_.agenda.at(later, [this, node] { restart(node); });
+      return true;
     }
-    if (!has_left(node)) return;
+    if (!has_left(node)) return false;
     crash(node);
   }
   world_.network.bring_up(node);
   if (is_worker(node)) world_.left_early[worker_index(node)] = false;
   start_node(node);
+  return true;
 }
 
 // Two may believe that they own it; the later one does.

@@ -33,13 +33,14 @@ class Crew {
   // A message has come in. Runs in the simulation kernel.
   void on_arrival(const Message& message);
 
-  // From the agenda, never from an actor. A node that is down cannot crash, nor one that is up come back.
-  void crash(NodeId node);
-  void restart(NodeId node);
+  // From the agenda, never from an actor; whether it changed anything. A node that is down cannot crash, nor
+  // one that is up come back.
+  bool crash(NodeId node);
+  bool restart(NodeId node);
   // What the storage has written is gone; others write nothing.
-  void lose_disk(NodeId node);
+  bool lose_disk(NodeId node);
   // It says that it goes, and hands over what it has.
-  void leave(NodeId node);
+  bool leave(NodeId node);
 
   // The model in one part or more, as its owners have it; of a shard whose owner is down, as it last was.
   std::vector<Slice> weights() const;

@@ -56,8 +56,8 @@ TEST_CASE("a worker that left is not through, so another that is down is waited 
 }
 
 TEST_CASE("a worker that left and is to join again is waited for", "[endings]") {
-  const Json run = run_toml(two_workers(fault("leave", "workers", "at = \"1s\"") +
-                                        fault("join", "worker 1", "at = \"4s\"")));
+  const Json run = run_toml(
+      two_workers(fault("leave", "workers", "at = \"1s\"") + fault("join", "worker 1", "at = \"4s\"")));
   CHECK(run["stuck"].empty());
   CHECK(clocks_of(run, 1) == 99);  // worker 0 was one clock further when it left: that clock is skipped
   CHECK(run["sim_time_s"].get<double>() > 4);
@@ -82,15 +82,16 @@ TEST_CASE("nobody waits for a worker that comes back when the steps are done", "
 }
 
 TEST_CASE("the first worker that is through does not end the run of a slower one", "[endings]") {
-  const Json run = run_toml(two_workers(fault("slow", "worker 1", "at = \"1s\"\nlasts = \"30s\"\nfactor = 0.5")));
+  const Json run =
+      run_toml(two_workers(fault("slow", "worker 1", "at = \"1s\"\nlasts = \"30s\"\nfactor = 0.5")));
   CHECK(run["stuck"].empty());
   CHECK(clocks_of(run, 1) == 100);
   CHECK(run["sim_time_s"].get<double>() > 8);
 }
 
 TEST_CASE("a suspected worker that still takes part is waited for", "[endings]") {
-  const Json run = run_toml(two_workers(fault("crash", "worker 1", "at = \"2s\"\nrestart_after = \"10s\""),
-                                        "workers = \"wait\""));
+  const Json run = run_toml(
+      two_workers(fault("crash", "worker 1", "at = \"2s\"\nrestart_after = \"10s\""), "workers = \"wait\""));
   CHECK(run["stuck"].empty());
   CHECK(clocks_of(run, 1) == 100);
   CHECK(run["sim_time_s"].get<double>() > 12);
@@ -100,6 +101,19 @@ TEST_CASE("a run ends when the last worker is known to be gone for good", "[endi
   const Json run = run_toml(two_workers(fault("crash", "worker 1", "at = \"4.9s\"")));
   CHECK(run["stuck"].empty());
   CHECK(run["sim_time_s"].get<double>() > 5.2);
+}
+
+TEST_CASE("a note says which faults found nodes as they wanted them", "[endings]") {
+  const Json run = run_toml(two_workers(fault("crash", "worker 1", "at = \"1s\"\nrestart_after = \"1s\"") +
+                                        fault("crash", "worker 1", "at = \"1.5s\"") +
+                                        fault("restart", "worker 1", "at = \"3s\"") +
+                                        fault("restart", "worker 1", "at = \"1.8s\"")));
+  std::string notes;
+  for (const Json& note : run["notes"]) notes += note["text"].get<std::string>() + "\n";
+  CHECK(notes.find("fault.0") == std::string::npos);
+  CHECK(notes.find("fault.1 (crash) changed nothing: its nodes were down already") != std::string::npos);
+  CHECK(notes.find("fault.2 (restart) changed nothing: its nodes were up already") != std::string::npos);
+  CHECK(notes.find("fault.3") == std::string::npos);
 }
 
 TEST_CASE("heartbeats of microseconds and steps of hours end with a diagnosis", "[endings]") {

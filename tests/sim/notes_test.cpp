@@ -66,9 +66,11 @@ TEST_CASE("a fault that happened and changed nothing is noted", "[notes]") {
   RunResult run = good_run();
   scenario.faults = {{.kind = FaultKind::drop, .probability = 1e-9}};
   run.faults = {{.happened = true, .mattered = false}};
-  CHECK(says("idle-fault", scenario, run, "fault.0 (drop) met no message"));
+  CHECK(says("idle-fault", scenario, run, "fault.0 (drop) changed nothing: it met no message"));
   scenario.faults[0] = {.kind = FaultKind::slow, .factor = 1.0};
   CHECK(says("idle-fault", scenario, run, "its factor is 1"));
+  scenario.faults[0] = {.kind = FaultKind::restart, .at = Seconds{2}};
+  CHECK(says("idle-fault", scenario, run, "its nodes were up already"));
 }
 
 TEST_CASE("a filter is noted for the direction in which it never made a message smaller", "[notes]") {
