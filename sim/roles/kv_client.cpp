@@ -184,7 +184,7 @@ void KvClient::handle(Message message) {
     shard.set_back = !is_back && (message.version < shard.version || message.version <= shard.above);
     // An update was made without this worker, which was taken for lost: it is behind at this shard alone.
     shard.set_back = shard.set_back || (message.late && waits_for_all());
-    may_be_behind_ = may_be_behind_ || shard.set_back;
+    was_set_back_ = was_set_back_ || shard.set_back;
     if (shard.set_back) start_again(index_of(message), message.clock);
   }
   shard.outstanding = false;

@@ -159,7 +159,7 @@ class KvClient {
   std::unique_ptr<RetryQueue> retries_;  // where messages may get lost
   std::shared_ptr<const View> view_;     // the last one
   std::int64_t begun_on_ = -1;           // the first shard's version with which the last step began
-  bool may_be_behind_ = false;            // a shard was set back, or may have been
+  bool was_set_back_ = false;            // at some shard, at some time
   bool breaks_circle_ = false;           // with the next step
   std::int64_t ahead_ = 0;
   bool missed_ = false;  // versions, with the last answers: it was away

@@ -71,10 +71,10 @@ void KvClient::start_again(std::uint32_t set_back, std::int64_t clock) {
 
 // Shards that were set back one after the other, some before a worker's push and some after it, can leave
 // workers in a circle: each has the answer of a shard that lacks its push, and waits for another, which lacks
-// the next worker's. A worker that was set back, or may have been without knowing it, and that has waited for
-// long with answers of others in its hands, computes on the same version of that shard once more.
+// the next worker's. A worker that was set back and has waited for long, with answers of others in its hands,
+// computes on the same version of that shard once more.
 void KvClient::break_circle() {
-  if (world_.rule.gate != Gate::version || !may_be_behind_ || mutant("circles-stay")) return;
+  if (world_.rule.gate != Gate::version || !was_set_back_ || mutant("circles-stay")) return;
   const auto is_here = [](const Connection& shard) {
     return shard.unused && !shard.outstanding && !shard.finished;
   };
@@ -111,8 +111,9 @@ void KvClient::wait_for_newer(std::int64_t clock) {
 // A new owner knows of no request: it gets all that are not answered, and the pushes that the last one might
 // have been alone with. It may have less than the last one had; a shard that had all its updates may need
 // pushes again, and others may wait for this worker's. A worker that has its answer, and waits for another
-// shard's, asks again as well: under ssp others may wait until the new owner knows its clock, and where the
-// first shard decides for all, for a decision that was lost.
+// shard's, asks again as well: the new owner may have less than that answer, and need its push again; under
+// ssp others may wait until the new owner knows its clock, and where the first shard decides for all, for a
+// decision that was lost.
 void KvClient::on_view(const std::shared_ptr<const View>& view) {
   if (view->number <= this->view()) return;
   view_ = view;
@@ -126,8 +127,8 @@ void KvClient::on_view(const std::shared_ptr<const View>& view) {
       world_.network.send(with_kept(std::move(again)));
     const Connection& shard = connections_[s];
     const bool has_answer = shard.unused && !shard.outstanding;
-    const bool matters = world_.rule.gate == Gate::staleness || (world_.rule.first_decides && s == 0);
-    may_be_behind_ = may_be_behind_ || has_answer;  // the new owner may have less than that answer
+    const bool matters =
+        world_.rule.gate == Gate::staleness || waits_for_all() || (world_.rule.first_decides && s == 0);
     if (finished(s)) request(s, shard.clock, shard.version, ++last_);
     else if (matters && has_answer && !mutant("new-owner-is-not-asked")) request(s, shard.clock, -1, ++last_);
   }
