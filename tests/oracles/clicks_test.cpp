@@ -1,8 +1,6 @@
 // Goal: the shipped scenario of a sparse model learns, and l1 does what it is for. Method: against the
 // majority class, and with more and less l1.
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <numbers>
 
 #include "tests/support/catch.hpp"
@@ -12,10 +10,7 @@ using namespace psim::test;
 
 namespace {
 
-std::string shipped() {
-  std::ifstream file(source_folder() / "scenarios" / "clicks.toml");
-  return {std::istreambuf_iterator<char>(file), {}};
-}
+std::string shipped() { return content(source_folder() / "scenarios" / "clicks.toml"); }
 
 Json clicks(const std::vector<std::string>& arguments = {}) { return run_toml(shipped(), arguments); }
 

@@ -1,7 +1,6 @@
 // Run folders whose files do not belong together, or were changed: a diagnosis, never a crash.
 
 #include <fstream>
-#include <iterator>
 #include <string>
 
 #include "tests/support/catch.hpp"
@@ -25,11 +24,6 @@ servers = 3
 [consistency]
 model = "asp"
 )";
-
-std::string content(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 // The file with `from` changed to `to`, which must be there.
 void replace(const fs::path& path, const std::string& from, const std::string& to) {

@@ -2,7 +2,6 @@
 // runs have one digest.
 #include <fmt/format.h>
 #include <fstream>
-#include <iterator>
 #include <set>
 #include <vector>
 
@@ -37,10 +36,7 @@ slowdown = 3.0
 probability = 0.3
 )";
 
-std::string shipped(const char* name) {
-  std::ifstream file(source_folder() / "scenarios" / name);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
+std::string shipped(const char* name) { return content(source_folder() / "scenarios" / name); }
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
   const std::size_t at = text.find(from);

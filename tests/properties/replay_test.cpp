@@ -1,6 +1,5 @@
 // `psim replay` runs a recorded run again and names the first event that differs.
 #include <fstream>
-#include <iterator>
 
 #include "tests/support/catch.hpp"
 #include "tests/support/run_file.hpp"
@@ -40,8 +39,7 @@ class Recorded {
     return psim::test::psim(words, folder_.path());
   }
   void change_scenario(const std::string& from, const std::string& to) const {
-    std::ifstream in(run() / "scenario.toml");
-    std::string text{std::istreambuf_iterator<char>(in), {}};
+    std::string text = content(run() / "scenario.toml");
     const std::size_t at = text.find(from);
     REQUIRE(at != std::string::npos);
     std::ofstream(run() / "scenario.toml") << text.replace(at, from.size(), to);
@@ -50,11 +48,6 @@ class Recorded {
  private:
   TemporaryFolder folder_;
 };
-
-std::string content_of(const fs::path& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
@@ -166,7 +159,7 @@ TEST_CASE("replay names the first value of the summary that is not what comes ou
 
 TEST_CASE("replay notices a table of run.db that was edited", "[replay]") {
   const Recorded recorded("none");
-  const std::string checksums = content_of(recorded.run() / "checksums");
+  const std::string checksums = content(recorded.run() / "checksums");
   change_run(recorded.run(), "UPDATE worker SET clocks = clocks + 1");
   std::ofstream(recorded.run() / "checksums") << checksums;
   const Outcome outcome = recorded.replay();

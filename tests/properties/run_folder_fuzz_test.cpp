@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <fstream>
 #include <functional>
-#include <iterator>
 #include <map>
 
 #include "analysis/run_files.hpp"
@@ -32,11 +31,6 @@ seeds = [7]
 )";
 
 using Files = std::map<std::string, std::string>;  // content by name
-
-std::string content(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 Files files_in(const fs::path& folder) {
   Files files;

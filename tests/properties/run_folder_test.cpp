@@ -4,7 +4,6 @@
 #include <unistd.h>
 #include <fstream>
 #include <functional>
-#include <iterator>
 #include <map>
 #include <set>
 
@@ -25,11 +24,6 @@ steps = 4
 [cluster]
 workers = 2
 )";
-
-std::string content(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 // A folder with scenario.toml in it, in which psim runs.
 class Place {

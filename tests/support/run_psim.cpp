@@ -15,11 +15,6 @@ namespace psim::test {
 namespace fs = std::filesystem;
 namespace {
 
-std::string content(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 [[noreturn]] void become(const std::vector<std::string>& words, const fs::path& folder,
                          const std::vector<std::string>& environment, unsigned limit_s, const fs::path& out,
                          const fs::path& err) {
@@ -50,6 +45,11 @@ Outcome process(const std::vector<std::string>& words, const fs::path& folder,
   int status = 0;
   waitpid(child, &status, 0);
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), content(out), content(err)};
+}
+
+std::string content(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 Outcome psim(const std::vector<std::string>& arguments, const fs::path& folder,

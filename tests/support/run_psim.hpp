@@ -29,6 +29,9 @@ Outcome process(const std::vector<std::string>& words, const std::filesystem::pa
 // Fails the test when the exit code is neither 0 nor 1.
 Json run_toml(const std::string& toml, const std::vector<std::string>& arguments = {});
 
+// All bytes of a file; none if it cannot be read.
+std::string content(const std::filesystem::path& path);
+
 // The project's folder, and the binary under test.
 std::filesystem::path source_folder();
 std::filesystem::path binary();
