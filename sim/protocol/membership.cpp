@@ -12,7 +12,7 @@ namespace psim {
 std::uint64_t View::bytes() const {
   std::uint64_t bytes = 8 + (workers.size() + 7) / 8;
   for (const Owner& owner : owners)
-    bytes += 8 + 4 * (owner.replicas.size() + (owner.from != 0 ? 1 : 0) + (owner.next != 0 ? 1 : 0));
+    bytes += 8 + 4 * (owner.replicas.size() + owner.from.size() + (owner.next != 0 ? 1 : 0));
   return bytes;
 }
 
@@ -56,11 +56,14 @@ Manager::Manager(Options options, std::vector<std::uint32_t> homes)
   settle();
 }
 
-// A new epoch begins; `with_help` of the last primary, who is still there. Without it the one before is kept:
-// the last one may not have got the shard from it.
+// A new epoch begins; `with_help` of the last primary, who is still there. Those before it are kept: it may
+// not have got the shard from them. One that leads when its successor is ready has.
 void Manager::move(Owner& owner, NodeId to, bool with_help) const {
-  if (with_help) owner.from = owner.primary;
-  if (owner.from == to) owner.from = 0;
+  const bool leads = with_help && owner.next == to;
+  if (leads) owner.from.clear();
+  std::erase(owner.from, owner.primary);
+  if (with_help) owner.from.insert(owner.from.begin(), owner.primary);
+  std::erase(owner.from, to);
   owner.next = 0;
   owner.primary = to;
   if (!mutant("same-epoch")) owner.epoch = std::max(owner.epoch + 1, least_epoch_);
@@ -99,7 +102,7 @@ NodeId Manager::successor(std::size_t shard) const {
 void Manager::settle() {
   for (std::size_t s = 0; s < view_.owners.size(); ++s) {
     Owner& owner = view_.owners[s];
-    if (owner.from != 0 && !is_there(owner.from)) owner.from = 0;
+    std::erase_if(owner.from, [&](NodeId node) { return !is_there(node); });
     std::erase_if(owner.replicas, [&](NodeId node) { return !nodes_[node].up; });
     const NodeId to = successor(s);
     const bool stays = to == owner.primary, is_served = is_there(owner.primary);
@@ -192,7 +195,7 @@ void Manager::ready(std::uint32_t shard, NodeId node, std::uint32_t epoch) {
 // Whoever goes is watched as long as it has something to hand over.
 bool Manager::is_watched(NodeId node) const {
   const Node& known = nodes_[node];
-  const auto needs = [node](const Owner& owner) { return owner.primary == node || owner.from == node; };
+  const auto needs = [node](const Owner& one) { return one.primary == node || one.was_primary(node); };
   return known.known && (known.up || (known.serving && std::ranges::any_of(view_.owners, needs)));
 }
 
@@ -233,7 +236,7 @@ void Manager::back(NodeId node, bool is_new) {
     return;
   }
   for (Owner& owner : view_.owners) {
-    if (owner.from == node) owner.from = 0;
+    std::erase(owner.from, node);
     if (owner.primary == node && is_new) move(owner, node, false);
   }
   settle();

@@ -3,6 +3,7 @@
 // their shards to others. Pure: dates come from outside.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -18,8 +19,11 @@ struct Owner {
   NodeId primary = 0;
   std::uint32_t epoch = 0;
   std::vector<NodeId> replicas = {};
-  NodeId from = 0;  // the last primary that has handed over or is to, if it is still there; else 0
+  // Former primaries that are still there, the last one first: each has handed over or is to. Where shards
+  // move at once, that one may not have got the shard from the one before.
+  std::vector<NodeId> from = {};
   NodeId next = 0;  // is to be the primary as soon as it has got what the primary has, which goes on serving
+  bool was_primary(NodeId node) const { return std::ranges::find(from, node) != from.end(); }
 };
 
 struct View {

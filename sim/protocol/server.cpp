@@ -56,8 +56,8 @@ void Server::on_push(const Message& push, double now, Outbox& out) {
   const bool forgotten = mutant("push-vanishes") && push.number % 7 == 3;
   const bool late = is_late(push);
   if (options_.retries) {
-    safety_[w].first = push.pushed;
-    // A repetition may be in an update already.
+    // An older push may have been overtaken, and a repetition may be in an update already.
+    if (push.number + 1 >= worker.arrived) safety_[w].first = push.pushed;
     if (comes_first) safety_[w].late = late && !mutant("late-is-not-told");
   }
   if (forgotten) {

@@ -3,6 +3,7 @@
 #include <simgrid/s4u/Actor.hpp>
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "model/mutant.hpp"
@@ -132,7 +133,7 @@ void ServerRole::take_place(std::uint32_t shard, const Owner& owner) {
     return;
   }
   discard_pending(here->second);
-  if (owner.from == node_)
+  if (owner.was_primary(node_))
     return here->second.follow(node_, owner.epoch, owner.primary, {});  // to hand it over
   // What a former owner has is not to be trusted: it may have gone on alone.
   if (!holds_copy(owner) || here->second.leads()) shards_.erase(here);
@@ -142,7 +143,7 @@ void ServerRole::take_place(std::uint32_t shard, const Owner& owner) {
 bool ServerRole::has_left(const std::function<bool(std::uint32_t, const Owner&)>& has_got) const {
   const auto is_needed = [&](const auto& entry) {
     const auto& [shard, owner] = entry;
-    return owner.primary == node_ || (owner.from == node_ && !has_got(shard, owner));
+    return owner.primary == node_ || (owner.was_primary(node_) && !has_got(shard, owner));
   };
   return is_leaving_ && std::ranges::none_of(owners_, is_needed);
 }
@@ -177,16 +178,18 @@ void ServerRole::promoted() {
                           .detail = hash_of_state(server, hash)});
 }
 
-// The last owner has all of it, if it is still there. Else every replica is asked, one after the other, for
-// what goes beyond what is here: a push that workers were told is safe is on some of them, but perhaps not on
-// this one. Nobody confirms entries of the last epoch once it has answered.
+// The last owner has all of it, if it is still there and got it itself. Else the owners before it and every
+// replica are asked, one after the other, for what goes beyond what is here: a push that workers were told is
+// safe is on some of them, but perhaps not on this one. Nobody confirms entries of the last epoch once it has
+// answered.
 std::optional<NodeId> ServerRole::next_peer(std::uint32_t shard) const {
   const Owner& owner = owners_.at(shard);
   const std::set<NodeId>& heard = wanted_.at(shard);
-  if (owner.from != 0 && !heard.contains(owner.from)) return owner.from;
-  const auto next =
-      std::ranges::find_if(owner.replicas, [&](const NodeId node) { return !heard.contains(node); });
-  return next == owner.replicas.end() ? std::nullopt : std::optional(*next);
+  for (const std::vector<NodeId>& peers : {std::cref(owner.from), std::cref(owner.replicas)}) {
+    const auto next = std::ranges::find_if(peers, [&](const NodeId node) { return !heard.contains(node); });
+    if (next != peers.end()) return *next;
+  }
+  return std::nullopt;
 }
 
 // Whether what is here is of the last owner's log. Else that one may have written snapshots since.
@@ -215,7 +218,7 @@ void ServerRole::ask_for(std::uint32_t shard) {
   const Owner& owner = owners_.at(shard);
   const std::optional<NodeId> peer = next_peer(shard);
   const auto here = shards_.find(shard);
-  const bool is_enough = here != shards_.end() && (owner.from == 0 || has_newest(shard));
+  const bool is_enough = here != shards_.end() && (owner.from.empty() || has_newest(shard));
   if (!peer && (is_enough || !world_.scenario.snapshot.every)) return begin(shard);
   const Server::Extent extent = here != shards_.end() ? here->second.extent() : Server::Extent{};
   world_.network.send_once({.kind = MessageKind::restore,
@@ -268,7 +271,7 @@ void ServerRole::on_peer(const Message& answer) {
       shards_.insert_or_assign(s, Server(theirs)).first->second.follow(node_, owner.epoch, node_, {});
   }
   wanted_.at(s).insert(answer.from);
-  if (answer.from == owner.from && has_newest(s)) return begin(s);  // nobody has more
+  if (owner.was_primary(answer.from) && has_newest(s)) return begin(s);  // nobody has more
   start_asking(s);
 }
 
