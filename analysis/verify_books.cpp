@@ -29,6 +29,7 @@ class Conservation final : public Check {
         waiting_[{row.shard, history.facts().worker(row.peer)}].erase(static_cast<std::int64_t>(row.bytes));
         break;
       case What::promote:
+        delivered_ += row.ids;
         waiting_.erase(waiting_.lower_bound({row.shard, 0}), waiting_.lower_bound({row.shard + 1, 0}));
         break;
       case What::member: waiting_.erase({row.shard, history.facts().worker(row.peer)}); break;
@@ -57,7 +58,7 @@ class Conservation final : public Check {
                            history.facts().name_of(std::get<1>(key)), std::get<3>(key),
                            count == 1 ? "is" : "are"));
     const std::uint64_t in = delivered_, done = pushes_[What::apply] + pushes_[What::drop];
-    if (!history.watched() && in != done)
+    if (in != done)
       violated(fmt::format("{} pushes arrived, but {} were applied or dropped", in, done));
     if (history.watched()) look_for_vanished(history);
   }

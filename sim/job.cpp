@@ -125,7 +125,7 @@ void Job::on_update() {
 bool Job::take_point() {
   const RunStats& stats = world_.recorder.stats();
   const SpaceStats& space = stats.spaces[space_];
-  CurvePoint point{.at = Agenda::now(),
+  CurvePoint point{.at = curve_finished_ ? finished_ : Agenda::now(),
                    .updates = stats.updates(space_),
                    .epoch = 0,
                    .bytes = stats.bytes_of(space),
@@ -164,11 +164,9 @@ std::optional<CurvePoint> Job::target() const {
 }
 
 std::uint64_t Job::hash_of_weights() const {
-  std::uint64_t hash = 0;
-  for (const Slice& part : crew_.weights()) {
-    if (part.values) hash = XXH3_64bits_withSeed(part.values->raw(), part.values->bytes(), hash);
-  }
-  return hash;
+  if (!learner_) return 0;
+  Assembly whole(crew_.weights(), world_.layout());
+  return XXH3_64bits(whole.get().raw(), whole.get().bytes());
 }
 
 }  // namespace psim

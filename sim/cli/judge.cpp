@@ -69,6 +69,10 @@ std::string broken_balance(const Json& summary) {
                      gone = summary["messages_lost"];
   if (messages != delivered + gone)
     return fmt::format("{} messages were sent, {} received and {} lost", messages, delivered, gone);
+  const Json& pushes = summary["pushes"];
+  const std::int64_t arrived = pushes["arrived"], applied = pushes["applied"], dropped = pushes["dropped"];
+  if (arrived != applied + dropped)
+    return fmt::format("{} pushes arrived, {} were applied and {} dropped", arrived, applied, dropped);
   const auto sum_of = [](const Json& time) {
     return time["compute_share"].get<double>() + time["wait_share"].get<double>() +
            time["network_share"].get<double>() + time["absent_share"].get<double>();

@@ -69,7 +69,7 @@ struct Event {
   // compute_end, and compute_pause after samples of others: samples computed; update, promote: a hash of
   // everything that the next updates depend on, where there are replicas; a pull: pushes before it
   std::uint64_t detail = 0;
-  Content content = {};  // send
+  Content content = {};  // send; of promote `ids`: pushes that came with the shard and wait for their update
 };
 
 inline constexpr std::int64_t left_by_itself = 1;  // value of `finish`

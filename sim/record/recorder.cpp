@@ -216,6 +216,7 @@ void Recorder::on_fault(const Event& event) {
 
 // The owner of the latest epoch is the one that counts, whatever an earlier one believes.
 void Recorder::on_promote(const Event& event) {
+  stats_.pushes_arrived += event.content.ids;  // the last owner has dropped them
   if (event.clock < owner_epoch_[event.shard]) return;
   owner_epoch_[event.shard] = event.clock;
   stats_.shard_owner[event.shard] = event.node - 1;

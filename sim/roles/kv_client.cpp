@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -238,6 +239,14 @@ bool KvClient::all_finished() const {
 
 std::int64_t KvClient::least_version() const {
   return std::ranges::min_element(connections_, {}, &Connection::version)->version;
+}
+
+std::int64_t KvClient::least_version_here() const {
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (const Connection& shard : connections_) {
+    if (!shard.outstanding || mutant("clock-of-old-weights")) least = std::min(least, shard.version);
+  }
+  return least;
 }
 
 std::vector<Slice> KvClient::take_weights() {

@@ -70,6 +70,7 @@ class KvClient {
   bool all_finished() const;
   std::int64_t version(std::uint32_t shard) const { return connections_[shard].version; }
   std::int64_t least_version() const;
+  std::int64_t least_version_here() const;  // of the shards that are not on their way
   const ShardIds& all_shards() const { return all_; }
 
   // The pulled weights of all shards. They stay here if they are needed again: those of finished shards, and

@@ -13,6 +13,8 @@ namespace psim {
 Server::Options ServerRole::options_of(std::uint32_t shard) const {
   const World& world = world_;
   const TrainingSpec& training = world.scenario.training;
+  // Workers that update need every sum before their next step: nothing is stale.
+  const bool compensates = !world.workers_update() || mutant("sums-are-compensated");
   return {.id = node_,
           .shard = shard,
           .shards = static_cast<std::uint32_t>(world.keys.shards.size()),
@@ -31,8 +33,8 @@ Server::Options ServerRole::options_of(std::uint32_t shard) const {
           .feature_blocks = training.feature_blocks,
           .parameters = static_cast<std::int64_t>(world.keys.parameters),
           .sum_only = world.workers_update(),
-          .delay_compensation = training.delay_compensation,
-          .delay_compensation_decay = training.delay_compensation_decay,
+          .delay_compensation = compensates ? training.delay_compensation : 0,
+          .delay_compensation_decay = compensates ? training.delay_compensation_decay : 0,
           .epochs_per_clock = world.epochs_per_clock(),
           .retries = world.scenario.may_fail(),
           .exactly_once = world.scenario.recovery.semantics == Semantics::exactly_once,

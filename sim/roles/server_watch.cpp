@@ -13,10 +13,9 @@
 namespace psim {
 
 void ServerRole::run_watched() {
-  std::vector<Message> early;  // others may have been told to start before
-  const Message start = join(world_, node_, [&](Message message) { early.push_back(std::move(message)); });
+  // Others may have been told to start before.
+  const Message start = join(world_, node_, [this](Message message) { keep(std::move(message)); });
   on_view(start.attached->view);
-  for (Message& message : early) is_early(message) ? keep(std::move(message)) : dispatch(std::move(message));
   take_early();
   for (;;) {
     const std::optional<double> turn = next_turn();
@@ -175,7 +174,8 @@ void ServerRole::promoted() {
                           .bytes = hash,
                           .value = server.updated_in(),
                           .shard = current_,
-                          .detail = hash_of_state(server, hash)});
+                          .detail = hash_of_state(server, hash),
+                          .content = {.ids = static_cast<std::uint32_t>(server.pending().size())}});
 }
 
 // The last owner has all of it, if it is still there and got it itself. Else the owners before it and every

@@ -148,7 +148,7 @@ bool Worker::pull() {
     pull_other_keys();
     return pull();
   }
-  if (world_.rule.fresh) clock_ = over ? world_.steps : std::min(world_.steps, kv_.least_version());
+  if (world_.rule.fresh) clock_ = over ? world_.steps : std::min(world_.steps, kv_.least_version_here());
   return !over;
 }
 
@@ -202,9 +202,7 @@ bool Worker::compute() {
   batch_size_ = source_.batch_size();
   seconds_ = 0;
   const double flops = flops_of_step();
-  const double flops_in_a_second = world_.scenario.cluster.worker.speed.of(index_).value;
-  const double copying =
-      static_cast<double>(world_.scenario.training.local_steps_of(steps_begun_)) * flops_in_a_second;
+  const auto times_copied = static_cast<double>(world_.scenario.training.local_steps_of(steps_begun_));
   world_.record(EventKind::compute_begin, node_, clock_, kv_.version(0));
   for (std::size_t p = 0; p < phases_.size(); ++p) {
     const Phase& phase = phases_[p];
@@ -214,7 +212,7 @@ bool Worker::compute() {
       world_.record(EventKind::compute_resume, node_, clock_);
     }
     if (p == last_forward_) start_gradient();
-    if (!execute(flops * phase.share + copying * phase.copies)) {
+    if (!copy(times_copied * phase.copies) || !execute(flops * phase.share)) {
       world_.record(EventKind::compute_cancel, node_, clock_, kv_.version(0));
       return false;
     }
@@ -237,8 +235,7 @@ void Worker::compute_shared() {
   batch_size_ = source_.batch_size();
   const double own = flops_of_samples() * world_.slowness.of_step(index_, steps_begun_);
   const double flops_per_sample = own / static_cast<double>(batch_size_);
-  const double once = flops_of_step() - own +  // the worker's own update, and copies
-                      phases_.front().copies * world_.scenario.cluster.worker.speed.of(index_).value;
+  const double own_update = flops_of_step() - own;
   ++steps_begun_;
   kv_.use_all();
   std::vector<std::vector<Batch>> batches = source_.take();
@@ -246,7 +243,8 @@ void Worker::compute_shared() {
   if (world_.learner != nullptr) weights = world_.assemble(kv_.take_weights());
   world_.record(EventKind::compute_begin, node_, clock_, kv_.version(0));
   seconds_ = 0;
-  if (once > 0) execute(once);
+  copy(phases_.front().copies);
+  if (own_update > 0) execute(own_update, false);
   sharing_->begin(clock_, batches.front().empty() ? Batch{} : std::move(batches.front().front()),
                   std::move(weights), flops_per_sample);
   left_ = own;
@@ -261,10 +259,25 @@ void Worker::compute_shared() {
   last_push_ = sharing_->finish();
 }
 
+// Between host and devices, on the bus: however slow the machine is. False when a newer version has come
+// meanwhile that makes the step pointless; a copy in hand is finished.
+bool Worker::copy(double seconds) {
+  constexpr double shortest = 1e-9;  // that SimGrid sleeps
+  if (seconds < shortest) return true;
+  const World::Busy busy(world_, node_);
+  is_copying_ = true;
+  is_stopped_ = false;
+  simgrid::s4u::this_actor::sleep_for(seconds);
+  is_copying_ = false;
+  seconds_ += seconds;
+  if (is_stopped_ && task_) world_.pool.cancel(task_);
+  return !is_stopped_;
+}
+
 // False when it was stopped: by a newer version, if that is the rule, or by a helper.
-bool Worker::execute(double flops) {
+bool Worker::execute(double flops, bool may_stop) {
   const simgrid::s4u::ExecPtr exec = simgrid::s4u::this_actor::exec_async(flops);
-  computing_ = world_.rule.cancel || sharing_ ? exec : nullptr;
+  computing_ = may_stop && (world_.rule.cancel || sharing_) ? exec : nullptr;
   const World::Busy busy(world_, node_);
   const double begin = Agenda::now();
   bool kept = true;
@@ -288,6 +301,7 @@ void Worker::push(const ShardIds& shards) {
 }
 
 void Worker::on_arrival(const Message& message) {
+  is_stopped_ = is_stopped_ || (is_copying_ && world_.rule.cancel && kv_.is_expected(message));
   if (!computing_ || !(sharing_ ? sharing_->is_request(message) : kv_.is_expected(message))) return;
   left_ = computing_->get_remaining();
   std::exchange(computing_, nullptr)->cancel();

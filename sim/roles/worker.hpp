@@ -57,7 +57,8 @@ class Worker {
   bool pull();     // false when training is over
   bool compute();  // false when a newer version made it pointless
   void compute_shared();
-  bool execute(double flops);
+  bool copy(double seconds);
+  bool execute(double flops, bool may_stop = true);
   void await(const ShardIds& shards);
   void choose_keys();
   void watch_for_newer();
@@ -101,6 +102,7 @@ class Worker {
   std::shared_ptr<Values> gradient_;
   simgrid::s4u::ExecPtr computing_;       // what may be stopped
   double left_ = 0;                       // of it when it was
+  bool is_copying_ = false, is_stopped_ = false;
   std::unique_ptr<WorkSharing> sharing_;  // work stealing
 };
 

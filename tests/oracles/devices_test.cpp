@@ -53,6 +53,14 @@ TEST_CASE("one device behind a bus: weights go down and a gradient comes up", "[
   CHECK(one["workers"][2]["bus_bytes"] == steps * 2 * 400'000'000LL);
 }
 
+// 2 * 400 MB over 1 GB/s, and three times the step.
+TEST_CASE("slowness of a machine slows its computing and not its copies", "[devices]") {
+  const std::string bus = "bus_bandwidth = \"1GBps\"\nbus_latency = \"0s\"\n";
+  const std::string straggler = "[[straggler]]\nworkers = [0]\nslowdown = 3\n";
+  const std::string how = GENERATE("", "probability = 1.0\n", "from = \"0s\"\n");
+  CHECK(seconds_per_step(run(bus + straggler + how)) == Approx(3 * step + 2 * model / 1e9).epsilon(1e-9));
+}
+
 TEST_CASE("sums on the host: every device copies over the shared bus", "[devices]") {
   const Json host = run("count = 4\nbus_bandwidth = \"8GBps\"\nbus_latency = \"1ms\"");
   CHECK(seconds_per_step(host) == Approx(step * 8 / 30 + 8 * (model / 8e9 + 1e-3)).epsilon(1e-9));

@@ -80,6 +80,30 @@ TEST_CASE("on an infinitely fast network overlap changes neither time nor weight
   }
 }
 
+TEST_CASE("a step that begins before all weights are here has the clock of those that are", "[equivalence]") {
+  const std::string order = GENERATE("fifo", "priority");
+  const Json run = run_toml(
+      "[model]\nlayers = [64, 12, 10]\n[training]\nbatch_size = 8\nsteps = 6\n"
+      "[cluster]\nworkers = 3\nservers = 2\n[cluster.network]\nbandwidth = \"10Mbps\"\n"
+      "[messages]\nunit = \"array\"\noverlap = true\norder = \"" +
+      order + "\"\n");
+  CHECK(run["steps"] == 18);
+  for (const Json& worker : run["workers"]) CHECK(worker["clocks"] == 6);
+}
+
+TEST_CASE("a hash of the final weights tells whether they are the same, however they are cut", "[equivalence]") {
+  const Json even = run({.servers = 1})["model"]["weights"];
+  for (const std::string& placement : placements)
+    CHECK(run({.servers = 3, .more = tables(placement, messages[2])})["model"]["weights"] == even);
+  CHECK(run({.servers = 1, .optimizer = "learning_rate = 0.2"})["model"]["weights"] != even);
+}
+
+TEST_CASE("where workers run the optimizer nothing is stale, so nothing is compensated", "[equivalence]") {
+  const std::string rhythm = GENERATE("", "\nlocal_steps = 3");
+  const std::string optimizer = "learning_rate = 0.25\nupdate = \"worker\"" + rhythm;
+  CHECK(losses({.optimizer = optimizer + "\ndelay_compensation = 1.0"}) == losses({.optimizer = optimizer}));
+}
+
 TEST_CASE("workers that run the optimizer learn what servers learn, bit for bit", "[equivalence]") {
   for (const std::string& optimizer : all_optimizers) {
     const Losses server = losses({.optimizer = optimizer});
