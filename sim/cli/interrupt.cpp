@@ -15,11 +15,13 @@ namespace {
 
 constexpr const char* usual_message = "interrupted\n";
 
-// What the handler reads; changed only while it cannot come.
-struct {
+// What the handler reads; changed only while it cannot come. It stays to the last: a signal may come while
+// the program's own objects are being destroyed.
+struct Ours {
   pid_t process = 0;
   std::string folder, message = usual_message;
-} ours;
+};
+Ours& ours = *new Ours;
 
 sigset_t interrupts() {
   sigset_t set;
