@@ -1,5 +1,4 @@
 #include "sim/cli/compare_points.hpp"
-#include "sim/cli/talk.hpp"
 
 #include <fmt/format.h>
 
@@ -9,23 +8,26 @@
 #include "sim/cli/talk.hpp"
 #include "sim/record/summary.hpp"
 #include "sim/scenario/load_parts.hpp"
+#include "sim/scenario/override.hpp"
 #include "sim/scenario/reference.hpp"
 
 namespace psim::cli {
 namespace {
 
 // What the command line sets is no axis: neither the field itself, nor one that the axis's tables set, and
-// would take back.
-bool is_fixed(const Axis& axis, const std::vector<Override>& overrides) {
+// would take back. Returns the override that fixes it; null: none.
+const Override* fixed_by(const Axis& axis, const std::vector<Override>& overrides) {
   const auto is_in = [](const std::string& field, const std::string& table) {
     return (field + ".").starts_with(table + ".");
   };
-  return std::ranges::any_of(overrides, [&](const Override& override) {
+  const auto fixes = [&](const Override& override) {
     const auto is_set = [&](const std::string& field) {
       return is_in(field, override.key) || is_in(override.key, field);
     };
     return is_in(axis.key, override.key) || std::ranges::any_of(axis.fields, is_set);
-  });
+  };
+  const auto found = std::ranges::find_if(overrides, fixes);
+  return found == overrides.end() ? nullptr : &*found;
 }
 
 // Of "--set KEY=VALUE": whether VALUE is a list where KEY has a single value, so that it is an axis.
@@ -50,10 +52,10 @@ Request request_of(const Command& command, Diagnostics& diagnostics) {
   std::vector<Override> axes;
   std::erase_if(request.command.sets, [&](const std::string& set) {
     const std::size_t equals = set.find('=');
-    if (equals == std::string::npos) return false;
+    if (equals == std::string::npos || equals == 0) return false;
     const Override one{set.substr(0, equals), set.substr(equals + 1)};
     if (!is_axis(one)) return false;
-    axes.push_back({one.key == "seed" ? "seeds" : one.key, one.value});
+    axes.push_back(one);
     return true;
   });
   if (!command.seeds.empty()) axes.push_back({"seeds", "[" + command.seeds + "]"});
@@ -148,7 +150,20 @@ std::optional<Plan> plan_comparison(const Command& command, bool runs) {
     say("{}", diagnostics.render());
     return std::nullopt;
   }
-  std::erase_if(*axes, [&](const Axis& axis) { return is_fixed(axis, request.load.overrides); });
+  std::erase_if(*axes, [&](const Axis& axis) {
+    const Override* fixed = fixed_by(axis, request.load.overrides);
+    if (fixed == nullptr) return false;
+    const bool by_seed = fixed->key == "seed" && command.seed;
+    if (!axis.in_file)
+      diagnostics.add(
+          given_twice(axis.key, axis.place,
+                      by_seed ? Source{"--seed", ""} : Source{"--set", fixed->key + "=" + fixed->value}));
+    return true;
+  });
+  if (!diagnostics.empty()) {
+    say("{}", diagnostics.render());
+    return std::nullopt;
+  }
   std::vector<Candidate> candidates = cross_product(request.command, *axes);
   if (!resolve(candidates, request.load, runs)) return std::nullopt;
   Plan plan;

@@ -23,7 +23,8 @@ struct PresetDefaults {
 
 struct Document {
   toml::table root;
-  bool complete = true;  // false: some lines could not be parsed, so what is absent may stand in them
+  std::size_t source = 0;  // of the file; what stands in another one was put in
+  bool complete = true;    // false: some lines could not be parsed, so what is absent may stand in them
   std::optional<PresetDefaults> preset = {};  // for what `root` does not have
 };
 

@@ -107,8 +107,9 @@ namespace {
 std::optional<Document> read_document(const std::string& path, Diagnostics& diagnostics) {
   const std::optional<std::string> text = read_text(path, diagnostics);
   if (!text) return std::nullopt;
-  ParsedText parsed = parse_text(*text, diagnostics.add_source({path, *text}));
-  Document document{.root = std::move(parsed.root), .complete = parsed.problems.empty()};
+  const std::size_t source = diagnostics.add_source({path, *text});
+  ParsedText parsed = parse_text(*text, source);
+  Document document{.root = std::move(parsed.root), .source = source, .complete = parsed.problems.empty()};
   expand_consistency(document.root);
   for (Diagnostic& problem : parsed.problems) diagnostics.add(std::move(problem));
   if (!parsed.usable) return std::nullopt;

@@ -51,6 +51,8 @@ struct Axis {
   std::string key;
   std::set<std::string> fields;  // that some value sets, dotted
   std::vector<AxisValue> values;
+  Place place = {};     // of the list
+  bool in_file = true;  // false: the command line gives it
 };
 
 // One namespace of several: its scenario, as if its workers were alone on the cluster.

@@ -46,6 +46,11 @@ std::vector<GivenAxis> given_axes(toml::table& compare, Diagnostics& diagnostics
   for (auto&& [key, node] : compare) {
     const std::string name(key.str());
     toml::array* values = node.as_array();
+    if ((name + ".").starts_with("compare.")) {
+      diagnostics.add({"axis", place_of(key.source()), fmt::format("axis `{}` is no field of a run", name),
+                       "axes have no axes", "give the field itself, such as seeds = [1, 2]"});
+      continue;
+    }
     if (values == nullptr || values->empty()) {
       diagnostics.add({"axis", place_of(node.is_table() ? key.source() : node.source()),
                        fmt::format("axis `{}` is not a list of values", name),
@@ -55,7 +60,10 @@ std::vector<GivenAxis> given_axes(toml::table& compare, Diagnostics& diagnostics
                            : "write a list, even of one value"});
       continue;
     }
-    axes.push_back({.axis = {.key = name == "seeds" ? "seed" : name, .fields = {}, .values = {}},
+    axes.push_back({.axis = {.key = name == "seeds" ? "seed" : name,
+                             .fields = {},
+                             .values = {},
+                             .place = place_of(values->source())},
                     .place = place_of(key.source()),
                     .values = values});
   }
@@ -90,6 +98,11 @@ bool check_together(const std::vector<GivenAxis>& axes, Diagnostics& diagnostics
 
 // The dotted names of what `value`, of field `key`, sets.
 void add_fields(const std::string& key, const toml::node& value, std::set<std::string>& fields) {
+  if (key == "consistency" && value.is_string()) {
+    toml::table model{{key, *value.as_string()}};
+    expand_consistency(model);
+    return add_fields(key, *model.get(key), fields);
+  }
   if (!value.is_table()) {
     fields.insert(key);
     return;
@@ -114,6 +127,7 @@ std::vector<Axis> read_axes(Document& document, Diagnostics& diagnostics) {
   base.erase("compare");
   std::vector<Axis> axes;
   for (GivenAxis& one : given) {
+    one.axis.in_file = one.axis.place.source == document.source;
     for (toml::node& value : *one.values) {
       one.axis.values.push_back({label_of(value), toml_of(value)});
       add_fields(one.axis.key, value, one.axis.fields);
@@ -128,16 +142,28 @@ std::vector<Axis> read_axes(Document& document, Diagnostics& diagnostics) {
   return axes;
 }
 
+namespace {
+
+// The scenario with its axes complete: those of the file, with what the command line makes of them. A point
+// and the list that it is one of are read by this alone.
+std::optional<Document> read_with_axes(LoadRequest request, Diagnostics& diagnostics) {
+  request.point.clear();
+  std::optional<Document> document = read_request(request, diagnostics);
+  if (!document) return std::nullopt;
+  for (const Override& axis : request.axes) apply_axis(*document, axis, diagnostics);
+  return document;
+}
+
+}  // namespace
+
 void take_point(Document& document, const LoadRequest& request, Diagnostics& diagnostics) {
-  if (request.point.empty()) return;
-  Diagnostics known;  // the file could be read before
-  const std::optional<std::string> text = read_text(request.path, known);
-  if (!text) return;
   // Each value is a source of its own: what a later axis chooses may take the meaning of an earlier one.
   for (const AxisChoice& choice : request.point) {
-    Document values{.root = parse_text(*text, diagnostics.add_source({request.path, *text})).root};
-    for (const Override& axis : request.axes) apply_axis(values, axis, diagnostics);
-    toml::table* compare = values.root.get_as<toml::table>("compare");
+    Diagnostics reading = diagnostics;  // what is wrong with the axes was said when they were read
+    std::optional<Document> values = read_with_axes(request, reading);
+    for (std::size_t i = diagnostics.sources().size(); i < reading.sources().size(); ++i)
+      diagnostics.add_source(reading.sources()[i]);
+    toml::table* compare = values ? values->root.get_as<toml::table>("compare") : nullptr;
     toml::node* list = compare == nullptr ? nullptr : compare->get(choice.key);
     if (compare != nullptr && list == nullptr && choice.key == "seed") list = compare->get("seeds");
     toml::node* value = list == nullptr || !list->is_array() ? nullptr : list->as_array()->get(choice.index);
@@ -146,9 +172,8 @@ void take_point(Document& document, const LoadRequest& request, Diagnostics& dia
 }
 
 std::optional<std::vector<Axis>> load_axes(const LoadRequest& request, Diagnostics& diagnostics) {
-  std::optional<Document> document = read_request(request, diagnostics);
+  std::optional<Document> document = read_with_axes(request, diagnostics);
   if (!document) return std::nullopt;
-  for (const Override& axis : request.axes) apply_axis(*document, axis, diagnostics);
   read_fields(*document, false, diagnostics);
   std::vector<Axis> axes = read_axes(*document, diagnostics);
   if (!diagnostics.empty()) return std::nullopt;

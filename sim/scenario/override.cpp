@@ -96,7 +96,8 @@ toml::table consistency_table(toml::value<std::string>& text) {
     Place where = place;
     if (place.end_column - place.column == code_points(given) + 2 && place.end_line == place.line)
       where.column = place.column + 1 + static_cast<std::uint32_t>(*named.number);
-    const std::string blanks = std::string(where.line - 1, '\n') + "v=";
+    // A copy has no place.
+    const std::string blanks = std::string(std::max(where.line, 1U) - 1, '\n') + "v=";
     const std::string shift(where.column > 3 ? where.column - 3 : 0, ' ');
     ParsedText number = parse_text(blanks + shift + digits, place.source);
     if (toml::node* value = number.root.get("v"))
@@ -233,6 +234,13 @@ void apply_assignment(Document& document, const std::string& text, std::size_t s
       *parsed.root.get("v"), code, diagnostics);
 }
 
+Diagnostic given_twice(const std::string& key, const Place& place, const Source& other) {
+  const bool is_seed = key == "seed" || key == "seeds", is_set = other.name == "--set";
+  return {"set", place, is_seed ? "the seed is given twice" : fmt::format("`{}` is given twice", key),
+          is_set ? fmt::format("and by --set {}", other.text) : "and by " + other.name,
+          "leave out one of them"};
+}
+
 void apply_axis(Document& document, const Override& axis, Diagnostics& diagnostics) {
   const std::string text = axis.key + "=" + axis.value;
   const std::size_t source = diagnostics.add_source({axis.key == "seeds" ? "--seeds" : "--set", text});
@@ -247,13 +255,18 @@ void apply_axis(Document& document, const Override& axis, Diagnostics& diagnosti
   const Place place{
       .source = source, .line = 1, .column = 1, .end_line = 1, .end_column = code_points(axis.key) + 1};
   std::vector<std::string> same;  // axes that set this field, or a part of this table
+  const auto name_of = [](std::string_view key) { return std::string(key == "seed" ? "seeds" : key); };
+  const std::string name = name_of(axis.key);
   for (auto&& [key, node] : *compare->as_table()) {
-    const std::string other = std::string(key.str()) + ".", here = axis.key + ".";
-    if (other.starts_with(here) || here.starts_with(other)) same.emplace_back(key.str());
+    const std::string other = name_of(key.str()) + ".", here = name + ".";
+    if (!other.starts_with(here) && !here.starts_with(other)) continue;
+    same.emplace_back(key.str());
+    if (const std::size_t before = place_of(node.source()).source; before != document.source)
+      diagnostics.add(given_twice(axis.key, place, diagnostics.sources()[before]));
   }
   for (const std::string& key : same) compare->as_table()->erase(key);
   value->visit([&](auto& concrete) {
-    compare->as_table()->insert_or_assign(toml::key(axis.key, region_of(place)), std::move(concrete));
+    compare->as_table()->insert_or_assign(toml::key(name, region_of(place)), std::move(concrete));
   });
 }
 

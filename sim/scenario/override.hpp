@@ -25,7 +25,11 @@ void apply_assignment(Document& document, const std::string& text, std::size_t s
 // The same with a --set argument.
 void apply_override(Document& document, const Override& change, Diagnostics& diagnostics);
 
-// The same with an axis of [compare].
+// Says that the field `key`, given at `place`, stands in `other` as well, an option of the command line.
+Diagnostic given_twice(const std::string& key, const Place& place, const Source& other);
+
+// The same with an axis of [compare]. It takes the place of what the file says of the field; to have it twice
+// on the command line is an error.
 void apply_axis(Document& document, const Override& axis, Diagnostics& diagnostics);
 
 }  // namespace psim
