@@ -91,7 +91,13 @@ class Children {
     const Run run = std::move(found->second);
     running_.erase(found);
     Point& point = *run.point;
-    point.summary = finished_run(point.command.out, point.hash, point.command.trace).summary;
+    Finished finished = finished_run(point.command.out, point.hash, point.command.trace);
+    const bool has_ended = WIFEXITED(status) && WEXITSTATUS(status) <= answer_is_no;
+    if (has_ended && !finished.why_not.empty())
+      throw Refused(
+          fmt::format("{}/ was run, and cannot be compared: {}", point.command.out, finished.why_not),
+          "leave the scenario and its data as they are until all runs are done");
+    point.summary = std::move(finished.summary);
     if (!point.summary)
       throw std::runtime_error(fmt::format("a run failed, with {}: psim {}\n{}", how_it_ended(status),
                                            fmt::join(child_arguments(point, threads_), " "),

@@ -77,6 +77,8 @@ void end_at_interrupt() {
   action.sa_handler = psim_end_at_interrupt;
   action.sa_mask = interrupts();
   for (const int signal : {SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
+  // Whoever started psim may not want to hear of children; psim waits for its own.
+  std::signal(SIGCHLD, SIG_DFL);
 }
 
 RemovedAtInterrupt::RemovedAtInterrupt(const std::string& folder_to_remove, const std::string& what_to_say) {

@@ -13,7 +13,8 @@ struct Interrupted {
   std::string message;
 };
 
-// From now on an interrupt says so and ends the process at once, whatever it is doing. To be called first.
+// From now on an interrupt says so and ends the process at once, whatever it is doing, and the end of a child
+// is noticed, whatever was inherited. To be called first.
 void end_at_interrupt();
 
 // While this lives, an interrupt first removes `folder` with the files in it, and then says `message`.
