@@ -99,6 +99,7 @@ Contents contents_of(const fs::path& folder) {
     if (!fs::exists(status)) continue;  // removed meanwhile
     contents.empty = false;
     if (!fs::is_regular_file(status) || !is_of_a_run(name)) contents.foreign = name;
+    else if (name == sums) contents.complete = true;
     else if (bears_mark(entry.path())) contents.marked = true;
   }
   return contents;
@@ -124,8 +125,11 @@ void seal(const fs::path& folder) {
 }
 
 std::string broken_seal(const fs::path& folder) {
-  std::ifstream file(folder / sums, std::ios::binary);
-  if (!file) return fmt::format("{} is missing", sums);
+  // What is no file, such as a pipe or a device, may never come to an end.
+  const auto is_file = [&folder](std::string_view name) { return fs::is_regular_file(folder / name); };
+  std::ifstream file;
+  if (is_file(sums)) file.open(folder / sums, std::ios::binary);
+  if (!file.is_open()) return fmt::format("{} is missing", sums);
   std::map<std::string, std::string> sealed;
   for (std::string line; std::getline(file, line);) {
     const std::size_t gap = line.find("  ");
@@ -138,7 +142,11 @@ std::string broken_seal(const fs::path& folder) {
   for (const auto& [name, hash] : sealed) {
     if (!files.contains(name)) return fmt::format("{} is missing", name);
   }
+  for (const std::string_view name : every_run_has) {
+    if (!sealed.contains(std::string(name))) return fmt::format("{} does not name {}", sums, name);
+  }
   for (const auto& [name, path] : files) {
+    if (!is_file(name)) return fmt::format("{} is no file", name);
     if (!sealed.contains(name)) return fmt::format("{} was not there when the run was written", name);
     if (hash_of(path) != sealed[name]) return fmt::format("{} has changed since it was written", name);
   }

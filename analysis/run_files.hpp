@@ -14,8 +14,9 @@ inline constexpr std::uint32_t application_id = 0x7073696d;
 
 struct Contents {
   bool empty = true;
-  std::string foreign;  // something that psim does not write there; empty: there is nothing of the kind
-  bool marked = false;  // a file bears psim's mark, so that the folder surely is a run
+  std::string foreign;    // something that psim does not write there; empty: there is nothing of the kind
+  bool complete = false;  // there are checksums, which are written last
+  bool marked = false;    // a file bears psim's mark, so that the folder surely is a run
 };
 
 // Throws std::filesystem::filesystem_error when the folder cannot be read.

@@ -228,6 +228,26 @@ Facts facts_of(const toml::table& scenario) {
   return f;
 }
 
+toml::table scenario_in(const fs::path& file) {
+  const std::string name = file.filename().string();
+  if (!fs::is_regular_file(file)) throw std::runtime_error(name + " is missing");
+  try {
+    toml::table scenario = toml::parse_file(file.string());
+    if (!scenario.at_path("cluster.workers").is_integer())
+      throw std::runtime_error(name + " is not the scenario of a run: it has no cluster.workers");
+    return scenario;
+  } catch (const toml::parse_error& error) {
+    throw std::runtime_error(fmt::format("{}:{}: {}", name, error.source().begin.line, error.description()));
+  }
+}
+
+Json summary_in(const fs::path& file) {
+  std::ifstream text(file);
+  Json summary = Json::parse(text, nullptr, false);
+  if (!summary.is_object()) throw std::runtime_error("summary.json is not the summary of a run");
+  return summary;
+}
+
 }  // namespace
 
 std::optional<std::int64_t> Facts::bound_at(std::int64_t clock) const {
@@ -266,9 +286,9 @@ std::optional<Row> Space::own(const Row& row) const {
 }
 
 RunRecord::RunRecord(const fs::path& folder) : database_(folder / "run.db") {
-  const fs::path scenario = folder / "scenario.toml";
-  std::ifstream summary_file(folder / "summary.json");
-  if (!fs::exists(database_) || !fs::exists(scenario) || !summary_file)
+  const fs::path scenario = folder / "scenario.toml", summary_file = folder / "summary.json";
+  const auto is_file = [](const fs::path& path) { return fs::is_regular_file(path); };
+  if (!is_file(database_) || !is_file(scenario) || !is_file(summary_file))
     throw Unverifiable(
         fmt::format("{} is not a run: it needs run.db, scenario.toml and summary.json", folder.string()),
         "`psim run FILE --trace events` makes one under runs/");
@@ -279,8 +299,8 @@ RunRecord::RunRecord(const fs::path& folder) : database_(folder / "run.db") {
     throw Unverifiable(fmt::format("{} has no events to verify", folder.string()),
                        "run it again with --trace events (and --force, if it is already there)");
   try {
-    facts = facts_of(toml::parse_file(scenario.string()));
-    summary = Json::parse(summary_file);
+    facts = facts_of(scenario_in(scenario));
+    summary = summary_in(summary_file);
     require_totals(summary);
     require_times(summary, facts);
     if (!summary.contains("groups")) require_end(summary);
@@ -302,7 +322,7 @@ void RunRecord::read_spaces(const fs::path& folder) {
         "GROUP BY namespace ORDER BY namespace",
         [&](sqlite3_stmt* row) {
           const fs::path scenario = folder / fmt::format("namespace-{}.toml", sqlite3_column_int64(row, 0));
-          Space space{.facts = facts_of(toml::parse_file(scenario.string())), .summary = {}};
+          Space space{.facts = facts_of(scenario_in(scenario)), .summary = {}};
           const auto number = [row](int column) {
             return static_cast<std::uint32_t>(sqlite3_column_int64(row, column));
           };

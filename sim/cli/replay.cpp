@@ -98,9 +98,7 @@ Folder open_run(const std::string& directory) {
       throw Refused(fmt::format("{} is not a run: {} is missing", directory, name),
                     "`psim run` makes one under runs/");
   }
-  Json summary = Json::parse(read_file(path / "summary.json"), nullptr, false);
-  if (!summary.is_object()) throw DamagedRun(fmt::format("{}/summary.json is no document", directory));
-  return {.path = path, .recorded = RecordedRun(path / "run.db"), .summary = std::move(summary)};
+  return {.path = path, .recorded = RecordedRun(path / "run.db"), .summary = summary_in(path)};
 }
 
 // In the folders that the run found its data in.

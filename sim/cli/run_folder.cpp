@@ -19,6 +19,19 @@ namespace {
 
 constexpr const char* between = ".psim-partial-";
 
+// "NAME.psim-partial-PROCESS-ATTEMPT", as UnfinishedRun names what is not complete.
+bool is_partial_name(const std::string& name) {
+  const std::size_t at = name.rfind(between);
+  if (at == std::string::npos) return false;
+  const std::string_view rest = std::string_view(name).substr(at + std::string_view(between).size());
+  const std::size_t dash = rest.find('-');
+  const auto is_number = [](std::string_view text) {
+    return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+  };
+  return dash != std::string_view::npos && is_number(rest.substr(0, dash)) &&
+         is_number(rest.substr(dash + 1));
+}
+
 constexpr const char* name_another = "name another folder; psim replaces nothing but its own runs";
 
 fs::path parent_of(const fs::path& dir) { return dir.has_parent_path() ? dir.parent_path() : fs::path("."); }
@@ -33,16 +46,19 @@ std::uint64_t number_of(const fs::path& path) {
   return stat(path.c_str(), &facts) == 0 ? facts.st_ino : 0;
 }
 
+// Removes what has the name of an unfinished run, has nothing in it that is not a run's, and was never
+// completed: a run gets its checksums last.
 void sweep(const fs::path& parent) {
   std::error_code ignored;  // it can be swept next time
   std::vector<fs::path> left;
   for (const fs::directory_entry& entry : fs::directory_iterator(parent, ignored)) {
-    if (entry.path().filename().string().find(between) != std::string::npos) left.push_back(entry.path());
+    if (is_partial_name(entry.path().filename().string())) left.push_back(entry.path());
   }
   for (const fs::path& folder : left) {
     const int lock = lock_folder(folder);
     if (lock < 0) continue;
-    analysis::remove_run(folder);
+    const analysis::Contents contents = analysis::contents_of(folder);
+    if (contents.foreign.empty() && !contents.complete) analysis::remove_run(folder);
     close(lock);
   }
 }
@@ -89,6 +105,9 @@ fs::path folder_named(const std::string& out) {
 }
 
 void check_target(const fs::path& dir) {
+  if (is_partial_name(dir.filename().string()))
+    throw Refused(fmt::format("{} has the name of a run that is not complete", dir.string()),
+                  "name another folder; psim removes what bears such a name");
   const fs::file_status status = fs::symlink_status(dir);
   if (!fs::exists(status)) return;
   if (fs::is_symlink(status))
@@ -113,19 +132,32 @@ void check_target(const fs::path& dir) {
     throw Refused(fmt::format("nothing in {} shows that it is a run", dir.string()), name_another);
 }
 
+Json summary_in(const fs::path& dir) {
+  const fs::path file = dir / "summary.json";
+  Json summary = Json::parse(read_file(file), nullptr, false);
+  if (!summary.is_object()) throw DamagedRun(fmt::format("{} is not the summary of a run", file.string()));
+  for (const char* key : {"build", "scenario_hash"}) {
+    if (summary.contains(key) && !summary[key].is_string())
+      throw DamagedRun(fmt::format("{}: `{}` is no text", file.string(), key));
+  }
+  return summary;
+}
+
 namespace {
 
-Finished look_for_run(const fs::path& dir, const std::string& hash, const std::string& trace) {
+Finished look_for_run(const fs::path& dir, const std::string& hash, const std::string& trace) try {
   const auto again = [](std::string why) { return Finished{.summary = {}, .why_not = std::move(why)}; };
   if (!fs::is_directory(dir) || analysis::contents_of(dir).empty) return {};
   if (std::string broken = analysis::broken_seal(dir); !broken.empty()) return again(std::move(broken));
-  Json summary = Json::parse(read_file(dir / "summary.json"));
+  Json summary = summary_in(dir);
   if (summary.value("scenario_hash", "") != hash) return again("it is another scenario's run");
   if (summary.value("build", "") != build_id()) return again("another build of psim made it");
   const std::string recorded = recorded_meta(dir / "run.db")["trace"];
   if (trace_level(recorded) < trace_level(trace))
     return again(fmt::format("it was recorded with --trace {}", recorded));
   return {.summary = std::move(summary), .why_not = {}};
+} catch (const DamagedRun& damage) {
+  return {.summary = {}, .why_not = damage.what()};
 }
 
 }  // namespace

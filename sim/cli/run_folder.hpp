@@ -59,6 +59,10 @@ auto look_into(const fs::path& dir, Look look) {
 // and over a run that psim made, with nothing else in its folder.
 void check_target(const fs::path& dir);
 
+// The summary of the run in `dir`, with a text for `build` and for `scenario_hash` if it has them. Throws
+// DamagedRun.
+Json summary_in(const fs::path& dir);
+
 struct Finished {
   std::optional<Json> summary;
   std::string why_not;  // there is a run, but it has to be computed again; says why

@@ -1,5 +1,6 @@
 #include "sim/cli/scratch.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -12,12 +13,17 @@
 namespace psim::cli {
 namespace {
 
+// An empty file in every folder of this kind, by which it is known as psim's.
+constexpr const char* mark = ".psim-scratch";
+
 void sweep(const fs::path& parent, const std::string& prefix) {
   std::error_code ignored;  // other users' folders stay
   std::vector<fs::path> left;
   for (const fs::directory_entry& entry : fs::directory_iterator(parent, ignored)) {
     const std::string name = entry.path().filename().string();
-    if (name.size() == prefix.size() + 6 && name.starts_with(prefix)) left.push_back(entry.path());
+    if (name.size() == prefix.size() + 6 && name.starts_with(prefix) &&
+        fs::exists(entry.path() / mark, ignored))
+      left.push_back(entry.path());
   }
   for (const fs::path& folder : left) {
     const int lock = lock_folder(folder);
@@ -30,10 +36,11 @@ void sweep(const fs::path& parent, const std::string& prefix) {
 }  // namespace
 
 ScratchFolder::ScratchFolder(const std::string& name) {
-  std::error_code error;
-  const fs::path parent = fs::temp_directory_path(error);
-  if (error)
-    throw Refused(fmt::format("TMPDIR is {}: there is no such folder", std::getenv("TMPDIR")),
+  std::error_code ignored;
+  const char* given = std::getenv("TMPDIR");
+  const fs::path parent = given != nullptr && *given != '\0' ? given : "/tmp";
+  if (!fs::is_directory(parent, ignored))
+    throw Refused(fmt::format("TMPDIR is {}: there is no such folder", parent.string()),
                   "make it, or name another one");
   sweep(parent, name + "-");
   while (lock_ < 0) {
@@ -43,6 +50,8 @@ ScratchFolder::ScratchFolder(const std::string& name) {
                     "let TMPDIR name one that you may write to");
     path_ = path;
     lock_ = lock_folder(path_);
+    const int file = open((path_ / mark).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (file >= 0) close(file);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <string>
 
+#include "analysis/run_files.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/run_file.hpp"
 #include "tests/support/run_psim.hpp"
@@ -72,4 +73,41 @@ TEST_CASE("verify refuses a run whose files do not belong together", "[verify]")
       UNSCOPED_INFO(sql);
       change_run(copy, sql);
     });
+}
+
+TEST_CASE("replay and verify name the file that is damaged", "[verify]") {
+  const TemporaryFolder folder;
+  const fs::path run = folder.path() / "run", copy = folder.path() / "copy";
+  std::ofstream(folder.path() / "scenario.toml") << scenario;
+  REQUIRE(
+      psim::test::psim({"run", "scenario.toml", "--trace", "events", "--out", "run"}, folder.path()).code ==
+      0);
+  const std::string toml = content(run / "scenario.toml"), json = content(run / "summary.json");
+  const auto refused = [&](const std::string& command, const std::string& name, const std::string& text,
+                           const std::string& said) {
+    fs::remove_all(copy);
+    fs::copy(run, copy);
+    std::ofstream(copy / name, std::ios::binary) << text;
+    psim::analysis::seal(copy);
+    const Outcome outcome = psim::test::psim({command, "copy"}, folder.path());
+    INFO(command << " " << text.substr(0, 50) << "\n" << outcome.out << outcome.err);
+    CHECK(outcome.code == 2);
+    CHECK(outcome.err.find(said) != std::string::npos);
+    CHECK(outcome.err.find("= help:") != std::string::npos);
+  };
+  const std::string no_summary = "summary.json is not the summary of a run";
+  for (const std::string& text : {std::string(), std::string("[]"), json.substr(0, json.size() / 2)}) {
+    refused("verify", "summary.json", text, no_summary);
+    refused("replay", "summary.json", text, no_summary);
+  }
+  for (const char* text : {"{\"build\": null}", "{\"build\": 5, \"libraries\": 3}"})
+    refused("replay", "summary.json", text, "summary.json: `build` is no text");
+  refused("verify", "scenario.toml", "", "scenario.toml is not the scenario of a run");
+  refused("verify", "scenario.toml", toml.substr(0, 60), "scenario.toml is not the scenario of a run");
+  refused("verify", "scenario.toml", toml.substr(0, toml.find("layers = [") + 10), "scenario.toml:");
+  fs::remove(copy / "scenario.toml");
+  fs::create_directory(copy / "scenario.toml");
+  const Outcome outcome = psim::test::psim({"verify", "copy"}, folder.path());
+  CHECK(outcome.code == 2);
+  CHECK(outcome.err.find("is not a run: it needs run.db, scenario.toml") != std::string::npos);
 }

@@ -1,12 +1,14 @@
 // Where a run is written: nothing but a run of psim's is ever replaced, and only what was written is reused.
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <fstream>
 #include <functional>
 #include <map>
 #include <set>
 
+#include "analysis/run_files.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/run_file.hpp"
 
@@ -130,7 +132,9 @@ TEST_CASE("what is left of killed runs is swept up, and what goes on is left alo
   const fs::path dead = leave("scenario-1.psim-partial-1-0", "run.db"),
                  of_another = leave("other-2.psim-partial-99-0", "run.db"),
                  alive = leave("scenario-3.psim-partial-2-0", "run.db"),
-                 not_ours = leave("scenario-4.psim-partial-3-0", "essay.md");
+                 not_ours = leave("scenario-4.psim-partial-3-0", "essay.md"),
+                 mixed = leave("scenario-5.psim-partial-4-0", "run.db");
+  leave("scenario-5.psim-partial-4-0", "essay.md");
   const int lock = open(alive.c_str(), O_RDONLY | O_DIRECTORY);
   REQUIRE(flock(lock, LOCK_EX) == 0);
   REQUIRE(place.run({}).code == 0);
@@ -138,9 +142,43 @@ TEST_CASE("what is left of killed runs is swept up, and what goes on is left alo
   CHECK(!fs::exists(of_another));
   CHECK(fs::exists(alive / "run.db"));
   CHECK(fs::exists(not_ours / "essay.md"));
+  CHECK(fs::exists(mixed / "run.db"));
   close(lock);
   REQUIRE(place.run({"--seed", "8"}).code == 0);
   CHECK(!fs::exists(alive));
+}
+
+TEST_CASE("a finished run is never swept up, whatever its folder is called", "[files]") {
+  const Place place;
+  const std::set<std::string> kept{"keep.psim-partial-backup", "keep.psim-partial-", "keep.psim-partial-1",
+                                   "keep.psim-partial-1-2x", "keep.psim-partial-1-2.psim-partial-old"};
+  for (const std::string& name : kept) REQUIRE(place.run({"--out", name}).code == 0);
+  fs::copy(place.at("keep.psim-partial-1"), place.at("copy.psim-partial-1-2"));
+  REQUIRE(place.run({"--out", "other"}).code == 0);
+  for (const std::string& name : kept) CHECK(fs::exists(place.at(name) / "run.db"));
+  CHECK(fs::exists(place.at("copy.psim-partial-1-2") / "run.db"));
+  const Outcome refused = place.run({"--out", "mine.psim-partial-1-2"});
+  CHECK(refused.code == 2);
+  CHECK(contains(refused.err, "the name of a run that is not complete"));
+
+  fs::copy(place.at("scenario.toml"), place.at("my.psim-partial-test.toml"));
+  const Outcome compared =
+      place.psim({"compare", "my.psim-partial-test.toml", "--seeds", "1,2,3", "-j", "1", "--out", "all"});
+  INFO(compared.err);
+  CHECK(compared.code == 0);
+  CHECK(place.names("all").size() == 3);
+}
+
+TEST_CASE("a folder for temporary files is swept up if psim made it", "[files]") {
+  const Place place;
+  place.write("tmp/psim-compare-backup/essay.md", "mine");
+  place.write("tmp/psim-compare-a1B2c3/.psim-scratch", "");
+  const Outcome compared = process(
+      {"env", "TMPDIR=" + place.at("tmp").string(), binary().string(), "compare", "scenario.toml", "--json"},
+      place.at("."));
+  INFO(compared.err);
+  CHECK(compared.code == 0);
+  CHECK(place.names("tmp") == std::set<std::string>{"psim-compare-backup"});
 }
 
 TEST_CASE("a run whose files are not what was written is computed again, and psim says so", "[files]") {
@@ -158,6 +196,12 @@ TEST_CASE("a run whose files are not what was written is computed again, and psi
     const std::string word = "\"accuracy\": 0.";
     place.write("run/summary.json", text.replace(text.find(word), word.size(), "\"accuracy\": 1."));
   };
+  const auto sealed = [&](const std::string& text) {
+    return [&place, text] {
+      place.write("run/summary.json", text);
+      psim::analysis::seal(place.at("run"));
+    };
+  };
   const auto without = [&](const char* name) {
     return [&place, name] { fs::remove(place.at("run") / name); };
   };
@@ -169,6 +213,13 @@ TEST_CASE("a run whose files are not what was written is computed again, and psi
       {"summary.json is missing", without("summary.json")},
       {"checksums is missing", without("checksums")},
       {"namespace-0.toml was not there", [&] { place.write("run/namespace-0.toml", ""); }},
+      {"checksums does not name run.db", [&] { place.write("run/checksums", ""); }},
+      {"summary.json is not the summary", sealed("[]")},
+      {"summary.json is not the summary", sealed("null")},
+      {"summary.json is not the summary", sealed("")},
+      {"summary.json is not the summary", sealed(summary.substr(0, summary.size() / 2))},
+      {"`build` is no text", sealed("{\"build\": null}")},
+      {"`scenario_hash` is no text", sealed("{\"scenario_hash\": 5}")},
       {"recorded with --trace none", [&] {
          place.run({"--out", "run", "--trace", "none", "--force"});
        }}};
@@ -182,6 +233,29 @@ TEST_CASE("a run whose files are not what was written is computed again, and psi
     CHECK(contains(again.out, "wrote run/"));
     CHECK(content(place.at("run/summary.json")) == summary);
     CHECK(contains(place.run({"--out", "run", "--trace", "events"}).out, "already done"));
+  }
+}
+
+TEST_CASE("what is no file in the place of a run's file is refused, and never waited for", "[files]") {
+  const Place place;
+  REQUIRE(place.run({"--out", "run", "--trace", "events"}).code == 0);
+  for (const std::string name : {"run.db", "summary.json", "scenario.toml", "checksums"}) {
+    const fs::path file = place.at("run") / name;
+    for (const bool is_pipe : {true, false}) {
+      fs::rename(file, place.at("good"));
+      if (is_pipe) REQUIRE(mkfifo(file.c_str(), 0600) == 0);
+      else fs::create_symlink("/dev/zero", file);
+      const Outcome again = psim::test::psim({"run", "scenario.toml", "--out", "run"}, place.at("."), {}, 3);
+      INFO(name << is_pipe << again.err);
+      CHECK(again.code == 2);
+      CHECK(contains(again.err, "holds `" + name + "`, which psim did not write"));
+      const Outcome verified = psim::test::psim({"verify", "run"}, place.at("."), {}, 3);
+      INFO(verified.out << verified.err);
+      CHECK(verified.code == (name == "checksums" ? 1 : 2));
+      CHECK((contains(verified.err, "is not a run") || contains(verified.out, "checksums is missing")));
+      fs::remove(file);
+      fs::rename(place.at("good"), file);
+    }
   }
 }
 
