@@ -6,8 +6,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
+#include <cstdio>
 #include <memory>
+#include <optional>
 #include <system_error>
+#include <utility>
 
 #include "model/dataset.hpp"
 #include "model/machine_memory.hpp"
@@ -54,11 +58,75 @@ namespace {
   }
 }
 
-struct GzClose {
-  void operator()(gzFile file) const { gzclose_r(file); }
+struct FileClose {
+  void operator()(std::FILE* file) const { std::fclose(file); }
 };
 
 constexpr unsigned chunk = 1U << 20U;
+
+[[noreturn]] void too_large(const std::string& name, std::size_t most) {
+  throw DataError(fmt::format("{}: too large: more than {} MB, decompressed", name, most / 1000000),
+                  "data must fit in memory: take a part of the file");
+}
+
+// Decompresses what comes piece by piece: one gzip stream or several in a row, and zeros behind, which fill a
+// tape's last block (gzip's manual, section 5). zlib's own reader takes whatever comes behind for the end.
+class Gunzip {
+ public:
+  Gunzip(std::string name, std::size_t most) : name_(std::move(name)), most_(most) {
+    constexpr int gzip_only = 16 + MAX_WBITS;
+    if (inflateInit2(&stream_, gzip_only) != Z_OK) refuse(name_, Z_MEM_ERROR, 0);
+  }
+  ~Gunzip() { inflateEnd(&stream_); }
+  Gunzip(const Gunzip&) = delete;
+  Gunzip& operator=(const Gunzip&) = delete;
+
+  void take(std::string_view piece) {
+    while (!piece.empty()) {
+      if (at_end_ && piece.front() == '\0') {
+        padded_ = true;
+        piece.remove_prefix(1);
+        continue;
+      }
+      if (at_end_ && (padded_ || piece.front() != '\x1f'))
+        throw DataError(name_ + ": something follows the end of the gzip data",
+                        "compress it with gzip again, or cut off what does not belong to it");
+      if (std::exchange(at_end_, false)) inflateReset(&stream_);
+      piece = piece.substr(piece.size() - inflated(piece));
+    }
+  }
+  std::string finish() {
+    if (!at_end_) refuse(name_, Z_BUF_ERROR, 0);
+    return std::move(content_);
+  }
+
+ private:
+  // How many bytes are left: those behind the end of a stream.
+  std::size_t inflated(std::string_view piece) {
+    // zlib's interface predates const; it does not write to its input.
+    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(piece.data()));
+    stream_.avail_in = static_cast<uInt>(piece.size());
+    do {
+      const std::size_t before = content_.size();
+      content_.resize(before + chunk);
+      stream_.next_out = reinterpret_cast<Bytef*>(content_.data() + before);
+      stream_.avail_out = chunk;
+      const int code = inflate(&stream_, Z_NO_FLUSH);
+      content_.resize(before + chunk - stream_.avail_out);
+      if (content_.size() > most_) too_large(name_, most_);
+      at_end_ = code == Z_STREAM_END;
+      // With all of a piece taken there may be nothing left to do.
+      if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR)
+        refuse(name_, code == Z_NEED_DICT ? Z_DATA_ERROR : code, 0);
+    } while (!at_end_ && (stream_.avail_in > 0 || stream_.avail_out == 0));
+    return stream_.avail_in;
+  }
+
+  std::string name_, content_;
+  std::size_t most_;
+  z_stream stream_{};
+  bool at_end_ = false, padded_ = false;  // behind a whole stream; behind zeros as well
+};
 
 }  // namespace
 
@@ -68,56 +136,28 @@ std::size_t largest_file() {
 }
 
 std::string read_file(const fs::path& path, std::size_t most) {
-  errno = 0;
-  std::unique_ptr<gzFile_s, GzClose> file(gzopen(path.c_str(), "rb"));
-  if (!file) refuse(path.string(), errno == 0 ? Z_MEM_ERROR : Z_ERRNO, errno);
-  gzbuffer(file.get(), 1U << 18U);
-
-  std::string content;
-  int got = 0;
-  do {
-    const std::size_t old_size = content.size();
-    content.resize(old_size + chunk);
-    got = gzread(file.get(), content.data() + old_size, chunk);
-    const int system_code = errno;
-    content.resize(old_size + (got > 0 ? static_cast<std::size_t>(got) : 0));
-    if (got < 0) {
-      int code = Z_OK;
-      gzerror(file.get(), &code);
-      refuse(path.string(), code, system_code);
-    }
-    if (content.size() > most)
-      throw DataError(
-          fmt::format("{}: too large: more than {} MB, decompressed", path.string(), most / 1000000),
-          "data must fit in memory: take a part of the file");
-  } while (got > 0);
-
-  // gzread reports a gzip stream that just stops as an ordinary end; only closing tells.
-  const int code = gzclose_r(file.release());
-  if (code != Z_OK) refuse(path.string(), code, errno);
-  return content;
+  const std::string name = path.string();
+  const std::unique_ptr<std::FILE, FileClose> file(std::fopen(path.c_str(), "rb"));
+  if (!file) refuse(name, Z_ERRNO, errno);
+  std::string content, piece(chunk, '\0');
+  std::optional<Gunzip> gunzip;
+  for (bool first = true; true; first = false) {
+    const std::size_t bytes = std::fread(piece.data(), 1, chunk, file.get());
+    if (std::ferror(file.get()) != 0) refuse(name, Z_ERRNO, errno);
+    if (bytes == 0) break;
+    const std::string_view got(piece.data(), bytes);
+    if (first && got.starts_with("\x1f\x8b")) gunzip.emplace(name, most);
+    if (gunzip) gunzip->take(got);
+    else content += got;
+    if (content.size() > most) too_large(name, most);
+  }
+  return gunzip ? gunzip->finish() : content;
 }
 
 std::string gunzip(std::string_view compressed, const std::string& name) {
-  z_stream stream{};
-  constexpr int gzip_only = 16 + MAX_WBITS;
-  if (inflateInit2(&stream, gzip_only) != Z_OK) refuse(name, Z_MEM_ERROR, 0);
-  const std::unique_ptr<z_stream, decltype(&inflateEnd)> guard(&stream, &inflateEnd);
-
-  // zlib's interface predates const; it does not write to its input.
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(compressed.data()));
-  stream.avail_in = static_cast<uInt>(compressed.size());
-  std::string content;
-  int code = Z_OK;
-  while (code == Z_OK) {
-    content.resize(stream.total_out + chunk);
-    stream.next_out = reinterpret_cast<Bytef*>(content.data() + stream.total_out);
-    stream.avail_out = chunk;
-    code = inflate(&stream, Z_NO_FLUSH);
-  }
-  content.resize(stream.total_out);
-  if (code != Z_STREAM_END) refuse(name, code == Z_NEED_DICT ? Z_DATA_ERROR : code, 0);
-  return content;
+  Gunzip all(name, SIZE_MAX);
+  all.take(compressed);
+  return all.finish();
 }
 
 }  // namespace psim
