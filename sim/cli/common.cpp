@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <fstream>
 #include <stdexcept>
+#include <system_error>
 #include <thread>
 
 #include "sim/cli/command.hpp"
@@ -108,10 +110,13 @@ bool is_yes(const Json& summary) {
 }
 
 void write_file(const fs::path& path, const std::string& text) {
+  errno = 0;
   std::ofstream file(path, std::ios::binary);
   file << text;
   file.close();
-  if (!file) throw std::runtime_error(fmt::format("{}: cannot be written", path.string()));
+  if (!file)
+    throw fs::filesystem_error("write", path,
+                               std::error_code(errno == 0 ? EIO : errno, std::generic_category()));
 }
 
 std::string read_file(const fs::path& path) {

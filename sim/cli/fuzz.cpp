@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <exception>
 #include <map>
 #include <mutex>
@@ -14,6 +16,7 @@
 #include "sim/cli/interrupt.hpp"
 #include "sim/cli/judge.hpp"
 #include "sim/cli/progress.hpp"
+#include "sim/cli/run_folder.hpp"
 #include "sim/cli/scratch.hpp"
 #include "sim/cli/talk.hpp"
 #include "sim/fuzz/generator.hpp"
@@ -30,6 +33,19 @@ extern "C" void on_interrupt(int signal) { interrupted = signal; }
 
 using Counts = std::map<std::string, std::int64_t>;
 
+// Throws Refused when no file could be written to `out`. It is made when there is something to write.
+void check_out(const fs::path& out) {
+  std::error_code ignored;
+  fs::path there = fs::absolute(out);
+  while (!fs::exists(there, ignored) && there != there.root_path()) there = there.parent_path();
+  if (!fs::is_directory(there, ignored))
+    throw Refused(fmt::format("--out {}: {} is no folder", out.string(), there.string()),
+                  "name another folder");
+  if (access(there.c_str(), W_OK | X_OK) != 0)
+    throw Refused(fmt::format("--out {}: {}: {}", out.string(), there.string(), std::strerror(errno)),
+                  "name a folder that you may write to");
+}
+
 class Fuzzer {
  public:
   explicit Fuzzer(const FuzzCommand& command) : command_(command), begin_(host_seconds()) {}
@@ -42,7 +58,7 @@ class Fuzzer {
       threads.emplace_back([this, i] { work(i); });
     threads.clear();
     if (isatty(STDERR_FILENO) != 0) say("\r\033[K");
-    if (error_) std::rethrow_exception(error_);
+    rethrow_error();
     print_table();
     if (interrupted != 0)
       throw Interrupted{interrupted,
@@ -52,6 +68,18 @@ class Fuzzer {
   }
 
  private:
+  void rethrow_error() const {
+    if (!error_) return;
+    try {
+      std::rethrow_exception(error_);
+    } catch (const fs::filesystem_error& error) {
+      if (!error.path1().string().starts_with(base_.path().string())) throw;
+      throw Refused(fmt::format("after {} runs, {} cannot be written to: {}", finished_,
+                                base_.path().string(), error.code().message()),
+                    "let TMPDIR name a folder with more room");
+    }
+  }
+
   // One at a time, as long as there are any.
   void work(unsigned job) {
     try {
@@ -150,6 +178,9 @@ class Fuzzer {
 
 }  // namespace
 
-int fuzz(const FuzzCommand& command) { return Fuzzer(command).run(); }
+int fuzz(const FuzzCommand& command) {
+  check_out(command.out);
+  return Fuzzer(command).run();
+}
 
 }  // namespace psim::cli

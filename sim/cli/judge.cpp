@@ -10,10 +10,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <cmath>
 #include <csignal>
+#include <cstring>
 #include <optional>
-#include <stdexcept>
+#include <system_error>
 
 #include "sim/cli/process.hpp"
 #include "sim/fuzz/expectation.hpp"
@@ -23,7 +25,7 @@ namespace {
 
 int open_for_writing(const fs::path& path) {
   const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (file < 0) throw std::runtime_error(fmt::format("{}: cannot be written", path.string()));
+  if (file < 0) throw fs::filesystem_error("open", path, std::error_code(errno, std::generic_category()));
   return file;
 }
 
@@ -100,7 +102,16 @@ Verdict failed(std::string kind, std::string detail) {
   return {.outcome = "failed", .failure = std::move(kind), .detail = std::move(detail)};
 }
 
-// Of a process that should have ended with 0 or 1.
+// Of a process that ended badly and said `text`: whether it was for want of room, which is not its fault. It
+// may not have had the room to say so.
+bool disk_is_full(const std::string& text, const fs::path& folder) {
+  constexpr std::uintmax_t too_little = std::uintmax_t{1} << 20U;  // bytes; a run.db takes more
+  return text.find("disk is full") != std::string::npos ||
+         text.find(std::strerror(ENOSPC)) != std::string::npos || fs::space(folder).available < too_little;
+}
+
+// Of a process that should have ended with 0 or 1. Throws std::filesystem::filesystem_error when the disk is
+// full.
 std::optional<Verdict> bad_end(std::optional<int> status, const fs::path& log, double limit) {
   if (!status) return failed("hang", fmt::format("no end after {} s", limit));
   if (WIFSIGNALED(*status)) {
@@ -109,6 +120,8 @@ std::optional<Verdict> bad_end(std::optional<int> status, const fs::path& log, d
   }
   if (WEXITSTATUS(*status) <= answer_is_no) return std::nullopt;
   const std::string text = read_file(log);
+  if (disk_is_full(text, log.parent_path()))
+    throw fs::filesystem_error("write", log.parent_path(), std::error_code(ENOSPC, std::generic_category()));
   return failed(fmt::format("exit code {}: {}", WEXITSTATUS(*status), without_numbers(text)), text);
 }
 

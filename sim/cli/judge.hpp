@@ -15,10 +15,11 @@ struct Verdict {
 };
 
 struct Judge {
-  fs::path folder;                       // for its files
-  double limit = 60;                     // seconds of a processor's time for one process
+  fs::path folder;                      // for its files
+  double limit = 60;                    // seconds of a processor's time for one process
   const std::atomic<int>& interrupted;  // by this signal, 0: not; then what it says means nothing
 
+  // Throws std::filesystem::filesystem_error where `folder` cannot be written to or has no room left.
   Verdict operator()(const std::string& toml) const;
 };
 

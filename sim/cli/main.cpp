@@ -6,12 +6,15 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <charconv>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <filesystem>
 #include <functional>
 #include <stdexcept>
+#include <system_error>
 
 #include "sim/cli/command.hpp"
 #include "sim/cli/fuzz.hpp"
@@ -60,6 +63,10 @@ CLI::Validator seed_list() {
   return {check, ""};
 }
 
+CLI::Validator not_empty() {
+  return {[](const std::string& text) { return std::string(text.empty() ? "it names no folder" : ""); }, ""};
+}
+
 CLI::Validator one_of(const std::vector<std::string>& names) {
   const auto check = [names](const std::string& text) -> std::string {
     return std::ranges::count(names, text) > 0
@@ -93,11 +100,12 @@ Command complete(Command c) {
 
 void add_run_options(CLI::App* app, Command& c) {
   add_scenario_options(app, c);
-  app->add_option("-o,--out", c.out, "Where to write, instead of runs/.");
+  app->add_option("-o,--out", c.out, "Where to write, instead of runs/.")->check(not_empty());
   app->add_option("--threads", c.threads, "Threads for gradients; 0 means all cores. Never changes results.")
       ->check(whole(0, 1024));
   app->add_flag("--json", c.json, "Print one JSON document; writes no files unless --out is given.");
-  app->add_flag("--force", c.force, "Run again even if the run exists, and even if memory seems too small; overwrite --out.");
+  app->add_flag("--force", c.force,
+                "Run again even if the run exists, and even if memory seems too small; overwrite --out.");
   app->add_option("--trace", c.trace, "What run.db keeps: none, steps or events.")
       ->check(one_of({"none", "steps", "events"}));
 }
@@ -109,7 +117,8 @@ void add_fuzz_options(CLI::App* app, psim::cli::FuzzCommand& f) {
   app->add_option("--for", f.seconds, "For how long, for example 10min.")->transform(duration());
   app->add_option("--first", f.first, "Number of the first run.")->check(whole(0, 1'000'000'000));
   app->add_option("-j,--jobs", f.jobs, "Runs at once; 0 means one per core.")->check(whole(0, 1024));
-  app->add_option("-o,--out", f.out, "Where scenarios that fail are written, instead of fuzz-failures/.");
+  app->add_option("-o,--out", f.out, "Where scenarios that fail are written, instead of fuzz-failures/.")
+      ->check(not_empty());
 }
 
 int print_schema() {
@@ -117,10 +126,16 @@ int print_schema() {
   return psim::cli::done;
 }
 
+// The message for an answer that stdout does not take.
+std::string lost_answer(int error) {
+  return error == EBADF ? "stdout is closed: there is nowhere to write the answer"
+                        : fmt::format("the answer cannot be written to stdout: {}", std::strerror(error));
+}
+
 int guarded(const std::function<int()>& action) {
   try {
     const int code = action();
-    if (std::fflush(stdout) != 0) throw std::runtime_error("the answer cannot be written: is the disk full?");
+    if (std::fflush(stdout) != 0) throw std::runtime_error(lost_answer(errno));
     return code;
   } catch (const psim::cli::Interrupted& interrupt) {
     psim::cli::say("{}{}\n", isatty(STDERR_FILENO) != 0 ? "\r\033[K" : "", interrupt.message);
@@ -132,6 +147,10 @@ int guarded(const std::function<int()>& action) {
     psim::cli::say("error: {}: {}\n  = help: --out names another folder to write to\n",
                    error.path1().string(), error.code().message());
     return psim::cli::bad_input;
+  } catch (const std::system_error& error) {
+    const bool of_stdout = std::string_view(error.what()).starts_with("cannot write to file");  // fmt::print
+    psim::cli::say("error: {}\n", of_stdout ? lost_answer(error.code().value()) : error.what());
+    return psim::cli::our_fault;
   } catch (const std::exception& error) {
     psim::cli::say("error: {}\n", error.what());
     return psim::cli::our_fault;

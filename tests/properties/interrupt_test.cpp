@@ -283,3 +283,35 @@ TEST_CASE("what cannot be written down is refused before the run", "[interrupt]"
   }
   CHECK(place.shell("TMPDIR=/no/such/folder $PSIM compare short.toml").code == 0);
 }
+
+TEST_CASE("an empty TMPDIR is none", "[interrupt]") {
+  const Place place;
+  CHECK(place.shell("TMPDIR= $PSIM compare short.toml --json").code == 0);
+}
+
+TEST_CASE("psim fuzz says at its beginning that it cannot write what it finds", "[interrupt]") {
+  const Place place;
+  for (const char* out : {"short.toml", "short.toml/failures"}) {
+    const Outcome outcome = place.shell(std::string("$PSIM fuzz --runs 1 --out ") + out);
+    INFO(outcome.err);
+    CHECK(outcome.code == 2);
+    CHECK(contains(outcome.err, "short.toml is no folder"));
+  }
+  CHECK(place.shell("$PSIM fuzz --runs 1 --out ''").code == 2);
+  CHECK(place.shell("$PSIM run short.toml --out ''").code == 2);
+}
+
+// Where nothing may be mounted, there is nothing to test.
+TEST_CASE("psim fuzz stops at a full disk, which is no failure of psim's", "[interrupt]") {
+  const Place place;
+  const std::string mount = "export PSIM; unshare -rm sh -c 'mount -t tmpfs -o size=";
+  if (place.shell(mount + "1m tmpfs tmp'").code != 0) return;
+  for (const char* size : {"16k", "64k", "300k"}) {
+    const Outcome outcome = place.shell(mount + size + " tmpfs tmp && TMPDIR=tmp $PSIM fuzz --runs 2'");
+    INFO(size << outcome.out << outcome.err);
+    CHECK(outcome.code == 2);
+    CHECK(outcome.out.empty());
+    CHECK(contains(outcome.err, "No space left on device"));
+    CHECK(contains(outcome.err, "= help: let TMPDIR name a folder with more room"));
+  }
+}
