@@ -88,14 +88,14 @@ void Worker::watch_for_newer() {
   if (keys_) kv_.use_keys(keys_);
 }
 
-// Shards that have said that they have a newer version, and sent no weights: any version will do. They are
-// taken out of `wanted`.
+// Shards that have given a version already, but no weights, or those of the last step's keys: any version
+// will do. They are taken out of `wanted`.
 void Worker::pull_announced(ShardIds& wanted) {
   ShardIds announced;
-  std::ranges::copy_if(wanted, std::back_inserter(announced),
-                       [this](std::uint32_t s) { return !kv_.outstanding(s) && kv_.unused(s); });
+  const auto is_announced = [this](std::uint32_t s) { return kv_.unused(s); };
+  std::ranges::copy_if(wanted, std::back_inserter(announced), is_announced);
   kv_.pull(announced, clock_, KvClient::Wanted::any);
-  std::erase_if(wanted, [this](std::uint32_t s) { return kv_.unused(s) && kv_.outstanding(s); });
+  std::erase_if(wanted, is_announced);
 }
 
 // After a crash: where the servers are, with the batches that would have been next.
@@ -136,7 +136,7 @@ bool Worker::pull() {
   ShardIds wanted = kv_.all_shards();
   // A pull that was sent ahead, to hear of a newer version, does if only a newer version will do; its answer
   // may have come while the worker waited for acknowledgements.
-  if (newer_only && keys_ && world_.rule.cancel) pull_announced(wanted);
+  if (newer_only && keys_) pull_announced(wanted);
   else if (newer_only)
     std::erase_if(wanted, [this](std::uint32_t s) { return kv_.outstanding(s) || kv_.unused(s); });
   kv_.pull(wanted, clock_, newer_only ? KvClient::Wanted::newer : KvClient::Wanted::any);
