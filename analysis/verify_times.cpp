@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
+#include <set>
 #include <utility>
 
 #include "analysis/verify_checks.hpp"
@@ -185,7 +187,10 @@ class EndDate final : public Check {
 
   void on(const Row& row, const History&) override {
     last_ = row.at;
-    if (row.what == What::finish) finish_ = row.at;
+    if (row.what == What::finish) {
+      finish_ = row.at;
+      finished_.insert(row.node);
+    }
     if (row.what == What::suspect || row.what == What::view) verdict_ = row.at;
     const bool is_work = row.what == What::finish || row.what == What::apply || row.what == What::update ||
                          row.what == What::compute_begin || row.what == What::compute_end;
@@ -204,8 +209,8 @@ class EndDate final : public Check {
     }
     std::vector<double> ends;
     if (finish_) ends.push_back(*finish_);
-    // What a worker sent before it left may be applied after that.
-    if (finish_ && (last_work_->what == What::apply || last_work_->what == What::update))
+    // What a worker sent before it left may be applied after that, and one that nobody waits for may compute.
+    if (finish_ && !finished_.contains(last_work_->node))
       ends.push_back(last_work_->at);
     if (verdict_) ends.push_back(*verdict_);
     if (history.facts().duration) ends.push_back(*history.facts().duration);
@@ -228,6 +233,7 @@ class EndDate final : public Check {
  private:
   double last_ = 0;
   std::optional<double> finish_;
+  std::set<std::uint32_t> finished_;  // workers
   std::optional<double> verdict_;  // the scheduler's, on who is there
   std::optional<Row> last_work_;
 };

@@ -64,7 +64,7 @@ double RunStats::staleness_mean() const {
 Recorder::Recorder(std::size_t servers, std::size_t workers, std::vector<std::uint32_t> shard_server)
     : owner_epoch_(shard_server.size()), state_(XXH3_createState()) {
   stats_.workers.resize(workers);
-  for (WorkerStats& worker : stats_.workers) books_.emplace_back(worker);
+  for (WorkerStats& worker : stats_.workers) books_.emplace_back(worker, stats_.last_work);
   stats_.servers.resize(servers);
   stats_.shard_updates.resize(shard_server.size());
   furthest_.assign(shard_server.size(), {.pushes = std::vector<std::int64_t>(workers)});
@@ -195,9 +195,6 @@ void Recorder::count_worker(const Event& event) {
   if (event.clock > furthest) {
     furthest = event.clock;
     ++stats_.advances;
-  }
-  if (event.kind == EventKind::finish) {
-    for (WorkerBook& one : books_) one.mark(event.at);
   }
   if (event.kind != EventKind::compute_begin) return;
   ++stats_.begun;

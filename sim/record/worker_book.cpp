@@ -21,6 +21,11 @@ double WorkerStats::mean_step() const {
 
 // Adds the time since the last change to what the worker was doing.
 void WorkerBook::account(double now) {
+  if (!closed_ && *last_work_ >= since_ && *last_work_ < now) {
+    const double last = *last_work_;
+    account(last);
+    mark_ = {.at = last, .time = stats_->time, .through = through_};
+  }
   if (!closed_) {
     WorkerTime& time = through_ ? later_ : stats_->time;
     double& part = absent_ && !mutant("absence-counts-as-waiting")        ? time.absent
@@ -114,11 +119,6 @@ void WorkerBook::on_work(const Event& event) {
       return;
     default: return;
   }
-}
-
-void WorkerBook::mark(double at) {
-  account(at);
-  mark_ = {.at = at, .time = stats_->time, .through = through_};
 }
 
 void WorkerBook::close(double at) {

@@ -37,7 +37,9 @@ struct WorkerStats {
 
 class WorkerBook {
  public:
-  explicit WorkerBook(WorkerStats& stats) : stats_(&stats) {}
+  // `last_work`: the date of the last event that did something, anywhere. The run may turn out to have ended
+  // then, although events follow.
+  WorkerBook(WorkerStats& stats, const double& last_work) : stats_(&stats), last_work_(&last_work) {}
 
   void is_absent_at_first();
   // A message from or to it leaves (1) or ends (-1).
@@ -49,8 +51,6 @@ class WorkerBook {
   void on_work(const Event& event);
   // A server counts it in or out.
   void on_member(bool takes_part);
-  // The run may turn out to have ended now, although events follow.
-  void mark(double at);
   // Its time ends here, unless it has ended before.
   void close(double at);
 
@@ -67,6 +67,7 @@ class WorkerBook {
   void on_begin(const Event& event);
 
   WorkerStats* stats_;
+  const double* last_work_;
   double since_ = 0;
   int in_flight_ = 0;
   bool computing_ = false, in_step_ = false, closed_ = false;
@@ -77,7 +78,7 @@ class WorkerBook {
                           // none that it finished
   bool through_ = false;  // it has done its last clock; time since then counts only if it goes on after all
   WorkerTime later_;      // since then
-  struct Mark {
+  struct Mark {  // what there was at last_work
     double at = -1;
     WorkerTime time = {};
     bool through = false;
