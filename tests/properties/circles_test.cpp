@@ -25,6 +25,7 @@ TEST_CASE("a worker whose push came too late at one shard alone finds the others
 
 TEST_CASE("workers leave a circle in which each waits for the next", "[failures]") {
   ends_well("circle_of_workers");
+  ends_well("circle_of_old_answers");
 }
 
 TEST_CASE("a new owner learns what only workers know", "[failures]") {
