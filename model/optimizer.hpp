@@ -2,6 +2,7 @@
 // belongs to, so a server updates its own part of the model alone.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -79,6 +80,16 @@ struct LearningRate {
   double total_epochs = 1;  // cosine: falls to 0 at this epoch
   // The rate at a point of training, in epochs of the whole data set.
   double at(double epoch) const;
+};
+
+// Passes over the training set that all workers together make. Their first clock may have more batches than
+// the others, or fewer: its difference is `first_more`.
+struct Epochs {
+  double per_clock = 0;
+  double first_more = 0;
+  // After so many clocks of each worker; or in the mean, when only a share of them has done its first one.
+  double after(double clocks) const { return after(clocks, std::min(clocks, 1.0)); }
+  double after(double clocks, double firsts) const { return clocks * per_clock + firsts * first_more; }
 };
 
 }  // namespace psim

@@ -89,7 +89,7 @@ void Job::plan_evaluations() {
   const std::optional<Period>& period = scenario_.training.evaluate_every;
   if (!period) {  // once an epoch
     evaluate_updates_ =
-        std::max<std::int64_t>(1, std::llround(world_.rule.updates_per_clock() / world_.epochs_per_clock()));
+        std::max<std::int64_t>(1, std::llround(world_.rule.updates_per_clock() / world_.epochs().per_clock));
   } else if (period->by_updates()) {
     evaluate_updates_ = period->updates;
   } else {
@@ -130,8 +130,9 @@ bool Job::take_point() {
                    .epoch = 0,
                    .bytes = stats.bytes_of(space),
                    .result = {}};
-  point.epoch = static_cast<double>(stats.clocks(space)) / static_cast<double>(world_.workers()) *
-                world_.epochs_per_clock();
+  const auto workers = static_cast<double>(world_.workers());
+  point.epoch = world_.epochs().after(static_cast<double>(stats.clocks(space)) / workers,
+                                      static_cast<double>(stats.first_clocks(space)) / workers);
   auto whole = std::make_shared<Assembly>(crew_.weights(), world_.layout());
   const bool reached = evaluator_->evaluate(point, std::move(whole));
   if (hooks_.on_evaluation) {

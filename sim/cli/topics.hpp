@@ -22,9 +22,11 @@ inline constexpr std::array<Topic, 29> topics{{
     {"shares", "where a worker's time went",
      "compute: a gradient is being computed. network: not computing, and a message from or to the worker is "
      "on\n"
-     "its way. wait: neither, so it waits for others. absent: the worker is down, has left, or has not joined "
+     "its way. wait: neither, so it waits for others. absent: the worker is down, has left, or has not "
+     "joined "
      "yet.\n"
-     "The four sum to 1, of all workers' time together. A worker's time ends with its last clock, or with the "
+     "The four sum to 1, of all workers' time together. A worker's time ends with its last clock, or with "
+     "the "
      "run.",
      "wait"},
     {"relative", "a row's time compared with the first row's",
@@ -52,15 +54,17 @@ inline constexpr std::array<Topic, 29> topics{{
      "  diverged          the loss is above its first value, or no number\n"
      "  little-computing  no worker computes for 5 % of its time, so stragglers show next to nothing\n"
      "  late-straggler    a straggler begins after the run's end\n"
+     "  idle-straggler    a straggler's slowdown is 1, or its probability 0\n"
      "  idle-fault        a fault never happened, or changed nothing\n"
      "  idle-filter       a filter never made a message smaller\n"
      "  unseen-target     nobody looked at the target between the first and the last weights\n"
      "  early-target      the first weights reach the target already\n"
      "  idle-bound        the bound on staleness held nobody back\n"
+     "  idle-correction   delay_compensation or staleness_aware met no push that was late enough\n"
      "  silent-inference  no request was answered\n"
      "--json has them as `notes`.",
-     "diverged little-computing late-straggler idle-fault idle-filter unseen-target early-target idle-bound "
-     "silent-inference"},
+     "diverged little-computing late-straggler idle-straggler idle-fault idle-filter unseen-target "
+     "early-target idle-bound idle-correction silent-inference"},
     {"filter", "what messages go through before they are sent",
      "Each [[filter]] of a scenario selects values, writes them down in fewer bits, caches keys or "
      "compresses "

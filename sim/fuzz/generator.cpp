@@ -70,6 +70,11 @@ void draw_training(Draft& draft, std::int64_t steps, bool learns, bool dense, Di
   }
   if (learns && dice.chance(0.4))
     rows.push_back({"evaluate_every", dice.chance(0.5) ? "\"3 updates\"" : dice.time(500, 4000)});
+  if (!learns) {
+    std::erase_if(rows, [](const Row& row) {
+      return row.key == "optimizer" || row.key.starts_with("delay_compensation");
+    });
+  }
   if (dice.chance(0.1)) rows.push_back({"duration", dice.time(step_us, steps * 2 * step_us)});
   if (learns && dice.chance(0.1))
     draft["training.target"].rows = {{"accuracy", "0.9"}, {"stop", dice.chance(0.5) ? "true" : "false"}};
@@ -148,11 +153,13 @@ void draw_cluster(Draft& draft, const Victims& v, Dice& dice) {
     for (std::int64_t w = 0; w < v.workers; ++w)
       speeds += fmt::format("{}\"{}Gf\"", w > 0 ? ", " : "", dice.between(1, 4));
     draft["cluster.worker"].rows = {{"speed", '[' + speeds + ']'}};
+    draft["cluster.worker.device"].rows = {{"speeds", "\"2Gf\""}};  // a step takes as long as this makes it
     if (dice.chance(0.7)) draft["training"].rows.push_back({"work", "\"proportional\""});
   }
   if (dice.chance(0.05))
-    draft["cluster.worker.device"].rows = {{"count", dice.number(2, 3)},
-                                           {"aggregate", dice.text_of({"host", "device"})}};
+    for (Row& row :
+         std::vector<Row>{{"count", dice.number(2, 3)}, {"aggregate", dice.text_of({"host", "device"})}})
+      draft["cluster.worker.device"].rows.push_back(std::move(row));
   draft["compute"].rows = {{"time", fmt::format("\"{}us\"", step_us), true}};
   if (dice.chance(0.6))
     draft["compute"].rows.push_back({"distribution", dice.text_of({"uniform", "exponential", "lognormal"})});

@@ -233,7 +233,7 @@ double Server::rate() const {
   const double clocks = options_.rule.fresh
                             ? static_cast<double>(version_)
                             : static_cast<double>(applied_) / static_cast<double>(options_.rule.workers);
-  return options_.learning_rate.at(clocks * (mutant("schedule-by-clocks") ? 1 : options_.epochs_per_clock));
+  return options_.learning_rate.at(mutant("schedule-by-clocks") ? clocks : options_.epochs.after(clocks));
 }
 
 void Server::answer_all(double now, Outbox& out) {

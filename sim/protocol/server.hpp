@@ -70,7 +70,7 @@ class Server {
     std::int64_t parameters = 0;      // of the key space
     bool sum_only = false;            // workers run the optimizer: they are sent the update's sum
     double delay_compensation = 0, delay_compensation_decay = 0;  // DC-ASGD
-    double epochs_per_clock = 0;  // passes over the data that one clock of all workers makes
+    Epochs epochs = {};
     // Where nodes and messages may fail.
     bool retries = false;      // requests may come twice, or never
     bool exactly_once = true;  // a push that comes again is not applied again

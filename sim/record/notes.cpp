@@ -49,6 +49,17 @@ Texts late_stragglers(const Scenario& scenario, const RunResult& run) {
   return texts;
 }
 
+Texts idle_stragglers(const Scenario& scenario, const RunResult&) {
+  Texts texts;
+  for (std::size_t i = 0; i < scenario.stragglers.size(); ++i) {
+    const StragglerSpec& straggler = scenario.stragglers[i];
+    if (straggler.slowdown != 1 && straggler.probability != 0.0) continue;
+    texts.push_back(fmt::format("straggler.{} slowed nobody down: its {}", i,
+                                straggler.slowdown == 1 ? "slowdown is 1" : "probability is 0"));
+  }
+  return texts;
+}
+
 // Why a fault that never happened did not.
 std::string why_never(const FaultSpec& fault, double end) {
   if (!fault.when.empty()) return fmt::format("its condition `{}` never held", fault.when);
@@ -176,6 +187,20 @@ Texts idle_bounds(const Scenario& scenario, const RunResult& run) {
                       consistency.staleness, run.stats.clock_gap_max)};
 }
 
+// What acts on late pushes, where none was late.
+Texts idle_corrections(const Scenario& scenario, const RunResult& run) {
+  Texts texts;
+  for (const Training& one : trainings(scenario, run)) {
+    const TrainingSpec& training = one.scenario.training;
+    if (training.delay_compensation > 0 && run.stats.staleness_max == 0)
+      texts.push_back(one.name + "no push was late, so training.delay_compensation changed nothing");
+    if (training.staleness_aware && run.stats.staleness_max <= 1)
+      texts.push_back(one.name +
+                      "no push was more than one update late, so training.staleness_aware changed nothing");
+  }
+  return texts;
+}
+
 Texts silent_inference(const Scenario&, const RunResult& run) {
   if (!run.inference || !run.inference->latencies.empty()) return {};
   return {fmt::format("the inference group answered none of {} requests", run.inference->requests)};
@@ -186,15 +211,17 @@ struct Row {
   Texts (*texts)(const Scenario&, const RunResult&);
 };
 
-constexpr std::array<Row, 9> rows{{
+constexpr std::array<Row, 11> rows{{
     {"diverged", risen_losses},
     {"little-computing", little_computing},
     {"late-straggler", late_stragglers},
+    {"idle-straggler", idle_stragglers},
     {"idle-fault", idle_faults},
     {"idle-filter", idle_filters},
     {"unseen-target", unseen_targets},
     {"early-target", early_targets},
     {"idle-bound", idle_bounds},
+    {"idle-correction", idle_corrections},
     {"silent-inference", silent_inference},
 }};
 

@@ -43,6 +43,11 @@ std::int64_t RunStats::clocks(const SpaceStats& space) const {
   return total;
 }
 
+std::int64_t RunStats::first_clocks(const SpaceStats& space) const {
+  return std::ranges::count_if(std::span(workers).subspan(space.first_worker, space.workers),
+                               [](const WorkerStats& worker) { return worker.clocks > 0; });
+}
+
 std::uint64_t RunStats::bytes_of(const SpaceStats& space) const {
   if (spaces.size() <= 1) return bytes_sent;
   std::uint64_t bytes = 0;

@@ -72,6 +72,7 @@ struct RunStats {
   std::int64_t server_updates(std::uint32_t server) const;  // ... every shard of this server; 0 without any
   std::int64_t clocks() const;                              // finished, all workers
   std::int64_t clocks(const SpaceStats& space) const;       // ... all of a namespace
+  std::int64_t first_clocks(const SpaceStats& space) const;  // its workers that have finished one
   std::uint64_t bytes_of(const SpaceStats& space) const;    // sent; with one namespace, all
   double staleness_mean() const;
 };

@@ -208,9 +208,8 @@ void KvClient::update(Connection& shard, const Message& sum) {
         std::make_unique<Parameters>(world_.scenario.training.optimizer, world_.storage(),
                                      Values::copy_of(*shard.weights.values, shard.weights.begin, sent.count));
   shard.weights.values.reset();  // or the update would have to copy
-  const double epochs =
-      static_cast<double>(sum.version - (mutant("workers-rate-is-an-update-ahead") ? 0 : 1)) *
-      world_.epochs_per_clock();
+  const double epochs = world_.epochs().after(
+      static_cast<double>(sum.version - (mutant("workers-rate-is-an-update-ahead") ? 0 : 1)));
   shard.parameters->update(std::array{WeightedGradient{sent, 1.0}}, world_.learning_rate().at(epochs));
   shard.weights = {shard.parameters->weights(), 0, sent.count, sum.version};
 }

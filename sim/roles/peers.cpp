@@ -26,7 +26,7 @@ Replica::Replica(const World& world, const Values* initial, Range range)
 }
 
 void Replica::update(Slice gradient, double weight) {
-  const double rate = rate_.at(static_cast<double>(version_) * world_.epochs_per_clock());
+  const double rate = rate_.at(world_.epochs().after(static_cast<double>(version_)));
   ++version_;
   if (parameters_) parameters_.update(std::array{WeightedGradient{std::move(gradient), weight}}, rate);
 }

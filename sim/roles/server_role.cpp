@@ -35,7 +35,7 @@ Server::Options ServerRole::options_of(std::uint32_t shard) const {
           .sum_only = world.workers_update(),
           .delay_compensation = compensates ? training.delay_compensation : 0,
           .delay_compensation_decay = compensates ? training.delay_compensation_decay : 0,
-          .epochs_per_clock = world.epochs_per_clock(),
+          .epochs = world.epochs(),
           .retries = world.scenario.may_fail(),
           .exactly_once = world.scenario.recovery.semantics == Semantics::exactly_once,
           .replication = world.scenario.replication,

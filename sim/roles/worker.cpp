@@ -348,7 +348,7 @@ void Worker::start_gradient() {
                  .keep = world_.elastic() || world_.scenario.training.pull_every > 1};
   if (world_.learner == nullptr) return;
   if (work.keys) world_.keys_used[index_] += work.keys->keys.size();
-  work.rate = world_.learning_rate().at(static_cast<double>(clock_) * world_.epochs_per_clock());
+  work.rate = world_.learning_rate().at(world_.epochs().after(static_cast<double>(clock_)));
   std::shared_ptr<Assembly> weights;
   if (!alone && !world_.elastic()) {
     weights = work.keys ? std::make_shared<Assembly>(kv_.take_weights(), &work.keys->places)

@@ -66,7 +66,7 @@ LearningRate World::learning_rate() const {
           .schedule = training.schedule,
           .step_every = training.schedule_every,
           .step_factor = training.schedule_factor,
-          .total_epochs = static_cast<double>(steps) * epochs_per_clock()};
+          .total_epochs = epochs().after(static_cast<double>(steps))};
 }
 
 std::shared_ptr<Values> gathered(const Values& whole, const std::vector<Range>& ranges, std::size_t count) {

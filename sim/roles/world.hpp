@@ -121,12 +121,16 @@ struct World {
   bool elastic() const { return scenario.training.algorithm == Algorithm::elastic; }
   bool steals() const { return scenario.training.work == WorkPolicy::stealing; }
   bool workers_update() const { return scenario.training.update == UpdateAt::worker; }
-  // Passes over the data that one clock of all workers makes; a phantom model counts clocks.
-  double epochs_per_clock() const {
-    if (training_samples == 0) return 1;
-    const std::int64_t batches = scenario.training.batches_per_clock() * scenario.cluster.workers;
-    return static_cast<double>(scenario.training.batch_size * batches) /
-           static_cast<double>(training_samples);
+  // A phantom model counts clocks.
+  Epochs epochs() const {
+    if (training_samples == 0) return {.per_clock = 1};
+    const TrainingSpec& training = scenario.training;
+    const std::int64_t samples = training.batch_size * scenario.cluster.workers;  // of a batch of each worker
+    const auto passes = [&](std::int64_t batches) {
+      return static_cast<double>(samples * batches) / static_cast<double>(training_samples);
+    };
+    return {.per_clock = passes(training.batches_per_clock()),
+            .first_more = passes(training.batches_more_at_first())};
   }
   bool has_shard(std::uint32_t of_run) const {
     return of_run >= first_shard && of_run - first_shard < keys.shards.size();

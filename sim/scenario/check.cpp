@@ -52,10 +52,11 @@ std::optional<std::int64_t> steps_of(const Scenario& scenario, std::int64_t trai
   if (!epochs && !training.steps && !training.duration) epochs = epochs_without_end;
   std::optional<std::int64_t> steps = training.steps;
   if (epochs) {
-    const double per_step =
-        static_cast<double>(training.batch_size * training.batches_per_clock() * scenario.cluster.workers);
-    const auto by_epochs =
-        static_cast<std::int64_t>(std::ceil(*epochs * static_cast<double>(training_samples) / per_step));
+    const std::int64_t samples = training.batch_size * scenario.cluster.workers;  // of a batch of each worker
+    const auto per_clock = static_cast<double>(samples * training.batches_per_clock()),
+               more_at_first = static_cast<double>(samples * training.batches_more_at_first());
+    const double wanted = *epochs * static_cast<double>(training_samples) - more_at_first;
+    const auto by_epochs = static_cast<std::int64_t>(std::max(1.0, std::ceil(wanted / per_clock)));
     steps = std::min(steps.value_or(by_epochs), by_epochs);
   }
   return steps;
@@ -132,6 +133,7 @@ void Checker::check_fields() {
   check_stragglers();
   check_filters();
   check_faults();
+  check_slowness();
 }
 
 bool Checker::can_load() const {
@@ -292,8 +294,9 @@ void Checker::check_consistency() {
   if (row.group == Group::k) {
     if (!c.k && !c.backup) {
       add({model, k, backup}, fmt::format("{} needs `k`", row.name), "how many pushes make an update?",
-          c.model == ConsistencyModel::k_sync ? "give k, or backup (then k is the workers less backup)"
-                                              : "for example k = 4");
+          c.model == ConsistencyModel::k_sync
+              ? "give k, or backup (then k is the workers less backup)"
+              : fmt::format("for example k = {}", std::min<std::int64_t>(n, 4)));
     }
     if (c.k && c.backup) add({backup, k, model}, "`k` and `backup` say the same thing", "give one of them");
     if (c.k && *c.k > n)
@@ -345,7 +348,7 @@ void Checker::check_shape(const DataShape& train) {
       add({"training.target.accuracy"}, "a regression has no accuracy", regression, "use a target loss");
     if (s_.data.partition == Partition::by_label || s_.data.partition == Partition::dirichlet) {
       add({"data.partition"}, fmt::format("partition {} needs classes", name_of(s_.data.partition)),
-          regression);
+          regression, "partition = \"iid\"");
     }
   }
 }

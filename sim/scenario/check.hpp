@@ -73,6 +73,9 @@ class Checker {
   void check_compute();
   void check_devices();
   void check_pace();
+  void check_pace_of_faults(double clock);
+  std::vector<double> mean_steps() const;
+  void check_slowness();
   void check_stragglers();
   void check_faults();
   void check_trigger(std::size_t fault);
@@ -100,6 +103,9 @@ class Checker {
   std::string group_;
   bool too_large_ = false;  // to be generated
 };
+
+// Whether a fault may have `name` among its nodes.
+bool is_known(const ClusterSpec& cluster, const std::string& name);
 
 // "3 workers", "1 worker"; "there are only 3 workers".
 std::string counted(std::int64_t count, std::string_view what);

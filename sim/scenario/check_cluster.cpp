@@ -38,16 +38,24 @@ void Checker::check_compute() {
   }
 }
 
+// Of every machine, or of one for all; empty where they are not known, because something is wrong.
+std::vector<double> Checker::mean_steps() const {
+  const std::size_t machines = s_.cluster.worker.speed.used().size();
+  const DeviceSpec& devices = s_.cluster.worker_devices;
+  const std::size_t device_speeds = devices.speeds.values.size();
+  std::vector<double> steps;
+  const bool sound = (machines == 1 || machines == static_cast<std::size_t>(s_.cluster.workers)) &&
+                     (device_speeds <= 1 || device_speeds == static_cast<std::size_t>(devices.count));
+  for (std::size_t w = 0; sound && knows_model() && w < machines; ++w)
+    steps.push_back(mean_step_seconds(s_, w));
+  return steps;
+}
+
 // What depends on how long a step takes in the mean.
 void Checker::check_pace() {
-  const std::size_t machines = s_.cluster.worker.speed.used().size();
   const bool phantom = s_.model.kind == ModelKind::phantom;
-  if (!knows_model()) return;
-  if (machines != 1 && machines != static_cast<std::size_t>(s_.cluster.workers)) return;
-  const std::size_t device_speeds = s_.cluster.worker_devices.speeds.values.size();
-  if (device_speeds > 1 && device_speeds != static_cast<std::size_t>(s_.cluster.worker_devices.count)) return;
-  std::vector<double> steps;
-  for (std::size_t w = 0; w < machines; ++w) steps.push_back(mean_step_seconds(s_, w));
+  const std::vector<double> steps = mean_steps();
+  if (steps.empty()) return;
   const auto [least, longest] = std::ranges::minmax_element(steps);
   const auto report_pace = [this](std::string field, std::string message, std::string label,
                                   std::string help) {
@@ -87,6 +95,7 @@ void Checker::check_pace() {
                 fmt::format("the slow times come every {} s", every->value),
                 fmt::format("a step takes {:.3g} s", *longest), "use a slowdown without a period");
   }
+  check_pace_of_faults(clock);
 }
 
 void Checker::check_stragglers() {

@@ -23,11 +23,11 @@ std::string path_of(std::size_t fault, std::string_view field) {
   return fmt::format("fault.{}.{}", fault, field);
 }
 
+}  // namespace
+
 bool is_known(const ClusterSpec& cluster, const std::string& name) {
   return names_several_nodes(name) || (meant_node(name) == name && node_named(cluster, name));
 }
-
-}  // namespace
 
 void Checker::check_faults() {
   if (!s_.faults.empty() && !s_.architecture.has_servers()) {
@@ -87,6 +87,30 @@ void Checker::check_trigger(std::size_t i) {
     add({f.at ? at : from, "training.duration"}, "the fault comes after the end",
         fmt::format("the run ends at {} s", shortest(duration->value)));
   if (!f.when.empty()) check_condition(i);
+}
+
+// Faults that come again and again may be all that happens, before anybody looks whether the run gets
+// further: that is once a heartbeat. `clock`: how long one takes, but for the way of its messages.
+void Checker::check_pace_of_faults(double clock) {
+  constexpr double most_often = 1e5, ways = 4;
+  clock += ways * s_.cluster.network.latency.value;
+  const double heartbeat = s_.recovery.heartbeat.value, longest = std::max(clock, heartbeat);
+  for (std::size_t i = 0; i < s_.faults.size(); ++i) {
+    const FaultSpec& f = s_.faults[i];
+    const std::optional<Seconds>& length = f.restart_after ? f.restart_after : f.lasts;
+    const bool again = f.every || (f.mtbf && length);  // else each node's first one is its last
+    if (!again) continue;
+    const double period = f.every ? f.every->value : f.mtbf->value + length->value;
+    if (period * most_often >= longest) continue;
+    add({path_of(i, f.every ? "every" : "mtbf"), path_of(i, "restart_after"), path_of(i, "lasts"),
+         "recovery.heartbeat", "compute.time", "cluster.worker.speed", "training.batch_size", "model"},
+        fmt::format("the fault comes every {:.3g} s", period),
+        fmt::format("{:.3g} times {}", longest / period,
+                    clock > heartbeat ? "in a clock of a worker" : "from a heartbeat to the next"),
+        fmt::format(
+            "at most {:.0f} times; a clock takes about {:.3g} s, and a heartbeat comes every {:.3g} s",
+            most_often, clock, heartbeat));
+  }
 }
 
 void Checker::check_condition(std::size_t i) {

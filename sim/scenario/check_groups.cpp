@@ -15,6 +15,7 @@ void Checker::check_machines() {
   check_compute();
   check_stragglers();
   check_faults();
+  check_slowness();
   check_groups();
 }
 

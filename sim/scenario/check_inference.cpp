@@ -16,10 +16,8 @@ void Checker::check_inference() {
     add({"inference", "training.update"}, "there are no weights that could be pulled to answer requests",
         "servers only sum gradients with training.update = \"worker\"", "update = \"server\"");
   }
-  const std::size_t machines = s_.cluster.worker.speed.used().size();
-  if (!knows_model() || (machines != 1 && machines != static_cast<std::size_t>(s_.cluster.workers))) return;
   double clock = 0;
-  for (std::size_t w = 0; w < machines; ++w) clock = std::max(clock, mean_step_seconds(s_, w));
+  for (const double step : mean_steps()) clock = std::max(clock, step);
   constexpr double most_pulls = 1e4, most_requests = 1e6;  // in a clock
   const auto too_often = [&](const std::string& field, const std::string& value, double times, double most,
                              std::string_view what) {

@@ -30,7 +30,7 @@ void Checker::check_rhythm() {
       add({"training.loss_scale", algorithm}, "elastic averaging has no gradients to scale",
           "pushes are moves towards a worker", "remove one of them");
     if (t.pull_every > 1)
-      add({pull_every, algorithm}, "elastic averaging pushes when it pulls", "",
+      add({pull_every, algorithm}, "elastic averaging pushes when it pulls", "they are one move",
           "local_steps says how often it does");
   }
   if (t.update == UpdateAt::worker) {
@@ -38,8 +38,8 @@ void Checker::check_rhythm() {
       add({update, model}, "workers that update themselves need every update",
           fmt::format("under {} they would miss some", name), "use bsp");
     if (t.algorithm == Algorithm::elastic)
-      add({update, algorithm}, "elastic averaging has no sum that workers could apply", "",
-          "update = \"server\"");
+      add({update, algorithm}, "elastic averaging has no sum that workers could apply",
+          "pushes are moves towards a worker", "update = \"server\"");
   }
   if (t.pull_every > 1 && rule.fresh) {
     add({pull_every, model}, fmt::format("`training.pull_every` is {}", t.pull_every),
@@ -67,14 +67,18 @@ void Checker::check_stealing() {
     add({work, "consistency.model"}, "stolen work needs all workers to be in the same clock",
         fmt::format("under {} they may not be", name_of(s_.consistency.model)), "use bsp");
   if (t.algorithm == Algorithm::elastic)
-    add({work, "training.algorithm"}, "elastic averaging has no gradient that others could compute", "");
+    add({work, "training.algorithm"}, "elastic averaging has no gradient that others could compute", why,
+        "work = \"proportional\", or algorithm = \"gradient\"");
   if (t.batches_per_clock() > 1 || t.warmup_steps > 1)
     add({work, "training.local_steps", "training.accumulate", "training.warmup_steps"},
-        "a clock of several batches cannot be shared out", why);
+        "a clock of several batches cannot be shared out", why,
+        "work = \"proportional\", or local steps and accumulate of 1");
   if (s_.model.kind == ModelKind::logistic)
-    add({work, "model.kind"}, "a helper has pulled only the weights of its own samples", why);
+    add({work, "model.kind"}, "a helper has pulled only the weights of its own samples", why,
+        "work = \"proportional\"");
   if (s_.messages.overlap && s_.messages.unit == MessageUnit::array)
-    add({work, "messages.overlap"}, "a layer's gradient is not known before the last sample's", why);
+    add({work, "messages.overlap"}, "a layer's gradient is not known before the last sample's", why,
+        "overlap = false, or work = \"proportional\"");
 }
 
 // Workers of a sparse model know the weights of a batch, not a whole copy.
@@ -83,14 +87,16 @@ void Checker::check_sparse() {
   const TrainingSpec& t = s_.training;
   const std::string kind = "model.kind", label = "a worker of a sparse model has no whole copy of it";
   if (t.algorithm == Algorithm::elastic)
-    add({"training.algorithm", kind}, "elastic averaging needs whole models", label);
+    add({"training.algorithm", kind}, "elastic averaging needs whole models", label,
+        "algorithm = \"gradient\"");
   if (t.update == UpdateAt::worker)
-    add({"training.update", kind}, "workers that update need whole models", label);
+    add({"training.update", kind}, "workers that update need whole models", label, "update = \"server\"");
   if (t.pull_every > 1)
-    add({"training.pull_every", kind}, "a worker that goes on alone needs the whole model", label);
+    add({"training.pull_every", kind}, "a worker that goes on alone needs the whole model", label,
+        "pull_every = 1");
   if (t.delay_compensation > 0)
     add({"training.delay_compensation", kind}, "delay compensation needs the whole model that was sent",
-        label);
+        label, "remove it; staleness_aware = true makes late gradients smaller");
 }
 
 void Checker::check_overlap() {
@@ -103,12 +109,15 @@ void Checker::check_overlap() {
         "use bsp, ssp, asp, k-async or k-batch-async");
   }
   if (t.algorithm == Algorithm::elastic)
-    add({overlap, "training.algorithm"}, "elastic averaging pushes before the step", label);
+    add({overlap, "training.algorithm"}, "elastic averaging pushes before the step", label,
+        "overlap = false");
   if (t.batches_per_clock() > 1 || t.warmup_steps > 1)
     add({overlap, "training.local_steps", "training.accumulate", "training.warmup_steps"},
-        "a clock of several batches is pushed as a whole", label);
+        "a clock of several batches is pushed as a whole", label,
+        "overlap = false, or local steps and accumulate of 1");
   if (t.pull_every > 1)
-    add({overlap, "training.pull_every"}, "a worker that goes on alone has all its weights", label);
+    add({overlap, "training.pull_every"}, "a worker that goes on alone has all its weights", label,
+        "overlap = false, or pull_every = 1");
 }
 
 }  // namespace psim

@@ -26,6 +26,8 @@ struct Document {
   std::size_t source = 0;  // of the file; what stands in another one was put in
   bool complete = true;    // false: some lines could not be parsed, so what is absent may stand in them
   std::optional<PresetDefaults> preset = {};  // for what `root` does not have
+  std::vector<std::size_t> sets = {};         // sources that --set added
+  std::vector<std::string> axes = {};         // what is varied, by path
 };
 
 Place place_of(const toml::source_region& region);

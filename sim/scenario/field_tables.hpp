@@ -31,7 +31,7 @@ void describe_inference(FieldVisitor& visitor, InferenceSpec& inference);
 // fields_groups.cpp
 void describe_group(FieldVisitor& visitor, GroupSpec& group);
 // fields_cluster.cpp
-void describe_cluster(FieldVisitor& visitor, ClusterSpec& cluster);
+void describe_cluster(FieldVisitor& visitor, Scenario& scenario);
 void describe_compute(FieldVisitor& visitor, ComputeSpec& compute);
 void describe_straggler(FieldVisitor& visitor, StragglerSpec& straggler);
 // fields_faults.cpp

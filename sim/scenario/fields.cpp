@@ -13,7 +13,13 @@ void describe_consistency(FieldVisitor& v, ConsistencySpec& c) {
            .min = 0,
            .max = 1e9,
            .when_key = "model",
-           .when = {"ssp", "dssp"}});
+           .when = {"ssp", "dssp"},
+           .need = {.keys = {"consistency.staleness_schedule"},
+                    .text = "without a staleness_schedule that begins at clock 0",
+                    .met = [&c] {
+                      const auto& rows = c.staleness_schedule;
+                      return rows.empty() || rows[0].empty() || rows[0][0] > 0;
+                    }}});
   v.field("staleness_max", &c.staleness_max,
           {.doc = "The largest bound that dssp may choose.",
            .min = 0,
@@ -30,7 +36,7 @@ void describe_consistency(FieldVisitor& v, ConsistencySpec& c) {
            .max = 4096,
            .when_key = "model",
            .when = {"k-sync", "k-batch-sync", "k-async", "k-batch-async"},
-           .default_text = "the number of workers"});
+           .default_text = "must be given; for k-sync the number of workers less `backup`"});
   v.field("backup", &c.backup,
           {.doc = "Backup workers: k is the number of workers less this.",
            .min = 0,
@@ -63,7 +69,7 @@ void describe(FieldVisitor& v, Scenario& s) {
   v.table("placement", "Which server holds which parameters.", [&] { describe_placement(v, s.placement); });
   v.table("messages", "What travels as one message, and in which order.",
           [&] { describe_messages(v, s.messages); });
-  v.table("cluster", "The machines and the network.", [&] { describe_cluster(v, s.cluster); });
+  v.table("cluster", "The machines and the network.", [&] { describe_cluster(v, s); });
   v.table(
       "inference", "Nodes that answer requests while the workers train, if this table is there.",
       [&] { describe_inference(v, s.cluster.inference); }, &s.cluster.inference.given);

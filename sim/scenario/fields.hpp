@@ -40,15 +40,24 @@ using FieldTarget =
                  std::optional<Period>*, std::vector<std::int64_t>*, std::vector<std::string>*,
                  std::vector<std::vector<std::string>>*, Rows*, Layers*, Speeds*, ChoiceField>;
 
+// What must be so for a field to change anything, where that is not one choice's doing.
+struct Need {
+  std::vector<std::string_view> keys = {};  // paths of the fields that decide it
+  std::string_view text = {};               // "with copies above 0"
+  std::function<bool()> met = {};           // may be asked once all fields are known
+};
+
 struct FieldInfo {
   std::string_view doc;
   double min = -HUGE_VAL, max = HUGE_VAL;
   bool above_min = false, below_max = false;  // the bound itself is not allowed
   bool required = false;
+  bool filled = false;  // of a list: it must not be empty, because its absence means more than nothing
   // The field has a meaning only when this choice of its table, or of another one described before it (with
   // its path: "architecture.kind"), has one of these values.
   std::string_view when_key = {};
   std::vector<std::string_view> when = {};
+  Need need = {};
   std::string_view default_text = {};  // what stands for an absent optional
 };
 

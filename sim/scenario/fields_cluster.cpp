@@ -31,6 +31,7 @@ void describe_shape(FieldVisitor& v, NetworkSpec& n) {
           {.doc = "Points of the grid along each dimension.",
            .min = 1,
            .max = 8192,
+           .filled = true,
            .when_key = "topology",
            .when = {"torus"},
            .default_text = "three, as near to a cube as holds all nodes"});
@@ -64,6 +65,7 @@ void describe_platform_file(FieldVisitor& v, NetworkSpec& n) {
   v.field("hosts", &n.hosts,
           {.doc = "The file's hosts that are scheduler, servers, workers, database and inference nodes, in "
                   "this order.",
+           .filled = true,
            .when_key = "topology",
            .when = {"simgrid-xml"},
            .default_text = "the file's hosts, in file order"});
@@ -86,7 +88,7 @@ void describe_link(FieldVisitor& v, LinkSpec& link) {
 }
 
 void describe_devices(FieldVisitor& v, DeviceSpec& d) {
-  const std::string_view kind = "architecture.kind";
+  const std::string_view kind = "architecture.kind", count = "cluster.worker.device.count";
   const std::vector<std::string_view> servers = {"parameter-server"};
   v.field("count", &d.count,
           {.doc = "Devices of each worker. A batch is shared out among them in equal parts, the first ones "
@@ -117,16 +119,28 @@ void describe_devices(FieldVisitor& v, DeviceSpec& d) {
            .when = servers,
            .default_text = "\"16GBps\"; for one device none, and no copies"});
   v.field("bus_latency", &d.bus_latency,
-          {.doc = "Latency of each copy.", .min = 0, .max = 3600, .when_key = kind, .when = servers});
-  v.field(
-      "aggregate", choice(d.aggregate),
-      {.doc = "Where the gradients of a worker's devices are added up.", .when_key = kind, .when = servers});
+          {.doc = "Latency of each copy.",
+           .min = 0,
+           .max = 3600,
+           .when_key = kind,
+           .when = servers,
+           .need = {.keys = {count, "cluster.worker.device.bus_bandwidth"},
+                    .text = "with several devices, or a bus_bandwidth",
+                    .met = [&d] { return d.bus().has_value(); }}});
+  v.field("aggregate", choice(d.aggregate),
+          {.doc = "Where the gradients of a worker's devices are added up.",
+           .when_key = kind,
+           .when = servers,
+           .need = {.keys = {count}, .text = "with several devices", .met = [&d] { return d.count > 1; }}});
   v.field("peer_bandwidth", &d.peer_bandwidth,
           {.doc = "Bandwidth of links between devices, which sums on a device then take instead of the bus.",
            .min = 1,
            .max = 1e30,
            .when_key = kind,
            .when = servers,
+           .need = {.keys = {count, "cluster.worker.device.aggregate"},
+                    .text = "with several devices and aggregate = device",
+                    .met = [&d] { return d.count > 1 && d.aggregate == DeviceAggregation::device; }},
            .default_text = "over the bus"});
 }
 
@@ -174,7 +188,8 @@ void describe_network(FieldVisitor& v, NetworkSpec& n) {
 
 }  // namespace
 
-void describe_cluster(FieldVisitor& v, ClusterSpec& c) {
+void describe_cluster(FieldVisitor& v, Scenario& s) {
+  ClusterSpec& c = s.cluster;
   v.field("workers", &c.workers, {.doc = "Number of workers.", .min = 1, .max = 4096});
   v.field("servers", &c.servers,
           {.doc = "Number of servers; the model is cut in as many equal ranges.",
@@ -186,9 +201,12 @@ void describe_cluster(FieldVisitor& v, ClusterSpec& c) {
     v.field("speed", &c.worker.speed,
             {.doc = "Computing speed: one for all, or a list with one for each.", .min = 1, .max = 1e30});
     v.field("flops_per_value", &c.worker.flops_per_value,
-            {.doc = "Work of a worker for each value that it updates itself (training.update = \"worker\").",
+            {.doc = "Work of a worker for each value that it updates itself.",
              .min = 0,
-             .max = 1e12});
+             .max = 1e12,
+             .need = {.keys = {"training.update"}, .text = "with training.update = worker", .met = [&s] {
+                        return s.training.update == UpdateAt::worker || !s.groups.empty();
+                      }}});
     v.table("device", "Devices of every worker, which compute the gradients.",
             [&] { describe_devices(v, c.worker_devices); });
   });

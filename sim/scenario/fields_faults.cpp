@@ -69,20 +69,22 @@ void describe_trigger(FieldVisitor& v, FaultSpec& f) {
 
 void describe_fault(FieldVisitor& v, FaultSpec& f) {
   v.field("kind", choice(f.kind), {.doc = "What happens.", .required = true});
-  v.field(
-      "nodes", &f.nodes,
-      {.doc = "To whom: \"scheduler\", \"server 1\", \"worker 3\", \"storage\", \"servers\", "
-              "\"workers\" or \"all\". Of messages: one of their ends.",
-       .when_key = "kind",
-       .when = kinds_that(has_nodes)});
+  v.field("nodes", &f.nodes,
+          {.doc = "To whom: \"scheduler\", \"server 1\", \"worker 3\", \"storage\", \"servers\", "
+                  "\"workers\" or \"all\". Of messages: one of their ends.",
+           .filled = true,
+           .when_key = "kind",
+           .when = kinds_that(has_nodes)});
   v.field(
       "between", &f.between,
       {.doc = "Two lists of nodes: what goes from one to the other, both ways. [\"rest\"] is all who are not "
               "on the other side.",
+       .filled = true,
        .when_key = "kind",
        .when = kinds_that(has_sides)});
   v.field("messages", &f.messages,
           {.doc = "Which kinds of messages, such as \"push\", \"pull\" and \"weights\".",
+           .filled = true,
            .when_key = "kind",
            .when = kinds_that(is_about_messages),
            .default_text = "all"});

@@ -80,6 +80,35 @@ void describe_data(FieldVisitor& v, DataSpec& d) {
            .when = {"dirichlet"}});
 }
 
+namespace {
+
+void describe_phantom(FieldVisitor& v, ModelSpec& m) {
+  v.field("parameters", &m.parameters,
+          {.doc = "Number of parameters.", .min = 1, .max = 1e10, .when_key = "kind", .when = {"phantom"}});
+  v.field("arrays", &m.phantom_arrays,
+          {.doc = "Size of each parameter array, from the input; instead of `parameters`.",
+           .min = 1,
+           .max = 1e10,
+           .filled = true,
+           .when_key = "kind",
+           .when = {"phantom"},
+           .default_text = "one array"});
+  v.field("flops_per_sample", &m.flops_per_sample,
+          {.doc = "Floating-point operations of one sample's gradient.",
+           .min = 0,
+           .max = 1e18,
+           .when_key = "kind",
+           .when = {"phantom"}});
+  v.field("activations", &m.activations,
+          {.doc = "Values of one sample that a stage of a pipeline hands to the next.",
+           .min = 0,
+           .max = 1e9,
+           .when_key = "kind",
+           .when = {"phantom"}});
+}
+
+}  // namespace
+
 void describe_model(FieldVisitor& v, ModelSpec& m) {
   v.field("kind", choice(m.kind), {.doc = "What is learned."});
   v.field("layers", &m.mlp.layers,
@@ -100,7 +129,12 @@ void describe_model(FieldVisitor& v, ModelSpec& m) {
   v.field("loss", choice(m.mlp.loss),
           {.doc = "The loss of one sample; a batch takes the mean.", .when_key = "kind", .when = {"mlp"}});
   v.field("init", choice(m.init),
-          {.doc = "How the weights are drawn; biases start at zero.", .when_key = "kind", .when = {"mlp"}});
+          {.doc = "How the weights are drawn; biases start at zero.",
+           .when_key = "kind",
+           .when = {"mlp"},
+           .need = {.keys = {"model.weights"}, .text = "without weights", .met = [&m] {
+                      return m.weights.empty();
+                    }}});
   v.field("weights", &m.weights,
           {.doc = "Initial weights instead of drawn ones: per layer, its rows (outputs x inputs).",
            .when_key = "kind",
@@ -111,27 +145,7 @@ void describe_model(FieldVisitor& v, ModelSpec& m) {
   v.field("precision", choice(m.precision),
           {.doc = "Precision of weights, gradients and messages. Half precision is rounded to wherever "
                   "weights are kept and values sent; workers compute in single precision."});
-  v.field("parameters", &m.parameters,
-          {.doc = "Number of parameters.", .min = 1, .max = 1e10, .when_key = "kind", .when = {"phantom"}});
-  v.field("arrays", &m.phantom_arrays,
-          {.doc = "Size of each parameter array, from the input; instead of `parameters`.",
-           .min = 1,
-           .max = 1e10,
-           .when_key = "kind",
-           .when = {"phantom"},
-           .default_text = "one array"});
-  v.field("flops_per_sample", &m.flops_per_sample,
-          {.doc = "Floating-point operations of one sample's gradient.",
-           .min = 0,
-           .max = 1e18,
-           .when_key = "kind",
-           .when = {"phantom"}});
-  v.field("activations", &m.activations,
-          {.doc = "Values of one sample that a stage of a pipeline hands to the next.",
-           .min = 0,
-           .max = 1e9,
-           .when_key = "kind",
-           .when = {"phantom"}});
+  describe_phantom(v, m);
 }
 
 namespace {
@@ -209,22 +223,43 @@ void describe_half_precision(FieldVisitor& v, TrainingSpec& t) {
        .when = {"float16", "bfloat16"}});
 }
 
+void describe_target(FieldVisitor& v, TrainingSpec& t) {
+  v.table("target", "A goal; the time to reach it is reported.", [&] {
+    v.field("accuracy", &t.target.accuracy,
+            {.doc = "Reached when the accuracy is at least this.", .min = 0, .max = 1});
+    v.field("loss", &t.target.loss,
+            {.doc = "Reached when the loss is at most this.", .min = 0, .max = 1e300});
+    v.field("stop", &t.target.stop,
+            {.doc = "Whether the run ends when the target is reached.",
+             .need = {.keys = {"training.target.accuracy", "training.target.loss"},
+                      .text = "with an accuracy or a loss to reach",
+                      .met = [&t] { return t.target.given(); }}});
+  });
+}
+
 }  // namespace
 
 void describe_training(FieldVisitor& v, TrainingSpec& t) {
   v.field("batch_size", &t.batch_size, {.doc = "Samples per worker and step.", .min = 1, .max = 1e7});
   v.field("steps", &t.steps, {.doc = "End after so many clocks of each worker.", .min = 1, .max = 1e9});
-  v.field("epochs", &t.epochs,
-          {.doc = "End after so many passes over the training set, counted as steps of all workers.",
-           .min = 0,
-           .max = 1e6,
-           .above_min = true});
+  v.field(
+      "epochs", &t.epochs,
+      {.doc = "End after so many passes over the training set, counted as batches of all workers: each has "
+              "local_steps * accumulate in a clock, and warmup_steps * accumulate in the first.",
+       .min = 0,
+       .max = 1e6,
+       .above_min = true});
   v.field("duration", &t.duration,
           {.doc = "End after so much simulated time.", .min = 0, .max = 1e9, .above_min = true});
-  v.field("optimizer", choice(t.optimizer.kind), {.doc = "How the servers apply an aggregated gradient."});
+  const std::string_view kind = "model.kind";
+  const std::vector<std::string_view> with_numbers = {"mlp", "logistic"};
+  v.field("optimizer", choice(t.optimizer.kind),
+          {.doc = "How the servers apply an aggregated gradient.", .when_key = kind, .when = with_numbers});
   describe_half_precision(v, t);
-  v.field("learning_rate", &t.learning_rate, {.doc = "Step size.", .min = 0, .max = 1e6});
-  v.field("schedule", choice(t.schedule), {.doc = "How the learning rate changes."});
+  v.field("learning_rate", &t.learning_rate,
+          {.doc = "Step size.", .min = 0, .max = 1e6, .when_key = kind, .when = with_numbers});
+  v.field("schedule", choice(t.schedule),
+          {.doc = "How the learning rate changes.", .when_key = kind, .when = with_numbers});
   v.field("schedule_every", &t.schedule_every,
           {.doc = "Epochs between two drops.",
            .min = 0,
@@ -255,13 +290,7 @@ void describe_training(FieldVisitor& v, TrainingSpec& t) {
           {.doc = "Time between evaluations, or a number of updates such as \"10 updates\"; evaluating takes "
                   "no simulated time.",
            .default_text = "at the start and the end"});
-  v.table("target", "A goal; the time to reach it is reported.", [&] {
-    v.field("accuracy", &t.target.accuracy,
-            {.doc = "Reached when the accuracy is at least this.", .min = 0, .max = 1});
-    v.field("loss", &t.target.loss,
-            {.doc = "Reached when the loss is at most this.", .min = 0, .max = 1e300});
-    v.field("stop", &t.target.stop, {.doc = "Whether the run ends when the target is reached."});
-  });
+  describe_target(v, t);
 }
 
 }  // namespace psim

@@ -51,12 +51,15 @@ void describe_replication(FieldVisitor& v, ReplicationSpec& r) {
           {.doc = "Servers that hold a copy of each shard beside its owner, the next ones in their order.",
            .min = 0,
            .max = 64});
-  v.field("when", choice(r.when), {.doc = "What is sent to the replicas."});
-  v.field("layout", choice(r.layout), {.doc = "Who sends it to them."});
+  const Need copies{
+      .keys = {"replication.copies"}, .text = "with copies above 0", .met = [&r] { return r.copies > 0; }};
+  v.field("when", choice(r.when), {.doc = "What is sent to the replicas.", .need = copies});
+  v.field("layout", choice(r.layout), {.doc = "Who sends it to them.", .need = copies});
   v.field("window", &r.window,
           {.doc = "Updates that a worker may see before they are on all replicas; 0: synchronous.",
            .min = 0,
-           .max = 1e9});
+           .max = 1e9,
+           .need = copies});
 }
 
 void describe_snapshot(FieldVisitor& v, SnapshotSpec& s) {
@@ -64,7 +67,12 @@ void describe_snapshot(FieldVisitor& v, SnapshotSpec& s) {
           {.doc = "Time, or updates of a shard, from one snapshot to the next; to a storage node.",
            .default_text = "none are made"});
   v.field("bandwidth", &s.bandwidth,
-          {.doc = "Of the storage's disk, for writing and reading.", .min = 1, .max = 1e15});
+          {.doc = "Of the storage's disk, for writing and reading.",
+           .min = 1,
+           .max = 1e15,
+           .need = {.keys = {"snapshot.every"}, .text = "with every", .met = [&s] {
+                      return s.every.has_value();
+                    }}});
 }
 
 }  // namespace psim

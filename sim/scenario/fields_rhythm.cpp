@@ -43,7 +43,10 @@ void describe_rhythm(FieldVisitor& v, TrainingSpec& t) {
            "lambda constant.",
        .min = 0,
        .max = 1,
-       .below_max = true});
+       .below_max = true,
+       .need = {.keys = {"training.delay_compensation"}, .text = "with delay_compensation", .met = [&t] {
+                  return t.delay_compensation > 0;
+                }}});
 }
 
 }  // namespace psim

@@ -187,6 +187,10 @@ std::optional<Document> read_request(const LoadRequest& request, Diagnostics& di
   std::optional<Document> document = read_document(request.path, diagnostics);
   if (!document) return std::nullopt;
   for (const Override& change : request.overrides) apply_override(*document, change, diagnostics);
+  if (const toml::table* compare = document->root.get_as<toml::table>("compare")) {
+    for (auto&& [key, list] : *compare) document->axes.emplace_back(key.str());
+  }
+  for (const Override& axis : request.axes) document->axes.push_back(axis.key);
   take_point(*document, request, diagnostics);
   return document;
 }

@@ -164,7 +164,9 @@ void load_platform(Scenario& scenario, const LoadRequest& request, Checker& chec
   if (!report.error.empty())
     return checker.add_data({field_platform}, fmt::format("{} is no platform that psim can use", name),
                             report.error);
-  if (!report.hosts.empty() && !enough_hosts(scenario, report.hosts, checker)) return;
+  const bool broke_down =
+      report.hosts.empty() && !report.without_route.empty();  // the hosts are not known then
+  if (!broke_down && !enough_hosts(scenario, report.hosts, checker)) return;
   if (!all_reached(scenario, report, checker)) return;
   check_latencies(scenario, report.file, checker);
   c.network.platform_file = std::move(report.file);

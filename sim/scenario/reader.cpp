@@ -87,10 +87,22 @@ bool Reader::in_range(const toml::node& node, std::string_view key, double value
                       const FieldInfo& info, std::string_view unit) {
   const bool low = info.above_min ? value > info.min : value >= info.min;
   const bool high = info.below_max ? value < info.max : value <= info.max;
-  if (low && high && std::isfinite(value)) return true;
+  const bool counts = info.min < 0 || value == 0 || value >= least_number;
+  if (low && high && std::isfinite(value)) {
+    if (counts) return true;
+    refuse("out-of-range", node, key, fmt::format("`{}` is {}", path_of(key), shown),
+           fmt::format("must be {}at least {}{}", info.above_min ? "" : "0, or ", least_number, unit));
+    return false;
+  }
   refuse("out-of-range", node, key, fmt::format("`{}` is {}", path_of(key), shown),
          "must be " + range_text(info, unit));
   return false;
+}
+
+// Of the field's name, or of its value where another source gave that: the name is still the first one's.
+Place Reader::place_of_key(std::string_view key, const toml::node& node) const {
+  const Place name = place_of(frames_.back().table->find(key)->first.source());
+  return name.source == place_of(node.source()).source ? name : place_of(node.source());
 }
 
 // A field that belongs to another choice than the one made is a contradiction, unless the choice was
@@ -109,12 +121,18 @@ bool Reader::applies(std::string_view key, const toml::node& node, const FieldIn
   const std::string others = fmt::format("{}", fmt::join(info.when, " | "));
   pending_.push_back({choice,
                       {.code = "no-meaning",
-                       .place = place_of(frames_.back().table->find(key)->first.source()),
+                       .place = place_of_key(key, node),
                        .message = fmt::format("`{}` has no meaning here", path_of(key)),
                        .label = fmt::format("{} is {}{}", info.when_key, chosen.name, by_preset),
                        .help = fmt::format("`{}` goes with {} = {}; remove it or change `{}`", key,
                                            info.when_key, others, info.when_key)}});
   return false;
+}
+
+void Reader::remember_need(std::string_view key, const toml::node& node, const FieldInfo& info) {
+  const toml::table* table = frames_.back().table;
+  if (!info.need.met || table == nullptr || !table->contains(key)) return;  // also of a preset
+  needy_.push_back({path_of(key), place_of_key(key, node), place_of(node.source()).source, info.need});
 }
 
 template <class Quantity>
@@ -142,7 +160,10 @@ void Reader::read_period(const toml::node& node, std::string_view key, Period& o
   if (const std::optional<double> count = text ? parse_quantity(*text, updates) : std::nullopt) {
     const bool good =
         in_range(node, key, *count, fmt::format("\"{}\"", *text), {.doc = {}, .min = 1, .max = 1e12});
-    if (good) out.updates = static_cast<std::int64_t>(*count);
+    if (good && *count != std::floor(*count))
+      refuse("out-of-range", node, key, fmt::format("`{}` is \"{}\"", path_of(key), *text),
+             "must be a whole number of updates");
+    else if (good) out.updates = static_cast<std::int64_t>(*count);
   } else if (read_quantity(node, key, out.time, {.doc = {}, .min = 0, .max = 1e9, .above_min = true},
                            " or \"10 updates\"")) {
     out.updates = 0;
@@ -210,7 +231,7 @@ void Reader::read(const toml::node& node, std::string_view key, T& out, const Fi
           node, key, "a list",
           one_of_them ? fmt::format("write {} = [{}]", key, node.value_or<std::int64_t>(0)) : "");
     }
-    if (list->empty() && info.required)
+    if (list->empty() && (info.required || info.filled))
       return refuse("out-of-range", node, key, fmt::format("`{}` is empty", path_of(key)),
                     "must have at least one element");
     out.clear();
@@ -248,12 +269,16 @@ void Reader::field(std::string_view key, FieldTarget target, FieldInfo info) {
     if (!info.required) chosen.name = choice->choices[choice->get()].name;
     if (node != nullptr) {
       chosen.meant = applies(key, *node, info);
-      if (chosen.meant) read_choice(*node, key, *choice, chosen);
+      if (chosen.meant) {
+        read_choice(*node, key, *choice, chosen);
+        remember_need(key, *node, info);
+      }
     }
     choices_[path_of(key)] = chosen;
     return;
   }
   if (node == nullptr || !applies(key, *node, info)) return;
+  remember_need(key, *node, info);
   std::visit(
       [&](auto& out) {
         if constexpr (std::is_pointer_v<std::remove_reference_t<decltype(out)>>) read(*node, key, *out, info);
@@ -307,79 +332,6 @@ void Reader::tables(std::string_view key, std::string_view, std::size_t,
     frames_.pop_back();
   }
   if (!used) resize(0);
-}
-
-// What to do with an unknown `key` of table `path`, which was described as `described`. The field that was
-// probably meant counts as wrong.
-std::string Reader::advice(const std::string& path, const std::string& described, const std::string& key,
-                           bool is_table) {
-  for (const std::string_view meaning : meanings(key)) {
-    const std::vector<std::string> here = keys_of(fields_, described);
-    if (is_table || std::ranges::find(here, meaning) == here.end()) continue;
-    reading_.wrong.insert(path.empty() ? std::string(meaning) : fmt::format("{}.{}", path, meaning));
-    return fmt::format("did you mean `{}`?", meaning);
-  }
-  std::vector<std::string> homes;
-  for (const std::string& known : is_table ? tables_ : fields_) {
-    if (last_part(known) != key) continue;
-    reading_.wrong.insert(known);
-    const std::string home = parent_of(known);
-    homes.push_back(is_table       ? fmt::format("[{}]", known)
-                    : home.empty() ? "the first lines, above all tables"
-                                   : header_of(home));
-  }
-  const std::string all_homes = fmt::format("{}", fmt::join(homes, " or "));
-  if (!homes.empty())
-    return is_table ? fmt::format("write {}", all_homes) : fmt::format("`{}` belongs in {}", key, all_homes);
-
-  std::vector<std::string> keys = keys_of(fields_, described);
-  const std::vector<std::string> tables = keys_of(tables_, described);
-  keys.insert(keys.end(), tables.begin(), tables.end());
-  if (const std::string near = nearest(key, keys); !near.empty()) {
-    reading_.wrong.insert(path.empty() ? near : fmt::format("{}.{}", path, near));
-    return fmt::format("did you mean `{}`?", near);
-  }
-  std::string home = is_table ? "" : home_of_key(key);
-  for (const std::string_view meaning : meanings(key)) {
-    if (home.empty() && !is_table) home = home_of_key(meaning);
-  }
-  return home.empty() ? fmt::format("known here: {}", fmt::join(keys, ", ")) : home;
-}
-
-void Reader::report_unknown(const toml::table& table, const std::string& path, const std::string& described) {
-  const auto inside = [](const std::string& outer, std::string_view key) {
-    return outer.empty() ? std::string(key) : fmt::format("{}.{}", outer, key);
-  };
-  const auto known = [](const std::vector<std::string>& paths, const std::string& one) {
-    return std::ranges::find(paths, one) != paths.end();
-  };
-  for (auto&& [key, node] : table) {
-    const std::string name(key.str());
-    const std::string inner = inside(path, name), inner_described = inside(described, name);
-    if (known(fields_, inner_described) || reading_.wrong.contains(inner)) continue;
-    if (!known(tables_, inner_described)) {
-      const bool is_table = node.is_table() || node.is_array_of_tables();
-      const std::string where = path.empty() ? "at the top" : "in " + header_of(path);
-      diagnostics_.add({"unknown-key", place_of(key.source()),
-                        fmt::format("unknown {} `{}` {}", is_table ? "table" : "key", name, where),
-                        "not known here", advice(path, described, name, is_table)});
-    } else if (const toml::array* elements = node.as_array()) {
-      for (std::size_t i = 0; i < elements->size(); ++i) {
-        if (const toml::table* element = elements->get(i)->as_table())
-          report_unknown(*element, fmt::format("{}.{}", inner, i), inner_described + ".0");
-      }
-    } else if (node.is_table()) {
-      report_unknown(*node.as_table(), inner, inner_described);
-    }
-  }
-}
-
-void Reader::finish(const std::vector<std::string>& also_known) {
-  fields_.insert(fields_.end(), also_known.begin(), also_known.end());
-  report_unknown(document_.root, "", "");
-  for (Pending& pending : pending_) {
-    if (reading_.reliable(pending.depends_on)) diagnostics_.add(std::move(pending.diagnostic));
-  }
 }
 
 }  // namespace psim

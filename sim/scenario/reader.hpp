@@ -61,6 +61,14 @@ class Reader final : public FieldVisitor {
     Diagnostic diagnostic;
   };
 
+  // A field whose Need is looked at in the end.
+  struct Needy {
+    std::string path;
+    Place place;         // of its key
+    std::size_t source;  // of its value
+    Need need;
+  };
+
   const toml::node* find(std::string_view key);            // in the file
   const toml::node* find_or_preset(std::string_view key);  // or else in the preset
   const toml::node* remember(std::string_view key, const toml::node* node);
@@ -68,6 +76,9 @@ class Reader final : public FieldVisitor {
   std::string path_of(std::string_view key) const;
   std::string path_of_choice(std::string_view key) const;  // of a FieldInfo's when_key
   bool applies(std::string_view key, const toml::node& node, const FieldInfo& info);
+  Place place_of_key(std::string_view key, const toml::node& node) const;
+  void remember_need(std::string_view key, const toml::node& node, const FieldInfo& info);
+  void report_needs();
   void report_unknown(const toml::table& table, const std::string& path, const std::string& described);
   std::string advice(const std::string& path, const std::string& described, const std::string& key,
                      bool is_table);
@@ -97,6 +108,7 @@ class Reader final : public FieldVisitor {
       tables_;          // every path that was described, given or not; of elements, the first
   bool again_ = false;  // describing an element after the first
   std::vector<Pending> pending_;
+  std::vector<Needy> needy_;
 };
 
 }  // namespace psim

@@ -14,6 +14,9 @@
 
 namespace psim {
 
+// Nothing that a scenario counts or measures is smaller, unless it is 0: its inverse would be no number.
+constexpr double least_number = 1e-30;
+
 inline std::string_view kind_of(const toml::node& node) {
   switch (node.type()) {
     case toml::node_type::table: return "a table";
@@ -113,7 +116,7 @@ inline std::string header_of(const std::string& path) {
   return element ? fmt::format("[[{}]]", path.substr(0, dot)) : fmt::format("[{}]", path);
 }
 
-std::string_view last_part(std::string_view path) { return path.substr(path.rfind('.') + 1); }
+inline std::string_view last_part(std::string_view path) { return path.substr(path.rfind('.') + 1); }
 
 inline std::string parent_of(const std::string& path) {
   return path.substr(0, path.find('.') == std::string::npos ? 0 : path.rfind('.'));

@@ -32,8 +32,11 @@ struct TableDoc {
 };
 
 std::string when_text(const FieldInfo& info) {
-  return info.when.empty() ? ""
-                           : fmt::format(" Only with {} = {}.", info.when_key, fmt::join(info.when, ", "));
+  std::string text;
+  if (!info.when.empty())
+    text = fmt::format(" Only with {} = {}.", info.when_key, fmt::join(info.when, ", "));
+  if (!info.need.text.empty()) text += fmt::format(" Only {}.", info.need.text);
+  return text;
 }
 
 // Writes down every field with its present value.

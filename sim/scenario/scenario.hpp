@@ -70,6 +70,8 @@ struct TrainingSpec {
   std::int64_t local_steps_of(std::int64_t clock) const {
     return clock == 0 && warmup_steps > 0 ? warmup_steps : local_steps;
   }
+  // Batches that the first clock has more than each other one.
+  std::int64_t batches_more_at_first() const { return (local_steps_of(0) - local_steps) * accumulate; }
   std::optional<Period> evaluate_every;
 };
 

@@ -41,7 +41,7 @@ double seconds_per_step(const Json& run) { return run["sim_time_s"].get<double>(
 }  // namespace
 
 TEST_CASE("one device without a bus is the worker itself", "[devices]") {
-  const Json plain = run(""), device = run("aggregate = \"device\"\nbus_latency = \"1s\"");
+  const Json plain = run(""), device = run("count = 1\nspeeds = \"10Gf\"");
   CHECK(seconds_per_step(plain) == Approx(step).epsilon(1e-9));
   CHECK(device["digest"] == plain["digest"]);
   CHECK(plain["workers"][0]["bus_bytes"] == 0);

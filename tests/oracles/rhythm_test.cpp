@@ -122,6 +122,43 @@ TEST_CASE("local SGD: the servers' weights are the mean of the workers' after H 
   }
 }
 
+TEST_CASE("epochs count the batches of a warm-up", "[oracle][rhythm]") {
+  // A batch of both workers is a tenth of an epoch.
+  const auto run = [](double epochs, int warmup) {
+    return run_toml(fmt::format(R"([data]
+source = "blobs"
+samples = 100
+features = 4
+classes = 2
+test_fraction = 0.0
+[model]
+layers = [4, 2]
+[training]
+batch_size = 5
+epochs = {}
+warmup_steps = {}
+evaluate_every = "1 update"
+[cluster]
+workers = 2
+)",
+                                epochs, warmup));
+  };
+  struct Case {
+    double epochs;
+    int warmup, clocks;
+    std::vector<double> curve;
+  };
+  for (const Case& c : {Case{.epochs = 2, .warmup = 16, .clocks = 5, .curve = {0, 1.6, 1.7, 1.8, 1.9, 2}},
+                        Case{.epochs = 1, .warmup = 100, .clocks = 1, .curve = {0, 10}},
+                        Case{.epochs = 0.3, .warmup = 0, .clocks = 3, .curve = {0, 0.1, 0.2, 0.3}}}) {
+    const Json result = run(c.epochs, c.warmup);
+    INFO(c.epochs << " epochs, warm-up " << c.warmup);
+    CHECK(result["updates"].get<int>() == c.clocks);
+    for (std::size_t i = 0; i < c.curve.size(); ++i)
+      CHECK(result["curve"][i]["epoch"].get<double>() == Approx(c.curve[i]));
+  }
+}
+
 TEST_CASE("local SGD sends once where bsp sends H times", "[oracle][rhythm]") {
   const auto bytes = [](int steps, int local) {
     return run_toml(toml({.training = fmt::format("local_steps = {}", local), .steps = steps}))["bytes_sent"]

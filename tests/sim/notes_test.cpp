@@ -47,6 +47,32 @@ TEST_CASE("a straggler that begins after the end is noted, one that begins befor
   CHECK(notes(scenario, good_run()).empty());
 }
 
+TEST_CASE("a straggler that is as fast as others is noted", "[notes]") {
+  Scenario scenario;
+  scenario.stragglers = {{.workers = {0}}, {.workers = {0}, .probability = 0.5}};
+  CHECK(notes(scenario, good_run()).empty());
+  scenario.stragglers[0].slowdown = 1;
+  CHECK(says("idle-straggler", scenario, good_run(), "straggler.0 slowed nobody down: its slowdown is 1"));
+  scenario.stragglers[0].slowdown = 2;
+  scenario.stragglers[1].probability = 0;
+  CHECK(says("idle-straggler", scenario, good_run(), "straggler.1 slowed nobody down: its probability is 0"));
+}
+
+TEST_CASE("what acts on late pushes is noted where none was late enough", "[notes]") {
+  Scenario scenario;
+  RunResult run = good_run();
+  scenario.training.delay_compensation = 0.04;
+  CHECK(says("idle-correction", scenario, run, "no push was late, so training.delay_compensation changed"));
+  run.stats.staleness_max = 1;
+  CHECK(notes(scenario, run).empty());
+  scenario.training.delay_compensation = 0;
+  scenario.training.staleness_aware = true;
+  CHECK(says("idle-correction", scenario, run,
+             "no push was more than one update late, so training.staleness_aware changed"));
+  run.stats.staleness_max = 2;
+  CHECK(notes(scenario, run).empty());
+}
+
 TEST_CASE("a fault that never happened is noted with the reason", "[notes]") {
   Scenario scenario;
   RunResult run = good_run();

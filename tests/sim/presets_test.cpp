@@ -58,11 +58,12 @@ TEST_CASE("a preset is the same as its rows given by --set", "[presets]") {
       rows.push_back(
           {std::string(row.field), row.value == all_workers ? std::string("8") : std::string(row.value)});
     }
-    const Scenario by_hand = with("none", "", rows);
-    const Scenario preset = with(table.name);
+    const std::string devices = "[cluster.worker.device]\ncount = 2\n";  // of one there is nothing to add up
+    const Scenario by_hand = with("none", devices, rows);
+    const Scenario preset = with(table.name, devices);
     CHECK(preset.preset == table.preset);
     CHECK(without_preset(preset) == without_preset(by_hand));
-    CHECK((without_preset(preset) == without_preset(with("none"))) == table.rows.empty());
+    CHECK((without_preset(preset) == without_preset(with("none", devices))) == table.rows.empty());
   }
 }
 

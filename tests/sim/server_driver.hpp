@@ -76,7 +76,7 @@ class Driver {
     OptimizerSpec optimizer = {};
     LearningRate learning_rate = {};
     bool staleness_aware = false;
-    double epochs_per_clock = 1;
+    Epochs epochs = {.per_clock = 1};
     double delay_compensation = 0, delay_compensation_decay = 0;
     std::int64_t clock_samples = 0;
     std::int64_t feature_blocks = 1;
@@ -98,7 +98,7 @@ class Driver {
                 .parameters = static_cast<std::int64_t>(setup.weights.size()),
                 .delay_compensation = setup.delay_compensation,
                 .delay_compensation_decay = setup.delay_compensation_decay,
-                .epochs_per_clock = setup.epochs_per_clock},
+                .epochs = setup.epochs},
                initial(setup.weights), setup.weights.empty() ? 4 : setup.weights.size()),
         workers_(static_cast<std::size_t>(workers)) {}
 

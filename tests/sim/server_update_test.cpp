@@ -101,8 +101,9 @@ TEST_CASE("staleness does not count unless it is asked for", "[protocol]") {
 
 TEST_CASE("the learning rate falls with the clocks that are done, under every kind of update", "[protocol]") {
   // Half an epoch a clock, a tenth of the rate every epoch, two workers.
-  Driver::Setup setup{
-      .weights = {0}, .learning_rate = {.base = 1, .schedule = RateSchedule::step}, .epochs_per_clock = 0.5};
+  Driver::Setup setup{.weights = {0},
+                      .learning_rate = {.base = 1, .schedule = RateSchedule::step},
+                      .epochs = {.per_clock = 0.5}};
   {
     Driver d({.model = ConsistencyModel::bsp}, 2, setup);
     d.pull_all();
@@ -117,6 +118,21 @@ TEST_CASE("the learning rate falls with the clocks that are done, under every ki
   d.pull_all();
   for (const double expected : {0.5, 1.0, 1.5, 2.0, 2.05, 2.1, 2.15, 2.2, 2.205}) {
     d.turn(0, {1});
+    CHECK(moved(d) == Approx(expected));
+  }
+}
+
+TEST_CASE("the learning rate falls with the epochs of a first clock that has more batches", "[protocol]") {
+  // The first clock is an epoch and a half, every other one half of one.
+  Driver d({.model = ConsistencyModel::bsp}, 2,
+           {.weights = {0},
+            .learning_rate = {.base = 1, .schedule = RateSchedule::step},
+            .epochs = {.per_clock = 0.5, .first_more = 1}});
+  d.pull_all();
+  for (const double expected : {1.0, 1.1, 1.11, 1.12, 1.121}) {
+    d.push(0, {1});
+    d.turn(1, {1});
+    d.pull(0);
     CHECK(moved(d) == Approx(expected));
   }
 }
