@@ -206,9 +206,12 @@ bool Worker::compute() {
   world_.record(EventKind::compute_begin, node_, clock_, kv_.version(0));
   for (std::size_t p = 0; p < phases_.size(); ++p) {
     const Phase& phase = phases_[p];
-    if (p > 0 && !kv_.answered(phase.needs)) {  // the first phase's are here
+    // The first phase's are here; but one whose owner has changed since may have been asked for again.
+    const ShardIds& needs = p == last_forward_ ? kv_.all_shards() : phase.needs;
+    if (p > 0 && !kv_.answered(needs)) {
       world_.record(EventKind::compute_pause, node_, clock_);
-      await(phase.needs);
+      await(needs);
+      if (world_.rule.fresh) clock_ = std::min(world_.steps, kv_.least_version_here());
       world_.record(EventKind::compute_resume, node_, clock_);
     }
     if (p == last_forward_) start_gradient();
