@@ -105,6 +105,7 @@ bool resolve(std::vector<Candidate>& candidates, LoadRequest request, bool runs)
     request.point = one.choices;
     const std::optional<LoadedScenario> loaded = load_scenario(request, diagnostics);
     if (loaded && diagnostics.empty()) {
+      if (&one == &candidates.front()) say("{}", diagnostics.render_notes());
       if (std::string why_not = no_room(*loaded, one.point.command);
           runs && !why_not.empty() && std::ranges::find(too_large, why_not) == too_large.end())
         too_large.push_back(std::move(why_not));

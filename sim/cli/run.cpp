@@ -81,7 +81,10 @@ std::optional<LoadedScenario> load_or_report(const Command& command) {
   Diagnostics diagnostics;
   const LoadRequest request = load_request(command, diagnostics);
   std::optional<LoadedScenario> loaded = load_scenario(request, diagnostics);
-  if (loaded && diagnostics.empty()) return loaded;
+  if (loaded && diagnostics.empty()) {
+    say("{}", diagnostics.render_notes());
+    return loaded;
+  }
   say("{}", diagnostics.render());
   return std::nullopt;
 }

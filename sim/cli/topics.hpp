@@ -164,11 +164,12 @@ inline constexpr std::array<Topic, 29> topics{{
     {"unknown-name", "error: a name that is not one of the choices",
      "The choices stand in the message; `psim explain FIELD` says what each means."},
     {"missing", "error: a field that must be given", "The field has no default that would make sense."},
-    {"no-meaning", "error: a field that does nothing here",
+    {"no-meaning", "error or note: a field that does nothing here",
      "Some fields belong to one choice only, as staleness to ssp. Given beside another choice they would be\n"
      "ignored, and you would wonder why they have no effect. When the choice itself is changed by --set or "
      "by an\n"
-     "axis of [compare], such fields of the file are left out without an error."},
+     "axis of [compare], such fields of the file are left out without an error. A field that does nothing\n"
+     "because of a number, as replication.window with copies = 0, is noted, and the run goes on."},
     {"condition", "error: a text that is no condition",
      "`when` of a [[fault]] is a quantity, a comparison and a number: loss or accuracy with <, <=, > or >=; "
      "updates or\n"

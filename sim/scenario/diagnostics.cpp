@@ -173,9 +173,9 @@ void Diagnostics::annotate(const std::string& note) {
   }
 }
 
-std::string Diagnostics::render(const Diagnostic& d) const {
+std::string Diagnostics::render(const Diagnostic& d, const char* kind) const {
   const Source& source = sources_[d.place.source];
-  std::string out = fmt::format("error[{}]: {}\n", d.code, printable(d.message));
+  std::string out = fmt::format("{}[{}]: {}\n", kind, d.code, printable(d.message));
   if (d.place.line == 0) {
     out += fmt::format(" --> {}\n", printable(source.name));
     if (!d.label.empty()) out += fmt::format("  = note: {}\n", printable(d.label));
@@ -195,19 +195,30 @@ std::string Diagnostics::render(const Diagnostic& d) const {
   return out;
 }
 
-std::string Diagnostics::render() const {
-  std::vector<Diagnostic> sorted = list_;
-  std::ranges::stable_sort(sorted, {}, [](const Diagnostic& d) {
+// In source and file order.
+std::string Diagnostics::render_first(std::vector<Diagnostic> list, const char* kind) const {
+  std::ranges::stable_sort(list, {}, [](const Diagnostic& d) {
     return std::tuple(d.place.source, d.place.line, d.place.column);
   });
   std::string out;
   constexpr std::size_t most = 100;
-  for (std::size_t i = 0; i < std::min(most, sorted.size()); ++i) out += render(sorted[i]) + "\n";
-  if (sorted.size() > most) out += fmt::format("... and {} more\n", sorted.size() - most);
-  out += fmt::format("{} error{}; nothing was run   next: psim explain {}\n", sorted.size(),
-                     sorted.size() == 1 ? "" : "s", sorted.empty() ? "" : sorted.front().code);
+  for (std::size_t i = 0; i < std::min(most, list.size()); ++i) out += render(list[i], kind) + "\n";
+  if (list.size() > most) out += fmt::format("... and {} more\n", list.size() - most);
   return out;
 }
+
+std::string Diagnostics::render() const {
+  const auto before = [](const Diagnostic& a, const Diagnostic& b) {
+    return std::tuple(a.place.source, a.place.line, a.place.column) <
+           std::tuple(b.place.source, b.place.line, b.place.column);
+  };
+  const auto first = std::ranges::min_element(list_, before);
+  return render_first(list_, "error") +
+         fmt::format("{} error{}; nothing was run   next: psim explain {}\n", list_.size(),
+                     list_.size() == 1 ? "" : "s", first == list_.end() ? "" : first->code);
+}
+
+std::string Diagnostics::render_notes() const { return render_first(notes_, "note"); }
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before, last(b.size() + 1), current(b.size() + 1);

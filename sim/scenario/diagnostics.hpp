@@ -36,6 +36,8 @@ class Diagnostics {
  public:
   std::size_t add_source(Source source);
   void add(Diagnostic diagnostic) { list_.push_back(std::move(diagnostic)); }
+  // Of what changes nothing: it is said, and keeps nothing from running.
+  void note(Diagnostic diagnostic) { notes_.push_back(std::move(diagnostic)); }
   // Says of each where it came up, where nothing is said yet.
   void annotate(const std::string& note);
   bool empty() const { return list_.empty(); }
@@ -45,11 +47,13 @@ class Diagnostics {
 
   // The whole report, in source and file order.
   std::string render() const;
+  std::string render_notes() const;
 
  private:
-  std::string render(const Diagnostic& diagnostic) const;
+  std::string render(const Diagnostic& diagnostic, const char* kind) const;
+  std::string render_first(std::vector<Diagnostic> list, const char* kind) const;
   std::vector<Source> sources_;
-  std::vector<Diagnostic> list_;
+  std::vector<Diagnostic> list_, notes_;
 };
 
 // Bytes of the code point that `text` begins with; 0 when it does not begin with UTF-8.

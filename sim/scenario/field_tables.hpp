@@ -10,7 +10,7 @@ void describe_architecture(FieldVisitor& visitor, ArchitectureSpec& architecture
 // fields_learning.cpp
 void describe_data(FieldVisitor& visitor, DataSpec& data);
 void describe_model(FieldVisitor& visitor, ModelSpec& model);
-void describe_training(FieldVisitor& visitor, TrainingSpec& training);
+void describe_training(FieldVisitor& visitor, TrainingSpec& training, const ModelSpec& model);
 // fields_rhythm.cpp: the part of [training] that says how often workers and servers meet
 void describe_rhythm(FieldVisitor& visitor, TrainingSpec& training);
 // fields_work.cpp: the parts of [training] and [data] that say who computes on what

@@ -64,7 +64,8 @@ void describe(FieldVisitor& v, Scenario& s) {
     describe_delivery(v, s.cluster.delivery);
   });
   v.table("model", "What is learned.", [&] { describe_model(v, s.model); });
-  v.table("training", "How it is learned, and when the run ends.", [&] { describe_training(v, s.training); });
+  v.table("training", "How it is learned, and when the run ends.",
+          [&] { describe_training(v, s.training, s.model); });
   v.table("consistency", "Who waits for whom.", [&] { describe_consistency(v, s.consistency); });
   v.table("placement", "Which server holds which parameters.", [&] { describe_placement(v, s.placement); });
   v.table("messages", "What travels as one message, and in which order.",

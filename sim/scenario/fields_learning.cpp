@@ -239,7 +239,7 @@ void describe_target(FieldVisitor& v, TrainingSpec& t) {
 
 }  // namespace
 
-void describe_training(FieldVisitor& v, TrainingSpec& t) {
+void describe_training(FieldVisitor& v, TrainingSpec& t, const ModelSpec& m) {
   v.field("batch_size", &t.batch_size, {.doc = "Samples per worker and step.", .min = 1, .max = 1e7});
   v.field("steps", &t.steps, {.doc = "End after so many clocks of each worker.", .min = 1, .max = 1e9});
   v.field(
@@ -251,15 +251,16 @@ void describe_training(FieldVisitor& v, TrainingSpec& t) {
        .above_min = true});
   v.field("duration", &t.duration,
           {.doc = "End after so much simulated time.", .min = 0, .max = 1e9, .above_min = true});
-  const std::string_view kind = "model.kind";
-  const std::vector<std::string_view> with_numbers = {"mlp", "logistic"};
-  v.field("optimizer", choice(t.optimizer.kind),
-          {.doc = "How the servers apply an aggregated gradient.", .when_key = kind, .when = with_numbers});
+  v.field("optimizer", choice(t.optimizer.kind), {.doc = "How the servers apply an aggregated gradient."});
   describe_half_precision(v, t);
   v.field("learning_rate", &t.learning_rate,
-          {.doc = "Step size.", .min = 0, .max = 1e6, .when_key = kind, .when = with_numbers});
-  v.field("schedule", choice(t.schedule),
-          {.doc = "How the learning rate changes.", .when_key = kind, .when = with_numbers});
+          {.doc = "Step size.",
+           .min = 0,
+           .max = 1e6,
+           .need = {.keys = {"model.kind"}, .text = "with a model that learns", .met = [&m] {
+                      return m.kind != ModelKind::phantom;
+                    }}});
+  v.field("schedule", choice(t.schedule), {.doc = "How the learning rate changes."});
   v.field("schedule_every", &t.schedule_every,
           {.doc = "Epochs between two drops.",
            .min = 0,

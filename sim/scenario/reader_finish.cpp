@@ -95,11 +95,11 @@ void Reader::report_needs() {
       return later || !reading_.reliable(std::string(key));
     };
     if (std::ranges::any_of(one.need.keys, quiet)) continue;
-    diagnostics_.add({.code = "no-meaning",
-                      .place = one.place,
-                      .message = fmt::format("`{}` has no meaning here", one.path),
-                      .label = fmt::format("only {}", one.need.text),
-                      .help = fmt::format("remove it, or change `{}`", fmt::join(one.need.keys, "` or `"))});
+    diagnostics_.note({.code = "no-meaning",
+                       .place = one.place,
+                       .message = fmt::format("`{}` changes nothing here", one.path),
+                       .label = fmt::format("only {}", one.need.text),
+                       .help = fmt::format("remove it, or change `{}`", fmt::join(one.need.keys, "` or `"))});
   }
 }
 
