@@ -11,9 +11,13 @@
 namespace psim::analysis {
 namespace {
 
-// Simulated seconds that count for a run: to its target, or its whole length when it has none.
+Json stuck_in(const Json& summary) { return summary.value("stuck", Json::array()); }
+
+// Simulated seconds that count for a run: to its target, or its whole length when it has none. One that got
+// stuck without a target has no time: its length is what psim's patience makes it.
 std::optional<double> time_of(const Json& summary) {
   const Json& target = summary["target"];
+  if (!target["given"] && !stuck_in(summary).empty()) return std::nullopt;
   if (!target["given"]) return summary["sim_time_s"].get<double>();
   if (!target["reached"]) return std::nullopt;
   return target["sim_time_s"].get<double>();
@@ -116,17 +120,23 @@ std::optional<Statistic> relative_to(const std::vector<const ComparedRun*>& runs
   return statistic(ratios);
 }
 
-// Each kind of note once.
+// Each kind of note once; first, that runs got stuck.
 std::vector<ComparedNote> notes_of(const std::vector<ComparedRun>& runs) {
   std::vector<ComparedNote> notes;
+  const auto add = [&notes](const ComparedRun& run, const std::string& name, std::string text) {
+    const auto same = std::ranges::find(notes, name, &ComparedNote::name);
+    if (same != notes.end()) ++same->runs;
+    else notes.push_back({.name = name, .text = std::move(text), .point = run.point, .seed = run.seed});
+  };
+  for (const ComparedRun& run : runs) {
+    const Json stuck = stuck_in(run.summary);
+    if (!stuck.empty()) add(run, "stuck", "stuck: " + stuck.front().get<std::string>());
+  }
   for (const ComparedRun& run : runs) {
     std::set<std::string> here;  // a run may have several notes of a kind
     for (const Json& note : run.summary.at("notes")) {
       const std::string name = note["name"];
-      if (!here.insert(name).second) continue;
-      const auto same = std::ranges::find(notes, name, &ComparedNote::name);
-      if (same != notes.end()) ++same->runs;
-      else notes.push_back({.name = name, .text = note["text"], .point = run.point, .seed = run.seed});
+      if (here.insert(name).second) add(run, name, note["text"]);
     }
   }
   return notes;

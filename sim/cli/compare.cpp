@@ -193,6 +193,7 @@ int compare(const Command& command) {
       point.command.out =
           (base / run_directory(scenario_name(command.scenario), point.hash).filename()).string();
     run_all(command, !scratch, points, interrupts);
+    if (!scratch) set_latest(points.back().command.out);
   }
   std::vector<analysis::ComparedRun> runs;
   for (Point& point : points) runs.push_back({point.labels, point.seed, std::move(*point.summary)});

@@ -121,6 +121,7 @@ int run(const Command& command) {
       summary = std::move(found.summary);
     }
     reused = summary.has_value();
+    if (reused) set_latest(dir);
     if (!reused && !fits(*loaded, command)) return bad_input;
     if (!summary) summary = simulate_into(dir, command, *loaded, identity);
   } else {

@@ -107,7 +107,7 @@ std::string groups_text(const Json& groups) {
 
 std::string late_text(const Json& pushes) {
   const auto count = [&](const char* key) { return pushes[key].get<std::int64_t>(); };
-  const std::int64_t late = count("dropped") - count("unused_at_end") - count("duplicate");
+  const std::int64_t late = count("dropped") - count("unused_at_end") - count("duplicate") - count("refused");
   if (late == 0) return {};
   return fmt::format("\n  late        {} of {} pushes thrown away", late, count("arrived"));
 }

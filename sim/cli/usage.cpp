@@ -22,7 +22,7 @@ struct Examples {
 
 constexpr const char* general =
     "Examples:\n"
-    "  psim compare stragglers                    three ways to live with a slow worker\n"
+    "  psim compare stragglers                    four ways to live with a slow worker\n"
     "  psim run quickstart --set consistency.model=asp --seed 7\n"
     "  psim explain ssp\n"
     "  psim help run                              a command's options and more examples\n\n"
