@@ -80,6 +80,8 @@ struct Attachment {
   std::shared_ptr<const std::vector<Message>> entries = {};
 };
 
+inline constexpr std::int64_t back_again = -1, back_in_haste = -2;  // Message::pushed
+
 struct Message {
   MessageKind kind = MessageKind::join;
   NodeId from = 0, to = 0;
@@ -91,7 +93,8 @@ struct Message {
   // pull: counts the worker's pulls, returned by the answer; push: counts its pushes; assign: samples of a
   // batch, and `version` those of the workers before this one; idle: pieces that the receiver was given
   std::int64_t number = 0;
-  // pull: pushes that the worker has sent to this server so far, -1: it has just come back and does not know;
+  // pull: pushes that the worker has sent to this server so far; back_again: it has just come back and does
+  // not know, and waits until those of its that are here are applied; back_in_haste: it no longer does;
   // push: the version of the first shard that it was computed on;
   // weights, finished, ack: how many of the worker's pushes no single crash undoes any more
   std::int64_t pushed = 0;

@@ -104,7 +104,7 @@ void Server::meet(const Message& pull, Outbox& out) {
   const bool pending = std::ranges::find(group_, pull.from, &Message::from) != group_.end();
   if (pull.pushed < 0) {  // back, and without memory: not before its push of this version is applied
     waiting.pushed = worker.arrived;
-    if (options_.rule.fresh && pending) waiting.version = version_;
+    if (options_.rule.fresh && pending && pull.pushed == back_again) waiting.version = version_;
     return;
   }
   skip_lost(pull, out);

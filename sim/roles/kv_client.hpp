@@ -113,6 +113,7 @@ class KvClient {
     std::uint32_t epoch = 0;
     std::int64_t safe = 0;  // pushes that no single crash undoes
     bool is_new = false;    // how many of the worker's pushes it has is not known yet
+    std::int64_t asks_as = back_again;  // while that is so: Message::pushed
   };
 
   NodeId owner_of(std::uint32_t shard) const {

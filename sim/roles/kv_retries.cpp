@@ -71,10 +71,11 @@ void KvClient::start_again(std::uint32_t set_back, std::int64_t clock) {
 
 // Shards that were set back one after the other, some before a worker's push and some after it, can leave
 // workers in a circle: each has the answer of a shard that lacks its push, and waits for another, which lacks
-// the next worker's. A worker that was set back and has waited for long, with answers of others in its hands,
-// computes on the same version of that shard once more.
+// the next worker's. One that was set back and has waited for long, with answers of others in its hands,
+// computes on the same version of that shard once more; one that has come back no longer waits until its last
+// push is applied.
 void KvClient::break_circle() {
-  if (world_.rule.gate != Gate::version || !was_set_back_ || mutant("circles-stay")) return;
+  if (world_.rule.gate != Gate::version || mutant("circles-stay")) return;
   const auto is_here = [](const Connection& shard) {
     return shard.unused && !shard.outstanding && !shard.finished;
   };
@@ -82,8 +83,10 @@ void KvClient::break_circle() {
   const double patience = 2 * world_.scenario.recovery.longest_retry.value;
   for (const std::uint32_t s : all_) {
     const Connection& shard = connections_[s];
-    if (!shard.outstanding || shard.above < 0 || Agenda::now() < shard.asked + patience) continue;
-    breaks_circle_ = true;
+    if (!shard.outstanding || Agenda::now() < shard.asked + patience) continue;
+    if (standings_[s].is_new) standings_[s].asks_as = back_in_haste;
+    else if (was_set_back_ && shard.above >= 0) breaks_circle_ = true;
+    else continue;
     request(s, shard.clock, -1, shard.pull_task);
   }
 }
