@@ -214,6 +214,7 @@ class Server {
   bool is_safe(std::uint32_t worker) const;
   std::int64_t committed_of(std::uint32_t worker) const;
   bool is_complete() const;
+  bool none_will_push() const;
   bool has_peers() const { return options_.shards > 1; }
   bool coordinated() const { return options_.rule.first_decides && has_peers(); }
   bool follows() const { return coordinated() && options_.shard != 0; }
