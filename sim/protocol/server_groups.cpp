@@ -113,7 +113,7 @@ bool Server::none_will_push() const {
     const NodeId node = options_.first_worker + w;
     if (workers_[w].gone || std::ranges::find(group_, node, &Message::from) != group_.end()) continue;
     const auto pull = waiting_.find(w);
-    const bool waits = pull != waiting_.end() && pull->second.version >= version_;
+    const bool waits = pull != waiting_.end() && pull->second.version >= version_ && !pull->second.redo;
     if (!waits || pull->second.pushed > workers_[w].arrived) return false;
   }
   return !group_.empty();
@@ -123,7 +123,10 @@ bool Server::none_will_push() const {
 // here, or that it no longer knows, others'. The rest comes too late.
 std::vector<Message> Server::take_decided(Outbox& out) {
   const Decision* known = decision();
-  if (known == nullptr || !(is_complete() || none_will_push())) return {};
+  if (known == nullptr) return {};
+  const auto is_gone = [this](NodeId worker) { return workers_[index_of(worker)].gone; };
+  const bool lacks_one = std::ranges::any_of(known->workers, is_gone) && none_will_push();
+  if (!is_complete() && !lacks_one) return {};
   const auto is_awaited = [&](NodeId worker) {
     const std::uint32_t w = index_of(worker);
     return !workers_[w].gone && safety_[w].first < known->version;
