@@ -59,11 +59,12 @@ void FaultPlan::plan(std::size_t index) {
   expect_starts(unit.table, unit.node, 1);
   agenda_.at(turn->begin, [this, index, turn = *turn, repeats] {
     Unit& now = units_[index];
-    expect_starts(now.table, now.node, -1);
     if (!repeats) --pending_;
-    else if (gives_up(now)) return;
-    begin(now.table, now.node, turn, !repeats);
-    plan(index);
+    const bool begins = !repeats || !gives_up(now);
+    // All its nodes are to come until all have: one that goes may have what another that comes is to get.
+    if (begins) begin(now.table, now.node, turn, !repeats);
+    expect_starts(now.table, now.node, -1);
+    if (begins) plan(index);
   });
 }
 
@@ -106,8 +107,8 @@ void FaultPlan::begin(std::size_t table, std::optional<NodeId> node, const Fault
   expect_starts(table, node, 1);
   agenda_.at(turn.end, [this, table, node, counts] {
     if (counts) --pending_;
-    expect_starts(table, node, -1);
     act(table, node, false);
+    expect_starts(table, node, -1);
   });
 }
 
@@ -222,8 +223,8 @@ void FaultPlan::check(FaultCondition::Quantity quantity, NodeId node, double val
     expect_starts(one.table, std::nullopt, 1);
     agenda_.at(Agenda::now(), [this, table = one.table] {
       --pending_;
-      expect_starts(table, std::nullopt, -1);
       begin(table, std::nullopt, FaultTurns::from(spec(table), Agenda::now()), true);
+      expect_starts(table, std::nullopt, -1);
     });
   }
 }
