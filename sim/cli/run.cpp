@@ -72,7 +72,6 @@ Json simulate_into(const fs::path& dir, const Command& command, const LoadedScen
   write_file(partial / "summary.json", summary.dump(2) + "\n");
   analysis::seal(partial);
   unfinished.move_into_place();
-  set_latest(dir);
   return summary;
 }
 
@@ -121,9 +120,9 @@ int run(const Command& command) {
       summary = std::move(found.summary);
     }
     reused = summary.has_value();
-    if (reused) set_latest(dir);
     if (!reused && !fits(*loaded, command)) return bad_input;
-    if (!summary) summary = simulate_into(dir, command, *loaded, identity);
+    if (!reused) summary = simulate_into(dir, command, *loaded, identity);
+    set_latest(dir);
   } else {
     if (!fits(*loaded, command)) return bad_input;
     Progress progress(*loaded);

@@ -100,7 +100,7 @@ class Watch {
       else if (message) on(*message);
       else if (looks_until_) take_up();
       else suspect(std::max(Agenda::now(), *date));  // the clock may stop a rounding error before it
-      tell_world();
+      if (manager_.view().number > before) tell_world();
       if (!looks_until_ && manager_.view().number > before) announce();
       // The last one that the others waited for is gone for good: that is known only now.
       if (!message && is_over()) world_.last_finish = Agenda::now();

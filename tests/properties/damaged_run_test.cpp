@@ -34,20 +34,31 @@ void replace(const fs::path& path, const std::string& from, const std::string& t
   std::ofstream(path, std::ios::binary) << text.replace(at, from.size(), to);
 }
 
+// A run with its events, and the place of a copy that is damaged.
+struct Damaged {
+  Damaged() {
+    std::ofstream(folder.path() / "scenario.toml") << scenario;
+    const Outcome made =
+        psim::test::psim({"run", "scenario.toml", "--trace", "events", "--out", "run"}, folder.path());
+    REQUIRE(made.code == 0);
+  }
+  void copy_again() const {
+    fs::remove_all(copy);
+    fs::copy(run, copy);
+  }
+  TemporaryFolder folder;
+  fs::path run = folder.path() / "run", copy = folder.path() / "copy";
+};
+
 }  // namespace
 
 TEST_CASE("verify refuses a run whose files do not belong together", "[verify]") {
-  const TemporaryFolder folder;
-  const fs::path run = folder.path() / "run", copy = folder.path() / "copy";
-  std::ofstream(folder.path() / "scenario.toml") << scenario;
-  REQUIRE(
-      psim::test::psim({"run", "scenario.toml", "--trace", "events", "--out", "run"}, folder.path()).code ==
-      0);
+  const Damaged damaged;
+  const fs::path& copy = damaged.copy;
   const auto refused_after = [&](auto&& change) {
-    fs::remove_all(copy);
-    fs::copy(run, copy);
+    damaged.copy_again();
     change();
-    const Outcome outcome = psim::test::psim({"verify", "copy"}, folder.path());
+    const Outcome outcome = psim::test::psim({"verify", "copy"}, damaged.folder.path());
     INFO(outcome.err);
     CHECK(outcome.code == 2);
     CHECK(outcome.err.find("= help:") != std::string::npos);
@@ -76,20 +87,15 @@ TEST_CASE("verify refuses a run whose files do not belong together", "[verify]")
 }
 
 TEST_CASE("replay and verify name the file that is damaged", "[verify]") {
-  const TemporaryFolder folder;
-  const fs::path run = folder.path() / "run", copy = folder.path() / "copy";
-  std::ofstream(folder.path() / "scenario.toml") << scenario;
-  REQUIRE(
-      psim::test::psim({"run", "scenario.toml", "--trace", "events", "--out", "run"}, folder.path()).code ==
-      0);
+  const Damaged damaged;
+  const fs::path &run = damaged.run, &copy = damaged.copy;
   const std::string toml = content(run / "scenario.toml"), json = content(run / "summary.json");
   const auto refused = [&](const std::string& command, const std::string& name, const std::string& text,
                            const std::string& said) {
-    fs::remove_all(copy);
-    fs::copy(run, copy);
+    damaged.copy_again();
     std::ofstream(copy / name, std::ios::binary) << text;
     psim::analysis::seal(copy);
-    const Outcome outcome = psim::test::psim({command, "copy"}, folder.path());
+    const Outcome outcome = psim::test::psim({command, "copy"}, damaged.folder.path());
     INFO(command << " " << text.substr(0, 50) << "\n" << outcome.out << outcome.err);
     CHECK(outcome.code == 2);
     CHECK(outcome.err.find(said) != std::string::npos);
@@ -107,7 +113,7 @@ TEST_CASE("replay and verify name the file that is damaged", "[verify]") {
   refused("verify", "scenario.toml", toml.substr(0, toml.find("layers = [") + 10), "scenario.toml:");
   fs::remove(copy / "scenario.toml");
   fs::create_directory(copy / "scenario.toml");
-  const Outcome outcome = psim::test::psim({"verify", "copy"}, folder.path());
+  const Outcome outcome = psim::test::psim({"verify", "copy"}, damaged.folder.path());
   CHECK(outcome.code == 2);
   CHECK(outcome.err.find("is not a run: it needs run.db, scenario.toml") != std::string::npos);
 }
