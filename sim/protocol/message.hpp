@@ -80,7 +80,7 @@ struct Attachment {
   std::shared_ptr<const std::vector<Message>> entries = {};
 };
 
-inline constexpr std::int64_t back_again = -1, back_in_haste = -2;  // Message::pushed
+inline constexpr std::int64_t back_again = -1;  // Message::pushed
 
 struct Message {
   MessageKind kind = MessageKind::join;
@@ -94,7 +94,7 @@ struct Message {
   // batch, and `version` those of the workers before this one; idle: pieces that the receiver was given
   std::int64_t number = 0;
   // pull: pushes that the worker has sent to this server so far; back_again: it has just come back and does
-  // not know, and waits until those of its that are here are applied; back_in_haste: it no longer does;
+  // not know;
   // push: the version of the first shard that it was computed on;
   // weights, finished, ack: how many of the worker's pushes no single crash undoes any more
   std::int64_t pushed = 0;
@@ -112,7 +112,7 @@ struct Message {
   std::int64_t ahead = 0;
   // pull: the number of the last pull whose answer is here, 0: nothing is; weights: as in the pull
   std::int64_t has = 0;
-  bool late = false;  // weights: where nodes may fail, the worker's last push came too late
+  bool has_push = false;  // weights: where nodes may fail, a push of the worker waits for the next update
   std::uint64_t wanted = 0;  // fetch: bytes of the samples
   std::shared_ptr<const Attachment> attached = {};
 

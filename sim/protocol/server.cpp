@@ -47,19 +47,15 @@ void Server::on_push(const Message& push, double now, Outbox& out) {
   const std::uint32_t w = index_of(push.from);
   WorkerState& worker = workers_[w];
   ++arrived_;
-  const bool comes_first = !options_.retries || push.number >= worker.arrived;
-  if (comes_first) ++worker.arrived;
+  if (!options_.retries || push.number >= worker.arrived) ++worker.arrived;
   if (!paces_.empty()) {
     paces_[w].interval = now - paces_[w].last_push;
     paces_[w].last_push = now;
   }
   const bool forgotten = mutant("push-vanishes") && push.number % 7 == 3;
   const bool late = is_late(push);
-  if (options_.retries) {
-    // An older push may have been overtaken, and a repetition may be in an update already.
-    if (push.number + 1 >= worker.arrived) safety_[w].first = push.pushed;
-    if (comes_first) safety_[w].late = late && !mutant("late-is-not-told");
-  }
+  // An older push may have been overtaken.
+  if (options_.retries && push.number + 1 >= worker.arrived) safety_[w].first = push.pushed;
   if (forgotten) {
     count_applied(id_of(push));
   } else if (!late) {
@@ -97,7 +93,8 @@ void Server::on_pull(const Message& pull, double now, Outbox& out) {
   const auto before = waiting_.find(w);
   if (!is_back && before != waiting_.end() && before->second.number > pull.number) return;  // overtaken
   // A newer pull takes the place of an older one.
-  waiting_[w] = {pull.from, pull.clock, pull.version, pull.number, pull.pushed, pull.keys, pull.has};
+  waiting_[w] = {pull.from, pull.clock, pull.version,      pull.number, pull.pushed,
+                 pull.keys, pull.has,   pull.samples == 0};
   if (options_.retries) meet(pull, out);
   finish_if_through(w);
   update_if_complete(out) ? answer_all(now, out) : answer(w, now, out);
@@ -266,7 +263,7 @@ void Server::answer(std::uint32_t w, double now, Outbox& out) {
                 .epoch = epoch_,
                 .ahead = options_.retries ? ahead_of(w, out) : 0,
                 .has = pull.has,
-                .late = options_.retries && safety_[w].late};
+                .has_push = options_.retries && (has_pending(pull.from) || mutant("lacks-no-push"))};
   const bool needed = !over || (options_.rule.servers_apart && has_peers());
   if (needed) reply.values = this->reply(pull.keys);
   reply.keys = pull.keys;

@@ -85,7 +85,7 @@ class Server {
     std::int64_t clock, version, number, pushed;
     SharedKeys keys = {};  // null: all
     std::int64_t has = 0;
-    bool redo = false;  // its push for the current version is lost: any version will do
+    bool computes = false;  // its push for the current version is yet to come
   };
 
   // `weights` is the range's initial content; empty for a phantom model of `count` values.
@@ -166,7 +166,6 @@ class Server {
     std::int64_t committed = 0;  // pushes that the replicas have too
     std::int64_t begun = 0;      // that this server had when it became the owner
     std::int64_t first = -1;     // version of the first shard that its last push was computed on
-    bool late = false;           // its last push came too late
   };
   // Where nodes may fail, and the first shard decides.
   struct Decision {
@@ -213,6 +212,8 @@ class Server {
   std::int64_t on_all_replicas() const;
   bool is_safe(std::uint32_t worker) const;
   std::int64_t committed_of(std::uint32_t worker) const;
+  bool has_pending(NodeId worker) const;
+  bool has_lost_push(const Pull& pull) const;
   bool is_complete() const;
   bool none_will_push() const;
   bool has_peers() const { return options_.shards > 1; }

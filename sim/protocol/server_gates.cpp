@@ -50,7 +50,7 @@ bool Server::is_over(const Pull& pull) const {
 }
 
 bool Server::may_start(std::size_t w, const Pull& pull, double now) {
-  if (version_ <= pull.version && !pull.redo && !mutant("old-version")) return false;
+  if (version_ <= pull.version && !has_lost_push(pull) && !mutant("old-version")) return false;
   switch (options_.rule.gate) {
     case Gate::none:
     case Gate::version: return true;

@@ -113,7 +113,7 @@ bool Server::none_will_push() const {
     const NodeId node = options_.first_worker + w;
     if (workers_[w].gone || std::ranges::find(group_, node, &Message::from) != group_.end()) continue;
     const auto pull = waiting_.find(w);
-    const bool waits = pull != waiting_.end() && pull->second.version >= version_ && !pull->second.redo;
+    const bool waits = pull != waiting_.end() && pull->second.version >= version_;
     if (!waits || pull->second.pushed > workers_[w].arrived) return false;
   }
   return !group_.empty();

@@ -96,24 +96,30 @@ std::int64_t Server::ahead_of(std::uint32_t w, Outbox& out) {
   return worker.ahead;
 }
 
+bool Server::has_pending(NodeId worker) const {
+  return std::ranges::find(group_, worker, &Message::from) != group_.end();
+}
+
+// Whether nothing that a worker has sent brings the version that it waits for: the shard was set back, or
+// forgot the push that the worker computed on this version. Any version will do then.
+bool Server::has_lost_push(const Pull& pull) const {
+  if (!options_.retries || pull.version < 0) return false;
+  if (pull.version > version_) return true;
+  return options_.rule.gate == Gate::version && !pull.computes && !has_pending(pull.from);
+}
+
 // What a pull tells about its worker: that it has come back, or that pushes are lost that only a former owner
 // had. It then goes on from what is here.
 void Server::meet(const Message& pull, Outbox& out) {
   WorkerState& worker = workers_[index_of(pull.from)];
-  Pull& waiting = waiting_.at(index_of(pull.from));
-  const bool pending = std::ranges::find(group_, pull.from, &Message::from) != group_.end();
-  if (pull.pushed < 0) {  // back, and without memory: not before its push of this version is applied
-    waiting.pushed = worker.arrived;
-    if (options_.rule.fresh && pending && pull.pushed == back_again) waiting.version = version_;
+  if (pull.pushed == back_again) {
+    waiting_.at(index_of(pull.from)).pushed = worker.arrived;
     return;
   }
   skip_lost(pull, out);
   const bool goes_on = pull.ahead > worker.ahead, has_heard = worker.told >= 0 && pull.ahead >= worker.told;
   worker.ahead = std::max(worker.ahead, pull.ahead);
   if (worker.behind ? has_heard : goes_on) catch_up(index_of(pull.from), out);
-  // Nothing that this worker has sent, or can send again, will bring the version that it waits for.
-  const bool all_here = pull.samples > 0 && pull.kept == pull.pushed && worker.arrived == pull.pushed;
-  waiting.redo = pull.version > version_ || (pull.version == version_ && lost_ > 0 && all_here && !pending);
 }
 
 void Server::tell_count(std::uint32_t w, Outbox& out) const {

@@ -30,18 +30,12 @@ KvClient::KvClient(World& world, NodeId node)
 Timestamp KvClient::pull(const ShardIds& shards, std::int64_t clock, Wanted wanted) {
   const Timestamp task = ++last_;
   const bool newer_only = wanted != Wanted::any;
-  // Where everybody waits for everybody, a worker that comes back may find one shard a version further than
-  // another. Its push then comes a version too early for the one, or there would be two groups of workers for
-  // ever that wait for each other: it takes that version again, and its next push takes that push's place.
-  const bool was_away = newer_only && !shards.empty() && std::exchange(missed_, false) && waits_for_all();
-  const std::int64_t least = least_version();
   for (const std::uint32_t s : shards) {
     const bool begins = wanted == Wanted::next;  // a step with what is here
     // A finished shard's weights do not change any more; but another batch of a sparse model needs others.
     if (connections_[s].finished && (!batch_ || begins)) continue;
     if (begins && is_ahead_of_first(s)) continue;
-    const std::int64_t own = connections_[s].version;
-    std::int64_t newer_than = was_away && own == least + 1 ? least : own;
+    std::int64_t newer_than = connections_[s].version;
     if (retries_ && world_.rule.first_decides && !begins) newer_than = std::min(newer_than, begun_on_);
     request(s, clock, newer_only ? newer_than : -1, task, !begins);
   }
@@ -55,7 +49,6 @@ void KvClient::request(std::uint32_t s, std::int64_t clock, std::int64_t above, 
   shard.outstanding = true;
   shard.clock = clock;
   shard.above = above;
-  shard.asked = Agenda::now();
   shard.pull_task = task;
   ++open_[task];
   send({.kind = MessageKind::pull,
@@ -65,7 +58,7 @@ void KvClient::request(std::uint32_t s, std::int64_t clock, std::int64_t above, 
         .clock = clock,
         .version = above,
         .number = ++shard.pulls,
-        .pushed = !standings_.empty() && standings_[s].is_new ? standings_[s].asks_as : shard.pushes,
+        .pushed = !standings_.empty() && standings_[s].is_new ? back_again : shard.pushes,
         .keys = batch_ ? batch_->local[s] : nullptr,
         .payload = batch_ ? batch_->local[s]->size() * world_.bytes_per_key() : 0,
         .samples = has_pushed ? 1 : 0,
@@ -98,8 +91,6 @@ Timestamp KvClient::push(const ShardIds& shards, std::int64_t clock, const std::
           .payload = encoded.bytes,
           .samples = samples,
           .epoch = epoch_of(s)});
-    shard.computed_on = shard.version;
-    shard.set_back = false;
   }
   return task;
 }
@@ -175,18 +166,13 @@ void KvClient::handle(Message message) {
   Connection& shard = connections_[index_of(message)];
   // Perhaps the answer to a pull that a later one replaced, or that was sent twice.
   if (!is_expected(message) || message.epoch != epoch_of(index_of(message))) return;
+  const bool set_back = message.version < shard.version || message.version <= shard.above;
   if (retries_) {
     retries_->answered(message.shard);
     commit(message);
     ahead_ = std::max(ahead_, message.ahead);
-    missed_ = missed_ || message.version > shard.version + 1;
-    const bool is_back = std::exchange(standings_[index_of(message)].is_new, false);
-    if (is_back) shard.pushes = message.kept;
-    shard.set_back = !is_back && (message.version < shard.version || message.version <= shard.above);
-    // An update was made without this worker, which was taken for lost: it is behind at this shard alone.
-    shard.set_back = shard.set_back || (message.late && waits_for_all());
-    was_set_back_ = was_set_back_ || shard.set_back;
-    if (shard.set_back) start_again(index_of(message), message.clock);
+    if (std::exchange(standings_[index_of(message)].is_new, false)) shard.pushes = message.kept;
+    shard.has_push = message.has_push;
   }
   shard.outstanding = false;
   shard.unused = true;
@@ -197,7 +183,7 @@ void KvClient::handle(Message message) {
   else shard.weights = std::move(message.values);
   if (!last_weights_.empty()) last_weights_[index_of(message)] = shard.weights;
   answered_one(shard.pull_task);
-  if (retries_) wait_for_newer(message.clock);
+  if (retries_) settle(set_back);
 }
 
 // Servers only sum here, and under bsp a worker sees every sum: it runs the optimizer on its own copy.
@@ -227,7 +213,6 @@ bool KvClient::is_ahead_of_first(std::uint32_t s) const {
 
 void KvClient::use_all() {
   begun_on_ = connections_.front().version;
-  breaks_circle_ = false;
   for (Connection& shard : connections_) shard.unused = false;
 }
 

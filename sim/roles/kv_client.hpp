@@ -97,10 +97,7 @@ class KvClient {
     bool finished = false;      // the shard wants no more pushes; while it is asked again, it did
     std::int64_t clock = 0;     // of the last pull
     std::int64_t above = -1;    // the last pull is for a newer version
-    double asked = 0;           // when it was first sent
-    // Where nodes may fail: the version of the last push; the shard has lost what was to come after it.
-    std::int64_t computed_on = -1;
-    bool set_back = false;
+    bool has_push = false;      // where nodes may fail: a push of this worker waits for the next update
     Timestamp pull_task = 0;
     Slice weights = {};
     std::unique_ptr<Parameters> parameters = {};  // where workers update
@@ -113,7 +110,6 @@ class KvClient {
     std::uint32_t epoch = 0;
     std::int64_t safe = 0;  // pushes that no single crash undoes
     bool is_new = false;    // how many of the worker's pushes it has is not known yet
-    std::int64_t asks_as = back_again;  // while that is so: Message::pushed
   };
 
   NodeId owner_of(std::uint32_t shard) const {
@@ -137,9 +133,7 @@ class KvClient {
   // Pushes `from` to `to` - 1 of a shard need not be waited for any more.
   void acknowledged(std::uint32_t shard, std::int64_t from, std::int64_t to);
   void commit(const Message& answer);
-  void start_again(std::uint32_t set_back, std::int64_t clock);
-  void wait_for_newer(std::int64_t clock);
-  void break_circle();
+  void settle(bool has_waited);
   Message with_kept(Message request) const;
   struct Part {
     Slice values;
@@ -161,10 +155,7 @@ class KvClient {
   std::unique_ptr<RetryQueue> retries_;  // where messages may get lost
   std::shared_ptr<const View> view_;     // the last one
   std::int64_t begun_on_ = -1;           // the first shard's version with which the last step began
-  bool was_set_back_ = false;            // at some shard, at some time
-  bool breaks_circle_ = false;           // with the next step
   std::int64_t ahead_ = 0;
-  bool missed_ = false;  // versions, with the last answers: it was away
   Timestamp last_ = 0;
   std::function<void(const Message&)> other_;
   std::map<Timestamp, std::size_t> open_;  // answers that a task still waits for

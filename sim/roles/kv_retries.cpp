@@ -1,5 +1,6 @@
 // The client where messages get lost, servers change, and its own worker may have come back from a crash.
 #include <algorithm>
+#include <limits>
 
 #include "model/mutant.hpp"
 #include "sim/roles/kv_client.hpp"
@@ -24,13 +25,13 @@ void KvClient::wait_for_message() {
   std::optional<Message> message =
       next ? world_.network.receive_until(node_, *next) : world_.network.receive(node_);
   if (message) return handle(std::move(*message));
+  settle(true);
   // The clock may stop a rounding error before the date.
   for (Message& again : retries_->due(std::max(Agenda::now(), *next))) {
     if (world_.network.carries(again)) continue;  // sent again it would only be in its own way
     world_.record(EventKind::repeat, node_, again.clock, again.version, again.to, again.number, again.shard);
     world_.network.send_again(with_kept(std::move(again)));
   }
-  break_circle();
   if (retries_->gave_up()) world_.watch->give_up(node_);
 }
 
@@ -58,56 +59,28 @@ void KvClient::commit(const Message& answer) {
   world_.record(EventKind::acked, node_, answer.epoch, 0, answer.from, answer.pushed, answer.shard);
 }
 
-// A shard was set back: this worker is to compute that version again, for all shards. Any version of the
-// others will do: one that has this worker's push may wait for another worker, which in turn waits for the
-// shard that was set back.
-void KvClient::start_again(std::uint32_t set_back, std::int64_t clock) {
+// Shards may be set back, each to another version, and updates may be made without a worker that was taken
+// for lost. Workers could then wait for each other in a circle: each has the answer of a shard that needs its
+// push, and waits for a newer version of another shard, which needs the next worker's push. So a worker that
+// has waited for long, or is to compute an old version again, waits for a newer version only of shards that
+// are behind all those that need its push: along a chain of workers that wait, the versions fall, and the
+// chain cannot close. Of the other shards any version will do; the next push takes the place of one that
+// waits there.
+void KvClient::settle(bool has_waited) {
   if (world_.rule.gate != Gate::version) return;
-  for (const std::uint32_t s : all_) {
-    const Connection& shard = connections_[s];
-    if (s != set_back && shard.outstanding && shard.above >= 0) request(s, clock, -1, shard.pull_task);
-  }
-}
-
-// Shards that were set back one after the other, some before a worker's push and some after it, can leave
-// workers in a circle: each has the answer of a shard that lacks its push, and waits for another, which lacks
-// the next worker's. One that was set back and has waited for long, with answers of others in its hands,
-// computes on the same version of that shard once more; one that has come back no longer waits until its last
-// push is applied.
-void KvClient::break_circle() {
-  if (world_.rule.gate != Gate::version || mutant("circles-stay")) return;
   const auto is_here = [](const Connection& shard) {
     return shard.unused && !shard.outstanding && !shard.finished;
   };
-  if (std::ranges::none_of(connections_, is_here)) return;
-  const double patience = 2 * world_.scenario.recovery.longest_retry.value;
-  for (const std::uint32_t s : all_) {
-    const Connection& shard = connections_[s];
-    if (!shard.outstanding || Agenda::now() < shard.asked + patience) continue;
-    if (standings_[s].is_new) standings_[s].asks_as = back_in_haste;
-    else if (was_set_back_ && shard.above >= 0) breaks_circle_ = true;
-    else continue;
-    request(s, shard.clock, -1, shard.pull_task);
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();  // of those that need its push
+  for (const Connection& shard : connections_) {
+    if (is_here(shard) && !shard.has_push) least = std::min(least, shard.version);
   }
-}
-
-// Of the others, some may have given the next version and some the last one once more. Then all workers have
-// pushed to the last one, and it is followed by the next; with both, this worker would be too early for the
-// one, and two such workers could wait for each other.
-void KvClient::wait_for_newer(std::int64_t clock) {
-  if (!waits_for_all() || breaks_circle_ || !answered(all_)) return;
-  const auto is_same = [](const Connection& shard) {
-    return shard.unused && !shard.finished && !shard.set_back && shard.version == shard.computed_on;
-  };
-  const auto is_next = [](const Connection& shard) {
-    // A finished shard takes no push, so none is too early for it.
-    const bool is_newer = shard.computed_on >= 0 && shard.version > shard.computed_on && !shard.finished;
-    return shard.unused && !shard.set_back && is_newer;
-  };
-  if (std::ranges::none_of(connections_, is_next)) return;
   for (const std::uint32_t s : all_) {
     const Connection& shard = connections_[s];
-    if (is_same(shard)) request(s, clock, shard.version, shard.pull_task);
+    if (has_waited && shard.outstanding && shard.above >= least && !mutant("circles-stay"))
+      request(s, shard.clock, -1, shard.pull_task);
+    if (is_here(shard) && shard.has_push && shard.version < least)
+      request(s, shard.clock, shard.version, shard.pull_task);
   }
 }
 

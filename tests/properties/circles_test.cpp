@@ -26,6 +26,7 @@ TEST_CASE("a worker whose push came too late at one shard alone finds the others
 TEST_CASE("workers leave a circle in which each waits for the next", "[failures]") {
   ends_well("circle_of_workers");
   ends_well("circle_of_old_answers");
+  ends_well("version_made_again");
 }
 
 TEST_CASE("a new owner learns what only workers know", "[failures]") {

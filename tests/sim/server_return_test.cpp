@@ -107,7 +107,7 @@ TEST_CASE("a worker that is not behind when it comes back skips nothing", "[serv
   CHECK(p.server.slowest_clock() == 2);
 }
 
-TEST_CASE("a worker hears that its push came too late for an update without it", "[server]") {
+TEST_CASE("an answer says whether a push of the worker waits for the next update", "[server]") {
   Server server({.id = server_node,
                  .first_worker = first_worker,
                  .rule = make_rule({.model = ConsistencyModel::bsp}, 2),
@@ -115,21 +115,25 @@ TEST_CASE("a worker hears that its push came too late for an update without it",
                  .retries = true},
                 std::nullopt, 4);
   Log log;
+  const auto push = [&](std::uint32_t w) {
+    server.on({.kind = MessageKind::push, .from = first_worker + w}, 0, log);
+  };
   const auto ask = [&](std::uint32_t w, std::int64_t above) {
-    server.on({.kind = MessageKind::push, .from = first_worker + w, .version = above}, 0, log);
-    server.on({.kind = MessageKind::pull,
-               .from = first_worker + w,
-               .clock = above + 1,
-               .version = above,
-               .number = 1,
-               .pushed = 1},
-              0, log);
+    const Message pull{.kind = MessageKind::pull,
+                       .from = first_worker + w,
+                       .clock = above + 1,
+                       .version = above,
+                       .number = 1,
+                       .pushed = 1};
+    server.on(pull, 0, log);
     return log.sent.back();
   };
-  server.set_members({true, false}, 0, log);
-  CHECK(!ask(0, 0).late);
+  push(0);
+  CHECK(ask(0, -1).has_push);  // any version: this one, for which its push is here
+  server.set_members({true, false}, 0, log);  // the update is made without the other one
   server.set_members({true, true}, 0, log);
+  push(1);  // too late
   const Message answer = ask(1, 0);
   CHECK(answer.version == 1);
-  CHECK(answer.late);
+  CHECK(!answer.has_push);
 }
