@@ -94,7 +94,7 @@ void Server::on_pull(const Message& pull, double now, Outbox& out) {
   if (!is_back && before != waiting_.end() && before->second.number > pull.number) return;  // overtaken
   // A newer pull takes the place of an older one.
   waiting_[w] = {pull.from, pull.clock, pull.version,      pull.number, pull.pushed,
-                 pull.keys, pull.has,   pull.samples == 0};
+                 pull.keys, pull.has,   pull.samples == 0, pull.kept};
   if (options_.retries) meet(pull, out);
   finish_if_through(w);
   update_if_complete(out) ? answer_all(now, out) : answer(w, now, out);

@@ -86,6 +86,7 @@ class Server {
     SharedKeys keys = {};  // null: all
     std::int64_t has = 0;
     bool computes = false;  // its push for the current version is yet to come
+    std::int64_t kept = 0;  // the worker can still send its pushes from this number on
   };
 
   // `weights` is the range's initial content; empty for a phantom model of `count` values.

@@ -101,11 +101,14 @@ bool Server::has_pending(NodeId worker) const {
 }
 
 // Whether nothing that a worker has sent brings the version that it waits for: the shard was set back, or
-// forgot the push that the worker computed on this version. Any version will do then.
+// forgot the push that the worker computed on this version. Any version will do then. Where an update does
+// not wait for all, a worker whose step was cancelled waits for the others' pushes.
 bool Server::has_lost_push(const Pull& pull) const {
+  const ConsistencyRule& rule = options_.rule;
   if (!options_.retries || pull.version < 0) return false;
   if (pull.version > version_) return true;
-  return options_.rule.gate == Gate::version && !pull.computes && !has_pending(pull.from);
+  if (rule.gate != Gate::version || pull.computes || has_pending(pull.from)) return false;
+  return rule.group == rule.workers || (lost_ > 0 && pull.kept == pull.pushed);
 }
 
 // What a pull tells about its worker: that it has come back, or that pushes are lost that only a former owner

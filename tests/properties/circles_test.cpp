@@ -27,6 +27,7 @@ TEST_CASE("workers leave a circle in which each waits for the next", "[failures]
   ends_well("circle_of_workers");
   ends_well("circle_of_old_answers");
   ends_well("version_made_again");
+  ends_well("cancelled_step_has_no_push");
 }
 
 TEST_CASE("a new owner learns what only workers know", "[failures]") {
