@@ -4,9 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <exception>
 #include <map>
 #include <mutex>
@@ -33,16 +31,23 @@ extern "C" void on_interrupt(int signal) { interrupted = signal; }
 
 using Counts = std::map<std::string, std::int64_t>;
 
-// Throws Refused when no file could be written to `out`. It is made when there is something to write.
+// Throws Refused when no file could be written to `out`: tried by making a folder in it, which is removed
+// again. `out` itself is made when there is something to write.
 void check_out(const fs::path& out) {
-  std::error_code ignored;
-  fs::path there = fs::absolute(out);
+  std::error_code error, ignored;
+  const fs::path folder = fs::absolute(out).lexically_normal();
+  fs::path there = folder;
   while (!fs::exists(there, ignored) && there != there.root_path()) there = there.parent_path();
   if (!fs::is_directory(there, ignored))
     throw Refused(fmt::format("--out {}: {} is no folder", out.string(), there.string()),
                   "name another folder");
-  if (access(there.c_str(), W_OK | X_OK) != 0)
-    throw Refused(fmt::format("--out {}: {}: {}", out.string(), there.string(), std::strerror(errno)),
+  const fs::path trial = folder / fmt::format("psim-trial-{}", getpid());
+  fs::create_directories(trial, error);
+  for (fs::path made = trial; made != there && made.has_relative_path(); made = made.parent_path())
+    fs::remove(made, ignored);
+  if (error)
+    throw Refused(fmt::format("--out {}: in {} no folder can be made: {}", out.string(), there.string(),
+                              error.message()),
                   "name a folder that you may write to");
 }
 
