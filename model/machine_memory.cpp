@@ -36,17 +36,17 @@ std::uint64_t of_control_group() {
   return most > used ? most - used : 0;
 }
 
-std::uint64_t of_address_space() {
+}  // namespace
+
+std::uint64_t address_space_limit() {
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return unknown;
   return limit.rlim_cur;
 }
 
-}  // namespace
-
 std::uint64_t available_memory() {
   constexpr std::uint64_t least = std::uint64_t{64} << 20U;
-  return std::max(least, std::min({of_kernel(), of_control_group(), of_address_space()}));
+  return std::max(least, std::min({of_kernel(), of_control_group(), address_space_limit()}));
 }
 
 }  // namespace psim

@@ -10,4 +10,8 @@ namespace psim {
 // tells nothing useful can do small things. It changes while others run: a bound, not an input of a run.
 std::uint64_t available_memory();
 
+// Bytes that this process may map in all (RLIMIT_AS), used or not; the largest number where nothing limits
+// it.
+std::uint64_t address_space_limit();
+
 }  // namespace psim

@@ -15,6 +15,14 @@ std::string no_room(const LoadedScenario& loaded, const Command& command) {
   const unsigned threads =
       command.threads > 0 ? command.threads : std::max(1U, std::thread::hardware_concurrency());
   const Estimate needed = estimate(loaded, threads);
+  const auto limit = static_cast<double>(address_space_limit());
+  if (needed.address_space() > limit)
+    return fmt::format(
+        "error: this run needs about {:.2g} GB of address space; the limit is {:.2g} GB\n"
+        "  = note: {:.2g} GB of it for the stacks of {:.0f} nodes and {} threads\n"
+        "  = help: raise the limit (ulimit -v), or take fewer nodes or --threads; or --force to try all the "
+        "same\n",
+        needed.address_space() / 1e9, limit / 1e9, needed.stacks / 1e9, needed.nodes, threads);
   const auto available = static_cast<double>(available_memory());
   if (needed.bytes() <= available) return "";
   const MemoryPart& most = needed.parts.front();

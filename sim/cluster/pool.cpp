@@ -26,7 +26,12 @@ class Pool::Task {
 };
 
 Pool::Pool(unsigned threads) {
-  for (unsigned i = 1; i < threads; ++i) threads_.emplace_back([this] { work(); });
+  try {
+    for (unsigned i = 1; i < threads; ++i) threads_.emplace_back([this] { work(); });
+  } catch (...) {
+    stop();
+    throw;
+  }
 }
 
 Pool::~Pool() { stop(); }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <thread>
 #include <utility>
 
 #include "model/learner.hpp"
@@ -15,6 +16,7 @@ namespace psim {
 namespace {
 
 constexpr double program = 40e6, per_node = 100e3;
+constexpr double stack = 8 << 20, arena = 64 << 20;
 constexpr double per_shard = 3.2e3, per_shard_and_worker = 3e3, per_shard_and_copy = 6.5e3;
 
 double optimizer_arrays(OptimizerKind kind) {
@@ -111,6 +113,11 @@ Estimate estimate(const LoadedScenario& loaded, unsigned threads) {
   sum.parts.push_back({program + nodes * per_node, fmt::format("{:.0f} nodes", nodes), "fewer workers"});
   if (loaded.jobs.empty()) add(sum, loaded.scenario, loaded.data.get(), threads, sum.parts);
   for (const LoadedJob& job : loaded.jobs) add(sum, job.scenario, job.data.get(), threads, sum.parts);
+  sum.nodes = nodes;
+  const double actors = nodes + static_cast<double>(loaded.scenario.cluster.inference.count()) + 3;
+  const double more_threads = std::max(1.0, static_cast<double>(threads)) - 1;
+  const double arenas = std::min(more_threads, 8.0 * std::max(1U, std::thread::hardware_concurrency()));
+  sum.stacks = (actors + more_threads) * stack + arenas * arena;
   std::ranges::stable_sort(sum.parts, std::greater{}, &MemoryPart::bytes);
   return sum;
 }

@@ -26,6 +26,10 @@ struct MemoryPart {
 //   data      8 bytes for each number, because all is held beside its training and test parts for a while,
 //   and 12 for
 //             each sample
+// and of address space, used or not
+//   stacks    8 MiB (SimGrid's default) for each node, twice for one that answers requests, and for 3 more;
+//   for
+//             each thread but the first 8 MiB, and 64 MiB of its own for allocations, of at most 8 a core
 // The factors are measured: tests/sim/estimate_test.cpp holds them to within a factor of two of real peaks.
 struct Estimate {
   std::vector<MemoryPart> parts;  // the largest first
@@ -33,7 +37,11 @@ struct Estimate {
   double messages =
       0;  // of the whole run without failures: pushes, pulls, answers, and what replicas are sent
 
+  double nodes = 0;
+  double stacks = 0;  // bytes that are mapped for the stacks of nodes and threads, and hardly used
+
   double bytes() const;
+  double address_space() const { return bytes() + stacks; }
 };
 
 // `threads`: that compute gradients at once.

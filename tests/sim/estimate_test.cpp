@@ -100,3 +100,27 @@ TEST_CASE("a run that cannot fit is refused before it begins, with what takes th
     CHECK(outcome.err.find("messages.slice") != std::string::npos);
   }
 }
+
+TEST_CASE("a run that does not fit into its address space is refused, and one that is said to fit runs",
+          "[estimate]") {
+  if (sanitized) {
+    SUCCEED("the sanitizer maps more than any limit");
+    return;
+  }
+  const std::string scenario = GENERATE_COPY(phantom + "[cluster]\nworkers = 300\n",
+                                             phantom + "[cluster]\nworkers = 2\n[inference]\nnodes = 100\n");
+  const psim::test::TemporaryFolder folder;
+  const fs::path file = folder.path() / "scenario.toml";
+  std::ofstream(file) << scenario;
+  const double kib = estimated(file).address_space() / 1024;
+  const auto run_within = [&](double share) {
+    return psim::test::process(
+        {"sh", "-c", "ulimit -c 0; ulimit -v $2; exec \"$0\" run \"$1\" --json --threads 2",
+         psim::test::binary().string(), file.string(), std::to_string(static_cast<long>(share * kib))});
+  };
+  const psim::test::Outcome too_small = run_within(0.9), enough = run_within(1.1);
+  INFO(too_small.err << enough.err);
+  CHECK(too_small.code == 2);
+  CHECK(too_small.err.find("of address space; the limit is") != std::string::npos);
+  CHECK(enough.code == 0);
+}
