@@ -40,7 +40,7 @@ class Echo final : public FieldVisitor {
 
  private:
   bool has_meaning(const FieldInfo& info) {
-    if (info.need.met && !info.need.met()) return false;
+    if (info.need.met && !info.need.met() && !info.need.kept) return false;
     if (info.when.empty()) return true;
     const bool elsewhere = info.when_key.find('.') != std::string_view::npos;
     const std::string choice = elsewhere ? std::string(info.when_key) : path_of(info.when_key);

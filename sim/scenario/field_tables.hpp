@@ -9,7 +9,7 @@ namespace psim {
 void describe_architecture(FieldVisitor& visitor, ArchitectureSpec& architecture);
 // fields_learning.cpp
 void describe_data(FieldVisitor& visitor, DataSpec& data);
-void describe_model(FieldVisitor& visitor, ModelSpec& model);
+void describe_model(FieldVisitor& visitor, Scenario& scenario);
 void describe_training(FieldVisitor& visitor, TrainingSpec& training, const ModelSpec& model);
 // fields_rhythm.cpp: the part of [training] that says how often workers and servers meet
 void describe_rhythm(FieldVisitor& visitor, TrainingSpec& training);
@@ -23,7 +23,7 @@ void describe_placement(FieldVisitor& visitor, PlacementSpec& placement);
 void describe_messages(FieldVisitor& visitor, MessagesSpec& messages);
 void describe_filter(FieldVisitor& visitor, FilterSpec& filter);
 // fields_recovery.cpp
-void describe_recovery(FieldVisitor& visitor, RecoverySpec& recovery);
+void describe_recovery(FieldVisitor& visitor, Scenario& scenario);
 void describe_replication(FieldVisitor& visitor, ReplicationSpec& replication);
 void describe_snapshot(FieldVisitor& visitor, SnapshotSpec& snapshot);
 // fields_inference.cpp

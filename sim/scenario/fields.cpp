@@ -63,8 +63,11 @@ void describe(FieldVisitor& v, Scenario& s) {
     describe_data(v, s.data);
     describe_delivery(v, s.cluster.delivery);
   });
-  v.table("model", "What is learned.", [&] { describe_model(v, s.model); });
-  v.table("training", "How it is learned, and when the run ends.",
+  v.table("model", "What is learned.", [&] { describe_model(v, s); });
+  v.table("training",
+          "How it is learned, and when the run ends: at the first of steps, epochs, duration and a target "
+          "that stops "
+          "it; one of them must be given.",
           [&] { describe_training(v, s.training, s.model); });
   v.table("consistency", "Who waits for whom.", [&] { describe_consistency(v, s.consistency); });
   v.table("placement", "Which server holds which parameters.", [&] { describe_placement(v, s.placement); });
@@ -76,7 +79,7 @@ void describe(FieldVisitor& v, Scenario& s) {
       [&] { describe_inference(v, s.cluster.inference); }, &s.cluster.inference.given);
   v.table("compute", "How long a step's computation takes.", [&] { describe_compute(v, s.compute); });
   v.table("recovery", "How failures are noticed, and what is done about them.",
-          [&] { describe_recovery(v, s.recovery); });
+          [&] { describe_recovery(v, s); });
   v.table("replication", "Copies of every shard on other servers.",
           [&] { describe_replication(v, s.replication); });
   v.table("snapshot", "Copies of every shard on a storage node.", [&] { describe_snapshot(v, s.snapshot); });

@@ -45,6 +45,9 @@ struct Need {
   std::vector<std::string_view> keys = {};  // paths of the fields that decide it
   std::string_view text = {};               // "with copies above 0"
   std::function<bool()> met = {};           // may be asked once all fields are known
+  // In the resolved scenario it stays all the same: its value shows in the record, or decides how a time is
+  // rounded.
+  bool kept = false;
 };
 
 struct FieldInfo {

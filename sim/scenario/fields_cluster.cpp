@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "sim/scenario/choices.hpp"
 #include "sim/scenario/field_tables.hpp"
 
@@ -188,6 +190,27 @@ void describe_network(FieldVisitor& v, NetworkSpec& n) {
 
 }  // namespace
 
+namespace {
+
+// compute.time stands for work / speed, but other work has no time of its own.
+Need speed_need(Scenario& s) {
+  const std::vector<FlopsPerSecond>& speeds = s.cluster.worker.speed.values;
+  return {.keys = {"compute.time", "cluster.worker.device.speeds", "training.update", "filter", "group"},
+          .text = "without compute.time, or where updates, filters or devices need it",
+          .met =
+              [&s] {
+                const bool filters = std::ranges::any_of(
+                    s.filters, [](const FilterSpec& filter) { return filter.flops_per_value > 0; });
+                const bool updates =
+                    s.training.update == UpdateAt::worker && s.cluster.worker.flops_per_value > 0;
+                return !s.compute.time || !s.groups.empty() || filters || updates ||
+                       !s.cluster.worker_devices.speeds.values.empty();
+              },
+          .kept = speeds.size() != 1 || speeds[0].value != Speeds{}.values[0].value};
+}
+
+}  // namespace
+
 void describe_cluster(FieldVisitor& v, Scenario& s) {
   ClusterSpec& c = s.cluster;
   v.field("workers", &c.workers, {.doc = "Number of workers.", .min = 1, .max = 4096});
@@ -199,7 +222,10 @@ void describe_cluster(FieldVisitor& v, Scenario& s) {
            .when = {"parameter-server"}});
   v.table("worker", "Every worker's machine.", [&] {
     v.field("speed", &c.worker.speed,
-            {.doc = "Computing speed: one for all, or a list with one for each.", .min = 1, .max = 1e30});
+            {.doc = "Computing speed: one for all, or a list with one for each.",
+             .min = 1,
+             .max = 1e30,
+             .need = speed_need(s)});
     v.field("flops_per_value", &c.worker.flops_per_value,
             {.doc = "Work of a worker for each value that it updates itself.",
              .min = 0,

@@ -82,7 +82,8 @@ void describe_data(FieldVisitor& v, DataSpec& d) {
 
 namespace {
 
-void describe_phantom(FieldVisitor& v, ModelSpec& m) {
+void describe_phantom(FieldVisitor& v, Scenario& s) {
+  ModelSpec& m = s.model;
   v.field("parameters", &m.parameters,
           {.doc = "Number of parameters.", .min = 1, .max = 1e10, .when_key = "kind", .when = {"phantom"}});
   v.field("arrays", &m.phantom_arrays,
@@ -98,7 +99,16 @@ void describe_phantom(FieldVisitor& v, ModelSpec& m) {
            .min = 0,
            .max = 1e18,
            .when_key = "kind",
-           .when = {"phantom"}});
+           .when = {"phantom"},
+           .need = {.keys = {"compute.time", "inference", "group"},
+                    .text = "without compute.time",
+                    .met =
+                        [&s] {
+                          const InferenceSpec& inference = s.cluster.inference;
+                          return !s.compute.time || !s.groups.empty() ||
+                                 (inference.given && !inference.flops_per_request);
+                        },
+                    .kept = m.flops_per_sample != ModelSpec{}.flops_per_sample}});
   v.field("activations", &m.activations,
           {.doc = "Values of one sample that a stage of a pipeline hands to the next.",
            .min = 0,
@@ -109,8 +119,11 @@ void describe_phantom(FieldVisitor& v, ModelSpec& m) {
 
 }  // namespace
 
-void describe_model(FieldVisitor& v, ModelSpec& m) {
-  v.field("kind", choice(m.kind), {.doc = "What is learned."});
+void describe_model(FieldVisitor& v, Scenario& s) {
+  ModelSpec& m = s.model;
+  v.field("kind", choice(m.kind),
+          {.doc = "What is learned. A phantom model has no data and no loss: it excludes training.epochs, "
+                  "evaluate_every and target."});
   v.field("layers", &m.mlp.layers,
           {.doc = "Widths of the layers, inputs first, outputs last.",
            .min = 1,
@@ -125,7 +138,10 @@ void describe_model(FieldVisitor& v, ModelSpec& m) {
   v.field("activation", choice(m.mlp.activation),
           {.doc = "Activation of the hidden layers; the output layer is linear.",
            .when_key = "kind",
-           .when = {"mlp"}});
+           .when = {"mlp"},
+           .need = {.keys = {"model.layers", "group"}, .text = "with hidden layers", .met = [&s] {
+                      return s.model.mlp.layers.size() > 2 || !s.groups.empty();
+                    }}});
   v.field("loss", choice(m.mlp.loss),
           {.doc = "The loss of one sample; a batch takes the mean.", .when_key = "kind", .when = {"mlp"}});
   v.field("init", choice(m.init),
@@ -145,7 +161,7 @@ void describe_model(FieldVisitor& v, ModelSpec& m) {
   v.field("precision", choice(m.precision),
           {.doc = "Precision of weights, gradients and messages. Half precision is rounded to wherever "
                   "weights are kept and values sent; workers compute in single precision."});
-  describe_phantom(v, m);
+  describe_phantom(v, s);
 }
 
 namespace {
@@ -224,7 +240,7 @@ void describe_half_precision(FieldVisitor& v, TrainingSpec& t) {
 }
 
 void describe_target(FieldVisitor& v, TrainingSpec& t) {
-  v.table("target", "A goal; the time to reach it is reported.", [&] {
+  v.table("target", "A goal; the time to reach it is reported. Not with a phantom model.", [&] {
     v.field("accuracy", &t.target.accuracy,
             {.doc = "Reached when the accuracy is at least this.", .min = 0, .max = 1});
     v.field("loss", &t.target.loss,
@@ -245,7 +261,9 @@ void describe_training(FieldVisitor& v, TrainingSpec& t, const ModelSpec& m) {
   v.field(
       "epochs", &t.epochs,
       {.doc = "End after so many passes over the training set, counted as batches of all workers: each has "
-              "local_steps * accumulate in a clock, and warmup_steps * accumulate in the first.",
+              "local_steps * accumulate in a clock, and warmup_steps * accumulate in the first. Not with a "
+              "phantom "
+              "model.",
        .min = 0,
        .max = 1e6,
        .above_min = true});
@@ -289,7 +307,7 @@ void describe_training(FieldVisitor& v, TrainingSpec& t, const ModelSpec& m) {
   describe_work(v, t);
   v.field("evaluate_every", &t.evaluate_every,
           {.doc = "Time between evaluations, or a number of updates such as \"10 updates\"; evaluating takes "
-                  "no simulated time.",
+                  "no simulated time. Not with a phantom model.",
            .default_text = "at the start and the end"});
   describe_target(v, t);
 }

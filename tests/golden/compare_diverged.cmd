@@ -5,7 +5,6 @@ inputs = [[1], [2]]
 targets = [[1], [2]]
 [model]
 layers = [1, 1]
-activation = "identity"
 loss = "half-sse"
 [training]
 batch_size = 1
