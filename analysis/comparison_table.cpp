@@ -8,6 +8,7 @@
 #include <iterator>
 #include <utility>
 
+#include "analysis/columns.hpp"
 #include "analysis/comparison.hpp"
 
 namespace psim::analysis {
@@ -40,7 +41,7 @@ std::size_t width_of(const std::string& text) {
 
 // A column of the table: its heading, and a group's cell.
 struct Column {
-  std::string heading;
+  std::string heading;  // of an axis its key, else from columns.hpp
   bool is_label;
   std::function<std::string(const Group&)> cell;
   std::function<bool(const Group&)> is_zero = {};  // none: the column is always of interest
@@ -53,17 +54,17 @@ std::vector<Column> failure_columns(const Comparison& c) {
   };
   std::vector<Column> columns;
   if (any(&Group::copied))
-    columns.push_back({"copied [MB]", false, [](const Group& g) {
+    columns.push_back({ColumnName("copied").heading(), false, [](const Group& g) {
                          return g.copied ? fmt::format("{:.4g}", g.copied->mean / 1e6) : "-";
                        }});
   if (any(&Group::suspicions))
-    columns.push_back({"suspected (falsely)", false, [](const Group& g) {
+    columns.push_back({ColumnName("suspected").heading(), false, [](const Group& g) {
                          if (!g.suspicions) return std::string("-");
                          return fmt::format("{:.1f} ({:.1f})", g.suspicions->mean, g.false_suspicions->mean);
                        }});
   if (any(&Group::recovery))
-    columns.push_back(
-        {"recovery [s]", false, [](const Group& g) { return g.recovery ? text_of(*g.recovery, 2) : "-"; }});
+    columns.push_back({ColumnName("recovery").heading(), false,
+                       [](const Group& g) { return g.recovery ? text_of(*g.recovery, 2) : "-"; }});
   return columns;
 }
 
@@ -73,21 +74,23 @@ std::vector<Column> columns_of(const Comparison& c) {
     columns.push_back(
         {c.axes[i].substr(c.axes[i].rfind('.') + 1), true, [i](const Group& g) { return g.point[i]; }});
   }
-  if (c.axes.empty()) columns.push_back({"scenario", true, [](const Group& g) { return label_of(g.point); }});
+  if (c.axes.empty())
+    columns.push_back(
+        {ColumnName("scenario").heading(), true, [](const Group& g) { return label_of(g.point); }});
   double slowest = 0;
   for (const Group& g : c.groups) slowest = std::max(slowest, g.time_at_least.mean);
   const auto any = [&](auto member) {
     return std::ranges::any_of(c.groups, [=](const Group& g) { return (g.*member).has_value(); });
   };
-  const auto add = [&](std::string heading, std::function<std::string(const Group&)> cell) {
-    columns.push_back({std::move(heading), false, std::move(cell)});
+  const auto add = [&](ColumnName name, std::function<std::string(const Group&)> cell) {
+    columns.push_back({name.heading(), false, std::move(cell)});
   };
-  const auto add_percent = [&](std::string heading, Statistic Group::*member) {
-    columns.push_back({std::move(heading), false, [=](const Group& g) { return text_of(g.*member, 1); },
+  const auto add_percent = [&](ColumnName name, Statistic Group::*member) {
+    columns.push_back({name.heading(), false, [=](const Group& g) { return text_of(g.*member, 1); },
                        [=](const Group& g) { return (g.*member).mean == 0; }});
   };
 
-  add(c.has_target ? "time to target [s]" : "time [s]", [=](const Group& g) {
+  add(c.has_target ? ColumnName("time to target") : ColumnName("time"), [=](const Group& g) {
     const int decimals = decimals_for(slowest);
     return g.time ? text_of(*g.time, decimals) : fmt::format("> {:.{}f}", g.time_at_least.mean, decimals);
   });
@@ -96,33 +99,32 @@ std::vector<Column> columns_of(const Comparison& c) {
     add("relative", [](const Group& g) { return g.relative ? text_of(*g.relative, 2) : "-"; });
   add("updates", [](const Group& g) { return text_of(g.updates, 0); });
   if (!c.has_target)
-    add("per update [ms]", [](const Group& g) {
+    add("per update", [](const Group& g) {
       return text_of(scaled(g.per_update, 1e3), decimals_for(1e3 * g.per_update.mean));
     });
   if (any(&Group::loss)) add("final loss", [](const Group& g) { return g.loss ? text_of(*g.loss, 4) : "-"; });
   if (any(&Group::accuracy))
-    add("accuracy [%]",
-        [](const Group& g) { return g.accuracy ? text_of(scaled(*g.accuracy, 100), 2) : "-"; });
+    add("accuracy", [](const Group& g) { return g.accuracy ? text_of(scaled(*g.accuracy, 100), 2) : "-"; });
   columns.push_back(
-      {"staleness (max)", false,
+      {ColumnName("staleness").heading(), false,
        [](const Group& g) { return fmt::format("{} ({:.0f})", text_of(g.staleness, 2), g.staleness_max); },
        [](const Group& g) { return g.staleness_max == 0; }});
-  add_percent("compute [%]", &Group::compute);
-  add_percent("wait [%]", &Group::wait);
-  add_percent("network [%]", &Group::network);
+  add_percent("compute", &Group::compute);
+  add_percent("wait", &Group::wait);
+  add_percent("network", &Group::network);
   if (std::ranges::any_of(c.groups, [](const Group& g) { return g.absent.mean > 0; }))
-    add_percent("absent [%]", &Group::absent);
-  add("sent [MB]", [](const Group& g) { return fmt::format("{:.4g}", g.bytes.mean / 1e6); });
-  const auto add_served = [&](std::string heading, auto member, double factor) {
+    add_percent("absent", &Group::absent);
+  add("sent", [](const Group& g) { return fmt::format("{:.4g}", g.bytes.mean / 1e6); });
+  const auto add_served = [&](ColumnName name, auto member, double factor) {
     if (!any(member)) return;
-    add(std::move(heading), [=](const Group& g) {
+    add(name, [=](const Group& g) {
       const std::optional<Statistic>& s = g.*member;
       return s ? text_of(scaled(*s, factor), 2) : std::string("-");
     });
   };
-  add_served("answer [ms]", &Group::latency, 1e3);
+  add_served("answer", &Group::latency, 1e3);
   add_served("served staleness", &Group::served_staleness, 1);
-  add_served("served accuracy [%]", &Group::served_accuracy, 100);
+  add_served("served accuracy", &Group::served_accuracy, 100);
   std::ranges::move(failure_columns(c), std::back_inserter(columns));
   return columns;
 }

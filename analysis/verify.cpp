@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analysis/columns.hpp"
 #include "analysis/run_files.hpp"
 #include "analysis/verify_checks.hpp"
 
@@ -97,7 +98,8 @@ std::string text(const Verdict& v) {
   std::size_t width = 15;
   for (const CheckReport& check : v.checks) width = std::max(width, check.name.size() + 1);
   std::string out =
-      fmt::format("{:<{}}{:<9}{:>10}  {}\n", "check", width, "verdict", "examined", "what it means");
+      fmt::format("{:<{}}{:<9}{:>10}  {}\n", ColumnName("check").name(), width, ColumnName("verdict").name(),
+                  ColumnName("examined").name(), ColumnName("what it means").name());
   for (const CheckReport& check : v.checks) {
     const char* word = !check.applies || check.examined == 0 ? "-"
                        : check.violations == 0               ? "holds"

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "analysis/columns.hpp"
 #include "sim/cli/command.hpp"
 #include "sim/cli/talk.hpp"
 #include "sim/cli/topics.hpp"
@@ -49,6 +50,12 @@ std::string explain_filter(const FilterRow& row) {
   return out;
 }
 
+std::string indented(std::string_view text) {
+  std::string out;
+  for (const char c : text) out += c == '\n' ? "\n  " : std::string(1, c);
+  return out;
+}
+
 std::string title_of(const fs::path& scenario) {
   std::ifstream file(scenario);
   for (std::string line; std::getline(file, line);) {
@@ -73,7 +80,7 @@ std::string picture_of(const ConsistencyRow& row) {
 int nothing_called(const std::string& name, const std::vector<std::string>& names, std::string_view help) {
   const std::string near = nearest(name, names);
   say("error: there is nothing called `{}` to explain\n  = help: {}\n", name,
-             near.empty() ? std::string(help) : fmt::format("did you mean `{}`?", near));
+      near.empty() ? std::string(help) : fmt::format("did you mean `{}`?", near));
   return bad_input;
 }
 
@@ -103,6 +110,23 @@ int explain_tasks(const std::string& model) {
   return done;
 }
 
+std::string without_brackets(std::string_view text) {
+  std::string out(text);
+  std::erase_if(out, [](char c) { return c == '[' || c == ']' || c == '(' || c == ')'; });
+  return out;
+}
+
+// "compute", "compute [%]": what a column or line of psim's tables holds; empty when there is none.
+std::string explain_column(std::string_view name) {
+  for (const analysis::ColumnDoc& column : analysis::column_docs) {
+    const std::string heading = analysis::heading_of(column);
+    // The command line is read without the brackets of "[%]".
+    if (name == column.name || without_brackets(name) == without_brackets(heading))
+      return fmt::format("{}, where psim prints it:\n  {}\n", heading, indented(column.doc));
+  }
+  return {};
+}
+
 int explain_preset_called(const std::string& name) {
   std::vector<std::string> names;
   for (const PresetTable& table : presets()) {
@@ -123,13 +147,15 @@ int reference() {
 }
 
 int explain(const std::vector<std::string>& words) {
-  const std::string& name = words.front();
-  if (name == "tasks") return explain_tasks(words.size() > 1 ? words[1] : "");
-  if (name == "preset" && words.size() > 1) return explain_preset_called(words[1]);
-  if (words.size() > 1)
-    return nothing_called(fmt::format("{} {}", name, words[1]), {},
-                          "two words are `preset NAME` or `tasks MODEL`");
-  std::vector<std::string> names{"tasks"};
+  const std::string name = fmt::format("{}", fmt::join(words, " "));
+  if (words.front() == "tasks") return explain_tasks(words.size() > 1 ? words[1] : "");
+  if (words.front() == "preset" && words.size() > 1) return explain_preset_called(words[1]);
+  if (name == "units") {
+    fmt::print("units: what a quantity may be given in\n\n{}", unit_table());
+    return done;
+  }
+  const std::string column = explain_column(name);
+  std::vector<std::string> names{"tasks", "units"};
   for (const ConsistencyRow& row : consistency_rows) {
     if (answers_to(row, name)) {
       fmt::print("{}", explain_model(row));
@@ -146,20 +172,25 @@ int explain(const std::vector<std::string>& words) {
   }
   for (const PresetTable& table : presets()) {
     if (table.name == name && table.preset != Preset::none) return explain_preset_called(name);
-    names.emplace_back(table.name);
+    if (table.preset != Preset::none) names.emplace_back(table.name);
   }
   for (const Topic& topic : topics) {
     if (answers_to(topic, name)) {
-      fmt::print("{}: {}\n\n{}\n", topic.name, topic.title, topic.text);
+      fmt::print("{}: {}\n\n{}\n{}{}", topic.name, topic.title, topic.text, column.empty() ? "" : "\n",
+                 column);
       return done;
     }
     names.emplace_back(topic.name);
   }
-  if (const std::string field = explain_field(name); !field.empty()) {
-    fmt::print("{}", field);
+  const std::string field = explain_field(name), choice = explain_choice(name);
+  std::vector<std::string> parts{column, field, choice};
+  std::erase(parts, "");
+  if (!parts.empty()) {
+    fmt::print("{}", fmt::join(parts, "\n"));
     return done;
   }
   std::ranges::move(field_names(), std::back_inserter(names));
+  for (const analysis::ColumnDoc& known : analysis::column_docs) names.emplace_back(known.name);
   return nothing_called(
       name, names,
       "`psim list` shows models and topics; a field is written table.key, such as cluster.workers");
@@ -187,6 +218,9 @@ int list() {
   for (const Topic& topic : topics) fmt::print("  {:<18} {}\n", topic.name, topic.title);
   fmt::print("  {:<18} {}\n", "tasks",
              "what each pull waits for, as a graph of tasks (psim explain tasks MODEL)");
+  fmt::print("  {:<18} {}\n", "units", "what durations, sizes, bandwidths and speeds may be given in");
+  fmt::print(
+      "\nColumns and lines that psim prints: psim explain NAME, for example `per update`, reached, copies\n");
   fmt::print(
       "\nFields: psim explain TABLE.KEY, for example cluster.network.share_spread; all of them: "
       "docs/scenario.md\n");

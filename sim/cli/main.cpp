@@ -217,7 +217,8 @@ int main(int argc, char** argv) {
   add_commands_on_runs(app, c, directory, code);
   CLI::App* explain =
       app.add_subcommand("explain", "Explain a consistency model, a preset, a field, a measure or an error.");
-  explain->add_option("name", words, "For example ssp, cluster.workers, unit, tasks ssp.")->expected(0, 2);
+  explain->add_option("name", words, "For example ssp, cluster.workers, unit, tasks ssp, time to target.")
+      ->expected(0, 4);
   explain->add_flag("--reference", reference, "Print docs/scenario.md.");
   explain->callback([&] {
     code = guarded([&] {

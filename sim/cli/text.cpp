@@ -3,10 +3,16 @@
 
 #include <algorithm>
 
+#include "analysis/columns.hpp"
 #include "sim/cli/command.hpp"
 
 namespace psim::cli {
 namespace {
+
+using analysis::ColumnName;
+
+// How a line of the summary begins.
+std::string line(ColumnName name) { return fmt::format("\n  {:<10}  ", name.name()); }
 
 std::string bytes_text(double bytes) {
   for (const char* unit : {"B", "kB", "MB", "GB"}) {
@@ -26,15 +32,15 @@ std::string quality(const Json& evaluation) {
 
 std::string inference_text(const Json& s) {
   const std::int64_t answered = s["answered"], requests = s["requests"];
-  std::string text = fmt::format("\n  inference   {} of {} requests answered", answered, requests);
+  std::string text = line("inference") + fmt::format("{} of {} requests answered", answered, requests);
   if (answered == 0) return text;
   const Json& latency = s["latency_s"];
   text += fmt::format(", in {:.4g} ms on average, 99 % within {:.4g} ms", 1e3 * latency["mean"].get<double>(),
                       1e3 * latency["p99"].get<double>());
-  text += fmt::format(
-      "\n  served      weights {:.4g} s and {:.2f} updates old on average, at most {:.4g} s and {}",
-      s["age_s"]["mean"].get<double>(), s["staleness"]["mean"].get<double>(), s["age_s"]["max"].get<double>(),
-      s["staleness"]["max"].get<std::int64_t>());
+  text += line("served") +
+          fmt::format("weights {:.4g} s and {:.2f} updates old on average, at most {:.4g} s and {}",
+                      s["age_s"]["mean"].get<double>(), s["staleness"]["mean"].get<double>(),
+                      s["age_s"]["max"].get<double>(), s["staleness"]["max"].get<std::int64_t>());
   if (!s["accuracy"].is_null()) text += fmt::format("; accuracy {:.2f} %", 100 * s["accuracy"].get<double>());
   return text + fmt::format("; pulled {}", bytes_text(s["bytes_pulled"].get<double>()));
 }
@@ -55,26 +61,27 @@ std::string ranges_text(const Json& servers) {
     splits += server["range_splits"].get<std::int64_t>();
   }
   if (splits == 0) return {};
-  return fmt::format("\n  ranges      {} with a vector clock of their own, {} split off", ranges, splits);
+  return line("ranges") + fmt::format("{} with a vector clock of their own, {} split off", ranges, splits);
 }
 
 std::string failures_text(const Json& s) {
   const auto count = [&](const char* key) { return s[key].get<std::int64_t>(); };
-  std::string text = fmt::format(
-      "\n  failures    crashes {}   suspicions {} ({} false)   requests sent again {}", count("crashes"),
-      count("suspicions"), count("false_suspicions"), count("repeated_requests"));
+  std::string text =
+      line("failures") + fmt::format("crashes {}   suspicions {} ({} false)   requests sent again {}",
+                                     count("crashes"), count("suspicions"), count("false_suspicions"),
+                                     count("repeated_requests"));
   const auto copies = s["replication_bytes"].get<double>(), states = s["state_bytes"].get<double>();
   if (copies + states > 0)
-    text += fmt::format("\n  copies      {} to replicas, {} as whole shards, {} snapshots",
-                        bytes_text(copies), bytes_text(states), count("snapshots"));
+    text += line("copies") + fmt::format("{} of logs, {} of whole shards, {} snapshots", bytes_text(copies),
+                                         bytes_text(states), count("snapshots"));
   const auto seconds = [](const Json& span) {
     return span.is_null() ? std::string("-") : fmt::format("{:.4g} s", span.get<double>());
   };
   for (const Json& r : s["recoveries"])
-    text += fmt::format(
-        "\n  recovery    server {} crashed at {:.4g} s: detection {}, takeover {}, transfer {}, catch-up {}",
-        r["server"].get<int>(), r["at_s"].get<double>(), seconds(r["detection_s"]), seconds(r["takeover_s"]),
-        seconds(r["transfer_s"]), seconds(r["catch_up_s"]));
+    text += line("recovery") +
+            fmt::format("server {} crashed at {:.4g} s: detection {}, takeover {}, transfer {}, catch-up {}",
+                        r["server"].get<int>(), r["at_s"].get<double>(), seconds(r["detection_s"]),
+                        seconds(r["takeover_s"]), seconds(r["transfer_s"]), seconds(r["catch_up_s"]));
   return text;
 }
 
@@ -87,10 +94,11 @@ std::string target_text(const Json& target) {
 std::string groups_text(const Json& groups) {
   std::size_t width = 5;
   for (const Json& g : groups) width = std::max(width, g["name"].get_ref<const std::string&>().size());
-  std::string out = fmt::format(
-      "\n\n  {:<{}}   workers   namespace   updates   compute     wait   network   staleness        sent   "
-      "ended [s]   final",
-      "group", width);
+  const auto name = [](ColumnName column) { return column.name(); };
+  std::string out = fmt::format("\n\n  {:<{}} {:>9} {:>11} {:>9} {:>9} {:>8} {:>9} {:>11} {:>11} {:>11}   {}",
+                                name("group"), width, name("workers"), name("namespace"), name("updates"),
+                                name("compute"), name("wait"), name("network"), name("staleness"),
+                                name("sent"), ColumnName("ended").heading(), name("final"));
   for (const Json& g : groups) {
     const Json& time = g["time"];
     const auto share = [&](const char* key) { return 100 * time[key].get<double>(); };
@@ -109,7 +117,7 @@ std::string late_text(const Json& pushes) {
   const auto count = [&](const char* key) { return pushes[key].get<std::int64_t>(); };
   const std::int64_t late = count("dropped") - count("unused_at_end") - count("duplicate") - count("refused");
   if (late == 0) return {};
-  return fmt::format("\n  late        {} of {} pushes thrown away", late, count("arrived"));
+  return line("late") + fmt::format("{} of {} pushes thrown away", late, count("arrived"));
 }
 
 // How far the training got, and what came out.
@@ -117,7 +125,7 @@ std::string training_text(const Json& s) {
   std::string out;
   const Json& target = s["target"];
   if (target["given"]) {
-    out += "\n  target      ";
+    out += line("target");
     if (target.contains("accuracy"))
       out += fmt::format("accuracy {} % ", 100 * target["accuracy"].get<double>());
     if (target.contains("loss")) out += fmt::format("loss {} ", target["loss"].get<double>());
@@ -127,27 +135,27 @@ std::string training_text(const Json& s) {
                : std::string("not reached");
   }
   const std::string architecture = s["architecture"];
-  out += fmt::format("\n  simulated   {:.4g} s, {} updates, {} steps of {} workers {}",
-                     s["sim_time_s"].get<double>(), s["updates"].get<std::int64_t>(),
-                     s["steps"].get<std::int64_t>(), s["workers"].size(),
+  out += line("simulated") +
+         fmt::format("{:.4g} s, {} updates, {} steps of {} workers {}", s["sim_time_s"].get<double>(),
+                     s["updates"].get<std::int64_t>(), s["steps"].get<std::int64_t>(), s["workers"].size(),
                      architecture == "parameter-server" ? "under " + s["consistency"].get<std::string>()
                                                         : "by " + architecture);
   if (!s["curve"].empty())
-    out += fmt::format("\n  quality     {}  ->  {}", quality(s["initial"]), quality(s["final"]));
+    out += line("quality") + fmt::format("{}  ->  {}", quality(s["initial"]), quality(s["final"]));
   return out;
 }
 
 // Of several groups; each has a row in a table below.
 std::string groups_line(const Json& s) {
-  return fmt::format("\n  simulated   {:.4g} s, {} steps of {} workers in {} groups",
-                     s["sim_time_s"].get<double>(), s["steps"].get<std::int64_t>(), s["workers"].size(),
-                     s["groups"].size());
+  return line("simulated") + fmt::format("{:.4g} s, {} steps of {} workers in {} groups",
+                                         s["sim_time_s"].get<double>(), s["steps"].get<std::int64_t>(),
+                                         s["workers"].size(), s["groups"].size());
 }
 
 std::string notes_text(const Json& notes) {
   std::string out;
   for (const Json& note : notes)
-    out += fmt::format("{}  note        {}\n", out.empty() ? "\n" : "", note["text"].get<std::string>());
+    out += line("note").substr(out.empty() ? 0 : 1) + note["text"].get<std::string>() + "\n";
   return out;
 }
 
@@ -162,15 +170,17 @@ std::string summary_text(const Json& s, const std::string& replay_line) {
   const std::int64_t updates = s["updates"];
   out += has_groups ? groups_line(s) : training_text(s);
   const Json& share = s["time"];
-  out += fmt::format("\n  workers     compute {:.1f} %   wait {:.1f} %   network {:.1f} %",
-                     percent(share, "compute_share"), percent(share, "wait_share"),
-                     percent(share, "network_share"));
+  out += line("workers") + fmt::format("compute {:.1f} %   wait {:.1f} %   network {:.1f} %",
+                                       percent(share, "compute_share"), percent(share, "wait_share"),
+                                       percent(share, "network_share"));
   out += absent_text(share, "   absent {:.1f} %");
-  out += fmt::format("\n  staleness   mean {:.2f}, max {} updates; at most {} clocks ahead of the slowest",
+  out += line("staleness") +
+         fmt::format("mean {:.2f}, max {} updates; at most {} clocks ahead of the slowest",
                      s["staleness"]["mean"].get<double>(), s["staleness"]["max"].get<std::int64_t>(),
                      s["clock_gap"]["max"].get<std::int64_t>());
   const double sent = s["bytes_sent"];
-  out += fmt::format("\n  traffic     {} messages, {}", s["messages"].get<std::int64_t>(), bytes_text(sent));
+  out +=
+      line("traffic") + fmt::format("{} messages, {}", s["messages"].get<std::int64_t>(), bytes_text(sent));
   if (updates > 0 && !has_groups) {
     const auto n = static_cast<double>(updates);
     out += fmt::format("; per update {:.1f} messages, {}", s["messages"].get<double>() / n,
@@ -184,8 +194,10 @@ std::string summary_text(const Json& s, const std::string& replay_line) {
 
   if (s["workers"].size() <= 16) {
     const bool any_absent = percent(share, "absent_share") > 0;
-    out += "\n\n  worker   clocks   step [ms]   compute      wait   network";
-    out += any_absent ? "    absent\n" : "\n";
+    out += fmt::format("\n\n  {:>6}   {:>6}   {:>9}   {:>7}   {:>7}   {:>7}", ColumnName("worker").name(),
+                       ColumnName("clocks").name(), ColumnName("step").heading(),
+                       ColumnName("compute").name(), ColumnName("wait").name(), ColumnName("network").name());
+    out += any_absent ? fmt::format("   {:>7}\n", ColumnName("absent").name()) : "\n";
     for (const Json& w : s["workers"]) {
       out += fmt::format("  {:>6}   {:>6}   {:>9.4g}   {:>5.1f} %   {:>5.1f} %   {:>5.1f} %",
                          w["worker"].get<int>(), w["clocks"].get<std::int64_t>(),
@@ -197,7 +209,7 @@ std::string summary_text(const Json& s, const std::string& replay_line) {
     out += "\n";
   }
   out += notes_text(s["notes"]);
-  out += fmt::format("\n  digest      {}\n", s["digest"].get<std::string>());
+  out += line("digest") + fmt::format("{}\n", s["digest"].get<std::string>());
   return out;
 }
 

@@ -26,6 +26,10 @@ std::string home_of_key(std::string_view key);
 // What `psim explain cluster.workers` prints, or `psim explain cluster`; empty when there is no such field
 // and no such table.
 std::string explain_field(std::string_view path);
+// What every field says of its choice `name`, such as "none"; empty when no field has one of that name.
+std::string explain_choice(std::string_view name);
+// The names that the reader takes after a number, with their values, as a table in Markdown.
+std::string unit_table();
 // How many lists deep a value of the field or table `path` is: 0 for a number, 1 for a list of them.
 std::size_t list_depth(std::string_view path);
 // Whatever it knows, as table.key and as key.

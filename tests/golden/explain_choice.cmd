@@ -1,1 +1,2 @@
 psim explain consistency.model
+psim explain none

@@ -1,0 +1,135 @@
+// Every column and line that psim's tables and summaries show to people, with what it holds. Printers take
+// their headings from here, so `psim explain` knows all of them: another name does not compile.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+namespace psim::analysis {
+
+struct ColumnDoc {
+  std::string_view name;
+  std::string_view unit;  // as the heading of a column shows it; empty where cells carry their own, or none
+  std::string_view doc;
+};
+
+inline constexpr std::array<ColumnDoc, 45> column_docs{{
+    // psim compare
+    {"scenario", "", "The scenario as it is: it has no axis to compare along."},
+    {"time", "[s]", "Simulated seconds from a run's beginning to its end."},
+    {"time to target", "[s]",
+     "Simulated seconds until an evaluation first shows the target. `>` where a seed missed it: its whole "
+     "run\n"
+     "counts, so the mean is longer than that."},
+    {"reached", "", "How many of the row's runs reached the target, and how many there are."},
+    {"relative", "", "A ratio of times, without unit: below 1 is faster than the first row."},
+    {"updates", "", "How many updates every server (without servers: every worker) has made to the weights."},
+    {"per update", "[ms]", "Simulated milliseconds of the whole run, divided by its updates."},
+    {"final loss", "",
+     "The loss with the last weights, over the test set (the training set if there is none); without unit."},
+    {"accuracy", "[%]",
+     "Percentage of the test set (the training set if there is none) that the last weights classify right."},
+    {"staleness", "(max)",
+     "How old pushes are when they are applied, in updates: the mean, and in brackets or after `max` the "
+     "most."},
+    {"compute", "[%]", "Percentage of the workers' time in which a gradient is being computed."},
+    {"wait", "[%]", "Percentage of the workers' time in which they wait for others."},
+    {"network", "[%]",
+     "Percentage of the workers' time in which they do not compute, and a message from or to them is on its "
+     "way."},
+    {"absent", "[%]",
+     "Percentage of the workers' time in which they are down, have left, or have not joined. Not shown "
+     "where\n"
+     "it is 0 for all."},
+    {"sent", "[MB]", "Bytes of all messages that were sent; in columns of megabytes, 10^6 bytes."},
+    {"answer", "[ms]",
+     "Mean time from the arrival of an inference request to its answer, in simulated milliseconds."},
+    {"served staleness", "",
+     "How many updates behind the servers the weights were that answered inference requests, in the mean."},
+    {"served accuracy", "[%]", "Percentage of inference requests that were answered right."},
+    {"copied", "[MB]",
+     "Megabytes (10^6 bytes) of logs and whole shards that servers sent to replicas and to next owners."},
+    {"suspected", "(falsely)",
+     "How often the scheduler suspected a node, and in brackets how often of these the node was up; per "
+     "run."},
+    {"recovery", "[s]",
+     "Seconds from a server's crash until its shards are as far as before. In `psim compare` the mean; in\n"
+     "`psim run` its parts for each crash: until the crash is noticed (detection), the new owners begin to "
+     "fetch\n"
+     "the shards (takeover), they have them (transfer), and all is as far as before (catch-up). `-`: not "
+     "reached."},
+    // psim run: lines
+    {"simulated", "",
+     "Simulated seconds of the run, with its updates, and the steps of all workers together."},
+    {"quality", "", "Loss and accuracy with the first and with the last weights, over the test set."},
+    {"target", "", "The goal that the scenario gives, and after how many simulated seconds it was reached."},
+    {"workers", "",
+     "Where the workers' time went, in percent of all workers' time together. In the table of groups: how "
+     "many\n"
+     "workers the group has."},
+    {"traffic", "", "Messages and bytes that all nodes sent, in all and divided by the updates."},
+    {"ranges", "",
+     "Ranges of keys that have a vector clock of their own, and how many were split off in the run."},
+    {"late", "",
+     "Pushes that came too late for their update, and how many pushes arrived at servers in all."},
+    {"failures", "",
+     "Crashes; suspicions of the scheduler, false ones (the node was up) in brackets; requests that were "
+     "sent\n"
+     "again because no answer came."},
+    {"copies", "",
+     "Bytes of logs (single updates, sent to a shard's replicas and, while it moves, to its next owner), "
+     "bytes\n"
+     "of whole shards (sent to a new replica or owner), and the number of snapshots written."},
+    {"inference", "",
+     "Requests that came and were answered, with the time from arrival to answer in milliseconds."},
+    {"served", "",
+     "How old the weights were that answered requests, in seconds and in updates; the share of right "
+     "answers;\n"
+     "bytes that the inference nodes pulled."},
+    {"note", "", "What had no effect in this run, or went wrong without an error (psim explain notes)."},
+    {"digest", "", "One number for everything that happened."},
+    // psim run: the table of workers
+    {"worker", "", "The worker's number, from 0."},
+    {"clocks", "", "Clocks (steps between two pushes) that the worker has finished."},
+    {"step", "[ms]",
+     "Mean time from the start of one of the worker's steps to the start of its next, in simulated "
+     "milliseconds."},
+    // psim run: the table of groups
+    {"group", "", "The name of a group of workers ([[group]])."},
+    {"namespace", "", "The number of the model, from 0, that the group trains."},
+    {"ended", "[s]",
+     "Simulated second at which the group's last worker was through, or its training was ended."},
+    {"final", "", "Loss and accuracy with the last weights of the group's model."},
+    // psim verify
+    {"check", "", "What was checked; docs/verify.md says what must hold."},
+    {"verdict", "", "holds; VIOLATED; or `-` where the run has nothing that the check could look at."},
+    {"examined", "", "How many things (events, pushes, reads, ...) the check looked at."},
+    {"what it means", "", "The promise that the run must keep."},
+}};
+
+constexpr const ColumnDoc* find_column(std::string_view name) {
+  const auto* at = std::ranges::find(column_docs, name, &ColumnDoc::name);
+  return at == column_docs.end() ? nullptr : at;
+}
+
+// "compute [%]"
+inline std::string heading_of(const ColumnDoc& column) {
+  return std::string(column.name) + (column.unit.empty() ? "" : " ") + std::string(column.unit);
+}
+
+// The name of one of them; of no other text.
+class ColumnName {
+ public:
+  consteval ColumnName(const char* name) : doc_(find_column(name)) {
+    if (doc_ == nullptr) throw "not in column_docs";
+  }
+  constexpr std::string_view name() const { return doc_->name; }
+  std::string heading() const { return heading_of(*doc_); }
+
+ private:
+  const ColumnDoc* doc_;
+};
+
+}  // namespace psim::analysis
