@@ -79,9 +79,9 @@ inline constexpr std::array<ColumnDoc, 45> column_docs{{
      "sent\n"
      "again because no answer came."},
     {"copies", "",
-     "Bytes of logs (single updates, sent to a shard's replicas and, while it moves, to its next owner), "
-     "bytes\n"
-     "of whole shards (sent to a new replica or owner), and the number of snapshots written."},
+     "Bytes of logs (single updates, sent to a shard's replicas and, while it moves, to its next owner);\n"
+     "bytes of whole shards (sent to a new replica or owner, or as a snapshot to the storage node); and the\n"
+     "number of snapshots written."},
     {"inference", "",
      "Requests that came and were answered, with the time from arrival to answer in milliseconds."},
     {"served", "",
