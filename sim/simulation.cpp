@@ -162,7 +162,9 @@ RunResult Simulation::run() {
   if (faults_) faults_->start();
   for (Job& job : jobs_) job.plan_evaluations();
   for (Job& job : jobs_) job.plan_end();
-  sg4::Engine::on_deadlock_cb([this] { watch_.note_stuck(); });
+  sg4::Engine::on_deadlock_cb([this] {
+    if (!ended_) watch_.note_stuck();
+  });
   engine_.run();
   for (const Job& job : jobs_) {
     if (job.crew().failure()) std::rethrow_exception(job.crew().failure());
