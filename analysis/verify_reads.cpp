@@ -2,9 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <map>
 #include <optional>
+#include <set>
+#include <tuple>
 #include <vector>
 
 #include "analysis/verify_checks.hpp"
@@ -62,6 +65,40 @@ class Requests {
   std::map<Id, Asked> asked_;
 };
 
+// Who waits for an owner, and will not push before it answers.
+class Waiting {
+ public:
+  void on(const Row& row, const Facts& facts) {
+    if (row.what == What::compute_begin) computing_.insert(row.node);
+    if (row.what == What::compute_end || row.what == What::compute_cancel) computing_.erase(row.node);
+    const bool push = row.letter == Letter::push;
+    if (row.what == What::send && push) under_way_[{row.shard, row.node}] = row.value;
+    if (row.what == What::send && row.letter == Letter::weights && facts.is_worker(row.peer))
+      answered_[{row.shard, row.node, row.peer}] = row.at;
+    if (row.what != What::deliver || (!push && row.letter != Letter::pull)) return;
+    answered_[{row.shard, row.node, row.peer}] = HUGE_VAL;
+    const auto sent = under_way_.find({row.shard, row.peer});
+    if (push && sent != under_way_.end() && sent->second <= row.value) under_way_.erase(sent);
+  }
+  // Whether these are all that take part, those among them that are answered with this one.
+  bool all(const Row& answer, const Reign& owner, const Facts& facts) const {
+    for (std::uint32_t w = 0; w < owner.workers.size(); ++w) {
+      const std::uint32_t node = 1 + facts.servers + w;
+      const auto last = answered_.find({answer.shard, answer.node, node});
+      const bool waits = last != answered_.end() && last->second >= answer.at && !computing_.contains(node) &&
+                         !under_way_.contains({answer.shard, node});
+      if (owner.workers[w].member && !waits) return false;
+    }
+    return true;
+  }
+
+ private:
+  // By shard, server and worker: when it was last answered; or for ever, if it has sent something since.
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, double> answered_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> under_way_;  // pushes, by shard and worker
+  std::set<std::uint32_t> computing_;
+};
+
 const Reign& sender(const Row& row, const History& history) {
   return *history.shard(row.shard).of_server.at(row.node);
 }
@@ -86,6 +123,7 @@ class Reads final : public Check {
   void on(const Row& row, const History& history) override {
     if (!report().applies) return;
     requests_.on(row, history.facts());
+    waiting_.on(row, history.facts());
     if (!is_answer(row, history)) return;
     examined();
     const std::optional<Asked::Pull> pull = requests_.answered(row);
@@ -122,10 +160,12 @@ class Reads final : public Check {
     return history.facts().name_of(node);
   }
 
-  // A shard that lost updates, or pushes, gives what it has.
+  // A shard that lost updates, or pushes, gives what it has; and one of k-sync the last version once more,
+  // when all wait and too few pushes have come for an update.
   void look_at_version(const Row& row, const History& history, const std::optional<Asked::Pull>& pull) {
     if (!pull) return;  // a repeated one that came late: its worker has gone on
-    const bool lossy = history.shard(row.shard).set_back;
+    const bool all_wait = !exact_ && waiting_.all(row, sender(row, history), history.facts());
+    const bool lossy = history.shard(row.shard).set_back || all_wait;
     const bool old = row.version <= pull->above && !lossy;
     const bool other =
         exact_ && row.version != row.clock && !history.any_set_back() && !history.was_away(row.peer);
@@ -137,6 +177,7 @@ class Reads final : public Check {
 
   bool newer_, exact_, own_;
   Requests requests_;
+  Waiting waiting_;
 };
 
 class ReadMyWrites final : public Check {

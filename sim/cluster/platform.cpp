@@ -49,11 +49,24 @@ struct Way {
   double of_links = 0;  // what the links contribute
 };
 
+// Latencies as SimGrid gets them, in seconds times this, and made seconds again when they delay a flow. A
+// flow weighs 1 / latency where it shares a link. What SimGrid takes for zero is fixed (maxmin/precision).
+// The sum of some hundred flows' weights of a million each has a larger rounding error than that, and SimGrid
+// ends the process. A power of two changes no digit.
+double latency_unit(const NetworkSpec& network) {
+  double longest = network.latency.value;
+  for (const LinkSpec& link : network.links)
+    longest = std::max(longest, link.latency ? link.latency->value : 0.0);
+  constexpr double usual = 1;  // seconds: what is longer weighs too little when it is made larger
+  return network.topology != TopologyKind::simgrid_xml && longest < usual ? 1024 : 1;
+}
+
 class Builder {
  public:
   Builder(const Scenario& scenario)
       : scenario_(scenario),
         network_(scenario.cluster.network),
+        latency_unit_(latency_unit(scenario.cluster.network)),
         routes_(RouteTable::make("cluster")),
         zone_(routes_->get_iface()) {}
 
@@ -90,7 +103,7 @@ class Builder {
 
   // With unequal shares the pair's own link carries the whole latency.
   double latency_of_link(double latency) const {
-    return network_.share_spread > 0 || mutant("links-have-no-latency") ? 0 : latency;
+    return network_.share_spread > 0 || mutant("links-have-no-latency") ? 0 : latency * latency_unit_;
   }
 
   // Paths are asked for twice, first to find the links that are used, because all of them together may take
@@ -170,12 +183,13 @@ class Builder {
       return nullptr;
     }
     sg4::Link* link = add_link(*zone_, fmt::format("pair {} {}", way.from, way.to), unlimited);
-    link->set_latency(latency)->seal();
+    link->set_latency(latency * latency_unit_)->seal();
     return link;
   }
 
   const Scenario& scenario_;
   const NetworkSpec& network_;
+  double latency_unit_;
   RouteTable* routes_;
   sg4::NetZone* zone_;
   Platform platform_;
@@ -185,7 +199,8 @@ class Builder {
 
 std::vector<std::string> engine_options(const NetworkSpec& network) {
   const bool lv08 = network.simgrid_model == SimgridModel::lv08;
-  const double window = network.tcp_window ? network.tcp_window->value : lv08 ? 4194304.0 : 0.0;
+  const double unit = latency_unit(network);
+  const double window = unit * (network.tcp_window ? network.tcp_window->value : lv08 ? 4194304.0 : 0.0);
   std::vector<std::string> options{
       fmt::format("network/model:{}", lv08 ? "LV08" : "CM02"),
       fmt::format("network/crosstraffic:{}", network.cross_traffic && !mutant("no-cross-traffic") ? 1 : 0),
@@ -195,6 +210,7 @@ std::vector<std::string> engine_options(const NetworkSpec& network) {
       // capacity (tests/oracles/network_test.cpp, incast). Full solves for all flows, and is not slower here.
       "network/optim:Full",
   };
+  if (unit != 1) options.push_back(fmt::format("network/latency-factor:{}", (lv08 ? 13.01 : 1) / unit));
   // LV08 adds 20537 / bandwidth to a flow's weight, which would drown the connections' own latencies.
   if (network.share_spread > 0) options.emplace_back("network/weight-S:0");
   return options;

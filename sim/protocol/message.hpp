@@ -69,8 +69,13 @@ struct Attachment {
   // replicate: workers that went on from where the others are, with the clocks that they skipped
   std::vector<PushId> ahead = {};
   // replicate, where a push is compensated for what its worker had been sent: workers that were sent what
-  // is here, and the running mean of squared gradients after this entry, if there is one
-  std::vector<NodeId> shown = {};
+  // is here, or, where filters have changed it, these values; and the running mean of squared gradients
+  // after this entry, if there is one
+  struct Shown {
+    NodeId worker = 0;
+    Slice filtered = {};
+  };
+  std::vector<Shown> shown = {};
   std::shared_ptr<const Values> mean_square = {};
   bool updates = false;                      // replicate, of every push: all that wait make an update now
   std::shared_ptr<const View> view = {};     // view

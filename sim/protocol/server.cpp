@@ -94,10 +94,10 @@ void Server::on_pull(const Message& pull, double now, Outbox& out) {
   if (!is_back && before != waiting_.end() && before->second.number > pull.number) return;  // overtaken
   // A newer pull takes the place of an older one.
   waiting_[w] = {pull.from, pull.clock, pull.version,      pull.number, pull.pushed,
-                 pull.keys, pull.has,   pull.samples == 0, pull.kept};
+                 pull.keys, pull.has,   pull.samples == 0};
   if (options_.retries) meet(pull, out);
   finish_if_through(w);
-  update_if_complete(out) ? answer_all(now, out) : answer(w, now, out);
+  update_if_complete(out) || restart_steps() ? answer_all(now, out) : answer(w, now, out);
 }
 
 std::int64_t Server::overtaken(NodeId worker) const {
@@ -269,7 +269,7 @@ void Server::answer(std::uint32_t w, double now, Outbox& out) {
   reply.keys = pull.keys;
   if (!sent_.empty() && needed) {
     was_sent(reply.to, reply.values);
-    if (!copies_.empty()) shown_.push_back(reply.to);
+    if (!copies_.empty()) shown_.push_back({.worker = reply.to});
   }
   waiting_.erase(waiting);
   out.send(std::move(reply));

@@ -86,7 +86,6 @@ class Server {
     SharedKeys keys = {};  // null: all
     std::int64_t has = 0;
     bool computes = false;  // its push for the current version is yet to come
-    std::int64_t kept = 0;  // the worker can still send its pushes from this number on
   };
 
   // `weights` is the range's initial content; empty for a phantom model of `count` values.
@@ -94,7 +93,7 @@ class Server {
 
   void on(const Message& message, double now, Outbox& out);
   // What a worker's last answer looks like after filters; its next push is computed on that.
-  void was_sent(NodeId worker, const Slice& values);
+  void was_sent_filtered(NodeId worker, const Slice& values);
 
   std::int64_t version() const { return version_; }
   std::int64_t pushes_arrived() const { return arrived_; }
@@ -197,6 +196,7 @@ class Server {
   void take_entry(const Message& entry);
   void take_push(const Message& entry);
   void take_ids(const std::vector<PushId>& ids);
+  void was_sent(NodeId worker, const Slice& values);
   void on_replicated(const Message& ack, double now, Outbox& out);
   void log(Message entry, Attachment ids, Outbox& out);
   bool copies_pushes() const { return options_.replication.when == ReplicateWhen::every_push; }
@@ -217,6 +217,7 @@ class Server {
   bool has_lost_push(const Pull& pull) const;
   bool is_complete() const;
   bool none_will_push() const;
+  bool restart_steps();
   bool has_peers() const { return options_.shards > 1; }
   bool coordinated() const { return options_.rule.first_decides && has_peers(); }
   bool follows() const { return coordinated() && options_.shard != 0; }
@@ -318,7 +319,7 @@ class Server {
   std::map<std::int64_t, Message> past_log_;  // of a former primary, for the next one
   std::int64_t committed_ = 0;                // entries that are on all replicas
   std::vector<PushId> dropped_;               // since the last entry
-  std::vector<NodeId> shown_;                 // workers that were answered since then; DC-ASGD
+  std::vector<Attachment::Shown> shown_;      // workers that were answered since then; DC-ASGD
   std::vector<PushId> skipped_;               // likewise
   std::vector<PushId> ahead_;                 // likewise
   std::optional<Message> unlogged_;           // a push that has come in

@@ -19,6 +19,12 @@ void Server::was_sent(NodeId worker, const Slice& values) {
   if (sent.size() > kept) sent.pop_front();
 }
 
+void Server::was_sent_filtered(NodeId worker, const Slice& values) {
+  was_sent(worker, values);
+  const bool is_last = !shown_.empty() && shown_.back().worker == worker;
+  if (is_last && values.values != parameters_.weights()) shown_.back().filtered = values;
+}
+
 // The weights that a push was computed on; null where nobody here has them, as after a crash that undid
 // that version. An answer after the last entry of a log showed what that entry made, and the next owner
 // begins with just that: so it may have been sent to every worker.

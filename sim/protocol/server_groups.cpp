@@ -106,27 +106,12 @@ const Server::Decision* Server::decision() const {
   return latest;
 }
 
-// Whether every worker that takes part has its push here, or waits for the next version: it sends none
-// before that.
-bool Server::none_will_push() const {
-  for (std::uint32_t w = 0; w < workers_.size(); ++w) {
-    const NodeId node = options_.first_worker + w;
-    if (workers_[w].gone || std::ranges::find(group_, node, &Message::from) != group_.end()) continue;
-    const auto pull = waiting_.find(w);
-    const bool waits = pull != waiting_.end() && pull->second.version >= version_;
-    if (!waits || pull->second.pushed > workers_[w].arrived) return false;
-  }
-  return !group_.empty();
-}
-
 // The same workers' pushes as the first shard took; in the place of those that are gone, that came too late
 // here, or that it no longer knows, others'. The rest comes too late.
 std::vector<Message> Server::take_decided(Outbox& out) {
   const Decision* known = decision();
   if (known == nullptr) return {};
-  const auto is_gone = [this](NodeId worker) { return workers_[index_of(worker)].gone; };
-  const bool lacks_one = std::ranges::any_of(known->workers, is_gone) && none_will_push();
-  if (!is_complete() && !lacks_one) return {};
+  if (!is_complete()) return {};
   const auto is_awaited = [&](NodeId worker) {
     const std::uint32_t w = index_of(worker);
     return !workers_[w].gone && safety_[w].first < known->version;

@@ -107,8 +107,33 @@ bool Server::has_lost_push(const Pull& pull) const {
   const ConsistencyRule& rule = options_.rule;
   if (!options_.retries || pull.version < 0) return false;
   if (pull.version > version_) return true;
-  if (rule.gate != Gate::version || pull.computes || has_pending(pull.from)) return false;
-  return rule.group == rule.workers || (lost_ > 0 && pull.kept == pull.pushed);
+  const bool waits_for_all = rule.gate == Gate::version && rule.group == rule.workers;
+  return waits_for_all && !pull.computes && !has_pending(pull.from);
+}
+
+// Whether every worker that takes part has its push here, or waits for the next version: it sends none
+// before that.
+bool Server::none_will_push() const {
+  for (std::uint32_t w = 0; w < workers_.size(); ++w) {
+    if (workers_[w].gone || has_pending(options_.first_worker + w)) continue;
+    const auto pull = waiting_.find(w);
+    const bool waits =
+        pull != waiting_.end() && pull->second.version >= version_ && !pull->second.computes;
+    if (!waits || pull->second.pushed > workers_[w].arrived) return false;
+  }
+  return true;
+}
+
+// Where an update does not wait for all, workers whose steps were cancelled may wait for others' pushes that
+// are lost. When too few are left that could push, those that wait compute this version again.
+bool Server::restart_steps() {
+  const ConsistencyRule& rule = options_.rule;
+  const bool some_wait = rule.gate == Gate::version && rule.group < rule.workers;
+  if (!options_.retries || !some_wait || waiting_.empty() || is_complete() || !none_will_push()) return false;
+  for (auto& [worker, pull] : waiting_) {
+    if (!has_pending(pull.from)) pull.version = -1;
+  }
+  return true;
 }
 
 // What a pull tells about its worker: that it has come back, or that pushes are lost that only a former owner
@@ -202,6 +227,7 @@ void Server::set_members(const std::vector<bool>& members, double now, Outbox& o
   for (const std::uint32_t w : changed) tell_count(w, out);
   if (logs_pushes()) log({}, {.members = members}, out);
   update_if_complete(out);
+  restart_steps();
   answer_all(now, out);
 }
 

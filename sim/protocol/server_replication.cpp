@@ -74,6 +74,8 @@ void Server::log(Message entry, Attachment ids, Outbox& out) {
   ids.late = std::exchange(dropped_, {});
   ids.skipped = std::exchange(skipped_, {});
   ids.shown = std::exchange(shown_, {});
+  for (const Attachment::Shown& shown : ids.shown)
+    entry.payload += shown.filtered.count * bytes_per_value(options_.storage.precision);
   ids.ahead = std::exchange(ahead_, {});
   entry.kind = MessageKind::replicate;
   entry.from = options_.id;
@@ -166,7 +168,8 @@ void Server::on_entry(const Message& entry, Outbox& out) {
 // What the primary has decided; see Attachment.
 void Server::take_entry(const Message& entry) {
   const Attachment& ids = *entry.attached;
-  for (const NodeId node : ids.shown) was_sent(node, snapshot());
+  for (const Attachment::Shown& shown : ids.shown)
+    was_sent(shown.worker, shown.filtered.values ? shown.filtered : snapshot());
   if (ids.mean_square) mean_square_ = Values(*ids.mean_square);
   for (const PushId& id : ids.skipped) skip_to(id.number, index_of(id.worker));
   for (const PushId& id : ids.ahead) {

@@ -135,6 +135,7 @@ class KvClient {
   void commit(const Message& answer);
   void settle(bool has_waited);
   Message with_kept(Message request) const;
+  Message again(Message request) const;
   struct Part {
     Slice values;
     SharedKeys keys;  // null: of the whole shard

@@ -19,6 +19,15 @@ Message KvClient::with_kept(Message request) const {
   return request;
 }
 
+// Whoever sends a pull again is not computing; what it has pushed since the first time may be on its way.
+Message KvClient::again(Message request) const {
+  if (request.kind == MessageKind::pull) {
+    request.samples = 1;
+    if (request.pushed >= 0) request.pushed = connections_[index_of(request)].pushes;
+  }
+  return with_kept(std::move(request));
+}
+
 void KvClient::wait_for_message() {
   if (!retries_) return handle(world_.network.receive(node_));
   const std::optional<double> next = retries_->next();
@@ -27,10 +36,10 @@ void KvClient::wait_for_message() {
   if (message) return handle(std::move(*message));
   settle(true);
   // The clock may stop a rounding error before the date.
-  for (Message& again : retries_->due(std::max(Agenda::now(), *next))) {
-    if (world_.network.carries(again)) continue;  // sent again it would only be in its own way
-    world_.record(EventKind::repeat, node_, again.clock, again.version, again.to, again.number, again.shard);
-    world_.network.send_again(with_kept(std::move(again)));
+  for (Message& due : retries_->due(std::max(Agenda::now(), *next))) {
+    if (world_.network.carries(due)) continue;  // sent again it would only be in its own way
+    world_.record(EventKind::repeat, node_, due.clock, due.version, due.to, due.number, due.shard);
+    world_.network.send_again(again(std::move(due)));
   }
   if (retries_->gave_up()) world_.watch->give_up(node_);
 }
@@ -99,8 +108,8 @@ void KvClient::on_view(const std::shared_ptr<const View>& view) {
     if (owner.epoch == standing.epoch) continue;
     standing.owner = owner.primary;
     standing.epoch = owner.epoch;
-    for (Message& again : retries_->again(s, owner.primary, owner.epoch, Agenda::now()))
-      world_.network.send(with_kept(std::move(again)));
+    for (Message& request : retries_->again(s, owner.primary, owner.epoch, Agenda::now()))
+      world_.network.send(again(std::move(request)));
     const Connection& shard = connections_[s];
     const bool has_answer = shard.unused && !shard.outstanding;
     const bool matters =

@@ -177,7 +177,7 @@ double ServerRole::encode(Message& message) {
   message.keys = std::move(encoded.keys);
   message.payload = encoded.bytes - (mutant("answers-look-smaller") ? 4 : 0);
   const auto server = shards_.find(message.shard);
-  if (filtered_ && server != shards_.end()) server->second.was_sent(message.to, message.values);
+  if (filtered_ && server != shards_.end()) server->second.was_sent_filtered(message.to, message.values);
   return encoded.flops;
 }
 

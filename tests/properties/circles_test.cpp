@@ -38,6 +38,7 @@ TEST_CASE("a new owner learns what only workers know", "[failures]") {
 TEST_CASE("a first shard that was set back decides for the other shards no second time", "[failures]") {
   ends_well("first_shard_set_back");
   ends_well("decided_before_the_first_was_set_back");
+  ends_well("too_few_left_to_push");
 }
 
 TEST_CASE("a server that leads again keeps the only copy", "[failures]") {
