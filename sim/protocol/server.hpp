@@ -205,7 +205,7 @@ class Server {
   SharedKeys log_update(const std::vector<Message>& group, std::vector<WeightedGradient>& gradients,
                         Outbox& out);
   void log_push(bool updates, Outbox& out);
-  static Message entry_for(NodeId replica, const Message& entry);
+  Message entry_for(NodeId replica, const Message& entry) const;
   void commit();
   void commit_through(std::int64_t entry);
   std::int64_t before_pending(std::uint32_t worker, std::int64_t pushes) const;

@@ -96,8 +96,9 @@ void Server::log(Message entry, Attachment ids, Outbox& out) {
   if (!has_replicas()) commit();
 }
 
-Message Server::entry_for(NodeId replica, const Message& entry) {
+Message Server::entry_for(NodeId replica, const Message& entry) const {
   Message message = entry;
+  if (!mutant("primary-sends-for-the-chain")) message.from = options_.id;
   message.to = replica;
   return message;
 }

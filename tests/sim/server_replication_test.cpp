@@ -128,6 +128,20 @@ struct Cluster {
 
 }  // namespace
 
+TEST_CASE("in a chain the first replica sends the second what the owner sent it", "[protocol]") {
+  Cluster cluster({.model = ConsistencyModel::asp}, {.layout = ReplicationLayout::chain}, 1);
+  cluster.settle();
+  cluster.push(0, 1);
+  const std::optional<Message> first = cluster.mail.take(MessageKind::replicate, first_replica);
+  REQUIRE(first);
+  CHECK(first->from == owner);
+  CHECK(!cluster.mail.take(MessageKind::replicate, second_replica));
+  cluster.deliver(*first);
+  const std::optional<Message> second = cluster.mail.take(MessageKind::replicate, second_replica);
+  REQUIRE(second);
+  CHECK(second->from == first_replica);
+}
+
 TEST_CASE("replicas have what their owner has, whatever becomes of messages", "[protocol]") {
   const auto model = GENERATE(ConsistencyModel::bsp, ConsistencyModel::ssp, ConsistencyModel::k_batch_sync,
                               ConsistencyModel::k_batch_async);
