@@ -2,8 +2,8 @@
 // their headings from here, so `psim explain` knows all of them: another name does not compile.
 #pragma once
 
-#include <algorithm>
-#include <array>
+#include <cstddef>
+#include <iterator>
 #include <string>
 #include <string_view>
 
@@ -15,7 +15,7 @@ struct ColumnDoc {
   std::string_view doc;
 };
 
-inline constexpr std::array<ColumnDoc, 45> column_docs{{
+inline constexpr ColumnDoc column_docs[] = {
     // psim compare
     {"scenario", "", "The scenario as it is: it has no axis to compare along."},
     {"time", "[s]", "Simulated seconds from a run's beginning to its end."},
@@ -107,11 +107,13 @@ inline constexpr std::array<ColumnDoc, 45> column_docs{{
     {"verdict", "", "holds; VIOLATED; or `-` where the run has nothing that the check could look at."},
     {"examined", "", "How many things (events, pushes, reads, ...) the check looked at."},
     {"what it means", "", "The promise that the run must keep."},
-}};
+};
 
-constexpr const ColumnDoc* find_column(std::string_view name) {
-  const auto* at = std::ranges::find(column_docs, name, &ColumnDoc::name);
-  return at == column_docs.end() ? nullptr : at;
+// The place of `name` in column_docs; behind its end if there is no such column.
+constexpr std::size_t place_of_column(std::string_view name) {
+  std::size_t place = 0;
+  while (place < std::size(column_docs) && column_docs[place].name != name) ++place;
+  return place;
 }
 
 // "compute [%]"
@@ -122,14 +124,14 @@ inline std::string heading_of(const ColumnDoc& column) {
 // The name of one of them; of no other text.
 class ColumnName {
  public:
-  consteval ColumnName(const char* name) : doc_(find_column(name)) {
-    if (doc_ == nullptr) throw "not in column_docs";
+  consteval ColumnName(const char* name) : place_(place_of_column(name)) {
+    if (place_ == std::size(column_docs)) throw "not in column_docs";
   }
-  constexpr std::string_view name() const { return doc_->name; }
-  std::string heading() const { return heading_of(*doc_); }
+  constexpr std::string_view name() const { return column_docs[place_].name; }
+  std::string heading() const { return heading_of(column_docs[place_]); }
 
  private:
-  const ColumnDoc* doc_;
+  std::size_t place_;
 };
 
 }  // namespace psim::analysis
