@@ -24,7 +24,9 @@ struct Outage {
   std::set<std::uint32_t> shards = {};  // that it owned, and nobody has owned since
   bool knows = false;                   // the scheduler: its next view says so
   std::optional<double> announced = {}, fetched = {};
-  bool had_shards = false;  // as far as the events had told
+  bool had_shards = false;              // as far as the events had told
+  std::set<std::uint32_t> others = {};  // shards that were others', as far as the events had told
+  bool is_unsure = false;               // a shard was asked for first whose owner no event had told
 };
 
 class Recoveries final : public Check {
@@ -69,7 +71,7 @@ class Recoveries final : public Check {
         continue;
       }
       compare(name, "detection_s", span(at, outage->announced), told);
-      if (!outage->fetched || !outage->announced || !outage->had_shards) continue;
+      if (!outage->fetched || !outage->announced || !outage->had_shards || outage->is_unsure) continue;
       compare(name, "takeover_s", std::max(0.0, *outage->fetched - *outage->announced), told);
     }
   }
@@ -92,7 +94,9 @@ class Recoveries final : public Check {
     if (row.letter == Letter::weights && facts.is_server(row.node)) owner_.try_emplace(row.shard, row.node);
     if (row.letter != Letter::restore) return;
     for (Outage& outage : outages_) {
-      if (outage.shards.contains(row.shard) && !outage.fetched) outage.fetched = row.at;
+      if (outage.fetched || outage.others.contains(row.shard)) continue;
+      outage.fetched = row.at;
+      outage.is_unsure = !outage.shards.contains(row.shard);
     }
   }
   // What the scheduler hears of a server tells that it is there: again, if it had crashed.
@@ -121,7 +125,7 @@ class Recoveries final : public Check {
     outage.node = row.node;
     outage.at = row.at;
     for (const auto& [shard, owner] : owner_) {
-      if (owner == row.node) outage.shards.insert(shard);
+      (owner == row.node ? outage.shards : outage.others).insert(shard);
     }
     outage.had_shards = !outage.shards.empty();
     if (down_.contains(row.node)) outage.announced = row.at;  // it was suspected before
