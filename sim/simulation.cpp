@@ -101,7 +101,7 @@ Simulation::Simulation(const LoadedScenario& loaded, const RunOptions& options,
                        const std::vector<EventSink*>& sinks)
     : scenario_(loaded.scenario),
       loaded_(jobs_of(loaded)),
-      engine_(scenario_.cluster.network, options.context),
+      engine_(scenario_, options.context),
       platform_(build_platform(scenario_)),
       keys_(key_spaces(loaded_)),
       recorder_(static_cast<std::size_t>(scenario_.cluster.servers),

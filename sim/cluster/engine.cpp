@@ -32,11 +32,11 @@ class KeptHandler {
 
 }  // namespace
 
-Engine::Engine(const NetworkSpec& network, const std::string& context) {
+Engine::Engine(const Scenario& scenario, const std::string& context) {
   xbt_log_control_set("root.thresh:critical");
   xbt_log_control_set("ker_engine.thresh:critical root.app:file:/dev/null");
   words_ = {"psim"};
-  for (const std::string& option : engine_options(network)) words_.push_back("--cfg=" + option);
+  for (const std::string& option : engine_options(scenario)) words_.push_back("--cfg=" + option);
   words_.push_back("--cfg=contexts/factory:" + (context.empty() ? default_context : context));
   for (std::string& word : words_) argv_.push_back(word.data());
   argv_.push_back(nullptr);

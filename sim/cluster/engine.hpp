@@ -16,7 +16,7 @@ namespace psim {
 class Engine {
  public:
   // `context`: SimGrid's context factory; empty: the build's default.
-  Engine(const NetworkSpec& network, const std::string& context);
+  Engine(const Scenario& scenario, const std::string& context);
   ~Engine();
   void run();
 

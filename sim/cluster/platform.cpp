@@ -197,7 +197,8 @@ class Builder {
 
 }  // namespace
 
-std::vector<std::string> engine_options(const NetworkSpec& network) {
+std::vector<std::string> engine_options(const Scenario& scenario) {
+  const NetworkSpec& network = scenario.cluster.network;
   const bool lv08 = network.simgrid_model == SimgridModel::lv08;
   const double unit = latency_unit(network);
   const double window = unit * (network.tcp_window ? network.tcp_window->value : lv08 ? 4194304.0 : 0.0);
@@ -211,6 +212,9 @@ std::vector<std::string> engine_options(const NetworkSpec& network) {
       "network/optim:Full",
   };
   if (unit != 1) options.push_back(fmt::format("network/latency-factor:{}", (lv08 ? 13.01 : 1) / unit));
+  // A worker that is asked for samples looks at what is left of its computation. Lazy, the default, ends the
+  // process where that has come to its end at the same date.
+  if (scenario.training.work == WorkPolicy::stealing) options.emplace_back("cpu/optim:Full");
   // LV08 adds 20537 / bandwidth to a flow's weight, which would drown the connections' own latencies.
   if (network.share_spread > 0) options.emplace_back("network/weight-S:0");
   return options;

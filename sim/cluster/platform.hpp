@@ -20,7 +20,7 @@ struct Platform {
 };
 
 // Engine options that the scenario's network model asks for, such as "network/model:CM02".
-std::vector<std::string> engine_options(const NetworkSpec& network);
+std::vector<std::string> engine_options(const Scenario& scenario);
 
 // Call once per process, after the Engine exists.
 Platform build_platform(const Scenario& scenario);

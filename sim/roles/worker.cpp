@@ -306,7 +306,7 @@ void Worker::push(const ShardIds& shards) {
 void Worker::on_arrival(const Message& message) {
   is_stopped_ = is_stopped_ || (is_copying_ && world_.rule.cancel && kv_.is_expected(message));
   if (!computing_ || !(sharing_ ? sharing_->is_request(message) : kv_.is_expected(message))) return;
-  left_ = computing_->get_remaining();
+  if (sharing_) left_ = computing_->get_remaining();
   std::exchange(computing_, nullptr)->cancel();
 }
 
