@@ -150,7 +150,9 @@ class Snapshots final : public Check {
     const Facts& facts = history.facts();
     const std::uint64_t size = row.bytes - std::min(row.bytes, facts.header);
     const Key key{row.shard, row.version};
-    if (row.what == What::deliver && row.letter == Letter::state && row.node > facts.servers + facts.workers)
+    const bool of_storage = row.node > facts.servers + facts.workers;
+    if (begins(row) && of_storage) received_.clear();  // it forgets what it has not written
+    if (row.what == What::deliver && row.letter == Letter::state && of_storage)
       received_[{row.peer, key}].push_back({row.at, static_cast<double>(size)});
     if (row.what != What::snapshot || !(facts.disk > 0)) return;
     examined();
