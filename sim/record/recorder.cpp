@@ -204,6 +204,7 @@ void Recorder::count_worker(const Event& event) {
   if (event.kind != EventKind::compute_begin) return;
   ++stats_.begun;
   const std::int64_t slowest = slowest_beside(static_cast<std::uint32_t>(worker_index(event.node)));
+  stats_.least_clock = std::min(stats_.least_clock, event.clock);
   stats_.clock_gap_max = std::max(stats_.clock_gap_max, book.clock() - slowest);
 }
 

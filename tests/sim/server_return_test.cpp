@@ -137,3 +137,28 @@ TEST_CASE("an answer says whether a push of the worker waits for the next update
   CHECK(answer.version == 1);
   CHECK(!answer.has_push);
 }
+
+TEST_CASE("a push for a decision of the first shard that was made before comes too late", "[server]") {
+  Server follower({.id = server_node,
+                   .shard = 1,
+                   .shards = 2,
+                   .first_worker = first_worker,
+                   .rule = make_rule({.model = ConsistencyModel::k_sync, .k = 1}, 2),
+                   .steps = 100,
+                   .retries = true},
+                  std::nullopt, 4);
+  Log log;
+  const auto push = [&](std::uint32_t w, std::int64_t version) {
+    const NodeId worker = first_worker + w;
+    follower.on({.kind = MessageKind::push, .from = worker, .shard = 1, .version = version}, 0, log);
+  };
+  push(0, 0);
+  follower.on({.kind = MessageKind::group,
+               .attached = std::make_shared<const Attachment>(Attachment{.group = {{first_worker, 0}}})},
+              0, log);
+  REQUIRE(follower.version() == 1);
+  push(1, 1);  // the first shard was set back, and is at version 0 once more
+  CHECK(follower.pending().empty());
+  CHECK(log.lines.back() == "ack w1 v0");
+  CHECK(log.dropped_count == 1);
+}
