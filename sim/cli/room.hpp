@@ -6,8 +6,7 @@
 namespace psim::cli {
 
 // Why the run does not fit into the memory that is available, or into the address space that the process may
-// have, with what takes it and what would help; empty
-// when it fits, or when --force asks to try all the same.
+// have, with what takes it and what would help; empty when it fits, or when --force asks to try all the same.
 std::string no_room(const LoadedScenario& loaded, const Command& command);
 
 }  // namespace psim::cli

@@ -103,6 +103,9 @@ struct ConsistencyRule {
   std::int64_t staleness = 0, staleness_max = 0;
   std::vector<std::vector<double>> schedule = {};
 
+  // A worker waits for an update, and every update for a push of every worker.
+  bool waits_for_all() const { return gate == Gate::version && group == workers; }
+
   std::int64_t staleness_at(std::int64_t clock) const;
 
   // How an update of `size` gradients is scaled. `mean`: one clock of all workers moves the weights by

@@ -104,11 +104,9 @@ bool Server::has_pending(NodeId worker) const {
 // forgot the push that the worker computed on this version. Any version will do then. Where an update does
 // not wait for all, a worker whose step was cancelled waits for the others' pushes.
 bool Server::has_lost_push(const Pull& pull) const {
-  const ConsistencyRule& rule = options_.rule;
   if (!options_.retries || pull.version < 0) return false;
   if (pull.version > version_) return true;
-  const bool waits_for_all = rule.gate == Gate::version && rule.group == rule.workers;
-  return waits_for_all && !pull.computes && !has_pending(pull.from);
+  return options_.rule.waits_for_all() && !pull.computes && !has_pending(pull.from);
 }
 
 // Whether every worker that takes part has its push here, or waits for the next version: it sends none
@@ -128,7 +126,7 @@ bool Server::none_will_push() const {
 // are lost. When too few are left that could push, those that wait compute this version again.
 bool Server::restart_steps() {
   const ConsistencyRule& rule = options_.rule;
-  const bool some_wait = rule.gate == Gate::version && rule.group < rule.workers;
+  const bool some_wait = rule.gate == Gate::version && !rule.waits_for_all();
   if (!options_.retries || !some_wait || waiting_.empty() || is_complete() || !none_will_push()) return false;
   for (auto& [worker, pull] : waiting_) {
     if (!has_pending(pull.from)) pull.version = -1;

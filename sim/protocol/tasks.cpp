@@ -51,7 +51,7 @@ std::string cell(const TaskGraph& graph, Worker worker, Clock clock, Clock clock
 }  // namespace
 
 std::optional<TaskGraph> task_graph(const ConsistencyRule& rule, std::int64_t clocks) {
-  const bool together = rule.gate == Gate::version && rule.group == rule.workers;
+  const bool together = rule.waits_for_all();
   const bool each = rule.group == 1 && (rule.gate == Gate::none || rule.gate == Gate::staleness);
   if (rule.dynamic || (!together && !each)) return std::nullopt;
 

@@ -12,7 +12,7 @@ void Checker::check_rhythm() {
   const std::string model = "consistency.model", algorithm = "training.algorithm", update = "training.update",
                     pull_every = "training.pull_every";
   const std::string_view name = name_of(s_.consistency.model);
-  const bool takes_all = rule.fresh && rule.gate == Gate::version && rule.group == s_.cluster.workers;
+  const bool takes_all = rule.waits_for_all();
   if (t.algorithm == Algorithm::elastic) {
     if ((rule.group != 1 || rule.fresh) && !takes_all)
       add({algorithm, model}, "elastic averaging needs every push", fmt::format("{} makes groups", name),
