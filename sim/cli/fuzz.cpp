@@ -24,7 +24,8 @@ namespace psim::cli {
 namespace {
 
 constexpr std::uint64_t most_attempts = 100;
-constexpr double run_limit = 60, shrink_limit = 20;  // seconds of a processor's time for one process
+// Seconds of a processor's time for one process: thousands of messages at once on a slow link take minutes.
+constexpr double run_limit = 600, shrink_limit = 60;
 
 std::atomic<int> interrupted = 0;  // the signal
 extern "C" void on_interrupt(int signal) { interrupted = signal; }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# debug_build.sh CMAKE ARCH: psim without optimisation, in build/debug. Does nothing when nothing has changed;
+# debug.sh CMAKE ARCH: psim without optimisation, in build/debug. Does nothing when nothing has changed;
 # a folder that is there keeps its settings but for the instruction set.
 set -eu
 cd "$(dirname "$0")/../.."
