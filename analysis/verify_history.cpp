@@ -47,7 +47,7 @@ Reign& History::reign(std::uint32_t s, std::uint32_t server) {
   current = &first->second;
   if (is_new) {
     current->workers.resize(facts_.workers);
-    current->holders.insert(server);
+    holds(*current, server);
     shard.dropped.resize(facts_.workers);
     shard.given_up.resize(facts_.workers);
   }
