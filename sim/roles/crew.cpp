@@ -315,6 +315,12 @@ std::vector<std::string> Crew::who_waits() const {
           server->version(), server->pending().size(), server->slowest_clock()));
     }
   }
+  for (std::uint32_t w = 0; w < workers_.size(); ++w) {
+    if (workers_[w]->is_through() && !world_.network.is_up(World::scheduler))
+      say(fmt::format(
+          "at {:.6g} s worker {} has done its steps, and the scheduler, which is to hear it, is down",
+          Agenda::now(), world_.first_index + w));
+  }
   if (known.size() > most) lines.push_back(fmt::format("and {} more of this kind", known.size() - most));
   return lines;
 }

@@ -272,10 +272,12 @@ Message join(World& world, NodeId node, const std::function<void(Message)>& othe
       if (answer->kind == MessageKind::start) return std::move(*answer);
       if (others) others(std::move(*answer));
     }
-    if (backoff.gives_up()) world.watch->give_up(node);
+    if (!world.watch->is_hopeless() && backoff.gives_up()) world.watch->give_up(node);
   }
 }
 
+// A worker that has done its steps has no heartbeat: when everybody else is down, only this loop can see that
+// nobody will answer.
 void leave(World& world, NodeId node) {
   Backoff backoff(world.retry());
   for (;;) {
@@ -288,7 +290,7 @@ void leave(World& world, NodeId node) {
     while (const std::optional<Message> answer = world.network.receive_until(node, until)) {
       if (answer->kind == MessageKind::ack && answer->from == World::scheduler) return;
     }
-    if (backoff.gives_up()) world.watch->give_up(node);
+    if (!world.watch->is_hopeless() && backoff.gives_up()) world.watch->give_up(node);
   }
 }
 
