@@ -36,7 +36,9 @@ class Recoveries final : public Check {
   void on(const Row& row, const History& history) override {
     const Facts& facts = history.facts();
     switch (row.what) {
-      case What::update: owner_[row.shard] = row.node; return;
+      case What::update:  // tells of the first owner only: a replaced one may not have heard that it is
+        if (!epoch_.contains(row.shard)) owner_[row.shard] = row.node;
+        return;
       case What::send: return on_send(row, facts);
       case What::deliver: return on_deliver(row, facts);
       case What::suspect: return on_suspect(row.peer);
