@@ -78,6 +78,9 @@ void History::on(const Row& row) {
       if (!facts_.is_server(row.node)) return;
       Reign& owner = reign(row.shard, row.node);
       last_version_ = std::exchange(owner.version, row.version);
+      // Its successor, of whom it has not heard, has begun without this.
+      ShardHistory& shard = shards_[row.shard];
+      if (owner.epoch < shard.owner().epoch) shard.set_back = set_back_ = true;
       owner.hashes.push_back({.weights = row.bytes, .state = row.detail});
       return;
     }
@@ -128,9 +131,11 @@ void History::on_member(const Row& row) {
   if (worker + 1 == facts_.workers) owner.fresh = false;
 }
 
-// From a node that is suspected ownership moves on without its help, whatever it has.
+// From a node that is suspected ownership moves on without its help, whatever it has; and when it is heard
+// again, what it still owned in its own eyes is another's.
 void History::holds(Reign& reign, std::uint32_t node) const {
-  if (!suspected_[node]) reign.holders.insert(node);
+  const bool was_replaced = node == reign.node && suspected_at_[node] > reign.promoted;
+  if (!suspected_[node] && !was_replaced) reign.holders.insert(node);
 }
 
 void History::gone(std::uint32_t node, bool crashed) {
