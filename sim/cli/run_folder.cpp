@@ -170,6 +170,7 @@ UnfinishedRun::UnfinishedRun(const fs::path& dir) : dir_(dir) {
   check_target(dir_);
   fs::create_directories(parent_of(dir_));
   sweep(parent_of(dir_));
+  const InterruptsHeld held;  // until it is known what is to be removed
   for (int attempt = 0; lock_ < 0; ++attempt) {
     path_ = fmt::format("{}{}{}-{}", dir_.string(), between, getpid(), attempt);
     if (mkdir(path_.c_str(), 0777) == 0) lock_ = lock_folder(path_);
@@ -179,6 +180,7 @@ UnfinishedRun::UnfinishedRun(const fs::path& dir) : dir_(dir) {
 }
 
 UnfinishedRun::~UnfinishedRun() {
+  const InterruptsHeld held;  // until all is removed
   at_interrupt_.reset();
   analysis::remove_run(path_);
   close(lock_);

@@ -178,10 +178,10 @@ void Server::take_entry(const Message& entry) {
     worker.ahead = std::max(worker.ahead, id.number);
     worker.behind = false;
   }
-  take_ids(ids.late);
+  if (copies_pushes() && !ids.group.empty()) take_push(entry);
+  take_ids(ids.late);  // that push may be one of them
   if (copies_pushes()) {
     if (!ids.members.empty()) count_members(ids.members);
-    if (!ids.group.empty()) take_push(entry);
     Silence silence;
     if (ids.updates) update(take_pending(), silence);
   } else {
