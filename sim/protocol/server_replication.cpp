@@ -118,6 +118,8 @@ void Server::log_push(bool updates, Outbox& out) {
 SharedKeys Server::log_update(const std::vector<Message>& group, std::vector<WeightedGradient>& gradients,
                               Outbox& out) {
   if (copies_pushes()) {
+    // The last push may be one of those that this update leaves behind; then it is logged as such only.
+    if (unlogged_ && std::ranges::find(group, id_of(*unlogged_), id_of) == group.end()) unlogged_.reset();
     log_push(true, out);
     return {};
   }
@@ -178,10 +180,10 @@ void Server::take_entry(const Message& entry) {
     worker.ahead = std::max(worker.ahead, id.number);
     worker.behind = false;
   }
-  if (copies_pushes() && !ids.group.empty()) take_push(entry);
-  take_ids(ids.late);  // that push may be one of them
+  take_ids(ids.late);
   if (copies_pushes()) {
     if (!ids.members.empty()) count_members(ids.members);
+    if (!ids.group.empty()) take_push(entry);
     Silence silence;
     if (ids.updates) update(take_pending(), silence);
   } else {
