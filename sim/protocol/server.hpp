@@ -216,6 +216,7 @@ class Server {
   bool has_pending(NodeId worker) const;
   bool has_lost_push(const Pull& pull) const;
   bool is_complete() const;
+  bool waits_for_others(std::uint32_t worker) const;
   bool none_will_push() const;
   bool restart_steps();
   bool has_peers() const { return options_.shards > 1; }

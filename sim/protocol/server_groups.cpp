@@ -114,7 +114,7 @@ std::vector<Message> Server::take_decided(Outbox& out) {
   if (!is_complete()) return {};
   const auto is_awaited = [&](NodeId worker) {
     const std::uint32_t w = index_of(worker);
-    return !workers_[w].gone && safety_[w].first < known->version;
+    return !workers_[w].gone && safety_[w].first < known->version && !waits_for_others(w);
   };
   const std::vector<NodeId>& workers = known->workers;
   if (std::ranges::any_of(workers, is_awaited)) return {};

@@ -109,15 +109,17 @@ bool Server::has_lost_push(const Pull& pull) const {
   return options_.rule.waits_for_all() && !pull.computes && !has_pending(pull.from);
 }
 
-// Whether every worker that takes part has its push here, or waits for the next version: it sends none
-// before that.
+// Whether a worker has sent all that it will send before this shard has another version.
+bool Server::waits_for_others(std::uint32_t w) const {
+  const auto pull = waiting_.find(w);
+  return pull != waiting_.end() && pull->second.version >= version_ && !pull->second.computes &&
+         pull->second.pushed <= workers_[w].arrived;
+}
+
+// Whether every worker that takes part has its push here, or waits for the next version.
 bool Server::none_will_push() const {
   for (std::uint32_t w = 0; w < workers_.size(); ++w) {
-    if (workers_[w].gone || has_pending(options_.first_worker + w)) continue;
-    const auto pull = waiting_.find(w);
-    const bool waits =
-        pull != waiting_.end() && pull->second.version >= version_ && !pull->second.computes;
-    if (!waits || pull->second.pushed > workers_[w].arrived) return false;
+    if (!workers_[w].gone && !has_pending(options_.first_worker + w) && !waits_for_others(w)) return false;
   }
   return true;
 }
