@@ -35,6 +35,7 @@ History::History(const Facts& facts) : facts_(facts) {
   const std::size_t nodes = 1 + facts.servers + facts.workers;
   away_.resize(nodes);
   suspected_.resize(nodes);
+  leaving_.resize(nodes);
   suspected_at_.resize(nodes, -1);
 }
 
@@ -88,6 +89,8 @@ void History::on(const Row& row) {
     case What::deliver:
       if (row.node == 0 && row.letter == Letter::heartbeat && row.peer < suspected_.size())
         suspected_[row.peer] = false;
+      if (row.node == 0 && row.letter == Letter::join && row.peer < leaving_.size())
+        leaving_[row.peer] = false;  // it is back
       return;
     case What::copied:
       for (const std::uint32_t node : {row.node, row.peer}) holds(reign(row.shard, row.node), node);
@@ -135,7 +138,8 @@ void History::on_member(const Row& row) {
 // again, what it still owned in its own eyes is another's.
 void History::holds(Reign& reign, std::uint32_t node) const {
   const bool was_replaced = node == reign.node && suspected_at_[node] > reign.promoted;
-  if (!suspected_[node] && !was_replaced) reign.holders.insert(node);
+  const bool takes_it_away = node != reign.node && leaving_[node];
+  if (!suspected_[node] && !was_replaced && !takes_it_away) reign.holders.insert(node);
 }
 
 void History::gone(std::uint32_t node, bool crashed) {
@@ -149,6 +153,7 @@ void History::gone(std::uint32_t node, bool crashed) {
 
 // It hands over what it owns; its copies go with it.
 void History::leaves(std::uint32_t node) {
+  leaving_[node] = true;
   for (auto& [number, shard] : shards_) {
     for (auto& [epoch, reign] : shard.reigns) {
       if (shard.owner().node != node) reign.holders.erase(node);
