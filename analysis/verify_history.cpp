@@ -86,11 +86,10 @@ void History::on(const Row& row) {
       return;
     }
     case What::member: return on_member(row);
-    case What::deliver:
-      if (row.node == 0 && row.letter == Letter::heartbeat && row.peer < suspected_.size())
-        suspected_[row.peer] = false;
-      if (row.node == 0 && row.letter == Letter::join && row.peer < leaving_.size())
-        leaving_[row.peer] = false;  // it is back
+    case What::deliver:  // what the scheduler hears of a node
+      if (row.node != 0 || row.peer >= suspected_.size()) return;
+      if (row.letter == Letter::heartbeat) suspected_[row.peer] = false;
+      if (row.letter == Letter::join) leaving_[row.peer] = false;
       return;
     case What::copied:
       for (const std::uint32_t node : {row.node, row.peer}) holds(reign(row.shard, row.node), node);

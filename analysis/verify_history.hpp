@@ -110,7 +110,7 @@ class History {
 
   Facts facts_;
   std::map<std::uint32_t, ShardHistory> shards_;
-  std::vector<bool> away_, suspected_, leaving_;  // by node; suspected: and not heard since
+  std::vector<bool> away_, suspected_, leaving_;  // by node; the last two: and not heard, or not back, since
   std::vector<std::int64_t> suspected_at_;  // by node: the last event that said so
   bool repeated_ = false, epoch_taken_ = false, copy_was_there_ = false, set_back_ = false, watched_ = false;
   std::int64_t last_version_ = 0;

@@ -315,8 +315,9 @@ std::vector<std::string> Crew::who_waits() const {
           server->version(), server->pending().size(), server->slowest_clock()));
     }
   }
-  for (std::uint32_t w = 0; w < workers_.size(); ++w) {
-    if (workers_[w]->is_through() && !world_.network.is_up(World::scheduler))
+  const bool nobody_hears = !world_.network.is_up(World::scheduler);
+  for (std::uint32_t w = 0; nobody_hears && w < workers_.size(); ++w) {
+    if (workers_[w]->is_through())
       say(fmt::format(
           "at {:.6g} s worker {} has done its steps, and the scheduler, which is to hear it, is down",
           Agenda::now(), world_.first_index + w));
