@@ -26,7 +26,7 @@ Network::Network(const Platform& platform, Options options, Recorder& recorder, 
   sg4::Link::on_communication_state_change_cb(
       [this](kernel::resource::NetworkAction& network_action, kernel::resource::Action::State) {
         // NetworkAction is incomplete in the installed headers; Action is its first base
-        // (tests/sim/network_test.cpp).
+        // (tests/oracles/network_test.cpp).
         auto& action = reinterpret_cast<kernel::resource::Action&>(network_action);
         const auto found = in_flight_.find(action.get_activity());
         if (found == in_flight_.end()) return;  // reported once per link of the route; the first was enough
@@ -102,9 +102,10 @@ void Network::transmit(Message message) {
   // messages are long through.
   kernel::actor::simcall_answered([&] {
     for (Flight& flight : flights) {
-      const void* flow = start_flow(flight);
+      flight.flow = start_flow(flight);
       if (in_background(flight.message)) ++in_background_;
-      in_flight_.emplace(flow, std::move(flight));
+      const void* name = flight.flow->get_impl();
+      in_flight_.emplace(name, std::move(flight));
     }
   });
 }
@@ -116,8 +117,6 @@ void Network::launch(Message&& message, const MessageFate& fate, bool has_turn,
   Flight flight{.message = std::move(message),
                 .number = next_number_++,
                 .bytes = bytes,
-                .from = nodes_[from].incarnation,
-                .to = nodes_[to].incarnation,
                 .has_turn = has_turn,
                 .dropped = fate.dropped,
                 .delay = fate.delay};
@@ -132,18 +131,18 @@ void Network::launch(Message&& message, const MessageFate& fate, bool has_turn,
 
 // SimGrid bounds a flow for good by the bandwidth that links have when it begins. A degraded link is whole
 // for that moment, so that the flow is as fast as the others when the link is whole again.
-const void* Network::start_flow(const Flight& flight) {
+sg4::CommPtr Network::start_flow(const Flight& flight) const {
   const Node &from = nodes_[flight.message.from], &to = nodes_[flight.message.to];
   for (const Node* end : {&from, &to}) {
     if (end->bandwidth < 1) scale_links(*end, 1);
   }
-  auto comm = sg4::Comm::sendto_init(from.host, to.host);
+  sg4::CommPtr comm = sg4::Comm::sendto_init(from.host, to.host);
   comm->set_payload_size(flight.bytes);
   comm->detach();
   for (const Node* end : {&from, &to}) {
     if (end->bandwidth < 1) scale_links(*end, end->bandwidth);
   }
-  return comm->get_impl();
+  return comm;
 }
 
 void Network::scale_links(const Node& node, double factor) {
@@ -152,7 +151,8 @@ void Network::scale_links(const Node& node, double factor) {
 
 // What makes two messages of one connection the same; of a shard's states, any two are.
 Network::Name Network::name_of(const Message& m) {
-  return {m.kind, m.shard, m.epoch, m.kind == MessageKind::state ? 0 : m.number};
+  const bool is_view = m.kind == MessageKind::view || m.kind == MessageKind::start;
+  return {m.kind, m.shard, m.epoch, is_view ? m.version : m.kind == MessageKind::state ? 0 : m.number};
 }
 
 bool Network::carries(const Message& like) const {
@@ -166,9 +166,8 @@ bool Network::carries(const Message& like) const {
 }
 
 bool Network::is_lost(const Flight& flight) const {
-  const Node &from = nodes_[flight.message.from], &to = nodes_[flight.message.to];
-  return flight.dropped || !to.up || to.incarnation != flight.to || from.incarnation != flight.from ||
-         (faults_ != nullptr && faults_->cut(flight.message.from, flight.message.to));
+  const Message& m = flight.message;
+  return flight.dropped || !nodes_[m.to].up || (faults_ != nullptr && faults_->cut(m.from, m.to));
 }
 
 void Network::pass_on_turn(const Flight& flight) {
@@ -260,6 +259,28 @@ void Network::take_down(NodeId node, const std::function<void(const Message&)>& 
     connection.waiting.clear();
     connection.names.clear();
   }
+  break_connections(node);
+}
+
+// In the order in which they were sent: SimGrid's sums depend on the order of what it is told.
+void Network::break_connections(NodeId node) {
+  std::vector<Flight> flights;
+  const auto take = [&flights, node](auto& entry) {
+    const Message& m = entry.second.message;
+    if (m.from != node && m.to != node) return false;
+    flights.push_back(std::move(entry.second));
+    return true;
+  };
+  std::erase_if(in_flight_, take);
+  std::ranges::sort(flights, {}, &Flight::number);
+  for (const Flight& flight : flights) {
+    if (in_background(flight.message)) --in_background_;
+    if (!mutant("flows-outlive-their-ends")) flight.flow->cancel();
+    pass_on_turn(flight);
+  }
+  std::erase_if(delayed_, take);
+  std::ranges::sort(flights, {}, &Flight::number);
+  for (const Flight& flight : flights) recorder_.record(event(EventKind::lose, flight));
 }
 
 void Network::close(const std::function<void(const Message&)>& unread) {

@@ -61,9 +61,9 @@ class Network {
 
   // Before its actor is killed: SimGrid 3.32 aborts if that happens at the date until which it receives.
   void let_go(NodeId node);
-  // A node that is down receives nothing, and what it has sent and received so far is gone: a message is lost
-  // when either end is not what it was when the message was sent. From the agenda, with no actor of the node
-  // left; `unread` hears of what was in its inbox.
+  // A node that is down receives nothing, and what it has sent and received so far is gone: its connections
+  // break, and what is on its way over them is lost at once and takes no more bandwidth. From the agenda,
+  // with no actor of the node left; `unread` hears of what was in its inbox.
   void take_down(NodeId node, const std::function<void(const Message&)>& unread);
   void bring_up(NodeId node) { nodes_[node].up = true; }
   bool is_up(NodeId node) const { return nodes_[node].up; }
@@ -108,17 +108,18 @@ class Network {
     Message message;
     std::uint64_t number;
     std::uint64_t bytes;
-    std::uint32_t from, to;  // the ends' incarnations
-    bool has_turn;           // the next of its connection waits for it
-    bool dropped;            // by a fault, when it arrives
-    double delay;            // by a fault, when it is through the network
+    bool has_turn;  // the next of its connection waits for it
+    bool dropped;   // by a fault, when it arrives
+    double delay;   // by a fault, when it is through the network
+    simgrid::s4u::CommPtr flow = nullptr;
   };
   bool in_turn(NodeId from) const { return options_.one_by_one || options_.stream_from == from; }
   bool in_background(const Message& m) const { return std::max(m.from, m.to) >= options_.background; }
   void enqueue(Message&& message, std::uint32_t rank);
   void transmit(Message message);
   void launch(Message&& message, const MessageFate& fate, bool has_turn, std::vector<Flight>& flights);
-  const void* start_flow(const Flight& flight);
+  simgrid::s4u::CommPtr start_flow(const Flight& flight) const;
+  void break_connections(NodeId node);
   static void scale_links(const Node& node, double factor);
   void pass_on_turn(const Flight& flight);
   void leave_network(Flight&& flight);

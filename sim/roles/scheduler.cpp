@@ -23,15 +23,16 @@ void assign(World& world, const std::vector<std::int64_t>& sizes, std::int64_t c
   }
 }
 
-// One node tells another which view it knows.
+// One node tells another which view it knows, unless it is being told: heartbeats may come faster than the
+// answers go through the scheduler's link.
 void send_view(World& world, NodeId from, NodeId to, MessageKind kind,
                const std::shared_ptr<const View>& view) {
-  world.network.send({.kind = kind,
-                      .from = from,
-                      .to = to,
-                      .version = view->number,
-                      .payload = view->bytes(),
-                      .attached = std::make_shared<const Attachment>(Attachment{.view = view})});
+  world.network.send_once({.kind = kind,
+                           .from = from,
+                           .to = to,
+                           .version = view->number,
+                           .payload = view->bytes(),
+                           .attached = std::make_shared<const Attachment>(Attachment{.view = view})});
 }
 
 World& world_of(const std::vector<World*>& worlds, NodeId worker) {
@@ -146,7 +147,7 @@ class Watch {
       manager_.heard(node, static_cast<std::uint32_t>(message.number), Agenda::now());
     if (is_leaving && !std::exchange(member.left, true)) manager_.leaves(node);
     if (tells_view(message) && message.version > (view_ ? view_->number : -1))
-      world_.network.send({.kind = MessageKind::view, .from = World::scheduler, .to = node});  // which one?
+      world_.network.send_once({.kind = MessageKind::view, .from = World::scheduler, .to = node});  // which?
   }
 
   // Everybody who is there has been heard; goes on with the newest view that there is.

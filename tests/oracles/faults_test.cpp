@@ -1,7 +1,9 @@
 // What faults of machines, links and messages do to a run: times by hand, on a network without latency where
 // each gigabyte takes a second. Nobody helps himself: requests are not repeated, and heartbeats are rare.
 #include <fmt/format.h>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "tests/support/catch.hpp"
 #include "tests/support/run_file.hpp"
@@ -18,6 +20,7 @@ struct Setup {
   std::string time = "1s";  // of a step
   int workers = 1;
   std::string more = {};
+  int servers = 1;
 };
 
 std::string toml(const Setup& s) {
@@ -31,7 +34,7 @@ batch_size = 1
 time = "{}"
 [cluster]
 workers = {}
-servers = 1
+servers = {}
 [cluster.network]
 latency = "0s"
 bandwidth = "1GBps"
@@ -45,7 +48,7 @@ longest_retry = "1000s"
 patience = "50s"
 {}
 {})",
-                     s.parameters, s.training, s.time, s.workers, s.more, s.faults);
+                     s.parameters, s.training, s.time, s.workers, s.servers, s.more, s.faults);
 }
 
 std::string fault(const std::string& kind, const std::string& rest) {
@@ -117,6 +120,45 @@ TEST_CASE("flows adapt to a degraded link at once, both ways", "[faults]") {
     // Begun on a degraded link: the first quarter of a gigabyte takes a second.
     s.faults = fault("degrade", node + "factor = 0.25\nuntil = \"1s\"");
     CHECK(time_of(s) == near(10.75));
+  }
+}
+
+// Both ends of a connection: two answers share a link, and when one stops the other has all of it.
+TEST_CASE("what is on its way from or to a node that crashes is lost, and takes no more bandwidth",
+          "[faults]") {
+  struct Case {
+    std::string crash;
+    int workers, servers;
+    int kept_at, kept_from;  // nodes; what is lost goes from node 1 to node 3
+    double crash_at, bytes_lost, arrives;
+  };
+  const std::vector<Case> cases{
+      // Of two gigabytes half are through.
+      {"nodes = [\"worker 1\"]\nat = \"1s\"", 2, 1, 2, 1, 1, 1e9, 1.5},
+      // Of a gigabyte from two servers, half is through.
+      {"nodes = [\"server 0\"]\nat = \"500ms\"", 1, 2, 3, 2, 0.5, 0.5e9, 0.75},
+  };
+  for (const Case& c : cases) {
+    INFO(c.crash);
+    const TracedRun run = trace_toml(toml({.faults = fault("crash", c.crash),
+                                           .parameters = "250_000_000",
+                                           .training = "steps = 1",
+                                           .workers = c.workers,
+                                           .more = "[consistency]\nmodel = \"asp\"",
+                                           .servers = c.servers}));
+    std::map<std::string, std::vector<RecordedEvent>> answers;
+    for (const RecordedEvent& e : run.events) {
+      if (e.message == "weights") answers[e.kind].push_back(e);
+    }
+    REQUIRE(answers["lose"].size() == 1);
+    CHECK(answers["lose"][0].at == near(c.crash_at));
+    CHECK(answers["lose"][0].node == 1);
+    CHECK(answers["lose"][0].peer == 3);
+    REQUIRE(answers["deliver"].size() == 1);
+    CHECK(answers["deliver"][0].at == near(c.arrives));
+    CHECK(answers["deliver"][0].node == c.kept_at);
+    CHECK(answers["deliver"][0].peer == c.kept_from);
+    CHECK(run.summary["bytes_lost"].get<double>() >= c.bytes_lost);
   }
 }
 
