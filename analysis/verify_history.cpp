@@ -190,7 +190,9 @@ void History::on_promote(const Row& row) {
   }
   replaced_ = &shard.owner();
   const std::set<std::uint32_t>& holders = replaced_->holders;
-  copy_was_there_ = holders.contains(row.node) || !(holders.empty() || replaced_->may_be_replaced);
+  // Whoever owned it in an epoch between has let it go when it heard of that.
+  const bool has_kept = holders.contains(row.node) && row.clock == replaced_->epoch + 1;
+  copy_was_there_ = has_kept || !(holders.empty() || replaced_->may_be_replaced);
   Reign next{.shard = row.shard,
              .node = row.node,
              .epoch = row.clock,

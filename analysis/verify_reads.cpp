@@ -256,7 +256,7 @@ class ClockGap final : public Check {
       least = workers_[w].done;
       slowest = w;
     }
-    if (own.away) own.done = row.clock;
+    own.done = own.away ? row.clock : std::max(own.done, row.clock);  // perhaps it was told to skip some
     own.away = own.away && (history.is_given_up(row.node) || (least && row.clock < *least));
     const std::int64_t bound = *history.facts().bound_at(row.clock) + slack_;
     if (least && row.clock - *least > bound)

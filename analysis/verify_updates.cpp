@@ -126,7 +126,9 @@ class Duplicates final : public Check {
     } else if (row.value == duplicate) {
       // One that waits for its shard, which is on its way to this server, may be refused when that has come.
       const auto shard = history.shards().find(row.shard);
-      if (shard == history.shards().end() || shard->second.owner().node != row.node) return;
+      if (shard == history.shards().end()) return;
+      const Reign& owner = shard->second.owner();
+      if (owner.node != row.node || owner.over) return;
       examined();
       if (!taken_.contains(id)) open_.try_emplace(id, row);  // perhaps it waits for its group
     }

@@ -16,8 +16,8 @@ bool Server::is_complete() const {
   const bool some_gone = members_ < options_.rule.workers;
   const auto of_members = [this](const Message& push) { return !workers_[index_of(push.from)].gone; };
   // Where all take part, a push of a worker that has gone since is taken, but in nobody else's place.
-  const bool needs_all = options_.rule.fresh && options_.rule.group == options_.rule.workers;
-  const auto here = needs_all ? std::ranges::count_if(group_, of_members) : std::ssize(group_);
+  const auto here =
+      options_.rule.waits_for_all() ? std::ranges::count_if(group_, of_members) : std::ssize(group_);
   if (here >= (some_gone ? std::min(whole, members_) : whole)) return true;
   if (group_.empty() || options_.rule.fresh) return false;
   std::int64_t may_push = active_;

@@ -120,8 +120,6 @@ class KvClient {
   }
   // Messages number shards over all namespaces, everything else here over this one.
   std::uint32_t index_of(const Message& message) const { return message.shard - world_.first_shard; }
-  // An update has a push of every worker.
-  bool waits_for_all() const { return world_.rule.fresh && world_.rule.group == world_.rule.workers; }
   void request(std::uint32_t shard, std::int64_t clock, std::int64_t above, Timestamp task,
                bool has_pushed = true);
   bool is_ahead_of_first(std::uint32_t shard) const;

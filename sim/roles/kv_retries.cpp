@@ -112,8 +112,8 @@ void KvClient::on_view(const std::shared_ptr<const View>& view) {
       world_.network.send(again(std::move(request)));
     const Connection& shard = connections_[s];
     const bool has_answer = shard.unused && !shard.outstanding;
-    const bool matters =
-        world_.rule.gate == Gate::staleness || waits_for_all() || (world_.rule.first_decides && s == 0);
+    const bool matters = world_.rule.gate == Gate::staleness || world_.rule.waits_for_all() ||
+                         (world_.rule.first_decides && s == 0);
     if (finished(s)) request(s, shard.clock, shard.version, ++last_);
     else if (matters && has_answer && !mutant("new-owner-is-not-asked")) request(s, shard.clock, -1, ++last_);
   }
