@@ -206,7 +206,8 @@ Job& Simulation::job_of(const Message& message) {
 
 // Control messages first, then the shards of the first layers.
 std::uint32_t Simulation::rank_of(const Message& message) {
-  const bool moves_values = message.kind == MessageKind::push || message.kind == MessageKind::weights;
+  const Answer* answer = message.as<Answer>();
+  const bool moves_values = message.is<Push>() || (answer != nullptr && !answer->finished);
   if (scenario_.messages.order != SendOrder::priority || !moves_values) return 0;
   const World& world = job_of(message).world();
   return 1 + world.keys.shards[message.shard - world.first_shard].layer;
@@ -229,7 +230,7 @@ void Simulation::close() {
     end_ = std::max(end_, job.finished());
   }
   network_.close([this](const Message& message) {
-    if (message.kind == MessageKind::push) job_of(message).crew().discard(message);
+    if (message.is<Push>()) job_of(message).crew().discard(message);
   });
   for (Job& job : jobs_) job.crew().discard_rest();
   if (mutant("end-is-late")) end_ += 0.5;

@@ -80,7 +80,7 @@ MessageFate LinkFaults::fate(const Message& message) {
     Fault& fault = faults_[table];
     const FaultSpec& spec = fault.spec;
     if (!is_about_messages(spec.kind) || !fault.touches(message.from, message.to)) continue;
-    const std::string_view kind = name_of(message.kind);
+    const std::string_view kind = name_of(kind_of(message));
     if (!spec.messages.empty() && std::ranges::find(spec.messages, kind) == spec.messages.end()) continue;
     Stream stream(seed_, "message fault", combine(combine(table, message.from), message.to), number);
     if (stream.uniform() >= spec.probability) continue;

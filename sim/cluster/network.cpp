@@ -40,22 +40,21 @@ Network::Network(const Platform& platform, Options options, Recorder& recorder, 
 
 Event Network::event(EventKind kind, const Flight& flight) const {
   const Message& m = flight.message;
-  const bool arrived = kind == EventKind::deliver, asks = m.kind == MessageKind::pull;
+  const MessageFacts facts = facts_of(m.body);
+  const bool arrived = kind == EventKind::deliver;
   return {.at = Agenda::now(),
           .kind = kind,
-          .message = m.kind,
+          .message = facts.kind,
           .node = arrived ? m.to : m.from,
           .peer = arrived ? m.from : m.to,
-          .clock = m.clock,
-          .version = m.version,
+          .clock = facts.clock,
+          .version = facts.version,
           .bytes = flight.bytes,
-          .value = m.number,
+          .value = facts.number,
           .shard = m.shard,
           .epoch = m.epoch,
-          .detail = asks ? static_cast<std::uint64_t>(std::max<std::int64_t>(0, m.pushed)) : 0,
-          .content = {.values = static_cast<std::uint32_t>(m.values.count),
-                      .keys = static_cast<std::uint32_t>(m.keys ? m.keys->size() : 0),
-                      .ids = static_cast<std::uint32_t>(m.ids())}};
+          .detail = facts.pushes_before,
+          .content = {.values = facts.values, .keys = facts.keys, .ids = facts.ids}};
 }
 
 void Network::send(Message message) {
@@ -112,7 +111,8 @@ void Network::transmit(Message message) {
 
 void Network::launch(Message&& message, const MessageFate& fate, bool has_turn,
                      std::vector<Flight>& flights) {
-  const std::uint64_t bytes = message.bytes(mutant("headers-cost-nothing") ? 0 : options_.header);
+  const std::uint64_t header = mutant("headers-cost-nothing") ? 0 : options_.header;
+  const std::uint64_t bytes = header + wire_size(message.body);
   const NodeId from = message.from, to = message.to;
   Flight flight{.message = std::move(message),
                 .number = next_number_++,
@@ -151,8 +151,9 @@ void Network::scale_links(const Node& node, double factor) {
 
 // What makes two messages of one connection the same; of a shard's states, any two are.
 Network::Name Network::name_of(const Message& m) {
-  const bool is_view = m.kind == MessageKind::view || m.kind == MessageKind::start;
-  return {m.kind, m.shard, m.epoch, is_view ? m.version : m.kind == MessageKind::state ? 0 : m.number};
+  const MessageFacts facts = facts_of(m.body);
+  const bool is_view = facts.kind == MessageKind::view || facts.kind == MessageKind::start;
+  return {facts.kind, m.shard, m.epoch, is_view ? facts.version : m.is<State>() ? 0 : facts.number};
 }
 
 bool Network::carries(const Message& like) const {

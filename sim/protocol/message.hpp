@@ -1,11 +1,15 @@
-// What travels between nodes. A message's size is counted from its content: the header that the scenario
-// gives, and its payload.
+// What travels between nodes: an envelope, and a body of one of the types below. A message's size is counted
+// from what is in it: a header that the scenario gives, and the body's wire_size().
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "model/values.hpp"
@@ -16,34 +20,34 @@ namespace psim {
 using NodeId = std::uint32_t;  // the scheduler, the servers, the workers, all others
 inline constexpr NodeId scheduler_node = 0;
 
+// The names of the bodies, as scenarios and records have them.
 enum class MessageKind : std::uint8_t {
-  join,        // to the scheduler: this node is up
-  start,       // from the scheduler: everybody is
-  pull,        // worker to server: send me weights, when I may start `clock`
-  weights,     // server to worker: version `version` of a shard
-  push,        // worker to server: a gradient computed on version `version`
-  group,       // first server to the others: these pushes make the next update, those are too late
-  finished,    // server to worker: there is nothing left to do
-  leave,       // worker to scheduler: I am done
-  ack,         // server to worker: your push `number` is applied, or dropped; with retries: is here
-  chunk,       // worker to worker: part of the sum of gradients, as far as it has come
-  activation,  // stage to the next one: what it made of a micro-batch
-  error,       // stage to the one before: the loss's derivative by those activations
-  report,      // worker to scheduler: how long a sample takes
-  assign,      // scheduler to worker: how large its batches are from now on
-  fetch,       // worker to database: send me the samples of step `number`
-  samples,     // database to worker: here they are
-  idle,        // worker to worker: my samples of `clock` are computed
-  piece,       // worker to worker: compute these of mine
-  heartbeat,   // server or worker to scheduler: still alive, and its view is number `version`
-  view,        // scheduler to everybody: who owns which shard, and who takes part
-  replicate,   // primary to replica, or replica to the next one: entry `number` of the shard's log
-  replicated,  // replica to primary: all entries below `number` are here; -1: not even the state before them
-  state,       // one owner to another, or to the storage: all of a shard, or what the other lacks of it;
-               // `clock`: its sender's view
-  restore,     // new owner to the last one, or to the storage: send me the shard's state
-  decide,  // another shard's server to the first one's: which pushes made the update of version `version`?
-  ready,   // primary to scheduler: server `number`, the shard's next owner, has what it was sent first
+  join,
+  start,
+  pull,
+  weights,
+  push,
+  group,
+  finished,
+  leave,
+  ack,
+  chunk,
+  activation,
+  error,
+  report,
+  assign,
+  fetch,
+  samples,
+  idle,
+  piece,
+  heartbeat,
+  view,
+  replicate,
+  replicated,
+  state,
+  restore,
+  decide,
+  ready,
 };
 inline constexpr auto message_names = std::to_array<std::string_view>(
     {"join",      "start",      "pull",      "weights",    "push",   "group",   "finished", "leave", "ack",
@@ -59,85 +63,271 @@ struct PushId {
 };
 
 class Server;
-struct Message;
 struct View;
+using SharedView = std::shared_ptr<const View>;
 
-// What only few messages carry.
-struct Attachment {
-  std::vector<PushId> group = {}, late = {};  // group, replicate
-  std::vector<PushId> skipped = {};           // replicate: pushes of a worker before this one will not come
-  // replicate: workers that went on from where the others are, with the clocks that they skipped
+// Values of a shard, and the bytes that they take on the network.
+struct Payload {
+  Slice values = {};
+  SharedKeys keys = {};  // which of the shard's values; null: all
+  std::uint64_t bytes = 0;
+};
+inline Payload payload_of(Encoded encoded) {
+  return {std::move(encoded.values), std::move(encoded.keys), encoded.bytes};
+}
+
+// ---- Between all nodes and the scheduler. `life`: how often the sender was started before.
+
+// This node is up.
+struct Join {
+  std::int64_t life = 0;
+};
+// Everybody is.
+struct Start {
+  SharedView view = {};  // null where no node may fail
+};
+// A worker has done its steps, or a server hands over its shards and goes.
+struct Leave {
+  std::int64_t life = 0;
+  std::optional<std::int64_t> view = {};  // the last one that a server knows; it serves on
+};
+// The scheduler has heard a worker's Leave.
+struct LeaveAck {};
+struct Heartbeat {
+  std::int64_t life = 0;
+  std::int64_t view = -1;   // the last one that the sender knows
+  bool is_through = false;  // a worker that has done its steps
+};
+// Who owns which shard, and who takes part.
+struct NewView {
+  SharedView view;
+};
+// A scheduler that has come back asks for the view that the receiver knows.
+struct AskView {};
+// A primary says that the shard's next owner has what it was sent first.
+struct Ready {
+  NodeId next_owner = 0;
+};
+// A worker's time for one sample, in seconds, before step `clock`; and, from that step on, its batch size and
+// the samples that the workers before it take.
+struct Report {
+  std::int64_t clock = 0;
+  double seconds_per_sample = 0;
+};
+struct Assign {
+  std::int64_t clock = 0, batch_size = 0, samples_before = 0;
+};
+
+// ---- Between workers and servers
+
+// Send me weights, when I may start `clock`.
+struct Pull {
+  std::int64_t clock = 0;
+  std::int64_t above = -1;  // only a version above this one will do; -1: any
+  std::int64_t number = 0;  // counts the sender's pulls of this shard, from 1
+  // The sender's pushes to this shard so far; none: it has just come back, and does not know.
+  std::optional<std::int64_t> pushes_sent = 0;
+  std::int64_t oldest_resendable = 0;  // the sender can still send its pushes from this number on
+  std::int64_t skipped_clocks = 0;     // since the sender was away; it does not number pushes by them
+  std::int64_t answered = 0;           // the number of the last pull whose answer is here; 0: of none
+  bool computes = false;               // the push for version `above` is yet to come
+  SharedKeys keys = {};                // null: all
+  std::size_t bytes_per_key = 0;
+};
+
+// A gradient that worker `worker` computed on version `version`, and that finishes `clock`.
+struct Push {
+  NodeId worker = 0;
+  std::int64_t number = 0;  // counts the worker's pushes to this shard, from 0
+  std::int64_t clock = 0;
+  std::int64_t version = 0;
+  std::int64_t first_version = 0;      // of the first shard that it was computed on
+  std::int64_t oldest_resendable = 0;  // as in Pull
+  std::int64_t samples = 1;            // of each batch
+  Payload gradient = {};
+  PushId id() const { return {worker, number}; }
+};
+
+// What a pull gets: weights, or that there is nothing left to do.
+struct Answer {
+  bool finished = false;
+  std::int64_t clock = 0;        // as in the pull
+  std::int64_t number = 0;       // of the pull
+  std::int64_t answered = 0;     // as in the pull
+  std::int64_t version = 0;      // of the shard
+  double sent_at = 0;            // simulated seconds
+  std::int64_t safe_pushes = 0;  // of the worker's pushes, how many no single crash undoes any more
+  std::int64_t pushes_here = 0;  // of the worker
+  std::int64_t skip_clocks = 0;  // in all, since the worker was away
+  bool has_push = false;         // where nodes may fail: a push of the worker waits for the next update
+  Payload weights = {};
+};
+
+// Push `number` is here, applied or dropped.
+struct Ack {
+  std::int64_t number = 0;
+  std::int64_t safe_pushes = 0;  // as in Answer
+};
+
+// ---- Between servers
+
+// First shard to the others: these pushes made its update of version `version`, those came too late.
+struct UpdateGroup {
+  std::int64_t version = 0;
+  std::vector<PushId> pushes = {}, late = {};
+};
+// Another shard's server to the first one's: which pushes made the update of version `version`?
+struct Decide {
+  std::int64_t version = 0;
+};
+
+// What a shard's primary has decided, for its replicas.
+struct LogEntry {
+  std::int64_t number = 0;
+  // An update's weighted sum of gradients.
+  struct Sum {
+    std::int64_t clock = 0, version = 0;
+    Payload gradient = {};
+    // Where a push is compensated for what its worker was sent: the mean of squared gradients after this.
+    std::shared_ptr<const Values> mean_square = {};
+  };
+  std::optional<Sum> sum = {};
+  // Where every push is logged: one that has come in, and whether all that wait make an update with it.
+  std::optional<Push> push = {};
+  bool updates = false;
+  std::vector<PushId> pushes = {};  // in the sum, or that one
+  std::vector<PushId> dropped = {};
+  std::vector<PushId> skipped = {};  // pushes of a worker before this one will not come
+  // Workers that resumed at the others' clock, with the clocks that they skipped.
   std::vector<PushId> ahead = {};
-  // replicate, where a push is compensated for what its worker had been sent: workers that were sent what
-  // is here, or, where filters have changed it, these values; and the running mean of squared gradients
-  // after this entry, if there is one
+  // Workers that were sent what is here, or, where filters have changed it, these values; for delay
+  // compensation.
   struct Shown {
     NodeId worker = 0;
-    Slice filtered = {};
+    Payload filtered = {};
   };
   std::vector<Shown> shown = {};
-  std::shared_ptr<const Values> mean_square = {};
-  bool updates = false;                      // replicate, of every push: all that wait make an update now
-  std::shared_ptr<const View> view = {};     // view
-  std::shared_ptr<const Server> state = {};  // state
-  std::vector<bool> members = {};            // replicate: workers that take part from here on
-  // state: entries of the log, to be added to what is there
-  std::shared_ptr<const std::vector<Message>> entries = {};
+  std::vector<bool> members = {};    // workers that take part from here on; empty: no change
+};
+using SharedEntry = std::shared_ptr<const LogEntry>;
+// Primary to replica, or replica to the next one.
+struct Replicate {
+  SharedEntry entry;
+};
+// Replica to primary: all entries below `entries` are here; none: not even the state before them.
+struct Replicated {
+  std::optional<std::int64_t> entries;
+};
+// One owner to another, or to the storage: a shard, or what the other lacks of it.
+struct State {
+  std::int64_t version = 0;
+  std::int64_t entries = -1;  // of the log, that the sender has; -1: it has nothing
+  std::int64_t view = 0;      // the sender's, where it matters
+  std::shared_ptr<const Server> shard = {};
+  std::shared_ptr<const std::vector<SharedEntry>> rest = {};  // to be added to what is there
+  std::uint64_t bytes = 0;
+};
+// New owner to the last one, or to the storage: send me the shard's state. How far what is here goes:
+// `entries` of the log of epoch `log_epoch`; -1: nothing is.
+struct Restore {
+  std::uint32_t log_epoch = 0;
+  std::int64_t entries = -1;
 };
 
-inline constexpr std::int64_t back_again = -1;  // Message::pushed
+// ---- Without servers
+
+// Part of the sum of gradients, as far as it has come, in round `round` of the exchange.
+struct Chunk {
+  std::int64_t clock = 0, version = 0, round = 0;
+  Payload sum = {};
+};
+// What a stage made of a micro-batch: `values` of them, which take `bytes`.
+struct Activations {
+  std::int64_t clock = 0, version = 0, micro_batch = 0;
+  std::size_t values = 0;
+  std::uint64_t bytes = 0;
+};
+// Stage to the one before: the loss's derivative by those activations.
+struct Errors : Activations {};
+
+// ---- Samples
+
+// Worker to database: send me the samples of step `step`, `bytes` of them; and these.
+struct Fetch {
+  std::int64_t step = 0;
+  std::uint64_t sample_bytes = 0;
+};
+struct Samples {
+  std::int64_t step = 0;
+  std::uint64_t sample_bytes = 0;
+};
+// Worker to worker: my samples of `clock` are computed, those of the pieces among them that you gave me.
+struct Idle {
+  std::int64_t clock = 0, pieces_got = 0;
+};
+// Worker to worker: compute these samples of mine.
+struct Piece {
+  std::int64_t clock = 0, count = 0;
+  SharedKeys samples = {};  // null: of a phantom model
+  std::uint64_t sample_bytes = 0;
+};
+
+using Body = std::variant<Join, Start, Leave, LeaveAck, Heartbeat, NewView, AskView, Ready, Report, Assign,
+                          Pull, Push, Answer, Ack, UpdateGroup, Decide, Replicate, Replicated, State, Restore,
+                          Chunk, Activations, Errors, Fetch, Samples, Idle, Piece>;
 
 struct Message {
-  MessageKind kind = MessageKind::join;
   NodeId from = 0, to = 0;
-  std::uint32_t shard = 0;  // pull, weights, push, finished: of which shard; group: of the first one
-  // pull: the clock to start; push: the clock that is finished by it
-  std::int64_t clock = 0;
-  // pull: only a version above this one will do (-1: any); weights, push: see above
-  std::int64_t version = 0;
-  // pull: counts the worker's pulls, returned by the answer; push: counts its pushes; assign: samples of a
-  // batch, and `version` those of the workers before this one; idle: pieces that the receiver was given
-  std::int64_t number = 0;
-  // pull: pushes that the worker has sent to this server so far; back_again: it has just come back and does
-  // not know;
-  // push: the version of the first shard that it was computed on;
-  // weights, finished, ack: how many of the worker's pushes no single crash undoes any more
-  std::int64_t pushed = 0;
-  // weights, push: the shard's values, and the bytes that they take on the network
-  Slice values = {};
-  SharedKeys keys = {};  // which of the shard's values, null: all; piece: samples, none of a phantom model
-  std::uint64_t payload = 0;
-  // push: of each batch of its gradient; piece: how many; pull: 0 if the push for that version is yet to come
-  std::int64_t samples = 1;
-  double seconds = 0;       // report: per sample; weights that are only read: when the server sent them
-  std::int64_t kept = 0;    // push, pull: the worker can still send its pushes from this number on
+  std::uint32_t shard = 0;
   std::uint32_t epoch = 0;  // of the shard's ownership, as far as the sender knows
-  // pull: clocks that the worker has skipped since it was away, and that it does not number pushes by;
-  // weights: those that it is to skip
-  std::int64_t ahead = 0;
-  // pull: the number of the last pull whose answer is here, 0: nothing is; weights: as in the pull
-  std::int64_t has = 0;
-  bool has_push = false;  // weights: where nodes may fail, a push of the worker waits for the next update
-  std::uint64_t wanted = 0;  // fetch: bytes of the samples
-  std::shared_ptr<const Attachment> attached = {};
+  Body body = {};
 
-  // Of pushes and workers that it names.
-  std::size_t ids() const {
-    if (!attached) return 0;
-    return attached->group.size() + attached->late.size() + attached->skipped.size() +
-           attached->shown.size() + attached->ahead.size();
+  template <class T>
+  const T* as() const {
+    return std::get_if<T>(&body);
   }
-  std::uint64_t bytes(std::uint64_t header) const {
-    constexpr std::uint64_t bytes_per_id = 12;  // a worker's number and a count
-    return header + payload + ids() * bytes_per_id;
+  template <class T>
+  T* as() {
+    return std::get_if<T>(&body);
+  }
+  template <class T>
+  bool is() const {
+    return std::holds_alternative<T>(body);
   }
 };
 
-inline PushId id_of(const Message& push) { return {push.from, push.number}; }
+// For std::visit: one lambda for each type. A type that none of them takes does not compile.
+template <class... Fs>
+struct Overloaded : Fs... {
+  using Fs::operator()...;
+};
+template <class... Fs>
+Overloaded(Fs...) -> Overloaded<Fs...>;
 
-inline std::int64_t samples_of(const std::vector<Message>& group) {
+template <class T, class... Ts>
+concept OneOf = (std::same_as<T, Ts> || ...);
+// The types that a receiver does nothing with, by name: for a new one it has to decide again.
+template <class... Ts>
+struct Ignore {
+  void operator()(const OneOf<Ts...> auto&) const {}
+};
+
+// On the network, without the header, in bytes.
+std::uint64_t wire_size(const Body& body);
+
+// What a record keeps of a message beside its envelope and size.
+struct MessageFacts {
+  MessageKind kind = MessageKind::join;
+  std::int64_t clock = 0, version = 0, number = 0;
+  std::uint64_t pushes_before = 0;  // of a pull
+  std::uint32_t values = 0, keys = 0, ids = 0;
+};
+MessageFacts facts_of(const Body& body);
+inline MessageKind kind_of(const Message& message) { return facts_of(message.body).kind; }
+
+inline std::int64_t samples_of(const std::vector<Push>& group) {
   std::int64_t samples = 0;
-  for (const Message& push : group) samples += push.samples;
+  for (const Push& push : group) samples += push.samples;
   return samples;
 }
 

@@ -25,8 +25,8 @@ RetryQueue::Request RetryQueue::sent_at(Message message, double now) const {
 
 void RetryQueue::sent(const Message& message, double now) {
   Request request = sent_at(message, now);
-  if (message.kind == MessageKind::push)
-    pushes_.insert_or_assign({message.shard, message.number}, std::move(request));
+  if (const Push* push = message.as<Push>())
+    pushes_.insert_or_assign({message.shard, push->number}, std::move(request));
   else pulls_.insert_or_assign(message.shard, std::move(request));
 }
 
@@ -79,7 +79,7 @@ std::vector<Message> RetryQueue::again(std::uint32_t shard, NodeId owner, std::u
   return messages;
 }
 
-std::optional<std::int64_t> RetryQueue::kept(std::uint32_t shard) const {
+std::optional<std::int64_t> RetryQueue::oldest(std::uint32_t shard) const {
   const auto push = pushes_.lower_bound({shard, 0});
   if (push == pushes_.end() || push->first.first != shard) return std::nullopt;
   return push->first.second;

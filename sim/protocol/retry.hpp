@@ -54,7 +54,7 @@ class RetryQueue {
   // All requests of a shard that has a new owner, oldest first, to be sent to it at `now`.
   std::vector<Message> again(std::uint32_t shard, NodeId owner, std::uint32_t epoch, double now);
   // The number of the oldest push of a shard that is kept.
-  std::optional<std::int64_t> kept(std::uint32_t shard) const;
+  std::optional<std::int64_t> oldest(std::uint32_t shard) const;
 
   // A request has been repeated as often as the limit allows.
   bool gave_up() const { return gave_up_; }

@@ -27,24 +27,37 @@ Server::Server(Options options, std::optional<Values> weights, std::size_t count
 }
 
 void Server::on(const Message& message, double now, Outbox& out) {
-  if ((message.epoch != epoch_ && !mutant("no-fence")) || (message.kind == MessageKind::push && !leads_)) {
-    if (message.kind == MessageKind::push) out.refused(message);
+  const Push* push = message.as<Push>();
+  if ((message.epoch != epoch_ && !mutant("no-fence")) || (push != nullptr && !leads_)) {
+    if (push != nullptr) out.refused(*push);
     return;  // from before the shard had this owner, or from after it
   }
-  switch (message.kind) {
-    case MessageKind::push: return on_push(message, now, out);
-    case MessageKind::pull: return leads_ ? on_pull(message, now, out) : void();
-    case MessageKind::group: return on_group(message, now, out);
-    case MessageKind::decide: return on_decide(message, out);
-    case MessageKind::replicate: return on_entry(message, out);
-    case MessageKind::replicated: return on_replicated(message, now, out);
-    default: return;
-  }
+  const auto of_primary = [&](const Pull& pull) {
+    if (leads_) on_pull(message.from, pull, now, out);
+  };
+  using Others = Ignore<Join, Start, Leave, LeaveAck, Heartbeat, NewView, AskView, Ready, Report, Assign,
+                        Answer, Ack, State, Restore, Chunk, Activations, Errors, Fetch, Samples, Idle, Piece>;
+  std::visit(Overloaded{[&](const Push& body) { on_push(body, now, out); },
+                        of_primary,
+                        [&](const UpdateGroup& body) { on_group(body, now, out); },
+                        [&](const Decide& body) { on_decide(message.from, body, out); },
+                        [&](const Replicate& body) { on_entry(body.entry, out); },
+                        [&](const Replicated& body) { on_replicated(message.from, body.entries, now, out); },
+                        Others{}},
+             message.body);
 }
 
-void Server::on_push(const Message& push, double now, Outbox& out) {
+Message Server::to(NodeId node, Body body) const {
+  return {.from = options_.id,
+          .to = node,
+          .shard = options_.shard,
+          .epoch = epoch_,
+          .body = std::move(body)};
+}
+
+void Server::on_push(const Push& push, double now, Outbox& out) {
   if (options_.retries ? !is_new(push, out) : is_duplicate(push, out)) return;
-  const std::uint32_t w = index_of(push.from);
+  const std::uint32_t w = index_of(push.worker);
   WorkerState& worker = workers_[w];
   ++arrived_;
   if (!options_.retries || push.number >= worker.arrived) ++worker.arrived;
@@ -55,47 +68,44 @@ void Server::on_push(const Message& push, double now, Outbox& out) {
   const bool forgotten = mutant("push-vanishes") && push.number % 7 == 3;
   const bool late = is_late(push);
   // An older push may have been overtaken.
-  if (options_.retries && push.number + 1 >= worker.arrived) safety_[w].first = push.pushed;
+  if (options_.retries && push.number + 1 >= worker.arrived) safety_[w].first = push.first_version;
   if (forgotten) {
-    count_applied(id_of(push));
+    count_applied(push.id());
   } else if (!late) {
     if (options_.retries) supersede(push, out);
     if (group_.empty()) asked_decision_ = now;
     group_.push_back(push);
   } else {
     drop(push, out);
-    if (coordinated() && !follows() && !options_.retries) late_.push_back(id_of(push));
+    if (coordinated() && !follows() && !options_.retries) late_.push_back(push.id());
   }
   if (options_.retries) accept(push, late, out);
   finish_if_through(w);
   const bool updated = update_if_complete(out);
-  if (unlogged_) log_push(false, out);
+  if (next_entry_.push) log_push(false, out);
   updated ? answer_all(now, out) : answer(w, now, out);
 }
 
 // A node that is no worker only reads: it is answered at once, whatever the model, and nobody waits for it.
-void Server::on_read(const Message& pull, double now, Outbox& out) const {
-  out.send({.kind = MessageKind::weights,
-            .from = options_.id,
-            .to = pull.from,
-            .shard = options_.shard,
-            .version = version_,
-            .number = pull.number,
-            .values = snapshot(),
-            .seconds = now,
-            .has = pull.has});
+void Server::on_read(NodeId from, const Pull& pull, double now, Outbox& out) const {
+  Slice all = snapshot();
+  send(from,
+       Answer{.number = pull.number,
+              .answered = pull.answered,
+              .version = version_,
+              .sent_at = now,
+              .weights = {.values = std::move(all)}},
+       out);
 }
 
-void Server::on_pull(const Message& pull, double now, Outbox& out) {
-  const std::uint32_t w = index_of(pull.from);
-  if (w >= workers_.size()) return on_read(pull, now, out);
-  const bool is_back = pull.pushed < 0;  // from a crash: it counts its pulls anew
+void Server::on_pull(NodeId from, const Pull& pull, double now, Outbox& out) {
+  const std::uint32_t w = index_of(from);
+  if (w >= workers_.size()) return on_read(from, pull, now, out);
+  const bool is_back = !pull.pushes_sent;  // from a crash: it counts its pulls anew
   const auto before = waiting_.find(w);
   if (!is_back && before != waiting_.end() && before->second.number > pull.number) return;  // overtaken
-  // A newer pull takes the place of an older one.
-  waiting_[w] = {pull.from, pull.clock, pull.version,      pull.number, pull.pushed,
-                 pull.keys, pull.has,   pull.samples == 0};
-  if (options_.retries) meet(pull, out);
+  waiting_[w] = pull;  // takes the place of an older one
+  if (options_.retries) meet(w, pull, out);
   finish_if_through(w);
   update_if_complete(out) || restart_steps() ? answer_all(now, out) : answer(w, now, out);
 }
@@ -108,30 +118,30 @@ std::int64_t Server::overtaken(NodeId worker) const {
 // it has been here; if the shard has no part of the block, the worker's count does. Where a worker does not
 // wait for an answer between pushes, a small one may overtake a large one: what comes later than its
 // successor is then no duplicate.
-bool Server::is_duplicate(const Message& push, Outbox& out) {
-  const std::uint32_t w = index_of(push.from);
+bool Server::is_duplicate(const Push& push, Outbox& out) {
+  const std::uint32_t w = index_of(push.worker);
   const Range range = range_of(push);
-  const std::int64_t next = workers_[w].arrived + overtaken(push.from);
+  const std::int64_t next = workers_[w].arrived + overtaken(push.worker);
   const bool is_new = range.count > 0 ? clocks_.is_new(range, w, push.number + 1) : push.number >= next;
-  if (missing_.erase({push.from, push.number}) == 0 && !is_new) {
+  if (missing_.erase({push.worker, push.number}) == 0 && !is_new) {
     out.duplicate(push);
     return true;
   }
-  for (std::int64_t number = next; number < push.number; ++number) missing_.emplace(push.from, number);
+  for (std::int64_t number = next; number < push.number; ++number) missing_.emplace(push.worker, number);
   range_splits_ += clocks_.set(range, w, push.number + 1);
   return false;
 }
 
-bool Server::is_late(const Message& push) {
-  if (follows() && !options_.retries) return std::erase(late_, id_of(push)) > 0;
+bool Server::is_late(const Push& push) {
+  if (follows() && !options_.retries) return std::erase(late_, push.id()) > 0;
   // The first shard was set back, and makes an update again that is here already.
-  if (follows() && push.pushed < version_ && !mutant("decides-twice")) return true;
+  if (follows() && push.first_version < version_ && !mutant("decides-twice")) return true;
   return options_.rule.fresh && push.version != version_ && !mutant("late-push-counts");
 }
 
-void Server::drop(const Message& push, Outbox& out) {
-  count_applied(id_of(push));
-  if (!copies_.empty()) dropped_.push_back(id_of(push));
+void Server::drop(const Push& push, Outbox& out) {
+  count_applied(push.id());
+  if (!copies_.empty()) next_entry_.dropped.push_back(push.id());
   out.dropped(push);
 }
 
@@ -142,26 +152,26 @@ bool Server::update_if_complete(Outbox& out) {
 }
 
 bool Server::update_once(Outbox& out) {
-  const std::vector<Message> group = take_group(out);
+  const std::vector<Push> group = take_group(out);
   if (group.empty()) return false;
   update(group, out);
   return true;
 }
 
-void Server::update(const std::vector<Message>& group, Outbox& out) {
+void Server::update(const std::vector<Push>& group, Outbox& out) {
   std::vector<WeightedGradient> gradients;
   const double mean = mean_samples(group);
   const std::size_t pushes = pushes_in(group);
   last_group_.clear();
-  for (const Message& push : group) {
-    if (options_.retries && coordinated()) last_group_.push_back(id_of(push));
+  for (const Push& push : group) {
+    if (options_.retries && coordinated()) last_group_.push_back(push.id());
     const std::int64_t staleness =
         std::max<std::int64_t>(0, version_ - push.version + (mutant("staleness-from-one") ? 1 : 0));
     double weight = options_.rule.push_weight(pushes) * (static_cast<double>(push.samples) / mean);
     if (options_.staleness_aware && staleness > (mutant("slightly-stale-is-fresh") ? 2 : 1))
       weight /= static_cast<double>(staleness);
-    gradients.push_back({compensated(push), weight, push.keys.get()});
-    count_applied(id_of(push));
+    gradients.push_back({compensated(push), weight, push.gradient.keys.get()});
+    count_applied(push.id());
     out.applied(push, staleness);
   }
   const double rate = this->rate() * options_.rule.rate_factor(group.size());
@@ -190,13 +200,13 @@ std::vector<Range> Server::block_at(std::int64_t clock) const {
 }
 
 // With work stealing a worker may push twice: all that counts is that a clock is all workers'.
-std::size_t Server::pushes_in(const std::vector<Message>& group) const {
+std::size_t Server::pushes_in(const std::vector<Push>& group) const {
   return options_.clock_samples > 0 ? workers_.size() : group.size();
 }
 
 // The part of the shard that a push is for. A block is one range of the key space, so its pieces in the shard
 // are neighbours there.
-Range Server::range_of(const Message& push) const {
+Range Server::range_of(const Push& push) const {
   if (options_.feature_blocks == 1) return {0, count_};
   const std::vector<Range> pieces = block_at(push.clock);
   if (pieces.empty()) return {0, 0};
@@ -205,7 +215,7 @@ Range Server::range_of(const Message& push) const {
 
 // What a push's samples are measured against, so that a clock's update is the mean over its samples: a group
 // is a clock where only fresh pushes count; elsewhere a clock is all workers' pushes.
-double Server::mean_samples(const std::vector<Message>& group) const {
+double Server::mean_samples(const std::vector<Push>& group) const {
   if (!options_.rule.fresh && !mutant("weighed-by-the-groups-mean"))
     return static_cast<double>(options_.batch_size);
   return static_cast<double>(samples_of(group)) / static_cast<double>(pushes_in(group));
@@ -245,34 +255,32 @@ void Server::answer(std::uint32_t w, double now, Outbox& out) {
   const bool over = is_over(pull);
   // What is still on its way to a shard with all its updates will come too late, if it is taken at all.
   const bool reads_all = over && options_.rule.fresh && options_.retries;
-  if (worker.arrived < pull.pushed && !reads_all && !mutant("writes-unseen")) return;  // read-my-writes
+  const std::int64_t sent = pull.pushes_sent.value_or(0);
+  if (worker.arrived < sent && !reads_all && !mutant("writes-unseen")) return;  // read-my-writes
   if (!is_safe(w)) return;
   // The others' last updates wait for word from the first server.
-  if (over && !options_.rule.fresh && coordinated() && worker.applied < pull.pushed) return;
+  if (over && !options_.rule.fresh && coordinated() && worker.applied < sent) return;
   if (!over && !may_start(w, pull, now)) return;
-  Message reply{.kind = over ? MessageKind::finished : MessageKind::weights,
-                .from = options_.id,
-                .to = pull.from,
-                .shard = options_.shard,
+  const NodeId node = options_.first_worker + w;
+  Answer answer{.finished = over,
                 .clock = pull.clock,
-                .version = version_,
                 .number = pull.number,
-                .pushed = options_.retries ? committed_of(w) : 0,
-                .values = {},
-                .kept = worker.arrived,
-                .epoch = epoch_,
-                .ahead = options_.retries ? ahead_of(w, out) : 0,
-                .has = pull.has,
-                .has_push = options_.retries && (has_pending(pull.from) || mutant("lacks-no-push"))};
+                .answered = pull.answered,
+                .version = version_,
+                .sent_at = now,
+                .safe_pushes = options_.retries ? committed_of(w) : 0,
+                .pushes_here = worker.arrived,
+                .skip_clocks = options_.retries ? ahead_of(w, out) : 0,
+                .has_push = options_.retries && (has_pending(node) || mutant("lacks-no-push"))};
   const bool needed = !over || (options_.rule.servers_apart && has_peers());
-  if (needed) reply.values = this->reply(pull.keys);
-  reply.keys = pull.keys;
+  if (needed) answer.weights.values = reply(pull.keys);
+  answer.weights.keys = pull.keys;
   if (!sent_.empty() && needed) {
-    was_sent(reply.to, reply.values);
-    if (!copies_.empty()) shown_.push_back({.worker = reply.to});
+    was_sent(node, answer.weights.values);
+    if (!copies_.empty()) next_entry_.shown.push_back({.worker = node});
   }
   waiting_.erase(waiting);
-  out.send(std::move(reply));
+  send(node, std::move(answer), out);
 }
 
 }  // namespace psim

@@ -28,15 +28,15 @@ class Outbox {
   // What was sent before and is not confirmed.
   virtual void send_again(Message message) { send(std::move(message)); }
   // To every other shard, wherever it is.
-  virtual void announce(Message message) = 0;
+  virtual void announce(UpdateGroup group) = 0;
   // `staleness`: version when applied less version computed on, in updates.
-  virtual void applied(const Message& push, std::int64_t staleness) = 0;
-  virtual void dropped(const Message& push) = 0;
+  virtual void applied(const Push& push, std::int64_t staleness) = 0;
+  virtual void dropped(const Push& push) = 0;
   // It has been here before, and counts no second time.
-  virtual void duplicate(const Message& push) = 0;
+  virtual void duplicate(const Push& push) = 0;
   // Not now: it is for another owner, came before its predecessor, or is of a worker that takes no part. It
   // will come again.
-  virtual void refused(const Message& /*push*/) {}
+  virtual void refused(const Push& /*push*/) {}
   virtual void updated(std::int64_t version) = 0;
   // A replica has all that this server has.
   virtual void copied(NodeId) {}
@@ -79,15 +79,6 @@ class Server {
     std::size_t bytes_per_key = 4;
   };
 
-  // An unanswered pull; see Message.
-  struct Pull {
-    NodeId from;
-    std::int64_t clock, version, number, pushed;
-    SharedKeys keys = {};  // null: all
-    std::int64_t has = 0;
-    bool computes = false;  // its push for the current version is yet to come
-  };
-
   // `weights` is the range's initial content; empty for a phantom model of `count` values.
   Server(Options options, std::optional<Values> weights, std::size_t count);
 
@@ -98,15 +89,15 @@ class Server {
   std::int64_t version() const { return version_; }
   std::int64_t pushes_arrived() const { return arrived_; }
   // Pushes that wait for their group to be complete.
-  const std::vector<Message>& pending() const { return group_; }
+  const std::vector<Push>& pending() const { return group_; }
   Slice snapshot() const { return {parameters_.weights(), 0, count_, version_}; }
   // The learning rate of the next update.
   double rate() const;
   // A hash of the weights, given theirs, and of all else that the next update of a push depends on; 0: a
   // phantom model.
   std::uint64_t hash_of_state(std::uint64_t hash_of_weights) const;
-  // Pulls that wait for the consistency model, in worker order.
-  std::vector<Pull> waiting() const;
+  // By worker's number: pulls that wait for the consistency model.
+  const std::map<std::uint32_t, Pull>& waiting() const { return waiting_; }
   std::int64_t slowest_clock() const { return slowest_; }
   // Ranges of keys with a vector clock of their own: now, and split off so far.
   std::size_t ranges() const { return clocks_.ranges(); }
@@ -141,10 +132,10 @@ class Server {
   std::optional<double> next_resend() const;
   void resend(double now, Outbox& out);
   // The whole shard as a message: weights, optimizer state and a count for each worker.
-  Message state_for(NodeId node) const;
+  State state() const;
   // What the next owner, which has got so far, still lacks: entries of the log where they are kept.
-  Message rest_for(NodeId node, Extent theirs) const;
-  void take_rest(const std::vector<Message>& entries);
+  State rest_after(Extent theirs) const;
+  void take_rest(const std::vector<SharedEntry>& entries);
   std::int64_t pushes_lost() const { return lost_; }
 
  private:
@@ -178,34 +169,34 @@ class Server {
     std::int64_t granted = -1;           // may start clocks up to this one
   };
 
-  void on_push(const Message& push, double now, Outbox& out);
-  void on_pull(const Message& pull, double now, Outbox& out);
-  void on_read(const Message& pull, double now, Outbox& out) const;
-  void on_group(const Message& group, double now, Outbox& out);
-  bool is_new(const Message& push, Outbox& out);
-  void supersede(const Message& push, Outbox& out);
-  void acknowledge(const Message& push, Outbox& out) const;
-  void accept(const Message& push, bool late, Outbox& out);
+  void on_push(const Push& push, double now, Outbox& out);
+  void on_pull(NodeId from, const Pull& pull, double now, Outbox& out);
+  void on_read(NodeId from, const Pull& pull, double now, Outbox& out) const;
+  void on_group(const UpdateGroup& group, double now, Outbox& out);
+  bool is_new(const Push& push, Outbox& out);
+  void supersede(const Push& push, Outbox& out);
+  void acknowledge(const Push& push, Outbox& out) const;
+  void accept(const Push& push, bool late, Outbox& out);
   void skip_to(std::int64_t number, std::uint32_t worker);
   void catch_up(std::uint32_t worker, Outbox& out);
   std::int64_t ahead_of(std::uint32_t worker, Outbox& out);
-  void meet(const Message& pull, Outbox& out);
-  void skip_lost(const Message& request, Outbox& out);
+  void meet(std::uint32_t worker, const Pull& pull, Outbox& out);
+  void skip_lost(std::uint32_t worker, std::int64_t oldest_resendable, Outbox& out);
   void tell_count(std::uint32_t worker, Outbox& out) const;
-  void on_entry(const Message& entry, Outbox& out);
-  void take_entry(const Message& entry);
-  void take_push(const Message& entry);
+  void on_entry(const SharedEntry& entry, Outbox& out);
+  void take_entry(const LogEntry& entry);
+  void take_sum(const LogEntry& entry);
+  void take_push(const Push& push);
   void take_ids(const std::vector<PushId>& ids);
   void was_sent(NodeId worker, const Slice& values);
-  void on_replicated(const Message& ack, double now, Outbox& out);
-  void log(Message entry, Attachment ids, Outbox& out);
+  void on_replicated(NodeId from, std::optional<std::int64_t> entries, double now, Outbox& out);
+  void log(Outbox& out);
   bool copies_pushes() const { return options_.replication.when == ReplicateWhen::every_push; }
   bool logs_pushes() const { return !copies_.empty() && copies_pushes(); }
   bool has_replicas() const { return std::ranges::any_of(copies_, &Copy::is_replica); }
-  SharedKeys log_update(const std::vector<Message>& group, std::vector<WeightedGradient>& gradients,
+  SharedKeys log_update(const std::vector<Push>& group, std::vector<WeightedGradient>& gradients,
                         Outbox& out);
   void log_push(bool updates, Outbox& out);
-  Message entry_for(NodeId replica, const Message& entry) const;
   void commit();
   void commit_through(std::int64_t entry);
   std::int64_t before_pending(std::uint32_t worker, std::int64_t pushes) const;
@@ -214,7 +205,7 @@ class Server {
   bool is_safe(std::uint32_t worker) const;
   std::int64_t committed_of(std::uint32_t worker) const;
   bool has_pending(NodeId worker) const;
-  bool has_lost_push(const Pull& pull) const;
+  bool has_lost_push(std::uint32_t worker, const Pull& pull) const;
   bool is_complete() const;
   bool waits_for_others(std::uint32_t worker) const;
   bool none_will_push() const;
@@ -222,27 +213,28 @@ class Server {
   bool has_peers() const { return options_.shards > 1; }
   bool coordinated() const { return options_.rule.first_decides && has_peers(); }
   bool follows() const { return coordinated() && options_.shard != 0; }
-  bool is_duplicate(const Message& push, Outbox& out);
+  bool is_duplicate(const Push& push, Outbox& out);
   std::int64_t overtaken(NodeId worker) const;
-  bool is_late(const Message& push);
-  void drop(const Message& push, Outbox& out);
-  Message group_message(std::int64_t version, Attachment ids) const;
-  void announce(const std::vector<Message>& group, Outbox& out);
-  std::vector<Message> take_pending();
-  std::vector<Message> take_group(Outbox& out);
-  std::vector<Message> take_announced();
+  bool is_late(const Push& push);
+  void drop(const Push& push, Outbox& out);
+  Message to(NodeId node, Body body) const;
+  void send(NodeId node, Body body, Outbox& out) const { out.send(to(node, std::move(body))); }
+  void announce(const std::vector<Push>& group, Outbox& out);
+  std::vector<Push> take_pending();
+  std::vector<Push> take_group(Outbox& out);
+  std::vector<Push> take_announced();
   const Decision* decision() const;
-  std::vector<Message> take_decided(Outbox& out);
-  void on_decision(const Message& word, double now, Outbox& out);
+  std::vector<Push> take_decided(Outbox& out);
+  void on_decision(const UpdateGroup& group, double now, Outbox& out);
   bool lacks_decision() const;
   void ask_for_decision(double now, Outbox& out);
-  void on_decide(const Message& question, Outbox& out) const;
+  void on_decide(NodeId from, const Decide& question, Outbox& out) const;
   bool update_if_complete(Outbox& out);
   bool update_once(Outbox& out);
-  void update(const std::vector<Message>& group, Outbox& out);
+  void update(const std::vector<Push>& group, Outbox& out);
   void count_members(const std::vector<bool>& members);
-  std::size_t pushes_in(const std::vector<Message>& group) const;
-  double mean_samples(const std::vector<Message>& group) const;
+  std::size_t pushes_in(const std::vector<Push>& group) const;
+  double mean_samples(const std::vector<Push>& group) const;
   void count_applied(const PushId& push);
   void find_slowest();
   void answer_all(double now, Outbox& out);
@@ -253,11 +245,11 @@ class Server {
   std::int64_t extra_clocks(std::size_t worker, std::size_t slowest, double now) const;
   bool is_over(const Pull& pull) const;
   Slice reply(const SharedKeys& keys) const;
-  Slice compensated(const Message& push);
-  const Slice* base_of(const Message& push) const;
+  Slice compensated(const Push& push);
+  const Slice* base_of(const Push& push) const;
   void apply(const std::vector<WeightedGradient>& gradients, double rate, std::int64_t clock);
   std::vector<Range> block_at(std::int64_t clock) const;
-  Range range_of(const Message& push) const;
+  Range range_of(const Push& push) const;
   std::uint32_t index_of(NodeId node) const { return node - options_.first_worker; }
 
   Options options_;
@@ -269,7 +261,7 @@ class Server {
   Values mean_square_;           // DC-ASGD-a
   std::int64_t version_ = 0;
   std::int64_t arrived_ = 0, applied_ = 0;
-  std::vector<Message> group_;  // pushes of the next update
+  std::vector<Push> group_;  // pushes of the next update
   std::deque<std::vector<PushId>>
       announced_;             // groups that the first server has formed, not applied here yet
   std::vector<PushId> late_;  // first server: not announced yet; others: announced, and not here yet
@@ -301,7 +293,6 @@ class Server {
     bool is_ready() const { return is_next && here && entries >= backlog; }
     bool has(std::int64_t all) const { return here && entries == all; }
   };
-  Message state_message(NodeId node, std::uint64_t bytes, Attachment content) const;
   std::uint64_t bytes_of_state() const;
   void keep_state_only();
   void forget_pending();
@@ -316,14 +307,10 @@ class Server {
   std::optional<NodeId> next_;                // replica: in a chain
   std::vector<Copy> copies_;                  // primary
   std::int64_t entries_ = 0;                  // in the log, or, of a replica, taken from it
-  std::map<std::int64_t, Message> log_;       // primary: not everywhere yet; replica: came too early
-  std::map<std::int64_t, Message> past_log_;  // of a former primary, for the next one
+  std::map<std::int64_t, SharedEntry> log_;   // primary: not everywhere yet; replica: came too early
+  std::map<std::int64_t, SharedEntry> past_log_;  // of a former primary, for the next one
   std::int64_t committed_ = 0;                // entries that are on all replicas
-  std::vector<PushId> dropped_;               // since the last entry
-  std::vector<Attachment::Shown> shown_;      // workers that were answered since then; DC-ASGD
-  std::vector<PushId> skipped_;               // likewise
-  std::vector<PushId> ahead_;                 // likewise
-  std::optional<Message> unlogged_;           // a push that has come in
+  LogEntry next_entry_;                       // what has been decided since the last one
   std::int64_t update_entry_ = 0;             // of the log: with the last update, one more than that
   std::int64_t lost_ = 0;                     // pushes that only a former owner had
 };

@@ -21,16 +21,19 @@ void Server::was_sent(NodeId worker, const Slice& values) {
 
 void Server::was_sent_filtered(NodeId worker, const Slice& values) {
   was_sent(worker, values);
-  const bool is_last = !shown_.empty() && shown_.back().worker == worker;
-  if (is_last && values.values != parameters_.weights()) shown_.back().filtered = values;
+  std::vector<LogEntry::Shown>& shown = next_entry_.shown;
+  const bool is_last = !shown.empty() && shown.back().worker == worker;
+  if (!is_last || values.values == parameters_.weights()) return;
+  const std::uint64_t bytes = values.count * bytes_per_value(options_.storage.precision);
+  shown.back().filtered = {.values = values, .bytes = bytes};
 }
 
 // The weights that a push was computed on; null where nobody here has them, as after a crash that undid
 // that version. An answer after the last entry of a log showed what that entry made, and the next owner
 // begins with just that: so it may have been sent to every worker.
-const Slice* Server::base_of(const Message& push) const {
+const Slice* Server::base_of(const Push& push) const {
   if (sent_.empty() || !parameters_) return nullptr;
-  const std::deque<Slice>& sent = sent_[index_of(push.from)];
+  const std::deque<Slice>& sent = sent_[index_of(push.worker)];
   const auto found = std::ranges::find(sent, push.version, &Slice::version);
   if (mutant("compensated-from-older-weights") && !sent.empty()) return &sent.front();
   return found != sent.end() ? &*found : nullptr;
@@ -38,16 +41,16 @@ const Slice* Server::base_of(const Message& push) const {
 
 // Zheng et al., ICML 2017, equations 10 and 14: a first-order step from where the gradient was computed to
 // where the weights are now, with g * g for the diagonal of the Hessian.
-Slice Server::compensated(const Message& push) {
+Slice Server::compensated(const Push& push) {
   const Slice* const sent = base_of(push);
-  if (sent == nullptr) return push.values;
+  if (sent == nullptr) return push.gradient.values;
   const double decay = options_.delay_compensation_decay;
   const Values& weights = *parameters_.weights();
   auto result = std::make_shared<Values>(weights.precision(), count_);
   with_scalar(weights.precision(), [&](auto zero) {
     using Scalar = decltype(zero);
     constexpr auto epsilon = Scalar(1e-7);
-    const auto g = push.values.as<Scalar>();
+    const auto g = push.gradient.values.as<Scalar>();
     const auto then = sent->as<Scalar>();
     const auto now = weights.as<Scalar>();
     const auto square = mean_square_.as<Scalar>();

@@ -7,12 +7,6 @@
 
 namespace psim {
 
-std::vector<Server::Pull> Server::waiting() const {
-  std::vector<Pull> pulls;
-  for (const auto& [worker, pull] : waiting_) pulls.push_back(pull);
-  return pulls;
-}
-
 // A push that is applied again counts once.
 void Server::count_applied(const PushId& push) {
   WorkerState& worker = workers_[index_of(push.worker)];
@@ -40,7 +34,7 @@ void Server::finish_if_through(std::uint32_t w) {
   WorkerState& worker = workers_[w];
   const auto pull = waiting_.find(w);
   if (options_.rule.fresh || worker.finished || pull == waiting_.end()) return;
-  if (pull->second.clock < options_.steps || worker.arrived < pull->second.pushed) return;
+  if (pull->second.clock < options_.steps || worker.arrived < pull->second.pushes_sent.value_or(0)) return;
   worker.finished = true;
   --active_;
 }
@@ -50,11 +44,13 @@ bool Server::is_over(const Pull& pull) const {
 }
 
 bool Server::may_start(std::size_t w, const Pull& pull, double now) {
-  if (version_ <= pull.version && !has_lost_push(pull) && !mutant("old-version")) return false;
+  if (version_ <= pull.above && !has_lost_push(static_cast<std::uint32_t>(w), pull) && !mutant("old-version"))
+    return false;
   switch (options_.rule.gate) {
     case Gate::none:
     case Gate::version: return true;
-    case Gate::own: return workers_[w].applied + (mutant("own-push-may-wait") ? 1 : 0) >= pull.pushed;
+    case Gate::own:
+      return workers_[w].applied + (mutant("own-push-may-wait") ? 1 : 0) >= pull.pushes_sent.value_or(0);
     case Gate::staleness: return within_staleness(w, pull.clock, now);
   }
   return false;

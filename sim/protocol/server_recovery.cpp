@@ -10,10 +10,10 @@ namespace psim {
 
 // Pushes of a worker are taken in its order, each once. One that comes too early waits for the one before it
 // to be sent again.
-bool Server::is_new(const Message& push, Outbox& out) {
-  const std::uint32_t w = index_of(push.from);
+bool Server::is_new(const Push& push, Outbox& out) {
+  const std::uint32_t w = index_of(push.worker);
   WorkerState& worker = workers_[w];
-  if (!worker.gone) skip_lost(push, out);
+  if (!worker.gone) skip_lost(w, push.oldest_resendable, out);
   if (worker.gone || push.number > worker.arrived) {
     out.refused(push);
     return false;
@@ -29,28 +29,22 @@ bool Server::is_new(const Message& push, Outbox& out) {
 
 // Where an update has one push of each worker: a shard that was set back may have one already, and the worker
 // has computed that version again.
-void Server::supersede(const Message& push, Outbox& out) {
+void Server::supersede(const Push& push, Outbox& out) {
   if (options_.rule.gate != Gate::version) return;
-  const auto before = std::ranges::find(group_, push.from, &Message::from);
+  const auto before = std::ranges::find(group_, push.worker, &Push::worker);
   if (before == group_.end()) return;
-  const Message old = std::move(*before);
+  const Push old = std::move(*before);
   group_.erase(before);
   drop(old, out);
 }
 
-void Server::acknowledge(const Message& push, Outbox& out) const {
-  out.send({.kind = MessageKind::ack,
-            .from = options_.id,
-            .to = push.from,
-            .shard = options_.shard,
-            .number = push.number,
-            .pushed = committed_of(index_of(push.from)),
-            .epoch = epoch_});
+void Server::acknowledge(const Push& push, Outbox& out) const {
+  send(push.worker, Ack{.number = push.number, .safe_pushes = committed_of(index_of(push.worker))}, out);
 }
 
 // Where every push is replicated, it is logged when it is known whether it completes an update.
-void Server::accept(const Message& push, bool late, Outbox& out) {
-  if (logs_pushes() && !late) unlogged_ = push;
+void Server::accept(const Push& push, bool late, Outbox& out) {
+  if (logs_pushes() && !late) next_entry_.push = push;
   acknowledge(push, out);
 }
 
@@ -61,16 +55,15 @@ void Server::skip_to(std::int64_t number, std::uint32_t w) {
   if (skipped <= 0) return;
   worker.arrived += skipped;
   worker.applied += skipped;
-  if (!copies_.empty()) skipped_.push_back({options_.first_worker + w, number});
+  if (!copies_.empty()) next_entry_.skipped.push_back({options_.first_worker + w, number});
 }
 
-// Pushes before `request.kept` that are not here were lost with a former owner, and will not be sent again.
-void Server::skip_lost(const Message& request, Outbox& out) {
-  const std::uint32_t w = index_of(request.from);
+// Pushes before the oldest that the worker can send again are lost with a former owner, if they are not here.
+void Server::skip_lost(std::uint32_t w, std::int64_t oldest_resendable, Outbox& out) {
   WorkerState& worker = workers_[w];
-  if (request.kept <= worker.arrived) return;
-  lost_ += request.kept - worker.arrived;
-  skip_to(request.kept, w);
+  if (oldest_resendable <= worker.arrived) return;
+  lost_ += oldest_resendable - worker.arrived;
+  skip_to(oldest_resendable, w);
   find_slowest();
   tell_count(w, out);
 }
@@ -80,7 +73,7 @@ void Server::catch_up(std::uint32_t w, Outbox& out) {
   WorkerState& worker = workers_[w];
   worker.behind = false;
   worker.told = -1;
-  if (!copies_.empty()) ahead_.push_back({options_.first_worker + w, worker.ahead});
+  if (!copies_.empty()) next_entry_.ahead.push_back({options_.first_worker + w, worker.ahead});
   find_slowest();
   tell_count(w, out);
 }
@@ -97,23 +90,23 @@ std::int64_t Server::ahead_of(std::uint32_t w, Outbox& out) {
 }
 
 bool Server::has_pending(NodeId worker) const {
-  return std::ranges::find(group_, worker, &Message::from) != group_.end();
+  return std::ranges::find(group_, worker, &Push::worker) != group_.end();
 }
 
 // Whether nothing that a worker has sent brings the version that it waits for: the shard was set back, or
 // forgot the push that the worker computed on this version. Any version will do then. Where an update does
 // not wait for all, a worker whose step was cancelled waits for the others' pushes.
-bool Server::has_lost_push(const Pull& pull) const {
-  if (!options_.retries || pull.version < 0) return false;
-  if (pull.version > version_) return true;
-  return options_.rule.waits_for_all() && !pull.computes && !has_pending(pull.from);
+bool Server::has_lost_push(std::uint32_t worker, const Pull& pull) const {
+  if (!options_.retries || pull.above < 0) return false;
+  if (pull.above > version_) return true;
+  return options_.rule.waits_for_all() && !pull.computes && !has_pending(options_.first_worker + worker);
 }
 
 // Whether a worker has sent all that it will send before this shard has another version.
 bool Server::waits_for_others(std::uint32_t w) const {
   const auto pull = waiting_.find(w);
-  return pull != waiting_.end() && pull->second.version >= version_ && !pull->second.computes &&
-         pull->second.pushed <= workers_[w].arrived;
+  return pull != waiting_.end() && pull->second.above >= version_ && !pull->second.computes &&
+         pull->second.pushes_sent.value_or(0) <= workers_[w].arrived;
 }
 
 // Whether every worker that takes part has its push here, or waits for the next version.
@@ -131,23 +124,24 @@ bool Server::restart_steps() {
   const bool some_wait = rule.gate == Gate::version && !rule.waits_for_all();
   if (!options_.retries || !some_wait || waiting_.empty() || is_complete() || !none_will_push()) return false;
   for (auto& [worker, pull] : waiting_) {
-    if (!has_pending(pull.from)) pull.version = -1;
+    if (!has_pending(options_.first_worker + worker)) pull.above = -1;
   }
   return true;
 }
 
 // What a pull tells about its worker: that it has come back, or that pushes are lost that only a former owner
 // had. It then goes on from what is here.
-void Server::meet(const Message& pull, Outbox& out) {
-  WorkerState& worker = workers_[index_of(pull.from)];
-  if (pull.pushed == back_again) {
-    waiting_.at(index_of(pull.from)).pushed = worker.arrived;
+void Server::meet(std::uint32_t w, const Pull& pull, Outbox& out) {
+  WorkerState& worker = workers_[w];
+  if (!pull.pushes_sent) {
+    waiting_.at(w).pushes_sent = worker.arrived;
     return;
   }
-  skip_lost(pull, out);
-  const bool goes_on = pull.ahead > worker.ahead, has_heard = worker.told >= 0 && pull.ahead >= worker.told;
-  worker.ahead = std::max(worker.ahead, pull.ahead);
-  if (worker.behind ? has_heard : goes_on) catch_up(index_of(pull.from), out);
+  skip_lost(w, pull.oldest_resendable, out);
+  const bool goes_on = pull.skipped_clocks > worker.ahead;
+  const bool has_heard = worker.told >= 0 && pull.skipped_clocks >= worker.told;
+  worker.ahead = std::max(worker.ahead, pull.skipped_clocks);
+  if (worker.behind ? has_heard : goes_on) catch_up(w, out);
 }
 
 void Server::tell_count(std::uint32_t w, Outbox& out) const {
@@ -164,10 +158,7 @@ void Server::tell_count(std::uint32_t w, Outbox& out) const {
 void Server::end_log() {
   log_.clear();
   copies_.clear();
-  dropped_.clear();
-  skipped_.clear();
-  ahead_.clear();
-  shown_.clear();
+  next_entry_ = {};
   waiting_.clear();
 }
 
@@ -189,7 +180,7 @@ void Server::lead(NodeId self, const Owner& owner, double now, Outbox& out) {
       safety_[w] = {.begun = before_pending(w, workers_[w].arrived)};
       tell_count(w, out);
     }
-    for (const Message& push : group_) safety_[index_of(push.from)].first = push.pushed;
+    for (const Push& push : group_) safety_[index_of(push.worker)].first = push.first_version;
   }
   take_copies(owner, now, out);
   commit();
@@ -225,7 +216,10 @@ void Server::set_members(const std::vector<bool>& members, double now, Outbox& o
   if (changed.empty()) return;
   count_members(members);
   for (const std::uint32_t w : changed) tell_count(w, out);
-  if (logs_pushes()) log({}, {.members = members}, out);
+  if (logs_pushes()) {
+    next_entry_.members = members;
+    log(out);
+  }
   update_if_complete(out);
   restart_steps();
   answer_all(now, out);

@@ -21,22 +21,10 @@ std::uint64_t Server::hash_of_state(std::uint64_t hash_of_weights) const {
   return hash;
 }
 
-Message Server::state_message(NodeId node, std::uint64_t bytes, Attachment content) const {
-  return {.kind = MessageKind::state,
-          .from = options_.id,
-          .to = node,
-          .shard = options_.shard,
-          .version = version_,
-          .number = entries_,
-          .payload = bytes,
-          .epoch = epoch_,
-          .attached = std::make_shared<const Attachment>(std::move(content))};
-}
-
-Message Server::state_for(NodeId node) const {
-  const auto state = std::make_shared<Server>(*this);
-  state->keep_state_only();
-  return state_message(node, state->bytes_of_state(), {.state = state});
+State Server::state() const {
+  const auto copy = std::make_shared<Server>(*this);
+  copy->keep_state_only();
+  return {.version = version_, .entries = entries_, .shard = copy, .bytes = copy->bytes_of_state()};
 }
 
 // Whoever gets the state has its own connections and logs. Where only updates are replicated it has no pushes
@@ -44,14 +32,13 @@ Message Server::state_for(NodeId node) const {
 void Server::keep_state_only() {
   end_log();
   past_log_.clear();
-  unlogged_.reset();
   if (!copies_pushes()) forget_pending();
 }
 
 // What waits for its group is to come again, though a later push may have been dropped.
 void Server::forget_pending() {
-  for (const Message& push : group_) {
-    std::int64_t& applied = workers_[index_of(push.from)].applied;
+  for (const Push& push : group_) {
+    std::int64_t& applied = workers_[index_of(push.worker)].applied;
     applied = std::min(applied, push.number);
   }
   for (WorkerState& worker : workers_) worker.arrived = worker.applied;
@@ -72,30 +59,31 @@ std::uint64_t Server::bytes_of_state() const {
                         clocks_.ranges() * workers_.size() * per_count + last_group_.size() * per_id;
   if (options_.delay_compensation_decay > 0)
     bytes += count_ * bytes_per_value(arithmetic_of(options_.storage.precision));
-  for (const Message& push : group_) bytes += push.payload + per_id;
+  for (const Push& push : group_) bytes += push.gradient.bytes + per_id;
   for (const Decision& decision : decisions_) bytes += per_count + decision.workers.size() * per_id;
   return bytes;
 }
 
 // What a next owner, who has got so far, still lacks: entries of the log where they are kept.
-Message Server::rest_for(NodeId node, Extent theirs) const {
+State Server::rest_after(Extent theirs) const {
   const auto first = past_log_.lower_bound(theirs.entries);
   const bool kept = std::distance(first, past_log_.end()) == entries_ - theirs.entries;
-  if (theirs.epoch != log_epoch_ || theirs.entries < 0 || !kept) return state_for(node);
-  auto entries = std::make_shared<std::vector<Message>>();
+  if (theirs.epoch != log_epoch_ || theirs.entries < 0 || !kept) return state();
+  auto entries = std::make_shared<std::vector<SharedEntry>>();
   std::uint64_t bytes = 0;
   for (auto entry = first; entry != past_log_.end(); ++entry) {
-    bytes += entry->second.bytes(0);
+    bytes += wire_size(Replicate{entry->second});
     entries->push_back(entry->second);
   }
-  return state_message(node, bytes, {.entries = std::move(entries)});
+  return {.version = version_, .entries = entries_, .rest = std::move(entries), .bytes = bytes};
 }
 
-void Server::take_rest(const std::vector<Message>& entries) {
-  for (const Message& entry : entries) {
-    if (entry.number != entries_ || entry.epoch != log_epoch_) continue;  // it has come by the usual way
+// Entries of the log that this copy continues.
+void Server::take_rest(const std::vector<SharedEntry>& entries) {
+  for (const SharedEntry& entry : entries) {
+    if (entry->number != entries_) continue;  // it has come by the usual way
     ++entries_;
-    take_entry(entry);
+    take_entry(*entry);
   }
 }
 

@@ -64,19 +64,19 @@ void AllReduceWorker::compute_gradient() {
 void AllReduceWorker::exchange(const Exchange& round) {
   if (round.send) {
     const Range range = range_of(round.send->chunks, world_.keys.parameters, world_.workers());
-    world_.network.send({.kind = MessageKind::chunk,
-                         .from = node_,
-                         .to = world_.first_worker() + round.send->worker,
-                         .clock = clock_,
-                         .version = replica_.version(),
-                         .number = round.round,
-                         .values = {gradient_, range.begin, range.count},
-                         .payload = range.count * bytes_per_value(world_.precision())});
+    const std::uint64_t bytes = range.count * bytes_per_value(world_.precision());
+    world_.network.send(
+        {.from = node_,
+         .to = world_.first_worker() + round.send->worker,
+         .body = Chunk{.clock = clock_,
+                       .version = replica_.version(),
+                       .round = round.round,
+                       .sum = {.values = {gradient_, range.begin, range.count}, .bytes = bytes}}});
   }
   if (round.receive) {
     const Message message =
         mailbox_.take(MessageKind::chunk, world_.first_worker() + round.receive->worker, clock_, round.round);
-    const Slice& part = message.values;
+    const Slice& part = message.as<Chunk>()->sum.values;
     if (gradient_ && round.add && !mutant("parts-replace-the-sum")) add(world_, *gradient_, part);
     else if (gradient_) gradient_->copy_from(*part.values, part.begin, part.count, part.begin);
   }
@@ -96,7 +96,7 @@ AllReduce::AllReduce(World& world, const Values* weights) : first_worker_(world.
 }
 
 void AllReduce::on_arrival(const Message& message) {
-  if (message.kind == MessageKind::chunk) workers_[message.from - first_worker_]->sent();
+  if (message.is<Chunk>()) workers_[message.from - first_worker_]->sent();
 }
 
 // All copies of a version are equal.

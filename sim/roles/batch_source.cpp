@@ -47,13 +47,13 @@ BatchSource::BatchSource(World& world, NodeId worker)
 
 bool BatchSource::delivered() const { return world_.scenario.cluster.delivery.source == Delivery::database; }
 
-void BatchSource::on(const Message& message) {
-  if (message.kind == MessageKind::samples) {
-    here_ = std::max(here_, message.number + 1);  // a connection of the database keeps their order
-    return;
-  }
-  size_ = message.number;
-  before_ = message.version;
+void BatchSource::on(const Samples& samples) {
+  here_ = std::max(here_, samples.step + 1);  // a connection of the database keeps their order
+}
+
+void BatchSource::on(const Assign& assignment) {
+  size_ = assignment.batch_size;
+  before_ = assignment.samples_before;
   ++assignments_;
 }
 
@@ -94,11 +94,9 @@ void BatchSource::ask(std::int64_t step) {
     here_ = step + 1;
     return;
   }
-  world_.network.send({.kind = MessageKind::fetch,
-                       .from = node_,
+  world_.network.send({.from = node_,
                        .to = world_.database(),
-                       .number = step,
-                       .wanted = bytes_of(drawn_.back(), step)});
+                       .body = Fetch{.step = step, .sample_bytes = bytes_of(drawn_.back(), step)}});
 }
 
 // A worker that takes no part itself goes on as it did.
@@ -165,12 +163,9 @@ void BatchSource::computed(double seconds, std::int64_t given_away) {
   round_seconds_ += seconds;
   round_samples_ += in_hand_;
   if (taken_ % training.work_every != 0 || taken_ >= world_.steps) return;
-  world_.network.send({.kind = MessageKind::report,
-                       .from = node_,
-                       .to = World::scheduler,
-                       .clock = taken_,
-                       .payload = 8,
-                       .seconds = round_seconds_ / static_cast<double>(round_samples_)});
+  const double mean = round_seconds_ / static_cast<double>(round_samples_);
+  world_.network.send(
+      {.from = node_, .to = World::scheduler, .body = Report{.clock = taken_, .seconds_per_sample = mean}});
   round_seconds_ = 0;
   round_samples_ = 0;
 }

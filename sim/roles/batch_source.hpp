@@ -19,7 +19,8 @@ class BatchSource {
   // From the next draw on the samples of workers that take no part are seen by the others.
   void share_out_among(const std::vector<bool>& members);
   // An assignment of the scheduler, or samples of the database.
-  void on(const Message& message);
+  void on(const Samples& samples);
+  void on(const Assign& assignment);
 
   // Asks the database for the batches of the worker's step `step`, if there is such a step, and of those that
   // it prefetches.

@@ -168,18 +168,18 @@ void Crew::beat(NodeId node, std::uint32_t incarnation, double date, int in_vain
 }
 
 bool Crew::send_heartbeat(NodeId node) {
-  const ServerRole* server = is_worker(node) ? nullptr : servers_[server_index(node)].get();
-  // A worker that is through says so with every heartbeat, as a clock of 1.
-  const bool is_through = is_worker(node) && workers_[worker_index(node)]->is_through();
+  Body body;
+  const std::int64_t life = world_.network.incarnation(node);
+  if (is_worker(node)) {
+    const Worker& worker = *workers_[worker_index(node)];
+    body = Heartbeat{.life = life, .view = worker.view(), .is_through = worker.is_through()};
+  } else if (const ServerRole& server = *servers_[server_index(node)]; server.is_leaving()) {
+    body = Leave{.life = life, .view = server.view()};
+  } else {
+    body = Heartbeat{.life = life, .view = server.view()};
+  }
   // One that is still on its way says the same; more of them would only fill the links.
-  return world_.network.send_once(
-      {.kind = server && server->is_leaving() ? MessageKind::leave : MessageKind::heartbeat,
-       .from = node,
-       .to = World::scheduler,
-       .clock = is_through ? 1 : 0,
-       .version = server ? server->view() : workers_[worker_index(node)]->view(),
-       .number = world_.network.incarnation(node),
-       .payload = 16});
+  return world_.network.send_once({.from = node, .to = World::scheduler, .body = body});
 }
 
 void Crew::end() {
@@ -197,7 +197,7 @@ bool Crew::crash(NodeId node) {
   world_.network.let_go(node);
   actors_[node]->kill();
   world_.network.take_down(node, [this](const Message& message) {
-    if (message.kind == MessageKind::push) discard(message);
+    if (message.is<Push>()) discard(message);
   });
   if (is_server(node)) {
     ServerRole& server = *servers_[server_index(node)];
@@ -307,11 +307,11 @@ std::vector<std::string> Crew::who_waits() const {
       say(fmt::format("at {:.6g} s nobody owns shard {}", Agenda::now(), world_.first_shard + s));
       continue;
     }
-    for (const Server::Pull& pull : server->waiting()) {
+    for (const auto& [worker, pull] : server->waiting()) {
       say(fmt::format(
           "at {:.6g} s worker {} waits for server {} to let it start clock {}; the server has version {}, "
           "{} pushes of its next update, and the slowest worker at clock {}",
-          Agenda::now(), world_.first_index + worker_index(pull.from), server_index(server->id()), pull.clock,
+          Agenda::now(), world_.first_index + worker, server_index(server->id()), pull.clock,
           server->version(), server->pending().size(), server->slowest_clock()));
     }
   }
@@ -332,10 +332,8 @@ std::vector<ServerRanges> Crew::server_ranges() const {
   return ranges;
 }
 
-void Crew::discard(const Message& push) {
-  Message own = push;
-  own.shard -= world_.first_shard;
-  servers_[server_index(push.to)]->discard(own);
+void Crew::discard(const Message& message) {
+  servers_[server_index(message.to)]->discard(message.shard - world_.first_shard, *message.as<Push>());
 }
 
 void Crew::discard_rest() {

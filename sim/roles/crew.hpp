@@ -49,7 +49,7 @@ class Crew {
   // This namespace's training has ended, while that of others goes on. From the agenda.
   void end();
   // The run is over: pushes that nobody will apply.
-  void discard(const Message& push);
+  void discard(const Message& message);
   void discard_rest();
   std::vector<ServerRanges> server_ranges() const;
   // Null where there are no servers.

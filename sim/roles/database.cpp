@@ -4,12 +4,11 @@ namespace psim {
 
 void run_database(World& world) {
   for (;;) {
-    const Message fetch = world.network.receive(world.database());
-    world.network.send({.kind = MessageKind::samples,
-                        .from = world.database(),
-                        .to = fetch.from,
-                        .number = fetch.number,
-                        .payload = fetch.wanted});
+    const Message message = world.network.receive(world.database());
+    const Fetch& fetch = *message.as<Fetch>();
+    world.network.send({.from = world.database(),
+                        .to = message.from,
+                        .body = Samples{.step = fetch.step, .sample_bytes = fetch.sample_bytes}});
   }
 }
 

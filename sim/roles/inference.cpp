@@ -45,8 +45,8 @@ void InferenceNode::run_pulls() {
 
 void InferenceNode::on_arrival(const Message& message) {
   stats_.bytes_pulled +=
-      message.bytes(static_cast<std::uint64_t>(world_.scenario.cluster.network.header.value));
-  oldest_ = std::min(oldest_, message.seconds);
+      wire_size(message.body) + static_cast<std::uint64_t>(world_.scenario.cluster.network.header.value);
+  if (const Answer* answer = message.as<Answer>()) oldest_ = std::min(oldest_, answer->sent_at);
 }
 
 // Poisson arrivals that are dealt out by chance are Poisson arrivals at each node; constant ones are dealt

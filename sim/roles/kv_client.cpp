@@ -51,20 +51,25 @@ void KvClient::request(std::uint32_t s, std::int64_t clock, std::int64_t above, 
   shard.above = above;
   shard.pull_task = task;
   ++open_[task];
-  send({.kind = MessageKind::pull,
-        .from = node_,
-        .to = owner_of(s),
-        .shard = world_.first_shard + s,
-        .clock = clock,
-        .version = above,
-        .number = ++shard.pulls,
-        .pushed = !standings_.empty() && standings_[s].is_new ? back_again : shard.pushes,
-        .keys = batch_ ? batch_->local[s] : nullptr,
-        .payload = batch_ ? batch_->local[s]->size() * world_.bytes_per_key() : 0,
-        .samples = has_pushed ? 1 : 0,
-        .epoch = epoch_of(s),
-        .ahead = ahead_,
-        .has = shard.has});
+  const bool is_back = !standings_.empty() && standings_[s].is_new;
+  Pull pull{.clock = clock,
+            .above = above,
+            .number = ++shard.pulls,
+            .skipped_clocks = ahead_,
+            .answered = shard.has,
+            .computes = !has_pushed,
+            .keys = batch_ ? batch_->local[s] : nullptr,
+            .bytes_per_key = world_.bytes_per_key()};
+  pull.pushes_sent = is_back ? std::nullopt : std::optional(shard.pushes);
+  send(message_for(s, std::move(pull)));
+}
+
+Message KvClient::message_for(std::uint32_t s, Body body) const {
+  return {.from = node_,
+          .to = owner_of(s),
+          .shard = world_.first_shard + s,
+          .epoch = epoch_of(s),
+          .body = std::move(body)};
 }
 
 Timestamp KvClient::push(const ShardIds& shards, std::int64_t clock, const std::shared_ptr<Values>& gradient,
@@ -78,19 +83,13 @@ Timestamp KvClient::push(const ShardIds& shards, std::int64_t clock, const std::
       push_tasks_[{s, shard.pushes}] = task;
       ++open_[task];
     }
-    send({.kind = MessageKind::push,
-          .from = node_,
-          .to = owner_of(s),
-          .shard = world_.first_shard + s,
-          .clock = clock,
-          .version = shard.version,
-          .number = shard.pushes++,
-          .pushed = connections_.front().version,
-          .values = std::move(encoded.values),
-          .keys = std::move(encoded.keys),
-          .payload = encoded.bytes,
-          .samples = samples,
-          .epoch = epoch_of(s)});
+    send(message_for(s, Push{.worker = node_,
+                             .number = shard.pushes++,
+                             .clock = clock,
+                             .version = shard.version,
+                             .first_version = connections_.front().version,
+                             .samples = samples,
+                             .gradient = payload_of(std::move(encoded))}));
   }
   return task;
 }
@@ -155,49 +154,53 @@ void KvClient::answered_one(Timestamp task) {
 }
 
 void KvClient::handle(Message message) {
-  switch (message.kind) {
-    case MessageKind::weights:
-    case MessageKind::finished: break;
-    case MessageKind::ack: return on_ack(message);
-    case MessageKind::view:
-      return message.attached ? on_view(message.attached->view) : tell_view(world_, node_, view_);
-    default: return other_(message);
-  }
-  Connection& shard = connections_[index_of(message)];
+  using Others = Ignore<Join, Start, Leave, LeaveAck, Heartbeat, Ready, Report, Pull, Push, UpdateGroup,
+                        Decide, Replicate, Replicated, State, Restore, Chunk, Activations, Errors, Fetch>;
+  std::visit(Overloaded{[&](Answer& answer) { on_answer(message, std::move(answer)); },
+                        [&](const Ack& ack) { on_ack(message, ack); },
+                        [&](const NewView& news) { on_view(news.view); },
+                        [&](const AskView&) { tell_view(world_, node_, view_); },
+                        [&](const OneOf<Assign, Samples, Idle, Piece> auto&) { other_(message); }, Others{}},
+             message.body);
+}
+
+void KvClient::on_answer(const Message& message, Answer answer) {
+  const std::uint32_t s = index_of(message);
+  Connection& shard = connections_[s];
   // Perhaps the answer to a pull that a later one replaced, or that was sent twice.
-  if (!is_expected(message) || message.epoch != epoch_of(index_of(message))) return;
-  const bool set_back = message.version < shard.version || message.version <= shard.above;
+  if (!is_expected(message) || message.epoch != epoch_of(s)) return;
+  const bool set_back = answer.version < shard.version || answer.version <= shard.above;
   if (retries_) {
     retries_->answered(message.shard);
-    commit(message);
-    ahead_ = std::max(ahead_, message.ahead);
-    if (std::exchange(standings_[index_of(message)].is_new, false)) shard.pushes = message.kept;
-    shard.has_push = message.has_push;
+    commit(message, answer.safe_pushes);
+    ahead_ = std::max(ahead_, answer.skip_clocks);
+    if (std::exchange(standings_[s].is_new, false)) shard.pushes = answer.pushes_here;
+    shard.has_push = answer.has_push;
   }
   shard.outstanding = false;
   shard.unused = true;
-  shard.version = message.version;
-  shard.finished = message.kind == MessageKind::finished;
-  if (message.values.count > 0) shard.has = message.number;
-  if (world_.workers_update() && message.version > 0 && message.values.values) update(shard, message);
-  else shard.weights = std::move(message.values);
-  if (!last_weights_.empty()) last_weights_[index_of(message)] = shard.weights;
+  shard.version = answer.version;
+  shard.finished = answer.finished;
+  const Slice& values = answer.weights.values;
+  if (values.count > 0) shard.has = answer.number;
+  if (world_.workers_update() && answer.version > 0 && values.values) update(shard, values, answer.version);
+  else shard.weights = std::move(answer.weights.values);
+  if (!last_weights_.empty()) last_weights_[s] = shard.weights;
   answered_one(shard.pull_task);
   if (retries_) settle(set_back);
 }
 
 // Servers only sum here, and under bsp a worker sees every sum: it runs the optimizer on its own copy.
-void KvClient::update(Connection& shard, const Message& sum) {
-  const Slice& sent = sum.values;
+void KvClient::update(Connection& shard, const Slice& sum, std::int64_t version) {
   if (!shard.parameters)
     shard.parameters =
         std::make_unique<Parameters>(world_.scenario.training.optimizer, world_.storage(),
-                                     Values::copy_of(*shard.weights.values, shard.weights.begin, sent.count));
+                                     Values::copy_of(*shard.weights.values, shard.weights.begin, sum.count));
   shard.weights.values.reset();  // or the update would have to copy
   const double epochs = world_.epochs().after(
-      static_cast<double>(sum.version - (mutant("workers-rate-is-an-update-ahead") ? 0 : 1)));
-  shard.parameters->update(std::array{WeightedGradient{sent, 1.0}}, world_.learning_rate().at(epochs));
-  shard.weights = {shard.parameters->weights(), 0, sent.count, sum.version};
+      static_cast<double>(version - (mutant("workers-rate-is-an-update-ahead") ? 0 : 1)));
+  shard.parameters->update(std::array{WeightedGradient{sum, 1.0}}, world_.learning_rate().at(epochs));
+  shard.weights = {shard.parameters->weights(), 0, sum.count, version};
 }
 
 bool KvClient::answered(const ShardIds& shards) const {

@@ -79,10 +79,10 @@ class KvClient {
 
   // Whether `message` answers the last pull of its shard.
   bool is_expected(const Message& message) const {
-    const bool is_answer = message.kind == MessageKind::weights || message.kind == MessageKind::finished;
-    if (!is_answer) return false;
+    const Answer* answer = message.as<Answer>();
+    if (answer == nullptr) return false;
     const Connection& shard = connections_[index_of(message)];
-    return shard.outstanding && message.number == shard.pulls;
+    return shard.outstanding && answer->number == shard.pulls;
   }
 
  private:
@@ -124,15 +124,17 @@ class KvClient {
                bool has_pushed = true);
   bool is_ahead_of_first(std::uint32_t shard) const;
   void answered_one(Timestamp task);
+  Message message_for(std::uint32_t shard, Body body) const;
   void handle(Message message);
-  void update(Connection& shard, const Message& sum);
+  void on_answer(const Message& message, Answer answer);
+  void update(Connection& shard, const Slice& sum, std::int64_t version);
   void send(Message message);
-  void on_ack(const Message& ack);
+  void on_ack(const Message& message, const Ack& ack);
   // Pushes `from` to `to` - 1 of a shard need not be waited for any more.
   void acknowledged(std::uint32_t shard, std::int64_t from, std::int64_t to);
-  void commit(const Message& answer);
+  void commit(const Message& message, std::int64_t safe_pushes);
   void settle(bool has_waited);
-  Message with_kept(Message request) const;
+  Message with_oldest(Message request) const;
   Message again(Message request) const;
   struct Part {
     Slice values;

@@ -10,22 +10,25 @@ namespace psim {
 void KvClient::send(Message message) {
   if (!retries_) return world_.network.send(std::move(message));
   retries_->sent(message, Agenda::now());
-  world_.network.send(with_kept(std::move(message)));
+  world_.network.send(with_oldest(std::move(message)));
 }
 
 // A request says from where on this worker can still send its pushes.
-Message KvClient::with_kept(Message request) const {
-  request.kept = retries_->kept(request.shard).value_or(request.pushed);
+Message KvClient::with_oldest(Message request) const {
+  const std::optional<std::int64_t> kept = retries_->oldest(request.shard);
+  if (Pull* pull = request.as<Pull>())
+    pull->oldest_resendable = kept.value_or(pull->pushes_sent.value_or(-1));
+  if (Push* push = request.as<Push>()) push->oldest_resendable = kept.value_or(push->number);
   return request;
 }
 
 // Whoever sends a pull again is not computing; what it has pushed since the first time may be on its way.
 Message KvClient::again(Message request) const {
-  if (request.kind == MessageKind::pull) {
-    request.samples = 1;
-    if (request.pushed >= 0) request.pushed = connections_[index_of(request)].pushes;
+  if (Pull* pull = request.as<Pull>()) {
+    pull->computes = false;
+    if (pull->pushes_sent) pull->pushes_sent = connections_[index_of(request)].pushes;
   }
-  return with_kept(std::move(request));
+  return with_oldest(std::move(request));
 }
 
 void KvClient::wait_for_message() {
@@ -38,19 +41,20 @@ void KvClient::wait_for_message() {
   // The clock may stop a rounding error before the date.
   for (Message& due : retries_->due(std::max(Agenda::now(), *next))) {
     if (world_.network.carries(due)) continue;  // sent again it would only be in its own way
-    world_.record(EventKind::repeat, node_, due.clock, due.version, due.to, due.number, due.shard);
+    const MessageFacts facts = facts_of(due.body);
+    world_.record(EventKind::repeat, node_, facts.clock, facts.version, due.to, facts.number, due.shard);
     world_.network.send_again(again(std::move(due)));
   }
   if (retries_->gave_up()) world_.watch->give_up(node_);
 }
 
-void KvClient::on_ack(const Message& ack) {
-  if (ack.from == World::scheduler || ack.epoch != epoch_of(index_of(ack))) return;
+void KvClient::on_ack(const Message& message, const Ack& ack) {
+  if (message.epoch != epoch_of(index_of(message))) return;
   if (retries_) {
-    retries_->accepted(ack.shard, ack.number);
-    commit(ack);
+    retries_->accepted(message.shard, ack.number);
+    commit(message, ack.safe_pushes);
   }
-  acknowledged(index_of(ack), ack.number, ack.number + 1);
+  acknowledged(index_of(message), ack.number, ack.number + 1);
 }
 
 void KvClient::acknowledged(std::uint32_t shard, std::int64_t from, std::int64_t to) {
@@ -59,13 +63,14 @@ void KvClient::acknowledged(std::uint32_t shard, std::int64_t from, std::int64_t
     answered_one(task->second);
 }
 
-void KvClient::commit(const Message& answer) {
-  std::int64_t& safe = standings_[index_of(answer)].safe;
-  if (answer.pushed <= safe) return;
-  safe = answer.pushed;
-  retries_->committed(answer.shard, answer.pushed);
-  acknowledged(index_of(answer), 0, answer.pushed);  // their acknowledgements may be lost
-  world_.record(EventKind::acked, node_, answer.epoch, 0, answer.from, answer.pushed, answer.shard);
+void KvClient::commit(const Message& message, std::int64_t safe_pushes) {
+  const std::uint32_t s = index_of(message);
+  std::int64_t& safe = standings_[s].safe;
+  if (safe_pushes <= safe) return;
+  safe = safe_pushes;
+  retries_->committed(message.shard, safe);
+  acknowledged(s, 0, safe);  // their acknowledgements may be lost
+  world_.record(EventKind::acked, node_, message.epoch, 0, message.from, safe, message.shard);
 }
 
 // Shards may be set back, each to another version, and updates may be made without a worker that was taken

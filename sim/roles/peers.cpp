@@ -33,7 +33,8 @@ void Replica::update(Slice gradient, double weight) {
 
 Message Mailbox::take(MessageKind kind, NodeId from, std::int64_t clock, std::int64_t number) {
   const auto wanted = [&](const Message& m) {
-    return m.kind == kind && m.from == from && m.clock == clock && m.number == number;
+    const MessageFacts facts = facts_of(m.body);
+    return facts.kind == kind && m.from == from && facts.clock == clock && facts.number == number;
   };
   for (;;) {
     if (const auto found = std::ranges::find_if(early_, wanted); found != early_.end()) {
@@ -46,7 +47,7 @@ Message Mailbox::take(MessageKind kind, NodeId from, std::int64_t clock, std::in
 }
 
 void enter(World& world, NodeId node, Mailbox& mailbox) {
-  world.network.send({.kind = MessageKind::join, .from = node, .to = World::scheduler});
+  world.network.send({.from = node, .to = World::scheduler, .body = Join{}});
   mailbox.take(MessageKind::start, World::scheduler, 0, 0);
 }
 
@@ -54,7 +55,7 @@ void leave(World& world, NodeId node, std::int64_t clock) {
   world.record(EventKind::finish, node, clock);
   world.last_finish = Agenda::now();
   world.completed[node - world.first_worker()] = true;
-  world.network.send({.kind = MessageKind::leave, .from = node, .to = World::scheduler});
+  world.network.send({.from = node, .to = World::scheduler, .body = Leave{}});
 }
 
 double flops_of_step(const World& world, std::uint32_t index, std::int64_t step) {

@@ -48,14 +48,14 @@ void StageWorker::step() {
 void StageWorker::forward(std::int64_t micro_batch, std::size_t part) {
   if (!is_first()) mailbox_.take(MessageKind::activation, node_ - 1, clock_, micro_batch);
   spend(micro_batch, stage_.forward, part);
-  if (!is_last()) send(MessageKind::activation, node_ + 1, micro_batch, stage_.outputs);
+  if (!is_last()) send(activation(micro_batch, stage_.outputs), node_ + 1);
 }
 
 void StageWorker::backward(std::int64_t micro_batch, std::size_t part) {
   if (!is_last()) mailbox_.take(MessageKind::error, node_ + 1, clock_, micro_batch);
   spend(micro_batch, stage_.backward, part);
   if (part + 1 == work_.size()) update();
-  if (!is_first()) send(MessageKind::error, node_ - 1, micro_batch, inputs_);
+  if (!is_first()) send(Errors{activation(micro_batch, inputs_)}, node_ - 1);
 }
 
 // Takes the time that this worker would take for `share` of the micro-batch's gradient. Slowness is drawn
@@ -74,16 +74,17 @@ void StageWorker::spend(std::int64_t micro_batch, double share, std::size_t part
                          to_come == 0 ? world_.scenario.training.batch_size : 0, to_come);
 }
 
-void StageWorker::send(MessageKind kind, NodeId to, std::int64_t micro_batch, std::size_t width) {
+Activations StageWorker::activation(std::int64_t micro_batch, std::size_t width) const {
   const std::size_t count = pipeline_.samples_in(micro_batch) * width;
-  world_.network.send({.kind = kind,
-                       .from = node_,
-                       .to = to,
-                       .clock = clock_,
-                       .version = replica_.version(),
-                       .number = micro_batch,
-                       .values = {nullptr, 0, count},
-                       .payload = count * bytes_per_value(world_.precision())});
+  return {.clock = clock_,
+          .version = replica_.version(),
+          .micro_batch = micro_batch,
+          .values = count,
+          .bytes = count * bytes_per_value(world_.precision())};
+}
+
+void StageWorker::send(Body body, NodeId to) {
+  world_.network.send({.from = node_, .to = to, .body = std::move(body)});
 }
 
 void StageWorker::update() {

@@ -26,7 +26,9 @@ class StageWorker {
   void forward(std::int64_t micro_batch, std::size_t part);
   void backward(std::int64_t micro_batch, std::size_t part);
   void spend(std::int64_t micro_batch, double share, std::size_t part);
-  void send(MessageKind kind, NodeId to, std::int64_t micro_batch, std::size_t width);
+  // Of a micro-batch: `width` values of each sample.
+  Activations activation(std::int64_t micro_batch, std::size_t width) const;
+  void send(Body body, NodeId to);
   void update();
   bool is_first() const { return index_ == 0; }
   bool is_last() const { return index_ + 1 == world_.workers(); }

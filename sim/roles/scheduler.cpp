@@ -13,26 +13,10 @@ namespace {
 void assign(World& world, const std::vector<std::int64_t>& sizes, std::int64_t clock) {
   std::int64_t before = 0;
   for (std::uint32_t w = 0; w < world.workers(); before += sizes[w++]) {
-    world.network.send({.kind = MessageKind::assign,
-                        .from = World::scheduler,
+    world.network.send({.from = World::scheduler,
                         .to = world.first_worker() + w,
-                        .clock = clock,
-                        .version = before,
-                        .number = sizes[w],
-                        .payload = 16});
+                        .body = Assign{.clock = clock, .batch_size = sizes[w], .samples_before = before}});
   }
-}
-
-// One node tells another which view it knows, unless it is being told: heartbeats may come faster than the
-// answers go through the scheduler's link.
-void send_view(World& world, NodeId from, NodeId to, MessageKind kind,
-               const std::shared_ptr<const View>& view) {
-  world.network.send_once({.kind = kind,
-                           .from = from,
-                           .to = to,
-                           .version = view->number,
-                           .payload = view->bytes(),
-                           .attached = std::make_shared<const Attachment>(Attachment{.view = view})});
 }
 
 World& world_of(const std::vector<World*>& worlds, NodeId worker) {
@@ -52,20 +36,21 @@ void run_without_failures(const std::vector<World*>& worlds) {
   }
   for (std::uint32_t i = 0; i < members; ++i) first.network.receive(World::scheduler);  // join
   for (NodeId node = 1; node <= members; ++node) {
-    first.network.send({.kind = MessageKind::start, .from = World::scheduler, .to = node});
+    first.network.send({.from = World::scheduler, .to = node, .body = Start{}});
   }
   const auto goes_on = [](const World* world) { return !world->over && world->left < world->workers(); };
   while (std::ranges::any_of(worlds, goes_on)) {
     const Message message = first.network.receive(World::scheduler);
     World& world = world_of(worlds, message.from);
-    if (message.kind == MessageKind::leave) {
+    if (message.is<Leave>()) {
       if (++world.left == world.workers() && !world.over) world.on_end();
       continue;
     }
+    const Report& report = *message.as<Report>();
     Balancer& balancer =
         balancers[static_cast<std::size_t>(std::ranges::find(worlds, &world) - worlds.begin())];
-    if (const auto sizes = balancer.report(message.from - world.first_worker(), message.seconds))
-      assign(world, *sizes, message.clock);
+    if (const auto sizes = balancer.report(message.from - world.first_worker(), report.seconds_per_sample))
+      assign(world, *sizes, report.clock);
   }
 }
 
@@ -128,26 +113,38 @@ class Watch {
     return all_left || world_.some_completed();
   }
 
+  // What the scheduler learns from a message about its sender.
+  struct News {
+    std::int64_t life;                 // how often it was started before
+    std::optional<std::int64_t> view;  // the last one that it knows
+    bool says_leave, is_leaving;       // it says so with this message; or has said it before
+  };
+  static std::optional<News> news_of(const Message& message) {
+    if (const Join* join = message.as<Join>()) return News{join->life, {}, false, false};
+    if (const Leave* leave = message.as<Leave>()) return News{leave->life, leave->view, true, true};
+    if (const Heartbeat* beat = message.as<Heartbeat>())
+      return News{beat->life, beat->view, false, beat->is_through};
+    return std::nullopt;
+  }
+
   // After a crash of its own: who is there, and what do they know?
   void hear(const Message& message) {
-    const NodeId node = message.from;
-    Member& member = here_[node];
-    if (message.kind == MessageKind::view) {
-      const std::shared_ptr<const View>& view = message.attached->view;
-      if (view_ == nullptr || view->number > view_->number) view_ = view;
+    if (const NewView* answer = message.as<NewView>()) {
+      if (view_ == nullptr || answer->view->number > view_->number) view_ = answer->view;
       return;
     }
-    if (message.kind == MessageKind::ready) return;  // it will come again
-    const bool says_so = message.kind == MessageKind::leave;
-    const bool is_leaving = says_so || (message.kind == MessageKind::heartbeat && message.clock > 0);
-    if (says_so) world_.network.send({.kind = MessageKind::ack, .from = World::scheduler, .to = node});
-    if (message.number > member.life) member = {.joined = true, .life = message.number};
-    if (tells_view(message)) member.view = std::max(member.view, message.version);
-    if (!is_leaving || is_server(node))
-      manager_.heard(node, static_cast<std::uint32_t>(message.number), Agenda::now());
-    if (is_leaving && !std::exchange(member.left, true)) manager_.leaves(node);
-    if (tells_view(message) && message.version > (view_ ? view_->number : -1))
-      world_.network.send_once({.kind = MessageKind::view, .from = World::scheduler, .to = node});  // which?
+    const std::optional<News> news = news_of(message);
+    if (!news) return;  // it will come again
+    const NodeId node = message.from;
+    Member& member = here_[node];
+    if (news->says_leave) acknowledge_leave(node);
+    if (news->life > member.life) member = {.joined = true, .life = news->life};
+    if (news->view) member.view = std::max(member.view, *news->view);
+    if (!news->is_leaving || is_server(node))
+      manager_.heard(node, static_cast<std::uint32_t>(news->life), Agenda::now());
+    if (news->is_leaving && !std::exchange(member.left, true)) manager_.leaves(node);
+    if (news->view && *news->view > (view_ ? view_->number : -1))
+      world_.network.send_once({.from = World::scheduler, .to = node, .body = AskView{}});
   }
 
   // Everybody who is there has been heard; goes on with the newest view that there is.
@@ -170,40 +167,44 @@ class Watch {
     for (const NodeId node : manager_.take_up(*view_, strangers, lives_))
       world_.record(EventKind::suspect, World::scheduler, 0, manager_.view().number, node);
     started_ = true;
-    for (const NodeId node : strangers) tell(node, MessageKind::start);
+    for (const NodeId node : strangers) tell_start(node);
   }
 
   void on(const Message& message) {
-    if (message.kind == MessageKind::view) return;  // the answer to an old question
+    if (const Ready* ready = message.as<Ready>())
+      return manager_.ready(message.shard, ready->next_owner, message.epoch);
+    const std::optional<News> news = news_of(message);
+    if (!news) return;  // the answer to an old question
     const NodeId node = message.from;
-    if (message.kind == MessageKind::ready)
-      return manager_.ready(message.shard, static_cast<NodeId>(message.number), message.epoch);
-    if (message.kind == MessageKind::join) {
-      if (message.number < here_[node].life) return;  // overtaken
+    const auto life = static_cast<std::uint32_t>(news->life);
+    if (message.is<Join>()) {
+      if (news->life < here_[node].life) return;  // overtaken
       // The same node does not come back without a new life: this is what it once said.
-      if (message.number > here_[node].life) here_[node] = {.joined = true, .life = message.number};
-      manager_.heard(node, static_cast<std::uint32_t>(message.number), Agenda::now());
+      if (news->life > here_[node].life) here_[node] = {.joined = true, .life = news->life};
+      manager_.heard(node, life, Agenda::now());
       return start(node);
     }
-    if (!here_[node].left || is_server(node))
-      manager_.heard(node, static_cast<std::uint32_t>(message.number), Agenda::now());
-    if (tells_view(message) && started_ && message.version < manager_.view().number)
-      tell(node, MessageKind::view);
-    if (message.kind != MessageKind::leave) return;
-    world_.network.send({.kind = MessageKind::ack, .from = World::scheduler, .to = node});
-    if (message.number < here_[node].life) return;  // of a life that is over
+    if (!here_[node].left || is_server(node)) manager_.heard(node, life, Agenda::now());
+    if (news->view && started_ && *news->view < manager_.view().number) tell_view(node);
+    if (!news->says_leave) return;
+    acknowledge_leave(node);
+    if (news->life < here_[node].life) return;  // of a life that is over
     if (!std::exchange(here_[node].left, true)) manager_.leaves(node);
+  }
+
+  void acknowledge_leave(NodeId node) {
+    world_.network.send({.from = World::scheduler, .to = node, .body = LeaveAck{}});
   }
 
   // At first, when all are up; later whoever comes back.
   void start(NodeId node) {
-    if (started_) return tell(node, MessageKind::start);
+    if (started_) return tell_start(node);
     for (NodeId other = 1; other < here_.size(); ++other) {
       if (!here_[other].joined && !manager_.is_absent(other)) return;
     }
     started_ = true;
     for (NodeId other = 1; other < here_.size(); ++other) {
-      if (here_[other].joined) tell(other, MessageKind::start);
+      if (here_[other].joined) tell_start(other);
     }
   }
 
@@ -216,22 +217,24 @@ class Watch {
     world_.record(EventKind::view, World::scheduler, 0, manager_.view().number);
     for (NodeId node = 1; node < here_.size(); ++node) {
       const bool hands_over = is_server(node) && here_[node].left;
-      if ((manager_.is_up(node) && !here_[node].left) || hands_over) tell(node, MessageKind::view);
+      if ((manager_.is_up(node) && !here_[node].left) || hands_over) tell_view(node);
     }
   }
 
-  void tell(NodeId node, MessageKind kind) {
+  const SharedView& newest_view() {
     if (view_ == nullptr || view_->number != manager_.view().number)
       view_ = std::make_shared<const View>(manager_.view());
-    send_view(world_, World::scheduler, node, kind, view_);
+    return view_;
+  }
+  // Once at a time: heartbeats may come faster than the answers go through the scheduler's link.
+  void tell_start(NodeId node) {
+    world_.network.send_once({.from = World::scheduler, .to = node, .body = Start{newest_view()}});
+  }
+  void tell_view(NodeId node) {
+    world_.network.send_once({.from = World::scheduler, .to = node, .body = NewView{newest_view()}});
   }
 
   bool is_server(NodeId node) const { return node > 0 && node <= world_.servers(); }
-  // A server that goes says so instead, for as long as it is there.
-  bool tells_view(const Message& message) const {
-    return message.kind == MessageKind::heartbeat ||
-           (message.kind == MessageKind::leave && is_server(message.from));
-  }
 
   struct Member {
     bool joined = false, left = false;
@@ -256,21 +259,19 @@ void run_scheduler(const std::vector<World*>& worlds) {
   world.on_end();
 }
 
-void tell_view(World& world, NodeId node, const std::shared_ptr<const View>& view) {
-  if (view) send_view(world, node, World::scheduler, MessageKind::view, view);
+void tell_view(World& world, NodeId node, const SharedView& view) {
+  if (view) world.network.send_once({.from = node, .to = World::scheduler, .body = NewView{view}});
 }
 
-Message join(World& world, NodeId node, const std::function<void(Message)>& others) {
+Start join(World& world, NodeId node, const std::function<void(Message)>& others) {
   Backoff backoff(world.retry());
   for (;;) {
-    world.network.send_once({.kind = MessageKind::join,
-                             .from = node,
-                             .to = World::scheduler,
-                             .number = world.network.incarnation(node)});
-    if (!world.scenario.may_fail()) return world.network.receive(node);
+    world.network.send_once(
+        {.from = node, .to = World::scheduler, .body = Join{world.network.incarnation(node)}});
+    if (!world.scenario.may_fail()) return *world.network.receive(node).as<Start>();
     const double until = Agenda::now() + backoff.next();
     while (std::optional<Message> answer = world.network.receive_until(node, until)) {
-      if (answer->kind == MessageKind::start) return std::move(*answer);
+      if (const Start* start = answer->as<Start>()) return *start;
       if (others) others(std::move(*answer));
     }
     if (!world.watch->is_hopeless() && backoff.gives_up()) world.watch->give_up(node);
@@ -282,14 +283,12 @@ Message join(World& world, NodeId node, const std::function<void(Message)>& othe
 void leave(World& world, NodeId node) {
   Backoff backoff(world.retry());
   for (;;) {
-    world.network.send_once({.kind = MessageKind::leave,
-                             .from = node,
-                             .to = World::scheduler,
-                             .number = world.network.incarnation(node)});
+    world.network.send_once(
+        {.from = node, .to = World::scheduler, .body = Leave{.life = world.network.incarnation(node)}});
     if (!world.scenario.may_fail()) return;
     const double until = Agenda::now() + backoff.next();
     while (const std::optional<Message> answer = world.network.receive_until(node, until)) {
-      if (answer->kind == MessageKind::ack && answer->from == World::scheduler) return;
+      if (answer->is<LeaveAck>()) return;
     }
     if (!world.watch->is_hopeless() && backoff.gives_up()) world.watch->give_up(node);
   }

@@ -13,9 +13,9 @@ void run_scheduler(const std::vector<World*>& worlds);
 
 // A server's or worker's first words; returns the scheduler's, which may hold the view.
 // `others` gets what comes in before that.
-Message join(World& world, NodeId node, const std::function<void(Message)>& others = {});
+Start join(World& world, NodeId node, const std::function<void(Message)>& others = {});
 // A node's answer to a scheduler that has come back and asks which view it knows.
-void tell_view(World& world, NodeId node, const std::shared_ptr<const View>& view);
+void tell_view(World& world, NodeId node, const SharedView& view);
 // A worker's last words; it is gone when the scheduler has them.
 void leave(World& world, NodeId node);
 

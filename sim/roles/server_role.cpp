@@ -43,6 +43,19 @@ Server::Options ServerRole::options_of(std::uint32_t shard) const {
           .bytes_per_key = world.bytes_per_key()};
 }
 
+namespace {
+
+std::size_t values_to_apply(const Message& message) {
+  if (const Push* push = message.as<Push>()) return push->gradient.values.count;
+  const Replicate* replicate = message.as<Replicate>();
+  if (replicate == nullptr || mutant("replica-works-for-nothing")) return 0;
+  const LogEntry& entry = *replicate->entry;
+  if (entry.push) return entry.push->gradient.values.count;
+  return entry.sum ? entry.sum->gradient.values.count : 0;
+}
+
+}  // namespace
+
 ServerRole::ServerRole(World& world, std::uint32_t index)
     : world_(world),
       node_(world.first_server() + index),
@@ -64,7 +77,7 @@ ServerRanges ServerRole::ranges() const {
 
 void ServerRole::run() {
   if (world_.scenario.may_fail()) return run_watched();
-  world_.network.send({.kind = MessageKind::join, .from = node_, .to = World::scheduler});
+  world_.network.send({.from = node_, .to = World::scheduler, .body = Join{}});
   for (;;) {
     Message message = world_.network.receive(node_);
     ServerRole& role = role_for(message);
@@ -81,11 +94,8 @@ ServerRole& ServerRole::role_for(const Message& message) {
 
 void ServerRole::take(Message message) {
   message.shard -= world_.first_shard;
-  const bool has_values = message.kind == MessageKind::push ||
-                          (message.kind == MessageKind::replicate && !mutant("replica-works-for-nothing"));
-  const double flops =
-      has_values ? world_.scenario.cluster.server.flops_per_value * static_cast<double>(message.values.count)
-                 : 0;
+  const std::size_t values = values_to_apply(message);
+  const double flops = world_.scenario.cluster.server.flops_per_value * static_cast<double>(values);
   if (flops > 0 && !mutant("servers-work-for-nothing")) {
     in_hand_ = std::move(message);
     work(flops);
@@ -106,17 +116,19 @@ void ServerRole::work(double flops) {
 
 // What the first shard has decided is for all others here.
 void ServerRole::handle(const Message& message) {
-  if (message.kind == MessageKind::start) return;
-  if (message.kind == MessageKind::group && world_.scenario.may_fail()) return on_decision(message);
+  if (message.is<Start>()) return;
+  if (message.is<UpdateGroup>() && world_.scenario.may_fail()) return on_decision(message);
+  const Push* push = message.as<Push>();
   if (ended_) {
-    if (message.kind == MessageKind::push) discard(message);
+    if (push != nullptr) discard(message.shard, *push);
     return;
   }
-  if (message.kind != MessageKind::group) {
+  if (!message.is<UpdateGroup>()) {
     const auto entry = shards_.find(message.shard);
+    current_ = message.shard;
     if (entry != shards_.end()) act(*entry, message);
-    else if (message.kind == MessageKind::push) refused(message);  // for another owner
-    else if (message.kind == MessageKind::replicate) lacks_state(message);
+    else if (push != nullptr) refused(*push);  // for another owner
+    else if (message.is<Replicate>()) lacks_state(message);
     return;
   }
   for (auto& entry : shards_) {
@@ -126,7 +138,7 @@ void ServerRole::handle(const Message& message) {
 
 void ServerRole::act(std::pair<const std::uint32_t, Server>& entry, const Message& message) {
   current_ = entry.first;
-  if (message.kind == MessageKind::push && acknowledges_arrival()) acknowledge(message);
+  if (const Push* push = message.as<Push>(); push != nullptr && acknowledges_arrival()) acknowledge(*push);
   entry.second.on(message, Agenda::now(), *this);
   send_all();
 }
@@ -142,15 +154,16 @@ void ServerRole::send_all() {
 }
 
 void ServerRole::send(Message message) {
-  if (message.kind == MessageKind::decide) {
+  if (message.is<Decide>()) {
     message.to = owners_.at(0).primary;
     message.epoch = owners_.at(0).epoch;
   }
-  const bool is_decision = message.kind == MessageKind::decide || message.kind == MessageKind::group;
+  const bool is_decision = message.is<Decide>() || message.is<UpdateGroup>();
   if (is_decision && message.to == node_) return announced_.push_back(std::move(message));
-  const bool is_answer = message.kind == MessageKind::weights || message.kind == MessageKind::finished;
-  const double flops = is_answer && message.values.count > 0 ? encode(message) : 0;
-  if (message.kind == MessageKind::state) message.clock = view();
+  double flops = 0;
+  if (Answer* answer = message.as<Answer>(); answer != nullptr && answer->weights.values.count > 0)
+    flops = encode(message.shard, message.to, *answer);
+  if (State* state = message.as<State>()) state->view = view();
   outgoing_.push_back({std::move(message), flops});
 }
 
@@ -161,28 +174,31 @@ void ServerRole::send_again(Message message) {
 }
 
 // Puts the answer through the filters between this shard and its worker; returns what that costs.
-double ServerRole::encode(Message& message) {
+double ServerRole::encode(std::uint32_t shard, NodeId to, Answer& answer) {
   Encoded encoded;
+  Payload& weights = answer.weights;
+  const std::int64_t version = weights.values.version;
   if (filtered_) {
-    const auto [it, is_new] = filters_.try_emplace({message.shard, message.to});
-    if (is_new) it->second = world_.make_chain(message.shard, message.to, false);
-    it->second->answer_to(message.number, message.has);
-    encoded = it->second->encode(message.values, message.keys);
+    const auto [it, is_new] = filters_.try_emplace({shard, to});
+    if (is_new) it->second = world_.make_chain(shard, to, false);
+    it->second->answer_to(answer.number, answer.answered);
+    encoded = it->second->encode(weights.values, weights.keys);
   } else {
-    encoded = FilterChain::plain(message.values, message.keys, world_.precision(),
+    encoded = FilterChain::plain(weights.values, weights.keys, world_.precision(),
                                  world_.scenario.messages.key_bytes());
   }
-  encoded.values.version = message.values.version;
-  message.values = std::move(encoded.values);
-  message.keys = std::move(encoded.keys);
-  message.payload = encoded.bytes - (mutant("answers-look-smaller") ? 4 : 0);
-  const auto server = shards_.find(message.shard);
-  if (filtered_ && server != shards_.end()) server->second.was_sent_filtered(message.to, message.values);
-  return encoded.flops;
+  const double flops = encoded.flops;
+  encoded.values.version = version;
+  weights = payload_of(std::move(encoded));
+  weights.bytes -= mutant("answers-look-smaller") ? 4 : 0;
+  const auto server = shards_.find(shard);
+  if (filtered_ && server != shards_.end()) server->second.was_sent_filtered(to, weights.values);
+  return flops;
 }
 
-void ServerRole::announce(Message message) {
-  message.shard = current_;
+void ServerRole::announce(UpdateGroup group) {
+  Message message{
+      .from = node_, .shard = current_, .epoch = state(current_)->epoch(), .body = std::move(group)};
   const std::vector<std::size_t> load = world_.keys.load(world_.servers());
   for (std::uint32_t s = 0; s < world_.servers(); ++s) {
     message.to = world_.first_server() + s;
@@ -202,33 +218,36 @@ bool ServerRole::acknowledges_arrival() const {
   return world_.rule.fresh && shard != shards_.end() && shard->second.version() >= world_.steps;
 }
 
-void ServerRole::acknowledge(const Message& push) {
+void ServerRole::acknowledge(const Push& push) {
   if (!world_.scenario.messages.acknowledge || world_.scenario.may_fail()) return;
   outgoing_.push_back(
-      {{.kind = MessageKind::ack, .from = node_, .to = push.from, .shard = push.shard, .number = push.number},
-       0});
+      {{.from = node_, .to = push.worker, .shard = current_, .body = Ack{.number = push.number}}, 0});
 }
 
-void ServerRole::applied(const Message& push, std::int64_t staleness) {
-  world_.record_push(EventKind::apply, node_, push, staleness);
+void ServerRole::applied(const Push& push, std::int64_t staleness) {
+  world_.record_push(EventKind::apply, node_, current_, push, staleness);
   if (!acknowledges_arrival()) acknowledge(push);
 }
 
-void ServerRole::dropped(const Message& push) {
-  world_.record_push(EventKind::drop, node_, push, 0);
+void ServerRole::dropped(const Push& push) {
+  world_.record_push(EventKind::drop, node_, current_, push, 0);
   if (!acknowledges_arrival()) acknowledge(push);
 }
 
-void ServerRole::refused(const Message& push) { world_.record_push(EventKind::drop, node_, push, 3); }
+void ServerRole::refused(const Push& push) { world_.record_push(EventKind::drop, node_, current_, push, 3); }
 
 // The one before it is acknowledged when it is applied or dropped; or it will come again.
-void ServerRole::duplicate(const Message& push) { world_.record_push(EventKind::drop, node_, push, 2); }
+void ServerRole::duplicate(const Push& push) {
+  world_.record_push(EventKind::drop, node_, current_, push, 2);
+}
 
-void ServerRole::discard(const Message& push) { world_.record_push(EventKind::drop, node_, push, 1); }
+void ServerRole::discard(std::uint32_t shard, const Push& push) {
+  world_.record_push(EventKind::drop, node_, shard, push, 1);
+}
 
 void ServerRole::discard_pending(const Server& server) {
   if (!server.leads()) return;
-  for (const Message& push : server.pending()) discard(push);
+  for (const Push& push : server.pending()) discard(server.shard(), push);
   World::Last& last = world_.last_weights[server.shard()];
   if (server.epoch() >= last.epoch) last = {server.epoch(), server.snapshot()};
 }
@@ -237,10 +256,11 @@ void ServerRole::discard_rest() {
   if (!ended_) {
     for (const auto& [shard, server] : shards_) discard_pending(server);
   }
-  if (in_hand_) discard(*in_hand_);
-  for (const Message& message : std::exchange(early_, {})) {
-    if (message.kind == MessageKind::push) discard(message);
-  }
+  const auto discard_push = [this](const Message& message) {
+    if (const Push* push = message.as<Push>()) discard(message.shard, *push);
+  };
+  if (in_hand_) discard_push(*in_hand_);
+  std::ranges::for_each(std::exchange(early_, {}), discard_push);
 }
 
 // The push in hand is paid for, and found to be late when that is over.
@@ -261,7 +281,7 @@ void ServerRole::updated(std::int64_t version) {
                           .shard = world_.first_shard + current_,
                           .detail = server != nullptr ? hash_of_state(*server, hash) : 0});
   if (server != nullptr && world_.rule.fresh && version == world_.steps) {  // no group will have them
-    for (const Message& push : server->pending()) acknowledge(push);
+    for (const Push& push : server->pending()) acknowledge(push);
   }
   if (world_.on_update) world_.on_update();
 }

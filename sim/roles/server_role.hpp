@@ -42,7 +42,7 @@ class ServerRole final : public Outbox {
   // Of all shards here.
   ServerRanges ranges() const;
   // A push that will not be handled any more, or whose group will never be complete.
-  void discard(const Message& push);
+  void discard(std::uint32_t shard, const Push& push);
   void discard_rest();
   void discard_pending(const Server& server);
   // The namespace's training has ended: nothing that comes for it counts any more.
@@ -51,11 +51,11 @@ class ServerRole final : public Outbox {
  private:
   void send(Message message) override;
   void send_again(Message message) override;
-  void announce(Message message) override;
-  void applied(const Message& push, std::int64_t staleness) override;
-  void dropped(const Message& push) override;
-  void duplicate(const Message& push) override;
-  void refused(const Message& push) override;
+  void announce(UpdateGroup group) override;
+  void applied(const Push& push, std::int64_t staleness) override;
+  void dropped(const Push& push) override;
+  void duplicate(const Push& push) override;
+  void refused(const Push& push) override;
   void updated(std::int64_t version) override;
   void copied(NodeId replica) override;
   void counted(NodeId worker, const Standing& standing) override;
@@ -68,7 +68,7 @@ class ServerRole final : public Outbox {
   void act(std::pair<const std::uint32_t, Server>& entry, const Message& message);
   void take(Message message);
   void take_announced();
-  void on_decision(const Message& word);
+  void on_decision(const Message& group);
   void work(double flops);
   // Where nodes may fail (server_watch.cpp).
   void run_watched();
@@ -82,22 +82,22 @@ class ServerRole final : public Outbox {
   void ask_again();
   void ask_for(std::uint32_t shard);
   bool has_newest(std::uint32_t shard) const;
-  void hand_over(const Message& request);
+  void hand_over(const Message& message, const Restore& request);
   std::optional<NodeId> next_peer(std::uint32_t shard) const;
   void begin(std::uint32_t shard);
-  void on_peer(const Message& answer);
+  void on_peer(const Message& message, const State& answer);
   void dispatch(Message message);
   bool is_early(const Message& message) const;
   void keep(Message message);
   void take_early();
   void lacks_state(const Message& entry);
-  void confirm(std::uint32_t shard, const Owner& owner, std::int64_t entries);
+  void confirm(std::uint32_t shard, const Owner& owner, std::optional<std::int64_t> entries);
   Server& first_state(std::uint32_t shard);
-  void on_state(const Message& message);
+  void on_state(const Message& message, const State& state);
   void take_snapshots();
   bool acknowledges_arrival() const;
-  void acknowledge(const Message& push);
-  double encode(Message& message);
+  void acknowledge(const Push& push);
+  double encode(std::uint32_t shard, NodeId to, Answer& answer);
   void send_all();
 
   World& world_;

@@ -14,8 +14,8 @@ namespace psim {
 
 void ServerRole::run_watched() {
   // Others may have been told to start before.
-  const Message start = join(world_, node_, [this](Message message) { keep(std::move(message)); });
-  on_view(start.attached->view);
+  const Start start = join(world_, node_, [this](Message message) { keep(std::move(message)); });
+  on_view(start.view);
   take_early();
   for (;;) {
     const std::optional<double> turn = next_turn();
@@ -27,13 +27,18 @@ void ServerRole::run_watched() {
       if (!wanted_.empty() && asked_ + asks_again_after_ <= now) ask_again();
       send_all();
       take_early();
-    } else if (message->kind == MessageKind::view || message->kind == MessageKind::start) {
-      message->attached ? on_view(message->attached->view) : tell_view(world_, node_, view_);
+    } else if (const NewView* news = message->as<NewView>()) {
+      on_view(news->view);
       take_early();
+    } else if (const Start* again = message->as<Start>()) {
+      on_view(again->view);
+      take_early();
+    } else if (message->is<AskView>()) {
+      tell_view(world_, node_, view_);
     } else if (is_early(*message)) {
       keep(std::move(*message));
     } else {
-      const bool may_settle = message->kind == MessageKind::state;
+      const bool may_settle = message->is<State>();
       dispatch(std::move(*message));
       if (may_settle) take_early();
     }
@@ -42,8 +47,8 @@ void ServerRole::run_watched() {
 }
 
 void ServerRole::dispatch(Message message) {
-  if (message.kind == MessageKind::state) return on_state(message);
-  if (message.kind == MessageKind::restore) return hand_over(message);
+  if (const State* state = message.as<State>()) return on_state(message, *state);
+  if (const Restore* request = message.as<Restore>()) return hand_over(message, *request);
   take(std::move(message));
   take_snapshots();
 }
@@ -53,20 +58,23 @@ void ServerRole::dispatch(Message message) {
 bool ServerRole::is_early(const Message& message) const {
   const auto owner = owners_.find(message.shard);
   if (owner == owners_.end() || message.epoch > owner->second.epoch) return message.epoch > 0;
-  if (message.kind == MessageKind::state) return message.clock > view();
-  const bool is_request = message.kind == MessageKind::push || message.kind == MessageKind::pull;
+  if (const State* state = message.as<State>()) return state->view > view();
+  const bool is_request = message.is<Push>() || message.is<Pull>();
   return is_request && message.epoch == owner->second.epoch && wanted_.contains(message.shard);
 }
 
 // Of what is sent again the last is kept: a worker's one pull of a shard, and its pushes.
 void ServerRole::keep(Message message) {
-  const bool is_pull = message.kind == MessageKind::pull;
+  const auto number = [](const Message& m) { return m.is<Pull>() ? 0 : facts_of(m.body).number; };
   const auto before = std::ranges::find_if(early_, [&](const Message& other) {
-    return other.kind == message.kind && other.from == message.from && other.shard == message.shard &&
-           (is_pull || other.number == message.number);
+    return other.body.index() == message.body.index() && other.from == message.from &&
+           other.shard == message.shard && number(other) == number(message);
   });
   if (before == early_.end()) return early_.push_back(std::move(message));
-  if (message.kind == MessageKind::push) duplicate(*before);
+  if (const Push* push = before->as<Push>()) {
+    current_ = before->shard;
+    duplicate(*push);
+  }
   *before = std::move(message);
 }
 
@@ -80,12 +88,12 @@ void ServerRole::take_early() {
 }
 
 // What the first shard's owner has decided is for all other shards here, in whatever epoch they are.
-void ServerRole::on_decision(const Message& word) {
-  if (word.epoch != owners_.at(word.shard).epoch) return;
-  Message own = word;
+void ServerRole::on_decision(const Message& group) {
+  if (group.epoch != owners_.at(group.shard).epoch) return;
+  Message own = group;
   for (auto& entry : shards_) {
     own.epoch = entry.second.epoch();
-    if (entry.first != word.shard) act(entry, own);
+    if (entry.first != group.shard) act(entry, own);
   }
 }
 
@@ -128,7 +136,7 @@ void ServerRole::take_place(std::uint32_t shard, const Owner& owner) {
   }
   wanted_.erase(shard);
   if (here == shards_.end()) {
-    if (holds_copy(owner)) confirm(shard, owner, -1);
+    if (holds_copy(owner)) confirm(shard, owner, std::nullopt);
     return;
   }
   discard_pending(here->second);
@@ -221,13 +229,11 @@ void ServerRole::ask_for(std::uint32_t shard) {
   const bool is_enough = here != shards_.end() && (owner.from.empty() || has_newest(shard));
   if (!peer && (is_enough || !world_.scenario.snapshot.every)) return begin(shard);
   const Server::Extent extent = here != shards_.end() ? here->second.extent() : Server::Extent{};
-  world_.network.send_once({.kind = MessageKind::restore,
-                            .from = node_,
+  world_.network.send_once({.from = node_,
                             .to = peer.value_or(world_.snapshot_node()),
                             .shard = shard,
-                            .version = extent.epoch,
-                            .number = extent.entries,
-                            .epoch = owner.epoch});
+                            .epoch = owner.epoch,
+                            .body = Restore{.log_epoch = extent.epoch, .entries = extent.entries}});
 }
 
 // Owns the shard, with what is here.
@@ -240,38 +246,35 @@ void ServerRole::begin(std::uint32_t shard) {
 }
 
 // A shard goes to its next owner, or what that still lacks of it.
-void ServerRole::hand_over(const Message& request) {
-  const auto owner = owners_.find(request.shard);
-  if (owner == owners_.end() || owner->second.epoch != request.epoch) return;  // asked too late
-  const auto here = shards_.find(request.shard);
-  const Server::Extent theirs{static_cast<std::uint32_t>(request.version), request.number};
+void ServerRole::hand_over(const Message& message, const Restore& request) {
+  const std::uint32_t s = message.shard;
+  const auto owner = owners_.find(s);
+  if (owner == owners_.end() || owner->second.epoch != message.epoch) return;  // asked too late
+  const auto here = shards_.find(s);
+  const Server::Extent theirs{request.log_epoch, request.entries};
   const Server::Extent ours = here != shards_.end() ? here->second.extent() : Server::Extent{};
-  Message answer{.kind = MessageKind::state};
-  if (here != shards_.end() && (theirs.entries < 0 || ours > theirs))
-    answer = here->second.rest_for(request.from, theirs);
-  answer.from = node_;
-  answer.to = request.from;
-  answer.shard = request.shard;
-  answer.number = ours.entries;
-  answer.epoch = request.epoch;
-  world_.network.send_once(std::move(answer));
+  const bool has_more = here != shards_.end() && (theirs.entries < 0 || ours > theirs);
+  State answer = has_more ? here->second.rest_after(theirs) : State{};
+  answer.entries = ours.entries;
+  world_.network.send_once(
+      {.from = node_, .to = message.from, .shard = s, .epoch = message.epoch, .body = std::move(answer)});
 }
 
 // What the last owner or a replica has of a shard that is to be this server's.
-void ServerRole::on_peer(const Message& answer) {
-  const std::uint32_t s = answer.shard;
+void ServerRole::on_peer(const Message& message, const State& answer) {
+  const std::uint32_t s = message.shard;
   const Owner& owner = owners_.at(s);
-  if (answer.epoch != owner.epoch) return;
+  if (message.epoch != owner.epoch) return;
   const auto here = shards_.find(s);
-  if (answer.attached && answer.attached->entries) {
-    if (here != shards_.end()) here->second.take_rest(*answer.attached->entries);
-  } else if (answer.attached) {
-    const Server& theirs = *answer.attached->state;
+  if (answer.rest) {
+    if (here != shards_.end()) here->second.take_rest(*answer.rest);
+  } else if (answer.shard) {
+    const Server& theirs = *answer.shard;
     if (here == shards_.end() || theirs.extent() > here->second.extent())
       shards_.insert_or_assign(s, Server(theirs)).first->second.follow(node_, owner.epoch, node_, {});
   }
-  wanted_.at(s).insert(answer.from);
-  if (owner.was_primary(answer.from) && has_newest(s)) return begin(s);  // nobody has more
+  wanted_.at(s).insert(message.from);
+  if (owner.was_primary(message.from) && has_newest(s)) return begin(s);  // nobody has more
   start_asking(s);
 }
 
@@ -281,17 +284,17 @@ Server& ServerRole::first_state(std::uint32_t shard) {
       .first->second;
 }
 
-void ServerRole::on_state(const Message& message) {
+void ServerRole::on_state(const Message& message, const State& state) {
   const std::uint32_t s = message.shard;
   const auto owner = owners_.find(s);
   current_ = s;
   if (owner != owners_.end() && owner->second.primary == node_) {
     if (!wanted_.contains(s)) return;
-    if (message.from != world_.snapshot_node()) return on_peer(message);
+    if (message.from != world_.snapshot_node()) return on_peer(message, state);
     const auto here = shards_.find(s);
-    const bool is_newer = message.attached && (here == shards_.end() ||
-                                               message.attached->state->extent() > here->second.extent());
-    if (is_newer) shards_.insert_or_assign(s, Server(*message.attached->state));
+    const bool is_newer =
+        state.shard && (here == shards_.end() || state.shard->extent() > here->second.extent());
+    if (is_newer) shards_.insert_or_assign(s, Server(*state.shard));
     return begin(s);
   }
   const bool is_mine =
@@ -299,27 +302,26 @@ void ServerRole::on_state(const Message& message) {
   if (!is_mine) return;
   const auto here = shards_.find(s);
   const std::int64_t entries = here == shards_.end() ? -1 : here->second.entries_in(message.epoch);
-  if (entries >= message.number) return confirm(s, owner->second, entries);  // it came late
-  Server& copy = shards_.insert_or_assign(s, Server(*message.attached->state)).first->second;
+  if (entries >= state.entries) return confirm(s, owner->second, entries);  // it came late
+  Server& copy = shards_.insert_or_assign(s, Server(*state.shard)).first->second;
   copy.follow(node_, message.epoch, message.from, next_in_chain(owner->second));
-  confirm(s, owner->second, message.number);
+  confirm(s, owner->second, state.entries);
 }
 
 // Its owner does not know that this copy was lost, or what it heard of that was.
 void ServerRole::lacks_state(const Message& entry) {
   const auto owner = owners_.find(entry.shard);
   if (owner != owners_.end() && owner->second.epoch == entry.epoch && holds_copy(owner->second))
-    confirm(entry.shard, owner->second, -1);
+    confirm(entry.shard, owner->second, std::nullopt);
 }
 
-// Tells the owner of a shard how much of its log is here; -1: not even the state that it began with.
-void ServerRole::confirm(std::uint32_t shard, const Owner& owner, std::int64_t entries) {
-  world_.network.send({.kind = MessageKind::replicated,
-                       .from = node_,
+// Tells the owner of a shard how much of its log is here; none: not even the state that it began with.
+void ServerRole::confirm(std::uint32_t shard, const Owner& owner, std::optional<std::int64_t> entries) {
+  world_.network.send({.from = node_,
                        .to = owner.primary,
                        .shard = shard,
-                       .number = entries,
-                       .epoch = owner.epoch});
+                       .epoch = owner.epoch,
+                       .body = Replicated{entries}});
 }
 
 void ServerRole::take_snapshots() {
@@ -333,7 +335,11 @@ void ServerRole::take_snapshots() {
                                   ? updates / every->updates
                                   : static_cast<std::int64_t>(Agenda::now() / every->time.value);
     if (turn <= std::exchange(last_snapshot_[shard], turn)) continue;
-    world_.network.send(server.state_for(world_.snapshot_node()));
+    world_.network.send({.from = node_,
+                         .to = world_.snapshot_node(),
+                         .shard = shard,
+                         .epoch = server.epoch(),
+                         .body = server.state()});
   }
 }
 

@@ -9,31 +9,36 @@
 namespace psim {
 
 void run_storage(World& world) {
-  std::map<std::uint32_t, Message>& snapshots = world.snapshots;
+  std::map<std::uint32_t, World::Snapshot>& snapshots = world.snapshots;
   const double bandwidth = world.scenario.snapshot.bandwidth.value;
-  const auto use_disk = [&](const Message& message) {
-    simgrid::s4u::this_actor::sleep_for(static_cast<double>(message.payload) / bandwidth);
+  const auto use_disk = [&](const State& state) {
+    simgrid::s4u::this_actor::sleep_for(static_cast<double>(state.bytes) / bandwidth);
+  };
+  const auto read = [&](const Message& message) {
+    Message answer{.from = world.snapshot_node(), .to = message.from, .shard = message.shard};
+    answer.body = State{.entries = 0};
+    if (const auto last = snapshots.find(message.shard); last != snapshots.end()) {
+      const World::Snapshot snapshot = last->second;
+      if (!mutant("restore-is-free")) use_disk(snapshot.state);
+      if (snapshots.contains(message.shard)) {  // else the disk was lost meanwhile
+        answer.epoch = snapshot.epoch;
+        answer.body = snapshot.state;
+      }
+    }
+    world.network.send_once(std::move(answer));
+  };
+  const auto write = [&](const Message& message, const State& state) {
+    if (!mutant("snapshot-is-free")) use_disk(state);
+    world.record(EventKind::snapshot, world.snapshot_node(), 0, state.version, message.from, 0,
+                 message.shard);
+    const auto last = snapshots.find(message.shard);
+    if (last == snapshots.end() || last->second.epoch <= message.epoch)
+      snapshots.insert_or_assign(message.shard, World::Snapshot{message.epoch, state});
   };
   for (;;) {
-    Message message = world.network.receive(world.snapshot_node());
-    if (message.kind == MessageKind::restore) {
-      Message answer{.kind = MessageKind::state, .shard = message.shard};
-      if (const auto last = snapshots.find(message.shard); last != snapshots.end()) {
-        const Message read = last->second;
-        if (!mutant("restore-is-free")) use_disk(read);
-        if (snapshots.contains(message.shard)) answer = read;  // else the disk was lost meanwhile
-      }
-      answer.from = world.snapshot_node();
-      answer.to = message.from;
-      world.network.send_once(std::move(answer));
-    } else if (message.kind == MessageKind::state) {
-      if (!mutant("snapshot-is-free")) use_disk(message);
-      world.record(EventKind::snapshot, world.snapshot_node(), 0, message.version, message.from, 0,
-                   message.shard);
-      const auto last = snapshots.find(message.shard);
-      if (last == snapshots.end() || last->second.epoch <= message.epoch)
-        snapshots.insert_or_assign(message.shard, std::move(message));
-    }
+    const Message message = world.network.receive(world.snapshot_node());
+    if (message.is<Restore>()) read(message);
+    if (const State* state = message.as<State>()) write(message, *state);
   }
 }
 

@@ -36,20 +36,18 @@ double WorkSharing::give(double left) {
     if (!piece) return left;
     const auto count = static_cast<std::int64_t>(piece->samples.count);
     SharedKeys samples;
-    std::uint64_t payload = bytes_of({}, count);
+    std::uint64_t bytes = bytes_of({}, count);
     if (!batch_.empty()) {
       const auto first = batch_.begin() + static_cast<std::ptrdiff_t>(piece->samples.begin);
       samples = std::make_shared<const Batch>(first, first + static_cast<std::ptrdiff_t>(count));
-      payload = bytes_of(*samples, count);
+      bytes = bytes_of(*samples, count);
     }
-    world_.network.send({.kind = MessageKind::piece,
-                         .from = node_,
+    world_.network.send({.from = node_,
                          .to = world_.first_worker() + piece->helper,
-                         .clock = protocol_.clock(),
-                         .number = count,
-                         .keys = std::move(samples),
-                         .payload = payload,
-                         .samples = count});
+                         .body = Piece{.clock = protocol_.clock(),
+                                       .count = count,
+                                       .samples = std::move(samples),
+                                       .sample_bytes = bytes}});
     left -= static_cast<double>(count);
   }
 }
@@ -75,33 +73,29 @@ Timestamp WorkSharing::finish() {
 }
 
 void WorkSharing::tell(std::uint32_t worker) {
-  world_.network.send({.kind = MessageKind::idle,
-                       .from = node_,
+  world_.network.send({.from = node_,
                        .to = world_.first_worker() + worker,
-                       .clock = protocol_.clock(),
-                       .number = protocol_.given_to(worker),
-                       .payload = 16});
+                       .body = Idle{protocol_.clock(), protocol_.given_to(worker)}});
 }
 
-void WorkSharing::on(const Message& message) {
-  if (message.kind == MessageKind::piece) compute(message);
-  else protocol_.idle(index_of(message.from), message.clock, message.number);
+void WorkSharing::on(NodeId from, const Idle& idle) {
+  protocol_.idle(index_of(from), idle.clock, idle.pieces_got);
   push_if_over();
 }
 
-void WorkSharing::compute(const Message& piece) {
+void WorkSharing::on(NodeId from, const Piece& piece) {
   world_.record(EventKind::compute_resume, node_, piece.clock);
   {
     const World::Busy busy(world_, node_);
-    simgrid::s4u::this_actor::execute(flops_per_sample_ * static_cast<double>(piece.samples));
+    simgrid::s4u::this_actor::execute(flops_per_sample_ * static_cast<double>(piece.count));
   }
-  world_.record_computed(EventKind::compute_pause, node_, piece.clock, 0, piece.samples);
-  if (piece.keys) stolen_.insert(stolen_.end(), piece.keys->begin(), piece.keys->end());
-  stolen_count_ += piece.samples;
-  stolen_in_all_ += piece.samples;
-  const std::uint32_t from = index_of(piece.from);
-  protocol_.computed(from);
-  if (!protocol_.is_idle(from)) tell(from);
+  world_.record_computed(EventKind::compute_pause, node_, piece.clock, 0, piece.count);
+  if (piece.samples) stolen_.insert(stolen_.end(), piece.samples->begin(), piece.samples->end());
+  stolen_count_ += piece.count;
+  stolen_in_all_ += piece.count;
+  protocol_.computed(index_of(from));
+  if (!protocol_.is_idle(index_of(from))) tell(index_of(from));
+  push_if_over();
 }
 
 void WorkSharing::push_if_over() {

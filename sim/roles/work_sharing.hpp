@@ -28,21 +28,19 @@ class WorkSharing {
 
   // From another worker. Computes what it sends; when nobody has anything left, pushes the gradient of all
   // that it has sent.
-  void on(const Message& message);
+  void on(NodeId from, const Piece& piece);
+  void on(NodeId from, const Idle& idle);
 
   std::int64_t own() const { return protocol_.own(); }
   std::int64_t stolen() const { return stolen_in_all_; }
 
-  static bool is_of_this(const Message& message) {
-    return message.kind == MessageKind::idle || message.kind == MessageKind::piece;
-  }
   // Whether `message` asks for samples of the clock in hand.
   bool is_request(const Message& message) const {
-    return message.kind == MessageKind::idle && message.clock == protocol_.clock();
+    const Idle* idle = message.as<Idle>();
+    return idle != nullptr && idle->clock == protocol_.clock();
   }
 
  private:
-  void compute(const Message& piece);
   void tell(std::uint32_t worker);
   void push_if_over();
   Timestamp push(Batch samples, std::int64_t count);

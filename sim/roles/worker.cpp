@@ -25,8 +25,10 @@ Worker::Worker(World& world, NodeId node, bool back)
       back_(back) {
   if (world.steals()) sharing_ = std::make_unique<WorkSharing>(world, node, kv_);
   kv_.on_other([this](const Message& message) {
-    if (WorkSharing::is_of_this(message)) sharing_->on(message);
-    else if (message.kind == MessageKind::assign || message.kind == MessageKind::samples) source_.on(message);
+    if (const Piece* piece = message.as<Piece>()) sharing_->on(message.from, *piece);
+    else if (const Idle* idle = message.as<Idle>()) sharing_->on(message.from, *idle);
+    else if (const Assign* assignment = message.as<Assign>()) source_.on(*assignment);
+    else if (const Samples* samples = message.as<Samples>()) source_.on(*samples);
   });
 }
 
@@ -59,8 +61,7 @@ std::vector<Worker::Phase> Worker::phases_of(const World& world) {
 }
 
 void Worker::run() {
-  const Message start = join(world_, node_);
-  if (start.attached) kv_.on_view(start.attached->view);
+  if (const Start start = join(world_, node_); start.view) kv_.on_view(start.view);
   if (back_) go_on();
   bool completes = false;
   while (!(completes = !pull())) {  // waits as long as the consistency model says

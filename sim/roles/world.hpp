@@ -96,7 +96,12 @@ struct World {
     Slice weights = {};
   };
   std::vector<Last> last_weights = std::vector<Last>(keys.shards.size());
-  std::map<std::uint32_t, Message> snapshots = {};  // by shard: what is on the storage's disk
+  // By shard: what is on the storage's disk, from the owner of this epoch.
+  struct Snapshot {
+    std::uint32_t epoch = 0;
+    State state = {};
+  };
+  std::map<std::uint32_t, Snapshot> snapshots = {};
 
   bool some_completed() const { return std::ranges::find(completed, true) != completed.end(); }
   // Whether a worker is, or will be, there, with steps to do. When another has done all of them a worker that
@@ -165,16 +170,16 @@ struct World {
   std::shared_ptr<FilterBuffers> filter_buffers = std::make_shared<FilterBuffers>();
 
   // What a server did with a push. Shards of records are numbered over all namespaces.
-  void record_push(EventKind kind, NodeId server, const Message& push, std::int64_t value) {
+  void record_push(EventKind kind, NodeId server, std::uint32_t shard, const Push& push, std::int64_t value) {
     recorder.record({.at = Agenda::now(),
                      .kind = kind,
                      .node = server,
-                     .peer = push.from,
+                     .peer = push.worker,
                      .clock = push.clock,
                      .version = push.version,
                      .bytes = static_cast<std::uint64_t>(push.number),
                      .value = value,
-                     .shard = first_shard + push.shard});
+                     .shard = first_shard + shard});
   }
   // A computation that came to its end, of `samples`.
   void record_computed(EventKind kind, NodeId node, std::int64_t clock, std::int64_t version,

@@ -95,14 +95,8 @@ TEST_CASE("even ranges cover everything once, with sizes that differ by at most 
   }
 }
 
-TEST_CASE("a message is as large as its header and its values", "[protocol]") {
-  const Message pull{.kind = MessageKind::pull};
-  CHECK(pull.bytes(0) == 0);
-  CHECK(pull.bytes(100) == 100);
-  const Message push{.kind = MessageKind::push, .values = {nullptr, 0, 1000}, .payload = 4000};
-  CHECK(push.bytes(100) == 4100);
-  const Message group{.kind = MessageKind::group,
-                      .attached = std::make_shared<const Attachment>(
-                          Attachment{.group = {{4, 1}, {5, 1}}, .late = {{6, 0}}})};
-  CHECK(group.bytes(10) == 10 + 3 * 12);
+TEST_CASE("a message is as large as its values and the pushes that it names", "[protocol]") {
+  CHECK(wire_size(Pull{}) == 0);
+  CHECK(wire_size(Push{.gradient = {.values = {nullptr, 0, 1000}, .bytes = 4000}}) == 4000);
+  CHECK(wire_size(UpdateGroup{.pushes = {{4, 1}, {5, 1}}, .late = {{6, 0}}}) == 3 * 12);
 }

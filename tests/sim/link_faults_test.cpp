@@ -2,6 +2,7 @@
 #include "sim/cluster/link_faults.hpp"
 
 #include <cmath>
+#include <utility>
 
 #include "tests/support/catch.hpp"
 
@@ -20,8 +21,8 @@ Scenario scenario(std::vector<FaultSpec> faults) {
 
 constexpr NodeId nodes = 6;
 
-Message message(NodeId from, NodeId to, MessageKind kind = MessageKind::push) {
-  return {.kind = kind, .from = from, .to = to};
+Message message(NodeId from, NodeId to, Body body = Push{}) {
+  return {.from = from, .to = to, .body = std::move(body)};
 }
 
 }  // namespace
@@ -78,17 +79,17 @@ TEST_CASE("message faults touch the messages they name", "[faults]") {
                 {.kind = FaultKind::duplicate, .between = {{"servers"}, {"worker 2"}}},
                 {.kind = FaultKind::delay, .messages = {"push", "weights"}, .delay = late},
                 {.kind = FaultKind::delay, .nodes = {"server 0"}, .messages = {"push"}, .delay = late}}));
-  CHECK_FALSE(links.fate(message(4, 1, MessageKind::pull)).dropped);  // not in force yet
+  CHECK_FALSE(links.fate(message(4, 1, Pull{})).dropped);  // not in force yet
   for (std::size_t table = 0; table < 4; ++table) links.begin(table);
-  CHECK(links.fate(message(4, 1, MessageKind::pull)).dropped);
+  CHECK(links.fate(message(4, 1, Pull{})).dropped);
   CHECK_FALSE(links.fate(message(4, 1)).dropped);
-  CHECK_FALSE(links.fate(message(3, 1, MessageKind::pull)).dropped);
+  CHECK_FALSE(links.fate(message(3, 1, Pull{})).dropped);
   CHECK(links.fate(message(5, 2)).copies == 1);
   CHECK(links.fate(message(2, 5)).copies == 1);
   CHECK(links.fate(message(5, 0)).copies == 0);
   CHECK(links.fate(message(4, 2)).delay == 0.5);
   CHECK(links.fate(message(4, 1)).delay == 1.0);
-  CHECK(links.fate(message(4, 1, MessageKind::join)).delay == 0);
+  CHECK(links.fate(message(4, 1, Join{})).delay == 0);
   CHECK_FALSE(links.cut(4, 1));
 }
 
@@ -104,7 +105,7 @@ TEST_CASE("a fault knows whether it has met a message", "[faults]") {
   CHECK_FALSE(links.has_met_any(0));
   CHECK_FALSE(links.has_met_any(1));
   links.cut(1, 3);
-  links.fate(message(4, 1, MessageKind::pull));
+  links.fate(message(4, 1, Pull{}));
   CHECK(links.has_met_any(0));
   CHECK(links.has_met_any(1));
   CHECK_FALSE(links.has_met_any(2));

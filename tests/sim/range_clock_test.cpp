@@ -161,7 +161,7 @@ TEST_CASE("a shard without a part of the block still tells a push from its dupli
                 std::nullopt, 4);
   const auto push = [&](std::int64_t number) {
     log.lines.clear();
-    server.on({.kind = MessageKind::push, .from = first_worker, .clock = number, .number = number}, 0, log);
+    server.on(from_worker(0, Push{.worker = first_worker, .number = number, .clock = number}), 0, log);
     return log.lines.front().substr(0, 5);
   };
   for (const std::int64_t number : {0, 1, 3, 2}) {

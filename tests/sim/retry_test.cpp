@@ -8,7 +8,7 @@ using namespace psim;
 
 TEST_CASE("each wait is `backoff` times as long as the one before, up to the longest", "[retry]") {
   RetryQueue queue({.timeout = 1, .backoff = 2, .longest = 3});
-  queue.sent({.kind = MessageKind::pull}, 10);
+  queue.sent({.body = Pull{}}, 10);
   for (const double date : {11.0, 13.0, 16.0, 19.0}) {
     CHECK(queue.next() == date);
     CHECK(queue.due(date).size() == 1);
@@ -17,7 +17,7 @@ TEST_CASE("each wait is `backoff` times as long as the one before, up to the lon
 
 TEST_CASE("a client gives up when it would repeat a request once more than the limit allows", "[retry]") {
   RetryQueue queue({.timeout = 1, .backoff = 1, .longest = 1, .limit = 2});
-  queue.sent({.kind = MessageKind::pull}, 0);
+  queue.sent({.body = Pull{}}, 0);
   queue.due(1);
   queue.due(2);
   CHECK(!queue.gave_up());
@@ -27,16 +27,16 @@ TEST_CASE("a client gives up when it would repeat a request once more than the l
 
 TEST_CASE("a push is kept until it is safe, and no push that comes after it goes with it", "[retry]") {
   RetryQueue queue({});
-  for (const std::int64_t number : {0, 1, 2}) queue.sent({.kind = MessageKind::push, .number = number}, 0);
+  for (const std::int64_t number : {0, 1, 2}) queue.sent({.body = Push{.number = number}}, 0);
   queue.committed(0, 2);
-  CHECK(queue.kept(0) == 2);
+  CHECK(queue.oldest(0) == 2);
   queue.committed(0, 3);
-  CHECK(!queue.kept(0));
+  CHECK(!queue.oldest(0));
 }
 
 TEST_CASE("a request for a new owner begins with the first wait again", "[protocol]") {
   RetryQueue queue({.timeout = 1, .backoff = 2, .longest = 30});
-  queue.sent({.kind = MessageKind::pull, .shard = 3}, 0);
+  queue.sent({.shard = 3, .body = Pull{}}, 0);
   CHECK(queue.next() == 1.0);
   CHECK(queue.due(1).size() == 1);
   CHECK(queue.next() == 3.0);

@@ -22,36 +22,38 @@ inline constexpr NodeId server_node = 1, first_worker = 2;
 
 struct Log final : Outbox {
   Lines lines;
-  std::vector<Message> sent, announced;
+  std::vector<Message> sent;
+  std::vector<UpdateGroup> announced;
   std::vector<std::int64_t> applied_of;  // per worker: pushes applied or dropped
   std::int64_t applied_count = 0, dropped_count = 0;
 
   void send(Message message) override {
     const auto w = message.to - first_worker;
-    lines.push_back(message.kind == MessageKind::finished
+    const MessageFacts facts = facts_of(message.body);
+    lines.push_back(facts.kind == MessageKind::finished
                         ? fmt::format("finished w{}", w)
-                        : fmt::format("{} w{} v{}", name_of(message.kind), w, message.version));
+                        : fmt::format("{} w{} v{}", name_of(facts.kind), w, facts.version));
     sent.push_back(std::move(message));
   }
-  void announce(Message message) override { announced.push_back(std::move(message)); }
-  void applied(const Message& push, std::int64_t staleness) override {
+  void announce(UpdateGroup group) override { announced.push_back(std::move(group)); }
+  void applied(const Push& push, std::int64_t staleness) override {
     ++applied_count;
     count(push);
-    lines.push_back(fmt::format("apply w{} s{}", push.from - first_worker, staleness));
+    lines.push_back(fmt::format("apply w{} s{}", push.worker - first_worker, staleness));
   }
-  void dropped(const Message& push) override {
+  void dropped(const Push& push) override {
     ++dropped_count;
     count(push);
-    lines.push_back(fmt::format("drop w{}", push.from - first_worker));
+    lines.push_back(fmt::format("drop w{}", push.worker - first_worker));
   }
-  void duplicate(const Message& push) override {
-    lines.push_back(fmt::format("duplicate w{}", push.from - first_worker));
+  void duplicate(const Push& push) override {
+    lines.push_back(fmt::format("duplicate w{}", push.worker - first_worker));
   }
   void updated(std::int64_t version) override { lines.push_back(fmt::format("version {}", version)); }
 
  private:
-  void count(const Message& push) {
-    const std::size_t w = push.from - first_worker;
+  void count(const Push& push) {
+    const std::size_t w = push.worker - first_worker;
     applied_of.resize(std::max(applied_of.size(), w + 1));
     ++applied_of[w];
   }
@@ -66,6 +68,14 @@ inline std::shared_ptr<Values> values_of(const Numbers& numbers) {
 inline Numbers numbers_of(const Slice& slice) {
   const auto span = slice.as<double>();
   return {span.begin(), span.end()};
+}
+
+inline Message from_worker(std::uint32_t w, Body body, std::uint32_t epoch = 0) {
+  return {.from = first_worker + w, .to = server_node, .epoch = epoch, .body = std::move(body)};
+}
+
+inline const Answer& last_answer(const std::vector<Message>& sent) {
+  return std::get<Answer>(sent.back().body);
 }
 
 class Driver {
@@ -108,8 +118,9 @@ class Driver {
     const std::size_t already = log.sent.size();
     server.on(message, now, log);
     for (std::size_t i = already; i < log.sent.size(); ++i) {
-      if (log.sent[i].kind == MessageKind::weights)
-        workers_[log.sent[i].to - first_worker].version = log.sent[i].version;
+      const Answer* answer = log.sent[i].as<Answer>();
+      if (answer != nullptr && !answer->finished)
+        workers_[log.sent[i].to - first_worker].version = answer->version;
     }
     return log.lines;
   }
@@ -118,27 +129,21 @@ class Driver {
   Message pull_of(std::uint32_t w) {
     Worker& worker = workers_[w];
     const bool newer_only = rule.gate == Gate::version;
-    return {.kind = MessageKind::pull,
-            .from = first_worker + w,
-            .to = server_node,
-            .clock = rule.fresh ? worker.version + 1 : worker.pushes,
-            .version = newer_only ? worker.version : -1,
-            .number = ++worker.pulls,
-            .pushed = worker.pushes};
+    return from_worker(w, Pull{.clock = rule.fresh ? worker.version + 1 : worker.pushes,
+                               .above = newer_only ? worker.version : -1,
+                               .number = ++worker.pulls,
+                               .pushes_sent = worker.pushes});
   }
   Message push_of(std::uint32_t w, const Numbers& gradient = {}) {
     Worker& worker = workers_[w];
     Slice slice;
     if (!gradient.empty()) slice = {values_of(gradient), 0, gradient.size()};
     const std::int64_t number = worker.pushes++;
-    return {.kind = MessageKind::push,
-            .from = first_worker + w,
-            .to = server_node,
-            .clock = rule.fresh ? worker.version : number,
-            .version = worker.version,
-            .number = number,
-            .pushed = 0,
-            .values = slice};
+    return from_worker(w, Push{.worker = first_worker + w,
+                               .number = number,
+                               .clock = rule.fresh ? worker.version : number,
+                               .version = worker.version,
+                               .gradient = {.values = slice}});
   }
 
   Lines pull(std::uint32_t w) { return deliver(pull_of(w)); }

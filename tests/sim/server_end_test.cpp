@@ -118,15 +118,16 @@ class Play {
   void arrive(std::size_t i) {
     const Message message = travelling_[i];
     travelling_.erase(travelling_.begin() + static_cast<std::ptrdiff_t>(i));
-    if (message.kind == MessageKind::push) ++arrived_;
+    if (message.is<Push>()) ++arrived_;
     const std::size_t already = d_.log.sent.size();
     d_.deliver(message);
     for (std::size_t m = already; m < d_.log.sent.size(); ++m) take(d_.log.sent[m]);
   }
 
-  void take(const Message& answer) {
-    const std::uint32_t w = answer.to - first_worker;
-    if (answer.kind == MessageKind::finished) {
+  void take(const Message& message) {
+    const std::uint32_t w = message.to - first_worker;
+    const Answer& answer = std::get<Answer>(message.body);
+    if (answer.finished) {
       ends_[w] = true;
       return;
     }

@@ -20,16 +20,16 @@ constexpr NodeId replicas[] = {first_replica, second_replica};
 struct Mail final : Outbox {
   std::vector<Message> sent;
   void send(Message message) override { sent.push_back(std::move(message)); }
-  void announce(Message) override {}
-  void applied(const Message&, std::int64_t) override {}
-  void dropped(const Message&) override {}
-  void duplicate(const Message&) override {}
+  void announce(UpdateGroup) override {}
+  void applied(const Push&, std::int64_t) override {}
+  void dropped(const Push&) override {}
+  void duplicate(const Push&) override {}
   void updated(std::int64_t) override {}
 
   // Takes the first message of this kind to this node out; none if there is none.
   std::optional<Message> take(MessageKind kind, NodeId to) {
     const auto found = std::ranges::find_if(
-        sent, [&](const Message& message) { return message.kind == kind && message.to == to; });
+        sent, [&](const Message& message) { return kind_of(message) == kind && message.to == to; });
     if (found == sent.end()) return std::nullopt;
     Message message = std::move(*found);
     sent.erase(found);
@@ -57,23 +57,22 @@ struct Cluster {
 
   // As ServerRole does.
   void deliver(const Message& message) {
-    if (message.kind == MessageKind::state) {
+    if (const State* state = message.as<State>()) {
       const auto here = servers.find(message.to);
       std::int64_t entries = here == servers.end() ? -1 : here->second.entries_in(message.epoch);
-      if (entries < message.number) {
+      if (entries < state->entries) {
         servers.erase(message.to);
-        Server& copy = servers.emplace(message.to, Server(*message.attached->state)).first->second;
+        Server& copy = servers.emplace(message.to, Server(*state->shard)).first->second;
         const bool passes_on =
             options.replication.layout == ReplicationLayout::chain && message.to == first_replica;
         copy.follow(message.to, message.epoch, message.from,
                     passes_on ? std::optional(second_replica) : std::nullopt);
-        entries = message.number;
+        entries = state->entries;
       }
-      mail.send({.kind = MessageKind::replicated,
-                 .from = message.to,
+      mail.send({.from = message.to,
                  .to = message.from,
-                 .number = entries,
-                 .epoch = message.epoch});
+                 .epoch = message.epoch,
+                 .body = Replicated{entries < 0 ? std::nullopt : std::optional(entries)}});
     } else if (servers.contains(message.to)) {
       servers.at(message.to).on(message, 0, mail);
     }
@@ -96,26 +95,21 @@ struct Cluster {
   }
 
   void push(std::uint32_t w, double x) {
-    at(owner).on({.kind = MessageKind::push,
-                  .from = 2 + w,
-                  .to = owner,
-                  .clock = pushes[w],
-                  .version = versions[w],
-                  .number = pushes[w],
-                  .values = {values_of({x, -x}), 0, 2}},
-                 0, mail);
+    const Push push{.worker = first_worker + w,
+                    .number = pushes[w],
+                    .clock = pushes[w],
+                    .version = versions[w],
+                    .gradient = {.values = {values_of({x, -x}), 0, 2}}};
+    at(owner).on(from_worker(w, push), 0, mail);
     ++pushes[w];
   }
   void pull(std::uint32_t w) {
-    at(owner).on({.kind = MessageKind::pull,
-                  .from = 2 + w,
-                  .to = owner,
-                  .clock = pushes[w],
-                  .version = rule.gate == Gate::version ? versions[w] : -1,
-                  .number = ++pulls[w],
-                  .pushed = pushes[w],
-                  .kept = pushes[w]},
-                 0, mail);
+    const Pull pull{.clock = pushes[w],
+                    .above = rule.gate == Gate::version ? versions[w] : -1,
+                    .number = ++pulls[w],
+                    .pushes_sent = pushes[w],
+                    .oldest_resendable = pushes[w]};
+    at(owner).on(from_worker(w, pull), 0, mail);
     versions[w] = at(owner).version();
   }
 
@@ -206,15 +200,13 @@ TEST_CASE("a replica confirms nothing of an epoch before its owner's state is he
             cluster.mail);
   cluster.at(second_replica).follow(second_replica, 1, first_replica, {});
   CHECK(cluster.at(second_replica).entries_in(1) == -1);
-  next.on({.kind = MessageKind::push,
-           .from = 3,
-           .to = first_replica,
-           .values = {values_of({5.0, 5.0}), 0, 2},
-           .epoch = 1},
-          0, cluster.mail);
+  const Push push{.worker = 3, .gradient = {.values = {values_of({5.0, 5.0}), 0, 2}}};
+  next.on(from_worker(1, push, 1), 0, cluster.mail);
   CHECK(next.version() == 1);
-  Message early{.kind = MessageKind::replicate, .from = first_replica, .to = second_replica, .epoch = 1};
-  early.attached = std::make_shared<const Attachment>();
+  const Message early{.from = first_replica,
+                      .to = second_replica,
+                      .epoch = 1,
+                      .body = Replicate{std::make_shared<const LogEntry>()}};
   cluster.deliver(early);  // it is on its way already when the owner learns who has copies, or repeats it
   CHECK_FALSE(cluster.mail.take(MessageKind::replicated, first_replica));
   CHECK(cluster.deliver_one(MessageKind::state, second_replica));
@@ -250,14 +242,15 @@ TEST_CASE("a shard changes its owner for the price of the last entries", "[proto
   cluster.mail.sent.clear();
   cluster.push(0, 1.0);
   cluster.pull(0);
-  CHECK(cluster.mail.take(MessageKind::weights, 2)->pushed == 1);  // no answer waits for the next owner
+  // No answer waits for the next owner.
+  CHECK(cluster.mail.take(MessageKind::weights, 2)->as<Answer>()->safe_pushes == 1);
   CHECK_FALSE(cluster.mail.take(MessageKind::replicate, heir));
   cluster.deliver(state);
   CHECK(cluster.deliver_one(MessageKind::replicated, owner));
   CHECK_FALSE(cluster.mail.take(MessageKind::ready, scheduler_node));  // it lacks an entry
   CHECK(cluster.deliver_one(MessageKind::replicate, heir));
   CHECK(cluster.deliver_one(MessageKind::replicated, owner));
-  CHECK(cluster.mail.take(MessageKind::ready, scheduler_node)->number == heir);
+  CHECK(cluster.mail.take(MessageKind::ready, scheduler_node)->as<Ready>()->next_owner == heir);
   former.resend(100, cluster.mail);  // the scheduler does not seem to have heard
   CHECK(cluster.mail.take(MessageKind::ready, scheduler_node));
   cluster.push(1, 2.0);
@@ -267,13 +260,13 @@ TEST_CASE("a shard changes its owner for the price of the last entries", "[proto
   former.follow(owner, 1, heir, {});
   Server& next = cluster.at(heir);
   CHECK(next.version() == 1);
-  const Message rest = former.rest_for(heir, next.extent());
-  CHECK(rest.attached->entries->size() == 2);
-  CHECK(rest.payload < state.payload + 2 * 12 + 1);
-  next.take_rest(*rest.attached->entries);
-  next.take_rest(*rest.attached->entries);  // the answer comes twice
+  const State rest = former.rest_after(next.extent());
+  CHECK(rest.rest->size() == 2);
+  CHECK(rest.bytes < state.as<State>()->bytes + 2 * 12 + 1);
+  next.take_rest(*rest.rest);
+  next.take_rest(*rest.rest);  // the answer comes twice
   next.lead(heir, {.primary = heir, .epoch = 1}, 0, cluster.mail);
   CHECK(next.version() == 3);
   CHECK(numbers_of(next.snapshot()) == numbers_of(former.snapshot()));
-  CHECK(former.rest_for(heir, {}).attached->state != nullptr);  // who has nothing gets all of it
+  CHECK(former.rest_after({}).shard != nullptr);  // who has nothing gets all of it
 }

@@ -22,26 +22,22 @@ struct Pair {
 
   void members(bool first, bool second) { server.set_members({first, second}, 0, log); }
   void push(std::uint32_t w, std::int64_t number, std::int64_t ahead = 0) {
-    server.on({.kind = MessageKind::push,
-               .from = first_worker + w,
-               .clock = number + ahead,
-               .number = number,
-               .kept = number},
+    server.on(from_worker(w, Push{.worker = first_worker + w,
+                                  .number = number,
+                                  .clock = number + ahead,
+                                  .oldest_resendable = number}),
               0, log);
   }
   // What the worker is told to skip; -1: the server does not answer.
   std::int64_t pull(std::uint32_t w, std::int64_t pushed, std::int64_t ahead = 0, std::int64_t kept = 100) {
     const std::size_t before = log.sent.size();
-    server.on({.kind = MessageKind::pull,
-               .from = first_worker + w,
-               .clock = pushed + ahead,
-               .version = -1,
-               .number = ++pulls,
-               .pushed = pushed,
-               .kept = std::min(kept, pushed),
-               .ahead = ahead},
+    server.on(from_worker(w, Pull{.clock = pushed + ahead,
+                                  .number = ++pulls,
+                                  .pushes_sent = pushed,
+                                  .oldest_resendable = std::min(kept, pushed),
+                                  .skipped_clocks = ahead}),
               0, log);
-    return log.sent.size() == before ? -1 : log.sent.back().ahead;
+    return log.sent.size() == before ? -1 : last_answer(log.sent).skip_clocks;
   }
   void alone(std::int64_t from, std::int64_t to) {
     for (std::int64_t number = from; number < to; ++number) push(0, number);
@@ -88,7 +84,7 @@ TEST_CASE("pushes from before a worker was away still count when it is back", "[
   p.members(true, true);
   CHECK(p.pull(1, 2, 0, 1) == -1);  // its push is not here yet
   p.push(1, 1);
-  CHECK(p.log.sent.back().ahead == 3);  // to clock 5 with two pushes
+  CHECK(last_answer(p.log.sent).skip_clocks == 3);  // to clock 5 with two pushes
   CHECK(p.log.applied_of == std::vector<std::int64_t>{5, 2});
   CHECK(p.pull(1, 2, 3) == 3);
   CHECK(p.server.slowest_clock() == 5);
@@ -116,24 +112,19 @@ TEST_CASE("an answer says whether a push of the worker waits for the next update
                 std::nullopt, 4);
   Log log;
   const auto push = [&](std::uint32_t w) {
-    server.on({.kind = MessageKind::push, .from = first_worker + w}, 0, log);
+    server.on(from_worker(w, Push{.worker = first_worker + w}), 0, log);
   };
   const auto ask = [&](std::uint32_t w, std::int64_t above) {
-    const Message pull{.kind = MessageKind::pull,
-                       .from = first_worker + w,
-                       .clock = above + 1,
-                       .version = above,
-                       .number = 1,
-                       .pushed = 1};
-    server.on(pull, 0, log);
-    return log.sent.back();
+    const Pull pull{.clock = above + 1, .above = above, .number = 1, .pushes_sent = 1};
+    server.on(from_worker(w, pull), 0, log);
+    return last_answer(log.sent);
   };
   push(0);
   CHECK(ask(0, -1).has_push);  // any version: this one, for which its push is here
   server.set_members({true, false}, 0, log);  // the update is made without the other one
   server.set_members({true, true}, 0, log);
   push(1);  // too late
-  const Message answer = ask(1, 0);
+  const Answer answer = ask(1, 0);
   CHECK(answer.version == 1);
   CHECK(!answer.has_push);
 }
@@ -149,13 +140,10 @@ TEST_CASE("a push for a decision of the first shard that was made before comes t
                   std::nullopt, 4);
   Log log;
   const auto push = [&](std::uint32_t w, std::int64_t version) {
-    const NodeId worker = first_worker + w;
-    follower.on({.kind = MessageKind::push, .from = worker, .shard = 1, .version = version}, 0, log);
+    follower.on(from_worker(w, Push{.worker = first_worker + w, .version = version}), 0, log);
   };
   push(0, 0);
-  follower.on({.kind = MessageKind::group,
-               .attached = std::make_shared<const Attachment>(Attachment{.group = {{first_worker, 0}}})},
-              0, log);
+  follower.on(Message{.body = UpdateGroup{.pushes = {{first_worker, 0}}}}, 0, log);
   REQUIRE(follower.version() == 1);
   push(1, 1);  // the first shard was set back, and is at version 0 once more
   CHECK(follower.pending().empty());

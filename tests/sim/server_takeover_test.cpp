@@ -17,10 +17,10 @@ constexpr std::uint64_t id_bytes = 12;
 struct Mail final : Outbox {
   std::vector<Message> sent;
   void send(Message message) override { sent.push_back(std::move(message)); }
-  void announce(Message) override {}
-  void applied(const Message&, std::int64_t) override {}
-  void dropped(const Message&) override {}
-  void duplicate(const Message&) override {}
+  void announce(UpdateGroup) override {}
+  void applied(const Push&, std::int64_t) override {}
+  void dropped(const Push&) override {}
+  void duplicate(const Push&) override {}
   void updated(std::int64_t) override {}
 };
 
@@ -28,10 +28,10 @@ struct Mail final : Outbox {
 struct Pair {
   explicit Pair(Server::Options chosen) : options(std::move(chosen)), owner(fresh()), replica(fresh()) {
     owner.lead(owner_node, {.primary = owner_node, .replicas = {replica_node}}, 0, mail);
-    const Message state = owner.state_for(replica_node);
-    replica = Server(*state.attached->state);
+    const State state = owner.state();
+    replica = Server(*state.shard);
     replica.follow(replica_node, 0, owner_node, {});
-    owner.on(confirmation(state.number), 0, mail);
+    owner.on(confirmation(state.entries), 0, mail);
     mail.sent.clear();
   }
   static Server::Options options_of(ConsistencyModel model, ReplicateWhen when) {
@@ -47,45 +47,35 @@ struct Pair {
   }
   Server fresh() const { return {options, std::move(*values_of({1.0, -2.0, 0.5})), 3}; }
   static Message confirmation(std::int64_t entries) {
-    return {.kind = MessageKind::replicated, .from = replica_node, .to = owner_node, .number = entries};
+    return {.from = replica_node, .to = owner_node, .body = Replicated{entries}};
   }
   Server& leader() { return has_crashed ? replica : owner; }
 
   void replicate() {
     for (const Message& message : std::exchange(mail.sent, {})) {
-      if (message.kind == MessageKind::weights && message.to >= first_worker)
-        versions[message.to - first_worker] = message.version;
-      if (has_crashed || message.kind != MessageKind::replicate) continue;
+      const Answer* weights = message.as<Answer>();
+      if (weights != nullptr && !weights->finished && message.to >= first_worker)
+        versions[message.to - first_worker] = weights->version;
+      if (has_crashed || !message.is<Replicate>()) continue;
       replica.on(message, 0, mail);
       for (const Message& answer : std::exchange(mail.sent, {})) owner.on(answer, 0, mail);
     }
     if (!mail.sent.empty()) replicate();
   }
   void push(std::uint32_t w, double x) {
-    leader().on({.kind = MessageKind::push,
-                 .from = first_worker + w,
-                 .to = owner_node,
-                 .clock = pushes[w],
-                 .version = versions[w],
-                 .number = pushes[w],
-                 .values = {values_of({x, -2 * x, 0.7 - x}), 0, 3},
-                 .payload = 24,
-                 .epoch = leader().epoch()},
-                0, mail);
+    const Push push{.worker = first_worker + w,
+                    .number = pushes[w],
+                    .clock = pushes[w],
+                    .version = versions[w],
+                    .gradient = {.values = {values_of({x, -2 * x, 0.7 - x}), 0, 3}, .bytes = 24}};
+    leader().on(from_worker(w, push, leader().epoch()), 0, mail);
     ++pushes[w];
     replicate();
   }
   void pull(std::uint32_t w) {
-    leader().on({.kind = MessageKind::pull,
-                 .from = first_worker + w,
-                 .to = owner_node,
-                 .clock = pushes[w],
-                 .version = -1,
-                 .number = ++pulls[w],
-                 .pushed = pushes[w],
-                 .kept = pushes[w],
-                 .epoch = leader().epoch()},
-                0, mail);
+    const Pull pull{
+        .clock = pushes[w], .number = ++pulls[w], .pushes_sent = pushes[w], .oldest_resendable = pushes[w]};
+    leader().on(from_worker(w, pull, leader().epoch()), 0, mail);
     replicate();
   }
   void crash() {
@@ -147,20 +137,16 @@ TEST_CASE("a state that is handed over makes the same next update", "[protocol]"
   options.optimizer.kind = OptimizerKind::adam;
   Pair pair(options);
   for (int step = 0; step < 5; ++step) pair.push(0, 0.3 - 0.1 * step);
-  Server heir(*pair.owner.state_for(20).attached->state);
+  Server heir(*pair.owner.state().shard);
   heir.follow(20, 1, 20, {});
   heir.lead(20, {.primary = 20, .epoch = 1}, 0, pair.mail);
-  const Message push{.kind = MessageKind::push,
-                     .from = first_worker,
-                     .clock = 5,
-                     .version = 5,
-                     .number = 5,
-                     .values = {values_of({0.2, 0.1, -0.4}), 0, 3},
-                     .epoch = 1};
-  heir.on(push, 0, pair.mail);
-  Message same = push;
-  same.epoch = 0;
-  pair.owner.on(same, 0, pair.mail);
+  const Push push{.worker = first_worker,
+                  .number = 5,
+                  .clock = 5,
+                  .version = 5,
+                  .gradient = {.values = {values_of({0.2, 0.1, -0.4}), 0, 3}}};
+  heir.on(from_worker(0, push, 1), 0, pair.mail);
+  pair.owner.on(from_worker(0, push, 0), 0, pair.mail);
   CHECK(heir.version() == 6);
   CHECK(numbers_of(heir.snapshot()) == numbers_of(pair.owner.snapshot()));
 }
@@ -168,19 +154,19 @@ TEST_CASE("a state that is handed over makes the same next update", "[protocol]"
 TEST_CASE("a state's bytes are those of what is in it", "[protocol]") {
   constexpr std::uint64_t weights = 3 * 4, counts = 2 * 8;
   Server::Options options = Pair::options_of(ConsistencyModel::asp, ReplicateWhen::after_aggregation);
-  CHECK(Pair(options).owner.state_for(20).payload == weights + counts);
+  CHECK(Pair(options).owner.state().bytes == weights + counts);
 
   options.delay_compensation = 1;
   Pair late(options);
   for (const std::uint32_t w : {0U, 1U}) late.pull(w);
-  CHECK(late.owner.state_for(20).payload == weights + counts);  // they have what is here
+  CHECK(late.owner.state().bytes == weights + counts);  // they have what is here
   late.push(0, 0.5);
-  CHECK(late.owner.state_for(20).payload == 2 * weights + counts);  // both have version 0
+  CHECK(late.owner.state().bytes == 2 * weights + counts);  // both have version 0
   late.pull(0);
   late.push(1, 0.5);
-  CHECK(late.owner.state_for(20).payload == 3 * weights + counts);  // versions 0 and 1
+  CHECK(late.owner.state().bytes == 3 * weights + counts);  // versions 0 and 1
   options.delay_compensation_decay = 0.5;
-  CHECK(Pair(options).owner.state_for(20).payload == 2 * weights + counts);
+  CHECK(Pair(options).owner.state().bytes == 2 * weights + counts);
 }
 
 // Where only updates are replicated the workers send pushes again that wait for their group.
@@ -188,12 +174,12 @@ TEST_CASE("pushes that wait travel with a state only where every push is replica
           "[protocol]") {
   for (const auto when : {ReplicateWhen::after_aggregation, ReplicateWhen::every_push}) {
     Pair pair(Pair::options_of(ConsistencyModel::bsp, when));
-    const std::uint64_t empty = pair.owner.state_for(20).payload;
+    const std::uint64_t empty = pair.owner.state().bytes;
     pair.push(0, 0.5);
     REQUIRE(pair.owner.pending().size() == 1);
-    const Message state = pair.owner.state_for(20);
+    const State state = pair.owner.state();
     const bool travels = when == ReplicateWhen::every_push;
-    CHECK(state.attached->state->pending().size() == (travels ? 1U : 0U));
-    CHECK(state.payload == empty + (travels ? 24 + id_bytes : 0));
+    CHECK(state.shard->pending().size() == (travels ? 1U : 0U));
+    CHECK(state.bytes == empty + (travels ? 24 + id_bytes : 0));
   }
 }

@@ -156,35 +156,33 @@ TEST_CASE("an answer says which pull it belongs to", "[protocol]") {
   d.pull(1);
   d.turn(1);
   Message pull = d.pull_of(0);
-  pull.number = 77;
-  pull.clock = 5;
+  pull.as<Pull>()->number = 77;
+  pull.as<Pull>()->clock = 5;
   d.deliver(pull);
-  const Message& answer = d.log.sent.back();
+  const Answer& answer = last_answer(d.log.sent);
   CHECK(answer.number == 77);
   CHECK(answer.clock == 5);
   CHECK(answer.version == 1);
-  CHECK(answer.from == server_node);
-  CHECK(answer.to == first_worker);
-  CHECK(answer.values.count == 4);
+  CHECK(d.log.sent.back().from == server_node);
+  CHECK(d.log.sent.back().to == first_worker);
+  CHECK(answer.weights.values.count == 4);
 }
 
 TEST_CASE("a newer pull takes the place of an older one that waits", "[protocol]") {
   Driver d({.model = ConsistencyModel::k_batch_sync, .k = 2, .late = Late::cancel}, 2);
   d.pull_all();
   Message ahead = d.pull_of(0);  // a computation begins: tell me when there is a newer version
-  ahead.version = 0;
+  ahead.as<Pull>()->above = 0;
   CHECK(d.deliver(ahead) == Lines{});
   CHECK(d.turn(0) == Lines{"weights w0 v0"});  // pushed after all: the next pull takes any version
-  CHECK(d.log.sent.back().number == 3);
+  CHECK(last_answer(d.log.sent).number == 3);
   CHECK(d.push(1) == Lines{"apply w0 s0", "apply w1 s0", "version 1"});  // the old pull is not answered
 }
 
 TEST_CASE("messages that are no server's business change nothing", "[protocol]") {
   Driver d({.model = ConsistencyModel::asp}, 1);
-  for (const MessageKind kind : {MessageKind::join, MessageKind::start, MessageKind::weights,
-                                 MessageKind::finished, MessageKind::leave}) {
-    CHECK(d.deliver({.kind = kind, .from = first_worker, .to = server_node}) == Lines{});
-  }
+  for (const Body& body : std::vector<Body>{Join{}, Start{}, Answer{}, Answer{.finished = true}, Leave{}})
+    CHECK(d.deliver(from_worker(0, body)) == Lines{});
   CHECK(d.server.version() == 0);
   CHECK(d.server.pushes_arrived() == 0);
 }
@@ -192,7 +190,7 @@ TEST_CASE("messages that are no server's business change nothing", "[protocol]")
 TEST_CASE("who only reads is answered at once, under every model, and changes nothing", "[protocol]") {
   const auto deliver = [](Driver& d, NodeId from, std::int64_t number) {
     const std::size_t before = d.log.sent.size();
-    d.server.on({.kind = MessageKind::pull, .from = from, .to = server_node, .number = number}, 7.5, d.log);
+    d.server.on({.from = from, .to = server_node, .body = Pull{.above = 0, .number = number}}, 7.5, d.log);
     REQUIRE(d.log.sent.size() == before + 1);
     return d.log.sent.back();
   };
@@ -205,12 +203,13 @@ TEST_CASE("who only reads is answered at once, under every model, and changes no
     for (std::int64_t turn = 0; turn < 4; ++turn) {
       for (std::uint32_t w = 0; w < 3; ++w) {
         const Message answer = deliver(d, first_worker + 3 + w, turn);
-        CHECK(answer.kind == MessageKind::weights);
+        CHECK(kind_of(answer) == MessageKind::weights);
         CHECK(answer.to == first_worker + 3 + w);
-        CHECK(answer.number == turn);
-        CHECK(answer.version == d.server.version());
-        CHECK(answer.seconds == 7.5);
-        CHECK(numbers_of(answer.values) == d.weights());
+        const Answer& read = std::get<Answer>(answer.body);
+        CHECK(read.number == turn);
+        CHECK(read.version == d.server.version());
+        CHECK(read.sent_at == 7.5);
+        CHECK(numbers_of(read.weights.values) == d.weights());
         CHECK(d.turn(w, {0.5, 1}) == alone.turn(w, {0.5, 1}));
       }
     }

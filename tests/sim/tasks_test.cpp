@@ -71,8 +71,8 @@ class Interleaving {
     const std::uint32_t w = ready[random_.below(ready.size())];
     const Message message = workers_[w].on_way.front();
     workers_[w].on_way.pop_front();
-    if (message.kind == MessageKind::push) done({TaskKind::push, w, message.clock});
-    if (message.kind == MessageKind::pull) workers_[w].pull_arrived = true;
+    if (const Push* push = message.as<Push>()) done({TaskKind::push, w, push->clock});
+    if (message.is<Pull>()) workers_[w].pull_arrived = true;
     const std::size_t already = driver_.log.sent.size();
     for (const std::string& line : driver_.deliver(message)) note(line);
     for (std::size_t i = already; i < driver_.log.sent.size(); ++i)

@@ -38,8 +38,8 @@ double after_a_clock(const ConsistencySpec& spec, std::int64_t second_samples) {
   Driver d(spec, 2, {.weights = {0}, .learning_rate = {.base = 1}});
   d.pull_all();
   Message first = d.push_of(0, {1}), second = d.push_of(1, {4});
-  first.samples = 3;
-  second.samples = second_samples;
+  first.as<Push>()->samples = 3;
+  second.as<Push>()->samples = second_samples;
   d.deliver(first);
   d.deliver(second);
   return d.weights()[0];
@@ -53,9 +53,9 @@ TEST_CASE("with stolen work a clock is complete with its samples, however many p
              {.weights = {0}, .learning_rate = {.base = 1}, .clock_samples = 8});
     d.pull_all();
     Message fast = d.push_of(0, {1}), slow = d.push_of(1, {4}), stolen = d.push_of(0, {2});
-    fast.samples = 4;
-    slow.samples = 1;
-    stolen.samples = 3;
+    fast.as<Push>()->samples = 4;
+    slow.as<Push>()->samples = 1;
+    stolen.as<Push>()->samples = 3;
     CHECK(d.deliver(fast) == Lines{});
     CHECK(d.deliver(slow) == Lines{});
     CHECK(d.deliver(stolen) == Lines{"apply w0 s0", "apply w0 s0", "apply w1 s0", "version 1"});
@@ -77,8 +77,8 @@ TEST_CASE("where late pushes count, a push counts by its samples, whoever is in 
     Driver d(spec, 2, {.weights = {0}, .learning_rate = {.base = 1}});
     d.pull_all();
     Message first = d.push_of(0, {1}), second = d.push_of(1, {4});
-    first.samples = 3;
-    second.samples = 2;
+    first.as<Push>()->samples = 3;
+    second.as<Push>()->samples = 2;
     d.deliver(first);
     const double before = d.weights()[0];
     d.deliver(second);
