@@ -13,16 +13,17 @@ namespace psim {
 Server::Server(Options options, std::optional<Values> weights, std::size_t count)
     : options_(std::move(options)),
       count_(count),
+      compensation_(options_.compensation, static_cast<std::size_t>(options_.rule.workers), count,
+                    weights ? std::optional(weights->precision()) : std::nullopt),
       workers_(static_cast<std::size_t>(options_.rule.workers)),
-      paces_(options_.rule.dynamic ? workers_.size() : 0),
-      clocks_(count, workers_.size()),
-      active_(options_.rule.workers),
-      at_slowest_(workers_.size()),
-      members_(options_.rule.workers),
-      safety_(options_.retries ? workers_.size() : 0) {
-  if (options_.delay_compensation > 0) sent_.resize(workers_.size());
-  if (weights && options_.delay_compensation_decay > 0)
-    mean_square_ = Values::zeros(weights->precision(), count_);
+      gate_(options_.rule),
+      range_clock_(count, workers_.size()),
+      computed_on_(workers_.size(), -1),
+      log_({.replication = options_.replication,
+            .resend = options_.resend,
+            .first_worker = options_.first_worker,
+            .workers = workers_.size(),
+            .shows_updates = options_.rule.fresh}) {
   if (weights) parameters_ = Parameters(options_.optimizer, options_.storage, std::move(*weights));
 }
 
@@ -37,8 +38,7 @@ void Server::on(const Message& message, double now, Outbox& out) {
   };
   using Others = Ignore<Join, Start, Leave, LeaveAck, Heartbeat, NewView, AskView, Ready, Report, Assign,
                         Answer, Ack, State, Restore, Chunk, Activations, Errors, Fetch, Samples, Idle, Piece>;
-  std::visit(Overloaded{[&](const Push& body) { on_push(body, now, out); },
-                        of_primary,
+  std::visit(Overloaded{[&](const Push& body) { on_push(body, now, out); }, of_primary,
                         [&](const UpdateGroup& body) { on_group(body, now, out); },
                         [&](const Decide& body) { on_decide(message.from, body, out); },
                         [&](const Replicate& body) { on_entry(body.entry, out); },
@@ -48,27 +48,20 @@ void Server::on(const Message& message, double now, Outbox& out) {
 }
 
 Message Server::to(NodeId node, Body body) const {
-  return {.from = options_.id,
-          .to = node,
-          .shard = options_.shard,
-          .epoch = epoch_,
-          .body = std::move(body)};
+  return {.from = options_.id, .to = node, .shard = options_.shard, .epoch = epoch_, .body = std::move(body)};
 }
 
 void Server::on_push(const Push& push, double now, Outbox& out) {
   if (options_.retries ? !is_new(push, out) : is_duplicate(push, out)) return;
   const std::uint32_t w = index_of(push.worker);
-  WorkerState& worker = workers_[w];
+  WorkerClocks::Worker& worker = workers_[w];
   ++arrived_;
   if (!options_.retries || push.number >= worker.arrived) ++worker.arrived;
-  if (!paces_.empty()) {
-    paces_[w].interval = now - paces_[w].last_push;
-    paces_[w].last_push = now;
-  }
+  gate_.pushed(w, now);
   const bool forgotten = mutant("push-vanishes") && push.number % 7 == 3;
   const bool late = is_late(push);
   // An older push may have been overtaken.
-  if (options_.retries && push.number + 1 >= worker.arrived) safety_[w].first = push.first_version;
+  if (push.number + 1 >= worker.arrived) computed_on_[w] = push.first_version;
   if (forgotten) {
     count_applied(push.id());
   } else if (!late) {
@@ -82,7 +75,7 @@ void Server::on_push(const Push& push, double now, Outbox& out) {
   if (options_.retries) accept(push, late, out);
   finish_if_through(w);
   const bool updated = update_if_complete(out);
-  if (next_entry_.push) log_push(false, out);
+  if (log_.next().push) log_push(false, out);
   updated ? answer_all(now, out) : answer(w, now, out);
 }
 
@@ -122,13 +115,13 @@ bool Server::is_duplicate(const Push& push, Outbox& out) {
   const std::uint32_t w = index_of(push.worker);
   const Range range = range_of(push);
   const std::int64_t next = workers_[w].arrived + overtaken(push.worker);
-  const bool is_new = range.count > 0 ? clocks_.is_new(range, w, push.number + 1) : push.number >= next;
+  const bool is_new = range.count > 0 ? range_clock_.is_new(range, w, push.number + 1) : push.number >= next;
   if (missing_.erase({push.worker, push.number}) == 0 && !is_new) {
     out.duplicate(push);
     return true;
   }
   for (std::int64_t number = next; number < push.number; ++number) missing_.emplace(push.worker, number);
-  range_splits_ += clocks_.set(range, w, push.number + 1);
+  range_splits_ += range_clock_.set(range, w, push.number + 1);
   return false;
 }
 
@@ -141,7 +134,7 @@ bool Server::is_late(const Push& push) {
 
 void Server::drop(const Push& push, Outbox& out) {
   count_applied(push.id());
-  if (!copies_.empty()) next_entry_.dropped.push_back(push.id());
+  if (log_.has_copies()) log_.next().dropped.push_back(push.id());
   out.dropped(push);
 }
 
@@ -176,7 +169,7 @@ void Server::update(const std::vector<Push>& group, Outbox& out) {
   }
   const double rate = this->rate() * options_.rule.rate_factor(group.size());
   SharedKeys logged;
-  if (!copies_.empty()) logged = log_update(group, gradients, out);
+  if (log_.has_copies()) logged = log_update(group, gradients, out);
   if (parameters_) apply(gradients, rate, group.front().clock);
   applied_ += static_cast<std::int64_t>(group.size());
   version_ += mutant("version-jump") && version_ % 5 == 4 ? 2 : 1;
@@ -243,6 +236,45 @@ double Server::rate() const {
   return options_.learning_rate.at(mutant("schedule-by-clocks") ? clocks : options_.epochs.after(clocks));
 }
 
+// A push that is applied again counts once.
+void Server::count_applied(const PushId& push) {
+  const std::uint32_t w = index_of(push.worker);
+  if (!options_.exactly_once && push.number < workers_[w].applied) return;
+  workers_.count_applied(w);
+}
+
+// A worker whose pull is for a clock that there is no more, and whose pushes are all in, will not push again.
+void Server::finish_if_through(std::uint32_t w) {
+  const WorkerClocks::Worker& worker = workers_[w];
+  const auto pull = waiting_.find(w);
+  if (options_.rule.fresh || worker.finished || pull == waiting_.end()) return;
+  if (pull->second.clock < options_.steps || worker.arrived < pull->second.pushes_sent.value_or(0)) return;
+  workers_.finish(w);
+}
+
+bool Server::is_over(const Pull& pull) const {
+  return options_.rule.fresh ? version_ >= options_.steps : pull.clock >= options_.steps;
+}
+
+bool Server::may_start(std::uint32_t w, const Pull& pull, double now) {
+  if (version_ <= pull.above && !has_lost_push(w, pull) && !mutant("old-version")) return false;
+  return gate_.may_start(w, pull.clock, pull.pushes_sent.value_or(0), workers_, now);
+}
+
+void Server::was_sent_filtered(NodeId worker, const Slice& values) {
+  compensation_.was_sent(index_of(worker), values);
+  std::vector<LogEntry::Shown>& shown = log_.next().shown;
+  const bool is_last = !shown.empty() && shown.back().worker == worker;
+  if (!is_last || values.values == parameters_.weights()) return;
+  const std::uint64_t bytes = values.count * bytes_per_value(options_.storage.precision);
+  shown.back().filtered = {.values = values, .bytes = bytes};
+}
+
+Slice Server::compensated(const Push& push) {
+  if (!compensation_.is_on() || !parameters_) return push.gradient.values;
+  return compensation_.compensated(push, index_of(push.worker), *parameters_.weights());
+}
+
 void Server::answer_all(double now, Outbox& out) {
   for (auto w = waiting_.begin(); w != waiting_.end();) answer(w++->first, now, out);
 }
@@ -250,14 +282,14 @@ void Server::answer_all(double now, Outbox& out) {
 void Server::answer(std::uint32_t w, double now, Outbox& out) {
   const auto waiting = waiting_.find(w);
   if (!leads_ || waiting == waiting_.end()) return;
-  const WorkerState& worker = workers_[w];
+  const WorkerClocks::Worker& worker = workers_[w];
   const Pull& pull = waiting->second;
   const bool over = is_over(pull);
   // What is still on its way to a shard with all its updates will come too late, if it is taken at all.
   const bool reads_all = over && options_.rule.fresh && options_.retries;
   const std::int64_t sent = pull.pushes_sent.value_or(0);
   if (worker.arrived < sent && !reads_all && !mutant("writes-unseen")) return;  // read-my-writes
-  if (!is_safe(w)) return;
+  if (!log_.is_safe(w)) return;  // an update that a crash may undo
   // The others' last updates wait for word from the first server.
   if (over && !options_.rule.fresh && coordinated() && worker.applied < sent) return;
   if (!over && !may_start(w, pull, now)) return;
@@ -275,9 +307,9 @@ void Server::answer(std::uint32_t w, double now, Outbox& out) {
   const bool needed = !over || (options_.rule.servers_apart && has_peers());
   if (needed) answer.weights.values = reply(pull.keys);
   answer.weights.keys = pull.keys;
-  if (!sent_.empty() && needed) {
-    was_sent(node, answer.weights.values);
-    if (!copies_.empty()) next_entry_.shown.push_back({.worker = node});
+  if (compensation_.is_on() && needed) {
+    compensation_.was_sent(w, answer.weights.values);
+    if (log_.has_copies()) log_.next().shown.push_back({.worker = node});
   }
   waiting_.erase(waiting);
   send(node, std::move(answer), out);

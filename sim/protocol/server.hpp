@@ -13,10 +13,14 @@
 
 #include "model/parameters.hpp"
 #include "sim/protocol/consistency.hpp"
+#include "sim/protocol/delay_compensation.hpp"
 #include "sim/protocol/membership.hpp"
 #include "sim/protocol/message.hpp"
 #include "sim/protocol/range_clock.hpp"
+#include "sim/protocol/replicated_log.hpp"
 #include "sim/protocol/retry.hpp"
+#include "sim/protocol/start_gate.hpp"
+#include "sim/protocol/worker_clocks.hpp"
 
 namespace psim {
 
@@ -69,7 +73,7 @@ class Server {
     std::int64_t feature_blocks = 1;  // clock t changes block t mod feature_blocks of the features
     std::int64_t parameters = 0;      // of the key space
     bool sum_only = false;            // workers run the optimizer: they are sent the update's sum
-    double delay_compensation = 0, delay_compensation_decay = 0;  // DC-ASGD
+    DelayCompensation::Rule compensation = {};
     Epochs epochs = {};
     // Where nodes and messages may fail.
     bool retries = false;      // requests may come twice, or never
@@ -98,9 +102,9 @@ class Server {
   std::uint64_t hash_of_state(std::uint64_t hash_of_weights) const;
   // By worker's number: pulls that wait for the consistency model.
   const std::map<std::uint32_t, Pull>& waiting() const { return waiting_; }
-  std::int64_t slowest_clock() const { return slowest_; }
+  std::int64_t slowest_clock() const { return workers_.slowest(); }
   // Ranges of keys with a vector clock of their own: now, and split off so far.
-  std::size_t ranges() const { return clocks_.ranges(); }
+  std::size_t ranges() const { return range_clock_.ranges(); }
   std::size_t range_splits() const { return range_splits_; }
 
   // The rest is for nodes that fail (server_recovery.cpp).
@@ -111,15 +115,13 @@ class Server {
   // Holds a copy of what `primary` has, and passes entries on to `next`, if there is one. What it has from
   // another epoch it keeps, but takes no entries until the primary's state is here.
   void follow(NodeId self, std::uint32_t epoch, NodeId primary, std::optional<NodeId> next);
-  // How far what is here goes. A later epoch's owner began with all that is safe of earlier ones.
-  struct Extent {
-    std::uint32_t epoch = 0;    // whose owner's log it is from
-    std::int64_t entries = -1;  // of that log; -1: nothing
-    auto operator<=>(const Extent&) const = default;
-  };
-  Extent extent() const { return {log_epoch_, entries_}; }
+  // How far what is here goes.
+  using Extent = ReplicatedLog::Extent;
+  Extent extent() const { return log_.extent(); }
   // Entries of the log in epoch `epoch` that a replica has; -1: not even the state before them.
-  std::int64_t entries_in(std::uint32_t epoch) const { return in_step_ && epoch == epoch_ ? entries_ : -1; }
+  std::int64_t entries_in(std::uint32_t epoch) const {
+    return log_.in_step() && epoch == epoch_ ? log_.extent().entries : -1;
+  }
   bool leads() const { return leads_; }
   NodeId id() const { return options_.id; }
   std::uint32_t shard() const { return options_.shard; }
@@ -139,36 +141,11 @@ class Server {
   std::int64_t pushes_lost() const { return lost_; }
 
  private:
-  struct WorkerState {
-    std::int64_t arrived = 0;  // pushes
-    std::int64_t applied = 0;  // pushes that became part of an update or were dropped
-    bool finished = false;     // will not push again
-    bool gone = false;         // takes part no more
-    // It takes part again, and has not gone on yet from where the others are: nobody waits for it.
-    bool behind = false;
-    std::int64_t ahead = 0;  // clocks that it skipped then, and that have no pushes
-    std::int64_t told = -1;  // `ahead` of the last answer while it was behind
-    std::int64_t clock() const { return applied + ahead; }
-    bool counts() const { return !gone && !behind; }  // others look at its clock
-  };
-  // Where nodes may fail, by worker.
-  struct Safety {
-    std::int64_t entry = 0;      // of the log: with its last push, one more than that
-    std::int64_t committed = 0;  // pushes that the replicas have too
-    std::int64_t begun = 0;      // that this server had when it became the owner
-    std::int64_t first = -1;     // version of the first shard that its last push was computed on
-  };
   // Where nodes may fail, and the first shard decides.
   struct Decision {
     std::int64_t version;         // of the first shard
     std::vector<NodeId> workers;  // whose pushes made the update of it
   };
-  // dssp, by worker.
-  struct Pace {
-    double last_push = 0, interval = 0;  // seconds
-    std::int64_t granted = -1;           // may start clocks up to this one
-  };
-
   void on_push(const Push& push, double now, Outbox& out);
   void on_pull(NodeId from, const Pull& pull, double now, Outbox& out);
   void on_read(NodeId from, const Pull& pull, double now, Outbox& out) const;
@@ -177,6 +154,7 @@ class Server {
   void supersede(const Push& push, Outbox& out);
   void acknowledge(const Push& push, Outbox& out) const;
   void accept(const Push& push, bool late, Outbox& out);
+  void begin_to_lead(Outbox& out);
   void skip_to(std::int64_t number, std::uint32_t worker);
   void catch_up(std::uint32_t worker, Outbox& out);
   std::int64_t ahead_of(std::uint32_t worker, Outbox& out);
@@ -188,21 +166,13 @@ class Server {
   void take_sum(const LogEntry& entry);
   void take_push(const Push& push);
   void take_ids(const std::vector<PushId>& ids);
-  void was_sent(NodeId worker, const Slice& values);
   void on_replicated(NodeId from, std::optional<std::int64_t> entries, double now, Outbox& out);
-  void log(Outbox& out);
-  bool copies_pushes() const { return options_.replication.when == ReplicateWhen::every_push; }
-  bool logs_pushes() const { return !copies_.empty() && copies_pushes(); }
-  bool has_replicas() const { return std::ranges::any_of(copies_, &Copy::is_replica); }
+  void deliver(const ReplicatedLog::Deliveries& deliveries, Outbox& out) const;
+  bool logs_pushes() const { return log_.has_copies() && log_.has_pushes(); }
   SharedKeys log_update(const std::vector<Push>& group, std::vector<WeightedGradient>& gradients,
                         Outbox& out);
   void log_push(bool updates, Outbox& out);
-  void commit();
-  void commit_through(std::int64_t entry);
   std::int64_t before_pending(std::uint32_t worker, std::int64_t pushes) const;
-  void end_log();
-  std::int64_t on_all_replicas() const;
-  bool is_safe(std::uint32_t worker) const;
   std::int64_t committed_of(std::uint32_t worker) const;
   bool has_pending(NodeId worker) const;
   bool has_lost_push(std::uint32_t worker, const Pull& pull) const;
@@ -232,87 +202,52 @@ class Server {
   bool update_if_complete(Outbox& out);
   bool update_once(Outbox& out);
   void update(const std::vector<Push>& group, Outbox& out);
-  void count_members(const std::vector<bool>& members);
   std::size_t pushes_in(const std::vector<Push>& group) const;
   double mean_samples(const std::vector<Push>& group) const;
   void count_applied(const PushId& push);
-  void find_slowest();
   void answer_all(double now, Outbox& out);
   void answer(std::uint32_t worker, double now, Outbox& out);
   void finish_if_through(std::uint32_t worker);
-  bool may_start(std::size_t worker, const Pull& pull, double now);
-  bool within_staleness(std::size_t worker, std::int64_t clock, double now);
-  std::int64_t extra_clocks(std::size_t worker, std::size_t slowest, double now) const;
+  bool may_start(std::uint32_t worker, const Pull& pull, double now);
   bool is_over(const Pull& pull) const;
   Slice reply(const SharedKeys& keys) const;
   Slice compensated(const Push& push);
-  const Slice* base_of(const Push& push) const;
   void apply(const std::vector<WeightedGradient>& gradients, double rate, std::int64_t clock);
   std::vector<Range> block_at(std::int64_t clock) const;
   Range range_of(const Push& push) const;
+  std::uint64_t bytes_of_state() const;
+  void keep_state_only();
+  void forget_pending();
   std::uint32_t index_of(NodeId node) const { return node - options_.first_worker; }
 
   Options options_;
   Parameters parameters_;
   std::size_t count_;
   std::shared_ptr<Values> sum_;  // sum_only: of the last update
-  // DC-ASGD: by worker, the weights that it may compute on, oldest first
-  std::vector<std::deque<Slice>> sent_;
-  Values mean_square_;           // DC-ASGD-a
+  DelayCompensation compensation_;
   std::int64_t version_ = 0;
   std::int64_t arrived_ = 0, applied_ = 0;
   std::vector<Push> group_;  // pushes of the next update
   std::deque<std::vector<PushId>>
       announced_;             // groups that the first server has formed, not applied here yet
   std::vector<PushId> late_;  // first server: not announced yet; others: announced, and not here yet
-  std::vector<WorkerState> workers_;
+  WorkerClocks workers_;
+  StartGate gate_;
   std::map<std::uint32_t, Pull> waiting_;  // by worker: its unanswered pull
-  std::vector<Pace> paces_;                // dssp only
-  RangeClock clocks_;                      // a worker's: its last push of the range, counted from 1
+  RangeClock range_clock_;                 // a worker's: its last push of the range, counted from 1
   std::size_t range_splits_ = 0;
   std::set<std::pair<NodeId, std::int64_t>> missing_;  // pushes that later ones have overtaken on their way
-  std::int64_t active_;                                // workers that will push again
-  std::int64_t slowest_ = 0;                           // least clock of all workers ...
-  std::size_t at_slowest_;                             // ... and how many have it
-  std::int64_t members_;                               // workers that take part
 
   // Where nodes may fail.
   std::deque<Decision> decisions_;  // others: the last ones
   std::vector<PushId> last_group_;  // first shard: the last decision
   double asked_decision_ = 0;       // or when the first push came that needs one
-  struct Copy {
-    NodeId node;
-    std::int64_t entries = 0;  // that it has
-    bool here = false;         // it has the state that it began with
-    double asked = 0;          // when it was last sent something that it has not confirmed
-    double wait = 0;           // from then until it is sent that again
-    bool is_replica = true;    // else only the next owner: no answer waits for it
-    bool is_next = false;      // the next owner: it is ready when it has ...
-    std::int64_t backlog = 0;  // ... all that was in the log when its state was there
-    double told = 0;           // when the scheduler was last told so
-    bool is_ready() const { return is_next && here && entries >= backlog; }
-    bool has(std::int64_t all) const { return here && entries == all; }
-  };
-  std::uint64_t bytes_of_state() const;
-  void keep_state_only();
-  void forget_pending();
-  void take_copies(const Owner& owner, double now, Outbox& out);
-  void tell_if_ready(Copy& copy, double now, Outbox& out) const;
-  std::vector<Safety> safety_;
+  std::vector<std::int64_t>
+      computed_on_;  // by worker: version of the first shard, of its last push; -1: none
   bool leads_ = true;
   std::uint32_t epoch_ = 0, updated_in_ = 0;
-  std::uint32_t log_epoch_ = 0;
-  bool in_step_ = false;  // replica: it has the state that its primary began this epoch with
-  NodeId primary_ = 0;
-  std::optional<NodeId> next_;                // replica: in a chain
-  std::vector<Copy> copies_;                  // primary
-  std::int64_t entries_ = 0;                  // in the log, or, of a replica, taken from it
-  std::map<std::int64_t, SharedEntry> log_;   // primary: not everywhere yet; replica: came too early
-  std::map<std::int64_t, SharedEntry> past_log_;  // of a former primary, for the next one
-  std::int64_t committed_ = 0;                // entries that are on all replicas
-  LogEntry next_entry_;                       // what has been decided since the last one
-  std::int64_t update_entry_ = 0;             // of the log: with the last update, one more than that
-  std::int64_t lost_ = 0;                     // pushes that only a former owner had
+  ReplicatedLog log_;
+  std::int64_t lost_ = 0;  // pushes that only a former owner had
 };
 
 }  // namespace psim

@@ -13,14 +13,14 @@ namespace psim {
 bool Server::is_complete() const {
   if (options_.clock_samples > 0) return samples_of(group_) >= options_.clock_samples;
   const std::int64_t whole = options_.rule.group - (mutant("small-group") ? 1 : 0);
-  const bool some_gone = members_ < options_.rule.workers;
+  const bool some_gone = workers_.members() < options_.rule.workers;
   const auto of_members = [this](const Push& push) { return !workers_[index_of(push.worker)].gone; };
   // Where all take part, a push of a worker that has gone since is taken, but in nobody else's place.
   const auto here =
       options_.rule.waits_for_all() ? std::ranges::count_if(group_, of_members) : std::ssize(group_);
-  if (here >= (some_gone ? std::min(whole, members_) : whole)) return true;
+  if (here >= (some_gone ? std::min(whole, workers_.members()) : whole)) return true;
   if (group_.empty() || options_.rule.fresh) return false;
-  std::int64_t may_push = active_;
+  std::int64_t may_push = workers_.will_push();
   if (options_.rule.gate == Gate::own) {
     may_push -= std::ranges::count_if(
         group_, [this](const Push& push) { return !workers_[index_of(push.worker)].finished; });
@@ -104,7 +104,7 @@ std::vector<Push> Server::take_decided(Outbox& out) {
   if (!is_complete()) return {};
   const auto is_awaited = [&](NodeId worker) {
     const std::uint32_t w = index_of(worker);
-    return !workers_[w].gone && safety_[w].first < known->version && !waits_for_others(w);
+    return !workers_[w].gone && computed_on_[w] < known->version && !waits_for_others(w);
   };
   const std::vector<NodeId>& workers = known->workers;
   if (std::ranges::any_of(workers, is_awaited)) return {};
@@ -112,7 +112,8 @@ std::vector<Push> Server::take_decided(Outbox& out) {
   const auto rest = std::ranges::stable_partition(
       pending, [&](const Push& push) { return std::ranges::find(workers, push.worker) != workers.end(); });
   const auto chosen = std::ssize(pending) - std::ssize(rest);
-  const auto wanted = static_cast<std::size_t>(std::max(chosen, std::min(options_.rule.group, members_)));
+  const auto wanted =
+      static_cast<std::size_t>(std::max(chosen, std::min(options_.rule.group, workers_.members())));
   for (std::size_t i = wanted; i < pending.size(); ++i) drop(pending[i], out);
   pending.resize(std::min(wanted, pending.size()));
   std::ranges::sort(pending, {}, &Push::worker);

@@ -12,7 +12,7 @@ namespace psim {
 // to be sent again.
 bool Server::is_new(const Push& push, Outbox& out) {
   const std::uint32_t w = index_of(push.worker);
-  WorkerState& worker = workers_[w];
+  const WorkerClocks::Worker& worker = workers_[w];
   if (!worker.gone) skip_lost(w, push.oldest_resendable, out);
   if (worker.gone || push.number > worker.arrived) {
     out.refused(push);
@@ -23,7 +23,7 @@ bool Server::is_new(const Push& push, Outbox& out) {
     out.duplicate(push);
     return false;
   }
-  range_splits_ += clocks_.set(range_of(push), w, push.number + 1);
+  range_splits_ += range_clock_.set(range_of(push), w, push.number + 1);
   return true;
 }
 
@@ -44,46 +44,42 @@ void Server::acknowledge(const Push& push, Outbox& out) const {
 
 // Where every push is replicated, it is logged when it is known whether it completes an update.
 void Server::accept(const Push& push, bool late, Outbox& out) {
-  if (logs_pushes() && !late) next_entry_.push = push;
+  if (logs_pushes() && !late) log_.next().push = push;
   acknowledge(push, out);
 }
 
-// Pushes of a worker before `number` will not come. Those that wait for their group are still to be applied.
+// Pushes of a worker before `number` will not come.
 void Server::skip_to(std::int64_t number, std::uint32_t w) {
-  WorkerState& worker = workers_[w];
-  const std::int64_t skipped = number - worker.arrived;
-  if (skipped <= 0) return;
-  worker.arrived += skipped;
-  worker.applied += skipped;
-  if (!copies_.empty()) next_entry_.skipped.push_back({options_.first_worker + w, number});
+  if (workers_.skip_to(w, number) && log_.has_copies())
+    log_.next().skipped.push_back({options_.first_worker + w, number});
 }
 
 // Pushes before the oldest that the worker can send again are lost with a former owner, if they are not here.
 void Server::skip_lost(std::uint32_t w, std::int64_t oldest_resendable, Outbox& out) {
-  WorkerState& worker = workers_[w];
-  if (oldest_resendable <= worker.arrived) return;
-  lost_ += oldest_resendable - worker.arrived;
+  const std::int64_t arrived = workers_[w].arrived;
+  if (oldest_resendable <= arrived) return;
+  lost_ += oldest_resendable - arrived;
   skip_to(oldest_resendable, w);
-  find_slowest();
+  workers_.find_slowest();
   tell_count(w, out);
 }
 
 // A worker that was away goes on from where the others are, and is one of them again.
 void Server::catch_up(std::uint32_t w, Outbox& out) {
-  WorkerState& worker = workers_[w];
+  WorkerClocks::Worker& worker = workers_[w];
   worker.behind = false;
   worker.told = -1;
-  if (!copies_.empty()) next_entry_.ahead.push_back({options_.first_worker + w, worker.ahead});
-  find_slowest();
+  if (log_.has_copies()) log_.next().ahead.push_back({options_.first_worker + w, worker.ahead});
+  workers_.find_slowest();
   tell_count(w, out);
 }
 
 // How many clocks a worker is to skip. It numbers its pushes without them, so that none is missing; an answer
 // that it does not get is given again, and of several shards' it takes the greatest.
 std::int64_t Server::ahead_of(std::uint32_t w, Outbox& out) {
-  WorkerState& worker = workers_[w];
+  WorkerClocks::Worker& worker = workers_[w];
   if (!worker.behind) return worker.ahead;
-  worker.told = slowest_ - worker.arrived;
+  worker.told = workers_.slowest() - worker.arrived;
   if (worker.told > worker.ahead) return worker.told;
   catch_up(w, out);
   return worker.ahead;
@@ -132,7 +128,7 @@ bool Server::restart_steps() {
 // What a pull tells about its worker: that it has come back, or that pushes are lost that only a former owner
 // had. It then goes on from what is here.
 void Server::meet(std::uint32_t w, const Pull& pull, Outbox& out) {
-  WorkerState& worker = workers_[w];
+  WorkerClocks::Worker& worker = workers_[w];
   if (!pull.pushes_sent) {
     waiting_.at(w).pushes_sent = worker.arrived;
     return;
@@ -145,7 +141,7 @@ void Server::meet(std::uint32_t w, const Pull& pull, Outbox& out) {
 }
 
 void Server::tell_count(std::uint32_t w, Outbox& out) const {
-  const WorkerState& worker = workers_[w];
+  const WorkerClocks::Worker& worker = workers_[w];
   out.counted(options_.first_worker + w, {.member = !worker.gone,
                                           .behind = worker.behind,
                                           .applied = worker.applied,
@@ -153,87 +149,69 @@ void Server::tell_count(std::uint32_t w, Outbox& out) const {
                                           .ahead = worker.ahead});
 }
 
-// Whose log it was goes: with it all that was to be told to copies or workers, and entries that came too
-// early.
-void Server::end_log() {
-  log_.clear();
-  copies_.clear();
-  next_entry_ = {};
-  waiting_.clear();
-}
-
 void Server::lead(NodeId self, const Owner& owner, double now, Outbox& out) {
   options_.id = self;
   const bool is_new_leader = !leads_ || owner.epoch != epoch_;
   leads_ = true;
-  in_step_ = false;
-  epoch_ = log_epoch_ = owner.epoch;
-  past_log_.clear();
-  if (is_new_leader) {
-    end_log();
-    update_entry_ = 0;
-    committed_ = entries_;
-    if (mutant("adam-begins-anew")) parameters_.forget_steps();
-    out.promoted();
-    for (std::uint32_t w = 0; w < workers_.size(); ++w) {
-      was_sent(options_.first_worker + w, snapshot());  // perhaps, after the last entry
-      safety_[w] = {.begun = before_pending(w, workers_[w].arrived)};
-      tell_count(w, out);
-    }
-    for (const Push& push : group_) safety_[index_of(push.worker)].first = push.first_version;
-  }
-  take_copies(owner, now, out);
-  commit();
+  epoch_ = owner.epoch;
+  if (is_new_leader) begin_to_lead(out);
+  else log_.lead(epoch_);
+  deliver(log_.set_copies(owner, now), out);
+  log_.commit();
   answer_all(now, out);
+}
+
+// An answer after the last entry of the former owner's log showed what that entry made, which is what is
+// here: it may have been sent to every worker.
+void Server::begin_to_lead(Outbox& out) {
+  waiting_.clear();
+  std::vector<std::int64_t> pushes;
+  for (std::uint32_t w = 0; w < workers_.size(); ++w)
+    pushes.push_back(before_pending(w, workers_[w].arrived));
+  log_.begin(epoch_, std::move(pushes));
+  if (mutant("adam-begins-anew")) parameters_.forget_steps();
+  out.promoted();
+  for (std::uint32_t w = 0; w < workers_.size(); ++w) {
+    compensation_.was_sent(w, snapshot());
+    computed_on_[w] = -1;
+    tell_count(w, out);
+  }
+  for (const Push& push : group_) computed_on_[index_of(push.worker)] = push.first_version;
 }
 
 void Server::follow(NodeId self, std::uint32_t epoch, NodeId primary, std::optional<NodeId> next) {
   options_.id = self;
-  in_step_ = epoch_ == epoch && (in_step_ || leads_);
-  if (std::exchange(leads_, false)) past_log_ = std::move(log_);
+  const bool in_step = epoch_ == epoch && (log_.in_step() || leads_);
+  log_.follow(in_step, std::exchange(leads_, false), primary, next);
+  waiting_.clear();
   epoch_ = epoch;
-  primary_ = primary;
-  next_ = next;
-  end_log();
-  if (copies_pushes()) return;
-  forget_pending();  // it will hear of updates only
+  if (!log_.has_pushes()) forget_pending();  // it will hear of updates only
 }
 
 void Server::set_members(const std::vector<bool>& members, double now, Outbox& out) {
   std::vector<std::uint32_t> changed;
   for (std::uint32_t w = 0; w < workers_.size(); ++w) {
-    WorkerState& worker = workers_[w];
+    WorkerClocks::Worker& worker = workers_[w];
     if (worker.gone != members[w]) continue;
     changed.push_back(w);
     if (!worker.gone) {
       waiting_.erase(w);
     } else if (!options_.rule.fresh) {
-      if (mutant("skips-what-may-come")) skip_to(slowest_, w);
-      worker.behind = worker.clock() < slowest_;
+      if (mutant("skips-what-may-come")) skip_to(workers_.slowest(), w);
+      worker.behind = worker.clock() < workers_.slowest();
       worker.told = -1;
     }
   }
   if (changed.empty()) return;
-  count_members(members);
+  workers_.set_members(members);
   for (const std::uint32_t w : changed) tell_count(w, out);
   if (logs_pushes()) {
-    next_entry_.members = members;
-    log(out);
+    log_.next().members = members;
+    deliver(log_.append(), out);
   }
   update_if_complete(out);
   restart_steps();
   answer_all(now, out);
-}
-
-void Server::count_members(const std::vector<bool>& members) {
-  for (std::size_t w = 0; w < workers_.size(); ++w) {
-    WorkerState& worker = workers_[w];
-    if (worker.gone != members[w]) continue;
-    worker.gone = !members[w];
-    members_ += worker.gone ? -1 : 1;
-    if (!worker.finished) active_ += worker.gone ? -1 : 1;
-  }
-  find_slowest();
 }
 
 }  // namespace psim

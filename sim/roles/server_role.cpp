@@ -33,8 +33,9 @@ Server::Options ServerRole::options_of(std::uint32_t shard) const {
           .feature_blocks = training.feature_blocks,
           .parameters = static_cast<std::int64_t>(world.keys.parameters),
           .sum_only = world.workers_update(),
-          .delay_compensation = compensates ? training.delay_compensation : 0,
-          .delay_compensation_decay = compensates ? training.delay_compensation_decay : 0,
+          .compensation = compensates ? DelayCompensation::Rule{training.delay_compensation,
+                                                                training.delay_compensation_decay}
+                                      : DelayCompensation::Rule{},
           .epochs = world.epochs(),
           .retries = world.scenario.may_fail(),
           .exactly_once = world.scenario.recovery.semantics == Semantics::exactly_once,

@@ -20,8 +20,7 @@ Driver server(double lambda, double decay) {
   Driver d({.model = ConsistencyModel::asp, .aggregation = Aggregation::sum}, 3,
            {.weights = start,
             .learning_rate = {.base = rate},
-            .delay_compensation = lambda,
-            .delay_compensation_decay = decay});
+            .compensation = {lambda, decay}});
   d.pull_all();
   return d;
 }

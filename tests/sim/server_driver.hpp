@@ -87,7 +87,7 @@ class Driver {
     LearningRate learning_rate = {};
     bool staleness_aware = false;
     Epochs epochs = {.per_clock = 1};
-    double delay_compensation = 0, delay_compensation_decay = 0;
+    DelayCompensation::Rule compensation = {};
     std::int64_t clock_samples = 0;
     std::int64_t feature_blocks = 1;
   };
@@ -106,8 +106,7 @@ class Driver {
                 .ranges = {{0, setup.weights.size()}},
                 .feature_blocks = setup.feature_blocks,
                 .parameters = static_cast<std::int64_t>(setup.weights.size()),
-                .delay_compensation = setup.delay_compensation,
-                .delay_compensation_decay = setup.delay_compensation_decay,
+                .compensation = setup.compensation,
                 .epochs = setup.epochs},
                initial(setup.weights), setup.weights.empty() ? 4 : setup.weights.size()),
         workers_(static_cast<std::size_t>(workers)) {}

@@ -112,8 +112,7 @@ TEST_CASE("a new owner compensates late gradients as the last one would have", "
   const double decay = GENERATE(0.0, 0.9);
   Server::Options options = Pair::options_of(ConsistencyModel::asp, when);
   const Numbers plain = learned(options, -1);
-  options.delay_compensation = 2;
-  options.delay_compensation_decay = decay;
+  options.compensation = {2, decay};
   const Numbers expected = learned(options, -1);
   CHECK(expected != plain);
   for (int crash = 0; crash < 10; ++crash) {
@@ -156,7 +155,7 @@ TEST_CASE("a state's bytes are those of what is in it", "[protocol]") {
   Server::Options options = Pair::options_of(ConsistencyModel::asp, ReplicateWhen::after_aggregation);
   CHECK(Pair(options).owner.state().bytes == weights + counts);
 
-  options.delay_compensation = 1;
+  options.compensation.strength = 1;
   Pair late(options);
   for (const std::uint32_t w : {0U, 1U}) late.pull(w);
   CHECK(late.owner.state().bytes == weights + counts);  // they have what is here
@@ -165,7 +164,7 @@ TEST_CASE("a state's bytes are those of what is in it", "[protocol]") {
   late.pull(0);
   late.push(1, 0.5);
   CHECK(late.owner.state().bytes == 3 * weights + counts);  // versions 0 and 1
-  options.delay_compensation_decay = 0.5;
+  options.compensation.decay = 0.5;
   CHECK(Pair(options).owner.state().bytes == 2 * weights + counts);
 }
 

@@ -1,0 +1,211 @@
+#include "sim/protocol/replicated_log.hpp"
+
+#include <memory>
+
+#include "model/mutant.hpp"
+
+namespace psim {
+
+void ReplicatedLog::clear() {
+  log_.clear();
+  copies_.clear();
+  next_ = {};
+}
+
+void ReplicatedLog::begin(std::uint32_t epoch, std::vector<std::int64_t> pushes) {
+  lead(epoch);
+  clear();
+  update_ = 0;
+  committed_ = entries_;
+  for (std::size_t w = 0; w < workers_.size(); ++w) workers_[w] = {.begun = pushes[w]};
+}
+
+void ReplicatedLog::lead(std::uint32_t epoch) {
+  in_step_ = false;
+  epoch_ = epoch;
+  past_.clear();
+}
+
+// The next owner, if it is none of the replicas, comes last.
+ReplicatedLog::Deliveries ReplicatedLog::set_copies(const Owner& owner, double now) {
+  std::vector<NodeId> nodes = owner.replicas;
+  const bool apart = owner.next != 0 && std::ranges::find(nodes, owner.next) == nodes.end();
+  if (apart) nodes.push_back(owner.next);
+  std::vector<Copy> before = std::exchange(copies_, {});
+  // What is decided alone is in no log. A replica that comes again must not seem to have it.
+  if (!before.empty() && nodes.empty()) ++entries_, next_.shown.clear();
+  Deliveries out;
+  for (const NodeId node : nodes) {
+    const auto old = std::ranges::find(before, node, &Copy::node);
+    if (old != before.end()) {
+      copies_.push_back(*old);
+    } else {
+      copies_.push_back({.node = node, .entries = entries_, .asked = now, .wait = options_.resend.timeout});
+      out.push_back({.to = node, .what = WholeState{}});
+    }
+    Copy& copy = copies_.back();
+    copy.is_replica = !apart || node != owner.next;
+    copy.is_next = node == owner.next;
+    if (!copy.is_next) copy.told = 0;
+    if (old != before.end()) tell_if_ready(copy, now, out);
+  }
+  return out;
+}
+
+void ReplicatedLog::tell_if_ready(Copy& copy, double now, Deliveries& out) const {
+  if (!copy.is_ready() || (copy.told > 0 && copy.told + options_.resend.timeout > now)) return;
+  copy.told = now;
+  out.push_back({.to = scheduler_node, .what = Ready{copy.node}, .again = true});
+}
+
+// With all that was decided since the last entry: a replica decides nothing, and whatever comes to its owner
+// by other ways, it has the same. One that has not got the state yet that it is to begin with gets this after
+// it.
+ReplicatedLog::Deliveries ReplicatedLog::append() {
+  LogEntry decided = std::exchange(next_, {});
+  decided.number = entries_++;
+  for (const PushId& id : decided.pushes) of(id.worker).entry = entries_;
+  for (const PushId& id : decided.dropped) of(id.worker).entry = entries_;
+  const auto entry = std::make_shared<const LogEntry>(std::move(decided));
+  const bool chained = options_.replication.layout == ReplicationLayout::chain;
+  Deliveries out;
+  for (const Copy& copy : copies_) {
+    const bool is_passed_on =
+        chained && copy.is_replica &&
+        copy.node != (mutant("chain-begins-at-its-end") ? copies_.back() : copies_.front()).node;
+    if (copy.here && !is_passed_on) out.push_back({.to = copy.node, .what = Replicate{entry}});
+  }
+  log_.emplace(entry->number, entry);
+  if (!has_replicas()) commit();
+  return out;
+}
+
+ReplicatedLog::Confirmed ReplicatedLog::confirm(NodeId from, std::optional<std::int64_t> entries,
+                                                double now) {
+  const auto copy = std::ranges::find(copies_, from, &Copy::node);
+  if (copy == copies_.end()) return {};
+  // It had left its place meanwhile, and has not got yet what it missed.
+  if (!copy->here && entries && *entries < copy->entries) return {};
+  copy->asked = now;
+  if (entries.value_or(-1) > copy->entries || !copy->here) copy->wait = options_.resend.timeout;
+  if (!entries) {  // it has nothing: it was down
+    if (std::exchange(copy->here, false)) copy->entries = entries_;
+    return {.deliveries = {{.to = from, .what = WholeState{}, .again = true}}};
+  }
+  Confirmed result{.is_known = true};
+  copy->entries = std::max(copy->entries, *entries);
+  if (!std::exchange(copy->here, true)) {
+    copy->backlog = mutant("ready-without-the-log") ? 0 : entries_;
+    result.is_new_replica = copy->is_replica;
+    for (auto entry = log_.lower_bound(copy->entries); entry != log_.end(); ++entry)
+      result.deliveries.push_back({.to = from, .what = Replicate{entry->second}});
+  }
+  tell_if_ready(*copy, now, result.deliveries);
+  commit();
+  return result;
+}
+
+std::int64_t ReplicatedLog::on_all_replicas() const {
+  std::int64_t least = entries_;
+  for (const Copy& copy : copies_) {
+    if (copy.here && copy.is_replica) least = std::min(least, copy.entries);
+  }
+  return least;
+}
+
+// No worker is told that a push is safe which a replica still lacks, though answers do not wait for one that
+// is to get the state first: with all of them, as many owners may fail, one after the other.
+void ReplicatedLog::commit() {
+  const auto has_state = [](const Copy& copy) { return copy.here || !copy.is_replica; };
+  if (std::ranges::all_of(copies_, has_state)) commit_through(on_all_replicas());
+}
+
+// Entries below `entry` are everywhere.
+void ReplicatedLog::commit_through(std::int64_t entry) {
+  for (OfWorker& worker : workers_) worker.committed = std::max(worker.committed, worker.begun);
+  std::int64_t kept = entry;
+  for (const Copy& copy : copies_) kept = std::min(kept, copy.entries);
+  for (auto next = log_.lower_bound(committed_); next != log_.end() && next->first < entry; ++next) {
+    for (const std::vector<PushId>* list : {&next->second->dropped, &next->second->pushes}) {
+      for (const PushId& id : *list)
+        of(id.worker).committed = std::max(of(id.worker).committed, id.number + 1);
+    }
+  }
+  committed_ = entry;
+  log_.erase(log_.begin(), log_.lower_bound(kept));
+}
+
+// A push to a version that a crash undoes would come too late.
+bool ReplicatedLog::is_safe(std::size_t worker) const {
+  if (!has_replicas() || mutant("told-too-early")) return true;
+  const std::int64_t own = workers_[worker].entry;
+  const std::int64_t shown = options_.shows_updates ? std::max(own, update_) : own;
+  return on_all_replicas() + options_.replication.window >= shown;
+}
+
+std::optional<double> ReplicatedLog::next_resend() const {
+  std::optional<double> first;
+  for (const Copy& copy : copies_) {
+    const double again = copy.asked + copy.wait, tell = copy.told + options_.resend.timeout;
+    if (!copy.has(entries_)) first = std::min(first.value_or(again), again);
+    if (copy.is_ready()) first = std::min(first.value_or(tell), tell);
+  }
+  return first;
+}
+
+ReplicatedLog::Deliveries ReplicatedLog::resend(double now) {
+  Deliveries out;
+  for (Copy& copy : copies_) {
+    tell_if_ready(copy, now, out);
+    if (copy.has(entries_) || copy.asked + copy.wait > now) continue;
+    copy.asked = now;
+    // What is slow because there is too much to send must not get more of it.
+    copy.wait = std::min(copy.wait * options_.resend.backoff, options_.resend.longest);
+    if (!copy.here) {
+      out.push_back({.to = copy.node, .what = WholeState{}, .again = true});
+      continue;
+    }
+    for (auto entry = log_.lower_bound(copy.entries); entry != log_.end(); ++entry)
+      out.push_back({.to = copy.node, .what = Replicate{entry->second}, .again = true});
+  }
+  return out;
+}
+
+void ReplicatedLog::follow(bool in_step, bool was_owner, NodeId primary, std::optional<NodeId> next) {
+  in_step_ = in_step;
+  if (was_owner) past_ = std::move(log_);
+  primary_ = primary;
+  next_in_chain_ = next;
+  clear();
+}
+
+std::optional<NodeId> ReplicatedLog::passes_on(const LogEntry& entry) const {
+  return entry.number >= entries_ || !in_step_ ? next_in_chain_ : std::nullopt;
+}
+
+std::vector<SharedEntry> ReplicatedLog::take(const SharedEntry& entry) {
+  std::vector<SharedEntry> due;
+  if (entry->number >= entries_) log_.insert_or_assign(entry->number, entry);
+  for (auto first = log_.begin(); first != log_.end() && takes(*first->second); first = log_.begin()) {
+    due.push_back(std::move(first->second));
+    log_.erase(first);
+  }
+  return due;
+}
+
+bool ReplicatedLog::takes(const LogEntry& entry) {
+  if (entry.number != entries_) return false;
+  ++entries_;
+  return true;
+}
+
+std::optional<std::vector<SharedEntry>> ReplicatedLog::rest_after(Extent theirs) const {
+  const auto first = past_.lower_bound(theirs.entries);
+  const bool kept = std::distance(first, past_.end()) == entries_ - theirs.entries;
+  if (theirs.epoch != epoch_ || theirs.entries < 0 || !kept) return std::nullopt;
+  std::vector<SharedEntry> rest;
+  for (auto entry = first; entry != past_.end(); ++entry) rest.push_back(entry->second);
+  return rest;
+}
+
+}  // namespace psim

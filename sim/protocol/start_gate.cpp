@@ -1,0 +1,66 @@
+#include "sim/protocol/start_gate.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/mutant.hpp"
+
+namespace psim {
+
+void StartGate::pushed(std::size_t worker, double now) {
+  if (paces_.empty()) return;
+  paces_[worker].interval = now - paces_[worker].last_push;
+  paces_[worker].last_push = now;
+}
+
+bool StartGate::may_start(std::size_t worker, std::int64_t clock, std::int64_t pushes_sent,
+                          const WorkerClocks& clocks, double now) {
+  switch (rule_.gate) {
+    case Gate::none:
+    case Gate::version: return true;
+    case Gate::own: return clocks[worker].applied + (mutant("own-push-may-wait") ? 1 : 0) >= pushes_sent;
+    case Gate::staleness: return within_staleness(worker, clock, clocks, now);
+  }
+  return false;
+}
+
+bool StartGate::within_staleness(std::size_t worker, std::int64_t clock, const WorkerClocks& clocks,
+                                 double now) {
+  const std::int64_t gap = clock - clocks.slowest();
+  if (gap <= rule_.staleness_at(clock) + (mutant("one-clock-further") ? 1 : 0)) return true;
+  if (!rule_.dynamic || gap > rule_.staleness_max) return false;
+  Pace& pace = paces_[worker];
+  const auto is_slowest = [&](const WorkerClocks::Worker& other) {
+    return other.counts() && other.clock() == clocks.slowest();
+  };
+  const auto is_faster = [&](const WorkerClocks::Worker& other) {
+    return other.counts() && other.clock() > clocks[worker].clock();
+  };
+  const auto slowest = std::ranges::find_if(clocks, is_slowest);
+  const bool is_fastest = std::ranges::none_of(clocks, is_faster);
+  if (clock > pace.granted && is_fastest && slowest != clocks.end())
+    pace.granted =
+        clock - 1 + extra_clocks(pace, paces_[static_cast<std::size_t>(slowest - clocks.begin())], now);
+  return clock <= pace.granted;
+}
+
+// Zhao et al. 2019, algorithm 2: how many more clocks the fastest worker should run before it waits, so
+// that one of its predicted ends falls nearest before a predicted push of the slowest.
+std::int64_t StartGate::extra_clocks(const Pace& fast, const Pace& slow, double now) const {
+  if (!(fast.interval > 0) || !(slow.interval > 0)) return 0;
+  const std::int64_t most = rule_.staleness_max - rule_.staleness;
+  std::int64_t best = 0;
+  double least_wait = HUGE_VAL;
+  for (std::int64_t r = 0; r <= most; ++r) {
+    const double mine = now + static_cast<double>(r) * fast.interval;
+    const double turns = std::max(1.0, std::ceil((mine - slow.last_push) / slow.interval));
+    const double wait = slow.last_push + turns * slow.interval - mine;
+    if (wait < least_wait || mutant("dssp-grants-all")) {
+      least_wait = wait;
+      best = r;
+    }
+  }
+  return best;
+}
+
+}  // namespace psim

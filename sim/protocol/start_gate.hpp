@@ -1,0 +1,38 @@
+// When a worker may start its next clock, as a rule of consistency has it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "sim/protocol/consistency.hpp"
+#include "sim/protocol/worker_clocks.hpp"
+
+namespace psim {
+
+class StartGate {
+ public:
+  explicit StartGate(ConsistencyRule rule)
+      : rule_(std::move(rule)), paces_(rule_.dynamic ? static_cast<std::size_t>(rule_.workers) : 0) {}
+
+  // Worker number `worker` has pushed, at `now`, in seconds.
+  void pushed(std::size_t worker, double now);
+  // Whether it may start `clock`, having sent so many pushes. It has the version that it asked for.
+  bool may_start(std::size_t worker, std::int64_t clock, std::int64_t pushes_sent, const WorkerClocks& clocks,
+                 double now);
+
+ private:
+  // dssp, by worker.
+  struct Pace {
+    double last_push = 0, interval = 0;  // seconds
+    std::int64_t granted = -1;           // may start clocks up to this one
+  };
+  bool within_staleness(std::size_t worker, std::int64_t clock, const WorkerClocks& clocks, double now);
+  std::int64_t extra_clocks(const Pace& fast, const Pace& slow, double now) const;
+
+  ConsistencyRule rule_;
+  std::vector<Pace> paces_;
+};
+
+}  // namespace psim
