@@ -4,17 +4,13 @@
 #include <tuple>
 #include <utility>
 
-#include "model/learner.hpp"
 #include "model/mutant.hpp"
-#include "model/rounding.hpp"
 
 namespace psim {
 
 Server::Server(Options options, std::optional<Values> weights, std::size_t count)
     : options_(std::move(options)),
-      count_(count),
-      compensation_(options_.compensation, static_cast<std::size_t>(options_.rule.workers), count,
-                    weights ? std::optional(weights->precision()) : std::nullopt),
+      weights_(options_.weights, static_cast<std::size_t>(options_.rule.workers), std::move(weights), count),
       workers_(static_cast<std::size_t>(options_.rule.workers)),
       gate_(options_.rule),
       range_clock_(count, workers_.size()),
@@ -23,9 +19,7 @@ Server::Server(Options options, std::optional<Values> weights, std::size_t count
             .resend = options_.resend,
             .first_worker = options_.first_worker,
             .workers = workers_.size(),
-            .shows_updates = options_.rule.fresh}) {
-  if (weights) parameters_ = Parameters(options_.optimizer, options_.storage, std::move(*weights));
-}
+            .shows_updates = options_.rule.fresh}) {}
 
 void Server::on(const Message& message, double now, Outbox& out) {
   const Push* push = message.as<Push>();
@@ -113,7 +107,7 @@ std::int64_t Server::overtaken(NodeId worker) const {
 // successor is then no duplicate.
 bool Server::is_duplicate(const Push& push, Outbox& out) {
   const std::uint32_t w = index_of(push.worker);
-  const Range range = range_of(push);
+  const Range range = weights_.range_at(push.clock);
   const std::int64_t next = workers_[w].arrived + overtaken(push.worker);
   const bool is_new = range.count > 0 ? range_clock_.is_new(range, w, push.number + 1) : push.number >= next;
   if (missing_.erase({push.worker, push.number}) == 0 && !is_new) {
@@ -163,47 +157,24 @@ void Server::update(const std::vector<Push>& group, Outbox& out) {
     double weight = options_.rule.push_weight(pushes) * (static_cast<double>(push.samples) / mean);
     if (options_.staleness_aware && staleness > (mutant("slightly-stale-is-fresh") ? 2 : 1))
       weight /= static_cast<double>(staleness);
-    gradients.push_back({compensated(push), weight, push.gradient.keys.get()});
+    gradients.push_back(
+        {weights_.gradient_of(push, index_of(push.worker)), weight, push.gradient.keys.get()});
     count_applied(push.id());
     out.applied(push, staleness);
   }
   const double rate = this->rate() * options_.rule.rate_factor(group.size());
-  SharedKeys logged;
+  std::optional<LogEntry::Sum> logged;  // gradients may be a part of it
   if (log_.has_copies()) logged = log_update(group, gradients, out);
-  if (parameters_) apply(gradients, rate, group.front().clock);
+  weights_.apply(gradients, rate, group.front().clock);
   applied_ += static_cast<std::int64_t>(group.size());
   version_ += mutant("version-jump") && version_ % 5 == 4 ? 2 : 1;
   updated_in_ = epoch_;
   out.updated(version_);
 }
 
-// The part of the shard's values that clock `clock` changes.
-std::vector<Range> Server::block_at(std::int64_t clock) const {
-  const KeyRange block = feature_block(options_.parameters, options_.feature_blocks, clock);
-  std::vector<Range> result;
-  std::size_t offset = 0;
-  for (const Range& range : options_.ranges) {
-    const std::size_t end_of_range = range.begin + range.count;
-    const std::size_t begin = std::clamp<std::size_t>(block.begin, range.begin, end_of_range);
-    const std::size_t end = std::clamp<std::size_t>(block.end, begin, end_of_range);
-    if (begin < end) result.push_back({begin - range.begin + offset, end - begin});
-    offset += range.count;
-  }
-  return result;
-}
-
 // With work stealing a worker may push twice: all that counts is that a clock is all workers'.
 std::size_t Server::pushes_in(const std::vector<Push>& group) const {
   return options_.clock_samples > 0 ? workers_.size() : group.size();
-}
-
-// The part of the shard that a push is for. A block is one range of the key space, so its pieces in the shard
-// are neighbours there.
-Range Server::range_of(const Push& push) const {
-  if (options_.feature_blocks == 1) return {0, count_};
-  const std::vector<Range> pieces = block_at(push.clock);
-  if (pieces.empty()) return {0, 0};
-  return {pieces.front().begin, pieces.back().begin + pieces.back().count - pieces.front().begin};
 }
 
 // What a push's samples are measured against, so that a clock's update is the mean over its samples: a group
@@ -212,21 +183,6 @@ double Server::mean_samples(const std::vector<Push>& group) const {
   if (!options_.rule.fresh && !mutant("weighed-by-the-groups-mean"))
     return static_cast<double>(options_.batch_size);
   return static_cast<double>(samples_of(group)) / static_cast<double>(pushes_in(group));
-}
-
-void Server::apply(const std::vector<WeightedGradient>& gradients, double rate, std::int64_t clock) {
-  if (!options_.sum_only) return parameters_.update(gradients, rate, block_at(clock));
-  sum_ = std::make_shared<Values>(weighted_sum(gradients, parameters_.weights()->precision(), count_));
-  round_to(options_.storage.precision, *sum_, options_.loss_scale);
-  parameters_.update(std::vector<WeightedGradient>{{{sum_, 0, count_}, 1.0}}, rate);
-}
-
-// What a worker is sent: at first weights, then, where workers update, the last update's sum.
-Slice Server::reply(const SharedKeys& keys) const {
-  if (keys && parameters_)
-    return {std::make_shared<Values>(gather(*parameters_.weights(), *keys)), 0, keys->size(), version_};
-  if (options_.sum_only && sum_) return {sum_, 0, count_, version_};
-  return snapshot();
 }
 
 double Server::rate() const {
@@ -262,17 +218,10 @@ bool Server::may_start(std::uint32_t w, const Pull& pull, double now) {
 }
 
 void Server::was_sent_filtered(NodeId worker, const Slice& values) {
-  compensation_.was_sent(index_of(worker), values);
+  weights_.was_sent(index_of(worker), values);
   std::vector<LogEntry::Shown>& shown = log_.next().shown;
   const bool is_last = !shown.empty() && shown.back().worker == worker;
-  if (!is_last || values.values == parameters_.weights()) return;
-  const std::uint64_t bytes = values.count * bytes_per_value(options_.storage.precision);
-  shown.back().filtered = {.values = values, .bytes = bytes};
-}
-
-Slice Server::compensated(const Push& push) {
-  if (!compensation_.is_on() || !parameters_) return push.gradient.values;
-  return compensation_.compensated(push, index_of(push.worker), *parameters_.weights());
+  if (is_last) shown.back() = weights_.shown_to(worker, values);
 }
 
 void Server::answer_all(double now, Outbox& out) {
@@ -305,10 +254,10 @@ void Server::answer(std::uint32_t w, double now, Outbox& out) {
                 .skip_clocks = options_.retries ? ahead_of(w, out) : 0,
                 .has_push = options_.retries && (has_pending(node) || mutant("lacks-no-push"))};
   const bool needed = !over || (options_.rule.servers_apart && has_peers());
-  if (needed) answer.weights.values = reply(pull.keys);
+  if (needed) answer.weights.values = weights_.reply(pull.keys, version_);
   answer.weights.keys = pull.keys;
-  if (compensation_.is_on() && needed) {
-    compensation_.was_sent(w, answer.weights.values);
+  if (weights_.compensates() && needed) {
+    weights_.was_sent(w, answer.weights.values);
     if (log_.has_copies()) log_.next().shown.push_back({.worker = node});
   }
   waiting_.erase(waiting);

@@ -11,14 +11,13 @@
 #include <set>
 #include <vector>
 
-#include "model/parameters.hpp"
 #include "sim/protocol/consistency.hpp"
-#include "sim/protocol/delay_compensation.hpp"
 #include "sim/protocol/membership.hpp"
 #include "sim/protocol/message.hpp"
 #include "sim/protocol/range_clock.hpp"
 #include "sim/protocol/replicated_log.hpp"
 #include "sim/protocol/retry.hpp"
+#include "sim/protocol/shard_weights.hpp"
 #include "sim/protocol/start_gate.hpp"
 #include "sim/protocol/worker_clocks.hpp"
 
@@ -64,23 +63,15 @@ class Server {
     std::int64_t batch_size = 1;     // samples of a push, in the mean over all workers
     std::int64_t clock_samples = 0;  // work stealing: an update is complete with so many samples
     std::int64_t steps = 0;          // clocks of each worker (versions, where only fresh pushes count)
-    OptimizerSpec optimizer;
-    Storage storage = {};
-    double loss_scale = 1;  // of what travels in half precision
     LearningRate learning_rate;
     bool staleness_aware = false;
-    std::vector<Range> ranges = {};   // of the shard in the key space; sparse models only
-    std::int64_t feature_blocks = 1;  // clock t changes block t mod feature_blocks of the features
-    std::int64_t parameters = 0;      // of the key space
-    bool sum_only = false;            // workers run the optimizer: they are sent the update's sum
-    DelayCompensation::Rule compensation = {};
     Epochs epochs = {};
+    ShardWeights::Options weights = {};
     // Where nodes and messages may fail.
     bool retries = false;      // requests may come twice, or never
     bool exactly_once = true;  // a push that comes again is not applied again
     ReplicationSpec replication = {};
     RetrySpec resend = {};  // of entries that replicas do not confirm
-    std::size_t bytes_per_key = 4;
   };
 
   // `weights` is the range's initial content; empty for a phantom model of `count` values.
@@ -94,12 +85,12 @@ class Server {
   std::int64_t pushes_arrived() const { return arrived_; }
   // Pushes that wait for their group to be complete.
   const std::vector<Push>& pending() const { return group_; }
-  Slice snapshot() const { return {parameters_.weights(), 0, count_, version_}; }
+  Slice snapshot() const { return weights_.snapshot(version_); }
   // The learning rate of the next update.
   double rate() const;
   // A hash of the weights, given theirs, and of all else that the next update of a push depends on; 0: a
   // phantom model.
-  std::uint64_t hash_of_state(std::uint64_t hash_of_weights) const;
+  std::uint64_t hash_of_state(std::uint64_t hash_of_weights) const { return weights_.hash(hash_of_weights); }
   // By worker's number: pulls that wait for the consistency model.
   const std::map<std::uint32_t, Pull>& waiting() const { return waiting_; }
   std::int64_t slowest_clock() const { return workers_.slowest(); }
@@ -169,8 +160,8 @@ class Server {
   void on_replicated(NodeId from, std::optional<std::int64_t> entries, double now, Outbox& out);
   void deliver(const ReplicatedLog::Deliveries& deliveries, Outbox& out) const;
   bool logs_pushes() const { return log_.has_copies() && log_.has_pushes(); }
-  SharedKeys log_update(const std::vector<Push>& group, std::vector<WeightedGradient>& gradients,
-                        Outbox& out);
+  std::optional<LogEntry::Sum> log_update(const std::vector<Push>& group,
+                                          std::vector<WeightedGradient>& gradients, Outbox& out);
   void log_push(bool updates, Outbox& out);
   std::int64_t before_pending(std::uint32_t worker, std::int64_t pushes) const;
   std::int64_t committed_of(std::uint32_t worker) const;
@@ -210,21 +201,13 @@ class Server {
   void finish_if_through(std::uint32_t worker);
   bool may_start(std::uint32_t worker, const Pull& pull, double now);
   bool is_over(const Pull& pull) const;
-  Slice reply(const SharedKeys& keys) const;
-  Slice compensated(const Push& push);
-  void apply(const std::vector<WeightedGradient>& gradients, double rate, std::int64_t clock);
-  std::vector<Range> block_at(std::int64_t clock) const;
-  Range range_of(const Push& push) const;
   std::uint64_t bytes_of_state() const;
   void keep_state_only();
   void forget_pending();
   std::uint32_t index_of(NodeId node) const { return node - options_.first_worker; }
 
   Options options_;
-  Parameters parameters_;
-  std::size_t count_;
-  std::shared_ptr<Values> sum_;  // sum_only: of the last update
-  DelayCompensation compensation_;
+  ShardWeights weights_;
   std::int64_t version_ = 0;
   std::int64_t arrived_ = 0, applied_ = 0;
   std::vector<Push> group_;  // pushes of the next update

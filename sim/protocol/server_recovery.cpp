@@ -23,7 +23,7 @@ bool Server::is_new(const Push& push, Outbox& out) {
     out.duplicate(push);
     return false;
   }
-  range_splits_ += range_clock_.set(range_of(push), w, push.number + 1);
+  range_splits_ += range_clock_.set(weights_.range_at(push.clock), w, push.number + 1);
   return true;
 }
 
@@ -169,10 +169,10 @@ void Server::begin_to_lead(Outbox& out) {
   for (std::uint32_t w = 0; w < workers_.size(); ++w)
     pushes.push_back(before_pending(w, workers_[w].arrived));
   log_.begin(epoch_, std::move(pushes));
-  if (mutant("adam-begins-anew")) parameters_.forget_steps();
+  if (mutant("adam-begins-anew")) weights_.forget_steps();
   out.promoted();
   for (std::uint32_t w = 0; w < workers_.size(); ++w) {
-    compensation_.was_sent(w, snapshot());
+    weights_.was_sent(w, snapshot());
     computed_on_[w] = -1;
     tell_count(w, out);
   }

@@ -20,17 +20,6 @@ class Silence final : public Outbox {
   void updated(std::int64_t) override {}
 };
 
-// That any of these pushes has, rising; null: all.
-SharedKeys touched_keys(const std::vector<Push>& group) {
-  if (std::ranges::any_of(group, [](const Push& push) { return !push.gradient.keys; })) return {};
-  std::vector<std::uint32_t> keys;
-  for (const Push& push : group)
-    keys.insert(keys.end(), push.gradient.keys->begin(), push.gradient.keys->end());
-  std::ranges::sort(keys);
-  keys.erase(std::ranges::unique(keys).begin(), keys.end());
-  return std::make_shared<const std::vector<std::uint32_t>>(std::move(keys));
-}
-
 }  // namespace
 
 void Server::deliver(const ReplicatedLog::Deliveries& deliveries, Outbox& out) const {
@@ -52,11 +41,9 @@ void Server::log_push(bool updates, Outbox& out) {
   if (updates) log_.mark_update();
 }
 
-// One update as its weighted sum: a replica that applies it does what this server does, to the last bit.
-// Where it has all the pushes, it needs no more than word. `gradients` becomes that sum, which of sparse ones
-// has the keys that are returned.
-SharedKeys Server::log_update(const std::vector<Push>& group, std::vector<WeightedGradient>& gradients,
-                              Outbox& out) {
+// One update, as its sum. Where replicas have all the pushes, they need no more than word.
+std::optional<LogEntry::Sum> Server::log_update(const std::vector<Push>& group,
+                                                std::vector<WeightedGradient>& gradients, Outbox& out) {
   if (log_.has_pushes()) {
     // The last push may be one of those that this update leaves behind; then it is logged as such only.
     std::optional<Push>& push = log_.next().push;
@@ -66,25 +53,12 @@ SharedKeys Server::log_update(const std::vector<Push>& group, std::vector<Weight
   }
   LogEntry& entry = log_.next();
   for (const Push& push : group) entry.pushes.push_back(push.id());
-  const SharedKeys keys = touched_keys(group);
-  Slice sum{nullptr, 0, keys ? keys->size() : count_};
-  if (parameters_) {
-    Values whole = weighted_sum(gradients, parameters_.weights()->precision(), count_);
-    sum.values = std::make_shared<Values>(keys ? gather(whole, *keys) : std::move(whole));
-    gradients.assign(1, {sum, 1.0, keys.get()});
-  }
-  const bool adapts = compensation_.adapts();
-  const std::size_t value = bytes_per_value(arithmetic_of(options_.storage.precision));
-  const std::size_t width = value + (keys ? options_.bytes_per_key : 0) + (adapts ? value : 0);
-  entry.sum = {.clock = group.front().clock,
-               .version = version_ + 1,
-               .gradient = {.values = sum, .keys = keys, .bytes = sum.count * width}};
-  // The sum of compensated gradients does not tell what their squares are.
-  if (adapts && parameters_)
-    entry.sum->mean_square = std::make_shared<const Values>(compensation_.mean_square());
+  LogEntry::Sum sum = weights_.sum_of(group, gradients);
+  sum.version = version_ + 1;
+  entry.sum = sum;
   deliver(log_.append(), out);
   log_.mark_update();
-  return keys;
+  return sum;
 }
 
 // Replica: entries are taken in their order, and none before the state that they change.
@@ -106,9 +80,8 @@ void Server::on_entry(const SharedEntry& entry, Outbox& out) {
 // What the primary has decided.
 void Server::take_entry(const LogEntry& entry) {
   for (const LogEntry::Shown& shown : entry.shown)
-    compensation_.was_sent(index_of(shown.worker),
-                           shown.filtered.values.values ? shown.filtered.values : snapshot());
-  if (entry.sum && entry.sum->mean_square) compensation_.set_mean_square(Values(*entry.sum->mean_square));
+    weights_.was_sent(index_of(shown.worker),
+                      shown.filtered.values.values ? shown.filtered.values : snapshot());
   for (const PushId& id : entry.skipped) skip_to(id.number, index_of(id.worker));
   for (const PushId& id : entry.ahead) {
     WorkerClocks::Worker& worker = workers_[index_of(id.worker)];
@@ -129,9 +102,8 @@ void Server::take_sum(const LogEntry& entry) {
   take_ids(entry.pushes);
   const bool skipped = mutant("entry-skipped") && entry.number % 5 == 3;
   const double rate = this->rate() * options_.rule.rate_factor(entry.pushes.size());
-  const Payload& gradient = entry.sum->gradient;
-  if (parameters_ && !skipped) apply({{gradient.values, 1.0, gradient.keys.get()}}, rate, entry.sum->clock);
-  if (parameters_ && mutant("replica-diverges")) parameters_.spoil();
+  if (!skipped) weights_.apply(*entry.sum, rate);
+  if (mutant("replica-diverges")) weights_.spoil();
   applied_ += static_cast<std::int64_t>(entry.pushes.size());
   ++version_;
   if (coordinated()) last_group_ = entry.pushes;
@@ -140,7 +112,7 @@ void Server::take_sum(const LogEntry& entry) {
 void Server::take_push(const Push& push) {
   const std::uint32_t w = index_of(push.worker);
   workers_[w].arrived = std::max(workers_[w].arrived, push.number + 1);
-  range_splits_ += range_clock_.set(range_of(push), w, push.number + 1);
+  range_splits_ += range_clock_.set(weights_.range_at(push.clock), w, push.number + 1);
   ++arrived_;
   group_.push_back(push);
 }

@@ -1,24 +1,11 @@
 // A shard's state as it travels to a replica, to the next owner or to the storage: what is in it, and how
 // many bytes that takes.
-#include <xxhash.h>
-
-#include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "sim/protocol/server.hpp"
 
 namespace psim {
-
-std::uint64_t Server::hash_of_state(std::uint64_t hash_of_weights) const {
-  if (!parameters_) return 0;
-  std::uint64_t hash = hash_of_weights;
-  const auto add = [&hash](const void* data, std::size_t bytes) {
-    hash = XXH3_64bits_withSeed(data, bytes, hash);
-  };
-  parameters_.for_each_part_of_state(add);
-  add(compensation_.mean_square().raw(), compensation_.mean_square().bytes());
-  return hash;
-}
 
 State Server::state() const {
   const auto copy = std::make_shared<Server>(*this);
@@ -43,15 +30,12 @@ void Server::forget_pending() {
   group_.clear();
 }
 
-// Weights, optimizer state and a count for each worker and range of keys; of delay compensation, every
-// version that a worker may compute on, once, and the mean square; pushes that wait, as they came; decisions.
+// Weights and what belongs to them; a count for each worker and range of keys; pushes that wait, as they
+// came; decisions.
 std::uint64_t Server::bytes_of_state() const {
   constexpr std::uint64_t per_count = 8, per_id = 12;
-  const std::uint64_t weights = count_ * bytes_per_value(options_.storage.precision);
-  std::uint64_t bytes = weights * (1 + compensation_.versions_beside(snapshot())) +
-                        parameters_.state_bytes() + range_clock_.ranges() * workers_.size() * per_count +
+  std::uint64_t bytes = weights_.bytes(version_) + range_clock_.ranges() * workers_.size() * per_count +
                         last_group_.size() * per_id;
-  if (compensation_.adapts()) bytes += count_ * bytes_per_value(arithmetic_of(options_.storage.precision));
   for (const Push& push : group_) bytes += push.gradient.bytes + per_id;
   for (const Decision& decision : decisions_) bytes += per_count + decision.workers.size() * per_id;
   return bytes;

@@ -10,11 +10,31 @@
 
 namespace psim {
 
+namespace {
+
+ShardWeights::Options weights_options(const World& world, std::uint32_t shard) {
+  const TrainingSpec& training = world.scenario.training;
+  const bool is_sparse = world.scenario.model.kind == ModelKind::logistic;
+  // Workers that update need every sum before their next step: nothing is stale.
+  const bool compensates = !world.workers_update() || mutant("sums-are-compensated");
+  ShardWeights::Options options{
+      .optimizer = world.elastic() ? OptimizerSpec{.kind = OptimizerKind::sgd} : training.optimizer,
+      .storage = world.storage(),
+      .loss_scale = world.loss_scale(),
+      .ranges = is_sparse ? world.keys.shards[shard].ranges : std::vector<Range>{},
+      .feature_blocks = training.feature_blocks,
+      .parameters = static_cast<std::int64_t>(world.keys.parameters),
+      .sum_only = world.workers_update(),
+      .bytes_per_key = world.bytes_per_key()};
+  if (compensates) options.compensation = {training.delay_compensation, training.delay_compensation_decay};
+  return options;
+}
+
+}  // namespace
+
 Server::Options ServerRole::options_of(std::uint32_t shard) const {
   const World& world = world_;
   const TrainingSpec& training = world.scenario.training;
-  // Workers that update need every sum before their next step: nothing is stale.
-  const bool compensates = !world.workers_update() || mutant("sums-are-compensated");
   return {.id = node_,
           .shard = shard,
           .shards = static_cast<std::uint32_t>(world.keys.shards.size()),
@@ -23,25 +43,14 @@ Server::Options ServerRole::options_of(std::uint32_t shard) const {
           .batch_size = training.batch_size,
           .clock_samples = world.steals() ? training.batch_size * world.workers() : 0,
           .steps = world.steps,
-          .optimizer = world.elastic() ? OptimizerSpec{.kind = OptimizerKind::sgd} : training.optimizer,
-          .storage = world.storage(),
-          .loss_scale = world.loss_scale(),
           .learning_rate = world.elastic() ? LearningRate{.base = 1} : world.learning_rate(),
           .staleness_aware = training.staleness_aware,
-          .ranges = world.scenario.model.kind == ModelKind::logistic ? world.keys.shards[shard].ranges
-                                                                     : std::vector<Range>{},
-          .feature_blocks = training.feature_blocks,
-          .parameters = static_cast<std::int64_t>(world.keys.parameters),
-          .sum_only = world.workers_update(),
-          .compensation = compensates ? DelayCompensation::Rule{training.delay_compensation,
-                                                                training.delay_compensation_decay}
-                                      : DelayCompensation::Rule{},
           .epochs = world.epochs(),
+          .weights = weights_options(world, shard),
           .retries = world.scenario.may_fail(),
           .exactly_once = world.scenario.recovery.semantics == Semantics::exactly_once,
           .replication = world.scenario.replication,
-          .resend = world.retry(),
-          .bytes_per_key = world.bytes_per_key()};
+          .resend = world.retry()};
 }
 
 namespace {

@@ -155,9 +155,7 @@ TEST_CASE("a shard without a part of the block still tells a push from its dupli
                  .first_worker = first_worker,
                  .rule = make_rule(spec, 1),
                  .steps = 100,
-                 .ranges = {{0, 4}},
-                 .feature_blocks = 2,
-                 .parameters = 8},
+                 .weights = {.ranges = {{0, 4}}, .feature_blocks = 2, .parameters = 8}},
                 std::nullopt, 4);
   const auto push = [&](std::int64_t number) {
     log.lines.clear();

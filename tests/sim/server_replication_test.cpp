@@ -45,8 +45,7 @@ struct Cluster {
                .rule = rule,
                .steps = 1000,
                .learning_rate = {.base = 0.1},
-               .ranges = {{0, 2}},
-               .parameters = 2,
+               .weights = {.ranges = {{0, 2}}, .parameters = 2},
                .retries = true,
                .replication = replication};
     servers.emplace(owner, fresh());

@@ -40,8 +40,7 @@ struct Pair {
             .rule = make_rule({.model = model}, 2),
             .steps = 1000,
             .learning_rate = {.base = 0.1},
-            .ranges = {{0, 3}},
-            .parameters = 3,
+            .weights = {.ranges = {{0, 3}}, .parameters = 3},
             .retries = true,
             .replication = {.copies = 1, .when = when}};
   }
@@ -112,7 +111,7 @@ TEST_CASE("a new owner compensates late gradients as the last one would have", "
   const double decay = GENERATE(0.0, 0.9);
   Server::Options options = Pair::options_of(ConsistencyModel::asp, when);
   const Numbers plain = learned(options, -1);
-  options.compensation = {2, decay};
+  options.weights.compensation = {2, decay};
   const Numbers expected = learned(options, -1);
   CHECK(expected != plain);
   for (int crash = 0; crash < 10; ++crash) {
@@ -125,7 +124,7 @@ TEST_CASE("a new owner goes on with the optimizer's state of the last one", "[pr
   const auto when = GENERATE(ReplicateWhen::after_aggregation, ReplicateWhen::every_push);
   const auto kind = GENERATE(OptimizerKind::adam, OptimizerKind::momentum, OptimizerKind::adagrad);
   Server::Options options = Pair::options_of(ConsistencyModel::asp, when);
-  options.optimizer.kind = kind;
+  options.weights.optimizer.kind = kind;
   const Numbers expected = learned(options, -1);
   for (int crash = 0; crash < 10; ++crash) CHECK(learned(options, crash) == expected);
 }
@@ -133,7 +132,7 @@ TEST_CASE("a new owner goes on with the optimizer's state of the last one", "[pr
 // Whoever gets a shard's state continues it: the steps that Adam has made are a part of it.
 TEST_CASE("a state that is handed over makes the same next update", "[protocol]") {
   Server::Options options = Pair::options_of(ConsistencyModel::asp, ReplicateWhen::after_aggregation);
-  options.optimizer.kind = OptimizerKind::adam;
+  options.weights.optimizer.kind = OptimizerKind::adam;
   Pair pair(options);
   for (int step = 0; step < 5; ++step) pair.push(0, 0.3 - 0.1 * step);
   Server heir(*pair.owner.state().shard);
@@ -155,7 +154,7 @@ TEST_CASE("a state's bytes are those of what is in it", "[protocol]") {
   Server::Options options = Pair::options_of(ConsistencyModel::asp, ReplicateWhen::after_aggregation);
   CHECK(Pair(options).owner.state().bytes == weights + counts);
 
-  options.compensation.strength = 1;
+  options.weights.compensation.strength = 1;
   Pair late(options);
   for (const std::uint32_t w : {0U, 1U}) late.pull(w);
   CHECK(late.owner.state().bytes == weights + counts);  // they have what is here
@@ -164,7 +163,7 @@ TEST_CASE("a state's bytes are those of what is in it", "[protocol]") {
   late.pull(0);
   late.push(1, 0.5);
   CHECK(late.owner.state().bytes == 3 * weights + counts);  // versions 0 and 1
-  options.compensation.decay = 0.5;
+  options.weights.compensation.decay = 0.5;
   CHECK(Pair(options).owner.state().bytes == 2 * weights + counts);
 }
 

@@ -1,0 +1,134 @@
+#include "sim/protocol/shard_weights.hpp"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "model/learner.hpp"
+#include "model/mutant.hpp"
+#include "model/rounding.hpp"
+
+namespace psim {
+namespace {
+
+// That any of these pushes has, rising; null: all.
+SharedKeys touched_keys(const std::vector<Push>& group) {
+  if (std::ranges::any_of(group, [](const Push& push) { return !push.gradient.keys; })) return {};
+  std::vector<std::uint32_t> keys;
+  for (const Push& push : group)
+    keys.insert(keys.end(), push.gradient.keys->begin(), push.gradient.keys->end());
+  std::ranges::sort(keys);
+  keys.erase(std::ranges::unique(keys).begin(), keys.end());
+  return std::make_shared<const std::vector<std::uint32_t>>(std::move(keys));
+}
+
+}  // namespace
+
+ShardWeights::ShardWeights(Options options, std::size_t workers, std::optional<Values> weights,
+                           std::size_t count)
+    : options_(std::move(options)),
+      count_(count),
+      compensation_(options_.compensation, workers, count,
+                    weights ? std::optional(weights->precision()) : std::nullopt) {
+  if (weights) parameters_ = Parameters(options_.optimizer, options_.storage, std::move(*weights));
+}
+
+Slice ShardWeights::reply(const SharedKeys& keys, std::int64_t version) const {
+  if (keys && parameters_)
+    return {std::make_shared<Values>(gather(*parameters_.weights(), *keys)), 0, keys->size(), version};
+  if (options_.sum_only && sum_) return {sum_, 0, count_, version};
+  return snapshot(version);
+}
+
+// The part of the shard's values that clock `clock` changes.
+std::vector<Range> ShardWeights::block_at(std::int64_t clock) const {
+  const KeyRange block = feature_block(options_.parameters, options_.feature_blocks, clock);
+  std::vector<Range> result;
+  std::size_t offset = 0;
+  for (const Range& range : options_.ranges) {
+    const std::size_t end_of_range = range.begin + range.count;
+    const std::size_t begin = std::clamp<std::size_t>(block.begin, range.begin, end_of_range);
+    const std::size_t end = std::clamp<std::size_t>(block.end, begin, end_of_range);
+    if (begin < end) result.push_back({begin - range.begin + offset, end - begin});
+    offset += range.count;
+  }
+  return result;
+}
+
+// A block is one range of the key space, so its pieces in the shard are neighbours there.
+Range ShardWeights::range_at(std::int64_t clock) const {
+  if (options_.feature_blocks == 1) return {0, count_};
+  const std::vector<Range> pieces = block_at(clock);
+  if (pieces.empty()) return {0, 0};
+  return {pieces.front().begin, pieces.back().begin + pieces.back().count - pieces.front().begin};
+}
+
+LogEntry::Shown ShardWeights::shown_to(NodeId worker, const Slice& weights) const {
+  if (weights.values == parameters_.weights()) return {.worker = worker};
+  const std::uint64_t bytes = weights.count * bytes_per_value(options_.storage.precision);
+  return {.worker = worker, .filtered = {.values = weights, .bytes = bytes}};
+}
+
+Slice ShardWeights::gradient_of(const Push& push, std::size_t worker) {
+  if (!compensation_.is_on() || !parameters_) return push.gradient.values;
+  return compensation_.compensated(push, worker, *parameters_.weights());
+}
+
+void ShardWeights::apply(const std::vector<WeightedGradient>& gradients, double rate, std::int64_t clock) {
+  if (!parameters_) return;
+  if (!options_.sum_only) return parameters_.update(gradients, rate, block_at(clock));
+  sum_ = std::make_shared<Values>(weighted_sum(gradients, parameters_.weights()->precision(), count_));
+  round_to(options_.storage.precision, *sum_, options_.loss_scale);
+  parameters_.update(std::vector<WeightedGradient>{{{sum_, 0, count_}, 1.0}}, rate);
+}
+
+LogEntry::Sum ShardWeights::sum_of(const std::vector<Push>& group,
+                                   std::vector<WeightedGradient>& gradients) const {
+  const SharedKeys keys = touched_keys(group);
+  Slice sum{nullptr, 0, keys ? keys->size() : count_};
+  if (parameters_) {
+    Values whole = weighted_sum(gradients, parameters_.weights()->precision(), count_);
+    sum.values = std::make_shared<Values>(keys ? gather(whole, *keys) : std::move(whole));
+    gradients.assign(1, {sum, 1.0, keys.get()});
+  }
+  const std::size_t value = bytes_per_value(arithmetic_of(options_.storage.precision));
+  const std::size_t width =
+      value + (keys ? options_.bytes_per_key : 0) + (compensation_.adapts() ? value : 0);
+  LogEntry::Sum result{.clock = group.front().clock,
+                       .gradient = {.values = sum, .keys = keys, .bytes = sum.count * width}};
+  // The sum of compensated gradients does not tell what their squares are.
+  if (compensation_.adapts() && parameters_)
+    result.mean_square = std::make_shared<const Values>(compensation_.mean_square());
+  return result;
+}
+
+void ShardWeights::apply(const LogEntry::Sum& sum, double rate) {
+  if (sum.mean_square) compensation_.set_mean_square(Values(*sum.mean_square));
+  apply({{sum.gradient.values, 1.0, sum.gradient.keys.get()}}, rate, sum.clock);
+}
+
+void ShardWeights::spoil() {
+  if (parameters_) parameters_.spoil();
+}
+
+std::uint64_t ShardWeights::hash(std::uint64_t hash_of_weights) const {
+  if (!parameters_) return 0;
+  std::uint64_t hash = hash_of_weights;
+  const auto add = [&hash](const void* data, std::size_t bytes) {
+    hash = XXH3_64bits_withSeed(data, bytes, hash);
+  };
+  parameters_.for_each_part_of_state(add);
+  add(compensation_.mean_square().raw(), compensation_.mean_square().bytes());
+  return hash;
+}
+
+std::uint64_t ShardWeights::bytes(std::int64_t version) const {
+  const std::uint64_t weights = count_ * bytes_per_value(options_.storage.precision);
+  const std::size_t versions = 1 + compensation_.versions_beside(snapshot(version));
+  const std::size_t squares = compensation_.adapts() ? count_ : 0;
+  return weights * versions + parameters_.state_bytes() +
+         squares * bytes_per_value(arithmetic_of(options_.storage.precision));
+}
+
+}  // namespace psim
