@@ -31,7 +31,7 @@ std::uint64_t size_of(const Pull& pull) { return pull.keys ? pull.keys->size() *
 std::uint64_t size_of(const Push& push) { return push.gradient.bytes; }
 std::uint64_t size_of(const Answer& answer) { return answer.weights.bytes; }
 std::uint64_t size_of(const Ack&) { return 0; }
-std::uint64_t size_of(const UpdateGroup& g) { return (g.pushes.size() + g.late.size()) * bytes_per_id; }
+std::uint64_t size_of(const UpdateGroup& g) { return g.pushes.size() * bytes_per_id; }
 std::uint64_t size_of(const Decide&) { return 0; }
 std::uint64_t size_of(const Replicate& message) {
   const LogEntry& entry = *message.entry;
@@ -98,7 +98,7 @@ MessageFacts facts(const Ack& m) { return {.kind = Kind::ack, .number = m.number
 MessageFacts facts(const UpdateGroup& m) {
   return {.kind = Kind::group,
           .version = m.version,
-          .ids = static_cast<std::uint32_t>(m.pushes.size() + m.late.size())};
+          .ids = static_cast<std::uint32_t>(m.pushes.size())};
 }
 MessageFacts facts(const Decide& m) { return {.kind = Kind::decide, .version = m.version}; }
 MessageFacts facts(const Replicate& message) {

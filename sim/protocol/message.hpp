@@ -171,10 +171,10 @@ struct Ack {
 
 // ---- Between servers
 
-// First shard to the others: these pushes made its update of version `version`, those came too late.
+// First shard to the others: these pushes made its update of version `version`.
 struct UpdateGroup {
   std::int64_t version = 0;
-  std::vector<PushId> pushes = {}, late = {};
+  std::vector<PushId> pushes = {};
 };
 // Another shard's server to the first one's: which pushes made the update of version `version`?
 struct Decide {

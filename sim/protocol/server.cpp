@@ -12,9 +12,12 @@ Server::Server(Options options, std::optional<Values> weights, std::size_t count
     : options_(std::move(options)),
       weights_(options_.weights, static_cast<std::size_t>(options_.rule.workers), std::move(weights), count),
       workers_(static_cast<std::size_t>(options_.rule.workers)),
+      updates_({.rule = options_.rule,
+                .decided = decided(),
+                .first_worker = options_.first_worker,
+                .clock_samples = options_.clock_samples}),
       gate_(options_.rule),
       range_clock_(count, workers_.size()),
-      computed_on_(workers_.size(), -1),
       log_({.replication = options_.replication,
             .resend = options_.resend,
             .first_worker = options_.first_worker,
@@ -53,18 +56,15 @@ void Server::on_push(const Push& push, double now, Outbox& out) {
   if (!options_.retries || push.number >= worker.arrived) ++worker.arrived;
   gate_.pushed(w, now);
   const bool forgotten = mutant("push-vanishes") && push.number % 7 == 3;
-  const bool late = is_late(push);
-  // An older push may have been overtaken.
-  if (push.number + 1 >= worker.arrived) computed_on_[w] = push.first_version;
+  const bool late = updates_.is_late(push, version_);
+  if (push.number + 1 >= worker.arrived) updates_.met(push);  // else it has been overtaken
   if (forgotten) {
     count_applied(push.id());
   } else if (!late) {
     if (options_.retries) supersede(push, out);
-    if (group_.empty()) asked_decision_ = now;
-    group_.push_back(push);
+    updates_.add(push, now);
   } else {
     drop(push, out);
-    if (coordinated() && !follows() && !options_.retries) late_.push_back(push.id());
   }
   if (options_.retries) accept(push, late, out);
   finish_if_through(w);
@@ -119,11 +119,28 @@ bool Server::is_duplicate(const Push& push, Outbox& out) {
   return false;
 }
 
-bool Server::is_late(const Push& push) {
-  if (follows() && !options_.retries) return std::erase(late_, push.id()) > 0;
-  // The first shard was set back, and makes an update again that is here already.
-  if (follows() && push.first_version < version_ && !mutant("decides-twice")) return true;
-  return options_.rule.fresh && push.version != version_ && !mutant("late-push-counts");
+// Of the first shard, which decides for all.
+void Server::on_group(const UpdateGroup& group, double now, Outbox& out) {
+  if (!leads_ || decided() != UpdateRule::Decided::elsewhere) return;
+  updates_.hear(group);
+  if (update_if_complete(out)) answer_all(now, out);
+}
+
+bool Server::lacks_decision() const { return options_.retries && leads_ && updates_.lacks_decision(); }
+
+void Server::ask_for_decision(double now, Outbox& out) {
+  if (!lacks_decision() || updates_.asked() + options_.resend.timeout > now) return;
+  updates_.ask(now);
+  out.send_again({.from = options_.id, .body = Decide{*updates_.lacks_decision()}});
+}
+
+// First shard: what it has decided last, and nothing of what is longer ago; what is still to be decided it
+// will tell everybody.
+void Server::on_decide(NodeId from, const Decide& question, Outbox& out) const {
+  if (!leads_ || (question.version >= version_ && version_ < options_.steps)) return;
+  UpdateGroup answer{.version = question.version};
+  if (question.version + 1 == version_) answer.pushes = updates_.last();
+  send(from, std::move(answer), out);
 }
 
 void Server::drop(const Push& push, Outbox& out) {
@@ -139,9 +156,12 @@ bool Server::update_if_complete(Outbox& out) {
 }
 
 bool Server::update_once(Outbox& out) {
-  const std::vector<Push> group = take_group(out);
-  if (group.empty()) return false;
-  update(group, out);
+  UpdateRule::Next next =
+      updates_.next(workers_, version_, [this](std::uint32_t w) { return waits_for_others(w); });
+  for (const Push& push : next.late) drop(push, out);
+  if (next.pushes.empty()) return false;
+  if (next.decision) out.announce(std::move(*next.decision));
+  update(next.pushes, out);
   return true;
 }
 
@@ -149,9 +169,9 @@ void Server::update(const std::vector<Push>& group, Outbox& out) {
   std::vector<WeightedGradient> gradients;
   const double mean = mean_samples(group);
   const std::size_t pushes = pushes_in(group);
-  last_group_.clear();
+  std::vector<PushId> ids;
   for (const Push& push : group) {
-    if (options_.retries && coordinated()) last_group_.push_back(push.id());
+    ids.push_back(push.id());
     const std::int64_t staleness =
         std::max<std::int64_t>(0, version_ - push.version + (mutant("staleness-from-one") ? 1 : 0));
     double weight = options_.rule.push_weight(pushes) * (static_cast<double>(push.samples) / mean);
@@ -162,6 +182,7 @@ void Server::update(const std::vector<Push>& group, Outbox& out) {
     count_applied(push.id());
     out.applied(push, staleness);
   }
+  updates_.was_made_of(std::move(ids));
   const double rate = this->rate() * options_.rule.rate_factor(group.size());
   std::optional<LogEntry::Sum> logged;  // gradients may be a part of it
   if (log_.has_copies()) logged = log_update(group, gradients, out);
@@ -240,7 +261,7 @@ void Server::answer(std::uint32_t w, double now, Outbox& out) {
   if (worker.arrived < sent && !reads_all && !mutant("writes-unseen")) return;  // read-my-writes
   if (!log_.is_safe(w)) return;  // an update that a crash may undo
   // The others' last updates wait for word from the first server.
-  if (over && !options_.rule.fresh && coordinated() && worker.applied < sent) return;
+  if (over && !options_.rule.fresh && decided() != UpdateRule::Decided::here && worker.applied < sent) return;
   if (!over && !may_start(w, pull, now)) return;
   const NodeId node = options_.first_worker + w;
   Answer answer{.finished = over,
@@ -252,8 +273,8 @@ void Server::answer(std::uint32_t w, double now, Outbox& out) {
                 .safe_pushes = options_.retries ? committed_of(w) : 0,
                 .pushes_here = worker.arrived,
                 .skip_clocks = options_.retries ? ahead_of(w, out) : 0,
-                .has_push = options_.retries && (has_pending(node) || mutant("lacks-no-push"))};
-  const bool needed = !over || (options_.rule.servers_apart && has_peers());
+                .has_push = options_.retries && (updates_.has(node) || mutant("lacks-no-push"))};
+  const bool needed = !over || (options_.rule.servers_apart && options_.shards > 1);
   if (needed) answer.weights.values = weights_.reply(pull.keys, version_);
   answer.weights.keys = pull.keys;
   if (weights_.compensates() && needed) {

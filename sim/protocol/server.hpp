@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -19,6 +18,7 @@
 #include "sim/protocol/retry.hpp"
 #include "sim/protocol/shard_weights.hpp"
 #include "sim/protocol/start_gate.hpp"
+#include "sim/protocol/update_rule.hpp"
 #include "sim/protocol/worker_clocks.hpp"
 
 namespace psim {
@@ -84,7 +84,7 @@ class Server {
   std::int64_t version() const { return version_; }
   std::int64_t pushes_arrived() const { return arrived_; }
   // Pushes that wait for their group to be complete.
-  const std::vector<Push>& pending() const { return group_; }
+  const std::vector<Push>& pending() const { return updates_.pending(); }
   Slice snapshot() const { return weights_.snapshot(version_); }
   // The learning rate of the next update.
   double rate() const;
@@ -132,15 +132,11 @@ class Server {
   std::int64_t pushes_lost() const { return lost_; }
 
  private:
-  // Where nodes may fail, and the first shard decides.
-  struct Decision {
-    std::int64_t version;         // of the first shard
-    std::vector<NodeId> workers;  // whose pushes made the update of it
-  };
   void on_push(const Push& push, double now, Outbox& out);
   void on_pull(NodeId from, const Pull& pull, double now, Outbox& out);
   void on_read(NodeId from, const Pull& pull, double now, Outbox& out) const;
   void on_group(const UpdateGroup& group, double now, Outbox& out);
+  void on_decide(NodeId from, const Decide& question, Outbox& out) const;
   bool is_new(const Push& push, Outbox& out);
   void supersede(const Push& push, Outbox& out);
   void acknowledge(const Push& push, Outbox& out) const;
@@ -165,31 +161,20 @@ class Server {
   void log_push(bool updates, Outbox& out);
   std::int64_t before_pending(std::uint32_t worker, std::int64_t pushes) const;
   std::int64_t committed_of(std::uint32_t worker) const;
-  bool has_pending(NodeId worker) const;
   bool has_lost_push(std::uint32_t worker, const Pull& pull) const;
-  bool is_complete() const;
   bool waits_for_others(std::uint32_t worker) const;
   bool none_will_push() const;
   bool restart_steps();
-  bool has_peers() const { return options_.shards > 1; }
-  bool coordinated() const { return options_.rule.first_decides && has_peers(); }
-  bool follows() const { return coordinated() && options_.shard != 0; }
+  UpdateRule::Decided decided() const {
+    return UpdateRule::decided(options_.rule, options_.shard, options_.shards);
+  }
   bool is_duplicate(const Push& push, Outbox& out);
   std::int64_t overtaken(NodeId worker) const;
-  bool is_late(const Push& push);
   void drop(const Push& push, Outbox& out);
   Message to(NodeId node, Body body) const;
   void send(NodeId node, Body body, Outbox& out) const { out.send(to(node, std::move(body))); }
-  void announce(const std::vector<Push>& group, Outbox& out);
-  std::vector<Push> take_pending();
-  std::vector<Push> take_group(Outbox& out);
-  std::vector<Push> take_announced();
-  const Decision* decision() const;
-  std::vector<Push> take_decided(Outbox& out);
-  void on_decision(const UpdateGroup& group, double now, Outbox& out);
   bool lacks_decision() const;
   void ask_for_decision(double now, Outbox& out);
-  void on_decide(NodeId from, const Decide& question, Outbox& out) const;
   bool update_if_complete(Outbox& out);
   bool update_once(Outbox& out);
   void update(const std::vector<Push>& group, Outbox& out);
@@ -210,11 +195,8 @@ class Server {
   ShardWeights weights_;
   std::int64_t version_ = 0;
   std::int64_t arrived_ = 0, applied_ = 0;
-  std::vector<Push> group_;  // pushes of the next update
-  std::deque<std::vector<PushId>>
-      announced_;             // groups that the first server has formed, not applied here yet
-  std::vector<PushId> late_;  // first server: not announced yet; others: announced, and not here yet
   WorkerClocks workers_;
+  UpdateRule updates_;
   StartGate gate_;
   std::map<std::uint32_t, Pull> waiting_;  // by worker: its unanswered pull
   RangeClock range_clock_;                 // a worker's: its last push of the range, counted from 1
@@ -222,11 +204,6 @@ class Server {
   std::set<std::pair<NodeId, std::int64_t>> missing_;  // pushes that later ones have overtaken on their way
 
   // Where nodes may fail.
-  std::deque<Decision> decisions_;  // others: the last ones
-  std::vector<PushId> last_group_;  // first shard: the last decision
-  double asked_decision_ = 0;       // or when the first push came that needs one
-  std::vector<std::int64_t>
-      computed_on_;  // by worker: version of the first shard, of its last push; -1: none
   bool leads_ = true;
   std::uint32_t epoch_ = 0, updated_in_ = 0;
   ReplicatedLog log_;

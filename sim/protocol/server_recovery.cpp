@@ -31,11 +31,7 @@ bool Server::is_new(const Push& push, Outbox& out) {
 // has computed that version again.
 void Server::supersede(const Push& push, Outbox& out) {
   if (options_.rule.gate != Gate::version) return;
-  const auto before = std::ranges::find(group_, push.worker, &Push::worker);
-  if (before == group_.end()) return;
-  const Push old = std::move(*before);
-  group_.erase(before);
-  drop(old, out);
+  if (const std::optional<Push> before = updates_.withdraw(push.worker)) drop(*before, out);
 }
 
 void Server::acknowledge(const Push& push, Outbox& out) const {
@@ -85,17 +81,13 @@ std::int64_t Server::ahead_of(std::uint32_t w, Outbox& out) {
   return worker.ahead;
 }
 
-bool Server::has_pending(NodeId worker) const {
-  return std::ranges::find(group_, worker, &Push::worker) != group_.end();
-}
-
 // Whether nothing that a worker has sent brings the version that it waits for: the shard was set back, or
 // forgot the push that the worker computed on this version. Any version will do then. Where an update does
 // not wait for all, a worker whose step was cancelled waits for the others' pushes.
 bool Server::has_lost_push(std::uint32_t worker, const Pull& pull) const {
   if (!options_.retries || pull.above < 0) return false;
   if (pull.above > version_) return true;
-  return options_.rule.waits_for_all() && !pull.computes && !has_pending(options_.first_worker + worker);
+  return options_.rule.waits_for_all() && !pull.computes && !updates_.has(options_.first_worker + worker);
 }
 
 // Whether a worker has sent all that it will send before this shard has another version.
@@ -108,7 +100,7 @@ bool Server::waits_for_others(std::uint32_t w) const {
 // Whether every worker that takes part has its push here, or waits for the next version.
 bool Server::none_will_push() const {
   for (std::uint32_t w = 0; w < workers_.size(); ++w) {
-    if (!workers_[w].gone && !has_pending(options_.first_worker + w) && !waits_for_others(w)) return false;
+    if (!workers_[w].gone && !updates_.has(options_.first_worker + w) && !waits_for_others(w)) return false;
   }
   return true;
 }
@@ -118,9 +110,11 @@ bool Server::none_will_push() const {
 bool Server::restart_steps() {
   const ConsistencyRule& rule = options_.rule;
   const bool some_wait = rule.gate == Gate::version && !rule.waits_for_all();
-  if (!options_.retries || !some_wait || waiting_.empty() || is_complete() || !none_will_push()) return false;
+  if (!options_.retries || !some_wait || waiting_.empty() || updates_.is_complete(workers_) ||
+      !none_will_push())
+    return false;
   for (auto& [worker, pull] : waiting_) {
-    if (!has_pending(options_.first_worker + worker)) pull.above = -1;
+    if (!updates_.has(options_.first_worker + worker)) pull.above = -1;
   }
   return true;
 }
@@ -173,10 +167,9 @@ void Server::begin_to_lead(Outbox& out) {
   out.promoted();
   for (std::uint32_t w = 0; w < workers_.size(); ++w) {
     weights_.was_sent(w, snapshot());
-    computed_on_[w] = -1;
     tell_count(w, out);
   }
-  for (const Push& push : group_) computed_on_[index_of(push.worker)] = push.first_version;
+  updates_.forget_others();
 }
 
 void Server::follow(NodeId self, std::uint32_t epoch, NodeId primary, std::optional<NodeId> next) {

@@ -92,7 +92,7 @@ void Server::take_entry(const LogEntry& entry) {
   if (!entry.members.empty()) workers_.set_members(entry.members);
   if (entry.push) take_push(*entry.push);
   Silence silence;
-  if (entry.updates) update(take_pending(), silence);
+  if (entry.updates) update(updates_.take_all(), silence);
   if (entry.sum) take_sum(entry);
   if (entry.updates || entry.sum) updated_in_ = log_.extent().epoch;
   workers_.find_slowest();
@@ -106,7 +106,7 @@ void Server::take_sum(const LogEntry& entry) {
   if (mutant("replica-diverges")) weights_.spoil();
   applied_ += static_cast<std::int64_t>(entry.pushes.size());
   ++version_;
-  if (coordinated()) last_group_ = entry.pushes;
+  updates_.was_made_of(entry.pushes);
 }
 
 void Server::take_push(const Push& push) {
@@ -114,14 +114,14 @@ void Server::take_push(const Push& push) {
   workers_[w].arrived = std::max(workers_[w].arrived, push.number + 1);
   range_splits_ += range_clock_.set(weights_.range_at(push.clock), w, push.number + 1);
   ++arrived_;
-  group_.push_back(push);
+  updates_.add(push, 0);
 }
 
 // Applied, or dropped.
 void Server::take_ids(const std::vector<PushId>& ids) {
   for (const PushId& id : ids) {
     workers_.raise_applied(index_of(id.worker), id.number);
-    std::erase_if(group_, [&](const Push& push) { return push.id() == id; });
+    updates_.remove(id);
   }
 }
 
@@ -140,15 +140,12 @@ std::int64_t Server::committed_of(std::uint32_t worker) const {
 
 // What waits for its group is only here, though a later push may have been dropped already.
 std::int64_t Server::before_pending(std::uint32_t worker, std::int64_t pushes) const {
-  for (const Push& push : group_) {
-    if (index_of(push.worker) == worker) pushes = std::min(pushes, push.number);
-  }
-  return pushes;
+  return updates_.least_of(options_.first_worker + worker, pushes);
 }
 
 std::optional<double> Server::next_resend() const {
   std::optional<double> first = log_.next_resend();
-  const double ask = asked_decision_ + options_.resend.timeout;
+  const double ask = updates_.asked() + options_.resend.timeout;
   if (lacks_decision()) first = std::min(first.value_or(ask), ask);
   return first;
 }

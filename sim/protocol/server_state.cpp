@@ -25,20 +25,16 @@ void Server::keep_state_only() {
 
 // What waits for its group is to come again, though a later push may have been dropped.
 void Server::forget_pending() {
-  for (const Push& push : group_) workers_.forget_from(index_of(push.worker), push.number);
+  for (const Push& push : pending()) workers_.forget_from(index_of(push.worker), push.number);
   workers_.forget_arrived();
-  group_.clear();
+  updates_.clear();
 }
 
 // Weights and what belongs to them; a count for each worker and range of keys; pushes that wait, as they
-// came; decisions.
+// came, and decisions.
 std::uint64_t Server::bytes_of_state() const {
-  constexpr std::uint64_t per_count = 8, per_id = 12;
-  std::uint64_t bytes = weights_.bytes(version_) + range_clock_.ranges() * workers_.size() * per_count +
-                        last_group_.size() * per_id;
-  for (const Push& push : group_) bytes += push.gradient.bytes + per_id;
-  for (const Decision& decision : decisions_) bytes += per_count + decision.workers.size() * per_id;
-  return bytes;
+  constexpr std::uint64_t per_count = 8;
+  return weights_.bytes(version_) + updates_.bytes() + range_clock_.ranges() * workers_.size() * per_count;
 }
 
 State Server::rest_after(Extent theirs) const {

@@ -64,7 +64,7 @@ std::vector<Case> cases() {
       {Answer{.finished = true}, "finished", 0},
       {Answer{.finished = true, .weights = payload(70)}, "finished", 70},
       {Ack{.number = 3, .safe_pushes = 2}, "ack", 0},
-      {UpdateGroup{.version = 2, .pushes = {{4, 1}, {5, 1}}, .late = {{6, 0}}}, "group", 3 * id},
+      {UpdateGroup{.version = 2, .pushes = {{4, 1}, {5, 1}}}, "group", 2 * id},
       {Decide{.version = 2}, "decide", 0},
       {entry_of({.number = 3, .updates = true, .members = {true, false}}), "replicate", 0},
       {entry_of({.sum = LogEntry::Sum{.clock = 1, .version = 2, .gradient = payload(800)},

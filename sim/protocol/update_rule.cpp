@@ -1,0 +1,179 @@
+#include "sim/protocol/update_rule.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+#include "model/mutant.hpp"
+
+namespace psim {
+
+UpdateRule::Decided UpdateRule::decided(const ConsistencyRule& rule, std::uint32_t shard,
+                                        std::uint32_t shards) {
+  if (!rule.first_decides || shards == 1) return Decided::here;
+  return shard == 0 ? Decided::here_for_all : Decided::elsewhere;
+}
+
+bool UpdateRule::has(NodeId worker) const {
+  return std::ranges::find(pending_, worker, &Push::worker) != pending_.end();
+}
+
+std::int64_t UpdateRule::least_of(NodeId worker, std::int64_t number) const {
+  for (const Push& push : pending_) {
+    if (push.worker == worker) number = std::min(number, push.number);
+  }
+  return number;
+}
+
+void UpdateRule::met(const Push& push) { last_computed_on_[index_of(push.worker)] = push.first_version; }
+
+bool UpdateRule::is_late(const Push& push, std::int64_t version) const {
+  if (!options_.rule.fresh) return false;
+  // The first shard was set back, and makes an update again that is here already.
+  if (options_.decided == Decided::elsewhere && push.first_version < version && !mutant("decides-twice"))
+    return true;
+  return push.version != version && !mutant("late-push-counts");
+}
+
+void UpdateRule::add(const Push& push, double now) {
+  if (pending_.empty()) asked_ = now;
+  pending_.push_back(push);
+}
+
+void UpdateRule::remove(const PushId& id) {
+  std::erase_if(pending_, [&](const Push& push) { return push.id() == id; });
+}
+
+std::optional<Push> UpdateRule::withdraw(NodeId worker) {
+  const auto push = std::ranges::find(pending_, worker, &Push::worker);
+  if (push == pending_.end()) return std::nullopt;
+  Push result = std::move(*push);
+  pending_.erase(push);
+  return result;
+}
+
+std::vector<Push> UpdateRule::take_all() {
+  std::vector<Push> all = std::exchange(pending_, {});
+  std::ranges::stable_sort(all, {}, [](const Push& push) {
+    const bool arrives = mutant("sums-in-order-of-arrival");
+    return std::tuple(arrives ? 0 : push.worker, arrives ? 0 : push.number);
+  });
+  return all;
+}
+
+// The last groups are smaller: a group is complete as well when nobody is left who could push into it,
+// because a worker is through, or waits for its own push to be applied.
+bool UpdateRule::is_complete(const WorkerClocks& workers) const {
+  const ConsistencyRule& rule = options_.rule;
+  if (options_.clock_samples > 0) return samples_of(pending_) >= options_.clock_samples;
+  const std::int64_t whole = rule.group - (mutant("small-group") ? 1 : 0);
+  const bool some_gone = workers.members() < rule.workers;
+  const auto of_members = [&](const Push& push) { return !workers[index_of(push.worker)].gone; };
+  // Where all take part, a push of a worker that has gone since is taken, but in nobody else's place.
+  const auto here = rule.waits_for_all() ? std::ranges::count_if(pending_, of_members) : std::ssize(pending_);
+  if (here >= (some_gone ? std::min(whole, workers.members()) : whole)) return true;
+  if (pending_.empty() || rule.fresh) return false;
+  std::int64_t may_push = workers.will_push();
+  if (rule.gate == Gate::own) {
+    may_push -= std::ranges::count_if(
+        pending_, [&](const Push& push) { return !workers[index_of(push.worker)].finished; });
+  }
+  return may_push == 0;
+}
+
+UpdateRule::Next UpdateRule::next(const WorkerClocks& workers, std::int64_t version, const Waits& waits) {
+  if (options_.decided == Decided::elsewhere)
+    return options_.rule.fresh ? like_the_first(workers, waits) : announced();
+  if (!is_complete(workers)) return {};
+  Next result{.pushes = take_all()};
+  if (options_.decided == Decided::here_for_all) {
+    result.decision = UpdateGroup{.version = version};
+    for (const Push& push : result.pushes) result.decision->pushes.push_back(push.id());
+  }
+  return result;
+}
+
+// Pushes of any version count: those that the first shard took, in its order.
+UpdateRule::Next UpdateRule::announced() {
+  if (announced_.empty()) return {};
+  Next result;
+  for (const PushId& id : announced_.front()) {
+    const auto push = std::ranges::find(pending_, id, &Push::id);
+    if (push == pending_.end()) return {};
+    result.pushes.push_back(*push);
+  }
+  for (const Push& push : result.pushes) remove(push.id());
+  announced_.pop_front();
+  return result;
+}
+
+// The first shard's word may get lost, it may be set back, and so may this one; workers go, and come back
+// with a push for one shard and not for another. So a push says which version of the first shard it was
+// computed on, and the decision about that version is asked for until it is here.
+const UpdateRule::Decision* UpdateRule::decision() const {
+  const Decision* latest = nullptr;
+  for (const Push& push : pending_) {
+    const auto known = std::ranges::find(decisions_, push.first_version, &Decision::version);
+    if (known != decisions_.end() && (latest == nullptr || latest->version < known->version))
+      latest = &*known;
+  }
+  return latest;
+}
+
+// The same workers' pushes as the first shard took; in the place of those that are gone, that have gone on,
+// that came too late here, or that it no longer knows, others'. The rest comes too late.
+UpdateRule::Next UpdateRule::like_the_first(const WorkerClocks& workers, const Waits& waits) {
+  const Decision* known = decision();
+  if (known == nullptr || !is_complete(workers)) return {};
+  const auto is_awaited = [&](NodeId worker) {
+    const std::uint32_t w = index_of(worker);
+    return !workers[w].gone && last_computed_on_[w] < known->version && !waits(w);
+  };
+  if (std::ranges::any_of(known->workers, is_awaited)) return {};
+  Next result{.pushes = take_all()};
+  std::vector<Push>& pushes = result.pushes;
+  const auto rest = std::ranges::stable_partition(pushes, [&](const Push& push) {
+    return std::ranges::find(known->workers, push.worker) != known->workers.end();
+  });
+  const auto chosen = std::ssize(pushes) - std::ssize(rest);
+  const auto wanted =
+      std::min(std::ssize(pushes), std::max(chosen, std::min(options_.rule.group, workers.members())));
+  result.late.assign(pushes.begin() + wanted, pushes.end());
+  pushes.erase(pushes.begin() + wanted, pushes.end());
+  std::ranges::sort(pushes, {}, &Push::worker);
+  return result;
+}
+
+void UpdateRule::was_made_of(std::vector<PushId> pushes) {
+  if (options_.decided != Decided::here) last_ = std::move(pushes);
+}
+
+void UpdateRule::hear(const UpdateGroup& decision) {
+  if (!options_.rule.fresh) return announced_.push_back(decision.pushes);
+  std::erase_if(decisions_, [&](const Decision& other) { return other.version == decision.version; });
+  Decision heard{.version = decision.version, .workers = {}};
+  for (const PushId& id : decision.pushes) heard.workers.push_back(id.worker);
+  decisions_.push_back(std::move(heard));
+  constexpr std::size_t kept = 4;  // a worker is at most one version behind, unless shards were set back
+  if (decisions_.size() > kept) decisions_.pop_front();
+}
+
+std::optional<std::int64_t> UpdateRule::lacks_decision() const {
+  if (options_.decided != Decided::elsewhere || pending_.empty() || decision() != nullptr)
+    return std::nullopt;
+  return std::ranges::min_element(pending_, {}, &Push::first_version)->first_version;
+}
+
+void UpdateRule::forget_others() {
+  std::ranges::fill(last_computed_on_, -1);
+  for (const Push& push : pending_) met(push);
+}
+
+std::uint64_t UpdateRule::bytes() const {
+  constexpr std::uint64_t per_count = 8, per_id = 12;
+  std::uint64_t bytes = last_.size() * per_id;
+  for (const Push& push : pending_) bytes += push.gradient.bytes + per_id;
+  for (const Decision& decision : decisions_) bytes += per_count + decision.workers.size() * per_id;
+  return bytes;
+}
+
+}  // namespace psim
