@@ -1,0 +1,165 @@
+// Goal: an update has the pushes that the rule of consistency asks for, or those that the first shard took.
+// Method: pushes by hand, and the names of those that come out.
+#include "sim/protocol/update_rule.hpp"
+
+#include "tests/support/catch.hpp"
+
+using namespace psim;
+
+namespace {
+
+constexpr NodeId first_worker = 10;
+
+struct Shard {
+  Shard(const ConsistencySpec& spec, std::uint32_t shard, std::uint32_t shards, std::int64_t count = 3)
+      : rule(make_rule(spec, count)),
+        updates({.rule = rule,
+                 .decided = UpdateRule::decided(rule, shard, shards),
+                 .first_worker = first_worker}),
+        workers(static_cast<std::size_t>(count)) {}
+
+  // Computed on this version of the first shard.
+  void push(std::uint32_t w, std::int64_t version = 0, std::int64_t number = 0) {
+    const Push push{
+        .worker = first_worker + w, .number = number, .version = version, .first_version = version};
+    updates.met(push);
+    updates.add(push, 0);
+  }
+  static std::vector<std::uint32_t> names(const std::vector<Push>& pushes) {
+    std::vector<std::uint32_t> names;
+    for (const Push& push : pushes) names.push_back(push.worker - first_worker);
+    return names;
+  }
+  UpdateRule::Next next(std::int64_t version = 0, std::uint32_t waiting = 99) {
+    return updates.next(workers, version, [waiting](std::uint32_t w) { return w == waiting; });
+  }
+
+  ConsistencyRule rule;
+  UpdateRule updates;
+  WorkerClocks workers;
+};
+
+using Names = std::vector<std::uint32_t>;
+const ConsistencySpec k_sync{.model = ConsistencyModel::k_sync, .k = 2};
+const ConsistencySpec k_async{.model = ConsistencyModel::k_async, .k = 2};
+
+UpdateGroup decision(std::int64_t version, const Names& workers) {
+  UpdateGroup group{.version = version};
+  for (const std::uint32_t w : workers) group.pushes.push_back({first_worker + w, 0});
+  return group;
+}
+
+}  // namespace
+
+TEST_CASE("the first shard decides for all only where the order of arrival matters", "[updates]") {
+  using enum UpdateRule::Decided;
+  const auto of = [](const ConsistencySpec& spec, std::uint32_t shard, std::uint32_t shards) {
+    return UpdateRule::decided(make_rule(spec, 3), shard, shards);
+  };
+  CHECK(of(k_sync, 0, 2) == here_for_all);
+  CHECK(of(k_sync, 1, 2) == elsewhere);
+  CHECK(of(k_sync, 0, 1) == here);
+  CHECK(of({.model = ConsistencyModel::bsp}, 1, 2) == here);
+  CHECK(of({.model = ConsistencyModel::k_sync, .k = 3}, 1, 2) == here);
+}
+
+TEST_CASE("an update waits for its k-th push and has them in worker order", "[updates]") {
+  Shard shard(k_sync, 0, 2);
+  shard.push(2);
+  CHECK(shard.next().pushes.empty());
+  shard.push(0);
+  const UpdateRule::Next next = shard.next(7);
+  CHECK(Shard::names(next.pushes) == Names{0, 2});
+  REQUIRE(next.decision);
+  CHECK(next.decision->version == 7);
+  CHECK(next.decision->pushes == std::vector<PushId>{{first_worker, 0}, {first_worker + 2, 0}});
+  CHECK(shard.updates.pending().empty());
+}
+
+TEST_CASE("another shard takes the same workers' pushes, and the rest comes too late", "[updates]") {
+  Shard shard(k_sync, 1, 2);
+  for (const std::uint32_t w : {0U, 1U}) shard.push(w);
+  CHECK(shard.next().pushes.empty());
+  CHECK(shard.updates.lacks_decision() == 0);
+  shard.updates.hear(decision(0, {1, 2}));
+  CHECK(!shard.updates.lacks_decision());
+  CHECK(shard.next().pushes.empty());  // worker 2's is on its way
+  shard.push(2);
+  const UpdateRule::Next next = shard.next();
+  CHECK(Shard::names(next.pushes) == Names{1, 2});
+  CHECK(Shard::names(next.late) == Names{0});
+}
+
+TEST_CASE("in the place of a worker that is gone another's push is taken", "[updates]") {
+  Shard shard(k_sync, 1, 2);
+  for (const std::uint32_t w : {0U, 1U}) shard.push(w);
+  shard.updates.hear(decision(0, {1, 2}));
+  shard.workers.set_members({true, true, false});
+  const UpdateRule::Next next = shard.next();
+  CHECK(Shard::names(next.pushes) == Names{0, 1});
+  CHECK(next.late.empty());
+}
+
+TEST_CASE("the push of a worker that has gone on is not waited for", "[updates]") {
+  Shard shard(k_sync, 1, 2);
+  for (const std::uint32_t w : {0U, 1U}) shard.push(w);
+  shard.updates.hear(decision(0, {1, 2}));
+  CHECK(shard.next(0, 1).pushes.empty());
+  CHECK(Shard::names(shard.next(0, 2).pushes) == Names{0, 1});
+}
+
+TEST_CASE("of several decisions the latest that pushes are for counts", "[updates]") {
+  Shard shard(k_sync, 1, 2);
+  shard.updates.hear(decision(0, {0, 1}));
+  shard.updates.hear(decision(1, {1, 2}));
+  shard.push(0, 0);
+  shard.push(1, 1);
+  shard.push(2, 1);
+  const UpdateRule::Next next = shard.next();
+  CHECK(Shard::names(next.pushes) == Names{1, 2});
+  CHECK(Shard::names(next.late) == Names{0});
+}
+
+TEST_CASE("where pushes of any version count, another shard takes just those that were announced",
+          "[updates]") {
+  Shard shard(k_async, 1, 2);
+  for (const std::uint32_t w : {0U, 1U}) shard.push(w);
+  shard.updates.hear(decision(0, {1, 2}));
+  CHECK(shard.next().pushes.empty());
+  shard.push(2);
+  const UpdateRule::Next next = shard.next();
+  CHECK(Shard::names(next.pushes) == Names{1, 2});
+  CHECK(next.late.empty());
+  CHECK(Shard::names(shard.updates.pending()) == Names{0});
+}
+
+TEST_CASE("the last groups are as large as there are workers that will push", "[updates]") {
+  Shard shard(k_async, 0, 1);
+  shard.push(0);
+  CHECK(shard.next().pushes.empty());
+  shard.workers.finish(1);
+  CHECK(shard.next().pushes.empty());  // worker 2 may push
+  shard.workers.finish(2);
+  CHECK(Shard::names(shard.next().pushes) == Names{0});
+}
+
+TEST_CASE("under bsp an update has a push of every worker that takes part, and of no other in its place",
+          "[updates]") {
+  Shard shard({.model = ConsistencyModel::bsp}, 0, 1);
+  shard.push(0);
+  shard.push(2);
+  CHECK(shard.next().pushes.empty());
+  shard.workers.set_members({false, true, true});
+  CHECK(shard.next().pushes.empty());  // worker 0's push does not stand for worker 1's
+  shard.push(1);
+  CHECK(Shard::names(shard.next().pushes) == Names{0, 1, 2});
+}
+
+TEST_CASE("a push is late when its version is over, at the first shard or here", "[updates]") {
+  Shard shard(k_sync, 1, 2);
+  CHECK(!shard.updates.is_late({.version = 3, .first_version = 3}, 3));
+  CHECK(shard.updates.is_late({.version = 2, .first_version = 3}, 3));
+  CHECK(shard.updates.is_late({.version = 3, .first_version = 2}, 3));
+  CHECK(!Shard(k_sync, 0, 2).updates.is_late({.version = 3, .first_version = 2}, 3));
+  CHECK(!Shard(k_async, 1, 2).updates.is_late({.version = 1, .first_version = 1}, 3));
+}
