@@ -181,3 +181,30 @@ TEST_CASE("pushes that wait travel with a state only where every push is replica
     CHECK(state.bytes == empty + (travels ? 24 + id_bytes : 0));
   }
 }
+
+// Worker 0 is gone, and its push fills the update that worker 1's brings about.
+TEST_CASE("a push that its own update leaves behind is in no replica's sum", "[protocol]") {
+  Server::Options options = Pair::options_of(ConsistencyModel::k_sync, ReplicateWhen::every_push);
+  options.rule = make_rule({.model = ConsistencyModel::k_sync, .k = 1}, 2);
+  options.shard = 1;
+  options.shards = 2;
+  Pair pair(options);
+  const auto push = [&](std::uint32_t worker, std::int64_t first_version) {
+    const Slice gradient{values_of({0.5 + worker, 0.25, -0.75}), 0, 3};
+    const Push sent{
+        .worker = first_worker + worker, .first_version = first_version, .gradient = {.values = gradient}};
+    pair.owner.on(from_worker(worker, sent), 0, pair.mail);
+  };
+  pair.owner.on({.body = UpdateGroup{.version = 1, .pushes = {{first_worker, 1}}}}, 0, pair.mail);
+  push(0, 0);
+  pair.owner.set_members({false, true}, 0, pair.mail);
+  CHECK(pair.owner.version() == 0);
+  push(1, 1);
+  REQUIRE(pair.owner.version() == 1);
+  for (const Message& message : pair.mail.sent) {
+    if (message.is<Replicate>()) pair.replica.on(message, 0, pair.mail);
+  }
+  CHECK(pair.replica.version() == 1);
+  CHECK(pair.replica.pending().empty());
+  CHECK(numbers_of(pair.replica.snapshot()) == numbers_of(pair.owner.snapshot()));
+}
