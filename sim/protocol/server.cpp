@@ -48,16 +48,44 @@ Message Server::to(NodeId node, Body body) const {
   return {.from = options_.id, .to = node, .shard = options_.shard, .epoch = epoch_, .body = std::move(body)};
 }
 
+// Pushes of a worker are taken in its order, each once, though a small one may overtake a large one on its
+// way.
 void Server::on_push(const Push& push, double now, Outbox& out) {
-  if (options_.retries ? !is_new(push, out) : is_duplicate(push, out)) return;
   const std::uint32_t w = index_of(push.worker);
-  WorkerClocks::Worker& worker = workers_[w];
-  ++arrived_;
-  if (!options_.retries || push.number >= worker.arrived) ++worker.arrived;
+  const WorkerClocks::Worker& worker = workers_[w];
+  if (worker.gone) return out.refused(push);
+  skip_lost(w, push.oldest_resendable, out);
+  if (push.number > worker.arrived) {
+    if (!early_.try_emplace({w, push.number}, push).second) out.refused(push);  // it waits here already
+    return;
+  }
+  if (push.number < worker.arrived && options_.exactly_once && !mutant("applied-again")) {
+    if (options_.retries) acknowledge(push, out);
+    return out.duplicate(push);
+  }
+  take(push, now, out);
+  take_early(w, now, out);
+}
+
+// Those that have come too early and whose turn it is now. One that was skipped counts already.
+void Server::take_early(std::uint32_t w, double now, Outbox& out) {
+  for (auto next = early_.lower_bound({w, 0});
+       next != early_.end() && next->first <= std::pair(w, workers_[w].arrived);
+       next = early_.lower_bound({w, 0})) {
+    const Push push = std::move(next->second);
+    early_.erase(next);
+    if (push.number < workers_[w].arrived) out.refused(push);
+    else take(push, now, out);
+  }
+}
+
+void Server::take(const Push& push, double now, Outbox& out) {
+  const std::uint32_t w = index_of(push.worker);
+  const bool is_next = count_arrived(push);
   gate_.pushed(w, now);
   const bool forgotten = mutant("push-vanishes") && push.number % 7 == 3;
   const bool late = updates_.is_late(push, version_);
-  if (push.number + 1 >= worker.arrived) updates_.met(push);  // else it has been overtaken
+  if (is_next) updates_.met(push);  // else it is applied a second time
   if (forgotten) {
     count_applied(push.id());
   } else if (!late) {
@@ -71,6 +99,16 @@ void Server::on_push(const Push& push, double now, Outbox& out) {
   const bool updated = update_if_complete(out);
   if (log_.next().push) log_push(false, out);
   updated ? answer_all(now, out) : answer(w, now, out);
+}
+
+// Whether it is the worker's next one.
+bool Server::count_arrived(const Push& push) {
+  const std::uint32_t w = index_of(push.worker);
+  ++arrived_;
+  range_splits_ += range_clock_.set(weights_.range_at(push.clock), w, push.number + 1);
+  const bool is_next = push.number >= workers_[w].arrived;
+  if (is_next) workers_[w].arrived = push.number + 1;
+  return is_next;
 }
 
 // A node that is no worker only reads: it is answered at once, whatever the model, and nobody waits for it.
@@ -93,30 +131,9 @@ void Server::on_pull(NodeId from, const Pull& pull, double now, Outbox& out) {
   if (!is_back && before != waiting_.end() && before->second.number > pull.number) return;  // overtaken
   waiting_[w] = pull;  // takes the place of an older one
   if (options_.retries) meet(w, pull, out);
+  take_early(w, now, out);
   finish_if_through(w);
   update_if_complete(out) || restart_steps() ? answer_all(now, out) : answer(w, now, out);
-}
-
-std::int64_t Server::overtaken(NodeId worker) const {
-  return std::distance(missing_.lower_bound({worker, 0}), missing_.lower_bound({worker + 1, 0}));
-}
-
-// A push is for the block of its clock, whichever of its keys the batch has. The block's clock tells whether
-// it has been here; if the shard has no part of the block, the worker's count does. Where a worker does not
-// wait for an answer between pushes, a small one may overtake a large one: what comes later than its
-// successor is then no duplicate.
-bool Server::is_duplicate(const Push& push, Outbox& out) {
-  const std::uint32_t w = index_of(push.worker);
-  const Range range = weights_.range_at(push.clock);
-  const std::int64_t next = workers_[w].arrived + overtaken(push.worker);
-  const bool is_new = range.count > 0 ? range_clock_.is_new(range, w, push.number + 1) : push.number >= next;
-  if (missing_.erase({push.worker, push.number}) == 0 && !is_new) {
-    out.duplicate(push);
-    return true;
-  }
-  for (std::int64_t number = next; number < push.number; ++number) missing_.emplace(push.worker, number);
-  range_splits_ += range_clock_.set(range, w, push.number + 1);
-  return false;
 }
 
 // Of the first shard, which decides for all.

@@ -7,7 +7,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include "sim/protocol/consistency.hpp"
@@ -85,6 +84,8 @@ class Server {
   std::int64_t pushes_arrived() const { return arrived_; }
   // Pushes that wait for their group to be complete.
   const std::vector<Push>& pending() const { return updates_.pending(); }
+  // Pushes that have come before others of their workers.
+  std::vector<Push> early() const;
   Slice snapshot() const { return weights_.snapshot(version_); }
   // The learning rate of the next update.
   double rate() const;
@@ -137,7 +138,10 @@ class Server {
   void on_read(NodeId from, const Pull& pull, double now, Outbox& out) const;
   void on_group(const UpdateGroup& group, double now, Outbox& out);
   void on_decide(NodeId from, const Decide& question, Outbox& out) const;
-  bool is_new(const Push& push, Outbox& out);
+  void take(const Push& push, double now, Outbox& out);
+  void take_early(std::uint32_t worker, double now, Outbox& out);
+  void refuse_early(std::uint32_t worker, Outbox& out);
+  bool count_arrived(const Push& push);
   void supersede(const Push& push, Outbox& out);
   void acknowledge(const Push& push, Outbox& out) const;
   void accept(const Push& push, bool late, Outbox& out);
@@ -151,7 +155,7 @@ class Server {
   void on_entry(const SharedEntry& entry, Outbox& out);
   void take_entry(const LogEntry& entry);
   void take_sum(const LogEntry& entry);
-  void take_push(const Push& push);
+  void take_logged(const Push& push);
   void take_ids(const std::vector<PushId>& ids);
   void on_replicated(NodeId from, std::optional<std::int64_t> entries, double now, Outbox& out);
   void deliver(const ReplicatedLog::Deliveries& deliveries, Outbox& out) const;
@@ -168,8 +172,6 @@ class Server {
   UpdateRule::Decided decided() const {
     return UpdateRule::decided(options_.rule, options_.shard, options_.shards);
   }
-  bool is_duplicate(const Push& push, Outbox& out);
-  std::int64_t overtaken(NodeId worker) const;
   void drop(const Push& push, Outbox& out);
   Message to(NodeId node, Body body) const;
   void send(NodeId node, Body body, Outbox& out) const { out.send(to(node, std::move(body))); }
@@ -201,7 +203,8 @@ class Server {
   std::map<std::uint32_t, Pull> waiting_;  // by worker: its unanswered pull
   RangeClock range_clock_;                 // a worker's: its last push of the range, counted from 1
   std::size_t range_splits_ = 0;
-  std::set<std::pair<NodeId, std::int64_t>> missing_;  // pushes that later ones have overtaken on their way
+  // Pushes that have overtaken others of their workers, by worker and number.
+  std::map<std::pair<std::uint32_t, std::int64_t>, Push> early_;
 
   // Where nodes may fail.
   bool leads_ = true;

@@ -8,25 +8,6 @@
 
 namespace psim {
 
-// Pushes of a worker are taken in its order, each once. One that comes too early waits for the one before it
-// to be sent again.
-bool Server::is_new(const Push& push, Outbox& out) {
-  const std::uint32_t w = index_of(push.worker);
-  const WorkerClocks::Worker& worker = workers_[w];
-  if (!worker.gone) skip_lost(w, push.oldest_resendable, out);
-  if (worker.gone || push.number > worker.arrived) {
-    out.refused(push);
-    return false;
-  }
-  if (push.number < worker.arrived && options_.exactly_once && !mutant("applied-again")) {
-    acknowledge(push, out);
-    out.duplicate(push);
-    return false;
-  }
-  range_splits_ += range_clock_.set(weights_.range_at(push.clock), w, push.number + 1);
-  return true;
-}
-
 // Where an update has one push of each worker: a shard that was set back may have one already, and the worker
 // has computed that version again.
 void Server::supersede(const Push& push, Outbox& out) {
@@ -68,6 +49,18 @@ void Server::catch_up(std::uint32_t w, Outbox& out) {
   if (log_.has_copies()) log_.next().ahead.push_back({options_.first_worker + w, worker.ahead});
   workers_.find_slowest();
   tell_count(w, out);
+}
+
+void Server::refuse_early(std::uint32_t w, Outbox& out) {
+  const auto begin = early_.lower_bound({w, 0}), end = early_.lower_bound({w + 1, 0});
+  for (auto push = begin; push != end; ++push) out.refused(push->second);
+  early_.erase(begin, end);
+}
+
+std::vector<Push> Server::early() const {
+  std::vector<Push> all;
+  for (const auto& [id, push] : early_) all.push_back(push);
+  return all;
 }
 
 // How many clocks a worker is to skip. It numbers its pushes without them, so that none is missing; an answer
@@ -177,6 +170,7 @@ void Server::follow(NodeId self, std::uint32_t epoch, NodeId primary, std::optio
   const bool in_step = epoch_ == epoch && (log_.in_step() || leads_);
   log_.follow(in_step, std::exchange(leads_, false), primary, next);
   waiting_.clear();
+  early_.clear();
   epoch_ = epoch;
   if (!log_.has_pushes()) forget_pending();  // it will hear of updates only
 }
@@ -189,6 +183,7 @@ void Server::set_members(const std::vector<bool>& members, double now, Outbox& o
     changed.push_back(w);
     if (!worker.gone) {
       waiting_.erase(w);
+      refuse_early(w, out);
     } else if (!options_.rule.fresh) {
       if (mutant("skips-what-may-come")) skip_to(workers_.slowest(), w);
       worker.behind = worker.clock() < workers_.slowest();

@@ -90,7 +90,7 @@ void Server::take_entry(const LogEntry& entry) {
   }
   take_ids(entry.dropped);
   if (!entry.members.empty()) workers_.set_members(entry.members);
-  if (entry.push) take_push(*entry.push);
+  if (entry.push) take_logged(*entry.push);
   Silence silence;
   if (entry.updates) update(updates_.take_all(), silence);
   if (entry.sum) take_sum(entry);
@@ -109,11 +109,8 @@ void Server::take_sum(const LogEntry& entry) {
   updates_.was_made_of(entry.pushes);
 }
 
-void Server::take_push(const Push& push) {
-  const std::uint32_t w = index_of(push.worker);
-  workers_[w].arrived = std::max(workers_[w].arrived, push.number + 1);
-  range_splits_ += range_clock_.set(weights_.range_at(push.clock), w, push.number + 1);
-  ++arrived_;
+void Server::take_logged(const Push& push) {
+  count_arrived(push);
   updates_.add(push, 0);
 }
 

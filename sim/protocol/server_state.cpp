@@ -18,6 +18,7 @@ State Server::state() const {
 // either: their workers send them again.
 void Server::keep_state_only() {
   waiting_.clear();
+  early_.clear();
   log_.clear();
   log_.clear_past();
   if (!log_.has_pushes()) forget_pending();

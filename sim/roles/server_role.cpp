@@ -258,6 +258,7 @@ void ServerRole::discard(std::uint32_t shard, const Push& push) {
 void ServerRole::discard_pending(const Server& server) {
   if (!server.leads()) return;
   for (const Push& push : server.pending()) discard(server.shard(), push);
+  for (const Push& push : server.early()) discard(server.shard(), push);
   World::Last& last = world_.last_weights[server.shard()];
   if (server.epoch() >= last.epoch) last = {server.epoch(), server.snapshot()};
 }

@@ -120,7 +120,7 @@ TEST_CASE("an answer says whether a push of the worker waits for the next update
     return last_answer(log.sent);
   };
   push(0);
-  CHECK(ask(0, -1).has_push);  // any version: this one, for which its push is here
+  CHECK(ask(0, -1).has_push);                 // any version: this one, for which its push is here
   server.set_members({true, false}, 0, log);  // the update is made without the other one
   server.set_members({true, true}, 0, log);
   push(1);  // too late
@@ -149,4 +149,30 @@ TEST_CASE("a push for a decision of the first shard that was made before comes t
   CHECK(follower.pending().empty());
   CHECK(log.lines.back() == "ack w1 v0");
   CHECK(log.dropped_count == 1);
+}
+
+TEST_CASE("a push that came early, and was given up meanwhile, is not taken", "[server]") {
+  Pair p;
+  const auto push = [&](std::int64_t number, std::int64_t oldest) {
+    const Push sent{.worker = first_worker, .number = number, .clock = number, .oldest_resendable = oldest};
+    p.server.on(from_worker(0, sent), 0, p.log);
+  };
+  push(2, 0);
+  CHECK(p.server.early().size() == 1);
+  push(3, 3);
+  CHECK(p.server.early().empty());
+  CHECK(p.log.applied_count == 1);
+}
+
+TEST_CASE("the early pushes of a worker that goes are sent again when it is back", "[server]") {
+  Pair p;
+  const Push early{.worker = first_worker, .number = 1, .clock = 1};
+  p.server.on(from_worker(0, early), 0, p.log);
+  p.members(false, true);
+  CHECK(p.server.early().empty());
+  p.members(true, true);
+  p.server.on(from_worker(0, Push{.worker = first_worker}), 0, p.log);
+  CHECK(p.log.applied_count == 1);
+  p.server.on(from_worker(0, early), 0, p.log);
+  CHECK(p.log.applied_count == 2);
 }
