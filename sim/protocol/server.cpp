@@ -60,7 +60,7 @@ void Server::on_push(const Push& push, double now, Outbox& out) {
     return;
   }
   if (push.number < worker.arrived && options_.exactly_once && !mutant("applied-again")) {
-    if (options_.retries) acknowledge(push, out);
+    if (options_.confirms) acknowledge(push, out);
     return out.duplicate(push);
   }
   take(push, now, out);
@@ -89,12 +89,12 @@ void Server::take(const Push& push, double now, Outbox& out) {
   if (forgotten) {
     count_applied(push.id());
   } else if (!late) {
-    if (options_.retries) supersede(push, out);
+    supersede(push, out);
     updates_.add(push, now);
   } else {
     drop(push, out);
   }
-  if (options_.retries) accept(push, late, out);
+  if (options_.confirms) accept(push, late, out);
   finish_if_through(w);
   const bool updated = update_if_complete(out);
   if (log_.next().push) log_push(false, out);
@@ -130,7 +130,7 @@ void Server::on_pull(NodeId from, const Pull& pull, double now, Outbox& out) {
   const auto before = waiting_.find(w);
   if (!is_back && before != waiting_.end() && before->second.number > pull.number) return;  // overtaken
   waiting_[w] = pull;  // takes the place of an older one
-  if (options_.retries) meet(w, pull, out);
+  meet(w, pull, out);
   take_early(w, now, out);
   finish_if_through(w);
   update_if_complete(out) || restart_steps() ? answer_all(now, out) : answer(w, now, out);
@@ -143,7 +143,7 @@ void Server::on_group(const UpdateGroup& group, double now, Outbox& out) {
   if (update_if_complete(out)) answer_all(now, out);
 }
 
-bool Server::lacks_decision() const { return options_.retries && leads_ && updates_.lacks_decision(); }
+bool Server::lacks_decision() const { return leads_ && updates_.lacks_decision(); }
 
 void Server::ask_for_decision(double now, Outbox& out) {
   if (!lacks_decision() || updates_.asked() + options_.resend.timeout > now) return;
@@ -273,7 +273,7 @@ void Server::answer(std::uint32_t w, double now, Outbox& out) {
   const Pull& pull = waiting->second;
   const bool over = is_over(pull);
   // What is still on its way to a shard with all its updates will come too late, if it is taken at all.
-  const bool reads_all = over && options_.rule.fresh && options_.retries;
+  const bool reads_all = over && options_.rule.fresh;
   const std::int64_t sent = pull.pushes_sent.value_or(0);
   if (worker.arrived < sent && !reads_all && !mutant("writes-unseen")) return;  // read-my-writes
   if (!log_.is_safe(w)) return;  // an update that a crash may undo
@@ -287,10 +287,10 @@ void Server::answer(std::uint32_t w, double now, Outbox& out) {
                 .answered = pull.answered,
                 .version = version_,
                 .sent_at = now,
-                .safe_pushes = options_.retries ? committed_of(w) : 0,
+                .safe_pushes = committed_of(w),
                 .pushes_here = worker.arrived,
-                .skip_clocks = options_.retries ? ahead_of(w, out) : 0,
-                .has_push = options_.retries && (updates_.has(node) || mutant("lacks-no-push"))};
+                .skip_clocks = ahead_of(w, out),
+                .has_push = updates_.has(node) || mutant("lacks-no-push")};
   const bool needed = !over || (options_.rule.servers_apart && options_.shards > 1);
   if (needed) answer.weights.values = weights_.reply(pull.keys, version_);
   answer.weights.keys = pull.keys;

@@ -67,7 +67,7 @@ class Server {
     Epochs epochs = {};
     ShardWeights::Options weights = {};
     // Where nodes and messages may fail.
-    bool retries = false;      // requests may come twice, or never
+    bool confirms = false;     // tells at once that a push is here: its worker need not send it again
     bool exactly_once = true;  // a push that comes again is not applied again
     ReplicationSpec replication = {};
     RetrySpec resend = {};  // of entries that replicas do not confirm

@@ -11,7 +11,7 @@ namespace psim {
 // Where an update has one push of each worker: a shard that was set back may have one already, and the worker
 // has computed that version again.
 void Server::supersede(const Push& push, Outbox& out) {
-  if (options_.rule.gate != Gate::version) return;
+  if (options_.rule.gate != Gate::version || options_.clock_samples > 0) return;
   if (const std::optional<Push> before = updates_.withdraw(push.worker)) drop(*before, out);
 }
 
@@ -78,7 +78,7 @@ std::int64_t Server::ahead_of(std::uint32_t w, Outbox& out) {
 // forgot the push that the worker computed on this version. Any version will do then. Where an update does
 // not wait for all, a worker whose step was cancelled waits for the others' pushes.
 bool Server::has_lost_push(std::uint32_t worker, const Pull& pull) const {
-  if (!options_.retries || pull.above < 0) return false;
+  if (pull.above < 0) return false;
   if (pull.above > version_) return true;
   return options_.rule.waits_for_all() && !pull.computes && !updates_.has(options_.first_worker + worker);
 }
@@ -103,7 +103,7 @@ bool Server::none_will_push() const {
 bool Server::restart_steps() {
   const ConsistencyRule& rule = options_.rule;
   const bool some_wait = rule.gate == Gate::version && !rule.waits_for_all();
-  if (!options_.retries || !some_wait || waiting_.empty() || updates_.is_complete(workers_) ||
+  if (!some_wait || waiting_.empty() || updates_.is_complete(workers_) ||
       !none_will_push())
     return false;
   for (auto& [worker, pull] : waiting_) {

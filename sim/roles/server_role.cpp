@@ -47,7 +47,7 @@ Server::Options ServerRole::options_of(std::uint32_t shard) const {
           .staleness_aware = training.staleness_aware,
           .epochs = world.epochs(),
           .weights = weights_options(world, shard),
-          .retries = world.scenario.may_fail(),
+          .confirms = world.scenario.may_fail(),
           .exactly_once = world.scenario.recovery.semantics == Semantics::exactly_once,
           .replication = world.scenario.replication,
           .resend = world.retry()};

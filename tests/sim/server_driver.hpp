@@ -131,13 +131,15 @@ class Driver {
     return from_worker(w, Pull{.clock = rule.fresh ? worker.version + 1 : worker.pushes,
                                .above = newer_only ? worker.version : -1,
                                .number = ++worker.pulls,
-                               .pushes_sent = worker.pushes});
+                               .pushes_sent = worker.pushes,
+                               .computes = newer_only && worker.pushed_on < worker.version});
   }
   Message push_of(std::uint32_t w, const Numbers& gradient = {}) {
     Worker& worker = workers_[w];
     Slice slice;
     if (!gradient.empty()) slice = {values_of(gradient), 0, gradient.size()};
     const std::int64_t number = worker.pushes++;
+    worker.pushed_on = worker.version;
     return from_worker(w, Push{.worker = first_worker + w,
                                .number = number,
                                .clock = rule.fresh ? worker.version : number,
@@ -165,7 +167,7 @@ class Driver {
 
  private:
   struct Worker {
-    std::int64_t version = -1, pushes = 0, pulls = 0;
+    std::int64_t version = -1, pushed_on = -1, pushes = 0, pulls = 0;
   };
   static std::optional<Values> initial(const Numbers& numbers) {
     if (numbers.empty()) return std::nullopt;

@@ -46,7 +46,7 @@ struct Cluster {
                .steps = 1000,
                .learning_rate = {.base = 0.1},
                .weights = {.ranges = {{0, 2}}, .parameters = 2},
-               .retries = true,
+               .confirms = true,
                .replication = replication};
     servers.emplace(owner, fresh());
     servers.at(owner).lead(owner, {.primary = owner, .replicas = {first_replica, second_replica}}, 0, mail);

@@ -17,7 +17,7 @@ struct Pair {
                 .first_worker = first_worker,
                 .rule = make_rule({.model = ConsistencyModel::ssp, .staleness = 1}, 2),
                 .steps = 100,
-                .retries = true},
+                .confirms = true},
                std::nullopt, 4) {}
 
   void members(bool first, bool second) { server.set_members({first, second}, 0, log); }
@@ -108,7 +108,7 @@ TEST_CASE("an answer says whether a push of the worker waits for the next update
                  .first_worker = first_worker,
                  .rule = make_rule({.model = ConsistencyModel::bsp}, 2),
                  .steps = 100,
-                 .retries = true},
+                 .confirms = true},
                 std::nullopt, 4);
   Log log;
   const auto push = [&](std::uint32_t w) {
@@ -136,7 +136,7 @@ TEST_CASE("a push for a decision of the first shard that was made before comes t
                    .first_worker = first_worker,
                    .rule = make_rule({.model = ConsistencyModel::k_sync, .k = 1}, 2),
                    .steps = 100,
-                   .retries = true},
+                   .confirms = true},
                   std::nullopt, 4);
   Log log;
   const auto push = [&](std::uint32_t w, std::int64_t version) {

@@ -41,7 +41,7 @@ struct Pair {
             .steps = 1000,
             .learning_rate = {.base = 0.1},
             .weights = {.ranges = {{0, 3}}, .parameters = 3},
-            .retries = true,
+            .confirms = true,
             .replication = {.copies = 1, .when = when}};
   }
   Server fresh() const { return {options, std::move(*values_of({1.0, -2.0, 0.5})), 3}; }
