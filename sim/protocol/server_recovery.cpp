@@ -12,7 +12,7 @@ namespace psim {
 // has computed that version again.
 void Server::supersede(const Push& push, Outbox& out) {
   if (options_.rule.gate != Gate::version || options_.clock_samples > 0) return;
-  if (const std::optional<Push> before = updates_.withdraw(push.worker)) drop(*before, out);
+  if (const std::optional<Push> before = updates_.withdraw_for(push)) drop(*before, out);
 }
 
 void Server::acknowledge(const Push& push, Outbox& out) const {

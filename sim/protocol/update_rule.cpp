@@ -26,11 +26,13 @@ std::int64_t UpdateRule::least_of(NodeId worker, std::int64_t number) const {
 
 void UpdateRule::met(const Push& push) { last_computed_on_[index_of(push.worker)] = push.first_version; }
 
+// What another shard does with a push follows from what the first one did with it. It may be behind: then
+// pushes of versions to come wait for their turn. If the first one was set back, it makes updates again that
+// are here already; if this one was, what was computed on undone updates does not count.
 bool UpdateRule::is_late(const Push& push, std::int64_t version) const {
   if (!options_.rule.fresh) return false;
-  // The first shard was set back, and makes an update again that is here already.
-  if (options_.decided == Decided::elsewhere && push.first_version < version && !mutant("decides-twice"))
-    return true;
+  if (options_.decided == Decided::elsewhere && !mutant("decides-twice"))
+    return push.first_version < version || push.version > version;
   return push.version != version && !mutant("late-push-counts");
 }
 
@@ -43,8 +45,13 @@ void UpdateRule::remove(const PushId& id) {
   std::erase_if(pending_, [&](const Push& push) { return push.id() == id; });
 }
 
-std::optional<Push> UpdateRule::withdraw(NodeId worker) {
-  const auto push = std::ranges::find(pending_, worker, &Push::worker);
+// Another shard that is behind may have pushes of a worker for several versions of the first one.
+std::optional<Push> UpdateRule::withdraw_for(const Push& next) {
+  const auto push = std::ranges::find_if(pending_, [&](const Push& before) {
+    const bool is_for_another =
+        options_.decided == Decided::elsewhere && before.first_version < next.first_version;
+    return before.worker == next.worker && !is_for_another;
+  });
   if (push == pending_.end()) return std::nullopt;
   Push result = std::move(*push);
   pending_.erase(push);
@@ -69,7 +76,8 @@ bool UpdateRule::is_complete(const WorkerClocks& workers) const {
   const bool some_gone = workers.members() < rule.workers;
   const auto of_members = [&](const Push& push) { return !workers[index_of(push.worker)].gone; };
   // Where all take part, a push of a worker that has gone since is taken, but in nobody else's place.
-  const auto here = rule.waits_for_all() ? std::ranges::count_if(pending_, of_members) : std::ssize(pending_);
+  const auto here =
+      rule.waits_for_all() ? std::ranges::count_if(pending_, of_members) : std::ssize(pending_);
   if (here >= (some_gone ? std::min(whole, workers.members()) : whole)) return true;
   if (pending_.empty() || rule.fresh) return false;
   std::int64_t may_push = workers.will_push();
@@ -110,17 +118,20 @@ UpdateRule::Next UpdateRule::announced() {
 // with a push for one shard and not for another. So a push says which version of the first shard it was
 // computed on, and the decision about that version is asked for until it is here.
 const UpdateRule::Decision* UpdateRule::decision() const {
-  const Decision* latest = nullptr;
-  for (const Push& push : pending_) {
-    const auto known = std::ranges::find(decisions_, push.first_version, &Decision::version);
-    if (known != decisions_.end() && (latest == nullptr || latest->version < known->version))
-      latest = &*known;
-  }
-  return latest;
+  const std::optional<std::int64_t> next = least_first_version();
+  if (!next) return nullptr;
+  const auto known = std::ranges::find(decisions_, *next, &Decision::version);
+  return known == decisions_.end() ? nullptr : &*known;
+}
+
+// The first version of the first shard that pushes wait for.
+std::optional<std::int64_t> UpdateRule::least_first_version() const {
+  if (pending_.empty()) return std::nullopt;
+  return std::ranges::min_element(pending_, {}, &Push::first_version)->first_version;
 }
 
 // The same workers' pushes as the first shard took; in the place of those that are gone, that have gone on,
-// that came too late here, or that it no longer knows, others'. The rest comes too late.
+// that came too late here, or that it no longer knows, others'. The rest of that version comes too late.
 UpdateRule::Next UpdateRule::like_the_first(const WorkerClocks& workers, const Waits& waits) {
   const Decision* known = decision();
   if (known == nullptr || !is_complete(workers)) return {};
@@ -129,17 +140,22 @@ UpdateRule::Next UpdateRule::like_the_first(const WorkerClocks& workers, const W
     return !workers[w].gone && last_computed_on_[w] < known->version && !waits(w);
   };
   if (std::ranges::any_of(known->workers, is_awaited)) return {};
-  Next result{.pushes = take_all()};
-  std::vector<Push>& pushes = result.pushes;
-  const auto rest = std::ranges::stable_partition(pushes, [&](const Push& push) {
-    return std::ranges::find(known->workers, push.worker) != known->workers.end();
-  });
-  const auto chosen = std::ssize(pushes) - std::ssize(rest);
-  const auto wanted =
-      std::min(std::ssize(pushes), std::max(chosen, std::min(options_.rule.group, workers.members())));
-  result.late.assign(pushes.begin() + wanted, pushes.end());
-  pushes.erase(pushes.begin() + wanted, pushes.end());
-  std::ranges::sort(pushes, {}, &Push::worker);
+  std::vector<Push> all = take_all(), others;
+  std::ranges::stable_sort(all, {}, &Push::first_version);
+  Next result;
+  for (Push& push : all) {
+    const bool is_chosen = std::ranges::find(known->workers, push.worker) != known->workers.end();
+    const bool is_first = std::ranges::find(result.pushes, push.worker, &Push::worker) == result.pushes.end();
+    (is_chosen && is_first ? result.pushes : others).push_back(std::move(push));
+  }
+  const std::int64_t wanted =
+      std::max(std::ssize(result.pushes), std::min(options_.rule.group, workers.members()));
+  for (Push& push : others) {
+    const bool is_over = push.first_version <= known->version;
+    if (std::ssize(result.pushes) < wanted) result.pushes.push_back(std::move(push));
+    else (is_over ? result.late : pending_).push_back(std::move(push));
+  }
+  std::ranges::sort(result.pushes, {}, &Push::worker);
   return result;
 }
 
@@ -153,14 +169,14 @@ void UpdateRule::hear(const UpdateGroup& decision) {
   Decision heard{.version = decision.version, .workers = {}};
   for (const PushId& id : decision.pushes) heard.workers.push_back(id.worker);
   decisions_.push_back(std::move(heard));
-  constexpr std::size_t kept = 4;  // a worker is at most one version behind, unless shards were set back
+  // Each worker waits for every shard before it goes on, so the first one is no further ahead.
+  const std::size_t kept = last_computed_on_.size() + 2;
   if (decisions_.size() > kept) decisions_.pop_front();
 }
 
 std::optional<std::int64_t> UpdateRule::lacks_decision() const {
-  if (options_.decided != Decided::elsewhere || pending_.empty() || decision() != nullptr)
-    return std::nullopt;
-  return std::ranges::min_element(pending_, {}, &Push::first_version)->first_version;
+  if (options_.decided != Decided::elsewhere || decision() != nullptr) return std::nullopt;
+  return least_first_version();
 }
 
 void UpdateRule::forget_others() {

@@ -44,8 +44,8 @@ class UpdateRule {
   bool is_late(const Push& push, std::int64_t version) const;
   void add(const Push& push, double now);
   void remove(const PushId& id);
-  // The push of this worker that waits.
-  std::optional<Push> withdraw(NodeId worker);
+  // The push of the same worker that waits, and that `next` takes the place of.
+  std::optional<Push> withdraw_for(const Push& next);
   void clear() { pending_.clear(); }
   // All that wait, in worker order: sums never run in order of arrival.
   std::vector<Push> take_all();
@@ -86,6 +86,7 @@ class UpdateRule {
   Next announced();
   Next like_the_first(const WorkerClocks& workers, const Waits& waits);
   const Decision* decision() const;
+  std::optional<std::int64_t> least_first_version() const;
   std::uint32_t index_of(NodeId node) const { return node - options_.first_worker; }
 
   Options options_;

@@ -182,7 +182,7 @@ TEST_CASE("pushes that wait travel with a state only where every push is replica
   }
 }
 
-// Worker 0 is gone, and its push fills the update that worker 1's brings about.
+// Worker 0 is gone, and its push is left behind by the update that worker 1's brings about.
 TEST_CASE("a push that its own update leaves behind is in no replica's sum", "[protocol]") {
   Server::Options options = Pair::options_of(ConsistencyModel::k_sync, ReplicateWhen::every_push);
   options.rule = make_rule({.model = ConsistencyModel::k_sync, .k = 1}, 2);
@@ -195,7 +195,7 @@ TEST_CASE("a push that its own update leaves behind is in no replica's sum", "[p
         .worker = first_worker + worker, .first_version = first_version, .gradient = {.values = gradient}};
     pair.owner.on(from_worker(worker, sent), 0, pair.mail);
   };
-  pair.owner.on({.body = UpdateGroup{.version = 1, .pushes = {{first_worker, 1}}}}, 0, pair.mail);
+  pair.owner.on({.body = UpdateGroup{.version = 0, .pushes = {{first_worker + 1, 0}}}}, 0, pair.mail);
   push(0, 0);
   pair.owner.set_members({false, true}, 0, pair.mail);
   CHECK(pair.owner.version() == 0);

@@ -108,16 +108,34 @@ TEST_CASE("the push of a worker that has gone on is not waited for", "[updates]"
   CHECK(Shard::names(shard.next(0, 2).pushes) == Names{0, 1});
 }
 
-TEST_CASE("of several decisions the latest that pushes are for counts", "[updates]") {
+TEST_CASE("a shard that is behind makes the first one's updates one after another", "[updates]") {
   Shard shard(k_sync, 1, 2);
   shard.updates.hear(decision(0, {0, 1}));
   shard.updates.hear(decision(1, {1, 2}));
+  shard.push(1, 0);
+  shard.push(1, 1, 1);
+  shard.push(2, 0);
+  shard.push(2, 1, 1);
+  CHECK(shard.next().pushes.empty());  // worker 0's is still to come
   shard.push(0, 0);
-  shard.push(1, 1);
-  shard.push(2, 1);
   const UpdateRule::Next next = shard.next();
-  CHECK(Shard::names(next.pushes) == Names{1, 2});
-  CHECK(Shard::names(next.late) == Names{0});
+  CHECK(Shard::names(next.pushes) == Names{0, 1});
+  CHECK(next.pushes[1].number == 0);
+  CHECK(Shard::names(next.late) == Names{2});
+  CHECK(Shard::names(shard.next(1).pushes) == Names{1, 2});
+  CHECK(shard.updates.pending().empty());
+}
+
+TEST_CASE("a worker's push takes the place of one for the same version, not of one before", "[updates]") {
+  Shard shard(k_sync, 1, 2);
+  shard.push(0, 3);
+  const auto next = [](std::int64_t first_version) {
+    return Push{.worker = first_worker, .number = 1, .first_version = first_version};
+  };
+  CHECK(!shard.updates.withdraw_for(next(4)));
+  CHECK(shard.updates.withdraw_for(next(3)));
+  shard.push(0, 3);
+  CHECK(shard.updates.withdraw_for(next(2)));
 }
 
 TEST_CASE("where pushes of any version count, another shard takes just those that were announced",
@@ -158,7 +176,8 @@ TEST_CASE("under bsp an update has a push of every worker that takes part, and o
 TEST_CASE("a push is late when its version is over, at the first shard or here", "[updates]") {
   Shard shard(k_sync, 1, 2);
   CHECK(!shard.updates.is_late({.version = 3, .first_version = 3}, 3));
-  CHECK(shard.updates.is_late({.version = 2, .first_version = 3}, 3));
+  CHECK(!shard.updates.is_late({.version = 2, .first_version = 3}, 3));  // this shard was behind
+  CHECK(shard.updates.is_late({.version = 4, .first_version = 4}, 3));   // this shard was set back
   CHECK(shard.updates.is_late({.version = 3, .first_version = 2}, 3));
   CHECK(!Shard(k_sync, 0, 2).updates.is_late({.version = 3, .first_version = 2}, 3));
   CHECK(!Shard(k_async, 1, 2).updates.is_late({.version = 1, .first_version = 1}, 3));
