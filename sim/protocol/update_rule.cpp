@@ -1,6 +1,7 @@
 #include "sim/protocol/update_rule.hpp"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 
 #include "model/mutant.hpp"
@@ -67,6 +68,18 @@ std::vector<Push> UpdateRule::take_all() {
   return all;
 }
 
+// How many of the pushes that wait count for one update.
+std::int64_t UpdateRule::count_here(const WorkerClocks& workers) const {
+  // Where all take part, a push of a worker that has gone since is taken, but in nobody else's place.
+  if (options_.rule.waits_for_all())
+    return std::ranges::count_if(pending_,
+                                 [&](const Push& push) { return !workers[index_of(push.worker)].gone; });
+  if (options_.decided != Decided::elsewhere) return std::ssize(pending_);
+  std::set<NodeId> distinct;  // those of a worker may be for several versions of the first shard
+  for (const Push& push : pending_) distinct.insert(push.worker);
+  return std::ssize(distinct);
+}
+
 // The last groups are smaller: a group is complete as well when nobody is left who could push into it,
 // because a worker is through, or waits for its own push to be applied.
 bool UpdateRule::is_complete(const WorkerClocks& workers) const {
@@ -74,10 +87,7 @@ bool UpdateRule::is_complete(const WorkerClocks& workers) const {
   if (options_.clock_samples > 0) return samples_of(pending_) >= options_.clock_samples;
   const std::int64_t whole = rule.group - (mutant("small-group") ? 1 : 0);
   const bool some_gone = workers.members() < rule.workers;
-  const auto of_members = [&](const Push& push) { return !workers[index_of(push.worker)].gone; };
-  // Where all take part, a push of a worker that has gone since is taken, but in nobody else's place.
-  const auto here =
-      rule.waits_for_all() ? std::ranges::count_if(pending_, of_members) : std::ssize(pending_);
+  const std::int64_t here = count_here(workers);
   if (here >= (some_gone ? std::min(whole, workers.members()) : whole)) return true;
   if (pending_.empty() || rule.fresh) return false;
   std::int64_t may_push = workers.will_push();
@@ -143,16 +153,18 @@ UpdateRule::Next UpdateRule::like_the_first(const WorkerClocks& workers, const W
   std::vector<Push> all = take_all(), others;
   std::ranges::stable_sort(all, {}, &Push::first_version);
   Next result;
+  const auto is_in = [&](const Push& push) {
+    return std::ranges::find(result.pushes, push.worker, &Push::worker) != result.pushes.end();
+  };
   for (Push& push : all) {
     const bool is_chosen = std::ranges::find(known->workers, push.worker) != known->workers.end();
-    const bool is_first = std::ranges::find(result.pushes, push.worker, &Push::worker) == result.pushes.end();
-    (is_chosen && is_first ? result.pushes : others).push_back(std::move(push));
+    (is_chosen && !is_in(push) ? result.pushes : others).push_back(std::move(push));
   }
   const std::int64_t wanted =
       std::max(std::ssize(result.pushes), std::min(options_.rule.group, workers.members()));
   for (Push& push : others) {
     const bool is_over = push.first_version <= known->version;
-    if (std::ssize(result.pushes) < wanted) result.pushes.push_back(std::move(push));
+    if (std::ssize(result.pushes) < wanted && !is_in(push)) result.pushes.push_back(std::move(push));
     else (is_over ? result.late : pending_).push_back(std::move(push));
   }
   std::ranges::sort(result.pushes, {}, &Push::worker);

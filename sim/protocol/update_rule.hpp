@@ -83,6 +83,7 @@ class UpdateRule {
     std::int64_t version;         // of the first shard
     std::vector<NodeId> workers;  // whose pushes made the update of it
   };
+  std::int64_t count_here(const WorkerClocks& workers) const;
   Next announced();
   Next like_the_first(const WorkerClocks& workers, const Waits& waits);
   const Decision* decision() const;

@@ -126,6 +126,20 @@ TEST_CASE("a shard that is behind makes the first one's updates one after anothe
   CHECK(shard.updates.pending().empty());
 }
 
+TEST_CASE("no worker has two pushes in an update, though the one for the next is here", "[updates]") {
+  Shard shard(k_sync, 1, 2);
+  shard.updates.hear(decision(0, {0, 1}));
+  shard.push(1, 0);
+  shard.push(1, 1, 1);
+  shard.workers.set_members({false, true, true});
+  CHECK(shard.next().pushes.empty());
+  shard.push(2, 2);
+  const UpdateRule::Next next = shard.next();
+  CHECK(Shard::names(next.pushes) == Names{1, 2});
+  CHECK(next.late.empty());
+  CHECK(shard.updates.pending().size() == 1);
+}
+
 TEST_CASE("a worker's push takes the place of one for the same version, not of one before", "[updates]") {
   Shard shard(k_sync, 1, 2);
   shard.push(0, 3);
