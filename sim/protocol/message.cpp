@@ -12,7 +12,7 @@ constexpr std::uint64_t two_words = 16;
 
 std::uint64_t ids_of(const LogEntry& entry) {
   return entry.pushes.size() + entry.dropped.size() + entry.skipped.size() + entry.ahead.size() +
-         entry.shown.size();
+         entry.shown.size() + entry.left.size();
 }
 
 std::uint64_t size_of(const SharedView& view) { return view ? view->bytes() : 0; }

@@ -192,9 +192,11 @@ struct LogEntry {
     std::shared_ptr<const Values> mean_square = {};
   };
   std::optional<Sum> sum = {};
-  // Where every push is logged: one that has come in, and whether all that wait make an update with it.
+  // Where every push is logged: one that has come in, and whether all that wait make an update with it; but
+  // for those that wait on.
   std::optional<Push> push = {};
   bool updates = false;
+  std::vector<PushId> left = {};
   std::vector<PushId> pushes = {};  // in the sum, or that one
   std::vector<PushId> dropped = {};
   std::vector<PushId> skipped = {};  // pushes of a worker before this one will not come

@@ -47,7 +47,11 @@ std::optional<LogEntry::Sum> Server::log_update(const std::vector<Push>& group,
   if (log_.has_pushes()) {
     // The last push may be one of those that this update leaves behind; then it is logged as such only.
     std::optional<Push>& push = log_.next().push;
-    if (push && std::ranges::find(group, push->id(), &Push::id) == group.end()) push.reset();
+    const auto has_it = [&push](const std::vector<Push>& pushes) {
+      return std::ranges::find(pushes, push->id(), &Push::id) != pushes.end();
+    };
+    if (push && !has_it(group) && !has_it(pending())) push.reset();
+    for (const Push& waiting : pending()) log_.next().left.push_back(waiting.id());
     log_push(true, out);
     return {};
   }
@@ -92,7 +96,7 @@ void Server::take_entry(const LogEntry& entry) {
   if (!entry.members.empty()) workers_.set_members(entry.members);
   if (entry.push) take_logged(*entry.push);
   Silence silence;
-  if (entry.updates) update(updates_.take_all(), silence);
+  if (entry.updates) update(updates_.take_all(entry.left), silence);
   if (entry.sum) take_sum(entry);
   if (entry.updates || entry.sum) updated_in_ = log_.extent().epoch;
   workers_.find_slowest();

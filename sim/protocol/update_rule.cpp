@@ -1,6 +1,7 @@
 #include "sim/protocol/update_rule.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <tuple>
 
@@ -59,8 +60,11 @@ std::optional<Push> UpdateRule::withdraw_for(const Push& next) {
   return result;
 }
 
-std::vector<Push> UpdateRule::take_all() {
+std::vector<Push> UpdateRule::take_all(const std::vector<PushId>& but) {
   std::vector<Push> all = std::exchange(pending_, {});
+  const auto waits_on = [&](const Push& push) { return std::ranges::find(but, push.id()) != but.end(); };
+  std::ranges::copy_if(all, std::back_inserter(pending_), waits_on);
+  std::erase_if(all, waits_on);
   std::ranges::stable_sort(all, {}, [](const Push& push) {
     const bool arrives = mutant("sums-in-order-of-arrival");
     return std::tuple(arrives ? 0 : push.worker, arrives ? 0 : push.number);

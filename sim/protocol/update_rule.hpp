@@ -47,8 +47,8 @@ class UpdateRule {
   // The push of the same worker that waits, and that `next` takes the place of.
   std::optional<Push> withdraw_for(const Push& next);
   void clear() { pending_.clear(); }
-  // All that wait, in worker order: sums never run in order of arrival.
-  std::vector<Push> take_all();
+  // All that wait but these, in worker order: sums never run in order of arrival.
+  std::vector<Push> take_all(const std::vector<PushId>& but = {});
 
   // The next update, when all is here that makes it. `waits` tells of a worker by its number that it has sent
   // all that it will send before this shard has another version.

@@ -182,29 +182,55 @@ TEST_CASE("pushes that wait travel with a state only where every push is replica
   }
 }
 
-// Worker 0 is gone, and its push is left behind by the update that worker 1's brings about.
-TEST_CASE("a push that its own update leaves behind is in no replica's sum", "[protocol]") {
-  Server::Options options = Pair::options_of(ConsistencyModel::k_sync, ReplicateWhen::every_push);
-  options.rule = make_rule({.model = ConsistencyModel::k_sync, .k = 1}, 2);
-  options.shard = 1;
-  options.shards = 2;
-  Pair pair(options);
-  const auto push = [&](std::uint32_t worker, std::int64_t first_version) {
+// A shard that follows the first one's decisions, its workers' pushes, and a replica that hears of all.
+struct Follower : Pair {
+  Follower() : Pair(options_of_shard_1()) {}
+  static Server::Options options_of_shard_1() {
+    Server::Options options = options_of(ConsistencyModel::k_sync, ReplicateWhen::every_push);
+    options.rule = make_rule({.model = ConsistencyModel::k_sync, .k = 1}, 2);
+    options.shard = 1;
+    options.shards = 2;
+    return options;
+  }
+  void decide(std::int64_t version, std::uint32_t worker) {
+    owner.on({.body = UpdateGroup{.version = version, .pushes = {{first_worker + worker, 0}}}}, 0, mail);
+  }
+  void send(std::uint32_t worker, std::int64_t first_version) {
     const Slice gradient{values_of({0.5 + worker, 0.25, -0.75}), 0, 3};
     const Push sent{
         .worker = first_worker + worker, .first_version = first_version, .gradient = {.values = gradient}};
-    pair.owner.on(from_worker(worker, sent), 0, pair.mail);
-  };
-  pair.owner.on({.body = UpdateGroup{.version = 0, .pushes = {{first_worker + 1, 0}}}}, 0, pair.mail);
-  push(0, 0);
-  pair.owner.set_members({false, true}, 0, pair.mail);
-  CHECK(pair.owner.version() == 0);
-  push(1, 1);
-  REQUIRE(pair.owner.version() == 1);
-  for (const Message& message : pair.mail.sent) {
-    if (message.is<Replicate>()) pair.replica.on(message, 0, pair.mail);
+    owner.on(from_worker(worker, sent), 0, mail);
   }
-  CHECK(pair.replica.version() == 1);
-  CHECK(pair.replica.pending().empty());
-  CHECK(numbers_of(pair.replica.snapshot()) == numbers_of(pair.owner.snapshot()));
+  void check_replica(std::int64_t version) {
+    REQUIRE(owner.version() == version);
+    for (const Message& message : std::exchange(mail.sent, {})) {
+      if (message.is<Replicate>()) replica.on(message, 0, mail);
+    }
+    CHECK(replica.version() == version);
+    CHECK(replica.pending().size() == owner.pending().size());
+    CHECK(numbers_of(replica.snapshot()) == numbers_of(owner.snapshot()));
+  }
+};
+
+// Worker 0 is gone, and its push is left behind by the update that worker 1's brings about.
+TEST_CASE("a push that its own update leaves behind is in no replica's sum", "[protocol]") {
+  Follower shard;
+  shard.decide(0, 1);
+  shard.send(0, 0);
+  shard.owner.set_members({false, true}, 0, shard.mail);
+  CHECK(shard.owner.version() == 0);
+  shard.send(1, 1);
+  shard.check_replica(1);
+  CHECK(shard.replica.pending().empty());
+}
+
+TEST_CASE("a push for a version to come waits at the replica, too", "[protocol]") {
+  Follower shard;
+  shard.decide(0, 0);
+  shard.send(1, 1);
+  shard.send(0, 0);
+  shard.check_replica(1);
+  CHECK(shard.replica.pending().size() == 1);
+  shard.decide(1, 1);
+  shard.check_replica(2);
 }
