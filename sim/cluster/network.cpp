@@ -162,7 +162,7 @@ bool Network::carries(const Message& like) const {
   if (connection != connections_.end() && connection->second.names.contains(name)) return true;
   return std::ranges::any_of(in_flight_, [&](const auto& entry) {
     const Message& m = entry.second.message;
-    return m.from == like.from && m.to == like.to && name_of(m) == name && !is_lost(entry.second);
+    return m.from == like.from && m.to == like.to && name_of(m) == name;
   });
 }
 

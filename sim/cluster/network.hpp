@@ -43,7 +43,7 @@ class Network {
   void send_again(Message message);
 
   // Whether the same is on its way already: a state of the shard, or the same entry of its log, or the same
-  // question.
+  // question. Perhaps it will be lost, which its sender cannot know.
   bool carries(const Message& like) const;
   // Likewise, unless the same is on its way, which is false. For what is sent again when no answer comes,
   // which it may not because too much is being sent.
