@@ -146,9 +146,10 @@ void Server::on_group(const UpdateGroup& group, double now, Outbox& out) {
 bool Server::lacks_decision() const { return leads_ && updates_.lacks_decision(); }
 
 void Server::ask_for_decision(double now, Outbox& out) {
-  if (!lacks_decision() || updates_.asked() + options_.resend.timeout > now) return;
+  const std::optional<std::int64_t> version = updates_.lacks_decision();
+  if (!leads_ || !version || updates_.asked() + options_.resend.timeout > now) return;
   updates_.ask(now);
-  out.send_again({.from = options_.id, .body = Decide{*updates_.lacks_decision()}});
+  out.send_again({.from = options_.id, .body = Decide{*version}});
 }
 
 // First shard: what it has decided last, and nothing of what is longer ago; what is still to be decided it

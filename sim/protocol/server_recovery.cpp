@@ -103,9 +103,7 @@ bool Server::none_will_push() const {
 bool Server::restart_steps() {
   const ConsistencyRule& rule = options_.rule;
   const bool some_wait = rule.gate == Gate::version && !rule.waits_for_all();
-  if (!some_wait || waiting_.empty() || updates_.is_complete(workers_) ||
-      !none_will_push())
-    return false;
+  if (!some_wait || waiting_.empty() || updates_.is_complete(workers_) || !none_will_push()) return false;
   for (auto& [worker, pull] : waiting_) {
     if (!updates_.has(options_.first_worker + worker)) pull.above = -1;
   }
