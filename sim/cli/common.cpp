@@ -79,7 +79,9 @@ unsigned thread_count(unsigned asked) {
 fs::path scenario_folder() {
   for (fs::path dir = fs::read_symlink("/proc/self/exe").parent_path(); dir != dir.root_path();
        dir = dir.parent_path()) {
-    if (fs::exists(dir / "scenarios" / "quickstart.toml")) return dir / "scenarios";
+    for (const char* place : {"scenarios", "share/psim/scenarios"}) {  // of a checkout; where it is installed
+      if (fs::exists(dir / place / "quickstart.toml")) return dir / place;
+    }
   }
   return "scenarios";
 }
