@@ -62,7 +62,7 @@ struct PushId {
   bool operator==(const PushId&) const = default;
 };
 
-class Server;
+struct ShardState;
 struct View;
 using SharedView = std::shared_ptr<const View>;
 
@@ -223,9 +223,10 @@ struct Replicated {
 // One owner to another, or to the storage: a shard, or what the other lacks of it.
 struct State {
   std::int64_t version = 0;
-  std::int64_t entries = -1;  // of the log, that the sender has; -1: it has nothing
-  std::int64_t view = 0;      // the sender's, where it matters
-  std::shared_ptr<const Server> shard = {};
+  std::uint32_t log_epoch = 0;  // how far the state goes: the log of this epoch's owner, and ...
+  std::int64_t entries = -1;    // ... so many of its entries; -1: the sender has nothing
+  std::int64_t view = 0;        // the sender's, where it matters
+  std::shared_ptr<const ShardState> shard = {};
   std::shared_ptr<const std::vector<SharedEntry>> rest = {};  // to be added to what is there
   std::uint64_t bytes = 0;
 };

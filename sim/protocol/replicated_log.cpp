@@ -80,6 +80,33 @@ ReplicatedLog::Deliveries ReplicatedLog::append() {
   return out;
 }
 
+ReplicatedLog::Deliveries ReplicatedLog::append_push(bool updates) {
+  next_.updates = updates;
+  if (next_.push) next_.pushes.push_back(next_.push->id());
+  Deliveries out = append();
+  if (updates) update_ = entries_;
+  return out;
+}
+
+// The last push may be one that this update leaves behind; then it is logged as such only.
+ReplicatedLog::Deliveries ReplicatedLog::append_update(const std::vector<Push>& pushes,
+                                                       const std::vector<Push>& waiting,
+                                                       const std::function<LogEntry::Sum()>& sum) {
+  if (has_pushes()) {
+    const auto has_last = [this](const std::vector<Push>& all) {
+      return std::ranges::find(all, next_.push->id(), &Push::id) != all.end();
+    };
+    if (next_.push && !has_last(pushes) && !has_last(waiting)) next_.push.reset();
+    for (const Push& push : waiting) next_.left.push_back(push.id());
+    return append_push(true);
+  }
+  for (const Push& push : pushes) next_.pushes.push_back(push.id());
+  next_.sum = sum();
+  Deliveries out = append();
+  update_ = entries_;
+  return out;
+}
+
 ReplicatedLog::Confirmed ReplicatedLog::confirm(NodeId from, std::optional<std::int64_t> entries,
                                                 double now) {
   const auto copy = std::ranges::find(copies_, from, &Copy::node);

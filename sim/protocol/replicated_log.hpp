@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <utility>
@@ -40,6 +41,13 @@ class ReplicatedLog {
   };
 
   explicit ReplicatedLog(Options options) : options_(options), workers_(options.workers) {}
+  // A copy's: with a state that goes so far.
+  ReplicatedLog(Options options, Extent extent)
+      : options_(options),
+        epoch_(extent.epoch),
+        entries_(extent.entries),
+        workers_(options.workers),
+        in_step_(true) {}
 
   Extent extent() const { return {epoch_, entries_}; }
   // Each push is logged as it comes in, and not updates only.
@@ -64,8 +72,12 @@ class ReplicatedLog {
   // every replica, or to the first one of a chain.
   LogEntry& next() { return next_; }
   Deliveries append();
-  // The last entry is an update.
-  void mark_update() { update_ = entries_; }
+  // Where every push is logged: the entry ends with the push that has come in last, if it was not too late.
+  Deliveries append_push(bool updates);
+  // It ends with an update of these pushes, which leaves others waiting: as their sum, or, where copies have
+  // the pushes, as word of it.
+  Deliveries append_update(const std::vector<Push>& pushes, const std::vector<Push>& waiting,
+                           const std::function<LogEntry::Sum()>& sum);
   // A copy has all entries below `entries`; none: not even the state before them. `is_new_replica`: it is a
   // replica that has got the state it began with.
   struct Confirmed {
@@ -139,5 +151,8 @@ class ReplicatedLog {
   NodeId primary_ = 0;
   std::optional<NodeId> next_in_chain_;
 };
+
+// How far a state goes that was sent.
+inline ReplicatedLog::Extent extent_of(const State& state) { return {state.log_epoch, state.entries}; }
 
 }  // namespace psim

@@ -1,6 +1,7 @@
 #include "sim/protocol/worker_clocks.hpp"
 
 #include <optional>
+#include <utility>
 
 namespace psim {
 
@@ -12,8 +13,7 @@ void WorkerClocks::count_applied(std::size_t w) {
 }
 
 void WorkerClocks::finish(std::size_t worker) {
-  workers_[worker].finished = true;
-  --will_push_;
+  if (!std::exchange(workers_[worker].finished, true)) --will_push_;
 }
 
 bool WorkerClocks::skip_to(std::size_t w, std::int64_t number) {
@@ -23,6 +23,25 @@ bool WorkerClocks::skip_to(std::size_t w, std::int64_t number) {
   worker.arrived += skipped;
   worker.applied += skipped;  // those that wait for their group are still to be applied
   return true;
+}
+
+std::int64_t WorkerClocks::to_skip(std::size_t w) {
+  Worker& worker = workers_[w];
+  if (worker.behind) worker.told = slowest_ - worker.arrived;
+  return std::max(worker.told, worker.ahead);
+}
+
+bool WorkerClocks::has_skipped(std::size_t w, std::int64_t clocks) {
+  Worker& worker = workers_[w];
+  const bool goes_on = clocks > worker.ahead, has_heard = worker.told >= 0 && clocks >= worker.told;
+  worker.ahead = std::max(worker.ahead, clocks);
+  return worker.behind ? has_heard : goes_on;
+}
+
+void WorkerClocks::is_back(std::size_t w) {
+  workers_[w].behind = false;
+  workers_[w].told = -1;
+  find_slowest();
 }
 
 void WorkerClocks::raise_applied(std::size_t w, std::int64_t number) {

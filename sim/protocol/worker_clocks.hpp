@@ -48,6 +48,20 @@ class WorkerClocks {
   void finish(std::size_t worker);
   // Its pushes before `number` will not come. Returns whether there were any.
   bool skip_to(std::size_t worker, std::int64_t number);
+  // It will take part again, and skips to where the others are.
+  void comes_back(std::size_t worker) {
+    workers_[worker].behind = workers_[worker].clock() < slowest_;
+    workers_[worker].told = -1;
+  }
+  // A worker that was away goes on from where the others are. How many clocks it is to skip for that, in all;
+  // it numbers its pushes without them, so that none is missing. An answer that it does not get is given
+  // again, and of several shards' it takes the greatest.
+  std::int64_t to_skip(std::size_t worker);
+  // It says that it has skipped so many. Returns whether it has more clocks by that, or is one of the others
+  // again.
+  bool has_skipped(std::size_t worker, std::int64_t clocks);
+  // It has skipped enough: it is one of the others again.
+  void is_back(std::size_t worker);
   // All its pushes up to this one are here, and applied or dropped.
   void raise_applied(std::size_t worker, std::int64_t number);
   // Pushes that are not applied are to come again; `number` is one of them.

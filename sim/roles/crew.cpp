@@ -232,7 +232,7 @@ bool Crew::has_left(NodeId node) const {
   // A server must not stop while the next owner still asks it for the shard. One that is down does not ask,
   // unless it comes back.
   const auto has_got = [this](std::uint32_t shard, const Owner& owner) {
-    const Server* there = servers_[server_index(owner.primary)]->state(shard);
+    const ShardServer* there = servers_[server_index(owner.primary)]->find(shard);
     const bool leads = there != nullptr && there->leads() && there->epoch() >= owner.epoch;
     return leads || !(world_.network.is_up(owner.primary) || world_.watch->comes_back(owner.primary));
   };
@@ -261,10 +261,10 @@ bool Crew::restart(NodeId node) {
 }
 
 // Two may believe that they own it; the later one does.
-const Server* Crew::owner_of(std::uint32_t shard) const {
-  const Server* owner = nullptr;
+const ShardServer* Crew::owner_of(std::uint32_t shard) const {
+  const ShardServer* owner = nullptr;
   for (const auto& server : servers_) {
-    const Server* here = server->state(shard);
+    const ShardServer* here = server->find(shard);
     if (here != nullptr && here->leads() && (owner == nullptr || here->epoch() > owner->epoch()))
       owner = here;
   }
@@ -272,11 +272,11 @@ const Server* Crew::owner_of(std::uint32_t shard) const {
 }
 
 // While a shard goes from one owner to the next nobody owns it, but somebody has it.
-const Server* Crew::best_of(std::uint32_t shard) const {
-  const Server* best = owner_of(shard);
+const ShardServer* Crew::best_of(std::uint32_t shard) const {
+  const ShardServer* best = owner_of(shard);
   if (best != nullptr) return best;
   for (const auto& server : servers_) {
-    const Server* here = server->state(shard);
+    const ShardServer* here = server->find(shard);
     if (here != nullptr && (best == nullptr || here->version() > best->version())) best = here;
   }
   return best;
@@ -286,9 +286,9 @@ std::vector<Slice> Crew::weights() const {
   if (peers_) return peers_->weights();
   std::vector<Slice> parts;
   for (std::uint32_t s = 0; s < world_.keys.shards.size(); ++s) {
-    const Server* state =
-        world_.scenario.may_fail() ? best_of(s) : servers_[world_.keys.shards[s].server]->state(s);
-    parts.push_back(state != nullptr ? state->snapshot() : world_.last_weights[s].weights);
+    const ShardServer* state =
+        world_.scenario.may_fail() ? best_of(s) : servers_[world_.keys.shards[s].server]->find(s);
+    parts.push_back(state != nullptr ? state->state().snapshot() : world_.last_weights[s].weights);
   }
   return parts;
 }
@@ -302,7 +302,7 @@ std::vector<std::string> Crew::who_waits() const {
     if (known.insert(line).second && known.size() <= most) lines.push_back(std::move(line));
   };
   for (std::uint32_t s = 0; !peers_ && s < world_.keys.shards.size(); ++s) {
-    const Server* server = owner_of(s);
+    const ShardServer* server = owner_of(s);
     if (server == nullptr) {
       say(fmt::format("at {:.6g} s nobody owns shard {}", Agenda::now(), world_.first_shard + s));
       continue;
@@ -312,7 +312,7 @@ std::vector<std::string> Crew::who_waits() const {
           "at {:.6g} s worker {} waits for server {} to let it start clock {}; the server has version {}, "
           "{} pushes of its next update, and the slowest worker at clock {}",
           Agenda::now(), world_.first_index + worker, server_index(server->id()), pull.clock,
-          server->version(), server->pending().size(), server->slowest_clock()));
+          server->version(), server->pending().size(), server->state().workers.slowest()));
     }
   }
   const bool nobody_hears = !world_.network.is_up(World::scheduler);

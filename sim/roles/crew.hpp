@@ -74,8 +74,8 @@ class Crew {
   bool send_heartbeat(NodeId node);  // false when one is on its way
   bool has_left(NodeId node) const;
   bool is_leaving(NodeId node) const;
-  const Server* owner_of(std::uint32_t shard) const;
-  const Server* best_of(std::uint32_t shard) const;
+  const ShardServer* owner_of(std::uint32_t shard) const;
+  const ShardServer* best_of(std::uint32_t shard) const;
   bool is_server(NodeId node) const { return node > World::scheduler && node < world_.first_worker(); }
   bool is_worker(NodeId node) const { return node >= world_.first_worker() && node < world_.database(); }
   std::uint32_t server_index(NodeId node) const { return node - world_.first_server(); }

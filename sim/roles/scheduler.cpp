@@ -263,35 +263,45 @@ void tell_view(World& world, NodeId node, const SharedView& view) {
   if (view) world.network.send_once({.from = node, .to = World::scheduler, .body = NewView{view}});
 }
 
-Start join(World& world, NodeId node, const std::function<void(Message)>& others) {
+namespace {
+
+// Says the same to the scheduler until `answers` is true of what comes back. Whoever has no heartbeat, at its
+// beginning or end, sees here alone that nobody will answer.
+void tell_until(World& world, NodeId node, const Body& body, const std::function<bool(Message&)>& answers) {
   Backoff backoff(world.retry());
   for (;;) {
-    world.network.send_once(
-        {.from = node, .to = World::scheduler, .body = Join{world.network.incarnation(node)}});
-    if (!world.scenario.may_fail()) return *world.network.receive(node).as<Start>();
+    world.network.send_once({.from = node, .to = World::scheduler, .body = body});
     const double until = Agenda::now() + backoff.next();
-    while (std::optional<Message> answer = world.network.receive_until(node, until)) {
-      if (const Start* start = answer->as<Start>()) return *start;
-      if (others) others(std::move(*answer));
+    while (std::optional<Message> message = world.network.receive_until(node, until)) {
+      if (answers(*message)) return;
     }
     if (!world.watch->is_hopeless() && backoff.gives_up()) world.watch->give_up(node);
   }
 }
 
-// A worker that has done its steps has no heartbeat: when everybody else is down, only this loop can see that
-// nobody will answer.
-void leave(World& world, NodeId node) {
-  Backoff backoff(world.retry());
-  for (;;) {
-    world.network.send_once(
-        {.from = node, .to = World::scheduler, .body = Leave{.life = world.network.incarnation(node)}});
-    if (!world.scenario.may_fail()) return;
-    const double until = Agenda::now() + backoff.next();
-    while (const std::optional<Message> answer = world.network.receive_until(node, until)) {
-      if (answer->is<LeaveAck>()) return;
-    }
-    if (!world.watch->is_hopeless() && backoff.gives_up()) world.watch->give_up(node);
+}  // namespace
+
+Start join(World& world, NodeId node, const std::function<void(Message)>& others) {
+  const Join here{world.network.incarnation(node)};
+  if (!world.scenario.may_fail()) {
+    world.network.send({.from = node, .to = World::scheduler, .body = here});
+    return *world.network.receive(node).as<Start>();
   }
+  Start start;
+  tell_until(world, node, here, [&](Message& message) {
+    const Start* answer = message.as<Start>();
+    if (answer != nullptr) start = *answer;
+    else if (others) others(std::move(message));
+    return answer != nullptr;
+  });
+  return start;
+}
+
+void leave(World& world, NodeId node) {
+  const Leave done{.life = world.network.incarnation(node)};
+  if (!world.scenario.may_fail())
+    return world.network.send({.from = node, .to = World::scheduler, .body = done});
+  tell_until(world, node, done, [](const Message& message) { return message.is<LeaveAck>(); });
 }
 
 }  // namespace psim

@@ -32,23 +32,23 @@ ShardWeights::Options weights_options(const World& world, std::uint32_t shard) {
 
 }  // namespace
 
-Server::Options ServerRole::options_of(std::uint32_t shard) const {
+ShardServer::Options ServerRole::options_of(std::uint32_t shard) const {
   const World& world = world_;
   const TrainingSpec& training = world.scenario.training;
   return {.id = node_,
-          .shard = shard,
-          .shards = static_cast<std::uint32_t>(world.keys.shards.size()),
-          .first_worker = world.first_worker(),
-          .rule = world.rule,
-          .batch_size = training.batch_size,
-          .clock_samples = world.steals() ? training.batch_size * world.workers() : 0,
-          .steps = world.steps,
-          .learning_rate = world.elastic() ? LearningRate{.base = 1} : world.learning_rate(),
-          .staleness_aware = training.staleness_aware,
-          .epochs = world.epochs(),
-          .weights = weights_options(world, shard),
+          .state = {.shard = shard,
+                    .shards = static_cast<std::uint32_t>(world.keys.shards.size()),
+                    .first_worker = world.first_worker(),
+                    .rule = world.rule,
+                    .steps = world.steps,
+                    .batch_size = training.batch_size,
+                    .clock_samples = world.steals() ? training.batch_size * world.workers() : 0,
+                    .learning_rate = world.elastic() ? LearningRate{.base = 1} : world.learning_rate(),
+                    .staleness_aware = training.staleness_aware,
+                    .exactly_once = world.scenario.recovery.semantics == Semantics::exactly_once,
+                    .epochs = world.epochs(),
+                    .weights = weights_options(world, shard)},
           .confirms = world.scenario.may_fail(),
-          .exactly_once = world.scenario.recovery.semantics == Semantics::exactly_once,
           .replication = world.scenario.replication,
           .resend = world.retry()};
 }
@@ -79,8 +79,8 @@ void ServerRole::own(std::uint32_t shard, std::optional<Values> weights) {
 ServerRanges ServerRole::ranges() const {
   ServerRanges all;
   for (const auto& [shard, server] : shards_) {
-    all.now += server.ranges();
-    all.split_off += server.range_splits();
+    all.now += server.state().range_clock.ranges();
+    all.split_off += server.state().range_splits;
   }
   return all;
 }
@@ -146,7 +146,7 @@ void ServerRole::handle(const Message& message) {
   }
 }
 
-void ServerRole::act(std::pair<const std::uint32_t, Server>& entry, const Message& message) {
+void ServerRole::act(std::pair<const std::uint32_t, ShardServer>& entry, const Message& message) {
   current_ = entry.first;
   if (const Push* push = message.as<Push>(); push != nullptr && acknowledges_arrival()) acknowledge(*push);
   entry.second.on(message, Agenda::now(), *this);
@@ -208,7 +208,7 @@ double ServerRole::encode(std::uint32_t shard, NodeId to, Answer& answer) {
 
 void ServerRole::announce(UpdateGroup group) {
   Message message{
-      .from = node_, .shard = current_, .epoch = state(current_)->epoch(), .body = std::move(group)};
+      .from = node_, .shard = current_, .epoch = find(current_)->epoch(), .body = std::move(group)};
   const std::vector<std::size_t> load = world_.keys.load(world_.servers());
   for (std::uint32_t s = 0; s < world_.servers(); ++s) {
     message.to = world_.first_server() + s;
@@ -255,12 +255,12 @@ void ServerRole::discard(std::uint32_t shard, const Push& push) {
   world_.record_push(EventKind::drop, node_, shard, push, 1);
 }
 
-void ServerRole::discard_pending(const Server& server) {
+void ServerRole::discard_pending(const ShardServer& server) {
   if (!server.leads()) return;
   for (const Push& push : server.pending()) discard(server.shard(), push);
   for (const Push& push : server.early()) discard(server.shard(), push);
   World::Last& last = world_.last_weights[server.shard()];
-  if (server.epoch() >= last.epoch) last = {server.epoch(), server.snapshot()};
+  if (server.epoch() >= last.epoch) last = {server.epoch(), server.state().snapshot()};
 }
 
 void ServerRole::discard_rest() {
@@ -281,7 +281,7 @@ void ServerRole::end() {
 }
 
 void ServerRole::updated(std::int64_t version) {
-  const Server* server = state(current_);
+  const ShardServer* server = find(current_);
   const std::uint64_t hash =
       world_.scenario.replication.copies > 0 && server != nullptr ? hash_of(*server) : 0;
   world_.recorder.record({.at = Agenda::now(),
@@ -297,31 +297,29 @@ void ServerRole::updated(std::int64_t version) {
   if (world_.on_update) world_.on_update();
 }
 
-std::uint64_t ServerRole::hash_of(const Server& server) const {
-  const Slice weights = server.snapshot();
+std::uint64_t ServerRole::hash_of(const ShardServer& server) const {
+  const Slice weights = server.state().snapshot();
   return weights.values ? XXH3_64bits(weights.values->raw(), weights.values->bytes()) : 0;
 }
 
 // It costs a pass over the optimizer's state, so only where a copy may differ.
-std::uint64_t ServerRole::hash_of_state(const Server& server, std::uint64_t hash_of_weights) const {
-  return world_.scenario.replication.copies > 0 ? server.hash_of_state(hash_of_weights) : 0;
+std::uint64_t ServerRole::hash_of_state(const ShardServer& server, std::uint64_t hash_of_weights) const {
+  return world_.scenario.replication.copies > 0 ? server.state().weights.hash(hash_of_weights) : 0;
 }
 
 void ServerRole::copied(NodeId replica) {
-  world_.record(EventKind::copied, node_, 0, state(current_)->version(), replica, 0, current_);
+  world_.record(EventKind::copied, node_, 0, find(current_)->version(), replica, 0, current_);
 }
 
-void ServerRole::counted(NodeId worker, const Standing& standing) {
+void ServerRole::counted(NodeId node, const WorkerClocks::Worker& worker) {
   world_.recorder.record({.at = Agenda::now(),
                           .kind = EventKind::member,
                           .node = node_,
-                          .peer = worker,
-                          .clock = !standing.member  ? 0
-                                   : standing.behind ? 2
-                                                     : 1,
-                          .version = standing.arrived,
-                          .bytes = static_cast<std::uint64_t>(standing.ahead),
-                          .value = standing.applied,
+                          .peer = node,
+                          .clock = worker.gone ? 0 : (worker.behind ? 2 : 1),
+                          .version = worker.arrived,
+                          .bytes = static_cast<std::uint64_t>(worker.ahead),
+                          .value = worker.applied,
                           .shard = world_.first_shard + current_});
 }
 

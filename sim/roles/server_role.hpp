@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "sim/protocol/membership.hpp"
-#include "sim/protocol/server.hpp"
+#include "sim/protocol/shard_server.hpp"
 #include "sim/record/result.hpp"
 #include "sim/roles/world.hpp"
 
@@ -29,7 +29,7 @@ class ServerRole final : public Outbox {
   void act_for(ServerRole& other) { others_.push_back(&other); }
 
   // Of shard `shard`; null when it is not here.
-  const Server* state(std::uint32_t shard) const {
+  const ShardServer* find(std::uint32_t shard) const {
     const auto found = shards_.find(shard);
     return found == shards_.end() ? nullptr : &found->second;
   }
@@ -44,7 +44,7 @@ class ServerRole final : public Outbox {
   // A push that will not be handled any more, or whose group will never be complete.
   void discard(std::uint32_t shard, const Push& push);
   void discard_rest();
-  void discard_pending(const Server& server);
+  void discard_pending(const ShardServer& server);
   // The namespace's training has ended: nothing that comes for it counts any more.
   void end();
 
@@ -58,14 +58,14 @@ class ServerRole final : public Outbox {
   void refused(const Push& push) override;
   void updated(std::int64_t version) override;
   void copied(NodeId replica) override;
-  void counted(NodeId worker, const Standing& standing) override;
+  void counted(NodeId node, const WorkerClocks::Worker& worker) override;
   void promoted() override;
-  std::uint64_t hash_of(const Server& server) const;
-  std::uint64_t hash_of_state(const Server& server, std::uint64_t hash_of_weights) const;
-  Server::Options options_of(std::uint32_t shard) const;
+  std::uint64_t hash_of(const ShardServer& server) const;
+  std::uint64_t hash_of_state(const ShardServer& server, std::uint64_t hash_of_weights) const;
+  ShardServer::Options options_of(std::uint32_t shard) const;
   ServerRole& role_for(const Message& message);
   void handle(const Message& message);
-  void act(std::pair<const std::uint32_t, Server>& entry, const Message& message);
+  void act(std::pair<const std::uint32_t, ShardServer>& entry, const Message& message);
   void take(Message message);
   void take_announced();
   void on_decision(const Message& group);
@@ -77,7 +77,7 @@ class ServerRole final : public Outbox {
   void take_place(std::uint32_t shard, const Owner& owner);
   bool holds_copy(const Owner& owner) const;
   std::optional<NodeId> next_in_chain(const Owner& owner) const;
-  void lead(Server& server, const Owner& owner);
+  void lead(ShardServer& server, const Owner& owner);
   void start_asking(std::uint32_t shard);
   void ask_again();
   void ask_for(std::uint32_t shard);
@@ -92,7 +92,8 @@ class ServerRole final : public Outbox {
   void take_early();
   void lacks_state(const Message& entry);
   void confirm(std::uint32_t shard, const Owner& owner, std::optional<std::int64_t> entries);
-  Server& first_state(std::uint32_t shard);
+  ShardServer& received(std::uint32_t shard, const State& state);
+  ShardServer& first_state(std::uint32_t shard);
   void on_state(const Message& message, const State& state);
   void take_snapshots();
   bool acknowledges_arrival() const;
@@ -105,7 +106,7 @@ class ServerRole final : public Outbox {
   std::vector<ServerRole*> others_;  // of the other namespaces, where this one has the actor
   bool ended_ = false, is_leaving_ = false;
   bool filtered_;  // answers go through filters
-  std::map<std::uint32_t, Server> shards_;
+  std::map<std::uint32_t, ShardServer> shards_;
   std::uint32_t current_ = 0;  // the shard that is acting
   struct Outgoing {
     Message message;

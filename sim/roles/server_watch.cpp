@@ -166,13 +166,13 @@ std::optional<NodeId> ServerRole::next_in_chain(const Owner& owner) const {
   return *(copy + 1);
 }
 
-void ServerRole::lead(Server& server, const Owner& owner) {
+void ServerRole::lead(ShardServer& server, const Owner& owner) {
   server.lead(node_, owner, Agenda::now(), *this);
   server.set_members(members_, Agenda::now(), *this);
 }
 
 void ServerRole::promoted() {
-  const Server& server = *state(current_);
+  const ShardServer& server = *find(current_);
   const std::uint64_t hash = hash_of(server);
   world_.recorder.record({.at = Agenda::now(),
                           .kind = EventKind::promote,
@@ -180,7 +180,7 @@ void ServerRole::promoted() {
                           .clock = server.epoch(),
                           .version = server.version(),
                           .bytes = hash,
-                          .value = server.updated_in(),
+                          .value = server.state().updated_in,
                           .shard = current_,
                           .detail = hash_of_state(server, hash),
                           .content = {.ids = static_cast<std::uint32_t>(server.pending().size())}});
@@ -228,7 +228,7 @@ void ServerRole::ask_for(std::uint32_t shard) {
   const auto here = shards_.find(shard);
   const bool is_enough = here != shards_.end() && (owner.from.empty() || has_newest(shard));
   if (!peer && (is_enough || !world_.scenario.snapshot.every)) return begin(shard);
-  const Server::Extent extent = here != shards_.end() ? here->second.extent() : Server::Extent{};
+  const ShardServer::Extent extent = here != shards_.end() ? here->second.extent() : ShardServer::Extent{};
   world_.network.send_once({.from = node_,
                             .to = peer.value_or(world_.snapshot_node()),
                             .shard = shard,
@@ -251,8 +251,8 @@ void ServerRole::hand_over(const Message& message, const Restore& request) {
   const auto owner = owners_.find(s);
   if (owner == owners_.end() || owner->second.epoch != message.epoch) return;  // asked too late
   const auto here = shards_.find(s);
-  const Server::Extent theirs{request.log_epoch, request.entries};
-  const Server::Extent ours = here != shards_.end() ? here->second.extent() : Server::Extent{};
+  const ShardServer::Extent theirs{request.log_epoch, request.entries};
+  const ShardServer::Extent ours = here != shards_.end() ? here->second.extent() : ShardServer::Extent{};
   const bool has_more = here != shards_.end() && (theirs.entries < 0 || ours > theirs);
   State answer = has_more ? here->second.rest_after(theirs) : State{};
   answer.entries = ours.entries;
@@ -269,18 +269,21 @@ void ServerRole::on_peer(const Message& message, const State& answer) {
   if (answer.rest) {
     if (here != shards_.end()) here->second.take_rest(*answer.rest);
   } else if (answer.shard) {
-    const Server& theirs = *answer.shard;
-    if (here == shards_.end() || theirs.extent() > here->second.extent())
-      shards_.insert_or_assign(s, Server(theirs)).first->second.follow(node_, owner.epoch, node_, {});
+    if (here == shards_.end() || extent_of(answer) > here->second.extent())
+      received(s, answer).follow(node_, owner.epoch, node_, {});
   }
   wanted_.at(s).insert(message.from);
   if (owner.was_primary(message.from) && has_newest(s)) return begin(s);  // nobody has more
   start_asking(s);
 }
 
-Server& ServerRole::first_state(std::uint32_t shard) {
+ShardServer& ServerRole::received(std::uint32_t shard, const State& state) {
+  return shards_.insert_or_assign(shard, ShardServer(options_of(shard), state)).first->second;
+}
+
+ShardServer& ServerRole::first_state(std::uint32_t shard) {
   const Shard& part = world_.keys.shards[shard];
-  return shards_.insert_or_assign(shard, Server(options_of(shard), world_.initial(shard), part.count))
+  return shards_.insert_or_assign(shard, ShardServer(options_of(shard), world_.initial(shard), part.count))
       .first->second;
 }
 
@@ -292,9 +295,8 @@ void ServerRole::on_state(const Message& message, const State& state) {
     if (!wanted_.contains(s)) return;
     if (message.from != world_.snapshot_node()) return on_peer(message, state);
     const auto here = shards_.find(s);
-    const bool is_newer =
-        state.shard && (here == shards_.end() || state.shard->extent() > here->second.extent());
-    if (is_newer) shards_.insert_or_assign(s, Server(*state.shard));
+    const bool is_newer = state.shard && (here == shards_.end() || extent_of(state) > here->second.extent());
+    if (is_newer) received(s, state);
     return begin(s);
   }
   const bool is_mine =
@@ -303,8 +305,7 @@ void ServerRole::on_state(const Message& message, const State& state) {
   const auto here = shards_.find(s);
   const std::int64_t entries = here == shards_.end() ? -1 : here->second.entries_in(message.epoch);
   if (entries >= state.entries) return confirm(s, owner->second, entries);  // it came late
-  Server& copy = shards_.insert_or_assign(s, Server(*state.shard)).first->second;
-  copy.follow(node_, message.epoch, message.from, next_in_chain(owner->second));
+  received(s, state).follow(node_, message.epoch, message.from, next_in_chain(owner->second));
   confirm(s, owner->second, state.entries);
 }
 
@@ -339,7 +340,7 @@ void ServerRole::take_snapshots() {
                          .to = world_.snapshot_node(),
                          .shard = shard,
                          .epoch = server.epoch(),
-                         .body = server.state()});
+                         .body = server.whole_state()});
   }
 }
 

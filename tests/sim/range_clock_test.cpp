@@ -101,13 +101,13 @@ TEST_CASE("a push that comes twice counts once", "[protocol]") {
   const Numbers once = driver.weights();
   CHECK(driver.deliver(first) == Lines{"duplicate w0"});
   CHECK(driver.weights() == once);
-  CHECK(driver.server.pushes_arrived() == 1);
+  CHECK(driver.arrived() == 1);
   CHECK(driver.deliver(second) == Lines{"apply w0 s2", "version 2"});
   CHECK(driver.deliver(first) == Lines{"duplicate w0"});
   CHECK(driver.deliver(second) == Lines{"duplicate w0"});
   CHECK(driver.push(1, {1, 2}) == Lines{"apply w1 s3", "version 3"});
-  CHECK(driver.server.ranges() == 1);
-  CHECK(driver.server.range_splits() == 0);
+  CHECK(driver.server.state().range_clock.ranges() == 1);
+  CHECK(driver.server.state().range_splits == 0);
 }
 
 TEST_CASE("a duplicate does not make a group complete", "[protocol]") {
@@ -131,7 +131,7 @@ TEST_CASE("a push that has overtaken others waits for them", "[protocol]") {
   CHECK(driver.deliver(second).size() == 4);  // two updates
   CHECK(driver.server.early().empty());
   CHECK(driver.deliver(third) == Lines{"duplicate w0"});
-  CHECK(driver.server.pushes_arrived() == 3);
+  CHECK(driver.arrived() == 3);
 }
 
 TEST_CASE("pushes of feature blocks give each block a clock of its own", "[protocol]") {
@@ -141,24 +141,24 @@ TEST_CASE("pushes of feature blocks give each block a clock of its own", "[proto
   const std::vector<std::size_t> ranges = {2, 3, 4, 4, 4};
   for (std::size_t i = 0; i < pushes.size(); ++i) {
     CHECK(driver.deliver(pushes[i]).front().starts_with("apply"));
-    CHECK(driver.server.ranges() == ranges[i]);
+    CHECK(driver.server.state().range_clock.ranges() == ranges[i]);
     CHECK(driver.deliver(pushes[i]) == Lines{"duplicate w0"});
   }
-  CHECK(driver.server.range_splits() == 3);
+  CHECK(driver.server.state().range_splits == 3);
   for (int i = 0; i < 4; ++i) driver.push(1, Numbers(12, 1));
-  CHECK(driver.server.ranges() == 4);  // the other worker's blocks are the same
-  CHECK(driver.server.range_splits() == 3);
+  CHECK(driver.server.state().range_clock.ranges() == 4);  // the other worker's blocks are the same
+  CHECK(driver.server.state().range_splits == 3);
 }
 
 TEST_CASE("a shard without a part of the block still tells a push from its duplicate", "[protocol]") {
   ConsistencySpec spec{.model = ConsistencyModel::asp};
   Log log;
-  Server server({.shards = 2,
-                 .first_worker = first_worker,
-                 .rule = make_rule(spec, 1),
-                 .steps = 100,
-                 .weights = {.ranges = {{0, 4}}, .feature_blocks = 2, .parameters = 8}},
-                std::nullopt, 4);
+  ShardServer server({.state = {.shards = 2,
+                                .first_worker = first_worker,
+                                .rule = make_rule(spec, 1),
+                                .steps = 100,
+                                .weights = {.ranges = {{0, 4}}, .feature_blocks = 2, .parameters = 8}}},
+                     std::nullopt, 4);
   const auto push = [&](std::int64_t number) {
     log.lines.clear();
     server.on(from_worker(0, Push{.worker = first_worker, .number = number, .clock = number}), 0, log);
@@ -169,5 +169,5 @@ TEST_CASE("a shard without a part of the block still tells a push from its dupli
     CHECK(push(number) == "dupli");
   }
   CHECK(push(1) == "dupli");
-  CHECK(server.ranges() == 1);
+  CHECK(server.state().range_clock.ranges() == 1);
 }

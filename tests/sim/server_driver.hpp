@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/protocol/server.hpp"
+#include "sim/protocol/shard_server.hpp"
 
 namespace psim::test {
 
@@ -96,18 +96,18 @@ class Driver {
   Driver(const ConsistencySpec& spec, std::int64_t workers, const Setup& setup)
       : rule(make_rule(spec, workers)),
         server({.id = server_node,
-                .first_worker = first_worker,
-                .rule = rule,
-                .clock_samples = setup.clock_samples,
-                .steps = setup.steps,
-                .learning_rate = setup.learning_rate,
-                .staleness_aware = setup.staleness_aware,
-                .epochs = setup.epochs,
-                .weights = {.optimizer = setup.optimizer,
-                            .ranges = {{0, setup.weights.size()}},
-                            .feature_blocks = setup.feature_blocks,
-                            .parameters = static_cast<std::int64_t>(setup.weights.size()),
-                            .compensation = setup.compensation}},
+                .state = {.first_worker = first_worker,
+                          .rule = rule,
+                          .steps = setup.steps,
+                          .clock_samples = setup.clock_samples,
+                          .learning_rate = setup.learning_rate,
+                          .staleness_aware = setup.staleness_aware,
+                          .epochs = setup.epochs,
+                          .weights = {.optimizer = setup.optimizer,
+                                      .ranges = {{0, setup.weights.size()}},
+                                      .feature_blocks = setup.feature_blocks,
+                                      .parameters = static_cast<std::int64_t>(setup.weights.size()),
+                                      .compensation = setup.compensation}}},
                initial(setup.weights), setup.weights.empty() ? 4 : setup.weights.size()),
         workers_(static_cast<std::size_t>(workers)) {}
 
@@ -158,11 +158,17 @@ class Driver {
   void pull_all() {
     for (std::uint32_t w = 0; w < workers_.size(); ++w) pull(w);
   }
-  Numbers weights() const { return numbers_of(server.snapshot()); }
+  // Pushes that have come, each once.
+  std::int64_t arrived() const {
+    std::int64_t all = 0;
+    for (const WorkerClocks::Worker& worker : server.state().workers) all += worker.arrived;
+    return all;
+  }
+  Numbers weights() const { return numbers_of(server.state().snapshot()); }
 
   double now = 0;
   ConsistencyRule rule;
-  Server server;
+  ShardServer server;
   Log log;
 
  private:

@@ -155,7 +155,7 @@ class Play {
   void check_end() const {
     CHECK(std::ranges::count(ends_, true) == static_cast<std::ptrdiff_t>(workers_));
     CHECK(d_.log.applied_count + d_.log.dropped_count == arrived_);
-    CHECK(d_.server.pushes_arrived() == arrived_);
+    CHECK(d_.arrived() == arrived_);
     CHECK(d_.server.pending().empty());
     CHECK(d_.server.waiting().empty());
     if (d_.rule.fresh) {

@@ -41,18 +41,18 @@ struct Cluster {
   Cluster(const ConsistencySpec& spec, const ReplicationSpec& replication, std::uint32_t workers)
       : rule(make_rule(spec, workers)), pushes(workers), versions(workers), pulls(workers) {
     options = {.id = owner,
-               .first_worker = 2,
-               .rule = rule,
-               .steps = 1000,
-               .learning_rate = {.base = 0.1},
-               .weights = {.ranges = {{0, 2}}, .parameters = 2},
+               .state = {.first_worker = 2,
+                         .rule = rule,
+                         .steps = 1000,
+                         .learning_rate = {.base = 0.1},
+                         .weights = {.ranges = {{0, 2}}, .parameters = 2}},
                .confirms = true,
                .replication = replication};
     servers.emplace(owner, fresh());
     servers.at(owner).lead(owner, {.primary = owner, .replicas = {first_replica, second_replica}}, 0, mail);
   }
-  Server fresh() const { return {options, std::move(*values_of({1.0, -2.0})), 2}; }
-  Server& at(NodeId node) { return servers.at(node); }
+  ShardServer fresh() const { return {options, std::move(*values_of({1.0, -2.0})), 2}; }
+  ShardServer& at(NodeId node) { return servers.at(node); }
 
   // As ServerRole does.
   void deliver(const Message& message) {
@@ -61,7 +61,7 @@ struct Cluster {
       std::int64_t entries = here == servers.end() ? -1 : here->second.entries_in(message.epoch);
       if (entries < state->entries) {
         servers.erase(message.to);
-        Server& copy = servers.emplace(message.to, Server(*state->shard)).first->second;
+        ShardServer& copy = servers.emplace(message.to, ShardServer(options, *state)).first->second;
         const bool passes_on =
             options.replication.layout == ReplicationLayout::chain && message.to == first_replica;
         copy.follow(message.to, message.epoch, message.from,
@@ -113,8 +113,8 @@ struct Cluster {
   }
 
   ConsistencyRule rule;
-  Server::Options options;
-  std::map<NodeId, Server> servers;
+  ShardServer::Options options;
+  std::map<NodeId, ShardServer> servers;
   Mail mail;
   std::vector<std::int64_t> pushes, versions, pulls;
 };
@@ -159,12 +159,12 @@ TEST_CASE("replicas have what their owner has, whatever becomes of messages", "[
       if (dice.uniform() < 0.8) cluster.deliver(message);                                    // else lost
     }
     cluster.settle();
-    const Server& here = cluster.at(owner);
+    const ShardServer& here = cluster.at(owner);
     for (const NodeId node : replicas) {
-      const Server& copy = cluster.at(node);
+      const ShardServer& copy = cluster.at(node);
       INFO("run " << run << " replica " << node);
       CHECK(copy.version() == here.version());
-      CHECK(numbers_of(copy.snapshot()) == numbers_of(here.snapshot()));
+      CHECK(numbers_of(copy.state().snapshot()) == numbers_of(here.state().snapshot()));
       if (when == ReplicateWhen::every_push) CHECK(copy.pending().size() == here.pending().size());
     }
   }
@@ -194,7 +194,7 @@ TEST_CASE("a replica confirms nothing of an epoch before its owner's state is he
   CHECK(cluster.at(second_replica).version() == 1);
   cluster.mail.sent.clear();
 
-  Server& next = cluster.at(first_replica);
+  ShardServer& next = cluster.at(first_replica);
   next.lead(first_replica, {.primary = first_replica, .epoch = 1, .replicas = {second_replica}}, 0,
             cluster.mail);
   cluster.at(second_replica).follow(second_replica, 1, first_replica, {});
@@ -213,7 +213,7 @@ TEST_CASE("a replica confirms nothing of an epoch before its owner's state is he
     while (cluster.deliver_one(MessageKind::replicate, second_replica)) continue;
   }
   CHECK(cluster.at(second_replica).version() == 1);
-  CHECK(numbers_of(cluster.at(second_replica).snapshot()) == numbers_of(next.snapshot()));
+  CHECK(numbers_of(cluster.at(second_replica).state().snapshot()) == numbers_of(next.state().snapshot()));
 }
 
 TEST_CASE("under bsp nobody is shown an update that is not on all replicas", "[protocol]") {
@@ -235,7 +235,7 @@ TEST_CASE("under bsp nobody is shown an update that is not on all replicas", "[p
 TEST_CASE("a shard changes its owner for the price of the last entries", "[protocol]") {
   constexpr NodeId heir = first_replica;
   Cluster cluster({.model = ConsistencyModel::asp}, {}, 2);
-  Server& former = cluster.at(owner);
+  ShardServer& former = cluster.at(owner);
   former.lead(owner, {.primary = owner, .next = heir}, 0, cluster.mail);
   const Message state = *cluster.mail.take(MessageKind::state, heir);
   cluster.mail.sent.clear();
@@ -257,7 +257,7 @@ TEST_CASE("a shard changes its owner for the price of the last entries", "[proto
   cluster.mail.sent.clear();  // on their way when the shard moves
 
   former.follow(owner, 1, heir, {});
-  Server& next = cluster.at(heir);
+  ShardServer& next = cluster.at(heir);
   CHECK(next.version() == 1);
   const State rest = former.rest_after(next.extent());
   CHECK(rest.rest->size() == 2);
@@ -266,6 +266,6 @@ TEST_CASE("a shard changes its owner for the price of the last entries", "[proto
   next.take_rest(*rest.rest);  // the answer comes twice
   next.lead(heir, {.primary = heir, .epoch = 1}, 0, cluster.mail);
   CHECK(next.version() == 3);
-  CHECK(numbers_of(next.snapshot()) == numbers_of(former.snapshot()));
+  CHECK(numbers_of(next.state().snapshot()) == numbers_of(former.state().snapshot()));
   CHECK(former.rest_after({}).shard != nullptr);  // who has nothing gets all of it
 }

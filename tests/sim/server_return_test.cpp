@@ -14,9 +14,9 @@ namespace {
 struct Pair {
   Pair()
       : server({.id = server_node,
-                .first_worker = first_worker,
-                .rule = make_rule({.model = ConsistencyModel::ssp, .staleness = 1}, 2),
-                .steps = 100,
+                .state = {.first_worker = first_worker,
+                          .rule = make_rule({.model = ConsistencyModel::ssp, .staleness = 1}, 2),
+                          .steps = 100},
                 .confirms = true},
                std::nullopt, 4) {}
 
@@ -43,7 +43,7 @@ struct Pair {
     for (std::int64_t number = from; number < to; ++number) push(0, number);
   }
 
-  Server server;
+  ShardServer server;
   Log log;
   std::int64_t pulls = 0;
 };
@@ -62,16 +62,15 @@ TEST_CASE("a worker that joins is told to skip what the others have done, as oft
   CHECK(p.pull(1, 0) == 11);
   CHECK(p.pull(1, 0, 10) == 11);  // it has heard the first answer only
   CHECK(p.pull(1, 0, 11) == 11);
-  CHECK(p.server.slowest_clock() == 11);
+  CHECK(p.server.state().workers.slowest() == 11);
   p.push(0, 11);
   p.push(0, 12);
   CHECK(p.pull(0, 13) == -1);     // now somebody does
   CHECK(p.pull(1, 0, 10) == 11);  // a pull that was long on its way takes nothing back
   p.push(1, 0, 11);
-  CHECK(p.server.slowest_clock() == 12);
+  CHECK(p.server.state().workers.slowest() == 12);
   CHECK(p.log.applied_of == std::vector<std::int64_t>{13, 1});
   CHECK(p.log.dropped_count == 0);
-  CHECK(p.server.pushes_lost() == 0);
 }
 
 TEST_CASE("pushes from before a worker was away still count when it is back", "[server]") {
@@ -87,7 +86,7 @@ TEST_CASE("pushes from before a worker was away still count when it is back", "[
   CHECK(last_answer(p.log.sent).skip_clocks == 3);  // to clock 5 with two pushes
   CHECK(p.log.applied_of == std::vector<std::int64_t>{5, 2});
   CHECK(p.pull(1, 2, 3) == 3);
-  CHECK(p.server.slowest_clock() == 5);
+  CHECK(p.server.state().workers.slowest() == 5);
   p.push(1, 2, 3);
   CHECK(p.log.applied_of == std::vector<std::int64_t>{5, 3});
 }
@@ -100,16 +99,16 @@ TEST_CASE("a worker that is not behind when it comes back skips nothing", "[serv
   p.alone(0, 2);
   p.members(true, true);
   CHECK(p.pull(1, 2) == 0);
-  CHECK(p.server.slowest_clock() == 2);
+  CHECK(p.server.state().workers.slowest() == 2);
 }
 
 TEST_CASE("an answer says whether a push of the worker waits for the next update", "[server]") {
-  Server server({.id = server_node,
-                 .first_worker = first_worker,
-                 .rule = make_rule({.model = ConsistencyModel::bsp}, 2),
-                 .steps = 100,
-                 .confirms = true},
-                std::nullopt, 4);
+  ShardServer server({.id = server_node,
+                      .state = {.first_worker = first_worker,
+                                .rule = make_rule({.model = ConsistencyModel::bsp}, 2),
+                                .steps = 100},
+                      .confirms = true},
+                     std::nullopt, 4);
   Log log;
   const auto push = [&](std::uint32_t w) {
     server.on(from_worker(w, Push{.worker = first_worker + w}), 0, log);
@@ -130,14 +129,14 @@ TEST_CASE("an answer says whether a push of the worker waits for the next update
 }
 
 TEST_CASE("a push for a decision of the first shard that was made before comes too late", "[server]") {
-  Server follower({.id = server_node,
-                   .shard = 1,
-                   .shards = 2,
-                   .first_worker = first_worker,
-                   .rule = make_rule({.model = ConsistencyModel::k_sync, .k = 1}, 2),
-                   .steps = 100,
-                   .confirms = true},
-                  std::nullopt, 4);
+  ShardServer follower({.id = server_node,
+                        .state = {.shard = 1,
+                                  .shards = 2,
+                                  .first_worker = first_worker,
+                                  .rule = make_rule({.model = ConsistencyModel::k_sync, .k = 1}, 2),
+                                  .steps = 100},
+                        .confirms = true},
+                       std::nullopt, 4);
   Log log;
   const auto push = [&](std::uint32_t w, std::int64_t version) {
     follower.on(from_worker(w, Push{.worker = first_worker + w, .version = version}), 0, log);

@@ -26,29 +26,29 @@ struct Mail final : Outbox {
 
 // Two workers of three weights; the owner's log reaches the replica at once, as long as the owner lives.
 struct Pair {
-  explicit Pair(Server::Options chosen) : options(std::move(chosen)), owner(fresh()), replica(fresh()) {
+  explicit Pair(ShardServer::Options chosen) : options(std::move(chosen)), owner(fresh()), replica(fresh()) {
     owner.lead(owner_node, {.primary = owner_node, .replicas = {replica_node}}, 0, mail);
-    const State state = owner.state();
-    replica = Server(*state.shard);
+    const State state = owner.whole_state();
+    replica = ShardServer(options, state);
     replica.follow(replica_node, 0, owner_node, {});
     owner.on(confirmation(state.entries), 0, mail);
     mail.sent.clear();
   }
-  static Server::Options options_of(ConsistencyModel model, ReplicateWhen when) {
+  static ShardServer::Options options_of(ConsistencyModel model, ReplicateWhen when) {
     return {.id = owner_node,
-            .first_worker = first_worker,
-            .rule = make_rule({.model = model}, 2),
-            .steps = 1000,
-            .learning_rate = {.base = 0.1},
-            .weights = {.ranges = {{0, 3}}, .parameters = 3},
+            .state = {.first_worker = first_worker,
+                      .rule = make_rule({.model = model}, 2),
+                      .steps = 1000,
+                      .learning_rate = {.base = 0.1},
+                      .weights = {.ranges = {{0, 3}}, .parameters = 3}},
             .confirms = true,
             .replication = {.copies = 1, .when = when}};
   }
-  Server fresh() const { return {options, std::move(*values_of({1.0, -2.0, 0.5})), 3}; }
+  ShardServer fresh() const { return {options, std::move(*values_of({1.0, -2.0, 0.5})), 3}; }
   static Message confirmation(std::int64_t entries) {
     return {.from = replica_node, .to = owner_node, .body = Replicated{entries}};
   }
-  Server& leader() { return has_crashed ? replica : owner; }
+  ShardServer& leader() { return has_crashed ? replica : owner; }
 
   void replicate() {
     for (const Message& message : std::exchange(mail.sent, {})) {
@@ -83,15 +83,15 @@ struct Pair {
     replicate();
   }
 
-  Server::Options options;
+  ShardServer::Options options;
   Mail mail;
-  Server owner, replica;
+  ShardServer owner, replica;
   bool has_crashed = false;
   std::vector<std::int64_t> pushes{0, 0}, versions{0, 0}, pulls{0, 0};
 };
 
 // What is learned by a run of pushes and pulls, with or without a crash of the owner before step `crash`.
-Numbers learned(const Server::Options& options, int crash) {
+Numbers learned(const ShardServer::Options& options, int crash) {
   Pair pair(options);
   for (const std::uint32_t w : {0U, 1U}) pair.pull(w);
   const std::vector<std::uint32_t> order{0, 1, 1, 0, 1, 0, 0, 1, 1, 0};  // who is late, and how late, varies
@@ -101,7 +101,7 @@ Numbers learned(const Server::Options& options, int crash) {
     pair.push(w, 0.1 + 0.05 * step);
     if (step % 3 != 1) pair.pull(w);
   }
-  return numbers_of(pair.leader().snapshot());
+  return numbers_of(pair.leader().state().snapshot());
 }
 
 }  // namespace
@@ -109,9 +109,9 @@ Numbers learned(const Server::Options& options, int crash) {
 TEST_CASE("a new owner compensates late gradients as the last one would have", "[protocol]") {
   const auto when = GENERATE(ReplicateWhen::after_aggregation, ReplicateWhen::every_push);
   const double decay = GENERATE(0.0, 0.9);
-  Server::Options options = Pair::options_of(ConsistencyModel::asp, when);
+  ShardServer::Options options = Pair::options_of(ConsistencyModel::asp, when);
   const Numbers plain = learned(options, -1);
-  options.weights.compensation = {2, decay};
+  options.state.weights.compensation = {2, decay};
   const Numbers expected = learned(options, -1);
   CHECK(expected != plain);
   for (int crash = 0; crash < 10; ++crash) {
@@ -123,19 +123,19 @@ TEST_CASE("a new owner compensates late gradients as the last one would have", "
 TEST_CASE("a new owner goes on with the optimizer's state of the last one", "[protocol]") {
   const auto when = GENERATE(ReplicateWhen::after_aggregation, ReplicateWhen::every_push);
   const auto kind = GENERATE(OptimizerKind::adam, OptimizerKind::momentum, OptimizerKind::adagrad);
-  Server::Options options = Pair::options_of(ConsistencyModel::asp, when);
-  options.weights.optimizer.kind = kind;
+  ShardServer::Options options = Pair::options_of(ConsistencyModel::asp, when);
+  options.state.weights.optimizer.kind = kind;
   const Numbers expected = learned(options, -1);
   for (int crash = 0; crash < 10; ++crash) CHECK(learned(options, crash) == expected);
 }
 
 // Whoever gets a shard's state continues it: the steps that Adam has made are a part of it.
 TEST_CASE("a state that is handed over makes the same next update", "[protocol]") {
-  Server::Options options = Pair::options_of(ConsistencyModel::asp, ReplicateWhen::after_aggregation);
-  options.weights.optimizer.kind = OptimizerKind::adam;
+  ShardServer::Options options = Pair::options_of(ConsistencyModel::asp, ReplicateWhen::after_aggregation);
+  options.state.weights.optimizer.kind = OptimizerKind::adam;
   Pair pair(options);
   for (int step = 0; step < 5; ++step) pair.push(0, 0.3 - 0.1 * step);
-  Server heir(*pair.owner.state().shard);
+  ShardServer heir(options, pair.owner.whole_state());
   heir.follow(20, 1, 20, {});
   heir.lead(20, {.primary = 20, .epoch = 1}, 0, pair.mail);
   const Push push{.worker = first_worker,
@@ -146,25 +146,25 @@ TEST_CASE("a state that is handed over makes the same next update", "[protocol]"
   heir.on(from_worker(0, push, 1), 0, pair.mail);
   pair.owner.on(from_worker(0, push, 0), 0, pair.mail);
   CHECK(heir.version() == 6);
-  CHECK(numbers_of(heir.snapshot()) == numbers_of(pair.owner.snapshot()));
+  CHECK(numbers_of(heir.state().snapshot()) == numbers_of(pair.owner.state().snapshot()));
 }
 
 TEST_CASE("a state's bytes are those of what is in it", "[protocol]") {
   constexpr std::uint64_t weights = 3 * 4, counts = 2 * 8;
-  Server::Options options = Pair::options_of(ConsistencyModel::asp, ReplicateWhen::after_aggregation);
-  CHECK(Pair(options).owner.state().bytes == weights + counts);
+  ShardServer::Options options = Pair::options_of(ConsistencyModel::asp, ReplicateWhen::after_aggregation);
+  CHECK(Pair(options).owner.whole_state().bytes == weights + counts);
 
-  options.weights.compensation.strength = 1;
+  options.state.weights.compensation.strength = 1;
   Pair late(options);
   for (const std::uint32_t w : {0U, 1U}) late.pull(w);
-  CHECK(late.owner.state().bytes == weights + counts);  // they have what is here
+  CHECK(late.owner.whole_state().bytes == weights + counts);  // they have what is here
   late.push(0, 0.5);
-  CHECK(late.owner.state().bytes == 2 * weights + counts);  // both have version 0
+  CHECK(late.owner.whole_state().bytes == 2 * weights + counts);  // both have version 0
   late.pull(0);
   late.push(1, 0.5);
-  CHECK(late.owner.state().bytes == 3 * weights + counts);  // versions 0 and 1
-  options.weights.compensation.decay = 0.5;
-  CHECK(Pair(options).owner.state().bytes == 2 * weights + counts);
+  CHECK(late.owner.whole_state().bytes == 3 * weights + counts);  // versions 0 and 1
+  options.state.weights.compensation.decay = 0.5;
+  CHECK(Pair(options).owner.whole_state().bytes == 2 * weights + counts);
 }
 
 // Where only updates are replicated the workers send pushes again that wait for their group.
@@ -172,12 +172,12 @@ TEST_CASE("pushes that wait travel with a state only where every push is replica
           "[protocol]") {
   for (const auto when : {ReplicateWhen::after_aggregation, ReplicateWhen::every_push}) {
     Pair pair(Pair::options_of(ConsistencyModel::bsp, when));
-    const std::uint64_t empty = pair.owner.state().bytes;
+    const std::uint64_t empty = pair.owner.whole_state().bytes;
     pair.push(0, 0.5);
     REQUIRE(pair.owner.pending().size() == 1);
-    const State state = pair.owner.state();
+    const State state = pair.owner.whole_state();
     const bool travels = when == ReplicateWhen::every_push;
-    CHECK(state.shard->pending().size() == (travels ? 1U : 0U));
+    CHECK(state.shard->updates.pending().size() == (travels ? 1U : 0U));
     CHECK(state.bytes == empty + (travels ? 24 + id_bytes : 0));
   }
 }
@@ -185,11 +185,11 @@ TEST_CASE("pushes that wait travel with a state only where every push is replica
 // A shard that follows the first one's decisions, its workers' pushes, and a replica that hears of all.
 struct Follower : Pair {
   Follower() : Pair(options_of_shard_1()) {}
-  static Server::Options options_of_shard_1() {
-    Server::Options options = options_of(ConsistencyModel::k_sync, ReplicateWhen::every_push);
-    options.rule = make_rule({.model = ConsistencyModel::k_sync, .k = 1}, 2);
-    options.shard = 1;
-    options.shards = 2;
+  static ShardServer::Options options_of_shard_1() {
+    ShardServer::Options options = options_of(ConsistencyModel::k_sync, ReplicateWhen::every_push);
+    options.state.rule = make_rule({.model = ConsistencyModel::k_sync, .k = 1}, 2);
+    options.state.shard = 1;
+    options.state.shards = 2;
     return options;
   }
   void decide(std::int64_t version, std::uint32_t worker) {
@@ -208,7 +208,7 @@ struct Follower : Pair {
     }
     CHECK(replica.version() == version);
     CHECK(replica.pending().size() == owner.pending().size());
-    CHECK(numbers_of(replica.snapshot()) == numbers_of(owner.snapshot()));
+    CHECK(numbers_of(replica.state().snapshot()) == numbers_of(owner.state().snapshot()));
   }
 };
 

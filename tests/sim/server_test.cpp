@@ -39,11 +39,11 @@ TEST_CASE("ssp lets a worker be s clocks ahead of the slowest, and no more", "[p
                              fmt::format("weights w0 v{}", clock + 1)});
   }
   CHECK(d.turn(0) == Lines{"apply w0 s0", fmt::format("version {}", s + 1)});  // clock s+1 has to wait
-  CHECK(d.server.slowest_clock() == 0);
+  CHECK(d.server.state().workers.slowest() == 0);
   CHECK(d.push(1) == Lines{fmt::format("apply w1 s{}", s + 1), fmt::format("version {}", s + 2)});
   CHECK(d.push(2) == Lines{fmt::format("apply w2 s{}", s + 2), fmt::format("version {}", s + 3),
                            fmt::format("weights w0 v{}", s + 3)});
-  CHECK(d.server.slowest_clock() == 1);
+  CHECK(d.server.state().workers.slowest() == 1);
   CHECK(d.turn(0).size() == 2);  // and waits again
 }
 
@@ -87,9 +87,9 @@ TEST_CASE("k-sync updates with the first k workers and drops the late ones", "[p
   d.pull_all();
   CHECK(d.turn(2) == Lines{});
   CHECK(d.push(1) == Lines{"apply w1 s0", "apply w2 s0", "version 1", "weights w2 v1"});
-  CHECK(d.server.slowest_clock() == 0);
+  CHECK(d.server.state().workers.slowest() == 0);
   CHECK(d.push(0) == Lines{"drop w0"});
-  CHECK(d.server.slowest_clock() == 1);  // its clock is over, though nothing of it was used
+  CHECK(d.server.state().workers.slowest() == 1);  // its clock is over, though nothing of it was used
   CHECK(d.pull(0) == Lines{"weights w0 v1"});
   CHECK(d.server.version() == 1);
   CHECK(d.server.pending().empty());
@@ -184,7 +184,7 @@ TEST_CASE("messages that are no server's business change nothing", "[protocol]")
   for (const Body& body : std::vector<Body>{Join{}, Start{}, Answer{}, Answer{.finished = true}, Leave{}})
     CHECK(d.deliver(from_worker(0, body)) == Lines{});
   CHECK(d.server.version() == 0);
-  CHECK(d.server.pushes_arrived() == 0);
+  CHECK(d.arrived() == 0);
 }
 
 TEST_CASE("who only reads is answered at once, under every model, and changes nothing", "[protocol]") {

@@ -146,9 +146,9 @@ TEST_CASE("weights on their way do not change", "[protocol]") {
   CHECK(numbers_of(answer) == Numbers{1, 2, 3});
   CHECK(d.weights() == Numbers{0, 1, 2});
   // Nobody holds the new array but the server: the next update is made in place.
-  const auto* before = d.server.snapshot().values.get();
+  const auto* before = d.server.state().snapshot().values.get();
   d.push(0, {1, 1, 1});
-  CHECK(d.server.snapshot().values.get() == before);
+  CHECK(d.server.state().snapshot().values.get() == before);
   CHECK(d.weights() == Numbers{-1, 0, 1});
   CHECK(answer.values.get() != before);
 }
@@ -161,7 +161,7 @@ TEST_CASE("all workers that pull one version share one array", "[protocol]") {
     return std::get<Answer>(d.log.sent[i].body).weights.values.values.get();
   };
   CHECK(array(0) == array(1));
-  CHECK(array(0) == d.server.snapshot().values.get());
+  CHECK(array(0) == d.server.state().snapshot().values.get());
 }
 
 TEST_CASE("a server's optimizer keeps its state from update to update", "[protocol]") {
@@ -181,6 +181,6 @@ TEST_CASE("a phantom server counts versions without numbers", "[protocol]") {
   d.pull(0);
   d.turn(0);
   CHECK(d.server.version() == 1);
-  CHECK(d.server.snapshot().values == nullptr);
-  CHECK(d.server.snapshot().count == 4);
+  CHECK(d.server.state().snapshot().values == nullptr);
+  CHECK(d.server.state().snapshot().count == 4);
 }

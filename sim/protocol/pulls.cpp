@@ -1,0 +1,87 @@
+#include "sim/protocol/pulls.hpp"
+
+#include "model/mutant.hpp"
+
+namespace psim {
+
+bool Pulls::put(std::uint32_t worker, const Pull& pull) {
+  const bool is_back = !pull.pushes_sent;  // from a crash: it counts its pulls anew
+  const auto before = pulls_.find(worker);
+  if (!is_back && before != pulls_.end() && before->second.number > pull.number) return false;
+  pulls_[worker] = pull;
+  return true;
+}
+
+Pull* Pulls::find(std::uint32_t worker) {
+  const auto pull = pulls_.find(worker);
+  return pull == pulls_.end() ? nullptr : &pull->second;
+}
+
+namespace {
+
+// Whether nothing that a worker has sent brings the version that it waits for: the shard was set back, or
+// forgot the push that the worker computed on this version. Any version will do then. Where an update does
+// not wait for all, a worker whose step was cancelled waits for the others' pushes.
+bool has_lost_push(std::uint32_t worker, const Pull& pull, const ShardState& state) {
+  if (pull.above < 0) return false;
+  if (pull.above > state.version) return true;
+  return state.options.rule.waits_for_all() && !pull.computes && !state.updates.has(state.node_of(worker));
+}
+
+bool may_start(std::uint32_t worker, const Pull& pull, ShardState& state, double now) {
+  if (state.version <= pull.above && !has_lost_push(worker, pull, state) && !mutant("old-version"))
+    return false;
+  return state.gate.may_start(worker, pull.clock, pull.pushes_sent.value_or(0), state.workers, now);
+}
+
+}  // namespace
+
+bool Pulls::is_over(const Pull& pull, const ShardState& state) {
+  return (state.options.rule.fresh ? state.version : pull.clock) >= state.options.steps;
+}
+
+bool Pulls::is_due(std::uint32_t w, const Pull& pull, ShardState& state, double now) {
+  const WorkerClocks::Worker& worker = state.workers[w];
+  const std::int64_t sent = pull.pushes_sent.value_or(0);
+  const bool fresh = state.options.rule.fresh, over = is_over(pull, state);
+  // What is still on its way to a shard with all its updates will come too late, if it is taken at all.
+  const bool reads_all = over && fresh;
+  if (worker.arrived < sent && !reads_all && !mutant("writes-unseen")) return false;  // read-my-writes
+  if (!over) return may_start(w, pull, state, now);
+  // The last updates of another shard wait for word from the first server.
+  return fresh || state.decided() == UpdateRule::Decided::here || worker.applied >= sent;
+}
+
+bool Pulls::is_through(std::uint32_t worker, const ShardState& state) const {
+  const auto pull = pulls_.find(worker);
+  return !state.options.rule.fresh && pull != pulls_.end() && is_over(pull->second, state) &&
+         state.workers[worker].arrived >= pull->second.pushes_sent.value_or(0);
+}
+
+bool Pulls::waits_for_others(std::uint32_t worker, const ShardState& state) const {
+  const auto pull = pulls_.find(worker);
+  return pull != pulls_.end() && pull->second.above >= state.version && !pull->second.computes &&
+         pull->second.pushes_sent.value_or(0) <= state.workers[worker].arrived;
+}
+
+// Whether every worker that takes part has its push here, or waits for the next version.
+bool Pulls::none_will_push(const ShardState& state) const {
+  for (std::uint32_t w = 0; w < state.workers.size(); ++w) {
+    const bool has_push = state.updates.has(state.node_of(w));
+    if (!state.workers[w].gone && !has_push && !waits_for_others(w, state)) return false;
+  }
+  return true;
+}
+
+bool Pulls::restart_steps(const ShardState& state) {
+  const ConsistencyRule& rule = state.options.rule;
+  const bool some_wait = rule.gate == Gate::version && !rule.waits_for_all();
+  if (!some_wait || pulls_.empty() || state.updates.is_complete(state.workers) || !none_will_push(state))
+    return false;
+  for (auto& [worker, pull] : pulls_) {
+    if (!state.updates.has(state.node_of(worker))) pull.above = -1;
+  }
+  return true;
+}
+
+}  // namespace psim

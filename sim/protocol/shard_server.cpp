@@ -1,0 +1,397 @@
+#include "sim/protocol/shard_server.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include "model/mutant.hpp"
+
+namespace psim {
+namespace {
+
+ReplicatedLog::Options log_of(const ShardServer::Options& options) {
+  return {.replication = options.replication,
+          .resend = options.resend,
+          .first_worker = options.state.first_worker,
+          .workers = static_cast<std::size_t>(options.state.rule.workers),
+          .shows_updates = options.state.rule.fresh};
+}
+
+}  // namespace
+
+ShardServer::ShardServer(Options options, std::optional<Values> weights, std::size_t count)
+    : options_(std::move(options)),
+      state_(options_.state, std::move(weights), count),
+      log_(log_of(options_)) {}
+
+ShardServer::ShardServer(Options options, const State& sent)
+    : options_(std::move(options)),
+      state_(*sent.shard),
+      log_(log_of(options_), extent_of(sent)),
+      leads_(false),
+      epoch_(sent.log_epoch) {}
+
+void ShardServer::on(const Message& message, double now, Outbox& out) {
+  const Push* push = message.as<Push>();
+  if ((message.epoch != epoch_ && !mutant("no-fence")) || (push != nullptr && !leads_)) {
+    if (push != nullptr) out.refused(*push);
+    return;  // from before the shard had this owner, or from after it
+  }
+  const auto of_primary = [&](const Pull& pull) {
+    if (leads_) on_pull(message.from, pull, now, out);
+  };
+  using Others = Ignore<Join, Start, Leave, LeaveAck, Heartbeat, NewView, AskView, Ready, Report, Assign,
+                        Answer, Ack, State, Restore, Chunk, Activations, Errors, Fetch, Samples, Idle, Piece>;
+  std::visit(Overloaded{[&](const Push& body) { on_push(body, now, out); }, of_primary,
+                        [&](const UpdateGroup& body) { on_group(body, now, out); },
+                        [&](const Decide& body) { on_decide(message.from, body, out); },
+                        [&](const Replicate& body) { on_entry(body.entry, out); },
+                        [&](const Replicated& body) { on_replicated(message.from, body.entries, now, out); },
+                        Others{}},
+             message.body);
+}
+
+Message ShardServer::to(NodeId node, Body body) const {
+  return {.from = options_.id, .to = node, .shard = shard(), .epoch = epoch_, .body = std::move(body)};
+}
+
+// ---- Pushes and updates
+
+void ShardServer::on_push(const Push& push, double now, Outbox& out) {
+  const std::uint32_t w = state_.index_of(push.worker);
+  const WorkerClocks::Worker& worker = state_.workers[w];
+  if (worker.gone) return out.refused(push);
+  skip_lost(w, push.oldest_resendable, out);
+  if (push.number > worker.arrived) {
+    if (!early_.keep(w, push)) out.refused(push);  // it waits here already
+    return;
+  }
+  if (push.number < worker.arrived && options_.state.exactly_once && !mutant("applied-again")) {
+    if (options_.confirms) send(push.worker, Ack{push.number, safe_pushes_of(w)}, out);
+    return out.duplicate(push);
+  }
+  take(push, now, out);
+  take_early(w, now, out);
+}
+
+// One that was skipped counts already.
+void ShardServer::take_early(std::uint32_t w, double now, Outbox& out) {
+  while (const std::optional<Push> push = early_.take(w, state_.workers[w].arrived)) {
+    if (push->number < state_.workers[w].arrived) out.refused(*push);
+    else take(*push, now, out);
+  }
+}
+
+// Where every push is replicated, it is logged when it is known whether it completes an update.
+void ShardServer::take(const Push& push, double now, Outbox& out) {
+  const std::uint32_t w = state_.index_of(push.worker);
+  const bool is_next = state_.count_arrived(push);
+  state_.gate.pushed(w, now);
+  const bool forgotten = mutant("push-vanishes") && push.number % 7 == 3;
+  const bool late = state_.updates.is_late(push, version());
+  if (is_next) state_.updates.met(push);  // else it is applied a second time
+  if (forgotten) {
+    state_.count_applied(push.id());
+  } else if (!late) {
+    supersede(push, out);
+    state_.updates.add(push, now);
+  } else {
+    drop(push, out);
+  }
+  if (options_.confirms) {
+    if (logs_pushes() && !late) log_.next().push = push;
+    send(push.worker, Ack{push.number, safe_pushes_of(w)}, out);
+  }
+  if (pulls_.is_through(w, state_)) state_.workers.finish(w);
+  const bool updated = update_if_complete(out);
+  if (log_.next().push) deliver(log_.append_push(false), out);
+  updated ? answer_all(now, out) : answer(w, now, out);
+}
+
+// Where an update has one push of each worker: a shard that was set back may have one already, and the worker
+// has computed that version again.
+void ShardServer::supersede(const Push& push, Outbox& out) {
+  if (options_.state.rule.gate != Gate::version || options_.state.clock_samples > 0) return;
+  if (const std::optional<Push> before = state_.updates.withdraw_for(push)) drop(*before, out);
+}
+
+void ShardServer::drop(const Push& push, Outbox& out) {
+  state_.count_applied(push.id());
+  if (log_.has_copies()) log_.next().dropped.push_back(push.id());
+  out.dropped(push);
+}
+
+bool ShardServer::update_if_complete(Outbox& out) {
+  bool updated = false;
+  while (update_once(out)) updated = true;  // several groups may have waited for one push
+  return updated;
+}
+
+bool ShardServer::update_once(Outbox& out) {
+  UpdateRule::Next next = state_.updates.next(
+      state_.workers, version(), [this](std::uint32_t w) { return pulls_.waits_for_others(w, state_); });
+  for (const Push& push : next.late) drop(push, out);
+  if (next.pushes.empty()) return false;
+  if (next.decision) out.announce(std::move(*next.decision));
+  ShardState::Update update = state_.prepare(std::move(next.pushes));
+  for (std::size_t i = 0; i < update.pushes.size(); ++i) out.applied(update.pushes[i], update.staleness[i]);
+  if (log_.has_copies())
+    deliver(log_.append_update(update.pushes, pending(), [&] { return state_.sum_of(update); }), out);
+  state_.apply(update, epoch_);
+  out.updated(version());
+  return true;
+}
+
+// Of the first shard, which decides for all.
+void ShardServer::on_group(const UpdateGroup& group, double now, Outbox& out) {
+  if (!leads_ || state_.decided() != UpdateRule::Decided::elsewhere) return;
+  state_.updates.hear(group);
+  if (update_if_complete(out)) answer_all(now, out);
+}
+
+// First shard: what it has decided last, and nothing of what is longer ago; what is still to be decided it
+// will tell everybody.
+void ShardServer::on_decide(NodeId from, const Decide& question, Outbox& out) const {
+  if (!leads_ || (question.version >= version() && version() < options_.state.steps)) return;
+  UpdateGroup answer{.version = question.version};
+  if (question.version + 1 == version()) answer.pushes = state_.updates.last();
+  send(from, std::move(answer), out);
+}
+
+// ---- Pulls and answers
+
+void ShardServer::on_pull(NodeId from, const Pull& pull, double now, Outbox& out) {
+  const std::uint32_t w = state_.index_of(from);
+  if (w >= state_.workers.size()) return on_read(from, pull, now, out);
+  if (!pulls_.put(w, pull)) return;
+  meet(w, pull, out);
+  take_early(w, now, out);
+  if (pulls_.is_through(w, state_)) state_.workers.finish(w);
+  update_if_complete(out) || pulls_.restart_steps(state_) ? answer_all(now, out) : answer(w, now, out);
+}
+
+// A node that is no worker only reads: it is answered at once, whatever the model, and nobody waits for it.
+void ShardServer::on_read(NodeId from, const Pull& pull, double now, Outbox& out) const {
+  Answer answer{.number = pull.number, .answered = pull.answered, .version = version(), .sent_at = now};
+  answer.weights.values = state_.snapshot();
+  send(from, std::move(answer), out);
+}
+
+void ShardServer::answer_all(double now, Outbox& out) {
+  for (auto next = pulls_.all().begin(); next != pulls_.all().end();) answer(next++->first, now, out);
+}
+
+void ShardServer::answer(std::uint32_t w, double now, Outbox& out) {
+  const Pull* waiting = pulls_.find(w);
+  const bool may_show = leads_ && log_.is_safe(w);  // else a crash may undo the last update
+  if (!may_show || waiting == nullptr || !Pulls::is_due(w, *waiting, state_, now)) return;
+  const Pull& pull = *waiting;
+  const WorkerClocks::Worker& worker = state_.workers[w];
+  const bool over = Pulls::is_over(pull, state_);
+  const NodeId node = state_.node_of(w);
+  const std::int64_t skip = state_.workers.to_skip(w);
+  if (worker.behind && skip == worker.ahead) is_back(w, out);
+  Answer answer{.finished = over,
+                .clock = pull.clock,
+                .number = pull.number,
+                .answered = pull.answered,
+                .version = version(),
+                .sent_at = now,
+                .safe_pushes = safe_pushes_of(w),
+                .pushes_here = worker.arrived,
+                .skip_clocks = skip,
+                .has_push = state_.updates.has(node) || mutant("lacks-no-push")};
+  const bool needed = !over || (options_.state.rule.servers_apart && options_.state.shards > 1);
+  if (needed) answer.weights.values = state_.weights.reply(pull.keys, version());
+  answer.weights.keys = pull.keys;
+  if (state_.weights.compensates() && needed) {
+    state_.weights.was_sent(w, answer.weights.values);
+    if (log_.has_copies()) log_.next().shown.push_back({.worker = node});
+  }
+  pulls_.erase(w);
+  send(node, std::move(answer), out);
+}
+
+void ShardServer::was_sent_filtered(NodeId worker, const Slice& values) {
+  state_.weights.was_sent(state_.index_of(worker), values);
+  std::vector<LogEntry::Shown>& shown = log_.next().shown;
+  const bool is_last = !shown.empty() && shown.back().worker == worker;
+  if (is_last) shown.back() = state_.weights.shown_to(worker, values);
+}
+
+std::int64_t ShardServer::safe_pushes_of(std::uint32_t worker) const {
+  const bool alone = !log_.has_replicas() || mutant("told-too-early");
+  if (!alone && log_.has_pushes()) return log_.committed(worker);
+  // What waits for its group is only here, though a later push may have been dropped already.
+  return state_.before_pending(worker, alone ? state_.workers[worker].applied : log_.committed(worker));
+}
+
+// ---- Workers that go and come
+
+// What a pull tells about its worker: that it has come back, or that pushes are lost that only a former owner
+// had. It then goes on from what is here.
+void ShardServer::meet(std::uint32_t w, const Pull& pull, Outbox& out) {
+  if (!pull.pushes_sent) {
+    pulls_.find(w)->pushes_sent = state_.workers[w].arrived;
+    return;
+  }
+  skip_lost(w, pull.oldest_resendable, out);
+  if (state_.workers.has_skipped(w, pull.skipped_clocks)) is_back(w, out);
+}
+
+// Pushes before the oldest that the worker can send again are lost with a former owner, if they are not here.
+void ShardServer::skip_lost(std::uint32_t w, std::int64_t oldest_resendable, Outbox& out) {
+  if (!state_.workers.skip_to(w, oldest_resendable)) return;
+  if (log_.has_copies()) log_.next().skipped.push_back({state_.node_of(w), oldest_resendable});
+  state_.workers.find_slowest();
+  tell_count(w, out);
+}
+
+void ShardServer::is_back(std::uint32_t w, Outbox& out) {
+  state_.workers.is_back(w);
+  if (log_.has_copies()) log_.next().ahead.push_back({state_.node_of(w), state_.workers[w].ahead});
+  tell_count(w, out);
+}
+
+void ShardServer::set_members(const std::vector<bool>& members, double now, Outbox& out) {
+  std::vector<std::uint32_t> changed;
+  for (std::uint32_t w = 0; w < state_.workers.size(); ++w) {
+    const WorkerClocks::Worker& worker = state_.workers[w];
+    if (worker.gone != members[w]) continue;
+    changed.push_back(w);
+    if (!worker.gone) {
+      pulls_.erase(w);
+      while (const std::optional<Push> push = early_.take(w)) out.refused(*push);
+    } else if (!options_.state.rule.fresh) {
+      if (mutant("skips-what-may-come")) state_.workers.skip_to(w, state_.workers.slowest());
+      state_.workers.comes_back(w);
+    }
+  }
+  if (changed.empty()) return;
+  state_.workers.set_members(members);
+  for (const std::uint32_t w : changed) tell_count(w, out);
+  if (logs_pushes()) {
+    log_.next().members = members;
+    deliver(log_.append(), out);
+  }
+  update_if_complete(out);
+  pulls_.restart_steps(state_);
+  answer_all(now, out);
+}
+
+// ---- Owners and copies
+
+void ShardServer::lead(NodeId self, const Owner& owner, double now, Outbox& out) {
+  options_.id = self;
+  const bool is_new_leader = !leads_ || owner.epoch != epoch_;
+  leads_ = true;
+  epoch_ = owner.epoch;
+  if (is_new_leader) begin_to_lead(out);
+  else log_.lead(epoch_);
+  deliver(log_.set_copies(owner, now), out);
+  log_.commit();
+  answer_all(now, out);
+}
+
+// An answer after the last entry of the former owner's log showed what that entry made, which is what is
+// here: it may have been sent to every worker.
+void ShardServer::begin_to_lead(Outbox& out) {
+  pulls_.clear();
+  std::vector<std::int64_t> pushes;
+  for (std::uint32_t w = 0; w < state_.workers.size(); ++w)
+    pushes.push_back(state_.before_pending(w, state_.workers[w].arrived));
+  log_.begin(epoch_, std::move(pushes));
+  if (mutant("adam-begins-anew")) state_.weights.forget_steps();
+  out.promoted();
+  for (std::uint32_t w = 0; w < state_.workers.size(); ++w) {
+    state_.weights.was_sent(w, state_.snapshot());
+    tell_count(w, out);
+  }
+  state_.updates.forget_others();
+}
+
+void ShardServer::follow(NodeId self, std::uint32_t epoch, NodeId primary, std::optional<NodeId> next) {
+  options_.id = self;
+  const bool in_step = epoch_ == epoch && (log_.in_step() || leads_);
+  log_.follow(in_step, std::exchange(leads_, false), primary, next);
+  pulls_.clear();
+  early_.clear();
+  epoch_ = epoch;
+  if (!log_.has_pushes()) state_.forget_pending();  // it will hear of updates only
+}
+
+// A copy decides nothing: entries are taken in their order, and none before the state that they change.
+void ShardServer::on_entry(const SharedEntry& entry, Outbox& out) {
+  if (leads_) return;
+  if (const std::optional<NodeId> next = log_.passes_on(*entry)) {
+    Message passed_on = to(*next, Replicate{entry});
+    if (mutant("primary-sends-for-the-chain")) passed_on.from = log_.primary();
+    out.send(std::move(passed_on));
+  }
+  if (!log_.in_step()) return;
+  const bool unseen = mutant("confirmed-unseen") && entry->number >= 30;
+  if (!unseen) {
+    for (const SharedEntry& due : log_.take(entry)) state_.apply(*due, log_.extent().epoch);
+  }
+  send(log_.primary(), Replicated{unseen ? entry->number + 1 : log_.extent().entries}, out);
+}
+
+void ShardServer::on_replicated(NodeId from, std::optional<std::int64_t> entries, double now, Outbox& out) {
+  const ReplicatedLog::Confirmed confirmed = log_.confirm(from, entries, now);
+  if (confirmed.is_new_replica) out.copied(from);
+  deliver(confirmed.deliveries, out);
+  if (confirmed.is_known) answer_all(now, out);
+}
+
+void ShardServer::deliver(const ReplicatedLog::Deliveries& deliveries, Outbox& out) const {
+  for (const ReplicatedLog::Delivery& delivery : deliveries) {
+    const Overloaded body_of{[this](ReplicatedLog::WholeState) -> Body { return whole_state(); },
+                             [](const auto& body) -> Body { return body; }};
+    Message message = to(delivery.to, std::visit(body_of, delivery.what));
+    if (delivery.again) out.send_again(std::move(message));
+    else out.send(std::move(message));
+  }
+}
+
+State ShardServer::whole_state() const {
+  const auto copy = std::make_shared<ShardState>(state_);
+  if (!log_.has_pushes()) copy->forget_pending();
+  const auto [epoch, entries] = extent();
+  return {
+      .version = version(), .log_epoch = epoch, .entries = entries, .shard = copy, .bytes = copy->bytes()};
+}
+
+State ShardServer::rest_after(Extent theirs) const {
+  const std::optional<std::vector<SharedEntry>> rest = log_.rest_after(theirs);
+  if (!rest) return whole_state();
+  const auto [epoch, entries] = extent();
+  State result{.version = version(), .log_epoch = epoch, .entries = entries};
+  for (const SharedEntry& entry : *rest) result.bytes += wire_size(Replicate{entry});
+  result.rest = std::make_shared<const std::vector<SharedEntry>>(*rest);
+  return result;
+}
+
+// Entries of the log that this copy continues; some may have come by the usual way.
+void ShardServer::take_rest(const std::vector<SharedEntry>& entries) {
+  for (const SharedEntry& entry : entries) {
+    if (log_.takes(*entry)) state_.apply(*entry, log_.extent().epoch);
+  }
+}
+
+// ---- What is not confirmed
+
+std::optional<double> ShardServer::next_resend() const {
+  std::optional<double> first = log_.next_resend();
+  const double ask = state_.updates.asked() + options_.resend.timeout;
+  if (lacks_decision()) first = std::min(first.value_or(ask), ask);
+  return first;
+}
+
+void ShardServer::resend(double now, Outbox& out) {
+  if (lacks_decision() && state_.updates.asked() + options_.resend.timeout <= now) {
+    state_.updates.ask(now);
+    out.send_again({.from = options_.id, .body = Decide{*state_.updates.lacks_decision()}});
+  }
+  deliver(log_.resend(now), out);
+}
+
+}  // namespace psim

@@ -1,0 +1,146 @@
+// One server's part for one shard, as its owner or as a copy: takes pushes and pulls, makes updates, and has
+// copies follow. Pure: no SimGrid, no clock of its own; a test drives it with a list of messages.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "sim/protocol/early_pushes.hpp"
+#include "sim/protocol/membership.hpp"
+#include "sim/protocol/message.hpp"
+#include "sim/protocol/pulls.hpp"
+#include "sim/protocol/replicated_log.hpp"
+#include "sim/protocol/retry.hpp"
+#include "sim/protocol/shard_state.hpp"
+
+namespace psim {
+
+// Where a server's decisions go.
+class Outbox {
+ public:
+  virtual ~Outbox() = default;
+  virtual void send(Message message) = 0;
+  // What was sent before and is not confirmed.
+  virtual void send_again(Message message) { send(std::move(message)); }
+  // To every other shard, wherever it is.
+  virtual void announce(UpdateGroup group) = 0;
+  // `staleness`: version when applied less version computed on, in updates.
+  virtual void applied(const Push& push, std::int64_t staleness) = 0;
+  virtual void dropped(const Push& push) = 0;
+  // It has been here before, and counts no second time.
+  virtual void duplicate(const Push& push) = 0;
+  // Not now: it is for another owner, came before its predecessor, or is of a worker that takes no part. It
+  // will come again.
+  virtual void refused(const Push& /*push*/) {}
+  virtual void updated(std::int64_t version) = 0;
+  // A replica has all that this server has.
+  virtual void copied(NodeId) {}
+  // A worker's standing changes by more than what comes in.
+  virtual void counted(NodeId, const WorkerClocks::Worker&) {}
+  // The server owns the shard from now on.
+  virtual void promoted() {}
+};
+
+class ShardServer {
+ public:
+  struct Options {
+    NodeId id = 1;  // the server
+    ShardState::Options state = {};
+    bool confirms = false;  // tells at once that a push is here: its worker need not send it again
+    ReplicationSpec replication = {};
+    RetrySpec resend = {};  // of entries that replicas do not confirm
+  };
+  using Extent = ReplicatedLog::Extent;
+
+  // The first owner. `weights` is the range's initial content; empty for a phantom model of `count` values.
+  ShardServer(Options options, std::optional<Values> weights, std::size_t count);
+  // What another server, or the storage, has sent: a copy, until this server is told to lead.
+  ShardServer(Options options, const State& sent);
+
+  void on(const Message& message, double now, Outbox& out);
+  // What a worker's last answer looks like after filters; its next push is computed on that.
+  void was_sent_filtered(NodeId worker, const Slice& values);
+
+  const ShardState& state() const { return state_; }
+  std::int64_t version() const { return state_.version; }
+  NodeId id() const { return options_.id; }
+  std::uint32_t shard() const { return options_.state.shard; }
+  std::uint32_t epoch() const { return epoch_; }
+  bool leads() const { return leads_; }
+  // Pushes that wait for their group to be complete, and those that have come before others of their workers.
+  const std::vector<Push>& pending() const { return state_.updates.pending(); }
+  std::vector<Push> early() const { return early_.all(); }
+  // Pulls that wait for the consistency model.
+  const Pulls::All& waiting() const { return pulls_.all(); }
+
+  // Owns the shard from now on, in this ownership epoch and with these replicas; messages of other epochs are
+  // ignored. Replicas that are new are sent its state, and so is its next owner.
+  void lead(NodeId self, const Owner& owner, double now, Outbox& out);
+  // Holds a copy of what `primary` has, and passes entries on to `next`, if there is one. What it has from
+  // another epoch it keeps, but takes no entries until the primary's state is here.
+  void follow(NodeId self, std::uint32_t epoch, NodeId primary, std::optional<NodeId> next);
+  // How far what is here goes.
+  Extent extent() const { return log_.extent(); }
+  // Entries of the log in epoch `epoch` that a replica has; -1: not even the state before them.
+  std::int64_t entries_in(std::uint32_t epoch) const {
+    return log_.in_step() && epoch == epoch_ ? log_.extent().entries : -1;
+  }
+  // Workers that take part, by number.
+  void set_members(const std::vector<bool>& members, double now, Outbox& out);
+  // When replicas are to be sent entries again, and that.
+  std::optional<double> next_resend() const;
+  void resend(double now, Outbox& out);
+  // The whole shard as a message. Where only updates are replicated it has no pushes that wait: their workers
+  // send them again.
+  State whole_state() const;
+  // What the next owner, which has got so far, still lacks: entries of the log where they are kept.
+  State rest_after(Extent theirs) const;
+  void take_rest(const std::vector<SharedEntry>& entries);
+
+ private:
+  void on_push(const Push& push, double now, Outbox& out);
+  void on_pull(NodeId from, const Pull& pull, double now, Outbox& out);
+  void on_read(NodeId from, const Pull& pull, double now, Outbox& out) const;
+  void on_group(const UpdateGroup& group, double now, Outbox& out);
+  void on_decide(NodeId from, const Decide& question, Outbox& out) const;
+  void on_entry(const SharedEntry& entry, Outbox& out);
+  void on_replicated(NodeId from, std::optional<std::int64_t> entries, double now, Outbox& out);
+
+  void take(const Push& push, double now, Outbox& out);
+  void take_early(std::uint32_t worker, double now, Outbox& out);
+  void supersede(const Push& push, Outbox& out);
+  void drop(const Push& push, Outbox& out);
+  bool update_if_complete(Outbox& out);
+  bool update_once(Outbox& out);
+
+  void answer_all(double now, Outbox& out);
+  void answer(std::uint32_t worker, double now, Outbox& out);
+  std::int64_t safe_pushes_of(std::uint32_t worker) const;
+
+  void meet(std::uint32_t worker, const Pull& pull, Outbox& out);
+  void skip_lost(std::uint32_t worker, std::int64_t oldest_resendable, Outbox& out);
+  void is_back(std::uint32_t worker, Outbox& out);
+  void tell_count(std::uint32_t worker, Outbox& out) const {
+    out.counted(state_.node_of(worker), state_.workers[worker]);
+  }
+  void begin_to_lead(Outbox& out);
+  bool lacks_decision() const { return leads_ && state_.updates.lacks_decision(); }
+
+  bool logs_pushes() const { return log_.has_copies() && log_.has_pushes(); }
+  void deliver(const ReplicatedLog::Deliveries& deliveries, Outbox& out) const;
+  Message to(NodeId node, Body body) const;
+  void send(NodeId node, Body body, Outbox& out) const { out.send(to(node, std::move(body))); }
+
+  Options options_;
+  ShardState state_;
+  Pulls pulls_;
+  EarlyPushes early_;
+  ReplicatedLog log_;
+  bool leads_ = true;
+  std::uint32_t epoch_ = 0;
+};
+
+}  // namespace psim

@@ -1,0 +1,149 @@
+#include "sim/protocol/shard_state.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "model/mutant.hpp"
+
+namespace psim {
+
+ShardState::ShardState(Options given, std::optional<Values> initial, std::size_t count)
+    : options(std::move(given)),
+      weights(options.weights, static_cast<std::size_t>(options.rule.workers), std::move(initial), count),
+      workers(static_cast<std::size_t>(options.rule.workers)),
+      updates({.rule = options.rule,
+               .decided = decided(),
+               .first_worker = options.first_worker,
+               .clock_samples = options.clock_samples}),
+      gate(options.rule),
+      range_clock(count, workers.size()) {}
+
+ShardState::Update ShardState::prepare(std::vector<Push> pushes) {
+  Update update{.pushes = std::move(pushes)};
+  const double mean = mean_samples(update.pushes);
+  const double share = options.rule.push_weight(pushes_in(update.pushes));
+  std::vector<PushId> ids;
+  for (const Push& push : update.pushes) {
+    const std::int64_t staleness =
+        std::max<std::int64_t>(0, version - push.version + (mutant("staleness-from-one") ? 1 : 0));
+    double weight = share * (static_cast<double>(push.samples) / mean);
+    if (options.staleness_aware && staleness > (mutant("slightly-stale-is-fresh") ? 2 : 1))
+      weight /= static_cast<double>(staleness);
+    update.staleness.push_back(staleness);
+    update.gradients.push_back(
+        {weights.gradient_of(push, index_of(push.worker)), weight, push.gradient.keys.get()});
+    ids.push_back(push.id());
+    count_applied(push.id());
+  }
+  updates.was_made_of(std::move(ids));
+  update.rate = rate() * options.rule.rate_factor(update.pushes.size());
+  return update;
+}
+
+LogEntry::Sum ShardState::sum_of(Update& update) const {
+  LogEntry::Sum sum = weights.sum_of(update.pushes, update.gradients);
+  sum.version = version + 1;
+  return sum;
+}
+
+void ShardState::apply(const Update& update, std::uint32_t epoch) {
+  weights.apply(update.gradients, update.rate, update.pushes.front().clock);
+  applied += static_cast<std::int64_t>(update.pushes.size());
+  version += mutant("version-jump") && version % 5 == 4 ? 2 : 1;
+  updated_in = epoch;
+}
+
+void ShardState::apply(const LogEntry& entry, std::uint32_t epoch) {
+  for (const LogEntry::Shown& shown : entry.shown)
+    weights.was_sent(index_of(shown.worker),
+                     shown.filtered.values.values ? shown.filtered.values : snapshot());
+  for (const PushId& id : entry.skipped) workers.skip_to(index_of(id.worker), id.number);
+  for (const PushId& id : entry.ahead) {
+    WorkerClocks::Worker& worker = workers[index_of(id.worker)];
+    worker.ahead = std::max(worker.ahead, id.number);
+    worker.behind = false;
+  }
+  take_ids(entry.dropped);
+  if (!entry.members.empty()) workers.set_members(entry.members);
+  if (entry.push) {
+    count_arrived(*entry.push);
+    updates.add(*entry.push, 0);
+  }
+  if (entry.updates) apply(prepare(updates.take_all(entry.left)), epoch);
+  if (entry.sum) {
+    apply_sum(entry);
+    updated_in = epoch;
+  }
+  workers.find_slowest();
+}
+
+void ShardState::apply_sum(const LogEntry& entry) {
+  take_ids(entry.pushes);
+  const bool skipped = mutant("entry-skipped") && entry.number % 5 == 3;
+  const double rate = this->rate() * options.rule.rate_factor(entry.pushes.size());
+  if (!skipped) weights.apply(*entry.sum, rate);
+  if (mutant("replica-diverges")) weights.spoil();
+  applied += static_cast<std::int64_t>(entry.pushes.size());
+  ++version;
+  updates.was_made_of(entry.pushes);
+}
+
+// Applied, or dropped.
+void ShardState::take_ids(const std::vector<PushId>& ids) {
+  for (const PushId& id : ids) {
+    workers.raise_applied(index_of(id.worker), id.number);
+    updates.remove(id);
+  }
+}
+
+bool ShardState::count_arrived(const Push& push) {
+  const std::uint32_t w = index_of(push.worker);
+  range_splits += range_clock.set(weights.range_at(push.clock), w, push.number + 1);
+  const bool is_next = push.number >= workers[w].arrived;
+  if (is_next) workers[w].arrived = push.number + 1;
+  return is_next;
+}
+
+// A push that is applied again counts once.
+void ShardState::count_applied(const PushId& push) {
+  const std::uint32_t w = index_of(push.worker);
+  if (!options.exactly_once && push.number < workers[w].applied) return;
+  workers.count_applied(w);
+}
+
+std::int64_t ShardState::before_pending(std::uint32_t worker, std::int64_t pushes) const {
+  return updates.least_of(node_of(worker), pushes);
+}
+
+void ShardState::forget_pending() {
+  for (const Push& push : updates.pending()) workers.forget_from(index_of(push.worker), push.number);
+  workers.forget_arrived();
+  updates.clear();
+}
+
+// With work stealing a worker may push twice: all that counts is that a clock is all workers'.
+std::size_t ShardState::pushes_in(const std::vector<Push>& group) const {
+  return options.clock_samples > 0 ? workers.size() : group.size();
+}
+
+// What a push's samples are measured against, so that a clock's update is the mean over its samples: a group
+// is a clock where only fresh pushes count; elsewhere a clock is all workers' pushes.
+double ShardState::mean_samples(const std::vector<Push>& group) const {
+  if (!options.rule.fresh && !mutant("weighed-by-the-groups-mean"))
+    return static_cast<double>(options.batch_size);
+  return static_cast<double>(samples_of(group)) / static_cast<double>(pushes_in(group));
+}
+
+double ShardState::rate() const {
+  const double clocks = options.rule.fresh
+                            ? static_cast<double>(version)
+                            : static_cast<double>(applied) / static_cast<double>(options.rule.workers);
+  return options.learning_rate.at(mutant("schedule-by-clocks") ? clocks : options.epochs.after(clocks));
+}
+
+std::uint64_t ShardState::bytes() const {
+  constexpr std::uint64_t per_count = 8;
+  return weights.bytes(version) + updates.bytes() + range_clock.ranges() * workers.size() * per_count;
+}
+
+}  // namespace psim
