@@ -387,9 +387,10 @@ std::optional<double> ShardServer::next_resend() const {
 }
 
 void ShardServer::resend(double now, Outbox& out) {
-  if (lacks_decision() && state_.updates.asked() + options_.resend.timeout <= now) {
+  const std::optional<std::int64_t> version = lacks_decision();
+  if (version && state_.updates.asked() + options_.resend.timeout <= now) {
     state_.updates.ask(now);
-    out.send_again({.from = options_.id, .body = Decide{*state_.updates.lacks_decision()}});
+    out.send_again({.from = options_.id, .body = Decide{*version}});
   }
   deliver(log_.resend(now), out);
 }

@@ -127,7 +127,9 @@ class ShardServer {
     out.counted(state_.node_of(worker), state_.workers[worker]);
   }
   void begin_to_lead(Outbox& out);
-  bool lacks_decision() const { return leads_ && state_.updates.lacks_decision(); }
+  std::optional<std::int64_t> lacks_decision() const {
+    return leads_ ? state_.updates.lacks_decision() : std::nullopt;
+  }
 
   bool logs_pushes() const { return log_.has_copies() && log_.has_pushes(); }
   void deliver(const ReplicatedLog::Deliveries& deliveries, Outbox& out) const;
