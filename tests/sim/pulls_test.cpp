@@ -1,0 +1,129 @@
+// Goal: a pull is answered when its worker may start, and what is known of a worker from its pull is right.
+// Method: one shard's state by hand, two workers, pulls by hand.
+#include "sim/protocol/pulls.hpp"
+
+#include "tests/support/catch.hpp"
+
+using namespace psim;
+
+namespace {
+
+constexpr NodeId first_worker = 2;
+const ConsistencySpec bsp{.model = ConsistencyModel::bsp};
+const ConsistencySpec asp{.model = ConsistencyModel::asp};
+const ConsistencySpec ssp{.model = ConsistencyModel::ssp, .staleness = 1};
+
+ShardState shard(const ConsistencySpec& spec, std::int64_t version = 0) {
+  ShardState state({.first_worker = first_worker, .rule = make_rule(spec, 2), .steps = 10}, std::nullopt, 4);
+  state.version = version;
+  return state;
+}
+
+bool is_due(ShardState& state, std::uint32_t worker, const Pull& pull) {
+  return Pulls::is_due(worker, pull, state, 0);
+}
+
+}  // namespace
+
+TEST_CASE("a newer pull takes the place of an older one, never the other way round", "[pulls]") {
+  Pulls pulls;
+  CHECK(pulls.put(1, {.clock = 4, .number = 5}));
+  CHECK_FALSE(pulls.put(1, {.clock = 3, .number = 4}));
+  REQUIRE(pulls.find(1) != nullptr);
+  CHECK(pulls.find(1)->clock == 4);
+  CHECK(pulls.put(1, {.clock = 4, .number = 5}));  // again
+  // A worker that has come back from a crash counts from the beginning.
+  CHECK(pulls.put(1, {.clock = 0, .number = 1, .pushes_sent = std::nullopt}));
+  CHECK(pulls.find(1)->clock == 0);
+  CHECK(pulls.find(0) == nullptr);
+  pulls.erase(1);
+  CHECK(pulls.find(1) == nullptr);
+}
+
+TEST_CASE("a pull waits for its worker's own pushes", "[pulls]") {
+  ShardState state = shard(asp);
+  state.workers[0].arrived = 3;
+  CHECK(is_due(state, 0, {.clock = 3, .pushes_sent = 3}));
+  CHECK_FALSE(is_due(state, 0, {.clock = 4, .pushes_sent = 4}));
+  CHECK(is_due(state, 0, {.clock = 4, .pushes_sent = std::nullopt}));  // it has come back, and knows of none
+}
+
+TEST_CASE("under ssp a pull waits for the slowest worker", "[pulls]") {
+  ShardState state = shard(ssp);
+  state.workers[0].arrived = 2;
+  state.workers.count_applied(0);
+  state.workers.count_applied(0);
+  CHECK_FALSE(is_due(state, 0, {.clock = 2, .pushes_sent = 2}));
+  state.workers.count_applied(1);
+  CHECK(is_due(state, 0, {.clock = 2, .pushes_sent = 2}));
+}
+
+TEST_CASE("under bsp a pull waits for a version above its own", "[pulls]") {
+  ShardState state = shard(bsp, 4);
+  state.workers[0].arrived = 5;
+  CHECK(is_due(state, 0, {.clock = 4, .above = 3, .pushes_sent = 5}));
+  CHECK_FALSE(is_due(state, 0, {.clock = 5, .above = 4, .pushes_sent = 5, .computes = true}));
+}
+
+// The shard was set back to before what the worker computed on, or forgot its push: it would wait for ever.
+TEST_CASE("a worker whose push is lost is sent any version", "[pulls]") {
+  ShardState state = shard(bsp, 4);
+  state.workers[0].arrived = 5;
+  CHECK(is_due(state, 0, {.clock = 7, .above = 6, .pushes_sent = 5}));
+  CHECK(is_due(state, 0, {.clock = 5, .above = 4, .pushes_sent = 5}));
+  state.updates.add({.worker = first_worker, .number = 4, .version = 4}, 0);
+  CHECK_FALSE(is_due(state, 0, {.clock = 5, .above = 4, .pushes_sent = 5}));
+}
+
+TEST_CASE("after its last clock a worker waits for its pushes, not for others", "[pulls]") {
+  ShardState state = shard(ssp);
+  const Pull last{.clock = 10, .pushes_sent = 10};
+  CHECK(Pulls::is_over(last, state));
+  CHECK_FALSE(is_due(state, 0, last));
+  state.workers[0].arrived = 10;
+  CHECK(is_due(state, 0, last));
+  CHECK_FALSE(Pulls::is_over({.clock = 9}, state));
+}
+
+// Where versions are counted, what is over is the shard; a push still on its way comes too late.
+TEST_CASE("a shard with all its updates answers at once", "[pulls]") {
+  ShardState state = shard(bsp, 10);
+  const Pull pull{.clock = 9, .above = 9, .pushes_sent = 3};
+  CHECK(Pulls::is_over(pull, state));
+  CHECK(is_due(state, 0, pull));
+}
+
+TEST_CASE("a worker is through when it asks for no more, and all it sent is here", "[pulls]") {
+  ShardState state = shard(ssp);
+  Pulls pulls;
+  CHECK_FALSE(pulls.is_through(0, state));
+  pulls.put(0, {.clock = 10, .pushes_sent = 10});
+  CHECK_FALSE(pulls.is_through(0, state));
+  state.workers[0].arrived = 10;
+  CHECK(pulls.is_through(0, state));
+  CHECK_FALSE(pulls.is_through(1, state));
+}
+
+// k-sync with one push of two: worker 1 was cancelled and waits for worker 0, whose push is lost.
+TEST_CASE("steps begin again when nobody is left that will push", "[pulls]") {
+  ShardState state = shard({.model = ConsistencyModel::k_sync, .k = 1}, 4);
+  Pulls pulls;
+  CHECK_FALSE(pulls.restart_steps(state));  // nobody waits
+  pulls.put(1, {.clock = 5, .above = 4});
+  CHECK(pulls.waits_for_others(1, state));
+  CHECK_FALSE(pulls.waits_for_others(0, state));
+  CHECK_FALSE(pulls.restart_steps(state));  // worker 0 may push
+  state.workers.set_members({false, true});
+  CHECK(pulls.restart_steps(state));
+  CHECK(pulls.find(1)->above == -1);
+}
+
+TEST_CASE("steps do not begin again for a worker that computes", "[pulls]") {
+  ShardState state = shard({.model = ConsistencyModel::k_sync, .k = 1}, 4);
+  Pulls pulls;
+  pulls.put(0, {.clock = 5, .above = 4});
+  pulls.put(1, {.clock = 5, .above = 4, .computes = true});
+  CHECK_FALSE(pulls.restart_steps(state));
+  pulls.find(1)->computes = false;
+  CHECK(pulls.restart_steps(state));
+}
