@@ -58,8 +58,7 @@ class Conservation final : public Check {
                            history.facts().name_of(std::get<1>(key)), std::get<3>(key),
                            count == 1 ? "is" : "are"));
     const std::uint64_t in = delivered_, done = pushes_[What::apply] + pushes_[What::drop];
-    if (in != done)
-      violated(fmt::format("{} pushes arrived, but {} were applied or dropped", in, done));
+    if (in != done) violated(fmt::format("{} pushes arrived, but {} were applied or dropped", in, done));
     if (history.watched()) look_for_vanished(history);
   }
 

@@ -41,16 +41,16 @@ struct Application {
 struct Reign {
   std::uint32_t shard = 0, node = 0;
   std::int64_t epoch = 0;
-  const Reign* before = nullptr;           // the one whose history it continues
-  std::int64_t from = 0;                   // version that it began with
-  std::int64_t version = 0;                // that it has reached
-  std::int64_t promoted = -1;              // the event; -1: from the beginning
-  bool over = false;                       // the server crashed
-  bool fresh = false;  // just promoted: its counts are being told
+  const Reign* before = nullptr;  // the one whose history it continues
+  std::int64_t from = 0;          // version that it began with
+  std::int64_t version = 0;       // that it has reached
+  std::int64_t promoted = -1;     // the event; -1: from the beginning
+  bool over = false;              // the server crashed
+  bool fresh = false;             // just promoted: its counts are being told
   // It was suspected after its predecessor began, and before it did: the scheduler may have named its
   // successor already, and that will not ask it.
   bool may_be_replaced = false;
-  std::set<std::uint32_t> holders = {};    // of all that was acknowledged, alive and not suspected since
+  std::set<std::uint32_t> holders = {};  // of all that was acknowledged, alive and not suspected since
   // Of versions from + 1 on: of the weights, and of all that the next update depends on.
   struct Hashes {
     std::uint64_t weights = 0, state = 0;
@@ -111,7 +111,7 @@ class History {
   Facts facts_;
   std::map<std::uint32_t, ShardHistory> shards_;
   std::vector<bool> away_, suspected_, leaving_;  // by node; the last two: and not heard, or not back, since
-  std::vector<std::int64_t> suspected_at_;  // by node: the last event that said so
+  std::vector<std::int64_t> suspected_at_;        // by node: the last event that said so
   bool repeated_ = false, epoch_taken_ = false, copy_was_there_ = false, set_back_ = false, watched_ = false;
   std::int64_t last_version_ = 0;
   const Reign* replaced_ = nullptr;

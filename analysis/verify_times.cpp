@@ -210,8 +210,7 @@ class EndDate final : public Check {
     std::vector<double> ends;
     if (finish_) ends.push_back(*finish_);
     // What a worker sent before it left may be applied after that, and one that nobody waits for may compute.
-    if (finish_ && !finished_.contains(last_work_->node))
-      ends.push_back(last_work_->at);
+    if (finish_ && !finished_.contains(last_work_->node)) ends.push_back(last_work_->at);
     if (verdict_) ends.push_back(*verdict_);
     if (history.facts().duration) ends.push_back(*history.facts().duration);
     const auto add_target = [&](const Json& target) {
@@ -234,7 +233,7 @@ class EndDate final : public Check {
   double last_ = 0;
   std::optional<double> finish_;
   std::set<std::uint32_t> finished_;  // workers
-  std::optional<double> verdict_;  // the scheduler's, on who is there
+  std::optional<double> verdict_;     // the scheduler's, on who is there
   std::optional<Row> last_work_;
 };
 

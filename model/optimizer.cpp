@@ -30,9 +30,8 @@ struct Step {
         rate(static_cast<Scalar>(learning_rate)),
         threshold(static_cast<Scalar>(learning_rate * optimizer.l1)),
         shrink(static_cast<Scalar>(1 / (1 + learning_rate * optimizer.l2))),
-        decay(static_cast<Scalar>(spec.kind == OptimizerKind::proximal || mutant("weights-do-not-decay")
-                                      ? 0
-                                      : spec.weight_decay)),
+        decay(static_cast<Scalar>(
+            spec.kind == OptimizerKind::proximal || mutant("weights-do-not-decay") ? 0 : spec.weight_decay)),
         bias1(static_cast<Scalar>(1 - std::pow(spec.beta1, static_cast<double>(t)))),
         bias2(static_cast<Scalar>(
             mutant("adam-keeps-its-bias") ? 1 : 1 - std::pow(spec.beta2, static_cast<double>(t)))) {}

@@ -12,7 +12,7 @@
 #include "model/learner.hpp"
 #include "sim/cluster/pool.hpp"
 #include "sim/record/result.hpp"
-#include "sim/scenario/scenario.hpp"
+#include "sim/scenario/spec/scenario.hpp"
 
 namespace psim {
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "model/mutant.hpp"
-#include "sim/scenario/check.hpp"
+#include "sim/scenario/checking/check.hpp"
 
 namespace psim {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/scenario/nodes.hpp"
+#include "sim/scenario/spec/nodes.hpp"
 
 namespace psim {
 
@@ -55,8 +55,8 @@ bool ProgressWatch::goes_in_circles() const {
 // next, or a step of hours, would keep it busy for days.
 bool ProgressWatch::works_in_vain() {
   constexpr std::uint64_t least = 1'000'000, least_of_node = 50'000;  // events and entries of the agenda
-  constexpr std::uint64_t times = 30;          // as much work as was needed for one advance so far
-  constexpr std::uint64_t with_hope = 10;      // times as much, when a fault is to end
+  constexpr std::uint64_t times = 30;      // as much work as was needed for one advance so far
+  constexpr std::uint64_t with_hope = 10;  // times as much, when a fault is to end
   const std::int64_t advances = parts_.recorder.stats().advances;
   if (advances > advances_) {
     advances_ = advances;

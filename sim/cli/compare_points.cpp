@@ -9,7 +9,7 @@
 #include "sim/record/summary.hpp"
 #include "sim/scenario/load_parts.hpp"
 #include "sim/scenario/override.hpp"
-#include "sim/scenario/reference.hpp"
+#include "sim/scenario/reference/reference.hpp"
 
 namespace psim::cli {
 namespace {

@@ -13,9 +13,9 @@
 #include "sim/cli/talk.hpp"
 #include "sim/cli/topics.hpp"
 #include "sim/protocol/tasks.hpp"
-#include "sim/scenario/diagnostics.hpp"
-#include "sim/scenario/presets.hpp"
-#include "sim/scenario/reference.hpp"
+#include "sim/scenario/reference/reference.hpp"
+#include "sim/scenario/spec/presets.hpp"
+#include "sim/scenario/text/diagnostics.hpp"
 
 namespace psim::cli {
 namespace {

@@ -23,8 +23,8 @@
 #include "sim/cli/talk.hpp"
 #include "sim/cli/usage.hpp"
 #include "sim/record/summary.hpp"
-#include "sim/scenario/reference.hpp"
-#include "sim/scenario/units.hpp"
+#include "sim/scenario/reference/reference.hpp"
+#include "sim/scenario/spec/units.hpp"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <chrono>
 
 #include "sim/cli/talk.hpp"
-#include "sim/scenario/check.hpp"
+#include "sim/scenario/checking/check.hpp"
 
 namespace psim::cli {
 

@@ -15,7 +15,7 @@
 #include "sim/cli/run_folder.hpp"
 #include "sim/cli/talk.hpp"
 #include "sim/record/summary.hpp"
-#include "sim/scenario/reference.hpp"
+#include "sim/scenario/reference/reference.hpp"
 #include "sim/simulation.hpp"
 
 namespace psim::cli {

@@ -11,7 +11,7 @@
 
 #include "sim/cli/command.hpp"
 #include "sim/cli/talk.hpp"
-#include "sim/scenario/diagnostics.hpp"
+#include "sim/scenario/text/diagnostics.hpp"
 
 namespace psim::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/scenario/scenario.hpp"
+#include "sim/scenario/spec/scenario.hpp"
 
 namespace simgrid::s4u {
 class Engine;

@@ -4,7 +4,7 @@
 #include <utility>
 #include <variant>
 
-#include "sim/scenario/nodes.hpp"
+#include "sim/scenario/spec/nodes.hpp"
 
 namespace psim {
 namespace {

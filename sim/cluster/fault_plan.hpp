@@ -14,7 +14,7 @@
 #include "sim/cluster/network.hpp"
 #include "sim/record/recorder.hpp"
 #include "sim/record/result.hpp"
-#include "sim/scenario/fault_condition.hpp"
+#include "sim/scenario/spec/fault_condition.hpp"
 
 namespace psim {
 

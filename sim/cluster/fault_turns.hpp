@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "sim/scenario/faults.hpp"
+#include "sim/scenario/spec/faults.hpp"
 
 namespace psim {
 

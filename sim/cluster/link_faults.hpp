@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sim/protocol/message.hpp"
-#include "sim/scenario/scenario.hpp"
+#include "sim/scenario/spec/scenario.hpp"
 
 namespace psim {
 
@@ -42,7 +42,7 @@ class LinkFaults {
   struct Fault {
     FaultSpec spec;
     std::vector<bool> sides[2];
-    std::vector<int> active;  // by node: how often it is in force for it; the last one: for all
+    std::vector<int> active;   // by node: how often it is in force for it; the last one: for all
     bool has_met_any = false;  // message
     bool everywhere() const { return active.back() > 0; }
     bool touches(NodeId a, NodeId b) const;  // in force

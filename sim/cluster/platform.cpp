@@ -11,7 +11,7 @@
 #include "sim/cluster/paths.hpp"
 #include "sim/cluster/route_table.hpp"
 #include "sim/cluster/simgrid_version.hpp"
-#include "sim/scenario/nodes.hpp"
+#include "sim/scenario/spec/nodes.hpp"
 
 namespace sg4 = simgrid::s4u;
 

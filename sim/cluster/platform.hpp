@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sim/cluster/slowness.hpp"
-#include "sim/scenario/scenario.hpp"
+#include "sim/scenario/spec/scenario.hpp"
 
 namespace psim {
 

@@ -1,4 +1,4 @@
-#include "sim/scenario/platform_file.hpp"
+#include "sim/scenario/spec/platform_file.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -3,8 +3,8 @@
 #include <numeric>
 
 #include "sim/cluster/topology.hpp"
-#include "sim/scenario/network_size.hpp"
-#include "sim/scenario/nodes.hpp"
+#include "sim/scenario/spec/network_size.hpp"
+#include "sim/scenario/spec/nodes.hpp"
 
 namespace psim {
 namespace {

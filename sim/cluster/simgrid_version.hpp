@@ -1,8 +1,8 @@
 // What differs between SimGrid 3.32 and 4.0, each difference once.
 #pragma once
 
-#include <simgrid/s4u.hpp>
 #include <simgrid/version.h>
+#include <simgrid/s4u.hpp>
 #if __has_include(<simgrid/simcall.hpp>)
 #include <simgrid/simcall.hpp>
 #else

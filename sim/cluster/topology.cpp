@@ -1,6 +1,6 @@
 #include "sim/cluster/topology.hpp"
 
-#include "sim/scenario/nodes.hpp"
+#include "sim/scenario/spec/nodes.hpp"
 
 namespace psim {
 namespace {

@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "sim/scenario/scenario.hpp"
+#include "sim/scenario/spec/scenario.hpp"
 
 namespace psim {
 

@@ -43,8 +43,8 @@ bool comes_through(const Scenario& scenario) {
     if (fault.kind == FaultKind::drop && !fault.until && !fault.lasts) arrives *= 1 - fault.probability;
   }
   const RecoverySpec& recovery = scenario.recovery;
-  return arrives == 1 || (arrives >= 1 - seldom &&
-                          recovery.patience.value >= many_attempts * recovery.longest_retry.value);
+  return arrives == 1 ||
+         (arrives >= 1 - seldom && recovery.patience.value >= many_attempts * recovery.longest_retry.value);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // What a run must come to.
 #pragma once
 
-#include "sim/scenario/scenario.hpp"
+#include "sim/scenario/spec/scenario.hpp"
 
 namespace psim::fuzz {
 

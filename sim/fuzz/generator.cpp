@@ -213,8 +213,8 @@ void draw_copies(Draft& draft, Victims& v, Dice& dice) {
 
 // What is refused where nodes may fail.
 void draw_sturdy(Draft& draft, const Victims& v, Dice& dice) {
-  const std::string_view what =
-      dice.one_of({"groups", "inference", "database", "dynamic", "stealing", "worker", "key-caching", "none"});
+  const std::string_view what = dice.one_of(
+      {"groups", "inference", "database", "dynamic", "stealing", "worker", "key-caching", "none"});
   Table& training = draft["training"];
   if (what == "dynamic" || what == "stealing" || what == "worker") {
     std::erase_if(training.rows, [](const Row& row) { return row.key == "work"; });
@@ -225,15 +225,13 @@ void draw_sturdy(Draft& draft, const Victims& v, Dice& dice) {
   } else if (what == "key-caching") {
     draft.tables.push_back({.name = "filter", .many = true, .rows = {{"kind", "\"key-caching\""}}});
   } else if (what == "inference") {
-    draft["inference"].rows = {{"nodes", dice.number(1, 3)},
-                                       {"rate", dice.number(100, 2000)},
-                                       {"refresh", dice.time(1000, 10'000)}};
+    draft["inference"].rows = {
+        {"nodes", dice.number(1, 3)}, {"rate", dice.number(100, 2000)}, {"refresh", dice.time(1000, 10'000)}};
   } else if (what == "groups") {
     const std::int64_t first = dice.between(1, v.workers - 1);
     for (const auto& [name, workers] : {std::pair{"\"a\"", first}, {"\"b\"", v.workers - first}})
-      draft.tables.push_back({.name = "group",
-                              .many = true,
-                              .rows = {{"name", name}, {"workers", std::to_string(workers)}}});
+      draft.tables.push_back(
+          {.name = "group", .many = true, .rows = {{"name", name}, {"workers", std::to_string(workers)}}});
     if (dice.chance(0.5)) draft.tables.back().rows.push_back({"namespace", "\"shared\""});
   }
 }

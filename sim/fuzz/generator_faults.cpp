@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include "sim/fuzz/generator.hpp"
-#include "sim/scenario/choices.hpp"
-#include "sim/scenario/faults.hpp"
+#include "sim/scenario/fields/choices.hpp"
+#include "sim/scenario/spec/faults.hpp"
 
 namespace psim::fuzz {
 namespace {
@@ -42,12 +42,12 @@ class Faults {
     if (is_about_messages(kind)) {
       rows.push_back({"probability", std::string(dice_.one_of({"0.05", "0.3", "1"}))});
       if (dice_.chance(0.5))
-        rows.push_back({"messages", '[' +
-                                        dice_.text_of({"join", "start", "pull", "weights", "push", "finished",
-                                                       "group", "decide", "ready", "leave", "ack",
-                                                       "heartbeat", "view", "replicate", "replicated",
-                                                       "state", "restore"}) +
-                                        ']'});
+        rows.push_back(
+            {"messages", '[' +
+                             dice_.text_of({"join", "start", "pull", "weights", "push", "finished", "group",
+                                            "decide", "ready", "leave", "ack", "heartbeat", "view",
+                                            "replicate", "replicated", "state", "restore"}) +
+                             ']'});
     }
     for (Row& row : rows) row.needed = false;
     draft_.tables.push_back({.name = "fault", .many = true, .rows = std::move(rows)});

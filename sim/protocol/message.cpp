@@ -96,9 +96,7 @@ MessageFacts facts(const Answer& m) {
 }
 MessageFacts facts(const Ack& m) { return {.kind = Kind::ack, .number = m.number}; }
 MessageFacts facts(const UpdateGroup& m) {
-  return {.kind = Kind::group,
-          .version = m.version,
-          .ids = static_cast<std::uint32_t>(m.pushes.size())};
+  return {.kind = Kind::group, .version = m.version, .ids = static_cast<std::uint32_t>(m.pushes.size())};
 }
 MessageFacts facts(const Decide& m) { return {.kind = Kind::decide, .version = m.version}; }
 MessageFacts facts(const Replicate& message) {

@@ -209,7 +209,7 @@ struct LogEntry {
     Payload filtered = {};
   };
   std::vector<Shown> shown = {};
-  std::vector<bool> members = {};    // workers that take part from here on; empty: no change
+  std::vector<bool> members = {};  // workers that take part from here on; empty: no change
 };
 using SharedEntry = std::shared_ptr<const LogEntry>;
 // Primary to replica, or replica to the next one.

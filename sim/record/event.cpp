@@ -6,8 +6,8 @@
 #include <array>
 #include <bit>
 
-#include "sim/scenario/choices.hpp"
-#include "sim/scenario/faults.hpp"
+#include "sim/scenario/fields/choices.hpp"
+#include "sim/scenario/spec/faults.hpp"
 
 namespace psim {
 

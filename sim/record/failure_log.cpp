@@ -4,7 +4,7 @@
 #include <iterator>
 
 #include "model/mutant.hpp"
-#include "sim/scenario/faults.hpp"
+#include "sim/scenario/spec/faults.hpp"
 
 namespace psim {
 

@@ -52,7 +52,7 @@ class FailureLog {
   void on_restart(const Event& event);
 
   NodeId last_server_;
-  std::vector<NodeId> owner_;  // by shard
+  std::vector<NodeId> owner_;                  // by shard
   std::vector<std::int64_t> epoch_, version_;  // by shard: of the last owner; of the weights
   std::set<NodeId> down_;
   // Servers that the scheduler's next view announces as failed, of them those that are back already, and

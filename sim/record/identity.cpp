@@ -7,7 +7,7 @@
 #include <fstream>
 #include <vector>
 
-#include "sim/scenario/reference.hpp"
+#include "sim/scenario/reference/reference.hpp"
 
 namespace psim {
 namespace {

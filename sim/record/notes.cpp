@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include "sim/scenario/choices.hpp"
+#include "sim/scenario/fields/choices.hpp"
 
 namespace psim {
 namespace {

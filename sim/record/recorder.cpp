@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "model/mutant.hpp"
-#include "sim/scenario/faults.hpp"
+#include "sim/scenario/spec/faults.hpp"
 
 namespace psim {
 

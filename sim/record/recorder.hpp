@@ -70,11 +70,11 @@ struct RunStats {
 
   // Versions that every shard of a namespace has reached; every worker, where there are no servers.
   std::int64_t updates(std::size_t space = 0) const;
-  std::int64_t server_updates(std::uint32_t server) const;  // ... every shard of this server; 0 without any
-  std::int64_t clocks() const;                              // finished, all workers
-  std::int64_t clocks(const SpaceStats& space) const;       // ... all of a namespace
+  std::int64_t server_updates(std::uint32_t server) const;   // ... every shard of this server; 0 without any
+  std::int64_t clocks() const;                               // finished, all workers
+  std::int64_t clocks(const SpaceStats& space) const;        // ... all of a namespace
   std::int64_t first_clocks(const SpaceStats& space) const;  // its workers that have finished one
-  std::uint64_t bytes_of(const SpaceStats& space) const;    // sent; with one namespace, all
+  std::uint64_t bytes_of(const SpaceStats& space) const;     // sent; with one namespace, all
   double staleness_mean() const;
 };
 

@@ -9,7 +9,7 @@
 #include "model/learner.hpp"
 #include "sim/protocol/filter.hpp"
 #include "sim/record/recorder.hpp"
-#include "sim/scenario/scenario.hpp"
+#include "sim/scenario/spec/scenario.hpp"
 
 namespace psim {
 
@@ -73,14 +73,14 @@ struct RunResult {
   std::vector<std::uint64_t> keys_used = {};  // sparse models: over all steps, by worker
   double flops_per_sample = 0;
   std::vector<std::int64_t> samples_told = {};  // by each worker itself, in all its lives
-  std::uint64_t weights = 0;                  // a hash of the last ones; none of a phantom model
+  std::uint64_t weights = 0;                    // a hash of the last ones; none of a phantom model
   std::vector<SpaceResult> spaces = {};       // none without groups; all above but `stats` is the first one's
   std::optional<FailureStats> failures = {};  // where nodes or messages may fail
   std::optional<InferenceStats> inference = {};  // where there is such a group
   std::vector<FaultUse> faults = {};             // by table
   bool ended_early = false;  // as if all were through, while a worker still had steps to do
   FiltersUsed filters_used = {};
-  std::vector<std::string> stuck = {};           // when nothing could happen any more: who waits for what
+  std::vector<std::string> stuck = {};  // when nothing could happen any more: who waits for what
 };
 
 }  // namespace psim

@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "sim/scenario/nodes.hpp"
+#include "sim/scenario/spec/nodes.hpp"
 
 namespace psim {
 namespace {

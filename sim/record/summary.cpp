@@ -10,9 +10,9 @@
 
 #include "model/mutant.hpp"
 #include "sim/record/notes.hpp"
-#include "sim/scenario/choices.hpp"
-#include "sim/scenario/devices.hpp"
-#include "sim/scenario/reference.hpp"
+#include "sim/scenario/fields/choices.hpp"
+#include "sim/scenario/reference/reference.hpp"
+#include "sim/scenario/spec/devices.hpp"
 
 namespace psim {
 namespace {

@@ -78,7 +78,7 @@ class WorkerBook {
                           // none that it finished
   bool through_ = false;  // it has done its last clock; time since then counts only if it goes on after all
   WorkerTime later_;      // since then
-  struct Mark {  // what there was at last_work
+  struct Mark {           // what there was at last_work
     double at = -1;
     WorkerTime time = {};
     bool through = false;

@@ -87,7 +87,7 @@ class Crew {
   std::vector<simgrid::s4u::ActorPtr> actors_;  // by node
   std::vector<std::unique_ptr<ServerRole>> servers_;
   std::vector<std::unique_ptr<Worker>> workers_;
-  std::vector<std::int64_t> samples_before_;    // that workers computed before they crashed
+  std::vector<std::int64_t> samples_before_;     // that workers computed before they crashed
   std::unique_ptr<Peers> peers_;                 // instead of servers and workers, where there are no servers
   std::unique_ptr<InferenceGroup> inference_;    // where there is one
   std::vector<simgrid::s4u::ActorPtr> serving_;  // two of each of its nodes

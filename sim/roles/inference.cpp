@@ -9,7 +9,7 @@
 
 #include "model/mutant.hpp"
 #include "model/random.hpp"
-#include "sim/scenario/nodes.hpp"
+#include "sim/scenario/spec/nodes.hpp"
 
 namespace psim {
 

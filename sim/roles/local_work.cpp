@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "model/mutant.hpp"
-#include "sim/scenario/devices.hpp"
+#include "sim/scenario/spec/devices.hpp"
 
 namespace psim {
 namespace {

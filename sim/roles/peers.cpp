@@ -8,7 +8,7 @@
 
 #include "sim/roles/all_reduce.hpp"
 #include "sim/roles/pipeline.hpp"
-#include "sim/scenario/check.hpp"
+#include "sim/scenario/checking/check.hpp"
 
 namespace psim {
 

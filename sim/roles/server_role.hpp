@@ -117,11 +117,11 @@ class ServerRole final : public Outbox {
   std::map<std::pair<std::uint32_t, NodeId>, std::unique_ptr<FilterChain>> filters_;  // of answers
   std::deque<Message> announced_;  // from one shard to the others here
   // Where nodes may fail.
-  std::shared_ptr<const View> view_;                     // the last one
-  std::map<std::uint32_t, Owner> owners_;                // in it, by shard
-  std::vector<bool> members_;                            // in it: workers that take part
-  std::map<std::uint32_t, std::set<NodeId>> wanted_;     // shards to own, and who has said what it has ...
-  double asked_ = 0, asks_again_after_ = 0;              // ... others were asked at this date, for so long
+  std::shared_ptr<const View> view_;                  // the last one
+  std::map<std::uint32_t, Owner> owners_;             // in it, by shard
+  std::vector<bool> members_;                         // in it: workers that take part
+  std::map<std::uint32_t, std::set<NodeId>> wanted_;  // shards to own, and who has said what it has ...
+  double asked_ = 0, asks_again_after_ = 0;           // ... others were asked at this date, for so long
   Backoff asks_;
   std::deque<Message> early_;                            // of epochs to come, or for shards that are to come
   std::map<std::uint32_t, std::int64_t> last_snapshot_;  // by shard: how many have been due

@@ -89,8 +89,8 @@ class Worker {
   BatchSource source_;
   bool back_;
   bool leaves_ = false;
-  bool has_copy_ = false;        // of the weights, to go on alone with
-  bool through_ = false;         // all its clocks are done, or it has left
+  bool has_copy_ = false;  // of the weights, to go on alone with
+  bool through_ = false;   // all its clocks are done, or it has left
   bool stays_ = false, is_needed_ = false;
   std::int64_t batch_size_ = 0;  // of the step in hand
   double seconds_ = 0;           // that it has been computed
@@ -100,8 +100,8 @@ class Worker {
   std::int64_t keys_of_ = -1;              // that step
   Pool::Handle task_;
   std::shared_ptr<Values> gradient_;
-  simgrid::s4u::ExecPtr computing_;       // what may be stopped
-  double left_ = 0;                       // of it when it was
+  simgrid::s4u::ExecPtr computing_;  // what may be stopped
+  double left_ = 0;                  // of it when it was
   bool is_copying_ = false, is_stopped_ = false;
   std::unique_ptr<WorkSharing> sharing_;  // work stealing
 };

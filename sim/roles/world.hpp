@@ -18,8 +18,8 @@
 #include "sim/protocol/membership.hpp"
 #include "sim/protocol/retry.hpp"
 #include "sim/record/recorder.hpp"
-#include "sim/scenario/nodes.hpp"
-#include "sim/scenario/scenario.hpp"
+#include "sim/scenario/spec/nodes.hpp"
+#include "sim/scenario/spec/scenario.hpp"
 
 namespace psim {
 
@@ -30,9 +30,9 @@ std::shared_ptr<Values> gathered(const Values& whole, const std::vector<Range>& 
 class RunWatch {
  public:
   virtual ~RunWatch() = default;
-  virtual bool is_stuck() = 0;        // nothing can happen any more
-  virtual bool is_hopeless() = 0;     // nothing has come of anything for too long; the run then ends
-  virtual void give_up(NodeId) = 0;   // a request of this node was repeated as often as is allowed
+  virtual bool is_stuck() = 0;       // nothing can happen any more
+  virtual bool is_hopeless() = 0;    // nothing has come of anything for too long; the run then ends
+  virtual void give_up(NodeId) = 0;  // a request of this node was repeated as often as is allowed
   // Whether a fault that is planned starts this node again. Faults with a condition are not planned before
   // their condition holds.
   virtual bool comes_back(NodeId) const = 0;
@@ -72,7 +72,7 @@ struct World {
   std::vector<bool> completed = std::vector<bool>(workers()), left_early = std::vector<bool>(workers());
   // Of each worker: the scheduler has taken it out, and not heard of it since.
   std::vector<bool> taken_out = std::vector<bool>(workers());
-  std::vector<int> busy = {};                 // computations going on, of workers and servers
+  std::vector<int> busy = {};  // computations going on, of workers and servers
   // Counts a computation as long as it lives, even if its actor is killed meanwhile.
   class Busy {
    public:

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
-#include "sim/scenario/reference.hpp"
-#include "sim/scenario/toml_text.hpp"
+#include "sim/scenario/fields/toml_text.hpp"
+#include "sim/scenario/reference/reference.hpp"
 
 namespace psim {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "sim/scenario/document.hpp"
+#include "sim/scenario/text/document.hpp"
 
 namespace psim {
 

@@ -30,7 +30,8 @@ struct MemoryPart {
 //   stacks    8 MiB (SimGrid's default) for each node, twice for one that answers requests, and for 3 more;
 //   for
 //             each thread but the first 8 MiB, and 64 MiB of its own for allocations, of at most 8 a core
-// The factors are measured: tests/sim/estimate_test.cpp holds them to within a factor of two of real peaks.
+// The factors are measured: tests/sim/scenario/estimate_test.cpp holds them to within a factor of two of real
+// peaks.
 struct Estimate {
   std::vector<MemoryPart> parts;  // the largest first
   double shards = 0;

@@ -10,15 +10,15 @@
 #include <sstream>
 #include <utility>
 
-#include "sim/scenario/check.hpp"
-#include "sim/scenario/document.hpp"
+#include "sim/scenario/checking/check.hpp"
+#include "sim/scenario/fields/toml_text.hpp"
 #include "sim/scenario/load_parts.hpp"
 #include "sim/scenario/load_platform.hpp"
 #include "sim/scenario/override.hpp"
-#include "sim/scenario/presets.hpp"
-#include "sim/scenario/reader.hpp"
-#include "sim/scenario/reference.hpp"
-#include "sim/scenario/toml_text.hpp"
+#include "sim/scenario/reading/reader.hpp"
+#include "sim/scenario/reference/reference.hpp"
+#include "sim/scenario/spec/presets.hpp"
+#include "sim/scenario/text/document.hpp"
 
 namespace psim {
 void merge(const Diagnostics& found, Diagnostics& diagnostics) {

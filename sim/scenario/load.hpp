@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "model/dataset.hpp"
-#include "sim/scenario/diagnostics.hpp"
-#include "sim/scenario/scenario.hpp"
+#include "sim/scenario/spec/scenario.hpp"
+#include "sim/scenario/text/diagnostics.hpp"
 
 namespace psim {
 

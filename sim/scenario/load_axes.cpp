@@ -9,8 +9,8 @@
 #include "sim/scenario/axis_text.hpp"
 #include "sim/scenario/load_parts.hpp"
 #include "sim/scenario/override.hpp"
-#include "sim/scenario/presets.hpp"
-#include "sim/scenario/reader.hpp"
+#include "sim/scenario/reading/reader.hpp"
+#include "sim/scenario/spec/presets.hpp"
 
 namespace psim {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "sim/scenario/load_parts.hpp"
 #include "sim/scenario/override.hpp"
-#include "sim/scenario/presets.hpp"
+#include "sim/scenario/spec/presets.hpp"
 
 namespace psim {
 namespace {

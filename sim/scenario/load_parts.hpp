@@ -4,9 +4,9 @@
 #include <memory>
 #include <optional>
 
-#include "sim/scenario/check.hpp"
-#include "sim/scenario/document.hpp"
+#include "sim/scenario/checking/check.hpp"
 #include "sim/scenario/load.hpp"
+#include "sim/scenario/text/document.hpp"
 
 namespace psim {
 

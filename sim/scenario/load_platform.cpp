@@ -10,8 +10,8 @@
 #include <set>
 #include <string_view>
 
-#include "sim/scenario/nodes.hpp"
-#include "sim/scenario/platform_file.hpp"
+#include "sim/scenario/spec/nodes.hpp"
+#include "sim/scenario/spec/platform_file.hpp"
 
 namespace psim {
 namespace {

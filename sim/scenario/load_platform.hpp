@@ -1,7 +1,7 @@
 // Topology simgrid-xml: reads the platform file into the scenario.
 #pragma once
 
-#include "sim/scenario/check.hpp"
+#include "sim/scenario/checking/check.hpp"
 #include "sim/scenario/load.hpp"
 
 namespace psim {

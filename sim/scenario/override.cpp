@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "sim/scenario/toml_scan.hpp"
-#include "sim/scenario/toml_text.hpp"
+#include "sim/scenario/fields/toml_text.hpp"
+#include "sim/scenario/text/toml_scan.hpp"
 
 namespace psim {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "sim/scenario/document.hpp"
 #include "sim/scenario/load.hpp"
+#include "sim/scenario/text/document.hpp"
 
 namespace psim {
 

@@ -114,8 +114,7 @@ void bare_worker(BareNetwork& network, unsigned me, unsigned servers, int steps)
 Rate bare_loop(const Scenario& scenario, unsigned workers, unsigned servers, int steps) {
   xbt_log_control_set("root.thresh:critical");
   std::vector<std::string> words{"bare"};
-  for (const std::string& option : engine_options(scenario))
-    words.push_back("--cfg=" + option);
+  for (const std::string& option : engine_options(scenario)) words.push_back("--cfg=" + option);
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   auto argc = static_cast<int>(argv.size());

@@ -4,6 +4,7 @@
 #   run.sh PSIM FOLDER [--update] [PREFIX...]
 # A case is NAME.toml (`psim check NAME.toml`) or NAME.cmd (a line of shell that calls psim). The transcript
 # is stdout, then stderr, then `exit CODE`. Cases run in a copy of FOLDER, which must come out as it went in.
+# Cases may stand in folders of FOLDER, by subject; "files" has what they read.
 # --update rewrites what is expected; a PREFIX picks the cases whose names begin with it.
 set -u
 export LC_ALL=C
@@ -71,7 +72,8 @@ run_case() {
 }
 
 for prefix; do
-  for case in "$prefix"*.toml "$prefix"*.cmd; do
+  for case in "$prefix"*.toml "$prefix"*.cmd "$prefix"*/*.cmd "$prefix"*/*.toml; do
+    case $case in files/* | scenarios/*) continue ;; esac  # what cases read
     case $case in *.toml) [ ! -f "${case%.toml}.cmd" ] || continue ;; esac
     [ ! -f "$case" ] || run_case "$case"
   done

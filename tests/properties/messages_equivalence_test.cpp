@@ -91,7 +91,8 @@ TEST_CASE("a step that begins before all weights are here has the clock of those
   for (const Json& worker : run["workers"]) CHECK(worker["clocks"] == 6);
 }
 
-TEST_CASE("a hash of the final weights tells whether they are the same, however they are cut", "[equivalence]") {
+TEST_CASE("a hash of the final weights tells whether they are the same, however they are cut",
+          "[equivalence]") {
   const Json even = run({.servers = 1})["model"]["weights"];
   for (const std::string& placement : placements)
     CHECK(run({.servers = 3, .more = tables(placement, messages[2])})["model"]["weights"] == even);

@@ -2,7 +2,7 @@
 // whose loss is its only weight.
 #include "sim/evaluator.hpp"
 
-#include "tests/sim/server_driver.hpp"
+#include "tests/sim/protocol/server_driver.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace psim;

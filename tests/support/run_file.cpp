@@ -37,7 +37,8 @@ std::vector<RecordedEvent> events_of(const fs::path& run) {
   Database db(run);
   sqlite3_stmt* row = nullptr;
   const char* sql =
-      "SELECT at_s, kind, message, node, peer, clock, version, bytes, value, shard FROM event ORDER BY number";
+      "SELECT at_s, kind, message, node, peer, clock, version, bytes, value, shard FROM event ORDER BY "
+      "number";
   if (sqlite3_prepare_v2(db.get(), sql, -1, &row, nullptr) != SQLITE_OK) db.fail();
   std::vector<RecordedEvent> events;
   while (sqlite3_step(row) == SQLITE_ROW) {

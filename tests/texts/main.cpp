@@ -25,7 +25,7 @@
 #include "sim/cli/topics.hpp"
 #include "sim/record/summary.hpp"
 #include "sim/scenario/load.hpp"
-#include "sim/scenario/reference.hpp"
+#include "sim/scenario/reference/reference.hpp"
 #include "tests/texts/mutator.hpp"
 
 namespace fs = std::filesystem;
@@ -51,7 +51,7 @@ std::vector<std::string> scenarios_below(const fs::path& source) {
   for (const auto& [folder, times] :
        {std::pair{"scenarios", 6}, std::pair{"tests/bad_scenarios", 1}, std::pair{"tests/fuzz", 6}}) {
     std::vector<fs::path> paths;
-    for (const fs::directory_entry& entry : fs::directory_iterator(source / folder)) {
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(source / folder)) {
       if (entry.path().extension() == ".toml") paths.push_back(entry.path());
     }
     std::ranges::sort(paths);

@@ -22,10 +22,18 @@ allow() {
 {
   allow model model/
   allow sim/protocol model/ sim/protocol/
+  # The rooms of a scenario, each upon those before it; the folder itself has the way from a file to a run.
+  rooms="model/ sim/protocol/"
+  for room in text spec fields reference reading checking; do
+    rooms="$rooms sim/scenario/$room/"
+    allow sim/scenario/$room $rooms
+  done
   allow sim/scenario model/ sim/protocol/ sim/scenario/
   allow sim/record model/ sim/protocol/ sim/scenario/ sim/record/
   allow sim/cluster model/ sim/protocol/ sim/scenario/ sim/record/ sim/cluster/
   allow sim/roles model/ sim/protocol/ sim/scenario/ sim/record/ sim/cluster/ sim/roles/
+  allow sim/fuzz model/ sim/protocol/ sim/scenario/ sim/fuzz/
+  allow sim/cli model/ sim/ analysis/
   allow analysis analysis/ model/mutant.hpp
 
   # Each mutant of the source stands in the table, once, and each of the table in the source.

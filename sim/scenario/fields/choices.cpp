@@ -1,0 +1,354 @@
+#include "sim/scenario/fields/choices.hpp"
+
+namespace psim {
+
+template <>
+std::vector<Choice> choices<Preset>() {
+  std::vector<Choice> result;
+  for (const PresetTable& table : presets()) result.push_back({table.name, table.doc});
+  return result;
+}
+
+template <>
+std::vector<Choice> choices<Architecture>() {
+  return {{"parameter-server", "workers compute gradients, servers hold the model", "parameter_server ps"},
+          {"all-reduce", "every worker holds the model; workers sum their gradients among themselves",
+           "all_reduce allreduce"},
+          {"model-parallel", "every worker holds some layers; a batch passes through them in micro-batches",
+           "model_parallel pipeline"}};
+}
+
+template <>
+std::vector<Choice> choices<AllReduceAlgorithm>() {
+  return {{"ring", "2 (N - 1) rounds of an N-th of the model around a ring (Patarasuk, Yuan 2009)"},
+          {"tree", "whole models up a binomial tree and down again, log2 N rounds each"},
+          {"halving-doubling",
+           "halves exchanged at distances N/2, ..., 1 and back, log2 N rounds each (Thakur et al. 2005)",
+           "halving_doubling"}};
+}
+
+template <>
+std::vector<Choice> choices<PipelineSchedule>() {
+  return {
+      {"gpipe", "all micro-batches forward, then all backward (Huang et al. 2019)"},
+      {"1f1b", "one backward for each forward as soon as errors come back (Narayanan et al. 2019, 2021)"}};
+}
+
+template <>
+std::vector<Choice> choices<DataSource>() {
+  return {{"digits", "1,797 handwritten digits of 8x8 pixels, ten classes (UCI), embedded in the program"},
+          {"idx", "a folder with the four files of MNIST or Fashion-MNIST, plain or gzip"},
+          {"csv", "a file with one sample a row, the class in the last column, plain or gzip"},
+          {"libsvm", "a file of sparse samples of two classes, `label index:value ...` a row, plain or gzip"},
+          {"blobs", "Gaussian clusters, one per class"},
+          {"spirals", "interleaved two-dimensional spirals, one arm per class"},
+          {"teacher", "regression on the outputs of a fixed random network"},
+          {"clicks",
+           "sparse samples of two classes: features by Zipf's law, labels from a hidden logistic model"},
+          {"inline", "the samples that stand in the scenario itself"}};
+}
+
+template <>
+std::vector<Choice> choices<Partition>() {
+  return {{"iid", "the whole set is shuffled every epoch and dealt out to the workers"},
+          {"contiguous", "each worker owns one piece of the set in file order"},
+          {"by-label", "sorted by class, then cut in pieces: each worker sees few classes"},
+          {"dirichlet", "class shares per worker drawn from a Dirichlet distribution (Hsu et al. 2019)"}};
+}
+
+template <>
+std::vector<Choice> choices<ModelKind>() {
+  return {{"mlp", "a multi-layer perceptron with real gradients"},
+          {"logistic",
+           "binary logistic regression on sparse data (libsvm, clicks): log(1 + exp(-y w.x)), from w = 0"},
+          {"phantom", "messages of the right sizes without numbers, for pure timing and scale"}};
+}
+
+template <>
+std::vector<Choice> choices<Activation>() {
+  return {{"identity", "x"},
+          {"relu", "max(0, x)"},
+          {"tanh", "hyperbolic tangent"},
+          {"sigmoid", "1 / (1 + exp(-x))"}};
+}
+
+template <>
+std::vector<Choice> choices<Loss>() {
+  return {
+      {"cross-entropy", "softmax and cross-entropy with the class"},
+      {"half-sse", "half the sum of squared differences from the target (one-hot for classes)", "half_sse"}};
+}
+
+template <>
+std::vector<Choice> choices<Precision>() {
+  return {
+      {"float32", "single precision, as in practice; 4 bytes a value on the network"},
+      {"float64", "double precision, for checks; 8 bytes a value on the network"},
+      {"float16", "half precision (IEEE binary16): weights and gradients are rounded to it; 2 bytes a value",
+       "fp16 half"},
+      {"bfloat16", "the same with bfloat16: the range of single precision, 8 bits of precision", "bf16"}};
+}
+
+template <>
+std::vector<Choice> choices<Init>() {
+  return {{"glorot", "uniform within sqrt(6 / (in + out)) (Glorot, Bengio 2010)"},
+          {"he", "uniform within sqrt(6 / in) (He et al. 2015)"},
+          {"zeros", "all zero"}};
+}
+
+template <>
+std::vector<Choice> choices<OptimizerKind>() {
+  return {{"sgd", "w -= rate * g"},
+          {"momentum", "heavy ball (Polyak 1964)"},
+          {"nesterov", "Nesterov's momentum (Sutskever et al. 2013)"},
+          {"adagrad", "Duchi, Hazan, Singer 2011"},
+          {"rmsprop", "Tieleman, Hinton 2012"},
+          {"adam", "Kingma, Ba 2015"},
+          {"proximal",
+           "a gradient step, then the proximal operator of l1 and l2 (Parikh, Boyd 2014; Li et al. 2014)"}};
+}
+
+template <>
+std::vector<Choice> choices<RateSchedule>() {
+  return {{"constant", "the same rate throughout"},
+          {"step", "multiplied by `schedule_factor` every `schedule_every` epochs"},
+          {"cosine",
+           "falls along half a cosine to zero over the run's epochs or steps (Loshchilov, Hutter 2017)"},
+          {"inverse-sqrt", "learning_rate / sqrt(1 + epochs done)"}};
+}
+
+template <>
+std::vector<Choice> choices<ConsistencyModel>() {
+  std::vector<Choice> result;
+  for (const ConsistencyRow& row : consistency_rows) result.push_back({row.name, row.may_start, row.aliases});
+  return result;
+}
+
+template <>
+std::vector<Choice> choices<Late>() {
+  return {{"cancel", "the server tells the others, who stop at once and start on the new version"},
+          {"drop", "they finish, push, and the push is thrown away"}};
+}
+
+template <>
+std::vector<Choice> choices<Aggregation>() {
+  return {{"mean", "one clock of all workers moves the weights by their mean gradient, under every model"},
+          {"sum", "every gradient is applied at the full learning rate, as MXNet's dist_async does"}};
+}
+
+template <>
+std::vector<Choice> choices<Algorithm>() {
+  return {{"gradient", "the gradients of its steps; servers apply them by the optimizer"},
+          {"elastic",
+           "elastic averaging: workers keep their own weights, and a spring ties them to the servers' "
+           "centre (Zhang, Choromanska, LeCun, NIPS 2015)"}};
+}
+
+template <>
+std::vector<Choice> choices<WorkPolicy>() {
+  return {{"static", "every worker takes batch_size samples"},
+          {"proportional",
+           "workers x batch_size samples are shared out in proportion to the speeds of the machines"},
+          {"dynamic",
+           "the same in proportion to measured speeds: the scheduler decides anew every `work_every` clocks "
+           "(Chen et al., SoCC 2020)"},
+          {"stealing",
+           "batch_size each at first; who is through takes pieces of what others have left of the clock "
+           "(FlexRR: Harlap et al., SoCC 2016)"}};
+}
+
+template <>
+std::vector<Choice> choices<DetectorKind>() {
+  return {
+      {"timeout", "when it has not been heard for `timeout`"},
+      {"phi-accrual",
+       "when its silence is too unlikely, given the gaps between its last heartbeats (Hayashibara et al., "
+       "SRDS 2004)"}};
+}
+
+template <>
+std::vector<Choice> choices<LostWorkers>() {
+  return {{"wait", "the others wait for it, where the consistency model says so (MXNet's dist_sync)"},
+          {"remove", "it takes part no more, until it is heard again"}};
+}
+
+template <>
+std::vector<Choice> choices<LostData>() {
+  return {{"drop", "nobody sees them, or, of iid samples, not in this epoch"},
+          {"reassign", "the others share them out, until it is back"}};
+}
+
+template <>
+std::vector<Choice> choices<LostServers>() {
+  return {{"wait", "they wait until it is back"},
+          {"neighbour", "the next server takes them over, from the last snapshot or as they were at first"}};
+}
+
+template <>
+std::vector<Choice> choices<HandOver>() {
+  return {{"two-phase",
+           "it is copied while its owner goes on serving; then it moves, and only what has "
+           "changed meanwhile is still missing (Li et al., OSDI 2014, section 4.5)"},
+          {"stop-and-copy", "it moves, and workers wait until it is copied"}};
+}
+
+template <>
+std::vector<Choice> choices<Semantics>() {
+  return {{"exactly-once", "nothing: each worker's pushes are numbered"},
+          {"at-least-once", "applies it again"}};
+}
+
+template <>
+std::vector<Choice> choices<ReplicateWhen>() {
+  return {{"after-aggregation", "one sum of gradients for each update (Li et al., OSDI 2014, section 4.4)"},
+          {"every-push", "each push as it comes in"}};
+}
+
+template <>
+std::vector<Choice> choices<ReplicationLayout>() {
+  return {{"primary", "the owner, to each of them"},
+          {"chain", "the owner to the first, and each to the next (van Renesse and Schneider, OSDI 2004)"}};
+}
+
+template <>
+std::vector<Choice> choices<Delivery>() {
+  return {{"local", "every worker has what it computes on"},
+          {"database", "a storage node sends every worker its batches over the network"}};
+}
+
+template <>
+std::vector<Choice> choices<UpdateAt>() {
+  return {{"server", "servers run the optimizer and send weights (MXNet's update_on_kvstore)"},
+          {"worker", "servers only sum; every worker runs the optimizer on the sum (BytePS)"}};
+}
+
+template <>
+std::vector<Choice> choices<PlacementKind>() {
+  return {
+      {"even", "equal contiguous parts of the key space (ps-lite)"},
+      {"hash-ring", "consistent hashing with virtual nodes (Li et al., OSDI 2014)", "hash_ring"},
+      {"kvstore", "MXNet: small arrays whole to server (key * 9973) mod servers, large ones split evenly"},
+      {"greedy", "each array whole to the server that holds least (TensorFlow's load balancing)"},
+      {"round-robin", "array i whole to server i mod servers (TensorFlow's default)", "round_robin"}};
+}
+
+template <>
+std::vector<Choice> choices<MessageUnit>() {
+  return {
+      {"server", "all that a server holds is one message"},
+      {"array", "every array, or its part on a server, is a message of its own, with a version of its own"}};
+}
+
+template <>
+std::vector<Choice> choices<SendOrder>() {
+  return {{"parallel", "all messages at once, sharing the links"},
+          {"fifo", "one at a time on each connection, in the order in which they were given"},
+          {"priority",
+           "one at a time on each connection, the first layers first (P3: Jayarajan et al., MLSys 2019)"}};
+}
+
+template <>
+std::vector<Choice> choices<DeviceAggregation>() {
+  return {{"host", "every device copies its gradient to the host, which adds them (MXNet's CommCPU)"},
+          {"device", "on device 0; one copy of the sum goes to the host (MXNet's CommDevice)"}};
+}
+
+template <>
+std::vector<Choice> choices<TopologyKind>() {
+  return {{"star", "every node has one link to an ideal switch"},
+          {"two-tier", "racks with a switch each, joined through oversubscribed uplinks", "two_tier"},
+          {"fat-tree",
+           "k-ary fat tree of equal switches with full bisection (Al-Fares et al. 2008); nodes are dealt out "
+           "over the pods, and the destination decides the core switch (D-mod-k)",
+           "fat_tree"},
+          {"torus",
+           "nodes at the points of a grid that is closed in every dimension, wired to their neighbours; "
+           "messages go dimension by dimension, the shorter way round"},
+          {"dragonfly",
+           "groups of routers wired all to all, one global link between each two groups (Kim et al. 2008), "
+           "minimal routes"},
+          {"graph", "the links that stand in [[cluster.network.link]]"},
+          {"simgrid-xml", "a platform file of SimGrid", "simgrid_xml"}};
+}
+
+template <>
+std::vector<Choice> choices<NetworkModel>() {
+  return {{"fluid", "SimGrid's flow model: concurrent transfers share links by max-min fairness"}};
+}
+
+template <>
+std::vector<Choice> choices<SimgridModel>() {
+  return {{"cm02", "latency + bytes / bandwidth, no TCP window: what theory calls raw"},
+          {"lv08",
+           "SimGrid's default, calibrated on TCP: 13.01 x latency, 0.97 x bandwidth (Velho, Legrand 2009)"}};
+}
+
+template <>
+std::vector<Choice> choices<KeyFormat>() {
+  return {{"range", "a message holds a whole range in order, so its values need no keys"},
+          {"per-value", "each value travels with its 64-bit key (Li et al., OSDI 2014)"}};
+}
+
+template <>
+std::vector<Choice> choices<FilterKind>() {
+  std::vector<Choice> result;
+  for (const FilterRow& row : filter_rows) result.push_back({row.name, row.does, row.aliases});
+  return result;
+}
+
+template <>
+std::vector<Choice> choices<FilterOn>() {
+  return {{"push", "gradients, from a worker to a server"},
+          {"pull", "weights, from a server to a worker"},
+          {"both", "both"}};
+}
+
+template <>
+std::vector<Choice> choices<FaultKind>() {
+  return {
+      {"crash", "the nodes are gone with all that they had in memory, and so are messages to and from them"},
+      {"restart", "crashed nodes are back, after `crash` without `restart_after`"},
+      {"leave", "the nodes go in good order"},
+      {"join", "nodes that have left come back"},
+      {"slow", "the nodes compute at `factor` times their speed; 0: they are frozen and do nothing"},
+      {"link-down", "nothing comes through from the nodes or to them", "link_down"},
+      {"degrade", "the nodes' own links have `factor` times their bandwidth"},
+      {"partition", "nothing comes through `between` two sets of nodes"},
+      {"heal", "all partitions are over"},
+      {"drop", "messages are lost after their way through the network"},
+      {"duplicate", "messages come twice, and take the network twice"},
+      {"delay", "messages come later by `delay`"},
+      {"reorder", "messages come later by a time between 0 and `delay`, and may overtake one another"},
+      {"disk-loss", "what the storage has written, the snapshots, is gone", "disk_loss"}};
+}
+
+template <>
+std::vector<Choice> choices<Disk>() {
+  return {{"kept", "what was written is there"}, {"lost", "it is gone too"}};
+}
+
+template <>
+std::vector<Choice> choices<Namespace>() {
+  return {{"own", "parameters of its own: it is a job by itself, which shares the machines with the others"},
+          {"shared", "those of the group before: both push to the same shards, under one consistency model"}};
+}
+
+template <>
+std::vector<Choice> choices<Arrivals>() {
+  return {{"poisson", "independent of each other: exponential gaps"}, {"constant", "equal gaps"}};
+}
+
+template <>
+std::vector<Choice> choices<Distribution>() {
+  return {{"constant", "every step takes its mean"},
+          {"uniform", "uniform around the mean with coefficient of variation `cv`"},
+          {"exponential", "memoryless, the usual worst case of theory"},
+          {"shifted-exponential", "`shift` plus an exponential rest"},
+          {"pareto", "heavy tail with exponent `alpha`"},
+          {"gamma", "gamma with coefficient of variation `cv`"},
+          {"lognormal", "lognormal with coefficient of variation `cv`"},
+          {"markov", "a two-state chain per worker: normal, or `slowdown` times slower for a while"},
+          {"trace", "factors read from a file, one row per step, used over and over"}};
+}
+
+}  // namespace psim

@@ -1,0 +1,40 @@
+// The tables of a scenario, each described where its file is (fields.cpp puts them together).
+#pragma once
+
+#include "sim/scenario/fields/fields.hpp"
+
+namespace psim {
+
+// fields_architecture.cpp
+void describe_architecture(FieldVisitor& visitor, ArchitectureSpec& architecture);
+// fields_learning.cpp
+void describe_data(FieldVisitor& visitor, DataSpec& data);
+void describe_model(FieldVisitor& visitor, Scenario& scenario);
+void describe_training(FieldVisitor& visitor, TrainingSpec& training, const ModelSpec& model);
+// fields_rhythm.cpp: the part of [training] that says how often workers and servers meet
+void describe_rhythm(FieldVisitor& visitor, TrainingSpec& training);
+// fields_work.cpp: the parts of [training] and [data] that say who computes on what
+void describe_work(FieldVisitor& visitor, TrainingSpec& training);
+void describe_delivery(FieldVisitor& visitor, DeliverySpec& delivery);
+// fields.cpp
+void describe_consistency(FieldVisitor& visitor, ConsistencySpec& consistency);
+// fields_messages.cpp
+void describe_placement(FieldVisitor& visitor, PlacementSpec& placement);
+void describe_messages(FieldVisitor& visitor, MessagesSpec& messages);
+void describe_filter(FieldVisitor& visitor, FilterSpec& filter);
+// fields_recovery.cpp
+void describe_recovery(FieldVisitor& visitor, Scenario& scenario);
+void describe_replication(FieldVisitor& visitor, ReplicationSpec& replication);
+void describe_snapshot(FieldVisitor& visitor, SnapshotSpec& snapshot);
+// fields_inference.cpp
+void describe_inference(FieldVisitor& visitor, InferenceSpec& inference);
+// fields_groups.cpp
+void describe_group(FieldVisitor& visitor, GroupSpec& group);
+// fields_cluster.cpp
+void describe_cluster(FieldVisitor& visitor, Scenario& scenario);
+void describe_compute(FieldVisitor& visitor, ComputeSpec& compute);
+void describe_straggler(FieldVisitor& visitor, StragglerSpec& straggler);
+// fields_faults.cpp
+void describe_fault(FieldVisitor& visitor, FaultSpec& fault);
+
+}  // namespace psim

@@ -1,0 +1,21 @@
+#include "sim/scenario/fields/choices.hpp"
+#include "sim/scenario/fields/field_tables.hpp"
+
+namespace psim {
+
+void describe_architecture(FieldVisitor& v, ArchitectureSpec& a) {
+  v.field("kind", choice(a.kind), {.doc = "Who holds the model, and who talks to whom."});
+  v.field("algorithm", choice(a.algorithm),
+          {.doc = "How the workers sum their gradients.", .when_key = "kind", .when = {"all-reduce"}});
+  v.field("micro_batches", &a.micro_batches,
+          {.doc = "Parts of a step's batch (of all workers together) that pass through the stages.",
+           .min = 1,
+           .max = 1e6,
+           .when_key = "kind",
+           .when = {"model-parallel"},
+           .default_text = "four per worker, but no more than there are samples"});
+  v.field("schedule", choice(a.schedule),
+          {.doc = "In which order a stage computes.", .when_key = "kind", .when = {"model-parallel"}});
+}
+
+}  // namespace psim

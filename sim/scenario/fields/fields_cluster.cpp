@@ -1,0 +1,331 @@
+#include <algorithm>
+
+#include "sim/scenario/fields/choices.hpp"
+#include "sim/scenario/fields/field_tables.hpp"
+
+namespace psim {
+
+namespace {
+
+// Sizes of the topologies that have a shape.
+void describe_shape(FieldVisitor& v, NetworkSpec& n) {
+  v.field("racks", &n.racks,
+          {.doc = "Number of racks; nodes are dealt out to them in turn.",
+           .min = 1,
+           .max = 1024,
+           .when_key = "topology",
+           .when = {"two-tier"}});
+  v.field("oversubscription", &n.oversubscription,
+          {.doc = "A rack's links together over its uplink.",
+           .min = 0,
+           .max = 1e6,
+           .above_min = true,
+           .when_key = "topology",
+           .when = {"two-tier"}});
+  v.field("ports", &n.ports,
+          {.doc = "Ports k of every switch, an even number; the tree holds k^3 / 4 nodes.",
+           .min = 2,
+           .max = 32,
+           .when_key = "topology",
+           .when = {"fat-tree"},
+           .default_text = "the least that holds all nodes"});
+  v.field("dimensions", &n.dimensions,
+          {.doc = "Points of the grid along each dimension.",
+           .min = 1,
+           .max = 8192,
+           .filled = true,
+           .when_key = "topology",
+           .when = {"torus"},
+           .default_text = "three, as near to a cube as holds all nodes"});
+  v.field("groups", &n.groups,
+          {.doc = "Groups of routers, with one link between each two.",
+           .min = 1,
+           .max = 512,
+           .when_key = "topology",
+           .when = {"dragonfly"},
+           .default_text = "the least that hold all nodes"});
+  v.field("routers", &n.routers,
+          {.doc = "Routers of a group, wired all to all.",
+           .min = 1,
+           .max = 32,
+           .when_key = "topology",
+           .when = {"dragonfly"}});
+  v.field("hosts_per_router", &n.hosts_per_router,
+          {.doc = "Nodes that a router has room for.",
+           .min = 1,
+           .max = 64,
+           .when_key = "topology",
+           .when = {"dragonfly"}});
+}
+
+void describe_platform_file(FieldVisitor& v, NetworkSpec& n) {
+  v.field("platform", &n.platform,
+          {.doc = "SimGrid's XML file; its content is part of the run's identity.",
+           .when_key = "topology",
+           .when = {"simgrid-xml"},
+           .default_text = "must be given"});
+  v.field("hosts", &n.hosts,
+          {.doc = "The file's hosts that are scheduler, servers, workers, database and inference nodes, in "
+                  "this order.",
+           .filled = true,
+           .when_key = "topology",
+           .when = {"simgrid-xml"},
+           .default_text = "the file's hosts, in file order"});
+  v.field("platform_speeds", &n.platform_speeds,
+          {.doc = "Whether servers and workers are as fast as the file's hosts, instead of `speed`.",
+           .when_key = "topology",
+           .when = {"simgrid-xml"}});
+}
+
+void describe_link(FieldVisitor& v, LinkSpec& link) {
+  v.field("between", &link.between,
+          {.doc = "Two names: \"scheduler\", \"server N\", \"worker N\", \"database\", \"inference N\", or "
+                  "any other, "
+                  "which is a switch.",
+           .required = true});
+  v.field("bandwidth", &link.bandwidth,
+          {.doc = "Bandwidth, each way.", .min = 1, .max = 1e30, .default_text = "the network's"});
+  v.field("latency", &link.latency,
+          {.doc = "One-way latency.", .min = 0, .max = 3600, .default_text = "the network's"});
+}
+
+void describe_devices(FieldVisitor& v, DeviceSpec& d) {
+  const std::string_view kind = "architecture.kind", count = "cluster.worker.device.count";
+  const std::vector<std::string_view> servers = {"parameter-server"};
+  v.field("count", &d.count,
+          {.doc = "Devices of each worker. A batch is shared out among them in equal parts, the first ones "
+                  "take one more.",
+           .min = 1,
+           .max = 64,
+           .when_key = kind,
+           .when = servers});
+  v.field("speeds", &d.speeds,
+          {.doc = "Computing speed of each device.",
+           .min = 1,
+           .max = 1e30,
+           .when_key = kind,
+           .when = servers,
+           .default_text = "the worker's"});
+  v.field("memory", &d.memory,
+          {.doc = "Memory of each device; weights, gradient and buffers of the sum must fit.",
+           .min = 1,
+           .max = 1e18,
+           .when_key = kind,
+           .when = servers,
+           .default_text = "no limit"});
+  v.field("bus_bandwidth", &d.bus_bandwidth,
+          {.doc = "Bandwidth of the bus that a worker's host and devices share; copies go one by one.",
+           .min = 1,
+           .max = 1e30,
+           .when_key = kind,
+           .when = servers,
+           .default_text = "\"16GBps\"; for one device none, and no copies"});
+  v.field("bus_latency", &d.bus_latency,
+          {.doc = "Latency of each copy.",
+           .min = 0,
+           .max = 3600,
+           .when_key = kind,
+           .when = servers,
+           .need = {.keys = {count, "cluster.worker.device.bus_bandwidth"},
+                    .text = "with several devices, or a bus_bandwidth",
+                    .met = [&d] { return d.bus().has_value(); }}});
+  v.field("aggregate", choice(d.aggregate),
+          {.doc = "Where the gradients of a worker's devices are added up.",
+           .when_key = kind,
+           .when = servers,
+           .need = {.keys = {count}, .text = "with several devices", .met = [&d] { return d.count > 1; }}});
+  v.field("peer_bandwidth", &d.peer_bandwidth,
+          {.doc = "Bandwidth of links between devices, which sums on a device then take instead of the bus.",
+           .min = 1,
+           .max = 1e30,
+           .when_key = kind,
+           .when = servers,
+           .need = {.keys = {count, "cluster.worker.device.aggregate"},
+                    .text = "with several devices and aggregate = device",
+                    .met = [&d] { return d.count > 1 && d.aggregate == DeviceAggregation::device; }},
+           .default_text = "over the bus"});
+}
+
+void describe_network(FieldVisitor& v, NetworkSpec& n) {
+  v.field("topology", choice(n.topology), {.doc = "How the nodes are wired."});
+  describe_shape(v, n);
+  describe_platform_file(v, n);
+  const std::vector<std::string_view> own_links = {"star",  "two-tier",  "fat-tree",
+                                                   "torus", "dragonfly", "graph"};
+  v.field("bandwidth", &n.bandwidth,
+          {.doc = "Bandwidth of every link, each way.",
+           .min = 1,
+           .max = 1e30,
+           .when_key = "topology",
+           .when = own_links});
+  v.field("latency", &n.latency,
+          {.doc = "One-way latency of every link; a path through one switch has two.",
+           .min = 0,
+           .max = 3600,
+           .when_key = "topology",
+           .when = own_links});
+  v.field("model", choice(n.model), {.doc = "How transfers share the links."});
+  v.field("simgrid_model", choice(n.simgrid_model), {.doc = "Which of SimGrid's flow models."});
+  v.field("cross_traffic", &n.cross_traffic,
+          {.doc = "Whether a flow loads the way back with 5 % for acknowledgements."});
+  v.field("share_spread", &n.share_spread,
+          {.doc = "Unequal connections: each has its own latency, latency * exp(share_spread * U(-1, 1)); 0 "
+                  "shares links ideally.",
+           .min = 0,
+           .max = 3});
+  v.field("tcp_window", &n.tcp_window,
+          {.doc = "A flow is no faster than this per round trip; 0 is no limit.",
+           .min = 0,
+           .max = 1e15,
+           .default_text = "\"4MiB\" for lv08, none for cm02"});
+  v.field("header", &n.header,
+          {.doc = "Framing and metadata added to every message; a dense message is else its values alone.",
+           .min = 0,
+           .max = 1e6});
+  v.tables(
+      "link", "A link of the network.", n.links.size(), [&](std::size_t count) { n.links.resize(count); },
+      [&](std::size_t i) { describe_link(v, n.links[i]); },
+      {.doc = {}, .when_key = "topology", .when = {"graph"}});
+}
+
+}  // namespace
+
+namespace {
+
+// compute.time stands for work / speed, but other work has no time of its own.
+Need speed_need(Scenario& s) {
+  const std::vector<FlopsPerSecond>& speeds = s.cluster.worker.speed.values;
+  return {.keys = {"compute.time", "cluster.worker.device.speeds", "training.update", "filter", "group"},
+          .text = "without compute.time, or where updates, filters or devices need it",
+          .met =
+              [&s] {
+                const bool filters = std::ranges::any_of(
+                    s.filters, [](const FilterSpec& filter) { return filter.flops_per_value > 0; });
+                const bool updates =
+                    s.training.update == UpdateAt::worker && s.cluster.worker.flops_per_value > 0;
+                return !s.compute.time || !s.groups.empty() || filters || updates ||
+                       !s.cluster.worker_devices.speeds.values.empty();
+              },
+          .kept = speeds.size() != 1 || speeds[0].value != Speeds{}.values[0].value};
+}
+
+}  // namespace
+
+void describe_cluster(FieldVisitor& v, Scenario& s) {
+  ClusterSpec& c = s.cluster;
+  v.field("workers", &c.workers, {.doc = "Number of workers.", .min = 1, .max = 4096});
+  v.field("servers", &c.servers,
+          {.doc = "Number of servers; the model is cut in as many equal ranges.",
+           .min = 1,
+           .max = 1024,
+           .when_key = "architecture.kind",
+           .when = {"parameter-server"}});
+  v.table("worker", "Every worker's machine.", [&] {
+    v.field("speed", &c.worker.speed,
+            {.doc = "Computing speed: one for all, or a list with one for each.",
+             .min = 1,
+             .max = 1e30,
+             .need = speed_need(s)});
+    v.field("flops_per_value", &c.worker.flops_per_value,
+            {.doc = "Work of a worker for each value that it updates itself.",
+             .min = 0,
+             .max = 1e12,
+             .need = {.keys = {"training.update"}, .text = "with training.update = worker", .met = [&s] {
+                        return s.training.update == UpdateAt::worker || !s.groups.empty();
+                      }}});
+    v.table("device", "Devices of every worker, which compute the gradients.",
+            [&] { describe_devices(v, c.worker_devices); });
+  });
+  v.table("server", "Every server's machine.", [&] {
+    v.field("speed", &c.server.speed,
+            {.doc = "Computing speed: one for all, or a list with one for each.",
+             .min = 1,
+             .max = 1e30,
+             .when_key = "architecture.kind",
+             .when = {"parameter-server"}});
+    v.field("flops_per_value", &c.server.flops_per_value,
+            {.doc = "Work of a server for each value that it receives; 0 makes servers infinitely fast.",
+             .min = 0,
+             .max = 1e12,
+             .when_key = "architecture.kind",
+             .when = {"parameter-server"}});
+  });
+  v.table("network", "The network between them.", [&] { describe_network(v, c.network); });
+}
+
+void describe_compute(FieldVisitor& v, ComputeSpec& c) {
+  v.field("distribution", choice(c.distribution),
+          {.doc = "How the time of a step varies; the mean stays the same."});
+  v.field("cv", &c.cv,
+          {.doc = "Coefficient of variation.",
+           .min = 0,
+           .max = 10,
+           .when_key = "distribution",
+           .when = {"uniform", "gamma", "lognormal"}});
+  v.field("time", &c.time,
+          {.doc = "Mean time of a step: of a batch on one device as fast as `speed`.",
+           .min = 0,
+           .max = 1e9,
+           .default_text = "flops of the gradient / speed"});
+  v.field("alpha", &c.alpha,
+          {.doc = "Tail exponent.",
+           .min = 1,
+           .max = 1e3,
+           .above_min = true,
+           .when_key = "distribution",
+           .when = {"pareto"}});
+  v.field("shift", &c.shift,
+          {.doc = "The part of a step's time that is always there.",
+           .min = 0,
+           .max = 1e9,
+           .when_key = "distribution",
+           .when = {"shifted-exponential"}});
+  v.field("slowdown", &c.slowdown,
+          {.doc = "How much slower the slow state is.",
+           .min = 1,
+           .max = 1e6,
+           .when_key = "distribution",
+           .when = {"markov"}});
+  v.field("enter", &c.enter,
+          {.doc = "Probability per step of becoming slow.",
+           .min = 0,
+           .max = 1,
+           .above_min = true,
+           .when_key = "distribution",
+           .when = {"markov"}});
+  v.field("leave", &c.leave,
+          {.doc = "Probability per step of becoming normal again.",
+           .min = 0,
+           .max = 1,
+           .above_min = true,
+           .when_key = "distribution",
+           .when = {"markov"}});
+  v.field("trace", &c.trace,
+          {.doc = "File of factors, one row per step, with one column or one per worker.",
+           .when_key = "distribution",
+           .when = {"trace"}});
+}
+
+void describe_straggler(FieldVisitor& v, StragglerSpec& s) {
+  v.field("workers", &s.workers,
+          {.doc = "Which workers, counted from 0.", .min = 0, .max = 4095, .required = true});
+  v.field("slowdown", &s.slowdown, {.doc = "How much slower they are.", .min = 1, .max = 1e6});
+  v.field("from", &s.from,
+          {.doc = "Start of the slow time.", .min = 0, .max = 1e9, .default_text = "the beginning"});
+  v.field(
+      "until", &s.until,
+      {.doc = "End of the slow time.", .min = 0, .max = 1e9, .above_min = true, .default_text = "the end"});
+  v.field("every", &s.every,
+          {.doc = "Repeat the slow time with this period.",
+           .min = 0,
+           .max = 1e9,
+           .above_min = true,
+           .default_text = "once"});
+  v.field("probability", &s.probability,
+          {.doc = "Slow in each step with this probability instead of by the clock.",
+           .min = 0,
+           .max = 1,
+           .default_text = "by the clock"});
+}
+
+}  // namespace psim

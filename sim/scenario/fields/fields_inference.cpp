@@ -1,0 +1,56 @@
+// The group of nodes that serves what the workers learn.
+#include "sim/scenario/fields/choices.hpp"
+#include "sim/scenario/fields/field_tables.hpp"
+
+namespace psim {
+
+void describe_inference(FieldVisitor& v, InferenceSpec& i) {
+  const std::string_view kind = "architecture.kind";
+  const std::vector<std::string_view> servers = {"parameter-server"};
+  v.field("nodes", &i.nodes,
+          {.doc = "Number of nodes; each begins with the initial weights.",
+           .min = 1,
+           .max = 1024,
+           .when_key = kind,
+           .when = servers});
+  v.field("rate", &i.rate,
+          {.doc = "Requests per second to all nodes together, whether they keep up or not; each node gets an "
+                  "equal share.",
+           .min = 0,
+           .max = 1e9,
+           .above_min = true,
+           .when_key = kind,
+           .when = servers});
+  v.field("arrivals", choice(i.arrivals),
+          {.doc = "When requests come; a node answers them one by one, in this order.",
+           .when_key = kind,
+           .when = servers});
+  v.field("refresh", &i.refresh,
+          {.doc = "From one pull of a node to the next; the nodes take turns.",
+           .min = 0,
+           .max = 1e9,
+           .above_min = true,
+           .when_key = kind,
+           .when = servers});
+  v.field("samples_per_request", &i.samples_per_request,
+          {.doc = "Samples of the test set that a request asks about.",
+           .min = 1,
+           .max = 1e6,
+           .when_key = kind,
+           .when = servers});
+  v.field("flops_per_request", &i.flops_per_request,
+          {.doc = "Work of an answer.",
+           .min = 0,
+           .max = 1e18,
+           .when_key = kind,
+           .when = servers,
+           .default_text = "a third of the gradient's over as many samples: the forward pass"});
+  v.field("speed", &i.speed,
+          {.doc = "Computing speed: one for all nodes, or a list with one for each.",
+           .min = 1,
+           .max = 1e30,
+           .when_key = kind,
+           .when = servers});
+}
+
+}  // namespace psim

@@ -1,0 +1,315 @@
+#include "sim/scenario/fields/choices.hpp"
+#include "sim/scenario/fields/field_tables.hpp"
+
+namespace psim {
+
+namespace {
+
+void describe_generated(FieldVisitor& v, DataSpec& d) {
+  v.field("samples", &d.samples,
+          {.doc = "How many samples to generate.",
+           .min = 2,
+           .max = 1e7,
+           .when_key = "source",
+           .when = {"blobs", "spirals", "teacher", "clicks"}});
+  v.field("features", &d.features,
+          {.doc = "Inputs per sample; for `clicks` all that there are.",
+           .min = 1,
+           .max = 1e6,
+           .when_key = "source",
+           .when = {"blobs", "teacher", "clicks"}});
+  v.field("classes", &d.classes,
+          {.doc = "Classes; for `teacher` the outputs.",
+           .min = 1,
+           .max = 1e4,
+           .when_key = "source",
+           .when = {"blobs", "spirals", "teacher"}});
+  v.field(
+      "noise", &d.noise,
+      {.doc =
+           "Standard deviation of a sample around its place, or of a target; for `clicks` of the log-odds.",
+       .min = 0,
+       .max = 1e3,
+       .when_key = "source",
+       .when = {"blobs", "spirals", "teacher", "clicks"}});
+  v.field("nonzeros", &d.nonzeros,
+          {.doc = "Features of a sample, one of each categorical field.",
+           .min = 1,
+           .max = 1e4,
+           .when_key = "source",
+           .when = {"clicks"}});
+  v.field("exponent", &d.exponent,
+          {.doc = "Zipf's law: the r-th most frequent feature of a field has a share in proportion to "
+                  "r^-exponent.",
+           .min = 0,
+           .max = 10,
+           .when_key = "source",
+           .when = {"clicks"}});
+}
+
+}  // namespace
+
+void describe_data(FieldVisitor& v, DataSpec& d) {
+  v.field("source", choice(d.source), {.doc = "Where the samples come from."});
+  v.field(
+      "path", &d.path,
+      {.doc = "csv, libsvm: the file; idx: the folder. Relative paths are looked up in --data-dir, PSIM_DATA "
+              "and the scenario's folder.",
+       .when_key = "source",
+       .when = {"csv", "libsvm", "idx"}});
+  v.field("test_fraction", &d.test_fraction,
+          {.doc = "Share of the samples kept apart for evaluation; 0 evaluates on the training set.",
+           .min = 0,
+           .max = 1,
+           .below_max = true,
+           .when_key = "source",
+           .when = {"digits", "csv", "libsvm", "blobs", "spirals", "teacher", "clicks"}});
+  describe_generated(v, d);
+  v.field("inputs", &d.inputs,
+          {.doc = "The samples, one row each.", .when_key = "source", .when = {"inline"}});
+  v.field("targets", &d.targets,
+          {.doc = "Their targets, one row each.", .when_key = "source", .when = {"inline"}});
+  v.field("partition", choice(d.partition),
+          {.doc = "How the training samples are dealt out to the workers."});
+  v.field("dirichlet_alpha", &d.dirichlet_alpha,
+          {.doc = "Concentration: small means that a worker sees few classes.",
+           .min = 0,
+           .max = 1e6,
+           .above_min = true,
+           .when_key = "partition",
+           .when = {"dirichlet"}});
+}
+
+namespace {
+
+void describe_phantom(FieldVisitor& v, Scenario& s) {
+  ModelSpec& m = s.model;
+  v.field("parameters", &m.parameters,
+          {.doc = "Number of parameters.", .min = 1, .max = 1e10, .when_key = "kind", .when = {"phantom"}});
+  v.field("arrays", &m.phantom_arrays,
+          {.doc = "Size of each parameter array, from the input; instead of `parameters`.",
+           .min = 1,
+           .max = 1e10,
+           .filled = true,
+           .when_key = "kind",
+           .when = {"phantom"},
+           .default_text = "one array"});
+  v.field("flops_per_sample", &m.flops_per_sample,
+          {.doc = "Floating-point operations of one sample's gradient.",
+           .min = 0,
+           .max = 1e18,
+           .when_key = "kind",
+           .when = {"phantom"},
+           .need = {.keys = {"compute.time", "inference", "group"},
+                    .text = "without compute.time",
+                    .met =
+                        [&s] {
+                          const InferenceSpec& inference = s.cluster.inference;
+                          return !s.compute.time || !s.groups.empty() ||
+                                 (inference.given && !inference.flops_per_request);
+                        },
+                    .kept = m.flops_per_sample != ModelSpec{}.flops_per_sample}});
+  v.field("activations", &m.activations,
+          {.doc = "Values of one sample that a stage of a pipeline hands to the next.",
+           .min = 0,
+           .max = 1e9,
+           .when_key = "kind",
+           .when = {"phantom"}});
+}
+
+}  // namespace
+
+void describe_model(FieldVisitor& v, Scenario& s) {
+  ModelSpec& m = s.model;
+  v.field("kind", choice(m.kind),
+          {.doc = "What is learned. A phantom model has no data and no loss: it excludes training.epochs, "
+                  "evaluate_every and target."});
+  v.field("layers", &m.mlp.layers,
+          {.doc = "Widths of the layers, inputs first, outputs last.",
+           .min = 1,
+           .max = 1e6,
+           .when_key = "kind",
+           .when = {"mlp"}});
+  v.field("bias", &m.mlp.bias,
+          {.doc = "Whether the layers have biases; for `logistic` whether there is one more feature that is "
+                  "always 1.",
+           .when_key = "kind",
+           .when = {"mlp", "logistic"}});
+  v.field("activation", choice(m.mlp.activation),
+          {.doc = "Activation of the hidden layers; the output layer is linear.",
+           .when_key = "kind",
+           .when = {"mlp"},
+           .need = {.keys = {"model.layers", "group"}, .text = "with hidden layers", .met = [&s] {
+                      return s.model.mlp.layers.size() > 2 || !s.groups.empty();
+                    }}});
+  v.field("loss", choice(m.mlp.loss),
+          {.doc = "The loss of one sample; a batch takes the mean.", .when_key = "kind", .when = {"mlp"}});
+  v.field("init", choice(m.init),
+          {.doc = "How the weights are drawn; biases start at zero.",
+           .when_key = "kind",
+           .when = {"mlp"},
+           .need = {.keys = {"model.weights"}, .text = "without weights", .met = [&m] {
+                      return m.weights.empty();
+                    }}});
+  v.field("weights", &m.weights,
+          {.doc = "Initial weights instead of drawn ones: per layer, its rows (outputs x inputs).",
+           .when_key = "kind",
+           .when = {"mlp"}});
+  v.field(
+      "biases", &m.biases,
+      {.doc = "Initial biases instead of zeros: one row per layer.", .when_key = "kind", .when = {"mlp"}});
+  v.field("precision", choice(m.precision),
+          {.doc = "Precision of weights, gradients and messages. Half precision is rounded to wherever "
+                  "weights are kept and values sent; workers compute in single precision."});
+  describe_phantom(v, s);
+}
+
+namespace {
+
+void describe_optimizer(FieldVisitor& v, OptimizerSpec& o) {
+  v.field("momentum", &o.momentum,
+          {.doc = "Share of the last step that is kept.",
+           .min = 0,
+           .max = 1,
+           .below_max = true,
+           .when_key = "optimizer",
+           .when = {"momentum", "nesterov"}});
+  v.field("decay", &o.decay,
+          {.doc = "Share of the running mean of squares that is kept.",
+           .min = 0,
+           .max = 1,
+           .below_max = true,
+           .when_key = "optimizer",
+           .when = {"rmsprop"}});
+  v.field("beta1", &o.beta1,
+          {.doc = "Decay of the first moment.",
+           .min = 0,
+           .max = 1,
+           .below_max = true,
+           .when_key = "optimizer",
+           .when = {"adam"}});
+  v.field("beta2", &o.beta2,
+          {.doc = "Decay of the second moment.",
+           .min = 0,
+           .max = 1,
+           .below_max = true,
+           .when_key = "optimizer",
+           .when = {"adam"}});
+  v.field("epsilon", &o.epsilon,
+          {.doc = "Added to the root in the divisor.",
+           .min = 0,
+           .max = 1,
+           .above_min = true,
+           .when_key = "optimizer",
+           .when = {"adagrad", "rmsprop", "adam"}});
+  v.field("weight_decay", &o.weight_decay,
+          {.doc = "L2: this times the weight is added to its gradient.",
+           .min = 0,
+           .max = 1e3,
+           .when_key = "optimizer",
+           .when = {"sgd", "momentum", "nesterov", "adagrad", "rmsprop", "adam"}});
+  v.field("l1", &o.l1,
+          {.doc = "Times the sum of the absolute weights, added to the loss; makes weights exactly 0.",
+           .min = 0,
+           .max = 1e3,
+           .when_key = "optimizer",
+           .when = {"proximal"}});
+  v.field("l2", &o.l2,
+          {.doc = "Times half the sum of the squared weights, added to the loss.",
+           .min = 0,
+           .max = 1e3,
+           .when_key = "optimizer",
+           .when = {"proximal"}});
+}
+
+void describe_half_precision(FieldVisitor& v, TrainingSpec& t) {
+  v.field("multi_precision", &t.multi_precision,
+          {.doc = "Whether whoever updates keeps a copy of the weights in single precision; without it small "
+                  "updates are rounded away (Micikevicius et al., ICLR 2018; MXNet's multi_precision).",
+           .when_key = "model.precision",
+           .when = {"float16", "bfloat16"}});
+  v.field(
+      "loss_scale", &t.loss_scale,
+      {.doc = "Gradients are multiplied by this before they are rounded, and divided after, so that small "
+              "ones do not vanish.",
+       .min = 0,
+       .max = 16'777'216,
+       .above_min = true,
+       .when_key = "model.precision",
+       .when = {"float16", "bfloat16"}});
+}
+
+void describe_target(FieldVisitor& v, TrainingSpec& t) {
+  v.table("target", "A goal; the time to reach it is reported. Not with a phantom model.", [&] {
+    v.field("accuracy", &t.target.accuracy,
+            {.doc = "Reached when the accuracy is at least this.", .min = 0, .max = 1});
+    v.field("loss", &t.target.loss,
+            {.doc = "Reached when the loss is at most this.", .min = 0, .max = 1e300});
+    v.field("stop", &t.target.stop,
+            {.doc = "Whether the run ends when the target is reached.",
+             .need = {.keys = {"training.target.accuracy", "training.target.loss"},
+                      .text = "with an accuracy or a loss to reach",
+                      .met = [&t] { return t.target.given(); }}});
+  });
+}
+
+}  // namespace
+
+void describe_training(FieldVisitor& v, TrainingSpec& t, const ModelSpec& m) {
+  v.field("batch_size", &t.batch_size, {.doc = "Samples per worker and step.", .min = 1, .max = 1e7});
+  v.field("steps", &t.steps, {.doc = "End after so many clocks of each worker.", .min = 1, .max = 1e9});
+  v.field(
+      "epochs", &t.epochs,
+      {.doc = "End after so many passes over the training set, counted as batches of all workers: each has "
+              "local_steps * accumulate in a clock, and warmup_steps * accumulate in the first. Not with a "
+              "phantom "
+              "model.",
+       .min = 0,
+       .max = 1e6,
+       .above_min = true});
+  v.field("duration", &t.duration,
+          {.doc = "End after so much simulated time.", .min = 0, .max = 1e9, .above_min = true});
+  v.field("optimizer", choice(t.optimizer.kind), {.doc = "How the servers apply an aggregated gradient."});
+  describe_half_precision(v, t);
+  v.field("learning_rate", &t.learning_rate,
+          {.doc = "Step size.",
+           .min = 0,
+           .max = 1e6,
+           .need = {.keys = {"model.kind"}, .text = "with a model that learns", .met = [&m] {
+                      return m.kind != ModelKind::phantom;
+                    }}});
+  v.field("schedule", choice(t.schedule), {.doc = "How the learning rate changes."});
+  v.field("schedule_every", &t.schedule_every,
+          {.doc = "Epochs between two drops.",
+           .min = 0,
+           .max = 1e6,
+           .above_min = true,
+           .when_key = "schedule",
+           .when = {"step"}});
+  v.field("schedule_factor", &t.schedule_factor,
+          {.doc = "Factor of each drop.", .min = 0, .max = 1, .when_key = "schedule", .when = {"step"}});
+  v.field("staleness_aware", &t.staleness_aware,
+          {.doc = "Divide each gradient by its staleness in updates, if that is above 1 (Zhang et al., IJCAI "
+                  "2016).",
+           .when_key = "architecture.kind",
+           .when = {"parameter-server"}});
+  describe_optimizer(v, t.optimizer);
+  v.field(
+      "feature_blocks", &t.feature_blocks,
+      {.doc =
+           "Pieces of consecutive features; clock t changes the weights of piece t mod feature_blocks only "
+           "(Li et al., NIPS 2014).",
+       .min = 1,
+       .max = 1e6,
+       .when_key = "optimizer",
+       .when = {"proximal"}});
+  describe_rhythm(v, t);
+  describe_work(v, t);
+  v.field("evaluate_every", &t.evaluate_every,
+          {.doc = "Time between evaluations, or a number of updates such as \"10 updates\"; evaluating takes "
+                  "no simulated time. Not with a phantom model.",
+           .default_text = "at the start and the end"});
+  describe_target(v, t);
+}
+
+}  // namespace psim

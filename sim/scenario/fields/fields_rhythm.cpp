@@ -1,0 +1,52 @@
+#include "sim/scenario/fields/choices.hpp"
+#include "sim/scenario/fields/field_tables.hpp"
+
+namespace psim {
+
+void describe_rhythm(FieldVisitor& v, TrainingSpec& t) {
+  v.field("algorithm", choice(t.algorithm), {.doc = "What a worker pushes."});
+  v.field("elastic_rate", &t.elastic_rate,
+          {.doc = "Share of the distance between a worker and the centre by which both move (alpha).",
+           .min = 0,
+           .max = 1,
+           .when_key = "algorithm",
+           .when = {"elastic"},
+           .default_text = "0.9 / workers"});
+  v.field("update", choice(t.update), {.doc = "Who runs the optimizer."});
+  v.field("local_steps", &t.local_steps,
+          {.doc = "Steps that a worker takes on its own copy of the weights between pull and push, at the "
+                  "clock's learning rate (local SGD: Stich, ICLR 2019); each is a batch.",
+           .min = 1,
+           .max = 1e6});
+  v.field("accumulate", &t.accumulate,
+          {.doc = "Batches whose gradients are averaged before a step.", .min = 1, .max = 1e6});
+  v.field("warmup_steps", &t.warmup_steps,
+          {.doc = "Local steps of the first clock, in which workers train on their own before they meet.",
+           .min = 0,
+           .max = 1e6,
+           .default_text = "local_steps"});
+  v.field("pull_every", &t.pull_every,
+          {.doc = "Clocks from one pull to the next; in between a worker goes on with its own copy, moved by "
+                  "its own gradients (n_fetch of Dean et al., NIPS 2012).",
+           .min = 1,
+           .max = 1e6});
+  v.field(
+      "delay_compensation", &t.delay_compensation,
+      {.doc = "DC-ASGD (Zheng et al., ICML 2017): a late gradient g gets lambda * g * g * (w now - w that it "
+              "was computed on); this is lambda, 0 is none.",
+       .min = 0,
+       .max = 1e6});
+  v.field(
+      "delay_compensation_decay", &t.delay_compensation_decay,
+      {.doc =
+           "DC-ASGD-a: lambda is divided by the root of the running mean of g * g with this decay; 0 keeps "
+           "lambda constant.",
+       .min = 0,
+       .max = 1,
+       .below_max = true,
+       .need = {.keys = {"training.delay_compensation"}, .text = "with delay_compensation", .met = [&t] {
+                  return t.delay_compensation > 0;
+                }}});
+}
+
+}  // namespace psim

@@ -1,0 +1,55 @@
+// Who computes how much of the data, and how it gets there.
+#include "sim/scenario/fields/choices.hpp"
+#include "sim/scenario/fields/field_tables.hpp"
+
+namespace psim {
+
+void describe_work(FieldVisitor& v, TrainingSpec& t) {
+  v.field("work", choice(t.work),
+          {.doc = "Who computes how many of a clock's samples; pushes count by their samples.",
+           .when_key = "architecture.kind",
+           .when = {"parameter-server"}});
+  v.field("work_every", &t.work_every,
+          {.doc = "Clocks from one decision about batch sizes to the next; workers wait for it.",
+           .min = 1,
+           .max = 1e6,
+           .when_key = "work",
+           .when = {"dynamic"}});
+  v.field("work_smoothing", &t.work_smoothing,
+          {.doc = "The newest measurement's weight in the exponential mean of the time per sample.",
+           .min = 0,
+           .max = 1,
+           .above_min = true,
+           .when_key = "work",
+           .when = {"dynamic"}});
+  v.field(
+      "work_piece", &t.work_piece,
+      {.doc = "The first piece that a helper gets, as a share of batch_size; later ones are twice as large.",
+       .min = 0,
+       .max = 1,
+       .above_min = true,
+       .when_key = "work",
+       .when = {"stealing"}});
+}
+
+void describe_delivery(FieldVisitor& v, DeliverySpec& d) {
+  v.field("delivery", choice(d.source),
+          {.doc = "How training samples get to the workers.",
+           .when_key = "architecture.kind",
+           .when = {"parameter-server"}});
+  v.field("prefetch", &d.prefetch,
+          {.doc = "Steps whose batches a worker asks for ahead.",
+           .min = 0,
+           .max = 1e4,
+           .when_key = "delivery",
+           .when = {"database"}});
+  v.field("bytes_per_sample", &d.bytes_per_sample,
+          {.doc = "Bytes of a sample on the network.",
+           .min = 0,
+           .max = 1e12,
+           .when_key = "delivery",
+           .when = {"database"},
+           .default_text = "4 a feature and a label; 8 a nonzero of a sparse sample"});
+}
+
+}  // namespace psim

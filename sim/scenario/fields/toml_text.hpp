@@ -1,0 +1,16 @@
+// Field values as TOML text that reads back as the same value.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "sim/scenario/fields/fields.hpp"
+
+namespace psim {
+
+std::string toml_string(std::string_view text);
+
+// Nothing for an absent optional or an empty list that stands for "not given".
+std::optional<std::string> toml_text(const FieldTarget& target);
+
+}  // namespace psim

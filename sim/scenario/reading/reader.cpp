@@ -1,0 +1,337 @@
+#include "sim/scenario/reading/reader.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+
+#include "sim/scenario/reading/reader_text.hpp"
+#include "sim/scenario/reference/reference.hpp"
+#include "sim/scenario/text/synonyms.hpp"
+
+namespace psim {
+Reader::Reader(const Document& document, Diagnostics& diagnostics)
+    : document_(document), diagnostics_(diagnostics) {
+  frames_.push_back(
+      {.table = &document.root, .preset = document.preset ? &document.preset->rows : nullptr, .path = ""});
+  if (document.preset) {
+    reading_.preset = document.preset->name;
+    reading_.preset_source = document.preset->source;
+  }
+  reading_.complete = document.complete;
+}
+
+bool Reading::by_preset(const std::string& path) const {
+  const auto place = places.find(path);
+  return place != places.end() && preset_source == place->second.source;
+}
+
+bool Reading::reliable(const std::string& path) const {
+  const auto inner = wrong.lower_bound(path + ".");
+  if (inner != wrong.end() && inner->starts_with(path + ".")) return false;
+  for (std::string around = path; !around.empty(); around = parent_of(around)) {
+    if (wrong.contains(around)) return false;
+  }
+  return complete || (given(path) && !by_preset(path));
+}
+
+std::string Reader::path_of(std::string_view key) const {
+  const std::string& path = frames_.back().path;
+  return path.empty() ? std::string(key) : fmt::format("{}.{}", path, key);
+}
+
+std::string Reader::path_of_choice(std::string_view key) const {
+  return key.find('.') == std::string_view::npos ? path_of(key) : std::string(key);
+}
+
+const toml::node* Reader::find(std::string_view key) {
+  const toml::table* table = frames_.back().table;
+  return remember(key, table == nullptr ? nullptr : table->get(key));
+}
+
+const toml::node* Reader::find_or_preset(std::string_view key) {
+  const toml::node* node = find(key);
+  const toml::table* preset = frames_.back().preset;
+  return node != nullptr || preset == nullptr ? node : remember(key, preset->get(key));
+}
+
+const toml::node* Reader::remember(std::string_view key, const toml::node* node) {
+  if (node != nullptr) reading_.places[path_of(key)] = place_of(node->source());
+  return node;
+}
+
+// The later source wins. A preset's choices count as made where the preset is named.
+std::size_t Reader::rank(std::size_t source) const {
+  return reading_.preset_source == source ? document_.preset->given_in : source;
+}
+
+void Reader::refuse(std::string code, const toml::node& node, std::string_view key, std::string message,
+                    std::string label, std::string help) {
+  reading_.wrong.insert(path_of(key));
+  diagnostics_.add(
+      {std::move(code), place_of(node.source()), std::move(message), std::move(label), std::move(help)});
+}
+
+void Reader::wrong_type(const toml::node& node, std::string_view key, std::string_view wanted,
+                        std::string help) {
+  if (node.is_array() && wanted != "a list" && wanted != "a table")
+    help += (help.empty() ? "" : "; ") +
+            std::string("a list is for `psim compare`, which runs each of its values");
+  refuse("wrong-type", node, key, fmt::format("`{}` has the wrong type", path_of(key)),
+         fmt::format("this is {}, expected {}", kind_of(node), wanted), std::move(help));
+}
+
+bool Reader::in_range(const toml::node& node, std::string_view key, double value, std::string_view shown,
+                      const FieldInfo& info, std::string_view unit) {
+  const bool low = info.above_min ? value > info.min : value >= info.min;
+  const bool high = info.below_max ? value < info.max : value <= info.max;
+  const bool counts = info.min < 0 || value == 0 || value >= least_number;
+  if (low && high && std::isfinite(value)) {
+    if (counts) return true;
+    refuse("out-of-range", node, key, fmt::format("`{}` is {}", path_of(key), shown),
+           fmt::format("must be {}at least {}{}", info.above_min ? "" : "0, or ", least_number, unit));
+    return false;
+  }
+  refuse("out-of-range", node, key, fmt::format("`{}` is {}", path_of(key), shown),
+         "must be " + range_text(info, unit));
+  return false;
+}
+
+// Of the field's name, or of its value where another source gave that: the name is still the first one's.
+Place Reader::place_of_key(std::string_view key, const toml::node& node) const {
+  const Place name = place_of(frames_.back().table->find(key)->first.source());
+  return name.source == place_of(node.source()).source ? name : place_of(node.source());
+}
+
+// A field that belongs to another choice than the one made is a contradiction, unless the choice was
+// changed from outside (--set, an axis): then the file's field is just not used. Nor is a preset's, ever.
+bool Reader::applies(std::string_view key, const toml::node& node, const FieldInfo& info) {
+  if (info.when.empty()) return true;
+  const std::string choice = path_of_choice(info.when_key);
+  const Chosen& chosen = choices_.at(choice);
+  if (!chosen.meant) return false;
+  if (chosen.name.empty()) return true;
+  if (std::ranges::find(info.when, chosen.name) != info.when.end()) return true;
+  const std::size_t source = place_of(node.source()).source;
+  if (reading_.preset_source == source || rank(chosen.source) > source) return false;
+  const std::string by_preset =
+      reading_.preset_source == chosen.source ? fmt::format(" by preset {}", reading_.preset) : "";
+  const std::string others = fmt::format("{}", fmt::join(info.when, " | "));
+  pending_.push_back({choice,
+                      {.code = "no-meaning",
+                       .place = place_of_key(key, node),
+                       .message = fmt::format("`{}` has no meaning here", path_of(key)),
+                       .label = fmt::format("{} is {}{}", info.when_key, chosen.name, by_preset),
+                       .help = fmt::format("`{}` goes with {} = {}; remove it or change `{}`", key,
+                                           info.when_key, others, info.when_key)}});
+  return false;
+}
+
+void Reader::remember_need(std::string_view key, const toml::node& node, const FieldInfo& info) {
+  const toml::table* table = frames_.back().table;
+  if (!info.need.met || table == nullptr || !table->contains(key)) return;  // also of a preset
+  needy_.push_back({path_of(key), place_of_key(key, node), place_of(node.source()).source, info.need});
+}
+
+template <class Quantity>
+bool Reader::read_quantity(const toml::node& node, std::string_view key, Quantity& out, const FieldInfo& info,
+                           std::string_view also) {
+  using U = Unit<Quantity>;
+  const std::string wanted = fmt::format("{} such as \"{}\"{}", U::what, U::example, also);
+  const auto text = node.value_exact<std::string>();
+  if (!text && !node.is_number()) return wrong_type(node, key, wanted), false;
+  const std::optional<double> value = text ? parse_quantity(*text, U::names) : std::nullopt;
+  if (!value) {
+    const std::string what = text ? fmt::format("is not {}", U::what) : "needs a unit";
+    refuse("unit", node, key, fmt::format("`{}` {}", path_of(key), what), "expected " + wanted,
+           unit_names<Quantity>());
+    return false;
+  }
+  if (!in_range(node, key, *value, fmt::format("\"{}\"", *text), info, U::names[0].name)) return false;
+  out.value = *value;
+  return true;
+}
+
+void Reader::read_period(const toml::node& node, std::string_view key, Period& out) {
+  static constexpr UnitName updates[] = {{"updates", 1, 1}, {"update", 1, 1}};
+  const auto text = node.value_exact<std::string>();
+  if (const std::optional<double> count = text ? parse_quantity(*text, updates) : std::nullopt) {
+    const bool good =
+        in_range(node, key, *count, fmt::format("\"{}\"", *text), {.doc = {}, .min = 1, .max = 1e12});
+    if (good && *count != std::floor(*count))
+      refuse("out-of-range", node, key, fmt::format("`{}` is \"{}\"", path_of(key), *text),
+             "must be a whole number of updates");
+    else if (good) out.updates = static_cast<std::int64_t>(*count);
+  } else if (read_quantity(node, key, out.time, {.doc = {}, .min = 0, .max = 1e9, .above_min = true},
+                           " or \"10 updates\"")) {
+    out.updates = 0;
+  }
+}
+
+void Reader::read_choice(const toml::node& node, std::string_view key, ChoiceField& choice, Chosen& chosen) {
+  chosen = {.name = {}, .source = place_of(node.source()).source};
+  std::vector<std::string_view> names;
+  for (const Choice& one : choice.choices) names.push_back(one.name);
+  const auto text = node.value_exact<std::string>();
+  if (!text)
+    return wrong_type(node, key, "a name in quotes", fmt::format("one of: {}", fmt::join(names, ", ")));
+  for (std::size_t i = 0; i < choice.choices.size(); ++i) {
+    if (!named(choice.choices[i], *text)) continue;
+    choice.set(i);
+    chosen.name = choice.choices[i].name;
+    return;
+  }
+  const std::string near = nearest(*text, all_names(choice.choices));
+  refuse("unknown-name", node, key, fmt::format("`{}` is \"{}\"", path_of(key), *text),
+         fmt::format("must be one of: {}", fmt::join(names, ", ")),
+         near.empty() ? "" : fmt::format("did you mean \"{}\"?", near));
+}
+
+template <class T>
+void Reader::read(const toml::node& node, std::string_view key, T& out, const FieldInfo& info) {
+  if constexpr (std::is_same_v<T, bool>) {
+    const auto value = node.value_exact<bool>();
+    if (!value) return wrong_type(node, key, "true or false", node.is_string() ? mend(node) : "");
+    out = *value;
+  } else if constexpr (std::is_same_v<T, std::int64_t>) {
+    const auto value = node.value_exact<std::int64_t>();
+    if (!value) return wrong_type(node, key, "an integer", mend(node, true));
+    if (in_range(node, key, static_cast<double>(*value), fmt::to_string(*value), info)) out = *value;
+  } else if constexpr (std::is_same_v<T, double>) {
+    const auto value = node.value<double>();
+    if (!value || !node.is_number()) return wrong_type(node, key, "a number", mend(node));
+    if (in_range(node, key, *value, fmt::to_string(*value), info)) out = *value;
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    const auto value = node.value_exact<std::string>();
+    if (!value) return wrong_type(node, key, "a text in quotes");
+    out = *value;
+  } else if constexpr (std::is_same_v<T, Period>) {
+    read_period(node, key, out);
+  } else if constexpr (std::is_same_v<T, Speeds>) {
+    std::vector<FlopsPerSecond> values;
+    const auto one = [&](const toml::node& element) {
+      FlopsPerSecond speed;
+      if (read_quantity(element, key, speed, info)) values.push_back(speed);
+    };
+    const toml::array* list = node.as_array();
+    if (list == nullptr) one(node);
+    else if (list->empty())
+      refuse("out-of-range", node, key, fmt::format("`{}` is empty", path_of(key)),
+             "must have one value for all, or one for each");
+    else
+      for (const toml::node& element : *list) one(element);
+    if (!values.empty()) out.values = values;
+  } else if constexpr (requires { typename T::value_type; }) {  // lists, nested
+    const toml::array* list = node.as_array();
+    if (list == nullptr) {
+      const bool one_of_them = node.is_integer() && std::is_same_v<T, std::vector<std::int64_t>>;
+      return wrong_type(
+          node, key, "a list",
+          one_of_them ? fmt::format("write {} = [{}]", key, node.value_or<std::int64_t>(0)) : "");
+    }
+    if (list->empty() && (info.required || info.filled))
+      return refuse("out-of-range", node, key, fmt::format("`{}` is empty", path_of(key)),
+                    "must have at least one element");
+    out.clear();
+    for (std::size_t i = 0; i < list->size(); ++i) {
+      out.emplace_back();
+      read(*list->get(i), fmt::format("{}.{}", key, i), out.back(), info);
+    }
+  } else {
+    read_quantity(node, key, out, info);
+  }
+}
+
+template <class T>
+void Reader::read(const toml::node& node, std::string_view key, std::optional<T>& out,
+                  const FieldInfo& info) {
+  T value{};
+  const std::size_t before = diagnostics_.count();
+  read(node, key, value, info);
+  if (diagnostics_.count() == before) out = value;
+}
+
+void Reader::field(std::string_view key, FieldTarget target, FieldInfo info) {
+  if (!again_) fields_.push_back(path_of(key));
+  const toml::node* node = find_or_preset(key);
+  if (node == nullptr && info.required && frames_.back().table != nullptr) {
+    pending_.push_back({path_of(key),
+                        {.code = "missing",
+                         .place = place_of(frames_.back().table->source()),
+                         .message = fmt::format("`{}` is missing", path_of(key)),
+                         .label = "must be given here",
+                         .help = fmt::format("`{}`: {}", key, as_hint(info.doc))}});
+  }
+  if (ChoiceField* choice = std::get_if<ChoiceField>(&target)) {
+    Chosen chosen{.name = {}, .source = 0};
+    if (!info.required) chosen.name = choice->choices[choice->get()].name;
+    if (node != nullptr) {
+      chosen.meant = applies(key, *node, info);
+      if (chosen.meant) {
+        read_choice(*node, key, *choice, chosen);
+        remember_need(key, *node, info);
+      }
+    }
+    choices_[path_of(key)] = chosen;
+    return;
+  }
+  if (node == nullptr || !applies(key, *node, info)) return;
+  remember_need(key, *node, info);
+  std::visit(
+      [&](auto& out) {
+        if constexpr (std::is_pointer_v<std::remove_reference_t<decltype(out)>>) read(*node, key, *out, info);
+      },
+      target);
+}
+
+void Reader::table(std::string_view key, std::string_view, const std::function<void()>& fields, bool* given) {
+  tables_.push_back(path_of(key));
+  const toml::node* node = find(key);
+  if (given != nullptr) *given = node != nullptr;
+  if (node != nullptr && !node->is_table()) {
+    const std::vector<std::string> before = keys_of(fields_, frames_.back().path);
+    const std::string near = node->is_array_of_tables() ? "" : nearest(key, before), home = home_of_key(key);
+    if (!near.empty()) reading_.wrong.insert(path_of(near));
+    std::string help =
+        near.empty() ? home.empty() ? "" : home + "; or " : fmt::format("did you mean `{}`? ", near);
+    wrong_type(*node, key, "a table", help + fmt::format("write [{}] and its fields below", path_of(key)));
+  }
+  const toml::table* outer = frames_.back().preset;
+  frames_.push_back({.table = node == nullptr ? nullptr : node->as_table(),
+                     .preset = outer == nullptr ? nullptr : outer->get_as<toml::table>(key),
+                     .path = path_of(key)});
+  fields();
+  frames_.pop_back();
+}
+
+void Reader::tables(std::string_view key, std::string_view, std::size_t,
+                    const std::function<void(std::size_t)>& resize,
+                    const std::function<void(std::size_t)>& element, const FieldInfo& info) {
+  tables_.push_back(path_of(key));
+  const toml::node* node = find_or_preset(key);
+  if (node == nullptr) return;
+  const std::string help =
+      fmt::format("write [[{}]] with double brackets, and its fields below", path_of(key));
+  const toml::array* list = node->as_array();
+  if (list == nullptr) return wrong_type(*node, key, "a list of tables", help);
+  const bool used = applies(key, *node, info);
+  resize(list->size());
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    const std::string name = fmt::format("{}.{}", key, i);
+    const toml::node& item = *list->get(i);
+    if (!item.is_table()) {
+      wrong_type(item, name, "a table", help);
+      continue;
+    }
+    frames_.push_back({.table = item.as_table(), .preset = nullptr, .path = path_of(name)});
+    again_ = i > 0;
+    element(i);
+    again_ = false;
+    frames_.pop_back();
+  }
+  if (!used) resize(0);
+}
+
+}  // namespace psim

@@ -1,0 +1,394 @@
+#include "sim/scenario/reference/reference.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <type_traits>
+
+#include "sim/scenario/fields/fields.hpp"
+#include "sim/scenario/fields/toml_text.hpp"
+
+namespace psim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct FieldDoc {
+  std::string table;  // "", "cluster.network", "straggler"
+  std::string key;
+  FieldInfo info;
+  FieldTarget target;
+  std::optional<std::string> value;  // as TOML
+
+  std::string path() const { return table.empty() ? key : fmt::format("{}.{}", table, key); }
+};
+
+struct TableDoc {
+  std::string path;
+  std::string doc;
+  bool repeated = false;
+};
+
+std::string when_text(const FieldInfo& info) {
+  std::string text;
+  if (!info.when.empty())
+    text = fmt::format(" Only with {} = {}.", info.when_key, fmt::join(info.when, ", "));
+  if (!info.need.text.empty()) text += fmt::format(" Only {}.", info.need.text);
+  return text;
+}
+
+// Writes down every field with its present value.
+class Collector final : public FieldVisitor {
+ public:
+  void field(std::string_view key, FieldTarget target, FieldInfo info) override {
+    fields.push_back({path_, std::string(key), info, target, toml_text(target)});
+  }
+  void table(std::string_view key, std::string_view doc, const std::function<void()>& content,
+             bool*) override {
+    enter(key, std::string(doc), false, content);
+  }
+  void tables(std::string_view key, std::string_view doc, std::size_t,
+              const std::function<void(std::size_t)>& resize, const std::function<void(std::size_t)>& element,
+              const FieldInfo& info = {}) override {
+    resize(1);
+    enter(key, std::string(doc) + when_text(info), true, [&] { element(0); });
+  }
+
+  std::vector<TableDoc> table_docs;
+  std::vector<FieldDoc> fields;
+
+ private:
+  void enter(std::string_view key, const std::string& doc, bool repeated,
+             const std::function<void()>& content) {
+    const std::string outer = path_;
+    path_ = outer.empty() ? std::string(key) : fmt::format("{}.{}", outer, key);
+    table_docs.push_back({path_, doc, repeated});
+    content();
+    path_ = outer;
+  }
+  std::string path_;
+};
+
+const Collector& all_fields() {
+  static Scenario defaults;  // the targets point into it
+  static const Collector collector = [] {
+    Collector c;
+    describe(c, defaults);
+    return c;
+  }();
+  return collector;
+}
+
+template <class Quantity>
+std::string quantity_pattern() {
+  std::vector<std::string_view> names;
+  for (const UnitName& unit : Unit<Quantity>::names) names.push_back(unit.name);
+  return fmt::format("^[0-9.]+([eE][-+]?[0-9]+)? ?({})$", fmt::join(names, "|"));
+}
+
+template <class T>
+Json schema_of(const FieldInfo& info) {
+  const auto bounded = [&](Json schema) {
+    if (info.min > -HUGE_VAL) schema[info.above_min ? "exclusiveMinimum" : "minimum"] = info.min;
+    if (info.max < HUGE_VAL) schema[info.below_max ? "exclusiveMaximum" : "maximum"] = info.max;
+    return schema;
+  };
+  if constexpr (std::is_same_v<T, bool>) return {{"type", "boolean"}};
+  else if constexpr (std::is_same_v<T, std::int64_t>) return bounded({{"type", "integer"}});
+  else if constexpr (std::is_same_v<T, double>) return bounded({{"type", "number"}});
+  else if constexpr (std::is_same_v<T, std::string>) return {{"type", "string"}};
+  else if constexpr (std::is_same_v<T, Period>) {
+    return {{"type", "string"}, {"pattern", "^[0-9.]+ ?(ns|us|ms|s|min|h|updates?)$"}};
+  } else if constexpr (std::is_same_v<T, Speeds>) {
+    const Json one = {{"type", "string"}, {"pattern", quantity_pattern<FlopsPerSecond>()}};
+    return {{"anyOf", Json::array({one, {{"type", "array"}, {"items", one}}})}};
+  } else if constexpr (requires(T t) { t.has_value(); }) return schema_of<typename T::value_type>(info);
+  else if constexpr (requires { typename T::value_type; }) {
+    return {{"type", "array"}, {"items", schema_of<typename T::value_type>(info)}};
+  } else return {{"type", "string"}, {"pattern", quantity_pattern<T>()}};
+}
+
+template <class T>
+std::string type_name() {
+  if constexpr (std::is_same_v<T, bool>) return "true or false";
+  else if constexpr (std::is_same_v<T, std::int64_t>) return "integer";
+  else if constexpr (std::is_same_v<T, double>) return "number";
+  else if constexpr (std::is_same_v<T, std::string>) return "text";
+  else if constexpr (std::is_same_v<T, Period>) return "duration, or \"N updates\"";
+  else if constexpr (std::is_same_v<T, Speeds>) return "computing speed, or a list of them";
+  else if constexpr (requires(T t) { t.has_value(); }) return type_name<typename T::value_type>();
+  else if constexpr (requires { typename T::value_type; })
+    return "list of " + type_name<typename T::value_type>();
+  else return std::string(Unit<T>::what.substr(2));
+}
+
+// How many lists a value is in.
+template <class T>
+constexpr std::size_t depth_of() {
+  if constexpr (std::is_same_v<T, Speeds>) return 1;
+  else if constexpr (std::is_void_v<T> || std::is_same_v<T, std::string>) return 0;
+  else if constexpr (requires(T t) { t.has_value(); }) return depth_of<typename T::value_type>();
+  else if constexpr (requires { typename T::value_type; }) return 1 + depth_of<typename T::value_type>();
+  else return 0;
+}
+
+template <class F>
+auto with_type(const FieldTarget& target, F&& f) {
+  return std::visit(
+      [&](const auto& value) {
+        using T = std::remove_cvref_t<decltype(value)>;
+        if constexpr (std::is_pointer_v<T>) return f(std::type_identity<std::remove_pointer_t<T>>{});
+        else return f(std::type_identity<void>{});
+      },
+      target);
+}
+
+std::vector<std::string> names_of(const ChoiceField& choice) {
+  std::vector<std::string> names;
+  for (const Choice& c : choice.choices) {
+    names.emplace_back(c.name);
+    for (std::string_view rest = c.aliases; !rest.empty();) {
+      const std::size_t end = std::min(rest.find(' '), rest.size());
+      names.emplace_back(rest.substr(0, end));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+  }
+  return names;
+}
+
+Json field_schema(const FieldDoc& field) {
+  Json schema = with_type(field.target, [&]<class T>(std::type_identity<T>) -> Json {
+    if constexpr (std::is_void_v<T>) return {{"enum", names_of(std::get<ChoiceField>(field.target))}};
+    else return schema_of<T>(field.info);
+  });
+  schema["description"] = field.info.doc;
+  return schema;
+}
+
+std::string range_column(const FieldInfo& info) {
+  if (info.min == -HUGE_VAL && info.max == HUGE_VAL) return "";
+  return fmt::format("{}{}, {}{}", info.above_min ? "(" : "[", info.min, info.max,
+                     info.below_max ? ")" : "]");
+}
+
+std::string default_column(const FieldDoc& field) {
+  if (field.info.required) return "required";
+  if (field.value && field.info.default_text.empty()) return fmt::format("`{}`", *field.value);
+  return field.info.default_text.empty() ? "none" : std::string(field.info.default_text);
+}
+
+std::string type_column(const FieldDoc& field) {
+  return with_type(field.target, [&]<class T>(std::type_identity<T>) -> std::string {
+    if constexpr (std::is_void_v<T>) return "name";
+    else return type_name<T>();
+  });
+}
+
+std::string consistency_table() {
+  std::string out =
+      "\n| model | a worker may start clock t when | a server applies | late pushes | source "
+      "|\n|---|---|---|---|---|\n";
+  for (const ConsistencyRow& row : consistency_rows) {
+    out += fmt::format("| `{}` | {} | {} | {} | {} |\n", row.name, row.may_start, row.applies, row.late,
+                       row.source);
+  }
+  return out +
+         "\nUnder every model a worker reads its own writes. `ssp` with staleness 0 is `bsp`.\n"
+         "\nA text may stand for the table: `consistency = \"ssp 3\"` is model ssp with staleness 3. The "
+         "number after a\n"
+         "k model is `k`, after backup-workers `backup`.\n";
+}
+
+std::string filter_table() {
+  std::string out =
+      "\n| kind | takes | on pulls | on phantoms | error feedback | source |\n|---|---|---|---|---|---|\n";
+  for (const FilterRow& row : filter_rows) {
+    out +=
+        fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", row.name, row.wire, row.push_only ? "no" : "yes",
+                    row.needs_numbers ? "no" : "yes", in_words(row.error_feedback), row.source);
+  }
+  return out +
+         "\nThe order in one direction is: filters that select (top-k, random-k, significant, kkt, "
+         "random-skip), one that\n"
+         "quantises (fp16, fixed-point, one-bit, two-bit, threshold), key-caching, snappy. Of a dense push, "
+         "what "
+         "is left out\n"
+         "is zero; of a pull, it is what the receiver had.\n";
+}
+
+// "cluster", "cluster.network", "straggler"; empty when it is no table.
+std::string explain_table(std::string_view path) {
+  std::string out;
+  for (const TableDoc& table : all_fields().table_docs) {
+    const std::size_t dot = table.path.rfind('.');
+    const bool is_inside = dot != std::string::npos && std::string_view(table.path).substr(0, dot) == path;
+    if (table.path == path)
+      out += fmt::format("{}{}{}: {}\n", table.repeated ? "[[" : "[", path, table.repeated ? "]]" : "]",
+                         table.doc);
+    else if (is_inside) out += fmt::format("  {:<22} {}\n", "[" + table.path + "]", table.doc);
+  }
+  if (out.empty()) return out;
+  for (const FieldDoc& field : all_fields().fields) {
+    if (field.table == path)
+      out += fmt::format("  {:<22} {}; default: {}\n", field.key, type_column(field), default_column(field));
+  }
+  return out + fmt::format("\n`psim explain {}.KEY` explains a field.\n", path);
+}
+
+}  // namespace
+
+Json scenario_schema() {
+  Json root = {{"$schema", "http://json-schema.org/draft-07/schema#"},
+               {"title", "psim scenario"},
+               {"type", "object"},
+               {"additionalProperties", false},
+               {"properties", Json::object()}};
+  std::map<std::string, std::string> pointer{{"", ""}};  // table path -> JSON pointer of its object
+  for (const TableDoc& table : all_fields().table_docs) {
+    const std::size_t dot = table.path.rfind('.');
+    const std::string outer = dot == std::string::npos ? "" : table.path.substr(0, dot);
+    const std::string key = dot == std::string::npos ? table.path : table.path.substr(dot + 1);
+    const std::string here = fmt::format("{}/properties/{}", pointer.at(outer), key);
+    Json object = {{"type", "object"},
+                   {"description", table.doc},
+                   {"additionalProperties", false},
+                   {"properties", Json::object()}};
+    if (table.repeated) object = {{"type", "array"}, {"description", table.doc}, {"items", object}};
+    root[Json::json_pointer(here)] = object;
+    pointer[table.path] = table.repeated ? here + "/items" : here;
+  }
+  for (const FieldDoc& field : all_fields().fields) {
+    root[Json::json_pointer(fmt::format("{}/properties/{}", pointer.at(field.table), field.key))] =
+        field_schema(field);
+    if (field.info.required)
+      root[Json::json_pointer(pointer.at(field.table))]["required"].push_back(field.key);
+  }
+  root["properties"]["compare"] = {
+      {"type", "object"},
+      {"description",
+       "Axes of `psim compare`: a dotted field or a table, each with a list of values; and seeds."},
+      {"properties", {{"seeds", {{"type", "array"}, {"items", {{"type", "integer"}}}}}}},
+      {"additionalProperties", {{"type", "array"}}}};
+  Json& consistency = root["properties"]["consistency"];
+  consistency = {
+      {"anyOf", Json::array({consistency,
+                             {{"type", "string"}, {"description", "A model and its number: \"ssp 3\"."}}})}};
+  return root;
+}
+
+std::string scenario_reference() {
+  std::string out =
+      "# Scenario reference\n\n"
+      "<!-- generated by `psim explain --reference`; a test fails when it is stale -->\n\n"
+      "A scenario is a TOML file. Quantities are texts with a unit; a bare number\n"
+      "where a unit belongs, an unknown key, and a field of a choice that was not made are errors; a field "
+      "that "
+      "changes\n"
+      "nothing because of another's number is noted. Every field can be given on the command line as\n"
+      "`--set table.field=value`, and varied by `[compare]`.\n\n";
+  out += unit_table();
+  const auto rows = [&](const std::string& table) {
+    out += "\n| field | type | default | range | meaning |\n|---|---|---|---|---|\n";
+    for (const FieldDoc& f : all_fields().fields) {
+      if (f.table != table) continue;
+      out += fmt::format("| `{}` | {} | {} | {} | {}{} |\n", f.key, type_column(f), default_column(f),
+                         range_column(f.info), f.info.doc, when_text(f.info));
+    }
+    for (const FieldDoc& f : all_fields().fields) {
+      const auto* choice = std::get_if<ChoiceField>(&f.target);
+      if (f.table != table || choice == nullptr) continue;
+      out += fmt::format("\n`{}` is one of:\n\n", f.key);
+      for (const Choice& c : choice->choices) {
+        out += fmt::format("- `{}`{}: {}\n", c.name,
+                           c.aliases.empty() ? "" : fmt::format(" (also `{}`)", c.aliases), c.doc);
+      }
+    }
+  };
+  rows("");
+  for (const TableDoc& table : all_fields().table_docs) {
+    out += fmt::format("\n## {}{}{}\n\n{}\n", table.repeated ? "[[" : "[", table.path,
+                       table.repeated ? "]]" : "]", table.doc);
+    rows(table.path);
+    if (table.path == "consistency") out += consistency_table();
+    if (table.path == "filter") out += filter_table();
+  }
+  out +=
+      "\n## [compare]\n\nAxes of `psim compare`: each key is a dotted field (`\"consistency.model\"`) or a "
+      "table (`consistency`), each\n"
+      "value a list; every combination is run, with every seed of `seeds`. A field that has no meaning "
+      "beside an axis'\n"
+      "value is left out of that run. An axis over a table changes the fields that it names,\n"
+      "`{}` none of them.\n";
+  return out + preset_reference();
+}
+
+std::string home_of_key(std::string_view key) {
+  for (const FieldDoc& field : all_fields().fields) {
+    if (field.key == key && !field.table.empty())
+      return fmt::format("`{}` belongs in [{}]", key, field.table);
+  }
+  return "";
+}
+
+std::size_t list_depth(std::string_view path) {
+  std::string plain;  // without the numbers of elements
+  for (std::size_t begin = 0; begin <= path.size();) {
+    const std::size_t end = std::min(path.find('.', begin), path.size());
+    const std::string_view part = path.substr(begin, end - begin);
+    if (part.find_first_not_of("0123456789") != std::string_view::npos)
+      plain += (plain.empty() ? "" : ".") + std::string(part);
+    begin = end + 1;
+  }
+  for (const TableDoc& table : all_fields().table_docs) {
+    if (table.path == plain) return table.repeated && plain == path ? 1 : 0;
+  }
+  for (const FieldDoc& field : all_fields().fields) {
+    if (field.path() != plain) continue;
+    return with_type(field.target,
+                     []<class T>(std::type_identity<T>) -> std::size_t { return depth_of<T>(); });
+  }
+  return 0;
+}
+
+std::vector<std::string> field_names() {
+  std::vector<std::string> names;
+  for (const FieldDoc& f : all_fields().fields) {
+    names.push_back(f.path());
+    names.push_back(f.key);
+  }
+  for (const TableDoc& table : all_fields().table_docs) names.push_back(table.path);
+  return names;
+}
+
+std::string explain_field(std::string_view path) {
+  std::string out;
+  for (const FieldDoc& f : all_fields().fields) {
+    if (f.path() != path && f.key != path) continue;
+    out += fmt::format("{}: {}\n  {}{}\n  default: {}\n", f.path(), type_column(f), f.info.doc,
+                       when_text(f.info), default_column(f));
+    if (const std::string range = range_column(f.info); !range.empty())
+      out += fmt::format("  range: {}\n", range);
+    if (const auto* choice = std::get_if<ChoiceField>(&f.target)) {
+      for (const Choice& c : choice->choices) out += fmt::format("  {:<20} {}\n", c.name, c.doc);
+    }
+    out += "\n";
+  }
+  return out + explain_table(path);
+}
+
+std::string explain_choice(std::string_view name) {
+  std::string out;
+  for (const FieldDoc& f : all_fields().fields) {
+    const auto* field = std::get_if<ChoiceField>(&f.target);
+    if (field == nullptr) continue;
+    for (const Choice& c : field->choices) {
+      if (fmt::format(" {} {} ", c.name, c.aliases).find(fmt::format(" {} ", name)) != std::string::npos)
+        out += fmt::format("{} = \"{}\"\n  {}\n", f.path(), c.name, c.doc);
+    }
+  }
+  return out;
+}
+
+}  // namespace psim

@@ -1,0 +1,126 @@
+#include "sim/scenario/spec/nodes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <map>
+
+namespace psim {
+namespace {
+
+std::optional<std::uint32_t> number_in(std::string_view text) {
+  std::uint32_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+std::uint32_t node_count(const ClusterSpec& cluster) {
+  return first_inference_node(cluster) + static_cast<std::uint32_t>(cluster.inference.count());
+}
+
+std::uint32_t first_inference_node(const ClusterSpec& cluster) {
+  const std::uint32_t others = static_cast<std::uint32_t>(1 + cluster.servers + cluster.workers);
+  return others + (database_node(cluster) ? 1 : 0) + (cluster.storage ? 1 : 0);
+}
+
+std::optional<std::uint32_t> storage_node(const ClusterSpec& cluster) {
+  if (!cluster.storage) return std::nullopt;
+  return first_inference_node(cluster) - 1;
+}
+
+std::optional<std::uint32_t> database_node(const ClusterSpec& cluster) {
+  if (cluster.delivery.source != Delivery::database) return std::nullopt;
+  return static_cast<std::uint32_t>(1 + cluster.servers + cluster.workers);
+}
+
+std::string node_name(const ClusterSpec& cluster, std::uint32_t node) {
+  const auto servers = static_cast<std::uint32_t>(cluster.servers);
+  if (node == 0) return "scheduler";
+  if (node == database_node(cluster)) return "database";
+  if (node == storage_node(cluster)) return "storage";
+  if (const std::uint32_t first = first_inference_node(cluster); node >= first)
+    return fmt::format("inference {}", node - first);
+  return node <= servers ? fmt::format("server {}", node - 1) : fmt::format("worker {}", node - 1 - servers);
+}
+
+std::optional<std::uint32_t> node_named(const ClusterSpec& cluster, std::string_view name) {
+  if (name == "scheduler") return 0;
+  if (name == "database") return database_node(cluster);
+  if (name == "storage") return storage_node(cluster);
+  const std::size_t space = name.find(' ');
+  if (space == std::string_view::npos) return std::nullopt;
+  const std::optional<std::uint32_t> number = number_in(name.substr(space + 1));
+  if (!number || name.substr(space + 1) != fmt::to_string(*number)) return std::nullopt;
+  if (name.starts_with("server ") && *number < cluster.servers) return 1 + *number;
+  if (name.starts_with("worker ") && *number < cluster.workers)
+    return 1 + static_cast<std::uint32_t>(cluster.servers) + *number;
+  if (name.starts_with("inference ") && *number < cluster.inference.count())
+    return first_inference_node(cluster) + *number;
+  return std::nullopt;
+}
+
+std::string meant_node(std::string_view name) {
+  std::string word, rest;
+  for (const char c : name) {
+    if (std::isalpha(static_cast<unsigned char>(c)) != 0 && rest.empty())
+      word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    else if (std::string_view(" _-#.").find(c) == std::string_view::npos) rest += c;
+  }
+  if ((word == "scheduler" || word == "database" || word == "storage") && rest.empty()) return word;
+  if (word != "server" && word != "worker" && word != "inference") return "";
+  const std::optional<std::uint32_t> number = number_in(rest);
+  return number ? fmt::format("{} {}", word, *number) : "";
+}
+
+bool talks(const Scenario& scenario, std::uint32_t a, std::uint32_t b) {
+  const auto [low, high] = std::minmax(a, b);
+  const auto servers = static_cast<std::uint32_t>(scenario.cluster.servers);
+  if (low == high) return false;
+  if (high == storage_node(scenario.cluster)) return low > 0 && low <= servers;
+  if (high >= first_inference_node(scenario.cluster)) return low > 0 && low <= servers;
+  if (high == database_node(scenario.cluster)) return low > servers;  // the database and a worker
+  if (low == 0) return true;                                          // the scheduler and everybody else
+  if (!scenario.architecture.has_servers())
+    return workers_talk(scenario.architecture, static_cast<std::uint32_t>(scenario.cluster.workers), low - 1,
+                        high - 1);
+  if (low <= servers && high > servers) return true;  // a server and a worker
+  if (low > servers) return scenario.training.work == WorkPolicy::stealing;
+  if (high <= servers && (scenario.may_fail() || !scenario.groups.empty())) return true;
+  // The first shard's server, which only an even placement knows to be the first, and another.
+  return high <= servers && (low == 1 || scenario.placement.kind != PlacementKind::even) &&
+         make_rule(scenario.consistency, scenario.cluster.workers).first_decides;
+}
+
+std::vector<std::pair<std::uint32_t, std::uint32_t>> talking_pairs(const Scenario& scenario) {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
+  const std::uint32_t nodes = node_count(scenario.cluster);
+  for (std::uint32_t a = 0; a < nodes; ++a) {
+    for (std::uint32_t b = a + 1; b < nodes; ++b) {
+      if (talks(scenario, a, b)) pairs.emplace_back(a, b);
+    }
+  }
+  return pairs;
+}
+
+GraphEnds graph_ends(const ClusterSpec& cluster) {
+  GraphEnds ends{.vertices = node_count(cluster), .links = {}};
+  std::map<std::string, std::uint32_t> switches;
+  const auto vertex = [&](const std::string& name) {
+    if (const std::optional<std::uint32_t> node = node_named(cluster, name)) return *node;
+    const auto [at, fresh] = switches.try_emplace(name, ends.vertices);
+    if (fresh) ++ends.vertices;
+    return at->second;
+  };
+  for (const LinkSpec& link : cluster.network.links) {
+    const std::uint32_t a = vertex(link.between[0]);
+    ends.links.emplace_back(a, vertex(link.between[1]));
+  }
+  return ends;
+}
+
+}  // namespace psim

@@ -1,0 +1,42 @@
+// What a scenario says about failures: how they are noticed, and what helps against them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "sim/protocol/membership.hpp"
+#include "sim/scenario/spec/units.hpp"
+
+namespace psim {
+
+enum class Semantics : std::uint8_t { exactly_once, at_least_once };
+enum class LostWorkers : std::uint8_t { wait, remove };
+enum class LostData : std::uint8_t { drop, reassign };
+enum class LostServers : std::uint8_t { wait, neighbour };
+enum class HandOver : std::uint8_t { two_phase, stop_and_copy };
+
+struct RecoverySpec {
+  bool enabled = false;
+  DetectorKind detector = DetectorKind::timeout;
+  Seconds heartbeat{0.5};
+  Seconds timeout{2};
+  double threshold = 8;
+  LostWorkers workers = LostWorkers::remove;
+  LostData data = LostData::drop;
+  LostServers servers = LostServers::neighbour;
+  bool rebalance = true;
+  HandOver hand_over = HandOver::two_phase;
+  Semantics semantics = Semantics::exactly_once;
+  Seconds retry{1};
+  double backoff = 2;
+  Seconds longest_retry{30};
+  std::int64_t retry_limit = 0;
+  Seconds patience{120};  // without any progress; then the run ends
+};
+
+struct SnapshotSpec {
+  std::optional<Period> every;
+  BytesPerSecond bandwidth{500e6};
+};
+
+}  // namespace psim

@@ -1,0 +1,300 @@
+#include "sim/scenario/text/document.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <utility>
+
+#include "sim/scenario/text/toml_scan.hpp"
+
+namespace psim {
+namespace {
+
+// A syntax error in a text: what to show, and what to leave out when the rest is parsed.
+struct Flaw {
+  std::size_t begin = 0, end = 0;
+  std::string message, label, help;
+  std::size_t cut_begin = 0, cut_end = 0;
+  bool header = false;  // what follows belongs to a table that is not known
+};
+
+// toml++'s description in this program's words.
+std::string in_our_words(std::string_view description) {
+  if (const std::size_t colon = description.find(": ");
+      description.starts_with("Error while") && colon != std::string_view::npos)
+    description.remove_prefix(colon + 2);
+  std::string out(description);
+  constexpr std::pair<std::string_view, std::string_view> words[] = {
+      {"could not determine value type", "expected a value"},
+      {"explicitly ", ""},
+      {"saw '\\n'", "saw the end of the line"},
+      {"saw '\\r'", "saw the end of the line"},
+      {"'", "`"}};
+  for (const auto& [theirs, ours] : words) {
+    for (std::size_t at = out.find(theirs); at != std::string::npos; at = out.find(theirs, at + ours.size()))
+      out.replace(at, theirs.size(), ours);
+  }
+  return out;
+}
+
+// What stands for a constant of another language.
+std::string constant_for(std::string_view word) {
+  constexpr std::string_view names[] = {"true", "yes", "on", "false", "no", "off", "none", "null", "nil"};
+  constexpr std::string_view ours[] = {"write true", "write false", "leave the line out for the default"};
+  for (std::size_t i = 0; i < std::size(names); ++i) {
+    if (std::ranges::equal(word, names[i], {}, [](unsigned char c) { return std::tolower(c); }))
+      return std::string(ours[i / 3]);
+  }
+  return "";
+}
+
+// Examines one syntax error: `line_begin` to `line_end` is the line where the parser stopped, at `stop`.
+class Examiner {
+ public:
+  Examiner(std::string_view text, std::size_t stop, std::string_view description)
+      : text_(text), description_(description), stop_(stop) {
+    line_begin_ = stop == 0 ? 0 : text.rfind('\n', stop - 1) + 1;
+    line_end_ = std::min(text.find('\n', stop), text.size());
+    while (line_end_ > std::max(line_begin_, stop) && blank(text[line_end_ - 1])) --line_end_;
+    first_ = line_begin_;
+    while (first_ < line_end_ && blank(text[first_])) ++first_;
+    open_ = open_in(text.substr(0, stop));
+  }
+
+  Flaw flaw() const {
+    Flaw flaw{.begin = stop_,
+              .end = stop_ + 1,
+              .message = "not valid TOML",
+              .label = in_our_words(description_),
+              .help = {},
+              .cut_begin = line_begin_,
+              .cut_end = line_end_};
+    if (says("utf-8")) return not_utf8(flaw);
+    if (says("unknown escape sequence")) {
+      flaw.begin = stop_ - 1;
+      flaw.label = "unknown escape sequence";
+      flaw.help = "a text with backslashes is best in single quotes: 'C:\\data'";
+      return flaw;
+    }
+    if (const std::size_t bytes = utf8_length(text_.substr(stop_)); bytes > 1) {
+      flaw.end = stop_ + bytes;
+      flaw.label = "only texts in quotes and comments may have this character";
+      return flaw;
+    }
+    if (unclosed_text(flaw) || header(flaw) || unclosed_bracket(flaw) || twice(flaw)) return flaw;
+    if (says("expected '=', saw ':'")) flaw.help = "TOML writes key = value, and tables as [name]";
+    if (says("value type") && text_.substr(stop_).starts_with('('))
+      flaw.help = "a list stands in square brackets: [1, 2]";
+    if (says("expected '='") || says("control character")) return flaw;
+    word(flaw);
+    return flaw;
+  }
+
+ private:
+  bool says(std::string_view words) const { return description_.find(words) != std::string_view::npos; }
+  bool at_line_end() const {
+    return text_.substr(stop_, line_end_ - std::min(stop_, line_end_)).find_first_not_of(" \t\r") ==
+           std::string_view::npos;
+  }
+  std::uint32_t line_number(std::size_t offset) const { return place_in(text_, offset, offset, 0).line; }
+
+  Flaw not_utf8(Flaw flaw) const {
+    std::size_t at = line_begin_;
+    while (at < text_.size() && utf8_length(text_.substr(at)) > 0) at += utf8_length(text_.substr(at));
+    flaw.begin = at;
+    flaw.end = at + 1;
+    flaw.message = "the text is not UTF-8";
+    flaw.label = "no UTF-8 from here on";
+    flaw.help = "save the file as UTF-8";
+    flaw.cut_end = std::max(flaw.cut_end, std::min(text_.find('\n', at), text_.size()));
+    return flaw;
+  }
+
+  bool unclosed_text(Flaw& flaw) const {
+    if (open_.empty() || (text_[open_.back()] != '"' && text_[open_.back()] != '\'')) return false;
+    const std::size_t open = open_.back();
+    const bool triple = text_.substr(open, 3) == std::string(3, text_[open]);
+    if (triple ? stop_ < text_.size() : !at_line_end()) return false;
+    flaw.begin = open;
+    flaw.end = triple ? open + 3 : std::max(line_end_, open + 1);
+    flaw.message = "a text is not closed";
+    flaw.label = "opened here";
+    flaw.help = triple ? fmt::format("close it with {}", text_.substr(open, 3))
+                       : fmt::format("close it with {} on the same line", text_[open]);
+    if (triple) flaw.cut_begin = text_.rfind('\n', open) + 1, flaw.cut_end = text_.size();
+    return true;
+  }
+
+  bool header(Flaw& flaw) const {
+    const bool inside = !open_.empty() && open_.front() != first_;
+    if (inside || first_ >= text_.size() || text_[first_] != '[') return false;
+    flaw.header = true;
+    flaw.begin = first_;
+    flaw.end = std::max(line_end_, first_ + 1);
+    flaw.message = "not a table's header";
+    flaw.help = "write [name] or [[name]] on a line of its own";
+    if (!says("cannot redefine")) return true;
+    const std::string_view whole = text_.substr(first_, flaw.end - first_);
+    flaw.message = fmt::format("{} is given twice", whole.substr(0, whole.find(']') + 1));
+    flaw.help = "put all fields of a table below one header";
+    const std::size_t before = text_.substr(0, line_begin_).rfind(whole.substr(0, whole.find(']') + 1));
+    flaw.label = before == std::string_view::npos
+                     ? "it has a value already"
+                     : fmt::format("given before in line {}", line_number(before));
+    return true;
+  }
+
+  bool unclosed_bracket(Flaw& flaw) const {
+    if (open_.empty()) return false;
+    const std::size_t open = open_.back();
+    const std::string_view line = text_.substr(first_, line_end_ - std::min(first_, line_end_));
+    const std::size_t equals = line.find('=');
+    const bool statement =
+        open < line_begin_ &&
+        (line.starts_with('[') || (equals != std::string_view::npos && line.find_first_of("[{\"'") > equals));
+    if (!statement && !at_line_end() && stop_ < text_.size()) return false;
+    const bool list = text_[open] == '[';
+    flaw.begin = open;
+    flaw.end = open + 1;
+    flaw.message = list ? "a list is not closed" : "an inline table is not closed";
+    flaw.label = "opened here";
+    flaw.help = list ? "close it with ]" : "close it with } on the same line";
+    flaw.cut_begin = open == 0 ? 0 : text_.rfind('\n', open - 1) + 1;
+    if (statement) flaw.cut_end = line_begin_ - 1;
+    // Of an inline table over several lines, all is left out.
+    const std::size_t close = text_.find("\n}", stop_), next = text_.find("\n[", stop_);
+    if (!list && close < next) flaw.cut_end = close + 2;
+    return true;
+  }
+
+  bool twice(Flaw& flaw) const {
+    if (!says("cannot redefine")) return false;
+    const std::size_t quote = description_.find('\'');
+    std::string_view name = description_.substr(quote + 1, description_.rfind('\'') - quote - 1);
+    if (name.find('.') != std::string_view::npos) name.remove_prefix(name.rfind('.') + 1);
+    const std::size_t at = text_.substr(0, stop_).rfind(name);
+    if (at == std::string_view::npos || at < line_begin_) return false;
+    flaw.begin = at;
+    flaw.end = at + name.size();
+    flaw.message = fmt::format("`{}` is given twice", name);
+    flaw.label = "it has a value already";
+    flaw.help = "keep one of them";
+    for (std::size_t end = line_begin_; end > 0;) {  // back to the table's header
+      const std::size_t begin = end == 1 ? 0 : text_.rfind('\n', end - 2) + 1;
+      const std::string_view line = text_.substr(begin, end - begin);
+      const std::string_view rest = line.substr(std::min(line.find_first_not_of(" \t"), line.size()));
+      if (rest.starts_with('[')) break;
+      if (rest.starts_with(name) && rest.find_first_not_of(" \t", name.size()) == rest.find('='))
+        flaw.label = fmt::format("given before in line {}", line_number(begin));
+      end = begin;
+    }
+    return true;
+  }
+
+  // A value that is none: a word without quotes, or an impossible number.
+  void word(Flaw& flaw) const {
+    const auto ends = [](char c) {
+      return blank(c) || std::string_view(",[]{}()=#\"'\n").find(c) != std::string_view::npos;
+    };
+    std::size_t begin = std::min(stop_, line_end_), end = begin;
+    while (begin > line_begin_ && !ends(text_[begin - 1])) --begin;
+    while (end < line_end_ && !ends(text_[end])) ++end;
+    const std::string_view token = text_.substr(begin, end - begin);
+    if (token.empty()) {
+      if (at_line_end()) flaw.message = "a value is missing";
+      return;
+    }
+    flaw.begin = begin;
+    flaw.end = end;
+    if (says("expected comma")) {
+      flaw.message = "a comma is missing";
+      flaw.label = fmt::format("expected `,` or `{}` before this", says("']'") ? ']' : '}');
+    } else if (says("comment or whitespace") && stop_ == begin) {
+      flaw.label = "nothing may follow the value";
+      flaw.help = "one field a line; a text stands in quotes";
+    } else if (token.find_first_not_of("0123456789+-._eE") == std::string_view::npos ||
+               (token[0] == '0' && token.find_first_of("xob") == 1)) {
+      flaw.message = "not a number";
+      const std::size_t more = std::min(text_.find_first_not_of("0123456789", end + 1), text_.size());
+      if (end < line_end_ && text_[end] == ',' && more > end + 1) {
+        flaw.end = more;
+        flaw.label = "a comma in a number";
+        flaw.help =
+            fmt::format("write {}.{}, with a decimal point", token, text_.substr(end + 1, more - end - 1));
+      }
+      if (says("64 bits"))
+        flaw.message = "the number is too large", flaw.label = "at most 9223372036854775807";
+    } else if (const std::string constant = constant_for(token); !constant.empty()) {
+      flaw.message = fmt::format("`{}` is no value", token);
+      flaw.label = constant;
+    } else {
+      flaw.message = fmt::format("`{}` is no value", token);
+      flaw.label = "a text stands in quotes";
+      flaw.help = fmt::format("write \"{}\"", token);
+    }
+  }
+
+  std::string_view text_, description_;
+  std::size_t stop_, line_begin_, line_end_, first_;
+  std::vector<std::size_t> open_;
+};
+
+}  // namespace
+
+Place place_of(const toml::source_region& region) {
+  Place place{.line = region.begin.line,
+              .column = region.begin.column,
+              .end_line = region.end.line,
+              .end_column = region.end.column};
+  if (region.path)
+    std::from_chars(region.path->data(), region.path->data() + region.path->size(), place.source);
+  return place;
+}
+
+namespace {
+
+Diagnostic too_deep(std::string_view text, const DeepPlace& place, std::size_t source) {
+  return {"syntax", place_in(text, place.begin, place.end, source),
+          place.key ? "a key has too many parts" : "brackets within brackets, too many of them",
+          fmt::format("at most {}", place.key ? most_parts : most_brackets),
+          place.key ? "fields of a scenario are at most a few tables deep, such as cluster.network.latency"
+                    : "values of a scenario are at most lists of lists"};
+}
+
+}  // namespace
+
+// toml++ stops at the first syntax error. To find more, what is wrong is left out and the rest read again.
+ParsedText parse_text(std::string text, std::size_t source) {
+  ParsedText result;
+  constexpr std::size_t most_errors = 20;
+  for (std::size_t last = 0; result.problems.size() < most_errors;) {
+    if (const std::optional<DeepPlace> deep = first_too_deep(text)) {
+      result.problems.push_back(too_deep(text, *deep, source));
+      break;
+    }
+    try {
+      result.root = toml::parse(in_ascii(text), std::to_string(source));
+      for (std::size_t i = 0; i < result.problems.size(); ++i) result.root.erase(fmt::format("\x1f{}", i));
+      return result;
+    } catch (const toml::parse_error& error) {
+      const std::size_t stop = offset_in(text, error.source().begin.line, error.source().begin.column);
+      const Flaw flaw = Examiner(text, stop, error.description()).flaw();
+      if (flaw.cut_end < last) break;  // no progress
+      result.problems.push_back(
+          {"syntax", place_in(text, flaw.begin, flaw.end, source), flaw.message, flaw.label, flaw.help});
+      for (std::size_t i = flaw.cut_begin; i < flaw.cut_end; ++i) text[i] = text[i] == '\n' ? '\n' : ' ';
+      last = flaw.cut_end + 1;
+      if (flaw.header) {  // the fields below go to a table of their own, which is forgotten
+        const std::string header = fmt::format("[\"\\u001f{}\"]", result.problems.size() - 1);
+        text.replace(flaw.cut_begin, flaw.cut_end - flaw.cut_begin, header);
+        last = flaw.cut_begin + header.size();
+      }
+    }
+  }
+  result.usable = false;
+  return result;
+}
+
+}  // namespace psim

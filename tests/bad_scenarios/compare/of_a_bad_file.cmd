@@ -1,0 +1,1 @@
+psim compare several/everything_at_once.toml

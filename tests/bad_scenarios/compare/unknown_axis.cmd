@@ -1,0 +1,1 @@
+psim compare compare/unknown_axis.toml

@@ -1,1 +1,0 @@
-psim compare compare_bad_value.toml

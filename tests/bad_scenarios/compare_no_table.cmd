@@ -1,1 +1,0 @@
-psim compare compare_no_table.toml

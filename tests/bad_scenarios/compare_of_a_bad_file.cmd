@@ -1,1 +1,0 @@
-psim compare everything_at_once.toml

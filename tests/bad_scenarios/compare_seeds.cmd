@@ -1,1 +1,0 @@
-psim compare compare_seeds.toml

@@ -1,1 +1,0 @@
-psim compare compare_unquoted_axis.toml

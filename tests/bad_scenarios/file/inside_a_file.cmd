@@ -1,0 +1,1 @@
+psim check syntax/header.toml/x.toml

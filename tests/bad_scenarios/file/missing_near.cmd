@@ -1,0 +1,1 @@
+psim check syntax/heder.toml

@@ -1,1 +1,0 @@
-psim check syntax_heder.toml

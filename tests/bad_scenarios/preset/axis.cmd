@@ -1,0 +1,1 @@
+psim compare preset/axis.toml

@@ -1,1 +1,0 @@
-psim compare preset_axis.toml

@@ -1,0 +1,1 @@
+psim check keys/misspelt.toml --set cluster.workers=four

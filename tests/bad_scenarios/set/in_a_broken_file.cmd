@@ -1,0 +1,1 @@
+psim check syntax/several.toml --set cluster.workers=four

@@ -1,0 +1,1 @@
+psim check network/graph_empty.toml --set 'cluster.network.link=[{between=["scheduler","a"]},{between=["server 0","a"]},{between=["worker 0","a"]},{between=["worker 1","b"]}]' --set cluster.network.link.0.bandwidth=1Gb --set cluster.network.link.3.latency=-1s --set cluster.network.link.4.latency=1s --set cluster.network.link.0=3 --set cluster.network.link.1.name=x

@@ -1,1 +1,0 @@
-psim check keys_misspelt.toml --set cluster.workers=four

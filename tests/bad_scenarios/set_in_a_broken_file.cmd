@@ -1,1 +1,0 @@
-psim check syntax_several.toml --set cluster.workers=four

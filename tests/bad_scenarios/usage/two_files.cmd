@@ -1,0 +1,1 @@
+psim check files/sound.toml several/everything_at_once.toml

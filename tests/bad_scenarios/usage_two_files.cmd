@@ -1,1 +1,0 @@
-psim check files/sound.toml everything_at_once.toml

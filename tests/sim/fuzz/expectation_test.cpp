@@ -1,0 +1,125 @@
+// Goal: the fuzzer knows a run that was bound to end from one that was without hope.
+#include "sim/fuzz/expectation.hpp"
+
+#include "sim/fuzz/generator.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace psim;
+
+namespace {
+
+Scenario with(std::vector<FaultSpec> faults) {
+  Scenario scenario;
+  scenario.cluster.workers = 2;
+  scenario.cluster.servers = 2;
+  scenario.recovery.enabled = true;
+  scenario.recovery.patience.value = 10;
+  scenario.recovery.longest_retry.value = 0.3;
+  scenario.faults = std::move(faults);
+  return scenario;
+}
+
+Seconds at(double date) {
+  Seconds seconds;
+  seconds.value = date;
+  return seconds;
+}
+
+}  // namespace
+
+TEST_CASE("a run must end when all that fails comes back", "[fuzz]") {
+  const FaultSpec down{.kind = FaultKind::crash, .nodes = {"server 0"}, .at = at(1)},
+      up{.kind = FaultKind::restart, .nodes = {"servers"}, .at = at(2)},
+      too_early{.kind = FaultKind::restart, .nodes = {"servers"}, .at = at(0.5)},
+      other{.kind = FaultKind::restart, .nodes = {"server 1"}, .at = at(2)};
+  CHECK(fuzz::must_end(with({})));
+  CHECK_FALSE(fuzz::must_end(with({down})));
+  CHECK(fuzz::must_end(with({down, up})));
+  CHECK_FALSE(fuzz::must_end(with({down, too_early})));
+  CHECK_FALSE(fuzz::must_end(with({down, other})));
+  FaultSpec restarts = down;
+  restarts.restart_after = at(0.1);
+  CHECK(fuzz::must_end(with({restarts})));
+  restarts.mtbf = at(1);
+  CHECK_FALSE(fuzz::must_end(with({restarts})));
+}
+
+TEST_CASE("messages that are lost for ever need patience for many repetitions", "[fuzz]") {
+  const FaultSpec drop{.kind = FaultKind::drop, .probability = 0.3};
+  Scenario scenario = with({drop});
+  CHECK(fuzz::must_end(scenario));
+  scenario.recovery.patience.value = 1;
+  CHECK_FALSE(fuzz::must_end(scenario));
+  CHECK_FALSE(fuzz::must_end(with({drop, drop})));  // more than half of them
+  FaultSpec passing = drop;
+  passing.probability = 1;
+  CHECK_FALSE(fuzz::must_end(with({passing})));
+  passing.until = at(1);
+  CHECK(fuzz::must_end(with({passing})));
+}
+
+TEST_CASE("what a condition brings may never come", "[fuzz]") {
+  const FaultSpec join{.kind = FaultKind::join, .nodes = {"server 0"}, .when = "updates >= 5"},
+      cut{.kind = FaultKind::link_down, .nodes = {"server 0"}, .when = "updates >= 5", .lasts = at(1)};
+  CHECK_FALSE(fuzz::must_end(with({join})));
+  CHECK(fuzz::must_end(with({cut})));
+  const FaultSpec leave{.kind = FaultKind::leave, .nodes = {"servers"}, .at = at(1)};
+  CHECK_FALSE(fuzz::must_end(with({leave})));
+}
+
+TEST_CASE("the generator draws every feature that may fail", "[fuzz]") {
+  std::set<std::string> seen;
+  for (std::uint64_t run = 0; run < 2000; ++run) seen.merge(fuzz::features(fuzz::draw(7, run, 0)));
+  for (const char* feature : {"groups",
+                              "inference",
+                              "delivery database",
+                              "devices",
+                              "snapshots",
+                              "warmup_steps",
+                              "local_steps",
+                              "accumulate",
+                              "pull_every",
+                              "delay_compensation",
+                              "staleness_aware",
+                              "feature_blocks",
+                              "multi_precision",
+                              "work proportional",
+                              "work dynamic",
+                              "work stealing",
+                              "update at worker",
+                              "precision float16",
+                              "precision bfloat16",
+                              "filter on pull",
+                              "filter on both",
+                              "filter kkt",
+                              "filter key-caching",
+                              "filter significant",
+                              "filter random-skip",
+                              "lost data reassign",
+                              "hand over stop-and-copy",
+                              "detector phi-accrual",
+                              "replication chain",
+                              "replication every-push",
+                              "lost workers wait",
+                              "lost servers wait",
+                              "semantics at-least-once",
+                              "consistency dssp",
+                              "consistency k-sync",
+                              "consistency k-batch-sync",
+                              "consistency k-async",
+                              "consistency k-batch-async",
+                              "algorithm elastic",
+                              "fault leave",
+                              "fault join",
+                              "fault restart",
+                              "fault heal",
+                              "fault disk-loss",
+                              "fault reorder",
+                              "fault by when",
+                              "fault by mtbf",
+                              "model logistic",
+                              "model phantom"}) {
+    INFO(feature);
+    CHECK(seen.contains(feature));
+  }
+}

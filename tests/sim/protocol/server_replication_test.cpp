@@ -1,0 +1,271 @@
+// Goal: replicas have what their owner has, and an owner counts on nothing else. Method: an owner and two
+// replicas, with every message between them in our hands: late, lost, twice, in any order.
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "model/random.hpp"
+#include "tests/sim/protocol/server_driver.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace psim;
+using namespace psim::test;
+
+namespace {
+
+constexpr NodeId owner = 1, first_replica = 11, second_replica = 12;
+constexpr NodeId replicas[] = {first_replica, second_replica};
+
+struct Mail final : Outbox {
+  std::vector<Message> sent;
+  void send(Message message) override { sent.push_back(std::move(message)); }
+  void announce(UpdateGroup) override {}
+  void applied(const Push&, std::int64_t) override {}
+  void dropped(const Push&) override {}
+  void duplicate(const Push&) override {}
+  void updated(std::int64_t) override {}
+
+  // Takes the first message of this kind to this node out; none if there is none.
+  std::optional<Message> take(MessageKind kind, NodeId to) {
+    const auto found = std::ranges::find_if(
+        sent, [&](const Message& message) { return kind_of(message) == kind && message.to == to; });
+    if (found == sent.end()) return std::nullopt;
+    Message message = std::move(*found);
+    sent.erase(found);
+    return message;
+  }
+};
+
+struct Cluster {
+  Cluster(const ConsistencySpec& spec, const ReplicationSpec& replication, std::uint32_t workers)
+      : rule(make_rule(spec, workers)), pushes(workers), versions(workers), pulls(workers) {
+    options = {.id = owner,
+               .state = {.first_worker = 2,
+                         .rule = rule,
+                         .steps = 1000,
+                         .learning_rate = {.base = 0.1},
+                         .weights = {.ranges = {{0, 2}}, .parameters = 2}},
+               .confirms = true,
+               .replication = replication};
+    servers.emplace(owner, fresh());
+    servers.at(owner).lead(owner, {.primary = owner, .replicas = {first_replica, second_replica}}, 0, mail);
+  }
+  ShardServer fresh() const { return {options, std::move(*values_of({1.0, -2.0})), 2}; }
+  ShardServer& at(NodeId node) { return servers.at(node); }
+
+  // As ServerRole does.
+  void deliver(const Message& message) {
+    if (const State* state = message.as<State>()) {
+      const auto here = servers.find(message.to);
+      std::int64_t entries = here == servers.end() ? -1 : here->second.entries_in(message.epoch);
+      if (entries < state->entries) {
+        servers.erase(message.to);
+        ShardServer& copy = servers.emplace(message.to, ShardServer(options, *state)).first->second;
+        const bool passes_on =
+            options.replication.layout == ReplicationLayout::chain && message.to == first_replica;
+        copy.follow(message.to, message.epoch, message.from,
+                    passes_on ? std::optional(second_replica) : std::nullopt);
+        entries = state->entries;
+      }
+      mail.send({.from = message.to,
+                 .to = message.from,
+                 .epoch = message.epoch,
+                 .body = Replicated{entries < 0 ? std::nullopt : std::optional(entries)}});
+    } else if (servers.contains(message.to)) {
+      servers.at(message.to).on(message, 0, mail);
+    }
+  }
+  bool deliver_one(MessageKind kind, NodeId to) {
+    const std::optional<Message> message = mail.take(kind, to);
+    if (message) deliver(*message);
+    return message.has_value();
+  }
+  // Until nobody has anything to say to another server.
+  void settle() {
+    for (double now = 1;; now += 100) {
+      std::erase_if(mail.sent, [](const Message& m) { return m.to > owner && m.to < first_replica; });
+      if (mail.sent.empty()) {
+        if (!at(owner).next_resend()) return;
+        at(owner).resend(now, mail);
+      }
+      for (const Message& message : std::exchange(mail.sent, {})) deliver(message);
+    }
+  }
+
+  void push(std::uint32_t w, double x) {
+    const Push push{.worker = first_worker + w,
+                    .number = pushes[w],
+                    .clock = pushes[w],
+                    .version = versions[w],
+                    .gradient = {.values = {values_of({x, -x}), 0, 2}}};
+    at(owner).on(from_worker(w, push), 0, mail);
+    ++pushes[w];
+  }
+  void pull(std::uint32_t w) {
+    const Pull pull{.clock = pushes[w],
+                    .above = rule.gate == Gate::version ? versions[w] : -1,
+                    .number = ++pulls[w],
+                    .pushes_sent = pushes[w],
+                    .oldest_resendable = pushes[w]};
+    at(owner).on(from_worker(w, pull), 0, mail);
+    versions[w] = at(owner).version();
+  }
+
+  ConsistencyRule rule;
+  ShardServer::Options options;
+  std::map<NodeId, ShardServer> servers;
+  Mail mail;
+  std::vector<std::int64_t> pushes, versions, pulls;
+};
+
+}  // namespace
+
+TEST_CASE("in a chain the first replica sends the second what the owner sent it", "[protocol]") {
+  Cluster cluster({.model = ConsistencyModel::asp}, {.layout = ReplicationLayout::chain}, 1);
+  cluster.settle();
+  cluster.push(0, 1);
+  const std::optional<Message> first = cluster.mail.take(MessageKind::replicate, first_replica);
+  REQUIRE(first);
+  CHECK(first->from == owner);
+  CHECK(!cluster.mail.take(MessageKind::replicate, second_replica));
+  cluster.deliver(*first);
+  const std::optional<Message> second = cluster.mail.take(MessageKind::replicate, second_replica);
+  REQUIRE(second);
+  CHECK(second->from == first_replica);
+}
+
+TEST_CASE("replicas have what their owner has, whatever becomes of messages", "[protocol]") {
+  const auto model = GENERATE(ConsistencyModel::bsp, ConsistencyModel::ssp, ConsistencyModel::k_batch_sync,
+                              ConsistencyModel::k_batch_async);
+  const auto when = GENERATE(ReplicateWhen::after_aggregation, ReplicateWhen::every_push);
+  const auto layout = GENERATE(ReplicationLayout::primary, ReplicationLayout::chain);
+  for (std::uint64_t run = 0; run < 20; ++run) {
+    Stream dice(7, "replication", static_cast<std::uint64_t>(model), run);
+    Cluster cluster({.model = model, .k = 2}, {.when = when, .layout = layout}, 3);
+    std::vector<bool> members(3, true);
+    for (int turn = 0; turn < 200; ++turn) {
+      const auto w = static_cast<std::uint32_t>(dice.uniform() * 3);
+      const double what = dice.uniform();
+      if (what < 0.3 && members[w]) cluster.push(w, dice.uniform());
+      else if (what < 0.5 && members[w]) cluster.pull(w);
+      else if (what < 0.55) members[2] = !members[2], cluster.at(owner).set_members(members, 0, cluster.mail);
+      else if (what < 0.6) cluster.at(owner).resend(turn, cluster.mail);
+      if (cluster.mail.sent.empty()) continue;
+      const auto which =
+          static_cast<std::ptrdiff_t>(dice.uniform() * static_cast<double>(cluster.mail.sent.size()));
+      const Message message = cluster.mail.sent[static_cast<std::size_t>(which)];
+      if (dice.uniform() < 0.8) cluster.mail.sent.erase(cluster.mail.sent.begin() + which);  // else twice
+      if (dice.uniform() < 0.8) cluster.deliver(message);                                    // else lost
+    }
+    cluster.settle();
+    const ShardServer& here = cluster.at(owner);
+    for (const NodeId node : replicas) {
+      const ShardServer& copy = cluster.at(node);
+      INFO("run " << run << " replica " << node);
+      CHECK(copy.version() == here.version());
+      CHECK(numbers_of(copy.state().snapshot()) == numbers_of(here.state().snapshot()));
+      if (when == ReplicateWhen::every_push) CHECK(copy.pending().size() == here.pending().size());
+    }
+  }
+}
+
+TEST_CASE("a state that comes after later entries does not set a replica back", "[protocol]") {
+  Cluster cluster({.model = ConsistencyModel::asp}, {}, 2);
+  const Message late = *cluster.mail.take(MessageKind::state, first_replica);
+  cluster.deliver(late);
+  cluster.settle();
+  cluster.push(0, 1.0);
+  cluster.settle();
+  CHECK(cluster.at(first_replica).version() == 1);
+  cluster.deliver(late);
+  CHECK(cluster.at(first_replica).version() == 1);
+  cluster.push(1, 1.0);
+  cluster.settle();
+  CHECK(cluster.at(first_replica).version() == 2);
+}
+
+// It may have heard more of the last owner than the new one did, and counted that.
+TEST_CASE("a replica confirms nothing of an epoch before its owner's state is here", "[protocol]") {
+  Cluster cluster({.model = ConsistencyModel::asp}, {}, 2);
+  cluster.settle();
+  cluster.push(0, 1.0);
+  CHECK(cluster.deliver_one(MessageKind::replicate, second_replica));  // the first one does not get it
+  CHECK(cluster.at(second_replica).version() == 1);
+  cluster.mail.sent.clear();
+
+  ShardServer& next = cluster.at(first_replica);
+  next.lead(first_replica, {.primary = first_replica, .epoch = 1, .replicas = {second_replica}}, 0,
+            cluster.mail);
+  cluster.at(second_replica).follow(second_replica, 1, first_replica, {});
+  CHECK(cluster.at(second_replica).entries_in(1) == -1);
+  const Push push{.worker = 3, .gradient = {.values = {values_of({5.0, 5.0}), 0, 2}}};
+  next.on(from_worker(1, push, 1), 0, cluster.mail);
+  CHECK(next.version() == 1);
+  const Message early{.from = first_replica,
+                      .to = second_replica,
+                      .epoch = 1,
+                      .body = Replicate{std::make_shared<const LogEntry>()}};
+  cluster.deliver(early);  // it is on its way already when the owner learns who has copies, or repeats it
+  CHECK_FALSE(cluster.mail.take(MessageKind::replicated, first_replica));
+  CHECK(cluster.deliver_one(MessageKind::state, second_replica));
+  while (cluster.deliver_one(MessageKind::replicated, first_replica)) {
+    while (cluster.deliver_one(MessageKind::replicate, second_replica)) continue;
+  }
+  CHECK(cluster.at(second_replica).version() == 1);
+  CHECK(numbers_of(cluster.at(second_replica).state().snapshot()) == numbers_of(next.state().snapshot()));
+}
+
+TEST_CASE("under bsp nobody is shown an update that is not on all replicas", "[protocol]") {
+  const auto when = GENERATE(ReplicateWhen::after_aggregation, ReplicateWhen::every_push);
+  Cluster cluster({.model = ConsistencyModel::bsp}, {.when = when}, 2);
+  cluster.settle();
+  cluster.push(0, 1.0);
+  cluster.settle();
+  cluster.pull(0);
+  cluster.push(1, 1.0);
+  CHECK(cluster.at(owner).version() == 1);
+  CHECK_FALSE(cluster.mail.take(MessageKind::weights, 2));
+  for (const NodeId node : replicas) CHECK(cluster.deliver_one(MessageKind::replicate, node));
+  while (cluster.deliver_one(MessageKind::replicated, owner)) continue;
+  CHECK(cluster.mail.take(MessageKind::weights, 2));
+}
+
+// The next owner gets the state while its owner goes on, then what has changed, and last the rest.
+TEST_CASE("a shard changes its owner for the price of the last entries", "[protocol]") {
+  constexpr NodeId heir = first_replica;
+  Cluster cluster({.model = ConsistencyModel::asp}, {}, 2);
+  ShardServer& former = cluster.at(owner);
+  former.lead(owner, {.primary = owner, .next = heir}, 0, cluster.mail);
+  const Message state = *cluster.mail.take(MessageKind::state, heir);
+  cluster.mail.sent.clear();
+  cluster.push(0, 1.0);
+  cluster.pull(0);
+  // No answer waits for the next owner.
+  CHECK(cluster.mail.take(MessageKind::weights, 2)->as<Answer>()->safe_pushes == 1);
+  CHECK_FALSE(cluster.mail.take(MessageKind::replicate, heir));
+  cluster.deliver(state);
+  CHECK(cluster.deliver_one(MessageKind::replicated, owner));
+  CHECK_FALSE(cluster.mail.take(MessageKind::ready, scheduler_node));  // it lacks an entry
+  CHECK(cluster.deliver_one(MessageKind::replicate, heir));
+  CHECK(cluster.deliver_one(MessageKind::replicated, owner));
+  CHECK(cluster.mail.take(MessageKind::ready, scheduler_node)->as<Ready>()->next_owner == heir);
+  former.resend(100, cluster.mail);  // the scheduler does not seem to have heard
+  CHECK(cluster.mail.take(MessageKind::ready, scheduler_node));
+  cluster.push(1, 2.0);
+  cluster.push(0, 3.0);
+  cluster.mail.sent.clear();  // on their way when the shard moves
+
+  former.follow(owner, 1, heir, {});
+  ShardServer& next = cluster.at(heir);
+  CHECK(next.version() == 1);
+  const State rest = former.rest_after(next.extent());
+  CHECK(rest.rest->size() == 2);
+  CHECK(rest.bytes < state.as<State>()->bytes + 2 * 12 + 1);
+  next.take_rest(*rest.rest);
+  next.take_rest(*rest.rest);  // the answer comes twice
+  next.lead(heir, {.primary = heir, .epoch = 1}, 0, cluster.mail);
+  CHECK(next.version() == 3);
+  CHECK(numbers_of(next.state().snapshot()) == numbers_of(former.state().snapshot()));
+  CHECK(former.rest_after({}).shard != nullptr);  // who has nothing gets all of it
+}

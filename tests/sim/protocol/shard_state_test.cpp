@@ -1,0 +1,147 @@
+// Goal: a shard's state is a value that continues alike wherever it is: at its owner, which makes updates of
+// pushes, and at a copy, which follows a log. Method: pushes by hand, weights by hand.
+#include "sim/protocol/shard_state.hpp"
+
+#include "tests/sim/protocol/server_driver.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace psim;
+using psim::test::first_worker;
+using psim::test::Numbers;
+using psim::test::numbers_of;
+using psim::test::values_of;
+
+namespace {
+
+const ConsistencySpec bsp{.model = ConsistencyModel::bsp};
+const ConsistencySpec asp{.model = ConsistencyModel::asp};
+
+ShardState shard(const ConsistencySpec& spec, const Numbers& weights = {10, 20}, bool staleness_aware = false,
+                 std::uint32_t shards = 1) {
+  ShardState::Options options{.shards = shards,
+                              .first_worker = first_worker,
+                              .rule = make_rule(spec, 2),
+                              .steps = 10,
+                              .learning_rate = {.base = 1},
+                              .staleness_aware = staleness_aware,
+                              .epochs = {.per_clock = 1}};
+  options.weights.ranges = {{0, weights.size()}};
+  options.weights.parameters = static_cast<std::int64_t>(weights.size());
+  return {std::move(options), std::move(*values_of(weights)), weights.size()};
+}
+
+Push push(std::uint32_t w, const Numbers& gradient, std::int64_t number = 0, std::int64_t version = 0) {
+  return {.worker = first_worker + w,
+          .number = number,
+          .version = version,
+          .gradient = {.values = {values_of(gradient), 0, gradient.size()}}};
+}
+
+Numbers weights_of(const ShardState& state) { return numbers_of(state.snapshot()); }
+
+}  // namespace
+
+TEST_CASE("an update subtracts the learning rate times the mean of its gradients", "[state]") {
+  ShardState state = shard(bsp);
+  ShardState::Update update = state.prepare({push(0, {1, 2}), push(1, {3, 6})});
+  CHECK(state.version == 0);
+  state.apply(update, 5);
+  CHECK(weights_of(state) == Numbers{8, 16});
+  CHECK(state.version == 1);
+  CHECK(state.updated_in == 5);
+  CHECK(state.applied == 2);
+  CHECK(state.workers[0].applied == 1);
+}
+
+// Zhang et al., IJCAI 2016, equation 6.
+TEST_CASE("a stale gradient is divided by its staleness", "[state]") {
+  ShardState state = shard(asp, {10, 20}, true);
+  state.version = 4;
+  ShardState::Update update = state.prepare({push(0, {4, 8}, 0, 0)});
+  CHECK(update.staleness == std::vector<std::int64_t>{4});
+  state.apply(update, 0);  // an n-th of a clock each, and a quarter of that
+  CHECK(weights_of(state) == Numbers{9.5, 19});
+}
+
+TEST_CASE("a copy that follows a log of sums, and one that follows a log of pushes, have the owner's weights",
+          "[state]") {
+  const std::vector<Push> pushes = {push(0, {0.1, 0.7}), push(1, {0.3, -0.2})};
+  ShardState owner = shard(bsp), of_sums = owner, of_pushes = owner;
+  ShardState::Update update = owner.prepare(pushes);
+  LogEntry sum{.pushes = {pushes[0].id(), pushes[1].id()}};
+  sum.sum = owner.sum_of(update);
+  CHECK(sum.sum->version == 1);
+  owner.apply(update, 3);
+
+  of_sums.apply(sum, 3);
+  of_pushes.apply(LogEntry{.push = pushes[1]}, 3);
+  CHECK(of_pushes.updates.has(first_worker + 1));
+  CHECK(of_pushes.version == 0);
+  of_pushes.apply(LogEntry{.push = pushes[0], .updates = true}, 3);
+  for (const ShardState* copy : {&of_sums, &of_pushes}) {
+    CHECK(weights_of(*copy) == weights_of(owner));
+    CHECK(copy->version == 1);
+    CHECK(copy->updated_in == 3);
+    CHECK(copy->applied == 2);
+    CHECK(copy->workers[1].applied == 1);
+  }
+}
+
+// Other shards ask for it, also after the first shard has another owner.
+TEST_CASE("the first shard and its copies know what its last update was made of", "[state]") {
+  ShardState owner = shard({.model = ConsistencyModel::k_sync, .k = 1}, {10, 20}, false, 2);
+  ShardState copy = owner;
+  ShardState::Update update = owner.prepare({push(1, {1, 1}, 6)});
+  LogEntry entry{.pushes = {update.pushes.front().id()}};
+  entry.sum = owner.sum_of(update);
+  copy.apply(entry, 0);
+  CHECK(owner.updates.last() == std::vector<PushId>{{first_worker + 1, 6}});
+  CHECK(copy.updates.last() == owner.updates.last());
+}
+
+TEST_CASE("an entry without an update does not change who updated last", "[state]") {
+  ShardState state = shard(bsp);
+  state.apply(LogEntry{.push = push(0, {1, 1})}, 7);
+  CHECK(state.updated_in == 0);
+  state.apply(LogEntry{.dropped = {{first_worker, 0}}}, 7);
+  CHECK_FALSE(state.updates.has(first_worker));
+  CHECK(state.workers[0].applied == 1);
+  CHECK(state.version == 0);
+}
+
+TEST_CASE("a push that comes again counts as applied once, where it is applied again", "[state]") {
+  ShardState state = shard(asp);
+  state.options.exactly_once = false;
+  state.count_arrived(push(0, {1, 1}));
+  state.count_applied({first_worker, 0});
+  CHECK_FALSE(state.count_arrived(push(0, {1, 1})));
+  state.count_applied({first_worker, 0});
+  CHECK(state.workers[0].arrived == 1);
+  CHECK(state.workers[0].applied == 1);
+}
+
+TEST_CASE("what waits for its group comes again when it is forgotten", "[state]") {
+  ShardState state = shard(bsp);
+  for (std::int64_t number = 0; number < 3; ++number) {
+    state.count_arrived(push(0, {1, 1}, number));
+    if (number != 1) state.count_applied({first_worker, number});
+  }
+  state.updates.add(push(0, {1, 1}, 1), 0);
+  CHECK(state.before_pending(0, 3) == 1);
+  CHECK(state.before_pending(0, 1) == 1);
+  CHECK(state.before_pending(1, 3) == 3);
+  state.forget_pending();
+  CHECK(state.workers[0].applied == 1);
+  CHECK(state.workers[0].arrived == 1);
+  CHECK_FALSE(state.updates.has(first_worker));
+}
+
+// 2 values of 8 bytes, a count of 8 for each of 2 workers; a push that waits adds its own.
+TEST_CASE("a state takes the bytes of what is in it", "[state]") {
+  ShardState state = shard(bsp);
+  const std::uint64_t empty = state.bytes();
+  CHECK(empty == state.weights.bytes(0) + 2 * 8);
+  state.updates.add(push(0, {1, 1}), 0);
+  CHECK(state.bytes() == empty + state.updates.bytes());
+  CHECK(state.updates.bytes() > 0);
+}

@@ -1,0 +1,178 @@
+// Goal: a run file holds what happened, as much of it as the trace level says, and can be read again.
+// Method: events written by hand through a recorder, then SQL.
+#include "sim/record/run_file.hpp"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include <fstream>
+
+#include "tests/support/catch.hpp"
+#include "tests/support/run_psim.hpp"
+
+using namespace psim;
+using psim::test::TemporaryFolder;
+
+namespace {
+
+using Rows = std::vector<std::string>;
+
+// Rows of a query, columns joined by "|", numbers in short.
+Rows query(const std::filesystem::path& path, const std::string& sql) {
+  sqlite3* db = nullptr;
+  sqlite3_stmt* statement = nullptr;
+  REQUIRE(sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READONLY, nullptr) == SQLITE_OK);
+  REQUIRE(sqlite3_prepare_v2(db, sql.c_str(), -1, &statement, nullptr) == SQLITE_OK);
+  Rows rows;
+  while (sqlite3_step(statement) == SQLITE_ROW) {
+    std::string row;
+    for (int i = 0; i < sqlite3_column_count(statement); ++i) {
+      const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement, i));
+      row += std::string(i > 0 ? "|" : "") + (text == nullptr ? "null" : text);
+    }
+    rows.push_back(row);
+  }
+  sqlite3_finalize(statement);
+  sqlite3_close(db);
+  return rows;
+}
+
+Scenario two_servers_two_workers() {
+  Scenario scenario;
+  scenario.cluster.servers = 2;
+  scenario.cluster.workers = 2;  // nodes 3 and 4
+  return scenario;
+}
+
+std::vector<Event> story() {
+  return {
+      {.at = 0.25,
+       .kind = EventKind::send,
+       .message = MessageKind::pull,
+       .node = 3,
+       .peer = 1,
+       .clock = 0,
+       .version = -1,
+       .bytes = 8,
+       .value = 1},
+      {.at = 0.5,
+       .kind = EventKind::deliver,
+       .message = MessageKind::pull,
+       .node = 1,
+       .peer = 3,
+       .clock = 0,
+       .version = -1,
+       .bytes = 8,
+       .value = 1},
+      {.at = 1, .kind = EventKind::compute_begin, .node = 3, .clock = 5, .version = 6},
+      {.at = 1.5, .kind = EventKind::compute_begin, .node = 4, .clock = 7, .version = 8},
+      {.at = 2, .kind = EventKind::compute_cancel, .node = 4, .clock = 7, .version = 9},
+      {.at = 3, .kind = EventKind::compute_end, .node = 3, .clock = 5, .version = 6},
+      {.at = 3, .kind = EventKind::apply, .node = 2, .peer = 3, .clock = 5, .version = 6, .value = 4},
+      {.at = 3, .kind = EventKind::update, .node = 2, .version = 7, .shard = 1},
+  };
+}
+
+// Writes the story, then `more` updates.
+std::vector<std::uint64_t> write(const std::filesystem::path& path, TraceLevel level, int more = 0) {
+  struct Hashes final : EventSink {
+    std::vector<std::uint64_t> all;
+    void on(const Event&, std::uint64_t hash) override { all.push_back(hash); }
+  } hashes;
+  RunFile file(path, level, two_servers_two_workers());
+  Recorder recorder(2, 2, {0, 1});
+  recorder.add_sink(&file);
+  recorder.add_sink(&hashes);
+  for (const Event& event : story()) recorder.record(event);
+  for (int i = 0; i < more; ++i)
+    recorder.record({.at = 4, .kind = EventKind::update, .node = 1, .version = i});
+  recorder.close(5);
+  RunResult result{.stats = recorder.stats()};
+  result.parameters = 11;
+  result.server_parameters = {{5, 5}, {6, 6}};
+  result.curve = {{.at = 0, .updates = 0, .epoch = 0, .bytes = 0, .result = {.loss = 2.5, .accuracy = 0.125}},
+                  {.at = 3, .updates = 7, .epoch = 0.5, .bytes = 8, .result = {.loss = 0.5, .accuracy = {}}}};
+  file.finish(result, {{"digest", recorder.digest()}, {"title", "Schöne \"Läufe\"; DROP TABLE meta"}},
+              {{"threads", "3"}});
+  return hashes.all;
+}
+
+}  // namespace
+
+TEST_CASE("every level keeps the hashes and the tables of the run's end", "[record]") {
+  const TraceLevel level = GENERATE(TraceLevel::none, TraceLevel::steps, TraceLevel::events);
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "run.db";
+  const std::vector<std::uint64_t> hashes = write(path, level);
+  const RecordedRun run(path);
+  REQUIRE(run.hashes.size() == hashes.size());
+  for (std::size_t i = 0; i < hashes.size(); ++i)
+    CHECK(run.hashes[i] == static_cast<std::uint32_t>(hashes[i]));
+  CHECK(run.meta.at("title") == "Schöne \"Läufe\"; DROP TABLE meta");
+  CHECK(run.meta.at("digest").size() == 32);
+  CHECK(run.meta.size() == 2);
+  CHECK(run.host == std::map<std::string, std::string>{{"threads", "3"}});
+
+  CHECK(query(path, "SELECT * FROM node") ==
+        Rows{"0|scheduler|0", "1|server|0", "2|server|1", "3|worker|0", "4|worker|1"});
+  CHECK(query(path, "SELECT * FROM server") == Rows{"0|0|5|0|0|8", "1|7|6|1|0|0"});
+  CHECK(query(path, "SELECT * FROM worker") ==
+        Rows{"0|6|0|5.0|2.0|0.25|2.75|0.0|0|1", "1|7|1|5.0|0.5|0.0|4.5|0.0|0|1"});
+  CHECK(query(path, "SELECT * FROM evaluation") == Rows{"0.0|0|0.0|0|2.5|0.125|0", "3.0|7|0.5|8|0.5|null|0"});
+}
+
+TEST_CASE("steps are kept from level steps on, events on level events", "[record]") {
+  const Rows steps{"1|7|1.5|2.0|0|8", "0|5|1.0|3.0|1|6"};
+  const TemporaryFolder folder;
+  write(folder.path() / "none", TraceLevel::none);
+  write(folder.path() / "steps", TraceLevel::steps);
+  write(folder.path() / "events", TraceLevel::events);
+  CHECK(query(folder.path() / "none", "SELECT * FROM step").empty());
+  CHECK(query(folder.path() / "steps", "SELECT * FROM step") == steps);
+  CHECK(query(folder.path() / "events", "SELECT * FROM step") == steps);
+  CHECK(query(folder.path() / "none", "SELECT * FROM event").empty());
+  CHECK(query(folder.path() / "steps", "SELECT * FROM event").empty());
+  const Rows events = query(folder.path() / "events", "SELECT * FROM event");
+  REQUIRE(events.size() == story().size());
+  CHECK(events[0] == "0|0.25|send|pull|3|1|0|-1|8|1|0|0|0|0|0|0");
+  CHECK(events[1] == "1|0.5|deliver|pull|1|3|0|-1|8|1|0|0|0|0|0|0");
+  CHECK(events[2] == "2|1.0|compute_begin|null|3|0|5|6|0|0|0|0|0|0|0|0");
+  CHECK(events[6] == "6|3.0|apply|null|2|3|5|6|0|4|0|0|0|0|0|0");
+}
+
+TEST_CASE("a recorded event can be told, where events were recorded", "[record]") {
+  const TemporaryFolder folder;
+  write(folder.path() / "events", TraceLevel::events);
+  write(folder.path() / "steps", TraceLevel::steps);
+  const RecordedRun with(folder.path() / "events"), without(folder.path() / "steps");
+  const std::vector<Event> events = story();
+  for (std::size_t i = 0; i < events.size(); ++i)
+    CHECK(to_string(with.event(static_cast<std::int64_t>(i)).value()) == to_string(events[i]));
+  CHECK_FALSE(with.event(99));
+  CHECK_FALSE(without.event(1));
+}
+
+TEST_CASE("hashes are kept in order over the border of a block", "[record]") {
+  const int more = GENERATE(16376, 16377, 40000);  // with the story: exactly a block, one more, several
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "run.db";
+  const std::vector<std::uint64_t> hashes = write(path, TraceLevel::none, more);
+  const RecordedRun run(path);
+  REQUIRE(run.hashes.size() == hashes.size());
+  for (std::size_t i = 0; i < hashes.size(); ++i)
+    REQUIRE(run.hashes[i] == static_cast<std::uint32_t>(hashes[i]));
+  CHECK(query(path, "SELECT count(*), max(block) FROM event_hash")[0] == (more == 16376   ? "1|0"
+                                                                          : more == 16377 ? "2|1"
+                                                                                          : "3|2"));
+}
+
+TEST_CASE("a run file that cannot be written or read is an exception that names it", "[record]") {
+  const TemporaryFolder folder;
+  const auto nowhere = folder.path() / "no such folder" / "run.db";
+  CHECK_THROWS_WITH(RunFile(nowhere, TraceLevel::none, two_servers_two_workers()),
+                    Catch::Contains("no such folder"));
+  CHECK_THROWS_WITH(RecordedRun(nowhere), Catch::Contains("no such folder"));
+  const auto text = folder.path() / "not a database";
+  std::ofstream(text) << std::string(10'000, 'x');
+  CHECK_THROWS_WITH(RecordedRun(text), Catch::Contains("not a database"));
+}

@@ -1,0 +1,262 @@
+// Goal: a worker's time, clocks and samples are right whatever happens to it, each shard is where its latest
+// owner is, and a crash is known when it is announced. Method: short sequences of events, written by hand,
+// whose times are known. Nodes: 0 scheduler, then the servers, then the workers.
+#include <optional>
+
+#include "sim/record/recorder.hpp"
+#include "sim/scenario/spec/faults.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace psim;
+
+namespace {
+
+Event move(double at, EventKind kind, NodeId node, NodeId peer, MessageKind message = MessageKind::pull) {
+  return {.at = at, .kind = kind, .message = message, .node = node, .peer = peer};
+}
+
+Event of_worker(double at, EventKind kind, NodeId node, std::int64_t clock) {
+  return {.at = at, .kind = kind, .node = node, .clock = clock};
+}
+
+Event fault(double at, NodeId node, FaultKind kind, bool begins = true) {
+  return {.at = at,
+          .kind = EventKind::fault,
+          .node = node,
+          .peer = node,
+          .version = begins ? 1 : 0,
+          .value = static_cast<std::int64_t>(kind)};
+}
+
+Event computed(double at, NodeId node, std::int64_t clock, std::uint64_t samples) {
+  Event event = of_worker(at, EventKind::compute_end, node, clock);
+  event.detail = samples;
+  return event;
+}
+
+Event finish(double at, NodeId node, std::int64_t clock, std::int64_t how = 0) {
+  Event event = of_worker(at, EventKind::finish, node, clock);
+  event.value = how;
+  return event;
+}
+
+void check_time(const WorkerStats& worker, const WorkerTime& expected) {
+  CHECK(worker.time.compute == expected.compute);
+  CHECK(worker.time.network == expected.network);
+  CHECK(worker.time.wait == expected.wait);
+  CHECK(worker.time.absent == expected.absent);
+  CHECK(worker.time.total() == worker.through);
+}
+
+}  // namespace
+
+TEST_CASE("a worker that crashes is absent until it asks to join", "[record]") {
+  Recorder r(1, 2, {0});
+  r.record(of_worker(1, EventKind::compute_begin, 2, 0));
+  r.record(computed(2, 2, 0, 16));
+  r.record(of_worker(2, EventKind::compute_begin, 2, 1));
+  r.record(move(2.5, EventKind::send, 1, 2));
+  r.record(fault(3, 2, FaultKind::crash));  // in the middle of its computation
+  r.record(of_worker(3, EventKind::compute_cancel, 2, 0));
+  r.record(move(4, EventKind::lose, 1, 2));  // what was on its way does not make it present
+  r.record(fault(5, 2, FaultKind::crash));   // it is down already
+  r.record(fault(6, 2, FaultKind::crash, false));
+  r.record(move(7, EventKind::send, 2, 0, MessageKind::join));
+  r.record(move(8, EventKind::deliver, 0, 2, MessageKind::join));
+  r.record(of_worker(10, EventKind::compute_begin, 2, 9));  // the others have gone on
+  r.record(computed(12, 2, 9, 16));
+  r.record(finish(13, 2, 10));
+  r.close(20);
+  const WorkerStats& worker = r.stats().workers[0];
+  check_time(worker, {.compute = 1 + 1 + 2, .network = 1, .wait = 1 + 2 + 1, .absent = 4});
+  CHECK(worker.through == 13);
+  CHECK(worker.samples == 32);
+  CHECK(worker.cancelled == 1);
+  CHECK(worker.clocks == 2);       // not those that it was away for
+  CHECK(worker.mean_step() == 1);  // nor is its absence a step
+  CHECK(r.stats().clock_gap_max == 9);
+}
+
+TEST_CASE("a crash while nothing is computed stops no computation", "[record]") {
+  Recorder r(1, 1, {0});
+  r.record(of_worker(0, EventKind::compute_begin, 2, 0));
+  r.record(computed(1, 2, 0, 4));
+  r.record(fault(2, 2, FaultKind::crash));
+  r.record(of_worker(2, EventKind::compute_cancel, 2, 0));
+  r.close(8);  // down at the end
+  check_time(r.stats().workers[0], {.compute = 1, .wait = 1, .absent = 6});
+  CHECK(r.stats().workers[0].cancelled == 0);
+  CHECK(r.stats().workers[0].clocks == 1);
+}
+
+TEST_CASE("a worker that leaves is absent from then on, one that is through is not", "[record]") {
+  Recorder r(1, 2, {0});
+  for (const NodeId worker : {2U, 3U}) {
+    r.record(of_worker(0, EventKind::compute_begin, worker, 0));
+    r.record(computed(2, worker, 0, 4));
+  }
+  r.record(finish(2, 2, 0, left_by_itself));
+  r.record(finish(3, 3, 1));
+  r.close(10);
+  check_time(r.stats().workers[0], {.compute = 2, .absent = 8});
+  CHECK(r.stats().workers[0].clocks == 1);
+  check_time(r.stats().workers[1], {.compute = 2, .wait = 1});
+}
+
+TEST_CASE("a worker that joins late was absent before, and nobody is ahead of it then", "[record]") {
+  Recorder r(1, 2, {0});
+  r.absent_at_first(3);
+  CHECK(!r.stats().workers[1].here_at_first);
+  r.record(of_worker(0, EventKind::compute_begin, 2, 0));
+  r.record(computed(2, 2, 0, 4));
+  r.record(of_worker(3, EventKind::compute_begin, 2, 5));
+  CHECK(r.stats().clock_gap_max == 0);
+  r.record(move(4, EventKind::send, 3, 0, MessageKind::join));
+  r.record(move(5, EventKind::deliver, 0, 3, MessageKind::join));
+  r.record(of_worker(6, EventKind::compute_begin, 3, 3));
+  r.record(of_worker(7, EventKind::compute_begin, 2, 6));
+  CHECK(r.stats().clock_gap_max == 3);
+  r.close(8);
+  check_time(r.stats().workers[1], {.compute = 2, .network = 1, .wait = 1, .absent = 4});
+}
+
+TEST_CASE("a worker that never joins is absent all the time", "[record]") {
+  Recorder r(1, 2, {0});
+  r.absent_at_first(3);
+  r.close(8);
+  check_time(r.stats().workers[1], {.absent = 8});
+}
+
+TEST_CASE("a worker that was through and comes back has waited, been absent, and gone on", "[record]") {
+  Recorder r(1, 1, {0});
+  r.record(of_worker(0, EventKind::compute_begin, 2, 0));
+  r.record(computed(1, 2, 0, 4));
+  r.record(finish(1, 2, 1));
+  r.record(fault(3, 2, FaultKind::crash));
+  r.record(of_worker(3, EventKind::compute_cancel, 2, 0));
+  r.record(move(6, EventKind::send, 2, 0, MessageKind::join));
+  r.record(move(7, EventKind::deliver, 0, 2, MessageKind::join));
+  r.record(finish(9, 2, 1));
+  r.close(20);
+  check_time(r.stats().workers[0], {.compute = 1, .network = 1, .wait = 2 + 2, .absent = 3});
+  CHECK(r.stats().workers[0].through == 9);
+}
+
+TEST_CASE("what happens after the run's end is nobody's time", "[record]") {
+  Recorder r(1, 2, {0});
+  r.record(move(2, EventKind::send, 1, 2));
+  r.record(finish(5, 3, 1));
+  r.record(move(7, EventKind::deliver, 2, 1));  // farewells of worker 3 are still on their way
+  r.record(move(8, EventKind::send, 2, 0));
+  r.close(5);
+  check_time(r.stats().workers[0], {.network = 3, .wait = 2});
+}
+
+TEST_CASE("a worker that was through and starts again after the run's end stays through", "[record]") {
+  Recorder r(1, 2, {0});
+  r.record(of_worker(0, EventKind::compute_begin, 2, 0));
+  r.record(computed(1, 2, 0, 4));
+  r.record(finish(2, 2, 1));
+  r.record(fault(3, 2, FaultKind::crash));
+  r.record(finish(5, 3, 1));
+  r.record(move(6, EventKind::send, 2, 0, MessageKind::join));
+  r.close(5);
+  check_time(r.stats().workers[0], {.compute = 1, .wait = 1});
+  CHECK(r.stats().workers[0].through == 2);
+}
+
+TEST_CASE("a frozen worker is not absent: it computes for as long as it is frozen", "[record]") {
+  Recorder r(1, 1, {0});
+  r.record(of_worker(1, EventKind::compute_begin, 2, 0));
+  r.record(fault(2, 2, FaultKind::slow));
+  r.record(fault(5, 2, FaultKind::slow, false));
+  r.record(computed(6, 2, 0, 4));
+  r.close(8);
+  check_time(r.stats().workers[0], {.compute = 5, .wait = 3});
+}
+
+TEST_CASE("clocks that a worker passes over count where it was there, and not where it was taken off",
+          "[record]") {
+  Recorder late(1, 1, {0}), off(1, 1, {0});
+  for (Recorder* r : {&late, &off}) {
+    r->record(of_worker(0, EventKind::compute_begin, 2, 0));
+    r->record(computed(1, 2, 0, 4));
+  }
+  off.record({.at = 2, .kind = EventKind::member, .node = 1, .peer = 2, .clock = 0});
+  off.record({.at = 2, .kind = EventKind::member, .node = 1, .peer = 2, .clock = 1});
+  for (Recorder* r : {&late, &off}) r->record(of_worker(3, EventKind::compute_begin, 2, 4));
+  CHECK(late.stats().workers[0].clocks == 4);
+  CHECK(off.stats().workers[0].clocks == 1);
+}
+
+TEST_CASE("a shard is where its latest owner is, and nowhere when that is down", "[record]") {
+  Recorder r(2, 1, {0, 1});
+  const auto promote = [&](NodeId server, std::int64_t epoch) {
+    r.record({.at = 1, .kind = EventKind::promote, .node = server, .clock = epoch, .shard = 1});
+  };
+  CHECK(r.stats().shard_owner[1] == 1U);
+  r.record(fault(1, 2, FaultKind::crash));
+  CHECK(!r.stats().shard_owner[1]);
+  CHECK(r.stats().shard_owner[0] == 0U);
+  promote(1, 2);
+  CHECK(r.stats().shard_owner[1] == 0U);
+  promote(2, 1);  // it does not know yet that it was replaced
+  CHECK(r.stats().shard_owner[1] == 0U);
+}
+
+namespace {
+
+struct Failures {
+  Recorder r{2, 1, {0, 1}};
+  Failures() { r.watch_failures(); }
+  void crash(double at) { r.record(fault(at, 2, FaultKind::crash)); }
+  void suspect(double at, NodeId node) { r.record({.at = at, .kind = EventKind::suspect, .peer = node}); }
+  void view(double at) { r.record({.at = at, .kind = EventKind::view}); }
+  void hears(double at, NodeId node, MessageKind what) {
+    r.record(move(at, EventKind::deliver, 0, node, what));
+  }
+  std::optional<double> detected() const { return r.failures()->recoveries.back().detected; }
+};
+
+}  // namespace
+
+TEST_CASE("a crash is detected by the view that announces it, not by any other", "[record]") {
+  Failures f;
+  f.hears(0, 2, MessageKind::join);
+  f.crash(1);
+  f.view(1.1);  // a worker has joined
+  CHECK(!f.detected());
+  f.suspect(1.2, 3);
+  f.view(1.2);
+  CHECK(!f.detected());
+  f.suspect(2.5, 2);
+  f.view(2.5);
+  CHECK(f.detected() == 2.5);
+  f.view(3);
+  CHECK(f.detected() == 2.5);
+}
+
+TEST_CASE("a server that is back before anybody has noticed tells of its crash itself", "[record]") {
+  Failures f;
+  f.crash(1);
+  f.hears(1.5, 2, MessageKind::join);
+  f.view(1.5);
+  CHECK(f.detected() == 1.5);
+  f.r.record({.at = 2, .kind = EventKind::promote, .node = 2, .clock = 1, .shard = 1});
+  f.crash(3);  // it is not known to have failed
+  CHECK(!f.detected());
+}
+
+TEST_CASE("the crash of a server that was suspected already is known at once", "[record]") {
+  Failures f;
+  f.suspect(1, 2);
+  f.view(1);
+  f.crash(1.25);
+  CHECK(f.detected() == 1.25);
+  Failures heard;
+  heard.suspect(1, 2);
+  heard.view(1);
+  heard.hears(1.1, 2, MessageKind::heartbeat);  // it is taken back
+  heard.crash(1.25);
+  CHECK(!heard.detected());
+}
