@@ -34,6 +34,7 @@ Network::Network(const Platform& platform, Options options, Recorder& recorder, 
         Flight flight = std::move(found->second);
         in_flight_.erase(found);
         if (in_background(flight.message)) --in_background_;
+        remove_name(flight.message);
         leave_network(std::move(flight));
       });
 }
@@ -69,8 +70,8 @@ void Network::send_again(Message message) {
 void Network::enqueue(Message&& message, std::uint32_t rank) {
   if (!in_turn(message.from)) return transmit(std::move(message));
   const NodeId from = message.from, to = message.to;
-  Connection& connection = connections_[{from, to}];
-  connection.names.insert(name_of(message));
+  Connection& connection = connection_of(message);
+  add_name(message);
   connection.waiting.emplace(std::pair(rank, next_held_++), std::move(message));
   if (!connection.busy) send_next(from, to);
 }
@@ -87,7 +88,7 @@ void Network::send_next(NodeId from, NodeId to) {
   if (!connection.busy) return;
   Message next = std::move(connection.waiting.begin()->second);
   connection.waiting.erase(connection.waiting.begin());
-  connection.names.extract(name_of(next));  // one of them
+  remove_name(next);
   transmit(std::move(next));
 }
 
@@ -126,6 +127,7 @@ void Network::launch(Message&& message, const MessageFate& fate, bool has_turn,
     recorder_.record(event(EventKind::lose, flight));
     return;
   }
+  add_name(flight.message);
   flights.push_back(std::move(flight));
 }
 
@@ -156,14 +158,17 @@ Network::Name Network::name_of(const Message& m) {
   return {facts.kind, m.shard, m.epoch, is_view ? facts.version : m.is<State>() ? 0 : facts.number};
 }
 
+void Network::add_name(const Message& message) {
+  if (options_.repeats) connection_of(message).names.insert(name_of(message));
+}
+
+void Network::remove_name(const Message& message) {
+  if (options_.repeats) connection_of(message).names.extract(name_of(message));  // one of them
+}
+
 bool Network::carries(const Message& like) const {
-  const Name name = name_of(like);
   const auto connection = connections_.find({like.from, like.to});
-  if (connection != connections_.end() && connection->second.names.contains(name)) return true;
-  return std::ranges::any_of(in_flight_, [&](const auto& entry) {
-    const Message& m = entry.second.message;
-    return m.from == like.from && m.to == like.to && name_of(m) == name;
-  });
+  return connection != connections_.end() && connection->second.names.contains(name_of(like));
 }
 
 bool Network::is_lost(const Flight& flight) const {

@@ -32,7 +32,8 @@ class Network {
     std::optional<NodeId> stream_from = {};  // those from this node do so in any case
     // ... the one of least rank first, in the order given among equals.
     std::function<std::uint32_t(const Message&)> rank = {};
-    NodeId background;  // traffic of the nodes from this one on goes on whatever the others do
+    NodeId background;     // traffic of the nodes from this one on goes on whatever the others do
+    bool repeats = false;  // some messages are sent again: carries() may be asked
   };
   Network(const Platform& platform, Options options, Recorder& recorder, Agenda& agenda);
 
@@ -102,8 +103,11 @@ class Network {
   struct Connection {
     bool busy = false;
     std::map<std::pair<std::uint32_t, std::uint64_t>, Message> waiting;
-    std::multiset<Name> names = {};  // of these
+    std::multiset<Name> names = {};  // of these, and of what is in flight; where messages are repeated
   };
+  Connection& connection_of(const Message& message) { return connections_[{message.from, message.to}]; }
+  void add_name(const Message& message);
+  void remove_name(const Message& message);
   struct Flight {
     Message message;
     std::uint64_t number;
