@@ -1,5 +1,21 @@
 // One namespace of a run: its data, its model, its workers, and how its training goes and ends. What it
 // shares with other jobs is the cluster. Most runs have one job.
+//
+// [[group]] divides the workers: each group trains a job of its own, or shares that of the group before (Li
+// et al., OSDI 2014, section 3). Jobs share what belongs to the machines: network, recorder, agenda, pool,
+// speeds, scheduler. Decisions:
+// - A job's scenario is the file read again with the group's set put in, by the code of --set, and then
+//   narrowed to its workers. So every field, default, preset, check and diagnostic is there for groups too.
+//   What belongs to the machines cannot be set.
+// - A job draws what it would draw alone: batches, weights, slowness and random filters go by its own
+//   worker numbers and its seed. So under bsp a job's weights are those of a run of it alone, bit for bit;
+//   only dates differ, by what the neighbours cost (tests/oracles/groups_test.cpp).
+// - A server is one actor with a part for each job, and takes messages in order of arrival: its time and
+//   its links are what jobs contend for.
+// - Groups that share a job may differ in batch size; clocks, optimizer, consistency model and end are the
+//   job's.
+// - A job that ends before others leaves the cluster: its workers stop, and what its pushes would still
+//   have done does not happen. The last one ends the run.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,14 @@
 // Carries out the scenario's faults: those of nodes by a FaultTarget, those of links and messages by the
 // network. Dated ones are entries of the agenda; conditions are looked at when their quantity changes.
+//
+// Decisions:
+// - Servers and workers keep their state only in memory, and lose it in every crash. Only the storage has a
+//   disk: the last snapshot of each shard survives its crash unless the disk is lost.
+// - A run ends when every worker that is not gone for good is through. A worker is gone for good when it
+//   has left, or is down, and no planned fault starts it again; a fault that waits for a condition is not
+//   planned. When the last worker crashes for good, the run says that it is stuck.
+// - mtbf counts from when the node is well again, so faults of one table do not overlap. Faults that repeat
+//   for ever stop when three turns of each have changed nothing.
 #pragma once
 
 #include <cstdint>

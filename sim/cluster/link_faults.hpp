@@ -1,5 +1,15 @@
 // What is wrong with the network at present: cuts between nodes, and what happens to single messages. No
 // SimGrid: the network asks when a message is sent and when it arrives.
+//
+// Decisions:
+// - A message on its way across a cut is lost when it arrives there; one that is sent into a cut is lost at
+//   once. A cut that comes and goes while a message is on its way does not touch it: the bytes are behind
+//   it.
+// - A dropped message takes its share of the network first, as a packet does that the receiver throws away.
+//   A copy is not touched by other message faults. A late message frees its connection when it is through
+//   the network.
+// - A message's draws depend on the fault table, the connection and the message's index on it, so more
+//   traffic elsewhere does not change them.
 #pragma once
 
 #include <cstdint>

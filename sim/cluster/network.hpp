@@ -1,5 +1,22 @@
 // Messages between nodes over SimGrid's flows, without its mailboxes: a message is a detached transfer;
 // when its last byte is in, it is put into the receiver's inbox.
+//
+// A transfer is Comm::sendto_init between hosts; the link's communication callback reports its end on the
+// exact date. Decisions:
+// - Unequal shares. Perfect max-min sharing keeps identical workers in lock-step for ever: all push
+//   together, all pull together, nothing overlaps, and asp comes out as slow as bsp, which no real system
+//   shows. So every connection has a latency of its own, latency * exp(share_spread * U(-1, 1)), and
+//   SimGrid shares a link in proportion to 1 / latency, as TCP does by round-trip time. share_spread = 0 is
+//   the textbook case.
+// - Bytes. A dense message counts its values, and the header that the scenario gives.
+// - Flow models. lv08, SimGrid's default, is 13.01 x latency and 0.97 x bandwidth, calibrated on TCP
+//   (Velho, Legrand 2009), with a window of 4 MiB. cm02 without a window is latency + bytes / bandwidth.
+// - The solver. network/optim:Lazy of SimGrid 3.32 can forget a link when several flows begin to share it
+//   at one date, which is what a barrier makes them do. psim sets network/optim:Full
+//   (tests/oracles/network_test.cpp).
+// - A message on its way from or to a node that crashes is lost at that date, and takes no more bandwidth.
+//   Messages are not repeated while the same message is on its way, and a repetition goes after all that is
+//   sent for the first time: requests that wait at their server would else hold up what they wait for.
 #pragma once
 
 #include <simgrid/s4u/Semaphore.hpp>

@@ -1,6 +1,10 @@
 // Real computation on several threads while simulated time passes. A task is a pure function, started
 // whenever a thread is free and waited for at a simulated date; simulated order decides everything,
 // threads only decide how long you wait.
+//
+// The simulating thread counts: while it waits for a gradient it computes others. A gradient's task drops
+// its weights when it is done, workers that pulled the same version share one assembled copy, and a server
+// copies its weights only if an answer still holds them. So a run of W workers holds about W + 2 models.
 #pragma once
 
 #include <condition_variable>

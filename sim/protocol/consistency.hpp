@@ -1,5 +1,21 @@
 // The consistency models of the field as points of one small space: when a worker may start, how many
 // pushes make an update, and what happens to a push that comes late. Adding a model is adding a row.
+//
+// Decisions:
+// - ssp with staleness 0 is bsp. With a bound of zero no worker can see a half-applied clock. So the update
+//   is applied once, in worker order, and ssp 0 equals bsp bit for bit.
+// - late = "cancel" needs no message of its own. A worker sends its next pull when it starts to compute,
+//   and asks for a version newer than its own; the answer's arrival stops the computation.
+// - aggregation = "mean" scales the learning rate and not the gradient: an update of m gradients takes m/n
+//   of the rate where all n pushes of a clock are applied. Adaptive optimizers, which ignore the gradient's
+//   scale, are scaled too.
+// - Where late pushes count, the last groups shrink as workers finish, so that no update waits for a push
+//   that will never come.
+// - Under k-sync and k-async the order of arrival decides which pushes make an update, and several servers
+//   see different orders. The first shard's owner decides for all and tells the others (UpdateGroup). If
+//   each shard decided by itself, workers could wait for one another for ever
+//   (tests/properties/several_servers_test.cpp).
+// - steps counts clocks of each worker. Where only fresh pushes count, a clock is a version.
 #pragma once
 
 #include <array>

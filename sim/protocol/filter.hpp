@@ -1,5 +1,22 @@
 // What a message goes through before it is sent, so that fewer bytes travel: the filters of parameter
 // servers and the gradient compressors of the field, as rows of one table and as chains of them.
+//
+// A chain of filters stands for every sender, receiver, range and direction. Each filter has a stage, and
+// stages come in this order: select values, quantise them, cache keys, compress bytes. Decisions:
+// - The bytes are real: quantisers write their codes and read them back, and Snappy compresses the payload
+//   as it stands. So the version of the Snappy library is part of a run's identity.
+// - Error feedback is one residual per chain. A filter that has it adds what it lost of a value to the
+//   residual, and the next push starts from gradient + residual. So what was sent and what is left are
+//   together what was given, also through several filters. A filter without it loses for good.
+// - Without error feedback, random-k and random-skip scale up what they send, so that its mean is right.
+// - A dense message stays dense for the receiver: what a push left out is 0. What a pull left out is what
+//   the receiver had, so significant and random-skip remember that, and a pull's first message sends
+//   everything.
+// - A pull says whose answer its worker took last. If that is not what the server sent last (it was lost or
+//   late, another owner answered meanwhile, or the worker crashed), the server sends every value.
+// - A message that holds every value of its range needs no positions, whatever filters it went through.
+// - Filters whose bytes depend on the data do not work on phantom messages. Which values of a phantom are
+//   the largest is not known, so keys behind top-k always count as new there.
 #pragma once
 
 #include <array>

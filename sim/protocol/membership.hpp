@@ -1,6 +1,24 @@
 // Who is there and who owns what: the scheduler's part of a cluster whose nodes fail (the server manager of
 // Li et al., OSDI 2014, section 4). It hears heartbeats, suspects nodes that it does not hear, and gives
 // their shards to others. Pure: dates come from outside.
+//
+// Shards that move. Shards are cut once, by the placement over all servers that the scenario has; while a
+// server is absent, the next one owns its shards. A shard is never cut while a run goes on: its version,
+// its vector clock and its log would have to be cut with it, and two histories would have one past. The
+// manager decides where each shard is to be, and an owner that is there hands it over in two phases (Li et
+// al., OSDI 2014, section 4.5):
+// 1. The view names the next owner, and nothing else changes. The owner sends it the shard's state and then
+//   its log, as to a replica, but no answer waits for it. When the next owner has all that was in the log
+//   when the state was there, the owner tells the scheduler: ready.
+// 2. A new view, with a new epoch, makes it the owner. It asks the last one for the entries that were on
+//   their way. Requests that come before that wait.
+// So workers wait for a view, a question and a few entries. With hand_over = "stop-and-copy" the second
+// phase comes first, and workers wait for the state. If the owner crashes in the first phase, the next
+// owner goes on with what it has, as a replica would, but only if there is no replica. A server that leaves
+// says so instead of every heartbeat until the end, so that neither a lost message nor an absent scheduler
+// makes it stay. It may be started anew only when the next owner of each of its shards has got it, or is
+// down itself. A server that leads again, and did not hear that another one led meanwhile, keeps its state
+// as a copy, because it may be the only one.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,11 @@
 // Workers' pulls of one shard that are not answered yet, and which of them may be.
+//
+// Pushes can be lost with a server, so a rule that waits for them needs a way out:
+// - Under bsp a push for a version that is made a second time may have come too early and been dropped. A
+//   worker that waits for a newer version, and has no push here, gets the version once more.
+// - Under k-sync a worker whose step was cancelled waits without having pushed. When every worker that
+//   takes part has pushed or waits, and no update is complete, those that have not pushed get the version
+//   once more.
 #pragma once
 
 #include <cstdint>

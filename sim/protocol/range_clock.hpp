@@ -1,5 +1,9 @@
 // Which pushes of each worker the keys of a shard have had: a vector clock for each range of keys in place of
 // one for each key (Li et al., OSDI 2014, section 4.1). Keys are positions within the shard.
+//
+// At first a shard is one range. A push is for the block of features of its clock, whichever of its keys
+// the batch has, so the clock of that block is set. With feature_blocks = 1 the block is the whole shard,
+// and nothing is ever split.
 #pragma once
 
 #include <cstddef>

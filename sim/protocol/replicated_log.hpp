@@ -1,5 +1,30 @@
 // How the copies of a shard come to have what its owner has: a state to begin with, then a log of what the
 // owner decides. A replica applies the entries in their order. Pure: whatever is to be sent is returned.
+//
+// A replica decides nothing. The log holds what the owner decided: an update's sum, or, with every-push, a
+// push and whether it completes the pending update; pushes that were dropped, or that will never come; and
+// which workers take part. So a replica cannot come to another result by hearing pulls, pushes or views in
+// another order, or not at all. Decisions:
+// - A replica counts entries of one ownership epoch only, from the state that the epoch's owner sent it;
+//   before that it takes and confirms none. A state that comes after later entries is ignored.
+// - The scheduler does not know which replica has most. A new owner asks the one before it, if that is
+//   still there and hands over, else every replica in turn; a replica with later entries sends its state.
+//   By the time they answer they have left the old epoch, so no worker was told that an unconfirmed entry
+//   is safe.
+// - An update of a sparse model is logged as the sums of the weights that it touches, with their keys.
+//   Zeros for all others would do something else: momentum decays where a gradient is zero, and not where
+//   there is none.
+// - An entry that is not confirmed is not sent again while the same entry is still on its way or in the
+//   queue of its connection; else a queue longer than the longest wait would grow for ever.
+// - A worker is told that a push is safe when all replicas have it, also those that still wait for the
+//   state; but an answer does not wait for these. So a new owner promises nothing of what it began with
+//   before the others have it too.
+// - What an owner decides while it has no replica is in no log, but counts as one entry: a replica that
+//   comes back within the epoch is sent the state again.
+// - Where only fresh pushes count, an answer waits until the version that it shows is on all replicas. Else
+//   a worker could push to a version that a crash undoes, and come too late for ever.
+// - The log also says which workers were sent which weights, because delay compensation needs the weights
+//   that a push was computed on.
 #pragma once
 
 #include <algorithm>

@@ -2,6 +2,10 @@
 // (Harlap et al., Addressing the straggler problem for iterative convergent parallel ML, SoCC 2016): progress
 // is told from worker to worker, the one that is behind answers with a small piece first, then with larger
 // ones. Pieces are taken by who is through, not by who is ahead, and never taken back. Pure.
+//
+// When every worker is through, a helper pushes one gradient of all that it got, so a server cannot count
+// pushes: a clock is complete with its samples. All workers are in one group, with W (W - 1) messages of
+// progress a clock.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,9 @@
 // A consistency model as dependencies between asynchronous tasks (Li et al., OSDI 2014, 3.4 and 3.5): which
 // pushes and updates a pull waits for.
+//
+// The graph only explains; servers decide by counting. tests/sim/protocol/tasks_test.cpp drives a server
+// with messages in random order and finds that both say the same. Models in which the order of arrival
+// decides (k-sync and its like, dssp) have no fixed graph.
 #pragma once
 
 #include <boost/graph/adjacency_list.hpp>

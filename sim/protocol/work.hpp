@@ -1,4 +1,17 @@
 // Who computes how many samples of a clock. Pure.
+//
+// A clock has workers x batch_size samples. Decisions:
+// - A push carries the samples of its batch. Where only fresh pushes count, it weighs its samples over the
+//   mean of its group; elsewhere over batch_size. So a clock's update is the mean over its samples, however
+//   they are shared out.
+// - With work = "dynamic" a worker reports its time per sample at the end of every work_every clocks, and
+//   starts the next one when the scheduler has answered: sizes of two decisions in one clock would make
+//   batches overlap. So it needs a model that keeps all workers in one clock, and batches of the next
+//   decision are not asked for ahead.
+// - A worker that takes no part sees no samples. With lost_data = "reassign" the others share out its
+//   samples from their next step on, as far as each knows who takes part.
+// - The database keeps to one message at a time on each connection, so that batches asked for ahead do not
+//   slow down the one that is needed first. Each batch therefore pays the latency.
 #pragma once
 
 #include <cstdint>

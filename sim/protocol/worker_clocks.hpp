@@ -1,6 +1,11 @@
 // How far the workers of one shard are: the pushes of each, whose clock is the least, and who takes part. A
 // worker's clock is the number of its pushes that were applied or dropped, with the clocks that it skipped
 // while it was away.
+//
+// A worker that joins, or comes back, resumes at the others' clock. A server tells it with every answer how
+// many clocks to skip; of several shards it takes the most, and pulls again. It numbers its pushes without
+// the clocks that it skipped, so no number is missing and no server has to guess which pushes can still
+// come. Until it pulls with that clock the others do not wait for it.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,18 @@
 // A node of the inference group: answers requests, one by one, with the weights that it pulled last. It reads
 // the parameters that the workers train, and nobody waits for it.
+//
+// A server knows these nodes by their number, beyond the workers', and answers at once: no gate, no clock.
+// Decisions:
+// - A node is two actors on one host: one pulls in every period, the other answers. The weights that are
+//   here when an answer begins are used for it; pulled ones come into use when all shards are here.
+// - The next pull does not begin before the last is answered: on a slow network the period stretches to
+//   that.
+// - Requests wait only for the node. An overloaded group's latency grows until the run ends, which is when
+//   the workers are through.
+// - Predictions are real and take no part in the simulation: they go to the pool in batches of the same
+//   weights.
+// - Its messages never count as a sign of life: a run whose workers are stuck ends, however many requests
+//   come.
 #pragma once
 
 #include <cstdint>

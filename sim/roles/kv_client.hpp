@@ -1,6 +1,16 @@
 // A worker's or an inference node's side of the key-value store: asynchronous pushes and pulls of shards.
 // Each call returns the timestamp of a task; a task is done when every shard that it went to has answered (Li
 // et al., OSDI 2014, section 3.4). A pull depends on all pushes that were sent before it: read-my-writes.
+//
+// Where servers fail, a shard may be set back:
+// - "Finished" is true in one ownership epoch only. When a worker hears of a new owner it asks again, also
+//   while it waits for another shard. If the shard was set back, the worker computes its versions again.
+// - Each answer says whether a push of the worker waits for the next update. A worker that has waited for a
+//   retry, or computes an old version again, then waits only for shards with a lower version than every
+//   shard that needs its push (settle). Along a chain of workers that wait for each other the versions
+//   fall, so the chain cannot close.
+// - Under ssp a new owner without a copy knows no clocks. A worker that has its answer already, and waits
+//   for another shard, asks the new owner again; else two workers could wait for each other's clocks.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,13 @@
 // Real systems by name. A preset puts the defaults of one of them in the place of psim's own; what the file,
 // --set or an axis of a comparison gives goes before it.
+//
+// A preset's values are a TOML text of their own: a source like the file and every --set. The same code
+// reads and checks them, and a diagnostic shows the row that a wrong value is from. The reader looks into
+// the file first, then into the preset.
+// - A preset's row that has no meaning beside the choices made is left out, whoever made them.
+// - A preset's choice counts as made where the preset is named. Named in the file, it makes the file's own
+//   fields meaningless, which is an error; named by --set or an axis, it leaves such fields out.
+// - filter is one value: a file's filters take the place of all the preset's.
 #pragma once
 
 #include <optional>
