@@ -41,6 +41,8 @@ class BatchSource {
   // The step that was taken last was computed in `seconds`, but for samples that others took; tells the
   // scheduler if it wants to know.
   void computed(double seconds, std::int64_t given_away = 0);
+  // So many samples of other workers' batches were computed here.
+  void computed_for_others(std::int64_t samples) { samples_computed_ += samples; }
 
   // Of the step that was taken last.
   std::int64_t in_hand() const { return in_hand_; }

@@ -204,7 +204,7 @@ bool Crew::crash(NodeId node) {
     server.discard_rest();
     servers_[server_index(node)] = std::make_unique<ServerRole>(world_, server_index(node));
   } else if (is_worker(node)) {
-    samples_before_[worker_index(node)] += workers_[worker_index(node)]->samples_computed();
+    samples_before_[worker_index(node)] += workers_[worker_index(node)]->source().samples_computed();
     workers_[worker_index(node)] = std::make_unique<Worker>(world_, node, true);
     world_.record(EventKind::compute_cancel, node, 0);
   }

@@ -58,7 +58,7 @@ class Crew {
   }
   // By all the worker's lives.
   std::int64_t samples_computed(std::uint32_t worker) const {
-    return samples_before_[worker] + workers_[worker]->samples_computed();
+    return samples_before_[worker] + workers_[worker]->source().samples_computed();
   }
   // What the inference group has served, if there is one.
   std::optional<InferenceStats> finish_inference(double end);
