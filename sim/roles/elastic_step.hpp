@@ -9,7 +9,7 @@ namespace psim {
 
 class ElasticStep final : public Step {
  public:
-  explicit ElasticStep(StepContext& context) : step_(context), task_(context.world) {}
+  explicit ElasticStep(StepContext& context) : step_(context), task_(context.job) {}
 
   const ShardIds& needs() const override { return step_.kv.all_shards(); }
   bool compute() override;

@@ -5,24 +5,24 @@
 namespace psim {
 
 bool GradientStep::compute() {
-  World& world = step_.world;
-  const TrainingSpec& training = world.scenario.training;
+  JobContext& job = step_.job;
+  const TrainingSpec& training = job.plan.scenario.training;
   step_.prepare();
-  if (world.rule.cancel) step_.kv.watch_for_newer(step_.clock);
+  if (job.plan.rule.cancel) step_.kv.watch_for_newer(step_.clock);
   const double flops = step_.flops_of_step();
   const double copies = static_cast<double>(training.local_steps_of(step_.number)) * step_.both_copies();
-  world.record(EventKind::compute_begin, step_.node, step_.clock, step_.kv.version(0));
+  job.record(EventKind::compute_begin, step_.node, step_.clock, step_.kv.version(0));
   LocalWork work = step_.begin(training.pull_every > 1);
   std::shared_ptr<Assembly> weights = step_.on_own_copy ? nullptr : step_.take_weights(work.keys.get());
   task_.start(std::move(weights), std::move(work));
   if (!step_.processor.copy(copies) || !step_.processor.compute(flops)) {
     task_.cancel();
-    world.record(EventKind::compute_cancel, step_.node, step_.clock, step_.kv.version(0));
+    job.record(EventKind::compute_cancel, step_.node, step_.clock, step_.kv.version(0));
     return false;
   }
   task_.wait();
-  world.record_computed(EventKind::compute_end, step_.node, step_.clock, step_.kv.version(0),
-                        step_.source.in_hand());
+  job.record_computed(EventKind::compute_end, step_.node, step_.clock, step_.kv.version(0),
+                      step_.source.in_hand());
   step_.source.computed(step_.processor.seconds());
   return true;
 }
@@ -30,7 +30,7 @@ bool GradientStep::compute() {
 Timestamp GradientStep::push() { return step_.push(step_.kv.all_shards(), task_.take()); }
 
 void GradientStep::on_arrival(const Message& message) {
-  if (step_.world.rule.cancel && step_.kv.is_expected(message)) step_.processor.stop();
+  if (step_.job.plan.rule.cancel && step_.kv.is_expected(message)) step_.processor.stop();
 }
 
 }  // namespace psim

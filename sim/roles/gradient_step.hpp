@@ -9,7 +9,7 @@ namespace psim {
 
 class GradientStep final : public Step {
  public:
-  explicit GradientStep(StepContext& context) : step_(context), task_(context.world) {}
+  explicit GradientStep(StepContext& context) : step_(context), task_(context.job) {}
 
   const ShardIds& needs() const override { return step_.kv.all_shards(); }
   bool compute() override;

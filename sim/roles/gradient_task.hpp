@@ -6,37 +6,37 @@
 #include <utility>
 
 #include "model/rounding.hpp"
+#include "sim/roles/job_context.hpp"
 #include "sim/roles/local_work.hpp"
-#include "sim/roles/world.hpp"
 
 namespace psim {
 
 class GradientTask {
  public:
-  explicit GradientTask(World& world) : world_(world) {}
+  explicit GradientTask(JobContext& job) : job_(job) {}
   // A gradient that nobody wants any more may still be on its way.
   ~GradientTask() {
-    if (task_) world_.pool.abandon(task_);
+    if (task_) job_.pool.abandon(task_);
   }
   GradientTask(const GradientTask&) = delete;
   GradientTask& operator=(const GradientTask&) = delete;
 
   // From `weights`, or without any from the local copy. Nothing for a phantom model.
   void start(std::shared_ptr<Assembly> weights, LocalWork work) {
-    if (world_.learner == nullptr) return;
+    if (job_.plan.learner == nullptr) return;
     if (weights) local_.weights = nullptr;
     gradient_ = std::make_shared<Values>();
     task_ =
-        world_.pool.submit([this, weights = std::move(weights), result = gradient_, work = std::move(work)] {
-          *result = local_gradient(*world_.learner, weights.get(), work, local_);
-          round_to(world_.precision(), *result, world_.loss_scale());
+        job_.pool.submit([this, weights = std::move(weights), result = gradient_, work = std::move(work)] {
+          *result = local_gradient(*job_.plan.learner, weights.get(), work, local_);
+          round_to(job_.plan.precision(), *result, job_.plan.loss_scale());
         });
   }
   void wait() {
-    if (task_) world_.pool.wait(task_);
+    if (task_) job_.pool.wait(task_);
   }
   void cancel() {
-    if (task_) world_.pool.cancel(task_);
+    if (task_) job_.pool.cancel(task_);
   }
   // When it is waited for: its values; null for a phantom model.
   const std::shared_ptr<Values>& gradient() const { return gradient_; }
@@ -49,7 +49,7 @@ class GradientTask {
   LocalCopy& local() { return local_; }
 
  private:
-  World& world_;
+  JobContext& job_;
   LocalCopy local_;
   Pool::Handle task_;
   std::shared_ptr<Values> gradient_;

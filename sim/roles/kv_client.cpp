@@ -12,16 +12,16 @@
 
 namespace psim {
 
-KvClient::KvClient(World& world, NodeId node)
-    : world_(world),
+KvClient::KvClient(JobContext& job, NodeId node)
+    : job_(job),
       node_(node),
-      connections_(world.keys.shards.size()),
-      all_(world.keys.shards.size()),
-      encoder_(world, node) {
+      connections_(job.plan.keys.shards.size()),
+      all_(job.plan.keys.shards.size()),
+      encoder_(job, node) {
   std::iota(all_.begin(), all_.end(), 0U);
-  if (world.scenario.may_fail()) {
-    retries_ = std::make_unique<RetryQueue>(world.retry());
-    for (const std::uint32_t s : all_) standings_.push_back({.owner = world.server_of(s)});
+  if (job.plan.scenario.may_fail()) {
+    retries_ = std::make_unique<RetryQueue>(job.plan.retry());
+    for (const std::uint32_t s : all_) standings_.push_back({.owner = job.plan.server_of(s)});
   }
 }
 
@@ -34,7 +34,7 @@ Timestamp KvClient::pull(const ShardIds& shards, std::int64_t clock, Wanted want
     if (connections_[s].finished && (!batch_ || begins)) continue;
     if (begins && is_ahead_of_first(s)) continue;
     std::int64_t newer_than = connections_[s].version;
-    if (retries_ && world_.rule.first_decides && !begins) newer_than = std::min(newer_than, begun_on_);
+    if (retries_ && job_.plan.rule.first_decides && !begins) newer_than = std::min(newer_than, begun_on_);
     request(s, clock, newer_only ? newer_than : -1, task, !begins);
   }
   return task;
@@ -46,7 +46,7 @@ Timestamp KvClient::pull(const ShardIds& shards, std::int64_t clock, Wanted want
 // one already.
 void KvClient::pull_for_step(std::int64_t clock) {
   ShardIds wanted = all_;
-  if (world_.rule.gate != Gate::version) {
+  if (job_.plan.rule.gate != Gate::version) {
     pull(wanted, clock, Wanted::any);
     return;
   }
@@ -65,7 +65,7 @@ void KvClient::pull_for_step(std::int64_t clock) {
 // The next batch of a sparse model needs other weights, which are not known yet: that pull asks for none.
 void KvClient::watch_for_newer(std::int64_t clock) {
   const std::shared_ptr<const BatchKeys> keys = batch_;
-  if (keys) batch_ = std::make_shared<const BatchKeys>(split({}, world_.keys));
+  if (keys) batch_ = std::make_shared<const BatchKeys>(split({}, job_.plan.keys));
   pull(all_, clock, Wanted::next);
   batch_ = keys;
 }
@@ -87,7 +87,7 @@ void KvClient::request(std::uint32_t s, std::int64_t clock, std::int64_t above, 
             .answered = shard.has,
             .computes = !has_pushed,
             .keys = batch_ ? batch_->local[s] : nullptr,
-            .bytes_per_key = world_.bytes_per_key()};
+            .bytes_per_key = job_.plan.bytes_per_key()};
   pull.pushes_sent = is_back ? std::nullopt : std::optional(shard.pushes);
   send(message_for(s, std::move(pull)));
 }
@@ -95,7 +95,7 @@ void KvClient::request(std::uint32_t s, std::int64_t clock, std::int64_t above, 
 Message KvClient::message_for(std::uint32_t s, Body body) const {
   return {.from = node_,
           .to = owner_of(s),
-          .shard = world_.first_shard + s,
+          .shard = job_.plan.first_shard + s,
           .epoch = epoch_of(s),
           .body = std::move(body)};
 }
@@ -107,7 +107,7 @@ Timestamp KvClient::push(const ShardIds& shards, std::int64_t clock, const std::
     Connection& shard = connections_[s];
     if (shard.finished) continue;
     Encoded encoded = encoder_.encode(s, gradient, batch_.get(), block);
-    if (world_.scenario.messages.acknowledge) {
+    if (job_.plan.scenario.messages.acknowledge) {
       push_tasks_[{s, shard.pushes}] = task;
       ++open_[task];
     }
@@ -150,7 +150,7 @@ void KvClient::handle(Message message) {
   std::visit(Overloaded{[&](Answer& answer) { on_answer(message, std::move(answer)); },
                         [&](const Ack& ack) { on_ack(message, ack); },
                         [&](const NewView& news) { on_view(news.view); },
-                        [&](const AskView&) { tell_view(world_, node_, view_); },
+                        [&](const AskView&) { tell_view(job_, node_, view_); },
                         [&](const OneOf<Assign, Samples, Idle, Piece> auto&) { other_(message); }, Others{}},
              message.body);
 }
@@ -174,7 +174,8 @@ void KvClient::on_answer(const Message& message, Answer answer) {
   shard.finished = answer.finished;
   const Slice& values = answer.weights.values;
   if (values.count > 0) shard.has = answer.number;
-  if (world_.workers_update() && answer.version > 0 && values.values) update(shard, values, answer.version);
+  if (job_.plan.workers_update() && answer.version > 0 && values.values)
+    update(shard, values, answer.version);
   else shard.weights = std::move(answer.weights.values);
   encoder_.received(s, shard.weights);
   answered_one(shard.pull_task);
@@ -185,12 +186,12 @@ void KvClient::on_answer(const Message& message, Answer answer) {
 void KvClient::update(Connection& shard, const Slice& sum, std::int64_t version) {
   if (!shard.parameters)
     shard.parameters =
-        std::make_unique<Parameters>(world_.scenario.training.optimizer, world_.storage(),
+        std::make_unique<Parameters>(job_.plan.scenario.training.optimizer, job_.plan.storage(),
                                      Values::copy_of(*shard.weights.values, shard.weights.begin, sum.count));
   shard.weights.values.reset();  // or the update would have to copy
-  const double epochs = world_.epochs().after(
+  const double epochs = job_.plan.epochs().after(
       static_cast<double>(version - (mutant("workers-rate-is-an-update-ahead") ? 0 : 1)));
-  shard.parameters->update(std::array{WeightedGradient{sum, 1.0}}, world_.learning_rate().at(epochs));
+  shard.parameters->update(std::array{WeightedGradient{sum, 1.0}}, job_.plan.learning_rate().at(epochs));
   shard.weights = {shard.parameters->weights(), 0, sum.count, version};
 }
 
@@ -202,7 +203,7 @@ bool KvClient::answered(const ShardIds& shards) const {
 // decision is about. That shard does not wait for this step's pushes, and no later version of it makes the
 // step useless.
 bool KvClient::is_ahead_of_first(std::uint32_t s) const {
-  return retries_ && world_.rule.first_decides && connections_[s].version > connections_.front().version;
+  return retries_ && job_.plan.rule.first_decides && connections_[s].version > connections_.front().version;
 }
 
 void KvClient::use_all() {
@@ -214,8 +215,8 @@ void KvClient::use_all() {
 // has, or will have, those that the last update takes. Where each server forms groups of its own, another
 // may still need pushes.
 bool KvClient::is_over() const {
-  return world_.rule.servers_apart ? all_finished()
-                                   : std::ranges::any_of(connections_, &Connection::finished);
+  return job_.plan.rule.servers_apart ? all_finished()
+                                      : std::ranges::any_of(connections_, &Connection::finished);
 }
 
 bool KvClient::all_finished() const {
@@ -237,17 +238,17 @@ std::int64_t KvClient::least_version_here() const {
 std::vector<Slice> KvClient::take_weights() {
   std::vector<Slice> parts;
   for (Connection& shard : connections_)
-    parts.push_back(shard.finished || world_.workers_update() ? shard.weights
-                                                              : std::exchange(shard.weights, {}));
+    parts.push_back(shard.finished || job_.plan.workers_update() ? shard.weights
+                                                                 : std::exchange(shard.weights, {}));
   return parts;
 }
 
 // Where messages get lost, servers change, and the worker itself may have come back from a crash.
 
 void KvClient::send(Message message) {
-  if (!retries_) return world_.network.send(std::move(message));
+  if (!retries_) return job_.network.send(std::move(message));
   retries_->sent(message, Agenda::now());
-  world_.network.send(with_oldest(std::move(message)));
+  job_.network.send(with_oldest(std::move(message)));
 }
 
 // A request says from where on this worker can still send its pushes.
@@ -269,20 +270,20 @@ Message KvClient::again(Message request) const {
 }
 
 void KvClient::wait_for_message() {
-  if (!retries_) return handle(world_.network.receive(node_));
+  if (!retries_) return handle(job_.network.receive(node_));
   const std::optional<double> next = retries_->next();
   std::optional<Message> message =
-      next ? world_.network.receive_until(node_, *next) : world_.network.receive(node_);
+      next ? job_.network.receive_until(node_, *next) : job_.network.receive(node_);
   if (message) return handle(std::move(*message));
   settle(true);
   // The clock may stop a rounding error before the date.
   for (Message& due : retries_->due(std::max(Agenda::now(), *next))) {
-    if (world_.network.carries(due)) continue;  // sent again it would only be in its own way
+    if (job_.network.carries(due)) continue;  // sent again it would only be in its own way
     const MessageFacts facts = facts_of(due.body);
-    world_.record(EventKind::repeat, node_, facts.clock, facts.version, due.to, facts.number, due.shard);
-    world_.network.send_again(again(std::move(due)));
+    job_.record(EventKind::repeat, node_, facts.clock, facts.version, due.to, facts.number, due.shard);
+    job_.network.send_again(again(std::move(due)));
   }
-  if (retries_->gave_up()) world_.watch->give_up(node_);
+  if (retries_->gave_up()) job_.observer.watch().give_up(node_);
 }
 
 void KvClient::on_ack(const Message& message, const Ack& ack) {
@@ -307,7 +308,7 @@ void KvClient::commit(const Message& message, std::int64_t safe_pushes) {
   safe = safe_pushes;
   retries_->committed(message.shard, safe);
   acknowledged(s, 0, safe);  // their acknowledgements may be lost
-  world_.record(EventKind::acked, node_, message.epoch, 0, message.from, safe, message.shard);
+  job_.record(EventKind::acked, node_, message.epoch, 0, message.from, safe, message.shard);
 }
 
 // Shards may be set back, each to another version, and updates may be made without a worker that was taken
@@ -318,7 +319,7 @@ void KvClient::commit(const Message& message, std::int64_t safe_pushes) {
 // chain cannot close. Of the other shards any version will do; the next push takes the place of one that
 // waits there.
 void KvClient::settle(bool has_waited) {
-  if (world_.rule.gate != Gate::version) return;
+  if (job_.plan.rule.gate != Gate::version) return;
   const auto is_here = [](const Connection& shard) {
     return shard.unused && !shard.outstanding && !shard.finished;
   };
@@ -351,11 +352,11 @@ void KvClient::on_view(const std::shared_ptr<const View>& view) {
     standing.owner = owner.primary;
     standing.epoch = owner.epoch;
     for (Message& request : retries_->again(s, owner.primary, owner.epoch, Agenda::now()))
-      world_.network.send(again(std::move(request)));
+      job_.network.send(again(std::move(request)));
     const Connection& shard = connections_[s];
     const bool has_answer = shard.unused && !shard.outstanding;
-    const bool matters = world_.rule.gate == Gate::staleness || world_.rule.waits_for_all() ||
-                         (world_.rule.first_decides && s == 0);
+    const bool matters = job_.plan.rule.gate == Gate::staleness || job_.plan.rule.waits_for_all() ||
+                         (job_.plan.rule.first_decides && s == 0);
     if (finished(s)) request(s, shard.clock, shard.version, ++last_);
     else if (matters && has_answer && !mutant("new-owner-is-not-asked")) request(s, shard.clock, -1, ++last_);
   }
@@ -367,7 +368,7 @@ std::int64_t KvClient::resume() {
   wait(task);
   const auto least = std::ranges::min_element(connections_, {}, &Connection::pushes)->pushes;
   skipped_ = ahead_;
-  if (world_.rule.fresh) return least_version();
+  if (job_.plan.rule.fresh) return least_version();
   for (Connection& shard : connections_) shard.pushes = least;
   return least + ahead_;
 }

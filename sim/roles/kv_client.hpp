@@ -11,8 +11,8 @@
 
 #include "sim/protocol/membership.hpp"
 #include "sim/protocol/retry.hpp"
+#include "sim/roles/job_context.hpp"
 #include "sim/roles/push_encoder.hpp"
-#include "sim/roles/world.hpp"
 
 namespace psim {
 
@@ -21,7 +21,7 @@ using ShardIds = std::vector<std::uint32_t>;  // rising
 
 class KvClient {
  public:
-  KvClient(World& world, NodeId node);
+  KvClient(JobContext& job, NodeId node);
 
   // By worker, whether it takes part, as far as this one knows; empty where all do for good.
   const std::vector<bool>& members() const {
@@ -134,13 +134,13 @@ class KvClient {
   };
 
   NodeId owner_of(std::uint32_t shard) const {
-    return standings_.empty() ? world_.server_of(shard) : standings_[shard].owner;
+    return standings_.empty() ? job_.plan.server_of(shard) : standings_[shard].owner;
   }
   std::uint32_t epoch_of(std::uint32_t shard) const {
     return standings_.empty() ? 0 : standings_[shard].epoch;
   }
   // Messages number shards over all namespaces, everything else here over this one.
-  std::uint32_t index_of(const Message& message) const { return message.shard - world_.first_shard; }
+  std::uint32_t index_of(const Message& message) const { return message.shard - job_.plan.first_shard; }
   void request(std::uint32_t shard, std::int64_t clock, std::int64_t above, Timestamp task,
                bool has_pushed = true);
   bool is_ahead_of_first(std::uint32_t shard) const;
@@ -158,7 +158,7 @@ class KvClient {
   Message with_oldest(Message request) const;
   Message again(Message request) const;
 
-  World& world_;
+  JobContext& job_;
   NodeId node_;
   std::vector<Connection> connections_;  // by shard
   std::vector<Standing> standings_;      // by shard; empty where nothing fails

@@ -5,21 +5,21 @@
 
 namespace psim {
 
-OverlapStep::OverlapStep(StepContext& context) : step_(context), task_(context.world) {
-  const World& world = context.world;
-  for (const LayerWork& work : layer_work(world.scenario.model))
+OverlapStep::OverlapStep(StepContext& context) : step_(context), task_(context.job) {
+  const JobContext& job = context.job;
+  for (const LayerWork& work : layer_work(job.plan.scenario.model))
     layers_.push_back({.shards = {}, .forward = work.forward, .backward = work.backward, .copy = 0});
   for (const std::uint32_t s : context.kv.all_shards())
-    layers_[world.keys.shards[s].layer].shards.push_back(s);
+    layers_[job.plan.keys.shards[s].layer].shards.push_back(s);
   for (Layer& layer : layers_) layer.copy = context.copy_seconds(layer.shards);
 }
 
 bool OverlapStep::compute() {
-  World& world = step_.world;
+  JobContext& job = step_.job;
   step_.prepare();
   const double flops = step_.flops_of_step();
-  const auto copies = static_cast<double>(world.scenario.training.local_steps_of(step_.number));
-  world.record(EventKind::compute_begin, step_.node, step_.clock, step_.kv.version(0));
+  const auto copies = static_cast<double>(job.plan.scenario.training.local_steps_of(step_.number));
+  job.record(EventKind::compute_begin, step_.node, step_.clock, step_.kv.version(0));
   for (const Layer& layer : layers_) {
     const bool is_last = &layer == &layers_.back();
     // The first layer's weights are here. Those of one whose owner has changed since it was computed may have
@@ -38,19 +38,19 @@ bool OverlapStep::compute() {
     task_.wait();
     if (l > 0) push(layers_[l], task_.gradient());
   }
-  world.record_computed(EventKind::compute_end, step_.node, step_.clock, step_.kv.version(0),
-                        step_.source.in_hand());
+  job.record_computed(EventKind::compute_end, step_.node, step_.clock, step_.kv.version(0),
+                      step_.source.in_hand());
   step_.source.computed(step_.processor.seconds());
   return true;
 }
 
 void OverlapStep::await(const ShardIds& shards) {
-  World& world = step_.world;
+  JobContext& job = step_.job;
   if (step_.kv.answered(shards)) return;
-  world.record(EventKind::compute_pause, step_.node, step_.clock);
+  job.record(EventKind::compute_pause, step_.node, step_.clock);
   step_.kv.wait_for(shards);
-  if (world.rule.fresh) step_.clock = std::min(world.steps, step_.kv.least_version_here());
-  world.record(EventKind::compute_resume, step_.node, step_.clock);
+  if (job.plan.rule.fresh) step_.clock = std::min(job.plan.steps, step_.kv.least_version_here());
+  job.record(EventKind::compute_resume, step_.node, step_.clock);
 }
 
 void OverlapStep::spend(double flops, double copy) {

@@ -13,7 +13,7 @@ bool Processor::compute(double flops, bool may_stop) {
     state_ = State::computing;
     exec_ = exec;
   }
-  const World::Busy busy(world_, node_);
+  const Busy busy(job_, node_);
   const double begin = Agenda::now();
   bool is_done = true;
   try {
@@ -30,7 +30,7 @@ bool Processor::compute(double flops, bool may_stop) {
 bool Processor::copy(double seconds) {
   constexpr double shortest = 1e-9;  // that SimGrid sleeps
   if (seconds < shortest) return true;
-  const World::Busy busy(world_, node_);
+  const Busy busy(job_, node_);
   state_ = State::copying;
   simgrid::s4u::this_actor::sleep_for(seconds);
   seconds_ += seconds;

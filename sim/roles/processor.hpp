@@ -6,13 +6,13 @@
 
 #include <cstdint>
 
-#include "sim/roles/world.hpp"
+#include "sim/roles/job_context.hpp"
 
 namespace psim {
 
 class Processor {
  public:
-  Processor(World& world, NodeId node) : world_(world), node_(node) {}
+  Processor(JobContext& job, NodeId node) : job_(job), node_(node) {}
 
   // For `flops` floating-point operations at the machine's speed of the moment. False if it was stopped.
   bool compute(double flops, bool may_stop = true);
@@ -32,7 +32,7 @@ class Processor {
  private:
   enum class State : std::uint8_t { unstoppable, computing, copying, stopped };
 
-  World& world_;
+  JobContext& job_;
   NodeId node_;
   State state_ = State::unstoppable;  // also when there is nothing to do
   simgrid::s4u::ExecPtr exec_;        // while it computes and may be stopped

@@ -4,13 +4,13 @@
 #include <memory>
 #include <vector>
 
-#include "sim/roles/world.hpp"
+#include "sim/roles/job_context.hpp"
 
 namespace psim {
 
 class PushEncoder {
  public:
-  PushEncoder(World& world, NodeId node);
+  PushEncoder(JobContext& job, NodeId node);
 
   // These weights of a shard are here; the filter kkt compares with them.
   void received(std::uint32_t shard, const Slice& weights) {
@@ -30,7 +30,7 @@ class PushEncoder {
   Part part_of(std::uint32_t shard, const std::shared_ptr<Values>& gradient, const BatchKeys* batch,
                KeyRange block) const;
 
-  World& world_;
+  JobContext& job_;
   NodeId node_;
   std::vector<std::unique_ptr<FilterChain>> filters_;  // by shard
   std::vector<Slice> last_weights_;                    // by shard, for the filter kkt; empty without it

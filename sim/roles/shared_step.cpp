@@ -12,19 +12,19 @@ namespace psim {
 
 SharedStep::SharedStep(StepContext& context)
     : step_(context),
-      protocol_(context.world.workers(), context.index, context.world.scenario.training.batch_size,
-                context.world.scenario.training.work_piece) {}
+      protocol_(context.job.plan.workers(), context.index, context.job.plan.scenario.training.batch_size,
+                context.job.plan.scenario.training.work_piece) {}
 
 bool SharedStep::compute() {
-  World& world = step_.world;
+  JobContext& job = step_.job;
   step_.prepare();
-  const double own = step_.flops_of_samples() * world.slowness.of_step(step_.index, step_.number);
+  const double own = step_.flops_of_samples() * job.slowness.of_step(step_.index, step_.number);
   flops_per_sample_ = own / static_cast<double>(step_.batch_size);
   const double own_update = step_.flops_of_step() - own;
   LocalWork work = step_.begin(false);
   weights_ = step_.take_weights(nullptr);
   if (weights_) weights_->join();  // two gradients need them: none may take them for itself
-  world.record(EventKind::compute_begin, step_.node, step_.clock, step_.kv.version(0));
+  job.record(EventKind::compute_begin, step_.node, step_.clock, step_.kv.version(0));
   step_.processor.copy(step_.both_copies());
   if (own_update > 0) step_.processor.compute(own_update, false);
   batch_ = work.batches.front().empty() ? Batch{} : std::move(work.batches.front().front());
@@ -33,14 +33,14 @@ bool SharedStep::compute() {
   protocol_.begin(step_.clock);
   double left = own;
   for (bool is_done = false; !is_done;) {
-    while (world.network.has_mail(step_.node)) step_.kv.wait_for_message();
+    while (job.network.has_mail(step_.node)) step_.kv.wait_for_message();
     if (flops_per_sample_ > 0) left = give(left / flops_per_sample_) * flops_per_sample_;
     is_done = step_.processor.compute(left);
     left = step_.processor.left();
   }
   const std::int64_t given_away = step_.batch_size - protocol_.own();
-  world.record_computed(EventKind::compute_end, step_.node, step_.clock, step_.kv.version(0),
-                        step_.source.in_hand() - given_away);
+  job.record_computed(EventKind::compute_end, step_.node, step_.clock, step_.kv.version(0),
+                      step_.source.in_hand() - given_away);
   step_.source.computed(step_.processor.seconds(), given_away);
   return true;
 }
@@ -57,23 +57,23 @@ double SharedStep::give(double left) {
       samples = std::make_shared<const Batch>(first, first + static_cast<std::ptrdiff_t>(count));
       bytes = bytes_of(*samples, count);
     }
-    step_.world.network.send({.from = step_.node,
-                              .to = step_.world.first_worker() + piece->helper,
-                              .body = Piece{.clock = protocol_.clock(),
-                                            .count = count,
-                                            .samples = std::move(samples),
-                                            .sample_bytes = bytes}});
+    step_.job.network.send({.from = step_.node,
+                            .to = step_.job.plan.first_worker() + piece->helper,
+                            .body = Piece{.clock = protocol_.clock(),
+                                          .count = count,
+                                          .samples = std::move(samples),
+                                          .sample_bytes = bytes}});
     left -= static_cast<double>(count);
   }
 }
 
 // Who has the data needs to know which samples; others need the samples themselves.
 std::uint64_t SharedStep::bytes_of(std::span<const std::uint32_t> samples, std::int64_t count) const {
-  const Scenario& scenario = step_.world.scenario;
+  const Scenario& scenario = step_.job.plan.scenario;
   constexpr std::uint64_t bytes_per_id = 4;
   if (scenario.data.partition == Partition::iid && scenario.cluster.delivery.source == Delivery::local)
     return mutant("pieces-weigh-nothing") ? 0 : bytes_per_id * static_cast<std::uint64_t>(count);
-  return sample_bytes(step_.world, samples, count);
+  return sample_bytes(step_.job, samples, count);
 }
 
 Timestamp SharedStep::push() {
@@ -81,16 +81,16 @@ Timestamp SharedStep::push() {
   if (!batch_.empty()) batch_.resize(static_cast<std::size_t>(own));
   const Timestamp pushed = push(std::move(batch_), own);
   protocol_.finish();
-  for (std::uint32_t w = 0; w < step_.world.workers(); ++w) {
+  for (std::uint32_t w = 0; w < step_.job.plan.workers(); ++w) {
     if (w != step_.index) tell(w);
   }
   return pushed;
 }
 
 void SharedStep::tell(std::uint32_t worker) {
-  step_.world.network.send({.from = step_.node,
-                            .to = step_.world.first_worker() + worker,
-                            .body = Idle{protocol_.clock(), protocol_.given_to(worker)}});
+  step_.job.network.send({.from = step_.node,
+                          .to = step_.job.plan.first_worker() + worker,
+                          .body = Idle{protocol_.clock(), protocol_.given_to(worker)}});
 }
 
 void SharedStep::on_arrival(const Message& message) {
@@ -106,13 +106,13 @@ void SharedStep::on_peer(const Message& message) {
 }
 
 void SharedStep::compute_piece(NodeId from, const Piece& piece) {
-  World& world = step_.world;
-  world.record(EventKind::compute_resume, step_.node, piece.clock);
+  JobContext& job = step_.job;
+  job.record(EventKind::compute_resume, step_.node, piece.clock);
   {
-    const World::Busy busy(world, step_.node);
+    const Busy busy(job, step_.node);
     simgrid::s4u::this_actor::execute(flops_per_sample_ * static_cast<double>(piece.count));
   }
-  world.record_computed(EventKind::compute_pause, step_.node, piece.clock, 0, piece.count);
+  job.record_computed(EventKind::compute_pause, step_.node, piece.clock, 0, piece.count);
   if (piece.samples) stolen_.insert(stolen_.end(), piece.samples->begin(), piece.samples->end());
   stolen_count_ += piece.count;
   step_.source.computed_for_others(piece.count);
@@ -126,18 +126,18 @@ void SharedStep::push_if_over() {
 }
 
 Timestamp SharedStep::push(Batch samples, std::int64_t count) {
-  World& world = step_.world;
+  JobContext& job = step_.job;
   std::shared_ptr<Values> gradient;
   if (weights_) {
     gradient = std::make_shared<Values>();
-    const Pool::Handle task = world.pool.submit([&] {
+    const Pool::Handle task = job.pool.submit([&] {
       LocalCopy none;
       const LocalWork work{.batches = {{std::move(samples)}},
-                           .devices = world.scenario.cluster.worker_devices.count};
-      *gradient = local_gradient(*world.learner, weights_.get(), work, none);
-      round_to(world.precision(), *gradient, world.loss_scale());
+                           .devices = job.plan.scenario.cluster.worker_devices.count};
+      *gradient = local_gradient(*job.plan.learner, weights_.get(), work, none);
+      round_to(job.plan.precision(), *gradient, job.plan.loss_scale());
     });
-    world.pool.wait(task);
+    job.pool.wait(task);
   }
   return step_.kv.push(step_.kv.all_shards(), protocol_.clock(), gradient, count);
 }

@@ -32,7 +32,7 @@ class SharedStep final : public Step {
   void push_if_over();
   Timestamp push(Batch samples, std::int64_t count);
   std::uint64_t bytes_of(std::span<const std::uint32_t> samples, std::int64_t count) const;
-  std::uint32_t index_of(NodeId worker) const { return worker - step_.world.first_worker(); }
+  std::uint32_t index_of(NodeId worker) const { return worker - step_.job.plan.first_worker(); }
 
   StepContext& step_;
   Stealing protocol_;

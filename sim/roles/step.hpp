@@ -5,21 +5,21 @@
 #include <memory>
 
 #include "sim/roles/batch_source.hpp"
+#include "sim/roles/job_context.hpp"
 #include "sim/roles/kv_client.hpp"
 #include "sim/roles/local_work.hpp"
 #include "sim/roles/processor.hpp"
-#include "sim/roles/world.hpp"
 
 namespace psim {
 
 // What a worker and its steps share.
 struct StepContext {
-  World& world;
+  JobContext& job;
   NodeId node;
   std::uint32_t index;  // of the worker
-  KvClient kv{world, node};
-  BatchSource source{world, node};
-  Processor processor{world, node};
+  KvClient kv{job, node};
+  BatchSource source{job, node};
+  Processor processor{job, node};
 
   std::int64_t number = 0;      // of the step in hand: computations begun, kept or not, or skipped
   std::int64_t clock = 0;       // of the step in hand

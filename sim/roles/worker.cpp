@@ -7,9 +7,9 @@
 
 namespace psim {
 
-Worker::Worker(World& world, NodeId node, bool back)
-    : world_(world),
-      context_{.world = world, .node = node, .index = node - world.first_worker()},
+Worker::Worker(JobContext& job, NodeId node, bool back)
+    : job_(job),
+      context_{.job = job, .node = node, .index = node - job.plan.first_worker()},
       step_(make_step(context_)),
       back_(back) {
   context_.kv.on_other([this](const Message& message) {
@@ -20,7 +20,7 @@ Worker::Worker(World& world, NodeId node, bool back)
 }
 
 void Worker::run() {
-  if (const Start start = join(world_, context_.node); start.view) context_.kv.on_view(start.view);
+  if (const Start start = join(job_, context_.node); start.view) context_.kv.on_view(start.view);
   if (back_) resume();
   bool completes = false;
   while (!(completes = !pull())) {  // waits as long as the consistency model says
@@ -34,7 +34,7 @@ void Worker::run() {
 bool Worker::pull() {
   KvClient& kv = context_.kv;
   if (kv.clocks_to_skip() > 0) go_on_with(context_.number + kv.take_clocks_to_skip());
-  if (world_.scenario.recovery.data == LostData::reassign) context_.source.share_out_among(kv.members());
+  if (job_.plan.scenario.recovery.data == LostData::reassign) context_.source.share_out_among(kv.members());
   context_.source.ask_ahead(context_.number);
   if (is_sparse() && may_begin()) choose_keys();
   context_.on_own_copy = goes_on_alone();
@@ -42,7 +42,7 @@ bool Worker::pull() {
     context_.clock = context_.number;
     return true;
   }
-  context_.clock = world_.rule.fresh ? kv.least_version() + 1 : context_.number;
+  context_.clock = job_.plan.rule.fresh ? kv.least_version() + 1 : context_.number;
   kv.pull_for_step(context_.clock);
   kv.wait_for(step_->needs());
   if (kv.clocks_to_skip() > 0) return pull();
@@ -52,20 +52,20 @@ bool Worker::pull() {
     pull_other_keys();
     return pull();
   }
-  if (world_.rule.fresh)
-    context_.clock = over ? world_.steps : std::min(world_.steps, kv.least_version_here());
+  if (job_.plan.rule.fresh)
+    context_.clock = over ? job_.plan.steps : std::min(job_.plan.steps, kv.least_version_here());
   return !over;
 }
 
 void Worker::finish(bool completes) {
   const NodeId node = context_.node;
-  (completes ? world_.completed : world_.left_early)[context_.index] = true;
-  world_.record(EventKind::finish, node, context_.clock, 0, 0, completes ? 0 : left_by_itself);
-  world_.last_finish = Agenda::now();
+  (completes ? job_.state.completed : job_.state.left_early)[context_.index] = true;
+  job_.record(EventKind::finish, node, context_.clock, 0, 0, completes ? 0 : left_by_itself);
+  job_.state.last_finish = Agenda::now();
   through_ = true;
   // Where late pushes count, those that a crash undoes are lost, and nobody needs them again.
-  stays_ = context_.kv.all_finished() && world_.rule.fresh && world_.scenario.may_fail();
-  leave(world_, node);
+  stays_ = context_.kv.all_finished() && job_.plan.rule.fresh && job_.plan.scenario.may_fail();
+  leave(job_, node);
   if (!stays_) return;
   while (context_.kv.all_finished() || !context_.kv.answered(context_.kv.all_shards()))
     context_.kv.wait_for_message();
@@ -77,7 +77,7 @@ void Worker::resume() {
   context_.clock = context_.kv.resume();
   go_on_with(context_.clock);
   if (mutant("returns-a-batch-ahead")) context_.source.skip_to(context_.number + 1);
-  if (is_sparse() && context_.number < world_.steps) pull_other_keys();
+  if (is_sparse() && context_.number < job_.plan.steps) pull_other_keys();
 }
 
 // The others have gone on without this worker: it takes the clock that they are at.
@@ -88,14 +88,14 @@ void Worker::go_on_with(std::int64_t step) {
 
 // Between two pulls, on its own copy of the weights.
 bool Worker::goes_on_alone() const {
-  return context_.number > first_ && context_.number % world_.scenario.training.pull_every != 0 &&
-         context_.number < world_.steps;
+  return context_.number > first_ && context_.number % job_.plan.scenario.training.pull_every != 0 &&
+         context_.number < job_.plan.steps;
 }
 
 // Whether there may be another step. Where pushes may come too late there can be more of them than updates.
 bool Worker::may_begin() const {
-  if (!world_.rule.fresh) return context_.number < world_.steps;
-  return context_.kv.least_version() + (world_.rule.gate == Gate::version ? 1 : 0) < world_.steps;
+  if (!job_.plan.rule.fresh) return context_.number < job_.plan.steps;
+  return context_.kv.least_version() + (job_.plan.rule.gate == Gate::version ? 1 : 0) < job_.plan.steps;
 }
 
 // A sparse model pulls only what its next batches need.
@@ -105,8 +105,9 @@ void Worker::choose_keys() {
   for (const std::vector<Batch>& batches : context_.source.batches()) {
     for (const Batch& batch : batches) samples.insert(samples.end(), batch.begin(), batch.end());
   }
-  context_.kv.use_keys(std::make_shared<const BatchKeys>(split(world_.learner->keys(samples), world_.keys)),
-                       context_.number);
+  context_.kv.use_keys(
+      std::make_shared<const BatchKeys>(split(job_.plan.learner->keys(samples), job_.plan.keys)),
+      context_.number);
 }
 
 // Which batch is next is known only now, so what is here are not the weights of its keys.

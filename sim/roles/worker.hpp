@@ -5,15 +5,15 @@
 #include <cstdint>
 #include <memory>
 
+#include "sim/roles/job_context.hpp"
 #include "sim/roles/step.hpp"
-#include "sim/roles/world.hpp"
 
 namespace psim {
 
 class Worker {
  public:
   // `back`: it was there before, and crashed.
-  Worker(World& world, NodeId node, bool back = false);
+  Worker(JobContext& job, NodeId node, bool back = false);
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
@@ -41,11 +41,11 @@ class Worker {
   void go_on_with(std::int64_t step);
   bool goes_on_alone() const;
   bool may_begin() const;
-  bool is_sparse() const { return world_.learner != nullptr && world_.learner->sparse(); }
+  bool is_sparse() const { return job_.plan.learner != nullptr && job_.plan.learner->sparse(); }
   void choose_keys();
   void pull_other_keys();
 
-  World& world_;
+  JobContext& job_;
   StepContext context_;
   std::unique_ptr<Step> step_;
   std::int64_t first_ =
