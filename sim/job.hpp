@@ -1,5 +1,5 @@
-// One namespace of a run: its data, its model, its workers, and how its training goes and ends. What it
-// shares with other jobs is the cluster. Most runs have one job.
+// One job of a run: its workers and how their training goes and ends. What it shares with other jobs are the
+// machines. Most runs have one job.
 //
 // [[group]] divides the workers: each group trains a job of its own, or shares that of the group before (Li
 // et al., OSDI 2014, section 3). Jobs share what belongs to the machines: network, recorder, agenda, pool,
@@ -19,46 +19,41 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <deque>
 #include <memory>
 #include <vector>
 
-#include "sim/cluster/platform.hpp"
 #include "sim/evaluator.hpp"
+#include "sim/machines.hpp"
 #include "sim/record/result.hpp"
 #include "sim/roles/crew.hpp"
-#include "sim/roles/world.hpp"
-#include "sim/scenario/load.hpp"
+#include "sim/roles/job_context.hpp"
 
 namespace psim {
 
-// What all jobs run on.
-struct Machines {
-  const Platform& platform;
-  Agenda& agenda;
-  Network& network;
-  Recorder& recorder;
-  Pool& pool;
+class Job;
+
+// What a job tells the run.
+class RunObserver {
+ public:
+  virtual ~RunObserver() = default;
+  virtual void on_end(Job& job) = 0;  // from the agenda: it is through, or has reached what it was for
+  virtual void on_update(std::int64_t updates) = 0;              // so many are done
+  virtual void on_clock(NodeId worker, std::int64_t clock) = 0;  // it starts this clock, or has done the last
+  virtual bool waits_for_evaluations() const = 0;                // their results are wanted at once
+  virtual void on_evaluation(const Evaluation& result) = 0;
+  virtual RunWatch& watch() = 0;
 };
 
-class Job {
+class Job final : private JobObserver {
  public:
-  // What others have to do with it.
-  struct Hooks {
-    std::function<void(Job&)> on_end;  // from the agenda: it is through, or has reached what it was for
-    std::function<void(std::int64_t)> on_update = {};           // so many updates are done
-    std::function<void(const Evaluation&)> on_evaluation = {};  // a run that waits for evaluations
-    RunWatch* watch = nullptr;
-  };
-
-  // `space`: its number among the namespaces. `loaded` must live as long.
-  Job(const LoadedJob& loaded, std::size_t space, std::uint32_t first_shard, KeySpace keys,
-      const Machines& machines);
+  // `number`: of the job in the run, from 0.
+  Job(const JobPlan& plan, std::size_t number, Machines& machines, RunObserver& run);
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
 
-  // Before the simulation runs. `worlds`: of all jobs.
-  void start(Hooks hooks, const std::vector<World*>& worlds);
+  // Before the simulation runs.
+  void start(const std::vector<JobContext*>& jobs);
   void plan_evaluations();
   void plan_end();
 
@@ -67,13 +62,13 @@ class Job {
   // The last point of its curve, when its weights change no more.
   void finish_curve();
 
-  World& world() { return world_; }
-  const World& world() const { return world_; }
+  const JobPlan& plan() const { return plan_; }
+  const JobState& state() const { return state_; }
+  JobContext& context() { return context_; }
   Crew& crew() { return crew_; }
   const Crew& crew() const { return crew_; }
-  bool is_over() const { return world_.over; }
+  bool is_over() const { return state_.over; }
   double finished() const { return finished_; }
-  const LoadedJob& loaded() const { return loaded_; }
   std::vector<CurvePoint> curve() const;
   std::optional<CurvePoint> target() const;
   std::uint64_t hash_of_weights() const;
@@ -81,20 +76,21 @@ class Job {
   bool ended_early() const { return ended_early_; }
 
  private:
-  void on_update();
+  void on_update() override;
+  void on_clock(NodeId worker, std::int64_t clock) override { run_.on_clock(worker, clock); }
+  void on_end() override;
+  RunWatch& watch() override { return run_.watch(); }
   bool take_point();
   void end_soon();
 
-  const LoadedJob& loaded_;
-  const Scenario& scenario_;
-  std::size_t space_;
-  Slowness slowness_;                 // of its workers' steps
-  std::unique_ptr<Learner> learner_;  // none of a phantom model, as the next two
-  std::unique_ptr<Sampler> sampler_;
-  std::unique_ptr<Evaluator> evaluator_;
-  World world_;
+  const JobPlan& plan_;
+  std::size_t number_;
+  RunObserver& run_;
+  Slowness slowness_;                     // of its workers' steps
+  std::unique_ptr<Evaluator> evaluator_;  // none of a phantom model
+  JobState state_;
+  JobContext context_;
   Crew crew_;
-  Hooks hooks_;
   std::int64_t evaluate_updates_ = 0;  // evaluate whenever so many more updates are done; 0: by time
   std::int64_t last_evaluated_ = 0;    // in units of evaluate_updates_
   bool curve_finished_ = false, ended_early_ = false;

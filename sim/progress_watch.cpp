@@ -23,7 +23,7 @@ bool ProgressWatch::is_quiet() const {
 
 bool ProgressWatch::computes() const {
   return std::ranges::any_of(parts_.jobs, [this](const Job& job) {
-    const std::vector<int>& busy = job.world().busy;
+    const std::vector<int>& busy = job.state().busy;
     for (NodeId node = 0; node < busy.size(); ++node) {
       if (busy[node] > 0 && !parts_.speeds.is_frozen(node)) return true;
     }

@@ -18,53 +18,40 @@ namespace sg4 = simgrid::s4u;
 
 namespace psim {
 
-std::vector<NodeId> absent_at_first(const Scenario& scenario) {
-  std::set<NodeId> absent, seen;
-  for (const FaultSpec& fault : scenario.faults) {
-    if (fault.kind != FaultKind::join && fault.kind != FaultKind::leave) continue;
-    for (const NodeId node : fault_nodes(scenario.cluster, fault.nodes)) {
-      if (fault.kind == FaultKind::leave) seen.insert(node);
-      else absent.insert(node);
-    }
-  }
-  for (const NodeId node : seen) absent.erase(node);
-  return {absent.begin(), absent.end()};
-}
-
-void Crew::start(const std::shared_ptr<Values>& weights, const std::vector<World*>& worlds) {
+void Crew::start(const std::shared_ptr<Values>& weights, const std::vector<JobContext*>& jobs) {
   actors_.resize(platform_.hosts.size());
-  if (world_.scenario.architecture.has_servers()) {
-    for (std::uint32_t s = 0; s < world_.servers(); ++s)
-      servers_.push_back(std::make_unique<ServerRole>(world_, s));
-    for (std::uint32_t s = 0; s < world_.keys.shards.size(); ++s) {
-      const Slice part = world_.part_of(s, weights);
+  if (job_.plan.scenario.architecture.has_servers()) {
+    for (std::uint32_t s = 0; s < job_.plan.servers(); ++s)
+      servers_.push_back(std::make_unique<ServerRole>(job_, s));
+    for (std::uint32_t s = 0; s < job_.plan.keys.shards.size(); ++s) {
+      const Slice part = job_.plan.part_of(s, weights);
       std::optional<Values> own;
       if (part.values) own = Values::copy_of(*part.values, part.begin, part.count);
-      servers_[world_.keys.shards[s].server]->own(s, std::move(own));
+      servers_[job_.plan.keys.shards[s].server]->own(s, std::move(own));
     }
-    for (std::uint32_t w = 0; w < world_.workers(); ++w)
-      workers_.push_back(std::make_unique<Worker>(world_, world_.first_worker() + w));
+    for (std::uint32_t w = 0; w < job_.plan.workers(); ++w)
+      workers_.push_back(std::make_unique<Worker>(job_, job_.plan.first_worker() + w));
   } else {
-    peers_ = make_peers(world_, weights.get());
+    peers_ = make_peers(job_, weights.get());
   }
-  samples_before_.resize(world_.workers());
-  for (const NodeId node : world_.absent) {
-    world_.network.take_down(node, [](const Message&) {});
+  samples_before_.resize(job_.plan.workers());
+  for (const NodeId node : job_.plan.absent) {
+    job_.network.take_down(node, [](const Message&) {});
     if (!is_worker(node)) continue;
-    world_.recorder.absent_at_first(node);
-    world_.left_early[worker_index(node)] = true;
+    job_.recorder.absent_at_first(node);
+    job_.state.left_early[worker_index(node)] = true;
   }
   const auto start_all = [this](NodeId from, NodeId to) {
     for (NodeId node = from; node < to; ++node) {
-      if (world_.network.is_up(node)) start_node(node);
+      if (job_.network.is_up(node)) start_node(node);
     }
   };
-  worlds_ = worlds;
-  if (worlds.front() != &world_) return start_all(world_.first_worker(), world_.database());
-  start_all(0, world_.first_worker());
+  jobs_ = jobs;
+  if (jobs.front() != &job_) return start_all(job_.plan.first_worker(), job_.plan.database());
+  start_all(0, job_.plan.first_worker());
   start_inference(weights);
-  start_all(world_.database(), first_inference_node(world_.scenario.cluster));
-  start_all(world_.first_worker(), world_.database());
+  start_all(job_.plan.database(), first_inference_node(job_.plan.scenario.cluster));
+  start_all(job_.plan.first_worker(), job_.plan.database());
 }
 
 void Crew::act_for(Crew& other) {
@@ -73,40 +60,41 @@ void Crew::act_for(Crew& other) {
 
 void Crew::on_arrival(const Message& message) {
   if (peers_) return peers_->on_arrival(message);
-  if (message.to < world_.first_worker()) return;
-  if (message.to < world_.database()) workers_[worker_index(message.to)]->on_arrival(message);
+  if (message.to < job_.plan.first_worker()) return;
+  if (message.to < job_.plan.database()) workers_[worker_index(message.to)]->on_arrival(message);
   else if (inference_) inference_->on_arrival(message);
 }
 
 void Crew::start_node(NodeId node) {
-  const ClusterSpec& cluster = world_.scenario.cluster;
+  const ClusterSpec& cluster = job_.plan.scenario.cluster;
   // SimGrid kills daemons as soon as nobody else is there, as when all nodes are down for a while.
-  const bool is_daemon = !is_worker(node) && node != World::scheduler && !world_.scenario.may_fail();
-  const std::string name = is_worker(node) ? fmt::format("worker {}", world_.first_index + worker_index(node))
-                                           : node_name(cluster, node);
+  const bool is_daemon = !is_worker(node) && node != scheduler_node && !job_.plan.scenario.may_fail();
+  const std::string name = is_worker(node)
+                               ? fmt::format("worker {}", job_.plan.first_index + worker_index(node))
+                               : node_name(cluster, node);
   actors_[node] = spawn(name, node, is_daemon, [this, node] {
     if (is_server(node)) servers_[server_index(node)]->run();
     else if (is_worker(node) && peers_) peers_->run(worker_index(node));
     else if (is_worker(node)) workers_[worker_index(node)]->run();
-    else if (node == World::scheduler) run_scheduler(worlds_);
-    else if (node == database_node(world_.scenario.cluster)) run_database(world_);
-    else run_storage(world_);
+    else if (node == scheduler_node) run_scheduler(jobs_);
+    else if (node == database_node(job_.plan.scenario.cluster)) run_database(job_);
+    else run_storage(job_);
   });
-  if (!world_.scenario.may_fail() || (!is_server(node) && !is_worker(node))) return;
+  if (!job_.plan.scenario.may_fail() || (!is_server(node) && !is_worker(node))) return;
   // Heartbeats of different nodes fall on different dates.
   const double first =
-      Stream(static_cast<std::uint64_t>(world_.scenario.seed), "heartbeat", node, 0).uniform();
-  const std::uint32_t incarnation = world_.network.incarnation(node);
-  beat(node, incarnation, Agenda::now() + first * world_.scenario.recovery.heartbeat.value);
+      Stream(static_cast<std::uint64_t>(job_.plan.scenario.seed), "heartbeat", node, 0).uniform();
+  const std::uint32_t incarnation = job_.network.incarnation(node);
+  beat(node, incarnation, Agenda::now() + first * job_.plan.scenario.recovery.heartbeat.value);
 }
 
 // An exception that left an actor would abort the process; it is kept, and thrown when the engine is back.
 // SimGrid lets an actor that is killed at its first date run until it first waits; a node that is down must
 // not even begin.
 sg4::ActorPtr Crew::spawn(const std::string& name, NodeId node, bool daemon, std::function<void()> body) {
-  const std::uint32_t incarnation = world_.network.incarnation(node);
+  const std::uint32_t incarnation = job_.network.incarnation(node);
   auto guarded = [this, node, incarnation, body = std::move(body)] {
-    if (!world_.network.is_up(node) || world_.network.incarnation(node) != incarnation) return;
+    if (!job_.network.is_up(node) || job_.network.incarnation(node) != incarnation) return;
     try {
       body();
     } catch (const simgrid::ForcefulKillException&) {
@@ -122,10 +110,10 @@ sg4::ActorPtr Crew::spawn(const std::string& name, NodeId node, bool daemon, std
 }
 
 void Crew::start_inference(const std::shared_ptr<Values>& weights) {
-  if (!world_.scenario.cluster.inference.given) return;
-  inference_ = std::make_unique<InferenceGroup>(world_, weights);
+  if (!job_.plan.scenario.cluster.inference.given) return;
+  inference_ = std::make_unique<InferenceGroup>(job_, weights);
   for (const auto& node : inference_->nodes()) {
-    const std::string name = node_name(world_.scenario.cluster, node->id());
+    const std::string name = node_name(job_.plan.scenario.cluster, node->id());
     serving_.push_back(spawn(name + " pulls", node->id(), true, [&node] { node->run_pulls(); }));
     serving_.push_back(spawn(name + " answers", node->id(), true, [&node] { node->run_answers(); }));
   }
@@ -134,9 +122,9 @@ void Crew::start_inference(const std::shared_ptr<Values>& weights) {
 
 // Requests come for ever; when workers and servers are stuck, they must not keep the clock running.
 void Crew::watch_inference(std::int64_t turn) {
-  const double date = static_cast<double>(turn) * world_.scenario.cluster.inference.refresh.value;
-  world_.agenda.at(date, [this, turn] {
-    if (!world_.watch->is_stuck()) return watch_inference(turn + 1);
+  const double date = static_cast<double>(turn) * job_.plan.scenario.cluster.inference.refresh.value;
+  job_.agenda.at(date, [this, turn] {
+    if (!job_.observer.watch().is_stuck()) return watch_inference(turn + 1);
     for (const sg4::ActorPtr& actor : serving_) actor->kill();
   });
 }
@@ -150,26 +138,26 @@ std::optional<InferenceStats> Crew::finish_inference(double end) {
 // for several intervals, the node looks less and less often whether it still is: each look is work for the
 // machine.
 void Crew::beat(NodeId node, std::uint32_t incarnation, double date, int in_vain) {
-  world_.agenda.at(date, [this, node, incarnation, date, in_vain] {
-    if (!world_.network.is_up(node) || world_.network.incarnation(node) != incarnation) return;
+  job_.agenda.at(date, [this, node, incarnation, date, in_vain] {
+    if (!job_.network.is_up(node) || job_.network.incarnation(node) != incarnation) return;
     const Worker* worker = is_worker(node) ? workers_[worker_index(node)].get() : nullptr;
     if (worker && worker->is_through() && !worker->stays()) return;
     if (worker && worker->is_needed()) {
       restart(node);
       return;
     }
-    const bool is_sent = world_.network.is_held(node) || send_heartbeat(node);  // it may be frozen
-    if (world_.watch->is_hopeless()) return;
+    const bool is_sent = job_.network.is_held(node) || send_heartbeat(node);  // it may be frozen
+    if (job_.observer.watch().is_hopeless()) return;
     constexpr int patient = 8;
     const int now_in_vain = is_sent ? 0 : in_vain + 1;
     const double intervals = std::ldexp(1.0, std::max(0, now_in_vain - patient));
-    beat(node, incarnation, date + intervals * world_.scenario.recovery.heartbeat.value, now_in_vain);
+    beat(node, incarnation, date + intervals * job_.plan.scenario.recovery.heartbeat.value, now_in_vain);
   });
 }
 
 bool Crew::send_heartbeat(NodeId node) {
   Body body;
-  const std::int64_t life = world_.network.incarnation(node);
+  const std::int64_t life = job_.network.incarnation(node);
   if (is_worker(node)) {
     const Worker& worker = *workers_[worker_index(node)];
     body = Heartbeat{.life = life, .view = worker.view(), .is_through = worker.is_through()};
@@ -179,46 +167,46 @@ bool Crew::send_heartbeat(NodeId node) {
     body = Heartbeat{.life = life, .view = server.view()};
   }
   // One that is still on its way says the same; more of them would only fill the links.
-  return world_.network.send_once({.from = node, .to = World::scheduler, .body = body});
+  return job_.network.send_once({.from = node, .to = scheduler_node, .body = body});
 }
 
 void Crew::end() {
-  for (NodeId node = world_.first_worker(); node < world_.database(); ++node) {
-    world_.network.let_go(node);
+  for (NodeId node = job_.plan.first_worker(); node < job_.plan.database(); ++node) {
+    job_.network.let_go(node);
     actors_[node]->kill();
-    world_.network.take_down(node, [](const Message&) {});
-    world_.recorder.stop(node, Agenda::now());
+    job_.network.take_down(node, [](const Message&) {});
+    job_.recorder.stop(node, Agenda::now());
   }
   for (const auto& server : servers_) server->end();
 }
 
 bool Crew::crash(NodeId node) {
-  if (!world_.network.is_up(node)) return false;
-  world_.network.let_go(node);
+  if (!job_.network.is_up(node)) return false;
+  job_.network.let_go(node);
   actors_[node]->kill();
-  world_.network.take_down(node, [this](const Message& message) {
+  job_.network.take_down(node, [this](const Message& message) {
     if (message.is<Push>()) discard(message);
   });
   if (is_server(node)) {
     ServerRole& server = *servers_[server_index(node)];
     server.discard_rest();
-    servers_[server_index(node)] = std::make_unique<ServerRole>(world_, server_index(node));
+    servers_[server_index(node)] = std::make_unique<ServerRole>(job_, server_index(node));
   } else if (is_worker(node)) {
-    samples_before_[worker_index(node)] += workers_[worker_index(node)]->samples_computed();
-    workers_[worker_index(node)] = std::make_unique<Worker>(world_, node, true);
-    world_.record(EventKind::compute_cancel, node, 0);
+    samples_before_[worker_index(node)] += workers_[worker_index(node)]->source().samples_computed();
+    workers_[worker_index(node)] = std::make_unique<Worker>(job_, node, true);
+    job_.record(EventKind::compute_cancel, node, 0);
   }
   return true;
 }
 
 bool Crew::lose_disk(NodeId node) {
-  if (node != storage_node(world_.scenario.cluster)) return false;
-  return !std::exchange(world_.snapshots, {}).empty();
+  if (node != storage_node(job_.plan.scenario.cluster)) return false;
+  return !std::exchange(job_.state.snapshots, {}).empty();
 }
 
 bool Crew::leave(NodeId node) {
-  if (!world_.network.is_up(node)) return false;
-  if (node >= world_.first_worker()) {
+  if (!job_.network.is_up(node)) return false;
+  if (node >= job_.plan.first_worker()) {
     workers_[worker_index(node)]->leave_soon();
     return true;
   }
@@ -234,7 +222,7 @@ bool Crew::has_left(NodeId node) const {
   const auto has_got = [this](std::uint32_t shard, const Owner& owner) {
     const ShardServer* there = servers_[server_index(owner.primary)]->find(shard);
     const bool leads = there != nullptr && there->leads() && there->epoch() >= owner.epoch;
-    return leads || !(world_.network.is_up(owner.primary) || world_.watch->comes_back(owner.primary));
+    return leads || !(job_.network.is_up(owner.primary) || job_.observer.watch().comes_back(owner.primary));
   };
   return is_server(node) && servers_[server_index(node)]->has_left(has_got);
 }
@@ -245,17 +233,17 @@ bool Crew::is_leaving(NodeId node) const {
 }
 
 bool Crew::restart(NodeId node) {
-  if (world_.network.is_up(node)) {
+  if (job_.network.is_up(node)) {
     if (is_leaving(node)) {  // it goes first
-      const double later = Agenda::now() + world_.scenario.recovery.heartbeat.value;
-      world_.agenda.at(later, [this, node] { restart(node); });
+      const double later = Agenda::now() + job_.plan.scenario.recovery.heartbeat.value;
+      job_.agenda.at(later, [this, node] { restart(node); });
       return true;
     }
     if (!has_left(node)) return false;
     crash(node);
   }
-  world_.network.bring_up(node);
-  if (is_worker(node)) world_.left_early[worker_index(node)] = false;
+  job_.network.bring_up(node);
+  if (is_worker(node)) job_.state.left_early[worker_index(node)] = false;
   start_node(node);
   return true;
 }
@@ -285,10 +273,10 @@ const ShardServer* Crew::best_of(std::uint32_t shard) const {
 std::vector<Slice> Crew::weights() const {
   if (peers_) return peers_->weights();
   std::vector<Slice> parts;
-  for (std::uint32_t s = 0; s < world_.keys.shards.size(); ++s) {
+  for (std::uint32_t s = 0; s < job_.plan.keys.shards.size(); ++s) {
     const ShardServer* state =
-        world_.scenario.may_fail() ? best_of(s) : servers_[world_.keys.shards[s].server]->find(s);
-    parts.push_back(state != nullptr ? state->state().snapshot() : world_.last_weights[s].weights);
+        job_.plan.scenario.may_fail() ? best_of(s) : servers_[job_.plan.keys.shards[s].server]->find(s);
+    parts.push_back(state != nullptr ? state->state().snapshot() : job_.state.last_weights[s].weights);
   }
   return parts;
 }
@@ -301,26 +289,26 @@ std::vector<std::string> Crew::who_waits() const {
   const auto say = [&](std::string line) {
     if (known.insert(line).second && known.size() <= most) lines.push_back(std::move(line));
   };
-  for (std::uint32_t s = 0; !peers_ && s < world_.keys.shards.size(); ++s) {
+  for (std::uint32_t s = 0; !peers_ && s < job_.plan.keys.shards.size(); ++s) {
     const ShardServer* server = owner_of(s);
     if (server == nullptr) {
-      say(fmt::format("at {:.6g} s nobody owns shard {}", Agenda::now(), world_.first_shard + s));
+      say(fmt::format("at {:.6g} s nobody owns shard {}", Agenda::now(), job_.plan.first_shard + s));
       continue;
     }
     for (const auto& [worker, pull] : server->waiting()) {
       say(fmt::format(
           "at {:.6g} s worker {} waits for server {} to let it start clock {}; the server has version {}, "
           "{} pushes of its next update, and the slowest worker at clock {}",
-          Agenda::now(), world_.first_index + worker, server_index(server->id()), pull.clock,
+          Agenda::now(), job_.plan.first_index + worker, server_index(server->id()), pull.clock,
           server->version(), server->pending().size(), server->state().workers.slowest()));
     }
   }
-  const bool nobody_hears = !world_.network.is_up(World::scheduler);
+  const bool nobody_hears = !job_.network.is_up(scheduler_node);
   for (std::uint32_t w = 0; nobody_hears && w < workers_.size(); ++w) {
     if (workers_[w]->is_through())
       say(fmt::format(
           "at {:.6g} s worker {} has done its steps, and the scheduler, which is to hear it, is down",
-          Agenda::now(), world_.first_index + w));
+          Agenda::now(), job_.plan.first_index + w));
   }
   if (known.size() > most) lines.push_back(fmt::format("and {} more of this kind", known.size() - most));
   return lines;
@@ -333,7 +321,7 @@ std::vector<ServerRanges> Crew::server_ranges() const {
 }
 
 void Crew::discard(const Message& message) {
-  servers_[server_index(message.to)]->discard(message.shard - world_.first_shard, *message.as<Push>());
+  servers_[server_index(message.to)]->discard(message.shard - job_.plan.first_shard, *message.as<Push>());
 }
 
 void Crew::discard_rest() {

@@ -11,23 +11,20 @@
 #include <vector>
 
 #include "sim/roles/inference.hpp"
+#include "sim/roles/job_context.hpp"
 #include "sim/roles/peers.hpp"
 #include "sim/roles/server_role.hpp"
 #include "sim/roles/worker.hpp"
-#include "sim/roles/world.hpp"
 
 namespace psim {
 
-// Nodes that join without having left: they are not there at first.
-std::vector<NodeId> absent_at_first(const Scenario& scenario);
-
 class Crew {
  public:
-  Crew(World& world, const Platform& platform) : world_(world), platform_(platform) {}
+  Crew(JobContext& job, const Platform& platform) : job_(job), platform_(platform) {}
 
-  // Everybody, with the model's first weights; none of a phantom model. The first of `worlds` has scheduler
+  // Everybody, with the model's first weights; none of a phantom model. The first of `jobs` has scheduler
   // and servers started for all of them, the others only their workers.
-  void start(const std::shared_ptr<Values>& weights, const std::vector<World*>& worlds);
+  void start(const std::shared_ptr<Values>& weights, const std::vector<JobContext*>& jobs);
   // Servers are the same nodes in all namespaces, and each has one actor: this crew's.
   void act_for(Crew& other);
   // A message has come in. Runs in the simulation kernel.
@@ -58,7 +55,7 @@ class Crew {
   }
   // By all the worker's lives.
   std::int64_t samples_computed(std::uint32_t worker) const {
-    return samples_before_[worker] + workers_[worker]->samples_computed();
+    return samples_before_[worker] + workers_[worker]->source().samples_computed();
   }
   // What the inference group has served, if there is one.
   std::optional<InferenceStats> finish_inference(double end);
@@ -76,14 +73,16 @@ class Crew {
   bool is_leaving(NodeId node) const;
   const ShardServer* owner_of(std::uint32_t shard) const;
   const ShardServer* best_of(std::uint32_t shard) const;
-  bool is_server(NodeId node) const { return node > World::scheduler && node < world_.first_worker(); }
-  bool is_worker(NodeId node) const { return node >= world_.first_worker() && node < world_.database(); }
-  std::uint32_t server_index(NodeId node) const { return node - world_.first_server(); }
-  std::uint32_t worker_index(NodeId node) const { return node - world_.first_worker(); }
+  bool is_server(NodeId node) const { return node > scheduler_node && node < job_.plan.first_worker(); }
+  bool is_worker(NodeId node) const {
+    return node >= job_.plan.first_worker() && node < job_.plan.database();
+  }
+  std::uint32_t server_index(NodeId node) const { return node - job_.plan.first_server(); }
+  std::uint32_t worker_index(NodeId node) const { return node - job_.plan.first_worker(); }
 
-  World& world_;
+  JobContext& job_;
   const Platform& platform_;
-  std::vector<World*> worlds_;                  // all
+  std::vector<JobContext*> jobs_;               // all
   std::vector<simgrid::s4u::ActorPtr> actors_;  // by node
   std::vector<std::unique_ptr<ServerRole>> servers_;
   std::vector<std::unique_ptr<Worker>> workers_;

@@ -21,15 +21,15 @@
 #include <vector>
 
 #include "sim/record/result.hpp"
+#include "sim/roles/job_context.hpp"
 #include "sim/roles/kv_client.hpp"
-#include "sim/roles/world.hpp"
 
 namespace psim {
 
 class InferenceNode {
  public:
   // `weights`: the initial model, with which the node begins; none for a phantom. `stats` are the group's.
-  InferenceNode(World& world, std::uint32_t index, const std::shared_ptr<Values>& weights,
+  InferenceNode(JobContext& job, std::uint32_t index, const std::shared_ptr<Values>& weights,
                 InferenceStats& stats);
 
   NodeId id() const;
@@ -56,7 +56,7 @@ class InferenceNode {
   void predict(const std::shared_ptr<Assembly>& weights);
   void flush();
 
-  World& world_;
+  JobContext& job_;
   const InferenceSpec& spec_;
   std::uint32_t index_;
   KvClient kv_;
@@ -76,7 +76,7 @@ class InferenceNode {
 // All of them.
 class InferenceGroup {
  public:
-  InferenceGroup(World& world, const std::shared_ptr<Values>& weights);
+  InferenceGroup(JobContext& job, const std::shared_ptr<Values>& weights);
   const std::vector<std::unique_ptr<InferenceNode>>& nodes() const { return nodes_; }
 
   // A message for some node has come in.

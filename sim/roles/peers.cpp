@@ -12,21 +12,21 @@
 
 namespace psim {
 
-std::unique_ptr<Peers> make_peers(World& world, const Values* weights) {
-  if (world.scenario.architecture.kind == Architecture::all_reduce)
-    return std::make_unique<AllReduce>(world, weights);
-  return std::make_unique<Pipeline>(world, weights);
+std::unique_ptr<Peers> make_peers(JobContext& job, const Values* weights) {
+  if (job.plan.scenario.architecture.kind == Architecture::all_reduce)
+    return std::make_unique<AllReduce>(job, weights);
+  return std::make_unique<Pipeline>(job, weights);
 }
 
-Replica::Replica(const World& world, const Values* initial, Range range)
-    : world_(world), range_(range), rate_(world.learning_rate()) {
+Replica::Replica(const JobContext& job, const Values* initial, Range range)
+    : job_(job), range_(range), rate_(job.plan.learning_rate()) {
   if (!initial) return;
-  parameters_ = Parameters(world.scenario.training.optimizer, world.storage(),
+  parameters_ = Parameters(job.plan.scenario.training.optimizer, job.plan.storage(),
                            Values::copy_of(*initial, range.begin, range.count));
 }
 
 void Replica::update(Slice gradient, double weight) {
-  const double rate = rate_.at(world_.epochs().after(static_cast<double>(version_)));
+  const double rate = rate_.at(job_.plan.epochs().after(static_cast<double>(version_)));
   ++version_;
   if (parameters_) parameters_.update(std::array{WeightedGradient{std::move(gradient), weight}}, rate);
 }
@@ -42,32 +42,32 @@ Message Mailbox::take(MessageKind kind, NodeId from, std::int64_t clock, std::in
       early_.erase(found);
       return message;
     }
-    early_.push_back(world_.network.receive(node_));
+    early_.push_back(job_.network.receive(node_));
   }
 }
 
-void enter(World& world, NodeId node, Mailbox& mailbox) {
-  world.network.send({.from = node, .to = World::scheduler, .body = Join{}});
-  mailbox.take(MessageKind::start, World::scheduler, 0, 0);
+void enter(JobContext& job, NodeId node, Mailbox& mailbox) {
+  job.network.send({.from = node, .to = scheduler_node, .body = Join{}});
+  mailbox.take(MessageKind::start, scheduler_node, 0, 0);
 }
 
-void leave(World& world, NodeId node, std::int64_t clock) {
-  world.record(EventKind::finish, node, clock);
-  world.last_finish = Agenda::now();
-  world.completed[node - world.first_worker()] = true;
-  world.network.send({.from = node, .to = World::scheduler, .body = Leave{}});
+void leave(JobContext& job, NodeId node, std::int64_t clock) {
+  job.record(EventKind::finish, node, clock);
+  job.state.last_finish = Agenda::now();
+  job.state.completed[node - job.plan.first_worker()] = true;
+  job.network.send({.from = node, .to = scheduler_node, .body = Leave{}});
 }
 
-double flops_of_step(const World& world, std::uint32_t index, std::int64_t step) {
+double flops_of_step(const JobContext& job, std::uint32_t index, std::int64_t step) {
   const double mean =
-      mean_step_seconds(world.scenario, index) * world.scenario.cluster.worker.speed.of(index).value;
-  return mean * world.slowness.of_step(index, step);
+      mean_step_seconds(job.plan.scenario, index) * job.plan.scenario.cluster.worker.speed.of(index).value;
+  return mean * job.slowness.of_step(index, step);
 }
 
-void compute(World& world, NodeId node, double flops) {
-  ++world.busy[node];
+void compute(JobContext& job, NodeId node, double flops) {
+  ++job.state.busy[node];
   simgrid::s4u::this_actor::execute(flops);
-  --world.busy[node];
+  --job.state.busy[node];
 }
 
 }  // namespace psim

@@ -12,20 +12,20 @@ namespace psim {
 
 namespace {
 
-ShardWeights::Options weights_options(const World& world, std::uint32_t shard) {
-  const TrainingSpec& training = world.scenario.training;
-  const bool is_sparse = world.scenario.model.kind == ModelKind::logistic;
+ShardWeights::Options weights_options(const JobContext& job, std::uint32_t shard) {
+  const TrainingSpec& training = job.plan.scenario.training;
+  const bool is_sparse = job.plan.scenario.model.kind == ModelKind::logistic;
   // Workers that update need every sum before their next step: nothing is stale.
-  const bool compensates = !world.workers_update() || mutant("sums-are-compensated");
+  const bool compensates = !job.plan.workers_update() || mutant("sums-are-compensated");
   ShardWeights::Options options{
-      .optimizer = world.elastic() ? OptimizerSpec{.kind = OptimizerKind::sgd} : training.optimizer,
-      .storage = world.storage(),
-      .loss_scale = world.loss_scale(),
-      .ranges = is_sparse ? world.keys.shards[shard].ranges : std::vector<Range>{},
+      .optimizer = job.plan.elastic() ? OptimizerSpec{.kind = OptimizerKind::sgd} : training.optimizer,
+      .storage = job.plan.storage(),
+      .loss_scale = job.plan.loss_scale(),
+      .ranges = is_sparse ? job.plan.keys.shards[shard].ranges : std::vector<Range>{},
       .feature_blocks = training.feature_blocks,
-      .parameters = static_cast<std::int64_t>(world.keys.parameters),
-      .sum_only = world.workers_update(),
-      .bytes_per_key = world.bytes_per_key()};
+      .parameters = static_cast<std::int64_t>(job.plan.keys.parameters),
+      .sum_only = job.plan.workers_update(),
+      .bytes_per_key = job.plan.bytes_per_key()};
   if (compensates) options.compensation = {training.delay_compensation, training.delay_compensation_decay};
   return options;
 }
@@ -33,24 +33,24 @@ ShardWeights::Options weights_options(const World& world, std::uint32_t shard) {
 }  // namespace
 
 ShardServer::Options ServerRole::options_of(std::uint32_t shard) const {
-  const World& world = world_;
-  const TrainingSpec& training = world.scenario.training;
+  const JobContext& job = job_;
+  const TrainingSpec& training = job.plan.scenario.training;
   return {.id = node_,
           .state = {.shard = shard,
-                    .shards = static_cast<std::uint32_t>(world.keys.shards.size()),
-                    .first_worker = world.first_worker(),
-                    .rule = world.rule,
-                    .steps = world.steps,
+                    .shards = static_cast<std::uint32_t>(job.plan.keys.shards.size()),
+                    .first_worker = job.plan.first_worker(),
+                    .rule = job.plan.rule,
+                    .steps = job.plan.steps,
                     .batch_size = training.batch_size,
-                    .clock_samples = world.steals() ? training.batch_size * world.workers() : 0,
-                    .learning_rate = world.elastic() ? LearningRate{.base = 1} : world.learning_rate(),
+                    .clock_samples = job.plan.steals() ? training.batch_size * job.plan.workers() : 0,
+                    .learning_rate = job.plan.elastic() ? LearningRate{.base = 1} : job.plan.learning_rate(),
                     .staleness_aware = training.staleness_aware,
-                    .exactly_once = world.scenario.recovery.semantics == Semantics::exactly_once,
-                    .epochs = world.epochs(),
-                    .weights = weights_options(world, shard)},
-          .confirms = world.scenario.may_fail(),
-          .replication = world.scenario.replication,
-          .resend = world.retry()};
+                    .exactly_once = job.plan.scenario.recovery.semantics == Semantics::exactly_once,
+                    .epochs = job.plan.epochs(),
+                    .weights = weights_options(job, shard)},
+          .confirms = job.plan.scenario.may_fail(),
+          .replication = job.plan.scenario.replication,
+          .resend = job.plan.retry()};
 }
 
 namespace {
@@ -66,14 +66,14 @@ std::size_t values_to_apply(const Message& message) {
 
 }  // namespace
 
-ServerRole::ServerRole(World& world, std::uint32_t index)
-    : world_(world),
-      node_(world.first_server() + index),
-      filtered_(!filters_on(world.scenario.filters, false).empty()),
-      asks_(world.retry()) {}
+ServerRole::ServerRole(JobContext& job, std::uint32_t index)
+    : job_(job),
+      node_(job.plan.first_server() + index),
+      filtered_(!filters_on(job.plan.scenario.filters, false).empty()),
+      asks_(job.plan.retry()) {}
 
 void ServerRole::own(std::uint32_t shard, std::optional<Values> weights) {
-  shards_.try_emplace(shard, options_of(shard), std::move(weights), world_.keys.shards[shard].count);
+  shards_.try_emplace(shard, options_of(shard), std::move(weights), job_.plan.keys.shards[shard].count);
 }
 
 ServerRanges ServerRole::ranges() const {
@@ -86,10 +86,10 @@ ServerRanges ServerRole::ranges() const {
 }
 
 void ServerRole::run() {
-  if (world_.scenario.may_fail()) return run_watched();
-  world_.network.send({.from = node_, .to = World::scheduler, .body = Join{}});
+  if (job_.plan.scenario.may_fail()) return run_watched();
+  job_.network.send({.from = node_, .to = scheduler_node, .body = Join{}});
   for (;;) {
-    Message message = world_.network.receive(node_);
+    Message message = job_.network.receive(node_);
     ServerRole& role = role_for(message);
     role.take(std::move(message));
   }
@@ -98,14 +98,14 @@ void ServerRole::run() {
 // Messages number shards over all namespaces, a role its own.
 ServerRole& ServerRole::role_for(const Message& message) {
   const auto other = std::ranges::find_if(
-      others_, [&message](const ServerRole* role) { return role->world_.has_shard(message.shard); });
+      others_, [&message](const ServerRole* role) { return role->job_.plan.has_shard(message.shard); });
   return other == others_.end() ? *this : **other;
 }
 
 void ServerRole::take(Message message) {
-  message.shard -= world_.first_shard;
+  message.shard -= job_.plan.first_shard;
   const std::size_t values = values_to_apply(message);
-  const double flops = world_.scenario.cluster.server.flops_per_value * static_cast<double>(values);
+  const double flops = job_.plan.scenario.cluster.server.flops_per_value * static_cast<double>(values);
   if (flops > 0 && !mutant("servers-work-for-nothing")) {
     in_hand_ = std::move(message);
     work(flops);
@@ -120,14 +120,14 @@ void ServerRole::take_announced() {
 }
 
 void ServerRole::work(double flops) {
-  const World::Busy busy(world_, node_);
+  const Busy busy(job_, node_);
   simgrid::s4u::this_actor::execute(flops);
 }
 
 // What the first shard has decided is for all others here.
 void ServerRole::handle(const Message& message) {
   if (message.is<Start>()) return;
-  if (message.is<UpdateGroup>() && world_.scenario.may_fail()) return on_decision(message);
+  if (message.is<UpdateGroup>() && job_.plan.scenario.may_fail()) return on_decision(message);
   const Push* push = message.as<Push>();
   if (ended_) {
     if (push != nullptr) discard(message.shard, *push);
@@ -156,9 +156,9 @@ void ServerRole::act(std::pair<const std::uint32_t, ShardServer>& entry, const M
 void ServerRole::send_all() {
   for (Outgoing& outgoing : outgoing_) {
     if (outgoing.flops > 0 && !mutant("answers-are-filtered-for-nothing")) work(outgoing.flops);
-    outgoing.message.shard += world_.first_shard;
-    if (outgoing.is_new) world_.network.send(std::move(outgoing.message));
-    else world_.network.send_once(std::move(outgoing.message));
+    outgoing.message.shard += job_.plan.first_shard;
+    if (outgoing.is_new) job_.network.send(std::move(outgoing.message));
+    else job_.network.send_once(std::move(outgoing.message));
   }
   outgoing_.clear();
 }
@@ -190,12 +190,12 @@ double ServerRole::encode(std::uint32_t shard, NodeId to, Answer& answer) {
   const std::int64_t version = weights.values.version;
   if (filtered_) {
     const auto [it, is_new] = filters_.try_emplace({shard, to});
-    if (is_new) it->second = world_.make_chain(shard, to, false);
+    if (is_new) it->second = job_.make_chain(shard, to, false);
     it->second->answer_to(answer.number, answer.answered);
     encoded = it->second->encode(weights.values, weights.keys);
   } else {
-    encoded = FilterChain::plain(weights.values, weights.keys, world_.precision(),
-                                 world_.scenario.messages.key_bytes());
+    encoded = FilterChain::plain(weights.values, weights.keys, job_.plan.precision(),
+                                 job_.plan.scenario.messages.key_bytes());
   }
   const double flops = encoded.flops;
   encoded.values.version = version;
@@ -209,9 +209,9 @@ double ServerRole::encode(std::uint32_t shard, NodeId to, Answer& answer) {
 void ServerRole::announce(UpdateGroup group) {
   Message message{
       .from = node_, .shard = current_, .epoch = find(current_)->epoch(), .body = std::move(group)};
-  const std::vector<std::size_t> load = world_.keys.load(world_.servers());
-  for (std::uint32_t s = 0; s < world_.servers(); ++s) {
-    message.to = world_.first_server() + s;
+  const std::vector<std::size_t> load = job_.plan.keys.load(job_.plan.servers());
+  for (std::uint32_t s = 0; s < job_.plan.servers(); ++s) {
+    message.to = job_.plan.first_server() + s;
     const auto owns = [&](const auto& entry) { return entry.second.primary == message.to; };
     const bool hears = owners_.empty() ? load[s] > 0 : std::ranges::any_of(owners_, owns);
     if (message.to != node_ && hears) outgoing_.push_back({message, 0});
@@ -223,43 +223,41 @@ void ServerRole::announce(UpdateGroup group) {
 // next ones; and a shard that has had all its updates makes no group any more. A worker that waited until its
 // push is applied would then wait for ever.
 bool ServerRole::acknowledges_arrival() const {
-  if (world_.rule.gate == Gate::none) return true;
+  if (job_.plan.rule.gate == Gate::none) return true;
   const auto shard = shards_.find(current_);
-  return world_.rule.fresh && shard != shards_.end() && shard->second.version() >= world_.steps;
+  return job_.plan.rule.fresh && shard != shards_.end() && shard->second.version() >= job_.plan.steps;
 }
 
 void ServerRole::acknowledge(const Push& push) {
-  if (!world_.scenario.messages.acknowledge || world_.scenario.may_fail()) return;
+  if (!job_.plan.scenario.messages.acknowledge || job_.plan.scenario.may_fail()) return;
   outgoing_.push_back(
       {{.from = node_, .to = push.worker, .shard = current_, .body = Ack{.number = push.number}}, 0});
 }
 
 void ServerRole::applied(const Push& push, std::int64_t staleness) {
-  world_.record_push(EventKind::apply, node_, current_, push, staleness);
+  job_.record_push(EventKind::apply, node_, current_, push, staleness);
   if (!acknowledges_arrival()) acknowledge(push);
 }
 
 void ServerRole::dropped(const Push& push) {
-  world_.record_push(EventKind::drop, node_, current_, push, 0);
+  job_.record_push(EventKind::drop, node_, current_, push, 0);
   if (!acknowledges_arrival()) acknowledge(push);
 }
 
-void ServerRole::refused(const Push& push) { world_.record_push(EventKind::drop, node_, current_, push, 3); }
+void ServerRole::refused(const Push& push) { job_.record_push(EventKind::drop, node_, current_, push, 3); }
 
 // The one before it is acknowledged when it is applied or dropped; or it will come again.
-void ServerRole::duplicate(const Push& push) {
-  world_.record_push(EventKind::drop, node_, current_, push, 2);
-}
+void ServerRole::duplicate(const Push& push) { job_.record_push(EventKind::drop, node_, current_, push, 2); }
 
 void ServerRole::discard(std::uint32_t shard, const Push& push) {
-  world_.record_push(EventKind::drop, node_, shard, push, 1);
+  job_.record_push(EventKind::drop, node_, shard, push, 1);
 }
 
 void ServerRole::discard_pending(const ShardServer& server) {
   if (!server.leads()) return;
   for (const Push& push : server.pending()) discard(server.shard(), push);
   for (const Push& push : server.early()) discard(server.shard(), push);
-  World::Last& last = world_.last_weights[server.shard()];
+  JobState::Last& last = job_.state.last_weights[server.shard()];
   if (server.epoch() >= last.epoch) last = {server.epoch(), server.state().snapshot()};
 }
 
@@ -283,18 +281,18 @@ void ServerRole::end() {
 void ServerRole::updated(std::int64_t version) {
   const ShardServer* server = find(current_);
   const std::uint64_t hash =
-      world_.scenario.replication.copies > 0 && server != nullptr ? hash_of(*server) : 0;
-  world_.recorder.record({.at = Agenda::now(),
-                          .kind = EventKind::update,
-                          .node = node_,
-                          .version = version,
-                          .bytes = hash,
-                          .shard = world_.first_shard + current_,
-                          .detail = server != nullptr ? hash_of_state(*server, hash) : 0});
-  if (server != nullptr && world_.rule.fresh && version == world_.steps) {  // no group will have them
+      job_.plan.scenario.replication.copies > 0 && server != nullptr ? hash_of(*server) : 0;
+  job_.recorder.record({.at = Agenda::now(),
+                        .kind = EventKind::update,
+                        .node = node_,
+                        .version = version,
+                        .bytes = hash,
+                        .shard = job_.plan.first_shard + current_,
+                        .detail = server != nullptr ? hash_of_state(*server, hash) : 0});
+  if (server != nullptr && job_.plan.rule.fresh && version == job_.plan.steps) {  // no group will have them
     for (const Push& push : server->pending()) acknowledge(push);
   }
-  if (world_.on_update) world_.on_update();
+  job_.observer.on_update();
 }
 
 std::uint64_t ServerRole::hash_of(const ShardServer& server) const {
@@ -304,23 +302,23 @@ std::uint64_t ServerRole::hash_of(const ShardServer& server) const {
 
 // It costs a pass over the optimizer's state, so only where a copy may differ.
 std::uint64_t ServerRole::hash_of_state(const ShardServer& server, std::uint64_t hash_of_weights) const {
-  return world_.scenario.replication.copies > 0 ? server.state().weights.hash(hash_of_weights) : 0;
+  return job_.plan.scenario.replication.copies > 0 ? server.state().weights.hash(hash_of_weights) : 0;
 }
 
 void ServerRole::copied(NodeId replica) {
-  world_.record(EventKind::copied, node_, 0, find(current_)->version(), replica, 0, current_);
+  job_.record(EventKind::copied, node_, 0, find(current_)->version(), replica, 0, current_);
 }
 
 void ServerRole::counted(NodeId node, const WorkerClocks::Worker& worker) {
-  world_.recorder.record({.at = Agenda::now(),
-                          .kind = EventKind::member,
-                          .node = node_,
-                          .peer = node,
-                          .clock = worker.gone ? 0 : (worker.behind ? 2 : 1),
-                          .version = worker.arrived,
-                          .bytes = static_cast<std::uint64_t>(worker.ahead),
-                          .value = worker.applied,
-                          .shard = world_.first_shard + current_});
+  job_.recorder.record({.at = Agenda::now(),
+                        .kind = EventKind::member,
+                        .node = node_,
+                        .peer = node,
+                        .clock = worker.gone ? 0 : (worker.behind ? 2 : 1),
+                        .version = worker.arrived,
+                        .bytes = static_cast<std::uint64_t>(worker.ahead),
+                        .value = worker.applied,
+                        .shard = job_.plan.first_shard + current_});
 }
 
 }  // namespace psim

@@ -13,13 +13,13 @@
 #include "sim/protocol/membership.hpp"
 #include "sim/protocol/shard_server.hpp"
 #include "sim/record/result.hpp"
-#include "sim/roles/world.hpp"
+#include "sim/roles/job_context.hpp"
 
 namespace psim {
 
 class ServerRole final : public Outbox {
  public:
-  ServerRole(World& world, std::uint32_t index);
+  ServerRole(JobContext& job, std::uint32_t index);
   // Its shards, at first; without weights those of a phantom model.
   void own(std::uint32_t shard, std::optional<Values> weights);
 
@@ -101,7 +101,7 @@ class ServerRole final : public Outbox {
   double encode(std::uint32_t shard, NodeId to, Answer& answer);
   void send_all();
 
-  World& world_;
+  JobContext& job_;
   NodeId node_;
   std::vector<ServerRole*> others_;  // of the other namespaces, where this one has the actor
   bool ended_ = false, is_leaving_ = false;

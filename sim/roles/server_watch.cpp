@@ -14,13 +14,13 @@ namespace psim {
 
 void ServerRole::run_watched() {
   // Others may have been told to start before.
-  const Start start = join(world_, node_, [this](Message message) { keep(std::move(message)); });
+  const Start start = join(job_, node_, [this](Message message) { keep(std::move(message)); });
   on_view(start.view);
   take_early();
   for (;;) {
     const std::optional<double> turn = next_turn();
     std::optional<Message> message =
-        turn ? world_.network.receive_until(node_, *turn) : world_.network.receive(node_);
+        turn ? job_.network.receive_until(node_, *turn) : job_.network.receive(node_);
     if (!message) {
       const double now = std::max(Agenda::now(), *turn);  // the clock may stop a rounding error before it
       for (auto& [shard, server] : shards_) server.resend(now, *this);
@@ -34,7 +34,7 @@ void ServerRole::run_watched() {
       on_view(again->view);
       take_early();
     } else if (message->is<AskView>()) {
-      tell_view(world_, node_, view_);
+      tell_view(job_, node_, view_);
     } else if (is_early(*message)) {
       keep(std::move(*message));
     } else {
@@ -162,7 +162,7 @@ bool ServerRole::holds_copy(const Owner& owner) const {
 std::optional<NodeId> ServerRole::next_in_chain(const Owner& owner) const {
   const auto copy = std::ranges::find(owner.replicas, node_);
   const bool is_last = copy == owner.replicas.end() || copy + 1 == owner.replicas.end();
-  if (world_.scenario.replication.layout != ReplicationLayout::chain || is_last) return std::nullopt;
+  if (job_.plan.scenario.replication.layout != ReplicationLayout::chain || is_last) return std::nullopt;
   return *(copy + 1);
 }
 
@@ -174,16 +174,16 @@ void ServerRole::lead(ShardServer& server, const Owner& owner) {
 void ServerRole::promoted() {
   const ShardServer& server = *find(current_);
   const std::uint64_t hash = hash_of(server);
-  world_.recorder.record({.at = Agenda::now(),
-                          .kind = EventKind::promote,
-                          .node = node_,
-                          .clock = server.epoch(),
-                          .version = server.version(),
-                          .bytes = hash,
-                          .value = server.state().updated_in,
-                          .shard = current_,
-                          .detail = hash_of_state(server, hash),
-                          .content = {.ids = static_cast<std::uint32_t>(server.pending().size())}});
+  job_.recorder.record({.at = Agenda::now(),
+                        .kind = EventKind::promote,
+                        .node = node_,
+                        .clock = server.epoch(),
+                        .version = server.version(),
+                        .bytes = hash,
+                        .value = server.state().updated_in,
+                        .shard = current_,
+                        .detail = hash_of_state(server, hash),
+                        .content = {.ids = static_cast<std::uint32_t>(server.pending().size())}});
 }
 
 // The last owner has all of it, if it is still there and got it itself. Else the owners before it and every
@@ -207,13 +207,13 @@ bool ServerRole::has_newest(std::uint32_t shard) const {
 }
 
 void ServerRole::start_asking(std::uint32_t shard) {
-  asks_ = Backoff(world_.retry());
+  asks_ = Backoff(job_.plan.retry());
   asks_again_after_ = asks_.next();
   ask_for(shard);
 }
 
 void ServerRole::ask_again() {
-  if (asks_.gives_up()) world_.watch->give_up(node_);
+  if (asks_.gives_up()) job_.observer.watch().give_up(node_);
   asks_again_after_ = asks_.next();
   const auto wanted = wanted_;
   for (const auto& [shard, heard] : wanted) ask_for(shard);
@@ -227,13 +227,13 @@ void ServerRole::ask_for(std::uint32_t shard) {
   const std::optional<NodeId> peer = next_peer(shard);
   const auto here = shards_.find(shard);
   const bool is_enough = here != shards_.end() && (owner.from.empty() || has_newest(shard));
-  if (!peer && (is_enough || !world_.scenario.snapshot.every)) return begin(shard);
+  if (!peer && (is_enough || !job_.plan.scenario.snapshot.every)) return begin(shard);
   const ShardServer::Extent extent = here != shards_.end() ? here->second.extent() : ShardServer::Extent{};
-  world_.network.send_once({.from = node_,
-                            .to = peer.value_or(world_.snapshot_node()),
-                            .shard = shard,
-                            .epoch = owner.epoch,
-                            .body = Restore{.log_epoch = extent.epoch, .entries = extent.entries}});
+  job_.network.send_once({.from = node_,
+                          .to = peer.value_or(job_.plan.snapshot_node()),
+                          .shard = shard,
+                          .epoch = owner.epoch,
+                          .body = Restore{.log_epoch = extent.epoch, .entries = extent.entries}});
 }
 
 // Owns the shard, with what is here.
@@ -256,7 +256,7 @@ void ServerRole::hand_over(const Message& message, const Restore& request) {
   const bool has_more = here != shards_.end() && (theirs.entries < 0 || ours > theirs);
   State answer = has_more ? here->second.rest_after(theirs) : State{};
   answer.entries = ours.entries;
-  world_.network.send_once(
+  job_.network.send_once(
       {.from = node_, .to = message.from, .shard = s, .epoch = message.epoch, .body = std::move(answer)});
 }
 
@@ -282,8 +282,8 @@ ShardServer& ServerRole::received(std::uint32_t shard, const State& state) {
 }
 
 ShardServer& ServerRole::first_state(std::uint32_t shard) {
-  const Shard& part = world_.keys.shards[shard];
-  return shards_.insert_or_assign(shard, ShardServer(options_of(shard), world_.initial(shard), part.count))
+  const Shard& part = job_.plan.keys.shards[shard];
+  return shards_.insert_or_assign(shard, ShardServer(options_of(shard), job_.plan.initial(shard), part.count))
       .first->second;
 }
 
@@ -293,7 +293,7 @@ void ServerRole::on_state(const Message& message, const State& state) {
   current_ = s;
   if (owner != owners_.end() && owner->second.primary == node_) {
     if (!wanted_.contains(s)) return;
-    if (message.from != world_.snapshot_node()) return on_peer(message, state);
+    if (message.from != job_.plan.snapshot_node()) return on_peer(message, state);
     const auto here = shards_.find(s);
     const bool is_newer = state.shard && (here == shards_.end() || extent_of(state) > here->second.extent());
     if (is_newer) received(s, state);
@@ -318,15 +318,15 @@ void ServerRole::lacks_state(const Message& entry) {
 
 // Tells the owner of a shard how much of its log is here; none: not even the state that it began with.
 void ServerRole::confirm(std::uint32_t shard, const Owner& owner, std::optional<std::int64_t> entries) {
-  world_.network.send({.from = node_,
-                       .to = owner.primary,
-                       .shard = shard,
-                       .epoch = owner.epoch,
-                       .body = Replicated{entries}});
+  job_.network.send({.from = node_,
+                     .to = owner.primary,
+                     .shard = shard,
+                     .epoch = owner.epoch,
+                     .body = Replicated{entries}});
 }
 
 void ServerRole::take_snapshots() {
-  const std::optional<Period>& every = world_.scenario.snapshot.every;
+  const std::optional<Period>& every = job_.plan.scenario.snapshot.every;
   if (!every) return;
   for (const auto& [shard, server] : shards_) {
     const bool skipped = mutant("snapshots-of-the-first-shard") && shard != shards_.begin()->first;
@@ -336,11 +336,11 @@ void ServerRole::take_snapshots() {
                                   ? updates / every->updates
                                   : static_cast<std::int64_t>(Agenda::now() / every->time.value);
     if (turn <= std::exchange(last_snapshot_[shard], turn)) continue;
-    world_.network.send({.from = node_,
-                         .to = world_.snapshot_node(),
-                         .shard = shard,
-                         .epoch = server.epoch(),
-                         .body = server.whole_state()});
+    job_.network.send({.from = node_,
+                       .to = job_.plan.snapshot_node(),
+                       .shard = shard,
+                       .epoch = server.epoch(),
+                       .body = server.whole_state()});
   }
 }
 
