@@ -42,7 +42,7 @@ void AllReduceWorker::run() {
 }
 
 void AllReduceWorker::compute_gradient() {
-  world_.record(EventKind::compute_begin, node_, clock_, replica_.version());
+  world_.record(node_, Computation{.clock = clock_, .version = replica_.version()});
   Pool::Handle task;
   if (world_.learner != nullptr) {
     gradient_ = std::make_shared<Values>();
@@ -55,8 +55,10 @@ void AllReduceWorker::compute_gradient() {
   }
   compute(world_, node_, flops_of_step(world_, index_, clock_));
   if (task) world_.pool.wait(task);
-  world_.record_computed(EventKind::compute_end, node_, clock_, replica_.version(),
-                         world_.scenario.training.batch_size);
+  world_.record(node_, Computation{.phase = ComputePhase::ended,
+                                   .clock = clock_,
+                                   .version = replica_.version(),
+                                   .samples = world_.scenario.training.batch_size});
 }
 
 // A worker sends and receives at once, and goes on when both are done. What it sends may stay in place: it
@@ -86,7 +88,7 @@ void AllReduceWorker::exchange(const Exchange& round) {
 void AllReduceWorker::update() {
   replica_.update({gradient_, 0, world_.keys.parameters}, 1.0 / static_cast<double>(world_.workers()));
   gradient_.reset();
-  world_.record(EventKind::update, node_, 0, replica_.version());
+  world_.record(node_, ModelUpdate{.version = replica_.version()});
   if (world_.on_update) world_.on_update();
 }
 

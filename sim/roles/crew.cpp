@@ -206,7 +206,7 @@ bool Crew::crash(NodeId node) {
   } else if (is_worker(node)) {
     samples_before_[worker_index(node)] += workers_[worker_index(node)]->samples_computed();
     workers_[worker_index(node)] = std::make_unique<Worker>(world_, node, true);
-    world_.record(EventKind::compute_cancel, node, 0);
+    world_.record(node, Computation{.phase = ComputePhase::killed});
   }
   return true;
 }

@@ -136,10 +136,10 @@ Encoded KvClient::encode(std::uint32_t s, const Part& part) {
   Encoded encoded =
       filters->encode(part.values, part.keys, part.weights, world_.scenario.training.optimizer.l1);
   if (encoded.flops > 0) {
-    world_.record(EventKind::compute_resume, node_, 0);
+    world_.record(node_, Computation{.work = Work::filter});
     const World::Busy busy(world_, node_);
     simgrid::s4u::this_actor::execute(encoded.flops);
-    world_.record(EventKind::compute_pause, node_, 0);
+    world_.record(node_, Computation{.phase = ComputePhase::ended, .work = Work::filter});
   }
   return encoded;
 }

@@ -34,7 +34,8 @@ void Replica::update(Slice gradient, double weight) {
 Message Mailbox::take(MessageKind kind, NodeId from, std::int64_t clock, std::int64_t number) {
   const auto wanted = [&](const Message& m) {
     const MessageFacts facts = facts_of(m.body);
-    return facts.kind == kind && m.from == from && facts.clock == clock && facts.number == number;
+    return facts.kind == kind && m.from == from && facts.clock.value_or(0) == clock &&
+           facts.number().value_or(0) == number;
   };
   for (;;) {
     if (const auto found = std::ranges::find_if(early_, wanted); found != early_.end()) {
@@ -52,7 +53,7 @@ void enter(World& world, NodeId node, Mailbox& mailbox) {
 }
 
 void leave(World& world, NodeId node, std::int64_t clock) {
-  world.record(EventKind::finish, node, clock);
+  world.record(node, Finish{clock});
   world.last_finish = Agenda::now();
   world.completed[node - world.first_worker()] = true;
   world.network.send({.from = node, .to = World::scheduler, .body = Leave{}});

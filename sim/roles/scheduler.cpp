@@ -165,7 +165,7 @@ class Watch {
       if (here_[node].joined && !here_[node].left && here_[node].view < 0) strangers.push_back(node);
     }
     for (const NodeId node : manager_.take_up(*view_, strangers, lives_))
-      world_.record(EventKind::suspect, World::scheduler, 0, manager_.view().number, node);
+      world_.record(World::scheduler, Suspicion{node, manager_.view().number});
     started_ = true;
     for (const NodeId node : strangers) tell_start(node);
   }
@@ -210,11 +210,11 @@ class Watch {
 
   void suspect(double now) {
     for (const NodeId node : manager_.suspect(now))
-      world_.record(EventKind::suspect, World::scheduler, 0, manager_.view().number, node);
+      world_.record(World::scheduler, Suspicion{node, manager_.view().number});
   }
 
   void announce() {
-    world_.record(EventKind::view, World::scheduler, 0, manager_.view().number);
+    world_.record(World::scheduler, ViewChange{manager_.view().number});
     for (NodeId node = 1; node < here_.size(); ++node) {
       const bool hands_over = is_server(node) && here_[node].left;
       if ((manager_.is_up(node) && !here_[node].left) || hands_over) tell_view(node);

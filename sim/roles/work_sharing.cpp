@@ -84,12 +84,15 @@ void WorkSharing::on(NodeId from, const Idle& idle) {
 }
 
 void WorkSharing::on(NodeId from, const Piece& piece) {
-  world_.record(EventKind::compute_resume, node_, piece.clock);
+  world_.record(node_, Computation{.work = Work::piece, .clock = piece.clock});
   {
     const World::Busy busy(world_, node_);
     simgrid::s4u::this_actor::execute(flops_per_sample_ * static_cast<double>(piece.count));
   }
-  world_.record_computed(EventKind::compute_pause, node_, piece.clock, 0, piece.count);
+  world_.record(
+      node_,
+      Computation{
+          .phase = ComputePhase::ended, .work = Work::piece, .clock = piece.clock, .samples = piece.count});
   if (piece.samples) stolen_.insert(stolen_.end(), piece.samples->begin(), piece.samples->end());
   stolen_count_ += piece.count;
   stolen_in_all_ += piece.count;

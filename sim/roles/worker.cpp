@@ -70,7 +70,7 @@ void Worker::run() {
     if (leaves_) break;
   }
   (completes ? world_.completed : world_.left_early)[index_] = true;
-  world_.record(EventKind::finish, node_, clock_, 0, 0, completes ? 0 : left_by_itself);
+  world_.record(node_, Finish{.clock = clock_, .leaves = !completes});
   world_.last_finish = Agenda::now();
   through_ = true;
   // Where late pushes count, those that a crash undoes are lost, and nobody needs them again.
@@ -196,6 +196,11 @@ void Worker::wait_for_all() {
   }
 }
 
+void Worker::record(ComputePhase phase, std::optional<std::int64_t> samples) {
+  world_.record(node_,
+                Computation{.phase = phase, .clock = clock_, .version = kv_.version(0), .samples = samples});
+}
+
 bool Worker::compute() {
   while (!source_.prepare(steps_begun_)) kv_.wait_for_message();
   if (world_.rule.cancel) watch_for_newer();
@@ -204,26 +209,26 @@ bool Worker::compute() {
   seconds_ = 0;
   const double flops = flops_of_step();
   const auto times_copied = static_cast<double>(world_.scenario.training.local_steps_of(steps_begun_));
-  world_.record(EventKind::compute_begin, node_, clock_, kv_.version(0));
+  record(ComputePhase::begun);
   for (std::size_t p = 0; p < phases_.size(); ++p) {
     const Phase& phase = phases_[p];
     // The first phase's are here; but one whose owner has changed since may have been asked for again.
     const ShardIds& needs = p == last_forward_ ? kv_.all_shards() : phase.needs;
     if (p > 0 && !kv_.answered(needs)) {
-      world_.record(EventKind::compute_pause, node_, clock_);
+      record(ComputePhase::paused);
       await(needs);
       if (world_.rule.fresh) clock_ = std::min(world_.steps, kv_.least_version_here());
-      world_.record(EventKind::compute_resume, node_, clock_);
+      record(ComputePhase::resumed);
     }
     if (p == last_forward_) start_gradient();
     if (!copy(times_copied * phase.copies) || !execute(flops * phase.share)) {
-      world_.record(EventKind::compute_cancel, node_, clock_, kv_.version(0));
+      record(ComputePhase::cancelled);
       return false;
     }
     const bool last = p + 1 == phases_.size();
     if (task_ && (last || !phase.pushes.empty())) world_.pool.wait(task_);
     if (last) {
-      world_.record_computed(EventKind::compute_end, node_, clock_, kv_.version(0), source_.in_hand());
+      record(ComputePhase::ended, source_.in_hand());
       source_.computed(seconds_);
     }
     push(phase.pushes);
@@ -245,7 +250,7 @@ void Worker::compute_shared() {
   std::vector<std::vector<Batch>> batches = source_.take();
   std::shared_ptr<Assembly> weights;
   if (world_.learner != nullptr) weights = world_.assemble(kv_.take_weights());
-  world_.record(EventKind::compute_begin, node_, clock_, kv_.version(0));
+  record(ComputePhase::begun);
   seconds_ = 0;
   copy(phases_.front().copies);
   if (own_update > 0) execute(own_update, false);
@@ -257,8 +262,7 @@ void Worker::compute_shared() {
     if (flops_per_sample > 0) left_ = sharing_->give(left_ / flops_per_sample) * flops_per_sample;
   } while (!execute(left_));
   const std::int64_t given_away = batch_size_ - sharing_->own();
-  world_.record_computed(EventKind::compute_end, node_, clock_, kv_.version(0),
-                         source_.in_hand() - given_away);
+  record(ComputePhase::ended, source_.in_hand() - given_away);
   source_.computed(seconds_, given_away);
   last_push_ = sharing_->finish();
 }

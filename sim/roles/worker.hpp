@@ -54,7 +54,8 @@ class Worker {
   };
 
   static std::vector<Phase> phases_of(const World& world);
-  bool pull();     // false when training is over
+  bool pull();  // false when training is over
+  void record(ComputePhase phase, std::optional<std::int64_t> samples = {});
   bool compute();  // false when a newer version made it pointless
   void compute_shared();
   bool copy(double seconds);

@@ -169,35 +169,16 @@ struct World {
   std::unique_ptr<FilterChain> make_chain(std::uint32_t shard, NodeId worker, bool push) const;
   std::shared_ptr<FilterBuffers> filter_buffers = std::make_shared<FilterBuffers>();
 
-  // What a server did with a push. Shards of records are numbered over all namespaces.
-  void record_push(EventKind kind, NodeId server, std::uint32_t shard, const Push& push, std::int64_t value) {
-    recorder.record({.at = Agenda::now(),
-                     .kind = kind,
-                     .node = server,
-                     .peer = push.worker,
-                     .clock = push.clock,
-                     .version = push.version,
-                     .bytes = static_cast<std::uint64_t>(push.number),
-                     .value = value,
-                     .shard = first_shard + shard});
-  }
-  // A computation that came to its end, of `samples`.
-  void record_computed(EventKind kind, NodeId node, std::int64_t clock, std::int64_t version,
-                       std::int64_t samples, std::int64_t parts_to_come = 0) {
-    record(kind, node, clock, version, 0, parts_to_come, 0, static_cast<std::uint64_t>(samples));
-  }
-  void record(EventKind kind, NodeId node, std::int64_t clock, std::int64_t version = 0, NodeId peer = 0,
-              std::int64_t value = 0, std::uint32_t shard = 0, std::uint64_t detail = 0) {
-    if (on_clock && (kind == EventKind::compute_begin || kind == EventKind::finish)) on_clock(node, clock);
-    recorder.record({.at = Agenda::now(),
-                     .kind = kind,
-                     .node = node,
-                     .peer = peer,
-                     .clock = clock,
-                     .version = version,
-                     .value = value,
-                     .shard = shard,
-                     .detail = detail});
+  // Records number shards over all namespaces.
+  void record(NodeId node, Subject what) {
+    if (on_clock) {
+      const auto* step = std::get_if<Computation>(&what);
+      const auto* end = std::get_if<Finish>(&what);
+      if (step != nullptr && step->phase == ComputePhase::begun && step->work == Work::step)
+        on_clock(node, *step->clock);
+      if (end != nullptr) on_clock(node, end->clock);
+    }
+    recorder.record({Agenda::now(), node, std::move(what)});
   }
 };
 
