@@ -57,22 +57,19 @@ Reign& History::reign(std::uint32_t s, std::uint32_t server) {
 
 void History::on(const Row& row) {
   switch (row.what) {
-    case What::send: watched_ = watched_ || row.letter == Letter::heartbeat; return;
-    case What::apply: {
+    case What::sent: watched_ = watched_ || row.letter == Letter::heartbeat; return;
+    case What::applied: {
       Reign& owner = reign(row.shard, row.node);
-      const auto number = static_cast<std::int64_t>(row.bytes);
       const std::uint32_t worker = facts_.worker(row.peer);
-      repeated_ = owner.in_lineage(worker, number);
-      owner.workers[worker].add(number);
-      owner.applications.push_back({worker, number, owner.version + 1, row.number});
+      repeated_ = owner.in_lineage(worker, row.push);
+      owner.workers[worker].add(row.push);
+      owner.applications.push_back({worker, row.push, owner.version + 1, row.number});
       return;
     }
-    case What::drop: {
-      constexpr std::int64_t late = 0;
-      if (row.value != late) return;  // by whom it was not for, or who has it
+    case What::late: {
       Count& count = reign(row.shard, row.node).workers[facts_.worker(row.peer)];
-      count.base = std::max(count.base, static_cast<std::int64_t>(row.bytes) + 1);
-      add(shards_[row.shard].dropped[facts_.worker(row.peer)], static_cast<std::int64_t>(row.bytes));
+      count.base = std::max(count.base, row.push + 1);
+      add(shards_[row.shard].dropped[facts_.worker(row.peer)], row.push);
       return;
     }
     case What::update: {
@@ -82,20 +79,20 @@ void History::on(const Row& row) {
       // Its successor, of whom it has not heard, has begun without this.
       ShardHistory& shard = shards_[row.shard];
       if (owner.epoch < shard.owner().epoch) shard.set_back = set_back_ = true;
-      owner.hashes.push_back({.weights = row.bytes, .state = row.detail});
+      owner.hashes.push_back({.weights = row.weights_hash, .state = row.state_hash});
       return;
     }
-    case What::member: return on_member(row);
-    case What::deliver:  // what the scheduler hears of a node
+    case What::membership: return on_member(row);
+    case What::received:  // what the scheduler hears of a node
       if (row.node != 0 || row.peer >= suspected_.size()) return;
       if (row.letter == Letter::heartbeat) suspected_[row.peer] = false;
       if (row.letter == Letter::join) leaving_[row.peer] = false;
       return;
-    case What::copied:
+    case What::copy:
       for (const std::uint32_t node : {row.node, row.peer}) holds(reign(row.shard, row.node), node);
       return;
-    case What::promote: return on_promote(row);
-    case What::suspect:
+    case What::promotion: return on_promote(row);
+    case What::suspicion:
       away_[row.peer] = suspected_[row.peer] = true;
       suspected_at_[row.peer] = row.number;
       return gone(row.peer, false);
@@ -117,19 +114,19 @@ void History::on_member(const Row& row) {
   const std::uint32_t worker = facts_.worker(row.peer);
   Reign& owner = reign(row.shard, row.node);
   Count& count = owner.workers[worker];
-  count.member = row.clock != 0;
+  count.member = row.takes_part != 0;
   if (!count.member) away_[row.peer] = true;
-  count.behind = row.clock == 2;
-  count.ahead = static_cast<std::int64_t>(row.bytes);
-  count.arrived = owner.fresh ? row.version : std::max(count.arrived, row.version);
-  if (row.value > count.counted()) {
+  count.behind = count.member && row.is_awaited == 0;
+  count.ahead = row.skipped_clocks;
+  count.arrived = owner.fresh ? row.arrived : std::max(count.arrived, row.arrived);
+  if (row.applied > count.counted()) {
     ShardHistory& shard = shards_[row.shard];
     shard.set_back = set_back_ = true;
-    const std::int64_t jump = row.value - count.counted();
-    for (std::int64_t number = std::max<std::int64_t>(0, row.version - jump); number < row.version; ++number)
+    const std::int64_t jump = row.applied - count.counted();
+    for (std::int64_t number = std::max<std::int64_t>(0, row.arrived - jump); number < row.arrived; ++number)
       if (!owner.fresh) add(shard.given_up[worker], number);
   }
-  if (owner.fresh || row.value > count.counted()) count.base = row.value;
+  if (owner.fresh || row.applied > count.counted()) count.base = row.applied;
   if (worker + 1 == facts_.workers) owner.fresh = false;
 }
 
@@ -160,13 +157,11 @@ void History::leaves(std::uint32_t node) {
   }
 }
 
-// The kinds are those of schema.sql; a crash ends with a restart.
+// A crash ends with a restart.
 void History::on_fault(const Row& row) {
-  constexpr std::int64_t crash = 0, leave = 2;
-  if (row.version == 0 || row.node >= away_.size()) return;
-  if (row.value == leave || row.value == crash) away_[row.node] = true;
-  if (row.value == crash) gone(row.node, true);
-  if (row.value == leave) leaves(row.node);
+  if (row.begins == 0 || row.peer >= away_.size() || row.fault == Fault::other) return;
+  away_[row.peer] = true;
+  row.fault == Fault::crash ? gone(row.peer, true) : leaves(row.peer);
 }
 
 // The applications that made version `version` of `from`.
@@ -191,11 +186,11 @@ void History::on_promote(const Row& row) {
   replaced_ = &shard.owner();
   const std::set<std::uint32_t>& holders = replaced_->holders;
   // Whoever owned it in an epoch between has let it go when it heard of that.
-  const bool has_kept = holders.contains(row.node) && row.clock == replaced_->epoch + 1;
+  const bool has_kept = holders.contains(row.node) && row.epoch == replaced_->epoch + 1;
   copy_was_there_ = has_kept || !(holders.empty() || replaced_->may_be_replaced);
   Reign next{.shard = row.shard,
              .node = row.node,
-             .epoch = row.clock,
+             .epoch = row.epoch,
              .before = nullptr,
              .from = row.version,
              .version = row.version,
@@ -204,13 +199,13 @@ void History::on_promote(const Row& row) {
   holds(next, row.node);
   next.may_be_replaced = suspected_at_[row.node] > replaced_->promoted;
   next.workers.resize(facts_.workers);
-  const auto before = shard.reigns.find(row.value);
-  if (row.version > 0 && before != shard.reigns.end() && row.value < row.clock) {
+  const auto before = shard.reigns.find(row.updated_in);
+  if (row.version > 0 && before != shard.reigns.end() && row.updated_in < row.epoch) {
     next.before = &before->second;
     inherit(next, before->second, row.version);
   }
   if (row.version < replaced_->version) shard.set_back = set_back_ = true;
-  const auto [entry, is_new] = shard.reigns.insert_or_assign(row.clock, std::move(next));
+  const auto [entry, is_new] = shard.reigns.insert_or_assign(row.epoch, std::move(next));
   epoch_taken_ = !is_new;
   shard.of_server[row.node] = &entry->second;
 }

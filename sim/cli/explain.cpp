@@ -13,6 +13,7 @@
 #include "sim/cli/talk.hpp"
 #include "sim/cli/topics.hpp"
 #include "sim/protocol/tasks.hpp"
+#include "sim/record/event_fields.hpp"
 #include "sim/scenario/reference/reference.hpp"
 #include "sim/scenario/spec/presets.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
@@ -150,12 +151,16 @@ int explain(const std::vector<std::string>& words) {
   const std::string name = fmt::format("{}", fmt::join(words, " "));
   if (words.front() == "tasks") return explain_tasks(words.size() > 1 ? words[1] : "");
   if (words.front() == "preset" && words.size() > 1) return explain_preset_called(words[1]);
+  if (name == "tables") {
+    fmt::print("{}", event_tables_page());
+    return done;
+  }
   if (name == "units") {
     fmt::print("units: what a quantity may be given in\n\n{}", unit_table());
     return done;
   }
   const std::string column = explain_column(name);
-  std::vector<std::string> names{"tasks", "units"};
+  std::vector<std::string> names{"tables", "tasks", "units"};
   for (const ConsistencyRow& row : consistency_rows) {
     if (answers_to(row, name)) {
       fmt::print("{}", explain_model(row));

@@ -174,18 +174,13 @@ double FaultPlan::product(FaultKind kind, NodeId node) const {
 
 void FaultPlan::record(std::size_t table, std::optional<NodeId> node, bool begins) {
   const FaultSpec& fault = spec(table);
-  Event event{.at = Agenda::now(),
-              .kind = EventKind::fault,
-              .clock = static_cast<std::int64_t>(table),
-              .version = begins ? 1 : 0,
-              .value = static_cast<std::int64_t>(fault.kind)};
-  const auto record_all = [&](const std::vector<NodeId>& nodes, NodeId peer) {
-    for (const NodeId one : nodes) {
-      event.node = one;
-      event.peer = peer;
-      recorder_.record(event);
-      ++recorded_;
-    }
+  const auto record_one = [&](std::optional<NodeId> target, std::optional<NodeId> other_side) {
+    recorder_.record({Agenda::now(), scheduler_node,
+                      FaultChange{static_cast<std::int64_t>(table), fault.kind, begins, target, other_side}});
+    ++recorded_;
+  };
+  const auto record_all = [&](const std::vector<NodeId>& nodes, std::optional<NodeId> other_side) {
+    for (const NodeId one : nodes) record_one(one, other_side);
   };
   if (!fault.between.empty()) {
     const auto [a, b] = fault_sides(scenario_.cluster, fault.between);
@@ -194,10 +189,8 @@ void FaultPlan::record(std::size_t table, std::optional<NodeId> node, bool begin
     return;
   }
   const std::vector<NodeId> nodes = nodes_of(table, node);
-  for (const NodeId one : nodes) record_all({one}, one);
-  if (!nodes.empty()) return;  // else it concerns all
-  recorder_.record(event);
-  ++recorded_;
+  record_all(nodes, {});
+  if (nodes.empty()) record_one({}, {});  // it concerns all
 }
 
 void FaultPlan::on_evaluation(const Evaluation& evaluation) {

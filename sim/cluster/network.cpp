@@ -15,6 +15,12 @@ namespace kernel = simgrid::kernel;
 
 namespace psim {
 
+namespace {
+
+constexpr auto sent = [](const auto& flight) { return flight.message.sent; };
+
+}  // namespace
+
 Network::Network(const Platform& platform, Options options, Recorder& recorder, Agenda& agenda)
     : options_(std::move(options)), recorder_(recorder), agenda_(agenda) {
   for (std::size_t node = 0; node < platform.hosts.size(); ++node) {
@@ -39,23 +45,20 @@ Network::Network(const Platform& platform, Options options, Recorder& recorder, 
       });
 }
 
-Event Network::event(EventKind kind, const Flight& flight) const {
+template <class T>
+std::uint64_t Network::record(NodeId node, const Flight& flight) {
   const Message& m = flight.message;
-  const MessageFacts facts = facts_of(m.body);
-  const bool arrived = kind == EventKind::deliver;
-  return {.at = Agenda::now(),
-          .kind = kind,
-          .message = facts.kind,
-          .node = arrived ? m.to : m.from,
-          .peer = arrived ? m.from : m.to,
-          .clock = facts.clock,
-          .version = facts.version,
-          .bytes = flight.bytes,
-          .value = facts.number,
-          .shard = m.shard,
-          .epoch = m.epoch,
-          .detail = facts.pushes_before,
-          .content = {.values = facts.values, .keys = facts.keys, .ids = facts.ids}};
+  T moved;
+  static_cast<MessageFacts&>(moved) = facts_of(m.body);
+  moved.message = m.sent;
+  moved.from = m.from;
+  moved.to = m.to;
+  if (moved.has_shard) {
+    moved.shard = m.shard;
+    moved.epoch = m.epoch;
+  }
+  moved.bytes = flight.bytes;
+  return recorder_.record({Agenda::now(), node, moved});
 }
 
 void Network::send(Message message) {
@@ -116,15 +119,14 @@ void Network::launch(Message&& message, const MessageFate& fate, bool has_turn,
   const std::uint64_t bytes = header + wire_size(message.body);
   const NodeId from = message.from, to = message.to;
   Flight flight{.message = std::move(message),
-                .number = next_number_++,
                 .bytes = bytes,
                 .has_turn = has_turn,
                 .dropped = fate.dropped,
                 .delay = fate.delay};
-  recorder_.record(event(EventKind::send, flight));
+  flight.message.sent = record<Sent>(from, flight);
   if (faults_ != nullptr && faults_->cut(from, to)) {
     pass_on_turn(flight);
-    recorder_.record(event(EventKind::lose, flight));
+    record<Lost>(from, flight);
     return;
   }
   add_name(flight.message);
@@ -155,7 +157,7 @@ void Network::scale_links(const Node& node, double factor) {
 Network::Name Network::name_of(const Message& m) {
   const MessageFacts facts = facts_of(m.body);
   const bool is_view = facts.kind == MessageKind::view || facts.kind == MessageKind::start;
-  return {facts.kind, m.shard, m.epoch, is_view ? facts.version : m.is<State>() ? 0 : facts.number};
+  return {facts.kind, m.shard, m.epoch, is_view ? facts.view : m.is<State>() ? std::nullopt : facts.number()};
 }
 
 void Network::add_name(const Message& message) {
@@ -185,7 +187,7 @@ void Network::pass_on_turn(const Flight& flight) {
 void Network::leave_network(Flight&& flight) {
   pass_on_turn(flight);
   if (flight.delay == 0) return arrive(std::move(flight));
-  const std::uint64_t number = flight.number;
+  const std::uint64_t number = flight.message.sent;
   const double date = Agenda::now() + flight.delay;
   delayed_.emplace(number, std::move(flight));
   agenda_.at(date, [this, number] {
@@ -195,7 +197,7 @@ void Network::leave_network(Flight&& flight) {
 
 void Network::arrive(Flight&& flight) {
   const bool lost = is_lost(flight);
-  recorder_.record(event(lost ? EventKind::lose : EventKind::deliver, flight));
+  lost ? record<Lost>(flight.message.from, flight) : record<Received>(flight.message.to, flight);
   if (lost) return;
   Node& node = nodes_[flight.message.to];
   if (node.held) node.waiting.push_back(std::move(flight.message));
@@ -278,15 +280,15 @@ void Network::break_connections(NodeId node) {
     return true;
   };
   std::erase_if(in_flight_, take);
-  std::ranges::sort(flights, {}, &Flight::number);
+  std::ranges::sort(flights, {}, sent);
   for (const Flight& flight : flights) {
     if (in_background(flight.message)) --in_background_;
     if (!mutant("flows-outlive-their-ends")) flight.flow->cancel();
     pass_on_turn(flight);
   }
   std::erase_if(delayed_, take);
-  std::ranges::sort(flights, {}, &Flight::number);
-  for (const Flight& flight : flights) recorder_.record(event(EventKind::lose, flight));
+  std::ranges::sort(flights, {}, sent);
+  for (const Flight& flight : flights) record<Lost>(flight.message.from, flight);
 }
 
 void Network::close(const std::function<void(const Message&)>& unread) {
@@ -296,8 +298,8 @@ void Network::close(const std::function<void(const Message&)>& unread) {
   for (auto& [number, flight] : delayed_) flights.push_back(std::move(flight));
   delayed_.clear();
   in_background_ = 0;
-  std::ranges::sort(flights, {}, &Flight::number);
-  for (const Flight& flight : flights) recorder_.record(event(EventKind::lose, flight));
+  std::ranges::sort(flights, {}, sent);
+  for (const Flight& flight : flights) record<Lost>(flight.message.from, flight);
   for (Node& node : nodes_) {
     for (const Message& message : node.inbox) unread(message);
     for (const Message& message : node.waiting) unread(message);

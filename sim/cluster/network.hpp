@@ -114,7 +114,7 @@ class Network {
     std::deque<Message> waiting;  // while held
     bool receives_until = false;  // its actor waits for mail until a date
   };
-  using Name = std::tuple<MessageKind, std::uint32_t, std::uint32_t, std::int64_t>;
+  using Name = std::tuple<MessageKind, std::uint32_t, std::uint32_t, std::optional<std::int64_t>>;
   static Name name_of(const Message& message);
   // From one node to another: what waits for the message that is on its way, by rank and order.
   struct Connection {
@@ -126,8 +126,7 @@ class Network {
   void add_name(const Message& message);
   void remove_name(const Message& message);
   struct Flight {
-    Message message;
-    std::uint64_t number;
+    Message message;  // `sent` tells it from all others
     std::uint64_t bytes;
     bool has_turn;  // the next of its connection waits for it
     bool dropped;   // by a fault, when it arrives
@@ -149,7 +148,9 @@ class Network {
   bool is_lost(const Flight& flight) const;
   void arrive(Flight&& flight);
   void hand_over(Node& node, Message&& message);
-  Event event(EventKind kind, const Flight& flight) const;
+  // Records that it is sent, received or lost; returns the event's number.
+  template <class T>
+  std::uint64_t record(NodeId node, const Flight& flight);
 
   std::vector<Node> nodes_;
   std::map<std::pair<NodeId, NodeId>, Connection> connections_;
@@ -161,7 +162,7 @@ class Network {
   std::map<std::uint64_t, Flight> delayed_;            // through the network, but late
   LinkFaults* faults_ = nullptr;
   std::size_t in_background_ = 0;
-  std::uint64_t next_number_ = 0, next_held_ = 0, timeouts_ = 0;
+  std::uint64_t next_held_ = 0, timeouts_ = 0;
 };
 
 }  // namespace psim

@@ -53,6 +53,7 @@ inline constexpr auto message_names = std::to_array<std::string_view>(
     {"join",      "start",      "pull",      "weights",    "push",   "group",   "finished", "leave", "ack",
      "chunk",     "activation", "error",     "report",     "assign", "fetch",   "samples",  "idle",  "piece",
      "heartbeat", "view",       "replicate", "replicated", "state",  "restore", "decide",   "ready"});
+constexpr const auto& names_of(MessageKind) { return message_names; }
 constexpr std::string_view name_of(MessageKind kind) { return message_names[static_cast<std::size_t>(kind)]; }
 
 // One push of one worker, by the worker's own count.
@@ -284,6 +285,7 @@ struct Message {
   std::uint32_t shard = 0;
   std::uint32_t epoch = 0;  // of the shard's ownership, as far as the sender knows
   Body body = {};
+  std::uint64_t sent = 0;  // the record's number of its sending; only the record knows it, not the network
 
   template <class T>
   const T* as() const {
@@ -318,12 +320,23 @@ struct Ignore {
 // On the network, without the header, in bytes.
 std::uint64_t wire_size(const Body& body);
 
-// What a record keeps of a message beside its envelope and size.
+// What a record keeps of a message beside its envelope and size: what its kind has none of is not there.
 struct MessageFacts {
   MessageKind kind = MessageKind::join;
-  std::int64_t clock = 0, version = 0, number = 0;
-  std::uint64_t pushes_before = 0;  // of a pull
+  bool has_shard = false;  // the envelope's shard and epoch mean something
+  std::optional<std::int64_t> clock = {}, version = {}, above = {};
+  std::optional<std::int64_t> pull = {}, push = {}, pushes_before = {};  // as the sender counts them
+  std::optional<std::int64_t> life = {}, view = {}, entries = {}, log_epoch = {};
+  std::optional<std::int64_t> part = {}, pieces = {}, samples = {}, samples_before = {};
+  std::optional<NodeId> next_owner = {};
   std::uint32_t values = 0, keys = 0, ids = 0;
+  // What tells it from another message of its kind, shard and epoch.
+  std::optional<std::int64_t> number() const {
+    for (const auto& own : {pull, push, life, entries, part, pieces, samples}) {
+      if (own) return own;
+    }
+    return next_owner;
+  }
 };
 MessageFacts facts_of(const Body& body);
 inline MessageKind kind_of(const Message& message) { return facts_of(message.body).kind; }

@@ -42,7 +42,7 @@ void AllReduceWorker::run() {
 }
 
 void AllReduceWorker::compute_gradient() {
-  job_.record(EventKind::compute_begin, node_, clock_, replica_.version());
+  job_.record(node_, Computation{.clock = clock_, .version = replica_.version()});
   Pool::Handle task;
   if (job_.plan.learner != nullptr) {
     gradient_ = std::make_shared<Values>();
@@ -55,8 +55,10 @@ void AllReduceWorker::compute_gradient() {
   }
   compute(job_, node_, flops_of_step(job_, index_, clock_));
   if (task) job_.pool.wait(task);
-  job_.record_computed(EventKind::compute_end, node_, clock_, replica_.version(),
-                       job_.plan.scenario.training.batch_size);
+  job_.record(node_, Computation{.phase = ComputePhase::ended,
+                                 .clock = clock_,
+                                 .version = replica_.version(),
+                                 .samples = job_.plan.scenario.training.batch_size});
 }
 
 // A worker sends and receives at once, and goes on when both are done. What it sends may stay in place: it
@@ -86,7 +88,7 @@ void AllReduceWorker::exchange(const Exchange& round) {
 void AllReduceWorker::update() {
   replica_.update({gradient_, 0, job_.plan.keys.parameters}, 1.0 / static_cast<double>(job_.plan.workers()));
   gradient_.reset();
-  job_.record(EventKind::update, node_, 0, replica_.version());
+  job_.record(node_, ModelUpdate{.version = replica_.version()});
   job_.observer.on_update();
 }
 

@@ -194,7 +194,7 @@ bool Crew::crash(NodeId node) {
   } else if (is_worker(node)) {
     samples_before_[worker_index(node)] += workers_[worker_index(node)]->source().samples_computed();
     workers_[worker_index(node)] = std::make_unique<Worker>(job_, node, true);
-    job_.record(EventKind::compute_cancel, node, 0);
+    job_.record(node, Computation{.phase = ComputePhase::killed});
   }
   return true;
 }

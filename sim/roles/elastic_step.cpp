@@ -9,13 +9,12 @@ bool ElasticStep::compute() {
   const double flops = step_.flops_of_step();
   const double copies =
       static_cast<double>(job.plan.scenario.training.local_steps_of(step_.number)) * step_.both_copies();
-  job.record(EventKind::compute_begin, step_.node, step_.clock, step_.kv.version(0));
+  step_.record(ComputePhase::begun);
   task_.start(nullptr, step_.begin(true));
   step_.processor.copy(copies);
   step_.processor.compute(flops);
   task_.wait();
-  job.record_computed(EventKind::compute_end, step_.node, step_.clock, step_.kv.version(0),
-                      step_.source.in_hand());
+  step_.record(ComputePhase::ended, step_.source.in_hand());
   step_.source.computed(step_.processor.seconds());
   task_.take();
   return true;

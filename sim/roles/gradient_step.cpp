@@ -11,18 +11,17 @@ bool GradientStep::compute() {
   if (job.plan.rule.cancel) step_.kv.watch_for_newer(step_.clock);
   const double flops = step_.flops_of_step();
   const double copies = static_cast<double>(training.local_steps_of(step_.number)) * step_.both_copies();
-  job.record(EventKind::compute_begin, step_.node, step_.clock, step_.kv.version(0));
+  step_.record(ComputePhase::begun);
   LocalWork work = step_.begin(training.pull_every > 1);
   std::shared_ptr<Assembly> weights = step_.on_own_copy ? nullptr : step_.take_weights(work.keys.get());
   task_.start(std::move(weights), std::move(work));
   if (!step_.processor.copy(copies) || !step_.processor.compute(flops)) {
     task_.cancel();
-    job.record(EventKind::compute_cancel, step_.node, step_.clock, step_.kv.version(0));
+    step_.record(ComputePhase::cancelled);
     return false;
   }
   task_.wait();
-  job.record_computed(EventKind::compute_end, step_.node, step_.clock, step_.kv.version(0),
-                      step_.source.in_hand());
+  step_.record(ComputePhase::ended, step_.source.in_hand());
   step_.source.computed(step_.processor.seconds());
   return true;
 }

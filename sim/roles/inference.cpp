@@ -79,7 +79,7 @@ void InferenceNode::run_answers() {
 void InferenceNode::answer(const Snapshot& used) {
   const double now = Agenda::now();
   const std::int64_t staleness = job_.recorder.stats().updates() - used.version;
-  job_.record(EventKind::answer, id(), request_, used.version, 0, staleness);
+  job_.record(id(), Prediction{request_, used.version, staleness});
   stats_.latencies.push_back(now - arrival_);
   stats_.staleness_sum += static_cast<double>(staleness);
   stats_.staleness_max = std::max(stats_.staleness_max, staleness);

@@ -38,35 +38,14 @@ struct JobContext {
   // The filters of one direction between a worker and a shard; none if messages go as they are.
   std::unique_ptr<FilterChain> make_chain(std::uint32_t shard, NodeId worker, bool push) const;
 
-  // What a server did with a push. Shards of records are numbered over all jobs.
-  void record_push(EventKind kind, NodeId server, std::uint32_t shard, const Push& push, std::int64_t value) {
-    recorder.record({.at = Agenda::now(),
-                     .kind = kind,
-                     .node = server,
-                     .peer = push.worker,
-                     .clock = push.clock,
-                     .version = push.version,
-                     .bytes = static_cast<std::uint64_t>(push.number),
-                     .value = value,
-                     .shard = plan.first_shard + shard});
-  }
-  // A computation that came to its end, of `samples`.
-  void record_computed(EventKind kind, NodeId node, std::int64_t clock, std::int64_t version,
-                       std::int64_t samples, std::int64_t parts_to_come = 0) {
-    record(kind, node, clock, version, 0, parts_to_come, 0, static_cast<std::uint64_t>(samples));
-  }
-  void record(EventKind kind, NodeId node, std::int64_t clock, std::int64_t version = 0, NodeId peer = 0,
-              std::int64_t value = 0, std::uint32_t shard = 0, std::uint64_t detail = 0) {
-    if (kind == EventKind::compute_begin || kind == EventKind::finish) observer.on_clock(node, clock);
-    recorder.record({.at = Agenda::now(),
-                     .kind = kind,
-                     .node = node,
-                     .peer = peer,
-                     .clock = clock,
-                     .version = version,
-                     .value = value,
-                     .shard = shard,
-                     .detail = detail});
+  // Records number shards over all jobs.
+  void record(NodeId node, Subject what) {
+    const auto* step = std::get_if<Computation>(&what);
+    const auto* end = std::get_if<Finish>(&what);
+    if (step != nullptr && step->phase == ComputePhase::begun && step->work == Work::step)
+      observer.on_clock(node, *step->clock);
+    if (end != nullptr) observer.on_clock(node, end->clock);
+    recorder.record({Agenda::now(), node, std::move(what)});
   }
 };
 

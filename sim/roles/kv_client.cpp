@@ -280,7 +280,7 @@ void KvClient::wait_for_message() {
   for (Message& due : retries_->due(std::max(Agenda::now(), *next))) {
     if (job_.network.carries(due)) continue;  // sent again it would only be in its own way
     const MessageFacts facts = facts_of(due.body);
-    job_.record(EventKind::repeat, node_, facts.clock, facts.version, due.to, facts.number, due.shard);
+    job_.record(node_, Repetition{due.to, facts.kind, due.shard, facts.pull, facts.push});
     job_.network.send_again(again(std::move(due)));
   }
   if (retries_->gave_up()) job_.observer.watch().give_up(node_);
@@ -308,7 +308,7 @@ void KvClient::commit(const Message& message, std::int64_t safe_pushes) {
   safe = safe_pushes;
   retries_->committed(message.shard, safe);
   acknowledged(s, 0, safe);  // their acknowledgements may be lost
-  job_.record(EventKind::acked, node_, message.epoch, 0, message.from, safe, message.shard);
+  job_.record(node_, Acknowledgement{message.from, message.shard, message.epoch, safe});
 }
 
 // Shards may be set back, each to another version, and updates may be made without a worker that was taken

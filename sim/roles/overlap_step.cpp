@@ -19,7 +19,7 @@ bool OverlapStep::compute() {
   step_.prepare();
   const double flops = step_.flops_of_step();
   const auto copies = static_cast<double>(job.plan.scenario.training.local_steps_of(step_.number));
-  job.record(EventKind::compute_begin, step_.node, step_.clock, step_.kv.version(0));
+  step_.record(ComputePhase::begun);
   for (const Layer& layer : layers_) {
     const bool is_last = &layer == &layers_.back();
     // The first layer's weights are here. Those of one whose owner has changed since it was computed may have
@@ -38,8 +38,7 @@ bool OverlapStep::compute() {
     task_.wait();
     if (l > 0) push(layers_[l], task_.gradient());
   }
-  job.record_computed(EventKind::compute_end, step_.node, step_.clock, step_.kv.version(0),
-                      step_.source.in_hand());
+  step_.record(ComputePhase::ended, step_.source.in_hand());
   step_.source.computed(step_.processor.seconds());
   return true;
 }
@@ -47,10 +46,10 @@ bool OverlapStep::compute() {
 void OverlapStep::await(const ShardIds& shards) {
   JobContext& job = step_.job;
   if (step_.kv.answered(shards)) return;
-  job.record(EventKind::compute_pause, step_.node, step_.clock);
+  step_.record(ComputePhase::paused);
   step_.kv.wait_for(shards);
   if (job.plan.rule.fresh) step_.clock = std::min(job.plan.steps, step_.kv.least_version_here());
-  job.record(EventKind::compute_resume, step_.node, step_.clock);
+  step_.record(ComputePhase::resumed);
 }
 
 void OverlapStep::spend(double flops, double copy) {

@@ -34,7 +34,8 @@ void Replica::update(Slice gradient, double weight) {
 Message Mailbox::take(MessageKind kind, NodeId from, std::int64_t clock, std::int64_t number) {
   const auto wanted = [&](const Message& m) {
     const MessageFacts facts = facts_of(m.body);
-    return facts.kind == kind && m.from == from && facts.clock == clock && facts.number == number;
+    return facts.kind == kind && m.from == from && facts.clock.value_or(0) == clock &&
+           facts.number().value_or(0) == number;
   };
   for (;;) {
     if (const auto found = std::ranges::find_if(early_, wanted); found != early_.end()) {
@@ -52,7 +53,7 @@ void enter(JobContext& job, NodeId node, Mailbox& mailbox) {
 }
 
 void leave(JobContext& job, NodeId node, std::int64_t clock) {
-  job.record(EventKind::finish, node, clock);
+  job.record(node, Finish{clock});
   job.state.last_finish = Agenda::now();
   job.state.completed[node - job.plan.first_worker()] = true;
   job.network.send({.from = node, .to = scheduler_node, .body = Leave{}});

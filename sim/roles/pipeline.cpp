@@ -64,15 +64,16 @@ void StageWorker::backward(std::int64_t micro_batch, std::size_t part) {
 void StageWorker::spend(std::int64_t micro_batch, double share, std::size_t part) {
   const auto parts = static_cast<std::int64_t>(work_.size());
   const auto number = static_cast<std::int64_t>(part);
-  job_.record(EventKind::compute_begin, node_, clock_, replica_.version(), 0, number);
+  Computation record{.clock = clock_, .version = replica_.version(), .part = number, .parts = parts};
+  job_.record(node_, record);
   const double batches = static_cast<double>(pipeline_.samples_in(micro_batch)) /
                          static_cast<double>(job_.plan.scenario.training.batch_size);
   compute(job_, node_,
           flops_of_step(job_, index_, clock_) * (mutant("micro-batches-cost-alike") ? 1 : batches) * share);
   // A stage computes its part of everybody's batches, which is as much as one batch.
-  const std::int64_t to_come = parts - 1 - number;
-  job_.record_computed(EventKind::compute_end, node_, clock_, replica_.version(),
-                       to_come == 0 ? job_.plan.scenario.training.batch_size : 0, to_come);
+  record.phase = ComputePhase::ended;
+  if (record.is_last()) record.samples = job_.plan.scenario.training.batch_size;
+  job_.record(node_, record);
 }
 
 Activations StageWorker::activation(std::int64_t micro_batch, std::size_t width) const {
@@ -90,7 +91,7 @@ void StageWorker::send(Body body, NodeId to) {
 
 void StageWorker::update() {
   replica_.update(pipeline_.gradient(replica_.range()), 1.0);
-  job_.record(EventKind::update, node_, 0, replica_.version());
+  job_.record(node_, ModelUpdate{.version = replica_.version()});
   job_.observer.on_update();
 }
 

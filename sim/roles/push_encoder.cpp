@@ -57,10 +57,10 @@ Encoded PushEncoder::encode(std::uint32_t s, const std::shared_ptr<Values>& grad
   Encoded encoded =
       filters->encode(part.values, part.keys, part.weights, job_.plan.scenario.training.optimizer.l1);
   if (encoded.flops > 0) {
-    job_.record(EventKind::compute_resume, node_, 0);
+    job_.record(node_, Computation{.work = Work::filter});
     const Busy busy(job_, node_);
     simgrid::s4u::this_actor::execute(encoded.flops);
-    job_.record(EventKind::compute_pause, node_, 0);
+    job_.record(node_, Computation{.phase = ComputePhase::ended, .work = Work::filter});
   }
   return encoded;
 }

@@ -166,7 +166,7 @@ class Watch {
       if (here_[node].joined && !here_[node].left && here_[node].view < 0) strangers.push_back(node);
     }
     for (const NodeId node : manager_.take_up(*view_, strangers, lives_))
-      job_.record(EventKind::suspect, scheduler_node, 0, manager_.view().number, node);
+      job_.record(scheduler_node, Suspicion{node, manager_.view().number});
     started_ = true;
     for (const NodeId node : strangers) tell_start(node);
   }
@@ -211,11 +211,11 @@ class Watch {
 
   void suspect(double now) {
     for (const NodeId node : manager_.suspect(now))
-      job_.record(EventKind::suspect, scheduler_node, 0, manager_.view().number, node);
+      job_.record(scheduler_node, Suspicion{node, manager_.view().number});
   }
 
   void announce() {
-    job_.record(EventKind::view, scheduler_node, 0, manager_.view().number);
+    job_.record(scheduler_node, ViewChange{manager_.view().number});
     for (NodeId node = 1; node < here_.size(); ++node) {
       const bool hands_over = is_server(node) && here_[node].left;
       if ((manager_.is_up(node) && !here_[node].left) || hands_over) tell_view(node);

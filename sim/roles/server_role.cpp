@@ -234,24 +234,35 @@ void ServerRole::acknowledge(const Push& push) {
       {{.from = node_, .to = push.worker, .shard = current_, .body = Ack{.number = push.number}}, 0});
 }
 
+void ServerRole::record_push(Outcome outcome, std::uint32_t shard, const Push& push,
+                             std::optional<std::int64_t> staleness) {
+  PushOutcome record{.outcome = outcome,
+                     .shard = job_.plan.first_shard + shard,
+                     .worker = push.worker,
+                     .push = push.number,
+                     .clock = push.clock,
+                     .version = push.version,
+                     .staleness = staleness};
+  if (staleness) record.made_version = find(shard)->version() + 1;
+  job_.record(node_, record);
+}
+
 void ServerRole::applied(const Push& push, std::int64_t staleness) {
-  job_.record_push(EventKind::apply, node_, current_, push, staleness);
+  record_push(Outcome::applied, current_, push, staleness);
   if (!acknowledges_arrival()) acknowledge(push);
 }
 
 void ServerRole::dropped(const Push& push) {
-  job_.record_push(EventKind::drop, node_, current_, push, 0);
+  record_push(Outcome::late, current_, push);
   if (!acknowledges_arrival()) acknowledge(push);
 }
 
-void ServerRole::refused(const Push& push) { job_.record_push(EventKind::drop, node_, current_, push, 3); }
+void ServerRole::refused(const Push& push) { record_push(Outcome::refused, current_, push); }
 
 // The one before it is acknowledged when it is applied or dropped; or it will come again.
-void ServerRole::duplicate(const Push& push) { job_.record_push(EventKind::drop, node_, current_, push, 2); }
+void ServerRole::duplicate(const Push& push) { record_push(Outcome::duplicate, current_, push); }
 
-void ServerRole::discard(std::uint32_t shard, const Push& push) {
-  job_.record_push(EventKind::drop, node_, shard, push, 1);
-}
+void ServerRole::discard(std::uint32_t shard, const Push& push) { record_push(Outcome::unused, shard, push); }
 
 void ServerRole::discard_pending(const ShardServer& server) {
   if (!server.leads()) return;
@@ -280,45 +291,34 @@ void ServerRole::end() {
 
 void ServerRole::updated(std::int64_t version) {
   const ShardServer* server = find(current_);
-  const std::uint64_t hash =
-      job_.plan.scenario.replication.copies > 0 && server != nullptr ? hash_of(*server) : 0;
-  job_.recorder.record({.at = Agenda::now(),
-                        .kind = EventKind::update,
-                        .node = node_,
-                        .version = version,
-                        .bytes = hash,
-                        .shard = job_.plan.first_shard + current_,
-                        .detail = server != nullptr ? hash_of_state(*server, hash) : 0});
+  const Hashes hashes = server != nullptr ? hashes_of(*server) : Hashes{};
+  job_.record(node_, ModelUpdate{job_.plan.first_shard + current_, version, hashes.weights, hashes.state});
   if (server != nullptr && job_.plan.rule.fresh && version == job_.plan.steps) {  // no group will have them
     for (const Push& push : server->pending()) acknowledge(push);
   }
   job_.observer.on_update();
 }
 
-std::uint64_t ServerRole::hash_of(const ShardServer& server) const {
+// They cost a pass over weights and optimizer's state, so only where a copy may differ.
+ServerRole::Hashes ServerRole::hashes_of(const ShardServer& server) const {
   const Slice weights = server.state().snapshot();
-  return weights.values ? XXH3_64bits(weights.values->raw(), weights.values->bytes()) : 0;
-}
-
-// It costs a pass over the optimizer's state, so only where a copy may differ.
-std::uint64_t ServerRole::hash_of_state(const ShardServer& server, std::uint64_t hash_of_weights) const {
-  return job_.plan.scenario.replication.copies > 0 ? server.state().weights.hash(hash_of_weights) : 0;
+  if (job_.plan.scenario.replication.copies == 0 || !weights.values) return {};
+  const std::uint64_t hash = XXH3_64bits(weights.values->raw(), weights.values->bytes());
+  return {hash, server.state().weights.hash(hash)};
 }
 
 void ServerRole::copied(NodeId replica) {
-  job_.record(EventKind::copied, node_, 0, find(current_)->version(), replica, 0, current_);
+  job_.record(node_, Copy{job_.plan.first_shard + current_, replica, find(current_)->version()});
 }
 
 void ServerRole::counted(NodeId node, const WorkerClocks::Worker& worker) {
-  job_.recorder.record({.at = Agenda::now(),
-                        .kind = EventKind::member,
-                        .node = node_,
-                        .peer = node,
-                        .clock = worker.gone ? 0 : (worker.behind ? 2 : 1),
-                        .version = worker.arrived,
-                        .bytes = static_cast<std::uint64_t>(worker.ahead),
-                        .value = worker.applied,
-                        .shard = job_.plan.first_shard + current_});
+  job_.record(node_, Membership{.shard = job_.plan.first_shard + current_,
+                                .worker = node,
+                                .takes_part = !worker.gone,
+                                .is_awaited = !worker.gone && !worker.behind,
+                                .applied = worker.applied,
+                                .arrived = worker.arrived,
+                                .skipped_clocks = worker.ahead});
 }
 
 }  // namespace psim

@@ -60,8 +60,12 @@ class ServerRole final : public Outbox {
   void copied(NodeId replica) override;
   void counted(NodeId node, const WorkerClocks::Worker& worker) override;
   void promoted() override;
-  std::uint64_t hash_of(const ShardServer& server) const;
-  std::uint64_t hash_of_state(const ShardServer& server, std::uint64_t hash_of_weights) const;
+  void record_push(Outcome outcome, std::uint32_t shard, const Push& push,
+                   std::optional<std::int64_t> staleness = {});
+  struct Hashes {
+    std::optional<std::uint64_t> weights = {}, state = {};
+  };
+  Hashes hashes_of(const ShardServer& server) const;
   ShardServer::Options options_of(std::uint32_t shard) const;
   ServerRole& role_for(const Message& message);
   void handle(const Message& message);

@@ -65,7 +65,9 @@ bool ServerRole::is_early(const Message& message) const {
 
 // Of what is sent again the last is kept: a worker's one pull of a shard, and its pushes.
 void ServerRole::keep(Message message) {
-  const auto number = [](const Message& m) { return m.is<Pull>() ? 0 : facts_of(m.body).number; };
+  const auto number = [](const Message& m) {
+    return m.is<Pull>() ? std::nullopt : facts_of(m.body).number();
+  };
   const auto before = std::ranges::find_if(early_, [&](const Message& other) {
     return other.body.index() == message.body.index() && other.from == message.from &&
            other.shard == message.shard && number(other) == number(message);
@@ -173,17 +175,14 @@ void ServerRole::lead(ShardServer& server, const Owner& owner) {
 
 void ServerRole::promoted() {
   const ShardServer& server = *find(current_);
-  const std::uint64_t hash = hash_of(server);
-  job_.recorder.record({.at = Agenda::now(),
-                        .kind = EventKind::promote,
-                        .node = node_,
-                        .clock = server.epoch(),
-                        .version = server.version(),
-                        .bytes = hash,
-                        .value = server.state().updated_in,
-                        .shard = current_,
-                        .detail = hash_of_state(server, hash),
-                        .content = {.ids = static_cast<std::uint32_t>(server.pending().size())}});
+  const auto [weights, state] = hashes_of(server);
+  job_.record(node_, Promotion{.shard = job_.plan.first_shard + current_,
+                               .epoch = server.epoch(),
+                               .version = server.version(),
+                               .updated_in = server.state().updated_in,
+                               .weights_hash = weights,
+                               .state_hash = state,
+                               .waiting_pushes = std::ssize(server.pending())});
 }
 
 // The last owner has all of it, if it is still there and got it itself. Else the owners before it and every

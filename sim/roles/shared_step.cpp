@@ -24,7 +24,7 @@ bool SharedStep::compute() {
   LocalWork work = step_.begin(false);
   weights_ = step_.take_weights(nullptr);
   if (weights_) weights_->join();  // two gradients need them: none may take them for itself
-  job.record(EventKind::compute_begin, step_.node, step_.clock, step_.kv.version(0));
+  step_.record(ComputePhase::begun);
   step_.processor.copy(step_.both_copies());
   if (own_update > 0) step_.processor.compute(own_update, false);
   batch_ = work.batches.front().empty() ? Batch{} : std::move(work.batches.front().front());
@@ -39,8 +39,7 @@ bool SharedStep::compute() {
     left = step_.processor.left();
   }
   const std::int64_t given_away = step_.batch_size - protocol_.own();
-  job.record_computed(EventKind::compute_end, step_.node, step_.clock, step_.kv.version(0),
-                      step_.source.in_hand() - given_away);
+  step_.record(ComputePhase::ended, step_.source.in_hand() - given_away);
   step_.source.computed(step_.processor.seconds(), given_away);
   return true;
 }
@@ -107,12 +106,15 @@ void SharedStep::on_peer(const Message& message) {
 
 void SharedStep::compute_piece(NodeId from, const Piece& piece) {
   JobContext& job = step_.job;
-  job.record(EventKind::compute_resume, step_.node, piece.clock);
+  Computation record{.work = Work::piece, .clock = piece.clock};
+  job.record(step_.node, record);
   {
     const Busy busy(job, step_.node);
     simgrid::s4u::this_actor::execute(flops_per_sample_ * static_cast<double>(piece.count));
   }
-  job.record_computed(EventKind::compute_pause, step_.node, piece.clock, 0, piece.count);
+  record.phase = ComputePhase::ended;
+  record.samples = piece.count;
+  job.record(step_.node, record);
   if (piece.samples) stolen_.insert(stolen_.end(), piece.samples->begin(), piece.samples->end());
   stolen_count_ += piece.count;
   step_.source.computed_for_others(piece.count);

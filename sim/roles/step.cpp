@@ -18,6 +18,10 @@ std::unique_ptr<Step> make_step(StepContext& context) {
   return std::make_unique<GradientStep>(context);
 }
 
+void StepContext::record(ComputePhase phase, std::optional<std::int64_t> samples) {
+  job.record(node, Computation{.phase = phase, .clock = clock, .version = kv.version(0), .samples = samples});
+}
+
 void StepContext::prepare() {
   while (!source.prepare(number)) kv.wait_for_message();
   batch_size = source.batch_size();

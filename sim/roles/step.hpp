@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "sim/roles/batch_source.hpp"
 #include "sim/roles/job_context.hpp"
@@ -34,6 +35,8 @@ struct StepContext {
   // The weights that were pulled for `keys` (null: for all); they are here.
   std::shared_ptr<Assembly> take_weights(const BatchKeys* keys);
 
+  // What the step in hand does; `samples`: whose gradients are complete.
+  void record(ComputePhase phase, std::optional<std::int64_t> samples = {});
   // Sends each of these shards its part of `gradient`, of the step in hand.
   Timestamp push(const ShardIds& shards, const std::shared_ptr<Values>& gradient);
 

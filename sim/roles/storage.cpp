@@ -29,8 +29,7 @@ void run_storage(JobContext& job) {
   };
   const auto write = [&](const Message& message, const State& state) {
     if (!mutant("snapshot-is-free")) use_disk(state);
-    job.record(EventKind::snapshot, job.plan.snapshot_node(), 0, state.version, message.from, 0,
-               message.shard);
+    job.record(job.plan.snapshot_node(), Snapshot{message.shard, message.from, state.version});
     const auto last = snapshots.find(message.shard);
     if (last == snapshots.end() || last->second.epoch <= message.epoch)
       snapshots.insert_or_assign(message.shard, JobState::Snapshot{message.epoch, state});

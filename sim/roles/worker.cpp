@@ -60,7 +60,7 @@ bool Worker::pull() {
 void Worker::finish(bool completes) {
   const NodeId node = context_.node;
   (completes ? job_.state.completed : job_.state.left_early)[context_.index] = true;
-  job_.record(EventKind::finish, node, context_.clock, 0, 0, completes ? 0 : left_by_itself);
+  job_.record(node, Finish{.clock = context_.clock, .leaves = !completes});
   job_.state.last_finish = Agenda::now();
   through_ = true;
   // Where late pushes count, those that a crash undoes are lost, and nobody needs them again.

@@ -253,8 +253,8 @@ TEST_CASE("verify says what it needs", "[verify]") {
   // A row that is changed afterwards is found, with its number.
   change_run(
       folder.path() / "run",
-      "UPDATE event SET version = version - 1 WHERE number = (SELECT min(number) FROM event WHERE kind = "
-      "'send' AND message = 'weights' AND version = 7)");
+      "UPDATE sent SET version = version - 1 WHERE number = (SELECT min(number) FROM sent WHERE kind = "
+      "'weights' AND version = 7)");
   const Verified changed = verify(folder.path());
   CHECK(changed.outcome.code == 1);
   CHECK(std::ranges::count(changed.broken, "reads") == 1);

@@ -32,7 +32,7 @@ struct Log final : Outbox {
     const MessageFacts facts = facts_of(message.body);
     lines.push_back(facts.kind == MessageKind::finished
                         ? fmt::format("finished w{}", w)
-                        : fmt::format("{} w{} v{}", name_of(facts.kind), w, facts.version));
+                        : fmt::format("{} w{} v{}", name_of(facts.kind), w, facts.version.value_or(0)));
     sent.push_back(std::move(message));
   }
   void announce(UpdateGroup group) override { announced.push_back(std::move(group)); }
