@@ -39,8 +39,8 @@ std::string to_string(const Event& e) {
                          e.clock, e.peer, e.value);
     case EventKind::fault:
       return fmt::format("t={:.9g}s fault {}: {} {} for node {}", e.at, e.clock,
-                         name_of(static_cast<FaultKind>(e.value)), e.version == 1 ? "begins" : "ends",
-                         e.node);
+                         FaultKind::at(static_cast<std::size_t>(e.value))->name,
+                         e.version == 1 ? "begins" : "ends", e.node);
     default:
       return fmt::format("t={:.9g}s {}: node {}, peer {}, clock {}, version {}", e.at, name_of(e.kind),
                          e.node, e.peer, e.clock, e.version);

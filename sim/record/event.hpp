@@ -35,7 +35,7 @@ enum class EventKind : std::uint8_t {
   promote,         // server owns a shard, in epoch `clock`, from version `version` on; value: the epoch of
                    // the last update that it begins with
   snapshot,        // storage has written version `version` of a shard of peer's
-  fault,   // of node; value: FaultKind, version: 1 begin, 0 end, clock: its table; peer: a node of the
+  fault,   // of node; value: its kind's row, version: 1 begin, 0 end, clock: its table; peer: a node of the
            // other side, if there are two
   member,  // server counts the pushes of peer anew: `value` applied, `version` arrived; clock: 1 it takes
            // part, 2 and is not waited for yet; bytes: clocks that it has skipped

@@ -40,9 +40,9 @@ void FailureLog::on(const Event& e) {
       break;
     case EventKind::update: version_[e.shard] = e.version; break;
     case EventKind::fault:
-      if (e.value == static_cast<std::int64_t>(FaultKind::crash))
+      if (const auto& kind = *FaultKind::at(static_cast<std::size_t>(e.value)); kind.crashes)
         e.version == 1 ? on_crash(e) : on_restart(e);
-      if (e.value == static_cast<std::int64_t>(FaultKind::restart)) on_restart(e);
+      else if (kind.restarts) on_restart(e);
       return;
     default: return;
   }

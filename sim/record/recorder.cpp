@@ -209,7 +209,7 @@ void Recorder::count_worker(const Event& event) {
 }
 
 void Recorder::on_fault(const Event& event) {
-  if (event.value != static_cast<std::int64_t>(FaultKind::crash) || event.version != 1) return;
+  if (!FaultKind::at(static_cast<std::size_t>(event.value))->crashes || event.version != 1) return;
   if (is_worker(event.node)) books_[worker_index(event.node)].on_crash(event.at);
   if (!is_server(event.node)) return;
   for (std::optional<std::uint32_t>& owner : stats_.shard_owner) {

@@ -22,8 +22,8 @@ KvClient::KvClient(World& world, NodeId node)
     retries_ = std::make_unique<RetryQueue>(world.retry());
     for (const std::uint32_t s : all_) standings_.push_back({.owner = world.server_of(s)});
   }
-  if (std::ranges::find(world.scenario.filters, FilterKind::kkt, &FilterSpec::kind) !=
-      world.scenario.filters.end())
+  if (std::ranges::any_of(world.scenario.filters,
+                          [](const FilterSpec& filter) { return filter.kind->needs_weights; }))
     last_weights_.resize(all_.size());
 }
 

@@ -18,7 +18,7 @@ ShardWeights::Options weights_options(const World& world, std::uint32_t shard) {
   // Workers that update need every sum before their next step: nothing is stale.
   const bool compensates = !world.workers_update() || mutant("sums-are-compensated");
   ShardWeights::Options options{
-      .optimizer = world.elastic() ? OptimizerSpec{.kind = OptimizerKind::sgd} : training.optimizer,
+      .optimizer = world.elastic() ? OptimizerSpec{.kind = "sgd"} : training.optimizer,
       .storage = world.storage(),
       .loss_scale = world.loss_scale(),
       .ranges = is_sparse ? world.keys.shards[shard].ranges : std::vector<Range>{},

@@ -17,7 +17,7 @@ FailureLog after_a_crash() {
           .kind = EventKind::fault,
           .node = 1,
           .version = 1,
-          .value = static_cast<std::int64_t>(FaultKind::crash)});
+          .value = static_cast<std::int64_t>(FaultKind("crash").index())});
   return log;
 }
 
@@ -50,6 +50,6 @@ TEST_CASE("an owner that has not heard of the next one does not own the shard ag
           .kind = EventKind::fault,
           .node = 1,
           .version = 1,
-          .value = static_cast<std::int64_t>(FaultKind::crash)});
+          .value = static_cast<std::int64_t>(FaultKind("crash").index())});
   CHECK(log.stats().recoveries.size() == 1);  // at date 4 it owned nothing
 }
