@@ -27,19 +27,6 @@
 
 namespace psim {
 
-// Who carries out what happens to nodes. Called from the agenda, never from an actor. The answers: whether it
-// changed anything.
-class FaultTarget {
- public:
-  virtual ~FaultTarget() = default;
-  virtual bool crash(NodeId node, bool disk_lost) = 0;
-  virtual bool restart(NodeId node) = 0;
-  virtual bool leave(NodeId node) = 0;
-  virtual bool join(NodeId node) = 0;
-  virtual void set_speed(NodeId node, double factor) = 0;  // of its own speed; 0: frozen, 1: as before
-  virtual bool lose_disk(NodeId node) = 0;
-};
-
 class FaultPlan {
  public:
   // `is_quiet`: nothing can happen any more but by faults and other entries of the agenda.
@@ -96,7 +83,7 @@ class FaultPlan {
   void act(std::size_t table, std::optional<NodeId> node, bool begins);
   bool act_on(std::size_t table, NodeId node, bool begins);
   void record(std::size_t table, std::optional<NodeId> node, bool begins);
-  double product(FaultKind kind, NodeId node) const;
+  double product(bool FaultKindRow::*what, NodeId node) const;
   void check(FaultCondition::Quantity quantity, NodeId node, double value);
   std::vector<NodeId> nodes_of(std::size_t table, std::optional<NodeId> node) const;
 

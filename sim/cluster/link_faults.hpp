@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <map>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,23 +23,16 @@
 
 namespace psim {
 
-// What will become of a message that is sent now.
-struct MessageFate {
-  bool dropped = false;  // lost when it arrives
-  int copies = 0;        // more than the one
-  double delay = 0;      // seconds, after its way through the network
-};
-
 class LinkFaults {
  public:
   explicit LinkFaults(const Scenario& scenario);
 
-  // Fault `table` of the scenario begins or ends: partition, link-down, and those about messages. `node`:
+  // Fault `table` of the scenario begins or ends: of those that cut links or are about messages. `node`:
   // whose turn it is; without one it is that of all whom the table names.
   void begin(std::size_t table, std::optional<NodeId> node = std::nullopt);
   void end(std::size_t table, std::optional<NodeId> node = std::nullopt);
-  // All partitions are over.
-  void heal();
+  // All faults of this kind are over.
+  void end_all(std::string_view kind);
 
   // Whether nothing comes through from one node to the other.
   bool cut(NodeId from, NodeId to);

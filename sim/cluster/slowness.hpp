@@ -27,17 +27,12 @@ class Slowness {
 
  private:
   double draw(std::uint32_t worker, std::int64_t step);
-  bool slow_state(std::uint32_t worker, std::int64_t step);
 
   ComputeSpec spec_;
   std::vector<StragglerSpec> stragglers_;
   std::uint64_t seed_;
   std::vector<double> mean_steps_;
-  struct Chain {
-    std::int64_t step = -1;
-    bool slow = false;
-  };
-  std::vector<Chain> chains_;
+  std::vector<StepState> states_;  // by worker
 };
 
 }  // namespace psim

@@ -24,6 +24,9 @@ class Words {
     } else if constexpr (std::is_floating_point_v<T>) {
       add(std::bit_cast<std::uint64_t>(value));
       present_ |= 1U;
+    } else if constexpr (Named<T>) {
+      add(index_in(value));
+      present_ |= 1U;
     } else {
       add(static_cast<std::uint64_t>(value));
       present_ |= 1U;
@@ -42,7 +45,7 @@ class Words {
 
 template <class T>
 std::string told(const T& value) {
-  if constexpr (std::is_enum_v<T>) return std::string(name_in(value));
+  if constexpr (Named<T>) return std::string(name_in(value));
   else if constexpr (std::is_floating_point_v<T>) return fmt::format("{:.9g}", value);
   else return fmt::format("{}", static_cast<std::int64_t>(value));
 }

@@ -325,7 +325,7 @@ struct ViewChange {
 
 struct FaultChange {
   std::int64_t fault_table = 0;
-  FaultKind kind = FaultKind::crash;
+  FaultKind kind = {};
   bool begins = true;
   std::optional<NodeId> target = {}, other_side = {};
   static constexpr const char* table = "fault";

@@ -44,20 +44,44 @@ struct OptionalOf<std::optional<T>> {
 template <class Owner, class T>
 OptionalOf<T> kind_of_member(T Owner::*);
 
-// The names of an enumeration's values.
+// Values that people know by name: of an enumeration, or rows of a table.
 template <class Enum>
-auto all_names(Enum value) {
-  if constexpr (requires { names_of(value); }) return names_of(value);
-  else {
-    std::vector<std::string_view> names;
-    for (const Choice& choice : choices<Enum>()) names.push_back(choice.name);
-    return names;
+constexpr std::size_t index_in(Enum value) {
+  return static_cast<std::size_t>(value);
+}
+template <class Row>
+std::size_t index_in(Chosen<Row> value) {
+  return value.index();
+}
+template <class T>
+std::string_view name_in(T value) {
+  if constexpr (requires { value->name; }) return value->name;
+  else if constexpr (requires { names_of(value); }) return names_of(value)[index_in(value)];
+  else return name_of(value);
+}
+template <class T>
+concept Named = std::is_enum_v<T> || requires(T value) {
+  value->name;
+};
+
+// The value of that name; the first one for an unknown name.
+template <class Row>
+Chosen<Row> value_of(Chosen<Row> /*kind*/, std::string_view name) {
+  for (std::size_t i = 0; i < all_rows<Row>().size(); ++i) {
+    if (all_rows<Row>()[i].name == name) return Chosen<Row>::at(i);
   }
+  return {};
 }
 template <class Enum>
-std::string_view name_in(Enum value) {
-  if constexpr (requires { names_of(value); }) return names_of(value)[static_cast<std::size_t>(value)];
-  else return name_of(value);
+Enum value_of(Enum kind, std::string_view name) {
+  std::size_t found = 0, count = 0;
+  const auto look = [&](std::string_view one) { found = one == name ? count : found, ++count; };
+  if constexpr (requires { names_of(kind); }) {
+    for (const std::string_view one : names_of(kind)) look(one);
+  } else {
+    for (const Choice& choice : choices<Enum>()) look(choice.name);
+  }
+  return static_cast<Enum>(found);
 }
 
 // CREATE TABLE for each type of event, with what its columns mean.

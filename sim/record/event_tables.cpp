@@ -9,7 +9,7 @@ namespace {
 template <class Member>
 std::string_view type_of(const Field<Member>& field) {
   using Value = typename decltype(kind_of_member(field.member))::Value;
-  if constexpr (std::is_enum_v<Value>) return "TEXT";
+  if constexpr (Named<Value>) return "TEXT";
   else return std::is_floating_point_v<Value> ? "REAL" : "INTEGER";
 }
 

@@ -66,9 +66,9 @@ void FailureLog::look_at_recoveries(double at, std::uint32_t shard) {
 
 void FailureLog::on_fault(double at, const FaultChange& fault) {
   if (!fault.target) return;
-  if (fault.kind == FaultKind::crash && fault.begins) on_crash(at, *fault.target);
-  const bool is_back = fault.kind == FaultKind::crash && !fault.begins;
-  if (is_back || fault.kind == FaultKind::restart) down_.erase(*fault.target);
+  if (fault.kind->crashes && fault.begins) on_crash(at, *fault.target);
+  const bool is_back = fault.kind->crashes && !fault.begins;
+  if (is_back || fault.kind->restarts) down_.erase(*fault.target);
 }
 
 void FailureLog::on_send(double at, const Sent& message) {

@@ -71,14 +71,7 @@ std::string why_never(const FaultSpec& fault, double end) {
 // Why a fault that happened changed nothing.
 std::string why_in_vain(const FaultSpec& fault) {
   if (fault.factor) return "its factor is 1";
-  switch (fault.kind) {
-    case FaultKind::crash:
-    case FaultKind::leave: return "its nodes were down already";
-    case FaultKind::restart:
-    case FaultKind::join: return "its nodes were up already";
-    case FaultKind::disk_loss: return "there was nothing on the disk";
-    default: return "it met no message";
-  }
+  return std::string(fault.kind->in_vain);
 }
 
 Texts idle_faults(const Scenario& scenario, const RunResult& run) {
@@ -179,7 +172,7 @@ Texts early_targets(const Scenario& scenario, const RunResult& run) {
 Texts idle_bounds(const Scenario& scenario, const RunResult& run) {
   const ConsistencySpec& consistency = scenario.consistency;
   const bool one_job = run.spaces.empty() && scenario.architecture.has_servers();
-  if (!one_job || consistency.model != ConsistencyModel::ssp || !consistency.staleness_schedule.empty() ||
+  if (!one_job || !consistency.model->has_schedule() || !consistency.staleness_schedule.empty() ||
       scenario.cluster.workers < 2)
     return {};
   if (run.stats.clock_gap_max >= consistency.staleness) return {};

@@ -222,7 +222,7 @@ void Recorder::begins(const Computation& step, NodeId worker) {
 }
 
 void Recorder::on(const Event& event, const FaultChange& fault) {
-  if (fault.kind != FaultKind::crash || !fault.begins || !fault.target) return;
+  if (!fault.kind->crashes || !fault.begins || !fault.target) return;
   if (is_worker(*fault.target)) books_[worker_index(*fault.target)].on_crash(event.at);
   if (!is_server(*fault.target)) return;
   for (std::optional<std::uint32_t>& owner : stats_.shard_owner) {

@@ -61,7 +61,7 @@ class RunFile::Statement {
     else if constexpr (std::is_same_v<T, std::vector<std::uint32_t>>) {
       sqlite3_bind_blob64(statement_, i, value.data(), value.size() * sizeof(std::uint32_t),
                           SQLITE_TRANSIENT);
-    } else if constexpr (std::is_enum_v<T>) {
+    } else if constexpr (Named<T>) {
       bind(i, name_in(value));
     } else if constexpr (requires { value.has_value(); }) {
       if (value) bind(i, *value);
@@ -230,10 +230,8 @@ template <class T>
 void read(sqlite3_stmt* row, int column, T& value) {
   if constexpr (OptionalOf<T>::value) {
     if (sqlite3_column_type(row, column) != SQLITE_NULL) read(row, column, value.emplace());
-  } else if constexpr (std::is_enum_v<T>) {  // the first for an unknown name
-    const auto names = all_names(value);
-    const auto found = std::ranges::find(names, text(row, column));
-    value = static_cast<T>(found == names.end() ? 0 : found - names.begin());
+  } else if constexpr (Named<T>) {
+    value = value_of(value, text(row, column));
   } else {
     value = static_cast<T>(sqlite3_column_int64(row, column));
   }

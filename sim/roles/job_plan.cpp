@@ -33,9 +33,9 @@ KeySpace key_space_of(const Scenario& scenario) {
 std::vector<NodeId> absent_at_first(const Scenario& scenario) {
   std::set<NodeId> absent, seen;
   for (const FaultSpec& fault : scenario.faults) {
-    if (fault.kind != FaultKind::join && fault.kind != FaultKind::leave) continue;
+    if (!fault.kind->joins && !fault.kind->leaves) continue;
     for (const NodeId node : fault_nodes(scenario.cluster, fault.nodes)) {
-      if (fault.kind == FaultKind::leave) seen.insert(node);
+      if (fault.kind->leaves) seen.insert(node);
       else absent.insert(node);
     }
   }

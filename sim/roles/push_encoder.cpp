@@ -10,8 +10,8 @@ namespace psim {
 PushEncoder::PushEncoder(JobContext& job, NodeId node) : job_(job), node_(node) {
   const auto shards = static_cast<std::uint32_t>(job.plan.keys.shards.size());
   for (std::uint32_t s = 0; s < shards; ++s) filters_.push_back(job.make_chain(s, node, true));
-  const auto is_kkt = [](const FilterSpec& filter) { return filter.kind == FilterKind::kkt; };
-  if (std::ranges::any_of(job.plan.scenario.filters, is_kkt)) last_weights_.resize(shards);
+  const auto needs_weights = [](const FilterSpec& filter) { return filter.kind->needs_weights; };
+  if (std::ranges::any_of(job.plan.scenario.filters, needs_weights)) last_weights_.resize(shards);
 }
 
 // The keys of a batch that lie in a block of features are consecutive, and so are a shard's among them.

@@ -18,7 +18,7 @@ ShardWeights::Options weights_options(const JobContext& job, std::uint32_t shard
   // Workers that update need every sum before their next step: nothing is stale.
   const bool compensates = !job.plan.workers_update() || mutant("sums-are-compensated");
   ShardWeights::Options options{
-      .optimizer = job.plan.elastic() ? OptimizerSpec{.kind = OptimizerKind::sgd} : training.optimizer,
+      .optimizer = job.plan.elastic() ? OptimizerSpec{.kind = "sgd"} : training.optimizer,
       .storage = job.plan.storage(),
       .loss_scale = job.plan.loss_scale(),
       .ranges = is_sparse ? job.plan.keys.shards[shard].ranges : std::vector<Range>{},

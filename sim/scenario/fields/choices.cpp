@@ -2,11 +2,19 @@
 
 namespace psim {
 
-template <>
-std::vector<Choice> choices<Preset>() {
-  std::vector<Choice> result;
-  for (const PresetTable& table : presets()) result.push_back({table.name, table.doc});
-  return result;
+void describe_setting(FieldVisitor& visitor, std::string_view key, const Setting& setting,
+                      std::vector<std::string_view> names, Settings& settings) {
+  const FieldTarget target =
+      std::visit([](auto& value) -> FieldTarget { return &value; }, settings.place_of(setting));
+  visitor.field(setting.key, target,
+                {.doc = setting.doc,
+                 .min = setting.min,
+                 .max = setting.max,
+                 .above_min = setting.above_min,
+                 .below_max = setting.below_max,
+                 .when_key = key,
+                 .when = std::move(names),
+                 .default_text = setting.default_text});
 }
 
 template <>
@@ -97,31 +105,12 @@ std::vector<Choice> choices<Init>() {
 }
 
 template <>
-std::vector<Choice> choices<OptimizerKind>() {
-  return {{"sgd", "w -= rate * g"},
-          {"momentum", "heavy ball (Polyak 1964)"},
-          {"nesterov", "Nesterov's momentum (Sutskever et al. 2013)"},
-          {"adagrad", "Duchi, Hazan, Singer 2011"},
-          {"rmsprop", "Tieleman, Hinton 2012"},
-          {"adam", "Kingma, Ba 2015"},
-          {"proximal",
-           "a gradient step, then the proximal operator of l1 and l2 (Parikh, Boyd 2014; Li et al. 2014)"}};
-}
-
-template <>
 std::vector<Choice> choices<RateSchedule>() {
   return {{"constant", "the same rate throughout"},
           {"step", "multiplied by `schedule_factor` every `schedule_every` epochs"},
           {"cosine",
            "falls along half a cosine to zero over the run's epochs or steps (Loshchilov, Hutter 2017)"},
           {"inverse-sqrt", "learning_rate / sqrt(1 + epochs done)"}};
-}
-
-template <>
-std::vector<Choice> choices<ConsistencyModel>() {
-  std::vector<Choice> result;
-  for (const ConsistencyRow& row : consistency_rows) result.push_back({row.name, row.may_start, row.aliases});
-  return result;
 }
 
 template <>
@@ -290,36 +279,10 @@ std::vector<Choice> choices<KeyFormat>() {
 }
 
 template <>
-std::vector<Choice> choices<FilterKind>() {
-  std::vector<Choice> result;
-  for (const FilterRow& row : filter_rows) result.push_back({row.name, row.does, row.aliases});
-  return result;
-}
-
-template <>
 std::vector<Choice> choices<FilterOn>() {
   return {{"push", "gradients, from a worker to a server"},
           {"pull", "weights, from a server to a worker"},
           {"both", "both"}};
-}
-
-template <>
-std::vector<Choice> choices<FaultKind>() {
-  return {
-      {"crash", "the nodes are gone with all that they had in memory, and so are messages to and from them"},
-      {"restart", "crashed nodes are back, after `crash` without `restart_after`"},
-      {"leave", "the nodes go in good order"},
-      {"join", "nodes that have left come back"},
-      {"slow", "the nodes compute at `factor` times their speed; 0: they are frozen and do nothing"},
-      {"link-down", "nothing comes through from the nodes or to them", "link_down"},
-      {"degrade", "the nodes' own links have `factor` times their bandwidth"},
-      {"partition", "nothing comes through `between` two sets of nodes"},
-      {"heal", "all partitions are over"},
-      {"drop", "messages are lost after their way through the network"},
-      {"duplicate", "messages come twice, and take the network twice"},
-      {"delay", "messages come later by `delay`"},
-      {"reorder", "messages come later by a time between 0 and `delay`, and may overtake one another"},
-      {"disk-loss", "what the storage has written, the snapshots, is gone", "disk_loss"}};
 }
 
 template <>
@@ -336,19 +299,6 @@ std::vector<Choice> choices<Namespace>() {
 template <>
 std::vector<Choice> choices<Arrivals>() {
   return {{"poisson", "independent of each other: exponential gaps"}, {"constant", "equal gaps"}};
-}
-
-template <>
-std::vector<Choice> choices<Distribution>() {
-  return {{"constant", "every step takes its mean"},
-          {"uniform", "uniform around the mean with coefficient of variation `cv`"},
-          {"exponential", "memoryless, the usual worst case of theory"},
-          {"shifted-exponential", "`shift` plus an exponential rest"},
-          {"pareto", "heavy tail with exponent `alpha`"},
-          {"gamma", "gamma with coefficient of variation `cv`"},
-          {"lognormal", "lognormal with coefficient of variation `cv`"},
-          {"markov", "a two-state chain per worker: normal, or `slowdown` times slower for a while"},
-          {"trace", "factors read from a file, one row per step, used over and over"}};
 }
 
 }  // namespace psim

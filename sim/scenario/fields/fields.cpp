@@ -1,9 +1,14 @@
+#include <functional>
+
 #include "sim/scenario/fields/choices.hpp"
 #include "sim/scenario/fields/field_tables.hpp"
 
 namespace psim {
 
 void describe_consistency(FieldVisitor& v, ConsistencySpec& c) {
+  const auto models = [](auto has) {
+    return names_of_rows<ConsistencyRow>([has](const ConsistencyRow& row) { return std::invoke(has, row); });
+  };
   v.field("model", choice(c.model),
           {.doc = "When a worker may start a clock and when a server applies a push.",
            .when_key = "architecture.kind",
@@ -13,7 +18,7 @@ void describe_consistency(FieldVisitor& v, ConsistencySpec& c) {
            .min = 0,
            .max = 1e9,
            .when_key = "model",
-           .when = {"ssp", "dssp"},
+           .when = models(&ConsistencyRow::has_bound),
            .need = {.keys = {"consistency.staleness_schedule"},
                     .text = "without a staleness_schedule that begins at clock 0",
                     .met = [&c] {
@@ -25,28 +30,28 @@ void describe_consistency(FieldVisitor& v, ConsistencySpec& c) {
            .min = 0,
            .max = 1e9,
            .when_key = "model",
-           .when = {"dssp"}});
+           .when = models([](const auto& row) { return row.has_bound() && row.dynamic; })});
   v.field("staleness_schedule", &c.staleness_schedule,
           {.doc = "Rows [clock, staleness]: the bound from that clock on.",
            .when_key = "model",
-           .when = {"ssp"}});
+           .when = models(&ConsistencyRow::has_schedule)});
   v.field("k", &c.k,
           {.doc = "Pushes per update.",
            .min = 1,
            .max = 4096,
            .when_key = "model",
-           .when = {"k-sync", "k-batch-sync", "k-async", "k-batch-async"},
+           .when = models(&ConsistencyRow::has_k),
            .default_text = "must be given; for k-sync the number of workers less `backup`"});
   v.field("backup", &c.backup,
           {.doc = "Backup workers: k is the number of workers less this.",
            .min = 0,
            .max = 4095,
            .when_key = "model",
-           .when = {"k-sync"}});
+           .when = models(&ConsistencyRow::has_backup)});
   v.field("late", choice(c.late),
           {.doc = "What happens to a worker whose push would come too late.",
            .when_key = "model",
-           .when = {"k-sync", "k-batch-sync"}});
+           .when = models(&ConsistencyRow::has_late)});
   v.field("aggregation", choice(c.aggregation),
           {.doc = "How the gradients of one update are combined.",
            .when_key = "architecture.kind",

@@ -256,54 +256,16 @@ void describe_cluster(FieldVisitor& v, Scenario& s) {
 void describe_compute(FieldVisitor& v, ComputeSpec& c) {
   v.field("distribution", choice(c.distribution),
           {.doc = "How the time of a step varies; the mean stays the same."});
-  v.field("cv", &c.cv,
-          {.doc = "Coefficient of variation.",
-           .min = 0,
-           .max = 10,
-           .when_key = "distribution",
-           .when = {"uniform", "gamma", "lognormal"}});
+  describe_settings<DistributionRow>(v, "distribution", c.settings);
   v.field("time", &c.time,
           {.doc = "Mean time of a step: of a batch on one device as fast as `speed`.",
            .min = 0,
            .max = 1e9,
            .default_text = "flops of the gradient / speed"});
-  v.field("alpha", &c.alpha,
-          {.doc = "Tail exponent.",
-           .min = 1,
-           .max = 1e3,
-           .above_min = true,
-           .when_key = "distribution",
-           .when = {"pareto"}});
-  v.field("shift", &c.shift,
-          {.doc = "The part of a step's time that is always there.",
-           .min = 0,
-           .max = 1e9,
-           .when_key = "distribution",
-           .when = {"shifted-exponential"}});
-  v.field("slowdown", &c.slowdown,
-          {.doc = "How much slower the slow state is.",
-           .min = 1,
-           .max = 1e6,
-           .when_key = "distribution",
-           .when = {"markov"}});
-  v.field("enter", &c.enter,
-          {.doc = "Probability per step of becoming slow.",
-           .min = 0,
-           .max = 1,
-           .above_min = true,
-           .when_key = "distribution",
-           .when = {"markov"}});
-  v.field("leave", &c.leave,
-          {.doc = "Probability per step of becoming normal again.",
-           .min = 0,
-           .max = 1,
-           .above_min = true,
-           .when_key = "distribution",
-           .when = {"markov"}});
   v.field("trace", &c.trace,
           {.doc = "File of factors, one row per step, with one column or one per worker.",
            .when_key = "distribution",
-           .when = {"trace"}});
+           .when = names_of_rows<DistributionRow>([](const auto& row) { return row.reads_trace; })});
 }
 
 void describe_straggler(FieldVisitor& v, StragglerSpec& s) {

@@ -7,19 +7,17 @@ namespace {
 
 constexpr double longest = 1e9;  // seconds
 
-using Kinds = std::vector<std::string_view>;
-
-Kinds kinds_that(bool (*fit)(FaultKind)) {
-  Kinds names;
-  const std::vector<Choice> all = choices<FaultKind>();
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (fit(static_cast<FaultKind>(i))) names.push_back(all[i].name);
-  }
-  return names;
+std::vector<std::string_view> kinds_that(bool (*fit)(const FaultKindRow&)) {
+  return names_of_rows<FaultKindRow>(fit);
 }
 
-bool has_nodes(FaultKind kind) { return kind != FaultKind::partition && kind != FaultKind::heal; }
-bool has_sides(FaultKind kind) { return kind == FaultKind::partition || is_about_messages(kind); }
+bool is_window(const FaultKindRow& kind) { return kind.window; }
+bool has_nodes(const FaultKindRow& kind) { return kind.on == FaultOn::nodes || kind.on == FaultOn::messages; }
+bool has_sides(const FaultKindRow& kind) { return kind.on == FaultOn::sides || kind.on == FaultOn::messages; }
+bool has_messages(const FaultKindRow& kind) { return kind.on == FaultOn::messages; }
+bool has_factor(const FaultKindRow& kind) { return kind.takes_factor(); }
+bool has_delay(const FaultKindRow& kind) { return kind.takes_delay; }
+bool crashes(const FaultKindRow& kind) { return kind.crashes; }
 
 // By which a fault begins.
 void describe_trigger(FieldVisitor& v, FaultSpec& f) {
@@ -86,7 +84,7 @@ void describe_fault(FieldVisitor& v, FaultSpec& f) {
           {.doc = "Which kinds of messages, such as \"push\", \"pull\" and \"weights\".",
            .filled = true,
            .when_key = "kind",
-           .when = kinds_that(is_about_messages),
+           .when = kinds_that(has_messages),
            .default_text = "all"});
   describe_trigger(v, f);
   v.field("restart_after", &f.restart_after,
@@ -94,26 +92,26 @@ void describe_fault(FieldVisitor& v, FaultSpec& f) {
            .min = 0,
            .max = longest,
            .when_key = "kind",
-           .when = {"crash"},
+           .when = kinds_that(crashes),
            .default_text = "never"});
   v.field(
       "disk", choice(f.disk),
       {.doc = "Whether what the storage had written is there after its restart: the snapshots. Others have "
               "nothing on a disk.",
        .when_key = "kind",
-       .when = {"crash"}});
+       .when = kinds_that(crashes)});
   v.field("probability", &f.probability,
           {.doc = "Probability that it happens to a message.",
            .min = 0,
            .max = 1,
            .when_key = "kind",
-           .when = kinds_that(is_about_messages)});
+           .when = kinds_that(has_messages)});
   v.field("factor", &f.factor,
           {.doc = "What is left of the speed (slow; 0: the node is frozen) or of the bandwidth (degrade).",
            .min = 0,
            .max = 1,
            .when_key = "kind",
-           .when = {"slow", "degrade"},
+           .when = kinds_that(has_factor),
            .default_text = "required"});
   v.field("delay", &f.delay,
           {.doc = "How much later a message comes (delay), or at most (reorder: uniformly).",
@@ -121,7 +119,7 @@ void describe_fault(FieldVisitor& v, FaultSpec& f) {
            .max = longest,
            .above_min = true,
            .when_key = "kind",
-           .when = {"delay", "reorder"},
+           .when = kinds_that(has_delay),
            .default_text = "required"});
 }
 

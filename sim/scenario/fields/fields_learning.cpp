@@ -167,59 +167,27 @@ void describe_model(FieldVisitor& v, Scenario& s) {
 namespace {
 
 void describe_optimizer(FieldVisitor& v, OptimizerSpec& o) {
-  v.field("momentum", &o.momentum,
-          {.doc = "Share of the last step that is kept.",
-           .min = 0,
-           .max = 1,
-           .below_max = true,
-           .when_key = "optimizer",
-           .when = {"momentum", "nesterov"}});
-  v.field("decay", &o.decay,
-          {.doc = "Share of the running mean of squares that is kept.",
-           .min = 0,
-           .max = 1,
-           .below_max = true,
-           .when_key = "optimizer",
-           .when = {"rmsprop"}});
-  v.field("beta1", &o.beta1,
-          {.doc = "Decay of the first moment.",
-           .min = 0,
-           .max = 1,
-           .below_max = true,
-           .when_key = "optimizer",
-           .when = {"adam"}});
-  v.field("beta2", &o.beta2,
-          {.doc = "Decay of the second moment.",
-           .min = 0,
-           .max = 1,
-           .below_max = true,
-           .when_key = "optimizer",
-           .when = {"adam"}});
-  v.field("epsilon", &o.epsilon,
-          {.doc = "Added to the root in the divisor.",
-           .min = 0,
-           .max = 1,
-           .above_min = true,
-           .when_key = "optimizer",
-           .when = {"adagrad", "rmsprop", "adam"}});
+  const auto with_net = names_of_rows<OptimizerRow>([](const auto& row) { return row.elastic_net; });
+  const auto without = names_of_rows<OptimizerRow>([](const auto& row) { return !row.elastic_net; });
+  describe_settings<OptimizerRow>(v, "optimizer", o.settings);
   v.field("weight_decay", &o.weight_decay,
           {.doc = "L2: this times the weight is added to its gradient.",
            .min = 0,
            .max = 1e3,
            .when_key = "optimizer",
-           .when = {"sgd", "momentum", "nesterov", "adagrad", "rmsprop", "adam"}});
+           .when = without});
   v.field("l1", &o.l1,
           {.doc = "Times the sum of the absolute weights, added to the loss; makes weights exactly 0.",
            .min = 0,
            .max = 1e3,
            .when_key = "optimizer",
-           .when = {"proximal"}});
+           .when = with_net});
   v.field("l2", &o.l2,
           {.doc = "Times half the sum of the squared weights, added to the loss.",
            .min = 0,
            .max = 1e3,
            .when_key = "optimizer",
-           .when = {"proximal"}});
+           .when = with_net});
 }
 
 void describe_half_precision(FieldVisitor& v, TrainingSpec& t) {
@@ -302,7 +270,7 @@ void describe_training(FieldVisitor& v, TrainingSpec& t, const ModelSpec& m) {
        .min = 1,
        .max = 1e6,
        .when_key = "optimizer",
-       .when = {"proximal"}});
+       .when = names_of_rows<OptimizerRow>([](const auto& row) { return row.elastic_net; })});
   describe_rhythm(v, t);
   describe_work(v, t);
   v.field("evaluate_every", &t.evaluate_every,

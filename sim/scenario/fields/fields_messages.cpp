@@ -1,4 +1,6 @@
 // Where parameters are, what travels in a message, and through which filters.
+#include <fmt/format.h>
+
 #include "sim/scenario/fields/choices.hpp"
 #include "sim/scenario/fields/field_tables.hpp"
 
@@ -11,12 +13,26 @@ ChoiceField choice_of_direction(FilterSpec& filter) {
           [&filter](std::size_t index) { filter.on = static_cast<FilterOn>(index); }};
 }
 
-std::vector<std::string_view> kinds_that_feed_back() {
-  std::vector<std::string_view> names;
-  for (const FilterRow& row : filter_rows) {
-    if (row.error_feedback != ErrorFeedback::impossible) names.push_back(row.name);
-  }
-  return names;
+std::string list_of(const std::vector<std::string_view>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    text += fmt::format("{}{}", i == 0 ? "" : i + 1 < names.size() ? ", " : " and ", names[i]);
+  return text;
+}
+
+// What stands for fields that a filter's kind decides where they are not given.
+std::string_view default_direction() {
+  static const std::string text = fmt::format(
+      "`push`; for {} `both`",
+      list_of(names_of_rows<FilterRow>([](const auto& row) { return row.stage >= FilterStage::keys; })));
+  return text;
+}
+std::string_view default_feedback() {
+  static const std::string text =
+      fmt::format("`true`; for {} `false`", list_of(names_of_rows<FilterRow>([](const auto& row) {
+                    return row.error_feedback == ErrorFeedback::off;
+                  })));
+  return text;
 }
 
 }  // namespace
@@ -61,48 +77,15 @@ void describe_messages(FieldVisitor& v, MessagesSpec& m) {
 
 void describe_filter(FieldVisitor& v, FilterSpec& f) {
   v.field("kind", choice(f.kind), {.doc = "What is done to a message before it is sent.", .required = true});
-  v.field(
-      "on", choice_of_direction(f),
-      {.doc = "Which messages go through it.", .default_text = "`push`; for key-caching and snappy `both`"});
-  v.field("threshold", &f.threshold,
-          {.doc = "What counts: the step of two-bit and threshold, the change of significant.",
-           .min = 0,
-           .max = 1e30,
-           .above_min = true,
-           .when_key = "kind",
-           .when = {"two-bit", "threshold", "significant"},
-           .default_text = "0.5 for two-bit, else required"});
-  v.field("fraction", &f.fraction,
-          {.doc = "Share of a message's values that is sent, at least one value.",
-           .min = 0,
-           .max = 1,
-           .above_min = true,
-           .when_key = "kind",
-           .when = {"top-k", "random-k"}});
-  v.field("probability", &f.probability,
-          {.doc = "Probability that a value is left out.",
-           .min = 0,
-           .max = 1,
-           .below_max = true,
-           .when_key = "kind",
-           .when = {"random-skip"}});
-  v.field("bits", &f.bits,
-          {.doc = "Bits of a value, with its sign.",
-           .min = 2,
-           .max = 24,
-           .when_key = "kind",
-           .when = {"fixed-point"}});
-  v.field("delta", &f.delta,
-          {.doc = "How far below l1 a gradient must be to be dropped.",
-           .min = 0,
-           .max = 1e30,
-           .when_key = "kind",
-           .when = {"kkt"}});
+  v.field("on", choice_of_direction(f),
+          {.doc = "Which messages go through it.", .default_text = default_direction()});
+  describe_settings<FilterRow>(v, "kind", f.settings);
   v.field("error_feedback", &f.error_feedback,
           {.doc = "Whether what a push lost is added to the next one.",
            .when_key = "kind",
-           .when = kinds_that_feed_back(),
-           .default_text = "`true`; for fp16, fixed-point and random-skip `false`"});
+           .when = names_of_rows<FilterRow>(
+               [](const auto& row) { return row.error_feedback != ErrorFeedback::impossible; }),
+           .default_text = default_feedback()});
   v.field("flops_per_value", &f.flops_per_value,
           {.doc = "Work of the sender for each value that comes into the filter.", .min = 0, .max = 1e12});
 }

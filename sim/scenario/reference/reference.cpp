@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <type_traits>
 
@@ -190,7 +191,7 @@ std::string consistency_table() {
   std::string out =
       "\n| model | a worker may start clock t when | a server applies | late pushes | source "
       "|\n|---|---|---|---|---|\n";
-  for (const ConsistencyRow& row : consistency_rows) {
+  for (const ConsistencyRow& row : all_rows<ConsistencyRow>()) {
     out += fmt::format("| `{}` | {} | {} | {} | {} |\n", row.name, row.may_start, row.applies, row.late,
                        row.source);
   }
@@ -204,18 +205,19 @@ std::string consistency_table() {
 std::string filter_table() {
   std::string out =
       "\n| kind | takes | on pulls | on phantoms | error feedback | source |\n|---|---|---|---|---|---|\n";
-  for (const FilterRow& row : filter_rows) {
+  std::array<std::vector<std::string_view>, 4> stages;
+  for (const FilterRow& row : all_rows<FilterRow>()) {
+    stages[static_cast<std::size_t>(row.stage)].push_back(row.name);
     out +=
         fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", row.name, row.wire, row.push_only ? "no" : "yes",
                     row.needs_numbers ? "no" : "yes", in_words(row.error_feedback), row.source);
   }
   return out +
-         "\nThe order in one direction is: filters that select (top-k, random-k, significant, kkt, "
-         "random-skip), one that\n"
-         "quantises (fp16, fixed-point, one-bit, two-bit, threshold), key-caching, snappy. Of a dense push, "
-         "what "
-         "is left out\n"
-         "is zero; of a pull, it is what the receiver had.\n";
+         fmt::format(
+             "\nThe order in one direction is: filters that select ({}), one that\nquantises ({}), {}, {}. "
+             "Of a dense push, what is left out\nis zero; of a pull, it is what the receiver had.\n",
+             fmt::join(stages[0], ", "), fmt::join(stages[1], ", "), fmt::join(stages[2], ", "),
+             fmt::join(stages[3], ", "));
 }
 
 // "cluster", "cluster.network", "straggler"; empty when it is no table.

@@ -74,7 +74,7 @@ TEST_CASE("an event is told in one line, with the columns that it has", "[record
         "t=1.5s sent: node 1, kind push, receiver 4, sent_bytes 400, shard 0, clock 7, carried_values 0, "
         "carried_keys 0, carried_ids 0");
   CHECK(to_string({2, 3, Finish{.clock = 9, .leaves = true}}) == "t=2s finish: node 3, clock 9, leaves 1");
-  CHECK(to_string({2, 0, FaultChange{.kind = FaultKind::disk_loss, .target = 5}}) ==
+  CHECK(to_string({2, 0, FaultChange{.kind = "disk-loss", .target = 5}}) ==
         "t=2s fault: node 0, fault_table 0, kind disk-loss, begins 1, target 5");
 }
 

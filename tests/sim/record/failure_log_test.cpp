@@ -12,7 +12,7 @@ namespace {
 FailureLog after_a_crash() {
   FailureLog log({0, 1}, 2);
   log.on({1, 1, ModelUpdate{.shard = 0, .version = 5}});
-  log.on({2, 0, FaultChange{.kind = FaultKind::crash, .begins = true, .target = 1}});
+  log.on({2, 0, FaultChange{.kind = "crash", .begins = true, .target = 1}});
   return log;
 }
 
@@ -41,6 +41,6 @@ TEST_CASE("an owner that has not heard of the next one does not own the shard ag
   FailureLog log = after_a_crash();
   log.on({3, 2, Promotion{.shard = 0, .epoch = 2, .version = 3}});
   log.on({3.1, 1, Promotion{.shard = 0, .epoch = 1, .version = 5}});
-  log.on({4, 0, FaultChange{.kind = FaultKind::crash, .begins = true, .target = 1}});
+  log.on({4, 0, FaultChange{.kind = "crash", .begins = true, .target = 1}});
   CHECK(log.stats().recoveries.size() == 1);  // at date 4 it owned nothing
 }

@@ -57,11 +57,11 @@ TEST_CASE("a worker that crashes is absent until it asks to join", "[record]") {
   r.record(computed(2, 2, 0, 16));
   r.record(of_worker(2, ComputePhase::begun, 2, 1));
   r.record(move<Sent>(2.5, 1, 2));
-  r.record(fault(3, 2, FaultKind::crash));  // in the middle of its computation
+  r.record(fault(3, 2, "crash"));  // in the middle of its computation
   r.record(killed(3, 2));
-  r.record(move<Lost>(4, 1, 2));            // what was on its way does not make it present
-  r.record(fault(5, 2, FaultKind::crash));  // it is down already
-  r.record(fault(6, 2, FaultKind::crash, false));
+  r.record(move<Lost>(4, 1, 2));   // what was on its way does not make it present
+  r.record(fault(5, 2, "crash"));  // it is down already
+  r.record(fault(6, 2, "crash", false));
   r.record(move<Sent>(7, 2, 0, MessageKind::join));
   r.record(move<Received>(8, 0, 2, MessageKind::join));
   r.record(of_worker(10, ComputePhase::begun, 2, 9));  // the others have gone on
@@ -82,7 +82,7 @@ TEST_CASE("a crash while nothing is computed stops no computation", "[record]") 
   Recorder r(1, 1, {0});
   r.record(of_worker(0, ComputePhase::begun, 2, 0));
   r.record(computed(1, 2, 0, 4));
-  r.record(fault(2, 2, FaultKind::crash));
+  r.record(fault(2, 2, "crash"));
   r.record(killed(2, 2));
   r.close(8);  // down at the end
   check_time(r.stats().workers[0], {.compute = 1, .wait = 1, .absent = 6});
@@ -133,7 +133,7 @@ TEST_CASE("a worker that was through and comes back has waited, been absent, and
   r.record(of_worker(0, ComputePhase::begun, 2, 0));
   r.record(computed(1, 2, 0, 4));
   r.record(finish(1, 2, 1));
-  r.record(fault(3, 2, FaultKind::crash));
+  r.record(fault(3, 2, "crash"));
   r.record(killed(3, 2));
   r.record(move<Sent>(6, 2, 0, MessageKind::join));
   r.record(move<Received>(7, 0, 2, MessageKind::join));
@@ -158,7 +158,7 @@ TEST_CASE("a worker that was through and starts again after the run's end stays 
   r.record(of_worker(0, ComputePhase::begun, 2, 0));
   r.record(computed(1, 2, 0, 4));
   r.record(finish(2, 2, 1));
-  r.record(fault(3, 2, FaultKind::crash));
+  r.record(fault(3, 2, "crash"));
   r.record(finish(5, 3, 1));
   r.record(move<Sent>(6, 2, 0, MessageKind::join));
   r.close(5);
@@ -169,8 +169,8 @@ TEST_CASE("a worker that was through and starts again after the run's end stays 
 TEST_CASE("a frozen worker is not absent: it computes for as long as it is frozen", "[record]") {
   Recorder r(1, 1, {0});
   r.record(of_worker(1, ComputePhase::begun, 2, 0));
-  r.record(fault(2, 2, FaultKind::slow));
-  r.record(fault(5, 2, FaultKind::slow, false));
+  r.record(fault(2, 2, "slow"));
+  r.record(fault(5, 2, "slow", false));
   r.record(computed(6, 2, 0, 4));
   r.close(8);
   check_time(r.stats().workers[0], {.compute = 5, .wait = 3});
@@ -196,7 +196,7 @@ TEST_CASE("a shard is where its latest owner is, and nowhere when that is down",
     r.record({1, server, Promotion{.shard = 1, .epoch = epoch}});
   };
   CHECK(r.stats().shard_owner[1] == 1U);
-  r.record(fault(1, 2, FaultKind::crash));
+  r.record(fault(1, 2, "crash"));
   CHECK(!r.stats().shard_owner[1]);
   CHECK(r.stats().shard_owner[0] == 0U);
   promote(1, 2);
@@ -210,7 +210,7 @@ namespace {
 struct Failures {
   Recorder r{2, 1, {0, 1}};
   Failures() { r.watch_failures(); }
-  void crash(double at) { r.record(fault(at, 2, FaultKind::crash)); }
+  void crash(double at) { r.record(fault(at, 2, "crash")); }
   void suspect(double at, NodeId node) { r.record({at, 0, Suspicion{.suspect = node}}); }
   void view(double at) { r.record({at, 0, ViewChange{}}); }
   void hears(double at, NodeId node, MessageKind what) { r.record(move<Received>(at, 0, node, what)); }
