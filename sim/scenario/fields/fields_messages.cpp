@@ -22,7 +22,7 @@ std::vector<std::string_view> kinds_that_feed_back() {
 }  // namespace
 
 void describe_placement(FieldVisitor& v, PlacementSpec& p) {
-  v.field("kind", choice(p.kind), {.doc = "How parameters are dealt out to the servers."});
+  v.field("kind", choice(p.kind), {.doc = "How parameters are distributed over the servers."});
   v.field("virtual_nodes", &p.virtual_nodes,
           {.doc = "Points of each server on the ring.",
            .min = 1,
@@ -30,7 +30,7 @@ void describe_placement(FieldVisitor& v, PlacementSpec& p) {
            .when_key = "kind",
            .when = {"hash-ring"}});
   v.field("bigarray_bound", &p.bigarray_bound,
-          {.doc = "Arrays of so many values or more are split over all servers.",
+          {.doc = "Arrays with this many values or more are split over all servers.",
            .min = 1,
            .max = 1e12,
            .when_key = "kind",
@@ -38,34 +38,35 @@ void describe_placement(FieldVisitor& v, PlacementSpec& p) {
 }
 
 void describe_messages(FieldVisitor& v, MessagesSpec& m) {
-  v.field("unit", choice(m.unit), {.doc = "What is pushed, pulled and versioned as one message."});
+  v.field("unit", choice(m.unit),
+          {.doc = "Which parameters are pushed, pulled and versioned as one message."});
   v.field("slice", &m.slice,
-          {.doc = "Arrays longer than so many values are cut; 0 cuts nothing.",
+          {.doc = "Arrays longer than this many values are cut into slices; 0 cuts none.",
            .min = 0,
            .max = 1e12,
            .when_key = "unit",
            .when = {"array"}});
   v.field("overlap", &m.overlap,
-          {.doc = "Whether a layer's gradient is pushed as soon as the backward pass has it, and the forward "
-                  "pass begins when the first layer's weights are here.",
+          {.doc = "Whether a worker pushes a layer's gradient as soon as the backward pass has computed it, "
+                  "and begins the forward pass as soon as it has the first layer's weights.",
            .when_key = "unit",
            .when = {"array"}});
   v.field("order", choice(m.order), {.doc = "Which of the messages from one node to another goes first."});
-  v.field(
-      "acknowledge", &m.acknowledge,
-      {.doc = "Whether servers answer every push, and workers wait for that before they pull (ps-lite). The "
-              "answer comes when the push is applied or dropped; where a model lets workers start at once, "
-              "when it is in."});
-  v.field("keys", choice(m.keys), {.doc = "How a message says which weights its values belong to."});
+  v.field("acknowledge", &m.acknowledge,
+          {.doc = "Whether servers acknowledge every push, and workers wait for that before they pull "
+                  "(ps-lite). A server acknowledges a push when it has applied or dropped it, or when it has "
+                  "received it if the model lets workers start at once."});
+  v.field("keys", choice(m.keys), {.doc = "How a message tells which weights its values belong to."});
 }
 
 void describe_filter(FieldVisitor& v, FilterSpec& f) {
-  v.field("kind", choice(f.kind), {.doc = "What is done to a message before it is sent.", .required = true});
-  v.field(
-      "on", choice_of_direction(f),
-      {.doc = "Which messages go through it.", .default_text = "`push`; for key-caching and snappy `both`"});
+  v.field("kind", choice(f.kind),
+          {.doc = "What the filter does to a message before it is sent.", .required = true});
+  v.field("on", choice_of_direction(f),
+          {.doc = "Which messages pass the filter.",
+           .default_text = "`push`; for key-caching and snappy `both`"});
   v.field("threshold", &f.threshold,
-          {.doc = "What counts: the step of two-bit and threshold, the change of significant.",
+          {.doc = "Size of a step (two-bit, threshold), or change above which a value is sent (significant).",
            .min = 0,
            .max = 1e30,
            .above_min = true,
@@ -87,7 +88,7 @@ void describe_filter(FieldVisitor& v, FilterSpec& f) {
            .when_key = "kind",
            .when = {"random-skip"}});
   v.field("bits", &f.bits,
-          {.doc = "Bits of a value, with its sign.",
+          {.doc = "Bits per value, including its sign.",
            .min = 2,
            .max = 24,
            .when_key = "kind",
@@ -99,12 +100,12 @@ void describe_filter(FieldVisitor& v, FilterSpec& f) {
            .when_key = "kind",
            .when = {"kkt"}});
   v.field("error_feedback", &f.error_feedback,
-          {.doc = "Whether what a push lost is added to the next one.",
+          {.doc = "Whether the next push includes what this one lost.",
            .when_key = "kind",
            .when = kinds_that_feed_back(),
            .default_text = "`true`; for fp16, fixed-point and random-skip `false`"});
   v.field("flops_per_value", &f.flops_per_value,
-          {.doc = "Work of the sender for each value that comes into the filter.", .min = 0, .max = 1e12});
+          {.doc = "Operations of the sender for each value that enters the filter.", .min = 0, .max = 1e12});
 }
 
 }  // namespace psim
