@@ -67,8 +67,10 @@ std::string models_of(const RunRecord& record) {
 }
 
 CheckReport check_files(const std::filesystem::path& run) {
-  CheckReport report{
-      .name = "files", .promise = "every file of the run is as psim wrote it", .examined = 1, .first = {}};
+  CheckReport report{.name = "files",
+                     .promise = "no file of the run has changed since psim wrote it",
+                     .examined = 1,
+                     .first = {}};
   if (const std::string broken = broken_seal(run); !broken.empty()) {
     report.violations = 1;
     report.first.push_back({.event = -1, .at = 0, .text = broken});

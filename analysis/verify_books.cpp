@@ -15,7 +15,7 @@ namespace {
 class Conservation final : public Check {
  public:
   Conservation()
-      : Check("conservation", "what was sent was received once or lost; every push is applied or dropped") {}
+      : Check("conservation", "each message is received once or lost, each push is applied or dropped") {}
 
   void on(const Row& row, const History& history) override {
     if (row.is_message()) return move(row, history);

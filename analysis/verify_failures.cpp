@@ -31,7 +31,7 @@ struct Outage {
 
 class Recoveries final : public Check {
  public:
-  Recoveries() : Check("recovery", "the times of detection and takeover are those of this crash") {}
+  Recoveries() : Check("recovery", "the times of detection and takeover belong to this crash") {}
 
   void on(const Row& row, const History& history) override {
     const Facts& facts = history.facts();
@@ -146,7 +146,7 @@ class Recoveries final : public Check {
 class Snapshots final : public Check {
  public:
   Snapshots()
-      : Check("snapshots", "the storage's disk takes its time for each snapshot, one after the other") {}
+      : Check("snapshots", "the storage node's disk writes one snapshot after the other, each in its time") {}
 
   void on(const Row& row, const History& history) override {
     const Facts& facts = history.facts();
@@ -204,7 +204,7 @@ std::optional<std::uint64_t> size_of(const Row& row, const Facts& facts) {
 class Sizes final : public Check {
  public:
   explicit Sizes(bool has_groups)
-      : Check("sizes", "a message has the bytes of what it carries, and the kinds' bytes sum to all"),
+      : Check("sizes", "a message has the bytes of its content, and the bytes of all kinds sum to the total"),
         has_groups_(has_groups) {}
 
   void on(const Row& row, const History& history) override {

@@ -155,7 +155,7 @@ class Reads final : public Check {
     if (model == "bsp") return "a worker that starts clock t sees all pushes of clock t-1, and no others";
     if (model == "k-sync") return "a worker that starts its next clock sees a newer version";
     if (model == "k-async") return "a worker that starts a clock sees its own last push applied";
-    return "a worker that starts clock t sees every other's pushes to clock t-1-s";
+    return "a worker that starts clock t sees all others' pushes up to clock t-1-s";
   }
   static std::string name(std::uint32_t node, const History& history) {
     return history.facts().name_of(node);
@@ -184,7 +184,7 @@ class Reads final : public Check {
 class ReadMyWrites final : public Check {
  public:
   ReadMyWrites()
-      : Check("read-my-writes", "an answer is sent when the worker's pushes before the pull have arrived") {}
+      : Check("read-my-writes", "a pull is answered only when all pushes before it have arrived") {}
 
   void on(const Row& row, const History& history) override {
     requests_.on(row, history.facts());
@@ -220,7 +220,7 @@ class ReadMyWrites final : public Check {
 class ClockGap final : public Check {
  public:
   explicit ClockGap(const Facts& facts)
-      : Check("clock-gap", "no worker starts a clock further ahead of another than the bound on staleness"),
+      : Check("clock-gap", "no worker starts a clock further ahead of another than the staleness bound"),
         workers_(facts.workers),
         slack_(facts.pull_every - 1 + (facts.elastic || facts.overlap ? 1 : 0)) {
     if (!facts.bound_at(0)) does_not_apply();

@@ -14,7 +14,7 @@ namespace {
 class Acknowledged final : public Check {
  public:
   explicit Acknowledged(const Facts& facts)
-      : Check("acknowledged", "no push that a worker was told is safe is lost while a full copy is alive") {
+      : Check("acknowledged", "no push confirmed as safe is lost while a full copy is alive") {
     if (facts.copies == 0 || facts.window > 0) does_not_apply();
   }
 
@@ -85,7 +85,7 @@ class Acknowledged final : public Check {
 class OneOwner final : public Check {
  public:
   explicit OneOwner(const Facts& facts)
-      : Check("one-owner", "a shard has one owner in each epoch, and a replaced one makes no promises"),
+      : Check("one-owner", "a shard has one owner in each epoch, and a replaced owner makes no promises"),
         replicated_(facts.copies > 0 && facts.window == 0) {}
 
   void on(const Row& row, const History& history) override {
@@ -136,7 +136,7 @@ class OneOwner final : public Check {
 class Replicas final : public Check {
  public:
   explicit Replicas(const Facts& facts)
-      : Check("replicas", "a new owner begins with the weights and optimizer state of its history") {
+      : Check("replicas", "a new owner starts with the weights and optimizer state of its history") {
     if (facts.copies == 0) does_not_apply();
   }
   void on(const Row& row, const History& history) override {

@@ -71,7 +71,7 @@ class Day {
 class Times final : public Check {
  public:
   Times(const Facts& facts, const Json& summary)
-      : Check("time", "the shares of each worker's time are those of its events, and sum to 1") {
+      : Check("time", "the shares of each worker's time match its events and sum to 1") {
     // Of a group whose training ended before that of others, the workers' time ended with it.
     const bool has_groups = summary.contains("groups");
     for (std::uint32_t w = 0; w < facts.workers; ++w) {
@@ -134,7 +134,7 @@ class Times final : public Check {
 class Samples final : public Check {
  public:
   explicit Samples(std::uint32_t workers)
-      : Check("samples", "a worker computed the samples of its steps that came to their end"),
+      : Check("samples", "each worker computed exactly the samples of its completed steps"),
         computed_(workers) {}
 
   void on(const Row& row, const History& history) override {
@@ -171,8 +171,7 @@ class EndDate final : public Check {
  public:
   EndDate()
       : Check("end-date",
-              "the run ended when its last worker was through or given up, or with what ended it; nothing is "
-              "computed later") {}
+              "the run ended with its last worker or with what stopped it; nothing is computed later") {}
 
   void on(const Row& row, const History&) override {
     last_ = row.at;

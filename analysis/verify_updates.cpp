@@ -14,7 +14,7 @@ namespace {
 
 class Versions final : public Check {
  public:
-  Versions() : Check("versions", "each owner's updates of a shard count up by one from where it began") {}
+  Versions() : Check("versions", "each owner's updates of a shard count up by one from its first version") {}
   void on(const Row& row, const History& history) override {
     const Facts& facts = history.facts();
     if (row.what == What::promotion) return begins(row, history);
@@ -40,7 +40,9 @@ class Versions final : public Check {
 class Updates final : public Check {
  public:
   Updates(const std::string& model, bool repeats, bool steals)
-      : Check("updates", "an update has as many pushes as the model says, fresh where only fresh ones count"),
+      : Check(
+            "updates",
+            "an update has the number of pushes that the model requires, all fresh if only fresh ones count"),
         model_(model),
         fresh_(model == "bsp" || model == "k-sync" || model == "k-batch-sync"),
         single_(model == "ssp" || model == "asp" || model == "dssp"),
@@ -115,7 +117,7 @@ class ExactlyOnce final : public Check {
 // A server that takes a push for one that it has, and has it not, throws away what its worker computed.
 class Duplicates final : public Check {
  public:
-  Duplicates() : Check("duplicates", "a push that is refused as a repeated one was taken before") {}
+  Duplicates() : Check("duplicates", "a push that is refused as a duplicate was accepted before") {}
   void on(const Row& row, const History& history) override {
     if (!row.is_outcome()) return;
     const Id id{row.shard, history.facts().worker(row.peer), row.push};

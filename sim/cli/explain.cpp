@@ -99,12 +99,11 @@ int explain_tasks(const std::string& model) {
   }
   if (pictures.empty() && others.empty()) return nothing_called(model, names, "`psim list` shows the models");
   fmt::print(
-      "tasks: what each pull waits for, of 3 workers in their first 4 clocks\n\n"
-      "A consistency model is a set of dependencies between tasks that else run at once (Li et al., OSDI "
-      "2014).\n"
-      "w.t is worker w at clock t, * every worker. A push waits for the pull of its clock; `push` has "
-      "arrived,\n"
-      "`applied` is in the weights, `update` t is the one update of clock t.\n{}{}",
+      "tasks: what each pull waits for, with 3 workers in their first 4 clocks\n\n"
+      "A consistency model is a set of dependencies between tasks; without them all tasks run at once\n"
+      "(Li et al., OSDI 2014). w.t stands for worker w at clock t, and * for every worker. A push waits for\n"
+      "the pull of its clock. `push`: the push has arrived. `applied`: it is in the weights. `update` t:\n"
+      "the one update of clock t.\n{}{}",
       pictures, others);
   return done;
 }

@@ -1,4 +1,4 @@
-// SimGrid's engine with arguments of ours, silent. To be made before anything else of SimGrid.
+// SimGrid's engine with psim's arguments, silent. To be created before anything else of SimGrid.
 #pragma once
 
 #include <memory>

@@ -31,7 +31,7 @@ struct Exchange {
   };
   std::int64_t round = 0;
   std::optional<Part> send, receive;
-  bool add = false;  // what is received is added; else it takes the place of what is there
+  bool add = false;  // add the received values; otherwise replace the present ones
 };
 
 // The rounds of worker `me` of `workers`. Halving-doubling needs a power of two.

@@ -15,18 +15,19 @@ namespace {
 using Bytes = std::vector<std::byte>;
 
 const Setting code_bits{.key = "bits",
-                        .doc = "Bits of a value, with its sign.",
+                        .doc = "Bits per value, including its sign.",
                         .value = std::int64_t{8},
                         .min = 2,
                         .max = 24,
                         .draws = {"8"}};
-const Setting step_size{.key = "threshold",
-                        .doc = "What counts: the step of two-bit and threshold, the change of significant.",
-                        .value = 0.5,
-                        .min = 0,
-                        .max = 1e30,
-                        .above_min = true,
-                        .default_text = "0.5 for two-bit, else required"};
+const Setting step_size{
+    .key = "threshold",
+    .doc = "Size of a step (two-bit, threshold), or change above which a value is sent (significant).",
+    .value = 0.5,
+    .min = 0,
+    .max = 1e30,
+    .above_min = true,
+    .default_text = "0.5 for two-bit, else required"};
 const Setting large{.key = "threshold",
                     .doc = "What counts as large.",
                     .value = 0.5,

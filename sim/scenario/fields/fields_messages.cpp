@@ -38,7 +38,7 @@ std::string_view default_feedback() {
 }  // namespace
 
 void describe_placement(FieldVisitor& v, PlacementSpec& p) {
-  v.field("kind", choice(p.kind), {.doc = "How parameters are dealt out to the servers."});
+  v.field("kind", choice(p.kind), {.doc = "How parameters are distributed over the servers."});
   v.field("virtual_nodes", &p.virtual_nodes,
           {.doc = "Points of each server on the ring.",
            .min = 1,
@@ -46,7 +46,7 @@ void describe_placement(FieldVisitor& v, PlacementSpec& p) {
            .when_key = "kind",
            .when = {"hash-ring"}});
   v.field("bigarray_bound", &p.bigarray_bound,
-          {.doc = "Arrays of so many values or more are split over all servers.",
+          {.doc = "Arrays with this many values or more are split over all servers.",
            .min = 1,
            .max = 1e12,
            .when_key = "kind",
@@ -54,40 +54,41 @@ void describe_placement(FieldVisitor& v, PlacementSpec& p) {
 }
 
 void describe_messages(FieldVisitor& v, MessagesSpec& m) {
-  v.field("unit", choice(m.unit), {.doc = "What is pushed, pulled and versioned as one message."});
+  v.field("unit", choice(m.unit),
+          {.doc = "Which parameters are pushed, pulled and versioned as one message."});
   v.field("slice", &m.slice,
-          {.doc = "Arrays longer than so many values are cut; 0 cuts nothing.",
+          {.doc = "Arrays longer than this many values are cut into slices; 0 cuts none.",
            .min = 0,
            .max = 1e12,
            .when_key = "unit",
            .when = {"array"}});
   v.field("overlap", &m.overlap,
-          {.doc = "Whether a layer's gradient is pushed as soon as the backward pass has it, and the forward "
-                  "pass begins when the first layer's weights are here.",
+          {.doc = "Whether a worker pushes a layer's gradient as soon as the backward pass has computed it, "
+                  "and begins the forward pass as soon as it has the first layer's weights.",
            .when_key = "unit",
            .when = {"array"}});
   v.field("order", choice(m.order), {.doc = "Which of the messages from one node to another goes first."});
-  v.field(
-      "acknowledge", &m.acknowledge,
-      {.doc = "Whether servers answer every push, and workers wait for that before they pull (ps-lite). The "
-              "answer comes when the push is applied or dropped; where a model lets workers start at once, "
-              "when it is in."});
-  v.field("keys", choice(m.keys), {.doc = "How a message says which weights its values belong to."});
+  v.field("acknowledge", &m.acknowledge,
+          {.doc = "Whether servers acknowledge every push, and workers wait for that before they pull "
+                  "(ps-lite). A server acknowledges a push when it has applied or dropped it, or when it has "
+                  "received it if the model lets workers start at once."});
+  v.field("keys", choice(m.keys), {.doc = "How a message tells which weights its values belong to."});
 }
 
 void describe_filter(FieldVisitor& v, FilterSpec& f) {
-  v.field("kind", choice(f.kind), {.doc = "What is done to a message before it is sent.", .required = true});
+  v.field("kind", choice(f.kind),
+          {.doc = "What the filter does to a message before it is sent.", .required = true});
   v.field("on", choice_of_direction(f),
-          {.doc = "Which messages go through it.", .default_text = default_direction()});
+          {.doc = "Which messages pass the filter.", .default_text = default_direction()});
   describe_settings<FilterRow>(v, "kind", f.settings);
   v.field("error_feedback", &f.error_feedback,
-          {.doc = "Whether what a push lost is added to the next one.",
+          {.doc = "Whether the next push includes what this one lost.",
            .when_key = "kind",
            .when = names_of_rows<FilterRow>(
                [](const auto& row) { return row.error_feedback != ErrorFeedback::impossible; }),
            .default_text = default_feedback()});
   v.field("flops_per_value", &f.flops_per_value,
-          {.doc = "Work of the sender for each value that comes into the filter.", .min = 0, .max = 1e12});
+          {.doc = "Operations of the sender for each value that enters the filter.", .min = 0, .max = 1e12});
 }
 
 }  // namespace psim

@@ -23,7 +23,7 @@ const Setting alpha{.key = "alpha",
                     .above_min = true,
                     .draws = {"1.5", "3.0"}};
 const Setting shift{.key = "shift",
-                    .doc = "The part of a step's time that is always there.",
+                    .doc = "Constant part of a step's time.",
                     .value = Seconds{0},
                     .min = 0,
                     .max = 1e9,
@@ -131,7 +131,7 @@ std::deque<DistributionRow> built_in_rows() {
        .settings = {&slowdown, &enter, &leave},
        .draw = markov},
       {.name = "trace",
-       .doc = "factors read from a file, one row per step, used over and over",
+       .doc = "factors read from a file, one row per step, repeated from the beginning at its end",
        .draw = trace,
        .reads_trace = true,
        .fuzz = 0}};
