@@ -42,7 +42,7 @@ constexpr std::array<FaultKindRow, 14> table{{
      .doc = "the nodes compute at `factor` times their speed; with 0 they freeze and do nothing",
      .window = true,
      .slows = true,
-     .fields = "factor of the speed, 0 frozen",
+     .fields = "speed factor, 0 freezes",
      .over = window_end},
     {.name = "link-down",
      .doc = "no message from or to the nodes gets through",
