@@ -1,7 +1,5 @@
 #include "sim/roles/shared_step.hpp"
 
-#include <simgrid/s4u/Actor.hpp>
-
 #include <cmath>
 #include <utility>
 
@@ -108,10 +106,7 @@ void SharedStep::on_peer(const Message& message) {
 void SharedStep::compute_piece(NodeId from, const Piece& piece) {
   JobContext& job = step_.job;
   job.record(EventKind::compute_resume, step_.node, piece.clock);
-  {
-    const Busy busy(job, step_.node);
-    simgrid::s4u::this_actor::execute(flops_per_sample_ * static_cast<double>(piece.count));
-  }
+  psim::compute(job, step_.node, flops_per_sample_ * static_cast<double>(piece.count));
   job.record_computed(EventKind::compute_pause, step_.node, piece.clock, 0, piece.count);
   if (piece.samples) stolen_.insert(stolen_.end(), piece.samples->begin(), piece.samples->end());
   stolen_count_ += piece.count;
