@@ -29,7 +29,7 @@ Job::Job(const JobPlan& plan, std::size_t number, Machines& machines, RunObserve
       state_(plan, machines.platform.hosts.size()),
       context_{plan,          machines.agenda, machines.network, machines.recorder,
                machines.pool, slowness_,       state_,           *this},
-      crew_(context_, machines.platform) {
+      actors_(context_, machines.platform) {
   if (plan.learner)
     evaluator_ = std::make_unique<Evaluator>(*plan.learner, plan.scenario.training.target, machines.pool);
 }
@@ -39,7 +39,7 @@ void Job::start(const std::vector<JobContext*>& jobs) {
   if (plan_.learner)
     weights = std::make_shared<Values>(
         plan_.learner->initial_weights(static_cast<std::uint64_t>(plan_.scenario.seed)));
-  crew_.start(weights, jobs);
+  actors_.start(weights, jobs);
 }
 
 void Job::on_end() {
@@ -103,7 +103,7 @@ bool Job::take_point() {
   const auto workers = static_cast<double>(plan_.workers());
   point.epoch = plan_.epochs().after(static_cast<double>(stats.clocks(space)) / workers,
                                      static_cast<double>(stats.first_clocks(space)) / workers);
-  auto whole = std::make_shared<Assembly>(crew_.weights(), plan_.layout());
+  auto whole = std::make_shared<Assembly>(nodes().weights(), plan_.layout());
   const bool reached = evaluator_->evaluate(point, std::move(whole));
   if (run_.waits_for_evaluations()) {
     evaluator_->finish();
@@ -136,8 +136,26 @@ std::optional<CurvePoint> Job::target() const {
 
 std::uint64_t Job::hash_of_weights() const {
   if (!plan_.learner) return 0;
-  Assembly whole(crew_.weights(), plan_.layout());
+  Assembly whole(nodes().weights(), plan_.layout());
   return XXH3_64bits(whole.get().raw(), whole.get().bytes());
+}
+
+std::deque<Job> make_jobs(const std::vector<JobPlan>& plans, Machines& machines, RunObserver& run) {
+  std::deque<Job> jobs;
+  for (const JobPlan& plan : plans) jobs.emplace_back(plan, jobs.size(), machines, run);
+  return jobs;
+}
+
+void start_jobs(std::deque<Job>& jobs, Machines& machines) {
+  std::vector<JobContext*> contexts;
+  for (Job& job : jobs) contexts.push_back(&job.context());
+  for (Job& job : jobs) {
+    job.start(contexts);
+    if (&job != &jobs.front()) jobs.front().actors().act_for(job.actors());
+  }
+  machines.network.on_arrival([&jobs](const Message& message) {
+    for (Job& job : jobs) job.actors().on_arrival(message);
+  });
 }
 
 }  // namespace psim

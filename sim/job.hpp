@@ -26,8 +26,8 @@
 #include "sim/evaluator.hpp"
 #include "sim/machines.hpp"
 #include "sim/record/result.hpp"
-#include "sim/roles/crew.hpp"
 #include "sim/roles/job_context.hpp"
+#include "sim/roles/node_actors.hpp"
 
 namespace psim {
 
@@ -65,8 +65,8 @@ class Job final : private JobObserver {
   const JobPlan& plan() const { return plan_; }
   const JobState& state() const { return state_; }
   JobContext& context() { return context_; }
-  Crew& crew() { return crew_; }
-  const Crew& crew() const { return crew_; }
+  NodeActors& actors() { return actors_; }
+  const JobNodes& nodes() const { return actors_.nodes(); }
   bool is_over() const { return state_.over; }
   double finished() const { return finished_; }
   std::vector<CurvePoint> curve() const;
@@ -90,11 +90,15 @@ class Job final : private JobObserver {
   std::unique_ptr<Evaluator> evaluator_;  // none of a phantom model
   JobState state_;
   JobContext context_;
-  Crew crew_;
+  NodeActors actors_;
   std::int64_t evaluate_updates_ = 0;  // evaluate whenever so many more updates are done; 0: by time
   std::int64_t last_evaluated_ = 0;    // in units of evaluate_updates_
   bool curve_finished_ = false, ended_early_ = false;
   double finished_ = 0;
 };
+
+std::deque<Job> make_jobs(const std::vector<JobPlan>& plans, Machines& machines, RunObserver& run);
+// Before the simulation runs; messages find their way to the jobs' actors.
+void start_jobs(std::deque<Job>& jobs, Machines& machines);
 
 }  // namespace psim

@@ -64,7 +64,9 @@ Machines::Machines(const Scenario& scenario, const std::vector<JobPlan>& jobs, c
                .rank = rank_by_layer(scenario, jobs),
                .background = first_inference_node(scenario.cluster),
                .repeats = scenario.may_fail()},
-              recorder, agenda) {
+              recorder, agenda),
+      slowness(scenario.compute, scenario.stragglers, static_cast<std::uint64_t>(scenario.seed),
+               std::vector<double>(static_cast<std::size_t>(scenario.cluster.workers))) {
   for (EventSink* sink : sinks) recorder.add_sink(sink);
   if (scenario.may_fail()) recorder.watch_failures();
   if (!scenario.groups.empty()) split_record(recorder, scenario, jobs);

@@ -8,6 +8,7 @@
 #include "sim/cluster/network.hpp"
 #include "sim/cluster/platform.hpp"
 #include "sim/cluster/pool.hpp"
+#include "sim/cluster/slowness.hpp"
 #include "sim/record/recorder.hpp"
 #include "sim/roles/job_plan.hpp"
 #include "sim/simulation.hpp"
@@ -25,6 +26,7 @@ struct Machines {
   Pool pool;
   Agenda agenda;
   Network network;
+  Slowness slowness;  // of workers, at a date; that of steps is the jobs'
 };
 
 }  // namespace psim

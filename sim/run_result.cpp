@@ -11,10 +11,10 @@ void add_workers(const Job& job, RunResult& result) {
   const JobPlan& plan = job.plan();
   for (std::uint32_t w = 0; w < plan.workers(); ++w) {
     WorkerStats& worker = result.stats.workers[plan.first_index + w];
-    const Worker* one = job.crew().worker(w);
+    const Worker* one = job.nodes().find_worker(w);
     worker.batch_size = one ? one->source().last_batch_size() : plan.scenario.training.batch_size;
     result.samples_told[plan.first_index + w] =
-        one ? job.crew().samples_computed(w) : worker.clocks * worker.batch_size;
+        one ? job.nodes().samples_computed(w) : worker.clocks * worker.batch_size;
     result.keys_used[plan.first_index + w] = job.state().keys_used[w];
   }
 }
@@ -22,7 +22,7 @@ void add_workers(const Job& job, RunResult& result) {
 void add_servers(const Job& job, RunResult& result) {
   const JobPlan& plan = job.plan();
   const std::vector<std::size_t> load = plan.keys.load(plan.servers());
-  const std::vector<ServerRanges> ranges = job.crew().server_ranges();
+  const std::vector<ServerRanges> ranges = job.nodes().server_ranges();
   for (std::size_t s = 0; s < ranges.size(); ++s) {
     result.server_parameters[s].at_first += load[s];
     result.server_ranges[s].now += ranges[s].now;
@@ -47,7 +47,7 @@ SpaceResult training_of(const Job& job) {
 std::string digest_of(const EndedRun& run) {
   run.recorder.add_to_digest(&run.end, sizeof run.end);
   for (const Job& job : run.jobs) {
-    for (const Slice& part : job.crew().weights()) {
+    for (const Slice& part : job.nodes().weights()) {
       if (part.values) run.recorder.add_to_digest(part.values->raw(), part.values->bytes());
     }
   }
@@ -70,7 +70,7 @@ RunResult result_of(const EndedRun& run) {
                    .samples_told = std::vector<std::int64_t>(workers),
                    .weights = first.hash_of_weights(),
                    .failures = run.recorder.failures(),
-                   .inference = first.crew().finish_inference(run.end),
+                   .inference = first.actors().finish_inference(run.end),
                    .stuck = mutant("silent-hang") ? std::vector<std::string>{} : run.stuck};
   if (run.faults != nullptr) result.faults = run.faults->uses();
   for (Job& job : run.jobs) {

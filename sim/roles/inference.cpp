@@ -121,9 +121,25 @@ void InferenceNode::finish(double end) {
   stats_.hits += std::accumulate(hits_.begin(), hits_.end(), std::int64_t{0});
 }
 
-InferenceGroup::InferenceGroup(JobContext& job, const std::shared_ptr<Values>& weights) {
+InferenceGroup::InferenceGroup(JobContext& job, const std::shared_ptr<Values>& weights, Actors& actors)
+    : job_(job) {
   for (std::uint32_t i = 0; i < job.plan.scenario.cluster.inference.count(); ++i)
     nodes_.push_back(std::make_unique<InferenceNode>(job, i, weights, stats_));
+  for (const auto& node : nodes_) {
+    const std::string name = node_name(job.plan.scenario.cluster, node->id());
+    actors_.push_back(actors.spawn(name + " pulls", node->id(), true, [&node] { node->run_pulls(); }));
+    actors_.push_back(actors.spawn(name + " answers", node->id(), true, [&node] { node->run_answers(); }));
+  }
+  watch(1);
+}
+
+// Requests come for ever; when workers and servers are stuck, they must not keep the clock running.
+void InferenceGroup::watch(std::int64_t turn) {
+  const double date = static_cast<double>(turn) * job_.plan.scenario.cluster.inference.refresh.value;
+  job_.agenda.at(date, [this, turn] {
+    if (!job_.observer.watch().is_stuck()) return watch(turn + 1);
+    for (const simgrid::s4u::ActorPtr& actor : actors_) actor->kill();
+  });
 }
 
 void InferenceGroup::on_arrival(const Message& message) {

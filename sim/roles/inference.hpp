@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "sim/record/result.hpp"
+#include "sim/roles/actors.hpp"
 #include "sim/roles/job_context.hpp"
 #include "sim/roles/kv_client.hpp"
 
@@ -76,8 +77,8 @@ class InferenceNode {
 // All of them.
 class InferenceGroup {
  public:
-  InferenceGroup(JobContext& job, const std::shared_ptr<Values>& weights);
-  const std::vector<std::unique_ptr<InferenceNode>>& nodes() const { return nodes_; }
+  // Starts their actors.
+  InferenceGroup(JobContext& job, const std::shared_ptr<Values>& weights, Actors& actors);
 
   // A message for some node has come in.
   void on_arrival(const Message& message);
@@ -85,8 +86,12 @@ class InferenceGroup {
   InferenceStats finish(double end);
 
  private:
+  void watch(std::int64_t turn);
+
+  JobContext& job_;
   InferenceStats stats_;
   std::vector<std::unique_ptr<InferenceNode>> nodes_;
+  std::vector<simgrid::s4u::ActorPtr> actors_;  // two of each node
 };
 
 }  // namespace psim

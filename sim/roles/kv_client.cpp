@@ -8,7 +8,7 @@
 
 #include "model/mutant.hpp"
 #include "model/parameters.hpp"
-#include "sim/roles/scheduler.hpp"
+#include "sim/roles/attendance.hpp"
 
 namespace psim {
 

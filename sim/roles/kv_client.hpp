@@ -149,7 +149,7 @@ class KvClient {
   std::uint32_t epoch_of(std::uint32_t shard) const {
     return standings_.empty() ? 0 : standings_[shard].epoch;
   }
-  // Messages number shards over all namespaces, everything else here over this one.
+  // Messages number shards over all jobs, everything else here over this one.
   std::uint32_t index_of(const Message& message) const { return message.shard - job_.plan.first_shard; }
   void request(std::uint32_t shard, std::int64_t clock, std::int64_t above, Timestamp task,
                bool has_pushed = true);

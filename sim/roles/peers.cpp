@@ -1,7 +1,5 @@
 #include "sim/roles/peers.hpp"
 
-#include <simgrid/s4u/Actor.hpp>
-
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -63,12 +61,6 @@ double flops_of_step(const JobContext& job, std::uint32_t index, std::int64_t st
   const double mean =
       mean_step_seconds(job.plan.scenario, index) * job.plan.scenario.cluster.worker.speed.of(index).value;
   return mean * job.slowness.of_step(index, step);
-}
-
-void compute(JobContext& job, NodeId node, double flops) {
-  ++job.state.busy[node];
-  simgrid::s4u::this_actor::execute(flops);
-  --job.state.busy[node];
 }
 
 }  // namespace psim

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/roles/job_context.hpp"
+#include "sim/roles/processor.hpp"
 
 namespace psim {
 
@@ -64,7 +65,5 @@ void leave(JobContext& job, NodeId node, std::int64_t clock);
 
 // Floating-point operations of worker `index`'s step `step`, slowness included.
 double flops_of_step(const JobContext& job, std::uint32_t index, std::int64_t step);
-// Spends their time, by the calling actor.
-void compute(JobContext& job, NodeId node, double flops);
 
 }  // namespace psim

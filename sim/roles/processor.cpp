@@ -7,6 +7,11 @@
 
 namespace psim {
 
+void compute(JobContext& job, NodeId node, double flops) {
+  const Busy busy(job, node);
+  simgrid::s4u::this_actor::execute(flops);
+}
+
 bool Processor::compute(double flops, bool may_stop) {
   const simgrid::s4u::ExecPtr exec = simgrid::s4u::this_actor::exec_async(flops);
   if (may_stop) {

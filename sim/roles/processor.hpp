@@ -10,6 +10,9 @@
 
 namespace psim {
 
+// Spends the time of `flops` floating-point operations, by the calling actor, on `node`.
+void compute(JobContext& job, NodeId node, double flops);
+
 class Processor {
  public:
   Processor(JobContext& job, NodeId node) : job_(job), node_(node) {}

@@ -1,9 +1,9 @@
 #include "sim/roles/push_encoder.hpp"
 
-#include <simgrid/s4u/Actor.hpp>
-
 #include <algorithm>
 #include <utility>
+
+#include "sim/roles/processor.hpp"
 
 namespace psim {
 
@@ -58,8 +58,7 @@ Encoded PushEncoder::encode(std::uint32_t s, const std::shared_ptr<Values>& grad
       filters->encode(part.values, part.keys, part.weights, job_.plan.scenario.training.optimizer.l1);
   if (encoded.flops > 0) {
     job_.record(node_, Computation{.work = Work::filter});
-    const Busy busy(job_, node_);
-    simgrid::s4u::this_actor::execute(encoded.flops);
+    compute(job_, node_, encoded.flops);
     job_.record(node_, Computation{.phase = ComputePhase::ended, .work = Work::filter});
   }
   return encoded;

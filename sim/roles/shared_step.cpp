@@ -1,7 +1,5 @@
 #include "sim/roles/shared_step.hpp"
 
-#include <simgrid/s4u/Actor.hpp>
-
 #include <cmath>
 #include <utility>
 
@@ -108,10 +106,7 @@ void SharedStep::compute_piece(NodeId from, const Piece& piece) {
   JobContext& job = step_.job;
   Computation record{.work = Work::piece, .clock = piece.clock};
   job.record(step_.node, record);
-  {
-    const Busy busy(job, step_.node);
-    simgrid::s4u::this_actor::execute(flops_per_sample_ * static_cast<double>(piece.count));
-  }
+  psim::compute(job, step_.node, flops_per_sample_ * static_cast<double>(piece.count));
   record.phase = ComputePhase::ended;
   record.samples = piece.count;
   job.record(step_.node, record);

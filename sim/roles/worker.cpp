@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "model/mutant.hpp"
-#include "sim/roles/scheduler.hpp"
+#include "sim/roles/attendance.hpp"
 
 namespace psim {
 
@@ -36,7 +36,7 @@ bool Worker::pull() {
   if (kv.clocks_to_skip() > 0) go_on_with(context_.number + kv.take_clocks_to_skip());
   if (job_.plan.scenario.recovery.data == LostData::reassign) context_.source.share_out_among(kv.members());
   context_.source.ask_ahead(context_.number);
-  if (is_sparse() && may_begin()) choose_keys();
+  if (job_.plan.sparse() && may_begin()) choose_keys();
   context_.on_own_copy = goes_on_alone();
   if (context_.on_own_copy) {
     context_.clock = context_.number;
@@ -77,7 +77,7 @@ void Worker::resume() {
   context_.clock = context_.kv.resume();
   go_on_with(context_.clock);
   if (mutant("returns-a-batch-ahead")) context_.source.skip_to(context_.number + 1);
-  if (is_sparse() && context_.number < job_.plan.steps) pull_other_keys();
+  if (job_.plan.sparse() && context_.number < job_.plan.steps) pull_other_keys();
 }
 
 // The others have gone on without this worker: it takes the clock that they are at.

@@ -41,7 +41,6 @@ class Worker {
   void go_on_with(std::int64_t step);
   bool goes_on_alone() const;
   bool may_begin() const;
-  bool is_sparse() const { return job_.plan.learner != nullptr && job_.plan.learner->sparse(); }
   void choose_keys();
   void pull_other_keys();
 

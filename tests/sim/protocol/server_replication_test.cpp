@@ -54,7 +54,7 @@ struct Cluster {
   ShardServer fresh() const { return {options, std::move(*values_of({1.0, -2.0})), 2}; }
   ShardServer& at(NodeId node) { return servers.at(node); }
 
-  // As ServerRole does.
+  // As ServerShards does.
   void deliver(const Message& message) {
     if (const State* state = message.as<State>()) {
       const auto here = servers.find(message.to);

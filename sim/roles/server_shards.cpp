@@ -1,12 +1,12 @@
-#include "sim/roles/server_role.hpp"
+#include "sim/roles/server_shards.hpp"
 
 #include <xxhash.h>
-#include <simgrid/s4u/Actor.hpp>
 
 #include <algorithm>
 #include <utility>
 
 #include "model/mutant.hpp"
+#include "sim/roles/processor.hpp"
 
 namespace psim {
 
@@ -32,7 +32,12 @@ ShardWeights::Options weights_options(const JobContext& job, std::uint32_t shard
 
 }  // namespace
 
-ShardServer::Options ServerRole::options_of(std::uint32_t shard) const {
+ServerShards::ServerShards(JobContext& job, std::uint32_t server)
+    : job_(job),
+      node_(job.plan.first_server() + server),
+      filtered_(!filters_on(job.plan.scenario.filters, false).empty()) {}
+
+ShardServer::Options ServerShards::options_of(std::uint32_t shard) const {
   const JobContext& job = job_;
   const TrainingSpec& training = job.plan.scenario.training;
   return {.id = node_,
@@ -53,30 +58,11 @@ ShardServer::Options ServerRole::options_of(std::uint32_t shard) const {
           .resend = job.plan.retry()};
 }
 
-namespace {
-
-std::size_t values_to_apply(const Message& message) {
-  if (const Push* push = message.as<Push>()) return push->gradient.values.count;
-  const Replicate* replicate = message.as<Replicate>();
-  if (replicate == nullptr || mutant("replica-works-for-nothing")) return 0;
-  const LogEntry& entry = *replicate->entry;
-  if (entry.push) return entry.push->gradient.values.count;
-  return entry.sum ? entry.sum->gradient.values.count : 0;
-}
-
-}  // namespace
-
-ServerRole::ServerRole(JobContext& job, std::uint32_t index)
-    : job_(job),
-      node_(job.plan.first_server() + index),
-      filtered_(!filters_on(job.plan.scenario.filters, false).empty()),
-      asks_(job.plan.retry()) {}
-
-void ServerRole::own(std::uint32_t shard, std::optional<Values> weights) {
+void ServerShards::own(std::uint32_t shard, std::optional<Values> weights) {
   shards_.try_emplace(shard, options_of(shard), std::move(weights), job_.plan.keys.shards[shard].count);
 }
 
-ServerRanges ServerRole::ranges() const {
+ServerRanges ServerShards::ranges() const {
   ServerRanges all;
   for (const auto& [shard, server] : shards_) {
     all.now += server.state().range_clock.ranges();
@@ -85,77 +71,59 @@ ServerRanges ServerRole::ranges() const {
   return all;
 }
 
-void ServerRole::run() {
-  if (job_.plan.scenario.may_fail()) return run_watched();
-  job_.network.send({.from = node_, .to = scheduler_node, .body = Join{}});
-  for (;;) {
-    Message message = job_.network.receive(node_);
-    ServerRole& role = role_for(message);
-    role.take(std::move(message));
-  }
+ShardServer& ServerShards::received(std::uint32_t shard, const State& state) {
+  return shards_.insert_or_assign(shard, ShardServer(options_of(shard), state)).first->second;
 }
 
-// Messages number shards over all namespaces, a role its own.
-ServerRole& ServerRole::role_for(const Message& message) {
-  const auto other = std::ranges::find_if(
-      others_, [&message](const ServerRole* role) { return role->job_.plan.has_shard(message.shard); });
-  return other == others_.end() ? *this : **other;
+ShardServer& ServerShards::first_state(std::uint32_t shard) {
+  const Shard& part = job_.plan.keys.shards[shard];
+  return shards_.insert_or_assign(shard, ShardServer(options_of(shard), job_.plan.initial(shard), part.count))
+      .first->second;
 }
 
-void ServerRole::take(Message message) {
-  message.shard -= job_.plan.first_shard;
-  const std::size_t values = values_to_apply(message);
-  const double flops = job_.plan.scenario.cluster.server.flops_per_value * static_cast<double>(values);
-  if (flops > 0 && !mutant("servers-work-for-nothing")) {
-    in_hand_ = std::move(message);
-    work(flops);
-    message = *std::exchange(in_hand_, std::nullopt);
-  }
-  handle(message);
-  take_announced();
-}
-
-void ServerRole::take_announced() {
-  for (; !announced_.empty(); announced_.pop_front()) handle(announced_.front());
-}
-
-void ServerRole::work(double flops) {
-  const Busy busy(job_, node_);
-  simgrid::s4u::this_actor::execute(flops);
-}
-
-// What the first shard has decided is for all others here.
-void ServerRole::handle(const Message& message) {
-  if (message.is<Start>()) return;
-  if (message.is<UpdateGroup>() && job_.plan.scenario.may_fail()) return on_decision(message);
+bool ServerShards::on(const Message& message) {
   const Push* push = message.as<Push>();
   if (ended_) {
     if (push != nullptr) discard(message.shard, *push);
-    return;
+    return true;
   }
-  if (!message.is<UpdateGroup>()) {
-    const auto entry = shards_.find(message.shard);
-    current_ = message.shard;
-    if (entry != shards_.end()) act(*entry, message);
-    else if (push != nullptr) refused(*push);  // for another owner
-    else if (message.is<Replicate>()) lacks_state(message);
-    return;
+  if (message.is<UpdateGroup>()) {
+    on_decision(message);
+    return true;
   }
+  const auto entry = shards_.find(message.shard);
+  current_ = message.shard;
+  if (entry != shards_.end()) act(*entry, message);
+  else if (push != nullptr) refused(*push);  // for another owner
+  return entry != shards_.end();
+}
+
+// What the first shard's owner has decided is for all other shards here, in whatever epoch they are.
+void ServerShards::on_decision(const Message& group) {
+  const auto owner = owners_.find(group.shard);
+  if (owner != owners_.end() && group.epoch != owner->second.epoch) return;
+  Message own = group;
   for (auto& entry : shards_) {
-    if (entry.first != message.shard) act(entry, message);
+    own.epoch = entry.second.epoch();
+    if (entry.first != group.shard) act(entry, own);
   }
 }
 
-void ServerRole::act(std::pair<const std::uint32_t, ShardServer>& entry, const Message& message) {
+void ServerShards::take_announced() {
+  for (; !announced_.empty(); announced_.pop_front()) on(announced_.front());
+}
+
+void ServerShards::act(std::pair<const std::uint32_t, ShardServer>& entry, const Message& message) {
   current_ = entry.first;
   if (const Push* push = message.as<Push>(); push != nullptr && acknowledges_arrival()) acknowledge(*push);
   entry.second.on(message, Agenda::now(), *this);
   send_all();
 }
 
-void ServerRole::send_all() {
+void ServerShards::send_all() {
   for (Outgoing& outgoing : outgoing_) {
-    if (outgoing.flops > 0 && !mutant("answers-are-filtered-for-nothing")) work(outgoing.flops);
+    if (outgoing.flops > 0 && !mutant("answers-are-filtered-for-nothing"))
+      compute(job_, node_, outgoing.flops);
     outgoing.message.shard += job_.plan.first_shard;
     if (outgoing.is_new) job_.network.send(std::move(outgoing.message));
     else job_.network.send_once(std::move(outgoing.message));
@@ -163,7 +131,7 @@ void ServerRole::send_all() {
   outgoing_.clear();
 }
 
-void ServerRole::send(Message message) {
+void ServerShards::send(Message message) {
   if (message.is<Decide>()) {
     message.to = owners_.at(0).primary;
     message.epoch = owners_.at(0).epoch;
@@ -177,14 +145,14 @@ void ServerRole::send(Message message) {
   outgoing_.push_back({std::move(message), flops});
 }
 
-void ServerRole::send_again(Message message) {
+void ServerShards::send_again(Message message) {
   const std::size_t before = outgoing_.size();
   send(std::move(message));
   if (outgoing_.size() > before) outgoing_.back().is_new = false;  // else it is for this server
 }
 
 // Puts the answer through the filters between this shard and its worker; returns what that costs.
-double ServerRole::encode(std::uint32_t shard, NodeId to, Answer& answer) {
+double ServerShards::encode(std::uint32_t shard, NodeId to, Answer& answer) {
   Encoded encoded;
   Payload& weights = answer.weights;
   const std::int64_t version = weights.values.version;
@@ -206,7 +174,7 @@ double ServerRole::encode(std::uint32_t shard, NodeId to, Answer& answer) {
   return flops;
 }
 
-void ServerRole::announce(UpdateGroup group) {
+void ServerShards::announce(UpdateGroup group) {
   Message message{
       .from = node_, .shard = current_, .epoch = find(current_)->epoch(), .body = std::move(group)};
   const std::vector<std::size_t> load = job_.plan.keys.load(job_.plan.servers());
@@ -222,20 +190,20 @@ void ServerRole::announce(UpdateGroup group) {
 // A push may wait for others of its group. Where the model lets a worker go on at once, these may be its own
 // next ones; and a shard that has had all its updates makes no group any more. A worker that waited until its
 // push is applied would then wait for ever.
-bool ServerRole::acknowledges_arrival() const {
+bool ServerShards::acknowledges_arrival() const {
   if (job_.plan.rule.gate == Gate::none) return true;
   const auto shard = shards_.find(current_);
   return job_.plan.rule.fresh && shard != shards_.end() && shard->second.version() >= job_.plan.steps;
 }
 
-void ServerRole::acknowledge(const Push& push) {
+void ServerShards::acknowledge(const Push& push) {
   if (!job_.plan.scenario.messages.acknowledge || job_.plan.scenario.may_fail()) return;
   outgoing_.push_back(
       {{.from = node_, .to = push.worker, .shard = current_, .body = Ack{.number = push.number}}, 0});
 }
 
-void ServerRole::record_push(Outcome outcome, std::uint32_t shard, const Push& push,
-                             std::optional<std::int64_t> staleness) {
+void ServerShards::record_push(Outcome outcome, std::uint32_t shard, const Push& push,
+                               std::optional<std::int64_t> staleness) {
   PushOutcome record{.outcome = outcome,
                      .shard = job_.plan.first_shard + shard,
                      .worker = push.worker,
@@ -247,24 +215,33 @@ void ServerRole::record_push(Outcome outcome, std::uint32_t shard, const Push& p
   job_.record(node_, record);
 }
 
-void ServerRole::applied(const Push& push, std::int64_t staleness) {
+void ServerShards::applied(const Push& push, std::int64_t staleness) {
   record_push(Outcome::applied, current_, push, staleness);
   if (!acknowledges_arrival()) acknowledge(push);
 }
 
-void ServerRole::dropped(const Push& push) {
+void ServerShards::dropped(const Push& push) {
   record_push(Outcome::late, current_, push);
   if (!acknowledges_arrival()) acknowledge(push);
 }
 
-void ServerRole::refused(const Push& push) { record_push(Outcome::refused, current_, push); }
+void ServerShards::refused(const Push& push) { record_push(Outcome::refused, current_, push); }
 
 // The one before it is acknowledged when it is applied or dropped; or it will come again.
-void ServerRole::duplicate(const Push& push) { record_push(Outcome::duplicate, current_, push); }
+void ServerShards::drop_duplicate(std::uint32_t shard, const Push& push) {
+  record_push(Outcome::duplicate, shard, push);
+}
 
-void ServerRole::discard(std::uint32_t shard, const Push& push) { record_push(Outcome::unused, shard, push); }
+void ServerShards::discard(std::uint32_t shard, const Push& push) {
+  record_push(Outcome::unused, shard, push);
+}
 
-void ServerRole::discard_pending(const ShardServer& server) {
+void ServerShards::discard_all() {
+  if (ended_) return;
+  for (const auto& [shard, server] : shards_) discard_pending(server);
+}
+
+void ServerShards::discard_pending(const ShardServer& server) {
   if (!server.leads()) return;
   for (const Push& push : server.pending()) discard(server.shard(), push);
   for (const Push& push : server.early()) discard(server.shard(), push);
@@ -272,24 +249,13 @@ void ServerRole::discard_pending(const ShardServer& server) {
   if (server.epoch() >= last.epoch) last = {server.epoch(), server.state().snapshot()};
 }
 
-void ServerRole::discard_rest() {
-  if (!ended_) {
-    for (const auto& [shard, server] : shards_) discard_pending(server);
-  }
-  const auto discard_push = [this](const Message& message) {
-    if (const Push* push = message.as<Push>()) discard(message.shard, *push);
-  };
-  if (in_hand_) discard_push(*in_hand_);
-  std::ranges::for_each(std::exchange(early_, {}), discard_push);
-}
-
 // The push in hand is paid for, and found to be late when that is over.
-void ServerRole::end() {
-  for (const auto& [shard, server] : shards_) discard_pending(server);
+void ServerShards::end() {
+  discard_all();
   ended_ = true;
 }
 
-void ServerRole::updated(std::int64_t version) {
+void ServerShards::updated(std::int64_t version) {
   const ShardServer* server = find(current_);
   const Hashes hashes = server != nullptr ? hashes_of(*server) : Hashes{};
   job_.record(node_, ModelUpdate{job_.plan.first_shard + current_, version, hashes.weights, hashes.state});
@@ -299,19 +265,31 @@ void ServerRole::updated(std::int64_t version) {
   job_.observer.on_update();
 }
 
+void ServerShards::promoted() {
+  const ShardServer& server = *find(current_);
+  const auto [weights, state] = hashes_of(server);
+  job_.record(node_, Promotion{.shard = job_.plan.first_shard + current_,
+                               .epoch = server.epoch(),
+                               .version = server.version(),
+                               .updated_in = server.state().updated_in,
+                               .weights_hash = weights,
+                               .state_hash = state,
+                               .waiting_pushes = std::ssize(server.pending())});
+}
+
 // They cost a pass over weights and optimizer's state, so only where a copy may differ.
-ServerRole::Hashes ServerRole::hashes_of(const ShardServer& server) const {
+ServerShards::Hashes ServerShards::hashes_of(const ShardServer& server) const {
   const Slice weights = server.state().snapshot();
   if (job_.plan.scenario.replication.copies == 0 || !weights.values) return {};
   const std::uint64_t hash = XXH3_64bits(weights.values->raw(), weights.values->bytes());
   return {hash, server.state().weights.hash(hash)};
 }
 
-void ServerRole::copied(NodeId replica) {
+void ServerShards::copied(NodeId replica) {
   job_.record(node_, Copy{job_.plan.first_shard + current_, replica, find(current_)->version()});
 }
 
-void ServerRole::counted(NodeId node, const WorkerClocks::Worker& worker) {
+void ServerShards::counted(NodeId node, const WorkerClocks::Worker& worker) {
   job_.record(node_, Membership{.shard = job_.plan.first_shard + current_,
                                 .worker = node,
                                 .takes_part = !worker.gone,
