@@ -19,6 +19,7 @@
 //   sent for the first time: requests that wait at their server would else hold up what they wait for.
 #pragma once
 
+#include <simgrid/s4u/Comm.hpp>
 #include <simgrid/s4u/Semaphore.hpp>
 
 #include <algorithm>

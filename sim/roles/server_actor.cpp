@@ -90,7 +90,9 @@ void ServerActor::take(Message message) {
 
 // Of what is sent again the last is kept: a worker's one pull of a shard, and its pushes.
 void ServerActor::keep(Message message) {
-  const auto number = [](const Message& m) { return m.is<Pull>() ? 0 : facts_of(m.body).number; };
+  const auto number = [](const Message& m) {
+    return m.is<Pull>() ? std::nullopt : facts_of(m.body).number();
+  };
   const auto before = std::ranges::find_if(early_, [&](const Message& other) {
     return other.body.index() == message.body.index() && other.from == message.from &&
            other.shard == message.shard && number(other) == number(message);
