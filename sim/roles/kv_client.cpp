@@ -144,8 +144,11 @@ Encoded KvClient::encode(std::uint32_t s, const Part& part) {
   return encoded;
 }
 
-void KvClient::wait(Timestamp task) {
-  while (!done(task)) wait_for_message();
+void KvClient::wait_until(Awaited what, std::optional<std::int64_t> clock,
+                          const std::function<bool()>& is_over) {
+  const double since = Agenda::now();
+  while (!is_over()) wait_for_message();
+  record_wait(world_, node_, what, since, clock, heard_);
 }
 
 void KvClient::answered_one(Timestamp task) {
@@ -154,6 +157,7 @@ void KvClient::answered_one(Timestamp task) {
 }
 
 void KvClient::handle(Message message) {
+  heard_ = Heard(message);
   using Others = Ignore<Join, Start, Leave, LeaveAck, Heartbeat, Ready, Report, Pull, Push, UpdateGroup,
                         Decide, Replicate, Replicated, State, Restore, Chunk, Activations, Errors, Fetch>;
   std::visit(Overloaded{[&](Answer& answer) { on_answer(message, std::move(answer)); },

@@ -127,7 +127,7 @@ void KvClient::on_view(const std::shared_ptr<const View>& view) {
 std::int64_t KvClient::resume() {
   for (Standing& shard : standings_) shard.is_new = true;
   const Timestamp task = pull(all_, 0, Wanted::any);
-  wait(task);
+  wait_until(Awaited::weights, {}, [this, task] { return done(task); });
   const auto least = std::ranges::min_element(connections_, {}, &Connection::pushes)->pushes;
   if (world_.rule.fresh) return least_version();
   for (Connection& shard : connections_) shard.pushes = least;

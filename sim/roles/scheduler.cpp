@@ -215,6 +215,7 @@ class Watch {
 
   void announce() {
     world_.record(World::scheduler, ViewChange{manager_.view().number});
+    newest_view();  // which records it, if nobody is there to be told of it
     for (NodeId node = 1; node < here_.size(); ++node) {
       const bool hands_over = is_server(node) && here_[node].left;
       if ((manager_.is_up(node) && !here_[node].left) || hands_over) tell_view(node);
@@ -222,9 +223,27 @@ class Watch {
   }
 
   const SharedView& newest_view() {
-    if (view_ == nullptr || view_->number != manager_.view().number)
+    if (view_ == nullptr || view_->number != manager_.view().number) {
       view_ = std::make_shared<const View>(manager_.view());
+      record(*view_);
+    }
     return view_;
+  }
+  void record(const View& view) {
+    for (std::uint32_t s = 0; s < view.owners.size(); ++s) {
+      const Owner& owner = view.owners[s];
+      const auto holds = [&](PlaceRole role, NodeId node) {
+        world_.record(World::scheduler, ShardPlace{view.number, s, owner.epoch, role, node});
+      };
+      holds(PlaceRole::owner, owner.primary);
+      for (const NodeId node : owner.from) holds(PlaceRole::former, node);
+      for (const NodeId node : owner.replicas) holds(PlaceRole::replica, node);
+      if (owner.next != World::scheduler) holds(PlaceRole::next, owner.next);
+    }
+    for (std::uint32_t w = 0; w < view.workers.size(); ++w) {
+      if (view.workers[w])
+        world_.record(World::scheduler, Participant{view.number, world_.first_worker() + w});
+    }
   }
   // Once at a time: heartbeats may come faster than the answers go through the scheduler's link.
   void tell_start(NodeId node) {

@@ -17,6 +17,10 @@
 
 namespace psim {
 
+// Why pulls that have waited are answered, when a server handles `message`. Of a pull: whose it is, and its
+// number.
+Release cause_of(const Message& message);
+
 class ServerRole final : public Outbox {
  public:
   ServerRole(World& world, std::uint32_t index);
@@ -94,6 +98,7 @@ class ServerRole final : public Outbox {
   bool is_early(const Message& message) const;
   void keep(Message message);
   void take_early();
+  void release(const Message& answer);
   void lacks_state(const Message& entry);
   void confirm(std::uint32_t shard, const Owner& owner, std::optional<std::int64_t> entries);
   ShardServer& received(std::uint32_t shard, const State& state);
@@ -108,10 +113,11 @@ class ServerRole final : public Outbox {
   World& world_;
   NodeId node_;
   std::vector<ServerRole*> others_;  // of the other namespaces, where this one has the actor
-  bool ended_ = false, is_leaving_ = false;
+  bool ended_ = false, is_leaving_ = false, takes_early_ = false;
   bool filtered_;  // answers go through filters
   std::map<std::uint32_t, ShardServer> shards_;
-  std::uint32_t current_ = 0;  // the shard that is acting
+  std::uint32_t current_ = 0;  // the shard that is acting ...
+  Release cause_ = {};         // ... because of this (cause_of)
   struct Outgoing {
     Message message;
     double flops;        // of the server, before it is sent

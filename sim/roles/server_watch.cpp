@@ -22,6 +22,7 @@ void ServerRole::run_watched() {
     std::optional<Message> message =
         turn ? world_.network.receive_until(node_, *turn) : world_.network.receive(node_);
     if (!message) {
+      cause_ = {.reason = Reason::date};
       const double now = std::max(Agenda::now(), *turn);  // the clock may stop a rounding error before it
       for (auto& [shard, server] : shards_) server.resend(now, *this);
       if (!wanted_.empty() && asked_ + asks_again_after_ <= now) ask_again();
@@ -82,11 +83,13 @@ void ServerRole::keep(Message message) {
 
 void ServerRole::take_early() {
   const auto is_due = [this](const Message& message) { return !is_early(message); };
+  takes_early_ = true;
   for (auto due = early_.begin(); (due = std::ranges::find_if(early_, is_due)) != early_.end();) {
     Message message = std::move(*due);
     early_.erase(due);
     dispatch(std::move(message));
   }
+  takes_early_ = false;
 }
 
 // What the first shard's owner has decided is for all other shards here, in whatever epoch they are.
@@ -112,6 +115,7 @@ void ServerRole::on_view(const std::shared_ptr<const View>& view) {
   if (view->number <= this->view()) return;
   view_ = view;
   members_ = view->workers;
+  cause_ = {.reason = Reason::view, .view = view->number};
   for (std::uint32_t s = 0; s < view->owners.size(); ++s) take_place(s, view->owners[s]);
   send_all();
 }
@@ -290,6 +294,7 @@ void ServerRole::on_state(const Message& message, const State& state) {
   const std::uint32_t s = message.shard;
   const auto owner = owners_.find(s);
   current_ = s;
+  cause_ = cause_of(message);
   if (owner != owners_.end() && owner->second.primary == node_) {
     if (!wanted_.contains(s)) return;
     if (message.from != world_.snapshot_node()) return on_peer(message, state);

@@ -66,7 +66,8 @@ void Worker::run() {
   bool completes = false;
   while (!(completes = !pull())) {  // waits as long as the consistency model says
     if (sharing_) compute_shared();
-    if (sharing_ || compute()) kv_.wait(last_push_);
+    if (sharing_ || compute())
+      kv_.wait_until(Awaited::acknowledgement, clock_, [this] { return kv_.done(last_push_); });
     if (leaves_) break;
   }
   (completes ? world_.completed : world_.left_early)[index_] = true;
@@ -112,7 +113,8 @@ void Worker::go_on() {
 // Which batch is next is known only now, so what is here are not the weights of its keys.
 void Worker::pull_other_keys() {
   choose_keys();
-  kv_.wait(kv_.pull(kv_.all_shards(), clock_, KvClient::Wanted::any));
+  const Timestamp pull = kv_.pull(kv_.all_shards(), clock_, KvClient::Wanted::any);
+  kv_.wait_until(Awaited::weights, clock_, [this, pull] { return kv_.done(pull); });
 }
 
 // The others have gone on without this worker: it takes the clock that they are at.
@@ -178,7 +180,7 @@ bool Worker::goes_on_alone() const {
 }
 
 void Worker::await(const ShardIds& shards) {
-  while (!kv_.answered(shards)) kv_.wait_for_message();
+  kv_.wait_until(Awaited::weights, clock_, [&] { return kv_.answered(shards); });
 }
 
 // Where all servers apply the same pushes, one that is through needs no more, and then no other does: each
@@ -188,12 +190,17 @@ bool Worker::is_over() const { return world_.rule.servers_apart ? kv_.all_finish
 
 // What is left is to wait until all are through.
 void Worker::wait_for_all() {
-  while (!kv_.all_finished()) {
+  kv_.wait_until(Awaited::weights, clock_, [this] {
+    if (kv_.all_finished()) return true;
     ShardIds wanted = kv_.all_shards();
     std::erase_if(wanted, [this](std::uint32_t s) { return kv_.finished(s) || kv_.outstanding(s); });
     kv_.pull(wanted, clock_, KvClient::Wanted::newer);
-    kv_.wait_for_message();
-  }
+    return false;
+  });
+}
+
+void Worker::prepare() {
+  kv_.wait_until(Awaited::samples, steps_begun_, [this] { return source_.prepare(steps_begun_); });
 }
 
 void Worker::record(ComputePhase phase, std::optional<std::int64_t> samples) {
@@ -202,7 +209,7 @@ void Worker::record(ComputePhase phase, std::optional<std::int64_t> samples) {
 }
 
 bool Worker::compute() {
-  while (!source_.prepare(steps_begun_)) kv_.wait_for_message();
+  prepare();
   if (world_.rule.cancel) watch_for_newer();
   if (world_.elastic()) pull_to_centre();
   batch_size_ = source_.batch_size();
@@ -240,7 +247,7 @@ bool Worker::compute() {
 
 // With work stealing: whoever is through stops the computation for as long as it takes to give it a piece.
 void Worker::compute_shared() {
-  while (!source_.prepare(steps_begun_)) kv_.wait_for_message();
+  prepare();
   batch_size_ = source_.batch_size();
   const double own = flops_of_samples() * world_.slowness.of_step(index_, steps_begun_);
   const double flops_per_sample = own / static_cast<double>(batch_size_);
@@ -334,7 +341,7 @@ double Worker::flops_of_step() const {
 // A sparse model pulls only what its next batches need.
 void Worker::choose_keys() {
   keys_of_ = steps_begun_;
-  while (!source_.prepare(steps_begun_)) kv_.wait_for_message();
+  prepare();
   Batch samples;
   for (const std::vector<Batch>& batches : source_.batches()) {
     for (const Batch& batch : batches) samples.insert(samples.end(), batch.begin(), batch.end());

@@ -55,6 +55,7 @@ class Worker {
 
   static std::vector<Phase> phases_of(const World& world);
   bool pull();  // false when training is over
+  void prepare();
   void record(ComputePhase phase, std::optional<std::int64_t> samples = {});
   bool compute();  // false when a newer version made it pointless
   void compute_shared();

@@ -1,4 +1,5 @@
 #include "sim/roles/world.hpp"
+#include "model/mutant.hpp"
 
 #include <algorithm>
 
@@ -102,6 +103,13 @@ std::unique_ptr<FilterChain> World::make_chain(std::uint32_t shard, NodeId worke
                                                             .push = push,
                                                             .scale = push ? loss_scale() : 1,
                                                             .buffers = filter_buffers});
+}
+
+void record_wait(World& world, NodeId node, Awaited what, double since, std::optional<std::int64_t> clock,
+                 const Heard& last) {
+  if (!(Agenda::now() > since) || !last.sent) return;
+  const std::uint64_t message = *last.sent + (mutant("waits-name-the-next-event") ? 1 : 0);
+  world.record(node, Wait{what, since, clock, last.from, last.shard, message});
 }
 
 }  // namespace psim

@@ -38,6 +38,21 @@ class RunWatch {
   virtual bool comes_back(NodeId) const = 0;
 };
 
+// What a record of a wait keeps of the message that ended it.
+struct Heard {
+  Heard() = default;
+  explicit Heard(const Message& message) : from(message.from), sent(message.sent) {
+    if (message.is<Answer>() || message.is<Ack>()) shard = message.shard;
+  }
+  NodeId from = 0;
+  std::optional<std::uint32_t> shard = {};
+  std::optional<std::uint64_t> sent = {};
+};
+struct World;
+// Worker `node` has waited since the date `since`, until now, for `last`.
+void record_wait(World& world, NodeId node, Awaited what, double since, std::optional<std::int64_t> clock,
+                 const Heard& last);
+
 KeySpace key_space_of(const Scenario& scenario);
 ConsistencyRule rule_of(const Scenario& scenario);
 
