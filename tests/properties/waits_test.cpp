@@ -28,10 +28,11 @@ batch_size = 4
 [cluster]
 servers = 2
 workers = 3
-[cluster.worker]
-speed = ["1Gf", "1Gf", "500Mf"]
 [compute]
 time = "100ms"
+[[straggler]]
+workers = [2]
+slowdown = 2
 )" + more;
 }
 constexpr int slow = 5;
@@ -78,9 +79,9 @@ TEST_CASE("a wait leads to its answer, to the push that released it, and to that
 }
 
 TEST_CASE("what a worker does not compute it waits for something", "[waits]") {
-  for (const std::string model : {"bsp", "asp", "ssp\"\nstaleness = \"1"}) {
+  for (const std::string model : {"model = \"bsp\"", "model = \"asp\"", "model = \"ssp\"\nstaleness = 1"}) {
     CAPTURE(model);
-    const TracedRun run = trace_toml(scenario("[consistency]\nmodel = \"" + model + "\"\n"));
+    const TracedRun run = trace_toml(scenario("[consistency]\n" + model + "\n"));
     std::map<int, double> waited, first_pull, computed, begun, finished;
     for (const RecordedEvent& e : run.events) {
       if (e.is("sent", "pull")) first_pull.try_emplace(e.node, e.at);
@@ -141,10 +142,11 @@ steps = 3
 batch_size = 4
 [cluster]
 workers = 3
-[cluster.worker]
-speed = ["1Gf", "1Gf", "500Mf"]
 [compute]
 time = "100ms"
+[[straggler]]
+workers = [2]
+slowdown = 2
 )");
   const std::map<std::int64_t, RecordedEvent> events = by_number(run);
   int waits = 0;
