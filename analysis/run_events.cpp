@@ -42,6 +42,8 @@ const std::vector<Table> tables{
     {"acknowledgement", {{"", What::acknowledgement}}},
     {"suspicion", {{"", What::suspicion}}},
     {"view_change", {{"", What::view}}},
+    {"place", {{"", What::place}}},
+    {"participant", {{"", What::participant}}},
     {"snapshot", {{"", What::snapshot}}},
     {"copy", {{"", What::copy}}},
     {"promotion", {{"", What::promotion}}},
@@ -49,6 +51,8 @@ const std::vector<Table> tables{
     {"fault", {{"", What::fault}}},
     {"prediction", {{"", What::other}}},
     {"repetition", {{"", What::other}}},
+    {"wait", {{"", What::wait}}},
+    {"release", {{"", What::release}}},
 };
 
 // The columns that checks look at, and where they stand in a Row.
@@ -56,6 +60,7 @@ using Place = std::variant<double Row::*, std::int64_t Row::*, std::uint64_t Row
 const std::map<std::string_view, Place> columns{
     {"number", &Row::number},
     {"at_s", &Row::at},
+    {"since_s", &Row::since},
     {"node", &Row::node},
     {"receiver", &Row::peer},
     {"sender", &Row::peer},
@@ -64,12 +69,14 @@ const std::map<std::string_view, Place> columns{
     {"replica", &Row::peer},
     {"owner", &Row::peer},
     {"suspect", &Row::peer},
+    {"holder", &Row::peer},
     {"target", &Row::peer},
     {"message", &Row::sent},
     {"shard", &Row::shard},
     {"clock", &Row::clock},
     {"version", &Row::version},
     {"epoch", &Row::epoch},
+    {"view", &Row::view},
     {"pull", &Row::pull},
     {"push", &Row::push},
     {"above", &Row::above},
@@ -128,6 +135,7 @@ class Stream {
       if (place != columns.end()) places_.emplace_back(i, place->second);
       if (name == "phase" || name == "outcome") what_ = i;
       if (name == "work") work_ = i;
+      if (name == "role") role_ = i;
       if (name == "kind") kind_ = i;
     }
     advance();
@@ -154,6 +162,7 @@ class Stream {
     }
     const std::string_view what = what_ ? text(columns_here, *what_) : std::string_view{};
     row.what = named<What>(what, table_->kinds);
+    row.is_former = role_ && text(columns_here, *role_) == "former";
     row.is_step = work_ && text(columns_here, *work_) == "step";
     if (!kind_) return;
     const auto kind = names_.emplace(text(columns_here, *kind_)).first;
@@ -170,8 +179,8 @@ class Stream {
   const Table* table_;
   Query query_;
   std::vector<std::pair<int, Place>> places_;
-  std::optional<int> what_, work_, kind_;     // columns that name something
-  std::set<std::string, std::less<>> names_;  // of messages; rows refer to them
+  std::optional<int> what_, work_, role_, kind_;  // columns that name something
+  std::set<std::string, std::less<>> names_;      // of messages; rows refer to them
   std::optional<Row> row_;
 };
 
@@ -181,6 +190,8 @@ bool fits(const Row& row, const Facts& facts, std::int64_t nodes, std::int64_t e
   const auto reached = [events](auto... numbers) { return ((numbers >= -1 && numbers <= events) && ...); };
   const bool of_server = facts.is_server(row.node) && facts.is_worker(row.peer);
   if (row.node >= nodes || row.peer >= nodes) return false;
+  const bool names_message = row.what == What::received || row.what == What::lost || row.what == What::wait;
+  if (!reached(row.sent) || (names_message && row.sent < 0)) return false;
   if (row.is_outcome()) return of_server && reached(row.push, row.version);
   if (row.is_computation()) return facts.is_worker(row.node);
   switch (row.what) {
@@ -190,6 +201,8 @@ bool fits(const Row& row, const Facts& facts, std::int64_t nodes, std::int64_t e
     case What::copy:
     case What::promotion:
       return facts.is_server(row.node) && !facts.is_worker(row.peer) && reached(row.version);
+    case What::place: return facts.is_server(row.peer);
+    case What::participant: return facts.is_worker(row.peer);
     case What::suspicion: return row.peer <= facts.servers + facts.workers;
     case What::update: return reached(row.version);
     case What::received:

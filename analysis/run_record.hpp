@@ -39,6 +39,10 @@ enum class What : std::uint8_t {
   acknowledgement,
   suspicion,
   view,
+  place,
+  participant,
+  wait,
+  release,
   snapshot,
   copy,
   promotion,
@@ -63,17 +67,19 @@ enum class Fault : std::uint8_t { other, crash, leave };
 // One event. Columns have the names of docs/tables.md; what an event does not have is 0.
 struct Row {
   std::int64_t number = 0;
-  double at = 0;  // simulated seconds
+  double at = 0;     // simulated seconds
+  double since = 0;  // likewise, of a wait
   What what = What::other;
   Letter letter = Letter::other;
   Fault fault = Fault::other;
   std::string_view message;  // its kind
+  bool is_former = false;    // a place in a view: of an owner before
   bool is_step = false;      // a computation: of a step, and not of a filter or of samples of others
   std::uint32_t node = 0;
   std::uint32_t peer = 0;  // the other node that it is about: receiver, sender, worker, replica, target, ...
   std::uint32_t shard = 0;
-  std::int64_t sent = 0;  // received, lost: the number of its sending
-  std::int64_t clock = 0, version = 0, epoch = 0;
+  std::int64_t sent = -1;  // the number of the sending of the message that it is about, or -1
+  std::int64_t clock = 0, version = 0, epoch = 0, view = 0;
   std::int64_t pull = 0, push = 0, above = -1, pushes_before = 0;  // of messages; push: of outcomes too
   std::int64_t staleness = 0, samples = 0, part = 0, parts = 0;
   std::int64_t applied = 0, arrived = 0, skipped_clocks = 0, takes_part = 0, is_awaited = 0;  // membership

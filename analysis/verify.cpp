@@ -47,6 +47,7 @@ std::vector<Inspection> inspections(const RunRecord& record) {
   Inspection& whole = all.emplace_back(Inspection{nullptr, &record.summary, History(record.facts), {}});
   add_conservation_check(whole.checks);
   add_time_checks(record.facts, record.summary, whole.checks);
+  add_wait_check(whole.checks);
   add_failure_checks(!record.spaces.empty(), whole.checks);
   if (record.spaces.empty()) add_promises(record.facts, whole.checks);
   for (std::size_t n = 0; n < record.spaces.size(); ++n) {

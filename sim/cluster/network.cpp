@@ -17,7 +17,7 @@ namespace psim {
 
 namespace {
 
-constexpr auto sent = [](const auto& flight) { return flight.message.sent; };
+constexpr auto sent = [](const auto& flight) { return *flight.message.sent; };
 
 }  // namespace
 
@@ -45,20 +45,24 @@ Network::Network(const Platform& platform, Options options, Recorder& recorder, 
       });
 }
 
-template <class T>
-std::uint64_t Network::record(NodeId node, const Flight& flight) {
+// Of a message that leaves its sender; returns its number.
+std::uint64_t Network::record_sending(Flight& flight) {
   const Message& m = flight.message;
-  T moved;
-  static_cast<MessageFacts&>(moved) = facts_of(m.body);
-  moved.message = m.sent;
-  moved.from = m.from;
-  moved.to = m.to;
-  if (moved.has_shard) {
-    moved.shard = m.shard;
-    moved.epoch = m.epoch;
+  Event event{Agenda::now(), m.from, Sent{facts_of(m.body), m.from, m.to, {}, {}, flight.bytes}};
+  Sent& sent = std::get<Sent>(event.what);
+  flight.kind = sent.kind;
+  if (sent.has_shard) {
+    sent.shard = m.shard;
+    sent.epoch = m.epoch;
   }
-  moved.bytes = flight.bytes;
-  return recorder_.record({Agenda::now(), node, moved});
+  return recorder_.record(event);
+}
+
+// Of one that arrives, or will not.
+template <class T>
+void Network::record(NodeId node, const Flight& flight) {
+  const Message& m = flight.message;
+  recorder_.record({Agenda::now(), node, T{{*m.sent, flight.kind, m.from, m.to, flight.bytes}}});
 }
 
 void Network::send(Message message) {
@@ -123,7 +127,7 @@ void Network::launch(Message&& message, const MessageFate& fate, bool has_turn,
                 .has_turn = has_turn,
                 .dropped = fate.dropped,
                 .delay = fate.delay};
-  flight.message.sent = record<Sent>(from, flight);
+  flight.message.sent = record_sending(flight);
   if (faults_ != nullptr && faults_->cut(from, to)) {
     pass_on_turn(flight);
     record<Lost>(from, flight);
@@ -187,7 +191,7 @@ void Network::pass_on_turn(const Flight& flight) {
 void Network::leave_network(Flight&& flight) {
   pass_on_turn(flight);
   if (flight.delay == 0) return arrive(std::move(flight));
-  const std::uint64_t number = flight.message.sent;
+  const std::uint64_t number = *flight.message.sent;
   const double date = Agenda::now() + flight.delay;
   delayed_.emplace(number, std::move(flight));
   agenda_.at(date, [this, number] {

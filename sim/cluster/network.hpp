@@ -136,6 +136,7 @@ class Network {
     bool dropped;   // by a fault, when it arrives
     double delay;   // by a fault, when it is through the network
     simgrid::s4u::CommPtr flow = nullptr;
+    MessageKind kind = MessageKind::join;  // for the record
   };
   bool in_turn(NodeId from) const { return options_.one_by_one || options_.stream_from == from; }
   bool in_background(const Message& m) const { return std::max(m.from, m.to) >= options_.background; }
@@ -152,9 +153,9 @@ class Network {
   bool is_lost(const Flight& flight) const;
   void arrive(Flight&& flight);
   void hand_over(Node& node, Message&& message);
-  // Records that it is sent, received or lost; returns the event's number.
+  std::uint64_t record_sending(Flight& flight);
   template <class T>
-  std::uint64_t record(NodeId node, const Flight& flight);
+  void record(NodeId node, const Flight& flight);
 
   std::vector<Node> nodes_;
   std::map<std::pair<NodeId, NodeId>, Connection> connections_;

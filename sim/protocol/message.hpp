@@ -285,7 +285,7 @@ struct Message {
   std::uint32_t shard = 0;
   std::uint32_t epoch = 0;  // of the shard's ownership, as far as the sender knows
   Body body = {};
-  std::uint64_t sent = 0;  // the record's number of its sending; only the record knows it, not the network
+  std::optional<std::uint64_t> sent = {};  // the number of this event in the record; takes no bytes
 
   template <class T>
   const T* as() const {

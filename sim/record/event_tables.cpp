@@ -18,6 +18,16 @@ bool is_optional(const Field<Member>& field) {
   return decltype(kind_of_member(field.member))::value;
 }
 
+// Where the meaning does not tell them: the names of an enumeration's values.
+template <class Member>
+std::string values_of(const Field<Member>& field) {
+  using Value = typename decltype(kind_of_member(field.member))::Value;
+  if constexpr (std::is_enum_v<Value>) {
+    if (field.name == "kind") return fmt::format(": {}", fmt::join(all_names(Value{}), ", "));
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string event_tables() {
@@ -30,39 +40,46 @@ std::string event_tables() {
     });
     sql += ");\n";
   });
+  sql +=
+      "-- Each message once, with the dates of what became of it.\n"
+      "CREATE VIEW message AS SELECT sent.number, sent.at_s AS sent_s, received.at_s AS received_s,\n"
+      "  lost.at_s AS lost_s, sent.node AS sender";
+  for_each_field<Sent>([&sql](const auto& field) { sql += fmt::format(", {}", field.name); });
   return sql +
-         "-- Each message once, with the dates of what became of it.\n"
-         "CREATE VIEW message AS SELECT sent.number, sent.node AS sender, receiver, kind, sent.at_s AS "
-         "sent_s,\n"
-         "  received.at_s AS received_s, lost.at_s AS lost_s, sent_bytes, shard, epoch, clock, version, "
-         "above,\n"
-         "  pull, push, pushes_before, carried_values, carried_keys, carried_ids\n"
-         "  FROM sent LEFT JOIN received ON received.message = sent.number\n"
+         "\n  FROM sent LEFT JOIN received ON received.message = sent.number\n"
          "  LEFT JOIN lost ON lost.message = sent.number;\n";
 }
 
 std::string event_tables_page() {
   std::string page =
-      "# The events of a run\n\n"
-      "With `--trace events` a run's `run.db` has one table for each kind of event. `psim explain --tables` "
-      "prints this\npage from the declarations in `sim/record/event.hpp`. What the other tables and the "
-      "summary "
-      "hold says\n[results.md](results.md).\n\n"
-      "Every table has these three columns first:\n\n"
-      "| column | meaning |\n|---|---|\n"
-      "| `number` | counts the events of a run over all tables, from 0: `ORDER BY number` is the order in "
-      "which "
-      "they happened |\n"
-      "| `at_s` | simulated seconds |\n"
-      "| `node` | at which it happens: table `node` says what that is |\n\n"
-      "A column that an event has nothing for is NULL. The view `message` has each message once, with "
-      "`sent_s` "
-      "and either\n`received_s` or `lost_s`.\n";
+      R"(# The events of a run
+
+With `--trace events` a run's `run.db` has one table for each kind of event. `psim explain tables` prints
+this page from the declarations in `sim/record`. [results.md](results.md) describes the summary and the other
+tables.
+
+Every table begins with these three columns:
+
+| column | meaning |
+|---|---|
+| `number` | counts the events of a run over all tables, from 0: it is the order in which they happened |
+| `at_s` | simulated seconds |
+| `node` | at which it happens: table `node` says what that is |
+
+A column that an event has nothing for is NULL. The view `message` has each message once, with `sent_s` and
+either `received_s` or `lost_s`.
+
+**What a worker waited for.** Each row of `wait` names the message that ended it. If that is an answer of a
+server, and `release` has a row with the same node, shard, worker and pull, the server had made the pull wait,
+and the row says what released it: for example whose push. That push was sent when its worker had computed it
+(`computation`), which had begun when that worker's own `wait` was over. So a delay can be followed backwards
+through a run.
+)";
   for_each_subject([&page]<class T>() {
     page += fmt::format("\n## {}\n\n{}.\n\n| column | type | meaning |\n|---|---|---|\n", T::table, T::about);
     for_each_field<T>([&page](const auto& field) {
-      page += fmt::format("| `{}` | {}{} | {} |\n", field.name, type_of(field),
-                          is_optional(field) ? ", or NULL" : "", field.meaning);
+      page += fmt::format("| `{}` | {}{} | {}{} |\n", field.name, type_of(field),
+                          is_optional(field) ? ", or NULL" : "", field.meaning, values_of(field));
     });
   });
   return page;

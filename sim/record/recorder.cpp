@@ -106,7 +106,8 @@ std::uint64_t Recorder::record(const Event& event) {
   for (EventSink* sink : sinks_) sink->on(event, hash);
   if (failures_) failures_->on(event);
   if (!group_of_.empty()) count_group(event);
-  using Others = Ignore<Repetition, Acknowledgement, Prediction, Copy, Snapshot, Suspicion, ViewChange>;
+  using Others = Ignore<Repetition, Wait, Acknowledgement, Prediction, Release, Copy, Snapshot, Suspicion,
+                        ViewChange, ShardPlace, Participant>;
   std::visit(Overloaded{[&](const OneOf<Sent, Received, Lost, Computation, Finish, PushOutcome, ModelUpdate,
                                         Membership, Promotion, FaultChange> auto& what) { on(event, what); },
                         Others{}},
@@ -119,7 +120,7 @@ void Recorder::on(const Event& event, const Sent& message) {
   stats_.bytes_sent += message.bytes;
   stats_.bytes_of_kind[static_cast<std::size_t>(message.kind)] += message.bytes;
   if (is_server(event.node)) stats_.servers[event.node - 1].bytes_sent += message.bytes;
-  flight(event.at, message, 1);
+  flight(event.at, message.from, message.to, 1);
   if (message.kind == MessageKind::join && is_worker(event.node))
     books_[worker_index(event.node)].on_join(event.at);
 }
@@ -129,13 +130,13 @@ void Recorder::on(const Event& event, const Received& message) {
   stats_.bytes_received += (mutant("bytes-counted-twice") ? 2 : 1) * message.bytes;
   if (is_server(event.node)) stats_.servers[event.node - 1].bytes_received += message.bytes;
   if (message.kind == MessageKind::push) ++stats_.pushes_arrived;
-  flight(event.at, message, -1);
+  flight(event.at, message.from, message.to, -1);
 }
 
 void Recorder::on(const Event& event, const Lost& message) {
   ++stats_.lost;
   stats_.bytes_lost += message.bytes;
-  flight(event.at, message, -1);
+  flight(event.at, message.from, message.to, -1);
 }
 
 void Recorder::on(const Event& event, const PushOutcome& push) {
@@ -186,8 +187,8 @@ void Recorder::advance(double at, std::uint32_t number, std::int64_t version) {
   ++stats_.advances;
 }
 
-void Recorder::flight(double at, const Movement& message, int change) {
-  for (const NodeId node : {message.from, message.to}) {
+void Recorder::flight(double at, NodeId from, NodeId to, int change) {
+  for (const NodeId node : {from, to}) {
     if (is_worker(node)) books_[worker_index(node)].on_message(at, change);
   }
 }

@@ -115,7 +115,7 @@ class Recorder {
   }
 
  private:
-  void flight(double at, const Movement& message, int change);
+  void flight(double at, NodeId from, NodeId to, int change);
   void count_group(const Event& event);
   void on(const Event& event, const Sent& message);
   void on(const Event& event, const Received& message);

@@ -158,6 +158,7 @@ void FailureAwareScheduler::suspect(double now) {
 
 void FailureAwareScheduler::announce() {
   job_.record(scheduler_node, ViewChange{manager_.view().number});
+  newest_view();  // which records it, if nobody is there to be told of it
   for (NodeId node = 1; node < here_.size(); ++node) {
     const bool hands_over = job_.plan.is_server(node) && here_[node].left;
     if ((manager_.is_up(node) && !here_[node].left) || hands_over) tell_view(node);
@@ -165,10 +166,29 @@ void FailureAwareScheduler::announce() {
 }
 
 const SharedView& FailureAwareScheduler::newest_view() {
-  if (view_ == nullptr || view_->number != manager_.view().number)
+  if (view_ == nullptr || view_->number != manager_.view().number) {
     view_ = std::make_shared<const View>(manager_.view());
+    record(*view_);
+  }
   return view_;
 }
+
+void FailureAwareScheduler::record(const View& view) {
+  for (std::uint32_t s = 0; s < view.owners.size(); ++s) {
+    const Owner& owner = view.owners[s];
+    const auto holds = [&](PlaceRole role, NodeId node) {
+      job_.record(scheduler_node, ShardPlace{view.number, s, owner.epoch, role, node});
+    };
+    holds(PlaceRole::owner, owner.primary);
+    for (const NodeId node : owner.from) holds(PlaceRole::former, node);
+    for (const NodeId node : owner.replicas) holds(PlaceRole::replica, node);
+    if (owner.next != scheduler_node) holds(PlaceRole::next, owner.next);
+  }
+  for (std::uint32_t w = 0; w < view.workers.size(); ++w) {
+    if (view.workers[w]) job_.record(scheduler_node, Participant{view.number, job_.plan.first_worker() + w});
+  }
+}
+
 // Once at a time: heartbeats may come faster than the answers go through the scheduler's link.
 void FailureAwareScheduler::tell_start(NodeId node) {
   job_.network.send_once({.from = scheduler_node, .to = node, .body = Start{newest_view()}});

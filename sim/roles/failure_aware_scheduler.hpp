@@ -36,6 +36,7 @@ class FailureAwareScheduler {
   void suspect(double now);
   void announce();
   const SharedView& newest_view();
+  void record(const View& view);
   void tell_start(NodeId node);
   void tell_view(NodeId node);
 

@@ -1,5 +1,7 @@
 #include "sim/roles/job_context.hpp"
 
+#include "model/mutant.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -49,6 +51,13 @@ std::unique_ptr<FilterChain> JobContext::make_chain(std::uint32_t shard, NodeId 
                            .push = push,
                            .scale = push ? plan.loss_scale() : 1,
                            .buffers = state.filter_buffers});
+}
+
+void record_wait(JobContext& job, NodeId node, Awaited what, double since, std::optional<std::int64_t> clock,
+                 const Heard& last) {
+  if (!(Agenda::now() > since) || !last.sent) return;
+  const std::uint64_t message = *last.sent + (mutant("waits-name-the-next-event") ? 1 : 0);
+  job.record(node, Wait{what, since, clock, last.from, last.shard, message});
 }
 
 }  // namespace psim

@@ -49,6 +49,20 @@ struct JobContext {
   }
 };
 
+// What a record of a wait keeps of the message that ended it.
+struct Heard {
+  Heard() = default;
+  explicit Heard(const Message& message) : from(message.from), sent(message.sent) {
+    if (message.is<Answer>() || message.is<Ack>()) shard = message.shard;
+  }
+  NodeId from = 0;
+  std::optional<std::uint32_t> shard = {};
+  std::optional<std::uint64_t> sent = {};
+};
+// Worker `node` has waited from the date `since` until now, when `last` came.
+void record_wait(JobContext& job, NodeId node, Awaited what, double since, std::optional<std::int64_t> clock,
+                 const Heard& last);
+
 // Counts a computation of a node as long as it lives, even if its actor is killed meanwhile.
 class Busy {
  public:

@@ -122,21 +122,25 @@ Timestamp KvClient::push(const ShardIds& shards, std::int64_t clock, const std::
   return task;
 }
 
-void KvClient::wait(Timestamp task) {
-  while (!done(task)) wait_for_message();
+void KvClient::wait_until(Awaited what, std::optional<std::int64_t> clock,
+                          const std::function<bool()>& is_over) {
+  const double since = Agenda::now();
+  while (!is_over()) wait_for_message();
+  record_wait(job_, node_, what, since, clock, heard_);
 }
 
-void KvClient::wait_for(const ShardIds& shards) {
-  while (!answered(shards)) wait_for_message();
+void KvClient::wait_for(const ShardIds& shards, std::int64_t clock) {
+  wait_until(Awaited::weights, clock, [&] { return answered(shards); });
 }
 
 void KvClient::wait_for_all(std::int64_t clock) {
-  while (!all_finished()) {
+  wait_until(Awaited::weights, clock, [this, clock] {
+    if (all_finished()) return true;
     ShardIds wanted = all_;
     std::erase_if(wanted, [this](std::uint32_t s) { return finished(s) || outstanding(s); });
     pull(wanted, clock, Wanted::newer);
-    wait_for_message();
-  }
+    return false;
+  });
 }
 
 void KvClient::answered_one(Timestamp task) {
@@ -145,6 +149,7 @@ void KvClient::answered_one(Timestamp task) {
 }
 
 void KvClient::handle(Message message) {
+  heard_ = Heard(message);
   using Others = Ignore<Join, Start, Leave, LeaveAck, Heartbeat, Ready, Report, Pull, Push, UpdateGroup,
                         Decide, Replicate, Replicated, State, Restore, Chunk, Activations, Errors, Fetch>;
   std::visit(Overloaded{[&](Answer& answer) { on_answer(message, std::move(answer)); },
@@ -365,7 +370,7 @@ void KvClient::on_view(const std::shared_ptr<const View>& view) {
 std::int64_t KvClient::resume() {
   for (Standing& shard : standings_) shard.is_new = true;
   const Timestamp task = pull(all_, 0, Wanted::any);
-  wait(task);
+  wait_until(Awaited::weights, {}, [this, task] { return done(task); });
   const auto least = std::ranges::min_element(connections_, {}, &Connection::pushes)->pushes;
   skipped_ = ahead_;
   if (job_.plan.rule.fresh) return least_version();

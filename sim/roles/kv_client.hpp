@@ -74,9 +74,10 @@ class KvClient {
   void on_other(std::function<void(const Message&)> receiver) { other_ = std::move(receiver); }
 
   bool done(Timestamp task) const { return !open_.contains(task); }
-  void wait(Timestamp task);
+  // Deals with messages until `is_over`, and records for what, in which clock, and until which message.
+  void wait_until(Awaited what, std::optional<std::int64_t> clock, const std::function<bool()>& is_over);
   // Until the last pulls of these shards are answered.
-  void wait_for(const ShardIds& shards);
+  void wait_for(const ShardIds& shards, std::int64_t clock);
   // Until the next message to this worker is dealt with, or requests that are not answered are sent again.
   void wait_for_message();
 
@@ -185,6 +186,7 @@ class KvClient {
   Timestamp last_ = 0;
   std::function<void(const Message&)> other_;
   std::map<Timestamp, std::size_t> open_;  // answers that a task still waits for
+  Heard heard_;                            // the last message
 };
 
 }  // namespace psim

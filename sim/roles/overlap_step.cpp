@@ -47,7 +47,7 @@ void OverlapStep::await(const ShardIds& shards) {
   JobContext& job = step_.job;
   if (step_.kv.answered(shards)) return;
   step_.record(ComputePhase::paused);
-  step_.kv.wait_for(shards);
+  step_.kv.wait_for(shards, step_.clock);
   if (job.plan.rule.fresh) step_.clock = std::min(job.plan.steps, step_.kv.least_version_here());
   step_.record(ComputePhase::resumed);
 }

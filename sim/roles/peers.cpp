@@ -35,10 +35,12 @@ Message Mailbox::take(MessageKind kind, NodeId from, std::int64_t clock, std::in
     return facts.kind == kind && m.from == from && facts.clock.value_or(0) == clock &&
            facts.number().value_or(0) == number;
   };
+  const double since = Agenda::now();
   for (;;) {
     if (const auto found = std::ranges::find_if(early_, wanted); found != early_.end()) {
       Message message = std::move(*found);
       early_.erase(found);
+      if (kind != MessageKind::start) record_wait(job_, node_, Awaited::peers, since, clock, Heard(message));
       return message;
     }
     early_.push_back(job_.network.receive(node_));

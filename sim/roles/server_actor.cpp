@@ -104,11 +104,13 @@ void ServerActor::keep(Message message) {
 
 void ServerActor::take_early() {
   const auto is_due = [this](const Message& message) { return !failover_.is_early(message); };
+  shards_.take_early(true);
   for (auto due = early_.begin(); (due = std::ranges::find_if(early_, is_due)) != early_.end();) {
     Message message = std::move(*due);
     early_.erase(due);
     dispatch(std::move(message));
   }
+  shards_.take_early(false);
 }
 
 void ServerActor::take_snapshots() {

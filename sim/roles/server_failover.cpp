@@ -19,6 +19,7 @@ std::optional<double> ServerFailover::next_turn() const {
 }
 
 void ServerFailover::repeat(double now) {
+  shards_.because({.reason = Reason::date});
   for (auto& [shard, server] : shards_.here()) server.resend(now, shards_);
   if (!wanted_.empty() && asked_ + asks_again_after_ <= now) ask_again();
   shards_.send_all();
@@ -38,6 +39,7 @@ void ServerFailover::on_view(const SharedView& view) {
   if (view->number <= shards_.view()) return;
   shards_.set_view(view);
   members_ = view->workers;
+  shards_.because({.reason = Reason::view, .view = view->number});
   for (std::uint32_t s = 0; s < view->owners.size(); ++s) take_place(s, view->owners[s]);
   shards_.send_all();
 }
@@ -194,6 +196,7 @@ void ServerFailover::on_state(const Message& message, const State& state) {
   const std::uint32_t s = message.shard;
   const auto owner = shards_.owners().find(s);
   shards_.act_as(s);
+  shards_.because(cause_of(message));
   if (owner != shards_.owners().end() && owner->second.primary == node_) {
     if (!wanted_.contains(s)) return;
     if (message.from != job_.plan.snapshot_node()) return on_peer(message, state);

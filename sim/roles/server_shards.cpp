@@ -32,6 +32,23 @@ ShardWeights::Options weights_options(const JobContext& job, std::uint32_t shard
 
 }  // namespace
 
+Release cause_of(const Message& message) {
+  Release cause{.reason = Reason::state, .message = message.sent, .sender = message.from};
+  if (const Push* push = message.as<Push>()) {
+    cause.reason = Reason::push;
+    cause.push = push->number;
+  } else if (const Pull* pull = message.as<Pull>()) {
+    cause.reason = Reason::pull;
+    cause.worker = message.from;
+    cause.pull = pull->number;
+  } else if (message.is<UpdateGroup>()) {
+    cause.reason = Reason::decision;
+  } else if (message.is<Replicated>()) {
+    cause.reason = Reason::confirmation;
+  }
+  return cause;
+}
+
 ServerShards::ServerShards(JobContext& job, std::uint32_t server)
     : job_(job),
       node_(job.plan.first_server() + server),
@@ -115,6 +132,8 @@ void ServerShards::take_announced() {
 
 void ServerShards::act(std::pair<const std::uint32_t, ShardServer>& entry, const Message& message) {
   current_ = entry.first;
+  // What this server decides has its own cause.
+  if (message.sent && !(takes_early_ && message.is<Pull>())) cause_ = cause_of(message);
   if (const Push* push = message.as<Push>(); push != nullptr && acknowledges_arrival()) acknowledge(*push);
   entry.second.on(message, Agenda::now(), *this);
   send_all();
@@ -139,10 +158,24 @@ void ServerShards::send(Message message) {
   const bool is_decision = message.is<Decide>() || message.is<UpdateGroup>();
   if (is_decision && message.to == node_) return announced_.push_back(std::move(message));
   double flops = 0;
+  if (message.is<Answer>()) release(message);
   if (Answer* answer = message.as<Answer>(); answer != nullptr && answer->weights.values.count > 0)
     flops = encode(message.shard, message.to, *answer);
   if (State* state = message.as<State>()) state->view = view();
   outgoing_.push_back({std::move(message), flops});
+}
+
+// Records why a pull is answered now that was not at once.
+void ServerShards::release(const Message& message) {
+  const Answer& answer = *message.as<Answer>();
+  if (cause_.reason == Reason::pull && cause_.worker == message.to && cause_.pull == answer.number) return;
+  Release record = cause_;
+  record.shard = job_.plan.first_shard + message.shard;
+  record.worker = message.to;
+  record.pull = answer.number;
+  record.clock = answer.clock;
+  record.version = answer.version;
+  job_.record(node_, record);
 }
 
 void ServerShards::send_again(Message message) {

@@ -15,6 +15,10 @@
 
 namespace psim {
 
+// Why pulls that have waited are answered, when a server handles `message`. Of a pull: whose it is, and its
+// number.
+Release cause_of(const Message& message);
+
 class ServerShards final : public Outbox {
  public:
   // `server`: from 0.
@@ -46,6 +50,10 @@ class ServerShards final : public Outbox {
   void take_announced();
   // For what is said next, and what is said so far is sent.
   void act_as(std::uint32_t shard) { current_ = shard; }
+  // Why pulls are answered from here on.
+  void because(Release cause) { cause_ = std::move(cause); }
+  // Whether what is taken has come before its turn: such a pull has waited for what made it due.
+  void take_early(bool is_early) { takes_early_ = is_early; }
   void send_all();
 
   // The last view that is known here, and its owners, by shard; none where nothing fails.
@@ -86,6 +94,7 @@ class ServerShards final : public Outbox {
   ShardServer::Options options_of(std::uint32_t shard) const;
   void act(std::pair<const std::uint32_t, ShardServer>& entry, const Message& message);
   void on_decision(const Message& group);
+  void release(const Message& answer);
   bool acknowledges_arrival() const;
   void acknowledge(const Push& push);
   double encode(std::uint32_t shard, NodeId to, Answer& answer);
@@ -95,7 +104,9 @@ class ServerShards final : public Outbox {
   bool ended_ = false;
   bool filtered_;  // answers go through filters
   std::map<std::uint32_t, ShardServer> shards_;
-  std::uint32_t current_ = 0;  // the shard that is acting
+  std::uint32_t current_ = 0;  // the shard that is acting ...
+  Release cause_ = {};         // ... because of this
+  bool takes_early_ = false;
   struct Outgoing {
     Message message;
     double flops;        // of the server, before it is sent

@@ -22,8 +22,12 @@ void StepContext::record(ComputePhase phase, std::optional<std::int64_t> samples
   job.record(node, Computation{.phase = phase, .clock = clock, .version = kv.version(0), .samples = samples});
 }
 
+void StepContext::wait_for_batches() {
+  kv.wait_until(Awaited::samples, number, [this] { return source.prepare(number); });
+}
+
 void StepContext::prepare() {
-  while (!source.prepare(number)) kv.wait_for_message();
+  wait_for_batches();
   batch_size = source.batch_size();
   processor.start_timer();
 }

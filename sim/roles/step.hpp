@@ -27,7 +27,8 @@ struct StepContext {
   std::int64_t batch_size = 0;  // of the step in hand
   bool on_own_copy = false;     // the step begins with the worker's own weights, not with pulled ones
 
-  // Waits until the batches of the step are here.
+  // Waits until the batches of the step are here; and its work begins.
+  void wait_for_batches();
   void prepare();
   // From here on the step counts as begun. Takes its batches; `keep`: it leaves its weights in the local
   // copy.

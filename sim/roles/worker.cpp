@@ -24,10 +24,14 @@ void Worker::run() {
   if (back_) resume();
   bool completes = false;
   while (!(completes = !pull())) {  // waits as long as the consistency model says
-    if (step_->compute()) context_.kv.wait(step_->push());
+    if (step_->compute()) wait(Awaited::acknowledgement, step_->push());
     if (leaves_) break;
   }
   finish(completes);
+}
+
+void Worker::wait(Awaited what, Timestamp task) {
+  context_.kv.wait_until(what, context_.clock, [this, task] { return context_.kv.done(task); });
 }
 
 // Waits for the weights of the next step, and sets its clock.
@@ -44,7 +48,7 @@ bool Worker::pull() {
   }
   context_.clock = job_.plan.rule.fresh ? kv.least_version() + 1 : context_.number;
   kv.pull_for_step(context_.clock);
-  kv.wait_for(step_->needs());
+  kv.wait_for(step_->needs(), context_.clock);
   if (kv.clocks_to_skip() > 0) return pull();
   const bool over = kv.is_over();
   if (over) kv.wait_for_all(context_.clock);
@@ -100,7 +104,7 @@ bool Worker::may_begin() const {
 
 // A sparse model pulls only what its next batches need.
 void Worker::choose_keys() {
-  while (!context_.source.prepare(context_.number)) context_.kv.wait_for_message();
+  context_.wait_for_batches();
   Batch samples;
   for (const std::vector<Batch>& batches : context_.source.batches()) {
     for (const Batch& batch : batches) samples.insert(samples.end(), batch.begin(), batch.end());
@@ -113,7 +117,7 @@ void Worker::choose_keys() {
 // Which batch is next is known only now, so what is here are not the weights of its keys.
 void Worker::pull_other_keys() {
   choose_keys();
-  context_.kv.wait(context_.kv.pull(context_.kv.all_shards(), context_.clock, KvClient::Wanted::any));
+  wait(Awaited::weights, context_.kv.pull(context_.kv.all_shards(), context_.clock, KvClient::Wanted::any));
 }
 
 }  // namespace psim

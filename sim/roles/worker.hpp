@@ -36,6 +36,7 @@ class Worker {
 
  private:
   bool pull();  // false when training is over
+  void wait(Awaited what, Timestamp task);
   void finish(bool completes);
   void resume();
   void go_on_with(std::int64_t step);

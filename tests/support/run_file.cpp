@@ -49,9 +49,11 @@ RecordedEvent event_in(const std::string& table, sqlite3_stmt* row) {
   for (int i = 0; i < sqlite3_column_count(row); ++i) {
     const std::string name = sqlite3_column_name(row, i);
     if (sqlite3_column_type(row, i) == SQLITE_NULL) continue;
-    const bool is_name = name == "kind" || name == "phase" || name == "outcome";
+    const bool is_name =
+        name == "kind" || name == "phase" || name == "outcome" || name == "awaited" || name == "reason";
     if (is_name) event.kind = text(row, i);
     if (name == "at_s") event.at = sqlite3_column_double(row, i);
+    if (name == "since_s") event.since = sqlite3_column_double(row, i);
     if (name == "node") event.node = sqlite3_column_int(row, i);
     for (const char* other : {"receiver", "sender", "worker", "server", "suspect", "target"}) {
       if (name == other) event.peer = sqlite3_column_int(row, i);

@@ -13,9 +13,9 @@ namespace psim::test {
 
 // One event, as a row of its table (docs/tables.md).
 struct RecordedEvent {
-  double at = 0;
-  std::string table, kind;  // the kind of a message or fault, the phase of a computation, a push's outcome
-  int node = 0, peer = 0;   // peer: the receiver or sender of a message, or the node that the row names
+  double at = 0, since = 0;  // simulated seconds; a wait has both
+  std::string table, kind;   // the kind of a message or fault, the phase of a computation, a push's outcome
+  int node = 0, peer = 0;    // peer: the receiver or sender of a message, or the node that the row names
   std::map<std::string, std::int64_t> columns = {};  // that there are; what arrives has those of its sending
   // 0 where there is nothing.
   std::int64_t operator[](const std::string& column) const {
