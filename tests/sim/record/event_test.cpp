@@ -19,6 +19,7 @@ void change(T& value) {
   if constexpr (OptionalOf<T>::value) value = value ? T() : T(typename OptionalOf<T>::Value{});
   else if constexpr (std::is_floating_point_v<T>) value = std::nextafter(value, 1e9);
   else if constexpr (std::is_same_v<T, bool>) value = !value;
+  else if constexpr (requires { value.index(); }) value = T::at(value.index() + 1);
   else value = static_cast<T>(static_cast<std::int64_t>(value) + 1);
 }
 
