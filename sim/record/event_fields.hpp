@@ -1,6 +1,7 @@
 // The declarations of events, one by one, for what is made of all of them.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string_view>
@@ -8,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "sim/record/event.hpp"
 #include "sim/scenario/fields/choices.hpp"
@@ -64,24 +66,28 @@ concept Named = std::is_enum_v<T> || requires(T value) {
   value->name;
 };
 
-// The value of that name; the first one for an unknown name.
-template <class Row>
-Chosen<Row> value_of(Chosen<Row> /*kind*/, std::string_view name) {
-  for (std::size_t i = 0; i < all_rows<Row>().size(); ++i) {
-    if (all_rows<Row>()[i].name == name) return Chosen<Row>::at(i);
-  }
-  return {};
-}
-template <class Enum>
-Enum value_of(Enum kind, std::string_view name) {
-  std::size_t found = 0, count = 0;
-  const auto look = [&](std::string_view one) { found = one == name ? count : found, ++count; };
-  if constexpr (requires { names_of(kind); }) {
-    for (const std::string_view one : names_of(kind)) look(one);
+// All names of its kind, in order.
+template <Named T>
+std::vector<std::string_view> all_names(T kind) {
+  std::vector<std::string_view> names;
+  if constexpr (requires { kind->name; }) {
+    for (const auto& row : all_rows<std::remove_cvref_t<decltype(*kind)>>()) names.push_back(row.name);
+  } else if constexpr (requires { names_of(kind); }) {
+    for (const std::string_view name : names_of(kind)) names.push_back(name);
   } else {
-    for (const Choice& choice : choices<Enum>()) look(choice.name);
+    for (const Choice& choice : choices<T>()) names.push_back(choice.name);
   }
-  return static_cast<Enum>(found);
+  return names;
+}
+
+// The value of that name; the first one for an unknown name.
+template <Named T>
+T value_of(T kind, std::string_view name) {
+  const std::vector<std::string_view> names = all_names(kind);
+  const auto found = std::ranges::find(names, name);
+  const auto index = static_cast<std::size_t>(found == names.end() ? 0 : found - names.begin());
+  if constexpr (requires { kind->name; }) return T::at(index);
+  else return static_cast<T>(index);
 }
 
 // CREATE TABLE for each type of event, with what its columns mean.

@@ -22,7 +22,7 @@ bool is_optional(const Field<Member>& field) {
 template <class Member>
 std::string values_of(const Field<Member>& field) {
   using Value = typename decltype(kind_of_member(field.member))::Value;
-  if constexpr (std::is_enum_v<Value>) {
+  if constexpr (Named<Value>) {
     if (field.name == "kind") return fmt::format(": {}", fmt::join(all_names(Value{}), ", "));
   }
   return {};
