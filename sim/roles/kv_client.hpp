@@ -87,15 +87,9 @@ class KvClient {
   void on_view(const std::shared_ptr<const View>& view);
   std::int64_t view() const { return view_ ? view_->number : -1; }
 
-  bool outstanding(std::uint32_t shard) const { return connections_[shard].outstanding; }
   bool answered(const ShardIds& shards) const;
-  // Whether weights are here that no step has begun with.
-  bool unused(std::uint32_t shard) const { return connections_[shard].unused; }
   // A step begins with all that is here.
   void use_all();
-  bool finished(std::uint32_t shard) const {
-    return connections_[shard].finished && !connections_[shard].outstanding;
-  }
   // Whether the training needs no further step of this worker.
   bool is_over() const;
   // Then it is left to wait until all shards are finished.
@@ -152,6 +146,12 @@ class KvClient {
   }
   // Messages number shards over all jobs, everything else here over this one.
   std::uint32_t index_of(const Message& message) const { return message.shard - job_.plan.first_shard; }
+  bool outstanding(std::uint32_t shard) const { return connections_[shard].outstanding; }
+  // Whether weights are here that no step has begun with.
+  bool unused(std::uint32_t shard) const { return connections_[shard].unused; }
+  bool finished(std::uint32_t shard) const {
+    return connections_[shard].finished && !connections_[shard].outstanding;
+  }
   void request(std::uint32_t shard, std::int64_t clock, std::int64_t above, Timestamp task,
                bool has_pushed = true);
   bool is_ahead_of_first(std::uint32_t shard) const;

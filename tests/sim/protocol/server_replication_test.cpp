@@ -17,26 +17,6 @@ namespace {
 constexpr NodeId owner = 1, first_replica = 11, second_replica = 12;
 constexpr NodeId replicas[] = {first_replica, second_replica};
 
-struct Mail final : Outbox {
-  std::vector<Message> sent;
-  void send(Message message) override { sent.push_back(std::move(message)); }
-  void announce(UpdateGroup) override {}
-  void applied(const Push&, std::int64_t) override {}
-  void dropped(const Push&) override {}
-  void duplicate(const Push&) override {}
-  void updated(std::int64_t) override {}
-
-  // Takes the first message of this kind to this node out; none if there is none.
-  std::optional<Message> take(MessageKind kind, NodeId to) {
-    const auto found = std::ranges::find_if(
-        sent, [&](const Message& message) { return kind_of(message) == kind && message.to == to; });
-    if (found == sent.end()) return std::nullopt;
-    Message message = std::move(*found);
-    sent.erase(found);
-    return message;
-  }
-};
-
 struct Cluster {
   Cluster(const ConsistencySpec& spec, const ReplicationSpec& replication, std::uint32_t workers)
       : rule(make_rule(spec, workers)), pushes(workers), versions(workers), pulls(workers) {

@@ -14,16 +14,6 @@ namespace {
 constexpr NodeId owner_node = 1, replica_node = 11;
 constexpr std::uint64_t id_bytes = 12;
 
-struct Mail final : Outbox {
-  std::vector<Message> sent;
-  void send(Message message) override { sent.push_back(std::move(message)); }
-  void announce(UpdateGroup) override {}
-  void applied(const Push&, std::int64_t) override {}
-  void dropped(const Push&) override {}
-  void duplicate(const Push&) override {}
-  void updated(std::int64_t) override {}
-};
-
 // Two workers of three weights; the owner's log reaches the replica at once, as long as the owner lives.
 struct Pair {
   explicit Pair(ShardServer::Options chosen) : options(std::move(chosen)), owner(fresh()), replica(fresh()) {
