@@ -64,7 +64,7 @@ double Slowness::draw(std::uint32_t worker, std::int64_t step) {
                 .seed = seed_,
                 .worker = worker,
                 .step = step,
-                .mean_step = mean_steps_[worker],
+                .mean_step = mean_steps_.at(worker),
                 .state = states_[worker],
                 .stream = Stream(seed_, "compute", worker, static_cast<std::uint64_t>(step))};
   return spec_.distribution->draw(draw);

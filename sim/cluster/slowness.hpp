@@ -13,7 +13,8 @@ namespace psim {
 // Slowness of each step of each worker; mean 1 over steps (trace: the file's own mean).
 class Slowness {
  public:
-  // `mean_steps`: mean time of each worker's step in seconds, of which `shift` is a part.
+  // `mean_steps`: mean time of the step of each worker that is asked for, in seconds, of which `shift` is a
+  // part.
   Slowness(ComputeSpec spec, std::vector<StragglerSpec> stragglers, std::uint64_t seed,
            std::vector<double> mean_steps);
 

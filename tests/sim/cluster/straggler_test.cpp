@@ -9,7 +9,9 @@ using namespace psim;
 
 namespace {
 
-Slowness with(std::vector<StragglerSpec> stragglers) { return {{}, std::move(stragglers), 1, {0.1}}; }
+Slowness with(std::vector<StragglerSpec> stragglers) {
+  return {{}, std::move(stragglers), 1, {0.1, 0.1, 0.1}};
+}
 
 }  // namespace
 
