@@ -1,4 +1,5 @@
 #include "sim/job.hpp"
+#include "sim/scenario/spec/pace.hpp"
 
 #include <xxhash.h>
 
@@ -7,7 +8,6 @@
 #include <utility>
 
 #include "model/mutant.hpp"
-#include "sim/scenario/checking/check.hpp"
 
 namespace psim {
 namespace {

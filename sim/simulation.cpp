@@ -16,7 +16,6 @@
 #include "sim/job.hpp"
 #include "sim/progress_watch.hpp"
 #include "sim/record/invariants.hpp"
-#include "sim/scenario/checking/check.hpp"
 #include "sim/scenario/reference/reference.hpp"
 
 namespace sg4 = simgrid::s4u;

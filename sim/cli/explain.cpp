@@ -13,6 +13,7 @@
 #include "sim/cli/talk.hpp"
 #include "sim/cli/topics.hpp"
 #include "sim/protocol/tasks.hpp"
+#include "sim/scenario/reference/compatibility.hpp"
 #include "sim/scenario/reference/reference.hpp"
 #include "sim/scenario/spec/presets.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
@@ -127,6 +128,11 @@ std::string explain_column(std::string_view name) {
   return {};
 }
 
+void print_with_needs(const std::string& text, std::string_view name) {
+  const std::string needs = explain_needs(name);
+  fmt::print("{}{}{}", text, needs.empty() || text.ends_with("\n\n") ? "" : "\n", needs);
+}
+
 int explain_preset_called(const std::string& name) {
   std::vector<std::string> names;
   for (const PresetTable& table : presets()) {
@@ -140,6 +146,11 @@ int explain_preset_called(const std::string& name) {
 }
 
 }  // namespace
+
+int compatibility() {
+  fmt::print("{}", compatibility_page());
+  return done;
+}
 
 int reference() {
   fmt::print("{}", scenario_reference());
@@ -158,14 +169,14 @@ int explain(const std::vector<std::string>& words) {
   std::vector<std::string> names{"tasks", "units"};
   for (const ConsistencyRow& row : consistency_rows) {
     if (answers_to(row, name)) {
-      fmt::print("{}", explain_model(row));
+      print_with_needs(explain_model(row), row.name);
       return done;
     }
     names.emplace_back(row.name);
   }
   for (const FilterRow& row : filter_rows) {
     if (answers_to(row, name)) {
-      fmt::print("{}", explain_filter(row));
+      print_with_needs(explain_filter(row), row.name);
       return done;
     }
     names.emplace_back(row.name);
@@ -186,7 +197,7 @@ int explain(const std::vector<std::string>& words) {
   std::vector<std::string> parts{column, field, choice};
   std::erase(parts, "");
   if (!parts.empty()) {
-    fmt::print("{}", fmt::join(parts, "\n"));
+    print_with_needs(fmt::format("{}", fmt::join(parts, "\n")), name);
     return done;
   }
   std::ranges::move(field_names(), std::back_inserter(names));

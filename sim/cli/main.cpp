@@ -196,7 +196,7 @@ int main(int argc, char** argv) {
   Command c;
   std::string directory;
   std::vector<std::string> words;
-  bool reference = false;
+  bool reference = false, compatibility = false;
   int code = 0;
   CLI::App* run = app.add_subcommand("run", "Run a scenario.");
   add_run_options(run, c);
@@ -220,8 +220,10 @@ int main(int argc, char** argv) {
   explain->add_option("name", words, "For example ssp, cluster.workers, unit, tasks ssp, time to target.")
       ->expected(0, 4);
   explain->add_flag("--reference", reference, "Print docs/scenario.md.");
+  explain->add_flag("--compatibility", compatibility, "Print docs/compatibility.md.");
   explain->callback([&] {
     code = guarded([&] {
+      if (compatibility) return cli::compatibility();
       return reference ? cli::reference() : words.empty() ? cli::list() : cli::explain(words);
     });
   });

@@ -11,7 +11,7 @@ struct Topic {
   std::string_view aliases = {};  // separated by spaces
 };
 
-inline constexpr std::array<Topic, 29> topics{{
+inline constexpr std::array<Topic, 30> topics{{
     {"staleness", "how old a gradient is when it is applied",
      "Version of the weights when a server applies a push, less the version that the push was computed on;\n"
      "in updates. Under bsp it is 0; under asp on an ideal network its mean is workers - 1, whatever the "
@@ -179,6 +179,11 @@ inline constexpr std::array<Topic, 29> topics{{
      "loss and accuracy change with an evaluation."},
     {"contradiction", "error: fields that do not go together",
      "Two fields, or a field and the data, cannot both hold. The label says with what."},
+    {"incompatible", "error: features that exclude each other",
+     "One feature needs what another one takes away. The message says what is needed, the label who takes\n"
+     "it away, the help what to write instead. docs/compatibility.md lists what each feature needs, and "
+     "with\n"
+     "which others it cannot go."},
     {"set", "error: an override that cannot be put in",
      "--set KEY=VALUE replaces one field. KEY is dotted: cluster.workers, or straggler.0.slowdown for the "
      "first\n"

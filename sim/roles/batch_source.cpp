@@ -1,11 +1,11 @@
 #include "sim/roles/batch_source.hpp"
+#include "sim/scenario/spec/pace.hpp"
 
 #include <algorithm>
 #include <numeric>
 #include <utility>
 
 #include "model/mutant.hpp"
-#include "sim/scenario/checking/check.hpp"
 
 namespace psim {
 

@@ -9,8 +9,8 @@
 #include "model/mutant.hpp"
 #include "model/rounding.hpp"
 #include "sim/roles/scheduler.hpp"
-#include "sim/scenario/checking/check.hpp"
 #include "sim/scenario/spec/devices.hpp"
+#include "sim/scenario/spec/pace.hpp"
 
 namespace psim {
 

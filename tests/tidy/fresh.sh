@@ -16,5 +16,6 @@ check() {  # check FILE COMMAND...
 }
 
 check docs/scenario.md "$psim" explain --reference
+check docs/compatibility.md "$psim" explain --compatibility
 check docs/scenario.schema.json "$psim" schema
 exit $stale
