@@ -74,7 +74,6 @@ int compare(const Command& command);
 // `words`: a name, or "preset NAME" or "tasks MODEL".
 int explain(const std::vector<std::string>& words);
 int reference();
-int compatibility();
 int list();
 
 // The summary of a run for people.

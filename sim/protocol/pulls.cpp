@@ -5,7 +5,7 @@
 namespace psim {
 
 bool Pulls::put(std::uint32_t worker, const Pull& pull) {
-  const bool is_back = !pull.pushes_sent;  // from a crash: it counts its pulls anew
+  const bool is_back = !pull.pushes_sent;  // from a crash: its pulls start from 1 again
   const auto before = pulls_.find(worker);
   if (!is_back && before != pulls_.end() && before->second.number > pull.number) return false;
   pulls_[worker] = pull;
@@ -19,9 +19,9 @@ Pull* Pulls::find(std::uint32_t worker) {
 
 namespace {
 
-// Whether nothing that a worker has sent brings the version that it waits for: the shard was set back, or
-// forgot the push that the worker computed on this version. Any version will do then. Where an update does
-// not wait for all, a worker whose step was cancelled waits for the others' pushes.
+// Whether no push of the worker can lead to the version for which it waits: the shard was set back, or forgot
+// the push that the worker computed on this version. Then any version will do. If an update does not wait for
+// all, a worker whose step was cancelled waits for the others' pushes.
 bool has_lost_push(std::uint32_t worker, const Pull& pull, const ShardState& state) {
   if (pull.above < 0) return false;
   if (pull.above > state.version) return true;
@@ -44,11 +44,11 @@ bool Pulls::is_due(std::uint32_t w, const Pull& pull, ShardState& state, double 
   const WorkerClocks::Worker& worker = state.workers[w];
   const std::int64_t sent = pull.pushes_sent.value_or(0);
   const bool fresh = state.options.rule.fresh, over = is_over(pull, state);
-  // What is still on its way to a shard with all its updates will come too late, if it is taken at all.
+  // A push that is still on its way to a shard with all its updates is too late, even if it is accepted.
   const bool reads_all = over && fresh;
   if (worker.arrived < sent && !reads_all && !mutant("writes-unseen")) return false;  // read-my-writes
   if (!over) return may_start(w, pull, state, now);
-  // The last updates of another shard wait for word from the first server.
+  // The last updates of another shard wait for decisions of the first server.
   return fresh || state.decided() == UpdateRule::Decided::here || worker.applied >= sent;
 }
 
@@ -64,7 +64,7 @@ bool Pulls::waits_for_others(std::uint32_t worker, const ShardState& state) cons
          pull->second.pushes_sent.value_or(0) <= state.workers[worker].arrived;
 }
 
-// Whether every worker that takes part has its push here, or waits for the next version.
+// Whether every worker that takes part has a pending push here, or waits for the next version.
 bool Pulls::none_will_push(const ShardState& state) const {
   for (std::uint32_t w = 0; w < state.workers.size(); ++w) {
     const bool has_push = state.updates.has(state.node_of(w));

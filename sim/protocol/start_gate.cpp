@@ -44,8 +44,8 @@ bool StartGate::within_staleness(std::size_t worker, std::int64_t clock, const W
   return clock <= pace.granted;
 }
 
-// Zhao et al. 2019, algorithm 2: how many more clocks the fastest worker should run before it waits, so
-// that one of its predicted ends falls nearest before a predicted push of the slowest.
+// Zhao et al. 2019, algorithm 2: how many more clocks the fastest worker should run before it waits, so that
+// one of its predicted ends is as close as possible before a predicted push of the slowest worker.
 std::int64_t StartGate::extra_clocks(const Pace& fast, const Pace& slow, double now) const {
   if (!(fast.interval > 0) || !(slow.interval > 0)) return 0;
   const std::int64_t most = rule_.staleness_max - rule_.staleness;

@@ -1,4 +1,4 @@
-// When a worker may start its next clock, as a rule of consistency has it.
+// When a worker may start its next clock under a consistency rule.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,8 @@ class StartGate {
 
   // Worker number `worker` has pushed, at `now`, in seconds.
   void pushed(std::size_t worker, double now);
-  // Whether it may start `clock`, having sent so many pushes. It has the version that it asked for.
+  // Whether it may start `clock` after `pushes_sent` pushes, given that it has the version for which it
+  // asked.
   bool may_start(std::size_t worker, std::int64_t clock, std::int64_t pushes_sent, const WorkerClocks& clocks,
                  double now);
 

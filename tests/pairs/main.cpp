@@ -170,9 +170,9 @@ class Pairs {
       return;
     }
     if (exclude(a, b) && &a != &b) return fail("is not refused");
-    const auto is_off = [&](const Feature& feature) { return places_of(feature, loaded->scenario).empty(); };
+    const auto is_off = [&](const Feature& feature) { return feature.places(loaded->scenario).empty(); };
     if (is_off(a) || is_off(b)) {
-      if (a.field == b.field && &a != &b) return static_cast<void>(++alternatives_);
+      if (a.field() == b.field() && &a != &b) return static_cast<void>(++alternatives_);
       return fail("one of them is off");
     }
     ++ran_;

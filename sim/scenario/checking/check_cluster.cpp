@@ -2,13 +2,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "sim/scenario/checking/checks.hpp"
 #include "sim/scenario/fields/choices.hpp"
 #include "sim/scenario/spec/pace.hpp"
 
 namespace psim {
+namespace {
+
+std::optional<Misfit> misfit_of(const ComputeSpec& compute, std::optional<double> shortest) {
+  const auto misfit = compute.distribution->misfit;
+  return misfit == nullptr ? std::nullopt : misfit(compute.settings, shortest);
+}
+
+std::string text_of(const ComputeSpec& compute, const Misfit& misfit) {
+  const bool time = std::holds_alternative<Seconds>(misfit.setting.value);
+  return fmt::format("`compute.{}` is {}{}", misfit.setting.key, compute.settings.of(misfit.setting),
+                     time ? " s" : "");
+}
+
+}  // namespace
 
 void check_cluster(const Check& check) {
   const ClusterSpec& c = check.s.cluster;
@@ -27,11 +40,11 @@ void check_cluster(const Check& check) {
 void check_compute(const Check& check) {
   const ComputeSpec& c = check.s.compute;
   const std::string distribution = "compute.distribution";
-  if (c.distribution == Distribution::uniform && c.cv * std::sqrt(3.0) > 1) {
-    check.add({"compute.cv", distribution}, fmt::format("`compute.cv` is {}", c.cv),
-              "a uniform time would become negative", "at most 0.577 (1 / sqrt(3))");
+  if (const auto misfit = misfit_of(c, std::nullopt)) {
+    check.add({fmt::format("compute.{}", misfit->setting.key), distribution}, text_of(c, *misfit),
+              misfit->label, misfit->help);
   }
-  if (c.distribution == Distribution::trace && c.trace.empty()) {
+  if (c.distribution->reads_trace && c.trace.empty()) {
     check.add({distribution, "compute.trace"}, "a trace needs its file", "`trace` is missing",
               "for example trace = \"factors.csv\"");
   }
@@ -62,12 +75,9 @@ void check_pace(const Check& check) {
          "cluster.network.bandwidth", "training.batch_size", "training.duration", "model"},
         std::move(message), std::move(label), std::move(help));
   };
-  if (check.s.compute.distribution == Distribution::shifted_exponential &&
-      check.s.compute.shift.value > *least) {
-    report_pace(
-        "compute.shift", fmt::format("`compute.shift` is {} s", check.s.compute.shift.value),
-        fmt::format("the whole step of worker {} takes {:.4g} s in the mean", least - steps.begin(), *least),
-        "");
+  if (const auto misfit = misfit_of(check.s.compute, *least)) {
+    report_pace(fmt::format("compute.{}", misfit->setting.key), text_of(check.s.compute, *misfit),
+                misfit->label, misfit->help);
   }
   constexpr double most_often = 1000;
   const double bytes = static_cast<double>(parameter_count(check.s.model)) *

@@ -13,12 +13,6 @@
 namespace psim {
 namespace {
 
-// Whether somebody else brings down nodes that this one brings back.
-bool goes_before(FaultKind first, FaultKind second) {
-  return (second == FaultKind::restart && first == FaultKind::crash) ||
-         (second == FaultKind::heal && first == FaultKind::partition);
-}
-
 std::string path_of(std::size_t fault, std::string_view field) {
   return fmt::format("fault.{}.{}", fault, field);
 }
@@ -62,7 +56,7 @@ void check_condition(const Check& check, std::size_t i) {
   if (condition.quantity != FaultCondition::Quantity::crashed) return;
   const bool crashes = std::ranges::any_of(check.s.faults, [&](const FaultSpec& other) {
     const std::vector<std::uint32_t> nodes = fault_nodes(check.s.cluster, other.nodes);
-    return other.kind == FaultKind::crash &&
+    return other.kind->crashes &&
            std::ranges::find(nodes, node_named(check.s.cluster, condition.node)) != nodes.end();
   });
   if (!crashes && is_known(check.s.cluster, condition.node))
@@ -87,7 +81,7 @@ void check_trigger(const Check& check, std::size_t i) {
   } else if (given.empty() && !is_about_messages(f.kind)) {
     check.add({kind, at, from, until, mtbf, when}, fmt::format("when does this {} happen?", name_of(f.kind)),
               "`at` is missing",
-              fmt::format("give at{}, mtbf, or when = {}", is_window(f.kind) ? ", from and until" : "",
+              fmt::format("give at{}, mtbf, or when = {}", f.kind->window ? ", from and until" : "",
                           "\"updates >= 200\""));
   }
   if (f.every && !f.at && !f.until)
@@ -104,7 +98,7 @@ void check_trigger(const Check& check, std::size_t i) {
   if (f.every && f.restart_after && f.restart_after->value >= f.every->value)
     check.add({every, path_of(i, "restart_after")}, "the next crash comes before the restart",
               "must be more than `restart_after`");
-  if (f.mtbf && is_window(f.kind) && !f.lasts)
+  if (f.mtbf && f.kind->window && !f.lasts)
     check.add({mtbf, lasts}, "`mtbf` needs to know how long the fault lasts", "`lasts` is missing",
               "for example lasts = \"1s\"");
   const std::optional<Seconds>& duration = check.s.training.duration;
@@ -123,7 +117,7 @@ void check_disks(const Check& check, std::size_t i) {
   for (const std::uint32_t node : fault_nodes(check.s.cluster, f.nodes)) {
     if (node == storage_node(check.s.cluster)) continue;
     return check.add(
-        {path_of(i, f.kind == FaultKind::crash ? "disk" : "nodes"), path_of(i, "nodes"), path_of(i, "kind"),
+        {path_of(i, f.kind->crashes ? "disk" : "nodes"), path_of(i, "nodes"), path_of(i, "kind"),
          "snapshot.every"},
         fmt::format("{} has nothing on a disk that it could lose", node_name(check.s.cluster, node)),
         "what it has is in memory, and gone with every crash",
@@ -191,8 +185,8 @@ void check_sides(const Check& check, std::size_t i) {
 void check_fault_nodes(const Check& check, std::size_t i) {
   const FaultSpec& f = check.s.faults[i];
   const std::string kind = path_of(i, "kind"), nodes = path_of(i, "nodes"), between = path_of(i, "between");
-  if (f.kind == FaultKind::heal) return;
-  const bool sides = !f.between.empty() || f.kind == FaultKind::partition;
+  if (f.kind->on == FaultOn::everything) return;
+  const bool sides = !f.between.empty() || f.kind->on == FaultOn::sides;
   if (sides && !f.nodes.empty())
     return check.add({between, nodes, kind}, "messages of `nodes` and messages `between` two sides",
                      "give one of them");
@@ -203,8 +197,8 @@ void check_fault_nodes(const Check& check, std::size_t i) {
   }
   bool known = true;
   for (const std::string& name : f.nodes) known = check_node_name(check, nodes, name) && known;
-  if (known && (f.kind == FaultKind::leave || f.kind == FaultKind::join)) check_members(check, i);
-  const bool loses = f.kind == FaultKind::disk_loss || (f.kind == FaultKind::crash && f.disk == Disk::lost);
+  if (known && (f.kind->leaves || f.kind->joins)) check_members(check, i);
+  const bool loses = f.kind->loses_disk || (f.kind->crashes && f.disk == Disk::lost);
   if (known && loses) check_disks(check, i);
 }
 
@@ -212,12 +206,12 @@ void check_fault_values(const Check& check, std::size_t i) {
   const FaultSpec& f = check.s.faults[i];
   const std::string kind = path_of(i, "kind"), factor = path_of(i, "factor"), delay = path_of(i, "delay"),
                     messages = path_of(i, "messages");
-  if ((f.kind == FaultKind::slow || f.kind == FaultKind::degrade) && !f.factor)
+  if (f.kind->takes_factor() && !f.factor)
     check.add({kind, factor}, fmt::format("{} needs `factor`", name_of(f.kind)), "how much is left?",
               "for example factor = 0.5");
-  if (f.kind == FaultKind::degrade && f.factor == 0.0)
+  if (f.kind->degrades && f.factor == 0.0)
     check.add({factor, kind}, "a link without any bandwidth", "must be above 0", "use kind = \"link-down\"");
-  if ((f.kind == FaultKind::delay || f.kind == FaultKind::reorder) && !f.delay)
+  if (f.kind->takes_delay && !f.delay)
     check.add({kind, delay}, fmt::format("{} needs `delay`", name_of(f.kind)), "how long?",
               "for example delay = \"10ms\"");
   for (const std::string& name : f.messages) {
@@ -232,11 +226,8 @@ void check_fault_values(const Check& check, std::size_t i) {
 // What brings back needs something that took away.
 void check_fault_order(const Check& check, std::size_t i) {
   const FaultSpec& f = check.s.faults[i];
-  FaultKind first = f.kind;
-  for (const FaultKind one : {FaultKind::crash, FaultKind::leave, FaultKind::partition}) {
-    if (goes_before(one, f.kind)) first = one;
-  }
-  if (first == f.kind) return;
+  if (f.kind->undoes.empty()) return;
+  const FaultKind first = f.kind->undoes;
   std::vector<std::uint32_t> gone;
   bool any = false;
   for (const FaultSpec& other : check.s.faults) {
@@ -249,14 +240,12 @@ void check_fault_order(const Check& check, std::size_t i) {
   const auto report_never = [&](const std::string& field, const std::string& who) {
     check.add({field, kind, "fault"},
               fmt::format("{} of {} that nothing ever {}", name_of(f.kind), who,
-                          first == FaultKind::crash   ? "crashes"
-                          : first == FaultKind::leave ? "makes leave"
-                                                      : "makes"),
+                          first->crashes ? "crashes" : "makes"),
               fmt::format("there is no {} before it", name_of(first)),
               fmt::format("it needs a [[fault]] of kind = \"{}\"", name_of(first)));
   };
-  if (f.kind == FaultKind::heal) {
-    if (!any) report_never(kind, "partitions");
+  if (f.kind->on == FaultOn::everything) {
+    if (!any) report_never(kind, fmt::format("{}s", name_of(first)));
     return;
   }
   for (const std::uint32_t node : fault_nodes(check.s.cluster, f.nodes)) {

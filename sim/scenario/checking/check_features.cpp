@@ -16,13 +16,13 @@ struct Active {
   std::string place;
   Demands demands;
 
-  bool of_group() const { return is_of_group(feature->field); }
+  bool of_group() const { return is_of_group(feature->field()); }
 };
 
 std::vector<Active> active_in(const Scenario& s) {
   std::vector<Active> result;
   for (const Feature& feature : features()) {
-    for (std::string& place : places_of(feature, s))
+    for (std::string& place : feature.places(s))
       result.push_back({&feature, std::move(place), feature.demands_in(s)});
   }
   return result;
@@ -36,10 +36,7 @@ std::string remedy(const Feature& feature, Property property, Properties Demands
     if (other.by && !(other.demands.*part).has(property)) models.push_back(other.name);
   }
   if (models.empty()) return std::string(feature.instead);
-  if (models.size() == 1) return fmt::format("model = \"{}\" in [consistency]", models.front());
-  const std::string_view last = models.back();
-  models.pop_back();
-  return fmt::format("model = {} or {} in [consistency]", fmt::join(models, ", "), last);
+  return fmt::format("model = \"{}\" in [consistency]", fmt::join(models, "\" or \""));
 }
 
 }  // namespace
@@ -65,7 +62,7 @@ void check_features(const Check& check) {
       if (takers.empty() || mutant("needs-are-not-met")) continue;
       check.report("incompatible", fields, fmt::format("{} needs {}", one.feature->name, row.name),
                    fmt::format("not with {}", fmt::join(takers, ", ")),
-                   fmt::format("use {}; or {}", fmt::join(remedies, ", "),
+                   fmt::format("either {}, or {}", fmt::join(remedies, " and "),
                                remedy(*one.feature, row.property, &Demands::needs)));
     }
   }

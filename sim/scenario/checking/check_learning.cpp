@@ -198,16 +198,15 @@ void check_training(const Check& check) {
 
 void check_consistency(const Check& check) {
   const ConsistencySpec& c = check.s.consistency;
-  const ConsistencyRow& row = row_of(c.model);
+  const ConsistencyRow& row = *c.model;
   const std::int64_t n = check.s.cluster.workers;
   const std::string model = "consistency.model", k = "consistency.k", backup = "consistency.backup",
                     workers = "cluster.workers";
   if (row.group == Group::k) {
     if (!c.k && !c.backup) {
       check.add({model, k, backup}, fmt::format("{} needs `k`", row.name), "how many pushes make an update?",
-                c.model == ConsistencyModel::k_sync
-                    ? "give k, or backup (then k is the workers less backup)"
-                    : fmt::format("for example k = {}", std::min<std::int64_t>(n, 4)));
+                row.has_backup() ? "give k, or backup (then k is the workers less backup)"
+                                 : fmt::format("for example k = {}", std::min<std::int64_t>(n, 4)));
     }
     if (c.k && c.backup)
       check.add({backup, k, model}, "`k` and `backup` say the same thing", "give one of them");
@@ -218,7 +217,7 @@ void check_consistency(const Check& check) {
                 fmt::format("must leave at least one worker of {}", n));
     }
   }
-  if (c.model == ConsistencyModel::dssp && c.staleness_max < c.staleness) {
+  if (row.dynamic && c.staleness_max < c.staleness) {
     const std::string given = check.reading.given("consistency.staleness_max") ? "consistency.staleness_max"
                                                                                : "consistency.staleness";
     check.add({given, "consistency.staleness", "consistency.staleness_max", model},

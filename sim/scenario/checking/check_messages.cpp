@@ -11,7 +11,7 @@ namespace {
 
 void check_neighbours(const Check& check, std::size_t first, std::size_t second, std::string_view what) {
   const FilterSpec &a = check.s.filters[first], &b = check.s.filters[second];
-  const std::string_view name_a = row_of(a.kind).name, name_b = row_of(b.kind).name;
+  const std::string_view name_a = a.kind->name, name_b = b.kind->name;
   const std::vector<std::string> fields{
       fmt::format("filter.{}.kind", second), fmt::format("filter.{}.on", second),
       fmt::format("filter.{}.kind", first), fmt::format("filter.{}.on", first)};
@@ -43,7 +43,7 @@ void check_order(const Check& check, bool push) {
 void check_filters(const Check& check) {
   for (std::size_t i = 0; i < check.s.filters.size(); ++i) {
     const FilterSpec& filter = check.s.filters[i];
-    const FilterRow& row = row_of(filter.kind);
+    const FilterRow& row = *filter.kind;
     const std::string path = fmt::format("filter.{}.", i);
     const std::string kind = path + "kind", on = path + "on";
     if (!check.reading.given(kind)) continue;
@@ -51,9 +51,12 @@ void check_filters(const Check& check) {
       check.add({on, kind}, fmt::format("{} cannot work on pulls", row.name),
                 "it makes sense of gradients only", "on = \"push\"");
     }
-    if (needs_threshold(filter.kind) && !filter.threshold) {
-      check.add({kind, path + "threshold"}, fmt::format("{} needs `threshold`", row.name), "from which size?",
-                "for example threshold = 0.001");
+    for (const Setting* setting : row.settings) {
+      const std::string field = path + std::string(setting->key);
+      if (!setting->required || check.reading.given(field)) continue;
+      check.add({kind, field}, fmt::format("{} needs `{}`", row.name, setting->key),
+                fmt::format("`{}` is missing", setting->key),
+                fmt::format("for example {} = {}", setting->key, setting->draws.front()));
     }
     if (filter.error_feedback == true && filter.direction() == FilterOn::pull) {
       check.add({path + "error_feedback", on, kind}, "pulls have no error feedback",

@@ -44,13 +44,13 @@ void check_slowness(const Check& check) {
   }
   for (std::size_t i = 0; i < check.s.faults.size(); ++i) {
     const FaultSpec& f = check.s.faults[i];
-    if ((f.kind != FaultKind::slow && f.kind != FaultKind::degrade) || f.factor.value_or(0) <= 0) continue;
+    if (!f.kind->takes_factor() || f.factor.value_or(0) <= 0) continue;
     if (!std::ranges::all_of(f.nodes,
                              [&](const std::string& name) { return is_known(check.s.cluster, name); }))
       continue;
     for (const std::uint32_t node : fault_nodes(check.s.cluster, f.nodes))
-      slow_down(f.kind == FaultKind::slow ? nodes : links, node, 1 / *f.factor, true,
-                fmt::format("fault.{}.factor", i), "fault");
+      slow_down(f.kind->slows ? nodes : links, node, 1 / *f.factor, true, fmt::format("fault.{}.factor", i),
+                "fault");
   }
   for (const auto& [node, load] : nodes) {
     double speeds = 1;

@@ -8,32 +8,16 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/scenario/spec/fault_kinds.hpp"
 #include "sim/scenario/spec/units.hpp"
 
 namespace psim {
-
-enum class FaultKind : std::uint8_t {
-  crash,      // a node is gone with all that it knew
-  restart,    // ... and is back
-  leave,      // a node goes in good order
-  join,       // ... and comes back
-  slow,       // a node computes more slowly, or not at all
-  link_down,  // nothing comes through to a node or from it
-  degrade,    // a node's link has less bandwidth
-  partition,  // nothing comes through between two sets of nodes
-  heal,       // all partitions are over
-  drop,       // messages are lost
-  duplicate,  // ... come twice
-  delay,      // ... come later
-  reorder,    // ... come later by chance, so that one overtakes another
-  disk_loss,  // what the storage has written is gone
-};
 
 // Whether a crash leaves what the storage had written.
 enum class Disk { kept, lost };
 
 struct FaultSpec {
-  FaultKind kind = FaultKind::crash;
+  FaultKind kind;
   std::vector<std::string> nodes;                 // "server 1", "workers", "all"
   std::vector<std::vector<std::string>> between;  // two sides; "rest" is all who are not on the other
   std::vector<std::string> messages;              // kinds, by name; empty: all
@@ -53,25 +37,8 @@ struct FaultSpec {
   bool given_by_window() const { return from || until; }
 };
 
-// The kinds that have an end as well as a beginning.
-constexpr bool is_window(FaultKind kind) {
-  switch (kind) {
-    case FaultKind::slow:
-    case FaultKind::link_down:
-    case FaultKind::degrade:
-    case FaultKind::partition:
-    case FaultKind::drop:
-    case FaultKind::duplicate:
-    case FaultKind::delay:
-    case FaultKind::reorder: return true;
-    default: return false;
-  }
-}
 // The kinds that concern messages one by one.
-constexpr bool is_about_messages(FaultKind kind) {
-  return kind == FaultKind::drop || kind == FaultKind::duplicate || kind == FaultKind::delay ||
-         kind == FaultKind::reorder;
-}
+inline bool is_about_messages(FaultKind kind) { return kind->on == FaultOn::messages; }
 
 struct ClusterSpec;
 

@@ -18,7 +18,6 @@ constexpr PropertyRow property_rows[] = {
      "No node fails, no message is lost, and none is sent again."},
     {same_clock, "all workers in the same clock",
      "Nobody starts a clock before the last one has all pushes."},
-    {whole_clocks, "updates by whole clocks", "An update takes all samples of a clock, whoever pushes them."},
     {late_pushes, "late pushes to count", "A push counts although weights changed since its worker's pull."},
     {every_push, "every push to count by itself",
      "Each push moves the weights alone, or with its whole clock."},
@@ -38,13 +37,11 @@ constexpr PropertyRow property_rows[] = {
 // What a model of consistency makes of pushes, by its rule.
 Demands of_model(const Scenario& s) {
   const ConsistencyRule rule = make_rule(s.consistency, s.cluster.workers);
-  const bool of_k = row_of(s.consistency.model).group == Group::k;
   Demands result{.needs = servers, .takes = {}};
   if (!rule.waits_for_all()) result.takes = result.takes | same_clock;
-  if (s.consistency.model != ConsistencyModel::bsp) result.takes = result.takes | whole_clocks;
   if (rule.fresh) result.takes = result.takes | late_pushes;
   if (!rule.waits_for_all() && (rule.group != 1 || rule.fresh)) result.takes = result.takes | every_push;
-  if (rule.fresh && of_k)
+  if (rule.fresh && s.consistency.model->has_k())
     result.needs = result.needs | whole_pushes;  // a step is taken or dropped as a whole
   return result;
 }
@@ -52,42 +49,45 @@ Demands of_model(const Scenario& s) {
 // In a cluster of several servers, with more workers than k.
 Feature feature_of(const ConsistencyRow& row) {
   Scenario s;
-  s.consistency.model = row.model;
+  s.consistency.model = row.name;
   s.cluster.servers = 2;
-  if (row.group == Group::k) s.consistency.k = 2;
-  const std::string model = fmt::format("consistency.model = \"{}\"", row.name);
-  return {
-      .name = row.name,
-      .field = "consistency.model",
-      .on = [model = row.model](
-                const Scenario& x) { return x.consistency.model == model && x.architecture.has_servers(); },
-      .demands = of_model(s),
-      .instead = "another model in [consistency]",
-      .example = row.group == Group::k ? model + "\nconsistency.k = 2" : model,
-      .by = of_model};
+  if (row.has_k()) s.consistency.k = 2;
+  const auto places = [name = row.name](const Scenario& x) -> std::vector<std::string> {
+    if (x.consistency.model->name != name || !x.architecture.has_servers()) return {};
+    return {"consistency.model"};
+  };
+  return {.name = row.name,
+          .example =
+              fmt::format("consistency.model = \"{}\"{}", row.name, row.has_k() ? "\nconsistency.k = 2" : ""),
+          .instead = "another model in [consistency]",
+          .demands = of_model(s),
+          .places = places,
+          .by = of_model};
 }
 
 Feature feature_of(const FilterRow& row) {
   const bool caches = row.stage == FilterStage::keys;
   Properties needs = servers;
   if (row.needs_numbers) needs = needs | numbers;
-  if (caches) needs = needs | keys | heard_once;                  // a server knows what a worker has sent
-  if (row.kind == FilterKind::fp16) needs = needs | wide_values;  // else it has nothing to do
-  const std::string threshold = needs_threshold(row.kind) ? ", threshold = 0.001" : "";
+  if (caches) needs = needs | keys | heard_once;  // a server knows what a worker has sent
+  if (row.is_half) needs = needs | wide_values;   // else it has nothing to do
+  std::string settings;
+  for (const Setting* setting : row.settings) {
+    if (setting->required) settings += fmt::format(", {} = {}", setting->key, setting->draws.front());
+  }
+  const auto places = [name = row.name](const Scenario& s) {
+    std::vector<std::string> paths;
+    for (std::size_t i = 0; i < s.filters.size(); ++i) {
+      if (s.filters[i].kind->name == name) paths.push_back(fmt::format("filter.{}.kind", i));
+    }
+    return paths;
+  };
   return {.name = row.name,
-          .field = "filter",
-          .on = {},
-          .demands = {.needs = needs, .takes = {}},
+          .example = fmt::format("filter = [{{kind = \"{}\"{}}}]{}", row.name, settings,
+                                 caches ? "\nmessages.keys = \"per-value\"" : ""),
           .instead = "no such [[filter]]",
-          .example = fmt::format("{}filter = [{{kind = \"{}\"{}}}]",
-                                 caches ? "messages.keys = \"per-value\"\n" : "", row.name, threshold),
-          .places = [kind = row.kind](const Scenario& s) {
-            std::vector<std::string> paths;
-            for (std::size_t i = 0; i < s.filters.size(); ++i) {
-              if (s.filters[i].kind == kind) paths.push_back(fmt::format("filter.{}.kind", i));
-            }
-            return paths;
-          }};
+          .demands = {.needs = needs},
+          .places = places};
 }
 
 }  // namespace
@@ -97,18 +97,12 @@ std::span<const PropertyRow> properties() { return property_rows; }
 std::span<const Feature> features() {
   static const std::vector<Feature> all = [] {
     std::vector<Feature> result;
-    for (const ConsistencyRow& row : consistency_rows) result.push_back(feature_of(row));
+    for (const ConsistencyRow& row : all_rows<ConsistencyRow>()) result.push_back(feature_of(row));
     result.insert(result.end(), feature_rows().begin(), feature_rows().end());
-    for (const FilterRow& row : filter_rows) result.push_back(feature_of(row));
+    for (const FilterRow& row : all_rows<FilterRow>()) result.push_back(feature_of(row));
     return result;
   }();
   return all;
-}
-
-std::vector<std::string> places_of(const Feature& feature, const Scenario& scenario) {
-  if (feature.places) return feature.places(scenario);
-  if (feature.on(scenario)) return {std::string(feature.field)};
-  return {};
 }
 
 bool exclude(const Feature& a, const Feature& b) {

@@ -21,7 +21,6 @@ enum class Property : std::uint8_t {
   one_group,
   heard_once,
   same_clock,
-  whole_clocks,
   late_pushes,
   every_push,
   gradients,
@@ -64,17 +63,15 @@ struct Demands {
 };
 
 struct Feature {
-  std::string_view name;   // as the subject of "... needs parameter servers"
-  std::string_view field;  // that switches it on
-  std::function<bool(const Scenario&)> on;
-  Demands demands;           // under `by`, as in a cluster of several servers and more workers than k
+  std::string_view name;     // as the subject of "... needs parameter servers"
+  std::string example;       // assignments that switch it on, one a line, as in --set; the first is its own
   std::string_view instead;  // what to write where it is not wanted
-  std::string example;       // assignments that switch it on, one a line, as in --set
-  // Where numbers decide what is needed.
-  std::function<Demands(const Scenario&)> by = {};
-  // Instead of `on`, of a list whose elements switch it on: the paths of those that do.
-  std::function<std::vector<std::string>(const Scenario&)> places = {};
+  Demands demands;           // in a cluster of several servers and more workers than k
+  // The paths of the fields, or of the elements of a list, that switch it on; none: it is off.
+  std::function<std::vector<std::string>(const Scenario&)> places;
+  std::function<Demands(const Scenario&)> by = {};  // where numbers decide what is needed
 
+  std::string_view field() const { return std::string_view(example).substr(0, example.find(' ')); }
   Demands demands_in(const Scenario& scenario) const { return by ? by(scenario) : demands; }
 };
 
@@ -82,9 +79,6 @@ struct Feature {
 std::span<const Feature> feature_rows();
 // All of them, in the order of docs/compatibility.md.
 std::span<const Feature> features();
-
-// The fields of `scenario` that switch the feature on; none: it is off.
-std::vector<std::string> places_of(const Feature& feature, const Scenario& scenario);
 
 // Whether one of the two needs what the other takes away.
 bool exclude(const Feature& a, const Feature& b);

@@ -9,9 +9,9 @@ using namespace psim;
 namespace {
 
 constexpr NodeId first_worker = 2;
-const ConsistencySpec bsp{.model = ConsistencyModel::bsp};
-const ConsistencySpec asp{.model = ConsistencyModel::asp};
-const ConsistencySpec ssp{.model = ConsistencyModel::ssp, .staleness = 1};
+const ConsistencySpec bsp{.model = "bsp"};
+const ConsistencySpec asp{.model = "asp"};
+const ConsistencySpec ssp{.model = "ssp", .staleness = 1};
 
 ShardState shard(const ConsistencySpec& spec, std::int64_t version = 0) {
   ShardState state({.first_worker = first_worker, .rule = make_rule(spec, 2), .steps = 10}, std::nullopt, 4);
@@ -106,7 +106,7 @@ TEST_CASE("a worker is through when it asks for no more, and all it sent is here
 
 // k-sync with one push of two: worker 1 was cancelled and waits for worker 0, whose push is lost.
 TEST_CASE("steps begin again when nobody is left that will push", "[pulls]") {
-  ShardState state = shard({.model = ConsistencyModel::k_sync, .k = 1}, 4);
+  ShardState state = shard({.model = "k-sync", .k = 1}, 4);
   Pulls pulls;
   CHECK_FALSE(pulls.restart_steps(state));  // nobody waits
   pulls.put(1, {.clock = 5, .above = 4});
@@ -119,7 +119,7 @@ TEST_CASE("steps begin again when nobody is left that will push", "[pulls]") {
 }
 
 TEST_CASE("steps do not begin again for a worker that computes", "[pulls]") {
-  ShardState state = shard({.model = ConsistencyModel::k_sync, .k = 1}, 4);
+  ShardState state = shard({.model = "k-sync", .k = 1}, 4);
   Pulls pulls;
   pulls.put(0, {.clock = 5, .above = 4});
   pulls.put(1, {.clock = 5, .above = 4, .computes = true});
