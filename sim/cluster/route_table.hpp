@@ -6,8 +6,8 @@
 #include <simgrid/s4u.hpp>
 
 #include <cstdint>
+#include <map>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 namespace psim {
@@ -33,7 +33,7 @@ class RouteTable final : public simgrid::kernel::routing::NetZoneImpl {
     std::vector<simgrid::kernel::resource::StandardLinkImpl*> links = {};
     double latency = 0;  // seconds
   };
-  std::unordered_map<std::uint64_t, Crossed> routes_;  // by the numbers of both ends; only looked up
+  std::map<std::uint64_t, Crossed> routes_;  // by the numbers of both ends
 };
 
 }  // namespace psim
