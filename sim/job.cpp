@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "model/mutant.hpp"
-#include "sim/scenario/checking/check.hpp"
+#include "sim/scenario/spec/pace.hpp"
 
 namespace psim {
 namespace {

@@ -15,6 +15,7 @@
 #include "sim/cli/topics.hpp"
 #include "sim/protocol/tasks.hpp"
 #include "sim/record/event_fields.hpp"
+#include "sim/scenario/reference/compatibility.hpp"
 #include "sim/scenario/reference/reference.hpp"
 #include "sim/scenario/spec/fault_kinds.hpp"
 #include "sim/scenario/spec/presets.hpp"
@@ -125,6 +126,11 @@ std::string explain_column(std::string_view name) {
   return {};
 }
 
+void print_with_needs(const std::string& text, std::string_view name) {
+  const std::string needs = explain_needs(name);
+  fmt::print("{}{}{}", text, needs.empty() || text.ends_with("\n\n") ? "" : "\n", needs);
+}
+
 // The text of a topic, with the kinds of faults in the place of {kinds}.
 std::string with_kinds(std::string_view text) {
   constexpr std::string_view mark = "{kinds}";
@@ -160,6 +166,10 @@ int explain(const std::vector<std::string>& words) {
   const std::string name = fmt::format("{}", fmt::join(words, " "));
   if (words.front() == "tasks") return explain_tasks(words.size() > 1 ? words[1] : "");
   if (words.front() == "preset" && words.size() > 1) return explain_preset_called(words[1]);
+  if (name == "compatibility") {
+    fmt::print("{}", compatibility_page());
+    return done;
+  }
   if (name == "tables") {
     fmt::print("{}", event_tables_page());
     return done;
@@ -169,17 +179,17 @@ int explain(const std::vector<std::string>& words) {
     return done;
   }
   const std::string column = explain_column(name);
-  std::vector<std::string> names{"tables", "tasks", "units"};
+  std::vector<std::string> names{"compatibility", "tables", "tasks", "units"};
   for (const ConsistencyRow& row : all_rows<ConsistencyRow>()) {
     if (answers_to(row, name)) {
-      fmt::print("{}", explain_model(row));
+      print_with_needs(explain_model(row), row.name);
       return done;
     }
     names.emplace_back(row.name);
   }
   for (const FilterRow& row : all_rows<FilterRow>()) {
     if (answers_to(row, name)) {
-      fmt::print("{}", explain_filter(row));
+      print_with_needs(explain_filter(row), row.name);
       return done;
     }
     names.emplace_back(row.name);
@@ -200,7 +210,7 @@ int explain(const std::vector<std::string>& words) {
   std::vector<std::string> parts{column, field, choice};
   std::erase(parts, "");
   if (!parts.empty()) {
-    fmt::print("{}", fmt::join(parts, "\n"));
+    print_with_needs(fmt::format("{}", fmt::join(parts, "\n")), name);
     return done;
   }
   std::ranges::move(field_names(), std::back_inserter(names));
@@ -230,6 +240,7 @@ int list() {
   for (const PresetTable& table : all_rows<PresetTable>()) fmt::print("  {:<24} {}\n", table.name, table.doc);
   fmt::print("\nTopics and errors (psim explain NAME):\n");
   for (const Topic& topic : topics) fmt::print("  {:<18} {}\n", topic.name, topic.title);
+  fmt::print("  {:<18} {}\n", "compatibility", "which features exclude each other, and why");
   fmt::print("  {:<18} {}\n", "tasks",
              "what each pull waits for, as a graph of tasks (psim explain tasks MODEL)");
   fmt::print("  {:<18} {}\n", "units", "what durations, sizes, bandwidths and speeds may be given in");

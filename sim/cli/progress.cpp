@@ -7,7 +7,7 @@
 #include <chrono>
 
 #include "sim/cli/talk.hpp"
-#include "sim/scenario/checking/check.hpp"
+#include "sim/scenario/spec/pace.hpp"
 
 namespace psim::cli {
 

@@ -11,7 +11,7 @@ struct Topic {
   std::string_view aliases = {};  // separated by spaces
 };
 
-inline constexpr std::array<Topic, 29> topics{{
+inline constexpr std::array<Topic, 30> topics{{
     {"staleness", "how old a gradient is when it is applied",
      "The version of the weights when a server applies a push, minus the version on which the push was\n"
      "computed; in updates. Under bsp it is 0. Under asp on an ideal network its mean is workers - 1,\n"
@@ -151,6 +151,10 @@ inline constexpr std::array<Topic, 29> topics{{
      "once."},
     {"contradiction", "error: fields that do not go together",
      "Two fields contradict each other, or a field contradicts the data. The label names the other one."},
+    {"incompatible", "error: features that exclude each other",
+     "One feature needs what another one takes away. The message says what is needed, the label which\n"
+     "feature takes it away, the help what to write instead. docs/compatibility.md lists what each\n"
+     "feature needs, and which others it excludes."},
     {"set", "error: an override that cannot be applied",
      "--set KEY=VALUE replaces one field. KEY is dotted: cluster.workers, or straggler.0.slowdown for\n"
      "the first [[straggler]]. VALUE is TOML; a text needs no quotes: --set consistency.model=asp, --set\n"

@@ -3,7 +3,7 @@
 #include <set>
 #include <utility>
 
-#include "sim/scenario/checking/check.hpp"
+#include "sim/scenario/spec/pace.hpp"
 
 namespace psim {
 

@@ -6,7 +6,7 @@
 
 #include "sim/roles/all_reduce.hpp"
 #include "sim/roles/pipeline.hpp"
-#include "sim/scenario/checking/check.hpp"
+#include "sim/scenario/spec/pace.hpp"
 
 namespace psim {
 

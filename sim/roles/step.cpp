@@ -5,8 +5,8 @@
 #include "sim/roles/gradient_step.hpp"
 #include "sim/roles/overlap_step.hpp"
 #include "sim/roles/shared_step.hpp"
-#include "sim/scenario/checking/check.hpp"
 #include "sim/scenario/spec/devices.hpp"
+#include "sim/scenario/spec/pace.hpp"
 
 namespace psim {
 

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "model/learner.hpp"
-#include "sim/scenario/checking/check.hpp"
 #include "sim/scenario/spec/nodes.hpp"
+#include "sim/scenario/spec/pace.hpp"
 
 namespace psim {
 namespace {

@@ -138,7 +138,7 @@ std::shared_ptr<const DataSplit> find_data(const Scenario& scenario, const LoadR
 }
 
 // One row of factors per line, separated by commas or spaces.
-void read_trace(std::istream& file, Scenario& scenario, Checker& checker) {
+void read_trace(std::istream& file, Scenario& scenario, const Check& check) {
   const std::string& name = scenario.compute.trace;
   const auto workers = static_cast<std::size_t>(scenario.cluster.workers);
   std::string line;
@@ -150,35 +150,35 @@ void read_trace(std::istream& file, Scenario& scenario, Checker& checker) {
       double factor = 0;
       const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), factor);
       if (error != std::errc{} || end != word.data() + word.size() || !(factor >= 0) || factor > 1e9) {
-        return checker.add_data({"compute.trace"},
-                                fmt::format("{}:{}: `{}` is not a factor", name, number, word),
-                                "in this file", "factors are numbers from 0 to 1e9");
+        return check.add_data({"compute.trace"},
+                              fmt::format("{}:{}: `{}` is not a factor", name, number, word), "in this file",
+                              "factors are numbers from 0 to 1e9");
       }
       row.push_back(factor);
     }
     if (row.empty()) continue;
     if (row.size() != 1 && row.size() != workers) {
-      return checker.add_data({"compute.trace", "cluster.workers"},
-                              fmt::format("{}:{}: {} columns", name, number, row.size()), "in this file",
-                              fmt::format("must be one column, or one for each of the {} workers", workers));
+      return check.add_data({"compute.trace", "cluster.workers"},
+                            fmt::format("{}:{}: {} columns", name, number, row.size()), "in this file",
+                            fmt::format("must be one column, or one for each of the {} workers", workers));
     }
     scenario.compute.trace_rows.push_back(std::move(row));
   }
   if (scenario.compute.trace_rows.empty())
-    checker.add_data({"compute.trace"}, fmt::format("{} has no factors", name), "an empty file");
+    check.add_data({"compute.trace"}, fmt::format("{} has no factors", name), "an empty file");
 }
 
-void load_trace(Scenario& scenario, const LoadRequest& request, Checker& checker) {
+void load_trace(Scenario& scenario, const LoadRequest& request, const Check& check) {
   const std::string& name = scenario.compute.trace;
   const std::optional<fs::path> path = find_file(request, name);
   if (!path)
-    return checker.add_data({"compute.trace"}, fmt::format("there is no file `{}`", name), "not found",
-                            "looked for in --data-dir, PSIM_DATA and the scenario's folder");
+    return check.add_data({"compute.trace"}, fmt::format("there is no file `{}`", name), "not found",
+                          "looked for in --data-dir, PSIM_DATA and the scenario's folder");
   std::ifstream file(*path);
   if (!file)
-    return checker.add_data({"compute.trace"}, fmt::format("{} cannot be read", path->string()), "this file",
-                            "check its permissions");
-  read_trace(file, scenario, checker);
+    return check.add_data({"compute.trace"}, fmt::format("{} cannot be read", path->string()), "this file",
+                          "check its permissions");
+  read_trace(file, scenario, check);
 }
 
 }  // namespace
@@ -204,16 +204,16 @@ std::optional<fs::path> find_file(const LoadRequest& request, const std::string&
 }
 
 std::shared_ptr<const DataSplit> load_data_of(Scenario& scenario, const LoadRequest& request,
-                                              const Reading& reading, Checker& checker) {
-  if (!checker.can_load()) return nullptr;
+                                              const Reading& reading, const Check& check) {
+  if (!can_load(check)) return nullptr;
   const std::optional<DataShape> known = known_shape(scenario.data);
   const auto look = [&](const DataShape& shape) {
     adapt_to(shape, scenario.model);
-    checker.check_data(shape);
+    check_data(check, shape);
   };
   // What is wrong is said before anything is generated.
   if (known) look(*known);
-  if (known && (request.without_data || !checker.content())) return nullptr;
+  if (known && (request.without_data || !check.diagnostics.empty())) return nullptr;
   try {
     std::shared_ptr<const DataSplit> data = find_data(scenario, request);
     if (!known) look(shape_of(data->train));
@@ -222,7 +222,7 @@ std::shared_ptr<const DataSplit> load_data_of(Scenario& scenario, const LoadRequ
     const std::string field = reading.given("data.path")     ? "data.path"
                               : reading.given("data.inputs") ? "data.inputs"
                                                              : "data.source";
-    checker.add_data({field}, error.what(), "", error.help);
+    check.add_data({field}, error.what(), "", error.help);
     return nullptr;
   }
 }
@@ -244,16 +244,15 @@ std::optional<LoadedScenario> load_scenario(const LoadRequest& request, Diagnost
     scenario.cluster.inference.given = false;
   }
 
-  Checker checker(scenario, reader.reading(), diagnostics);
+  const Check check{.s = scenario, .reading = reader.reading(), .diagnostics = diagnostics};
   // Speeds may come from the platform file, so it is first.
-  if (checker.can_load_platform()) load_platform(scenario, request, checker);
+  if (can_load_platform(check)) load_platform(scenario, request, check);
   share_workers(scenario);
-  if (scenario.groups.empty()) checker.check_fields();
-  else checker.check_machines();
-  if (!scenario.compute.trace.empty()) load_trace(scenario, request, checker);
+  check_scenario(check);
+  if (!scenario.compute.trace.empty()) load_trace(scenario, request, check);
   if (scenario.groups.empty()) {
-    loaded.data = load_data_of(scenario, request, reader.reading(), checker);
-  } else if (checker.can_load_jobs()) {
+    loaded.data = load_data_of(scenario, request, reader.reading(), check);
+  } else if (can_load_jobs(check)) {
     loaded.jobs = load_jobs(scenario, request, sources, diagnostics);
     loaded.data = loaded.jobs.front().data;
   }

@@ -9,29 +9,15 @@
 
 #include "sim/scenario/load_parts.hpp"
 #include "sim/scenario/override.hpp"
+#include "sim/scenario/spec/features.hpp"
 #include "sim/scenario/spec/presets.hpp"
 
 namespace psim {
 namespace {
 
-// What a group may set; a name with a dot at its end stands for all below.
-constexpr std::string_view own_fields[] = {
-    "seed",     "compute.time", "filter",      "filter.",      "data.",     "model",      "model.",
-    "training", "training.",    "consistency", "consistency.", "placement", "placement.", "messages."};
-// ... but not these, which belong to the machines and the network.
-constexpr std::string_view others_fields[] = {"data.delivery", "data.prefetch", "data.bytes_per_sample",
-                                              "messages.order"};
-
 std::string key_of(const std::string& assignment) {
   const std::string key = assignment.substr(0, assignment.find('='));
   return key.substr(0, key.find_last_not_of(" \t") + 1);
-}
-
-bool is_own(std::string_view key) {
-  if (std::ranges::find(others_fields, key) != std::end(others_fields)) return false;
-  return std::ranges::any_of(own_fields, [key](std::string_view field) {
-    return field.ends_with('.') ? key.starts_with(field) : key == field;
-  });
 }
 
 // What the groups of a document set, whether or not it is right: what is no text is left out.
@@ -85,7 +71,7 @@ void put_sets(Document& document, const std::vector<std::string>& sets, std::siz
                        "this group shares it with the one before",
                        "such a group may set training.batch_size only; others go to the first group of the "
                        "namespace"});
-    } else if (!is_own(key)) {
+    } else if (!is_of_group(key)) {
       diagnostics.add({"group", place, fmt::format("`{}` is no group's own", key), "all groups share it",
                        "a group may set seed, compute.time, and what is in [data], [model], [training], "
                        "[consistency], [placement], [messages] and [[filter]]; other fields stand outside"});
@@ -106,7 +92,6 @@ void cut(std::vector<T>& values, std::int64_t first, std::int64_t count) {
 
 // The cluster as it would be with these workers only.
 void narrow(Scenario& job, const Scenario& all, std::int64_t first, std::int64_t count) {
-  job.groups.clear();
   job.cluster = all.cluster;
   job.cluster.workers = count;
   cut(job.cluster.worker.speed.values, first, count);
@@ -144,17 +129,19 @@ class JobLoader {
     if (!differ) job.batch_sizes.clear();
     read(first_group, first_group, [&](const Reading& reading, Diagnostics& found, Scenario& scenario) {
       narrow(scenario, all_, first_worker, workers);
-      Checker checker(scenario, reading, found, all_.groups[first_group].name);
+      const Check check{
+          .s = scenario, .reading = reading, .diagnostics = found, .group = all_.groups[first_group].name};
       if (differ) {
         scenario.training.batch_size = samples / workers;
         if (samples % workers != 0)
-          checker.add(
+          check.add(
               {fmt::format("group.{}.set", end - 1), "training.batch_size"},
               fmt::format("a clock of {} has {}", counted(workers, "worker"), counted(samples, "sample")),
               "the mean batch is no whole number", "choose other sizes for the groups of this namespace");
       }
-      checker.check_job();
-      job.data = load_data_of(scenario, request_, reading, checker);
+      check_job(check);
+      job.data = load_data_of(scenario, request_, reading, check);
+      scenario.groups.clear();
       job.scenario = std::move(scenario);
     });
     return job;

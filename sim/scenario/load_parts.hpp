@@ -21,7 +21,7 @@ void merge(const Diagnostics& found, Diagnostics& diagnostics);
 
 // The data that `scenario` names, its model adapted to them and both checked together; nothing without data.
 std::shared_ptr<const DataSplit> load_data_of(Scenario& scenario, const LoadRequest& request,
-                                              const Reading& reading, Checker& checker);
+                                              const Reading& reading, const Check& check);
 
 // load_axes.cpp
 //

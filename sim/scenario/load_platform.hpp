@@ -6,6 +6,6 @@
 
 namespace psim {
 
-void load_platform(Scenario& scenario, const LoadRequest& request, Checker& checker);
+void load_platform(Scenario& scenario, const LoadRequest& request, const Check& check);
 
 }  // namespace psim

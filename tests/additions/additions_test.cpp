@@ -61,12 +61,15 @@ TEST_CASE("an addition is explained, with its source", "[additions]") {
 
 TEST_CASE("an addition is in the reference and in the schema", "[additions]") {
   const std::string reference = with_additions({"explain", "--reference"}).out,
-                    schema = with_additions({"schema"}).out;
+                    schema = with_additions({"schema"}).out,
+                    together = with_additions({"explain", "compatibility"}).out;
   for (const Addition& one : additions) {
     CAPTURE(one.name);
     CHECK(has(reference, "`" + one.name + "`"));
     CHECK(has(schema, "\"" + one.name + "\""));
   }
+  CHECK(has(together, "| echo | `consistency.model = \"echo\"` | parameter servers |"));
+  CHECK(has(together, "| truncate | `filter = [{kind = \"truncate\"}]` | parameter servers |"));
   for (const std::string key : {"shape", "kept_share", "mantissa"}) {
     CAPTURE(key);
     CHECK(has(reference, "| `" + key + "` |"));

@@ -63,6 +63,16 @@ TEST_CASE("among equals nothing is stolen, and nothing takes longer", "[work]") 
   }
 }
 
+TEST_CASE("work is stolen alike under all models in which all workers are in one clock", "[work]") {
+  const std::string half = "[[straggler]]\nworkers = [1]\nslowdown = 2.0\n[consistency]\nmodel = ";
+  const Json bsp = run_toml(toml("stealing", "\"1Mf\"", 40, 4, half + "\"bsp\""));
+  CHECK(samples(bsp)[1] < 5 * 40);
+  for (const std::string model : {"\"ssp\"\nstaleness = 0", "\"k-sync\"\nk = 4"}) {
+    INFO(model);
+    CHECK(run_toml(toml("stealing", "\"1Mf\"", 40, 4, half + model))["digest"] == bsp["digest"]);
+  }
+}
+
 TEST_CASE("a clock takes little more than its samples over the sum of speeds", "[work]") {
   struct Case {
     std::string speed;

@@ -16,6 +16,7 @@ check() {  # check FILE COMMAND...
 }
 
 check docs/scenario.md "$psim" explain --reference
+check docs/compatibility.md "$psim" explain compatibility
 check docs/tables.md "$psim" explain tables
 check docs/scenario.schema.json "$psim" schema
 exit $stale

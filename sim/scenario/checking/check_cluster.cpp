@@ -3,27 +3,11 @@
 
 #include <algorithm>
 
-#include "sim/scenario/checking/check.hpp"
+#include "sim/scenario/checking/checks.hpp"
 #include "sim/scenario/fields/choices.hpp"
+#include "sim/scenario/spec/pace.hpp"
 
 namespace psim {
-
-void Checker::check_cluster() {
-  const ClusterSpec& c = s_.cluster;
-  const auto one_each = [&](const std::string& path, const std::string& count, const Speeds& speeds,
-                            std::int64_t nodes, std::string_view what) {
-    const std::size_t given_count = speeds.values.size();
-    if (given_count == 1 || given_count == static_cast<std::size_t>(nodes)) return;
-    add({path, count}, fmt::format("`{}` has {} values", path, given_count),
-        fmt::format("for {}", counted(nodes, what)), "give one value for all, or one for each");
-  };
-  one_each("cluster.worker.speed", "cluster.workers", c.worker.speed, c.workers, "worker");
-  one_each("cluster.server.speed", "cluster.servers", c.server.speed, c.servers, "server");
-  one_each("inference.speed", "inference.nodes", c.inference.speed, c.inference.nodes, "node");
-  check_inference();
-  check_network();
-}
-
 namespace {
 
 std::optional<Misfit> misfit_of(const ComputeSpec& compute, std::optional<double> shortest) {
@@ -39,56 +23,71 @@ std::string text_of(const ComputeSpec& compute, const Misfit& misfit) {
 
 }  // namespace
 
-void Checker::check_compute() {
-  const ComputeSpec& c = s_.compute;
+void check_cluster(const Check& check) {
+  const ClusterSpec& c = check.s.cluster;
+  const auto one_each = [&](const std::string& path, const std::string& count, const Speeds& speeds,
+                            std::int64_t nodes, std::string_view what) {
+    const std::size_t given_count = speeds.values.size();
+    if (given_count == 1 || given_count == static_cast<std::size_t>(nodes)) return;
+    check.add({path, count}, fmt::format("`{}` has {} values", path, given_count),
+              fmt::format("for {}", counted(nodes, what)), "give one value for all, or one for each");
+  };
+  one_each("cluster.worker.speed", "cluster.workers", c.worker.speed, c.workers, "worker");
+  one_each("cluster.server.speed", "cluster.servers", c.server.speed, c.servers, "server");
+  one_each("inference.speed", "inference.nodes", c.inference.speed, c.inference.nodes, "node");
+}
+
+void check_compute(const Check& check) {
+  const ComputeSpec& c = check.s.compute;
   const std::string distribution = "compute.distribution";
   if (const auto misfit = misfit_of(c, std::nullopt)) {
-    add({fmt::format("compute.{}", misfit->setting.key), distribution}, text_of(c, *misfit), misfit->label,
-        misfit->help);
+    check.add({fmt::format("compute.{}", misfit->setting.key), distribution}, text_of(c, *misfit),
+              misfit->label, misfit->help);
   }
   if (c.distribution->reads_trace && c.trace.empty()) {
-    add({distribution, "compute.trace"}, "a trace needs its file", "`trace` is missing",
-        "for example trace = \"factors.csv\"");
+    check.add({distribution, "compute.trace"}, "a trace needs its file", "`trace` is missing",
+              "for example trace = \"factors.csv\"");
   }
 }
 
 // Of every machine, or of one for all; empty where they are not known, because something is wrong.
-std::vector<double> Checker::mean_steps() const {
-  const std::size_t machines = s_.cluster.worker.speed.used().size();
-  const DeviceSpec& devices = s_.cluster.worker_devices;
+std::vector<double> mean_steps(const Check& check) {
+  const std::size_t machines = check.s.cluster.worker.speed.used().size();
+  const DeviceSpec& devices = check.s.cluster.worker_devices;
   const std::size_t device_speeds = devices.speeds.values.size();
   std::vector<double> steps;
-  const bool sound = (machines == 1 || machines == static_cast<std::size_t>(s_.cluster.workers)) &&
+  const bool sound = (machines == 1 || machines == static_cast<std::size_t>(check.s.cluster.workers)) &&
                      (device_speeds <= 1 || device_speeds == static_cast<std::size_t>(devices.count));
-  for (std::size_t w = 0; sound && knows_model() && w < machines; ++w)
-    steps.push_back(mean_step_seconds(s_, w));
+  for (std::size_t w = 0; sound && knows_model(check) && w < machines; ++w)
+    steps.push_back(mean_step_seconds(check.s, w));
   return steps;
 }
 
 // What depends on how long a step takes in the mean.
-void Checker::check_pace() {
-  const bool phantom = s_.model.kind == ModelKind::phantom;
-  const std::vector<double> steps = mean_steps();
+void check_pace(const Check& check) {
+  const bool phantom = check.s.model.kind == ModelKind::phantom;
+  const std::vector<double> steps = mean_steps(check);
   if (steps.empty()) return;
   const auto [least, longest] = std::ranges::minmax_element(steps);
-  const auto report_pace = [this](std::string field, std::string message, std::string label,
-                                  std::string help) {
-    add({std::move(field), "compute.time", "compute.distribution", "cluster.worker.speed", "cluster.workers",
+  const auto report_pace = [&](std::string field, std::string message, std::string label, std::string help) {
+    check.add(
+        {std::move(field), "compute.time", "compute.distribution", "cluster.worker.speed", "cluster.workers",
          "cluster.network.bandwidth", "training.batch_size", "training.duration", "model"},
         std::move(message), std::move(label), std::move(help));
   };
-  if (const auto misfit = misfit_of(s_.compute, *least)) {
-    report_pace(fmt::format("compute.{}", misfit->setting.key), text_of(s_.compute, *misfit), misfit->label,
-                misfit->help);
+  if (const auto misfit = misfit_of(check.s.compute, *least)) {
+    report_pace(fmt::format("compute.{}", misfit->setting.key), text_of(check.s.compute, *misfit),
+                misfit->label, misfit->help);
   }
   constexpr double most_often = 1000;
-  const double bytes = static_cast<double>(parameter_count(s_.model)) *
-                       static_cast<double>(bytes_per_value(s_.model.precision));
-  const double clock = *longest + bytes / s_.cluster.network.bandwidth.value;
-  const std::optional<Period>& evaluate = s_.training.evaluate_every;
+  const double bytes = static_cast<double>(parameter_count(check.s.model)) *
+                       static_cast<double>(bytes_per_value(check.s.model.precision));
+  const double clock = *longest + bytes / check.s.cluster.network.bandwidth.value;
+  const std::optional<Period>& evaluate = check.s.training.evaluate_every;
   if (evaluate && !evaluate->by_updates() && !phantom) {
-    const double between = clock / static_cast<double>(s_.cluster.workers) / evaluate->time.value;
-    const double in_all = s_.training.duration ? s_.training.duration->value / evaluate->time.value : 0;
+    const double between = clock / static_cast<double>(check.s.cluster.workers) / evaluate->time.value;
+    const double in_all =
+        check.s.training.duration ? check.s.training.duration->value / evaluate->time.value : 0;
     const std::string message = fmt::format("`training.evaluate_every` is {} s", evaluate->time.value);
     if (between > most_often) {
       report_pace("training.evaluate_every", message,
@@ -100,38 +99,40 @@ void Checker::check_pace() {
                   fmt::format("at most {:.0f} times", most_often * most_often));
     }
   }
-  for (std::size_t i = 0; i < s_.stragglers.size(); ++i) {
-    const std::optional<Seconds>& every = s_.stragglers[i].every;
+  for (std::size_t i = 0; i < check.s.stragglers.size(); ++i) {
+    const std::optional<Seconds>& every = check.s.stragglers[i].every;
     if (!every || every->value * most_often >= *longest) continue;
     report_pace(fmt::format("straggler.{}.every", i),
                 fmt::format("the slow times come every {} s", every->value),
                 fmt::format("a step takes {:.3g} s", *longest), "use a slowdown without a period");
   }
-  check_pace_of_faults(clock);
+  check_pace_of_faults(check, clock);
 }
 
-void Checker::check_stragglers() {
-  for (std::size_t i = 0; i < s_.stragglers.size(); ++i) {
-    const StragglerSpec& g = s_.stragglers[i];
+void check_stragglers(const Check& check) {
+  for (std::size_t i = 0; i < check.s.stragglers.size(); ++i) {
+    const StragglerSpec& g = check.s.stragglers[i];
     const std::string path = fmt::format("straggler.{}.", i);
     for (const std::int64_t w : g.workers) {
-      if (w < s_.cluster.workers) continue;
-      add({path + "workers", "cluster.workers"}, fmt::format("there is no worker {}", w),
-          s_.cluster.workers == 1 ? "the only worker is 0"
-                                  : fmt::format("workers are 0 to {}", s_.cluster.workers - 1));
+      if (w < check.s.cluster.workers) continue;
+      check.add({path + "workers", "cluster.workers"}, fmt::format("there is no worker {}", w),
+                check.s.cluster.workers == 1
+                    ? "the only worker is 0"
+                    : fmt::format("workers are 0 to {}", check.s.cluster.workers - 1));
     }
     const std::string from = path + "from", until = path + "until", every = path + "every";
     const double begin = g.from ? g.from->value : 0;
     if (g.until && g.until->value <= begin)
-      add({until, from}, "the slow time ends before it begins", "must be after `from`");
+      check.add({until, from}, "the slow time ends before it begins", "must be after `from`");
     if (g.every && !g.until)
-      add({every, until}, "a period needs an end of the slow time", "`until` is missing");
+      check.add({every, until}, "a period needs an end of the slow time", "`until` is missing");
     if (g.every && g.until && g.until->value > begin && g.every->value < g.until->value - begin) {
-      add({every, until, from}, "the slow time is longer than its period", "must be at least until - from");
+      check.add({every, until, from}, "the slow time is longer than its period",
+                "must be at least until - from");
     }
     if (g.probability && (g.from || g.until || g.every)) {
-      add({path + "probability", from, until, every}, "slow by chance and by the clock at once",
-          "remove `probability`, or from, until and every", "use two [[straggler]] tables for both");
+      check.add({path + "probability", from, until, every}, "slow by chance and by the clock at once",
+                "remove `probability`, or from, until and every", "use two [[straggler]] tables for both");
     }
   }
 }

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "sim/protocol/message.hpp"
-#include "sim/scenario/checking/check.hpp"
+#include "sim/scenario/checking/checks.hpp"
 #include "sim/scenario/fields/choices.hpp"
 #include "sim/scenario/spec/fault_condition.hpp"
 #include "sim/scenario/spec/nodes.hpp"
@@ -17,29 +17,55 @@ std::string path_of(std::size_t fault, std::string_view field) {
   return fmt::format("fault.{}.{}", fault, field);
 }
 
-}  // namespace
-
-bool is_known(const ClusterSpec& cluster, const std::string& name) {
-  return names_several_nodes(name) || (meant_node(name) == name && node_named(cluster, name));
+// Whether there is a node of this name.
+bool check_node_name(const Check& check, const std::string& field, const std::string& name) {
+  if (is_known(check.s.cluster, name)) return true;
+  const std::string meant = meant_node(name);
+  const auto range = [](std::string_view what, std::int64_t count) {
+    return count == 1 ? fmt::format("the only one is {} 0", what)
+                      : fmt::format("there are {0} 0 to {0} {1}", what, count - 1);
+  };
+  std::string label = "nodes are scheduler, server N, worker N, storage; servers, workers, all", help;
+  if (meant == "database") label = "a database does not fail: it sends every batch once";
+  else if (meant == "storage" && !check.s.cluster.storage)
+    label = "no snapshots are made, so there is no storage";
+  else if (!meant.empty() && node_named(check.s.cluster, meant))
+    help = fmt::format("did you mean \"{}\"?", meant);
+  else if (meant.starts_with("server")) label = range("server", check.s.cluster.servers);
+  else if (meant.starts_with("worker")) label = range("worker", check.s.cluster.workers);
+  else if (const std::string near = nearest(name, {"scheduler", "servers", "workers", "all", "storage"});
+           !near.empty())
+    help = fmt::format("did you mean \"{}\"?", near);
+  if (meant == "storage" && !check.s.cluster.storage) help = "every = \"1s\" in [snapshot] makes one";
+  check.add({field, "cluster.workers", "cluster.servers", "data.delivery", "snapshot"},
+            fmt::format("there is no node `{}`", name), std::move(label), std::move(help));
+  return false;
 }
 
-void Checker::check_faults() {
-  if (!s_.faults.empty() && !s_.architecture.has_servers()) {
-    return add({"fault", "architecture.kind"}, "faults need servers",
-               fmt::format("not with {}", name_of(s_.architecture.kind)),
-               "whoever waits for a lost node or message would wait for ever; kind = \"parameter-server\"");
+void check_condition(const Check& check, std::size_t i) {
+  const std::string when = path_of(i, "when"), &text = check.s.faults[i].when;
+  const auto parsed = parse_condition(text);
+  if (const auto* error = std::get_if<ConditionError>(&parsed)) {
+    check.add_inside(when, text, error->begin, error->length, fmt::format("`{}` is not a condition", when),
+                     error->label, fmt::format("for example {}", condition_forms));
+    return;
   }
-  for (std::size_t i = 0; i < s_.faults.size(); ++i) {
-    if (!reading_.reliable(path_of(i, "kind"))) continue;
-    check_trigger(i);
-    check_fault_nodes(i);
-    check_fault_values(i);
-    check_fault_order(i);
-  }
+  const auto& condition = std::get<FaultCondition>(parsed);
+  if (condition.node.empty()) return;
+  check_node_name(check, when, condition.node);
+  if (condition.quantity != FaultCondition::Quantity::crashed) return;
+  const bool crashes = std::ranges::any_of(check.s.faults, [&](const FaultSpec& other) {
+    const std::vector<std::uint32_t> nodes = fault_nodes(check.s.cluster, other.nodes);
+    return other.kind->crashes &&
+           std::ranges::find(nodes, node_named(check.s.cluster, condition.node)) != nodes.end();
+  });
+  if (!crashes && is_known(check.s.cluster, condition.node))
+    check.add({when, "fault"}, fmt::format("{} never crashes", condition.node), "so this waits for ever",
+              "it needs a [[fault]] of kind = \"crash\"");
 }
 
-void Checker::check_trigger(std::size_t i) {
-  const FaultSpec& f = s_.faults[i];
+void check_trigger(const Check& check, std::size_t i) {
+  const FaultSpec& f = check.s.faults[i];
   const std::string kind = path_of(i, "kind"), at = path_of(i, "at"), from = path_of(i, "from"),
                     until = path_of(i, "until"), mtbf = path_of(i, "mtbf"), when = path_of(i, "when"),
                     every = path_of(i, "every"), lasts = path_of(i, "lasts");
@@ -49,172 +75,80 @@ void Checker::check_trigger(std::size_t i) {
   if (f.mtbf) given.push_back("mtbf");
   if (!f.when.empty()) given.push_back("when");
   if (given.size() > 1) {
-    add({path_of(i, given[1]), at, from, until, mtbf, when},
-        fmt::format("a fault begins by `{}` and by `{}` at once", given[0], given[1]), "remove one of them",
-        "use two [[fault]] tables for both");
+    check.add({path_of(i, given[1]), at, from, until, mtbf, when},
+              fmt::format("a fault begins by `{}` and by `{}` at once", given[0], given[1]),
+              "remove one of them", "use two [[fault]] tables for both");
   } else if (given.empty() && !is_about_messages(f.kind)) {
-    add({kind, at, from, until, mtbf, when}, fmt::format("when does this {} happen?", name_of(f.kind)),
-        "`at` is missing",
-        fmt::format("give at{}, mtbf, or when = {}", f.kind->window ? ", from and until" : "",
-                    "\"updates >= 200\""));
+    check.add({kind, at, from, until, mtbf, when}, fmt::format("when does this {} happen?", name_of(f.kind)),
+              "`at` is missing",
+              fmt::format("give at{}, mtbf, or when = {}", f.kind->window ? ", from and until" : "",
+                          "\"updates >= 200\""));
   }
   if (f.every && !f.at && !f.until)
-    add({every, at, from, until}, "a period needs a first time", "give `at`, or `from` and `until`");
+    check.add({every, at, from, until}, "a period needs a first time", "give `at`, or `from` and `until`");
   if (f.lasts && f.given_by_window())
-    add({lasts, from, until}, "`lasts` beside `from` and `until`", "the end is given by `until`");
+    check.add({lasts, from, until}, "`lasts` beside `from` and `until`", "the end is given by `until`");
   const double begin = f.from ? f.from->value : 0;
   if (f.until && f.until->value <= begin)
-    add({until, from}, "the fault ends before it begins", "must be after `from`");
+    check.add({until, from}, "the fault ends before it begins", "must be after `from`");
   const double length = f.until ? f.until->value - begin : f.lasts ? f.lasts->value : 0;
   if (f.every && length > f.every->value)
-    add({every, until, from, lasts}, "the fault is longer than its period",
-        fmt::format("it lasts {} s", shortest(length)));
+    check.add({every, until, from, lasts}, "the fault is longer than its period",
+              fmt::format("it lasts {} s", shortest(length)));
   if (f.every && f.restart_after && f.restart_after->value >= f.every->value)
-    add({every, path_of(i, "restart_after")}, "the next crash comes before the restart",
-        "must be more than `restart_after`");
+    check.add({every, path_of(i, "restart_after")}, "the next crash comes before the restart",
+              "must be more than `restart_after`");
   if (f.mtbf && f.kind->window && !f.lasts)
-    add({mtbf, lasts}, "`mtbf` needs to know how long the fault lasts", "`lasts` is missing",
-        "for example lasts = \"1s\"");
-  const std::optional<Seconds>& duration = s_.training.duration;
+    check.add({mtbf, lasts}, "`mtbf` needs to know how long the fault lasts", "`lasts` is missing",
+              "for example lasts = \"1s\"");
+  const std::optional<Seconds>& duration = check.s.training.duration;
   const std::optional<Seconds>& first = f.at ? f.at : f.from;
   if (duration && first && first->value >= duration->value)
-    add({f.at ? at : from, "training.duration"}, "the fault comes after the end",
-        fmt::format("the run ends at {} s", shortest(duration->value)));
-  if (!f.when.empty()) check_condition(i);
-}
-
-// Faults that come again and again may be all that happens, before anybody looks whether the run gets
-// further: that is once a heartbeat. `clock`: how long one takes, but for the way of its messages.
-void Checker::check_pace_of_faults(double clock) {
-  constexpr double most_often = 1e5, ways = 4;
-  clock += ways * s_.cluster.network.latency.value;
-  const double heartbeat = s_.recovery.heartbeat.value, longest = std::max(clock, heartbeat);
-  for (std::size_t i = 0; i < s_.faults.size(); ++i) {
-    const FaultSpec& f = s_.faults[i];
-    const std::optional<Seconds>& length = f.restart_after ? f.restart_after : f.lasts;
-    const bool again = f.every || (f.mtbf && length);  // else each node's first one is its last
-    if (!again) continue;
-    const double period = f.every ? f.every->value : f.mtbf->value + length->value;
-    if (period * most_often >= longest) continue;
-    add({path_of(i, f.every ? "every" : "mtbf"), path_of(i, "restart_after"), path_of(i, "lasts"),
-         "recovery.heartbeat", "compute.time", "cluster.worker.speed", "training.batch_size", "model"},
-        fmt::format("the fault comes every {:.3g} s", period),
-        fmt::format("{:.3g} times {}", longest / period,
-                    clock > heartbeat ? "in a clock of a worker" : "from a heartbeat to the next"),
-        fmt::format(
-            "at most {:.0f} times; a clock takes about {:.3g} s, and a heartbeat comes every {:.3g} s",
-            most_often, clock, heartbeat));
-  }
-}
-
-void Checker::check_condition(std::size_t i) {
-  const std::string when = path_of(i, "when"), &text = s_.faults[i].when;
-  const auto parsed = parse_condition(text);
-  if (const auto* error = std::get_if<ConditionError>(&parsed)) {
-    add_inside(when, text, error->begin, error->length, fmt::format("`{}` is not a condition", when),
-               error->label, fmt::format("for example {}", condition_forms));
-    return;
-  }
-  const auto& condition = std::get<FaultCondition>(parsed);
-  using Quantity = FaultCondition::Quantity;
-  const bool evaluates = condition.quantity == Quantity::loss || condition.quantity == Quantity::accuracy;
-  if (evaluates && s_.model.kind == ModelKind::phantom)
-    add({when, "model.kind"}, "a phantom model has no loss or accuracy to wait for",
-        "not with kind = phantom", "for example when = \"updates >= 200\"");
-  if (condition.node.empty()) return;
-  check_node_name(when, condition.node);
-  if (condition.quantity != Quantity::crashed) return;
-  const bool crashes = std::ranges::any_of(s_.faults, [&](const FaultSpec& other) {
-    const std::vector<std::uint32_t> nodes = fault_nodes(s_.cluster, other.nodes);
-    return other.kind->crashes &&
-           std::ranges::find(nodes, node_named(s_.cluster, condition.node)) != nodes.end();
-  });
-  if (!crashes && is_known(s_.cluster, condition.node))
-    add({when, "fault"}, fmt::format("{} never crashes", condition.node), "so this waits for ever",
-        "it needs a [[fault]] of kind = \"crash\"");
-}
-
-// Whether there is a node of this name.
-bool Checker::check_node_name(const std::string& field, const std::string& name) {
-  if (is_known(s_.cluster, name)) return true;
-  const std::string meant = meant_node(name);
-  const auto range = [](std::string_view what, std::int64_t count) {
-    return count == 1 ? fmt::format("the only one is {} 0", what)
-                      : fmt::format("there are {0} 0 to {0} {1}", what, count - 1);
-  };
-  std::string label = "nodes are scheduler, server N, worker N, storage; servers, workers, all", help;
-  if (meant == "database") label = "a database does not fail: it sends every batch once";
-  else if (meant == "storage" && !s_.cluster.storage) label = "no snapshots are made, so there is no storage";
-  else if (!meant.empty() && node_named(s_.cluster, meant)) help = fmt::format("did you mean \"{}\"?", meant);
-  else if (meant.starts_with("server")) label = range("server", s_.cluster.servers);
-  else if (meant.starts_with("worker")) label = range("worker", s_.cluster.workers);
-  else if (const std::string near = nearest(name, {"scheduler", "servers", "workers", "all", "storage"});
-           !near.empty())
-    help = fmt::format("did you mean \"{}\"?", near);
-  if (meant == "storage" && !s_.cluster.storage) help = "every = \"1s\" in [snapshot] makes one";
-  add({field, "cluster.workers", "cluster.servers", "data.delivery", "snapshot"},
-      fmt::format("there is no node `{}`", name), std::move(label), std::move(help));
-  return false;
-}
-
-void Checker::check_fault_nodes(std::size_t i) {
-  const FaultSpec& f = s_.faults[i];
-  const std::string kind = path_of(i, "kind"), nodes = path_of(i, "nodes"), between = path_of(i, "between");
-  if (f.kind->on == FaultOn::everything) return;
-  const bool sides = !f.between.empty() || f.kind->on == FaultOn::sides;
-  if (sides && !f.nodes.empty())
-    return add({between, nodes, kind}, "messages of `nodes` and messages `between` two sides",
-               "give one of them");
-  if (sides) return check_sides(i);
-  if (f.nodes.empty() && !is_about_messages(f.kind)) {
-    return add({kind, nodes}, fmt::format("to whom does this {} happen?", name_of(f.kind)),
-               "`nodes` is missing", "for example nodes = [\"server 0\"]");
-  }
-  bool known = true;
-  for (const std::string& name : f.nodes) known = check_node_name(nodes, name) && known;
-  if (known && (f.kind->leaves || f.kind->joins)) check_members(i);
-  const bool loses = f.kind->loses_disk || (f.kind->crashes && f.disk == Disk::lost);
-  if (known && loses) check_disks(i);
+    check.add({f.at ? at : from, "training.duration"}, "the fault comes after the end",
+              fmt::format("the run ends at {} s", shortest(duration->value)));
+  if (!f.when.empty()) check_condition(check, i);
 }
 
 // Servers and workers have what they have in memory; only the storage writes.
-void Checker::check_disks(std::size_t i) {
-  const FaultSpec& f = s_.faults[i];
+void check_disks(const Check& check, std::size_t i) {
+  const FaultSpec& f = check.s.faults[i];
   const bool all = std::ranges::find(f.nodes, "all") != f.nodes.end();
-  if (all && s_.cluster.storage) return;
-  for (const std::uint32_t node : fault_nodes(s_.cluster, f.nodes)) {
-    if (node == storage_node(s_.cluster)) continue;
-    return add({path_of(i, f.kind->crashes ? "disk" : "nodes"), path_of(i, "nodes"), path_of(i, "kind"),
-                "snapshot.every"},
-               fmt::format("{} has nothing on a disk that it could lose", node_name(s_.cluster, node)),
-               "what it has is in memory, and gone with every crash",
-               s_.cluster.storage
-                   ? "snapshots are on the storage's disk: nodes = [\"storage\"]"
-                   : "with every = \"1s\" in [snapshot] there are snapshots on a storage's disk: "
-                     "nodes = [\"storage\"]");
+  if (all && check.s.cluster.storage) return;
+  for (const std::uint32_t node : fault_nodes(check.s.cluster, f.nodes)) {
+    if (node == storage_node(check.s.cluster)) continue;
+    return check.add(
+        {path_of(i, f.kind->crashes ? "disk" : "nodes"), path_of(i, "nodes"), path_of(i, "kind"),
+         "snapshot.every"},
+        fmt::format("{} has nothing on a disk that it could lose", node_name(check.s.cluster, node)),
+        "what it has is in memory, and gone with every crash",
+        check.s.cluster.storage
+            ? "snapshots are on the storage's disk: nodes = [\"storage\"]"
+            : "with every = \"1s\" in [snapshot] there are snapshots on a storage's disk: "
+              "nodes = [\"storage\"]");
   }
 }
 
 // Others than servers and workers have no part that they could hand over.
-void Checker::check_members(std::size_t i) {
-  const FaultSpec& f = s_.faults[i];
-  const std::int64_t members = s_.cluster.servers + s_.cluster.workers;
-  for (const std::uint32_t node : fault_nodes(s_.cluster, f.nodes)) {
+void check_members(const Check& check, std::size_t i) {
+  const FaultSpec& f = check.s.faults[i];
+  const std::int64_t members = check.s.cluster.servers + check.s.cluster.workers;
+  for (const std::uint32_t node : fault_nodes(check.s.cluster, f.nodes)) {
     if (node > 0 && node <= members) continue;
-    return add({path_of(i, "nodes"), path_of(i, "kind")},
-               fmt::format("{} cannot {}", node_name(s_.cluster, node), name_of(f.kind)),
-               "only servers and workers come and go", "for example nodes = [\"server 0\", \"worker 1\"]");
+    return check.add({path_of(i, "nodes"), path_of(i, "kind")},
+                     fmt::format("{} cannot {}", node_name(check.s.cluster, node), name_of(f.kind)),
+                     "only servers and workers come and go",
+                     "for example nodes = [\"server 0\", \"worker 1\"]");
   }
 }
 
-void Checker::check_sides(std::size_t i) {
-  const FaultSpec& f = s_.faults[i];
+void check_sides(const Check& check, std::size_t i) {
+  const FaultSpec& f = check.s.faults[i];
   const std::string kind = path_of(i, "kind"), between = path_of(i, "between");
   const std::string help = "for example between = [[\"worker 0\", \"worker 1\"], [\"rest\"]]";
   if (f.between.size() != 2 || f.between[0].empty() || f.between[1].empty()) {
-    return add({f.between.empty() ? kind : between, between},
-               fmt::format("a {} needs two sides", name_of(f.kind)),
-               f.between.empty() ? "`between` is missing" : "must be two lists of nodes", help);
+    return check.add({f.between.empty() ? kind : between, between},
+                     fmt::format("a {} needs two sides", name_of(f.kind)),
+                     f.between.empty() ? "`between` is missing" : "must be two lists of nodes", help);
   }
   bool sound = true;
   int rests = 0;
@@ -222,81 +156,142 @@ void Checker::check_sides(std::size_t i) {
     for (const std::string& name : side) {
       const bool rest = name == "rest";
       if (rest && side.size() > 1) {
-        add({between}, "\"rest\" is all others, so it stands alone", "remove the other names of its side");
+        check.add({between}, "\"rest\" is all others, so it stands alone",
+                  "remove the other names of its side");
         sound = false;
       }
       rests += rest ? 1 : 0;
-      sound = (rest || check_node_name(between, name)) && sound;
+      sound = (rest || check_node_name(check, between, name)) && sound;
     }
   }
   if (!sound) return;
-  if (rests > 1) return add({between}, "both sides are the rest", "of what?", help);
-  const auto [a, b] = fault_sides(s_.cluster, f.between);
+  if (rests > 1) return check.add({between}, "both sides are the rest", "of what?", help);
+  const auto [a, b] = fault_sides(check.s.cluster, f.between);
   for (const std::uint32_t node : a) {
     if (std::ranges::find(b, node) != b.end())
-      return add({between, "cluster.workers", "cluster.servers"},
-                 fmt::format("{} is on both sides", node_name(s_.cluster, node)), "must be on one of them");
+      return check.add({between, "cluster.workers", "cluster.servers"},
+                       fmt::format("{} is on both sides", node_name(check.s.cluster, node)),
+                       "must be on one of them");
   }
   const auto talk = [&](std::uint32_t x) {
-    return std::ranges::any_of(b, [&](std::uint32_t y) { return talks(s_, x, y); });
+    return std::ranges::any_of(b, [&](std::uint32_t y) { return talks(check.s, x, y); });
   };
   if (std::ranges::none_of(a, talk))
-    add({between, "cluster.workers", "cluster.servers", "consistency"}, "nobody talks across this",
-        "no message goes from one side to the other", "workers talk to servers, and all to the scheduler");
+    check.add({between, "cluster.workers", "cluster.servers", "consistency"}, "nobody talks across this",
+              "no message goes from one side to the other",
+              "workers talk to servers, and all to the scheduler");
 }
 
-void Checker::check_fault_values(std::size_t i) {
-  const FaultSpec& f = s_.faults[i];
+void check_fault_nodes(const Check& check, std::size_t i) {
+  const FaultSpec& f = check.s.faults[i];
+  const std::string kind = path_of(i, "kind"), nodes = path_of(i, "nodes"), between = path_of(i, "between");
+  if (f.kind->on == FaultOn::everything) return;
+  const bool sides = !f.between.empty() || f.kind->on == FaultOn::sides;
+  if (sides && !f.nodes.empty())
+    return check.add({between, nodes, kind}, "messages of `nodes` and messages `between` two sides",
+                     "give one of them");
+  if (sides) return check_sides(check, i);
+  if (f.nodes.empty() && !is_about_messages(f.kind)) {
+    return check.add({kind, nodes}, fmt::format("to whom does this {} happen?", name_of(f.kind)),
+                     "`nodes` is missing", "for example nodes = [\"server 0\"]");
+  }
+  bool known = true;
+  for (const std::string& name : f.nodes) known = check_node_name(check, nodes, name) && known;
+  if (known && (f.kind->leaves || f.kind->joins)) check_members(check, i);
+  const bool loses = f.kind->loses_disk || (f.kind->crashes && f.disk == Disk::lost);
+  if (known && loses) check_disks(check, i);
+}
+
+void check_fault_values(const Check& check, std::size_t i) {
+  const FaultSpec& f = check.s.faults[i];
   const std::string kind = path_of(i, "kind"), factor = path_of(i, "factor"), delay = path_of(i, "delay"),
                     messages = path_of(i, "messages");
   if (f.kind->takes_factor() && !f.factor)
-    add({kind, factor}, fmt::format("{} needs `factor`", name_of(f.kind)), "how much is left?",
-        "for example factor = 0.5");
+    check.add({kind, factor}, fmt::format("{} needs `factor`", name_of(f.kind)), "how much is left?",
+              "for example factor = 0.5");
   if (f.kind->degrades && f.factor == 0.0)
-    add({factor, kind}, "a link without any bandwidth", "must be above 0", "use kind = \"link-down\"");
-  if (f.kind->degrades && s_.cluster.network.topology == TopologyKind::simgrid_xml)
-    add({kind, "cluster.network.topology"}, "which link is a node's own?", "a platform file does not tell",
-        "use kind = \"delay\", or another topology");
+    check.add({factor, kind}, "a link without any bandwidth", "must be above 0", "use kind = \"link-down\"");
   if (f.kind->takes_delay && !f.delay)
-    add({kind, delay}, fmt::format("{} needs `delay`", name_of(f.kind)), "how long?",
-        "for example delay = \"10ms\"");
+    check.add({kind, delay}, fmt::format("{} needs `delay`", name_of(f.kind)), "how long?",
+              "for example delay = \"10ms\"");
   for (const std::string& name : f.messages) {
     if (std::ranges::find(message_names, name) != message_names.end()) continue;
     const std::string near = nearest(name, {message_names.begin(), message_names.end()});
-    add({messages, kind}, fmt::format("there are no messages `{}`", name),
-        fmt::format("must be of: {}", fmt::join(message_names, ", ")),
-        near.empty() ? "" : fmt::format("did you mean \"{}\"?", near));
+    check.add({messages, kind}, fmt::format("there are no messages `{}`", name),
+              fmt::format("must be of: {}", fmt::join(message_names, ", ")),
+              near.empty() ? "" : fmt::format("did you mean \"{}\"?", near));
   }
 }
 
 // What brings back needs something that took away.
-void Checker::check_fault_order(std::size_t i) {
-  const FaultSpec& f = s_.faults[i];
+void check_fault_order(const Check& check, std::size_t i) {
+  const FaultSpec& f = check.s.faults[i];
   if (f.kind->undoes.empty()) return;
   const FaultKind first = f.kind->undoes;
   std::vector<std::uint32_t> gone;
   bool any = false;
-  for (const FaultSpec& other : s_.faults) {
+  for (const FaultSpec& other : check.s.faults) {
     if (other.kind != first) continue;
     any = true;
-    const std::vector<std::uint32_t> nodes = fault_nodes(s_.cluster, other.nodes);
+    const std::vector<std::uint32_t> nodes = fault_nodes(check.s.cluster, other.nodes);
     gone.insert(gone.end(), nodes.begin(), nodes.end());
   }
   const std::string kind = path_of(i, "kind"), nodes = path_of(i, "nodes");
   const auto report_never = [&](const std::string& field, const std::string& who) {
-    add({field, kind, "fault"},
-        fmt::format("{} of {} that nothing ever {}", name_of(f.kind), who,
-                    first->crashes ? "crashes" : "makes"),
-        fmt::format("there is no {} before it", name_of(first)),
-        fmt::format("it needs a [[fault]] of kind = \"{}\"", name_of(first)));
+    check.add({field, kind, "fault"},
+              fmt::format("{} of {} that nothing ever {}", name_of(f.kind), who,
+                          first->crashes ? "crashes" : "makes"),
+              fmt::format("there is no {} before it", name_of(first)),
+              fmt::format("it needs a [[fault]] of kind = \"{}\"", name_of(first)));
   };
   if (f.kind->on == FaultOn::everything) {
     if (!any) report_never(kind, fmt::format("{}s", name_of(first)));
     return;
   }
-  for (const std::uint32_t node : fault_nodes(s_.cluster, f.nodes)) {
+  for (const std::uint32_t node : fault_nodes(check.s.cluster, f.nodes)) {
     if (std::ranges::find(gone, node) != gone.end()) continue;
-    return report_never(nodes, node_name(s_.cluster, node));
+    return report_never(nodes, node_name(check.s.cluster, node));
+  }
+}
+
+}  // namespace
+
+bool is_known(const ClusterSpec& cluster, const std::string& name) {
+  return names_several_nodes(name) || (meant_node(name) == name && node_named(cluster, name));
+}
+
+void check_faults(const Check& check) {
+  if (!check.s.architecture.has_servers()) return;
+  for (std::size_t i = 0; i < check.s.faults.size(); ++i) {
+    if (!check.reading.reliable(path_of(i, "kind"))) continue;
+    check_trigger(check, i);
+    check_fault_nodes(check, i);
+    check_fault_values(check, i);
+    check_fault_order(check, i);
+  }
+}
+
+// Faults that come again and again may be all that happens, before anybody looks whether the run gets
+// further: that is once a heartbeat. `clock`: how long one takes, but for the way of its messages.
+void check_pace_of_faults(const Check& check, double clock) {
+  constexpr double most_often = 1e5, ways = 4;
+  clock += ways * check.s.cluster.network.latency.value;
+  const double heartbeat = check.s.recovery.heartbeat.value, longest = std::max(clock, heartbeat);
+  for (std::size_t i = 0; i < check.s.faults.size(); ++i) {
+    const FaultSpec& f = check.s.faults[i];
+    const std::optional<Seconds>& length = f.restart_after ? f.restart_after : f.lasts;
+    const bool again = f.every || (f.mtbf && length);  // else each node's first one is its last
+    if (!again) continue;
+    const double period = f.every ? f.every->value : f.mtbf->value + length->value;
+    if (period * most_often >= longest) continue;
+    check.add({path_of(i, f.every ? "every" : "mtbf"), path_of(i, "restart_after"), path_of(i, "lasts"),
+               "recovery.heartbeat", "compute.time", "cluster.worker.speed", "training.batch_size", "model"},
+              fmt::format("the fault comes every {:.3g} s", period),
+              fmt::format("{:.3g} times {}", longest / period,
+                          clock > heartbeat ? "in a clock of a worker" : "from a heartbeat to the next"),
+              fmt::format(
+                  "at most {:.0f} times; a clock takes about {:.3g} s, and a heartbeat comes every {:.3g} s",
+                  most_often, clock, heartbeat));
   }
 }
 

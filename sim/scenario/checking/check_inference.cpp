@@ -3,26 +3,23 @@
 
 #include <algorithm>
 
-#include "sim/scenario/checking/check.hpp"
+#include "sim/scenario/checking/checks.hpp"
 #include "sim/scenario/fields/choices.hpp"
 
 namespace psim {
 
-void Checker::check_inference() {
-  const InferenceSpec& i = s_.cluster.inference;
+void check_inference(const Check& check) {
+  const InferenceSpec& i = check.s.cluster.inference;
   if (i.count() == 0) return;
   const std::string refresh = "inference.refresh", rate = "inference.rate";
-  if (s_.training.update == UpdateAt::worker) {
-    add({"inference", "training.update"}, "there are no weights that could be pulled to answer requests",
-        "servers only sum gradients with training.update = \"worker\"", "update = \"server\"");
-  }
   double clock = 0;
-  for (const double step : mean_steps()) clock = std::max(clock, step);
+  for (const double step : mean_steps(check)) clock = std::max(clock, step);
   constexpr double most_pulls = 1e4, most_requests = 1e6;  // in a clock
   const auto too_often = [&](const std::string& field, const std::string& value, double times, double most,
                              std::string_view what) {
     if (times <= most) return;
-    add({field, "compute.time", "cluster.worker.speed", "cluster.workers", "training.batch_size", "model"},
+    check.add(
+        {field, "compute.time", "cluster.worker.speed", "cluster.workers", "training.batch_size", "model"},
         fmt::format("`{}` is {}", field, value), fmt::format("{:.3g} {} in a clock of a worker", times, what),
         fmt::format("a clock takes about {:.3g} s", clock));
   };

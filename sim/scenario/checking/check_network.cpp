@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "sim/scenario/checking/check.hpp"
+#include "sim/scenario/checking/checks.hpp"
 #include "sim/scenario/spec/network_size.hpp"
 #include "sim/scenario/spec/nodes.hpp"
 
@@ -25,44 +25,25 @@ std::string listed(std::vector<std::string> names) {
   return count > most ? fmt::format("{} and {} more", text, count - most) : text;
 }
 
-}  // namespace
-
-void Checker::check_network() {
-  const ClusterSpec& c = s_.cluster;
-  const NetworkSpec& n = c.network;
-  if (n.topology == TopologyKind::two_tier && n.racks > c.workers + c.servers) {
-    add({"cluster.network.racks", "cluster.network.topology", "cluster.workers", "cluster.servers"},
-        fmt::format("`cluster.network.racks` is {}", n.racks), there_are(c.workers + c.servers, "node"));
-  }
-  check_room();
-  if (n.topology == TopologyKind::graph) check_graph();
-  if (n.topology == TopologyKind::simgrid_xml) check_platform();
-  check_latency("cluster.network.latency", n.latency.value);
-  for (std::size_t i = 0; i < n.links.size(); ++i) {
-    if (n.links[i].latency)
-      check_latency(fmt::format("cluster.network.link.{}.latency", i), n.links[i].latency->value);
-  }
-}
-
 // SimGrid shares a link by the connections' latencies, and breaks down on numbers near its precision.
-void Checker::check_latency(const std::string& field, double latency) {
+void check_latency(const Check& check, const std::string& field, double latency) {
   constexpr double least_latency = 10 / 1e9;
-  if (s_.cluster.network.share_spread > 0 && latency > 0 && latency < least_latency) {
-    add({field, "cluster.network.share_spread"}, fmt::format("`{}` is {} s", field, latency),
-        "too short for links to be shared by it", "0, or at least 10ns; any with share_spread = 0");
+  if (check.s.cluster.network.share_spread > 0 && latency > 0 && latency < least_latency) {
+    check.add({field, "cluster.network.share_spread"}, fmt::format("`{}` is {} s", field, latency),
+              "too short for links to be shared by it", "0, or at least 10ns; any with share_spread = 0");
   }
 }
 
 // Shapes of a given size must have room for every node: the scheduler, the servers and the workers.
-void Checker::check_room() {
-  const ClusterSpec& c = s_.cluster;
+void check_room(const Check& check) {
+  const ClusterSpec& c = check.s.cluster;
   const NetworkSpec& n = c.network;
   const std::int64_t nodes = node_count(c);
   const auto refuse = [&](const std::string& field, std::string message, std::string label,
                           std::string help) {
-    add({"cluster.network." + field, "cluster.network.topology", "cluster.network.routers",
-         "cluster.network.hosts_per_router", "cluster.workers", "cluster.servers"},
-        std::move(message), std::move(label), std::move(help));
+    check.add({"cluster.network." + field, "cluster.network.topology", "cluster.network.routers",
+               "cluster.network.hosts_per_router", "cluster.workers", "cluster.servers"},
+              std::move(message), std::move(label), std::move(help));
   };
   const auto fit = [nodes](double room) { return fmt::format("{} nodes fit, {} are needed", room, nodes); };
   if (n.topology == TopologyKind::fat_tree && n.ports) {
@@ -99,40 +80,11 @@ void Checker::check_room() {
   }
 }
 
-void Checker::check_graph() {
-  const std::vector<LinkSpec>& links = s_.cluster.network.links;
-  const std::string table = "cluster.network.link";
-  if (links.empty())
-    return add({table, "cluster.network.topology"}, "a graph needs its links", "there is no link",
-               "write [[cluster.network.link]] tables with between = [\"server 0\", \"switch a\"]");
-  bool sound = reading_.reliable(table) && reading_.reliable("cluster.workers") &&
-               reading_.reliable("cluster.servers");
-  std::map<std::pair<std::string, std::string>, std::size_t> known;
-  for (std::size_t i = 0; i < links.size(); ++i) {
-    const std::string field = fmt::format("{}.{}.between", table, i);
-    const std::vector<std::string>& names = links[i].between;
-    sound = sound && reading_.reliable(field) && names.size() == 2;
-    if (!reading_.reliable(field)) continue;
-    if (names.empty()) continue;  // missing
-    if (names.size() != 2) {
-      add({field}, fmt::format("link {} has {}", i, counted(static_cast<std::int64_t>(names.size()), "end")),
-          "must be two names", "for example between = [\"server 0\", \"switch a\"]");
-      continue;
-    }
-    sound = check_ends(field, names) && sound;
-    const auto [at, fresh] = known.try_emplace(std::minmax(names[0], names[1]), i);
-    if (!fresh)
-      add({field}, fmt::format("{} and {} are linked twice", names[0], names[1]),
-          fmt::format("as by link {}", at->second), "one link, with the bandwidth of both");
-  }
-  if (sound) check_connected();
-}
-
 // Whether the two names can be the ends of a link.
-bool Checker::check_ends(const std::string& field, const std::vector<std::string>& names) {
-  const ClusterSpec& c = s_.cluster;
+bool check_ends(const Check& check, const std::string& field, const std::vector<std::string>& names) {
+  const ClusterSpec& c = check.s.cluster;
   if (names[0] == names[1])
-    return add({field}, "a link leads from a node to itself", "both ends are the same"), false;
+    return check.add({field}, "a link leads from a node to itself", "both ends are the same"), false;
   bool sound = true;
   for (const std::string& name : names) {
     const std::string meant = meant_node(name);
@@ -146,16 +98,16 @@ bool Checker::check_ends(const std::string& field, const std::vector<std::string
         : exists     ? "neither a node nor a name for a switch"
         : count == 1 ? fmt::format("the only one is {} 0", server ? "server" : "worker")
                      : fmt::format("there are {0} 0 to {0} {1}", server ? "server" : "worker", count - 1);
-    add({field, "cluster.workers", "cluster.servers"},
-        name.empty() ? "a link leads nowhere" : fmt::format("there is no node `{}`", name), label,
-        exists ? fmt::format("did you mean \"{}\"?", meant) : "");
+    check.add({field, "cluster.workers", "cluster.servers"},
+              name.empty() ? "a link leads nowhere" : fmt::format("there is no node `{}`", name), label,
+              exists ? fmt::format("did you mean \"{}\"?", meant) : "");
   }
   return sound;
 }
 
 // Every node must have a way to the scheduler, with whom all talk, and so to all others.
-void Checker::check_connected() {
-  const GraphEnds ends = graph_ends(s_.cluster);
+void check_connected(const Check& check) {
+  const GraphEnds ends = graph_ends(check.s.cluster);
   boost::disjoint_sets_with_storage<> parts(ends.vertices);
   std::set<std::uint32_t> linked;
   for (const auto& [a, b] : ends.links) {
@@ -163,38 +115,88 @@ void Checker::check_connected() {
     linked.insert({a, b});
   }
   std::vector<std::string> without_link, apart;
-  for (std::uint32_t node = 0; node < node_count(s_.cluster); ++node) {
-    if (!linked.contains(node)) without_link.push_back(node_name(s_.cluster, node));
-    else if (parts.find_set(node) != parts.find_set(0U)) apart.push_back(node_name(s_.cluster, node));
+  for (std::uint32_t node = 0; node < node_count(check.s.cluster); ++node) {
+    if (!linked.contains(node)) without_link.push_back(node_name(check.s.cluster, node));
+    else if (parts.find_set(node) != parts.find_set(0U)) apart.push_back(node_name(check.s.cluster, node));
   }
   const std::vector<std::string> fields{"cluster.network.topology", "cluster.network.link", "cluster.workers",
                                         "cluster.servers"};
   if (!without_link.empty())
-    add(fields, fmt::format("nodes without a link: {}", listed(without_link)), "every node needs one",
-        fmt::format("for example between = [\"{}\", \"switch a\"]", without_link.front()));
+    check.add(fields, fmt::format("nodes without a link: {}", listed(without_link)), "every node needs one",
+              fmt::format("for example between = [\"{}\", \"switch a\"]", without_link.front()));
   if (!apart.empty() && linked.contains(0))
-    add(fields, fmt::format("no way from the scheduler to {}", listed(apart)), "the graph falls apart",
-        "link its parts; a switch has the same name everywhere");
+    check.add(fields, fmt::format("no way from the scheduler to {}", listed(apart)), "the graph falls apart",
+              "link its parts; a switch has the same name everywhere");
 }
 
-bool Checker::can_load_platform() const {
-  const NetworkSpec& n = s_.cluster.network;
-  return n.topology == TopologyKind::simgrid_xml && !n.platform.empty() && reading_.complete &&
-         reading_.reliable("cluster") && reading_.reliable("consistency");
+void check_graph(const Check& check) {
+  const std::vector<LinkSpec>& links = check.s.cluster.network.links;
+  const std::string table = "cluster.network.link";
+  if (links.empty())
+    return check.add({table, "cluster.network.topology"}, "a graph needs its links", "there is no link",
+                     "write [[cluster.network.link]] tables with between = [\"server 0\", \"switch a\"]");
+  bool sound = check.reading.reliable(table) && check.reading.reliable("cluster.workers") &&
+               check.reading.reliable("cluster.servers");
+  std::map<std::pair<std::string, std::string>, std::size_t> known;
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    const std::string field = fmt::format("{}.{}.between", table, i);
+    const std::vector<std::string>& names = links[i].between;
+    sound = sound && check.reading.reliable(field) && names.size() == 2;
+    if (!check.reading.reliable(field)) continue;
+    if (names.empty()) continue;  // missing
+    if (names.size() != 2) {
+      check.add({field},
+                fmt::format("link {} has {}", i, counted(static_cast<std::int64_t>(names.size()), "end")),
+                "must be two names", "for example between = [\"server 0\", \"switch a\"]");
+      continue;
+    }
+    sound = check_ends(check, field, names) && sound;
+    const auto [at, fresh] = known.try_emplace(std::minmax(names[0], names[1]), i);
+    if (!fresh)
+      check.add({field}, fmt::format("{} and {} are linked twice", names[0], names[1]),
+                fmt::format("as by link {}", at->second), "one link, with the bandwidth of both");
+  }
+  if (sound) check_connected(check);
 }
 
-void Checker::check_platform() {
-  const ClusterSpec& c = s_.cluster;
+void check_platform(const Check& check) {
+  const ClusterSpec& c = check.s.cluster;
   const std::string speeds = "cluster.network.platform_speeds";
   if (c.network.platform.empty())
-    add({"cluster.network.topology", "cluster.network.platform"}, "simgrid-xml needs `platform`",
-        "which file?", "for example platform = \"cluster.xml\"");
+    check.add({"cluster.network.topology", "cluster.network.platform"}, "simgrid-xml needs `platform`",
+              "which file?", "for example platform = \"cluster.xml\"");
   if (!c.network.platform_speeds) return;
   for (const std::string speed : {"cluster.worker.speed", "cluster.server.speed", "inference.speed"}) {
-    if (reading_.given(speed))
-      add({speed, speeds}, fmt::format("`{}` is given twice", speed), "platform_speeds takes the file's",
-          "remove one of them");
+    if (check.reading.given(speed))
+      check.add({speed, speeds}, fmt::format("`{}` is given twice", speed),
+                "platform_speeds takes the file's", "remove one of them");
   }
+}
+
+}  // namespace
+
+void check_network(const Check& check) {
+  const ClusterSpec& c = check.s.cluster;
+  const NetworkSpec& n = c.network;
+  if (n.topology == TopologyKind::two_tier && n.racks > c.workers + c.servers) {
+    check.add({"cluster.network.racks", "cluster.network.topology", "cluster.workers", "cluster.servers"},
+              fmt::format("`cluster.network.racks` is {}", n.racks),
+              there_are(c.workers + c.servers, "node"));
+  }
+  check_room(check);
+  if (n.topology == TopologyKind::graph) check_graph(check);
+  if (n.topology == TopologyKind::simgrid_xml) check_platform(check);
+  check_latency(check, "cluster.network.latency", n.latency.value);
+  for (std::size_t i = 0; i < n.links.size(); ++i) {
+    if (n.links[i].latency)
+      check_latency(check, fmt::format("cluster.network.link.{}.latency", i), n.links[i].latency->value);
+  }
+}
+
+bool can_load_platform(const Check& check) {
+  const NetworkSpec& n = check.s.cluster.network;
+  return n.topology == TopologyKind::simgrid_xml && !n.platform.empty() && check.reading.complete &&
+         check.reading.reliable("cluster") && check.reading.reliable("consistency");
 }
 
 }  // namespace psim

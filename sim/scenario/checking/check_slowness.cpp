@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include "sim/scenario/checking/check.hpp"
+#include "sim/scenario/checking/checks.hpp"
 #include "sim/scenario/spec/nodes.hpp"
 
 namespace psim {
@@ -15,7 +15,7 @@ constexpr double most_speeds = 4096;    // of a node
 
 }  // namespace
 
-void Checker::check_slowness() {
+void check_slowness(const Check& check) {
   struct Load {
     double slowness = 1;
     std::map<double, int> by_clock = {};  // how often each slowdown
@@ -29,25 +29,26 @@ void Checker::check_slowness() {
     load.slowness *= slowdown;
     if (!sound || load.slowness <= most_slowness) return;
     sound = false;
-    add({field, table, "cluster.workers"},
-        fmt::format("{} becomes {:.3g} times as slow", node_name(s_.cluster, node), load.slowness),
-        fmt::format("with all that slows it together; at most {:.0e} times", most_slowness),
-        table == "fault" ? "factor = 0 with kind = \"slow\" stops a node" : "");
+    check.add({field, table, "cluster.workers"},
+              fmt::format("{} becomes {:.3g} times as slow", node_name(check.s.cluster, node), load.slowness),
+              fmt::format("with all that slows it together; at most {:.0e} times", most_slowness),
+              table == "fault" ? "factor = 0 with kind = \"slow\" stops a node" : "");
   };
-  for (std::size_t i = 0; i < s_.stragglers.size(); ++i) {
-    const StragglerSpec& g = s_.stragglers[i];
-    for (std::int64_t w = 0; w < s_.cluster.workers; ++w) {
+  for (std::size_t i = 0; i < check.s.stragglers.size(); ++i) {
+    const StragglerSpec& g = check.s.stragglers[i];
+    for (std::int64_t w = 0; w < check.s.cluster.workers; ++w) {
       if (std::ranges::find(g.workers, w) == g.workers.end()) continue;
-      slow_down(nodes, static_cast<std::uint32_t>(1 + s_.cluster.servers + w), g.slowdown, !g.probability,
-                fmt::format("straggler.{}.slowdown", i), "straggler");
+      slow_down(nodes, static_cast<std::uint32_t>(1 + check.s.cluster.servers + w), g.slowdown,
+                !g.probability, fmt::format("straggler.{}.slowdown", i), "straggler");
     }
   }
-  for (std::size_t i = 0; i < s_.faults.size(); ++i) {
-    const FaultSpec& f = s_.faults[i];
+  for (std::size_t i = 0; i < check.s.faults.size(); ++i) {
+    const FaultSpec& f = check.s.faults[i];
     if (!f.kind->takes_factor() || f.factor.value_or(0) <= 0) continue;
-    if (!std::ranges::all_of(f.nodes, [&](const std::string& name) { return is_known(s_.cluster, name); }))
+    if (!std::ranges::all_of(f.nodes,
+                             [&](const std::string& name) { return is_known(check.s.cluster, name); }))
       continue;
-    for (const std::uint32_t node : fault_nodes(s_.cluster, f.nodes))
+    for (const std::uint32_t node : fault_nodes(check.s.cluster, f.nodes))
       slow_down(f.kind->slows ? nodes : links, node, 1 / *f.factor, true, fmt::format("fault.{}.factor", i),
                 "fault");
   }
@@ -55,10 +56,11 @@ void Checker::check_slowness() {
     double speeds = 1;
     for (const auto& [slowdown, count] : load.by_clock) speeds *= slowdown > 1 ? 1 + count : 1;
     if (speeds <= most_speeds) continue;
-    return add({s_.stragglers.empty() ? "fault" : "straggler", "fault", "straggler", "cluster.workers"},
-               fmt::format("{} has {:.3g} speeds", node_name(s_.cluster, node), speeds),
-               fmt::format("at most {:.0f}: one for each set of what may slow it at once", most_speeds),
-               "use the same slowdown several times, or fewer of them");
+    return check.add(
+        {check.s.stragglers.empty() ? "fault" : "straggler", "fault", "straggler", "cluster.workers"},
+        fmt::format("{} has {:.3g} speeds", node_name(check.s.cluster, node), speeds),
+        fmt::format("at most {:.0f}: one for each set of what may slow it at once", most_speeds),
+        "use the same slowdown several times, or fewer of them");
   }
 }
 

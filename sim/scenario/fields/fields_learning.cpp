@@ -120,9 +120,7 @@ void describe_phantom(FieldVisitor& v, Scenario& s) {
 
 void describe_model(FieldVisitor& v, Scenario& s) {
   ModelSpec& m = s.model;
-  v.field("kind", choice(m.kind),
-          {.doc = "The kind of model. A phantom model has no data and no loss, which excludes "
-                  "training.epochs, evaluate_every and target."});
+  v.field("kind", choice(m.kind), {.doc = "The kind of model. A phantom model has no data and no loss."});
   v.field("layers", &m.mlp.layers,
           {.doc = "Widths of the layers, inputs first, outputs last.",
            .min = 1,
@@ -209,7 +207,7 @@ void describe_half_precision(FieldVisitor& v, TrainingSpec& t) {
 }
 
 void describe_target(FieldVisitor& v, TrainingSpec& t) {
-  v.table("target", "A goal; psim reports the time to reach it. Not with a phantom model.", [&] {
+  v.table("target", "A goal; psim reports the time to reach it.", [&] {
     v.field("accuracy", &t.target.accuracy,
             {.doc = "Reached when the accuracy is at least this.", .min = 0, .max = 1});
     v.field("loss", &t.target.loss,
@@ -231,7 +229,7 @@ void describe_training(FieldVisitor& v, TrainingSpec& t, const ModelSpec& m) {
   v.field("epochs", &t.epochs,
           {.doc = "The run ends after this many passes over the training set, counted in batches of all "
                   "workers. Each worker has local_steps * accumulate batches in a clock, and warmup_steps * "
-                  "accumulate in the first. Not with a phantom model.",
+                  "accumulate in the first.",
            .min = 0,
            .max = 1e6,
            .above_min = true});
@@ -273,7 +271,7 @@ void describe_training(FieldVisitor& v, TrainingSpec& t, const ModelSpec& m) {
   describe_work(v, t);
   v.field("evaluate_every", &t.evaluate_every,
           {.doc = "Time between evaluations, or a number of updates such as \"10 updates\". Evaluations take "
-                  "no simulated time. Not with a phantom model.",
+                  "no simulated time.",
            .default_text = "at the start and the end"});
   describe_target(v, t);
 }

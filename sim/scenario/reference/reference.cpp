@@ -289,7 +289,8 @@ std::string scenario_reference() {
       "A scenario is a TOML file. Quantities are texts with a unit. These are errors: a bare number in\n"
       "place of a quantity, an unknown key, and a field of a choice that the scenario does not make. If a\n"
       "field changes nothing because of another field's number, psim notes it. `--set table.field=value`\n"
-      "sets any field on the command line, and `[compare]` varies any field.\n\n";
+      "sets any field on the command line, and `[compare]` varies any field. Which features exclude each\n"
+      "other is in [compatibility.md](compatibility.md).\n\n";
   out += unit_table();
   const auto rows = [&](const std::string& table) {
     out += "\n| field | type | default | range | meaning |\n|---|---|---|---|---|\n";

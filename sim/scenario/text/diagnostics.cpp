@@ -260,4 +260,12 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
   return best;
 }
 
+std::string counted(std::int64_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+std::string there_are(std::int64_t count, std::string_view what) {
+  return fmt::format("there {} only {}", count == 1 ? "is" : "are", counted(count, what));
+}
+
 }  // namespace psim

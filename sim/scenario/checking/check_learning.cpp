@@ -1,0 +1,262 @@
+// What is learned, and when a server applies it: data, model, training and consistency.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/scenario/checking/checks.hpp"
+#include "sim/scenario/fields/choices.hpp"
+
+namespace psim {
+namespace {
+
+constexpr double most_values = 250e6;  // of generated data, and of weights: 1 GB in single precision
+
+bool needs_path(DataSource source) {
+  return source == DataSource::csv || source == DataSource::libsvm || source == DataSource::idx;
+}
+
+// Numbers that are generated for the data; 0 where none are.
+double numbers_of(const DataSpec& d) {
+  const auto samples = static_cast<double>(d.samples), features = static_cast<double>(d.features),
+             classes = static_cast<double>(d.classes);
+  switch (d.source) {
+    case DataSource::clicks: return samples * static_cast<double>(d.nonzeros);
+    case DataSource::blobs: return samples * features + classes * features;
+    case DataSource::spirals: return samples * 2 + classes * 2;
+    case DataSource::teacher: return samples * (features + classes) + classes * features;
+    default: return 0;
+  }
+}
+
+bool has_too_few_features(const DataSpec& d) {
+  return d.source == DataSource::clicks && d.features < d.nonzeros;
+}
+
+// Whether the model's kind can learn from such data.
+bool fits_source(const Scenario& s) {
+  return s.model.kind == ModelKind::phantom ||
+         (s.model.kind == ModelKind::logistic) == is_sparse(s.data.source);
+}
+
+void check_fit(const Check& check) {
+  if (fits_source(check.s)) return;
+  const bool logistic = check.s.model.kind == ModelKind::logistic;
+  const bool given = check.reading.given("model.kind");
+  check.add({given ? "model.kind" : "data.source", "model.kind", "data.source"},
+            fmt::format("{} cannot learn from {}", name_of(check.s.model.kind), name_of(check.s.data.source)),
+            logistic ? "needs sparse data" : "needs dense data",
+            logistic ? "source = \"clicks\" or \"libsvm\" in [data]" : "kind = \"logistic\" in [model]");
+}
+
+void check_shape(const Check& check, const DataShape& train) {
+  const MlpShape& mlp = check.s.model.mlp;
+  const std::string_view source = name_of(check.s.data.source);
+  if (mlp.layers.size() >= 2 && mlp.layers.front() != train.features) {
+    check.add({"model.layers"}, fmt::format("the first layer has {}", counted(mlp.layers.front(), "input")),
+              fmt::format("{} has {}", source, counted(train.features, "feature")),
+              fmt::format("begin layers with {}", train.features));
+  }
+  if (mlp.layers.size() >= 2 && mlp.layers.back() != train.outputs) {
+    check.add(
+        {"model.layers"}, fmt::format("the last layer has {}", counted(mlp.layers.back(), "output")),
+        fmt::format("{} has {} {}", source, train.outputs, train.classification ? "classes" : "targets"),
+        fmt::format("end layers with {}", train.outputs));
+  }
+  if (!train.classification) {
+    const std::string regression = fmt::format("{} is a regression", source);
+    if (mlp.loss == Loss::cross_entropy)
+      check.add({"model.loss"}, "cross-entropy needs classes", regression, "use loss = \"half-sse\"");
+    if (check.s.training.target.accuracy)
+      check.add({"training.target.accuracy"}, "a regression has no accuracy", regression,
+                "use a target loss");
+    if (check.s.data.partition == Partition::by_label || check.s.data.partition == Partition::dirichlet) {
+      check.add({"data.partition"},
+                fmt::format("partition {} needs classes", name_of(check.s.data.partition)), regression,
+                "partition = \"iid\"");
+    }
+  }
+}
+
+}  // namespace
+
+bool knows_model(const Check& check) {
+  switch (check.s.model.kind) {
+    case ModelKind::mlp: return fits_source(check.s) && check.s.model.mlp.layers.size() >= 2;
+    case ModelKind::logistic: return check.s.model.features > 0;
+    case ModelKind::phantom: return true;
+  }
+  return false;
+}
+
+bool can_load(const Check& check) {
+  return check.s.model.kind != ModelKind::phantom && check.reading.reliable("model.kind") &&
+         check.reading.complete && check.reading.reliable("data") &&
+         numbers_of(check.s.data) <= most_values && !has_too_few_features(check.s.data) &&
+         fits_source(check.s) && !(needs_path(check.s.data.source) && check.s.data.path.empty());
+}
+
+void check_source(const Check& check) {
+  const DataSpec& d = check.s.data;
+  if (needs_path(d.source) && d.path.empty()) {
+    check.add({"data.source", "data.path"}, fmt::format("{} needs `path`", name_of(d.source)),
+              "which file or folder?", "for example path = \"samples.csv\"");
+  }
+  if (has_too_few_features(d)) {
+    return check.add({"data.features", "data.nonzeros", "data.source"},
+                     fmt::format("{} for samples of {}", counted(d.features, "feature"), d.nonzeros),
+                     "must be at least `nonzeros`", "for example features = 100_000");
+  }
+  if (numbers_of(d) <= most_values) return;
+  const std::string help = fmt::format("at most {:.0f} numbers in all", most_values);
+  if (d.source == DataSource::clicks)
+    return check.add({"data.samples", "data.nonzeros", "data.source"},
+                     fmt::format("{} samples of {} features are too many", d.samples, d.nonzeros),
+                     "too large for memory", help);
+  check.add({"data.samples", "data.features", "data.classes"},
+            fmt::format("{} samples of {} features and {} classes are too many", d.samples,
+                        d.source == DataSource::spirals ? 2.0 : static_cast<double>(d.features), d.classes),
+            "too large for memory", help);
+}
+
+void check_model(const Check& check) {
+  const ModelSpec& m = check.s.model;
+  check_fit(check);
+  if (m.kind != ModelKind::mlp || !fits_source(check.s)) return;
+  const std::string layers = "model.layers", weights = "model.weights", biases = "model.biases";
+  if (m.mlp.layers.size() < 2) {
+    return check.add({layers, "model.kind"}, "a model needs at least two layers", "inputs and outputs",
+                     "for example layers = [64, 32, 10]");
+  }
+  const std::size_t depth = m.mlp.layers.size() - 1;
+  if (!m.weights.empty() && m.weights.size() != depth) {
+    check.add({weights, layers}, fmt::format("`model.weights` has {} layers", m.weights.size()),
+              fmt::format("`layers` makes {}", depth));
+  }
+  for (std::size_t l = 0; l < std::min(depth, m.weights.size()); ++l) {
+    const auto rows = static_cast<std::size_t>(m.mlp.layers[l + 1]),
+               cols = static_cast<std::size_t>(m.mlp.layers[l]);
+    const bool fits = m.weights[l].size() == rows &&
+                      std::ranges::all_of(m.weights[l], [&](const auto& row) { return row.size() == cols; });
+    if (!fits)
+      check.add({weights, layers}, fmt::format("the weights of layer {} have the wrong shape", l + 1),
+                fmt::format("must be {} of {}", counted(rows, "row"), counted(cols, "number")));
+  }
+  if (m.biases.empty()) return;
+  if (!m.mlp.bias)
+    return check.add({biases, "model.bias"}, "`model.biases` is given for a model without biases",
+                     "bias is false", "remove one of them");
+  bool fits = m.biases.size() == depth;
+  for (std::size_t l = 0; fits && l < depth; ++l)
+    fits = m.biases[l].size() == static_cast<std::size_t>(m.mlp.layers[l + 1]);
+  if (!fits)
+    check.add({biases, layers}, "the biases have the wrong shape",
+              "must be one row per layer, one number per output");
+}
+
+void check_parameters(const Check& check) {
+  if (!knows_model(check)) return;
+  const bool phantom = check.s.model.kind == ModelKind::phantom,
+             logistic = check.s.model.kind == ModelKind::logistic;
+  const std::int64_t parameters = parameter_count(check.s.model);
+  const std::string field = phantom ? "model.parameters" : logistic ? "data.features" : "model.layers";
+  if (!phantom && static_cast<double>(parameters) > most_values) {
+    check.add({field, "model.kind"}, fmt::format("the model has {} parameters", parameters),
+              fmt::format("at most {:.0f} fit in memory", most_values),
+              "kind = \"phantom\" simulates the time of larger ones");
+  }
+  if (check.s.cluster.servers > parameters) {
+    check.add({"cluster.servers", field, "model.kind", "model.bias"},
+              fmt::format("`cluster.servers` is {}", check.s.cluster.servers),
+              fmt::format("the model has only {}", counted(parameters, "parameter")));
+  }
+  if (logistic && check.s.training.feature_blocks > parameters) {
+    check.add({"training.feature_blocks", "training.optimizer", field, "model.kind", "model.bias"},
+              fmt::format("`training.feature_blocks` is {}", check.s.training.feature_blocks),
+              fmt::format("the model has only {}", counted(parameters, "parameter")));
+  }
+}
+
+void check_training(const Check& check) {
+  const TrainingSpec& t = check.s.training;
+  const std::string steps = "training.steps", epochs = "training.epochs", duration = "training.duration",
+                    target = "training.target";
+  const bool ends = t.steps || t.epochs || t.duration;
+  if (!ends && !t.target.given()) {
+    check.add({"training", steps, epochs, duration, target}, "the run has no end",
+              "one of steps, epochs, duration or a target is needed", "for example epochs = 5 in [training]");
+  }
+  if (!ends && t.target.given() && !t.target.stop) {
+    check.add({target, steps, epochs, duration}, "the run has no end", "the target does not stop it",
+              "give steps, epochs or duration as well");
+  }
+  if (t.schedule == RateSchedule::cosine && !t.steps && !t.epochs) {
+    check.add({"training.schedule", steps, epochs}, "a cosine schedule needs to know its end",
+              "neither steps nor epochs is given", "give steps or epochs");
+  }
+}
+
+void check_consistency(const Check& check) {
+  const ConsistencySpec& c = check.s.consistency;
+  const ConsistencyRow& row = *c.model;
+  const std::int64_t n = check.s.cluster.workers;
+  const std::string model = "consistency.model", k = "consistency.k", backup = "consistency.backup",
+                    workers = "cluster.workers";
+  if (row.group == Group::k) {
+    if (!c.k && !c.backup) {
+      check.add({model, k, backup}, fmt::format("{} needs `k`", row.name), "how many pushes make an update?",
+                row.has_backup() ? "give k, or backup (then k is the workers less backup)"
+                                 : fmt::format("for example k = {}", std::min<std::int64_t>(n, 4)));
+    }
+    if (c.k && c.backup)
+      check.add({backup, k, model}, "`k` and `backup` say the same thing", "give one of them");
+    if (c.k && *c.k > n)
+      check.add({k, model, workers}, fmt::format("`consistency.k` is {}", *c.k), there_are(n, "worker"));
+    if (c.backup && *c.backup >= n) {
+      check.add({backup, model, workers}, fmt::format("`consistency.backup` is {}", *c.backup),
+                fmt::format("must leave at least one worker of {}", n));
+    }
+  }
+  if (row.dynamic && c.staleness_max < c.staleness) {
+    const std::string given = check.reading.given("consistency.staleness_max") ? "consistency.staleness_max"
+                                                                               : "consistency.staleness";
+    check.add({given, "consistency.staleness", "consistency.staleness_max", model},
+              fmt::format("`staleness_max` {} is below `staleness` {}", c.staleness_max, c.staleness),
+              "the largest bound cannot be below the least");
+  }
+  double last = -1;
+  for (std::size_t i = 0; i < c.staleness_schedule.size(); ++i) {
+    const auto& step = c.staleness_schedule[i];
+    const auto count = [](double value) { return value >= 0 && value <= 1e9 && value == std::floor(value); };
+    if (step.size() != 2 || !count(step[0]) || !count(step[1]) || step[0] <= last) {
+      return check.add({"consistency.staleness_schedule", model},
+                       fmt::format("row {} of the schedule does not fit", i + 1),
+                       "must be rows [clock, staleness] of integers, clocks rising",
+                       "for example [[0, 0], [100, 3]]");
+    }
+    last = step[0];
+  }
+}
+
+void check_data(const Check& check, const DataShape& train) {
+  if (check.s.model.kind == ModelKind::mlp) {
+    check_shape(check, train);
+  } else {  // its size was not known before
+    check_parameters(check);
+    check_devices(check);
+    check_pace(check);
+  }
+  const std::int64_t shard = train.samples / check.s.cluster.workers;
+  if (check.s.cluster.workers > train.samples) {
+    check.add({"cluster.workers"}, fmt::format("`cluster.workers` is {}", check.s.cluster.workers),
+              there_are(train.samples, "training sample"));
+  } else if (check.s.training.batch_size > shard) {
+    check.add({"training.batch_size", "cluster.workers"},
+              fmt::format("`training.batch_size` is {}", check.s.training.batch_size),
+              fmt::format("larger than a worker's shard of {}", counted(shard, "sample")),
+              fmt::format("{} over {}", counted(train.samples, "training sample"),
+                          counted(check.s.cluster.workers, "worker")));
+  }
+}
+
+}  // namespace psim

@@ -1,0 +1,47 @@
+// The checks of each subject. check.cpp has the table that says in which order they run, and of what.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/scenario/checking/check.hpp"
+
+namespace psim {
+
+void check_features(const Check& check);  // check_features.cpp
+
+// check_learning.cpp
+void check_source(const Check& check);
+void check_model(const Check& check);
+void check_parameters(const Check& check);
+void check_training(const Check& check);
+void check_consistency(const Check& check);
+// Whether the model's sizes are known, so that they can be judged.
+bool knows_model(const Check& check);
+
+void check_devices(const Check& check);   // check_devices.cpp
+void check_filters(const Check& check);   // check_messages.cpp
+void check_recovery(const Check& check);  // check_recovery.cpp
+
+// check_cluster.cpp
+void check_cluster(const Check& check);
+void check_compute(const Check& check);
+void check_stragglers(const Check& check);
+void check_pace(const Check& check);
+// Mean seconds of a step of every machine, or of one for all; empty where something about them is wrong.
+std::vector<double> mean_steps(const Check& check);
+
+void check_inference(const Check& check);     // check_inference.cpp
+void check_network(const Check& check);       // check_network.cpp
+void check_architecture(const Check& check);  // check_architecture.cpp
+void check_slowness(const Check& check);      // check_slowness.cpp
+void check_groups(const Check& check);        // check_groups.cpp
+
+// check_faults.cpp
+void check_faults(const Check& check);
+// Whether faults that come again and again leave time for the run. `clock`: seconds that one takes.
+void check_pace_of_faults(const Check& check, double clock);
+// Whether a fault may have `name` among its nodes.
+bool is_known(const ClusterSpec& cluster, const std::string& name);
+
+}  // namespace psim

@@ -1,0 +1,174 @@
+// The table of features: what switches each on, what it needs, and what it takes away.
+#include <fmt/format.h>
+
+#include "sim/scenario/spec/fault_condition.hpp"
+#include "sim/scenario/spec/features.hpp"
+
+namespace psim {
+namespace {
+
+using enum Property;
+
+constexpr std::string_view in_servers = "kind = \"parameter-server\" in [architecture]",
+                           static_work = "work = \"static\"";
+
+// Failures of any kind, and what helps against them, make nodes send again what may be lost.
+constexpr Demands failures{.needs = servers | one_group, .takes = heard_once};
+
+// A group of pushes is made by each shard for itself: a worker that goes would complete those of some shards
+// and leave those of others waiting.
+bool groups_by_shard(const Scenario& s) {
+  const ConsistencyRow& row = *s.consistency.model;
+  return row.has_k() && row.gate == Gate::own &&
+         (s.cluster.servers > 1 || s.messages.unit == MessageUnit::array);
+}
+
+bool is(const Scenario& s, ModelKind kind) { return s.model.kind == kind; }
+bool has_database(const Scenario& s) { return s.cluster.delivery.source == Delivery::database; }
+
+bool waits_for_loss(const FaultSpec& fault) {
+  const auto parsed = parse_condition(fault.when);
+  const auto* condition = std::get_if<FaultCondition>(&parsed);
+  using enum FaultCondition::Quantity;
+  return !fault.when.empty() && condition != nullptr &&
+         (condition->quantity == loss || condition->quantity == accuracy);
+}
+
+// Switched on by the field of its example, if the scenario is so.
+Feature row(std::string_view name, std::string_view example, std::string_view instead, Demands demands,
+            bool (*on)(const Scenario&)) {
+  const auto places = [on, field = std::string(example.substr(0, example.find(' ')))](const Scenario& s) {
+    return on(s) ? std::vector{field} : std::vector<std::string>{};
+  };
+  return {name, std::string(example), instead, demands, places};
+}
+
+// Switched on by `field` of those faults that fit.
+Feature row(std::string_view name, std::string_view example, std::string_view instead, Demands demands,
+            std::string_view field, bool (*fits)(const FaultSpec&)) {
+  const auto places = [field, fits](const Scenario& s) {
+    std::vector<std::string> paths;
+    for (std::size_t i = 0; i < s.faults.size(); ++i) {
+      if (fits(s.faults[i])) paths.push_back(fmt::format("fault.{}.{}", i, field));
+    }
+    return paths;
+  };
+  return {name, std::string(example), instead, demands, places};
+}
+
+const Feature rows[] = {
+    row("all-reduce", "architecture.kind = \"all-reduce\"", in_servers, {.takes = servers},
+        [](const Scenario& s) { return s.architecture.kind == Architecture::all_reduce; }),
+    row("model parallelism", "architecture.kind = \"model-parallel\"\ncluster.workers = 2", in_servers,
+        {.takes = servers},
+        [](const Scenario& s) { return s.architecture.kind == Architecture::model_parallel; }),
+    row("k-async on several shards",
+        "consistency.model = \"k-async\"\nconsistency.k = 2\ncluster.servers = 2",
+        "another model, or one server with unit = \"server\" in [messages]", {.needs = heard_once},
+        groups_by_shard),
+    row("elastic averaging", "training.algorithm = \"elastic\"", "algorithm = \"gradient\"",
+        {.needs = servers | every_push | whole_pushes | whole_models, .takes = gradients},
+        [](const Scenario& s) { return s.training.algorithm == Algorithm::elastic; }),
+    row("an update on the worker", "training.update = \"worker\"", "update = \"server\"",
+        {.needs = servers | same_clock | gradients | whole_models | heard_once, .takes = server_weights},
+        [](const Scenario& s) { return s.training.update == UpdateAt::worker; }),
+    row("a clock of several local steps", "training.local_steps = 2", "local_steps = 1",
+        {.needs = servers | whole_pushes, .takes = one_batch},
+        [](const Scenario& s) { return s.training.local_steps > 1; }),
+    row("accumulation of several batches", "training.accumulate = 2", "accumulate = 1",
+        {.needs = servers | whole_pushes, .takes = one_batch},
+        [](const Scenario& s) { return s.training.accumulate > 1; }),
+    row("warm-up", "training.warmup_steps = 3", "no warmup_steps",
+        {.needs = servers | whole_pushes, .takes = one_batch},
+        [](const Scenario& s) { return s.training.warmup_steps > 1; }),
+    row("a pull for several clocks", "training.pull_every = 2\nconsistency.model = \"asp\"", "pull_every = 1",
+        {.needs = servers | gradients | late_pushes | whole_pushes | whole_models},
+        [](const Scenario& s) { return s.training.pull_every > 1; }),
+    row("delay compensation", "training.delay_compensation = 0.04", "delay_compensation = 0",
+        {.needs = servers | gradients | whole_models},
+        [](const Scenario& s) { return s.training.delay_compensation > 0; }),
+    row("a staleness-aware rate", "training.staleness_aware = true", "staleness_aware = false",
+        {.needs = servers | gradients}, [](const Scenario& s) { return s.training.staleness_aware; }),
+    row("an optimizer other than sgd", "training.optimizer = \"adam\"", "optimizer = \"sgd\"",
+        {.needs = gradients}, [](const Scenario& s) { return s.training.optimizer.kind != "sgd"; }),
+    row("training by blocks of features",
+        "training.feature_blocks = 2\ntraining.optimizer = \"proximal\"\nmodel.kind = \"logistic\"\n"
+        "data.source = \"clicks\"\ndata.features = 100",
+        "feature_blocks = 1", {.needs = feature_weights},
+        [](const Scenario& s) { return s.training.feature_blocks > 1; }),
+    row("a loss scale", "training.loss_scale = 8\nmodel.precision = \"float16\"", "loss_scale = 1",
+        {.needs = gradients | numbers}, [](const Scenario& s) { return s.training.loss_scale != 1; }),
+    row("multi-precision", "training.multi_precision = true\nmodel.precision = \"float16\"",
+        "multi_precision = false", {.needs = numbers},
+        [](const Scenario& s) { return s.training.multi_precision; }),
+    row("a number of epochs", "training.epochs = 1", "steps or duration in [training]", {.needs = numbers},
+        [](const Scenario& s) { return s.training.epochs.has_value(); }),
+    row("a target", "training.target = {loss = 0.001}", "no target", {.needs = numbers},
+        [](const Scenario& s) { return s.training.target.given(); }),
+    row("an evaluation at intervals", "training.evaluate_every = \"1ms\"", "no evaluate_every",
+        {.needs = numbers}, [](const Scenario& s) { return s.training.evaluate_every.has_value(); }),
+    row("proportional work", "training.work = \"proportional\"", static_work, {.needs = servers | one_group},
+        [](const Scenario& s) { return s.training.work == WorkPolicy::proportional; }),
+    row("dynamic work", "training.work = \"dynamic\"\ntraining.work_every = 1", static_work,
+        {.needs = servers | one_group | same_clock | heard_once},
+        [](const Scenario& s) { return s.training.work == WorkPolicy::dynamic; }),
+    row("stolen work", "training.work = \"stealing\"", static_work,
+        {.needs = servers | one_group | same_clock | gradients | one_batch | whole_models | whole_pushes |
+                  heard_once},
+        [](const Scenario& s) { return s.training.work == WorkPolicy::stealing; }),
+    row("delivery by a database", "data.delivery = \"database\"\ndata.bytes_per_sample = \"100B\"",
+        "delivery = \"local\"", {.needs = servers | one_group | heard_once}, has_database),
+    row("a database that counts the samples' bytes", "data.delivery = \"database\"",
+        "bytes_per_sample = \"3kB\" in [data]", {.needs = numbers},
+        [](const Scenario& s) { return has_database(s) && !s.cluster.delivery.bytes_per_sample; }),
+    row("a dense model", "model.kind = \"mlp\"", "kind = \"logistic\" in [model]", {.takes = feature_weights},
+        [](const Scenario& s) { return is(s, ModelKind::mlp); }),
+    row("a sparse model", "model.kind = \"logistic\"\ndata.source = \"clicks\"\ndata.features = 100",
+        "kind = \"mlp\" in [model]", {.takes = whole_models},
+        [](const Scenario& s) { return is(s, ModelKind::logistic); }),
+    row("a phantom model", "model.kind = \"phantom\"\nmodel.parameters = 100", "another kind in [model]",
+        {.takes = numbers | feature_weights}, [](const Scenario& s) { return is(s, ModelKind::phantom); }),
+    row("half precision", "model.precision = \"bfloat16\"", "precision = \"float32\" in [model]",
+        {.takes = wide_values}, [](const Scenario& s) { return is_half(s.model.precision); }),
+    row("overlap", "messages.overlap = true\nmessages.unit = \"array\"", "overlap = false",
+        {.needs = servers, .takes = whole_pushes},
+        [](const Scenario& s) { return s.messages.overlap && s.messages.unit == MessageUnit::array; }),
+    row("acknowledgement of pushes", "messages.acknowledge = true", "acknowledge = false", {.needs = servers},
+        [](const Scenario& s) { return s.messages.acknowledge; }),
+    row("a message for a range of keys", "messages.keys = \"range\"", "keys = \"per-value\" in [messages]",
+        {.takes = keys}, [](const Scenario& s) { return s.messages.keys == KeyFormat::range; }),
+    row("a worker of several devices", "cluster.worker.device.count = 2", "count = 1", {.needs = servers},
+        [](const Scenario& s) { return s.cluster.worker_devices.count > 1; }),
+    row("a platform file",
+        "cluster.network.topology = \"simgrid-xml\"\ncluster.network.platform = \"cluster.xml\"",
+        "another topology", {.takes = own_links},
+        [](const Scenario& s) { return s.cluster.network.topology == TopologyKind::simgrid_xml; }),
+    row("an inference group", "inference = {refresh = \"2ms\", rate = 2000}", "no [inference]",
+        {.needs = servers | one_group | server_weights | heard_once},
+        [](const Scenario& s) { return s.cluster.inference.given; }),
+    row("a division into groups", "group = [{name = \"a\"}, {name = \"b\", set = [\"seed = 2\"]}]",
+        "no [[group]]", {.needs = servers, .takes = one_group},
+        [](const Scenario& s) { return !s.groups.empty(); }),
+    row("a fault",
+        "fault = [{kind = \"crash\", nodes = [\"worker 0\"], at = \"3ms\", restart_after = \"5ms\"}]",
+        "no [[fault]]", failures, [](const Scenario& s) { return !s.faults.empty(); }),
+    row("a link that gets slower",
+        "fault = [{kind = \"degrade\", nodes = [\"worker 0\"], factor = 0.5, at = \"1ms\"}]",
+        "kind = \"delay\"", {.needs = own_links}, "kind",
+        [](const FaultSpec& f) { return f.kind->degrades; }),
+    row("a fault that waits for the loss",
+        "fault = [{kind = \"slow\", nodes = [\"worker 1\"], factor = 0.5, when = \"loss < 100\"}]",
+        "a condition such as when = \"updates >= 200\"", {.needs = numbers}, "when", waits_for_loss),
+    row("recovery", "recovery.enabled = true", "enabled = false in [recovery]", failures,
+        [](const Scenario& s) { return s.recovery.enabled; }),
+    row("replication", "replication.copies = 1\ncluster.servers = 2", "copies = 0 in [replication]", failures,
+        [](const Scenario& s) { return s.replication.copies > 0; }),
+    row("a snapshot", "snapshot.every = \"2 updates\"", "no `every` in [snapshot]", failures,
+        [](const Scenario& s) { return s.snapshot.every.has_value(); }),
+};
+
+}  // namespace
+
+std::span<const Feature> feature_rows() { return rows; }
+
+}  // namespace psim

@@ -1,0 +1,133 @@
+#include "sim/scenario/spec/features.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <iterator>
+
+namespace psim {
+namespace {
+
+using enum Property;
+
+constexpr PropertyRow property_rows[] = {
+    {servers, "parameter servers", "Servers hold the model; workers push to them and pull from them."},
+    {one_group, "a single group on the cluster", "All workers train one model."},
+    {heard_once, "every message to arrive once",
+     "No node fails, no message is lost, and none is sent again."},
+    {same_clock, "all workers in the same clock",
+     "Nobody starts a clock before the last one has all pushes."},
+    {late_pushes, "late pushes to count", "A push counts although weights changed since its worker's pull."},
+    {every_push, "every push to count by itself",
+     "Each push moves the weights alone, or with its whole clock."},
+    {gradients, "pushes of gradients", "What a worker pushes is the gradient at the weights that it pulled."},
+    {whole_pushes, "pushes of whole clocks", "A worker pushes when the computation of its clock has ended."},
+    {one_batch, "one batch in a clock", "A worker computes the gradient of one batch in a clock."},
+    {whole_models, "whole models on workers",
+     "A worker pulls all weights, not only those that its batch needs."},
+    {server_weights, "weights on the servers", "Servers run the optimizer, so they have the weights."},
+    {numbers, "real weights and data", "The model learns: it does not only take time."},
+    {feature_weights, "a weight for each feature", "The weights are the features' of sparse data."},
+    {keys, "a key with every value", "A message lists the key of each of its values."},
+    {wide_values, "values of more than 2 bytes", "Weights and gradients are in single or double precision."},
+    {own_links, "a link of each node's own", "One link leads from each node to the network."},
+};
+
+// What a model of consistency makes of pushes, by its rule.
+Demands of_model(const Scenario& s) {
+  const ConsistencyRule rule = make_rule(s.consistency, s.cluster.workers);
+  Demands result{.needs = servers, .takes = {}};
+  if (!rule.waits_for_all()) result.takes = result.takes | same_clock;
+  if (rule.fresh) result.takes = result.takes | late_pushes;
+  if (!rule.waits_for_all() && (rule.group != 1 || rule.fresh)) result.takes = result.takes | every_push;
+  if (rule.fresh && s.consistency.model->has_k())
+    result.needs = result.needs | whole_pushes;  // a step is taken or dropped as a whole
+  return result;
+}
+
+// In a cluster of several servers, with more workers than k.
+Feature feature_of(const ConsistencyRow& row) {
+  Scenario s;
+  s.consistency.model = row.name;
+  s.cluster.servers = 2;
+  if (row.has_k()) s.consistency.k = 2;
+  const auto places = [name = row.name](const Scenario& x) -> std::vector<std::string> {
+    if (x.consistency.model->name != name || !x.architecture.has_servers()) return {};
+    return {"consistency.model"};
+  };
+  return {.name = row.name,
+          .example =
+              fmt::format("consistency.model = \"{}\"{}", row.name, row.has_k() ? "\nconsistency.k = 2" : ""),
+          .instead = "another model in [consistency]",
+          .demands = of_model(s),
+          .places = places,
+          .by = of_model};
+}
+
+Feature feature_of(const FilterRow& row) {
+  const bool caches = row.stage == FilterStage::keys;
+  Properties needs = servers;
+  if (row.needs_numbers) needs = needs | numbers;
+  if (caches) needs = needs | keys | heard_once;  // a server knows what a worker has sent
+  if (row.is_half) needs = needs | wide_values;   // else it has nothing to do
+  std::string settings;
+  for (const Setting* setting : row.settings) {
+    if (setting->required) settings += fmt::format(", {} = {}", setting->key, setting->draws.front());
+  }
+  const auto places = [name = row.name](const Scenario& s) {
+    std::vector<std::string> paths;
+    for (std::size_t i = 0; i < s.filters.size(); ++i) {
+      if (s.filters[i].kind->name == name) paths.push_back(fmt::format("filter.{}.kind", i));
+    }
+    return paths;
+  };
+  return {.name = row.name,
+          .example = fmt::format("filter = [{{kind = \"{}\"{}}}]{}", row.name, settings,
+                                 caches ? "\nmessages.keys = \"per-value\"" : ""),
+          .instead = "no such [[filter]]",
+          .demands = {.needs = needs},
+          .places = places};
+}
+
+}  // namespace
+
+std::span<const PropertyRow> properties() { return property_rows; }
+
+std::span<const Feature> features() {
+  static const std::vector<Feature> all = [] {
+    std::vector<Feature> result;
+    for (const ConsistencyRow& row : all_rows<ConsistencyRow>()) result.push_back(feature_of(row));
+    result.insert(result.end(), feature_rows().begin(), feature_rows().end());
+    for (const FilterRow& row : all_rows<FilterRow>()) result.push_back(feature_of(row));
+    return result;
+  }();
+  return all;
+}
+
+bool exclude(const Feature& a, const Feature& b) {
+  return !((a.demands.needs & b.demands.takes) | (b.demands.needs & a.demands.takes)).empty();
+}
+
+std::string in_words(Properties some) {
+  std::vector<std::string_view> names;
+  for (const PropertyRow& row : property_rows) {
+    if (some.has(row.property)) names.push_back(row.name);
+  }
+  return fmt::format("{}", fmt::join(names, "; "));
+}
+
+bool is_of_group(std::string_view field) {
+  constexpr std::string_view of_machines[] = {"data.delivery", "data.prefetch", "data.bytes_per_sample",
+                                              "messages.order"};
+  // A name with a dot at its end stands for all below.
+  constexpr std::string_view own[] = {
+      "seed",     "compute.time", "filter",      "filter.",      "data.",     "model",      "model.",
+      "training", "training.",    "consistency", "consistency.", "placement", "placement.", "messages."};
+  if (std::ranges::find(of_machines, field) != std::end(of_machines)) return false;
+  return std::ranges::any_of(own, [field](std::string_view one) {
+    return one.ends_with('.') ? field.starts_with(one) : field == one;
+  });
+}
+
+}  // namespace psim

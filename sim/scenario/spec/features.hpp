@@ -1,0 +1,92 @@
+// What a scenario can switch on, and what goes together. A *property* holds unless something takes it away:
+// "all workers are in the same clock". A *feature* is one row: what switches it on, which properties it
+// needs, and which it takes away. Two features exclude each other where one needs what the other takes away;
+// features know properties, never each other. A new feature is a new row (feature_rows.cpp); the rows of
+// consistency models and filters are made from their own tables.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/scenario/spec/scenario.hpp"
+
+namespace psim {
+
+enum class Property : std::uint8_t {
+  servers,
+  one_group,
+  heard_once,
+  same_clock,
+  late_pushes,
+  every_push,
+  gradients,
+  whole_pushes,
+  one_batch,
+  whole_models,
+  server_weights,
+  numbers,
+  feature_weights,
+  keys,
+  wide_values,
+  own_links,
+};
+
+struct PropertyRow {
+  Property property;
+  std::string_view name;  // what a feature needs: "parameter servers"
+  std::string_view doc;   // what holds then, as a sentence
+};
+std::span<const PropertyRow> properties();
+
+// A set of properties.
+class Properties {
+ public:
+  constexpr Properties() = default;
+  constexpr Properties(Property one) : bits_(1U << static_cast<unsigned>(one)) {}
+  constexpr bool has(Property one) const { return (bits_ & Properties(one).bits_) != 0; }
+  constexpr bool empty() const { return bits_ == 0; }
+  friend constexpr Properties operator|(Properties a, Properties b) { return Properties(a.bits_ | b.bits_); }
+  friend constexpr Properties operator&(Properties a, Properties b) { return Properties(a.bits_ & b.bits_); }
+
+ private:
+  explicit constexpr Properties(std::uint32_t bits) : bits_(bits) {}
+  std::uint32_t bits_ = 0;
+};
+constexpr Properties operator|(Property a, Property b) { return Properties(a) | b; }
+
+struct Demands {
+  Properties needs, takes;
+};
+
+struct Feature {
+  std::string_view name;     // as the subject of "... needs parameter servers"
+  std::string example;       // assignments that switch it on, one a line, as in --set; the first is its own
+  std::string_view instead;  // what to write where it is not wanted
+  Demands demands;           // in a cluster of several servers and more workers than k
+  // The paths of the fields, or of the elements of a list, that switch it on; none: it is off.
+  std::function<std::vector<std::string>(const Scenario&)> places;
+  std::function<Demands(const Scenario&)> by = {};  // where numbers decide what is needed
+
+  std::string_view field() const { return std::string_view(example).substr(0, example.find(' ')); }
+  Demands demands_in(const Scenario& scenario) const { return by ? by(scenario) : demands; }
+};
+
+// Those that no other table makes (feature_rows.cpp).
+std::span<const Feature> feature_rows();
+// All of them, in the order of docs/compatibility.md.
+std::span<const Feature> features();
+
+// Whether one of the two needs what the other takes away.
+bool exclude(const Feature& a, const Feature& b);
+
+// "parameter servers, gradients in pushes".
+std::string in_words(Properties properties);
+
+// With several groups: whether each may have its own value of `field` (else it belongs to the machines).
+bool is_of_group(std::string_view field);
+
+}  // namespace psim

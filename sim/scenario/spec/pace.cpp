@@ -1,0 +1,40 @@
+#include "sim/scenario/spec/pace.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/scenario/spec/devices.hpp"
+
+namespace psim {
+namespace {
+
+// A target may never be reached; then the run ends after so many passes over the data.
+constexpr double epochs_without_end = 1000;
+
+}  // namespace
+
+double mean_step_seconds(const Scenario& s, std::size_t worker) {
+  const auto batches = static_cast<double>(s.training.batches_per_clock());
+  const double devices = devices_time_ratio(s, worker);
+  if (s.compute.time) return devices * batches * s.compute.time->value;
+  return devices * batches * flops_per_sample(s.model) * static_cast<double>(s.training.batch_size) /
+         s.cluster.worker.speed.of(worker).value;
+}
+
+std::optional<std::int64_t> steps_of(const Scenario& scenario, std::int64_t training_samples) {
+  const TrainingSpec& training = scenario.training;
+  std::optional<double> epochs = training.epochs;
+  if (!epochs && !training.steps && !training.duration) epochs = epochs_without_end;
+  std::optional<std::int64_t> steps = training.steps;
+  if (epochs) {
+    const std::int64_t samples = training.batch_size * scenario.cluster.workers;  // of a batch of each worker
+    const auto per_clock = static_cast<double>(samples * training.batches_per_clock()),
+               more_at_first = static_cast<double>(samples * training.batches_more_at_first());
+    const double wanted = *epochs * static_cast<double>(training_samples) - more_at_first;
+    const auto by_epochs = static_cast<std::int64_t>(std::max(1.0, std::ceil(wanted / per_clock)));
+    steps = std::min(steps.value_or(by_epochs), by_epochs);
+  }
+  return steps;
+}
+
+}  // namespace psim
