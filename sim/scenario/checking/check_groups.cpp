@@ -48,7 +48,7 @@ void Checker::check_groups() {
     return refuse("architecture.kind", "groups share servers", "kind = \"parameter-server\"");
   if (s_.cluster.inference.given)
     refuse("inference", "inference nodes serve one namespace only", "remove [inference] or the groups");
-  if (s_.may_fail())
+  if (s_.may_fail() || !s_.faults.empty())
     refuse(!s_.faults.empty()              ? "fault"
            : s_.replication.copies > 0     ? "replication.copies"
            : s_.snapshot.every.has_value() ? "snapshot.every"

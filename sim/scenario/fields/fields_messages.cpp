@@ -55,7 +55,9 @@ void describe_messages(FieldVisitor& v, MessagesSpec& m) {
       "acknowledge", &m.acknowledge,
       {.doc = "Whether servers answer every push, and workers wait for that before they pull (ps-lite). The "
               "answer comes when the push is applied or dropped; where a model lets workers start at once, "
-              "when it is in."});
+              "when it is in. Where something may be lost (recovery.enabled) servers answer every push as "
+              "soon as it "
+              "is in, whatever stands here."});
   v.field("keys", choice(m.keys), {.doc = "How a message says which weights its values belong to."});
 }
 

@@ -40,11 +40,12 @@ void describe_repetition(FieldVisitor& v, RecoverySpec& r, const Need& failures)
 void describe_recovery(FieldVisitor& v, Scenario& s) {
   RecoverySpec& r = s.recovery;
   const Need failures{.keys = {"recovery.enabled", "fault", "replication.copies", "snapshot.every"},
-                      .text = "where something may fail, or enabled = true",
+                      .text = "where something may be lost, or enabled = true",
                       .met = [&s] { return s.may_fail(); }};
-  v.field("enabled", &r.enabled,
-          {.doc = "Heartbeats and repeated requests. Also on where the scenario has faults, replication or "
-                  "snapshots."});
+  v.field(
+      "enabled", &r.enabled,
+      {.doc = "Heartbeats, acknowledged pushes and repeated requests. Also on with replication, snapshots "
+              "and every fault but `slow` and `degrade` with a factor above 0."});
   v.field("detector", choice(r.detector),
           {.doc = "How the scheduler tells that a node is down.", .need = failures});
   v.field("heartbeat", &r.heartbeat,

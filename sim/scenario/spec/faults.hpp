@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/mutant.hpp"
 #include "sim/scenario/spec/units.hpp"
 
 namespace psim {
@@ -52,6 +53,13 @@ struct FaultSpec {
 
   bool given_by_window() const { return from || until; }
 };
+
+// Whether a node or a message may be lost by it, come twice or out of order, or be taken for lost: a node
+// that only computes more slowly, and a link with less bandwidth, deliver everything that they would have.
+inline bool may_lose(const FaultSpec& fault) {
+  const bool only_slows = fault.kind == FaultKind::slow || fault.kind == FaultKind::degrade;
+  return !only_slows || !(fault.factor.value_or(0) > 0) || mutant("every-fault-loses");
+}
 
 // The kinds that have an end as well as a beginning.
 constexpr bool is_window(FaultKind kind) {
