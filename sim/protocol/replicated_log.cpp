@@ -132,6 +132,14 @@ ReplicatedLog::Confirmed ReplicatedLog::confirm(NodeId from, std::optional<std::
   return result;
 }
 
+std::vector<std::pair<NodeId, std::int64_t>> ReplicatedLog::confirmed() const {
+  std::vector<std::pair<NodeId, std::int64_t>> result;
+  for (const Copy& copy : copies_) {
+    if (copy.here && copy.is_replica) result.emplace_back(copy.node, copy.entries);
+  }
+  return result;
+}
+
 std::int64_t ReplicatedLog::on_all_replicas() const {
   std::int64_t least = entries_;
   for (const Copy& copy : copies_) {

@@ -91,6 +91,10 @@ class ReplicatedLog {
   bool is_safe(std::size_t worker) const;
   // Pushes of the worker that are on all replicas: its first ones, so many.
   std::int64_t committed(std::size_t worker) const { return workers_[worker].committed; }
+  // Entries that are on all replicas: the first ones, so many.
+  std::int64_t safe_entries() const { return committed_; }
+  // How many entries each replica has confirmed.
+  std::vector<std::pair<NodeId, std::int64_t>> confirmed() const;
   // When something is to be sent again, and that.
   std::optional<double> next_resend() const;
   Deliveries resend(double now);

@@ -48,10 +48,7 @@ void ShardServer::on(const Message& message, double now, Outbox& out) {
                         [&](const Replicated& body) { on_replicated(message.from, body.entries, now, out); },
                         Others{}},
              message.body);
-}
-
-Message ShardServer::to(NodeId node, Body body) const {
-  return {.from = options_.id, .to = node, .shard = shard(), .epoch = epoch_, .body = std::move(body)};
+  check();
 }
 
 // ---- Pushes and updates
@@ -276,6 +273,7 @@ void ShardServer::set_members(const std::vector<bool>& members, double now, Outb
   update_if_complete(out);
   pulls_.restart_steps(state_);
   answer_all(now, out);
+  check();
 }
 
 // ---- Owners and copies
@@ -290,6 +288,7 @@ void ShardServer::lead(NodeId self, const Owner& owner, double now, Outbox& out)
   deliver(log_.set_copies(owner, now), out);
   log_.commit();
   answer_all(now, out);
+  check();
 }
 
 // An answer after the last entry of the former owner's log showed what that entry made, which is what is
@@ -317,6 +316,7 @@ void ShardServer::follow(NodeId self, std::uint32_t epoch, NodeId primary, std::
   early_.clear();
   epoch_ = epoch;
   if (!log_.has_pushes()) state_.forget_pending();  // it will hear of updates only
+  check();
 }
 
 // A copy decides nothing: entries are taken in their order, and none before the state that they change.
@@ -375,9 +375,8 @@ void ShardServer::take_rest(const std::vector<SharedEntry>& entries) {
   for (const SharedEntry& entry : entries) {
     if (log_.takes(*entry)) state_.apply(*entry, log_.extent().epoch);
   }
+  check();
 }
-
-// ---- What is not confirmed
 
 std::optional<double> ShardServer::next_resend() const {
   std::optional<double> first = log_.next_resend();

@@ -14,6 +14,7 @@
 #include "sim/protocol/pulls.hpp"
 #include "sim/protocol/replicated_log.hpp"
 #include "sim/protocol/retry.hpp"
+#include "sim/protocol/shard_invariants.hpp"
 #include "sim/protocol/shard_state.hpp"
 
 namespace psim {
@@ -52,6 +53,7 @@ class ShardServer {
     bool confirms = false;  // tells at once that a push is here: its worker need not send it again
     ReplicationSpec replication = {};
     RetrySpec resend = {};  // of entries that replicas do not confirm
+    bool checked = false;   // throws BrokenShard when a step leaves what must not be
   };
   using Extent = ReplicatedLog::Extent;
 
@@ -65,6 +67,7 @@ class ShardServer {
   void was_sent_filtered(NodeId worker, const Slice& values);
 
   const ShardState& state() const { return state_; }
+  const ReplicatedLog& log() const { return log_; }
   std::int64_t version() const { return state_.version; }
   NodeId id() const { return options_.id; }
   std::uint32_t shard() const { return options_.state.shard; }
@@ -101,6 +104,9 @@ class ShardServer {
   void take_rest(const std::vector<SharedEntry>& entries);
 
  private:
+  void check() {
+    if (options_.checked) invariants_.check(*this);
+  }
   void on_push(const Push& push, double now, Outbox& out);
   void on_pull(NodeId from, const Pull& pull, double now, Outbox& out);
   void on_read(NodeId from, const Pull& pull, double now, Outbox& out) const;
@@ -133,7 +139,9 @@ class ShardServer {
 
   bool logs_pushes() const { return log_.has_copies() && log_.has_pushes(); }
   void deliver(const ReplicatedLog::Deliveries& deliveries, Outbox& out) const;
-  Message to(NodeId node, Body body) const;
+  Message to(NodeId node, Body body) const {
+    return {.from = options_.id, .to = node, .shard = shard(), .epoch = epoch_, .body = std::move(body)};
+  }
   void send(NodeId node, Body body, Outbox& out) const { out.send(to(node, std::move(body))); }
 
   Options options_;
@@ -141,6 +149,7 @@ class ShardServer {
   Pulls pulls_;
   EarlyPushes early_;
   ReplicatedLog log_;
+  ShardInvariants invariants_;
   bool leads_ = true;
   std::uint32_t epoch_ = 0;
 };

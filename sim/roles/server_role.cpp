@@ -50,7 +50,8 @@ ShardServer::Options ServerRole::options_of(std::uint32_t shard) const {
                     .weights = weights_options(world, shard)},
           .confirms = world.scenario.may_fail(),
           .replication = world.scenario.replication,
-          .resend = world.retry()};
+          .resend = world.retry(),
+          .checked = checks_invariants()};
 }
 
 namespace {

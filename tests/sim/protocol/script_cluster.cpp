@@ -37,17 +37,16 @@ class ScriptCluster::Out final : public Outbox {
 
   void send(Message message) override { pass_on(std::move(message), false); }
   void send_again(Message message) override { pass_on(std::move(message), true); }
-  // To the owners of all other shards.
+  // To each server that owns another shard.
   void announce(UpdateGroup group) override {
     const View& view = *cluster_.servers_.at(node_).view;
+    std::set<NodeId> servers;
     for (std::uint32_t s = 0; s < view.owners.size(); ++s) {
-      if (s != shard_)
-        cluster_.send({.from = node_,
-                       .to = view.owners[s].primary,
-                       .shard = s,
-                       .epoch = view.owners[s].epoch,
-                       .body = group});
+      if (s != shard_) servers.insert(view.owners[s].primary);
     }
+    for (const NodeId node : servers)
+      cluster_.send(
+          {.from = node_, .to = node, .shard = shard_, .epoch = view.owners[shard_].epoch, .body = group});
   }
   void applied(const Push& push, std::int64_t staleness) override {
     say(fmt::format("applies {}, {} versions stale", id(push), staleness));
@@ -122,7 +121,8 @@ ShardServer::Options ScriptCluster::options_of(std::uint32_t shard) const {
                     .weights = {.ranges = {{0, 1}}, .parameters = 1, .compensation = options_.compensation}},
           .confirms = true,
           .replication = options_.replication,
-          .resend = {.timeout = options_.timeout}};
+          .resend = {.timeout = options_.timeout},
+          .checked = true};
 }
 
 ShardServer ScriptCluster::first_state(std::uint32_t shard) const {

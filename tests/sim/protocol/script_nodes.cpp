@@ -23,6 +23,15 @@ void ScriptCluster::at_server(Server& server, const Message& message) {
     return take_early(server);
   }
   if (const Restore* question = message.as<Restore>()) return hand_over(server, message, *question);
+  if (message.is<UpdateGroup>()) {  // for all other shards here, in whatever epoch they are
+    Message own = message;
+    for (auto& [s, other] : server.shards) {
+      own.epoch = other.epoch();
+      if (s != message.shard)
+        run(message.to, s, [&other = other, &own, this](Outbox& out) { other.on(own, now_, out); });
+    }
+    return;
+  }
   const auto shard = server.shards.find(message.shard);
   if (shard == server.shards.end()) return say("  " + names_.of(message.to) + " has no such shard");
   run(message.to, message.shard, [&](Outbox& out) { shard->second.on(message, now_, out); });

@@ -107,7 +107,8 @@ class Driver {
                                       .ranges = {{0, setup.weights.size()}},
                                       .feature_blocks = setup.feature_blocks,
                                       .parameters = static_cast<std::int64_t>(setup.weights.size()),
-                                      .compensation = setup.compensation}}},
+                                      .compensation = setup.compensation}},
+                .checked = true},
                initial(setup.weights), setup.weights.empty() ? 4 : setup.weights.size()),
         workers_(static_cast<std::size_t>(workers)) {}
 

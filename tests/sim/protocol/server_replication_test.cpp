@@ -47,7 +47,8 @@ struct Cluster {
                          .learning_rate = {.base = 0.1},
                          .weights = {.ranges = {{0, 2}}, .parameters = 2}},
                .confirms = true,
-               .replication = replication};
+               .replication = replication,
+               .checked = true};
     servers.emplace(owner, fresh());
     servers.at(owner).lead(owner, {.primary = owner, .replicas = {first_replica, second_replica}}, 0, mail);
   }
@@ -120,20 +121,6 @@ struct Cluster {
 };
 
 }  // namespace
-
-TEST_CASE("in a chain the first replica sends the second what the owner sent it", "[protocol]") {
-  Cluster cluster({.model = ConsistencyModel::asp}, {.layout = ReplicationLayout::chain}, 1);
-  cluster.settle();
-  cluster.push(0, 1);
-  const std::optional<Message> first = cluster.mail.take(MessageKind::replicate, first_replica);
-  REQUIRE(first);
-  CHECK(first->from == owner);
-  CHECK(!cluster.mail.take(MessageKind::replicate, second_replica));
-  cluster.deliver(*first);
-  const std::optional<Message> second = cluster.mail.take(MessageKind::replicate, second_replica);
-  REQUIRE(second);
-  CHECK(second->from == first_replica);
-}
 
 TEST_CASE("replicas have what their owner has, whatever becomes of messages", "[protocol]") {
   const auto model = GENERATE(ConsistencyModel::bsp, ConsistencyModel::ssp, ConsistencyModel::k_batch_sync,
@@ -214,21 +201,6 @@ TEST_CASE("a replica confirms nothing of an epoch before its owner's state is he
   }
   CHECK(cluster.at(second_replica).version() == 1);
   CHECK(numbers_of(cluster.at(second_replica).state().snapshot()) == numbers_of(next.state().snapshot()));
-}
-
-TEST_CASE("under bsp nobody is shown an update that is not on all replicas", "[protocol]") {
-  const auto when = GENERATE(ReplicateWhen::after_aggregation, ReplicateWhen::every_push);
-  Cluster cluster({.model = ConsistencyModel::bsp}, {.when = when}, 2);
-  cluster.settle();
-  cluster.push(0, 1.0);
-  cluster.settle();
-  cluster.pull(0);
-  cluster.push(1, 1.0);
-  CHECK(cluster.at(owner).version() == 1);
-  CHECK_FALSE(cluster.mail.take(MessageKind::weights, 2));
-  for (const NodeId node : replicas) CHECK(cluster.deliver_one(MessageKind::replicate, node));
-  while (cluster.deliver_one(MessageKind::replicated, owner)) continue;
-  CHECK(cluster.mail.take(MessageKind::weights, 2));
 }
 
 // The next owner gets the state while its owner goes on, then what has changed, and last the rest.
