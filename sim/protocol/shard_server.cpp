@@ -160,10 +160,13 @@ void ShardServer::on_pull(NodeId from, const Pull& pull, double now, Outbox& out
   const std::uint32_t w = state_.index_of(from);
   if (w >= state_.workers.size()) return on_read(from, pull, now, out);
   if (!pulls_.put(w, pull)) return;
+  const std::int64_t slowest = state_.workers.slowest();
   meet(w, pull, out);
   take_early(w, now, out);
   if (pulls_.is_through(w, state_)) state_.workers.finish(w);
-  update_if_complete(out) || pulls_.restart_steps(state_) ? answer_all(now, out) : answer(w, now, out);
+  const bool moved = state_.workers.slowest() > slowest && !mutant("lost-clocks-wake-nobody");
+  update_if_complete(out) || pulls_.restart_steps(state_) || moved ? answer_all(now, out)
+                                                                   : answer(w, now, out);
 }
 
 // A node that is no worker only reads: it is answered at once, whatever the model, and nobody waits for it.
