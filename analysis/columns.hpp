@@ -47,13 +47,12 @@ inline constexpr ColumnDoc column_docs[] = {
     {"answer", "[ms]",
      "Mean time from the arrival of an inference request to its answer, in simulated milliseconds."},
     {"served staleness", "",
-     "How many updates behind the servers the weights were that answered inference requests, in the mean."},
+     "By how many updates the weights that answered inference requests were behind the servers, on average."},
     {"served accuracy", "[%]", "Percentage of inference requests that were answered right."},
     {"copied", "[MB]",
      "Megabytes (10^6 bytes) of logs and whole shards that servers sent to replicas and to next owners."},
     {"suspected", "(falsely)",
-     "How often the scheduler suspected a node, and in brackets how often of these the node was up; per "
-     "run."},
+     "Suspicions of the scheduler per run; in brackets the false ones, of nodes that were up."},
     {"recovery", "[s]",
      "Seconds from a server's crash until its shards are as far as before. In `psim compare` the mean; in\n"
      "`psim run` its parts for each crash: until the crash is noticed (detection), the new owners begin to "
@@ -85,8 +84,7 @@ inline constexpr ColumnDoc column_docs[] = {
     {"inference", "",
      "Requests that came and were answered, with the time from arrival to answer in milliseconds."},
     {"served", "",
-     "How old the weights were that answered requests, in seconds and in updates; the share of right "
-     "answers;\n"
+     "Age of the weights that answered requests, in seconds and in updates; the share of right answers;\n"
      "bytes that the inference nodes pulled."},
     {"note", "", "What had no effect in this run, or went wrong without an error (psim explain notes)."},
     {"digest", "", "One number for everything that happened."},
@@ -100,12 +98,12 @@ inline constexpr ColumnDoc column_docs[] = {
     {"group", "", "The name of a group of workers ([[group]])."},
     {"namespace", "", "The number of the model, from 0, that the group trains."},
     {"ended", "[s]",
-     "Simulated second at which the group's last worker was through, or its training was ended."},
+     "Simulated second at which the group's last worker finished, or its training was ended."},
     {"final", "", "Loss and accuracy with the last weights of the group's model."},
     // psim verify
     {"check", "", "What was checked; docs/verify.md says what must hold."},
-    {"verdict", "", "holds; VIOLATED; or `-` where the run has nothing that the check could look at."},
-    {"examined", "", "How many things (events, pushes, reads, ...) the check looked at."},
+    {"verdict", "", "holds; VIOLATED; or `-` where the run has nothing for the check to examine."},
+    {"examined", "", "How many things (events, pushes, reads, ...) the check examined."},
     {"what it means", "", "The promise that the run must keep."},
 };
 

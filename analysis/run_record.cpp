@@ -1,88 +1,19 @@
 #include "analysis/run_record.hpp"
 
 #include <fmt/format.h>
-#include <sqlite3.h>
 #include <toml++/toml.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <fstream>
 #include <map>
-#include <memory>
 #include <string_view>
+
+#include "analysis/database.hpp"
 
 namespace psim::analysis {
 namespace fs = std::filesystem;
 namespace {
-
-constexpr std::array<std::pair<std::string_view, What>, 20> kinds{{{"send", What::send},
-                                                                   {"deliver", What::deliver},
-                                                                   {"lose", What::lose},
-                                                                   {"compute_begin", What::compute_begin},
-                                                                   {"compute_end", What::compute_end},
-                                                                   {"compute_cancel", What::compute_cancel},
-                                                                   {"compute_pause", What::compute_pause},
-                                                                   {"compute_resume", What::compute_resume},
-                                                                   {"apply", What::apply},
-                                                                   {"drop", What::drop},
-                                                                   {"update", What::update},
-                                                                   {"finish", What::finish},
-                                                                   {"acked", What::acked},
-                                                                   {"suspect", What::suspect},
-                                                                   {"view", What::view},
-                                                                   {"snapshot", What::snapshot},
-                                                                   {"copied", What::copied},
-                                                                   {"promote", What::promote},
-                                                                   {"member", What::member},
-                                                                   {"fault", What::fault}}};
-constexpr std::array<std::pair<std::string_view, Letter>, 11> letters{{{"", Letter::none},
-                                                                       {"pull", Letter::pull},
-                                                                       {"weights", Letter::weights},
-                                                                       {"push", Letter::push},
-                                                                       {"join", Letter::join},
-                                                                       {"view", Letter::view},
-                                                                       {"start", Letter::start},
-                                                                       {"heartbeat", Letter::heartbeat},
-                                                                       {"leave", Letter::leave},
-                                                                       {"state", Letter::state},
-                                                                       {"restore", Letter::restore}}};
-
-constexpr const char* damaged = "it is damaged, or not from this program: run the scenario again";
-
-template <class T>
-T named(std::string_view name, const auto& names) {
-  for (const auto& [text, value] : names) {
-    if (text == name) return value;
-  }
-  return T::other;
-}
-
-struct Closed {
-  void operator()(sqlite3* db) const { sqlite3_close(db); }
-  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
-};
-
-std::string_view text(sqlite3_stmt* row, int column) {
-  const unsigned char* value = sqlite3_column_text(row, column);
-  return value == nullptr ? std::string_view{} : reinterpret_cast<const char*>(value);
-}
-
-// Calls `row` with each row of `sql`.
-template <class F>
-void query(const fs::path& path, const char* sql, F&& row) {
-  sqlite3* opened = nullptr;
-  const int result = sqlite3_open_v2(path.c_str(), &opened, SQLITE_OPEN_READONLY, nullptr);
-  const std::unique_ptr<sqlite3, Closed> db(opened);
-  sqlite3_stmt* prepared = nullptr;
-  if (result != SQLITE_OK || sqlite3_prepare_v2(opened, sql, -1, &prepared, nullptr) != SQLITE_OK)
-    throw Unverifiable(fmt::format("{}: {}", path.string(), sqlite3_errmsg(opened)), damaged);
-  const std::unique_ptr<sqlite3_stmt, Closed> statement(prepared);
-  int step = SQLITE_OK;
-  while ((step = sqlite3_step(prepared)) == SQLITE_ROW) row(prepared);
-  if (step != SQLITE_DONE)
-    throw Unverifiable(fmt::format("{}: {}", path.string(), sqlite3_errmsg(opened)), damaged);
-}
 
 // The scenario's nodes are those that the run had; returns the number of all.
 std::int64_t count_nodes(const fs::path& database, const Facts& facts) {
@@ -125,35 +56,6 @@ void require_times(const Json& summary, const Facts& facts) {
 void require_end(const Json& summary) {
   for (const Json& line : summary.at("stuck")) static_cast<void>(line.get<std::string>());
   static_cast<void>(summary.at("target").at("reached").get<bool>());
-}
-
-// Whether the nodes are there and play their parts, and each number is one that a run of `events` events can
-// have reached. Checks rely on that.
-bool fits(const Row& row, const Facts& facts, std::int64_t nodes, std::int64_t events) {
-  const auto reached = [events](auto... numbers) { return ((numbers >= -1 && numbers <= events) && ...); };
-  const bool of_server = facts.is_server(row.node) && facts.is_worker(row.peer);
-  if (row.node >= nodes || row.peer >= nodes) return false;
-  switch (row.what) {
-    case What::apply:
-    case What::drop: return of_server && reached(static_cast<std::int64_t>(row.bytes), row.version);
-    case What::member: return of_server && reached(row.version, row.value);
-    case What::compute_begin:
-    case What::compute_end:
-    case What::compute_cancel:
-    case What::compute_pause:
-    case What::compute_resume:
-    case What::finish: return facts.is_worker(row.node);
-    case What::acked: return facts.is_worker(row.node) && reached(row.value);
-    case What::copied:
-    case What::promote:
-      return facts.is_server(row.node) && !facts.is_worker(row.peer) && reached(row.version);
-    case What::suspect: return row.peer <= facts.servers + facts.workers;
-    case What::update: return reached(row.version);
-    case What::deliver:
-      return row.letter != Letter::push || !facts.is_server(row.node) ||
-             (facts.is_worker(row.peer) && reached(row.value));
-    default: return true;
-  }
 }
 
 // A size or a rate as resolved scenarios write it: a number and its unit, "1.25e+09Bps".
@@ -338,45 +240,6 @@ void RunRecord::read_spaces(const fs::path& folder) {
                 fmt::format("{} does not fit scenario.toml", scenario.filename().string()));
           spaces.push_back(std::move(space));
         });
-}
-
-std::int64_t RunRecord::each(const std::function<void(const Row&)>& on_row) const {
-  std::int64_t count = 0, events = 0;
-  query(database_, "SELECT count(*) FROM event",
-        [&](sqlite3_stmt* row) { events = sqlite3_column_int64(row, 0); });
-  std::map<std::string, Letter, std::less<>> names;  // of messages; rows refer to them
-  query(database_,
-        "SELECT number, at_s, kind, message, node, peer, clock, version, bytes, value, shard, epoch, detail, "
-        "values_carried, keys_carried, ids_carried FROM event ORDER BY number",
-        [&](sqlite3_stmt* row) {
-          const std::string_view message = text(row, 3);
-          auto name = names.find(message);
-          if (name == names.end()) name = names.emplace(message, named<Letter>(message, letters)).first;
-          ++count;
-          const Row event{.number = sqlite3_column_int64(row, 0),
-                          .at = sqlite3_column_double(row, 1),
-                          .what = named<What>(text(row, 2), kinds),
-                          .letter = name->second,
-                          .message = name->first,
-                          .node = static_cast<std::uint32_t>(sqlite3_column_int64(row, 4)),
-                          .peer = static_cast<std::uint32_t>(sqlite3_column_int64(row, 5)),
-                          .shard = static_cast<std::uint32_t>(sqlite3_column_int64(row, 10)),
-                          .clock = sqlite3_column_int64(row, 6),
-                          .version = sqlite3_column_int64(row, 7),
-                          .value = sqlite3_column_int64(row, 9),
-                          .bytes = static_cast<std::uint64_t>(sqlite3_column_int64(row, 8)),
-                          .epoch = sqlite3_column_int64(row, 11),
-                          .detail = static_cast<std::uint64_t>(sqlite3_column_int64(row, 12)),
-                          .values = static_cast<std::uint64_t>(sqlite3_column_int64(row, 13)),
-                          .keys = static_cast<std::uint64_t>(sqlite3_column_int64(row, 14)),
-                          .ids = static_cast<std::uint64_t>(sqlite3_column_int64(row, 15))};
-          if (!fits(event, facts, nodes_, events))
-            throw Unverifiable(
-                fmt::format("{}: event {} does not fit the scenario", database_.string(), event.number),
-                damaged);
-          on_row(event);
-        });
-  return count;
 }
 
 }  // namespace psim::analysis

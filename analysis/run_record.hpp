@@ -1,5 +1,5 @@
 // A finished run as its folder tells it: what was asked for (scenario.toml), what it came to (summary.json)
-// and everything that happened (table `event` of run.db). Knows nothing of the simulator.
+// and everything that happened (the tables of run.db). Knows nothing of the simulator.
 #pragma once
 
 #include <cstdint>
@@ -16,33 +16,41 @@ namespace psim::analysis {
 
 using Json = nlohmann::ordered_json;
 
-// The kinds of events and messages that checks look at; their names are those of run.db.
+// The kinds of events and messages that checks look at. Of tables that tell several apart there is one for
+// each value of their first column (run_record.cpp).
 enum class What : std::uint8_t {
   other,
-  send,
-  deliver,
-  lose,
-  compute_begin,
-  compute_end,
-  compute_cancel,
-  compute_pause,
-  compute_resume,
-  apply,
-  drop,
+  sent,
+  received,
+  lost,
+  begun,
+  paused,
+  resumed,
+  ended,
+  cancelled,
+  killed,
+  applied,
+  late,
+  unused,
+  duplicate,
+  refused,
   update,
   finish,
-  acked,
-  suspect,
+  acknowledgement,
+  suspicion,
   view,
+  place,
+  participant,
+  wait,
+  release,
   snapshot,
-  copied,
-  promote,
-  member,
+  copy,
+  promotion,
+  membership,
   fault
 };
 enum class Letter : std::uint8_t {
   other,
-  none,
   pull,
   weights,
   push,
@@ -54,20 +62,37 @@ enum class Letter : std::uint8_t {
   state,
   restore
 };
+enum class Fault : std::uint8_t { other, crash, leave };
 
-// One row of table `event`.
+// One event. Columns have the names of docs/tables.md; what an event does not have is 0.
 struct Row {
   std::int64_t number = 0;
-  double at = 0;  // simulated seconds
+  double at = 0;     // simulated seconds
+  double since = 0;  // likewise, of a wait
   What what = What::other;
   Letter letter = Letter::other;
-  std::string_view message;  // its name
-  std::uint32_t node = 0, peer = 0, shard = 0;
-  std::int64_t clock = 0, version = 0, value = 0;
-  std::uint64_t bytes = 0;
-  std::int64_t epoch = 0;    // of a message: of the shard's ownership, as far as its sender knows
-  std::uint64_t detail = 0;  // see schema.sql
+  Fault fault = Fault::other;
+  std::string_view message;  // its kind
+  bool is_former = false;    // a place in a view: of an owner before
+  bool is_step = false;      // a computation: of a step, and not of a filter or of samples of others
+  std::uint32_t node = 0;
+  std::uint32_t peer = 0;  // the other node that it is about: receiver, sender, worker, replica, target, ...
+  std::uint32_t shard = 0;
+  std::int64_t sent = -1;  // the number of the sending of the message that it is about, or -1
+  std::int64_t clock = 0, version = 0, epoch = 0, view = 0;
+  std::int64_t pull = 0, push = 0, above = -1, pushes_before = 0;  // of messages; push: of outcomes too
+  std::int64_t staleness = 0, samples = 0, part = 0, parts = 0;
+  std::int64_t applied = 0, arrived = 0, skipped_clocks = 0, takes_part = 0, is_awaited = 0;  // membership
+  std::int64_t safe_pushes = 0, waiting_pushes = 0, updated_in = 0, leaves = 0, begins = 0;
+  std::uint64_t bytes = 0, weights_hash = 0, state_hash = 0;
   std::uint64_t values = 0, keys = 0, ids = 0;  // that a message carries
+
+  bool is_message() const { return what == What::sent || what == What::received || what == What::lost; }
+  // What a server does with a push.
+  bool is_outcome() const { return what >= What::applied && what <= What::refused; }
+  bool is_dropped() const { return is_outcome() && what != What::applied; }
+  bool is_computation() const { return what >= What::begun && what <= What::killed; }
+  bool is_last_part() const { return part + 1 == parts; }
 };
 
 // What the scenario promises.

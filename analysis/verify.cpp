@@ -47,6 +47,7 @@ std::vector<Inspection> inspections(const RunRecord& record) {
   Inspection& whole = all.emplace_back(Inspection{nullptr, &record.summary, History(record.facts), {}});
   add_conservation_check(whole.checks);
   add_time_checks(record.facts, record.summary, whole.checks);
+  add_wait_check(whole.checks);
   add_failure_checks(!record.spaces.empty(), whole.checks);
   if (record.spaces.empty()) add_promises(record.facts, whole.checks);
   for (std::size_t n = 0; n < record.spaces.size(); ++n) {
@@ -67,8 +68,10 @@ std::string models_of(const RunRecord& record) {
 }
 
 CheckReport check_files(const std::filesystem::path& run) {
-  CheckReport report{
-      .name = "files", .promise = "every file of the run is as psim wrote it", .examined = 1, .first = {}};
+  CheckReport report{.name = "files",
+                     .promise = "no file of the run has changed since psim wrote it",
+                     .examined = 1,
+                     .first = {}};
   if (const std::string broken = broken_seal(run); !broken.empty()) {
     report.violations = 1;
     report.first.push_back({.event = -1, .at = 0, .text = broken});

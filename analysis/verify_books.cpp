@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <tuple>
+#include <string>
 
 #include "analysis/verify_checks.hpp"
 #include "model/mutant.hpp"
@@ -15,25 +15,21 @@ namespace {
 class Conservation final : public Check {
  public:
   Conservation()
-      : Check("conservation", "what was sent was received once or lost; every push is applied or dropped") {}
+      : Check("conservation", "each message is received once or lost, each push is applied or dropped") {}
 
   void on(const Row& row, const History& history) override {
-    switch (row.what) {
-      case What::send:
-      case What::deliver:
-      case What::lose: move(row, history); break;
-      case What::apply:
-      case What::drop:
-        ++pushes_[row.what];
-        if (row.what == What::apply && history.watched()) look_for_gap(row, history);
-        waiting_[{row.shard, history.facts().worker(row.peer)}].erase(static_cast<std::int64_t>(row.bytes));
-        break;
-      case What::promote:
-        delivered_ += row.ids;
-        waiting_.erase(waiting_.lower_bound({row.shard, 0}), waiting_.lower_bound({row.shard + 1, 0}));
-        break;
-      case What::member: waiting_.erase({row.shard, history.facts().worker(row.peer)}); break;
-      default: break;
+    if (row.is_message()) return move(row, history);
+    const std::uint32_t worker =
+        row.is_outcome() || row.what == What::membership ? history.facts().worker(row.peer) : 0;
+    if (row.is_outcome()) {
+      ++(row.is_dropped() ? dropped_ : applied_);
+      if (row.what == What::applied && history.watched()) look_for_gap(row, history);
+      waiting_[{row.shard, worker}].erase(row.push);
+    }
+    if (row.what == What::membership) waiting_.erase({row.shard, worker});
+    if (row.what == What::promotion) {
+      delivered_ += static_cast<std::uint64_t>(row.waiting_pushes);
+      waiting_.erase(waiting_.lower_bound({row.shard, 0}), waiting_.lower_bound({row.shard + 1, 0}));
     }
   }
 
@@ -44,27 +40,28 @@ class Conservation final : public Check {
         violated(fmt::format("{}: {} in the events, {} in the summary", what, counted, told.dump()));
     };
     same("events", static_cast<std::uint64_t>(events), summary["events"]);
-    same("messages sent", books_[What::send].messages, summary["messages"]);
-    same("messages received", books_[What::deliver].messages, summary["messages_received"]);
-    same("messages lost", books_[What::lose].messages, summary["messages_lost"]);
-    same("bytes sent", books_[What::send].bytes, summary["bytes_sent"]);
-    same("bytes received", books_[What::deliver].bytes, summary["bytes_received"]);
-    same("bytes lost", books_[What::lose].bytes, summary["bytes_lost"]);
-    same("pushes applied", pushes_[What::apply], summary["pushes"]["applied"]);
-    same("pushes dropped", pushes_[What::drop], summary["pushes"]["dropped"]);
-    for (const auto& [key, count] : on_the_way_)
-      violated(fmt::format("{} message{} of {} to {}, clock {}, never arrived and {} not lost", count,
-                           count == 1 ? "" : "s", history.facts().name_of(std::get<0>(key)),
-                           history.facts().name_of(std::get<1>(key)), std::get<3>(key),
-                           count == 1 ? "is" : "are"));
-    const std::uint64_t in = delivered_, done = pushes_[What::apply] + pushes_[What::drop];
+    same("messages sent", books_[What::sent].messages, summary["messages"]);
+    same("messages received", books_[What::received].messages, summary["messages_received"]);
+    same("messages lost", books_[What::lost].messages, summary["messages_lost"]);
+    same("bytes sent", books_[What::sent].bytes, summary["bytes_sent"]);
+    same("bytes received", books_[What::received].bytes, summary["bytes_received"]);
+    same("bytes lost", books_[What::lost].bytes, summary["bytes_lost"]);
+    same("pushes applied", applied_, summary["pushes"]["applied"]);
+    same("pushes dropped", dropped_, summary["pushes"]["dropped"]);
+    for (const auto& [number, message] : on_the_way_)
+      violated(fmt::format("message {}, a {} of {} to {}, never arrived and is not lost", number,
+                           message.kind, history.facts().name_of(message.from),
+                           history.facts().name_of(message.to)));
+    const std::uint64_t in = delivered_, done = applied_ + dropped_;
     if (in != done) violated(fmt::format("{} pushes arrived, but {} were applied or dropped", in, done));
     if (history.watched()) look_for_vanished(history);
   }
 
  private:
-  using Key = std::tuple<std::uint32_t, std::uint32_t, std::string_view, std::int64_t, std::int64_t,
-                         std::int64_t, std::uint32_t, std::uint64_t>;
+  struct Open {
+    std::uint32_t from, to;
+    std::string kind;
+  };
   struct Book {
     std::uint64_t messages = 0, bytes = 0;
   };
@@ -73,25 +70,14 @@ class Conservation final : public Check {
     examined();
     ++books_[row.what].messages;
     books_[row.what].bytes += row.bytes;
-    const bool arrives = row.what == What::deliver;
-    const Key key{arrives ? row.peer : row.node,
-                  arrives ? row.node : row.peer,
-                  row.message,
-                  row.clock,
-                  row.version,
-                  row.value,
-                  row.shard,
-                  row.bytes};
-    if (row.what == What::send) {
-      ++on_the_way_[key];
+    if (row.what == What::sent) {
+      on_the_way_.insert({row.number, {row.node, row.peer, std::string(row.message)}});
       return;
     }
-    const auto sent = on_the_way_.find(key);
-    if (sent == on_the_way_.end())
-      violated(row, fmt::format("{} {} a {} of {} that was not sent, or more often than it was sent",
-                                history.facts().name_of(std::get<1>(key)), arrives ? "receives" : "loses",
-                                row.message, history.facts().name_of(std::get<0>(key))));
-    else if (--sent->second == 0) on_the_way_.erase(sent);
+    const bool arrives = row.what == What::received;
+    if (on_the_way_.erase(row.sent) == 0)
+      violated(row, fmt::format("message {}, which {} {}, was not sent, or has arrived or been lost before",
+                                row.sent, history.facts().name_of(row.node), arrives ? "receives" : "loses"));
     if (arrives && row.letter == Letter::push) {
       ++delivered_;
       const auto shard = history.shards().find(row.shard);
@@ -100,13 +86,13 @@ class Conservation final : public Check {
       const Reign& owner = shard->second.owner();
       const bool is_for_it = owner.node == row.node && owner.epoch == row.epoch;
       if (is_for_it && !owner.over && owner.workers[worker].member)
-        waiting_[{row.shard, worker}].insert(row.value);
+        waiting_[{row.shard, worker}].insert(row.push);
     }
   }
 
   // Pushes of a worker are taken in its order: the one before has been applied, dropped or given up.
   void look_for_gap(const Row& row, const History& history) {
-    const auto before = static_cast<std::int64_t>(row.bytes) - 1;
+    const std::int64_t before = row.push - 1;
     const std::uint32_t worker = history.facts().worker(row.peer);
     const ShardHistory& shard = history.shard(row.shard);
     const Count& count = shard.of_server.at(row.node)->workers[worker];
@@ -115,7 +101,7 @@ class Conservation final : public Check {
     violated(row,
              fmt::format("{} applies push {} of {} to shard {}, but the one before was neither applied nor "
                          "dropped",
-                         history.facts().name_of(row.node), row.bytes, history.facts().name_of(row.peer),
+                         history.facts().name_of(row.node), row.push, history.facts().name_of(row.peer),
                          row.shard));
   }
 
@@ -139,9 +125,8 @@ class Conservation final : public Check {
   }
 
   std::map<What, Book> books_;
-  std::map<What, std::uint64_t> pushes_;
-  std::map<Key, std::int64_t> on_the_way_;
-  std::uint64_t delivered_ = 0;                                                        // pushes
+  std::map<std::int64_t, Open> on_the_way_;                                            // messages, by number
+  std::uint64_t delivered_ = 0, applied_ = 0, dropped_ = 0;                            // pushes
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::set<std::int64_t>> waiting_;  // by shard and worker
 };
 

@@ -48,6 +48,7 @@ using Checks = std::vector<std::unique_ptr<Check>>;
 void add_conservation_check(Checks& checks);  // of the whole run
 // end-date, time, samples: of the whole run
 void add_time_checks(const Facts& facts, const Json& summary, Checks& checks);
+void add_wait_check(Checks& checks);  // likewise
 // recovery, snapshots, sizes: likewise
 void add_failure_checks(bool has_groups, Checks& checks);
 void add_end_check(Checks& checks);

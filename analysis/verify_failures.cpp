@@ -13,9 +13,9 @@
 namespace psim::analysis {
 namespace {
 
-constexpr std::int64_t crash = 0;  // of schema.sql
-
-bool begins(const Row& row) { return row.what == What::fault && row.value == crash && row.version == 1; }
+bool crashes(const Row& row) {
+  return row.what == What::fault && row.fault == Fault::crash && row.begins != 0;
+}
 
 // A server's crash, and what the events tell of it since.
 struct Outage {
@@ -31,7 +31,7 @@ struct Outage {
 
 class Recoveries final : public Check {
  public:
-  Recoveries() : Check("recovery", "the times of detection and takeover are those of this crash") {}
+  Recoveries() : Check("recovery", "the times of detection and takeover belong to this crash") {}
 
   void on(const Row& row, const History& history) override {
     const Facts& facts = history.facts();
@@ -39,13 +39,13 @@ class Recoveries final : public Check {
       case What::update:  // tells of the first owner only: a replaced one may not have heard that it is
         if (!epoch_.contains(row.shard)) owner_[row.shard] = row.node;
         return;
-      case What::send: return on_send(row, facts);
-      case What::deliver: return on_deliver(row, facts);
-      case What::suspect: return on_suspect(row.peer);
+      case What::sent: return on_send(row, facts);
+      case What::received: return on_receipt(row, facts);
+      case What::suspicion: return on_suspect(row.peer);
       case What::view: return on_view(row.at);
-      case What::promote:
-        if (row.clock < epoch_[row.shard]) return;  // not the newest owner
-        epoch_[row.shard] = row.clock;
+      case What::promotion:
+        if (row.epoch < epoch_[row.shard]) return;  // not the newest owner
+        epoch_[row.shard] = row.epoch;
         owner_[row.shard] = row.node;
         for (Outage& outage : outages_) {
           if (outage.shards.erase(row.shard) > 0 && outage.shards.empty() && !outage.fetched)
@@ -53,7 +53,7 @@ class Recoveries final : public Check {
         }
         return;
       case What::fault:
-        if (begins(row) && facts.is_server(row.node)) on_crash(row);
+        if (crashes(row) && facts.is_server(row.peer)) on_crash(row);
         return;
       default: return;
     }
@@ -102,7 +102,7 @@ class Recoveries final : public Check {
     }
   }
   // What the scheduler hears of a server tells that it is there: again, if it had crashed.
-  void on_deliver(const Row& row, const Facts& facts) {
+  void on_receipt(const Row& row, const Facts& facts) {
     const bool is_pulse =
         row.letter == Letter::join || row.letter == Letter::heartbeat || row.letter == Letter::leave;
     if (row.node != 0 || !is_pulse || !facts.is_server(row.peer)) return;
@@ -122,17 +122,17 @@ class Recoveries final : public Check {
     learns_.clear();
   }
   void on_crash(const Row& row) {
-    learns_.erase(row.node);
+    learns_.erase(row.peer);
     Outage outage;
-    outage.node = row.node;
+    outage.node = row.peer;
     outage.at = row.at;
     for (const auto& [shard, owner] : owner_) {
-      (owner == row.node ? outage.shards : outage.others).insert(shard);
+      (owner == row.peer ? outage.shards : outage.others).insert(shard);
     }
     outage.had_shards = !outage.shards.empty();
-    if (down_.contains(row.node)) outage.announced = row.at;  // it was suspected before
+    if (down_.contains(row.peer)) outage.announced = row.at;  // it was suspected before
     for (Outage& earlier : outages_) {
-      if (earlier.node == row.node && !earlier.announced) earlier.knows = false;
+      if (earlier.node == row.peer && !earlier.announced) earlier.knows = false;
     }
     outages_.push_back(std::move(outage));
   }
@@ -146,15 +146,15 @@ class Recoveries final : public Check {
 class Snapshots final : public Check {
  public:
   Snapshots()
-      : Check("snapshots", "the storage's disk takes its time for each snapshot, one after the other") {}
+      : Check("snapshots", "the storage node's disk writes one snapshot after the other, each in its time") {}
 
   void on(const Row& row, const History& history) override {
     const Facts& facts = history.facts();
     const std::uint64_t size = row.bytes - std::min(row.bytes, facts.header);
     const Key key{row.shard, row.version};
-    const bool of_storage = row.node > facts.servers + facts.workers;
-    if (begins(row) && of_storage) received_.clear();  // it forgets what it has not written
-    if (row.what == What::deliver && row.letter == Letter::state && of_storage)
+    const auto is_storage = [&facts](std::uint32_t node) { return node > facts.servers + facts.workers; };
+    if (crashes(row) && is_storage(row.peer)) received_.clear();  // it forgets what it has not written
+    if (row.what == What::received && row.letter == Letter::state && is_storage(row.node))
       received_[{row.peer, key}].push_back({row.at, static_cast<double>(size)});
     if (row.what != What::snapshot || !(facts.disk > 0)) return;
     examined();
@@ -204,11 +204,11 @@ std::optional<std::uint64_t> size_of(const Row& row, const Facts& facts) {
 class Sizes final : public Check {
  public:
   explicit Sizes(bool has_groups)
-      : Check("sizes", "a message has the bytes of what it carries, and the kinds' bytes sum to all"),
+      : Check("sizes", "a message has the bytes of its content, and the bytes of all kinds sum to the total"),
         has_groups_(has_groups) {}
 
   void on(const Row& row, const History& history) override {
-    if (row.what != What::send) return;
+    if (row.what != What::sent) return;
     by_kind_[std::string(row.message)] += row.bytes;
     if (has_groups_) return;  // each namespace has its own sizes
     const std::optional<std::uint64_t> size = size_of(row, history.facts());

@@ -34,9 +34,7 @@ std::optional<Reign::Hashes> Reign::hashes_at(std::int64_t at) const {
 History::History(const Facts& facts) : facts_(facts) {
   const std::size_t nodes = 1 + facts.servers + facts.workers;
   away_.resize(nodes);
-  suspected_.resize(nodes);
   leaving_.resize(nodes);
-  suspected_at_.resize(nodes, -1);
 }
 
 Reign& History::reign(std::uint32_t s, std::uint32_t server) {
@@ -56,23 +54,32 @@ Reign& History::reign(std::uint32_t s, std::uint32_t server) {
 }
 
 void History::on(const Row& row) {
+  const bool is_of_view = row.what == What::place || row.what == What::participant;
+  if (is_told_view_ && !is_of_view) let_go();
   switch (row.what) {
-    case What::send: watched_ = watched_ || row.letter == Letter::heartbeat; return;
-    case What::apply: {
+    case What::place:
+      begin_view(row.view);
+      view_->places.insert({row.shard, row.peer});
+      if (row.is_former) view_->former.insert({row.shard, row.peer});
+      view_->epochs[row.shard] = row.epoch;
+      return;
+    case What::participant:
+      begin_view(row.view);
+      view_->participants.insert(row.peer);
+      return;
+    case What::sent: watched_ = watched_ || row.letter == Letter::heartbeat; return;
+    case What::applied: {
       Reign& owner = reign(row.shard, row.node);
-      const auto number = static_cast<std::int64_t>(row.bytes);
       const std::uint32_t worker = facts_.worker(row.peer);
-      repeated_ = owner.in_lineage(worker, number);
-      owner.workers[worker].add(number);
-      owner.applications.push_back({worker, number, owner.version + 1, row.number});
+      repeated_ = owner.in_lineage(worker, row.push);
+      owner.workers[worker].add(row.push);
+      owner.applications.push_back({worker, row.push, owner.version + 1, row.number});
       return;
     }
-    case What::drop: {
-      constexpr std::int64_t late = 0;
-      if (row.value != late) return;  // by whom it was not for, or who has it
+    case What::late: {
       Count& count = reign(row.shard, row.node).workers[facts_.worker(row.peer)];
-      count.base = std::max(count.base, static_cast<std::int64_t>(row.bytes) + 1);
-      add(shards_[row.shard].dropped[facts_.worker(row.peer)], static_cast<std::int64_t>(row.bytes));
+      count.base = std::max(count.base, row.push + 1);
+      add(shards_[row.shard].dropped[facts_.worker(row.peer)], row.push);
       return;
     }
     case What::update: {
@@ -82,23 +89,17 @@ void History::on(const Row& row) {
       // Its successor, of whom it has not heard, has begun without this.
       ShardHistory& shard = shards_[row.shard];
       if (owner.epoch < shard.owner().epoch) shard.set_back = set_back_ = true;
-      owner.hashes.push_back({.weights = row.bytes, .state = row.detail});
+      owner.hashes.push_back({.weights = row.weights_hash, .state = row.state_hash});
       return;
     }
-    case What::member: return on_member(row);
-    case What::deliver:  // what the scheduler hears of a node
-      if (row.node != 0 || row.peer >= suspected_.size()) return;
-      if (row.letter == Letter::heartbeat) suspected_[row.peer] = false;
-      if (row.letter == Letter::join) leaving_[row.peer] = false;
+    case What::membership: return on_member(row);
+    case What::received:  // what the scheduler hears of a node
+      if (row.node == 0 && row.peer < leaving_.size() && row.letter == Letter::join)
+        leaving_[row.peer] = false;
       return;
-    case What::copied:
-      for (const std::uint32_t node : {row.node, row.peer}) holds(reign(row.shard, row.node), node);
-      return;
-    case What::promote: return on_promote(row);
-    case What::suspect:
-      away_[row.peer] = suspected_[row.peer] = true;
-      suspected_at_[row.peer] = row.number;
-      return gone(row.peer, false);
+    case What::copy: holds(reign(row.shard, row.node), row.peer); return;
+    case What::promotion: return on_promote(row);
+    case What::suspicion: away_[row.peer] = true; return;
     case What::fault: return on_fault(row);
     default: return;
   }
@@ -108,7 +109,8 @@ bool History::is_given_up(std::uint32_t node) const {
   const auto takes_no_part = [&](const auto& shard) {
     return !shard.second.reigns.empty() && !shard.second.owner().workers[facts_.worker(node)].member;
   };
-  return suspected_[node] || (!shards_.empty() && std::ranges::all_of(shards_, takes_no_part));
+  const bool is_left_out = view_ && !view_->participants.contains(node);
+  return is_left_out || (!shards_.empty() && std::ranges::all_of(shards_, takes_no_part));
 }
 
 // What a server counts beyond what it has applied was given up, unless it tells so of what it begins with:
@@ -117,35 +119,55 @@ void History::on_member(const Row& row) {
   const std::uint32_t worker = facts_.worker(row.peer);
   Reign& owner = reign(row.shard, row.node);
   Count& count = owner.workers[worker];
-  count.member = row.clock != 0;
+  count.member = row.takes_part != 0;
   if (!count.member) away_[row.peer] = true;
-  count.behind = row.clock == 2;
-  count.ahead = static_cast<std::int64_t>(row.bytes);
-  count.arrived = owner.fresh ? row.version : std::max(count.arrived, row.version);
-  if (row.value > count.counted()) {
+  count.behind = count.member && row.is_awaited == 0;
+  count.ahead = row.skipped_clocks;
+  count.arrived = owner.fresh ? row.arrived : std::max(count.arrived, row.arrived);
+  if (row.applied > count.counted()) {
     ShardHistory& shard = shards_[row.shard];
     shard.set_back = set_back_ = true;
-    const std::int64_t jump = row.value - count.counted();
-    for (std::int64_t number = std::max<std::int64_t>(0, row.version - jump); number < row.version; ++number)
+    const std::int64_t jump = row.applied - count.counted();
+    for (std::int64_t number = std::max<std::int64_t>(0, row.arrived - jump); number < row.arrived; ++number)
       if (!owner.fresh) add(shard.given_up[worker], number);
   }
-  if (owner.fresh || row.value > count.counted()) count.base = row.value;
+  if (owner.fresh || row.applied > count.counted()) count.base = row.applied;
   if (worker + 1 == facts_.workers) owner.fresh = false;
 }
 
-// From a node that is suspected ownership moves on without its help, whatever it has; and when it is heard
-// again, what it still owned in its own eyes is another's.
-void History::holds(Reign& reign, std::uint32_t node) const {
-  const bool was_replaced = node == reign.node && suspected_at_[node] > reign.promoted;
-  const bool takes_it_away = node != reign.node && leaving_[node];
-  if (!suspected_[node] && !was_replaced && !takes_it_away) reign.holders.insert(node);
+// Ownership goes to nodes that have a place in the newest view, and these ask no others. An owner that has
+// been replaced keeps what it has until it has handed it over.
+bool History::has_place(const Reign& reign, std::uint32_t node) const {
+  if (!view_) return true;
+  const auto epoch = view_->epochs.find(reign.shard);
+  const bool is_replaced = node == reign.node && epoch != view_->epochs.end() && reign.epoch < epoch->second;
+  return (is_replaced ? view_->former : view_->places).contains({reign.shard, node});
 }
 
-void History::gone(std::uint32_t node, bool crashed) {
+void History::holds(Reign& reign, std::uint32_t node) const {
+  const bool takes_it_away = node != reign.node && leaving_[node];
+  if (has_place(reign, node) && !takes_it_away) reign.holders.insert(node);
+}
+
+void History::begin_view(std::int64_t number) {
+  if (!view_ || view_->number != number) view_ = View{.number = number};
+  is_told_view_ = true;
+}
+
+// Who has no place in the new view has let go of the shard, or will.
+void History::let_go() {
+  is_told_view_ = false;
+  for (auto& [number, shard] : shards_) {
+    for (auto& [epoch, reign] : shard.reigns)
+      std::erase_if(reign.holders, [&](std::uint32_t node) { return !has_place(reign, node); });
+  }
+}
+
+void History::crashes(std::uint32_t node) {
   for (auto& [number, shard] : shards_) {
     for (auto& [epoch, reign] : shard.reigns) {
       reign.holders.erase(node);
-      reign.over = reign.over || (crashed && reign.node == node);
+      reign.over = reign.over || reign.node == node;
     }
   }
 }
@@ -160,13 +182,11 @@ void History::leaves(std::uint32_t node) {
   }
 }
 
-// The kinds are those of schema.sql; a crash ends with a restart.
+// A crash ends with a restart.
 void History::on_fault(const Row& row) {
-  constexpr std::int64_t crash = 0, leave = 2;
-  if (row.version == 0 || row.node >= away_.size()) return;
-  if (row.value == leave || row.value == crash) away_[row.node] = true;
-  if (row.value == crash) gone(row.node, true);
-  if (row.value == leave) leaves(row.node);
+  if (row.begins == 0 || row.peer >= away_.size() || row.fault == Fault::other) return;
+  away_[row.peer] = true;
+  row.fault == Fault::crash ? crashes(row.peer) : leaves(row.peer);
 }
 
 // The applications that made version `version` of `from`.
@@ -189,28 +209,24 @@ void History::on_promote(const Row& row) {
     shard.reigns.emplace(0, std::move(none));
   }
   replaced_ = &shard.owner();
-  const std::set<std::uint32_t>& holders = replaced_->holders;
-  // Whoever owned it in an epoch between has let it go when it heard of that.
-  const bool has_kept = holders.contains(row.node) && row.clock == replaced_->epoch + 1;
-  copy_was_there_ = has_kept || !(holders.empty() || replaced_->may_be_replaced);
+  copy_was_there_ = !replaced_->holders.empty();
   Reign next{.shard = row.shard,
              .node = row.node,
-             .epoch = row.clock,
+             .epoch = row.epoch,
              .before = nullptr,
              .from = row.version,
              .version = row.version,
              .promoted = row.number,
              .fresh = true};
   holds(next, row.node);
-  next.may_be_replaced = suspected_at_[row.node] > replaced_->promoted;
   next.workers.resize(facts_.workers);
-  const auto before = shard.reigns.find(row.value);
-  if (row.version > 0 && before != shard.reigns.end() && row.value < row.clock) {
+  const auto before = shard.reigns.find(row.updated_in);
+  if (row.version > 0 && before != shard.reigns.end() && row.updated_in < row.epoch) {
     next.before = &before->second;
     inherit(next, before->second, row.version);
   }
   if (row.version < replaced_->version) shard.set_back = set_back_ = true;
-  const auto [entry, is_new] = shard.reigns.insert_or_assign(row.clock, std::move(next));
+  const auto [entry, is_new] = shard.reigns.insert_or_assign(row.epoch, std::move(next));
   epoch_taken_ = !is_new;
   shard.of_server[row.node] = &entry->second;
 }

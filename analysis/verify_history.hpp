@@ -47,10 +47,8 @@ struct Reign {
   std::int64_t promoted = -1;     // the event; -1: from the beginning
   bool over = false;              // the server crashed
   bool fresh = false;             // just promoted: its counts are being told
-  // It was suspected after its predecessor began, and before it did: the scheduler may have named its
-  // successor already, and that will not ask it.
-  bool may_be_replaced = false;
-  std::set<std::uint32_t> holders = {};  // of all that was acknowledged, alive and not suspected since
+  // Of all that was acknowledged, alive and with a place in every view since.
+  std::set<std::uint32_t> holders = {};
   // Of versions from + 1 on: of the weights, and of all that the next update depends on.
   struct Hashes {
     std::uint64_t weights = 0, state = 0;
@@ -103,15 +101,26 @@ class History {
   void on_promote(const Row& row);
   void on_member(const Row& row);
   void on_fault(const Row& row);
-  void gone(std::uint32_t node, bool crashed);
+  void crashes(std::uint32_t node);
   void holds(Reign& reign, std::uint32_t node) const;
+  bool has_place(const Reign& reign, std::uint32_t node) const;
+  void begin_view(std::int64_t number);
+  void let_go();
   void leaves(std::uint32_t node);
   void inherit(Reign& reign, const Reign& from, std::int64_t version) const;
 
   Facts facts_;
   std::map<std::uint32_t, ShardHistory> shards_;
-  std::vector<bool> away_, suspected_, leaving_;  // by node; the last two: and not heard, or not back, since
-  std::vector<std::int64_t> suspected_at_;        // by node: the last event that said so
+  std::vector<bool> away_, leaving_;  // by node; the last: and not back since
+  // The newest view, where nodes may fail: who may have a shard, and who takes part.
+  struct View {
+    std::int64_t number = 0;
+    std::set<std::pair<std::uint32_t, std::uint32_t>> places = {}, former = {};  // shard and node
+    std::map<std::uint32_t, std::int64_t> epochs = {};                           // by shard
+    std::set<std::uint32_t> participants = {};
+  };
+  std::optional<View> view_;
+  bool is_told_view_ = false;  // its rows are still coming
   bool repeated_ = false, epoch_taken_ = false, copy_was_there_ = false, set_back_ = false, watched_ = false;
   std::int64_t last_version_ = 0;
   const Reign* replaced_ = nullptr;

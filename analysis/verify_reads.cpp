@@ -32,21 +32,21 @@ class Requests {
   using Id = std::pair<std::uint32_t, std::uint32_t>;  // shard, worker's node
   void on(const Row& row, const Facts& facts) {
     if (!facts.is_worker(row.node)) return;
-    if (row.what == What::deliver && row.letter == Letter::weights) return receives(row);
-    if (row.what != What::send) return;
+    if (row.what == What::received && row.letter == Letter::weights) return receives(row);
+    if (row.what != What::sent) return;
     if (row.letter == Letter::join)
       std::erase_if(asked_, [&](const auto& one) { return one.first.second == row.node; });
     Asked& asked = asked_[{row.shard, row.node}];
     // A repetition may wait to be sent until the answer to the first one has come.
-    if (row.letter != Letter::pull || row.value <= asked.answered) return;
-    const Asked::Pull pull{.above = row.version, .pushes = static_cast<std::int64_t>(row.detail)};
-    asked.pulls.try_emplace(row.value, pull).first->second.epoch = row.epoch;
+    if (row.letter != Letter::pull || row.pull <= asked.answered) return;
+    const Asked::Pull pull{.above = row.above, .pushes = row.pushes_before};
+    asked.pulls.try_emplace(row.pull, pull).first->second.epoch = row.epoch;
   }
   // The pull that the weights answer; earlier ones will not be looked for any more. None if the worker has
   // sent a newer one: it takes the answer to its last pull only, and the older one came late.
   std::optional<Asked::Pull> answered(const Row& weights) {
     std::map<std::int64_t, Asked::Pull>& pulls = asked_[{weights.shard, weights.peer}].pulls;
-    const auto pull = pulls.find(weights.value);
+    const auto pull = pulls.find(weights.pull);
     if (pull == pulls.end() || std::next(pull) != pulls.end()) return std::nullopt;
     pulls.erase(pulls.begin(), pull);
     return pull->second;
@@ -56,9 +56,9 @@ class Requests {
   // It listens to no other epoch than its own; and to no second answer.
   void receives(const Row& weights) {
     Asked& asked = asked_[{weights.shard, weights.node}];
-    const auto pull = asked.pulls.find(weights.value);
+    const auto pull = asked.pulls.find(weights.pull);
     if (pull == asked.pulls.end() || pull->second.epoch != weights.epoch) return;
-    asked.answered = weights.value;
+    asked.answered = weights.pull;
     asked.pulls.erase(pull);
   }
 
@@ -69,16 +69,17 @@ class Requests {
 class Waiting {
  public:
   void on(const Row& row, const Facts& facts) {
-    if (row.what == What::compute_begin) computing_.insert(row.node);
-    if (row.what == What::compute_end || row.what == What::compute_cancel) computing_.erase(row.node);
+    const bool stops = row.what == What::ended || row.what == What::cancelled || row.what == What::killed;
+    if (row.is_step && row.what == What::begun) computing_.insert(row.node);
+    if (row.is_step && stops) computing_.erase(row.node);
     const bool push = row.letter == Letter::push;
-    if (row.what == What::send && push) under_way_[{row.shard, row.node}] = row.value;
-    if (row.what == What::send && row.letter == Letter::weights && facts.is_worker(row.peer))
+    if (row.what == What::sent && push) under_way_[{row.shard, row.node}] = row.push;
+    if (row.what == What::sent && row.letter == Letter::weights && facts.is_worker(row.peer))
       answered_[{row.shard, row.node, row.peer}] = row.at;
-    if (row.what != What::deliver || (!push && row.letter != Letter::pull)) return;
+    if (row.what != What::received || (!push && row.letter != Letter::pull)) return;
     answered_[{row.shard, row.node, row.peer}] = HUGE_VAL;
     const auto sent = under_way_.find({row.shard, row.peer});
-    if (push && sent != under_way_.end() && sent->second <= row.value) under_way_.erase(sent);
+    if (push && sent != under_way_.end() && sent->second <= row.push) under_way_.erase(sent);
   }
   // Whether these are all that take part, those among them that are answered with this one.
   bool all(const Row& answer, const Reign& owner, const Facts& facts) const {
@@ -104,7 +105,7 @@ const Reign& sender(const Row& row, const History& history) {
 }
 
 bool is_answer(const Row& row, const History& history) {
-  if (row.what != What::send || row.letter != Letter::weights) return false;
+  if (row.what != What::sent || row.letter != Letter::weights) return false;
   const auto shard = history.shards().find(row.shard);  // before the first push, nobody has done anything
   return shard != history.shards().end() && shard->second.of_server.contains(row.node);
 }
@@ -154,7 +155,7 @@ class Reads final : public Check {
     if (model == "bsp") return "a worker that starts clock t sees all pushes of clock t-1, and no others";
     if (model == "k-sync") return "a worker that starts its next clock sees a newer version";
     if (model == "k-async") return "a worker that starts a clock sees its own last push applied";
-    return "a worker that starts clock t sees every other's pushes to clock t-1-s";
+    return "a worker that starts clock t sees all others' pushes up to clock t-1-s";
   }
   static std::string name(std::uint32_t node, const History& history) {
     return history.facts().name_of(node);
@@ -183,13 +184,13 @@ class Reads final : public Check {
 class ReadMyWrites final : public Check {
  public:
   ReadMyWrites()
-      : Check("read-my-writes", "an answer is sent when the worker's pushes before the pull have arrived") {}
+      : Check("read-my-writes", "a pull is answered only when all pushes before it have arrived") {}
 
   void on(const Row& row, const History& history) override {
     requests_.on(row, history.facts());
-    if (row.what == What::deliver && row.letter == Letter::push) {
+    if (row.what == What::received && row.letter == Letter::push) {
       std::vector<bool>& here = arrived_[{row.shard, row.node, row.peer, row.epoch}];
-      const auto number = static_cast<std::size_t>(row.value);
+      const auto number = static_cast<std::size_t>(row.push);
       if (here.size() <= number) here.resize(std::max(number + 1, here.size() * 2));
       here[number] = true;
     }
@@ -202,7 +203,7 @@ class ReadMyWrites final : public Check {
     for (std::int64_t number = std::max(count.counted(), count.arrived); number < pull->pushes; ++number) {
       if (static_cast<std::size_t>(number) < here.size() && here[static_cast<std::size_t>(number)]) continue;
       violated(row, fmt::format("{} answers pull {} of {} for shard {}, though its push {} has not arrived",
-                                history.facts().name_of(row.node), row.value,
+                                history.facts().name_of(row.node), row.pull,
                                 history.facts().name_of(row.peer), row.shard, number));
       return;
     }
@@ -219,7 +220,7 @@ class ReadMyWrites final : public Check {
 class ClockGap final : public Check {
  public:
   explicit ClockGap(const Facts& facts)
-      : Check("clock-gap", "no worker starts a clock further ahead of another than the bound on staleness"),
+      : Check("clock-gap", "no worker starts a clock further ahead of another than the staleness bound"),
         workers_(facts.workers),
         slack_(facts.pull_every - 1 + (facts.elastic || facts.overlap ? 1 : 0)) {
     if (!facts.bound_at(0)) does_not_apply();
@@ -228,16 +229,15 @@ class ClockGap final : public Check {
   void on(const Row& row, const History& history) override {
     if (!report().applies || history.any_set_back()) return;
     const Facts& facts = history.facts();
-    constexpr std::int64_t leave = 2;
-    const bool goes = row.what == What::fault && (row.value == 0 || row.value == leave);
-    if (goes && facts.is_worker(row.node)) workers_[facts.worker(row.node)].away = true;
-    if (row.what == What::suspect && facts.is_worker(row.peer)) workers_[facts.worker(row.peer)].away = true;
-    if (row.what == What::member && row.clock == 0) workers_[facts.worker(row.peer)].away = true;
+    const bool goes = row.what == What::fault && row.fault != Fault::other;
+    if ((goes || row.what == What::suspicion) && facts.is_worker(row.peer))
+      workers_[facts.worker(row.peer)].away = true;
+    if (row.what == What::membership && row.takes_part == 0) workers_[facts.worker(row.peer)].away = true;
     if (!facts.is_worker(row.node)) return;
     Progress& own = workers_[facts.worker(row.node)];
-    if (row.what == What::compute_end || row.what == What::finish)
+    if ((row.is_step && row.what == What::ended) || row.what == What::finish)
       own.done = std::max(own.done, row.what == What::finish ? row.clock : row.clock + 1);
-    if (row.what != What::compute_begin) return;
+    if (!row.is_step || row.what != What::begun) return;
     examined();
     look_at(row, own, history);
   }

@@ -14,24 +14,24 @@ namespace {
 class Acknowledged final : public Check {
  public:
   explicit Acknowledged(const Facts& facts)
-      : Check("acknowledged", "no push that a worker was told is safe is lost while a full copy is alive") {
+      : Check("acknowledged", "no push confirmed as safe is lost while a full copy is alive") {
     if (facts.copies == 0 || facts.window > 0) does_not_apply();
   }
 
   void on(const Row& row, const History& history) override {
     if (!report().applies) return;
     const Facts& facts = history.facts();
-    if (row.what == What::acked) hears(row, facts);
+    if (row.what == What::acknowledgement) hears(row, facts);
     // One that comes late has had a successor before it began: nobody begins with what it has.
-    if (row.what == What::promote && history.shard(row.shard).owner().epoch == row.clock) {
+    if (row.what == What::promotion && history.shard(row.shard).owner().epoch == row.epoch) {
       Takeover& takeover = takeovers_[row.shard];
       takeover = {.node = row.node,
                   .covered = history.copy_was_there(),
-                  .from_nothing = history.copy_was_there() ? takeover.from_nothing : row.clock,
+                  .from_nothing = history.copy_was_there() ? takeover.from_nothing : row.epoch,
                   .workers = {}};
       for (std::uint32_t w = 0; w < facts.workers; ++w) takeover.workers.insert(w);
     }
-    if (row.what == What::member) count(row, history);
+    if (row.what == What::membership) count(row, history);
   }
   void at_end(const History&, const Json&, std::int64_t) override {
     if (excused_ > 0)
@@ -50,8 +50,8 @@ class Acknowledged final : public Check {
   void hears(const Row& row, const Facts& facts) {
     examined();
     std::int64_t& safe = safe_[{row.shard, facts.worker(row.node)}];
-    if (row.clock >= takeovers_[row.shard].from_nothing) safe = std::max(safe, row.value);
-    else excused_ += std::max<std::int64_t>(0, row.value - safe);
+    if (row.epoch >= takeovers_[row.shard].from_nothing) safe = std::max(safe, row.safe_pushes);
+    else excused_ += std::max<std::int64_t>(0, row.safe_pushes - safe);
   }
 
   // The new owner tells what it has of a worker.
@@ -63,7 +63,7 @@ class Acknowledged final : public Check {
     const ShardHistory& shard = history.shard(row.shard);
     const Reign& owner = *shard.of_server.at(row.node);
     std::int64_t& safe = safe_[{row.shard, w}];
-    const std::int64_t in_hand = history.facts().every_push ? row.version : 0;
+    const std::int64_t in_hand = history.facts().every_push ? row.arrived : 0;
     for (std::int64_t number = in_hand; number < safe; ++number) {
       if (owner.in_lineage(w, number) || has(shard.dropped[w], number) || has(shard.given_up[w], number))
         continue;
@@ -85,29 +85,29 @@ class Acknowledged final : public Check {
 class OneOwner final : public Check {
  public:
   explicit OneOwner(const Facts& facts)
-      : Check("one-owner", "a shard has one owner in each epoch, and a replaced one makes no promises"),
+      : Check("one-owner", "a shard has one owner in each epoch, and a replaced owner makes no promises"),
         replicated_(facts.copies > 0 && facts.window == 0) {}
 
   void on(const Row& row, const History& history) override {
-    if (row.what == What::acked && replicated_) return hears(row, history);
-    if (row.what != What::promote) return;
+    if (row.what == What::acknowledgement && replicated_) return hears(row, history);
+    if (row.what != What::promotion) return;
     examined();
     const std::string name = history.facts().name_of(row.node);
     if (history.epoch_taken())
       violated(row,
-               fmt::format("{} owns shard {} in epoch {}, which had an owner", name, row.shard, row.clock));
+               fmt::format("{} owns shard {} in epoch {}, which had an owner", name, row.shard, row.epoch));
     std::int64_t& last = last_[{row.shard, row.node}];
-    if (row.clock <= last)
+    if (row.epoch <= last)
       violated(row,
-               fmt::format("{} owns shard {} in epoch {} after epoch {}", name, row.shard, row.clock, last));
-    last = std::max(last, row.clock);
+               fmt::format("{} owns shard {} in epoch {} after epoch {}", name, row.shard, row.epoch, last));
+    last = std::max(last, row.epoch);
   }
 
  private:
   // What a server applied after another one took its place must not be promised to anybody.
   void hears(const Row& row, const History& history) {
     const std::uint32_t w = history.facts().worker(row.node);
-    const std::int64_t told = std::exchange(told_[{row.shard, w}], row.value);
+    const std::int64_t told = std::exchange(told_[{row.shard, w}], row.safe_pushes);
     const auto found = history.shards().find(row.shard);
     if (found == history.shards().end() || !found->second.of_server.contains(row.peer)) return;
     examined();
@@ -117,7 +117,7 @@ class OneOwner final : public Check {
     const Reign& last = found->second.owner();
     for (auto one = owner.applications.rbegin(); one != owner.applications.rend(); ++one) {
       if (one->event < next->second.promoted) return;
-      if (one->worker != w || one->number < told || one->number >= row.value ||
+      if (one->worker != w || one->number < told || one->number >= row.safe_pushes ||
           last.in_lineage(w, one->number))
         continue;
       violated(row, fmt::format(
@@ -136,16 +136,16 @@ class OneOwner final : public Check {
 class Replicas final : public Check {
  public:
   explicit Replicas(const Facts& facts)
-      : Check("replicas", "a new owner begins with the weights and optimizer state of its history") {
+      : Check("replicas", "a new owner starts with the weights and optimizer state of its history") {
     if (facts.copies == 0) does_not_apply();
   }
   void on(const Row& row, const History& history) override {
-    if (!report().applies || row.what != What::promote || row.bytes == 0) return;
+    if (!report().applies || row.what != What::promotion || row.weights_hash == 0) return;
     const std::optional<Reign::Hashes> there =
         history.shard(row.shard).of_server.at(row.node)->hashes_at(row.version);
     if (!there || there->weights == 0) return;
     examined();
-    const bool same_weights = there->weights == row.bytes, same_state = there->state == row.detail;
+    const bool same_weights = there->weights == row.weights_hash, same_state = there->state == row.state_hash;
     if ((same_weights && same_state) || mutant("replicas-always-agree")) return;
     violated(row, fmt::format("{} takes over shard {} at version {} with {} than its owner had then",
                               history.facts().name_of(row.node), row.shard, row.version,

@@ -71,7 +71,7 @@ class Day {
 class Times final : public Check {
  public:
   Times(const Facts& facts, const Json& summary)
-      : Check("time", "the shares of each worker's time are those of its events, and sum to 1") {
+      : Check("time", "the shares of each worker's time match its events and sum to 1") {
     // Of a group whose training ended before that of others, the workers' time ended with it.
     const bool has_groups = summary.contains("groups");
     for (std::uint32_t w = 0; w < facts.workers; ++w) {
@@ -83,30 +83,20 @@ class Times final : public Check {
 
   void on(const Row& row, const History& history) override {
     const Facts& facts = history.facts();
-    constexpr std::int64_t crash = 0, left = 1;
     const auto day = [&](std::uint32_t node) -> Day& { return days_[facts.worker(node)]; };
-    switch (row.what) {
-      case What::send:
-      case What::deliver:
-      case What::lose:
-        for (const std::uint32_t node : {row.node, row.peer}) {
-          if (facts.is_worker(node)) day(node).on_message(row.at, row.what == What::send ? 1 : -1);
-        }
-        if (row.what == What::send && row.letter == Letter::join && facts.is_worker(row.node))
-          day(row.node).on_join(row.at);
-        return;
-      case What::compute_begin:
-      case What::compute_resume: return day(row.node).computes(row.at, true);
-      case What::compute_end:
-      case What::compute_pause:
-      case What::compute_cancel: return day(row.node).computes(row.at, false);
-      case What::finish:
-        return row.value == left ? day(row.node).goes(row.at) : day(row.node).is_through(row.at);
-      case What::fault:
-        if (row.value == crash && row.version == 1 && facts.is_worker(row.node)) day(row.node).goes(row.at);
-        return;
-      default: return;
+    if (row.is_message()) {
+      for (const std::uint32_t node : {row.node, row.peer}) {
+        if (facts.is_worker(node)) day(node).on_message(row.at, row.what == What::sent ? 1 : -1);
+      }
+      if (row.what == What::sent && row.letter == Letter::join && facts.is_worker(row.node))
+        day(row.node).on_join(row.at);
     }
+    if (row.is_computation())
+      day(row.node).computes(row.at, row.what == What::begun || row.what == What::resumed);
+    if (row.what == What::finish)
+      row.leaves != 0 ? day(row.node).goes(row.at) : day(row.node).is_through(row.at);
+    const bool crashes = row.what == What::fault && row.fault == Fault::crash && row.begins != 0;
+    if (crashes && facts.is_worker(row.peer)) day(row.peer).goes(row.at);
   }
 
   void at_end(const History&, const Json& summary, std::int64_t) override {
@@ -144,15 +134,14 @@ class Times final : public Check {
 class Samples final : public Check {
  public:
   explicit Samples(std::uint32_t workers)
-      : Check("samples", "a worker computed the samples of its steps that came to their end"),
+      : Check("samples", "each worker computed exactly the samples of its completed steps"),
         computed_(workers) {}
 
   void on(const Row& row, const History& history) override {
-    if (row.what != What::compute_end && row.what != What::compute_pause) return;
+    if (row.what != What::ended) return;
     const Facts& facts = history.facts();
-    computed_[facts.worker(row.node)] += row.detail;
-    const bool is_step = row.what == What::compute_end && row.value == 0;
-    if (is_step && facts.samples) steps_.push_back(row);
+    computed_[facts.worker(row.node)] += static_cast<std::uint64_t>(row.samples);
+    if (row.is_step && row.is_last_part() && facts.samples) steps_.push_back(row);
   }
 
   void at_end(const History& history, const Json& summary, std::int64_t) override {
@@ -166,7 +155,7 @@ class Samples final : public Check {
     const Facts& facts = history.facts();
     for (const Row& row : steps_) {
       examined();
-      const auto count = static_cast<std::int64_t>(row.detail);
+      const std::int64_t count = row.samples;
       if (count != *facts.samples && count != *facts.first_samples)
         violated(row, fmt::format("{} computes {} samples, where a step has {}", facts.name_of(row.node),
                                   count, *facts.samples));
@@ -182,8 +171,7 @@ class EndDate final : public Check {
  public:
   EndDate()
       : Check("end-date",
-              "the run ended when its last worker was through or given up, or with what ended it; nothing is "
-              "computed later") {}
+              "the run ended with its last worker or with what stopped it; nothing is computed later") {}
 
   void on(const Row& row, const History&) override {
     last_ = row.at;
@@ -191,9 +179,9 @@ class EndDate final : public Check {
       finish_ = row.at;
       finished_.insert(row.node);
     }
-    if (row.what == What::suspect || row.what == What::view) verdict_ = row.at;
-    const bool is_work = row.what == What::finish || row.what == What::apply || row.what == What::update ||
-                         row.what == What::compute_begin || row.what == What::compute_end;
+    if (row.what == What::suspicion || row.what == What::view) verdict_ = row.at;
+    const bool is_work = row.what == What::finish || row.what == What::applied || row.what == What::update ||
+                         (row.is_step && (row.what == What::begun || row.what == What::ended));
     if (is_work) last_work_ = row;
   }
 

@@ -14,10 +14,10 @@ namespace {
 
 class Versions final : public Check {
  public:
-  Versions() : Check("versions", "each owner's updates of a shard count up by one from where it began") {}
+  Versions() : Check("versions", "each owner's updates of a shard count up by one from its first version") {}
   void on(const Row& row, const History& history) override {
     const Facts& facts = history.facts();
-    if (row.what == What::promote) return begins(row, history);
+    if (row.what == What::promotion) return begins(row, history);
     if (row.what != What::update || !facts.is_server(row.node)) return;
     examined();
     if (row.version != history.last_version() + 1)
@@ -40,7 +40,9 @@ class Versions final : public Check {
 class Updates final : public Check {
  public:
   Updates(const std::string& model, bool repeats, bool steals)
-      : Check("updates", "an update has as many pushes as the model says, fresh where only fresh ones count"),
+      : Check(
+            "updates",
+            "an update has the number of pushes that the model requires, all fresh if only fresh ones count"),
         model_(model),
         fresh_(model == "bsp" || model == "k-sync" || model == "k-batch-sync"),
         single_(model == "ssp" || model == "asp" || model == "dssp"),
@@ -49,12 +51,12 @@ class Updates final : public Check {
 
   void on(const Row& row, const History& history) override {
     const Facts& facts = history.facts();
-    if (row.what == What::apply) {
+    if (row.what == What::applied) {
       pushes_[{row.shard, row.node}].push_back(row.peer);
-      if ((model_ == "k-sync" ? row.shard == 0 : fresh_) && row.value != 0)
+      if ((model_ == "k-sync" ? row.shard == 0 : fresh_) && row.staleness != 0)
         violated(row, fmt::format("{} applies push {} of {} to shard {}, which is {} updates old",
-                                  facts.name_of(row.node), row.bytes, facts.name_of(row.peer), row.shard,
-                                  row.value));
+                                  facts.name_of(row.node), row.push, facts.name_of(row.peer), row.shard,
+                                  row.staleness));
       return;
     }
     if (row.what != What::update || !facts.is_server(row.node)) return;
@@ -92,7 +94,7 @@ class ExactlyOnce final : public Check {
   explicit ExactlyOnce(bool allowed)
       : Check("exactly-once", "no push is applied twice in one history of a shard"), allowed_(allowed) {}
   void on(const Row& row, const History& history) override {
-    if (row.what != What::apply) return;
+    if (row.what != What::applied) return;
     examined();
     if (!history.repeated()) return;
     if (allowed_) {
@@ -100,7 +102,7 @@ class ExactlyOnce final : public Check {
       return;
     }
     violated(row, fmt::format("{} applies push {} of {} to shard {} again", history.facts().name_of(row.node),
-                              row.bytes, history.facts().name_of(row.peer), row.shard));
+                              row.push, history.facts().name_of(row.peer), row.shard));
   }
   void at_end(const History&, const Json&, std::int64_t) override {
     if (repeated_ > 0)
@@ -115,15 +117,14 @@ class ExactlyOnce final : public Check {
 // A server that takes a push for one that it has, and has it not, throws away what its worker computed.
 class Duplicates final : public Check {
  public:
-  Duplicates() : Check("duplicates", "a push that is refused as a repeated one was taken before") {}
+  Duplicates() : Check("duplicates", "a push that is refused as a duplicate was accepted before") {}
   void on(const Row& row, const History& history) override {
-    if (row.what != What::apply && row.what != What::drop) return;
-    constexpr std::int64_t late = 0, unused = 1, duplicate = 2;
-    const Id id{row.shard, history.facts().worker(row.peer), static_cast<std::int64_t>(row.bytes)};
-    if (row.what == What::apply || row.value == late || row.value == unused) {
+    if (!row.is_outcome()) return;
+    const Id id{row.shard, history.facts().worker(row.peer), row.push};
+    if (row.what == What::applied || row.what == What::late || row.what == What::unused) {
       taken_.insert(id);
       open_.erase(id);
-    } else if (row.value == duplicate) {
+    } else if (row.what == What::duplicate) {
       // One that waits for its shard, which is on its way to this server, may be refused when that has come.
       const auto shard = history.shards().find(row.shard);
       if (shard == history.shards().end()) return;
@@ -136,7 +137,7 @@ class Duplicates final : public Check {
   void at_end(const History& history, const Json&, std::int64_t) override {
     for (const auto& [id, row] : open_)
       violated(row, fmt::format("{} refuses push {} of {} to shard {} as a repeated one, which it never took",
-                                history.facts().name_of(row.node), row.bytes,
+                                history.facts().name_of(row.node), row.push,
                                 history.facts().name_of(row.peer), row.shard));
   }
 

@@ -1,4 +1,4 @@
-// What is learned from: inputs and, per sample, a class label or a vector of targets.
+// The data set: inputs and, per sample, a class label or a vector of targets.
 #pragma once
 
 #include <Eigen/Core>
@@ -12,13 +12,13 @@
 
 namespace psim {
 
-// Samples are rows, as in the files that people bring.
+// Samples are rows, as in users' files.
 using SampleMatrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-// Samples that have few features each, in compressed rows (CSR).
+// Sparse samples, each with few features, in compressed rows (CSR).
 struct SparseMatrix {
   std::int64_t cols = 0;
-  std::vector<std::size_t> begin{0};  // where each row begins, and where the last one ends
+  std::vector<std::size_t> begin{0};  // begin of each row, and end of the last one
   std::vector<std::uint32_t> index;   // columns, rising within a row
   std::vector<float> value;
 
@@ -63,8 +63,8 @@ enum class Partition { iid, contiguous, by_label, dirichlet };
 
 struct DataSpec {
   DataSource source = DataSource::digits;
-  std::string path;             // csv, libsvm: the file; idx: the folder of the four files
-  double test_fraction = 0.2;   // share of the samples kept for evaluation; idx brings its own test files
+  std::string path;             // csv, libsvm: the file; idx: the folder with the four files
+  double test_fraction = 0.2;   // share of the samples for evaluation; idx has its own test files
   std::int64_t samples = 1000;  // blobs, spirals, teacher, clicks: how many to generate
   std::int64_t features = 2;    // blobs, teacher: inputs per sample; clicks: of all samples together
   std::int64_t classes = 3;     // blobs, spirals: classes; teacher: outputs
@@ -77,7 +77,7 @@ struct DataSpec {
   double dirichlet_alpha = 0.5;  // dirichlet: small means that a worker sees few classes
 };
 
-// A data set that cannot be had: names the file and what is wrong with it.
+// A data set that cannot be read: names the file and the reason.
 struct DataError : std::runtime_error {
   explicit DataError(const std::string& what, std::string advice = {})
       : std::runtime_error(what), help(std::move(advice)) {}
@@ -86,7 +86,7 @@ struct DataError : std::runtime_error {
 
 struct DataSplit {
   Dataset train;
-  Dataset test;  // may be empty: then the training set is evaluated
+  Dataset test;  // may be empty; evaluations then use the training set
   const Dataset& evaluated() const { return test.size() > 0 ? test : train; }
 };
 

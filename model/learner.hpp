@@ -1,4 +1,4 @@
-// What a worker does with weights and a batch, whatever the model and the precision are.
+// A worker's computation on weights and a batch, for any model and precision.
 #pragma once
 
 #include <cstdint>
@@ -52,8 +52,8 @@ struct KeyRange {
   std::uint32_t end = std::numeric_limits<std::uint32_t>::max();
 };
 
-// Block coordinate descent: the weights that clock `clock` may change when they are cut in `blocks` pieces
-// of consecutive ones, taken in turn.
+// Block coordinate descent: the weights that clock `clock` may change, if they are cut into `blocks` blocks
+// of consecutive weights that take turns.
 KeyRange feature_block(std::int64_t parameters, std::int64_t blocks, std::int64_t clock);
 
 // Gradients and evaluations of one model on one data set. Stateless after construction: every member may
@@ -68,17 +68,17 @@ class Learner {
   virtual void to_gradient(Values& weights, std::span<const std::uint32_t> samples) const = 0;
   // Over the test set, or over the training set when there is no test set.
   virtual Evaluation evaluate(const Values& weights) const = 0;
-  // How many of `samples`, of the set that evaluate() takes, are given their class.
+  // How many of `samples`, of the set that evaluate() uses, the model classifies correctly.
   virtual std::int64_t hits(const Values& weights, std::span<const std::uint32_t> samples) const = 0;
 
-  // Whether a batch's gradient is zero but for few weights, so that the next two may be asked for.
+  // Whether a batch's gradient is zero except for few weights, so that the next two functions can be called.
   virtual bool sparse() const { return false; }
-  // The weights within `range` that the gradient over `samples` depends on; it is zero at all others.
+  // The weights within `range` on which the gradient over `samples` depends; it is zero at all others.
   virtual Keys keys(std::span<const std::uint32_t> samples, KeyRange range) const;
   Keys keys(std::span<const std::uint32_t> samples) const { return keys(samples, KeyRange{}); }
-  // Of a gradient, the values at `keys`, to the last bit; `weights` holds the weights at these keys only.
-  // They must include all of keys(samples): a margin needs every feature, also when just a block of the
-  // weights is to be changed. (A block's part of the result is consecutive.)
+  // The gradient's values at `keys`, to the last bit; `weights` holds the weights at these keys only. The
+  // keys must include all of keys(samples), because a margin needs every feature, even if only a block of the
+  // weights changes. (A block's part of the result is consecutive.)
   virtual Values gradient_of(const Values& weights, const Keys& keys,
                              std::span<const std::uint32_t> samples) const;
 };
@@ -101,7 +101,7 @@ struct LayerWork {
 };
 std::vector<LayerWork> layer_work(const ModelSpec& spec);
 
-// Fills in the sizes that the model takes from its data.
+// Fills in the sizes that a model takes from its data.
 void adapt_to(const Dataset& train, ModelSpec& spec);
 
 // Sizes that hold for phantom models too.

@@ -1,6 +1,6 @@
-// Mistakes made on purpose, to show that the tests find them: tests/mutants/mutants.txt says what each one
-// breaks, and which test must fail then. Only the build `mutants` has them, and makes the one that the
-// environment variable PSIM_MUTANT names; in every other build they are no code.
+// Deliberate mistakes, to show that the tests find them. tests/mutants/mutants.txt says what each one breaks,
+// and which test must fail then. Only the build `mutants` contains them; the environment variable PSIM_MUTANT
+// activates one. Every other build contains no trace of them.
 #pragma once
 
 #include <cstdlib>

@@ -13,87 +13,26 @@
 namespace psim {
 namespace {
 
-std::size_t state_arrays(OptimizerKind kind) {
-  switch (kind) {
-    case OptimizerKind::sgd:
-    case OptimizerKind::proximal: return 0;
-    case OptimizerKind::adam: return 2;
-    default: return 1;
-  }
-}
-
-// What one step does to `n` weights `w`, given their gradient `g` and up to two state arrays.
+// One step of the rule, after the decay of weights, which is the same for all that have it.
 template <class Scalar>
-struct Step {
-  Step(const OptimizerSpec& optimizer, double learning_rate, std::int64_t t)
-      : spec(optimizer),
-        rate(static_cast<Scalar>(learning_rate)),
-        threshold(static_cast<Scalar>(learning_rate * optimizer.l1)),
-        shrink(static_cast<Scalar>(1 / (1 + learning_rate * optimizer.l2))),
-        decay(static_cast<Scalar>(
-            spec.kind == OptimizerKind::proximal || mutant("weights-do-not-decay") ? 0 : spec.weight_decay)),
-        bias1(static_cast<Scalar>(1 - std::pow(spec.beta1, static_cast<double>(t)))),
-        bias2(static_cast<Scalar>(
-            mutant("adam-keeps-its-bias") ? 1 : 1 - std::pow(spec.beta2, static_cast<double>(t)))) {}
+class Step {
+ public:
+  Step(const OptimizerSpec& spec, double rate, std::int64_t t)
+      : move_(spec.kind->rule.of(StepNumbers<Scalar>{
+            .settings = spec.settings, .learning_rate = rate, .l1 = spec.l1, .l2 = spec.l2, .t = t})),
+        decay_(static_cast<Scalar>(
+            spec.kind->elastic_net || mutant("weights-do-not-decay") ? 0 : spec.weight_decay)) {}
 
-  const OptimizerSpec& spec;
-  Scalar rate;
-  Scalar threshold;  // proximal, as the next
-  Scalar shrink;
-  Scalar decay;         // of the weights, added to their gradient
-  Scalar bias1, bias2;  // adam: 1 - beta^t
-
-  void operator()(Scalar* w, Scalar* g, Scalar* s0, Scalar* s1, std::size_t n) const {
-    if (decay != Scalar(0)) {
-      for (std::size_t i = 0; i < n; ++i) g[i] += decay * w[i];
+  void operator()(Scalar* w, Scalar* g, Scalar* first, Scalar* second, std::size_t n) const {
+    if (decay_ != Scalar(0)) {
+      for (std::size_t i = 0; i < n; ++i) g[i] += decay_ * w[i];
     }
-    const auto mu = static_cast<Scalar>(spec.momentum), eps = static_cast<Scalar>(spec.epsilon);
-    const Scalar ahead = mutant("nesterov-does-not-look-ahead") ? Scalar(0) : mu;
-    const auto rho = static_cast<Scalar>(mutant("rmsprop-uses-adams-decay") ? spec.beta2 : spec.decay),
-               one = Scalar(1);
-    const auto b1 = static_cast<Scalar>(spec.beta1), b2 = static_cast<Scalar>(spec.beta2);
-    switch (spec.kind) {
-      case OptimizerKind::sgd:
-        for (std::size_t i = 0; i < n; ++i) w[i] -= rate * g[i];
-        break;
-      case OptimizerKind::momentum:  // Polyak's heavy ball, in PyTorch's form
-        for (std::size_t i = 0; i < n; ++i) w[i] -= rate * (s0[i] = mu * s0[i] + g[i]);
-        break;
-      case OptimizerKind::nesterov:  // Sutskever et al. 2013, in PyTorch's form
-        for (std::size_t i = 0; i < n; ++i) {
-          s0[i] = mu * s0[i] + g[i];
-          w[i] -= rate * (g[i] + ahead * s0[i]);
-        }
-        break;
-      case OptimizerKind::adagrad:  // Duchi, Hazan, Singer 2011
-        for (std::size_t i = 0; i < n; ++i) {
-          s0[i] += g[i] * g[i];
-          w[i] -= rate * g[i] / (std::sqrt(s0[i]) + eps);
-        }
-        break;
-      case OptimizerKind::rmsprop:  // Tieleman, Hinton 2012
-        for (std::size_t i = 0; i < n; ++i) {
-          s0[i] = rho * s0[i] + (one - rho) * (g[i] * g[i]);
-          w[i] -= rate * g[i] / (std::sqrt(s0[i]) + eps);
-        }
-        break;
-      case OptimizerKind::adam:  // Kingma, Ba 2015, algorithm 1
-        for (std::size_t i = 0; i < n; ++i) {
-          s0[i] = b1 * s0[i] + (one - b1) * g[i];
-          s1[i] = b2 * s1[i] + (one - b2) * (g[i] * g[i]);
-          w[i] -= rate * (s0[i] / bias1) / (std::sqrt(s1[i] / bias2) + eps);
-        }
-        break;
-      // Parikh, Boyd 2014, 4.2 and 6.5.3; Li et al., NIPS 2014: a gradient step of the loss alone, then the
-      // elastic net's proximal operator: the soft threshold, and the share of it that l2 leaves.
-      case OptimizerKind::proximal:
-        for (std::size_t i = 0; i < n; ++i) {
-          const Scalar v = w[i] - rate * g[i], kept = std::abs(v) - threshold;
-          w[i] = kept > Scalar(0) ? shrink * std::copysign(kept, v) : Scalar(0);
-        }
-        break;
-    }
+    move_(w, g, first, second, n);
   }
+
+ private:
+  StepFunction<Scalar> move_;
+  Scalar decay_;  // of the weights, added to their gradient
 };
 
 // The arrays that a step changes. `first` and `second` are null for optimizers without that state.
@@ -199,7 +138,7 @@ void update_rest(const Step<Scalar>& step, Scalar* weights, const std::vector<st
 }  // namespace
 
 Optimizer::Optimizer(const OptimizerSpec& spec, Precision precision, std::size_t size) : spec_(spec) {
-  for (std::size_t i = 0; i < state_arrays(spec.kind); ++i) state_.push_back(Values::zeros(precision, size));
+  for (std::size_t i = 0; i < spec.kind->state_arrays; ++i) state_.push_back(Values::zeros(precision, size));
 }
 
 void Optimizer::apply(Values& weights, std::span<const WeightedGradient> group, double rate,
@@ -222,7 +161,7 @@ void Optimizer::apply(Values& weights, std::span<const WeightedGradient> group, 
     if (sparse == 0) return update_all(step, arrays, weights.size(), group);
     slot_.resize(weights.size());
     Touched<Scalar> touched = add_up<Scalar>(group, slot_);
-    if (spec_.kind == OptimizerKind::proximal && !mutant("untouched-weights-do-not-shrink"))
+    if (spec_.kind->elastic_net && !mutant("untouched-weights-do-not-shrink"))
       update_rest(step, arrays.weights, touched.keys, slot_, rest);
     update_touched(step, arrays, std::move(touched));
   });
@@ -231,7 +170,7 @@ void Optimizer::apply(Values& weights, std::span<const WeightedGradient> group, 
 // Plain gradient descent from zero at rate -1.
 Values weighted_sum(std::span<const WeightedGradient> gradients, Precision precision, std::size_t count) {
   Values sum = Values::zeros(precision, count);
-  Optimizer({.kind = OptimizerKind::sgd}, precision, count).apply(sum, gradients, -1);
+  Optimizer({}, precision, count).apply(sum, gradients, -1);
   return sum;
 }
 

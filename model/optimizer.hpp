@@ -1,5 +1,5 @@
-// How an aggregated gradient moves the weights. One rule a row; state lives beside the range that it
-// belongs to, so a server updates its own part of the model alone.
+// How an aggregated gradient moves the weights, by one of the rules of optimizer_rules.hpp. State lives
+// beside the range that it belongs to, so a server updates its own part of the model alone.
 #pragma once
 
 #include <algorithm>
@@ -7,22 +7,17 @@
 #include <span>
 #include <vector>
 
+#include "model/optimizer_rules.hpp"
 #include "model/values.hpp"
 
 namespace psim {
 
-enum class OptimizerKind { sgd, momentum, nesterov, adagrad, rmsprop, adam, proximal };
-
 struct OptimizerSpec {
-  OptimizerKind kind = OptimizerKind::sgd;
-  double momentum = 0.9;      // momentum, nesterov: mu
-  double decay = 0.9;         // rmsprop: rho
-  double beta1 = 0.9;         // adam
-  double beta2 = 0.999;       // adam
-  double epsilon = 1e-8;      // adagrad, rmsprop, adam
-  double weight_decay = 0.0;  // L2: weight_decay * w is added to the gradient; all but proximal
-  double l1 = 0.0;            // proximal: l1 * |w| and l2 / 2 * w^2 are added to the loss (elastic net)
-  double l2 = 0.0;            // proximal
+  OptimizerKind kind;
+  Settings settings;          // of the kind
+  double weight_decay = 0.0;  // L2: weight_decay * w is added to the gradient; not of an elastic net
+  double l1 = 0.0;            // elastic net: l1 * |w| and l2 / 2 * w^2 are added to the loss
+  double l2 = 0.0;
 };
 
 // One gradient of a group that is applied together, with its weight in the sum.
@@ -48,8 +43,8 @@ class Optimizer {
   // lazy_update does: all others stay as they are, and so do their momentum and other state; weight decay
   // acts on touched weights only. It takes time in proportion to the keys, and with all keys it does, bit for
   // bit, what dense gradients do. Dense and sparse do not mix in a group.
-  // The proximal operator shrinks weights that nobody touches too: those in `rest` take the step with a
-  // gradient of zero.
+  // An elastic net shrinks weights that nobody touches too: those in `rest` take the step with a gradient of
+  // zero.
   void apply(Values& weights, std::span<const WeightedGradient> group, double rate,
              std::span<const Range> rest = {});
 

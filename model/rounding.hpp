@@ -1,6 +1,19 @@
 // Half precision: IEEE 754-2008's binary16 (float16: 11 bits of precision, up to 65504, subnormals down to
 // 2^-24) and bfloat16 (8 bits, the range of single precision). Numbers are rounded to nearest even; what is
 // too large becomes infinite.
+//
+// Numbers of half precision are held, and computed with, as single ones. What is true to life is where they
+// are rounded, and how many bytes they take on the network and between host and devices:
+// - Rounded are the initial weights, a worker's gradient when it is complete (of a clock of several local
+//   steps, their sum), partial sums of an all-reduce at every hop, moves of elastic averaging, and what
+//   filters make of them. Weights are rounded after every update and not when they are sent, so that an
+//   answer stays a reference.
+// - multi_precision belongs to the node that updates: servers, or the workers where these run the
+//   optimizer. The optimizer's state is in single precision with and without it; MXNet's is in half
+//   precision without.
+// - Gradients travel as loss_scale times themselves. A message's values are what the receiver has after
+//   dividing, so filters, sums and optimizers know nothing of the scale, and rounding takes it into
+//   account.
 #pragma once
 
 #include <cstdint>

@@ -1,48 +1,59 @@
-// One namespace of a run: its data, its model, its workers, and how its training goes and ends. What it
-// shares with other jobs is the cluster. Most runs have one job.
+// One job of a run: its workers and how their training goes and ends. What it shares with other jobs are the
+// machines. Most runs have one job.
+//
+// [[group]] divides the workers: each group trains a job of its own, or shares that of the group before (Li
+// et al., OSDI 2014, section 3). Jobs share what belongs to the machines: network, recorder, agenda, pool,
+// speeds, scheduler. Decisions:
+// - A job's scenario is the file read again with the group's set put in, by the code of --set, and then
+//   narrowed to its workers. So every field, default, preset, check and diagnostic is there for groups too.
+//   What belongs to the machines cannot be set.
+// - A job draws what it would draw alone: batches, weights, slowness and random filters go by its own
+//   worker numbers and its seed. So under bsp a job's weights are those of a run of it alone, bit for bit;
+//   only dates differ, by what the neighbours cost (tests/oracles/groups_test.cpp).
+// - A server is one actor with a part for each job, and takes messages in order of arrival: its time and
+//   its links are what jobs contend for.
+// - Groups that share a job may differ in batch size; clocks, optimizer, consistency model and end are the
+//   job's.
+// - A job that ends before others leaves the cluster: its workers stop, and what its pushes would still
+//   have done does not happen. The last one ends the run.
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <deque>
 #include <memory>
 #include <vector>
 
-#include "sim/cluster/platform.hpp"
 #include "sim/evaluator.hpp"
+#include "sim/machines.hpp"
 #include "sim/record/result.hpp"
-#include "sim/roles/crew.hpp"
-#include "sim/roles/world.hpp"
-#include "sim/scenario/load.hpp"
+#include "sim/roles/job_context.hpp"
+#include "sim/roles/node_actors.hpp"
 
 namespace psim {
 
-// What all jobs run on.
-struct Machines {
-  const Platform& platform;
-  Agenda& agenda;
-  Network& network;
-  Recorder& recorder;
-  Pool& pool;
+class Job;
+
+// What a job tells the run.
+class RunObserver {
+ public:
+  virtual ~RunObserver() = default;
+  virtual void on_end(Job& job) = 0;  // from the agenda: it is through, or has reached what it was for
+  virtual void on_update(std::int64_t updates) = 0;              // so many are done
+  virtual void on_clock(NodeId worker, std::int64_t clock) = 0;  // it starts this clock, or has done the last
+  virtual bool waits_for_evaluations() const = 0;                // their results are wanted at once
+  virtual void on_evaluation(const Evaluation& result) = 0;
+  virtual RunWatch& watch() = 0;
 };
 
-class Job {
+class Job final : private JobObserver {
  public:
-  // What others have to do with it.
-  struct Hooks {
-    std::function<void(Job&)> on_end;  // from the agenda: it is through, or has reached what it was for
-    std::function<void(std::int64_t)> on_update = {};           // so many updates are done
-    std::function<void(const Evaluation&)> on_evaluation = {};  // a run that waits for evaluations
-    RunWatch* watch = nullptr;
-  };
-
-  // `space`: its number among the namespaces. `loaded` must live as long.
-  Job(const LoadedJob& loaded, std::size_t space, std::uint32_t first_shard, KeySpace keys,
-      const Machines& machines);
+  // `number`: of the job in the run, from 0.
+  Job(const JobPlan& plan, std::size_t number, Machines& machines, RunObserver& run);
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
 
-  // Before the simulation runs. `worlds`: of all jobs.
-  void start(Hooks hooks, const std::vector<World*>& worlds);
+  // Before the simulation runs.
+  void start(const std::vector<JobContext*>& jobs);
   void plan_evaluations();
   void plan_end();
 
@@ -51,13 +62,13 @@ class Job {
   // The last point of its curve, when its weights change no more.
   void finish_curve();
 
-  World& world() { return world_; }
-  const World& world() const { return world_; }
-  Crew& crew() { return crew_; }
-  const Crew& crew() const { return crew_; }
-  bool is_over() const { return world_.over; }
+  const JobPlan& plan() const { return plan_; }
+  const JobState& state() const { return state_; }
+  JobContext& context() { return context_; }
+  NodeActors& actors() { return actors_; }
+  const JobNodes& nodes() const { return actors_.nodes(); }
+  bool is_over() const { return state_.over; }
   double finished() const { return finished_; }
-  const LoadedJob& loaded() const { return loaded_; }
   std::vector<CurvePoint> curve() const;
   std::optional<CurvePoint> target() const;
   std::uint64_t hash_of_weights() const;
@@ -65,24 +76,29 @@ class Job {
   bool ended_early() const { return ended_early_; }
 
  private:
-  void on_update();
+  void on_update() override;
+  void on_clock(NodeId worker, std::int64_t clock) override { run_.on_clock(worker, clock); }
+  void on_end() override;
+  RunWatch& watch() override { return run_.watch(); }
   bool take_point();
   void end_soon();
 
-  const LoadedJob& loaded_;
-  const Scenario& scenario_;
-  std::size_t space_;
-  Slowness slowness_;                 // of its workers' steps
-  std::unique_ptr<Learner> learner_;  // none of a phantom model, as the next two
-  std::unique_ptr<Sampler> sampler_;
-  std::unique_ptr<Evaluator> evaluator_;
-  World world_;
-  Crew crew_;
-  Hooks hooks_;
+  const JobPlan& plan_;
+  std::size_t number_;
+  RunObserver& run_;
+  Slowness slowness_;                     // of its workers' steps
+  std::unique_ptr<Evaluator> evaluator_;  // none of a phantom model
+  JobState state_;
+  JobContext context_;
+  NodeActors actors_;
   std::int64_t evaluate_updates_ = 0;  // evaluate whenever so many more updates are done; 0: by time
   std::int64_t last_evaluated_ = 0;    // in units of evaluate_updates_
   bool curve_finished_ = false, ended_early_ = false;
   double finished_ = 0;
 };
+
+std::deque<Job> make_jobs(const std::vector<JobPlan>& plans, Machines& machines, RunObserver& run);
+// Before the simulation runs; messages find their way to the jobs' actors.
+void start_jobs(std::deque<Job>& jobs, Machines& machines);
 
 }  // namespace psim

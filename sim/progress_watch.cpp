@@ -23,7 +23,7 @@ bool ProgressWatch::is_quiet() const {
 
 bool ProgressWatch::computes() const {
   return std::ranges::any_of(parts_.jobs, [this](const Job& job) {
-    const std::vector<int>& busy = job.world().busy;
+    const std::vector<int>& busy = job.state().busy;
     for (NodeId node = 0; node < busy.size(); ++node) {
       if (busy[node] > 0 && !parts_.speeds.is_frozen(node)) return true;
     }
@@ -39,14 +39,14 @@ bool ProgressWatch::waits_too_long() const {
   const double silence = Agenda::now() - parts_.recorder.stats().last_progress;
   const double patience = parts_.scenario.recovery.patience.value;
   if (silence <= patience) return false;  // asked with every heartbeat: first what is cheap
-  if (computes() || (faults_ != nullptr && faults_->once_to_come())) return false;
-  return silence > patience + (faults_ != nullptr ? faults_->some_turns() : 0);
+  if (computes() || (parts_.faults != nullptr && parts_.faults->once_to_come())) return false;
+  return silence > patience + (parts_.faults != nullptr ? parts_.faults->some_turns() : 0);
 }
 
 // Whatever is computed is lost again, time after time, and nobody gets further than somebody has been.
 bool ProgressWatch::goes_in_circles() const {
   constexpr std::int64_t circles = 20, least = 100;  // times as many steps in vain as before; and at least
-  if (faults_ == nullptr || faults_->once_to_come()) return false;
+  if (parts_.faults == nullptr || parts_.faults->once_to_come()) return false;
   const RunStats& stats = parts_.recorder.stats();
   return stats.begun - stats.begun_in_time > circles * (stats.begun_in_time + least);
 }
@@ -66,7 +66,7 @@ bool ProgressWatch::works_in_vain() {
   const std::uint64_t usual = work_then_ / std::max<std::uint64_t>(1, static_cast<std::uint64_t>(advances_));
   const std::uint64_t nodes = node_count(parts_.scenario.cluster);
   std::uint64_t most = std::max(least + nodes * least_of_node, times * usual);
-  if (faults_ != nullptr && faults_->once_to_come()) most *= with_hope;
+  if (parts_.faults != nullptr && parts_.faults->once_to_come()) most *= with_hope;
   return work() - work_then_ > most;
 }
 
@@ -107,7 +107,7 @@ std::vector<std::string> ProgressWatch::who_waits() const {
   std::vector<std::string> lines;
   for (const Job& job : parts_.jobs) {
     if (job.is_over()) continue;
-    const std::vector<std::string> more = job.crew().who_waits();
+    const std::vector<std::string> more = job.nodes().who_waits();
     lines.insert(lines.end(), more.begin(), more.end());
   }
   return lines;

@@ -1,5 +1,12 @@
 // Whether a run gets anywhere, and why it does not: it is quiet, nothing has come of anything for longer than
 // recovery.patience, its workers compute the same again and again, or the machine works in vain.
+//
+// A quiet moment may just precede a retransmission. So where nodes may fail a run is stuck only after
+// recovery.patience without any progress; until then evaluations and planned changes of speed go on. Where
+// messages are lost at random for ever, patience also has room for thirty of the longest retries. A run
+// that goes in circles ends when thirty times as many steps as led to the last new version have led to
+// none. The machine's work is bounded as well, whatever the simulated clock says: some million events in
+// which no shard reaches a new version and no worker a new clock end the run with a diagnosis.
 #pragma once
 
 #include <cstdint>
@@ -26,11 +33,10 @@ class ProgressWatch final : public RunWatch {
     const SpeedControl& speeds;
     const Recorder& recorder;
     Agenda& agenda;
+    const FaultPlan* faults;  // null without faults
   };
   // `end`: ends the run; called from the agenda.
   ProgressWatch(Parts parts, std::function<void()> end);
-  // Without one there are no faults.
-  void watch(const FaultPlan& faults) { faults_ = &faults; }
 
   // Nothing is on its way, and nobody computes who is not frozen: only entries of the agenda could change
   // that.
@@ -39,7 +45,9 @@ class ProgressWatch final : public RunWatch {
   bool is_stuck() override;
   bool is_hopeless() override;
   void give_up(NodeId node) override;
-  bool comes_back(NodeId node) const override { return faults_ != nullptr && faults_->comes_back(node); }
+  bool comes_back(NodeId node) const override {
+    return parts_.faults != nullptr && parts_.faults->comes_back(node);
+  }
 
   // The run ended without coming to its end: who waits for what.
   void note_stuck();
@@ -57,7 +65,6 @@ class ProgressWatch final : public RunWatch {
   void end_as(std::vector<std::string> why);
 
   Parts parts_;
-  const FaultPlan* faults_ = nullptr;
   std::function<void()> end_;
   std::vector<std::string> stuck_;
   // What has come of the work so far, how much work that was, and when it was done.

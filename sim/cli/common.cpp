@@ -44,7 +44,7 @@ LoadRequest load_request(const Command& command, Diagnostics& diagnostics) {
                      .place = {.source = diagnostics.add_source({command.scenario, ""})},
                      .message = "the name of this file is not UTF-8",
                      .label = {},
-                     .help = "rename it: a run bears the name of its scenario"});
+                     .help = "rename it: a run has the name of its scenario"});
   for (const std::string& set : command.sets) {
     const std::size_t equals = set.find('=');
     if (equals == std::string::npos || equals == 0) {

@@ -94,8 +94,7 @@ void print_for_people(const Command& command, const analysis::Comparison& compar
   fmt::print("{}{}{}", explanations(comparison), notes_text(comparison), loss_chart(comparison));
   if (comparison.runs.size() == 1)
     fmt::print(
-        "\nThis is one run, so there is nothing to compare. [compare] in the scenario gives axes, or for "
-        "example\n"
+        "\nThis is one run, so there is nothing to compare. Give axes in [compare] of the scenario, or with\n"
         "  --seeds 1,2,3   or   --set 'consistency=[\"bsp\", \"ssp 3\", \"asp\"]'\n");
   const Json& first = comparison.runs.front().summary;
   const fs::path run = run_directory(scenario_name(command.scenario), first["scenario_hash"]).filename();

@@ -9,22 +9,19 @@
 #include <iterator>
 
 #include "analysis/columns.hpp"
+#include "model/table.hpp"
 #include "sim/cli/command.hpp"
 #include "sim/cli/talk.hpp"
 #include "sim/cli/topics.hpp"
 #include "sim/protocol/tasks.hpp"
+#include "sim/record/event_fields.hpp"
 #include "sim/scenario/reference/reference.hpp"
+#include "sim/scenario/spec/fault_kinds.hpp"
 #include "sim/scenario/spec/presets.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
 
 namespace psim::cli {
 namespace {
-
-bool answers_to(const auto& row, std::string_view name) {
-  if (row.name == name) return true;
-  const std::string padded = fmt::format(" {} ", row.aliases);
-  return padded.find(fmt::format(" {} ", name)) != std::string::npos;
-}
 
 std::string explain_model(const ConsistencyRow& row) {
   std::string out = fmt::format("{}: a consistency model", row.name);
@@ -42,11 +39,13 @@ std::string explain_filter(const FilterRow& row) {
   out += fmt::format(
       "\n  sends:          {}\n  takes:          {}\n  on pulls:       {}\n  on phantoms:    {}"
       "\n  error feedback: {}\n  source:         {}\n\nIn a scenario:\n",
-      row.does, row.wire, row.push_only ? "no" : "yes", row.needs_numbers ? "no" : "yes",
+      row.doc, row.wire, row.push_only ? "no" : "yes", row.needs_numbers ? "no" : "yes",
       in_words(row.error_feedback), row.source);
   if (row.stage == FilterStage::keys) out += "  [messages]\n  keys = \"per-value\"\n";
   out += fmt::format("  [[filter]]\n  kind = \"{}\"\n", row.name);
-  if (needs_threshold(row.kind)) out += "  threshold = 0.001\n";
+  for (const Setting* setting : row.settings) {
+    if (setting->required) out += fmt::format("  {} = {}\n", setting->key, setting->draws.front());
+  }
   return out;
 }
 
@@ -69,7 +68,7 @@ std::string title_of(const fs::path& scenario) {
 // The tasks of `row`'s model as a picture; empty when they form no fixed graph.
 std::string picture_of(const ConsistencyRow& row) {
   constexpr std::int64_t workers = 3, clocks = 4;
-  const ConsistencySpec spec{.model = row.model, .staleness = 1, .k = 2};
+  const ConsistencySpec spec{.model = row.name, .staleness = 1, .k = 2};
   const bool bounded = row.gate == Gate::staleness;
   const std::optional<TaskGraph> graph = task_graph(make_rule(spec, workers), clocks);
   if (!graph) return "";
@@ -88,7 +87,7 @@ int nothing_called(const std::string& name, const std::vector<std::string>& name
 int explain_tasks(const std::string& model) {
   std::string pictures, others;
   std::vector<std::string> names;
-  for (const ConsistencyRow& row : consistency_rows) {
+  for (const ConsistencyRow& row : all_rows<ConsistencyRow>()) {
     names.emplace_back(row.name);
     if (!model.empty() && !answers_to(row, model)) continue;
     const std::string picture = picture_of(row);
@@ -100,12 +99,11 @@ int explain_tasks(const std::string& model) {
   }
   if (pictures.empty() && others.empty()) return nothing_called(model, names, "`psim list` shows the models");
   fmt::print(
-      "tasks: what each pull waits for, of 3 workers in their first 4 clocks\n\n"
-      "A consistency model is a set of dependencies between tasks that else run at once (Li et al., OSDI "
-      "2014).\n"
-      "w.t is worker w at clock t, * every worker. A push waits for the pull of its clock; `push` has "
-      "arrived,\n"
-      "`applied` is in the weights, `update` t is the one update of clock t.\n{}{}",
+      "tasks: what each pull waits for, with 3 workers in their first 4 clocks\n\n"
+      "A consistency model is a set of dependencies between tasks; without them all tasks run at once\n"
+      "(Li et al., OSDI 2014). w.t stands for worker w at clock t, and * for every worker. A push waits for\n"
+      "the pull of its clock. `push`: the push has arrived. `applied`: it is in the weights. `update` t:\n"
+      "the one update of clock t.\n{}{}",
       pictures, others);
   return done;
 }
@@ -127,10 +125,22 @@ std::string explain_column(std::string_view name) {
   return {};
 }
 
+// The text of a topic, with the kinds of faults in the place of {kinds}.
+std::string with_kinds(std::string_view text) {
+  constexpr std::string_view mark = "{kinds}";
+  const std::size_t at = text.find(mark);
+  if (at == std::string_view::npos) return std::string(text);
+  std::string lines;
+  for (const FaultKindRow& row : all_rows<FaultKindRow>()) {
+    lines += fmt::format("  {:<12} {:<22} {:<30} {}\n", row.name, row.whom, row.fields, row.over);
+  }
+  return std::string(text.substr(0, at)) + lines + std::string(text.substr(at + mark.size()));
+}
+
 int explain_preset_called(const std::string& name) {
   std::vector<std::string> names;
-  for (const PresetTable& table : presets()) {
-    if (table.name == name) {
+  for (const PresetTable& table : all_rows<PresetTable>()) {
+    if (answers_to(table, name)) {
       fmt::print("{}", explain_preset(table));
       return done;
     }
@@ -150,34 +160,38 @@ int explain(const std::vector<std::string>& words) {
   const std::string name = fmt::format("{}", fmt::join(words, " "));
   if (words.front() == "tasks") return explain_tasks(words.size() > 1 ? words[1] : "");
   if (words.front() == "preset" && words.size() > 1) return explain_preset_called(words[1]);
+  if (name == "tables") {
+    fmt::print("{}", event_tables_page());
+    return done;
+  }
   if (name == "units") {
     fmt::print("units: what a quantity may be given in\n\n{}", unit_table());
     return done;
   }
   const std::string column = explain_column(name);
-  std::vector<std::string> names{"tasks", "units"};
-  for (const ConsistencyRow& row : consistency_rows) {
+  std::vector<std::string> names{"tables", "tasks", "units"};
+  for (const ConsistencyRow& row : all_rows<ConsistencyRow>()) {
     if (answers_to(row, name)) {
       fmt::print("{}", explain_model(row));
       return done;
     }
     names.emplace_back(row.name);
   }
-  for (const FilterRow& row : filter_rows) {
+  for (const FilterRow& row : all_rows<FilterRow>()) {
     if (answers_to(row, name)) {
       fmt::print("{}", explain_filter(row));
       return done;
     }
     names.emplace_back(row.name);
   }
-  for (const PresetTable& table : presets()) {
-    if (table.name == name && table.preset != Preset::none) return explain_preset_called(name);
-    if (table.preset != Preset::none) names.emplace_back(table.name);
+  for (const PresetTable& table : all_rows<PresetTable>()) {
+    if (answers_to(table, name) && !table.rows.empty()) return explain_preset_called(name);
+    if (!table.rows.empty()) names.emplace_back(table.name);
   }
   for (const Topic& topic : topics) {
     if (answers_to(topic, name)) {
-      fmt::print("{}: {}\n\n{}\n{}{}", topic.name, topic.title, topic.text, column.empty() ? "" : "\n",
-                 column);
+      fmt::print("{}: {}\n\n{}\n{}{}", topic.name, topic.title, with_kinds(topic.text),
+                 column.empty() ? "" : "\n", column);
       return done;
     }
     names.emplace_back(topic.name);
@@ -208,12 +222,12 @@ int list() {
   fmt::print("Scenarios (psim run scenarios/NAME.toml, psim compare scenarios/NAME.toml):\n");
   for (const fs::path& file : files) fmt::print("  {:<20} {}\n", file.stem().string(), title_of(file));
   fmt::print("\nConsistency models (psim explain NAME):\n");
-  for (const ConsistencyRow& row : consistency_rows)
+  for (const ConsistencyRow& row : all_rows<ConsistencyRow>())
     fmt::print("  {:<18} a worker starts a clock: {}\n", row.name, row.may_start);
   fmt::print("\nMessage filters (psim explain NAME):\n");
-  for (const FilterRow& row : filter_rows) fmt::print("  {:<18} {}\n", row.name, row.does);
+  for (const FilterRow& row : all_rows<FilterRow>()) fmt::print("  {:<18} {}\n", row.name, row.doc);
   fmt::print("\nPresets, for `preset = \"NAME\"` at the top of a scenario (psim explain NAME):\n");
-  for (const PresetTable& table : presets()) fmt::print("  {:<24} {}\n", table.name, table.doc);
+  for (const PresetTable& table : all_rows<PresetTable>()) fmt::print("  {:<24} {}\n", table.name, table.doc);
   fmt::print("\nTopics and errors (psim explain NAME):\n");
   for (const Topic& topic : topics) fmt::print("  {:<18} {}\n", topic.name, topic.title);
   fmt::print("  {:<18} {}\n", "tasks",

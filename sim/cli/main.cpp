@@ -80,13 +80,13 @@ void add_scenario_options(CLI::App* app, Command& c) {
   app->add_option("scenario", c.scenario,
                   "The scenario file (TOML), or the name of one that comes with psim.")
       ->required();
-  app->add_option("overrides", c.more_sets, "After the file: more overrides, table.key=value each.");
+  app->add_option("overrides", c.more_sets, "More overrides after the file: table.key=value.");
   app->add_option("--set", c.sets, "Override a field: table.key=value. May be repeated.")
       ->take_all()
       ->allow_extra_args(false);
   app->add_option("--seed", c.seed, "Override the scenario's seed.")->check(whole(0, 9'000'000'000'000'000));
   app->add_option("--data-dir", c.data_dirs,
-                  "Where data files are looked for first; then PSIM_DATA and the scenario's folder.")
+                  "Where to look for data files first; then PSIM_DATA and the scenario's folder.")
       ->allow_extra_args(false);
 }
 
@@ -111,13 +111,13 @@ void add_run_options(CLI::App* app, Command& c) {
 }
 
 void add_fuzz_options(CLI::App* app, psim::cli::FuzzCommand& f) {
-  app->add_option("--seed", f.seed, "What all draws come from.")->check(whole(0, 9'000'000'000'000'000));
-  app->add_option("--runs", f.runs, "How many scenarios; 1000 when --for is not given either.")
+  app->add_option("--seed", f.seed, "The seed of all draws.")->check(whole(0, 9'000'000'000'000'000));
+  app->add_option("--runs", f.runs, "Number of scenarios; 1000 if --for is not given either.")
       ->check(whole(1, 1'000'000'000));
-  app->add_option("--for", f.seconds, "For how long, for example 10min.")->transform(duration());
+  app->add_option("--for", f.seconds, "How long to run, for example 10min.")->transform(duration());
   app->add_option("--first", f.first, "Number of the first run.")->check(whole(0, 1'000'000'000));
   app->add_option("-j,--jobs", f.jobs, "Runs at once; 0 means one per core.")->check(whole(0, 1024));
-  app->add_option("-o,--out", f.out, "Where scenarios that fail are written, instead of fuzz-failures/.")
+  app->add_option("-o,--out", f.out, "Where to write failing scenarios, instead of fuzz-failures/.")
       ->check(not_empty());
 }
 
@@ -128,7 +128,7 @@ int print_schema() {
 
 // The message for an answer that stdout does not take.
 std::string lost_answer(int error) {
-  return error == EBADF ? "stdout is closed: there is nowhere to write the answer"
+  return error == EBADF ? "stdout is closed: the answer cannot be written"
                         : fmt::format("the answer cannot be written to stdout: {}", std::strerror(error));
 }
 
@@ -173,8 +173,8 @@ void add_commands_on_runs(CLI::App& app, Command& c, std::string& directory, int
 }
 
 void add_fuzz(CLI::App& app, psim::cli::FuzzCommand& f, int& code) {
-  CLI::App* fuzz = app.add_subcommand(
-      "fuzz", "Run random scenarios with failures, and look for the smallest that goes wrong.");
+  CLI::App* fuzz =
+      app.add_subcommand("fuzz", "Run random scenarios with failures, and shrink those that go wrong.");
   add_fuzz_options(fuzz, f);
   fuzz->callback([&] {
     if (f.runs == 0 && f.seconds == 0) f.runs = 1000;
@@ -204,11 +204,10 @@ int main(int argc, char** argv) {
       ->check(one_of({"raw", "boost", "ucontext", "thread"}));
   run->callback([&] { code = guarded([&] { return cli::run(complete(c)); }); });
   CLI::App* compare =
-      app.add_subcommand("compare", "Run a scenario's [compare] axes and seeds, and put them side by side.");
+      app.add_subcommand("compare", "Run a scenario's [compare] axes and seeds, and compare the results.");
   add_run_options(compare, c);
   compare->add_option("-j,--jobs", c.jobs, "Processes at once; 0 means one per core.")->check(whole(0, 1024));
-  compare->add_option("--seeds", c.seeds, "Seeds to run everything with, for example 1,2,3.")
-      ->check(seed_list());
+  compare->add_option("--seeds", c.seeds, "Seeds for every run, for example 1,2,3.")->check(seed_list());
   compare->callback([&] { code = guarded([&] { return cli::compare(complete(c)); }); });
   CLI::App* check =
       app.add_subcommand("check", "Check a scenario and print it with every default written out.");

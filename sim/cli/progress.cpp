@@ -28,8 +28,10 @@ Progress::Progress(const LoadedScenario& loaded)
 
 void Progress::on(const Event& event, std::uint64_t) {
   if (!visible_) return;
-  if (event.kind == EventKind::update) updates_ = std::max(updates_, event.version);
-  if (event.kind == EventKind::compute_end && event.value == 0) ++steps_done_;
+  if (const ModelUpdate* update = event.as<ModelUpdate>()) updates_ = std::max(updates_, update->version);
+  const Computation* what = event.as<Computation>();
+  const bool ends = what != nullptr && what->work == Work::step && what->phase == ComputePhase::ended;
+  if (ends && what->is_last()) ++steps_done_;
   if (++events_ % 64 != 0) return;
   const double now = host_seconds();
   if (now - last_drawn_ < 0.1) return;

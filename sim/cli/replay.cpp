@@ -122,7 +122,7 @@ int report(const Folder& run, const Comparer& comparer, const Json& now) {
   const std::string digest = now["digest"], recorded_digest = meta("digest");
   std::string difference = comparer.report();
   if (difference.empty() && digest != recorded_digest)
-    difference = "every event is equal; the final weights differ\n";
+    difference = "all events are equal; the final weights differ\n";
   if (!difference.empty()) {
     fmt::print("different run: digest {}, recorded {}\n{}{}", digest, recorded_digest, difference,
                notes_on_program(run.summary, now));

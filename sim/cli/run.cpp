@@ -64,10 +64,11 @@ Json simulate_into(const fs::path& dir, const Command& command, const LoadedScen
     file.finish(result, meta, host_facts(command, host_seconds() - begin));
   }
   write_file(partial / "scenario.toml",
-             "# every default written out; runs again as it is\n" + resolved_toml(loaded.scenario));
+             "# with every default written out; psim run takes this file as it is\n" +
+                 resolved_toml(loaded.scenario));
   for (std::size_t n = 0; n < loaded.jobs.size(); ++n)
     write_file(partial / fmt::format("namespace-{}.toml", n),
-               "# this namespace by itself, every default written out; runs as it is\n" +
+               "# this namespace alone, with every default written out; psim run takes this file as it is\n" +
                    resolved_toml(loaded.jobs[n].scenario));
   write_file(partial / "summary.json", summary.dump(2) + "\n");
   analysis::seal(partial);
@@ -154,7 +155,7 @@ int check(const Command& command) {
     runs = fmt::format("; psim compare makes {} runs of it", plan->points.size());
   }
   fmt::print("{}", resolved_toml(loaded->scenario));
-  say("{} is a valid scenario; above with every default written out{}\n", command.scenario, runs);
+  say("{} is a valid scenario; printed above with every default{}\n", command.scenario, runs);
   return done;
 }
 

@@ -107,7 +107,7 @@ fs::path folder_named(const std::string& out) {
 void check_target(const fs::path& dir) {
   if (is_partial_name(dir.filename().string()))
     throw Refused(fmt::format("{} has the name of a run that is not complete", dir.string()),
-                  "name another folder; psim removes what bears such a name");
+                  "name another folder; psim removes folders with such names");
   const fs::file_status status = fs::symlink_status(dir);
   if (!fs::exists(status)) return;
   if (fs::is_symlink(status))
@@ -176,7 +176,7 @@ UnfinishedRun::UnfinishedRun(const fs::path& dir) : dir_(dir) {
     if (mkdir(path_.c_str(), 0777) == 0) lock_ = lock_folder(path_);
     else if (errno != EEXIST) fail("mkdir", path_);
   }
-  at_interrupt_.emplace(path_.string(), "interrupted: nothing was written; the same command begins again");
+  at_interrupt_.emplace(path_.string(), "interrupted: nothing was written; the same command starts again");
 }
 
 UnfinishedRun::~UnfinishedRun() {

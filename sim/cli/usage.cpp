@@ -113,8 +113,8 @@ Advice unexpected(const CLI::App& app, const CLI::App& command, const std::strin
 Advice mismatch(const CLI::App& command, const std::string& what) {
   const std::string name = what.substr(0, what.find(':'));
   const CLI::Option* option = command.get_option_no_throw(name);
-  const std::string help = fmt::format("`psim {} --help` shows what is possible", command.get_name());
-  if (option == nullptr || option->count() < 2) return {"an option lacks its value: " + name, help};
+  const std::string help = fmt::format("`psim {} --help` lists the options", command.get_name());
+  if (option == nullptr || option->count() < 2) return {"an option needs a value: " + name, help};
   return {fmt::format("{} is given {} times", name, option->count()),
           name == "--seed" ? "several seeds are for `psim compare FILE --seeds 1,2,3`" : "give it once"};
 }
@@ -128,7 +128,7 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error) {
   }
   const std::vector<CLI::App*> chosen = app.get_subcommands();
   const CLI::App& command = chosen.empty() ? app : *chosen.front();
-  Advice advice{error.what(), fmt::format("`psim {}--help` shows what is possible",
+  Advice advice{error.what(), fmt::format("`psim {}--help` lists the options",
                                           chosen.empty() ? "" : command.get_name() + " ")};
   std::vector<std::string> left = app.remaining(true);  // of "--flag value", the flag is not always first
   std::ranges::stable_partition(left, [](const std::string& word) { return word.starts_with('-'); });

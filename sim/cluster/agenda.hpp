@@ -1,4 +1,4 @@
-// Things that we plan for a date. SimGrid's own timers fire in no promised order at equal dates; these
+// Actions that psim plans for a date. SimGrid's own timers fire in no promised order at equal dates; these
 // run in order of (date, sequence number). At most one SimGrid timer is armed at a time.
 #pragma once
 
@@ -19,13 +19,13 @@ class Agenda {
   Agenda(const Agenda&) = delete;
   Agenda& operator=(const Agenda&) = delete;
 
-  // `action` runs in the simulation kernel, outside every actor, at `date` or now if that is past.
+  // `action` runs in the simulation kernel, outside every actor, at `date`, or now if `date` is past.
   void at(double date, std::function<void()> action);
 
   // Drops everything. Pending entries keep the simulated clock running, so this belongs to a run's end.
   void clear();
 
-  // Entries that have run, of all dates: a measure of the machine's work.
+  // Number of entries that have run: a measure of the machine's work.
   std::uint64_t fired() const { return fired_; }
 
   static double now();

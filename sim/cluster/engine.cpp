@@ -47,6 +47,9 @@ Engine::Engine(const Scenario& scenario, const std::string& context) {
 
 Engine::~Engine() = default;
 
-void Engine::run() { engine_->run(); }
+void Engine::run(const std::function<void()>& on_deadlock) {
+  simgrid::s4u::Engine::on_deadlock_cb(on_deadlock);
+  engine_->run();
+}
 
 }  // namespace psim

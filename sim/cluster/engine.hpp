@@ -1,6 +1,7 @@
-// SimGrid's engine with arguments of ours, silent. To be made before anything else of SimGrid.
+// SimGrid's engine with psim's arguments, silent. To be created before anything else of SimGrid.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,7 +19,8 @@ class Engine {
   // `context`: SimGrid's context factory; empty: the build's default.
   Engine(const Scenario& scenario, const std::string& context);
   ~Engine();
-  void run();
+  // `on_deadlock`: nothing can happen any more, though there are actors.
+  void run(const std::function<void()>& on_deadlock);
 
  private:
   std::vector<std::string> words_;

@@ -51,7 +51,7 @@ void FaultPlan::plan(std::size_t index) {
   const std::optional<FaultTurn> turn = unit.turns.next();
   if (!turn) return;
   const bool repeats = unit.turns.for_ever();
-  if (turn->begin == 0 && is_window(spec(unit.table).kind)) {
+  if (turn->begin == 0 && spec(unit.table).kind->window) {
     begin(unit.table, unit.node, *turn, !repeats);
     return plan(index);
   }
@@ -84,8 +84,7 @@ double FaultPlan::some_turns() const {
   constexpr double attempts = 30;  // of which one succeeds, if the chance is no smaller than a third
   double longest = 0, lossy = 0;
   for (const FaultSpec& fault : scenario_.faults) {
-    if (fault.kind == FaultKind::drop && fault.probability < 1)
-      lossy = attempts * scenario_.recovery.longest_retry.value;
+    if (fault.kind->drops && fault.probability < 1) lossy = attempts * scenario_.recovery.longest_retry.value;
     for (const std::optional<Seconds>& period : {fault.every, fault.mtbf}) {
       if (period) longest = std::max(longest, period->value);
     }
@@ -114,8 +113,8 @@ void FaultPlan::begin(std::size_t table, std::optional<NodeId> node, const Fault
 
 bool FaultPlan::starts_nodes(std::size_t table) const {
   const FaultSpec& fault = spec(table);
-  return fault.kind == FaultKind::join || fault.kind == FaultKind::restart ||
-         (fault.kind == FaultKind::crash && fault.restart_after.has_value());
+  return fault.kind->joins || fault.kind->restarts ||
+         (fault.kind->crashes && fault.restart_after.has_value());
 }
 
 void FaultPlan::expect_starts(std::size_t table, std::optional<NodeId> node, int change) {
@@ -132,60 +131,46 @@ void FaultPlan::act(std::size_t table, std::optional<NodeId> node, bool begins) 
   record(table, node, begins);
   FaultUse& use = uses_[table];
   use.happened = true;
-  const FaultKind kind = spec(table).kind;
-  if (kind == FaultKind::heal) {
+  const FaultKindRow& kind = *spec(table).kind;
+  if (kind.on == FaultOn::everything) {
     use.mattered = true;
-    return links_.heal();
+    return links_.end_all(kind.undoes);
   }
-  if (kind == FaultKind::partition || kind == FaultKind::link_down || is_about_messages(kind))
-    return begins ? links_.begin(table, node) : links_.end(table, node);
+  if (kind.cuts || kind.meet != nullptr) return begins ? links_.begin(table, node) : links_.end(table, node);
   for (const NodeId one : nodes_of(table, node)) use.mattered = act_on(table, one, begins) || use.mattered;
 }
 
 bool FaultPlan::act_on(std::size_t table, NodeId node, bool begins) {
   const FaultSpec& fault = spec(table);
-  switch (fault.kind) {
-    case FaultKind::crash: {
-      if (!begins) return target_.restart(node);
-      const bool is_new = target_.crash(node, fault.disk == Disk::lost);
-      check(FaultCondition::Quantity::crashed, node, 1);
-      return is_new;
-    }
-    case FaultKind::restart: return target_.restart(node);
-    case FaultKind::leave: return target_.leave(node);
-    case FaultKind::join: return target_.join(node);
-    case FaultKind::disk_loss: return target_.lose_disk(node);
-    default: break;
-  }
+  const FaultKindRow& kind = *fault.kind;
+  bool changed = false;
+  if (const auto act = begins ? kind.begin : kind.end) changed = act(target_, node, fault);
+  if (kind.crashes && begins) check(FaultCondition::Quantity::crashed, node, 1);
+  if (!kind.takes_factor()) return changed;
   active_[table][node] += begins ? 1 : -1;
-  if (fault.kind == FaultKind::slow) target_.set_speed(node, product(fault.kind, node));
-  else network_.set_bandwidth(node, product(fault.kind, node));
-  return *fault.factor != 1;
+  if (kind.slows) target_.set_speed(node, product(&FaultKindRow::slows, node));
+  if (kind.degrades) network_.set_bandwidth(node, product(&FaultKindRow::degrades, node));
+  return changed || *fault.factor != 1;
 }
 
-// Faults of one kind that are in force at once multiply.
-double FaultPlan::product(FaultKind kind, NodeId node) const {
+// Faults in force at once that do the same multiply.
+double FaultPlan::product(bool FaultKindRow::*what, NodeId node) const {
   double factor = 1;
   for (std::size_t table = 0; table < active_.size(); ++table) {
-    if (spec(table).kind == kind && active_[table][node] > 0) factor *= *spec(table).factor;
+    if (*spec(table).kind.*what && active_[table][node] > 0) factor *= *spec(table).factor;
   }
   return factor;
 }
 
 void FaultPlan::record(std::size_t table, std::optional<NodeId> node, bool begins) {
   const FaultSpec& fault = spec(table);
-  Event event{.at = Agenda::now(),
-              .kind = EventKind::fault,
-              .clock = static_cast<std::int64_t>(table),
-              .version = begins ? 1 : 0,
-              .value = static_cast<std::int64_t>(fault.kind)};
-  const auto record_all = [&](const std::vector<NodeId>& nodes, NodeId peer) {
-    for (const NodeId one : nodes) {
-      event.node = one;
-      event.peer = peer;
-      recorder_.record(event);
-      ++recorded_;
-    }
+  const auto record_one = [&](std::optional<NodeId> target, std::optional<NodeId> other_side) {
+    recorder_.record({Agenda::now(), scheduler_node,
+                      FaultChange{static_cast<std::int64_t>(table), fault.kind, begins, target, other_side}});
+    ++recorded_;
+  };
+  const auto record_all = [&](const std::vector<NodeId>& nodes, std::optional<NodeId> other_side) {
+    for (const NodeId one : nodes) record_one(one, other_side);
   };
   if (!fault.between.empty()) {
     const auto [a, b] = fault_sides(scenario_.cluster, fault.between);
@@ -194,10 +179,8 @@ void FaultPlan::record(std::size_t table, std::optional<NodeId> node, bool begin
     return;
   }
   const std::vector<NodeId> nodes = nodes_of(table, node);
-  for (const NodeId one : nodes) record_all({one}, one);
-  if (!nodes.empty()) return;  // else it concerns all
-  recorder_.record(event);
-  ++recorded_;
+  record_all(nodes, {});
+  if (nodes.empty()) record_one({}, {});  // it concerns all
 }
 
 void FaultPlan::on_evaluation(const Evaluation& evaluation) {

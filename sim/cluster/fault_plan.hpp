@@ -1,5 +1,14 @@
-// Carries out the scenario's faults: those of nodes by a FaultTarget, those of links and messages by the
-// network. Dated ones are entries of the agenda; conditions are looked at when their quantity changes.
+// Carries out the scenario's faults: faults of nodes by a FaultTarget, faults of links and messages by the
+// network. Dated faults are entries of the agenda; conditions are checked when their quantity changes.
+//
+// Decisions:
+// - Servers and workers keep their state only in memory, and lose it in every crash. Only the storage has a
+//   disk: the last snapshot of each shard survives its crash unless the disk is lost.
+// - A run ends when every worker that is not gone for good is through. A worker is gone for good when it
+//   has left, or is down, and no planned fault starts it again; a fault that waits for a condition is not
+//   planned. When the last worker crashes for good, the run says that it is stuck.
+// - mtbf counts from when the node is well again, so faults of one table do not overlap. Faults that repeat
+//   for ever stop when three turns of each have changed nothing.
 #pragma once
 
 #include <cstdint>
@@ -18,22 +27,9 @@
 
 namespace psim {
 
-// Who carries out what happens to nodes. Called from the agenda, never from an actor. The answers: whether it
-// changed anything.
-class FaultTarget {
- public:
-  virtual ~FaultTarget() = default;
-  virtual bool crash(NodeId node, bool disk_lost) = 0;
-  virtual bool restart(NodeId node) = 0;
-  virtual bool leave(NodeId node) = 0;
-  virtual bool join(NodeId node) = 0;
-  virtual void set_speed(NodeId node, double factor) = 0;  // of its own speed; 0: frozen, 1: as before
-  virtual bool lose_disk(NodeId node) = 0;
-};
-
 class FaultPlan {
  public:
-  // `is_quiet`: nothing can happen any more but by faults and other entries of the agenda.
+  // `is_quiet`: only faults and other entries of the agenda can still make anything happen.
   FaultPlan(const Scenario& scenario, Network& network, Recorder& recorder, Agenda& agenda,
             FaultTarget& target, std::function<bool()> is_quiet);
 
@@ -48,18 +44,18 @@ class FaultPlan {
   void on_clock(NodeId worker, std::int64_t clock) {
     if (!conditions_.empty()) check(FaultCondition::Quantity::clock, worker, static_cast<double>(clock));
   }
-  // Whether on_evaluation has any use, so that results are wanted at once.
+  // Whether a condition depends on evaluations, so that their results are needed at once.
   bool waits_for_evaluations() const;
 
-  // Whether a planned fault, or the end of one, may still change something: a watch for hangs must wait for
-  // it. Without those that repeat for ever.
+  // Whether a planned fault or the end of one may still change something, so that a watch for hangs must wait
+  // for it. Faults that repeat for ever do not count.
   bool once_to_come() const { return pending_ > 0; }
-  // Whether what is planned, and does not hang on a condition, starts the node again.
+  // Whether a planned fault, without a condition, starts the node again.
   bool comes_back(NodeId node) const { return starts_to_come_[node] > 0; }
-  // Seconds in which each of those that repeat for ever has had some turns, and a request that is lost now
-  // and then has been sent many times.
+  // Seconds in which each fault that repeats for ever has had several turns, so that a request that is
+  // sometimes lost has been sent many times.
   double some_turns() const;
-  // What has become of each fault so far.
+  // What each fault has done so far.
   std::vector<FaultUse> uses() const;
 
  private:
@@ -69,7 +65,7 @@ class FaultPlan {
     std::optional<NodeId> node;
     FaultTurns turns;
     std::uint64_t progress = 0;  // events of others when its last turn began
-    int idle = 0;                // turns one after the other without any
+    int idle = 0;                // turns in a row without any
   };
   struct Condition {
     std::size_t table;
@@ -87,7 +83,7 @@ class FaultPlan {
   void act(std::size_t table, std::optional<NodeId> node, bool begins);
   bool act_on(std::size_t table, NodeId node, bool begins);
   void record(std::size_t table, std::optional<NodeId> node, bool begins);
-  double product(FaultKind kind, NodeId node) const;
+  double product(bool FaultKindRow::*what, NodeId node) const;
   void check(FaultCondition::Quantity quantity, NodeId node, double value);
   std::vector<NodeId> nodes_of(std::size_t table, std::optional<NodeId> node) const;
 
@@ -104,7 +100,7 @@ class FaultPlan {
   std::vector<std::vector<int>> active_;  // by table and node: slow and degrade in force
   std::vector<int> starts_to_come_;       // by node: planned
   std::size_t pending_ = 0;               // turns of faults that do not repeat, and their ends
-  bool given_up_ = false;                 // nothing comes any more of faults that repeat for ever
+  bool given_up_ = false;                 // faults that repeat for ever have stopped
   std::uint64_t recorded_ = 0;            // events of faults
 };
 

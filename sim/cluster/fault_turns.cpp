@@ -11,7 +11,7 @@ FaultTurns::FaultTurns(FaultSpec spec, std::uint64_t seed, std::uint64_t table, 
     : spec_(std::move(spec)), seed_(seed), table_(table), node_(node) {}
 
 FaultTurn FaultTurns::from(const FaultSpec& spec, double now) {
-  const std::optional<Seconds>& length = spec.kind == FaultKind::crash ? spec.restart_after : spec.lasts;
+  const std::optional<Seconds>& length = spec.kind->crashes ? spec.restart_after : spec.lasts;
   return {now, length ? now + length->value : HUGE_VAL};
 }
 

@@ -10,7 +10,7 @@
 
 namespace psim {
 
-// One time that a fault happens. `end`: when a window is over or a crashed node restarts; infinite: never.
+// One occurrence of a fault. `end`: when its window ends or a crashed node restarts; infinite: never.
 struct FaultTurn {
   double begin = 0;
   double end = HUGE_VAL;
@@ -19,13 +19,14 @@ struct FaultTurn {
 
 class FaultTurns {
  public:
-  // `table`: place among the scenario's faults. `node`: whose turns they are; matters with `mtbf` only, where
-  // every node has failures of its own.
+  // `table`: index among the scenario's faults. `node`: the node whose turns these are. It matters with
+  // `mtbf` only, which draws failures for every node separately.
   FaultTurns(FaultSpec spec, std::uint64_t seed, std::uint64_t table, std::uint32_t node);
 
-  // The turns in order; none when there are no more. None at all for a fault that waits for a condition.
+  // The turns in order; nothing after the last one, and nothing at all for a fault that waits for a
+  // condition.
   std::optional<FaultTurn> next();
-  // Whether there is no last one.
+  // Whether the turns never end.
   bool for_ever() const { return spec_.every || spec_.mtbf; }
 
   // A turn that begins now.
@@ -36,7 +37,7 @@ class FaultTurns {
   std::uint64_t seed_, table_;
   std::uint32_t node_;
   std::uint64_t turn_ = 0;
-  double well_ = 0;  // mtbf: since when the node has been well
+  double well_ = 0;  // mtbf: date since which the node has had no failure
 };
 
 }  // namespace psim

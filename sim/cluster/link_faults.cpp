@@ -51,9 +51,9 @@ void LinkFaults::end(std::size_t table, std::optional<NodeId> node) {
   --active_;
 }
 
-void LinkFaults::heal() {
+void LinkFaults::end_all(std::string_view kind) {
   for (Fault& fault : faults_) {
-    if (fault.spec.kind != FaultKind::partition) continue;
+    if (fault.spec.kind->name != kind) continue;
     active_ -= static_cast<std::size_t>(fault.active.back());
     fault.active.back() = 0;
   }
@@ -63,8 +63,7 @@ bool LinkFaults::cut(NodeId from, NodeId to) {
   bool is_cut = false;
   if (active_ == 0) return false;
   for (Fault& fault : faults_) {
-    const bool cuts = fault.spec.kind == FaultKind::partition || fault.spec.kind == FaultKind::link_down;
-    if (!cuts || !fault.touches(from, to)) continue;
+    if (!fault.spec.kind->cuts || !fault.touches(from, to)) continue;
     fault.has_met_any = is_cut = true;
   }
   return is_cut;
@@ -79,16 +78,13 @@ MessageFate LinkFaults::fate(const Message& message) {
   for (std::size_t table = 0; table < faults_.size(); ++table) {
     Fault& fault = faults_[table];
     const FaultSpec& spec = fault.spec;
-    if (!is_about_messages(spec.kind) || !fault.touches(message.from, message.to)) continue;
+    if (spec.kind->meet == nullptr || !fault.touches(message.from, message.to)) continue;
     const std::string_view kind = name_of(kind_of(message));
     if (!spec.messages.empty() && std::ranges::find(spec.messages, kind) == spec.messages.end()) continue;
     Stream stream(seed_, "message fault", combine(combine(table, message.from), message.to), number);
     if (stream.uniform() >= spec.probability) continue;
     fault.has_met_any = true;
-    if (spec.kind == FaultKind::drop) fate.dropped = true;
-    if (spec.kind == FaultKind::duplicate) ++fate.copies;
-    if (spec.kind == FaultKind::delay) fate.delay += spec.delay->value;
-    if (spec.kind == FaultKind::reorder) fate.delay += spec.delay->value * stream.uniform();
+    spec.kind->meet(fate, spec, stream);
   }
   return fate;
 }

@@ -15,6 +15,12 @@ namespace kernel = simgrid::kernel;
 
 namespace psim {
 
+namespace {
+
+constexpr auto sent = [](const auto& flight) { return *flight.message.sent; };
+
+}  // namespace
+
 Network::Network(const Platform& platform, Options options, Recorder& recorder, Agenda& agenda)
     : options_(std::move(options)), recorder_(recorder), agenda_(agenda) {
   for (std::size_t node = 0; node < platform.hosts.size(); ++node) {
@@ -34,27 +40,29 @@ Network::Network(const Platform& platform, Options options, Recorder& recorder, 
         Flight flight = std::move(found->second);
         in_flight_.erase(found);
         if (in_background(flight.message)) --in_background_;
+        remove_name(flight.message);
         leave_network(std::move(flight));
       });
 }
 
-Event Network::event(EventKind kind, const Flight& flight) const {
+// Of a message that leaves its sender; returns its number.
+std::uint64_t Network::record_sending(Flight& flight) {
   const Message& m = flight.message;
-  const MessageFacts facts = facts_of(m.body);
-  const bool arrived = kind == EventKind::deliver;
-  return {.at = Agenda::now(),
-          .kind = kind,
-          .message = facts.kind,
-          .node = arrived ? m.to : m.from,
-          .peer = arrived ? m.from : m.to,
-          .clock = facts.clock,
-          .version = facts.version,
-          .bytes = flight.bytes,
-          .value = facts.number,
-          .shard = m.shard,
-          .epoch = m.epoch,
-          .detail = facts.pushes_before,
-          .content = {.values = facts.values, .keys = facts.keys, .ids = facts.ids}};
+  Event event{Agenda::now(), m.from, Sent{facts_of(m.body), m.from, m.to, {}, {}, flight.bytes}};
+  Sent& sent = std::get<Sent>(event.what);
+  flight.kind = sent.kind;
+  if (sent.has_shard) {
+    sent.shard = m.shard;
+    sent.epoch = m.epoch;
+  }
+  return recorder_.record(event);
+}
+
+// Of one that arrives, or will not.
+template <class T>
+void Network::record(NodeId node, const Flight& flight) {
+  const Message& m = flight.message;
+  recorder_.record({Agenda::now(), node, T{{*m.sent, flight.kind, m.from, m.to, flight.bytes}}});
 }
 
 void Network::send(Message message) {
@@ -69,8 +77,8 @@ void Network::send_again(Message message) {
 void Network::enqueue(Message&& message, std::uint32_t rank) {
   if (!in_turn(message.from)) return transmit(std::move(message));
   const NodeId from = message.from, to = message.to;
-  Connection& connection = connections_[{from, to}];
-  connection.names.insert(name_of(message));
+  Connection& connection = connection_of(message);
+  add_name(message);
   connection.waiting.emplace(std::pair(rank, next_held_++), std::move(message));
   if (!connection.busy) send_next(from, to);
 }
@@ -87,7 +95,7 @@ void Network::send_next(NodeId from, NodeId to) {
   if (!connection.busy) return;
   Message next = std::move(connection.waiting.begin()->second);
   connection.waiting.erase(connection.waiting.begin());
-  connection.names.extract(name_of(next));  // one of them
+  remove_name(next);
   transmit(std::move(next));
 }
 
@@ -115,17 +123,17 @@ void Network::launch(Message&& message, const MessageFate& fate, bool has_turn,
   const std::uint64_t bytes = header + wire_size(message.body);
   const NodeId from = message.from, to = message.to;
   Flight flight{.message = std::move(message),
-                .number = next_number_++,
                 .bytes = bytes,
                 .has_turn = has_turn,
                 .dropped = fate.dropped,
                 .delay = fate.delay};
-  recorder_.record(event(EventKind::send, flight));
+  flight.message.sent = record_sending(flight);
   if (faults_ != nullptr && faults_->cut(from, to)) {
     pass_on_turn(flight);
-    recorder_.record(event(EventKind::lose, flight));
+    record<Lost>(from, flight);
     return;
   }
+  add_name(flight.message);
   flights.push_back(std::move(flight));
 }
 
@@ -153,17 +161,20 @@ void Network::scale_links(const Node& node, double factor) {
 Network::Name Network::name_of(const Message& m) {
   const MessageFacts facts = facts_of(m.body);
   const bool is_view = facts.kind == MessageKind::view || facts.kind == MessageKind::start;
-  return {facts.kind, m.shard, m.epoch, is_view ? facts.version : m.is<State>() ? 0 : facts.number};
+  return {facts.kind, m.shard, m.epoch, is_view ? facts.view : m.is<State>() ? std::nullopt : facts.number()};
+}
+
+void Network::add_name(const Message& message) {
+  if (options_.repeats) connection_of(message).names.insert(name_of(message));
+}
+
+void Network::remove_name(const Message& message) {
+  if (options_.repeats) connection_of(message).names.extract(name_of(message));  // one of them
 }
 
 bool Network::carries(const Message& like) const {
-  const Name name = name_of(like);
   const auto connection = connections_.find({like.from, like.to});
-  if (connection != connections_.end() && connection->second.names.contains(name)) return true;
-  return std::ranges::any_of(in_flight_, [&](const auto& entry) {
-    const Message& m = entry.second.message;
-    return m.from == like.from && m.to == like.to && name_of(m) == name;
-  });
+  return connection != connections_.end() && connection->second.names.contains(name_of(like));
 }
 
 bool Network::is_lost(const Flight& flight) const {
@@ -180,7 +191,7 @@ void Network::pass_on_turn(const Flight& flight) {
 void Network::leave_network(Flight&& flight) {
   pass_on_turn(flight);
   if (flight.delay == 0) return arrive(std::move(flight));
-  const std::uint64_t number = flight.number;
+  const std::uint64_t number = *flight.message.sent;
   const double date = Agenda::now() + flight.delay;
   delayed_.emplace(number, std::move(flight));
   agenda_.at(date, [this, number] {
@@ -190,7 +201,7 @@ void Network::leave_network(Flight&& flight) {
 
 void Network::arrive(Flight&& flight) {
   const bool lost = is_lost(flight);
-  recorder_.record(event(lost ? EventKind::lose : EventKind::deliver, flight));
+  lost ? record<Lost>(flight.message.from, flight) : record<Received>(flight.message.to, flight);
   if (lost) return;
   Node& node = nodes_[flight.message.to];
   if (node.held) node.waiting.push_back(std::move(flight.message));
@@ -273,15 +284,15 @@ void Network::break_connections(NodeId node) {
     return true;
   };
   std::erase_if(in_flight_, take);
-  std::ranges::sort(flights, {}, &Flight::number);
+  std::ranges::sort(flights, {}, sent);
   for (const Flight& flight : flights) {
     if (in_background(flight.message)) --in_background_;
     if (!mutant("flows-outlive-their-ends")) flight.flow->cancel();
     pass_on_turn(flight);
   }
   std::erase_if(delayed_, take);
-  std::ranges::sort(flights, {}, &Flight::number);
-  for (const Flight& flight : flights) recorder_.record(event(EventKind::lose, flight));
+  std::ranges::sort(flights, {}, sent);
+  for (const Flight& flight : flights) record<Lost>(flight.message.from, flight);
 }
 
 void Network::close(const std::function<void(const Message&)>& unread) {
@@ -291,8 +302,8 @@ void Network::close(const std::function<void(const Message&)>& unread) {
   for (auto& [number, flight] : delayed_) flights.push_back(std::move(flight));
   delayed_.clear();
   in_background_ = 0;
-  std::ranges::sort(flights, {}, &Flight::number);
-  for (const Flight& flight : flights) recorder_.record(event(EventKind::lose, flight));
+  std::ranges::sort(flights, {}, sent);
+  for (const Flight& flight : flights) record<Lost>(flight.message.from, flight);
   for (Node& node : nodes_) {
     for (const Message& message : node.inbox) unread(message);
     for (const Message& message : node.waiting) unread(message);

@@ -1,4 +1,4 @@
-// The ways that messages take through a topology; the same on every machine.
+// The paths of messages through a topology; the same on every machine.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ struct Hop {
   bool forward;
 };
 
-// Fewest hops, then least latency, from every vertex to `root`, by one shortest-path tree. Of equal ways the
-// one by the lowest vertex, then by the lowest link.
+// The shortest-path tree from every vertex to `root`: fewest hops, then least latency. Of equal paths it
+// takes the one through the lowest vertex, then the lowest link.
 class PathTree {
  public:
   PathTree(const Topology& topology, std::uint32_t root);
@@ -30,8 +30,8 @@ class PathTree {
   std::vector<std::uint32_t> link_towards_root_;
 };
 
-// Paths between hosts: by the topology's own routing, or by shortest paths, which are the same there and
-// back.
+// Paths between hosts: by the topology's own routing, or shortest paths, which are the same in both
+// directions.
 class Paths {
  public:
   explicit Paths(const Topology& topology);
@@ -42,7 +42,7 @@ class Paths {
 
   const Topology& topology_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> link_between_;
-  std::optional<std::pair<std::uint32_t, PathTree>> tree_;  // of the host that was asked for last
+  std::optional<std::pair<std::uint32_t, PathTree>> tree_;  // of the last requested host
 };
 
 }  // namespace psim

@@ -34,7 +34,7 @@ std::vector<double> levels_of(const Scenario& scenario, std::uint32_t node) {
     if (!s.probability && std::ranges::find(s.workers, worker) != s.workers.end()) divide(s.slowdown);
   }
   for (const FaultSpec& fault : scenario.faults) {
-    if (fault.kind != FaultKind::slow || *fault.factor == 0) continue;
+    if (!fault.kind->slows || *fault.factor == 0) continue;
     const std::vector<std::uint32_t> nodes = fault_nodes(scenario.cluster, fault.nodes);
     if (std::ranges::find(nodes, node) != nodes.end()) divide(1 / *fault.factor);
   }

@@ -1,3 +1,7 @@
+// Platform files. SimGrid aborts or crashes on many a mistake in its XML, so a child process loads the file
+// and asks for the routes. It sends back hosts, links and routes, and the simulation is built from these as
+// from any topology: unequal shares and stragglers work, and the run itself never reads XML. A Host there
+// is a node here, with one core; profiles, actors and options of SimGrid are refused.
 #include "sim/scenario/spec/platform_file.hpp"
 
 #include <fcntl.h>

@@ -1,6 +1,10 @@
-// Real computation on several threads while simulated time passes. A task is a pure function, started
-// whenever a thread is free and waited for at a simulated date; simulated order decides everything,
-// threads only decide how long you wait.
+// Real computation on several threads while simulated time passes. A task is a pure function. It starts when
+// a thread is free, and a simulated date waits for it. Simulated order decides all results; threads only
+// change the waiting time of the user.
+//
+// The simulating thread counts: while it waits for a gradient it computes others. A gradient's task drops
+// its weights when it is done, workers that pulled the same version share one assembled copy, and a server
+// copies its weights only if an answer still holds them. So a run of W workers holds about W + 2 models.
 #pragma once
 
 #include <condition_variable>
@@ -16,7 +20,7 @@ namespace psim {
 
 class Pool {
  public:
-  // `threads` counts the caller, who works while it waits; 1 computes everything in wait().
+  // `threads` includes the caller, which works while it waits; 1 computes everything in wait().
   explicit Pool(unsigned threads);
   ~Pool();
   Pool(const Pool&) = delete;
@@ -26,13 +30,14 @@ class Pool {
   using Handle = std::shared_ptr<Task>;
 
   Handle submit(std::function<void()> work);
-  // Returns when the task is done; its exception, if any, is thrown here.
+  // Returns when the task is done, and rethrows its exception, if any.
   void wait(const Handle& task);
-  // The result is no longer wanted: not started if it was not, and forgotten otherwise.
+  // The result is no longer needed: the task does not start if it has not, and its result is dropped
+  // otherwise.
   void cancel(const Handle& task);
-  // The same, and when this returns it does not run any more: what it works on may go.
+  // The same; after the return the task no longer runs, so the data that it uses may be destroyed.
   void abandon(const Handle& task);
-  // Likewise for all tasks; no more are done.
+  // The same for all tasks; later ones do not start.
   void stop();
 
   unsigned threads() const { return static_cast<unsigned>(threads_.size()) + 1; }

@@ -58,52 +58,16 @@ double Slowness::of_step(std::uint32_t worker, std::int64_t step) {
 }
 
 double Slowness::draw(std::uint32_t worker, std::int64_t step) {
-  Stream stream(seed_, "compute", worker, static_cast<std::uint64_t>(step));
-  const double cv2 = spec_.cv * spec_.cv;
-  switch (spec_.distribution) {
-    case Distribution::constant: return 1.0;
-    case Distribution::uniform:
-      return stream.uniform(1 - std::sqrt(3.0) * spec_.cv, 1 + std::sqrt(3.0) * spec_.cv);
-    case Distribution::exponential: return stream.exponential();
-    case Distribution::shifted_exponential: {
-      const double fixed = spec_.shift.value / mean_steps_[worker];
-      return fixed + (1 - fixed) * stream.exponential();
-    }
-    case Distribution::pareto: return stream.pareto(spec_.alpha) * (spec_.alpha - 1) / spec_.alpha;
-    case Distribution::gamma: return cv2 > 0 ? stream.gamma(1 / cv2) * cv2 : 1.0;
-    case Distribution::lognormal: {
-      const double variance = std::log1p(cv2);
-      return std::exp(std::sqrt(variance) * stream.normal() -
-                      (mutant("lognormal-is-slower-in-the-mean") ? 0 : variance / 2));
-    }
-    case Distribution::markov: {
-      const double share_slow = spec_.enter / (spec_.enter + spec_.leave);
-      const double mean = 1 + share_slow * (spec_.slowdown - 1);
-      return (slow_state(worker, step) ? spec_.slowdown : 1.0) / mean;
-    }
-    case Distribution::trace: {
-      const auto& row = spec_.trace_rows[static_cast<std::size_t>(step) % spec_.trace_rows.size()];
-      return row[worker % row.size()];
-    }
-  }
-  return 1.0;
-}
-
-// The two-state chain is started in its stationary distribution and replayed from where it was last asked.
-bool Slowness::slow_state(std::uint32_t worker, std::int64_t step) {
-  if (chains_.size() <= worker) chains_.resize(worker + 1);
-  Chain& chain = chains_[worker];
-  if (step < chain.step) chain = {};
-  while (chain.step < step) {
-    ++chain.step;
-    const double u = Stream(seed_, "markov", worker, static_cast<std::uint64_t>(chain.step)).uniform();
-    if (chain.step == 0) {
-      chain.slow = u < spec_.enter / (spec_.enter + spec_.leave);
-    } else {
-      chain.slow = chain.slow ? u >= spec_.leave : u < spec_.enter;
-    }
-  }
-  return chain.slow;
+  if (states_.size() <= worker) states_.resize(worker + 1);
+  StepDraw draw{.settings = spec_.settings,
+                .trace = spec_.trace_rows,
+                .seed = seed_,
+                .worker = worker,
+                .step = step,
+                .mean_step = mean_steps_.at(worker),
+                .state = states_[worker],
+                .stream = Stream(seed_, "compute", worker, static_cast<std::uint64_t>(step))};
+  return spec_.distribution->draw(draw);
 }
 
 double Slowness::speed_factor(std::uint32_t worker, double now) const {

@@ -13,7 +13,8 @@ namespace psim {
 // Slowness of each step of each worker; mean 1 over steps (trace: the file's own mean).
 class Slowness {
  public:
-  // `mean_steps`: mean time of each worker's step in seconds, of which `shift` is a part.
+  // `mean_steps`: mean time of the step of each worker that is asked for, in seconds, of which `shift` is a
+  // part.
   Slowness(ComputeSpec spec, std::vector<StragglerSpec> stragglers, std::uint64_t seed,
            std::vector<double> mean_steps);
 
@@ -27,17 +28,12 @@ class Slowness {
 
  private:
   double draw(std::uint32_t worker, std::int64_t step);
-  bool slow_state(std::uint32_t worker, std::int64_t step);
 
   ComputeSpec spec_;
   std::vector<StragglerSpec> stragglers_;
   std::uint64_t seed_;
   std::vector<double> mean_steps_;
-  struct Chain {
-    std::int64_t step = -1;
-    bool slow = false;
-  };
-  std::vector<Chain> chains_;
+  std::vector<StepState> states_;  // by worker
 };
 
 }  // namespace psim

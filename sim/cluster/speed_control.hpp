@@ -1,4 +1,8 @@
 // How fast every node computes at present: windowed stragglers times faults.
+//
+// A slow node has a speed level of its own for every product of factors that may meet; running computations
+// adapt at once. At factor 0 its actors are suspended and its mail waits: with a speed near 0 instead, it
+// would answer all that costs nothing, and some computation would end in a thousand years.
 #pragma once
 
 #include <functional>

@@ -40,10 +40,12 @@ std::set<std::string> features(const Draft& draft) {
   struct Counted {
     std::string_view table, key, name;
   };
-  constexpr auto counted = std::to_array<Counted>({{"fault", "kind", "fault"},
+  constexpr auto counted = std::to_array<Counted>({{"", "preset", "preset"},
+                                                   {"fault", "kind", "fault"},
                                                    {"consistency", "model", "consistency"},
                                                    {"model", "kind", "model"},
                                                    {"training", "optimizer", "optimizer"},
+                                                   {"compute", "distribution", "distribution"},
                                                    {"training", "algorithm", "algorithm"},
                                                    {"placement", "kind", "placement"},
                                                    {"messages", "unit", "unit"},

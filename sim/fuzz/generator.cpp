@@ -2,10 +2,30 @@
 
 #include <fmt/format.h>
 
+#include "sim/scenario/spec/scenario.hpp"
+
 namespace psim::fuzz {
 namespace {
 
 constexpr std::int64_t step_us = 1000;  // mean time of a step
+
+void draw_settings(const SettingList& settings, Table& table, Dice& dice) {
+  for (const Setting* setting : settings) {
+    if (!setting->draws.empty() && (setting->required || dice.chance(0.7)))
+      table.rows.push_back({std::string(setting->key), std::string(dice.one_of(setting->draws))});
+  }
+}
+
+std::string in_quotes(std::string_view name) { return fmt::format("\"{}\"", name); }
+
+// A row by the field `key`, with settings of its own.
+template <class RowOfTable>
+const RowOfTable& draw_row(Table& table, std::string_view key, Dice& dice) {
+  const RowOfTable& row = drawn_row<RowOfTable>(dice);
+  table.rows.push_back({std::string(key), in_quotes(row.name)});
+  draw_settings(row.settings, table, dice);
+  return row;
+}
 
 void draw_model(Draft& draft, Dice& dice) {
   Table& data = draft["data"];
@@ -34,26 +54,26 @@ void draw_model(Draft& draft, Dice& dice) {
   else model.rows.push_back({"parameters", dice.number(100, 4000), true});
 }
 
+void draw_optimizer(Table& training, bool dense, Dice& dice) {
+  const auto& row = draw_row<OptimizerRow>(training, "optimizer", dice);
+  if (!row.elastic_net) return;
+  training.rows.push_back({"l1", "0.001"});
+  if (!dense && dice.chance(0.5)) training.rows.push_back({"feature_blocks", dice.number(2, 4)});
+}
+
 void draw_training(Draft& draft, std::int64_t steps, bool learns, bool dense, Dice& dice) {
   Table& training = draft["training"];
   training.rows = {{"steps", std::to_string(steps), true}, {"batch_size", "4", true}};
   auto& rows = training.rows;
-  if (dice.chance(0.6))
-    rows.push_back(
-        {"optimizer", dice.text_of({"sgd", "momentum", "nesterov", "adagrad", "rmsprop", "adam"})});
-  if (dice.chance(0.08)) rows.push_back({"staleness_aware", "true"});
-  if (!dense && dice.chance(0.2)) {
-    std::erase_if(rows, [](const Row& row) { return row.key == "optimizer"; });
-    rows.push_back({"optimizer", "\"proximal\""});
-    rows.push_back({"l1", "0.001"});
-    if (dice.chance(0.5)) rows.push_back({"feature_blocks", dice.number(2, 4)});
-  }
+  const bool elastic = dense && dice.chance(0.06);
+  if (learns && !elastic && dice.chance(0.6)) draw_optimizer(training, dense, dice);
+  if (!elastic && dice.chance(0.08)) rows.push_back({"staleness_aware", "true"});
   if (dice.chance(0.12)) rows.push_back({"local_steps", dice.number(2, 4)});
   if (dense && dice.chance(rows.back().key == "local_steps" ? 0.4 : 0.05))
     rows.push_back({"warmup_steps", dice.number(0, 8)});
   if (dice.chance(0.05)) rows.push_back({"accumulate", dice.number(2, 3)});
-  if (dense && dice.chance(0.08)) rows.push_back({"pull_every", dice.number(2, 4)});
-  if (dense && dice.chance(0.1)) {
+  if (dense && !elastic && dice.chance(0.08)) rows.push_back({"pull_every", dice.number(2, 4)});
+  if (dense && learns && !elastic && dice.chance(0.1)) {
     rows.push_back({"delay_compensation", "0.5"});
     if (dice.chance(0.4)) rows.push_back({"delay_compensation_decay", "0.9"});
   }
@@ -62,19 +82,9 @@ void draw_training(Draft& draft, std::int64_t steps, bool learns, bool dense, Di
     draft["training"].rows.push_back({"multi_precision", "true"});
     draft["training"].rows.push_back({"loss_scale", "64"});
   }
-  if (dense && dice.chance(0.06)) {
-    std::erase_if(rows, [](const Row& row) { return row.key == "optimizer" || row.key == "pull_every"; });
-    std::erase_if(rows, [](const Row& row) { return row.key == "staleness_aware"; });
-    std::erase_if(rows, [](const Row& row) { return row.key.starts_with("delay_compensation"); });
-    rows.push_back({"algorithm", "\"elastic\""});
-  }
+  if (elastic) rows.push_back({"algorithm", "\"elastic\""});
   if (learns && dice.chance(0.4))
     rows.push_back({"evaluate_every", dice.chance(0.5) ? "\"3 updates\"" : dice.time(500, 4000)});
-  if (!learns) {
-    std::erase_if(rows, [](const Row& row) {
-      return row.key == "optimizer" || row.key.starts_with("delay_compensation");
-    });
-  }
   if (dice.chance(0.1)) rows.push_back({"duration", dice.time(step_us, steps * 2 * step_us)});
   if (learns && dice.chance(0.1))
     draft["training.target"].rows = {{"accuracy", "0.9"}, {"stop", dice.chance(0.5) ? "true" : "false"}};
@@ -83,15 +93,14 @@ void draw_training(Draft& draft, std::int64_t steps, bool learns, bool dense, Di
 // Returns whether only one server can be.
 bool draw_consistency(Draft& draft, std::int64_t workers, Dice& dice) {
   Table& table = draft["consistency"];
-  const std::string model(dice.one_of(
-      {"bsp", "bsp", "ssp", "asp", "k-sync", "k-batch-sync", "k-async", "k-batch-async", "dssp"}));
-  table.rows = {{"model", '"' + model + '"'}};
-  if (model == "ssp" || model == "dssp") table.rows.push_back({"staleness", dice.number(0, 4)});
-  if (model == "dssp") table.rows.push_back({"staleness_max", dice.number(4, 8)});
-  if (model.starts_with("k-")) table.rows.push_back({"k", dice.number(1, workers)});
-  if (model.ends_with("-sync")) table.rows.push_back({"late", dice.text_of({"drop", "cancel"})});
+  const auto& row = drawn_row<ConsistencyRow>(dice);
+  table.rows = {{"model", in_quotes(row.name)}};
+  if (row.has_bound()) table.rows.push_back({"staleness", dice.number(0, 4)});
+  if (row.has_bound() && row.dynamic) table.rows.push_back({"staleness_max", dice.number(4, 8)});
+  if (row.has_k()) table.rows.push_back({"k", dice.number(1, workers)});
+  if (row.has_late()) table.rows.push_back({"late", dice.text_of({"drop", "cancel"})});
   if (dice.chance(0.2)) table.rows.push_back({"aggregation", "\"sum\""});
-  return model == "k-async";
+  return row.has_k() && row.gate == Gate::own;
 }
 
 void draw_messages(Draft& draft, bool dense, Dice& dice) {
@@ -114,28 +123,20 @@ void draw_messages(Draft& draft, bool dense, Dice& dice) {
   if (!rows.empty()) draft["messages"].rows = std::move(rows);
 }
 
+void draw_filter(Draft& draft, FilterStage stage, Dice& dice) {
+  const bool penalty = draft.find("training", "l1") != nullptr;
+  const auto& row = drawn_row<FilterRow>(
+      dice, [&](const FilterRow& one) { return one.stage == stage && (penalty || !one.needs_weights); });
+  Table table{.name = "filter", .many = true, .rows = {{"kind", in_quotes(row.name)}}};
+  draw_settings(row.settings, table, dice);
+  if (!row.push_only && dice.chance(0.4)) table.rows.push_back({"on", dice.text_of({"pull", "both"})});
+  draft.tables.push_back(std::move(table));
+}
+
 void draw_filters(Draft& draft, Dice& dice) {
-  const auto filter = [&](std::vector<Row> rows) {
-    draft.tables.push_back({.name = "filter", .many = true, .rows = std::move(rows)});
-  };
-  if (dice.chance(0.5)) {
-    const std::string_view kind = dice.one_of({"top-k", "random-k", "significant", "random-skip"});
-    filter({{"kind", fmt::format("\"{}\"", kind)}});
-    auto& rows = draft.tables.back().rows;
-    if (kind.ends_with("-k")) rows.push_back({"fraction", "0.3"});
-    if (kind == "significant") rows.push_back({"threshold", "0.001"});
-    if (kind == "random-skip") rows.push_back({"probability", "0.3"});
-    if (!kind.ends_with("-k") && dice.chance(0.5)) rows.push_back({"on", dice.text_of({"pull", "both"})});
-  }
-  if (dice.chance(0.5)) {
-    filter({{"kind", dice.text_of({"fp16", "fixed-point", "one-bit", "two-bit"})}});
-    if (draft.tables.back().rows[0].value == "\"fixed-point\"")
-      draft.tables.back().rows.push_back({"bits", "8"});
-    if (!draft.tables.back().rows[0].value.ends_with("-bit\"") && dice.chance(0.3))
-      draft.tables.back().rows.push_back({"on", dice.text_of({"pull", "both"})});
-  }
-  if (draft.find("training", "l1") != nullptr && dice.chance(0.3)) filter({{"kind", "\"kkt\""}});
-  if (dice.chance(0.3)) filter({{"kind", "\"snappy\""}});
+  if (dice.chance(0.5)) draw_filter(draft, FilterStage::select, dice);
+  if (dice.chance(0.5)) draw_filter(draft, FilterStage::quantize, dice);
+  if (dice.chance(0.3)) draw_filter(draft, FilterStage::bytes, dice);
 }
 
 void draw_cluster(Draft& draft, const Victims& v, Dice& dice) {
@@ -161,8 +162,7 @@ void draw_cluster(Draft& draft, const Victims& v, Dice& dice) {
          std::vector<Row>{{"count", dice.number(2, 3)}, {"aggregate", dice.text_of({"host", "device"})}})
       draft["cluster.worker.device"].rows.push_back(std::move(row));
   draft["compute"].rows = {{"time", fmt::format("\"{}us\"", step_us), true}};
-  if (dice.chance(0.6))
-    draft["compute"].rows.push_back({"distribution", dice.text_of({"uniform", "exponential", "lognormal"})});
+  if (dice.chance(0.6)) draw_row<DistributionRow>(draft["compute"], "distribution", dice);
   if (dice.chance(0.15))
     draft.tables.push_back({.name = "straggler",
                             .many = true,
@@ -223,7 +223,7 @@ void draw_sturdy(Draft& draft, const Victims& v, Dice& dice) {
     draft["data"].rows.push_back({"delivery", "\"database\""});
     draft["data"].rows.push_back({"prefetch", dice.number(0, 3)});
   } else if (what == "key-caching") {
-    draft.tables.push_back({.name = "filter", .many = true, .rows = {{"kind", "\"key-caching\""}}});
+    draw_filter(draft, FilterStage::keys, dice);
   } else if (what == "inference") {
     draft["inference"].rows = {
         {"nodes", dice.number(1, 3)}, {"rate", dice.number(100, 2000)}, {"refresh", dice.time(1000, 10'000)}};
@@ -242,6 +242,7 @@ Draft draw(std::uint64_t seed, std::uint64_t run, std::uint64_t attempt) {
   Dice dice(Stream(seed, "fuzz", run, attempt));
   Draft draft;
   draft[""].rows = {{"seed", dice.number(0, 1'000'000)}};
+  if (dice.chance(0.05)) draft[""].rows.push_back({"preset", in_quotes(drawn_row<PresetTable>(dice).name)});
   const std::int64_t steps = dice.between(3, 20);
   Victims victims{.workers = dice.between(2, 6), .servers = dice.between(1, 4)};
   draw_model(draft, dice);

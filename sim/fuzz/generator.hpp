@@ -2,8 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "model/random.hpp"
+#include "model/table.hpp"
 #include "sim/fuzz/draft.hpp"
 
 namespace psim::fuzz {
@@ -16,13 +22,17 @@ Draft draw(std::uint64_t seed, std::uint64_t run, std::uint64_t attempt);
 class Dice {
  public:
   explicit Dice(Stream stream) : stream_(stream) {}
+  double share() { return stream_.uniform(); }
   bool chance(double probability) { return stream_.uniform() < probability; }
   std::int64_t between(std::int64_t least, std::int64_t most) {
     return least + static_cast<std::int64_t>(stream_.below(static_cast<std::uint64_t>(most - least + 1)));
   }
   std::string number(std::int64_t least, std::int64_t most) { return std::to_string(between(least, most)); }
+  std::string_view one_of(std::span<const std::string_view> names) {
+    return names[stream_.below(names.size())];
+  }
   std::string_view one_of(std::initializer_list<std::string_view> names) {
-    return *(names.begin() + stream_.below(names.size()));
+    return one_of(std::span(names.begin(), names.size()));
   }
   std::string text_of(std::initializer_list<std::string_view> names) {  // in quotes
     return '"' + std::string(one_of(names)) + '"';
@@ -34,6 +44,28 @@ class Dice {
  private:
   Stream stream_;
 };
+
+// One of the rows that fit, each as often as its `fuzz` says.
+template <class RowOfTable, class Fits>
+const RowOfTable& drawn_row(Dice& dice, Fits&& fits) {
+  std::vector<const RowOfTable*> fitting;
+  double all = 0;
+  for (const RowOfTable& row : all_rows<RowOfTable>()) {
+    if (!fits(row) || row.fuzz <= 0) continue;
+    fitting.push_back(&row);
+    all += row.fuzz;
+  }
+  double left = all * dice.share();
+  for (const RowOfTable* row : fitting) {
+    left -= row->fuzz;
+    if (left < 0) return *row;
+  }
+  return *fitting.back();
+}
+template <class RowOfTable>
+const RowOfTable& drawn_row(Dice& dice) {
+  return drawn_row<RowOfTable>(dice, [](const RowOfTable&) { return true; });
+}
 
 // The cluster that faults happen to.
 struct Victims {

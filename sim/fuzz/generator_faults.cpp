@@ -13,33 +13,26 @@ class Faults {
   Faults(Draft& draft, const Victims& victims, Dice& dice) : draft_(draft), v_(victims), dice_(dice) {}
 
   void draw_one() {
-    const auto kind =
-        static_cast<FaultKind>(dice_.between(0, static_cast<std::int64_t>(choices<FaultKind>().size()) - 1));
-    switch (kind) {
-      case FaultKind::crash: return crash();
-      case FaultKind::restart: return pair(FaultKind::crash, FaultKind::restart, nodes());
-      case FaultKind::leave: return add(FaultKind::leave, nodes(), trigger());
-      case FaultKind::join:
-        if (dice_.chance(0.5)) return add(FaultKind::join, nodes(), {{"at", date()}});
-        return pair(FaultKind::leave, FaultKind::join, nodes());
-      case FaultKind::heal: return pair(FaultKind::partition, FaultKind::heal, sides());
-      case FaultKind::partition: return add(kind, sides(), window());
-      case FaultKind::disk_loss: return v_.snapshots ? add(kind, storage(), trigger()) : crash();
-      default: return add(kind, whom(kind), window());
-    }
+    const auto& kind = drawn_row<FaultKindRow>(dice_);
+    if (kind.crashes || (kind.loses_disk && !v_.snapshots)) return crash();
+    if (kind.loses_disk) return add(kind, storage(), trigger());
+    if (kind.on == FaultOn::everything) return pair(*FaultKind(kind.undoes), kind, sides());
+    if (!kind.undoes.empty()) return pair(*FaultKind(kind.undoes), kind, nodes());
+    if (kind.joins && dice_.chance(0.5)) return pair(*FaultKind("leave"), kind, nodes());
+    if (kind.joins) return add(kind, nodes(), {{"at", date()}});
+    add(kind, kind.on == FaultOn::sides ? sides() : whom(kind), kind.window ? window() : trigger());
   }
 
  private:
   using Rows = std::vector<Row>;
 
-  void add(FaultKind kind, const Rows& whom, const Rows& when) {
-    Rows rows{{"kind", fmt::format("\"{}\"", name_of(kind)), true}};
+  void add(const FaultKindRow& kind, const Rows& whom, const Rows& when) {
+    Rows rows{{"kind", fmt::format("\"{}\"", kind.name), true}};
     for (const Rows& more : {whom, when}) rows.insert(rows.end(), more.begin(), more.end());
-    if (kind == FaultKind::slow) rows.push_back({"factor", std::string(dice_.one_of({"0", "0.1", "0.5"}))});
-    if (kind == FaultKind::degrade) rows.push_back({"factor", std::string(dice_.one_of({"0.01", "0.2"}))});
-    if (kind == FaultKind::delay || kind == FaultKind::reorder)
-      rows.push_back({"delay", dice_.time(50, 10'000)});
-    if (is_about_messages(kind)) {
+    if (kind.slows) rows.push_back({"factor", std::string(dice_.one_of({"0", "0.1", "0.5"}))});
+    if (kind.degrades) rows.push_back({"factor", std::string(dice_.one_of({"0.01", "0.2"}))});
+    if (kind.takes_delay) rows.push_back({"delay", dice_.time(50, 10'000)});
+    if (kind.on == FaultOn::messages) {
       rows.push_back({"probability", std::string(dice_.one_of({"0.05", "0.3", "1"}))});
       if (dice_.chance(0.5))
         rows.push_back(
@@ -58,14 +51,14 @@ class Faults {
     if (dice_.chance(0.75)) when.push_back({"restart_after", dice_.time(100, 20'000)});
     const bool of_storage = v_.snapshots && dice_.chance(0.2);
     if (of_storage && dice_.chance(0.5)) when.push_back({"disk", "\"lost\""});
-    add(FaultKind::crash, of_storage ? storage() : nodes(), when);
+    add(*FaultKind("crash"), of_storage ? storage() : nodes(), when);
   }
 
   // What takes away, and what gives back.
-  void pair(FaultKind first, FaultKind second, const Rows& whom) {
+  void pair(const FaultKindRow& first, const FaultKindRow& second, const Rows& whom) {
     const std::int64_t begin = dice_.between(0, v_.end_us), end = begin + dice_.between(100, 20'000);
     add(first, whom, {{"at", fmt::format("\"{}us\"", begin)}});
-    add(second, second == FaultKind::heal ? Rows{} : whom, {{"at", fmt::format("\"{}us\"", end)}});
+    add(second, second.on == FaultOn::everything ? Rows{} : whom, {{"at", fmt::format("\"{}us\"", end)}});
   }
 
   std::string node() {
@@ -91,8 +84,8 @@ class Faults {
     return {{"between", '[' + both + ']'}};
   }
 
-  Rows whom(FaultKind kind) {
-    if (!is_about_messages(kind) || dice_.chance(0.3)) return nodes();
+  Rows whom(const FaultKindRow& kind) {
+    if (kind.on != FaultOn::messages || dice_.chance(0.3)) return nodes();
     return dice_.chance(0.5) ? sides() : Rows{};
   }
 

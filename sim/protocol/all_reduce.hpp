@@ -1,5 +1,12 @@
 // All-reduce: afterwards every worker has the sum of all workers' vectors. What each worker sends to whom, in
 // which order, as data; the vector is cut in as many even chunks as there are workers.
+//
+// Every worker has a replica of the model and an optimizer, takes the batch that it would take under bsp,
+// and updates by the mean of the summed gradients. The partial sums travel, so a ring adds each chunk in
+// rotated order and a tree in its own: weights equal bsp's to rounding, and bit for bit where the sums are
+// exact (tests/properties/architectures_test.cpp). A round ends for a worker when what it sends has arrived
+// and what it waits for is there, as in MPI_Sendrecv. Without that, a tree's root would send to all
+// children at once and lose the 2 log2 N (alpha + M / B) of theory.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +31,7 @@ struct Exchange {
   };
   std::int64_t round = 0;
   std::optional<Part> send, receive;
-  bool add = false;  // what is received is added; else it takes the place of what is there
+  bool add = false;  // add the received values; otherwise replace the present ones
 };
 
 // The rounds of worker `me` of `workers`. Halving-doubling needs a power of two.

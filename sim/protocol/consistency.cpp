@@ -1,15 +1,105 @@
 #include "sim/protocol/consistency.hpp"
 
+#include <algorithm>
+#include <array>
+
 #include "model/mutant.hpp"
 
 namespace psim {
 
+namespace {
+
+constexpr std::array<ConsistencyRow, 8> table{{
+    {.name = "bsp",
+     .aliases = "sequential dist_sync",
+     .gate = Gate::version,
+     .group = Group::all,
+     .fresh = true,
+     .may_start = "all pushes of clock t-1 are applied",
+     .applies = "once per clock: the mean of all, added in worker order",
+     .late = "there are none",
+     .source = "Valiant, CACM 1990; Li et al., OSDI 2014 (sequential); MXNet dist_sync",
+     .fuzz = 2},
+    {.name = "ssp",
+     .aliases = "bounded-delay",
+     .gate = Gate::staleness,
+     .group = Group::one,
+     .may_start = "every worker has finished clock t-1-s",
+     .applies = "each push on arrival",
+     .late = "applied",
+     .source = "Ho et al., NIPS 2013; Li et al., OSDI 2014 (bounded delay)"},
+    {.name = "asp",
+     .aliases = "eventual dist_async",
+     .gate = Gate::none,
+     .group = Group::one,
+     .may_start = "at once",
+     .applies = "each push on arrival",
+     .late = "applied",
+     .source = "Dean et al., NIPS 2012; Li et al., OSDI 2014 (eventual); MXNet dist_async"},
+    {.name = "k-sync",
+     .aliases = "backup-workers",
+     .gate = Gate::version,
+     .group = Group::k,
+     .fresh = true,
+     .may_start = "clock t-1 is applied",
+     .applies = "when the first k workers' pushes of the clock are in: their mean",
+     .late = "cancelled or dropped",
+     .source = "Dutta et al., AISTATS 2018; Chen et al. 2016 (backup workers); TensorFlow 1 "
+               "SyncReplicasOptimizer"},
+    {.name = "k-batch-sync",
+     .gate = Gate::none,
+     .group = Group::k,
+     .fresh = true,
+     .may_start = "at once, at the current version",
+     .applies = "when any k pushes computed at the current version are in: their mean",
+     .late = "cancelled or dropped",
+     .source = "Dutta et al., AISTATS 2018"},
+    {.name = "k-async",
+     .gate = Gate::own,
+     .group = Group::k,
+     .may_start = "its own push is applied",
+     .applies = "when k distinct workers' pushes are in, whatever their version",
+     .late = "applied",
+     .source = "Dutta et al., AISTATS 2018"},
+    {.name = "k-batch-async",
+     .aliases = "softsync",
+     .gate = Gate::none,
+     .group = Group::k,
+     .may_start = "at once",
+     .applies = "when any k pushes are in",
+     .late = "applied",
+     .source = "Dutta et al., AISTATS 2018; Zhang et al., IJCAI 2016 (n-softsync)"},
+    {.name = "dssp",
+     .gate = Gate::staleness,
+     .group = Group::one,
+     .dynamic = true,
+     .may_start =
+         "as ssp, with s chosen in [staleness, staleness_max] so that the fastest worker waits least",
+     .applies = "each push on arrival",
+     .late = "applied",
+     .source = "Zhao et al., ICDCS 2019"},
+}};
+
+}  // namespace
+
+template <>
+std::deque<ConsistencyRow> built_in_rows() {
+  return {table.begin(), table.end()};
+}
+
+std::string_view number_field(std::string_view name) {
+  if (name.find("backup") != std::string_view::npos) return "backup";
+  const auto named = std::ranges::find_if(
+      all_rows<ConsistencyRow>(), [name](const ConsistencyRow& row) { return answers_to(row, name); });
+  return named != all_rows<ConsistencyRow>().end() && named->has_k() ? "k" : "staleness";
+}
+
 ConsistencyRule make_rule(const ConsistencySpec& spec, std::int64_t workers) {
   // With a bound of zero nobody can see a half-applied clock, so ssp 0 is bsp; the row of bsp fixes the
   // order of the sum.
-  const bool is_bsp =
-      spec.model == ConsistencyModel::ssp && spec.staleness == 0 && spec.staleness_schedule.empty();
-  const ConsistencyRow& row = row_of(is_bsp ? ConsistencyModel::bsp : spec.model);
+  const bool is_bsp = spec.model->has_schedule() && spec.model->group == Group::one && spec.staleness == 0 &&
+                      spec.staleness_schedule.empty();
+  const ConsistencyRow& row = is_bsp ? *ConsistencyModel("bsp") : *spec.model;
 
   ConsistencyRule rule{.gate = row.gate, .fresh = row.fresh};
   if (row.group == Group::all) rule.group = workers;
@@ -22,7 +112,7 @@ ConsistencyRule make_rule(const ConsistencySpec& spec, std::int64_t workers) {
                 spec.late == Late::cancel;
   rule.first_decides = row.group == Group::k && rule.group < workers && row.gate != Gate::none;
   rule.servers_apart = row.fresh && row.gate == Gate::none;
-  rule.dynamic = row.model == ConsistencyModel::dssp;
+  rule.dynamic = row.dynamic;
   rule.aggregation = spec.aggregation;
   rule.workers = workers;
   rule.staleness = spec.staleness;

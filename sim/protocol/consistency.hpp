@@ -1,18 +1,32 @@
 // The consistency models of the field as points of one small space: when a worker may start, how many
-// pushes make an update, and what happens to a push that comes late. Adding a model is adding a row.
+// pushes make an update, and what happens to a push that comes late. Adding a model is adding a row
+// (consistency.cpp).
+//
+// Decisions:
+// - ssp with staleness 0 is bsp. With a bound of zero no worker can see a half-applied clock. So the update
+//   is applied once, in worker order, and ssp 0 equals bsp bit for bit.
+// - late = "cancel" needs no message of its own. A worker sends its next pull when it starts to compute,
+//   and asks for a version newer than its own; the answer's arrival stops the computation.
+// - aggregation = "mean" scales the learning rate and not the gradient: an update of m gradients takes m/n
+//   of the rate where all n pushes of a clock are applied. Adaptive optimizers, which ignore the gradient's
+//   scale, are scaled too.
+// - Where late pushes count, the last groups shrink as workers finish, so that no update waits for a push
+//   that will never come.
+// - Under k-sync and k-async the order of arrival decides which pushes make an update, and several servers
+//   see different orders. The first shard's owner decides for all and tells the others (UpdateGroup). If
+//   each shard decided by itself, workers could wait for one another for ever
+//   (tests/properties/several_servers_test.cpp).
+// - steps counts clocks of each worker. Where only fresh pushes count, a clock is a version.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
-#include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
-namespace psim {
+#include "model/table.hpp"
 
-enum class ConsistencyModel { bsp, ssp, asp, k_sync, k_batch_sync, k_async, k_batch_async, dssp };
+namespace psim {
 
 // When a server answers the pull with which a worker wants to start its next clock t. Read-my-writes
 // holds under every gate: the worker's own earlier pushes have arrived.
@@ -30,52 +44,34 @@ enum class Late : std::uint8_t { cancel, drop };
 enum class Aggregation : std::uint8_t { mean, sum };
 
 struct ConsistencyRow {
-  ConsistencyModel model;
   std::string_view name;
-  std::string_view aliases;  // separated by spaces
+  std::string_view aliases = {};  // separated by spaces
   Gate gate;
   Group group;
-  bool fresh;  // only pushes computed at the current version count; others are late and dropped
+  bool fresh = false;    // only pushes computed at the current version count; others are late and dropped
+  bool dynamic = false;  // the bound of Gate::staleness is chosen in [staleness, staleness_max]
   std::string_view may_start, applies, late;  // the same in words, for help and the reference page
   std::string_view source;
+  double fuzz = 1;  // how often the fuzzer draws it, beside 1
+
+  // Which fields have a meaning beside it.
+  bool has_bound() const { return gate == Gate::staleness; }
+  bool has_schedule() const { return has_bound() && !dynamic; }
+  bool has_k() const { return group == Group::k; }
+  bool has_backup() const { return has_k() && gate == Gate::version; }  // k may be said as those left out
+  bool has_late() const { return has_k() && fresh; }
 };
 
-inline constexpr std::array<ConsistencyRow, 8> consistency_rows{{
-    {ConsistencyModel::bsp, "bsp", "sequential dist_sync", Gate::version, Group::all, true,
-     "all pushes of clock t-1 are applied", "once per clock: the mean of all, added in worker order",
-     "there are none", "Valiant, CACM 1990; Li et al., OSDI 2014 (sequential); MXNet dist_sync"},
-    {ConsistencyModel::ssp, "ssp", "bounded-delay", Gate::staleness, Group::one, false,
-     "every worker has finished clock t-1-s", "each push on arrival", "applied",
-     "Ho et al., NIPS 2013; Li et al., OSDI 2014 (bounded delay)"},
-    {ConsistencyModel::asp, "asp", "eventual dist_async", Gate::none, Group::one, false, "at once",
-     "each push on arrival", "applied",
-     "Dean et al., NIPS 2012; Li et al., OSDI 2014 (eventual); MXNet dist_async"},
-    {ConsistencyModel::k_sync, "k-sync", "backup-workers", Gate::version, Group::k, true,
-     "clock t-1 is applied", "when the first k workers' pushes of the clock are in: their mean",
-     "cancelled or dropped",
-     "Dutta et al., AISTATS 2018; Chen et al. 2016 (backup workers); TensorFlow 1 SyncReplicasOptimizer"},
-    {ConsistencyModel::k_batch_sync, "k-batch-sync", "", Gate::none, Group::k, true,
-     "at once, at the current version",
-     "when any k pushes computed at the current version are in: their mean", "cancelled or dropped",
-     "Dutta et al., AISTATS 2018"},
-    {ConsistencyModel::k_async, "k-async", "", Gate::own, Group::k, false, "its own push is applied",
-     "when k distinct workers' pushes are in, whatever their version", "applied",
-     "Dutta et al., AISTATS 2018"},
-    {ConsistencyModel::k_batch_async, "k-batch-async", "softsync", Gate::none, Group::k, false, "at once",
-     "when any k pushes are in", "applied",
-     "Dutta et al., AISTATS 2018; Zhang et al., IJCAI 2016 (n-softsync)"},
-    {ConsistencyModel::dssp, "dssp", "", Gate::staleness, Group::one, false,
-     "as ssp, with s chosen in [staleness, staleness_max] so that the fastest worker waits least",
-     "each push on arrival", "applied", "Zhao et al., ICDCS 2019"},
-}};
+template <>
+std::deque<ConsistencyRow> built_in_rows();
+using ConsistencyModel = Chosen<ConsistencyRow>;
 
-constexpr const ConsistencyRow& row_of(ConsistencyModel model) {
-  return consistency_rows[static_cast<std::size_t>(model)];
-}
+// The field of [consistency] that the number in "ssp 3" gives, where `name` is before it.
+std::string_view number_field(std::string_view name);
 
 // What a scenario says in [consistency].
 struct ConsistencySpec {
-  ConsistencyModel model = ConsistencyModel::bsp;
+  ConsistencyModel model;                               // bsp
   std::int64_t staleness = 3;                           // ssp, dssp
   std::int64_t staleness_max = 8;                       // dssp
   std::vector<std::vector<double>> staleness_schedule;  // ssp: rows (clock, s), from that clock on

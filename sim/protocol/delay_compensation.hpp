@@ -16,7 +16,7 @@ namespace psim {
 class DelayCompensation {
  public:
   struct Rule {
-    double strength = 0;  // lambda of equation 10; 0: gradients stay what they are
+    double strength = 0;  // lambda of equation 10; 0: gradients stay as they are
     double decay = 0;     // of the mean square (equation 14), which lambda is divided by; 0: it is not
   };
   DelayCompensation() = default;

@@ -1,5 +1,5 @@
-// A worker's pushes are taken in its order, though a small one may overtake a large one on its way: those
-// that have come too early.
+// A server takes a worker's pushes in the worker's order, but a small push may overtake a large one in the
+// network. This class keeps the pushes that came too early.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ namespace psim {
 
 class EarlyPushes {
  public:
-  // Returns whether it was not here yet.
+  // Returns whether the push is new.
   bool keep(std::uint32_t worker, const Push& push) {
     return pushes_.try_emplace({worker, push.number}, push).second;
   }
-  // The worker's first one, if its number is not above `next`.
+  // The worker's first push here, if its number is at most `next`.
   std::optional<Push> take(std::uint32_t worker,
                            std::int64_t next = std::numeric_limits<std::int64_t>::max()) {
     const auto first = pushes_.lower_bound({worker, 0});

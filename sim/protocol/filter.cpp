@@ -1,6 +1,5 @@
 #include "sim/protocol/filter.hpp"
 
-#include <snappy.h>
 #include <xxhash.h>
 
 #include <algorithm>
@@ -14,7 +13,6 @@
 
 #include "model/mutant.hpp"
 #include "model/rounding.hpp"
-#include "sim/protocol/filter_parts.hpp"
 
 namespace psim {
 namespace {
@@ -61,8 +59,8 @@ class FilterChain::Pass {
       switch (filter.stage()) {
         case FilterStage::select: select(filter, stream(i)); break;
         case FilterStage::quantize: write_down(filter, stream(i)); break;
-        case FilterStage::keys: cache_keys_ = true; break;
-        case FilterStage::bytes: compress_ = true; break;
+        case FilterStage::keys: key_cache_ = &filter; break;
+        case FilterStage::bytes: compressor_ = &filter; break;
       }
     }
     if (lossy_ && !phantom() && !quantizer_) round_to(options_.precision, numbers(), options_.scale);
@@ -104,12 +102,9 @@ class FilterChain::Pass {
     }
   }
 
+  void choose(const FilterSpec& filter, Stream stream);
   void select(const FilterSpec& filter, Stream stream);
-  void keep_significant(double threshold);
-  void keep_active(double delta);
-  void keep_by_chance(double probability, Stream stream);
   void drop_the_rest(bool feed_back);
-  void scale(double factor);
   void write_down(const FilterSpec& filter, Stream stream);
   std::uint64_t count_bytes();
   void write_keys(std::size_t width, std::vector<std::byte>& out);
@@ -135,68 +130,40 @@ class FilterChain::Pass {
   const FilterSpec* quantizer_ = nullptr;
   bool signed_ = false;   // keys carry the values' signs
   bool guessed_ = false;  // which values are in is not known, only how many: a phantom's largest
-  bool cache_keys_ = false, compress_ = false;
+  const FilterSpec* key_cache_ = nullptr;
+  const FilterSpec* compressor_ = nullptr;
   double flops_ = 0;
 };
 
+// Leaves the values that the filter selects.
+template <class Scalar>
+void FilterChain::Pass<Scalar>::choose(const FilterSpec& filter, Stream stream) {
+  Selection<Scalar> selection{
+      .settings = filter.settings,
+      .count = left_,
+      .values = numbers(),
+      .entries = selected() ? buffers_.entries.data() : nullptr,
+      .keys = keys_.get(),
+      .weights = weights_.values ? weights_.as<Scalar>() : std::span<const Scalar>(),
+      .l1 = l1_,
+      .known = remembers_ && chain_.known_ ? std::span<const Scalar>(known()) : std::span<const Scalar>(),
+      .is_known = remembers_ ? &chain_.is_known_ : nullptr,
+      .stream = stream,
+      .buffers = buffers_};
+  filter.kind->select(selection);
+  guessed_ = guessed_ || (phantom() && filter.kind->guesses_phantoms);
+  drop_the_rest(feeds_back(filter));
+}
+
 template <class Scalar>
 void FilterChain::Pass<Scalar>::select(const FilterSpec& filter, Stream stream) {
-  const std::size_t before = left_, share = share_of(filter.fraction, left_);
-  const bool feed_back = feeds_back(filter);
-  switch (filter.kind) {
-    case FilterKind::top_k:
-      guessed_ = phantom();
-      if (phantom())
-        keep_where(
-            left_, [share](std::size_t j) { return j < share; }, buffers_.kept);
-      else keep_largest(std::span<const Scalar>(numbers()), share, buffers_);
-      break;
-    case FilterKind::random_k: keep_random(left_, share, stream, buffers_.kept); break;
-    case FilterKind::random_skip: keep_by_chance(filter.probability, stream); break;
-    case FilterKind::significant: keep_significant(filter.level()); break;
-    case FilterKind::kkt: keep_active(filter.delta); break;
-    default: throw std::logic_error("a filter that does not select");
-  }
-  drop_the_rest(feed_back);
+  const std::size_t before = left_;
+  choose(filter, stream);
   if (left_ < before) buffers_.used.emplace(filter.kind, options_.push);
   // What is sent by chance stands for what is not, unless that comes later.
-  if (!options_.push || feed_back || left_ == 0) return;
-  if (filter.kind == FilterKind::random_k && !mutant("chance-is-not-made-up-for"))
-    scale(static_cast<double>(before) / static_cast<double>(left_));
-  if (filter.kind == FilterKind::random_skip) scale(1 / (1 - filter.probability));
-}
-
-template <class Scalar>
-void FilterChain::Pass<Scalar>::keep_significant(double threshold) {
-  const auto change = [&](std::size_t j) -> double {
-    const Scalar base = options_.push ? Scalar{0} : known()[position(j)];
-    return std::abs(static_cast<double>(numbers()[j]) - static_cast<double>(base));
-  };
-  const auto is_new = [&](std::size_t j) { return !options_.push && !chain_.is_known_[position(j)]; };
-  // So written, not-a-number is significant.
-  keep_where(
-      left_, [&](std::size_t j) { return is_new(j) || !(change(j) <= threshold); }, buffers_.kept);
-}
-
-// At a zero weight the penalty holds a gradient of at most l1 back, and the weight stays zero.
-template <class Scalar>
-void FilterChain::Pass<Scalar>::keep_active(double delta) {
-  const double bound = l1_ - (mutant("kkt-without-margin") ? 0 : delta);
-  const auto stays_zero = [&](std::size_t j) {
-    return weights_.values && weights_.as<Scalar>()[entry(j)] == 0 &&
-           std::abs(static_cast<double>(numbers()[j])) <= bound;
-  };
-  keep_where(
-      left_, [&](std::size_t j) { return !stays_zero(j); }, buffers_.kept);
-}
-
-template <class Scalar>
-void FilterChain::Pass<Scalar>::keep_by_chance(double probability, Stream stream) {
-  const auto stays = [&](std::size_t j) {
-    const bool by_chance = stream.uniform() >= probability;  // drawn for every value, new or not
-    return by_chance || (!options_.push && !chain_.is_known_[position(j)]);
-  };
-  keep_where(left_, stays, buffers_.kept);
+  if (!filter.kind->makes_up || !options_.push || feeds_back(filter) || left_ == 0) return;
+  const double factor = filter.kind->makes_up(filter.settings, before, left_);
+  for (Scalar& x : numbers()) x = static_cast<Scalar>(static_cast<double>(x) * factor);
 }
 
 // Leaves the values at `kept` of those that are in.
@@ -221,29 +188,25 @@ void FilterChain::Pass<Scalar>::drop_the_rest(bool feed_back) {
 }
 
 template <class Scalar>
-void FilterChain::Pass<Scalar>::scale(double factor) {
-  for (Scalar& x : numbers()) x = static_cast<Scalar>(static_cast<double>(x) * factor);
-}
-
-template <class Scalar>
 void FilterChain::Pass<Scalar>::write_down(const FilterSpec& filter, Stream stream) {
   quantizer_ = &filter;
   const bool feed_back = feeds_back(filter);
   const std::size_t plain = left_ * bytes_per_value(options_.precision);
-  if (filter.kind == FilterKind::threshold) {
+  if (filter.kind->select) {
     signed_ = true;
-    const auto threshold = static_cast<Scalar>(filter.level());
-    keep_where(
-        left_, [&](std::size_t j) { return std::abs(numbers()[j]) >= threshold; }, buffers_.kept);
-    drop_the_rest(feed_back);
+    choose(filter, stream);
   }
-  if (coded_bytes(filter, left_) < plain) buffers_.used.emplace(filter.kind, options_.push);
+  if (filter.kind->coded_bytes(filter.settings, left_) < plain)
+    buffers_.used.emplace(filter.kind, options_.push);
   if (phantom()) return;
   const std::span<Scalar> values = numbers();
   if (feed_back) {
     for (std::size_t j = 0; j < left_; ++j) residual()[position(j)] = values[j];
   }
-  quantize(filter, values, stream, buffers_.coded);
+  buffers_.coded.clear();
+  Quantization<Scalar> work{
+      .settings = filter.settings, .values = values, .stream = stream, .coded = buffers_.coded};
+  filter.kind->quantize(work);
   if (feed_back) {
     for (std::size_t j = 0; j < left_; ++j) residual()[position(j)] -= values[j];
   }
@@ -252,14 +215,14 @@ void FilterChain::Pass<Scalar>::write_down(const FilterSpec& filter, Stream stre
 template <class Scalar>
 std::uint64_t FilterChain::Pass<Scalar>::count_bytes() {
   const std::size_t key_width = bytes_per_key(options_.key_bytes, listed());
-  const bool caching = cache_keys_ && key_width > 0;
+  const bool caching = key_cache_ && key_width > 0;
   const std::size_t signature = caching ? signature_bytes : 0;
   const bool with_keys = key_width > 0 && !(caching && receiver_has_keys(key_width));
-  if (key_width > 0 && !with_keys) buffers_.used.emplace(FilterKind::key_caching, options_.push);
-  if (compress_ && !phantom()) return compressed_size(signature, with_keys ? key_width : 0);
+  if (key_width > 0 && !with_keys) buffers_.used.emplace(key_cache_->kind, options_.push);
+  if (compressor_ && !phantom()) return compressed_size(signature, with_keys ? key_width : 0);
   const std::size_t keys = with_keys ? left_ * key_width : 0;
-  const std::size_t values =
-      quantizer_ ? coded_bytes(*quantizer_, left_) : left_ * bytes_per_value(options_.precision);
+  const std::size_t values = quantizer_ ? quantizer_->kind->coded_bytes(quantizer_->settings, left_)
+                                        : left_ * bytes_per_value(options_.precision);
   return signature + keys + values;
 }
 
@@ -316,11 +279,8 @@ std::size_t FilterChain::Pass<Scalar>::compressed_size(std::size_t signature, st
   } else {
     append_values(payload);
   }
-  buffers_.compressed.resize(snappy::MaxCompressedLength(payload.size()));
-  std::size_t size = 0;
-  snappy::RawCompress(reinterpret_cast<const char*>(payload.data()), payload.size(),
-                      reinterpret_cast<char*>(buffers_.compressed.data()), &size);
-  if (size < payload.size()) buffers_.used.emplace(FilterKind::snappy, options_.push);
+  const std::size_t size = compressor_->kind->compress(payload, buffers_.compressed);
+  if (size < payload.size()) buffers_.used.emplace(compressor_->kind, options_.push);
   return size;
 }
 

@@ -4,16 +4,38 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <stdexcept>
 
 #include "model/mutant.hpp"
 #include "model/rounding.hpp"
-#include "sim/protocol/filter_parts.hpp"
+#include "sim/protocol/filter_rows.hpp"
 
 namespace psim {
 namespace {
 
 using Bytes = std::vector<std::byte>;
+
+const Setting code_bits{.key = "bits",
+                        .doc = "Bits per value, including its sign.",
+                        .value = std::int64_t{8},
+                        .min = 2,
+                        .max = 24,
+                        .draws = {"8"}};
+const Setting step_size{
+    .key = "threshold",
+    .doc = "Size of a step (two-bit, threshold), or change above which a value is sent (significant).",
+    .value = 0.5,
+    .min = 0,
+    .max = 1e30,
+    .above_min = true,
+    .default_text = "0.5 for two-bit, else required"};
+const Setting large{.key = "threshold",
+                    .doc = "What counts as large.",
+                    .value = 0.5,
+                    .min = 0,
+                    .max = 1e30,
+                    .above_min = true,
+                    .required = true,
+                    .draws = {"0.001"}};
 
 template <class T>
 void append(Bytes& out, T value) {
@@ -153,42 +175,89 @@ void two_bit(std::span<Scalar> values, Scalar threshold, Bytes& coded) {
   }
 }
 
-}  // namespace
+constexpr std::size_t whole(std::size_t bits, std::size_t unit) { return (bits + unit - 1) / unit; }
 
-template <class Scalar>
-void quantize(const FilterSpec& filter, std::span<Scalar> values, Stream stream,
-              std::vector<std::byte>& coded) {
-  coded.clear();
-  coded.reserve(coded_bytes(filter, values.size()));
-  const auto threshold = static_cast<Scalar>(filter.level());
-  switch (filter.kind) {
-    case FilterKind::fp16: return fp16(values, coded);
-    case FilterKind::fixed_point:
-      return fixed_point(values, static_cast<unsigned>(filter.bits), stream, coded);
-    case FilterKind::one_bit: return one_bit(values, coded);
-    case FilterKind::two_bit: return two_bit(values, threshold, coded);
-    case FilterKind::threshold:  // the sign travels with the position
-      for (Scalar& x : values) x = std::copysign(threshold, x);
-      return;
-    default: throw std::logic_error("a filter that does not quantize");
-  }
+std::size_t fixed_point_bytes(const Settings& settings, std::size_t count) {
+  return (mutant("scale-costs-nothing") ? 0 : 4) +
+         whole(static_cast<std::size_t>(settings.of(code_bits)) * count, 8);
 }
 
-template void quantize(const FilterSpec&, std::span<float>, Stream, std::vector<std::byte>&);
-template void quantize(const FilterSpec&, std::span<double>, Stream, std::vector<std::byte>&);
+const auto keep_large = []<class Scalar>(Selection<Scalar>& s) {
+  const auto least = static_cast<Scalar>(s(large));
+  s.keep_where([&](std::size_t j) { return std::abs(s.values[j]) >= least; });
+};
 
-std::size_t coded_bytes(const FilterSpec& filter, std::size_t count) {
-  const auto whole = [](std::size_t bits, std::size_t unit) { return (bits + unit - 1) / unit; };
-  switch (filter.kind) {
-    case FilterKind::fp16: return 2 * count;
-    case FilterKind::fixed_point:
-      return (mutant("scale-costs-nothing") ? 0 : 4) +
-             whole(static_cast<std::size_t>(filter.bits) * count, 8);
-    case FilterKind::one_bit: return 8 + whole(count, 8);
-    case FilterKind::two_bit: return 4 * whole(count, 16);
-    case FilterKind::threshold: return 0;
-    default: throw std::logic_error("a filter that does not quantize");
-  }
+const auto two_levels = []<class Scalar>(Quantization<Scalar>& q) {
+  two_bit(q.values, static_cast<Scalar>(q(step_size)), q.coded);
+};
+
+// The sign travels with the position.
+const auto only_signs = []<class Scalar>(Quantization<Scalar>& q) {
+  const auto least = static_cast<Scalar>(q(large));
+  for (Scalar& x : q.values) x = std::copysign(least, x);
+};
+
+}  // namespace
+
+std::deque<FilterRow> quantizing_filters() {
+  return {
+      {.name = "fp16",
+       .aliases = "half",
+       .stage = FilterStage::quantize,
+       .is_half = true,
+       .error_feedback = ErrorFeedback::off,
+       .quantize = [](auto& q) { fp16(q.values, q.coded); },
+       .coded_bytes = [](const Settings&, std::size_t count) { return 2 * count; },
+       .doc = "half precision, rounded to nearest even; beyond 65504 it is infinite",
+       .wire = "2 bytes a value",
+       .source = "IEEE 754-2008; Micikevicius et al., ICLR 2018"},
+      {.name = "fixed-point",
+       .aliases = "fixing-float",
+       .stage = FilterStage::quantize,
+       .error_feedback = ErrorFeedback::off,
+       .settings = {&code_bits},
+       .quantize =
+           [](auto& q) { fixed_point(q.values, static_cast<unsigned>(q(code_bits)), q.stream, q.coded); },
+       .coded_bytes = fixed_point_bytes,
+       .doc =
+           "integers of `bits` bits, the largest magnitude as scale, rounded at random so that the mean is "
+           "right",
+       .wire = "4 bytes for the scale, `bits` bits a value",
+       .source = "parameter_server FIXING_FLOAT; with 2 bits TernGrad (Wen et al., NIPS 2017)"},
+      {.name = "one-bit",
+       .aliases = "1bit",
+       .stage = FilterStage::quantize,
+       .push_only = true,
+       .error_feedback = ErrorFeedback::on,
+       .quantize = [](auto& q) { one_bit(q.values, q.coded); },
+       .coded_bytes = [](const Settings&, std::size_t count) { return 8 + whole(count, 8); },
+       .doc = "the sign, which stands for the mean of the values of that sign",
+       .wire = "8 bytes for the means, 1 bit a value",
+       .source = "Seide et al., Interspeech 2014"},
+      {.name = "two-bit",
+       .aliases = "2bit",
+       .stage = FilterStage::quantize,
+       .push_only = true,
+       .error_feedback = ErrorFeedback::on,
+       .settings = {&step_size},
+       .quantize = two_levels,
+       .coded_bytes = [](const Settings&, std::size_t count) { return 4 * whole(count, 16); },
+       .doc = "+threshold, 0 or -threshold",
+       .wire = "2 bits a value, in words of 4 bytes",
+       .source = "MXNet gradient compression 2bit"},
+      {.name = "threshold",
+       .stage = FilterStage::quantize,
+       .needs_numbers = true,
+       .push_only = true,
+       .error_feedback = ErrorFeedback::on,
+       .settings = {&large},
+       .select = keep_large,
+       .quantize = only_signs,
+       .coded_bytes = [](const Settings&, std::size_t) { return std::size_t{0}; },
+       .doc = "values of at least `threshold` in magnitude, each sent as +threshold or -threshold",
+       .wire = "4 bytes for each value sent: position and sign; or its key with the sign",
+       .source = "Strom, Interspeech 2015"},
+  };
 }
 
 }  // namespace psim

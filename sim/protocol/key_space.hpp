@@ -1,5 +1,5 @@
-// Where the parameters live: named arrays in one key space (the flat weight vector), dealt out to the
-// servers by a placement, and cut into the shards that travel as one message each.
+// Where the parameters live: named arrays in one key space (the flat weight vector). A placement distributes
+// them over the servers, and they are cut into shards, each of which travels as one message.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,14 @@ enum class PlacementKind { even, hash_ring, kvstore, greedy, round_robin };
 struct PlacementSpec {
   PlacementKind kind = PlacementKind::even;
   std::int64_t virtual_nodes = 100;         // hash-ring: points of each server on the ring
-  std::int64_t bigarray_bound = 1'000'000;  // kvstore: from so many values on an array is split
+  std::int64_t bigarray_bound = 1'000'000;  // kvstore: arrays of this size or more are split
 };
 
 // What travels as one message.
 enum class MessageUnit { server, array };
 
-// In which order the messages of one connection go: all at once, or one at a time, as they come or the first
-// layers first (Jayarajan et al., MLSys 2019).
+// The order of the messages of one connection: all at once, or one at a time, either as they become ready or
+// the first layers first (Jayarajan et al., MLSys 2019).
 enum class SendOrder { parallel, fifo, priority };
 
 // A part of the key space on one server that is pushed, pulled and versioned as a whole.
@@ -62,7 +62,7 @@ class HashRing {
   HashRing(std::uint64_t seed, std::int64_t virtual_nodes) : seed_(seed), virtual_nodes_(virtual_nodes) {}
   void join(std::uint32_t server);
   void leave(std::uint32_t server);
-  // Who owns which part of [0, total), rising; neighbouring parts of one server are one.
+  // The owner of each part of [0, total), rising; neighbouring parts of one server are merged.
   std::vector<PlacedRange> owners(std::size_t total) const;
 
  private:
@@ -76,7 +76,7 @@ class HashRing {
   std::vector<Point> points_;  // rising
 };
 
-// Who owns which part of the key space, rising.
+// The owner of each part of the key space, rising.
 std::vector<PlacedRange> place(const std::vector<ParameterArray>& arrays, const PlacementSpec& spec,
                                std::uint32_t servers, std::uint64_t seed);
 

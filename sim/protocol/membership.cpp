@@ -31,7 +31,8 @@ double Detector::longest_silence() const {
   const double mean = std::accumulate(gaps_.begin(), gaps_.end(), 0.0) / n;
   double variance = 0;
   for (const double gap : gaps_) variance += (gap - mean) * (gap - mean) / n;
-  // Gaps that are all equal would make it suspect at once: they are taken to vary by a tenth at least.
+  // Equal gaps would lead to a suspicion at once, so their standard deviation counts as a tenth of their mean
+  // at least.
   const double deviation = std::max(std::sqrt(variance), mean / 10);
   double low = 0, high = 40;  // standard deviations beyond the mean
   for (int i = 0; i < 60; ++i) {
@@ -56,8 +57,9 @@ Manager::Manager(Options options, std::vector<std::uint32_t> homes)
   settle();
 }
 
-// A new epoch begins; `with_help` of the last primary, who is still there. Those before it are kept: it may
-// not have got the shard from them. One that leads when its successor is ready has.
+// Starts a new epoch, `with_help` of the last primary if that is still alive. Earlier primaries are kept,
+// because the last one may not have received the shard from them. A primary that leads when its successor is
+// ready has received it.
 void Manager::move(Owner& owner, NodeId to, bool with_help) const {
   const bool leads = with_help && owner.next == to;
   if (leads) owner.from.clear();
@@ -69,7 +71,7 @@ void Manager::move(Owner& owner, NodeId to, bool with_help) const {
   if (!mutant("same-epoch")) owner.epoch = std::max(owner.epoch + 1, least_epoch_);
 }
 
-// The next servers on the ring of their numbers, as many as there are to be copies.
+// The next servers in the order of their numbers, as many as there are copies.
 void Manager::fill(Owner& owner) const {
   std::erase(owner.replicas, owner.primary);
   NodeId node = owner.primary;
@@ -81,7 +83,7 @@ void Manager::fill(Owner& owner) const {
   }
 }
 
-// Where the shard is to be. Who is about to get it has most of it.
+// The server that should own the shard. A server that is about to receive it already has most of it.
 NodeId Manager::successor(std::size_t shard) const {
   const Owner& owner = view_.owners[shard];
   const NodeId home = 1 + homes_[shard];
@@ -97,8 +99,8 @@ NodeId Manager::successor(std::size_t shard) const {
   return is_awaited ? owner.primary : next_server(owner.primary).value_or(owner.primary);
 }
 
-// After every change of who is there: each shard's replicas, and its next owner if it has to move. One that
-// nobody serves moves at once.
+// After every change of the live nodes: sets each shard's replicas, and its next owner if it has to move. A
+// shard that no node serves moves at once.
 void Manager::settle() {
   for (std::size_t s = 0; s < view_.owners.size(); ++s) {
     Owner& owner = view_.owners[s];
@@ -125,15 +127,15 @@ std::optional<NodeId> Manager::next_server(NodeId after) const {
 void Manager::heard(NodeId node, std::uint32_t incarnation, double now) {
   if (node >= nodes_.size()) return;
   Node& known = nodes_[node];
-  const bool is_stranger = !known.known;  // as all are to a scheduler that was down itself
+  const bool is_stranger = !known.known;  // as all nodes are for a scheduler that was down itself
   const bool is_new = known.known && incarnation != known.incarnation;
   if (known.known && incarnation < known.incarnation) return;
-  if (known.known && known.left && !is_new) {  // it hands over what it has, even if it was silent for a while
+  if (known.known && known.left && !is_new) {  // it hands over its shards, even if it was silent for a while
     const bool owns = std::ranges::find(view_.owners, node, &Owner::primary) != view_.owners.end();
     known.serving = known.serving || (owns && !mutant("silent-leaver-is-forgotten"));
     return known.detector.heard(now);
   }
-  if (is_new && is_there(node)) down(node);  // it was away for less time than it takes to notice
+  if (is_new && is_there(node)) down(node);  // it was away for too short a time to be noticed
   known.known = true;
   known.incarnation = incarnation;
   known.left = false;
@@ -143,7 +145,7 @@ void Manager::heard(NodeId node, std::uint32_t incarnation, double now) {
 }
 
 void Manager::count_from(std::uint32_t lives) {
-  constexpr std::uint32_t changes = 1U << 16U;  // more than a scheduler sees in its life
+  constexpr std::uint32_t changes = 1U << 16U;  // more changes than a scheduler sees in its life
   least_epoch_ = lives * changes;
   view_.number = std::max<std::int64_t>(view_.number + 1, least_epoch_);
 }
@@ -164,7 +166,7 @@ std::vector<NodeId> Manager::take_up(const View& view, const std::vector<NodeId>
     if (nodes_[node].up) there.push_back(node);
     else if (was_there && !nodes_[node].serving) lost.push_back(node);
   }
-  for (const NodeId node : strangers) down(node);  // it has nothing of what it had
+  for (const NodeId node : strangers) down(node);  // it has lost its state
   for (const NodeId node : lost) down(node);
   for (const NodeId node : strangers) back(node, true);
   for (const NodeId node : there) {
@@ -186,13 +188,13 @@ void Manager::leaves(NodeId node) {
 
 void Manager::ready(std::uint32_t shard, NodeId node, std::uint32_t epoch) {
   Owner& owner = view_.owners[shard];
-  if (owner.next != node || owner.epoch != epoch) return;  // it is, or somebody else is to be
+  if (owner.next != node || owner.epoch != epoch) return;  // it leads already, or another is next
   move(owner, node, true);
   ++view_.number;
   settle();
 }
 
-// Whoever goes is watched as long as it has something to hand over.
+// The scheduler watches a leaving node as long as it has something to hand over.
 bool Manager::is_watched(NodeId node) const {
   const Node& known = nodes_[node];
   const auto needs = [node](const Owner& one) { return one.primary == node || one.was_primary(node); };
@@ -227,7 +229,7 @@ void Manager::down(NodeId node) {
   settle();
 }
 
-// A node that was only silent has what it had; one that was down has nothing.
+// A node that was only silent still has its state; a node that was down has lost it.
 void Manager::back(NodeId node, bool is_new) {
   nodes_[node].up = true;
   ++view_.number;

@@ -1,6 +1,24 @@
-// Who is there and who owns what: the scheduler's part of a cluster whose nodes fail (the server manager of
-// Li et al., OSDI 2014, section 4). It hears heartbeats, suspects nodes that it does not hear, and gives
-// their shards to others. Pure: dates come from outside.
+// Which nodes are alive and which server owns which shard: the scheduler's part in a cluster whose nodes fail
+// (the server manager of Li et al., OSDI 2014, section 4). It receives heartbeats, suspects silent nodes, and
+// gives their shards to others. Pure: dates come from outside.
+//
+// Shards that move. Shards are cut once, by the placement over all servers that the scenario has; while a
+// server is absent, the next one owns its shards. A shard is never cut while a run goes on: its version,
+// its vector clock and its log would have to be cut with it, and two histories would have one past. The
+// manager decides where each shard is to be, and an owner that is there hands it over in two phases (Li et
+// al., OSDI 2014, section 4.5):
+// 1. The view names the next owner, and nothing else changes. The owner sends it the shard's state and then
+//   its log, as to a replica, but no answer waits for it. When the next owner has all that was in the log
+//   when the state was there, the owner tells the scheduler: ready.
+// 2. A new view, with a new epoch, makes it the owner. It asks the last one for the entries that were on
+//   their way. Requests that come before that wait.
+// So workers wait for a view, a question and a few entries. With hand_over = "stop-and-copy" the second
+// phase comes first, and workers wait for the state. If the owner crashes in the first phase, the next
+// owner goes on with what it has, as a replica would, but only if there is no replica. A server that leaves
+// says so instead of every heartbeat until the end, so that neither a lost message nor an absent scheduler
+// makes it stay. It may be started anew only when the next owner of each of its shards has got it, or is
+// down itself. A server that leads again, and did not hear that another one led meanwhile, keeps its state
+// as a copy, because it may be the only one.
 #pragma once
 
 #include <algorithm>
@@ -13,16 +31,16 @@
 
 namespace psim {
 
-// Of one shard. A new primary is a new epoch: messages of other epochs are ignored, so that a former primary
-// who does not know yet can do no harm.
+// The owner of one shard. A new primary starts a new epoch, and nodes ignore messages of other epochs. So a
+// former primary that does not know of its successor can do no harm.
 struct Owner {
   NodeId primary = 0;
   std::uint32_t epoch = 0;
   std::vector<NodeId> replicas = {};
-  // Former primaries that are still there, the last one first: each has handed over or is to. Where shards
-  // move at once, that one may not have got the shard from the one before.
+  // Former primaries that are still alive, the last one first. Each has handed over its shard or will do so.
+  // If shards move at once, the last one may not have received the shard from the one before it.
   std::vector<NodeId> from = {};
-  NodeId next = 0;  // is to be the primary as soon as it has got what the primary has, which goes on serving
+  NodeId next = 0;  // becomes the primary once it has the state of the primary, which serves until then
   bool was_primary(NodeId node) const { return std::ranges::find(from, node) != from.end(); }
 };
 
@@ -33,9 +51,9 @@ struct View {
   std::uint64_t bytes() const;  // on the network
 };
 
-// What gets to the replicas: each update's sum of gradients, or each push as it comes in.
+// What replicas receive: each update's sum of gradients, or each push as it arrives.
 enum class ReplicateWhen : std::uint8_t { after_aggregation, every_push };
-// Who sends it: the primary to them all, or each replica to the next one.
+// How it reaches them: the primary sends it to all, or each replica sends it to the next one.
 enum class ReplicationLayout : std::uint8_t { primary, chain };
 
 struct ReplicationSpec {
@@ -46,12 +64,12 @@ struct ReplicationSpec {
                             // its last push, are not on all replicas yet; 0: synchronous
 };
 
-// When a node that was heard at some dates is suspected to be down.
+// When a node is suspected to be down, given the dates of its messages.
 enum class DetectorKind : std::uint8_t { timeout, phi_accrual };
 
 struct DetectorSpec {
   DetectorKind kind = DetectorKind::timeout;
-  double timeout = 2;    // timeout: seconds without a word; phi-accrual: of the first gap
+  double timeout = 2;    // timeout: seconds of silence; phi-accrual: for the first gap
   double threshold = 8;  // phi-accrual
 };
 
@@ -59,9 +77,9 @@ class Detector {
  public:
   explicit Detector(DetectorSpec spec) : spec_(spec), suspect_at_(spec.timeout) {}
   void heard(double now);
-  // From when on, if nothing is heard before. phi-accrual: when the probability that a live node is silent
-  // for so long, under a normal distribution of the last gaps, falls below 10^-threshold (Hayashibara et al.,
-  // SRDS 2004, equations 3 to 5).
+  // The date of the suspicion, if no message comes before. phi-accrual: the date at which the probability
+  // that a live node is silent for so long, under a normal distribution of the last gaps, falls below
+  // 10^-threshold (Hayashibara et al., SRDS 2004, equations 3 to 5).
   double suspect_at() const { return suspect_at_; }
 
  private:
@@ -79,44 +97,45 @@ class Manager {
     std::uint32_t servers = 1, workers = 1;
     std::int64_t copies = 0;
     DetectorSpec detector = {};
-    bool removes_workers = false;  // a worker that is suspected takes part no more
-    bool takes_over = true;  // a shard without a copy goes to the next server; else its server is awaited
-    bool rebalances = true;  // a server that comes, or comes back, gets the shards that are its own
-    bool two_phase = true;   // a shard is copied before it changes its owner; else afterwards
+    bool removes_workers = false;  // a suspected worker no longer takes part
+    bool takes_over = true;  // a shard without a copy goes to the next server; else it waits for its server
+    bool rebalances = true;  // a server that joins or returns gets the shards that the placement gives it
+    bool two_phase = true;   // a shard is copied before it changes its owner, not afterwards
     std::vector<NodeId> absent = {};  // at first
   };
   // `homes`: the server, from 0, that each shard is placed on.
   Manager(Options options, std::vector<std::uint32_t> homes);
 
-  // A word from `node`, which has been started `incarnation` times before.
+  // A message from `node`, which has been started `incarnation` times before.
   void heard(NodeId node, std::uint32_t incarnation, double now);
-  // Takes up a cluster again, after a crash of the last scheduler: `view` is the newest that any node knows,
-  // `strangers` are up, but know none. Whoever was not heard is down. Numbers and epochs go on from where no
-  // scheduler of fewer `lives` can have been, whatever it has told to nodes that are gone. Returns who is
-  // down and was not in `view`.
+  // Takes over a running cluster after a crash of the last scheduler. `view` is the newest view that any node
+  // knows; `strangers` are up but know none. All other nodes that were not heard count as down. Numbers and
+  // epochs continue above those of any scheduler of fewer `lives`, even if it told them only to nodes that
+  // are gone. Returns the nodes that are down and were not in `view`.
   std::vector<NodeId> take_up(const View& view, const std::vector<NodeId>& strangers, std::uint32_t lives);
-  // Likewise, when nobody knows any view: everything begins again.
+  // Likewise, if no node knows a view: everything starts again.
   void begin_anew(std::uint32_t lives);
-  // It says that it goes, or it has finished. A server serves until its shards are elsewhere.
+  // The node announces that it leaves, or it has finished. A server serves until its shards are elsewhere.
   void leaves(NodeId node);
-  // `node` has got what the primary of epoch `epoch` had of the shard when it was asked to be the next.
+  // `node` has received the shard's state that the primary of epoch `epoch` had when it was asked to make
+  // `node` the next owner.
   void ready(std::uint32_t shard, NodeId node, std::uint32_t epoch);
   bool is_absent(NodeId node) const { return nodes_[node].left && !nodes_[node].known; }
-  // When somebody is suspected next.
+  // The date of the next suspicion.
   std::optional<double> next_suspicion() const;
-  // Who is suspected by now and was not before.
+  // The nodes that are suspected at `now` and were not before.
   std::vector<NodeId> suspect(double now);
 
-  // Changes with every call above that changes who owns what or who takes part.
+  // Changes with every call above that changes the owners or the workers that take part.
   const View& view() const { return view_; }
   bool is_up(NodeId node) const { return nodes_[node].up; }
 
  private:
   struct Node {
-    bool known = false;    // it has been heard
+    bool known = false;    // a message of it has arrived
     bool up = true;        // and is not suspected
-    bool left = false;     // it goes, or is gone
-    bool serving = false;  // it goes, but still has shards
+    bool left = false;     // it leaves, or has left
+    bool serving = false;  // it leaves, but still has shards
     std::uint32_t incarnation = 0;
     Detector detector;
   };

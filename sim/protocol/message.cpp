@@ -54,54 +54,73 @@ std::uint64_t size_of(const Piece& piece) { return piece.sample_bytes; }
 std::uint32_t values_of(const Payload& payload) { return static_cast<std::uint32_t>(payload.values.count); }
 std::uint32_t keys_of(const SharedKeys& keys) { return static_cast<std::uint32_t>(keys ? keys->size() : 0); }
 
-MessageFacts facts(const Join& m) { return {.kind = Kind::join, .number = m.life}; }
-MessageFacts facts(const Start& m) { return {.kind = Kind::start, .version = m.view ? m.view->number : 0}; }
-MessageFacts facts(const Leave& m) {
-  return {.kind = Kind::leave, .version = m.view.value_or(0), .number = m.life};
+// None for the marks of nothing.
+std::optional<std::int64_t> from_zero(std::int64_t number) {
+  return number < 0 ? std::nullopt : std::optional(number);
 }
+
+MessageFacts facts(const Join& m) { return {.kind = Kind::join, .life = m.life}; }
+MessageFacts facts(const Start& m) {
+  return {.kind = Kind::start, .view = m.view ? std::optional(m.view->number) : std::nullopt};
+}
+MessageFacts facts(const Leave& m) { return {.kind = Kind::leave, .life = m.life, .view = m.view}; }
 MessageFacts facts(const LeaveAck&) { return {.kind = Kind::ack}; }
 MessageFacts facts(const Heartbeat& m) {
-  return {.kind = Kind::heartbeat, .clock = m.is_through ? 1 : 0, .version = m.view, .number = m.life};
+  return {.kind = Kind::heartbeat, .life = m.life, .view = from_zero(m.view)};
 }
-MessageFacts facts(const NewView& m) { return {.kind = Kind::view, .version = m.view->number}; }
+MessageFacts facts(const NewView& m) { return {.kind = Kind::view, .view = m.view->number}; }
 MessageFacts facts(const AskView&) { return {.kind = Kind::view}; }
-MessageFacts facts(const Ready& m) { return {.kind = Kind::ready, .number = m.next_owner}; }
+MessageFacts facts(const Ready& m) {
+  return {.kind = Kind::ready, .has_shard = true, .next_owner = m.next_owner};
+}
 MessageFacts facts(const Report& m) { return {.kind = Kind::report, .clock = m.clock}; }
 MessageFacts facts(const Assign& m) {
-  return {.kind = Kind::assign, .clock = m.clock, .version = m.samples_before, .number = m.batch_size};
+  return {
+      .kind = Kind::assign, .clock = m.clock, .samples = m.batch_size, .samples_before = m.samples_before};
 }
 MessageFacts facts(const Pull& m) {
   return {.kind = Kind::pull,
+          .has_shard = true,
           .clock = m.clock,
-          .version = m.above,
-          .number = m.number,
-          .pushes_before = static_cast<std::uint64_t>(m.pushes_sent.value_or(0)),
+          .above = from_zero(m.above),
+          .pull = m.number,
+          .pushes_before = m.pushes_sent,
           .keys = keys_of(m.keys)};
 }
 MessageFacts facts(const Push& m) {
   return {.kind = Kind::push,
+          .has_shard = true,
           .clock = m.clock,
           .version = m.version,
-          .number = m.number,
+          .push = m.number,
           .values = values_of(m.gradient),
           .keys = keys_of(m.gradient.keys)};
 }
 MessageFacts facts(const Answer& m) {
   return {.kind = m.finished ? Kind::finished : Kind::weights,
+          .has_shard = true,
           .clock = m.clock,
           .version = m.version,
-          .number = m.number,
+          .pull = m.number,
           .values = values_of(m.weights),
           .keys = keys_of(m.weights.keys)};
 }
-MessageFacts facts(const Ack& m) { return {.kind = Kind::ack, .number = m.number}; }
+MessageFacts facts(const Ack& m) { return {.kind = Kind::ack, .has_shard = true, .push = m.number}; }
 MessageFacts facts(const UpdateGroup& m) {
-  return {.kind = Kind::group, .version = m.version, .ids = static_cast<std::uint32_t>(m.pushes.size())};
+  return {.kind = Kind::group,
+          .has_shard = true,
+          .version = m.version,
+          .ids = static_cast<std::uint32_t>(m.pushes.size())};
 }
-MessageFacts facts(const Decide& m) { return {.kind = Kind::decide, .version = m.version}; }
+MessageFacts facts(const Decide& m) {
+  return {.kind = Kind::decide, .has_shard = true, .version = m.version};
+}
 MessageFacts facts(const Replicate& message) {
   const LogEntry& m = *message.entry;
-  MessageFacts all{.kind = Kind::replicate, .number = m.number, .ids = static_cast<std::uint32_t>(ids_of(m))};
+  MessageFacts all{.kind = Kind::replicate,
+                   .has_shard = true,
+                   .entries = m.number,
+                   .ids = static_cast<std::uint32_t>(ids_of(m))};
   const auto carries = [&all](const Payload& payload, std::int64_t clock, std::int64_t version) {
     all.clock = clock;
     all.version = version;
@@ -113,35 +132,41 @@ MessageFacts facts(const Replicate& message) {
   return all;
 }
 MessageFacts facts(const Replicated& m) {
-  return {.kind = Kind::replicated, .number = m.entries.value_or(-1)};
+  return {.kind = Kind::replicated, .has_shard = true, .entries = m.entries};
 }
 MessageFacts facts(const State& m) {
-  return {.kind = Kind::state, .clock = m.view, .version = m.version, .number = m.entries};
+  return {.kind = Kind::state,
+          .has_shard = true,
+          .version = m.version,
+          .view = m.view,
+          .entries = from_zero(m.entries),
+          .log_epoch = m.log_epoch};
 }
 MessageFacts facts(const Restore& m) {
-  return {.kind = Kind::restore, .version = m.log_epoch, .number = m.entries};
+  return {
+      .kind = Kind::restore, .has_shard = true, .entries = from_zero(m.entries), .log_epoch = m.log_epoch};
 }
 MessageFacts facts(const Chunk& m) {
   return {.kind = Kind::chunk,
           .clock = m.clock,
           .version = m.version,
-          .number = m.round,
+          .part = m.round,
           .values = values_of(m.sum)};
 }
 MessageFacts of_stage(Kind kind, const Activations& m) {
   return {.kind = kind,
           .clock = m.clock,
           .version = m.version,
-          .number = m.micro_batch,
+          .part = m.micro_batch,
           .values = static_cast<std::uint32_t>(m.values)};
 }
 MessageFacts facts(const Activations& m) { return of_stage(Kind::activation, m); }
 MessageFacts facts(const Errors& m) { return of_stage(Kind::error, m); }
-MessageFacts facts(const Fetch& m) { return {.kind = Kind::fetch, .number = m.step}; }
-MessageFacts facts(const Samples& m) { return {.kind = Kind::samples, .number = m.step}; }
-MessageFacts facts(const Idle& m) { return {.kind = Kind::idle, .clock = m.clock, .number = m.pieces_got}; }
+MessageFacts facts(const Fetch& m) { return {.kind = Kind::fetch, .part = m.step}; }
+MessageFacts facts(const Samples& m) { return {.kind = Kind::samples, .part = m.step}; }
+MessageFacts facts(const Idle& m) { return {.kind = Kind::idle, .clock = m.clock, .pieces = m.pieces_got}; }
 MessageFacts facts(const Piece& m) {
-  return {.kind = Kind::piece, .clock = m.clock, .number = m.count, .keys = keys_of(m.samples)};
+  return {.kind = Kind::piece, .clock = m.clock, .samples = m.count, .keys = keys_of(m.samples)};
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// What travels between nodes: an envelope, and a body of one of the types below. A message's size is counted
-// from what is in it: a header that the scenario gives, and the body's wire_size().
+// The messages between nodes: an envelope, and a body of one of the types below. A message's size is the
+// header that the scenario gives plus the wire_size() of its body.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace psim {
 
-using NodeId = std::uint32_t;  // the scheduler, the servers, the workers, all others
+using NodeId = std::uint32_t;  // in this order: scheduler, servers, workers, others
 inline constexpr NodeId scheduler_node = 0;
 
 // The names of the bodies, as scenarios and records have them.
@@ -53,6 +53,7 @@ inline constexpr auto message_names = std::to_array<std::string_view>(
     {"join",      "start",      "pull",      "weights",    "push",   "group",   "finished", "leave", "ack",
      "chunk",     "activation", "error",     "report",     "assign", "fetch",   "samples",  "idle",  "piece",
      "heartbeat", "view",       "replicate", "replicated", "state",  "restore", "decide",   "ready"});
+constexpr const auto& names_of(MessageKind) { return message_names; }
 constexpr std::string_view name_of(MessageKind kind) { return message_names[static_cast<std::size_t>(kind)]; }
 
 // One push of one worker, by the worker's own count.
@@ -76,40 +77,40 @@ inline Payload payload_of(Encoded encoded) {
   return {std::move(encoded.values), std::move(encoded.keys), encoded.bytes};
 }
 
-// ---- Between all nodes and the scheduler. `life`: how often the sender was started before.
+// ---- Between all nodes and the scheduler. `life` counts the earlier starts of the sender.
 
 // This node is up.
 struct Join {
   std::int64_t life = 0;
 };
-// Everybody is.
+// All nodes are up.
 struct Start {
   SharedView view = {};  // null where no node may fail
 };
-// A worker has done its steps, or a server hands over its shards and goes.
+// A worker has finished its steps, or a server hands over its shards and leaves.
 struct Leave {
   std::int64_t life = 0;
-  std::optional<std::int64_t> view = {};  // the last one that a server knows; it serves on
+  std::optional<std::int64_t> view = {};  // the last one that a server knows; it goes on serving
 };
-// The scheduler has heard a worker's Leave.
+// The scheduler has received a worker's Leave.
 struct LeaveAck {};
 struct Heartbeat {
   std::int64_t life = 0;
   std::int64_t view = -1;   // the last one that the sender knows
-  bool is_through = false;  // a worker that has done its steps
+  bool is_through = false;  // a worker that has finished its steps
 };
-// Who owns which shard, and who takes part.
+// The owners of all shards, and the workers that take part.
 struct NewView {
   SharedView view;
 };
-// A scheduler that has come back asks for the view that the receiver knows.
+// A restarted scheduler asks for the view that the receiver knows.
 struct AskView {};
-// A primary says that the shard's next owner has what it was sent first.
+// A primary reports that the shard's next owner has received the state that it was sent first.
 struct Ready {
   NodeId next_owner = 0;
 };
-// A worker's time for one sample, in seconds, before step `clock`; and, from that step on, its batch size and
-// the samples that the workers before it take.
+// A worker reports its time for one sample, in seconds, before step `clock`. The scheduler assigns it a batch
+// size from that step on, and the number of samples that the workers before it take.
 struct Report {
   std::int64_t clock = 0;
   double seconds_per_sample = 0;
@@ -120,35 +121,35 @@ struct Assign {
 
 // ---- Between workers and servers
 
-// Send me weights, when I may start `clock`.
+// A worker asks for weights as soon as it may start `clock`.
 struct Pull {
   std::int64_t clock = 0;
-  std::int64_t above = -1;  // only a version above this one will do; -1: any
+  std::int64_t above = -1;  // the answer must have a version above this one; -1: any
   std::int64_t number = 0;  // counts the sender's pulls of this shard, from 1
   // The sender's pushes to this shard so far; none: it has just come back, and does not know.
   std::optional<std::int64_t> pushes_sent = 0;
   std::int64_t oldest_resendable = 0;  // the sender can still send its pushes from this number on
-  std::int64_t skipped_clocks = 0;     // since the sender was away; it does not number pushes by them
-  std::int64_t answered = 0;           // the number of the last pull whose answer is here; 0: of none
-  bool computes = false;               // the push for version `above` is yet to come
+  std::int64_t skipped_clocks = 0;     // since the sender was away; its push numbers do not count them
+  std::int64_t answered = 0;           // the sender's last pull that was answered; 0: none
+  bool computes = false;               // the push for version `above` is still to come
   SharedKeys keys = {};                // null: all
   std::size_t bytes_per_key = 0;
 };
 
-// A gradient that worker `worker` computed on version `version`, and that finishes `clock`.
+// A gradient that worker `worker` computed on version `version`; it finishes `clock`.
 struct Push {
   NodeId worker = 0;
   std::int64_t number = 0;  // counts the worker's pushes to this shard, from 0
   std::int64_t clock = 0;
   std::int64_t version = 0;
-  std::int64_t first_version = 0;      // of the first shard that it was computed on
+  std::int64_t first_version = 0;      // version of the first shard on which it was computed
   std::int64_t oldest_resendable = 0;  // as in Pull
   std::int64_t samples = 1;            // of each batch
   Payload gradient = {};
   PushId id() const { return {worker, number}; }
 };
 
-// What a pull gets: weights, or that there is nothing left to do.
+// The answer to a pull: weights, or that no clock is left.
 struct Answer {
   bool finished = false;
   std::int64_t clock = 0;        // as in the pull
@@ -156,14 +157,14 @@ struct Answer {
   std::int64_t answered = 0;     // as in the pull
   std::int64_t version = 0;      // of the shard
   double sent_at = 0;            // simulated seconds
-  std::int64_t safe_pushes = 0;  // of the worker's pushes, how many no single crash undoes any more
-  std::int64_t pushes_here = 0;  // of the worker
+  std::int64_t safe_pushes = 0;  // number of the worker's pushes that no single crash can undo
+  std::int64_t pushes_here = 0;  // number of the worker's pushes that have arrived
   std::int64_t skip_clocks = 0;  // in all, since the worker was away
   bool has_push = false;         // where nodes may fail: a push of the worker waits for the next update
   Payload weights = {};
 };
 
-// Push `number` is here, applied or dropped.
+// Push `number` has arrived, or was applied or dropped.
 struct Ack {
   std::int64_t number = 0;
   std::int64_t safe_pushes = 0;  // as in Answer
@@ -181,57 +182,56 @@ struct Decide {
   std::int64_t version = 0;
 };
 
-// What a shard's primary has decided, for its replicas.
+// A decision of a shard's primary, for its replicas.
 struct LogEntry {
   std::int64_t number = 0;
   // An update's weighted sum of gradients.
   struct Sum {
     std::int64_t clock = 0, version = 0;
     Payload gradient = {};
-    // Where a push is compensated for what its worker was sent: the mean of squared gradients after this.
+    // With delay compensation: the mean of squared gradients after this update.
     std::shared_ptr<const Values> mean_square = {};
   };
   std::optional<Sum> sum = {};
-  // Where every push is logged: one that has come in, and whether all that wait make an update with it; but
-  // for those that wait on.
+  // If every push is logged: the push that has arrived, and whether it completes the pending update. The
+  // update takes all pending pushes except `left`.
   std::optional<Push> push = {};
   bool updates = false;
   std::vector<PushId> left = {};
-  std::vector<PushId> pushes = {};  // in the sum, or that one
+  std::vector<PushId> pushes = {};  // the pushes in the sum, or the logged one
   std::vector<PushId> dropped = {};
   std::vector<PushId> skipped = {};  // pushes of a worker before this one will not come
   // Workers that resumed at the others' clock, with the clocks that they skipped.
   std::vector<PushId> ahead = {};
-  // Workers that were sent what is here, or, where filters have changed it, these values; for delay
-  // compensation.
+  // For delay compensation: workers that were sent these weights, or, if filters changed them, these values.
   struct Shown {
     NodeId worker = 0;
     Payload filtered = {};
   };
   std::vector<Shown> shown = {};
-  std::vector<bool> members = {};  // workers that take part from here on; empty: no change
+  std::vector<bool> members = {};  // workers that take part from now on; empty: no change
 };
 using SharedEntry = std::shared_ptr<const LogEntry>;
 // Primary to replica, or replica to the next one.
 struct Replicate {
   SharedEntry entry;
 };
-// Replica to primary: all entries below `entries` are here; none: not even the state before them.
+// Replica to primary: the replica has all entries below `entries`; none: it lacks even the state before them.
 struct Replicated {
   std::optional<std::int64_t> entries;
 };
-// One owner to another, or to the storage: a shard, or what the other lacks of it.
+// One owner to another, or to the storage: a shard, or the entries that the receiver lacks.
 struct State {
   std::int64_t version = 0;
-  std::uint32_t log_epoch = 0;  // how far the state goes: the log of this epoch's owner, and ...
-  std::int64_t entries = -1;    // ... so many of its entries; -1: the sender has nothing
-  std::int64_t view = 0;        // the sender's, where it matters
+  std::uint32_t log_epoch = 0;  // the state includes, of the log of this epoch's owner, ...
+  std::int64_t entries = -1;    // ... this many entries; -1: the sender has nothing
+  std::int64_t view = 0;        // the sender's view, where it matters
   std::shared_ptr<const ShardState> shard = {};
-  std::shared_ptr<const std::vector<SharedEntry>> rest = {};  // to be added to what is there
+  std::shared_ptr<const std::vector<SharedEntry>> rest = {};  // entries to add to the receiver's state
   std::uint64_t bytes = 0;
 };
-// New owner to the last one, or to the storage: send me the shard's state. How far what is here goes:
-// `entries` of the log of epoch `log_epoch`; -1: nothing is.
+// New owner to the last one, or to the storage: send me the shard's state. The new owner has the first
+// `entries` entries of the log of epoch `log_epoch`; -1: it has nothing.
 struct Restore {
   std::uint32_t log_epoch = 0;
   std::int64_t entries = -1;
@@ -239,23 +239,24 @@ struct Restore {
 
 // ---- Without servers
 
-// Part of the sum of gradients, as far as it has come, in round `round` of the exchange.
+// A part of the sum of gradients so far, in round `round` of the exchange.
 struct Chunk {
   std::int64_t clock = 0, version = 0, round = 0;
   Payload sum = {};
 };
-// What a stage made of a micro-batch: `values` of them, which take `bytes`.
+// A stage's output for a micro-batch: `values` values, which take `bytes`.
 struct Activations {
   std::int64_t clock = 0, version = 0, micro_batch = 0;
   std::size_t values = 0;
   std::uint64_t bytes = 0;
 };
-// Stage to the one before: the loss's derivative by those activations.
+// Stage to the stage before it: the derivative of the loss with respect to those activations.
 struct Errors : Activations {};
 
 // ---- Samples
 
-// Worker to database: send me the samples of step `step`, `bytes` of them; and these.
+// Worker to database: send me the samples of step `step`, `sample_bytes` bytes of them. Samples are the
+// answer.
 struct Fetch {
   std::int64_t step = 0;
   std::uint64_t sample_bytes = 0;
@@ -264,7 +265,7 @@ struct Samples {
   std::int64_t step = 0;
   std::uint64_t sample_bytes = 0;
 };
-// Worker to worker: my samples of `clock` are computed, those of the pieces among them that you gave me.
+// Worker to worker: I have computed my samples of `clock`, including the pieces that you gave me.
 struct Idle {
   std::int64_t clock = 0, pieces_got = 0;
 };
@@ -284,6 +285,7 @@ struct Message {
   std::uint32_t shard = 0;
   std::uint32_t epoch = 0;  // of the shard's ownership, as far as the sender knows
   Body body = {};
+  std::optional<std::uint64_t> sent = {};  // the number of this event in the record; takes no bytes
 
   template <class T>
   const T* as() const {
@@ -299,7 +301,7 @@ struct Message {
   }
 };
 
-// For std::visit: one lambda for each type. A type that none of them takes does not compile.
+// For std::visit: one lambda for each type. A type without a lambda does not compile.
 template <class... Fs>
 struct Overloaded : Fs... {
   using Fs::operator()...;
@@ -309,7 +311,7 @@ Overloaded(Fs...) -> Overloaded<Fs...>;
 
 template <class T, class... Ts>
 concept OneOf = (std::same_as<T, Ts> || ...);
-// The types that a receiver does nothing with, by name: for a new one it has to decide again.
+// The types that a receiver ignores, listed by name: each receiver has to decide about a new type.
 template <class... Ts>
 struct Ignore {
   void operator()(const OneOf<Ts...> auto&) const {}
@@ -318,12 +320,24 @@ struct Ignore {
 // On the network, without the header, in bytes.
 std::uint64_t wire_size(const Body& body);
 
-// What a record keeps of a message beside its envelope and size.
+// The facts that a record keeps of a message besides its envelope and size. A fact that its kind has not
+// is empty.
 struct MessageFacts {
   MessageKind kind = MessageKind::join;
-  std::int64_t clock = 0, version = 0, number = 0;
-  std::uint64_t pushes_before = 0;  // of a pull
+  bool has_shard = false;  // the envelope's shard and epoch mean something
+  std::optional<std::int64_t> clock = {}, version = {}, above = {};
+  std::optional<std::int64_t> pull = {}, push = {}, pushes_before = {};  // as the sender counts them
+  std::optional<std::int64_t> life = {}, view = {}, entries = {}, log_epoch = {};
+  std::optional<std::int64_t> part = {}, pieces = {}, samples = {}, samples_before = {};
+  std::optional<NodeId> next_owner = {};
   std::uint32_t values = 0, keys = 0, ids = 0;
+  // What tells it from another message of its kind, shard and epoch.
+  std::optional<std::int64_t> number() const {
+    for (const auto& own : {pull, push, life, entries, part, pieces, samples}) {
+      if (own) return own;
+    }
+    return next_owner;
+  }
 };
 MessageFacts facts_of(const Body& body);
 inline MessageKind kind_of(const Message& message) { return facts_of(message.body).kind; }

@@ -1,5 +1,13 @@
 // Model parallelism in a pipeline: contiguous layers make a stage, each worker has one, and a batch passes
 // through in micro-batches.
+//
+// A step takes the union of the workers' batches, in worker order, in micro-batches. Weights change when
+// all are back (a flush), so nothing is stale. The gradient is computed at once for the whole batch, so it
+// is that of one worker with batches of W b, bit for bit; messages have the sizes of activations and
+// errors, without numbers. A stage's computation takes its share of the operations (4 or 6 per weight and
+// sample; of a phantom a third forward). Slowness is drawn once a step. An update counts when every worker
+// has made it; workers are at most one update apart, and an evaluation takes the replica that is furthest
+// behind.
 #pragma once
 
 #include <cstdint>

@@ -5,7 +5,7 @@
 namespace psim {
 
 bool Pulls::put(std::uint32_t worker, const Pull& pull) {
-  const bool is_back = !pull.pushes_sent;  // from a crash: it counts its pulls anew
+  const bool is_back = !pull.pushes_sent;  // from a crash: its pulls start from 1 again
   const auto before = pulls_.find(worker);
   if (!is_back && before != pulls_.end() && before->second.number > pull.number) return false;
   pulls_[worker] = pull;
@@ -19,19 +19,30 @@ Pull* Pulls::find(std::uint32_t worker) {
 
 namespace {
 
-// Whether nothing that a worker has sent brings the version that it waits for: the shard was set back, or
-// forgot the push that the worker computed on this version. Any version will do then. Where an update does
-// not wait for all, a worker whose step was cancelled waits for the others' pushes.
+// Whether no push of the worker can lead to the version for which it waits: the shard was set back, or forgot
+// the push that the worker computed on this version. Then any version will do. If an update does not wait for
+// all, a worker whose step was cancelled waits for the others' pushes.
 bool has_lost_push(std::uint32_t worker, const Pull& pull, const ShardState& state) {
   if (pull.above < 0) return false;
   if (pull.above > state.version) return true;
   return state.options.rule.waits_for_all() && !pull.computes && !state.updates.has(state.node_of(worker));
 }
 
-bool may_start(std::uint32_t worker, const Pull& pull, ShardState& state, double now) {
-  if (state.version <= pull.above && !has_lost_push(worker, pull, state) && !mutant("old-version"))
-    return false;
-  return state.gate.may_start(worker, pull.clock, pull.pushes_sent.value_or(0), state.workers, now);
+bool has_version(std::uint32_t worker, const Pull& pull, const ShardState& state) {
+  return state.version > pull.above || has_lost_push(worker, pull, state) || mutant("old-version");
+}
+
+// Whether only the gate can still hold the answer back, unless the pull is over.
+bool comes_to_gate(std::uint32_t w, const Pull& pull, const ShardState& state) {
+  const WorkerClocks::Worker& worker = state.workers[w];
+  const std::int64_t sent = pull.pushes_sent.value_or(0);
+  const bool fresh = state.options.rule.fresh, over = Pulls::is_over(pull, state);
+  // A push that is still on its way to a shard with all its updates is too late, even if it is accepted.
+  const bool reads_all = over && fresh;
+  if (worker.arrived < sent && !reads_all && !mutant("writes-unseen")) return false;  // read-my-writes
+  if (!over) return has_version(w, pull, state);
+  // The last updates of another shard wait for decisions of the first server.
+  return fresh || state.decided() == UpdateRule::Decided::here || worker.applied >= sent;
 }
 
 }  // namespace
@@ -41,15 +52,15 @@ bool Pulls::is_over(const Pull& pull, const ShardState& state) {
 }
 
 bool Pulls::is_due(std::uint32_t w, const Pull& pull, ShardState& state, double now) {
-  const WorkerClocks::Worker& worker = state.workers[w];
   const std::int64_t sent = pull.pushes_sent.value_or(0);
-  const bool fresh = state.options.rule.fresh, over = is_over(pull, state);
-  // What is still on its way to a shard with all its updates will come too late, if it is taken at all.
-  const bool reads_all = over && fresh;
-  if (worker.arrived < sent && !reads_all && !mutant("writes-unseen")) return false;  // read-my-writes
-  if (!over) return may_start(w, pull, state, now);
-  // The last updates of another shard wait for word from the first server.
-  return fresh || state.decided() == UpdateRule::Decided::here || worker.applied >= sent;
+  return comes_to_gate(w, pull, state) &&
+         (is_over(pull, state) || state.gate.may_start(w, pull.clock, sent, state.workers, now));
+}
+
+bool Pulls::is_overdue(std::uint32_t w, const Pull& pull, const ShardState& state) {
+  const std::int64_t sent = pull.pushes_sent.value_or(0);
+  return comes_to_gate(w, pull, state) &&
+         (is_over(pull, state) || state.gate.is_open(w, pull.clock, sent, state.workers));
 }
 
 bool Pulls::is_through(std::uint32_t worker, const ShardState& state) const {
@@ -64,7 +75,7 @@ bool Pulls::waits_for_others(std::uint32_t worker, const ShardState& state) cons
          pull->second.pushes_sent.value_or(0) <= state.workers[worker].arrived;
 }
 
-// Whether every worker that takes part has its push here, or waits for the next version.
+// Whether every worker that takes part has a pending push here, or waits for the next version.
 bool Pulls::none_will_push(const ShardState& state) const {
   for (std::uint32_t w = 0; w < state.workers.size(); ++w) {
     const bool has_push = state.updates.has(state.node_of(w));

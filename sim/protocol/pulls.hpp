@@ -1,4 +1,11 @@
-// Workers' pulls of one shard that are not answered yet, and which of them may be.
+// The workers' pulls of one shard that are not answered yet, and which of them are due.
+//
+// Pushes can be lost with a server, so a rule that waits for them needs a way out:
+// - Under bsp a push for a version that is made a second time may have come too early and been dropped. A
+//   worker that waits for a newer version, and has no push here, gets the version once more.
+// - Under k-sync a worker whose step was cancelled waits without having pushed. When every worker that
+//   takes part has pushed or waits, and no update is complete, those that have not pushed get the version
+//   once more.
 #pragma once
 
 #include <cstdint>
@@ -14,23 +21,27 @@ class Pulls {
   // By worker's number.
   using All = std::map<std::uint32_t, Pull>;
   const All& all() const { return pulls_; }
-  // It takes the place of an older one. Returns false if a newer one has overtaken it.
+  // Replaces the worker's older pull. Returns false if a newer one has overtaken it.
   bool put(std::uint32_t worker, const Pull& pull);
   Pull* find(std::uint32_t worker);
   void erase(std::uint32_t worker) { pulls_.erase(worker); }
   void clear() { pulls_.clear(); }
 
-  // Whether this pull is for a clock, or a version, that there is not.
+  // Whether this pull asks for a clock or a version that will not exist.
   static bool is_over(const Pull& pull, const ShardState& state);
-  // Whether it may be answered at `now`, in seconds: its worker may start its next clock, or there is none.
+  // Whether it may be answered at `now`, in seconds: its worker may start its next clock, or has no clock
+  // left.
   static bool is_due(std::uint32_t worker, const Pull& pull, ShardState& state, double now);
-  // Whether the worker will not push again: it is through, and all its pushes are here.
+  // Whether it should have been answered by now. dssp grants more clocks at certain times only, so this
+  // grants none.
+  static bool is_overdue(std::uint32_t worker, const Pull& pull, const ShardState& state);
+  // Whether the worker will not push again: it has finished, and all its pushes have arrived.
   bool is_through(std::uint32_t worker, const ShardState& state) const;
-  // Whether a worker has sent all that it will send before this shard has another version.
+  // Whether a worker has sent everything that it will send before this shard has another version.
   bool waits_for_others(std::uint32_t worker, const ShardState& state) const;
-  // Where an update does not wait for all, workers whose steps were cancelled may wait for others' pushes
-  // that are lost. When too few are left that could push, those that wait may compute this version again;
-  // returns whether that is so.
+  // If an update does not wait for all, workers whose steps were cancelled may wait for pushes of others that
+  // are lost. When too few workers are left that could push, those that wait may compute this version again.
+  // Returns whether that is so.
   bool restart_steps(const ShardState& state);
 
  private:

@@ -1,5 +1,9 @@
-// Which pushes of each worker the keys of a shard have had: a vector clock for each range of keys in place of
-// one for each key (Li et al., OSDI 2014, section 4.1). Keys are positions within the shard.
+// Which pushes of each worker the keys of a shard have received: a vector clock for each range of keys,
+// instead of one for each key (Li et al., OSDI 2014, section 4.1). Keys are positions within the shard.
+//
+// At first a shard is one range. A push is for the block of features of its clock, whichever of its keys
+// the batch has, so the clock of that block is set. With feature_blocks = 1 the block is the whole shard,
+// and nothing is ever split.
 #pragma once
 
 #include <cstddef>
@@ -17,14 +21,14 @@ class RangeClock {
   // One range of all keys, every worker at 0.
   RangeClock(std::size_t keys, std::size_t workers) : keys_(keys), parts_{{0, Clocks(workers)}} {}
 
-  // The worker's clock of the key that is furthest behind; the range is not empty.
+  // The smallest of the worker's clocks in the range; the range is not empty.
   std::int64_t least(Range range, std::size_t worker) const;
   // Whether some key of the range has a clock of this worker below `clock`.
   bool is_new(Range range, std::size_t worker, std::int64_t clock) const {
     return range.count > 0 && least(range, worker) < clock;
   }
-  // Raises the worker's clock of these keys to `clock`, where it is below. Returns how many ranges were split
-  // off; neighbours whose clocks become equal are one again.
+  // Raises the worker's clock of these keys to `clock` where it is lower. Returns how many ranges were split
+  // off; neighbouring ranges merge when their clocks become equal.
   std::size_t set(Range range, std::size_t worker, std::int64_t clock);
   std::size_t ranges() const { return parts_.size(); }
 

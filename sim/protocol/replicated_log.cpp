@@ -26,13 +26,13 @@ void ReplicatedLog::lead(std::uint32_t epoch) {
   past_.clear();
 }
 
-// The next owner, if it is none of the replicas, comes last.
+// If the next owner is not a replica, it comes last.
 ReplicatedLog::Deliveries ReplicatedLog::set_copies(const Owner& owner, double now) {
   std::vector<NodeId> nodes = owner.replicas;
   const bool apart = owner.next != 0 && std::ranges::find(nodes, owner.next) == nodes.end();
   if (apart) nodes.push_back(owner.next);
   std::vector<Copy> before = std::exchange(copies_, {});
-  // What is decided alone is in no log. A replica that comes again must not seem to have it.
+  // Decisions without copies are in no log. A returning replica must not seem to have them.
   if (!before.empty() && nodes.empty()) ++entries_, next_.shown.clear();
   Deliveries out;
   for (const NodeId node : nodes) {
@@ -58,9 +58,9 @@ void ReplicatedLog::tell_if_ready(Copy& copy, double now, Deliveries& out) const
   out.push_back({.to = scheduler_node, .what = Ready{copy.node}, .again = true});
 }
 
-// With all that was decided since the last entry: a replica decides nothing, and whatever comes to its owner
-// by other ways, it has the same. One that has not got the state yet that it is to begin with gets this after
-// it.
+// Includes all decisions since the last entry. A replica decides nothing, so whatever reaches its owner by
+// other ways, the replica has the same state. A replica that still waits for its first state receives this
+// entry after it.
 ReplicatedLog::Deliveries ReplicatedLog::append() {
   LogEntry decided = std::exchange(next_, {});
   decided.number = entries_++;
@@ -88,7 +88,7 @@ ReplicatedLog::Deliveries ReplicatedLog::append_push(bool updates) {
   return out;
 }
 
-// The last push may be one that this update leaves behind; then it is logged as such only.
+// This update may leave the last push behind; then that is logged only as left.
 ReplicatedLog::Deliveries ReplicatedLog::append_update(const std::vector<Push>& pushes,
                                                        const std::vector<Push>& waiting,
                                                        const std::function<LogEntry::Sum()>& sum) {
@@ -111,13 +111,14 @@ ReplicatedLog::Confirmed ReplicatedLog::confirm(NodeId from, std::optional<std::
                                                 double now) {
   const auto copy = std::ranges::find(copies_, from, &Copy::node);
   if (copy == copies_.end()) return {};
-  // It had left its place meanwhile, and has not got yet what it missed.
+  // It had lost its place meanwhile, and has not received yet what it missed.
   if (!copy->here && entries && *entries < copy->entries) return {};
   copy->asked = now;
   if (entries.value_or(-1) > copy->entries || !copy->here) copy->wait = options_.resend.timeout;
-  if (!entries) {  // it has nothing: it was down
+  if (!entries) {  // it was down and has nothing, so answers do not wait for it any more
     if (std::exchange(copy->here, false)) copy->entries = entries_;
-    return {.deliveries = {{.to = from, .what = WholeState{}, .again = true}}};
+    return {.is_known = !mutant("a-lost-copy-holds-answers"),
+            .deliveries = {{.to = from, .what = WholeState{}, .again = true}}};
   }
   Confirmed result{.is_known = true};
   copy->entries = std::max(copy->entries, *entries);
@@ -148,14 +149,15 @@ std::int64_t ReplicatedLog::on_all_replicas() const {
   return least;
 }
 
-// No worker is told that a push is safe which a replica still lacks, though answers do not wait for one that
-// is to get the state first: with all of them, as many owners may fail, one after the other.
+// A push is confirmed as safe only when all replicas have it, though answers do not wait for a replica that
+// still waits for its first state. It must be all of them, because as many owners may fail one after the
+// other.
 void ReplicatedLog::commit() {
   const auto has_state = [](const Copy& copy) { return copy.here || !copy.is_replica; };
   if (std::ranges::all_of(copies_, has_state)) commit_through(on_all_replicas());
 }
 
-// Entries below `entry` are everywhere.
+// All replicas have the entries below `entry`.
 void ReplicatedLog::commit_through(std::int64_t entry) {
   for (OfWorker& worker : workers_) worker.committed = std::max(worker.committed, worker.begun);
   std::int64_t kept = entry;
@@ -170,7 +172,7 @@ void ReplicatedLog::commit_through(std::int64_t entry) {
   log_.erase(log_.begin(), log_.lower_bound(kept));
 }
 
-// A push to a version that a crash undoes would come too late.
+// A push computed on a version that a crash undoes would come too late.
 bool ReplicatedLog::is_safe(std::size_t worker) const {
   if (!has_replicas() || mutant("told-too-early")) return true;
   const std::int64_t own = workers_[worker].entry;
@@ -194,7 +196,7 @@ ReplicatedLog::Deliveries ReplicatedLog::resend(double now) {
     tell_if_ready(copy, now, out);
     if (copy.has(entries_) || copy.asked + copy.wait > now) continue;
     copy.asked = now;
-    // What is slow because there is too much to send must not get more of it.
+    // A connection that is slow because of too much data must not get more of it.
     copy.wait = std::min(copy.wait * options_.resend.backoff, options_.resend.longest);
     if (!copy.here) {
       out.push_back({.to = copy.node, .what = WholeState{}, .again = true});

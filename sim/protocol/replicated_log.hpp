@@ -1,5 +1,30 @@
-// How the copies of a shard come to have what its owner has: a state to begin with, then a log of what the
-// owner decides. A replica applies the entries in their order. Pure: whatever is to be sent is returned.
+// How the copies of a shard follow its owner: they receive a state first, then a log of the owner's
+// decisions. A replica applies the entries in order. Pure: functions return what is to be sent.
+//
+// A replica decides nothing. The log holds what the owner decided: an update's sum, or, with every-push, a
+// push and whether it completes the pending update; pushes that were dropped, or that will never come; and
+// which workers take part. So a replica cannot come to another result by hearing pulls, pushes or views in
+// another order, or not at all. Decisions:
+// - A replica counts entries of one ownership epoch only, from the state that the epoch's owner sent it;
+//   before that it takes and confirms none. A state that comes after later entries is ignored.
+// - The scheduler does not know which replica has most. A new owner asks the one before it, if that is
+//   still there and hands over, else every replica in turn; a replica with later entries sends its state.
+//   By the time they answer they have left the old epoch, so no worker was told that an unconfirmed entry
+//   is safe.
+// - An update of a sparse model is logged as the sums of the weights that it touches, with their keys.
+//   Zeros for all others would do something else: momentum decays where a gradient is zero, and not where
+//   there is none.
+// - An entry that is not confirmed is not sent again while the same entry is still on its way or in the
+//   queue of its connection; else a queue longer than the longest wait would grow for ever.
+// - A worker is told that a push is safe when all replicas have it, also those that still wait for the
+//   state; but an answer does not wait for these. So a new owner promises nothing of what it began with
+//   before the others have it too.
+// - What an owner decides while it has no replica is in no log, but counts as one entry: a replica that
+//   comes back within the epoch is sent the state again.
+// - Where only fresh pushes count, an answer waits until the version that it shows is on all replicas. Else
+//   a worker could push to a version that a crash undoes, and come too late for ever.
+// - The log also says which workers were sent which weights, because delay compensation needs the weights
+//   that a push was computed on.
 #pragma once
 
 #include <algorithm>
@@ -24,24 +49,24 @@ class ReplicatedLog {
     RetrySpec resend = {};  // of entries that copies do not confirm
     NodeId first_worker = 2;
     std::size_t workers = 0;
-    bool shows_updates = false;  // an answer shows an update: that must be on the replicas as well
+    bool shows_updates = false;  // an answer shows an update, so the replicas must have it too
   };
-  struct WholeState {};  // of the shard, as it is when it is sent
+  struct WholeState {};  // the shard's state at the time of sending
   struct Delivery {
     NodeId to = 0;
     std::variant<WholeState, Replicate, Ready> what = {};
-    bool again = false;  // perhaps: it has been sent before
+    bool again = false;  // it may have been sent before
   };
   using Deliveries = std::vector<Delivery>;
-  // How far a log goes. A later epoch's owner began with all that is safe of earlier ones.
+  // The extent of a log. The owner of a later epoch began with everything that is safe of earlier ones.
   struct Extent {
-    std::uint32_t epoch = 0;    // whose owner's log it is from
-    std::int64_t entries = -1;  // of that log; -1: nothing
+    std::uint32_t epoch = 0;    // the epoch of the log's owner
+    std::int64_t entries = -1;  // its entries in that log; -1: none
     auto operator<=>(const Extent&) const = default;
   };
 
   explicit ReplicatedLog(Options options) : options_(options), workers_(options.workers) {}
-  // A copy's: with a state that goes so far.
+  // The log of a copy whose state has this extent.
   ReplicatedLog(Options options, Extent extent)
       : options_(options),
         epoch_(extent.epoch),
@@ -50,36 +75,36 @@ class ReplicatedLog {
         in_step_(true) {}
 
   Extent extent() const { return {epoch_, entries_}; }
-  // Each push is logged as it comes in, and not updates only.
+  // Whether each push is logged as it arrives, and not only updates.
   bool has_pushes() const { return options_.replication.when == ReplicateWhen::every_push; }
-  // All that was to be told to copies goes, and entries that came too early.
+  // Forgets everything that was to be sent to copies, and entries that came too early.
   void clear();
-  // Entries that the next owner may ask for go as well.
+  // Also forgets the entries for which the next owner may ask.
   void clear_past() { past_.clear(); }
 
   // --- The owner's side
 
-  // This server owns the shard in epoch `epoch`, which it did not before: it begins with so many pushes of
-  // each worker, whatever becomes of earlier owners.
+  // This server becomes the owner of the shard in epoch `epoch`. It begins with this many pushes of each
+  // worker, whatever happens to earlier owners.
   void begin(std::uint32_t epoch, std::vector<std::int64_t> pushes);
-  // It is the owner still, or again.
+  // It is still the owner, or the owner again.
   void lead(std::uint32_t epoch);
-  // Replicas in the order of the chain, and the next owner. The new ones get the state.
+  // Replicas in the order of the chain, and the next owner. New ones receive the state.
   Deliveries set_copies(const Owner& owner, double now);
   bool has_copies() const { return !copies_.empty(); }
   bool has_replicas() const { return std::ranges::any_of(copies_, &Copy::is_replica); }
-  // What is decided now belongs to this entry, if there are copies. append() ends it: it is to be sent to
+  // The entry that collects the current decisions, if there are copies. append() completes it and sends it to
   // every replica, or to the first one of a chain.
   LogEntry& next() { return next_; }
   Deliveries append();
-  // Where every push is logged: the entry ends with the push that has come in last, if it was not too late.
+  // If every push is logged: completes the entry with the last push that arrived, if that was not too late.
   Deliveries append_push(bool updates);
-  // It ends with an update of these pushes, which leaves others waiting: as their sum, or, where copies have
-  // the pushes, as word of it.
+  // Completes the entry with an update of these pushes, which leaves the `waiting` ones. The entry has their
+  // sum; if copies already have the pushes, only a commit marker is logged.
   Deliveries append_update(const std::vector<Push>& pushes, const std::vector<Push>& waiting,
                            const std::function<LogEntry::Sum()>& sum);
-  // A copy has all entries below `entries`; none: not even the state before them. `is_new_replica`: it is a
-  // replica that has got the state it began with.
+  // A copy confirms all entries below `entries`; none: it lacks even the state before them. `is_new_replica`:
+  // it is a replica that has just received its first state.
   struct Confirmed {
     bool is_known = false;
     bool is_new_replica = false;
@@ -89,50 +114,51 @@ class ReplicatedLog {
   void commit();
   // Whether an answer to this worker shows nothing that a crash may undo.
   bool is_safe(std::size_t worker) const;
-  // Pushes of the worker that are on all replicas: its first ones, so many.
+  // The number of the worker's first pushes that all replicas have.
   std::int64_t committed(std::size_t worker) const { return workers_[worker].committed; }
-  // Entries that are on all replicas: the first ones, so many.
+  // The number of first entries that are on all replicas.
   std::int64_t safe_entries() const { return committed_; }
   // How many entries each replica has confirmed.
   std::vector<std::pair<NodeId, std::int64_t>> confirmed() const;
-  // When something is to be sent again, and that.
+  // When something is to be sent again, and the messages.
   std::optional<double> next_resend() const;
   Deliveries resend(double now);
 
   // --- A copy's side
 
-  // A copy of `primary`'s log, which passes entries on to `next`. `in_step`: it has the state that this log
-  // began with; else it takes no entries before that is here.
+  // This copy follows `primary`'s log and passes entries on to `next`. `in_step`: it has the state with which
+  // this log began; otherwise it takes no entries until that state arrives.
   void follow(bool in_step, bool was_owner, NodeId primary, std::optional<NodeId> next);
   NodeId primary() const { return primary_; }
   bool in_step() const { return in_step_; }
-  // Who is to get an entry from here.
+  // The node to which this copy passes an entry.
   std::optional<NodeId> passes_on(const LogEntry& entry) const;
-  // Entries whose turn it is.
+  // The entries that come next in the log, now that `entry` is here.
   std::vector<SharedEntry> take(const SharedEntry& entry);
-  // Whether it is this entry's turn; then it counts as taken.
+  // Whether this entry comes next; then it counts as taken.
   bool takes(const LogEntry& entry);
-  // What a next owner, who has got so far, still lacks of a former owner's log; nothing: it needs the state.
+  // The entries of a former owner's log that a next owner with this extent lacks; nothing if it needs the
+  // whole state.
   std::optional<std::vector<SharedEntry>> rest_after(Extent theirs) const;
 
  private:
   struct Copy {
     NodeId node;
-    std::int64_t entries = 0;  // that it has
-    bool here = false;         // it has the state that it began with
+    std::int64_t entries = 0;  // entries that it has
+    bool here = false;         // it has received its first state
     double asked = 0;          // when it was last sent something that it has not confirmed
-    double wait = 0;           // from then until it is sent that again
-    bool is_replica = true;    // else only the next owner: no answer waits for it
+    double wait = 0;           // seconds from then until the repetition
+    bool is_replica = true;    // else it is only the next owner, and no answer waits for it
     bool is_next = false;      // the next owner: it is ready when it has ...
-    std::int64_t backlog = 0;  // ... all that was in the log when its state was there
-    double told = 0;           // when the scheduler was last told so
+    std::int64_t backlog = 0;  // ... all entries that the log had when the state arrived
+    double told = 0;           // when the scheduler was last told that it is ready
     bool is_ready() const { return is_next && here && entries >= backlog; }
     bool has(std::int64_t all) const { return here && entries == all; }
   };
   struct OfWorker {
-    std::int64_t entry = 0;      // with its last push, one more than that
-    std::int64_t committed = 0;  // pushes that the replicas have too
-    std::int64_t begun = 0;      // that this server had when it became the owner
+    std::int64_t entry = 0;      // one more than the entry with its last push
+    std::int64_t committed = 0;  // pushes that all replicas have
+    std::int64_t begun = 0;      // pushes that this server had when it became the owner
   };
   OfWorker& of(NodeId worker) { return workers_[worker - options_.first_worker]; }
   void tell_if_ready(Copy& copy, double now, Deliveries& out) const;
@@ -141,14 +167,14 @@ class ReplicatedLog {
 
   Options options_;
   std::uint32_t epoch_ = 0;
-  std::int64_t entries_ = 0;                  // in the log, or, of a copy, taken from it
-  std::map<std::int64_t, SharedEntry> log_;   // owner: not everywhere yet; copy: came too early
-  std::map<std::int64_t, SharedEntry> past_;  // of a former owner, for the next one
+  std::int64_t entries_ = 0;                  // entries in the log; for a copy, entries taken from it
+  std::map<std::int64_t, SharedEntry> log_;   // owner: some copies lack these; copy: they came too early
+  std::map<std::int64_t, SharedEntry> past_;  // entries of a former owner, for the next one
   // Owner.
   std::vector<Copy> copies_;
-  LogEntry next_;               // what has been decided since the last entry
-  std::int64_t committed_ = 0;  // entries that are on all replicas
-  std::int64_t update_ = 0;     // with the last update, one more than that
+  LogEntry next_;               // the decisions since the last entry
+  std::int64_t committed_ = 0;  // entries that all replicas have
+  std::int64_t update_ = 0;     // one more than the entry with the last update
   std::vector<OfWorker> workers_;
   // Copy.
   bool in_step_ = false;
@@ -156,7 +182,7 @@ class ReplicatedLog {
   std::optional<NodeId> next_in_chain_;
 };
 
-// How far a state goes that was sent.
+// The extent of a state that was sent.
 inline ReplicatedLog::Extent extent_of(const State& state) { return {state.log_epoch, state.entries}; }
 
 }  // namespace psim

@@ -1,6 +1,6 @@
-// A client's requests that may get lost: each is sent again until it is answered, after a time that grows
-// (exponential back-off), and to the shard's new owner when there is one. Pushes are kept beyond that, until
-// a server says that losing it would not lose them. Pure: dates come from outside.
+// A client's requests that may get lost. The client repeats each of them until it is answered, after a time
+// that grows (exponential back-off), and sends it to the shard's new owner if there is one. It keeps pushes
+// longer, until a server confirms that they survive the loss of that server. Pure: dates come from outside.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,18 @@ namespace psim {
 
 struct RetrySpec {
   double timeout = 1;      // seconds from a request to its first repetition
-  double backoff = 2;      // each further wait is so many times as long
-  double longest = 30;     // seconds: but no wait is longer
-  std::int64_t limit = 0;  // repetitions of one request before the client gives up; 0: never
+  double backoff = 2;      // factor by which each further wait is longer
+  double longest = 30;     // seconds: the longest wait
+  std::int64_t limit = 0;  // repetitions of one request before the client gives up; 0: no limit
 };
 
-// How long a request waits for its answer, time after time.
+// The waits of one request between its repetitions.
 class Backoff {
  public:
   explicit Backoff(RetrySpec spec) : spec_(spec) {}
   // The next wait, in seconds.
   double next();
-  // All repetitions are used up that the limit allows. To be asked before each of them.
+  // Whether the limit allows no further repetition. To be asked before each repetition.
   bool gives_up();
 
  private:
@@ -39,24 +39,24 @@ class RetryQueue {
  public:
   explicit RetryQueue(RetrySpec spec) : spec_(spec) {}
 
-  // `request`, a pull or a push, was sent at `now`. A pull takes the place of an older one of its shard.
+  // `request`, a pull or a push, was sent at `now`. A pull replaces an older one of its shard.
   void sent(const Message& request, double now);
-  // A server has push `number` of `shard`: it is not sent again, as long as the server is there.
+  // A server has push `number` of `shard`. It is not sent again as long as that server is alive.
   void accepted(std::uint32_t shard, std::int64_t number);
-  // The shard has `applied` of the client's pushes for good: in updates that no single crash undoes.
+  // The shard has the client's first `applied` pushes for good: in updates that no single crash undoes.
   void committed(std::uint32_t shard, std::int64_t applied);
   void answered(std::uint32_t shard);  // its pull
 
   // When the next repetition is due.
   std::optional<double> next() const;
-  // The requests that are due, to be sent again at `now`.
+  // The requests that are due at `now`, to be sent again.
   std::vector<Message> due(double now);
-  // All requests of a shard that has a new owner, oldest first, to be sent to it at `now`.
+  // All requests of a shard with a new owner, oldest first, to be sent to that owner at `now`.
   std::vector<Message> again(std::uint32_t shard, NodeId owner, std::uint32_t epoch, double now);
-  // The number of the oldest push of a shard that is kept.
+  // The number of the oldest push of a shard that the client keeps.
   std::optional<std::int64_t> oldest(std::uint32_t shard) const;
 
-  // A request has been repeated as often as the limit allows.
+  // Whether a request has been repeated as often as the limit allows.
   bool gave_up() const { return gave_up_; }
 
  private:

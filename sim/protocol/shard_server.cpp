@@ -34,8 +34,9 @@ void ShardServer::on(const Message& message, double now, Outbox& out) {
   const Push* push = message.as<Push>();
   if ((message.epoch != epoch_ && !mutant("no-fence")) || (push != nullptr && !leads_)) {
     if (push != nullptr) out.refused(*push);
-    return;  // from before the shard had this owner, or from after it
+    return;  // from before or after this server's ownership
   }
+  const std::int64_t slowest = state_.workers.slowest();
   const auto of_primary = [&](const Pull& pull) {
     if (leads_) on_pull(message.from, pull, now, out);
   };
@@ -48,6 +49,8 @@ void ShardServer::on(const Message& message, double now, Outbox& out) {
                         [&](const Replicated& body) { on_replicated(message.from, body.entries, now, out); },
                         Others{}},
              message.body);
+  // Lost pushes, too, can move the clock for which others wait.
+  if (state_.workers.slowest() > slowest && !mutant("lost-clocks-wake-nobody")) answer_all(now, out);
   check();
 }
 
@@ -59,7 +62,7 @@ void ShardServer::on_push(const Push& push, double now, Outbox& out) {
   if (worker.gone) return out.refused(push);
   skip_lost(w, push.oldest_resendable, out);
   if (push.number > worker.arrived) {
-    if (!early_.keep(w, push)) out.refused(push);  // it waits here already
+    if (!early_.keep(w, push)) out.refused(push);  // it is already here
     return;
   }
   if (push.number < worker.arrived && options_.state.exactly_once && !mutant("applied-again")) {
@@ -70,7 +73,7 @@ void ShardServer::on_push(const Push& push, double now, Outbox& out) {
   take_early(w, now, out);
 }
 
-// One that was skipped counts already.
+// A skipped push already counts.
 void ShardServer::take_early(std::uint32_t w, double now, Outbox& out) {
   while (const std::optional<Push> push = early_.take(w, state_.workers[w].arrived)) {
     if (push->number < state_.workers[w].arrived) out.refused(*push);
@@ -78,18 +81,18 @@ void ShardServer::take_early(std::uint32_t w, double now, Outbox& out) {
   }
 }
 
-// Where every push is replicated, it is logged when it is known whether it completes an update.
+// If every push is replicated, it is logged once it is known whether it completes an update.
 void ShardServer::take(const Push& push, double now, Outbox& out) {
   const std::uint32_t w = state_.index_of(push.worker);
   const bool is_next = state_.count_arrived(push);
   state_.gate.pushed(w, now);
   const bool forgotten = mutant("push-vanishes") && push.number % 7 == 3;
   const bool late = state_.updates.is_late(push, version());
-  if (is_next) state_.updates.met(push);  // else it is applied a second time
+  if (is_next) state_.updates.met(push);  // otherwise it is applied a second time
   if (forgotten) {
     state_.count_applied(push.id());
   } else if (!late) {
-    supersede(push, out);
+    if (const std::optional<Push> before = state_.updates.withdraw_for(push)) drop(*before, out);
     state_.updates.add(push, now);
   } else {
     drop(push, out);
@@ -102,13 +105,6 @@ void ShardServer::take(const Push& push, double now, Outbox& out) {
   const bool updated = update_if_complete(out);
   if (log_.next().push) deliver(log_.append_push(false), out);
   updated ? answer_all(now, out) : answer(w, now, out);
-}
-
-// Where an update has one push of each worker: a shard that was set back may have one already, and the worker
-// has computed that version again.
-void ShardServer::supersede(const Push& push, Outbox& out) {
-  if (options_.state.rule.gate != Gate::version || options_.state.clock_samples > 0) return;
-  if (const std::optional<Push> before = state_.updates.withdraw_for(push)) drop(*before, out);
 }
 
 void ShardServer::drop(const Push& push, Outbox& out) {
@@ -138,15 +134,15 @@ bool ShardServer::update_once(Outbox& out) {
   return true;
 }
 
-// Of the first shard, which decides for all.
+// A decision of the first shard, which decides for all.
 void ShardServer::on_group(const UpdateGroup& group, double now, Outbox& out) {
   if (!leads_ || state_.decided() != UpdateRule::Decided::elsewhere) return;
   state_.updates.hear(group);
   if (update_if_complete(out)) answer_all(now, out);
 }
 
-// First shard: what it has decided last, and nothing of what is longer ago; what is still to be decided it
-// will tell everybody.
+// First shard: answers with its last decision, but with no older one. Decisions to come go to all shards
+// anyway.
 void ShardServer::on_decide(NodeId from, const Decide& question, Outbox& out) const {
   if (!leads_ || (question.version >= version() && version() < options_.state.steps)) return;
   UpdateGroup answer{.version = question.version};
@@ -160,16 +156,14 @@ void ShardServer::on_pull(NodeId from, const Pull& pull, double now, Outbox& out
   const std::uint32_t w = state_.index_of(from);
   if (w >= state_.workers.size()) return on_read(from, pull, now, out);
   if (!pulls_.put(w, pull)) return;
-  const std::int64_t slowest = state_.workers.slowest();
   meet(w, pull, out);
   take_early(w, now, out);
   if (pulls_.is_through(w, state_)) state_.workers.finish(w);
-  const bool moved = state_.workers.slowest() > slowest && !mutant("lost-clocks-wake-nobody");
-  update_if_complete(out) || pulls_.restart_steps(state_) || moved ? answer_all(now, out)
-                                                                   : answer(w, now, out);
+  update_if_complete(out) || pulls_.restart_steps(state_) ? answer_all(now, out) : answer(w, now, out);
 }
 
-// A node that is no worker only reads: it is answered at once, whatever the model, and nobody waits for it.
+// A node that is not a worker only reads. It is answered at once under every model, and no worker waits for
+// it.
 void ShardServer::on_read(NodeId from, const Pull& pull, double now, Outbox& out) const {
   Answer answer{.number = pull.number, .answered = pull.answered, .version = version(), .sent_at = now};
   answer.weights.values = state_.snapshot();
@@ -214,21 +208,20 @@ void ShardServer::answer(std::uint32_t w, double now, Outbox& out) {
 void ShardServer::was_sent_filtered(NodeId worker, const Slice& values) {
   state_.weights.was_sent(state_.index_of(worker), values);
   std::vector<LogEntry::Shown>& shown = log_.next().shown;
-  const bool is_last = !shown.empty() && shown.back().worker == worker;
-  if (is_last) shown.back() = state_.weights.shown_to(worker, values);
+  if (!shown.empty() && shown.back().worker == worker) shown.back() = state_.weights.shown_to(worker, values);
 }
 
 std::int64_t ShardServer::safe_pushes_of(std::uint32_t worker) const {
   const bool alone = !log_.has_replicas() || mutant("told-too-early");
   if (!alone && log_.has_pushes()) return log_.committed(worker);
-  // What waits for its group is only here, though a later push may have been dropped already.
+  // Pending pushes exist only here, even if a later push was dropped already.
   return state_.before_pending(worker, alone ? state_.workers[worker].applied : log_.committed(worker));
 }
 
 // ---- Workers that go and come
 
-// What a pull tells about its worker: that it has come back, or that pushes are lost that only a former owner
-// had. It then goes on from what is here.
+// Handles what a pull tells about its worker: that it has returned, or that pushes are lost that only a
+// former owner had. The worker then continues from this server's state.
 void ShardServer::meet(std::uint32_t w, const Pull& pull, Outbox& out) {
   if (!pull.pushes_sent) {
     pulls_.find(w)->pushes_sent = state_.workers[w].arrived;
@@ -238,7 +231,8 @@ void ShardServer::meet(std::uint32_t w, const Pull& pull, Outbox& out) {
   if (state_.workers.has_skipped(w, pull.skipped_clocks)) is_back(w, out);
 }
 
-// Pushes before the oldest that the worker can send again are lost with a former owner, if they are not here.
+// Pushes before the oldest one that the worker can send again are lost with a former owner, unless they are
+// here.
 void ShardServer::skip_lost(std::uint32_t w, std::int64_t oldest_resendable, Outbox& out) {
   if (!state_.workers.skip_to(w, oldest_resendable)) return;
   if (log_.has_copies()) log_.next().skipped.push_back({state_.node_of(w), oldest_resendable});
@@ -294,8 +288,8 @@ void ShardServer::lead(NodeId self, const Owner& owner, double now, Outbox& out)
   check();
 }
 
-// An answer after the last entry of the former owner's log showed what that entry made, which is what is
-// here: it may have been sent to every worker.
+// An answer sent after the last entry of the former owner's log showed that entry's result. This server has
+// that result, so it counts as shown to every worker.
 void ShardServer::begin_to_lead(Outbox& out) {
   pulls_.clear();
   std::vector<std::int64_t> pushes;
@@ -318,11 +312,11 @@ void ShardServer::follow(NodeId self, std::uint32_t epoch, NodeId primary, std::
   pulls_.clear();
   early_.clear();
   epoch_ = epoch;
-  if (!log_.has_pushes()) state_.forget_pending();  // it will hear of updates only
+  if (!log_.has_pushes()) state_.forget_pending();  // it will receive updates only
   check();
 }
 
-// A copy decides nothing: entries are taken in their order, and none before the state that they change.
+// A copy decides nothing. It takes entries in order, and none before the state that they change.
 void ShardServer::on_entry(const SharedEntry& entry, Outbox& out) {
   if (leads_) return;
   if (const std::optional<NodeId> next = log_.passes_on(*entry)) {
@@ -373,13 +367,15 @@ State ShardServer::rest_after(Extent theirs) const {
   return result;
 }
 
-// Entries of the log that this copy continues; some may have come by the usual way.
+// Entries of the log that this copy continues; some may have arrived in the usual way.
 void ShardServer::take_rest(const std::vector<SharedEntry>& entries) {
   for (const SharedEntry& entry : entries) {
     if (log_.takes(*entry)) state_.apply(*entry, log_.extent().epoch);
   }
   check();
 }
+
+// ---- Entries that are not confirmed
 
 std::optional<double> ShardServer::next_resend() const {
   std::optional<double> first = log_.next_resend();

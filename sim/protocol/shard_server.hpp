@@ -1,5 +1,6 @@
-// One server's part for one shard, as its owner or as a copy: takes pushes and pulls, makes updates, and has
-// copies follow. Pure: no SimGrid, no clock of its own; a test drives it with a list of messages.
+// One server's part for one shard, as its owner or as a copy. It takes pushes and pulls, makes updates, and
+// keeps the copies up to date. Pure: no SimGrid, no clock of its own; a test drives it with a list of
+// messages.
 #pragma once
 
 #include <cstdint>
@@ -19,27 +20,27 @@
 
 namespace psim {
 
-// Where a server's decisions go.
+// Receives a server's decisions.
 class Outbox {
  public:
   virtual ~Outbox() = default;
   virtual void send(Message message) = 0;
-  // What was sent before and is not confirmed.
+  // Repeats a message that is not confirmed.
   virtual void send_again(Message message) { send(std::move(message)); }
-  // To every other shard, wherever it is.
+  // Sends to every other shard, on whatever server.
   virtual void announce(UpdateGroup group) = 0;
   // `staleness`: version when applied less version computed on, in updates.
   virtual void applied(const Push& push, std::int64_t staleness) = 0;
   virtual void dropped(const Push& push) = 0;
-  // It has been here before, and counts no second time.
+  // The push has arrived before, and does not count again.
   virtual void duplicate(const Push& push) = 0;
-  // Not now: it is for another owner, came before its predecessor, or is of a worker that takes no part. It
-  // will come again.
+  // The push is for another owner, came before its predecessor, or is of a worker that takes no part. It will
+  // come again.
   virtual void refused(const Push& /*push*/) {}
   virtual void updated(std::int64_t version) = 0;
-  // A replica has all that this server has.
+  // A replica has everything that this server has.
   virtual void copied(NodeId) {}
-  // A worker's standing changes by more than what comes in.
+  // A worker's clock or membership changes by something other than a push.
   virtual void counted(NodeId, const WorkerClocks::Worker&) {}
   // The server owns the shard from now on.
   virtual void promoted() {}
@@ -50,20 +51,20 @@ class ShardServer {
   struct Options {
     NodeId id = 1;  // the server
     ShardState::Options state = {};
-    bool confirms = false;  // tells at once that a push is here: its worker need not send it again
+    bool confirms = false;  // confirms at once that a push has arrived, so its worker need not send it again
     ReplicationSpec replication = {};
-    RetrySpec resend = {};  // of entries that replicas do not confirm
-    bool checked = false;   // throws BrokenShard when a step leaves what must not be
+    RetrySpec resend = {};  // for entries that replicas do not confirm
+    bool checked = false;   // throws BrokenShard after a step that breaks an invariant
   };
   using Extent = ReplicatedLog::Extent;
 
   // The first owner. `weights` is the range's initial content; empty for a phantom model of `count` values.
   ShardServer(Options options, std::optional<Values> weights, std::size_t count);
-  // What another server, or the storage, has sent: a copy, until this server is told to lead.
+  // A copy, made of what another server or the storage has sent, until this server is told to lead.
   ShardServer(Options options, const State& sent);
 
   void on(const Message& message, double now, Outbox& out);
-  // What a worker's last answer looks like after filters; its next push is computed on that.
+  // The values of a worker's last answer after filters; its next push is computed on them.
   void was_sent_filtered(NodeId worker, const Slice& values);
 
   const ShardState& state() const { return state_; }
@@ -73,33 +74,35 @@ class ShardServer {
   std::uint32_t shard() const { return options_.state.shard; }
   std::uint32_t epoch() const { return epoch_; }
   bool leads() const { return leads_; }
-  // Pushes that wait for their group to be complete, and those that have come before others of their workers.
+  // Pushes that wait for their group to be complete, and those that came before earlier ones of their
+  // workers.
   const std::vector<Push>& pending() const { return state_.updates.pending(); }
   std::vector<Push> early() const { return early_.all(); }
-  // Pulls that wait for the consistency model.
+  // Pulls that wait because of the consistency model.
   const Pulls::All& waiting() const { return pulls_.all(); }
 
-  // Owns the shard from now on, in this ownership epoch and with these replicas; messages of other epochs are
-  // ignored. Replicas that are new are sent its state, and so is its next owner.
+  // Makes this server the owner of the shard, in this ownership epoch and with these replicas. It ignores
+  // messages of other epochs. New replicas and the next owner receive its state.
   void lead(NodeId self, const Owner& owner, double now, Outbox& out);
-  // Holds a copy of what `primary` has, and passes entries on to `next`, if there is one. What it has from
-  // another epoch it keeps, but takes no entries until the primary's state is here.
+  // Makes this server a copy of `primary`, which passes entries on to `next` if there is one. It keeps its
+  // state of another epoch, but takes no entries until the primary's state arrives.
   void follow(NodeId self, std::uint32_t epoch, NodeId primary, std::optional<NodeId> next);
-  // How far what is here goes.
+  // The extent of this server's state.
   Extent extent() const { return log_.extent(); }
-  // Entries of the log in epoch `epoch` that a replica has; -1: not even the state before them.
+  // The number of entries that this replica has of the log in epoch `epoch`; -1: it lacks even the state
+  // before them.
   std::int64_t entries_in(std::uint32_t epoch) const {
     return log_.in_step() && epoch == epoch_ ? log_.extent().entries : -1;
   }
   // Workers that take part, by number.
   void set_members(const std::vector<bool>& members, double now, Outbox& out);
-  // When replicas are to be sent entries again, and that.
+  // When replicas are to be sent entries again, and the sending.
   std::optional<double> next_resend() const;
   void resend(double now, Outbox& out);
-  // The whole shard as a message. Where only updates are replicated it has no pushes that wait: their workers
-  // send them again.
+  // The whole shard as a message. If only updates are replicated it has no pending pushes; their workers send
+  // them again.
   State whole_state() const;
-  // What the next owner, which has got so far, still lacks: entries of the log where they are kept.
+  // What a next owner with this extent still lacks: entries of the log, if they are kept.
   State rest_after(Extent theirs) const;
   void take_rest(const std::vector<SharedEntry>& entries);
 
@@ -117,7 +120,6 @@ class ShardServer {
 
   void take(const Push& push, double now, Outbox& out);
   void take_early(std::uint32_t worker, double now, Outbox& out);
-  void supersede(const Push& push, Outbox& out);
   void drop(const Push& push, Outbox& out);
   bool update_if_complete(Outbox& out);
   bool update_once(Outbox& out);

@@ -104,7 +104,7 @@ bool ShardState::count_arrived(const Push& push) {
   return is_next;
 }
 
-// A push that is applied again counts once.
+// A push that is applied twice counts once.
 void ShardState::count_applied(const PushId& push) {
   const std::uint32_t w = index_of(push.worker);
   if (!options.exactly_once && push.number < workers[w].applied) return;
@@ -121,13 +121,14 @@ void ShardState::forget_pending() {
   updates.clear();
 }
 
-// With work stealing a worker may push twice: all that counts is that a clock is all workers'.
+// With work stealing a worker may push twice, so a clock counts for all workers at once.
 std::size_t ShardState::pushes_in(const std::vector<Push>& group) const {
   return options.clock_samples > 0 ? workers.size() : group.size();
 }
 
-// What a push's samples are measured against, so that a clock's update is the mean over its samples: a group
-// is a clock where only fresh pushes count; elsewhere a clock is all workers' pushes.
+// The number of samples that a push's own samples are compared with, so that a clock's update is the mean
+// over its samples. If only fresh pushes count, a group is a clock; otherwise a clock is the pushes of all
+// workers.
 double ShardState::mean_samples(const std::vector<Push>& group) const {
   if (!options.rule.fresh && !mutant("weighed-by-the-groups-mean"))
     return static_cast<double>(options.batch_size);

@@ -12,7 +12,7 @@
 namespace psim {
 namespace {
 
-// That any of these pushes has, rising; null: all.
+// The keys of any of these pushes, rising; null: all.
 SharedKeys touched_keys(const std::vector<Push>& group) {
   if (std::ranges::any_of(group, [](const Push& push) { return !push.gradient.keys; })) return {};
   std::vector<std::uint32_t> keys;
@@ -97,7 +97,7 @@ LogEntry::Sum ShardWeights::sum_of(const std::vector<Push>& group,
       value + (keys ? options_.bytes_per_key : 0) + (compensation_.adapts() ? value : 0);
   LogEntry::Sum result{.clock = group.front().clock,
                        .gradient = {.values = sum, .keys = keys, .bytes = sum.count * width}};
-  // The sum of compensated gradients does not tell what their squares are.
+  // The squares of gradients cannot be computed from the sum of compensated ones.
   if (compensation_.adapts() && parameters_)
     result.mean_square = std::make_shared<const Values>(compensation_.mean_square());
   return result;

@@ -1,5 +1,5 @@
-// The weights of one shard, and what belongs to them: what an update does, what nodes are sent, and how many
-// bytes that takes. Which pushes make an update, and when, is decided elsewhere.
+// The weights of one shard and their optimizer: the effect of an update, the values that nodes are sent, and
+// the bytes of both. Which pushes make an update, and when, is decided elsewhere.
 #pragma once
 
 #include <cstddef>
@@ -19,11 +19,11 @@ class ShardWeights {
   struct Options {
     OptimizerSpec optimizer = {};
     Storage storage = {};
-    double loss_scale = 1;            // of what travels in half precision
+    double loss_scale = 1;            // of values that travel in half precision
     std::vector<Range> ranges = {};   // of the shard in the key space; sparse models only
     std::int64_t feature_blocks = 1;  // clock t changes block t mod feature_blocks of the features
     std::int64_t parameters = 0;      // of the key space
-    bool sum_only = false;            // workers run the optimizer: they are sent the update's sum
+    bool sum_only = false;            // workers run the optimizer, and receive the update's sum
     std::size_t bytes_per_key = 4;
     DelayCompensation::Rule compensation = {};
   };
@@ -31,36 +31,36 @@ class ShardWeights {
   ShardWeights(Options options, std::size_t workers, std::optional<Values> weights, std::size_t count);
 
   std::size_t count() const { return count_; }
-  // As they are in version `version`.
+  // The weights in version `version`.
   Slice snapshot(std::int64_t version) const { return {parameters_.weights(), 0, count_, version}; }
-  // What a worker is sent: at first weights, then, where workers update, the last update's sum. `keys`: of
-  // these only; null: of all.
+  // The values for a worker: weights at first; then, if workers update, the last update's sum. `keys`: only
+  // these values; null: all.
   Slice reply(const SharedKeys& keys, std::int64_t version) const;
-  // Positions in the shard that a push of clock `clock` is for.
+  // The positions in the shard that a push of clock `clock` changes.
   Range range_at(std::int64_t clock) const;
 
-  // Delay compensation needs to know what worker number `worker` was sent, which filters may have changed.
+  // Delay compensation needs the values that worker number `worker` was sent, after filters.
   bool compensates() const { return compensation_.is_on(); }
   void was_sent(std::size_t worker, const Slice& weights) { compensation_.was_sent(worker, weights); }
-  // The same for a log; without the values where they are those of now.
+  // The same for a log entry; without values if they are the current weights.
   LogEntry::Shown shown_to(NodeId worker, const Slice& weights) const;
-  // A push's gradient, compensated for what has changed since.
+  // A push's gradient, compensated for the updates since its pull.
   Slice gradient_of(const Push& push, std::size_t worker);
 
   // One update, in clock `clock`.
   void apply(const std::vector<WeightedGradient>& gradients, double rate, std::int64_t clock);
-  // An update of these pushes as its weighted sum: whoever applies that does the same, to the last bit.
+  // The weighted sum of an update of these pushes. Applying it gives the same weights to the last bit.
   // `gradients` become that sum.
   LogEntry::Sum sum_of(const std::vector<Push>& group, std::vector<WeightedGradient>& gradients) const;
   void apply(const LogEntry::Sum& sum, double rate);
-  // For mutants: weights that differ, an optimizer that forgets.
+  // For mutants: different weights, an optimizer that forgets.
   void spoil();
   void forget_steps() { parameters_.forget_steps(); }
 
-  // A hash of all that the next update of a push depends on, given that of the weights; 0: a phantom model.
+  // A hash of everything on which the next update depends, given the hash of the weights; 0: a phantom model.
   std::uint64_t hash(std::uint64_t hash_of_weights) const;
-  // In version `version`: of weights, optimizer state, and, of delay compensation, every version that a
-  // worker may compute on, once, and the mean square.
+  // Bytes in version `version`: the weights, the optimizer's state, and for delay compensation every version
+  // on which a worker may compute (once each) and the mean square.
   std::uint64_t bytes(std::int64_t version) const;
 
  private:

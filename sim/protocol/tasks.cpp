@@ -14,12 +14,12 @@ namespace {
 using Clock = std::int64_t;
 using Worker = std::int64_t;
 
-// The update that has the push of `worker`: of its own, or of all.
+// The update that includes the push of `worker`: its own, or that of all.
 Task update_with(bool together, Worker worker, Clock clock) {
   return {TaskKind::apply, together ? std::nullopt : std::optional(worker), clock};
 }
 
-// What a cell of the picture says of the updates of clock `clock` among `tasks`.
+// The text of a cell about the updates of clock `clock` among `tasks`.
 std::string updates_in_words(const TaskGraph& graph, const std::vector<TaskId>& tasks, Clock clock,
                              Worker workers) {
   std::vector<std::string> names;
@@ -64,7 +64,7 @@ std::optional<TaskGraph> task_graph(const ConsistencyRule& rule, std::int64_t cl
       if (!together) add_edge(push, add_vertex({TaskKind::apply, w, t}, graph), graph);
       // A worker reads its own writes under every model.
       if (t > 0) add_edge(find_task(graph, {TaskKind::push, w, t - 1}), pull, graph);
-      // With staleness s clock t begins when all pushes of t-1-s are applied; bsp is s = 0.
+      // With staleness s, clock t begins when all pushes of clock t-1-s are applied; bsp is s = 0.
       const Clock seen = t - 1 - (together ? 0 : rule.staleness_at(t));
       if (seen < 0 || rule.gate == Gate::none) continue;
       for (Worker other = 0; other < (together ? 1 : rule.workers); ++other)

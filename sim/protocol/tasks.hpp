@@ -1,5 +1,9 @@
 // A consistency model as dependencies between asynchronous tasks (Li et al., OSDI 2014, 3.4 and 3.5): which
 // pushes and updates a pull waits for.
+//
+// The graph only explains; servers decide by counting. tests/sim/protocol/tasks_test.cpp drives a server
+// with messages in random order and finds that both say the same. Models in which the order of arrival
+// decides (k-sync and its like, dssp) have no fixed graph.
 #pragma once
 
 #include <boost/graph/adjacency_list.hpp>
@@ -30,19 +34,20 @@ struct Task {
 using TaskGraph = boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS, Task>;
 using TaskId = TaskGraph::vertex_descriptor;
 
-// The tasks of the rule's workers in the clocks from 0 on. Nothing when they form no fixed graph: where the
-// first k pushes make an update, or the bound changes as the run goes.
+// The tasks of the rule's workers in the clocks from 0 on. Nothing if they form no fixed graph: because the
+// first k pushes make an update, or because the bound changes during the run.
 std::optional<TaskGraph> task_graph(const ConsistencyRule& rule, std::int64_t clocks);
 
 TaskId find_task(const TaskGraph& graph, const Task& task);
-// Those that `task` itself waits for, in the order in which they were made.
+// The tasks for which `task` itself waits, in the order of their creation.
 std::vector<TaskId> waits_for(const TaskGraph& graph, TaskId task);
-// Each task after all that it waits for. Throws boost::not_a_dag when there is no such order.
+// A topological order: each task comes after all for which it waits. Throws boost::not_a_dag if there is
+// none.
 std::vector<TaskId> topological_order(const TaskGraph& graph);
-// Tasks of the longest chain of tasks that wait for each other.
+// Number of tasks in the longest chain of tasks that wait for each other.
 std::int64_t longest_chain(const TaskGraph& graph);
 
-// Workers by clocks: what each pull waits for, in words of `draw_tasks`' own legend.
+// A table of workers by clocks: what each pull waits for, in the words of `psim explain tasks`.
 std::string draw_tasks(const TaskGraph& graph, std::int64_t workers, std::int64_t clocks);
 
 }  // namespace psim

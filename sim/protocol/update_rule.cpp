@@ -28,9 +28,9 @@ std::int64_t UpdateRule::least_of(NodeId worker, std::int64_t number) const {
 
 void UpdateRule::met(const Push& push) { last_computed_on_[index_of(push.worker)] = push.first_version; }
 
-// What another shard does with a push follows from what the first one did with it. It may be behind: then
-// pushes of versions to come wait for their turn. If the first one was set back, it makes updates again that
-// are here already; if this one was, what was computed on undone updates does not count.
+// The first shard's decision about a push is binding for the other shards. Another shard may be behind; then
+// pushes of later versions wait. If the first shard was set back, it repeats updates that this shard already
+// has. If this shard was set back, pushes computed on undone updates do not count.
 bool UpdateRule::is_late(const Push& push, std::int64_t version) const {
   if (!options_.rule.fresh) return false;
   if (options_.decided == Decided::elsewhere && !mutant("decides-twice"))
@@ -47,8 +47,9 @@ void UpdateRule::remove(const PushId& id) {
   std::erase_if(pending_, [&](const Push& push) { return push.id() == id; });
 }
 
-// Another shard that is behind may have pushes of a worker for several versions of the first one.
+// Another shard that is behind may have pushes of one worker for several versions of the first shard.
 std::optional<Push> UpdateRule::withdraw_for(const Push& next) {
+  if (options_.rule.gate != Gate::version || options_.clock_samples > 0) return std::nullopt;
   const auto push = std::ranges::find_if(pending_, [&](const Push& before) {
     const bool is_for_another =
         options_.decided == Decided::elsewhere && before.first_version < next.first_version;
@@ -72,20 +73,21 @@ std::vector<Push> UpdateRule::take_all(const std::vector<PushId>& but) {
   return all;
 }
 
-// How many of the pushes that wait count for one update.
+// How many of the pending pushes count for one update.
 std::int64_t UpdateRule::count_here(const WorkerClocks& workers) const {
-  // Where all take part, a push of a worker that has gone since is taken, but in nobody else's place.
+  // If all workers take part in an update, it includes a push of a worker that has gone since, but that push
+  // does not replace another worker's.
   if (options_.rule.waits_for_all())
     return std::ranges::count_if(pending_,
                                  [&](const Push& push) { return !workers[index_of(push.worker)].gone; });
   if (options_.decided != Decided::elsewhere) return std::ssize(pending_);
-  std::set<NodeId> distinct;  // those of a worker may be for several versions of the first shard
+  std::set<NodeId> distinct;  // a worker's pushes may be for several versions of the first shard
   for (const Push& push : pending_) distinct.insert(push.worker);
   return std::ssize(distinct);
 }
 
-// The last groups are smaller: a group is complete as well when nobody is left who could push into it,
-// because a worker is through, or waits for its own push to be applied.
+// The last groups are smaller. A group is also complete when no worker is left that could push into it,
+// because the others have finished or wait for their own pushes to be applied.
 bool UpdateRule::is_complete(const WorkerClocks& workers) const {
   const ConsistencyRule& rule = options_.rule;
   if (options_.clock_samples > 0) return samples_of(pending_) >= options_.clock_samples;
@@ -114,7 +116,7 @@ UpdateRule::Next UpdateRule::next(const WorkerClocks& workers, std::int64_t vers
   return result;
 }
 
-// Pushes of any version count: those that the first shard took, in its order.
+// Pushes of any version count: the ones that the first shard took, in its order.
 UpdateRule::Next UpdateRule::announced() {
   if (announced_.empty()) return {};
   Next result;
@@ -128,9 +130,9 @@ UpdateRule::Next UpdateRule::announced() {
   return result;
 }
 
-// The first shard's word may get lost, it may be set back, and so may this one; workers go, and come back
-// with a push for one shard and not for another. So a push says which version of the first shard it was
-// computed on, and the decision about that version is asked for until it is here.
+// The first shard's decision may get lost, and both shards may be set back. Workers leave, and return with a
+// push for one shard and not for another. So a push says on which version of the first shard it was computed,
+// and this server asks for the decision about that version until it arrives.
 const UpdateRule::Decision* UpdateRule::decision() const {
   const std::optional<std::int64_t> next = least_first_version();
   if (!next) return nullptr;
@@ -138,14 +140,15 @@ const UpdateRule::Decision* UpdateRule::decision() const {
   return known == decisions_.end() ? nullptr : &*known;
 }
 
-// The first version of the first shard that pushes wait for.
+// The oldest version of the first shard for which pushes are pending.
 std::optional<std::int64_t> UpdateRule::least_first_version() const {
   if (pending_.empty()) return std::nullopt;
   return std::ranges::min_element(pending_, {}, &Push::first_version)->first_version;
 }
 
-// The same workers' pushes as the first shard took; in the place of those that are gone, that have gone on,
-// that came too late here, or that it no longer knows, others'. The rest of that version comes too late.
+// The pushes of the workers whose pushes the first shard took. Other pushes replace those of workers that are
+// gone, have moved on or came too late here, and those that the first shard no longer knows. The rest of that
+// version is too late.
 UpdateRule::Next UpdateRule::like_the_first(const WorkerClocks& workers, const Waits& waits) {
   const Decision* known = decision();
   if (known == nullptr || !is_complete(workers)) return {};
@@ -185,7 +188,7 @@ void UpdateRule::hear(const UpdateGroup& decision) {
   Decision heard{.version = decision.version, .workers = {}};
   for (const PushId& id : decision.pushes) heard.workers.push_back(id.worker);
   decisions_.push_back(std::move(heard));
-  // Each worker waits for every shard before it goes on, so the first one is no further ahead.
+  // Each worker waits for every shard before it continues, so the first shard is no further ahead.
   const std::size_t kept = last_computed_on_.size() + 2;
   if (decisions_.size() > kept) decisions_.pop_front();
 }

@@ -6,45 +6,79 @@
 #include <array>
 #include <bit>
 
-#include "sim/scenario/fields/choices.hpp"
-#include "sim/scenario/spec/faults.hpp"
+#include "sim/record/event_fields.hpp"
 
 namespace psim {
+namespace {
 
-std::uint64_t hash_of(const Event& e) {
-  const std::array<std::uint64_t, 8> words{
-      std::bit_cast<std::uint64_t>(e.at),
-      static_cast<std::uint64_t>(e.kind) | static_cast<std::uint64_t>(e.message) << 8U,
-      static_cast<std::uint64_t>(e.node) | static_cast<std::uint64_t>(e.peer) << 32U,
-      static_cast<std::uint64_t>(e.clock),
-      static_cast<std::uint64_t>(e.version),
-      e.bytes,
-      static_cast<std::uint64_t>(e.value),
-      e.shard | static_cast<std::uint64_t>(e.epoch) << 32U};
-  return XXH3_64bits(words.data(), sizeof words);
+// What is hashed of an event: words, and which of its fields are there.
+class Words {
+ public:
+  void add(std::uint64_t word) { words_[count_++] = word; }
+  template <class T>
+  void add_field(const T& value) {
+    constexpr bool is_optional = OptionalOf<T>::value;
+    present_ <<= 1U;
+    if constexpr (is_optional) {
+      if (value) add_field(*value);
+    } else if constexpr (std::is_floating_point_v<T>) {
+      add(std::bit_cast<std::uint64_t>(value));
+      present_ |= 1U;
+    } else if constexpr (Named<T>) {
+      add(index_in(value));
+      present_ |= 1U;
+    } else {
+      add(static_cast<std::uint64_t>(value));
+      present_ |= 1U;
+    }
+  }
+  std::uint64_t hash() {
+    add(present_);
+    return XXH3_64bits(words_.data(), count_ * sizeof words_[0]);
+  }
+
+ private:
+  std::array<std::uint64_t, 32> words_;
+  std::size_t count_ = 0;
+  std::uint64_t present_ = 0;
+};
+
+template <class T>
+std::string told(const T& value) {
+  if constexpr (Named<T>) return std::string(name_in(value));
+  else if constexpr (std::is_floating_point_v<T>) return fmt::format("{:.9g}", value);
+  else return fmt::format("{}", static_cast<std::int64_t>(value));
 }
 
-std::string to_string(const Event& e) {
-  switch (e.kind) {
-    case EventKind::send:
-    case EventKind::lose:
-      return fmt::format("t={:.9g}s {} {}: node {} -> node {}, shard {}, clock {}, version {}, {} bytes",
-                         e.at, name_of(e.kind), name_of(e.message), e.node, e.peer, e.shard, e.clock,
-                         e.version, e.bytes);
-    case EventKind::deliver:
-      return fmt::format("t={:.9g}s deliver {}: node {} <- node {}, shard {}, clock {}, version {}, {} bytes",
-                         e.at, name_of(e.message), e.node, e.peer, e.shard, e.clock, e.version, e.bytes);
-    case EventKind::apply:
-      return fmt::format("t={:.9g}s apply: server {} takes clock {} of node {}, staleness {}", e.at, e.node,
-                         e.clock, e.peer, e.value);
-    case EventKind::fault:
-      return fmt::format("t={:.9g}s fault {}: {} {} for node {}", e.at, e.clock,
-                         name_of(static_cast<FaultKind>(e.value)), e.version == 1 ? "begins" : "ends",
-                         e.node);
-    default:
-      return fmt::format("t={:.9g}s {}: node {}, peer {}, clock {}, version {}", e.at, name_of(e.kind),
-                         e.node, e.peer, e.clock, e.version);
-  }
+}  // namespace
+
+std::uint64_t hash_of(const Event& event) {
+  Words words;
+  words.add(std::bit_cast<std::uint64_t>(event.at));
+  words.add(event.node | static_cast<std::uint64_t>(event.what.index()) << 32U);
+  std::visit(
+      [&words]<class T>(const T& what) {
+        for_each_field<T>([&](const auto& field) { words.add_field(what.*field.member); });
+      },
+      event.what);
+  return words.hash();
+}
+
+std::string to_string(const Event& event) {
+  return std::visit(
+      [&event]<class T>(const T& what) {
+        std::string line = fmt::format("t={:.9g}s {}: node {}", event.at, T::table, event.node);
+        for_each_field<T>([&](const auto& field) {
+          const auto& value = what.*field.member;
+          if constexpr (OptionalOf<std::decay_t<decltype(value)>>::value) {
+            if (value) line += fmt::format(", {} {}", field.name, told(*value));
+          } else {
+            line += fmt::format(", {} {}", field.name, told(value));
+          }
+        });
+        return line;
+      },
+      event.what);
 }
 
 }  // namespace psim

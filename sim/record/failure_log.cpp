@@ -4,7 +4,6 @@
 #include <iterator>
 
 #include "model/mutant.hpp"
-#include "sim/scenario/spec/faults.hpp"
 
 namespace psim {
 
@@ -14,56 +13,72 @@ FailureLog::FailureLog(const std::vector<std::uint32_t>& shard_server, NodeId la
 }
 
 void FailureLog::on(const Event& e) {
-  switch (e.kind) {
-    case EventKind::send: return on_send(e);
-    case EventKind::deliver: return on_deliver(e);
-    case EventKind::view: return on_view(e);
-    case EventKind::repeat: ++stats_.repeated; return;
-    case EventKind::snapshot: ++stats_.snapshots; return;
-    case EventKind::suspect:
-      ++stats_.suspicions;
-      noticed_.insert(e.peer);
-      if (!down_.contains(e.peer) || mutant("every-suspicion-is-false")) ++stats_.false_suspicions;
-      return;
-    case EventKind::promote:
-      ++stats_.takeovers;
-      if (e.clock < epoch_[e.shard]) return;  // it has not heard yet that another owner has followed
-      epoch_[e.shard] = e.clock;
-      owner_[e.shard] = e.node;
-      version_[e.shard] = e.version;
-      for (Open& open : open_) {
-        Recovery& recovery = stats_.recoveries[open.recovery];
-        if (open.orphans.erase(e.shard) == 0 || !open.orphans.empty()) continue;
-        recovery.owned = e.at;
-        if (!recovery.fetching) recovery.fetching = e.at;
-      }
-      break;
-    case EventKind::update: version_[e.shard] = e.version; break;
-    case EventKind::fault:
-      if (e.value == static_cast<std::int64_t>(FaultKind::crash))
-        e.version == 1 ? on_crash(e) : on_restart(e);
-      if (e.value == static_cast<std::int64_t>(FaultKind::restart)) on_restart(e);
-      return;
-    default: return;
-  }
+  using Others = Ignore<Lost, Computation, Finish, Wait, Acknowledgement, Prediction, Release, PushOutcome,
+                        Membership, Copy, ShardPlace, Participant>;
+  std::visit(
+      Overloaded{[&](const Sent& message) { on_send(e.at, message); },
+                 [&](const Received& message) { on_receipt(message); },
+                 [&](const ViewChange&) { on_view(e.at); }, [&](const Repetition&) { ++stats_.repeated; },
+                 [&](const Snapshot&) { ++stats_.snapshots; },
+                 [&](const Suspicion& suspicion) { on_suspicion(suspicion.suspect); },
+                 [&](const Promotion& promotion) { on_promotion(e, promotion); },
+                 [&](const ModelUpdate& update) {
+                   version_[*update.shard] = update.version;
+                   look_at_recoveries(e.at, *update.shard);
+                 },
+                 [&](const FaultChange& fault) { on_fault(e.at, fault); }, Others{}},
+      e.what);
+}
+
+void FailureLog::on_suspicion(NodeId node) {
+  ++stats_.suspicions;
+  noticed_.insert(node);
+  if (!down_.contains(node) || mutant("every-suspicion-is-false")) ++stats_.false_suspicions;
+}
+
+void FailureLog::on_promotion(const Event& e, const Promotion& promotion) {
+  const std::uint32_t shard = promotion.shard;
+  ++stats_.takeovers;
+  if (promotion.epoch < epoch_[shard]) return;  // it has not heard yet that another owner has followed
+  epoch_[shard] = promotion.epoch;
+  owner_[shard] = e.node;
+  version_[shard] = promotion.version;
   for (Open& open : open_) {
-    const auto behind = open.behind.find(e.shard);
-    if (open.orphans.contains(e.shard) || behind == open.behind.end() || version_[e.shard] < behind->second)
+    Recovery& recovery = stats_.recoveries[open.recovery];
+    if (open.orphans.erase(shard) == 0 || !open.orphans.empty()) continue;
+    recovery.owned = e.at;
+    if (!recovery.fetching) recovery.fetching = e.at;
+  }
+  look_at_recoveries(e.at, shard);
+}
+
+// Which of them are over, now that a shard has another version.
+void FailureLog::look_at_recoveries(double at, std::uint32_t shard) {
+  for (Open& open : open_) {
+    const auto behind = open.behind.find(shard);
+    if (open.orphans.contains(shard) || behind == open.behind.end() || version_[shard] < behind->second)
       continue;
     open.behind.erase(behind);
-    if (open.behind.empty()) stats_.recoveries[open.recovery].caught_up = e.at;
+    if (open.behind.empty()) stats_.recoveries[open.recovery].caught_up = at;
   }
   std::erase_if(open_, [](const Open& open) { return open.behind.empty(); });
 }
 
-void FailureLog::on_send(const Event& e) {
-  if (e.message == MessageKind::replicate) stats_.replication_bytes += e.bytes;
-  if (e.message == MessageKind::state) stats_.state_bytes += e.bytes;
-  if (e.message == MessageKind::heartbeat) stats_.heartbeat_bytes += e.bytes;
-  if (e.message != MessageKind::restore) return;
+void FailureLog::on_fault(double at, const FaultChange& fault) {
+  if (!fault.target) return;
+  if (fault.kind->crashes && fault.begins) on_crash(at, *fault.target);
+  const bool is_back = fault.kind->crashes && !fault.begins;
+  if (is_back || fault.kind->restarts) down_.erase(*fault.target);
+}
+
+void FailureLog::on_send(double at, const Sent& message) {
+  if (message.kind == MessageKind::replicate) stats_.replication_bytes += message.bytes;
+  if (message.kind == MessageKind::state) stats_.state_bytes += message.bytes;
+  if (message.kind == MessageKind::heartbeat) stats_.heartbeat_bytes += message.bytes;
+  if (message.kind != MessageKind::restore) return;
   for (const Open& open : open_) {
     std::optional<double>& fetching = stats_.recoveries[open.recovery].fetching;
-    if (open.orphans.contains(e.shard) && !fetching) fetching = e.at;
+    if (open.orphans.contains(*message.shard) && !fetching) fetching = at;
   }
 }
 
@@ -75,45 +90,43 @@ bool FailureLog::is_unnoticed(NodeId node) const {
 
 // A server that was away for less time than it takes to notice tells of its crash itself when it is back. One
 // that was only suspected is taken back with whatever it says next.
-void FailureLog::on_deliver(const Event& e) {
-  const bool tells_of_itself = e.message == MessageKind::join || e.message == MessageKind::heartbeat ||
-                               e.message == MessageKind::leave;
-  if (e.node != scheduler_node || !tells_of_itself || e.peer > last_server_) return;
-  announced_.erase(e.peer);
-  if (!is_unnoticed(e.peer)) return;
-  noticed_.insert(e.peer);
-  back_.insert(e.peer);
+void FailureLog::on_receipt(const Received& message) {
+  const bool tells_of_itself = message.kind == MessageKind::join || message.kind == MessageKind::heartbeat ||
+                               message.kind == MessageKind::leave;
+  if (message.to != scheduler_node || !tells_of_itself || message.from > last_server_) return;
+  announced_.erase(message.from);
+  if (!is_unnoticed(message.from)) return;
+  noticed_.insert(message.from);
+  back_.insert(message.from);
 }
 
-void FailureLog::on_view(const Event& e) {
+void FailureLog::on_view(double at) {
   ++stats_.views;
   for (Recovery& recovery : stats_.recoveries) {
     const bool is_announced = noticed_.contains(recovery.node) || mutant("any-view-detects");
-    if (!recovery.detected && is_announced) recovery.detected = e.at;
+    if (!recovery.detected && is_announced) recovery.detected = at;
   }
   std::ranges::set_difference(noticed_, back_, std::inserter(announced_, announced_.end()));
   noticed_.clear();
   back_.clear();
 }
 
-void FailureLog::on_crash(const Event& e) {
+void FailureLog::on_crash(double at, NodeId node) {
   ++stats_.crashes;
-  down_.insert(e.node);
-  noticed_.erase(e.node);
-  back_.erase(e.node);
-  if (e.node == 0 || e.node > last_server_) return;
+  down_.insert(node);
+  noticed_.erase(node);
+  back_.erase(node);
+  if (node == scheduler_node || node > last_server_) return;
   Open open{.recovery = stats_.recoveries.size(), .behind = {}, .orphans = {}};
   for (std::uint32_t s = 0; s < owner_.size(); ++s) {
-    if (owner_[s] != e.node) continue;
+    if (owner_[s] != node) continue;
     open.behind[s] = mutant("caught-up-at-once") ? 0 : version_[s];
     open.orphans.insert(s);
   }
   if (open.orphans.empty()) return;
-  stats_.recoveries.push_back({.node = e.node, .crash = e.at});
-  if (announced_.contains(e.node)) stats_.recoveries.back().detected = e.at;  // it was suspected before
+  stats_.recoveries.push_back({.node = node, .crash = at});
+  if (announced_.contains(node)) stats_.recoveries.back().detected = at;  // it was suspected before
   open_.push_back(std::move(open));
 }
-
-void FailureLog::on_restart(const Event& e) { down_.erase(e.node); }
 
 }  // namespace psim

@@ -45,11 +45,14 @@ class FailureLog {
     std::set<std::uint32_t> orphans;               // shards without an owner
   };
   bool is_unnoticed(NodeId node) const;
-  void on_send(const Event& event);
-  void on_deliver(const Event& event);
-  void on_view(const Event& event);
-  void on_crash(const Event& event);
-  void on_restart(const Event& event);
+  void on_send(double at, const Sent& message);
+  void on_receipt(const Received& message);
+  void on_suspicion(NodeId node);
+  void on_view(double at);
+  void on_promotion(const Event& event, const Promotion& promotion);
+  void on_fault(double at, const FaultChange& fault);
+  void on_crash(double at, NodeId node);
+  void look_at_recoveries(double at, std::uint32_t shard);
 
   NodeId last_server_;
   std::vector<NodeId> owner_;                  // by shard

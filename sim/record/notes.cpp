@@ -42,9 +42,9 @@ Texts late_stragglers(const Scenario& scenario, const RunResult& run) {
   for (std::size_t i = 0; i < scenario.stragglers.size(); ++i) {
     const StragglerSpec& straggler = scenario.stragglers[i];
     if (!straggler.from || straggler.from->value < run.sim_time) continue;
-    texts.push_back(
-        fmt::format("straggler.{} slowed nobody down: it begins at {:.4g} s, and the run ended at {:.4g} s",
-                    i, straggler.from->value, run.sim_time));
+    texts.push_back(fmt::format(
+        "straggler.{} slowed no worker down: it begins at {:.4g} s, but the run ended at {:.4g} s", i,
+        straggler.from->value, run.sim_time));
   }
   return texts;
 }
@@ -54,7 +54,7 @@ Texts idle_stragglers(const Scenario& scenario, const RunResult&) {
   for (std::size_t i = 0; i < scenario.stragglers.size(); ++i) {
     const StragglerSpec& straggler = scenario.stragglers[i];
     if (straggler.slowdown != 1 && straggler.probability != 0.0) continue;
-    texts.push_back(fmt::format("straggler.{} slowed nobody down: its {}", i,
+    texts.push_back(fmt::format("straggler.{} slowed no worker down: its {}", i,
                                 straggler.slowdown == 1 ? "slowdown is 1" : "probability is 0"));
   }
   return texts;
@@ -64,21 +64,14 @@ Texts idle_stragglers(const Scenario& scenario, const RunResult&) {
 std::string why_never(const FaultSpec& fault, double end) {
   if (!fault.when.empty()) return fmt::format("its condition `{}` never held", fault.when);
   const std::optional<Seconds>& begin = fault.at ? fault.at : fault.from;
-  if (begin) return fmt::format("it comes at {:.4g} s, and the run ended at {:.4g} s", begin->value, end);
-  return fmt::format("the run ended at {:.4g} s, before its first turn", end);
+  if (begin) return fmt::format("it comes at {:.4g} s, but the run ended at {:.4g} s", begin->value, end);
+  return fmt::format("the run ended at {:.4g} s, before it came for the first time", end);
 }
 
 // Why a fault that happened changed nothing.
 std::string why_in_vain(const FaultSpec& fault) {
   if (fault.factor) return "its factor is 1";
-  switch (fault.kind) {
-    case FaultKind::crash:
-    case FaultKind::leave: return "its nodes were down already";
-    case FaultKind::restart:
-    case FaultKind::join: return "its nodes were up already";
-    case FaultKind::disk_loss: return "there was nothing on the disk";
-    default: return "it met no message";
-  }
+  return std::string(fault.kind->in_vain);
 }
 
 Texts idle_faults(const Scenario& scenario, const RunResult& run) {
@@ -115,10 +108,10 @@ Texts unseen_targets(const Scenario& scenario, const RunResult& run) {
   for (const Training& one : trainings(scenario, run)) {
     constexpr std::size_t ends = 2;  // evaluations that every run has: of the first and of the last weights
     if (!one.scenario.training.target.given() || one.curve.empty() || one.curve.size() > ends) continue;
-    texts.push_back(fmt::format(
-        "{}nobody looked at the target between the first and the last weights: the run took {:.4g} s and {} "
-        "updates; give a shorter training.evaluate_every",
-        one.name, last_of(one)->at, last_of(one)->updates));
+    texts.push_back(
+        fmt::format("{}no evaluation checked the target between the first and the last weights: the run took "
+                    "{:.4g} s and {} updates; give a shorter training.evaluate_every",
+                    one.name, last_of(one)->at, last_of(one)->updates));
   }
   return texts;
 }
@@ -161,7 +154,7 @@ Texts risen_losses(const Scenario& scenario, const RunResult& run) {
     texts.push_back(fmt::format(
         "{}diverged: the loss went from {:.4g} to {}; a smaller learning rate often helps, for example --set "
         "training.learning_rate={:g}",
-        one.name, first, std::isfinite(last) ? fmt::format("{:.4g}", last) : "no number",
+        one.name, first, std::isfinite(last) ? fmt::format("{:.4g}", last) : "NaN",
         one.scenario.training.learning_rate / 10));
   }
   return texts;
@@ -171,7 +164,7 @@ Texts early_targets(const Scenario& scenario, const RunResult& run) {
   Texts texts;
   for (const Training& one : trainings(scenario, run)) {
     if (one.target && one.target->updates == 0)
-      texts.push_back(one.name + "the first weights, before any update, reach the target already");
+      texts.push_back(one.name + "the initial weights already reach the target");
   }
   return texts;
 }
@@ -179,11 +172,11 @@ Texts early_targets(const Scenario& scenario, const RunResult& run) {
 Texts idle_bounds(const Scenario& scenario, const RunResult& run) {
   const ConsistencySpec& consistency = scenario.consistency;
   const bool one_job = run.spaces.empty() && scenario.architecture.has_servers();
-  if (!one_job || consistency.model != ConsistencyModel::ssp || !consistency.staleness_schedule.empty() ||
+  if (!one_job || !consistency.model->has_schedule() || !consistency.staleness_schedule.empty() ||
       scenario.cluster.workers < 2)
     return {};
   if (run.stats.clock_gap_max >= consistency.staleness) return {};
-  return {fmt::format("the bound of {} clocks held nobody back: no worker was more than {} ahead",
+  return {fmt::format("the bound of {} clocks held no worker back: none was more than {} ahead",
                       consistency.staleness, run.stats.clock_gap_max)};
 }
 

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "model/mutant.hpp"
-#include "sim/scenario/spec/faults.hpp"
 
 namespace psim {
 
@@ -96,133 +95,148 @@ void Recorder::split(std::vector<SpaceStats> spaces, std::vector<GroupStats> gro
   group_of_ = numbers(stats_.groups);
 }
 
-void Recorder::record(const Event& event) {
+std::uint64_t Recorder::record(const Event& event) {
   const std::uint64_t hash = hash_of(event);
   hashes_.push_back(hash);
   if (hashes_.size() == 1024) {
     XXH3_128bits_update(state_, hashes_.data(), hashes_.size() * sizeof hash);
     hashes_.clear();
   }
-  ++stats_.events;
+  const std::uint64_t number = stats_.events++;
   for (EventSink* sink : sinks_) sink->on(event, hash);
   if (failures_) failures_->on(event);
   if (!group_of_.empty()) count_group(event);
-
-  switch (event.kind) {
-    case EventKind::send: on_send(event); break;
-    case EventKind::deliver:
-      ++stats_.delivered;
-      stats_.bytes_received += (mutant("bytes-counted-twice") ? 2 : 1) * event.bytes;
-      if (is_server(event.node)) stats_.servers[event.node - 1].bytes_received += event.bytes;
-      if (event.message == MessageKind::push) ++stats_.pushes_arrived;
-      flight(event, -1);
-      break;
-    case EventKind::lose:
-      ++stats_.lost;
-      stats_.bytes_lost += event.bytes;
-      flight(event, -1);
-      break;
-    case EventKind::apply:
-      ++stats_.pushes_applied;
-      ++stats_.servers[event.node - 1].pushes;
-      stats_.staleness_sum += static_cast<double>(event.value);
-      stats_.staleness_max = std::max(stats_.staleness_max, event.value);
-      stats_.last_work = event.at;
-      look_for_new(event);
-      break;
-    case EventKind::drop:
-      ++stats_.pushes_dropped;
-      if (event.value == 1) ++stats_.pushes_unused;
-      else if (event.value > 1) ++(event.value == 2 ? stats_.pushes_duplicate : stats_.pushes_refused);
-      break;
-    case EventKind::update:
-      stats_.last_work = event.at;
-      advance(event);
-      (is_worker(event.node) ? stats_.workers[worker_index(event.node)].updates
-                             : stats_.shard_updates[event.shard]) = event.version;
-      break;
-    case EventKind::answer:
-    case EventKind::acked:
-    case EventKind::repeat:
-    case EventKind::suspect:
-    case EventKind::view:
-    case EventKind::copied:
-    case EventKind::snapshot: break;
-    case EventKind::promote: on_promote(event); break;
-    case EventKind::fault: on_fault(event); break;
-    case EventKind::member: books_[worker_index(event.peer)].on_member(event.clock == 1); break;
-    default: count_worker(event);
-  }
+  using Others = Ignore<Repetition, Wait, Acknowledgement, Prediction, Release, Copy, Snapshot, Suspicion,
+                        ViewChange, ShardPlace, Participant>;
+  std::visit(Overloaded{[&](const OneOf<Sent, Received, Lost, Computation, Finish, PushOutcome, ModelUpdate,
+                                        Membership, Promotion, FaultChange> auto& what) { on(event, what); },
+                        Others{}},
+             event.what);
+  return number;
 }
 
-void Recorder::on_send(const Event& event) {
+void Recorder::on(const Event& event, const Sent& message) {
   ++stats_.messages;
-  stats_.bytes_sent += event.bytes;
-  stats_.bytes_of_kind[static_cast<std::size_t>(event.message)] += event.bytes;
-  if (is_server(event.node)) stats_.servers[event.node - 1].bytes_sent += event.bytes;
-  flight(event, 1);
-  if (event.message == MessageKind::join && is_worker(event.node))
+  stats_.bytes_sent += message.bytes;
+  stats_.bytes_of_kind[static_cast<std::size_t>(message.kind)] += message.bytes;
+  if (is_server(event.node)) stats_.servers[event.node - 1].bytes_sent += message.bytes;
+  flight(event.at, message.from, message.to, 1);
+  if (message.kind == MessageKind::join && is_worker(event.node))
     books_[worker_index(event.node)].on_join(event.at);
 }
 
-// A push that is applied again, as at-least-once allows, is none.
-void Recorder::look_for_new(const Event& applied) {
-  Furthest& shard = furthest_[applied.shard];
-  std::int64_t& pushes = shard.pushes[worker_index(applied.peer)];
-  const auto number = static_cast<std::int64_t>(applied.bytes);
-  shard.has_new_push = shard.has_new_push || number >= pushes;
-  pushes = std::max(pushes, number + 1);
+void Recorder::on(const Event& event, const Received& message) {
+  ++stats_.delivered;
+  stats_.bytes_received += (mutant("bytes-counted-twice") ? 2 : 1) * message.bytes;
+  if (is_server(event.node)) stats_.servers[event.node - 1].bytes_received += message.bytes;
+  if (message.kind == MessageKind::push) ++stats_.pushes_arrived;
+  flight(event.at, message.from, message.to, -1);
 }
 
-void Recorder::advance(const Event& update) {
-  if (update.shard >= furthest_.size()) return;
-  Furthest& shard = furthest_[update.shard];
+void Recorder::on(const Event& event, const Lost& message) {
+  ++stats_.lost;
+  stats_.bytes_lost += message.bytes;
+  flight(event.at, message.from, message.to, -1);
+}
+
+void Recorder::on(const Event& event, const PushOutcome& push) {
+  if (push.outcome == Outcome::applied) {
+    ++stats_.pushes_applied;
+    ++stats_.servers[event.node - 1].pushes;
+    stats_.staleness_sum += static_cast<double>(*push.staleness);
+    stats_.staleness_max = std::max(stats_.staleness_max, *push.staleness);
+    stats_.last_work = event.at;
+    return look_for_new(push);
+  }
+  ++stats_.pushes_dropped;
+  if (push.outcome == Outcome::unused) ++stats_.pushes_unused;
+  if (push.outcome == Outcome::duplicate) ++stats_.pushes_duplicate;
+  if (push.outcome == Outcome::refused) ++stats_.pushes_refused;
+}
+
+void Recorder::on(const Event& event, const ModelUpdate& update) {
+  stats_.last_work = event.at;
+  if (!update.shard) {
+    stats_.workers[worker_index(event.node)].updates = update.version;
+    return;
+  }
+  advance(event.at, *update.shard, update.version);
+  stats_.shard_updates[*update.shard] = update.version;
+}
+
+void Recorder::on(const Event&, const Membership& worker) {
+  books_[worker_index(worker.worker)].on_member(worker.takes_part && worker.is_awaited);
+}
+
+// A push that is applied again, as at-least-once allows, is none.
+void Recorder::look_for_new(const PushOutcome& applied) {
+  Furthest& shard = furthest_[applied.shard];
+  std::int64_t& pushes = shard.pushes[worker_index(applied.worker)];
+  shard.has_new_push = shard.has_new_push || applied.push >= pushes;
+  pushes = std::max(pushes, applied.push + 1);
+}
+
+void Recorder::advance(double at, std::uint32_t number, std::int64_t version) {
+  Furthest& shard = furthest_[number];
   const bool has_new_push = std::exchange(shard.has_new_push, false);
-  if (update.version <= shard.updates) return;
-  shard.updates = update.version;
+  if (version <= shard.updates) return;
+  shard.updates = version;
   if (!has_new_push) return;
-  stats_.last_progress = update.at;
+  stats_.last_progress = at;
   stats_.begun_in_time = stats_.begun;
   ++stats_.advances;
 }
 
-void Recorder::flight(const Event& event, int change) {
-  for (const NodeId node : {event.node, event.peer}) {
-    if (is_worker(node)) books_[worker_index(node)].on_message(event.at, change);
+void Recorder::flight(double at, NodeId from, NodeId to, int change) {
+  for (const NodeId node : {from, to}) {
+    if (is_worker(node)) books_[worker_index(node)].on_message(at, change);
   }
 }
 
-void Recorder::count_worker(const Event& event) {
-  if (event.kind != EventKind::compute_cancel) stats_.last_work = stats_.last_progress = event.at;
-  WorkerBook& book = books_[worker_index(event.node)];
-  book.on_work(event);
-  std::int64_t& furthest = furthest_clock_[worker_index(event.node)];
-  if (event.clock > furthest) {
-    furthest = event.clock;
-    ++stats_.advances;
-  }
-  if (event.kind != EventKind::compute_begin) return;
+void Recorder::on(const Event& event, const Computation& what) {
+  if (what.phase != ComputePhase::cancelled && what.phase != ComputePhase::killed)
+    stats_.last_work = stats_.last_progress = event.at;
+  books_[worker_index(event.node)].on_computation(event.at, what);
+  if (!what.clock) return;
+  reached(event.node, *what.clock);
+  if (what.work == Work::step && what.phase == ComputePhase::begun) begins(what, event.node);
+}
+
+void Recorder::on(const Event& event, const Finish& what) {
+  stats_.last_work = stats_.last_progress = event.at;
+  books_[worker_index(event.node)].on_finish(event.at, what);
+  reached(event.node, what.clock);
+}
+
+void Recorder::reached(NodeId worker, std::int64_t clock) {
+  std::int64_t& furthest = furthest_clock_[worker_index(worker)];
+  if (clock <= furthest) return;
+  furthest = clock;
+  ++stats_.advances;
+}
+
+void Recorder::begins(const Computation& step, NodeId worker) {
   ++stats_.begun;
-  const std::int64_t slowest = slowest_beside(static_cast<std::uint32_t>(worker_index(event.node)));
-  stats_.least_clock = std::min(stats_.least_clock, event.clock);
-  stats_.clock_gap_max = std::max(stats_.clock_gap_max, book.clock() - slowest);
+  const std::int64_t slowest = slowest_beside(static_cast<std::uint32_t>(worker_index(worker)));
+  stats_.least_clock = std::min(stats_.least_clock, *step.clock);
+  stats_.clock_gap_max = std::max(stats_.clock_gap_max, books_[worker_index(worker)].clock() - slowest);
 }
 
-void Recorder::on_fault(const Event& event) {
-  if (event.value != static_cast<std::int64_t>(FaultKind::crash) || event.version != 1) return;
-  if (is_worker(event.node)) books_[worker_index(event.node)].on_crash(event.at);
-  if (!is_server(event.node)) return;
+void Recorder::on(const Event& event, const FaultChange& fault) {
+  if (!fault.kind->crashes || !fault.begins || !fault.target) return;
+  if (is_worker(*fault.target)) books_[worker_index(*fault.target)].on_crash(event.at);
+  if (!is_server(*fault.target)) return;
   for (std::optional<std::uint32_t>& owner : stats_.shard_owner) {
-    if (owner == event.node - 1) owner.reset();
+    if (owner == *fault.target - 1) owner.reset();
   }
 }
 
 // The owner of the latest epoch is the one that counts, whatever an earlier one believes.
-void Recorder::on_promote(const Event& event) {
-  stats_.pushes_arrived += event.content.ids;  // the last owner has dropped them
-  if (event.clock < owner_epoch_[event.shard]) return;
-  owner_epoch_[event.shard] = event.clock;
-  stats_.shard_owner[event.shard] = event.node - 1;
+void Recorder::on(const Event& event, const Promotion& owner) {
+  stats_.pushes_arrived += owner.waiting_pushes;  // the last owner has dropped them
+  if (owner.epoch < owner_epoch_[owner.shard]) return;
+  owner_epoch_[owner.shard] = owner.epoch;
+  stats_.shard_owner[owner.shard] = event.node - 1;
 }
 
 // Of the workers of its namespace that take part, itself included.
@@ -235,22 +249,28 @@ std::int64_t Recorder::slowest_beside(std::uint32_t worker) const {
   return slowest;
 }
 
+GroupStats* Recorder::group_of(NodeId node) {
+  return is_worker(node) ? &stats_.groups[group_of_[worker_index(node)]] : nullptr;
+}
+
 // A message between a worker and anybody else belongs to the worker's group.
 void Recorder::count_group(const Event& event) {
-  const NodeId worker = is_worker(event.node) ? event.node : event.peer;
-  if (!is_worker(worker)) return;
-  GroupStats& group = stats_.groups[group_of_[worker_index(worker)]];
-  if (event.kind == EventKind::send) {
-    ++group.messages;
-    group.bytes_sent += event.bytes;
-  } else if (event.kind == EventKind::apply) {
+  if (const Sent* message = event.as<Sent>()) {
+    GroupStats* group = group_of(is_worker(message->from) ? message->from : message->to);
+    if (group == nullptr) return;
+    ++group->messages;
+    group->bytes_sent += message->bytes;
+  } else if (const PushOutcome* push = event.as<PushOutcome>()) {
+    GroupStats& group = *group_of(push->worker);
+    if (push->outcome != Outcome::applied) {
+      ++group.pushes_dropped;
+      return;
+    }
     ++group.pushes_applied;
-    group.staleness_sum += static_cast<double>(event.value);
-    group.staleness_max = std::max(group.staleness_max, event.value);
-  } else if (event.kind == EventKind::drop) {
-    ++group.pushes_dropped;
-  } else if (event.kind == EventKind::finish) {
-    group.finished = event.at;
+    group.staleness_sum += static_cast<double>(*push->staleness);
+    group.staleness_max = std::max(group.staleness_max, *push->staleness);
+  } else if (event.as<Finish>() != nullptr) {
+    group_of(event.node)->finished = event.at;
   }
 }
 

@@ -94,7 +94,8 @@ class Recorder {
   std::optional<FailureStats> failures() const {
     return failures_ ? std::optional(failures_->stats()) : std::nullopt;
   }
-  void record(const Event& event);
+  // Returns the event's number, from 0.
+  std::uint64_t record(const Event& event);
 
   // A worker that is to join later.
   void absent_at_first(NodeId worker) { books_[worker_index(worker)].is_absent_at_first(); }
@@ -114,15 +115,24 @@ class Recorder {
   }
 
  private:
-  void flight(const Event& event, int change);
-  void count_worker(const Event& event);
+  void flight(double at, NodeId from, NodeId to, int change);
   void count_group(const Event& event);
-  void on_send(const Event& event);
-  void on_fault(const Event& event);
-  void on_promote(const Event& event);
+  void on(const Event& event, const Sent& message);
+  void on(const Event& event, const Received& message);
+  void on(const Event& event, const Lost& message);
+  void on(const Event& event, const Computation& what);
+  void on(const Event& event, const Finish& what);
+  void on(const Event& event, const PushOutcome& push);
+  void on(const Event& event, const ModelUpdate& update);
+  void on(const Event& event, const Membership& worker);
+  void on(const Event& event, const Promotion& owner);
+  void on(const Event& event, const FaultChange& fault);
+  void begins(const Computation& step, NodeId worker);
+  void reached(NodeId worker, std::int64_t clock);
+  GroupStats* group_of(NodeId node);
   std::int64_t slowest_beside(std::uint32_t worker) const;
-  void look_for_new(const Event& applied);
-  void advance(const Event& update);
+  void look_for_new(const PushOutcome& applied);
+  void advance(double at, std::uint32_t shard, std::int64_t version);
 
   RunStats stats_;
   std::vector<WorkerBook> books_;

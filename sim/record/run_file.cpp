@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "sim/record/event_fields.hpp"
 #include "sim/scenario/spec/nodes.hpp"
 
 namespace psim {
@@ -46,11 +47,12 @@ class RunFile::Statement {
   void operator()(const Values&... values) {
     int position = 0;
     (bind(++position, values), ...);
+    execute();
+  }
+  void execute() {
     if (sqlite3_step(statement_) != SQLITE_DONE) fail(db_, "run.db");
     sqlite3_reset(statement_);
   }
-
- private:
   template <class T>
   void bind(int i, const T& value) {
     if constexpr (std::is_floating_point_v<T>) sqlite3_bind_double(statement_, i, value);
@@ -59,6 +61,8 @@ class RunFile::Statement {
     else if constexpr (std::is_same_v<T, std::vector<std::uint32_t>>) {
       sqlite3_bind_blob64(statement_, i, value.data(), value.size() * sizeof(std::uint32_t),
                           SQLITE_TRANSIENT);
+    } else if constexpr (Named<T>) {
+      bind(i, name_in(value));
     } else if constexpr (requires { value.has_value(); }) {
       if (value) bind(i, *value);
       else sqlite3_bind_null(statement_, i);
@@ -67,6 +71,8 @@ class RunFile::Statement {
       sqlite3_bind_text(statement_, i, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
     }
   }
+
+ private:
   sqlite3* db_;
   sqlite3_stmt* statement_ = nullptr;
 };
@@ -85,10 +91,13 @@ RunFile::RunFile(const std::filesystem::path& path, TraceLevel level, const Scen
   // The file appears under its name only when it is complete, so it needs no journal.
   execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA page_size = 16384;");
   execute(fmt::format("PRAGMA application_id = {};", application_id));
-  execute(schema);
+  execute(schema + event_tables());
   execute("BEGIN");
-  insert_event_ =
-      std::make_unique<Statement>(db, "INSERT INTO event VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
+  for_each_subject([this, db, i = std::size_t{0}]<class T>() mutable {
+    std::string sql = fmt::format("INSERT INTO {} VALUES (?,?,?", T::table);
+    for_each_field<T>([&sql](const auto&) { sql += ",?"; });
+    insert_[i++] = std::make_unique<Statement>(db, (sql + ")").c_str());
+  });
   insert_step_ = std::make_unique<Statement>(db, "INSERT INTO step VALUES (?,?,?,?,?,?)");
   insert_hash_ = std::make_unique<Statement>(db, "INSERT INTO event_hash VALUES (?,?)");
   hashes_.reserve(block);
@@ -106,21 +115,34 @@ void RunFile::on(const Event& e, std::uint64_t hash) {
   hashes_.push_back(static_cast<std::uint32_t>(hash));
   if (hashes_.size() == block) write_hashes();
   if (level_ == TraceLevel::none) return;
-  if (e.kind == EventKind::compute_begin) begun_[e.node - 1 - servers_] = e;
-  if (e.kind == EventKind::compute_end || e.kind == EventKind::compute_cancel) write_step(e);
-  if (level_ != TraceLevel::events) return;
-  const bool moves = e.kind == EventKind::send || e.kind == EventKind::deliver || e.kind == EventKind::lose;
-  (*insert_event_)(events_++, e.at, name_of(e.kind), moves ? name_of(e.message) : std::string_view{}, e.node,
-                   e.peer, e.clock, e.version, e.bytes, e.value, e.shard, e.epoch, e.detail, e.content.values,
-                   e.content.keys, e.content.ids);
+  const Computation* what = e.as<Computation>();
+  if (what != nullptr && what->work == Work::step) write_step(e.at, e.node - 1 - servers_, *what);
+  if (level_ == TraceLevel::events) write_event(e);
 }
 
-void RunFile::write_step(const Event& end) {
-  const std::uint32_t worker = end.node - 1 - servers_;
-  const std::optional<Event> begin = std::exchange(begun_[worker], std::nullopt);
+void RunFile::write_event(const Event& event) {
+  Statement& insert = *insert_[event.what.index()];
+  insert.bind(1, events_++);
+  insert.bind(2, event.at);
+  insert.bind(3, event.node);
+  std::visit(
+      [&insert]<class T>(const T& what) {
+        int column = 3;
+        for_each_field<T>([&](const auto& field) { insert.bind(++column, what.*field.member); });
+      },
+      event.what);
+  insert.execute();
+}
+
+void RunFile::write_step(double at, std::uint32_t worker, const Computation& what) {
+  if (what.phase == ComputePhase::begun) begun_[worker] = {at, what};
+  const bool is_over = what.phase == ComputePhase::ended || what.phase == ComputePhase::cancelled ||
+                       what.phase == ComputePhase::killed;
+  if (!is_over) return;
+  const std::optional<Step> begin = std::exchange(begun_[worker], std::nullopt);
   if (!begin) return;  // a crash stops a worker whether it computes or not
-  (*insert_step_)(worker, begin->clock, begin->at, end.at, end.kind == EventKind::compute_end,
-                  begin->version);
+  (*insert_step_)(worker, begin->what.clock, begin->begin, at, what.phase == ComputePhase::ended,
+                  begin->what.version);
 }
 
 void RunFile::write_hashes() {
@@ -204,11 +226,15 @@ std::string text(sqlite3_stmt* row, int column) {
   return value == nullptr ? "" : reinterpret_cast<const char*>(value);
 }
 
-// The value of an enumeration by its name; the first for an unknown one.
-template <class Kind>
-Kind named(std::string_view name, const auto& names) {
-  const auto found = std::ranges::find(names, name);
-  return found == names.end() ? Kind{} : static_cast<Kind>(found - names.begin());
+template <class T>
+void read(sqlite3_stmt* row, int column, T& value) {
+  if constexpr (OptionalOf<T>::value) {
+    if (sqlite3_column_type(row, column) != SQLITE_NULL) read(row, column, value.emplace());
+  } else if constexpr (Named<T>) {
+    value = value_of(value, text(row, column));
+  } else {
+    value = static_cast<T>(sqlite3_column_int64(row, column));
+  }
 }
 
 }  // namespace
@@ -232,24 +258,15 @@ RecordedRun::RecordedRun(const std::filesystem::path& run_db) : meta(recorded_me
 
 std::optional<Event> RecordedRun::event(std::int64_t number) const {
   std::optional<Event> found;
-  query(path_,
-        fmt::format(
-            "SELECT at_s, kind, message, node, peer, clock, version, bytes, value, shard, epoch FROM event "
-            "WHERE number = {}",
-            number),
-        [&](sqlite3_stmt* row) {
-          found = {.at = sqlite3_column_double(row, 0),
-                   .kind = named<EventKind>(text(row, 1), event_names),
-                   .message = named<MessageKind>(text(row, 2), message_names),
-                   .node = static_cast<NodeId>(sqlite3_column_int64(row, 3)),
-                   .peer = static_cast<NodeId>(sqlite3_column_int64(row, 4)),
-                   .clock = sqlite3_column_int64(row, 5),
-                   .version = sqlite3_column_int64(row, 6),
-                   .bytes = static_cast<std::uint64_t>(sqlite3_column_int64(row, 7)),
-                   .value = sqlite3_column_int64(row, 8),
-                   .shard = static_cast<std::uint32_t>(sqlite3_column_int64(row, 9)),
-                   .epoch = static_cast<std::uint32_t>(sqlite3_column_int64(row, 10))};
-        });
+  for_each_subject([&]<class T>() {
+    if (found) return;
+    query(path_, fmt::format("SELECT * FROM {} WHERE number = {}", T::table, number), [&](sqlite3_stmt* row) {
+      T what;
+      int column = 2;
+      for_each_field<T>([&](const auto& field) { read(row, ++column, what.*field.member); });
+      found = {sqlite3_column_double(row, 1), static_cast<NodeId>(sqlite3_column_int64(row, 2)), what};
+    });
+  });
   return found;
 }
 

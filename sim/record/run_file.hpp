@@ -2,6 +2,7 @@
 // totals are added at its end.
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -9,6 +10,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "sim/record/result.hpp"
@@ -36,7 +38,8 @@ class RunFile final : public EventSink {
   class Statement;
   void execute(const std::string& sql);
   void write_hashes();
-  void write_step(const Event& end);
+  void write_event(const Event& event);
+  void write_step(double at, std::uint32_t worker, const Computation& what);
   void write_groups(const RunResult& result);
 
   struct Close {
@@ -48,8 +51,13 @@ class RunFile final : public EventSink {
   std::vector<std::string> nodes_, groups_;  // their names
   std::int64_t events_ = 0, blocks_ = 0;
   std::vector<std::uint32_t> hashes_;
-  std::vector<std::optional<Event>> begun_;  // per worker: the computation in hand
-  std::unique_ptr<Statement> insert_event_, insert_step_, insert_hash_;
+  struct Step {
+    double begin = 0;
+    Computation what = {};
+  };
+  std::vector<std::optional<Step>> begun_;  // per worker: in hand
+  std::array<std::unique_ptr<Statement>, std::variant_size_v<Subject>> insert_;
+  std::unique_ptr<Statement> insert_step_, insert_hash_;
 };
 
 // A run.db that cannot be read.

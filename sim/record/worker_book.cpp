@@ -77,48 +77,49 @@ void WorkerBook::reach(std::int64_t clock) {
   clock_ = clock;
 }
 
-void WorkerBook::on_begin(const Event& event) {
-  if (event.value == 0) {
+void WorkerBook::on_begin(double at, const Computation& step) {
+  if (step.is_first()) {
     if (stats_->starts++ == 0) {
-      stats_->first_start = event.at;
+      stats_->first_start = at;
     } else if (returned_) {
       ++stats_->gaps;
-      stats_->gap_seconds += event.at - stats_->last_start;
+      stats_->gap_seconds += at - stats_->last_start;
     }
-    stats_->last_start = event.at;
+    stats_->last_start = at;
   }
-  computing_ = in_step_ = true;
+  in_step_ = true;
   returned_ = false;
-  reach(event.clock);
+  reach(*step.clock);
 }
 
-void WorkerBook::on_work(const Event& event) {
-  account(event.at);
-  computing_ = false;
-  switch (event.kind) {
-    case EventKind::compute_begin: return on_begin(event);
-    case EventKind::compute_resume: computing_ = true; return;
-    case EventKind::compute_pause: stats_->samples += static_cast<std::int64_t>(event.detail); return;
-    case EventKind::compute_end:
+void WorkerBook::on_computation(double at, const Computation& what) {
+  account(at);
+  computing_ = what.phase == ComputePhase::begun || what.phase == ComputePhase::resumed;
+  stats_->samples += what.samples.value_or(0);
+  if (what.work != Work::step) return;
+  switch (what.phase) {
+    case ComputePhase::begun: return on_begin(at, what);
+    case ComputePhase::ended:
       in_step_ = false;
-      stats_->samples += static_cast<std::int64_t>(event.detail);
-      if (event.value == 0) {
-        if (mutant("ends-count-as-begins")) return;
-        clock_ = event.clock + 1;
-        ++stats_->clocks;
-      }
+      if (!what.is_last() || mutant("ends-count-as-begins")) return;
+      clock_ = *what.clock + 1;
+      ++stats_->clocks;
       return;
-    case EventKind::compute_cancel:  // as every crash says, whether it computed or not
+    case ComputePhase::cancelled:
+    case ComputePhase::killed:
       if (std::exchange(in_step_, false)) ++stats_->cancelled;
-      return;
-    case EventKind::finish:
-      if (event.value == left_by_itself) return go_away();
-      reach(event.clock);
-      through_ = true;
-      stats_->through = event.at;
       return;
     default: return;
   }
+}
+
+void WorkerBook::on_finish(double at, const Finish& what) {
+  account(at);
+  computing_ = false;
+  if (what.leaves) return go_away();
+  reach(what.clock);
+  through_ = true;
+  stats_->through = at;
 }
 
 void WorkerBook::close(double at) {

@@ -47,8 +47,8 @@ class WorkerBook {
   // Its actor starts: it asks the scheduler to join.
   void on_join(double at);
   void on_crash(double at);
-  // compute_*, finish
-  void on_work(const Event& event);
+  void on_computation(double at, const Computation& what);
+  void on_finish(double at, const Finish& what);
   // A server counts it in or out.
   void on_member(bool takes_part);
   // Its time ends here, unless it has ended before.
@@ -64,7 +64,7 @@ class WorkerBook {
   void account(double now);
   void go_away();
   void reach(std::int64_t clock);
-  void on_begin(const Event& event);
+  void on_begin(double at, const Computation& step);
 
   WorkerStats* stats_;
   const double* last_work_;

@@ -14,7 +14,7 @@ namespace psim {
 
 class AllReduceWorker {
  public:
-  AllReduceWorker(World& world, std::uint32_t index, const Values* weights);
+  AllReduceWorker(JobContext& job, std::uint32_t index, const Values* weights);
 
   void run();
   // A chunk of this worker has arrived where it was sent to.
@@ -26,7 +26,7 @@ class AllReduceWorker {
   void exchange(const Exchange& round);
   void update();
 
-  World& world_;
+  JobContext& job_;
   NodeId node_;
   std::uint32_t index_;
   std::vector<Exchange> rounds_;
@@ -39,7 +39,7 @@ class AllReduceWorker {
 
 class AllReduce final : public Peers {
  public:
-  AllReduce(World& world, const Values* weights);
+  AllReduce(JobContext& job, const Values* weights);
   void run(std::uint32_t index) override { workers_[index]->run(); }
   void on_arrival(const Message& message) override;
   std::vector<Slice> weights() const override;

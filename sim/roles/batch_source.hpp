@@ -7,14 +7,14 @@
 #include <span>
 #include <vector>
 
+#include "sim/roles/job_context.hpp"
 #include "sim/roles/local_work.hpp"
-#include "sim/roles/world.hpp"
 
 namespace psim {
 
 class BatchSource {
  public:
-  BatchSource(World& world, NodeId worker);
+  BatchSource(JobContext& job, NodeId worker);
 
   // From the next draw on the samples of workers that take no part are seen by the others.
   void share_out_among(const std::vector<bool>& members);
@@ -41,6 +41,8 @@ class BatchSource {
   // The step that was taken last was computed in `seconds`, but for samples that others took; tells the
   // scheduler if it wants to know.
   void computed(double seconds, std::int64_t given_away = 0);
+  // So many samples of other workers' batches were computed here.
+  void computed_for_others(std::int64_t samples) { samples_computed_ += samples; }
 
   // Of the step that was taken last.
   std::int64_t in_hand() const { return in_hand_; }
@@ -59,7 +61,7 @@ class BatchSource {
   std::int64_t samples_of(const Drawn& drawn, std::int64_t step) const;
   bool delivered() const;
 
-  World& world_;
+  JobContext& job_;
   NodeId node_;
   std::uint32_t index_;
   std::int64_t size_ = 0, before_ = 0;  // of a batch, and of those of the workers before this one
@@ -79,9 +81,9 @@ class BatchSource {
 
 // Of samples on the network: what the scenario says, or 4 bytes a feature and a label; of a sparse sample, 8
 // bytes a nonzero, its index and value. `samples` may be empty where there is no data.
-std::uint64_t sample_bytes(const World& world, std::span<const std::uint32_t> samples, std::int64_t count);
+std::uint64_t sample_bytes(const JobContext& job, std::span<const std::uint32_t> samples, std::int64_t count);
 
 // The batch sizes with which a run begins, by worker.
-std::vector<std::int64_t> first_batch_sizes(const World& world);
+std::vector<std::int64_t> first_batch_sizes(const JobContext& job);
 
 }  // namespace psim

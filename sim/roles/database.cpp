@@ -2,13 +2,13 @@
 
 namespace psim {
 
-void run_database(World& world) {
+void run_database(JobContext& job) {
   for (;;) {
-    const Message message = world.network.receive(world.database());
+    const Message message = job.network.receive(job.plan.database());
     const Fetch& fetch = *message.as<Fetch>();
-    world.network.send({.from = world.database(),
-                        .to = message.from,
-                        .body = Samples{.step = fetch.step, .sample_bytes = fetch.sample_bytes}});
+    job.network.send({.from = job.plan.database(),
+                      .to = message.from,
+                      .body = Samples{.step = fetch.step, .sample_bytes = fetch.sample_bytes}});
   }
 }
 

@@ -1,5 +1,18 @@
 // A node of the inference group: answers requests, one by one, with the weights that it pulled last. It reads
 // the parameters that the workers train, and nobody waits for it.
+//
+// A server knows these nodes by their number, beyond the workers', and answers at once: no gate, no clock.
+// Decisions:
+// - A node is two actors on one host: one pulls in every period, the other answers. The weights that are
+//   here when an answer begins are used for it; pulled ones come into use when all shards are here.
+// - The next pull does not begin before the last is answered: on a slow network the period stretches to
+//   that.
+// - Requests wait only for the node. An overloaded group's latency grows until the run ends, which is when
+//   the workers are through.
+// - Predictions are real and take no part in the simulation: they go to the pool in batches of the same
+//   weights.
+// - Its messages never count as a sign of life: a run whose workers are stuck ends, however many requests
+//   come.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +21,16 @@
 #include <vector>
 
 #include "sim/record/result.hpp"
+#include "sim/roles/actors.hpp"
+#include "sim/roles/job_context.hpp"
 #include "sim/roles/kv_client.hpp"
-#include "sim/roles/world.hpp"
 
 namespace psim {
 
 class InferenceNode {
  public:
   // `weights`: the initial model, with which the node begins; none for a phantom. `stats` are the group's.
-  InferenceNode(World& world, std::uint32_t index, const std::shared_ptr<Values>& weights,
+  InferenceNode(JobContext& job, std::uint32_t index, const std::shared_ptr<Values>& weights,
                 InferenceStats& stats);
 
   NodeId id() const;
@@ -43,7 +57,7 @@ class InferenceNode {
   void predict(const std::shared_ptr<Assembly>& weights);
   void flush();
 
-  World& world_;
+  JobContext& job_;
   const InferenceSpec& spec_;
   std::uint32_t index_;
   KvClient kv_;
@@ -63,8 +77,8 @@ class InferenceNode {
 // All of them.
 class InferenceGroup {
  public:
-  InferenceGroup(World& world, const std::shared_ptr<Values>& weights);
-  const std::vector<std::unique_ptr<InferenceNode>>& nodes() const { return nodes_; }
+  // Starts their actors.
+  InferenceGroup(JobContext& job, const std::shared_ptr<Values>& weights, Actors& actors);
 
   // A message for some node has come in.
   void on_arrival(const Message& message);
@@ -72,8 +86,12 @@ class InferenceGroup {
   InferenceStats finish(double end);
 
  private:
+  void watch(std::int64_t turn);
+
+  JobContext& job_;
   InferenceStats stats_;
   std::vector<std::unique_ptr<InferenceNode>> nodes_;
+  std::vector<simgrid::s4u::ActorPtr> actors_;  // two of each node
 };
 
 }  // namespace psim

@@ -1,7 +1,5 @@
 #include "sim/roles/kv_client.hpp"
 
-#include <simgrid/s4u/Actor.hpp>
-
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -10,21 +8,21 @@
 
 #include "model/mutant.hpp"
 #include "model/parameters.hpp"
-#include "sim/roles/scheduler.hpp"
+#include "sim/roles/attendance.hpp"
 
 namespace psim {
 
-KvClient::KvClient(World& world, NodeId node)
-    : world_(world), node_(node), connections_(world.keys.shards.size()), all_(world.keys.shards.size()) {
+KvClient::KvClient(JobContext& job, NodeId node)
+    : job_(job),
+      node_(node),
+      connections_(job.plan.keys.shards.size()),
+      all_(job.plan.keys.shards.size()),
+      encoder_(job, node) {
   std::iota(all_.begin(), all_.end(), 0U);
-  for (const std::uint32_t s : all_) connections_[s].filters = world.make_chain(s, node, true);
-  if (world.scenario.may_fail()) {
-    retries_ = std::make_unique<RetryQueue>(world.retry());
-    for (const std::uint32_t s : all_) standings_.push_back({.owner = world.server_of(s)});
+  if (job.plan.scenario.may_fail()) {
+    retries_ = std::make_unique<RetryQueue>(job.plan.retry());
+    for (const std::uint32_t s : all_) standings_.push_back({.owner = job.plan.server_of(s)});
   }
-  if (std::ranges::find(world.scenario.filters, FilterKind::kkt, &FilterSpec::kind) !=
-      world.scenario.filters.end())
-    last_weights_.resize(all_.size());
 }
 
 Timestamp KvClient::pull(const ShardIds& shards, std::int64_t clock, Wanted wanted) {
@@ -36,10 +34,40 @@ Timestamp KvClient::pull(const ShardIds& shards, std::int64_t clock, Wanted want
     if (connections_[s].finished && (!batch_ || begins)) continue;
     if (begins && is_ahead_of_first(s)) continue;
     std::int64_t newer_than = connections_[s].version;
-    if (retries_ && world_.rule.first_decides && !begins) newer_than = std::min(newer_than, begun_on_);
+    if (retries_ && job_.plan.rule.first_decides && !begins) newer_than = std::min(newer_than, begun_on_);
     request(s, clock, newer_only ? newer_than : -1, task, !begins);
   }
   return task;
+}
+
+// A pull that was sent ahead, to hear of a newer version, does if only a newer version will do; its answer
+// may have come while the worker waited for acknowledgements. Of a sparse model that pull asked for no
+// weights, or those of the last step's keys are here: then any version will do of the shards that have given
+// one already.
+void KvClient::pull_for_step(std::int64_t clock) {
+  ShardIds wanted = all_;
+  if (job_.plan.rule.gate != Gate::version) {
+    pull(wanted, clock, Wanted::any);
+    return;
+  }
+  if (batch_) {
+    ShardIds announced;
+    const auto is_announced = [this](std::uint32_t s) { return unused(s); };
+    std::ranges::copy_if(wanted, std::back_inserter(announced), is_announced);
+    pull(announced, clock, Wanted::any);
+    std::erase_if(wanted, is_announced);
+  } else {
+    std::erase_if(wanted, [this](std::uint32_t s) { return outstanding(s) || unused(s); });
+  }
+  pull(wanted, clock, Wanted::newer);
+}
+
+// The next batch of a sparse model needs other weights, which are not known yet: that pull asks for none.
+void KvClient::watch_for_newer(std::int64_t clock) {
+  const std::shared_ptr<const BatchKeys> keys = batch_;
+  if (keys) batch_ = std::make_shared<const BatchKeys>(split({}, job_.plan.keys));
+  pull(all_, clock, Wanted::next);
+  batch_ = keys;
 }
 
 void KvClient::request(std::uint32_t s, std::int64_t clock, std::int64_t above, Timestamp task,
@@ -59,7 +87,7 @@ void KvClient::request(std::uint32_t s, std::int64_t clock, std::int64_t above, 
             .answered = shard.has,
             .computes = !has_pushed,
             .keys = batch_ ? batch_->local[s] : nullptr,
-            .bytes_per_key = world_.bytes_per_key()};
+            .bytes_per_key = job_.plan.bytes_per_key()};
   pull.pushes_sent = is_back ? std::nullopt : std::optional(shard.pushes);
   send(message_for(s, std::move(pull)));
 }
@@ -67,7 +95,7 @@ void KvClient::request(std::uint32_t s, std::int64_t clock, std::int64_t above, 
 Message KvClient::message_for(std::uint32_t s, Body body) const {
   return {.from = node_,
           .to = owner_of(s),
-          .shard = world_.first_shard + s,
+          .shard = job_.plan.first_shard + s,
           .epoch = epoch_of(s),
           .body = std::move(body)};
 }
@@ -78,8 +106,8 @@ Timestamp KvClient::push(const ShardIds& shards, std::int64_t clock, const std::
   for (const std::uint32_t s : shards) {
     Connection& shard = connections_[s];
     if (shard.finished) continue;
-    Encoded encoded = encode(s, part_of(s, gradient, block));
-    if (world_.scenario.messages.acknowledge) {
+    Encoded encoded = encoder_.encode(s, gradient, batch_.get(), block);
+    if (job_.plan.scenario.messages.acknowledge) {
       push_tasks_[{s, shard.pushes}] = task;
       ++open_[task];
     }
@@ -94,58 +122,25 @@ Timestamp KvClient::push(const ShardIds& shards, std::int64_t clock, const std::
   return task;
 }
 
-// The keys of a batch that lie in a block of features are consecutive, and so are a shard's among them.
-KvClient::Part KvClient::part_of(std::uint32_t s, const std::shared_ptr<Values>& gradient,
-                                 KeyRange block) const {
-  const Slice weights = last_weights_.empty() ? Slice{} : last_weights_[s];
-  if (!batch_) return {world_.part_of(s, gradient), nullptr, weights};
-  const std::vector<std::uint32_t>& keys = batch_->keys;
-  const auto first = static_cast<std::size_t>(std::ranges::lower_bound(keys, block.begin) - keys.begin());
-  const auto last = static_cast<std::size_t>(std::ranges::lower_bound(keys, block.end) - keys.begin());
-  const std::size_t all = batch_->local[s]->size();
-  std::size_t skipped = 0;  // of the shard's keys, before the block
-  std::vector<Range> pieces;
-  std::size_t count = 0;
-  for (const Range& place : batch_->places[s]) {
-    const std::size_t begin = std::clamp(first, place.begin, place.begin + place.count);
-    const std::size_t end = std::clamp(last, begin, place.begin + place.count);
-    skipped += begin - place.begin;
-    if (begin < end) pieces.push_back({begin, end - begin});
-    count += end - begin;
-  }
-  Slice values{std::make_shared<Values>(world_.precision(), 0), 0, 0};
-  if (pieces.size() == 1) values = {gradient, pieces[0].begin, count};
-  if (pieces.size() > 1) values = {gathered(*gradient, pieces, count), 0, count};
-  SharedKeys local = batch_->local[s];
-  if (count < all) {
-    const auto begin = local->begin() + static_cast<std::ptrdiff_t>(skipped);
-    local =
-        std::make_shared<const std::vector<std::uint32_t>>(begin, begin + static_cast<std::ptrdiff_t>(count));
-  }
-  Slice base = weights;
-  if (base.values) base = {base.values, base.begin + skipped, count};
-  return {std::move(values), std::move(local), std::move(base)};
+void KvClient::wait_until(Awaited what, std::optional<std::int64_t> clock,
+                          const std::function<bool()>& is_over) {
+  const double since = Agenda::now();
+  while (!is_over()) wait_for_message();
+  record_wait(job_, node_, what, since, clock, heard_);
 }
 
-// What the filters make of a shard's part, in the time that they cost.
-Encoded KvClient::encode(std::uint32_t s, const Part& part) {
-  FilterChain* filters = connections_[s].filters.get();
-  if (filters == nullptr)
-    return FilterChain::plain(part.values, part.keys, world_.precision(),
-                              world_.scenario.messages.key_bytes());
-  Encoded encoded =
-      filters->encode(part.values, part.keys, part.weights, world_.scenario.training.optimizer.l1);
-  if (encoded.flops > 0) {
-    world_.record(EventKind::compute_resume, node_, 0);
-    const World::Busy busy(world_, node_);
-    simgrid::s4u::this_actor::execute(encoded.flops);
-    world_.record(EventKind::compute_pause, node_, 0);
-  }
-  return encoded;
+void KvClient::wait_for(const ShardIds& shards, std::int64_t clock) {
+  wait_until(Awaited::weights, clock, [&] { return answered(shards); });
 }
 
-void KvClient::wait(Timestamp task) {
-  while (!done(task)) wait_for_message();
+void KvClient::wait_for_all(std::int64_t clock) {
+  wait_until(Awaited::weights, clock, [this, clock] {
+    if (all_finished()) return true;
+    ShardIds wanted = all_;
+    std::erase_if(wanted, [this](std::uint32_t s) { return finished(s) || outstanding(s); });
+    pull(wanted, clock, Wanted::newer);
+    return false;
+  });
 }
 
 void KvClient::answered_one(Timestamp task) {
@@ -154,12 +149,13 @@ void KvClient::answered_one(Timestamp task) {
 }
 
 void KvClient::handle(Message message) {
+  heard_ = Heard(message);
   using Others = Ignore<Join, Start, Leave, LeaveAck, Heartbeat, Ready, Report, Pull, Push, UpdateGroup,
                         Decide, Replicate, Replicated, State, Restore, Chunk, Activations, Errors, Fetch>;
   std::visit(Overloaded{[&](Answer& answer) { on_answer(message, std::move(answer)); },
                         [&](const Ack& ack) { on_ack(message, ack); },
                         [&](const NewView& news) { on_view(news.view); },
-                        [&](const AskView&) { tell_view(world_, node_, view_); },
+                        [&](const AskView&) { tell_view(job_, node_, view_); },
                         [&](const OneOf<Assign, Samples, Idle, Piece> auto&) { other_(message); }, Others{}},
              message.body);
 }
@@ -183,9 +179,10 @@ void KvClient::on_answer(const Message& message, Answer answer) {
   shard.finished = answer.finished;
   const Slice& values = answer.weights.values;
   if (values.count > 0) shard.has = answer.number;
-  if (world_.workers_update() && answer.version > 0 && values.values) update(shard, values, answer.version);
+  if (job_.plan.workers_update() && answer.version > 0 && values.values)
+    update(shard, values, answer.version);
   else shard.weights = std::move(answer.weights.values);
-  if (!last_weights_.empty()) last_weights_[s] = shard.weights;
+  encoder_.received(s, shard.weights);
   answered_one(shard.pull_task);
   if (retries_) settle(set_back);
 }
@@ -194,12 +191,12 @@ void KvClient::on_answer(const Message& message, Answer answer) {
 void KvClient::update(Connection& shard, const Slice& sum, std::int64_t version) {
   if (!shard.parameters)
     shard.parameters =
-        std::make_unique<Parameters>(world_.scenario.training.optimizer, world_.storage(),
+        std::make_unique<Parameters>(job_.plan.scenario.training.optimizer, job_.plan.storage(),
                                      Values::copy_of(*shard.weights.values, shard.weights.begin, sum.count));
   shard.weights.values.reset();  // or the update would have to copy
-  const double epochs = world_.epochs().after(
+  const double epochs = job_.plan.epochs().after(
       static_cast<double>(version - (mutant("workers-rate-is-an-update-ahead") ? 0 : 1)));
-  shard.parameters->update(std::array{WeightedGradient{sum, 1.0}}, world_.learning_rate().at(epochs));
+  shard.parameters->update(std::array{WeightedGradient{sum, 1.0}}, job_.plan.learning_rate().at(epochs));
   shard.weights = {shard.parameters->weights(), 0, sum.count, version};
 }
 
@@ -211,7 +208,7 @@ bool KvClient::answered(const ShardIds& shards) const {
 // decision is about. That shard does not wait for this step's pushes, and no later version of it makes the
 // step useless.
 bool KvClient::is_ahead_of_first(std::uint32_t s) const {
-  return retries_ && world_.rule.first_decides && connections_[s].version > connections_.front().version;
+  return retries_ && job_.plan.rule.first_decides && connections_[s].version > connections_.front().version;
 }
 
 void KvClient::use_all() {
@@ -219,7 +216,14 @@ void KvClient::use_all() {
   for (Connection& shard : connections_) shard.unused = false;
 }
 
-bool KvClient::any_finished() const { return std::ranges::any_of(connections_, &Connection::finished); }
+// Where all servers apply the same pushes, one that is through needs no more, and then no other does: each
+// has, or will have, those that the last update takes. Where each server forms groups of its own, another
+// may still need pushes.
+bool KvClient::is_over() const {
+  return job_.plan.rule.servers_apart ? all_finished()
+                                      : std::ranges::any_of(connections_, &Connection::finished);
+}
+
 bool KvClient::all_finished() const {
   return std::ranges::all_of(all_, [this](std::uint32_t s) { return finished(s); });
 }
@@ -239,9 +243,139 @@ std::int64_t KvClient::least_version_here() const {
 std::vector<Slice> KvClient::take_weights() {
   std::vector<Slice> parts;
   for (Connection& shard : connections_)
-    parts.push_back(shard.finished || world_.workers_update() ? shard.weights
-                                                              : std::exchange(shard.weights, {}));
+    parts.push_back(shard.finished || job_.plan.workers_update() ? shard.weights
+                                                                 : std::exchange(shard.weights, {}));
   return parts;
+}
+
+// Where messages get lost, servers change, and the worker itself may have come back from a crash.
+
+void KvClient::send(Message message) {
+  if (!retries_) return job_.network.send(std::move(message));
+  retries_->sent(message, Agenda::now());
+  job_.network.send(with_oldest(std::move(message)));
+}
+
+// A request says from where on this worker can still send its pushes.
+Message KvClient::with_oldest(Message request) const {
+  const std::optional<std::int64_t> kept = retries_->oldest(request.shard);
+  if (Pull* pull = request.as<Pull>())
+    pull->oldest_resendable = kept.value_or(pull->pushes_sent.value_or(-1));
+  if (Push* push = request.as<Push>()) push->oldest_resendable = kept.value_or(push->number);
+  return request;
+}
+
+// Whoever sends a pull again is not computing; what it has pushed since the first time may be on its way.
+Message KvClient::again(Message request) const {
+  if (Pull* pull = request.as<Pull>()) {
+    pull->computes = false;
+    if (pull->pushes_sent) pull->pushes_sent = connections_[index_of(request)].pushes;
+  }
+  return with_oldest(std::move(request));
+}
+
+void KvClient::wait_for_message() {
+  if (!retries_) return handle(job_.network.receive(node_));
+  const std::optional<double> next = retries_->next();
+  std::optional<Message> message =
+      next ? job_.network.receive_until(node_, *next) : job_.network.receive(node_);
+  if (message) return handle(std::move(*message));
+  settle(true);
+  // The clock may stop a rounding error before the date.
+  for (Message& due : retries_->due(std::max(Agenda::now(), *next))) {
+    if (job_.network.carries(due)) continue;  // sent again it would only be in its own way
+    const MessageFacts facts = facts_of(due.body);
+    job_.record(node_, Repetition{due.to, facts.kind, due.shard, facts.pull, facts.push});
+    job_.network.send_again(again(std::move(due)));
+  }
+  if (retries_->gave_up()) job_.observer.watch().give_up(node_);
+}
+
+void KvClient::on_ack(const Message& message, const Ack& ack) {
+  if (message.epoch != epoch_of(index_of(message))) return;
+  if (retries_) {
+    retries_->accepted(message.shard, ack.number);
+    commit(message, ack.safe_pushes);
+  }
+  acknowledged(index_of(message), ack.number, ack.number + 1);
+}
+
+void KvClient::acknowledged(std::uint32_t shard, std::int64_t from, std::int64_t to) {
+  const auto end = push_tasks_.lower_bound({shard, to});
+  for (auto task = push_tasks_.lower_bound({shard, from}); task != end; task = push_tasks_.erase(task))
+    answered_one(task->second);
+}
+
+void KvClient::commit(const Message& message, std::int64_t safe_pushes) {
+  const std::uint32_t s = index_of(message);
+  std::int64_t& safe = standings_[s].safe;
+  if (safe_pushes <= safe) return;
+  safe = safe_pushes;
+  retries_->committed(message.shard, safe);
+  acknowledged(s, 0, safe);  // their acknowledgements may be lost
+  job_.record(node_, Acknowledgement{message.from, message.shard, message.epoch, safe});
+}
+
+// Shards may be set back, each to another version, and updates may be made without a worker that was taken
+// for lost. Workers could then wait for each other in a circle: each has the answer of a shard that needs its
+// push, and waits for a newer version of another shard, which needs the next worker's push. So a worker that
+// has waited for long, or is to compute an old version again, waits for a newer version only of shards that
+// are behind all those that need its push: along a chain of workers that wait, the versions fall, and the
+// chain cannot close. Of the other shards any version will do; the next push takes the place of one that
+// waits there.
+void KvClient::settle(bool has_waited) {
+  if (job_.plan.rule.gate != Gate::version) return;
+  const auto is_here = [](const Connection& shard) {
+    return shard.unused && !shard.outstanding && !shard.finished;
+  };
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();  // of those that need its push
+  for (const Connection& shard : connections_) {
+    if (is_here(shard) && !shard.has_push) least = std::min(least, shard.version);
+  }
+  for (const std::uint32_t s : all_) {
+    const Connection& shard = connections_[s];
+    if (has_waited && shard.outstanding && shard.above >= least && !mutant("circles-stay"))
+      request(s, shard.clock, -1, shard.pull_task);
+    if (is_here(shard) && shard.has_push && shard.version < least)
+      request(s, shard.clock, shard.version, shard.pull_task);
+  }
+}
+
+// A new owner knows of no request: it gets all that are not answered, and the pushes that the last one might
+// have been alone with. It may have less than the last one had; a shard that had all its updates may need
+// pushes again, and others may wait for this worker's. A worker that has its answer, and waits for another
+// shard's, asks again as well: the new owner may have less than that answer, and need its push again; under
+// ssp others may wait until the new owner knows its clock, and where the first shard decides for all, for a
+// decision that was lost.
+void KvClient::on_view(const std::shared_ptr<const View>& view) {
+  if (view->number <= this->view()) return;
+  view_ = view;
+  for (const std::uint32_t s : all_) {
+    Standing& standing = standings_[s];
+    const Owner& owner = view->owners[s];
+    if (owner.epoch == standing.epoch) continue;
+    standing.owner = owner.primary;
+    standing.epoch = owner.epoch;
+    for (Message& request : retries_->again(s, owner.primary, owner.epoch, Agenda::now()))
+      job_.network.send(again(std::move(request)));
+    const Connection& shard = connections_[s];
+    const bool has_answer = shard.unused && !shard.outstanding;
+    const bool matters = job_.plan.rule.gate == Gate::staleness || job_.plan.rule.waits_for_all() ||
+                         (job_.plan.rule.first_decides && s == 0);
+    if (finished(s)) request(s, shard.clock, shard.version, ++last_);
+    else if (matters && has_answer && !mutant("new-owner-is-not-asked")) request(s, shard.clock, -1, ++last_);
+  }
+}
+
+std::int64_t KvClient::resume() {
+  for (Standing& shard : standings_) shard.is_new = true;
+  const Timestamp task = pull(all_, 0, Wanted::any);
+  wait_until(Awaited::weights, {}, [this, task] { return done(task); });
+  const auto least = std::ranges::min_element(connections_, {}, &Connection::pushes)->pushes;
+  skipped_ = ahead_;
+  if (job_.plan.rule.fresh) return least_version();
+  for (Connection& shard : connections_) shard.pushes = least;
+  return least + ahead_;
 }
 
 }  // namespace psim

@@ -1,6 +1,16 @@
 // A worker's or an inference node's side of the key-value store: asynchronous pushes and pulls of shards.
 // Each call returns the timestamp of a task; a task is done when every shard that it went to has answered (Li
 // et al., OSDI 2014, section 3.4). A pull depends on all pushes that were sent before it: read-my-writes.
+//
+// Where servers fail, a shard may be set back:
+// - "Finished" is true in one ownership epoch only. When a worker hears of a new owner it asks again, also
+//   while it waits for another shard. If the shard was set back, the worker computes its versions again.
+// - Each answer says whether a push of the worker waits for the next update. A worker that has waited for a
+//   retry, or computes an old version again, then waits only for shards with a lower version than every
+//   shard that needs its push (settle). Along a chain of workers that wait for each other the versions
+//   fall, so the chain cannot close.
+// - Under ssp a new owner without a copy knows no clocks. A worker that has its answer already, and waits
+//   for another shard, asks the new owner again; else two workers could wait for each other's clocks.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +21,8 @@
 
 #include "sim/protocol/membership.hpp"
 #include "sim/protocol/retry.hpp"
-#include "sim/roles/world.hpp"
+#include "sim/roles/job_context.hpp"
+#include "sim/roles/push_encoder.hpp"
 
 namespace psim {
 
@@ -20,7 +31,7 @@ using ShardIds = std::vector<std::uint32_t>;  // rising
 
 class KvClient {
  public:
-  KvClient(World& world, NodeId node);
+  KvClient(JobContext& job, NodeId node);
 
   // By worker, whether it takes part, as far as this one knows; empty where all do for good.
   const std::vector<bool>& members() const {
@@ -28,45 +39,61 @@ class KvClient {
     return view_ ? view_->workers : all;
   }
 
-  // From now on only these keys are pulled and pushed.
-  void use_keys(std::shared_ptr<const BatchKeys> keys) { batch_ = std::move(keys); }
+  // Sparse models: from now on only these keys are pulled and pushed, those of the worker's step `step`.
+  void use_keys(std::shared_ptr<const BatchKeys> keys, std::int64_t step) {
+    batch_ = std::move(keys);
+    step_of_batch_ = step;
+  }
+  const std::shared_ptr<const BatchKeys>& keys() const { return batch_; }
+  // Whether what is here, or asked for, are the weights of that step.
+  bool has_keys_of(std::int64_t step) const { return !batch_ || step_of_batch_ == step; }
 
   // Asks for weights with which `clock` may start, newer than version `above` of each shard, -1: any.
   // Any version; one newer than what is here; or such a one for which this worker's push is still to come.
   enum class Wanted : std::uint8_t { any, newer, next };
   Timestamp pull(const ShardIds& shards, std::int64_t clock, Wanted wanted);
+  // What the model wants for the next step: any version of all shards, or a newer one.
+  void pull_for_step(std::int64_t clock);
+  // A pull for the next version, whose answer stops the step in hand.
+  void watch_for_newer(std::int64_t clock);
   // Sends each shard its part of `gradient` (null for a phantom model), the whole key space's. Done when it
   // is sent, or when the servers have acknowledged it.
   Timestamp push(const ShardIds& shards, std::int64_t clock, const std::shared_ptr<Values>& gradient,
                  std::int64_t samples, KeyRange block = {});
 
-  // Clocks that servers tell a worker to skip that was away; it numbers its pushes without them.
-  std::int64_t ahead() const { return ahead_; }
+  // Clocks that servers tell a worker to skip that was away, and that it has not taken yet; it numbers its
+  // pushes without them.
+  std::int64_t clocks_to_skip() const { return ahead_ - skipped_; }
+  std::int64_t take_clocks_to_skip() {
+    const std::int64_t clocks = clocks_to_skip();
+    skipped_ = ahead_;
+    return clocks;
+  }
 
   // Who gets the messages that are not a server's.
   void on_other(std::function<void(const Message&)> receiver) { other_ = std::move(receiver); }
 
   bool done(Timestamp task) const { return !open_.contains(task); }
-  void wait(Timestamp task);
+  // Deals with messages until `is_over`, and records for what, in which clock, and until which message.
+  void wait_until(Awaited what, std::optional<std::int64_t> clock, const std::function<bool()>& is_over);
+  // Until the last pulls of these shards are answered.
+  void wait_for(const ShardIds& shards, std::int64_t clock);
   // Until the next message to this worker is dealt with, or requests that are not answered are sent again.
   void wait_for_message();
 
   // What a worker that comes back after a crash learns with its first pull: the pushes that every shard has
-  // of it. From here on it numbers its pushes.
+  // of it. From here on it numbers its pushes. Returns the clock that it goes on with.
   std::int64_t resume();
   void on_view(const std::shared_ptr<const View>& view);
   std::int64_t view() const { return view_ ? view_->number : -1; }
 
-  bool outstanding(std::uint32_t shard) const { return connections_[shard].outstanding; }
   bool answered(const ShardIds& shards) const;
-  // Whether weights are here that no step has begun with.
-  bool unused(std::uint32_t shard) const { return connections_[shard].unused; }
   // A step begins with all that is here.
   void use_all();
-  bool finished(std::uint32_t shard) const {
-    return connections_[shard].finished && !connections_[shard].outstanding;
-  }
-  bool any_finished() const;
+  // Whether the training needs no further step of this worker.
+  bool is_over() const;
+  // Then it is left to wait until all shards are finished.
+  void wait_for_all(std::int64_t clock);
   bool all_finished() const;
   std::int64_t version(std::uint32_t shard) const { return connections_[shard].version; }
   std::int64_t least_version() const;
@@ -101,7 +128,6 @@ class KvClient {
     Timestamp pull_task = 0;
     Slice weights = {};
     std::unique_ptr<Parameters> parameters = {};  // where workers update
-    std::unique_ptr<FilterChain> filters = {};    // of pushes
   };
 
   // Where nodes may fail: what the worker knows of a shard.
@@ -113,13 +139,19 @@ class KvClient {
   };
 
   NodeId owner_of(std::uint32_t shard) const {
-    return standings_.empty() ? world_.server_of(shard) : standings_[shard].owner;
+    return standings_.empty() ? job_.plan.server_of(shard) : standings_[shard].owner;
   }
   std::uint32_t epoch_of(std::uint32_t shard) const {
     return standings_.empty() ? 0 : standings_[shard].epoch;
   }
-  // Messages number shards over all namespaces, everything else here over this one.
-  std::uint32_t index_of(const Message& message) const { return message.shard - world_.first_shard; }
+  // Messages number shards over all jobs, everything else here over this one.
+  std::uint32_t index_of(const Message& message) const { return message.shard - job_.plan.first_shard; }
+  bool outstanding(std::uint32_t shard) const { return connections_[shard].outstanding; }
+  // Whether weights are here that no step has begun with.
+  bool unused(std::uint32_t shard) const { return connections_[shard].unused; }
+  bool finished(std::uint32_t shard) const {
+    return connections_[shard].finished && !connections_[shard].outstanding;
+  }
   void request(std::uint32_t shard, std::int64_t clock, std::int64_t above, Timestamp task,
                bool has_pushed = true);
   bool is_ahead_of_first(std::uint32_t shard) const;
@@ -136,30 +168,25 @@ class KvClient {
   void settle(bool has_waited);
   Message with_oldest(Message request) const;
   Message again(Message request) const;
-  struct Part {
-    Slice values;
-    SharedKeys keys;  // null: of the whole shard
-    Slice weights;    // that belong to the values; only if a filter wants them
-  };
-  Part part_of(std::uint32_t shard, const std::shared_ptr<Values>& gradient, KeyRange block) const;
-  Encoded encode(std::uint32_t shard, const Part& part);
 
-  World& world_;
+  JobContext& job_;
   NodeId node_;
   std::vector<Connection> connections_;  // by shard
   std::vector<Standing> standings_;      // by shard; empty where nothing fails
   ShardIds all_;
+  PushEncoder encoder_;
   std::shared_ptr<const BatchKeys> batch_;
+  std::int64_t step_of_batch_ = -1;
   // Pushes that are not acknowledged yet, by shard and number.
   std::map<std::pair<std::uint32_t, std::int64_t>, Timestamp> push_tasks_;
-  std::vector<Slice> last_weights_;      // by shard, for the filter kkt; empty without it
   std::unique_ptr<RetryQueue> retries_;  // where messages may get lost
   std::shared_ptr<const View> view_;     // the last one
   std::int64_t begun_on_ = -1;           // the first shard's version with which the last step began
-  std::int64_t ahead_ = 0;
+  std::int64_t ahead_ = 0, skipped_ = 0;
   Timestamp last_ = 0;
   std::function<void(const Message&)> other_;
   std::map<Timestamp, std::size_t> open_;  // answers that a task still waits for
+  Heard heard_;                            // the last message
 };
 
 }  // namespace psim

@@ -6,7 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "sim/roles/world.hpp"
+#include "sim/roles/job_context.hpp"
+#include "sim/roles/processor.hpp"
 
 namespace psim {
 
@@ -23,13 +24,13 @@ class Peers {
 };
 
 // `weights`: the whole initial model, none for a phantom. See all_reduce.hpp and pipeline.hpp.
-std::unique_ptr<Peers> make_peers(World& world, const Values* weights);
+std::unique_ptr<Peers> make_peers(JobContext& job, const Values* weights);
 
 // A worker's copy of the model, or of a part of it, and the optimizer that updates it.
 class Replica {
  public:
   // `initial`: the whole model, of which `range` is taken; none for a phantom.
-  Replica(const World& world, const Values* initial, Range range);
+  Replica(const JobContext& job, const Values* initial, Range range);
 
   // One step of the optimizer with `weight` times the range's gradient.
   void update(Slice gradient, double weight);
@@ -39,7 +40,7 @@ class Replica {
   std::int64_t version() const { return version_; }
 
  private:
-  const World& world_;
+  const JobContext& job_;
   Range range_;
   Parameters parameters_;
   LearningRate rate_;
@@ -49,22 +50,20 @@ class Replica {
 // Hands out a node's messages in the order that an algorithm wants them, whatever order they come in.
 class Mailbox {
  public:
-  Mailbox(World& world, NodeId node) : world_(world), node_(node) {}
+  Mailbox(JobContext& job, NodeId node) : job_(job), node_(node) {}
   Message take(MessageKind kind, NodeId from, std::int64_t clock, std::int64_t number);
 
  private:
-  World& world_;
+  JobContext& job_;
   NodeId node_;
   std::vector<Message> early_;
 };
 
 // A node's life around its work.
-void enter(World& world, NodeId node, Mailbox& mailbox);
-void leave(World& world, NodeId node, std::int64_t clock);
+void enter(JobContext& job, NodeId node, Mailbox& mailbox);
+void leave(JobContext& job, NodeId node, std::int64_t clock);
 
 // Floating-point operations of worker `index`'s step `step`, slowness included.
-double flops_of_step(const World& world, std::uint32_t index, std::int64_t step);
-// Spends their time, by the calling actor.
-void compute(World& world, NodeId node, double flops);
+double flops_of_step(const JobContext& job, std::uint32_t index, std::int64_t step);
 
 }  // namespace psim

@@ -9,32 +9,33 @@ namespace psim {
 namespace {
 
 // Of one step: what all workers would take under bsp.
-std::int64_t samples_of(const World& world) {
-  return world.scenario.training.batch_size * world.scenario.cluster.workers;
+std::int64_t samples_of(const JobContext& job) {
+  return job.plan.scenario.training.batch_size * job.plan.scenario.cluster.workers;
 }
 
-std::int64_t micro_batches(const World& world) {
-  return micro_batches_of(world.scenario.architecture, world.workers(), samples_of(world));
+std::int64_t micro_batches(const JobContext& job) {
+  return micro_batches_of(job.plan.scenario.architecture, job.plan.workers(), samples_of(job));
 }
 
 }  // namespace
 
-StageWorker::StageWorker(World& world, Pipeline& pipeline, std::uint32_t index, const Stage& stage,
+StageWorker::StageWorker(JobContext& job, Pipeline& pipeline, std::uint32_t index, const Stage& stage,
                          std::size_t inputs, const Values* weights)
-    : world_(world),
+    : job_(job),
       pipeline_(pipeline),
-      node_(world.first_worker() + index),
+      node_(job.plan.first_worker() + index),
       index_(index),
       stage_(stage),
       inputs_(inputs),
-      work_(stage_work(world.scenario.architecture.schedule, world.workers(), index, micro_batches(world))),
-      replica_(world, weights, stage.parameters),
-      mailbox_(world, node_) {}
+      work_(
+          stage_work(job.plan.scenario.architecture.schedule, job.plan.workers(), index, micro_batches(job))),
+      replica_(job, weights, stage.parameters),
+      mailbox_(job, node_) {}
 
 void StageWorker::run() {
-  enter(world_, node_, mailbox_);
-  for (; clock_ < world_.steps; ++clock_) step();
-  leave(world_, node_, clock_);
+  enter(job_, node_, mailbox_);
+  for (; clock_ < job_.plan.steps; ++clock_) step();
+  leave(job_, node_, clock_);
 }
 
 void StageWorker::step() {
@@ -63,15 +64,16 @@ void StageWorker::backward(std::int64_t micro_batch, std::size_t part) {
 void StageWorker::spend(std::int64_t micro_batch, double share, std::size_t part) {
   const auto parts = static_cast<std::int64_t>(work_.size());
   const auto number = static_cast<std::int64_t>(part);
-  world_.record(EventKind::compute_begin, node_, clock_, replica_.version(), 0, number);
+  Computation record{.clock = clock_, .version = replica_.version(), .part = number, .parts = parts};
+  job_.record(node_, record);
   const double batches = static_cast<double>(pipeline_.samples_in(micro_batch)) /
-                         static_cast<double>(world_.scenario.training.batch_size);
-  compute(world_, node_,
-          flops_of_step(world_, index_, clock_) * (mutant("micro-batches-cost-alike") ? 1 : batches) * share);
+                         static_cast<double>(job_.plan.scenario.training.batch_size);
+  compute(job_, node_,
+          flops_of_step(job_, index_, clock_) * (mutant("micro-batches-cost-alike") ? 1 : batches) * share);
   // A stage computes its part of everybody's batches, which is as much as one batch.
-  const std::int64_t to_come = parts - 1 - number;
-  world_.record_computed(EventKind::compute_end, node_, clock_, replica_.version(),
-                         to_come == 0 ? world_.scenario.training.batch_size : 0, to_come);
+  record.phase = ComputePhase::ended;
+  if (record.is_last()) record.samples = job_.plan.scenario.training.batch_size;
+  job_.record(node_, record);
 }
 
 Activations StageWorker::activation(std::int64_t micro_batch, std::size_t width) const {
@@ -80,27 +82,27 @@ Activations StageWorker::activation(std::int64_t micro_batch, std::size_t width)
           .version = replica_.version(),
           .micro_batch = micro_batch,
           .values = count,
-          .bytes = count * bytes_per_value(world_.precision())};
+          .bytes = count * bytes_per_value(job_.plan.precision())};
 }
 
 void StageWorker::send(Body body, NodeId to) {
-  world_.network.send({.from = node_, .to = to, .body = std::move(body)});
+  job_.network.send({.from = node_, .to = to, .body = std::move(body)});
 }
 
 void StageWorker::update() {
   replica_.update(pipeline_.gradient(replica_.range()), 1.0);
-  world_.record(EventKind::update, node_, 0, replica_.version());
-  if (world_.on_update) world_.on_update();
+  job_.record(node_, ModelUpdate{.version = replica_.version()});
+  job_.observer.on_update();
 }
 
-Pipeline::Pipeline(World& world, const Values* weights)
-    : world_(world),
-      samples_(static_cast<std::size_t>(samples_of(world))),
-      micro_batches_(static_cast<std::size_t>(micro_batches(world))) {
+Pipeline::Pipeline(JobContext& job, const Values* weights)
+    : job_(job),
+      samples_(static_cast<std::size_t>(samples_of(job))),
+      micro_batches_(static_cast<std::size_t>(micro_batches(job))) {
   std::size_t inputs = 0;
-  for (const Stage& stage : cut_in_stages(world.scenario.model, world.workers())) {
+  for (const Stage& stage : cut_in_stages(job.plan.scenario.model, job.plan.workers())) {
     const auto index = static_cast<std::uint32_t>(stages_.size());
-    stages_.push_back(std::make_unique<StageWorker>(world, *this, index, stage, inputs, weights));
+    stages_.push_back(std::make_unique<StageWorker>(job, *this, index, stage, inputs, weights));
     inputs = stage.outputs;
   }
 }
@@ -110,23 +112,23 @@ std::size_t Pipeline::samples_in(std::int64_t index) const {
 }
 
 void Pipeline::start_gradient(std::int64_t clock) {
-  if (world_.learner == nullptr) return;
+  if (job_.plan.learner == nullptr) return;
   std::vector<std::uint32_t> batch;
-  for (std::uint32_t w = 0; w < world_.workers(); ++w) {
-    const std::vector<std::uint32_t> part = world_.sampler->batch(w, clock);
+  for (std::uint32_t w = 0; w < job_.plan.workers(); ++w) {
+    const std::vector<std::uint32_t> part = job_.plan.sampler->batch(w, clock);
     batch.insert(batch.end(), part.begin(), part.end());
   }
   gradient_ = std::make_shared<Values>();
-  task_ = world_.pool.submit([weights = world_.assemble(weights()), learner = world_.learner,
-                              result = gradient_, batch = std::move(batch), precision = world_.precision(),
-                              scale = world_.loss_scale()] {
+  task_ = job_.pool.submit([weights = job_.assemble(weights()), learner = job_.plan.learner.get(),
+                            result = gradient_, batch = std::move(batch), precision = job_.plan.precision(),
+                            scale = job_.plan.loss_scale()] {
     *result = learner->gradient(weights->get(), batch);
     round_to(precision, *result, scale);
   });
 }
 
 Slice Pipeline::gradient(Range range) {
-  if (task_) world_.pool.wait(task_);
+  if (task_) job_.pool.wait(task_);
   return {gradient_, range.begin, range.count};
 }
 

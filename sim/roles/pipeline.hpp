@@ -15,8 +15,8 @@ class Pipeline;
 
 class StageWorker {
  public:
-  StageWorker(World& world, Pipeline& pipeline, std::uint32_t index, const Stage& stage, std::size_t inputs,
-              const Values* weights);
+  StageWorker(JobContext& job, Pipeline& pipeline, std::uint32_t index, const Stage& stage,
+              std::size_t inputs, const Values* weights);
 
   void run();
   const Replica& replica() const { return replica_; }
@@ -31,9 +31,9 @@ class StageWorker {
   void send(Body body, NodeId to);
   void update();
   bool is_first() const { return index_ == 0; }
-  bool is_last() const { return index_ + 1 == world_.workers(); }
+  bool is_last() const { return index_ + 1 == job_.plan.workers(); }
 
-  World& world_;
+  JobContext& job_;
   Pipeline& pipeline_;
   NodeId node_;
   std::uint32_t index_;
@@ -47,7 +47,7 @@ class StageWorker {
 
 class Pipeline final : public Peers {
  public:
-  Pipeline(World& world, const Values* weights);
+  Pipeline(JobContext& job, const Values* weights);
   void run(std::uint32_t index) override { stages_[index]->run(); }
   void on_arrival(const Message&) override {}
   std::vector<Slice> weights() const override;
@@ -62,7 +62,7 @@ class Pipeline final : public Peers {
   Slice gradient(Range range);
 
  private:
-  World& world_;
+  JobContext& job_;
   std::size_t samples_, micro_batches_;
   std::vector<std::unique_ptr<StageWorker>> stages_;
   Pool::Handle task_;

@@ -1,22 +1,14 @@
-// The scheduler: starts everybody when everybody is up, shares out work, watches who is there where nodes may
-// fail, and ends the run when all workers have left.
+// The scheduler: starts everybody when everybody is up, shares out work, and ends the run when all workers
+// have left. Where nodes may fail it watches who is there as well (failure_aware_scheduler.hpp).
 #pragma once
 
 #include <vector>
 
-#include "sim/roles/world.hpp"
+#include "sim/roles/job_context.hpp"
 
 namespace psim {
 
-// The actor's body. `worlds`: all namespaces.
-void run_scheduler(const std::vector<World*>& worlds);
-
-// A server's or worker's first words; returns the scheduler's, which may hold the view.
-// `others` gets what comes in before that.
-Start join(World& world, NodeId node, const std::function<void(Message)>& others = {});
-// A node's answer to a scheduler that has come back and asks which view it knows.
-void tell_view(World& world, NodeId node, const SharedView& view);
-// A worker's last words; it is gone when the scheduler has them.
-void leave(World& world, NodeId node);
+// The actor's body. `jobs`: all of the run.
+void run_scheduler(const std::vector<JobContext*>& jobs);
 
 }  // namespace psim

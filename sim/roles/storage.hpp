@@ -2,11 +2,11 @@
 // the disk outlives a crash.
 #pragma once
 
-#include "sim/roles/world.hpp"
+#include "sim/roles/job_context.hpp"
 
 namespace psim {
 
 // The actor's body; never returns.
-void run_storage(World& world);
+void run_storage(JobContext& job);
 
 }  // namespace psim

@@ -19,11 +19,6 @@ constexpr double program = 40e6, per_node = 100e3;
 constexpr double stack = 8 << 20, arena = 64 << 20;
 constexpr double per_shard = 3.2e3, per_shard_and_worker = 3e3, per_shard_and_copy = 6.5e3;
 
-double optimizer_arrays(OptimizerKind kind) {
-  if (kind == OptimizerKind::sgd || kind == OptimizerKind::proximal) return 0;
-  return kind == OptimizerKind::adam ? 2 : 1;
-}
-
 double shards_of(const Scenario& s) {
   if (s.messages.unit == MessageUnit::server)
     return static_cast<double>(std::max<std::int64_t>(s.cluster.servers, 1));
@@ -39,7 +34,7 @@ double shards_of(const Scenario& s) {
 double copies_of_model(const Scenario& s) {
   const auto workers = static_cast<double>(s.cluster.workers),
              copies = static_cast<double>(s.replication.copies);
-  const double arrays = optimizer_arrays(s.training.optimizer.kind);
+  const auto arrays = static_cast<double>(s.training.optimizer.kind->state_arrays);
   if (s.architecture.kind == Architecture::model_parallel) return 3 + arrays;
   if (!s.architecture.has_servers()) return workers * (3 + arrays);
   double times = 2.5 + arrays + workers + copies * (2 + arrays);
@@ -63,7 +58,7 @@ double messages_of(const Scenario& s, double shards, double clocks) {
   const auto workers = static_cast<double>(s.cluster.workers);
   if (!s.architecture.has_servers()) return clocks * workers * 2 * shards * std::max(1.0, workers - 1);
   const double answers = 2.0 / static_cast<double>(s.training.pull_every);  // a pull, and the weights
-  const double updates = s.consistency.model == ConsistencyModel::bsp ? 1 : workers;
+  const double updates = s.consistency.model->group == Group::all ? 1 : workers;
   const double copied = 2 * static_cast<double>(s.replication.copies) * updates;
   return clocks * shards * (workers * (1 + answers + (s.messages.acknowledge ? 1 : 0)) + copied);
 }

@@ -80,8 +80,7 @@ NamedModel split_model(const std::string& text) {
       blank == std::string::npos ? std::nullopt : index_of(text.substr(blank + 1));
   if (!number || name_end == std::string::npos) return {text, std::nullopt};
   NamedModel result{text.substr(0, name_end + 1), blank + 1};
-  const bool counts_backups = result.model.find("backup") != std::string::npos;
-  result.field = counts_backups ? "backup" : result.model.find('k') == 0 ? "k" : "staleness";
+  result.field = number_field(result.model);
   return result;
 }
 

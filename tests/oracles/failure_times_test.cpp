@@ -55,7 +55,7 @@ timeout = "{}s"
 std::vector<double> delays(const TracedRun& run, const std::vector<double>& dates) {
   std::vector<double> result(crashing, HUGE_VAL);
   for (const RecordedEvent& e : run.events) {
-    if (e.kind != "suspect") continue;
+    if (!e.is("suspicion")) continue;
     const auto i = static_cast<std::size_t>(e.peer - first_worker - 1);
     result.at(i) = e.at - dates.at(i);
   }
@@ -97,7 +97,7 @@ TEST_CASE("a timeout notices a crash after a delay that is uniform over the last
   const std::vector<double> random = delays(run, at_once);
   std::map<int, double> last;  // heartbeat of each node before 2 s
   for (const RecordedEvent& e : run.events) {
-    if (e.kind == "send" && e.message == "heartbeat" && e.at < 2) last[e.node] = e.at;
+    if (e.is("sent", "heartbeat") && e.at < 2) last[e.node] = e.at;
   }
   std::vector<double> dates;
   for (int i = 0; i < crashing; ++i) {
@@ -234,8 +234,8 @@ nodes = ["server 1"]
 hand_over = ")" + hand_over + "\"\n");
   double last = 0;
   for (const RecordedEvent& e : run.events) {
-    if (e.kind == "promote") return e.at - last;
-    if (e.kind == "update" && e.node == 2) last = e.at;
+    if (e.is("promotion")) return e.at - last;
+    if (e.is("model_update") && e.node == 2) last = e.at;
   }
   return HUGE_VAL;
 }

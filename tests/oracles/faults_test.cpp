@@ -149,16 +149,16 @@ TEST_CASE("what is on its way from or to a node that crashes is lost, and takes 
                                            .servers = c.servers}));
     std::map<std::string, std::vector<RecordedEvent>> answers;
     for (const RecordedEvent& e : run.events) {
-      if (e.message == "weights") answers[e.kind].push_back(e);
+      if (e.kind == "weights") answers[e.table].push_back(e);
     }
-    REQUIRE(answers["lose"].size() == 1);
-    CHECK(answers["lose"][0].at == near(c.crash_at));
-    CHECK(answers["lose"][0].node == 1);
-    CHECK(answers["lose"][0].peer == 3);
-    REQUIRE(answers["deliver"].size() == 1);
-    CHECK(answers["deliver"][0].at == near(c.arrives));
-    CHECK(answers["deliver"][0].node == c.kept_at);
-    CHECK(answers["deliver"][0].peer == c.kept_from);
+    REQUIRE(answers["lost"].size() == 1);
+    CHECK(answers["lost"][0].at == near(c.crash_at));
+    CHECK(answers["lost"][0].node == 1);
+    CHECK(answers["lost"][0].peer == 3);
+    REQUIRE(answers["received"].size() == 1);
+    CHECK(answers["received"][0].at == near(c.arrives));
+    CHECK(answers["received"][0].node == c.kept_at);
+    CHECK(answers["received"][0].peer == c.kept_from);
     CHECK(run.summary["bytes_lost"].get<double>() >= c.bytes_lost);
   }
 }
@@ -213,7 +213,7 @@ TEST_CASE("what is caught by a cut is lost, and a cut that catches nothing does 
 TEST_CASE("dropped messages are lost, and the run says that it is stuck", "[faults]") {
   const TracedRun run = trace_toml(toml({fault("drop", "messages = [\"push\"]\nfrom = \"2.5s\"")}));
   int lost = 0;
-  for (const RecordedEvent& e : run.events) lost += e.kind == "lose" && e.message == "push" ? 1 : 0;
+  for (const RecordedEvent& e : run.events) lost += e.is("lost", "push") ? 1 : 0;
   CHECK(lost == 1);
   CHECK(run.summary["stuck"].size() > 0);
   CHECK(run.summary["updates"] == 2);
@@ -276,9 +276,11 @@ TEST_CASE("faults are in the record", "[faults]") {
                        fault("partition", "between = [[\"worker 0\"], [\"scheduler\"]]\nat = \"2s\"")}));
   std::vector<std::string> faults;
   for (const RecordedEvent& e : run.events) {
-    if (e.kind == "fault")
-      faults.push_back(fmt::format("{} {} {} {} {} {}", e.at, e.clock, e.node, e.peer, e.value, e.version));
+    if (e.is("fault"))
+      faults.push_back(fmt::format("{} {} {} {} {} {}", e.at, e["fault_table"], e.kind, e["begins"],
+                                   e["target"], e.columns.contains("other_side") ? e["other_side"] : -1));
   }
-  // At, table, node, peer, kind, begins. Nodes are scheduler 0, server 1, worker 2; slow is 4, partition 7.
-  CHECK(faults == std::vector<std::string>{"1 0 2 2 4 1", "2 1 2 0 7 1", "2 1 0 2 7 1", "3 0 2 2 4 0"});
+  // At, table, kind, begins, target, other side. Nodes are scheduler 0, server 1, worker 2.
+  CHECK(faults == std::vector<std::string>{"1 0 slow 1 2 -1", "2 1 partition 1 2 0", "2 1 partition 1 0 2",
+                                           "3 0 slow 0 2 -1"});
 }

@@ -232,7 +232,7 @@ TEST_CASE("verify tells whose promise is broken", "[groups]") {
           0);
   // Shards 0 and 1 are the first namespace's.
   change_run(folder.path() / "run",
-             "UPDATE event SET version = version + 1 WHERE kind = 'update' AND shard = 3 AND version = 7");
+             "UPDATE model_update SET version = version + 1 WHERE shard = 3 AND version = 7");
   const Outcome verdict = psim::test::psim({"verify", "run"}, folder.path());
   INFO(verdict.out);
   CHECK(verdict.code == 1);

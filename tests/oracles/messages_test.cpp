@@ -42,8 +42,7 @@ const std::string mlp64 = mlp + "\nprecision = \"float64\"";
 std::vector<std::int64_t> payloads(const TracedRun& run, const std::string& message, int node, int peer) {
   std::vector<std::int64_t> result;
   for (const RecordedEvent& e : run.events) {
-    if (e.kind == "deliver" && e.message == message && e.node == node && e.peer == peer)
-      result.push_back(e.bytes);
+    if (e.is("received", message) && e.node == node && e.peer == peer) result.push_back(e["sent_bytes"]);
   }
   return result;
 }

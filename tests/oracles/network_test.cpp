@@ -68,8 +68,7 @@ Approx near(double t) { return Approx(t).epsilon(0).margin(1e-8 + 1e-9 * t); }
 std::vector<double> arrivals(const TracedRun& run, const std::string& message, int node, int peer) {
   std::vector<double> dates;
   for (const RecordedEvent& e : run.events) {
-    if (e.kind == "deliver" && e.message == message && e.node == node && e.peer == peer)
-      dates.push_back(e.at);
+    if (e.is("received", message) && e.node == node && e.peer == peer) dates.push_back(e.at);
   }
   return dates;
 }

@@ -57,15 +57,15 @@ void check_reads(const Cluster& cluster, Bound bound) {
   Applied applied;
   std::int64_t reads = 0, violations = 0, own_missing = 0, out_of_order = 0;
   for (const RecordedEvent& e : run.events) {
-    if (e.kind == "apply") {
-      if (applied[{e.node, e.peer}]++ != e.clock) ++out_of_order;
+    if (e.is("push_outcome", "applied")) {
+      if (applied[{e.node, e.peer}]++ != e["clock"]) ++out_of_order;
     }
-    if (e.kind != "send" || e.message != "weights") continue;
+    if (!e.is("sent", "weights")) continue;
     ++reads;
     for (int w = 0; w < cluster.workers; ++w) {
-      if (applied[{e.node, 1 + cluster.servers + w}] < e.clock - bound(e.clock)) ++violations;
+      if (applied[{e.node, 1 + cluster.servers + w}] < e["clock"] - bound(e["clock"])) ++violations;
     }
-    if (applied[{e.node, e.peer}] < e.clock) ++own_missing;
+    if (applied[{e.node, e.peer}] < e["clock"]) ++own_missing;
   }
   CHECK(reads == 120 * cluster.workers * cluster.servers);
   CHECK(violations == 0);
@@ -151,12 +151,12 @@ TEST_CASE("under every model the answer to a pull has waited for the worker's ow
         asked;  // pushes sent before pull `number`
     std::int64_t reads = 0, too_early = 0;
     for (const RecordedEvent& e : trace_toml(over_network(cluster)).events) {
-      if (e.kind == "send" && e.message == "push") ++sent[{e.peer, e.node}];
-      if (e.kind == "deliver" && e.message == "push") ++arrived[{e.node, e.peer}];
-      if (e.kind == "send" && e.message == "pull") asked[{e.peer, e.node}][e.value] = sent[{e.peer, e.node}];
-      if (e.kind != "send" || e.message != "weights") continue;
+      if (e.is("sent", "push")) ++sent[{e.peer, e.node}];
+      if (e.is("received", "push")) ++arrived[{e.node, e.peer}];
+      if (e.is("sent", "pull")) asked[{e.peer, e.node}][e["pull"]] = sent[{e.peer, e.node}];
+      if (!e.is("sent", "weights")) continue;
       ++reads;
-      if (arrived[{e.node, e.peer}] < asked[{e.node, e.peer}].at(e.value)) ++too_early;
+      if (arrived[{e.node, e.peer}] < asked[{e.node, e.peer}].at(e["pull"])) ++too_early;
     }
     CHECK(reads > 200);
     CHECK(too_early == 0);

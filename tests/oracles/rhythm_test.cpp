@@ -89,9 +89,9 @@ void check_losses(const Json& run, const std::vector<double>& weights) {
   }
 }
 
-std::size_t count(const TracedRun& run, const std::string& kind, const std::string& message, int node) {
+std::size_t count(const TracedRun& run, const std::string& table, const std::string& message, int node) {
   std::size_t n = 0;
-  for (const RecordedEvent& e : run.events) n += e.kind == kind && e.message == message && e.node == node;
+  for (const RecordedEvent& e : run.events) n += e.is(table, message) && e.node == node;
   return n;
 }
 
@@ -217,8 +217,8 @@ TEST_CASE("a worker pulls every K clocks, and pushes every clock", "[oracle][rhy
         {.training = fmt::format("pull_every = {}", every), .steps = 12, .consistency = "model = \"asp\""}));
     const std::size_t pulls = (12 + static_cast<std::size_t>(every) - 1) / static_cast<std::size_t>(every);
     for (const int worker : {2, 3}) {
-      CHECK(count(run, "deliver", "weights", worker) == pulls);
-      CHECK(count(run, "send", "push", worker) == 12);
+      CHECK(count(run, "received", "weights", worker) == pulls);
+      CHECK(count(run, "sent", "push", worker) == 12);
     }
     CHECK(run.summary["pushes"]["applied"] == 24);
   }

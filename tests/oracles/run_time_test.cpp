@@ -191,8 +191,8 @@ TEST_CASE("workers of different speeds: no step is shorter than the shift", "[or
   std::vector<double> begun(2, 0.0), shortest(2, 1e9);
   for (const RecordedEvent& e : trace_toml(toml(scenario)).events) {
     const std::size_t worker = e.node < 2 ? 0 : static_cast<std::size_t>(e.node - 2);
-    if (e.kind == "compute_begin") begun[worker] = e.at;
-    if (e.kind == "compute_end") shortest[worker] = std::min(shortest[worker], e.at - begun[worker]);
+    if (e.is("computation", "begun")) begun[worker] = e.at;
+    if (e.is("computation", "ended")) shortest[worker] = std::min(shortest[worker], e.at - begun[worker]);
   }
   CHECK(shortest[0] >= 0.9 - 1e-8);
   CHECK(shortest[1] >= 0.9 - 1e-8);

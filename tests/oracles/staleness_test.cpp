@@ -30,13 +30,14 @@ Ages ages_at(int server, const std::vector<RecordedEvent>& events) {
       in_hand;  // of each worker: versions of weights sent, not yet applied
   for (const RecordedEvent& e : events) {
     if (e.node != server) continue;
-    if (e.kind == "send" && e.message == "weights") in_hand[e.peer].insert(e.version);
-    if (e.kind == "update") ages.updates = e.version;
-    if (e.kind != "apply") continue;
-    ages.sum_applied += e.value;
+    if (e.is("sent", "weights")) in_hand[e.peer].insert(e["version"]);
+    if (e.is("model_update")) ages.updates = e["version"];
+    if (!e.is("push_outcome", "applied")) continue;
+    ages.sum_applied += e["staleness_updates"];
     auto& versions = in_hand[e.peer];
-    const auto found = versions.find(e.version);
-    if (found == versions.end() || e.value != ages.updates - e.version) ++ages.contradictions;
+    const auto found = versions.find(e["version"]);
+    if (found == versions.end() || e["staleness_updates"] != ages.updates - e["version"])
+      ++ages.contradictions;
     if (found != versions.end()) versions.erase(found);
   }
   for (const auto& [worker, versions] : in_hand) {
@@ -157,9 +158,9 @@ TEST_CASE("asp with exponential steps: staleness is geometric", "[oracle]") {
   std::map<std::int64_t, double> seen;
   double n = 0, sum = 0, squares = 0;
   for (const RecordedEvent& e : run.events) {
-    if (e.kind != "apply") continue;
-    const auto value = static_cast<double>(e.value);
-    ++seen[e.value];
+    if (!e.is("push_outcome", "applied")) continue;
+    const auto value = static_cast<double>(e["staleness_updates"]);
+    ++seen[e["staleness_updates"]];
     ++n;
     sum += value;
     squares += value * value;

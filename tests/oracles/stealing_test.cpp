@@ -164,9 +164,9 @@ TEST_CASE("stolen samples are named to who has the data, and sent to who has not
         data));
     long given = 0;
     for (const RecordedEvent& e : run.events) {
-      if (e.kind != "deliver" || e.message != "piece") continue;
-      CHECK(e.bytes == bytes * e.value);
-      given += e.value;
+      if (!e.is("received", "piece")) continue;
+      CHECK(e["sent_bytes"] == bytes * e["samples"]);
+      given += e["samples"];
     }
     CHECK(given == 3 * 40 - samples(run.summary)[0]);
     CHECK(given > 30);

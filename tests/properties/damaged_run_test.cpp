@@ -71,14 +71,13 @@ TEST_CASE("verify refuses a run whose files do not belong together", "[verify]")
   refused_after([&] { std::ofstream(json) << "[]"; });
   refused_after([&] { fs::resize_file(database, fs::file_size(database) / 2); });
   for (const char* sql :
-       {"UPDATE event SET peer = 400 WHERE number = 3", "UPDATE event SET peer = 1 WHERE kind = 'apply'",
-        "UPDATE event SET node = 5 WHERE kind = 'apply'",
-        "UPDATE event SET bytes = 4000000000000 WHERE kind = 'apply'",
-        "UPDATE event SET bytes = -5 WHERE kind = 'apply'",
-        "UPDATE event SET value = 4000000000000 WHERE kind = 'deliver' AND message = 'push'",
-        "UPDATE event SET kind = 'member', value = 4000000000000 WHERE kind = 'apply'",
-        "UPDATE event SET kind = 'acked' WHERE kind = 'apply'",
-        "UPDATE event SET kind = 'suspect', peer = 9 WHERE kind = 'apply'",
+       {"UPDATE sent SET receiver = 400 WHERE number = 3", "UPDATE push_outcome SET worker = 1",
+        "UPDATE push_outcome SET node = 5", "UPDATE push_outcome SET push = 4000000000000",
+        "UPDATE push_outcome SET push = -5", "UPDATE sent SET push = 4000000000000 WHERE kind = 'push'",
+        "INSERT INTO membership SELECT number, at_s, node, shard, worker, 1, 1, 4000000000000, 0, 0 FROM "
+        "push_outcome; DELETE FROM push_outcome",
+        "INSERT INTO acknowledgement SELECT number, at_s, node, worker, shard, 0, 0 FROM push_outcome",
+        "INSERT INTO suspicion SELECT number, at_s, 0, 9, 0 FROM push_outcome",
         "UPDATE node SET role = 'database' WHERE node = 7"})
     refused_after([&] {
       UNSCOPED_INFO(sql);

@@ -44,7 +44,7 @@ Said said(const std::string& model, const std::string& more) {
               .weights = run.summary["model"]["weights"],
               .acknowledgement = run.summary["acknowledgement"]};
   for (const RecordedEvent& event : run.events) {
-    if (event.kind == "send") ++result.messages[event.message];
+    if (event.is("sent")) ++result.messages[event.kind];
   }
   return result;
 }

@@ -112,14 +112,14 @@ retry = "20ms"
     std::map<int, bool> has_base;  // by worker: it has the last answer
     int whole = 0;
     for (const RecordedEvent& event : run.events) {
-      if (event.kind == "send" && event.message == "join") has_base[event.node] = false;
-      if (event.message != "weights") continue;
-      if (event.kind == "lose") has_base[event.peer] = false;
-      if (event.kind == "deliver") has_base[event.node] = true;
-      if (event.kind != "send") continue;
+      if (event.is("sent", "join")) has_base[event.node] = false;
+      if (event.kind != "weights") continue;
+      if (event.is("lost")) has_base[event.peer] = false;
+      if (event.is("received")) has_base[event.node] = true;
+      if (!event.is("sent")) continue;
       INFO("at " << event.at << " s to node " << event.peer);
-      if (!has_base[event.peer]) CHECK(event.bytes == 4000);
-      whole += event.bytes == 4000 ? 1 : 0;
+      if (!has_base[event.peer]) CHECK(event["sent_bytes"] == 4000);
+      whole += event["sent_bytes"] == 4000 ? 1 : 0;
     }
     CHECK(whole > 2);
     CHECK(whole < 40);
@@ -160,10 +160,10 @@ restart_after = "10ms"
 )");
   CHECK(run.summary["stuck"].empty());
   constexpr int worker = 4;
-  std::map<int, int> applied;  // of its pushes, by shard
+  std::map<std::int64_t, int> applied;  // of its pushes, by shard
   for (const RecordedEvent& event : run.events) {
-    if (event.kind == "finish" && event.node == worker && event.at < 0.5) applied.clear();
-    if (event.kind == "apply" && event.peer == worker) ++applied[event.shard];
+    if (event.is("finish") && event.node == worker && event.at < 0.5) applied.clear();
+    if (event.is("push_outcome", "applied") && event.peer == worker) ++applied[event["shard"]];
   }
   CHECK(applied[0] >= 4);
   CHECK(applied[1] >= 4);

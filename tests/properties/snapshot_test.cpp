@@ -36,9 +36,9 @@ retry = "50ms"
 
 TEST_CASE("every shard of a server gets a snapshot at each of the updates that are asked for", "[recovery]") {
   const TracedRun run = trace_toml(std::string(scenario) + "[snapshot]\nevery = \"5 updates\"\n");
-  std::map<int, std::vector<std::int64_t>> versions;  // by shard
+  std::map<std::int64_t, std::vector<std::int64_t>> versions;  // by shard
   for (const RecordedEvent& event : run.events) {
-    if (event.kind == "snapshot") versions[event.shard].push_back(event.version);
+    if (event.is("snapshot")) versions[event["shard"]].push_back(event["version"]);
   }
   CHECK(versions.size() == 3);
   for (const auto& [shard, taken] : versions) {
@@ -56,23 +56,24 @@ TEST_CASE("snapshots are written and read at the bandwidth of the disk", "[recov
                                    "[[fault]]\nkind = \"crash\"\nnodes = [\"server 0\"]\nat = \"120ms\"\n"
                                    "restart_after = \"10ms\"\n");
   REQUIRE(run.summary["stuck"].empty());
-  std::map<int, RecordedEvent> asked, here;  // by shard
-  double free = 0;                           // when the disk has done what came before
+  std::map<std::int64_t, RecordedEvent> asked, here;  // by shard
+  double free = 0;                                    // when the disk has done what came before
   int written = 0, read = 0;
   for (const RecordedEvent& event : run.events) {
-    const bool at_storage = event.kind == "deliver" && event.node == 4;
-    if (at_storage && event.message == "state") here[event.shard] = event;
-    if (at_storage && event.message == "restore") asked[event.shard] = event;
-    const double seconds = static_cast<double>(here[event.shard].bytes) / bandwidth;
-    if (event.kind == "snapshot") {
-      const double least = std::max(free, here.at(event.shard).at) + seconds;
+    const bool at_storage = event.is("received") && event.node == 4;
+    if (at_storage && event.kind == "state") here[event["shard"]] = event;
+    if (at_storage && event.kind == "restore") asked[event["shard"]] = event;
+    const double seconds = static_cast<double>(here[event["shard"]]["sent_bytes"]) / bandwidth;
+    if (event.is("snapshot")) {
+      const double least = std::max(free, here.at(event["shard"]).at) + seconds;
       CHECK(event.at == Approx(least).epsilon(1e-9));
       free = event.at;
       ++written;
     }
-    if (event.kind == "send" && event.message == "state" && event.node == 4) {
-      CHECK(event.at >= asked.at(event.shard).at + static_cast<double>(event.bytes) / bandwidth * (1 - 1e-9));
-      CHECK(event.bytes > 4000);
+    if (event.is("sent", "state") && event.node == 4) {
+      CHECK(event.at >=
+            asked.at(event["shard"]).at + static_cast<double>(event["sent_bytes"]) / bandwidth * (1 - 1e-9));
+      CHECK(event["sent_bytes"] > 4000);
       free = event.at;
       ++read;
     }

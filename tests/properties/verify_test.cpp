@@ -111,6 +111,7 @@ const std::vector<Mutant>& mutants() {
        with(watched,
             {asp, faults({R"({kind="crash", nodes=["worker 1"], at="200ms", restart_after="200ms"})"})})},
       {"one-sample-more", "samples", {ssp}},
+      {"waits-name-the-next-event", "waits", {ssp}},
       {"answers-look-smaller", "sizes", {bsp}},
       {"any-view-detects", "recovery",
        with(watched, {asp, faults({crash(1, "300ms"), R"({kind="join", nodes=["worker 1"], at="310ms"})"})})},
@@ -253,8 +254,8 @@ TEST_CASE("verify says what it needs", "[verify]") {
   // A row that is changed afterwards is found, with its number.
   change_run(
       folder.path() / "run",
-      "UPDATE event SET version = version - 1 WHERE number = (SELECT min(number) FROM event WHERE kind = "
-      "'send' AND message = 'weights' AND version = 7)");
+      "UPDATE sent SET version = version - 1 WHERE number = (SELECT min(number) FROM sent WHERE kind = "
+      "'weights' AND version = 7)");
   const Verified changed = verify(folder.path());
   CHECK(changed.outcome.code == 1);
   CHECK(std::ranges::count(changed.broken, "reads") == 1);

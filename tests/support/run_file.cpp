@@ -33,22 +33,57 @@ std::string text(sqlite3_stmt* row, int column) {
 
 }  // namespace
 
+namespace {
+
+// Calls `row` with each row of `sql`.
+template <class F>
+void query(Database& db, const std::string& sql, F&& row) {
+  sqlite3_stmt* statement = nullptr;
+  if (sqlite3_prepare_v2(db.get(), sql.c_str(), -1, &statement, nullptr) != SQLITE_OK) db.fail();
+  while (sqlite3_step(statement) == SQLITE_ROW) row(statement);
+  sqlite3_finalize(statement);
+}
+
+RecordedEvent event_in(const std::string& table, sqlite3_stmt* row) {
+  RecordedEvent event{.table = table};
+  for (int i = 0; i < sqlite3_column_count(row); ++i) {
+    const std::string name = sqlite3_column_name(row, i);
+    if (sqlite3_column_type(row, i) == SQLITE_NULL) continue;
+    const bool is_name =
+        name == "kind" || name == "phase" || name == "outcome" || name == "awaited" || name == "reason";
+    if (is_name) event.kind = text(row, i);
+    if (name == "at_s") event.at = sqlite3_column_double(row, i);
+    if (name == "since_s") event.since = sqlite3_column_double(row, i);
+    if (name == "node") event.node = sqlite3_column_int(row, i);
+    for (const char* other : {"receiver", "sender", "worker", "server", "suspect", "target"}) {
+      if (name == other) event.peer = sqlite3_column_int(row, i);
+    }
+    event.columns[name] = sqlite3_column_int64(row, i);
+  }
+  return event;
+}
+
+}  // namespace
+
 std::vector<RecordedEvent> events_of(const fs::path& run) {
   Database db(run);
-  sqlite3_stmt* row = nullptr;
-  const char* sql =
-      "SELECT at_s, kind, message, node, peer, clock, version, bytes, value, shard FROM event ORDER BY "
-      "number";
-  if (sqlite3_prepare_v2(db.get(), sql, -1, &row, nullptr) != SQLITE_OK) db.fail();
-  std::vector<RecordedEvent> events;
-  while (sqlite3_step(row) == SQLITE_ROW) {
-    events.push_back({sqlite3_column_double(row, 0), text(row, 1), text(row, 2), sqlite3_column_int(row, 3),
-                      sqlite3_column_int(row, 4), sqlite3_column_int64(row, 5), sqlite3_column_int64(row, 6),
-                      sqlite3_column_int64(row, 7), sqlite3_column_int64(row, 8),
-                      sqlite3_column_int(row, 9)});
+  std::vector<std::string> tables;
+  query(db, "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE '%(number%at_s REAL, node %'",
+        [&](sqlite3_stmt* row) { tables.push_back(text(row, 0)); });
+  std::map<std::int64_t, RecordedEvent> events;
+  for (const std::string& table : tables) {
+    std::string sql = "SELECT * FROM " + table;
+    if (table == "received" || table == "lost")
+      sql = "SELECT sent.*, sent.node AS sender, " + std::string(table == "lost" ? "receiver, " : "") +
+            table + ".* FROM " + table + " JOIN sent ON message = sent.number";
+    query(db, sql, [&](sqlite3_stmt* row) {
+      const RecordedEvent event = event_in(table, row);
+      events[event["number"]] = event;
+    });
   }
-  sqlite3_finalize(row);
-  return events;
+  std::vector<RecordedEvent> in_order;
+  for (auto& [number, event] : events) in_order.push_back(std::move(event));
+  return in_order;
 }
 
 TracedRun trace_toml(const std::string& toml, const std::vector<std::string>& arguments) {

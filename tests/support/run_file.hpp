@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -10,13 +11,20 @@
 
 namespace psim::test {
 
-// One row of table `event`.
+// One event, as a row of its table (docs/tables.md).
 struct RecordedEvent {
-  double at = 0;
-  std::string kind, message;
-  int node = 0, peer = 0;
-  std::int64_t clock = 0, version = 0, bytes = 0, value = 0;
-  int shard = 0;
+  double at = 0, since = 0;  // simulated seconds; a wait has both
+  std::string table, kind;   // the kind of a message or fault, the phase of a computation, a push's outcome
+  int node = 0, peer = 0;    // peer: the receiver or sender of a message, or the node that the row names
+  std::map<std::string, std::int64_t> columns = {};  // that there are; what arrives has those of its sending
+  // 0 where there is nothing.
+  std::int64_t operator[](const std::string& column) const {
+    const auto found = columns.find(column);
+    return found == columns.end() ? 0 : found->second;
+  }
+  bool is(const std::string& its_table, const std::string& its_kind = "") const {
+    return table == its_table && (its_kind.empty() || kind == its_kind);
+  }
 };
 
 struct TracedRun {

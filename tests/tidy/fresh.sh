@@ -16,5 +16,6 @@ check() {  # check FILE COMMAND...
 }
 
 check docs/scenario.md "$psim" explain --reference
+check docs/tables.md "$psim" explain tables
 check docs/scenario.schema.json "$psim" schema
 exit $stale

@@ -3,7 +3,8 @@
 #   pages.sh PSIM ROOT
 # docs/verify.md has every check that `psim verify` prints, docs/results.md every key of summaries and of a
 # comparison, docs/features.md scenarios that set the fields they stand for, docs/tutorial.md the error that it shows;
-# what scenarios suggest ("Try next: --set ...") is taken; console examples call ./psim.
+# docs/extending.md the code of tests/additions; what scenarios suggest ("Try next: --set ...") is taken; console
+# examples call ./psim.
 set -u
 export LC_ALL=C
 psim=$1 root=$2
@@ -48,6 +49,13 @@ sed -n '/cat >my.toml/,/^END$/{/cat/d; /^END$/d; p}' "$root/docs/tutorial.md" >m
 sed -n '/psim check my.toml$/,/^```/{/^\$/d; /^```/d; p}' "$root/docs/tutorial.md" >shown
 grep -q '^error' shown || offence "docs/tutorial.md: no error is shown"
 cmp -s said shown || offence "docs/tutorial.md: psim check my.toml says something else: $(cat said)"
+
+for file in "$root"/tests/additions/*.cpp; do
+  name=tests/additions/$(basename "$file")
+  case $name in *_test.cpp) continue ;; esac
+  awk -v mark="\`$name\`:" '$0 == mark { on = 1 } on && /^```$/ { exit } on && code { print } on && /^```cpp$/ { code = 1 }' \
+    "$root/docs/extending.md" | cmp -s - "$file" || offence "docs/extending.md: not the code of $name"
+done
 
 grep -nE '^\$ psim ' "$root/README.md" "$root"/docs/*.md | sed 's/$/   write .\/psim/' >>offences
 

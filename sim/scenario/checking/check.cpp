@@ -287,16 +287,15 @@ void Checker::check_training() {
 
 void Checker::check_consistency() {
   const ConsistencySpec& c = s_.consistency;
-  const ConsistencyRow& row = row_of(c.model);
+  const ConsistencyRow& row = *c.model;
   const std::int64_t n = s_.cluster.workers;
   const std::string model = "consistency.model", k = "consistency.k", backup = "consistency.backup",
                     workers = "cluster.workers";
   if (row.group == Group::k) {
     if (!c.k && !c.backup) {
       add({model, k, backup}, fmt::format("{} needs `k`", row.name), "how many pushes make an update?",
-          c.model == ConsistencyModel::k_sync
-              ? "give k, or backup (then k is the workers less backup)"
-              : fmt::format("for example k = {}", std::min<std::int64_t>(n, 4)));
+          row.has_backup() ? "give k, or backup (then k is the workers less backup)"
+                           : fmt::format("for example k = {}", std::min<std::int64_t>(n, 4)));
     }
     if (c.k && c.backup) add({backup, k, model}, "`k` and `backup` say the same thing", "give one of them");
     if (c.k && *c.k > n)
@@ -306,7 +305,7 @@ void Checker::check_consistency() {
           fmt::format("must leave at least one worker of {}", n));
     }
   }
-  if (c.model == ConsistencyModel::dssp && c.staleness_max < c.staleness) {
+  if (row.dynamic && c.staleness_max < c.staleness) {
     const std::string given =
         reading_.given("consistency.staleness_max") ? "consistency.staleness_max" : "consistency.staleness";
     add({given, "consistency.staleness", "consistency.staleness_max", model},

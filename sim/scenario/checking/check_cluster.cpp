@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "sim/scenario/checking/check.hpp"
 #include "sim/scenario/fields/choices.hpp"
@@ -25,14 +24,29 @@ void Checker::check_cluster() {
   check_network();
 }
 
+namespace {
+
+std::optional<Misfit> misfit_of(const ComputeSpec& compute, std::optional<double> shortest) {
+  const auto misfit = compute.distribution->misfit;
+  return misfit == nullptr ? std::nullopt : misfit(compute.settings, shortest);
+}
+
+std::string text_of(const ComputeSpec& compute, const Misfit& misfit) {
+  const bool time = std::holds_alternative<Seconds>(misfit.setting.value);
+  return fmt::format("`compute.{}` is {}{}", misfit.setting.key, compute.settings.of(misfit.setting),
+                     time ? " s" : "");
+}
+
+}  // namespace
+
 void Checker::check_compute() {
   const ComputeSpec& c = s_.compute;
   const std::string distribution = "compute.distribution";
-  if (c.distribution == Distribution::uniform && c.cv * std::sqrt(3.0) > 1) {
-    add({"compute.cv", distribution}, fmt::format("`compute.cv` is {}", c.cv),
-        "a uniform time would become negative", "at most 0.577 (1 / sqrt(3))");
+  if (const auto misfit = misfit_of(c, std::nullopt)) {
+    add({fmt::format("compute.{}", misfit->setting.key), distribution}, text_of(c, *misfit), misfit->label,
+        misfit->help);
   }
-  if (c.distribution == Distribution::trace && c.trace.empty()) {
+  if (c.distribution->reads_trace && c.trace.empty()) {
     add({distribution, "compute.trace"}, "a trace needs its file", "`trace` is missing",
         "for example trace = \"factors.csv\"");
   }
@@ -63,11 +77,9 @@ void Checker::check_pace() {
          "cluster.network.bandwidth", "training.batch_size", "training.duration", "model"},
         std::move(message), std::move(label), std::move(help));
   };
-  if (s_.compute.distribution == Distribution::shifted_exponential && s_.compute.shift.value > *least) {
-    report_pace(
-        "compute.shift", fmt::format("`compute.shift` is {} s", s_.compute.shift.value),
-        fmt::format("the whole step of worker {} takes {:.4g} s in the mean", least - steps.begin(), *least),
-        "");
+  if (const auto misfit = misfit_of(s_.compute, *least)) {
+    report_pace(fmt::format("compute.{}", misfit->setting.key), text_of(s_.compute, *misfit), misfit->label,
+                misfit->help);
   }
   constexpr double most_often = 1000;
   const double bytes = static_cast<double>(parameter_count(s_.model)) *

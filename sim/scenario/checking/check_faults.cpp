@@ -13,12 +13,6 @@
 namespace psim {
 namespace {
 
-// Whether somebody else brings down nodes that this one brings back.
-bool goes_before(FaultKind first, FaultKind second) {
-  return (second == FaultKind::restart && first == FaultKind::crash) ||
-         (second == FaultKind::heal && first == FaultKind::partition);
-}
-
 std::string path_of(std::size_t fault, std::string_view field) {
   return fmt::format("fault.{}.{}", fault, field);
 }
@@ -61,7 +55,7 @@ void Checker::check_trigger(std::size_t i) {
   } else if (given.empty() && !is_about_messages(f.kind)) {
     add({kind, at, from, until, mtbf, when}, fmt::format("when does this {} happen?", name_of(f.kind)),
         "`at` is missing",
-        fmt::format("give at{}, mtbf, or when = {}", is_window(f.kind) ? ", from and until" : "",
+        fmt::format("give at{}, mtbf, or when = {}", f.kind->window ? ", from and until" : "",
                     "\"updates >= 200\""));
   }
   if (f.every && !f.at && !f.until)
@@ -78,7 +72,7 @@ void Checker::check_trigger(std::size_t i) {
   if (f.every && f.restart_after && f.restart_after->value >= f.every->value)
     add({every, path_of(i, "restart_after")}, "the next crash comes before the restart",
         "must be more than `restart_after`");
-  if (f.mtbf && is_window(f.kind) && !f.lasts)
+  if (f.mtbf && f.kind->window && !f.lasts)
     add({mtbf, lasts}, "`mtbf` needs to know how long the fault lasts", "`lasts` is missing",
         "for example lasts = \"1s\"");
   const std::optional<Seconds>& duration = s_.training.duration;
@@ -132,7 +126,7 @@ void Checker::check_condition(std::size_t i) {
   if (condition.quantity != Quantity::crashed) return;
   const bool crashes = std::ranges::any_of(s_.faults, [&](const FaultSpec& other) {
     const std::vector<std::uint32_t> nodes = fault_nodes(s_.cluster, other.nodes);
-    return other.kind == FaultKind::crash &&
+    return other.kind->crashes &&
            std::ranges::find(nodes, node_named(s_.cluster, condition.node)) != nodes.end();
   });
   if (!crashes && is_known(s_.cluster, condition.node))
@@ -166,8 +160,8 @@ bool Checker::check_node_name(const std::string& field, const std::string& name)
 void Checker::check_fault_nodes(std::size_t i) {
   const FaultSpec& f = s_.faults[i];
   const std::string kind = path_of(i, "kind"), nodes = path_of(i, "nodes"), between = path_of(i, "between");
-  if (f.kind == FaultKind::heal) return;
-  const bool sides = !f.between.empty() || f.kind == FaultKind::partition;
+  if (f.kind->on == FaultOn::everything) return;
+  const bool sides = !f.between.empty() || f.kind->on == FaultOn::sides;
   if (sides && !f.nodes.empty())
     return add({between, nodes, kind}, "messages of `nodes` and messages `between` two sides",
                "give one of them");
@@ -178,8 +172,8 @@ void Checker::check_fault_nodes(std::size_t i) {
   }
   bool known = true;
   for (const std::string& name : f.nodes) known = check_node_name(nodes, name) && known;
-  if (known && (f.kind == FaultKind::leave || f.kind == FaultKind::join)) check_members(i);
-  const bool loses = f.kind == FaultKind::disk_loss || (f.kind == FaultKind::crash && f.disk == Disk::lost);
+  if (known && (f.kind->leaves || f.kind->joins)) check_members(i);
+  const bool loses = f.kind->loses_disk || (f.kind->crashes && f.disk == Disk::lost);
   if (known && loses) check_disks(i);
 }
 
@@ -190,8 +184,8 @@ void Checker::check_disks(std::size_t i) {
   if (all && s_.cluster.storage) return;
   for (const std::uint32_t node : fault_nodes(s_.cluster, f.nodes)) {
     if (node == storage_node(s_.cluster)) continue;
-    return add({path_of(i, f.kind == FaultKind::crash ? "disk" : "nodes"), path_of(i, "nodes"),
-                path_of(i, "kind"), "snapshot.every"},
+    return add({path_of(i, f.kind->crashes ? "disk" : "nodes"), path_of(i, "nodes"), path_of(i, "kind"),
+                "snapshot.every"},
                fmt::format("{} has nothing on a disk that it could lose", node_name(s_.cluster, node)),
                "what it has is in memory, and gone with every crash",
                s_.cluster.storage
@@ -255,15 +249,15 @@ void Checker::check_fault_values(std::size_t i) {
   const FaultSpec& f = s_.faults[i];
   const std::string kind = path_of(i, "kind"), factor = path_of(i, "factor"), delay = path_of(i, "delay"),
                     messages = path_of(i, "messages");
-  if ((f.kind == FaultKind::slow || f.kind == FaultKind::degrade) && !f.factor)
+  if (f.kind->takes_factor() && !f.factor)
     add({kind, factor}, fmt::format("{} needs `factor`", name_of(f.kind)), "how much is left?",
         "for example factor = 0.5");
-  if (f.kind == FaultKind::degrade && f.factor == 0.0)
+  if (f.kind->degrades && f.factor == 0.0)
     add({factor, kind}, "a link without any bandwidth", "must be above 0", "use kind = \"link-down\"");
-  if (f.kind == FaultKind::degrade && s_.cluster.network.topology == TopologyKind::simgrid_xml)
+  if (f.kind->degrades && s_.cluster.network.topology == TopologyKind::simgrid_xml)
     add({kind, "cluster.network.topology"}, "which link is a node's own?", "a platform file does not tell",
         "use kind = \"delay\", or another topology");
-  if ((f.kind == FaultKind::delay || f.kind == FaultKind::reorder) && !f.delay)
+  if (f.kind->takes_delay && !f.delay)
     add({kind, delay}, fmt::format("{} needs `delay`", name_of(f.kind)), "how long?",
         "for example delay = \"10ms\"");
   for (const std::string& name : f.messages) {
@@ -278,11 +272,8 @@ void Checker::check_fault_values(std::size_t i) {
 // What brings back needs something that took away.
 void Checker::check_fault_order(std::size_t i) {
   const FaultSpec& f = s_.faults[i];
-  FaultKind first = f.kind;
-  for (const FaultKind one : {FaultKind::crash, FaultKind::leave, FaultKind::partition}) {
-    if (goes_before(one, f.kind)) first = one;
-  }
-  if (first == f.kind) return;
+  if (f.kind->undoes.empty()) return;
+  const FaultKind first = f.kind->undoes;
   std::vector<std::uint32_t> gone;
   bool any = false;
   for (const FaultSpec& other : s_.faults) {
@@ -295,14 +286,12 @@ void Checker::check_fault_order(std::size_t i) {
   const auto report_never = [&](const std::string& field, const std::string& who) {
     add({field, kind, "fault"},
         fmt::format("{} of {} that nothing ever {}", name_of(f.kind), who,
-                    first == FaultKind::crash   ? "crashes"
-                    : first == FaultKind::leave ? "makes leave"
-                                                : "makes"),
+                    first->crashes ? "crashes" : "makes"),
         fmt::format("there is no {} before it", name_of(first)),
         fmt::format("it needs a [[fault]] of kind = \"{}\"", name_of(first)));
   };
-  if (f.kind == FaultKind::heal) {
-    if (!any) report_never(kind, "partitions");
+  if (f.kind->on == FaultOn::everything) {
+    if (!any) report_never(kind, fmt::format("{}s", name_of(first)));
     return;
   }
   for (const std::uint32_t node : fault_nodes(s_.cluster, f.nodes)) {

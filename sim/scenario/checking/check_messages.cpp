@@ -11,7 +11,7 @@ namespace psim {
 void Checker::check_filters() {
   for (std::size_t i = 0; i < s_.filters.size(); ++i) {
     const FilterSpec& filter = s_.filters[i];
-    const FilterRow& row = row_of(filter.kind);
+    const FilterRow& row = *filter.kind;
     const std::string path = fmt::format("filter.{}.", i);
     const std::string kind = path + "kind", on = path + "on";
     if (!reading_.given(kind)) continue;
@@ -23,16 +23,19 @@ void Checker::check_filters() {
       add({kind, "model.kind"}, fmt::format("{} needs numbers to work on", row.name), "the model is phantom",
           "remove the filter, or use kind = \"mlp\" in [model]");
     }
-    if (needs_threshold(filter.kind) && !filter.threshold) {
-      add({kind, path + "threshold"}, fmt::format("{} needs `threshold`", row.name), "from which size?",
-          "for example threshold = 0.001");
+    for (const Setting* setting : row.settings) {
+      const std::string field = path + std::string(setting->key);
+      if (!setting->required || reading_.given(field)) continue;
+      add({kind, field}, fmt::format("{} needs `{}`", row.name, setting->key),
+          fmt::format("`{}` is missing", setting->key),
+          fmt::format("for example {} = {}", setting->key, setting->draws.front()));
     }
-    if (filter.kind == FilterKind::key_caching && s_.messages.keys == KeyFormat::range) {
+    if (row.stage == FilterStage::keys && s_.messages.keys == KeyFormat::range) {
       add({kind, "messages.keys"}, "there are no keys to cache", "`messages.keys` is range",
           "keys = \"per-value\" in [messages] sends each value with its key");
     }
-    if (filter.kind == FilterKind::fp16 && is_half(s_.model.precision)) {
-      add({kind, "model.precision"}, "fp16 has nothing to do",
+    if (row.is_half && is_half(s_.model.precision)) {
+      add({kind, "model.precision"}, fmt::format("{} has nothing to do", row.name),
           fmt::format("values of {} take 2 bytes already", name_of(s_.model.precision)),
           "remove the filter, or use precision = \"float32\" in [model]");
     }
@@ -56,7 +59,7 @@ void Checker::check_order(bool push) {
 
 void Checker::check_neighbours(std::size_t first, std::size_t second, std::string_view what) {
   const FilterSpec &a = s_.filters[first], &b = s_.filters[second];
-  const std::string_view name_a = row_of(a.kind).name, name_b = row_of(b.kind).name;
+  const std::string_view name_a = a.kind->name, name_b = b.kind->name;
   const std::vector<std::string> fields{
       fmt::format("filter.{}.kind", second), fmt::format("filter.{}.on", second),
       fmt::format("filter.{}.kind", first), fmt::format("filter.{}.on", first)};

@@ -17,7 +17,7 @@ void Checker::check_recovery() {
   };
   if (!s_.architecture.has_servers())
     return refuse("architecture.kind", "failures are simulated with parameter servers only");
-  const ConsistencyRow& row = row_of(s_.consistency.model);
+  const ConsistencyRow& row = *s_.consistency.model;
   // Also of all workers: one that goes leaves the groups of some servers complete and those of others not.
   const bool is_refused = row.group == Group::k && row.gate == Gate::own;
   if (is_refused && s_.cluster.servers > 1)
@@ -42,8 +42,9 @@ void Checker::check_recovery() {
   if (s_.cluster.inference.given)
     refuse("inference", "inference nodes do not follow shards that move", "remove [inference]");
   for (const FilterSpec& filter : s_.filters) {
-    if (filter.kind == FilterKind::key_caching)
-      refuse("filter", "key caching needs a server that remembers", "remove the filter key-caching");
+    if (filter.stage() == FilterStage::keys)
+      refuse("filter", "key caching needs a server that remembers",
+             fmt::format("remove the filter {}", name_of(filter.kind)));
   }
   if (s_.replication.copies >= s_.cluster.servers && s_.replication.copies > 0)
     add({"replication.copies", "cluster.servers"},

@@ -17,7 +17,7 @@ void Checker::check_rhythm() {
     if ((rule.group != 1 || rule.fresh) && !takes_all)
       add({algorithm, model}, "elastic averaging needs every push", fmt::format("{} makes groups", name),
           "use bsp, ssp or asp");
-    if (t.optimizer.kind != OptimizerKind::sgd)
+    if (t.optimizer.kind != "sgd")
       add({"training.optimizer", algorithm}, "elastic averaging is plain gradient descent on the workers",
           "servers run no optimizer", "optimizer = \"sgd\"");
     if (t.delay_compensation > 0)
@@ -63,7 +63,7 @@ void Checker::check_stealing() {
   const TrainingSpec& t = s_.training;
   if (t.work != WorkPolicy::stealing) return;
   const std::string work = "training.work", why = "stealing shares out one batch of each worker and clock";
-  if (s_.consistency.model != ConsistencyModel::bsp)
+  if (s_.consistency.model != "bsp")
     add({work, "consistency.model"}, "stolen work needs all workers to be in the same clock",
         fmt::format("under {} they may not be", name_of(s_.consistency.model)), "use bsp");
   if (t.algorithm == Algorithm::elastic)
@@ -103,7 +103,7 @@ void Checker::check_overlap() {
   if (!s_.messages.overlap || s_.messages.unit != MessageUnit::array) return;
   const TrainingSpec& t = s_.training;
   const std::string overlap = "messages.overlap", label = "overlap pushes a layer as soon as it is done";
-  if (make_rule(s_.consistency, s_.cluster.workers).fresh && row_of(s_.consistency.model).group == Group::k) {
+  if (make_rule(s_.consistency, s_.cluster.workers).fresh && s_.consistency.model->has_k()) {
     add({overlap, "consistency.model"},
         fmt::format("{} takes or drops a step as a whole", name_of(s_.consistency.model)), label,
         "use bsp, ssp, asp, k-async or k-batch-async");

@@ -44,12 +44,12 @@ void Checker::check_slowness() {
   }
   for (std::size_t i = 0; i < s_.faults.size(); ++i) {
     const FaultSpec& f = s_.faults[i];
-    if ((f.kind != FaultKind::slow && f.kind != FaultKind::degrade) || f.factor.value_or(0) <= 0) continue;
+    if (!f.kind->takes_factor() || f.factor.value_or(0) <= 0) continue;
     if (!std::ranges::all_of(f.nodes, [&](const std::string& name) { return is_known(s_.cluster, name); }))
       continue;
     for (const std::uint32_t node : fault_nodes(s_.cluster, f.nodes))
-      slow_down(f.kind == FaultKind::slow ? nodes : links, node, 1 / *f.factor, true,
-                fmt::format("fault.{}.factor", i), "fault");
+      slow_down(f.kind->slows ? nodes : links, node, 1 / *f.factor, true, fmt::format("fault.{}.factor", i),
+                "fault");
   }
   for (const auto& [node, load] : nodes) {
     double speeds = 1;

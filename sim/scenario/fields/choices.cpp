@@ -2,11 +2,19 @@
 
 namespace psim {
 
-template <>
-std::vector<Choice> choices<Preset>() {
-  std::vector<Choice> result;
-  for (const PresetTable& table : presets()) result.push_back({table.name, table.doc});
-  return result;
+void describe_setting(FieldVisitor& visitor, std::string_view key, const Setting& setting,
+                      std::vector<std::string_view> names, Settings& settings) {
+  const FieldTarget target =
+      std::visit([](auto& value) -> FieldTarget { return &value; }, settings.place_of(setting));
+  visitor.field(setting.key, target,
+                {.doc = setting.doc,
+                 .min = setting.min,
+                 .max = setting.max,
+                 .above_min = setting.above_min,
+                 .below_max = setting.below_max,
+                 .when_key = key,
+                 .when = std::move(names),
+                 .default_text = setting.default_text});
 }
 
 template <>
@@ -45,14 +53,14 @@ std::vector<Choice> choices<DataSource>() {
           {"teacher", "regression on the outputs of a fixed random network"},
           {"clicks",
            "sparse samples of two classes: features by Zipf's law, labels from a hidden logistic model"},
-          {"inline", "the samples that stand in the scenario itself"}};
+          {"inline", "samples written in the scenario itself"}};
 }
 
 template <>
 std::vector<Choice> choices<Partition>() {
-  return {{"iid", "the whole set is shuffled every epoch and dealt out to the workers"},
+  return {{"iid", "the whole set is shuffled every epoch and shared out among the workers"},
           {"contiguous", "each worker owns one piece of the set in file order"},
-          {"by-label", "sorted by class, then cut in pieces: each worker sees few classes"},
+          {"by-label", "sorted by class, then cut into pieces: each worker sees few classes"},
           {"dirichlet", "class shares per worker drawn from a Dirichlet distribution (Hsu et al. 2019)"}};
 }
 
@@ -97,18 +105,6 @@ std::vector<Choice> choices<Init>() {
 }
 
 template <>
-std::vector<Choice> choices<OptimizerKind>() {
-  return {{"sgd", "w -= rate * g"},
-          {"momentum", "heavy ball (Polyak 1964)"},
-          {"nesterov", "Nesterov's momentum (Sutskever et al. 2013)"},
-          {"adagrad", "Duchi, Hazan, Singer 2011"},
-          {"rmsprop", "Tieleman, Hinton 2012"},
-          {"adam", "Kingma, Ba 2015"},
-          {"proximal",
-           "a gradient step, then the proximal operator of l1 and l2 (Parikh, Boyd 2014; Li et al. 2014)"}};
-}
-
-template <>
 std::vector<Choice> choices<RateSchedule>() {
   return {{"constant", "the same rate throughout"},
           {"step", "multiplied by `schedule_factor` every `schedule_every` epochs"},
@@ -118,16 +114,9 @@ std::vector<Choice> choices<RateSchedule>() {
 }
 
 template <>
-std::vector<Choice> choices<ConsistencyModel>() {
-  std::vector<Choice> result;
-  for (const ConsistencyRow& row : consistency_rows) result.push_back({row.name, row.may_start, row.aliases});
-  return result;
-}
-
-template <>
 std::vector<Choice> choices<Late>() {
-  return {{"cancel", "the server tells the others, who stop at once and start on the new version"},
-          {"drop", "they finish, push, and the push is thrown away"}};
+  return {{"cancel", "the server tells the late workers, which stop at once and start on the new version"},
+          {"drop", "late workers finish and push, and the server drops the push"}};
 }
 
 template <>
@@ -138,7 +127,7 @@ std::vector<Choice> choices<Aggregation>() {
 
 template <>
 std::vector<Choice> choices<Algorithm>() {
-  return {{"gradient", "the gradients of its steps; servers apply them by the optimizer"},
+  return {{"gradient", "the gradients of its steps; servers apply them with the optimizer"},
           {"elastic",
            "elastic averaging: workers keep their own weights, and a spring ties them to the servers' "
            "centre (Zhang, Choromanska, LeCun, NIPS 2015)"}};
@@ -150,17 +139,17 @@ std::vector<Choice> choices<WorkPolicy>() {
           {"proportional",
            "workers x batch_size samples are shared out in proportion to the speeds of the machines"},
           {"dynamic",
-           "the same in proportion to measured speeds: the scheduler decides anew every `work_every` clocks "
+           "the same in proportion to measured speeds; the scheduler decides again every `work_every` clocks "
            "(Chen et al., SoCC 2020)"},
           {"stealing",
-           "batch_size each at first; who is through takes pieces of what others have left of the clock "
-           "(FlexRR: Harlap et al., SoCC 2016)"}};
+           "batch_size each at first; workers that have finished take samples of the clock from workers that "
+           "are behind (FlexRR: Harlap et al., SoCC 2016)"}};
 }
 
 template <>
 std::vector<Choice> choices<DetectorKind>() {
   return {
-      {"timeout", "when it has not been heard for `timeout`"},
+      {"timeout", "when the scheduler has not heard from it for `timeout`"},
       {"phi-accrual",
        "when its silence is too unlikely, given the gaps between its last heartbeats (Hayashibara et al., "
        "SRDS 2004)"}};
@@ -169,50 +158,53 @@ std::vector<Choice> choices<DetectorKind>() {
 template <>
 std::vector<Choice> choices<LostWorkers>() {
   return {{"wait", "the others wait for it, where the consistency model says so (MXNet's dist_sync)"},
-          {"remove", "it takes part no more, until it is heard again"}};
+          {"remove", "it no longer takes part, until the scheduler hears from it again"}};
 }
 
 template <>
 std::vector<Choice> choices<LostData>() {
-  return {{"drop", "nobody sees them, or, of iid samples, not in this epoch"},
-          {"reassign", "the others share them out, until it is back"}};
+  return {{"drop", "no worker computes them; iid samples are left out of the current epoch only"},
+          {"reassign", "the other workers share them, until it is back"}};
 }
 
 template <>
 std::vector<Choice> choices<LostServers>() {
-  return {{"wait", "they wait until it is back"},
-          {"neighbour", "the next server takes them over, from the last snapshot or as they were at first"}};
+  return {
+      {"wait", "they are not served until it is back"},
+      {"neighbour", "the next server takes them over, from the last snapshot or with their initial weights"}};
 }
 
 template <>
 std::vector<Choice> choices<HandOver>() {
   return {{"two-phase",
-           "it is copied while its owner goes on serving; then it moves, and only what has "
-           "changed meanwhile is still missing (Li et al., OSDI 2014, section 4.5)"},
-          {"stop-and-copy", "it moves, and workers wait until it is copied"}};
+           "its owner goes on serving while it is copied; then it moves, and only the changes since then are "
+           "copied (Li et al., OSDI 2014, section 4.5)"},
+          {"stop-and-copy", "it moves at once, and workers wait until it is copied"}};
 }
 
 template <>
 std::vector<Choice> choices<Semantics>() {
-  return {{"exactly-once", "nothing: each worker's pushes are numbered"},
+  return {{"exactly-once", "ignores it: each worker's pushes are numbered"},
           {"at-least-once", "applies it again"}};
 }
 
 template <>
 std::vector<Choice> choices<ReplicateWhen>() {
-  return {{"after-aggregation", "one sum of gradients for each update (Li et al., OSDI 2014, section 4.4)"},
-          {"every-push", "each push as it comes in"}};
+  return {{"after-aggregation", "the sum of gradients of each update (Li et al., OSDI 2014, section 4.4)"},
+          {"every-push", "each push as it arrives"}};
 }
 
 template <>
 std::vector<Choice> choices<ReplicationLayout>() {
-  return {{"primary", "the owner, to each of them"},
-          {"chain", "the owner to the first, and each to the next (van Renesse and Schneider, OSDI 2004)"}};
+  return {{"primary", "the owner sends to each replica"},
+          {"chain",
+           "the owner sends to the first replica, and each replica to the next (van Renesse and Schneider, "
+           "OSDI 2004)"}};
 }
 
 template <>
 std::vector<Choice> choices<Delivery>() {
-  return {{"local", "every worker has what it computes on"},
+  return {{"local", "every worker has its samples"},
           {"database", "a storage node sends every worker its batches over the network"}};
 }
 
@@ -234,15 +226,14 @@ std::vector<Choice> choices<PlacementKind>() {
 
 template <>
 std::vector<Choice> choices<MessageUnit>() {
-  return {
-      {"server", "all that a server holds is one message"},
-      {"array", "every array, or its part on a server, is a message of its own, with a version of its own"}};
+  return {{"server", "all parameters of a server are one message"},
+          {"array", "every array, or its part on a server, is a separate message with its own version"}};
 }
 
 template <>
 std::vector<Choice> choices<SendOrder>() {
   return {{"parallel", "all messages at once, sharing the links"},
-          {"fifo", "one at a time on each connection, in the order in which they were given"},
+          {"fifo", "one at a time on each connection, in the order in which they became ready"},
           {"priority",
            "one at a time on each connection, the first layers first (P3: Jayarajan et al., MLSys 2019)"}};
 }
@@ -258,8 +249,8 @@ std::vector<Choice> choices<TopologyKind>() {
   return {{"star", "every node has one link to an ideal switch"},
           {"two-tier", "racks with a switch each, joined through oversubscribed uplinks", "two_tier"},
           {"fat-tree",
-           "k-ary fat tree of equal switches with full bisection (Al-Fares et al. 2008); nodes are dealt out "
-           "over the pods, and the destination decides the core switch (D-mod-k)",
+           "k-ary fat tree of equal switches with full bisection (Al-Fares et al. 2008); nodes are "
+           "distributed over the pods, and the destination decides the core switch (D-mod-k)",
            "fat_tree"},
           {"torus",
            "nodes at the points of a grid that is closed in every dimension, wired to their neighbours; "
@@ -267,7 +258,7 @@ std::vector<Choice> choices<TopologyKind>() {
           {"dragonfly",
            "groups of routers wired all to all, one global link between each two groups (Kim et al. 2008), "
            "minimal routes"},
-          {"graph", "the links that stand in [[cluster.network.link]]"},
+          {"graph", "the links listed in [[cluster.network.link]]"},
           {"simgrid-xml", "a platform file of SimGrid", "simgrid_xml"}};
 }
 
@@ -290,13 +281,6 @@ std::vector<Choice> choices<KeyFormat>() {
 }
 
 template <>
-std::vector<Choice> choices<FilterKind>() {
-  std::vector<Choice> result;
-  for (const FilterRow& row : filter_rows) result.push_back({row.name, row.does, row.aliases});
-  return result;
-}
-
-template <>
 std::vector<Choice> choices<FilterOn>() {
   return {{"push", "gradients, from a worker to a server"},
           {"pull", "weights, from a server to a worker"},
@@ -304,51 +288,20 @@ std::vector<Choice> choices<FilterOn>() {
 }
 
 template <>
-std::vector<Choice> choices<FaultKind>() {
-  return {
-      {"crash", "the nodes are gone with all that they had in memory, and so are messages to and from them"},
-      {"restart", "crashed nodes are back, after `crash` without `restart_after`"},
-      {"leave", "the nodes go in good order"},
-      {"join", "nodes that have left come back"},
-      {"slow", "the nodes compute at `factor` times their speed; 0: they are frozen and do nothing"},
-      {"link-down", "nothing comes through from the nodes or to them", "link_down"},
-      {"degrade", "the nodes' own links have `factor` times their bandwidth"},
-      {"partition", "nothing comes through `between` two sets of nodes"},
-      {"heal", "all partitions are over"},
-      {"drop", "messages are lost after their way through the network"},
-      {"duplicate", "messages come twice, and take the network twice"},
-      {"delay", "messages come later by `delay`"},
-      {"reorder", "messages come later by a time between 0 and `delay`, and may overtake one another"},
-      {"disk-loss", "what the storage has written, the snapshots, is gone", "disk_loss"}};
-}
-
-template <>
 std::vector<Choice> choices<Disk>() {
-  return {{"kept", "what was written is there"}, {"lost", "it is gone too"}};
+  return {{"kept", "they are kept"}, {"lost", "they are lost too"}};
 }
 
 template <>
 std::vector<Choice> choices<Namespace>() {
-  return {{"own", "parameters of its own: it is a job by itself, which shares the machines with the others"},
-          {"shared", "those of the group before: both push to the same shards, under one consistency model"}};
+  return {{"own", "its own parameters: the group is a separate job that shares the machines with the others"},
+          {"shared",
+           "the parameters of the group before: both push to the same shards, under one consistency model"}};
 }
 
 template <>
 std::vector<Choice> choices<Arrivals>() {
   return {{"poisson", "independent of each other: exponential gaps"}, {"constant", "equal gaps"}};
-}
-
-template <>
-std::vector<Choice> choices<Distribution>() {
-  return {{"constant", "every step takes its mean"},
-          {"uniform", "uniform around the mean with coefficient of variation `cv`"},
-          {"exponential", "memoryless, the usual worst case of theory"},
-          {"shifted-exponential", "`shift` plus an exponential rest"},
-          {"pareto", "heavy tail with exponent `alpha`"},
-          {"gamma", "gamma with coefficient of variation `cv`"},
-          {"lognormal", "lognormal with coefficient of variation `cv`"},
-          {"markov", "a two-state chain per worker: normal, or `slowdown` times slower for a while"},
-          {"trace", "factors read from a file, one row per step, used over and over"}};
 }
 
 }  // namespace psim

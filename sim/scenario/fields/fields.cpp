@@ -1,52 +1,58 @@
+#include <functional>
+
 #include "sim/scenario/fields/choices.hpp"
 #include "sim/scenario/fields/field_tables.hpp"
 
 namespace psim {
 
 void describe_consistency(FieldVisitor& v, ConsistencySpec& c) {
+  const auto models = [](auto has) {
+    return names_of_rows<ConsistencyRow>([has](const ConsistencyRow& row) { return std::invoke(has, row); });
+  };
   v.field("model", choice(c.model),
           {.doc = "When a worker may start a clock and when a server applies a push.",
            .when_key = "architecture.kind",
            .when = {"parameter-server"}});
-  v.field("staleness", &c.staleness,
-          {.doc = "Clocks that a worker may be ahead of the slowest; for dssp the least such bound.",
-           .min = 0,
-           .max = 1e9,
-           .when_key = "model",
-           .when = {"ssp", "dssp"},
-           .need = {.keys = {"consistency.staleness_schedule"},
-                    .text = "without a staleness_schedule that begins at clock 0",
-                    .met = [&c] {
-                      const auto& rows = c.staleness_schedule;
-                      return rows.empty() || rows[0].empty() || rows[0][0] > 0;
-                    }}});
+  v.field(
+      "staleness", &c.staleness,
+      {.doc = "How many clocks a worker may be ahead of the slowest one; for dssp the smallest such bound.",
+       .min = 0,
+       .max = 1e9,
+       .when_key = "model",
+       .when = models(&ConsistencyRow::has_bound),
+       .need = {.keys = {"consistency.staleness_schedule"},
+                .text = "without a staleness_schedule that begins at clock 0",
+                .met = [&c] {
+                  const auto& rows = c.staleness_schedule;
+                  return rows.empty() || rows[0].empty() || rows[0][0] > 0;
+                }}});
   v.field("staleness_max", &c.staleness_max,
           {.doc = "The largest bound that dssp may choose.",
            .min = 0,
            .max = 1e9,
            .when_key = "model",
-           .when = {"dssp"}});
+           .when = models([](const auto& row) { return row.has_bound() && row.dynamic; })});
   v.field("staleness_schedule", &c.staleness_schedule,
           {.doc = "Rows [clock, staleness]: the bound from that clock on.",
            .when_key = "model",
-           .when = {"ssp"}});
+           .when = models(&ConsistencyRow::has_schedule)});
   v.field("k", &c.k,
           {.doc = "Pushes per update.",
            .min = 1,
            .max = 4096,
            .when_key = "model",
-           .when = {"k-sync", "k-batch-sync", "k-async", "k-batch-async"},
+           .when = models(&ConsistencyRow::has_k),
            .default_text = "must be given; for k-sync the number of workers less `backup`"});
   v.field("backup", &c.backup,
           {.doc = "Backup workers: k is the number of workers less this.",
            .min = 0,
            .max = 4095,
            .when_key = "model",
-           .when = {"k-sync"}});
+           .when = models(&ConsistencyRow::has_backup)});
   v.field("late", choice(c.late),
           {.doc = "What happens to a worker whose push would come too late.",
            .when_key = "model",
-           .when = {"k-sync", "k-batch-sync"}});
+           .when = models(&ConsistencyRow::has_late)});
   v.field("aggregation", choice(c.aggregation),
           {.doc = "How the gradients of one update are combined.",
            .when_key = "architecture.kind",
@@ -55,37 +61,36 @@ void describe_consistency(FieldVisitor& v, ConsistencySpec& c) {
 
 void describe(FieldVisitor& v, Scenario& s) {
   v.field("title", &s.title, {.doc = "The question that this scenario answers."});
-  v.field("preset", choice(s.preset), {.doc = "The real system whose defaults are used (see Presets)."});
-  v.field("seed", &s.seed, {.doc = "Root of every random draw.", .min = 0, .max = 9e15});
+  v.field("preset", choice(s.preset),
+          {.doc = "A real system whose defaults the scenario uses (see Presets)."});
+  v.field("seed", &s.seed, {.doc = "Seed of every random draw.", .min = 0, .max = 9e15});
   v.table("architecture", "How the machines share the work.",
           [&] { describe_architecture(v, s.architecture); });
-  v.table("data", "What is learned from.", [&] {
+  v.table("data", "The data set, and how samples reach the workers.", [&] {
     describe_data(v, s.data);
     describe_delivery(v, s.cluster.delivery);
   });
-  v.table("model", "What is learned.", [&] { describe_model(v, s); });
+  v.table("model", "The model to train.", [&] { describe_model(v, s); });
   v.table("training",
-          "How it is learned, and when the run ends: at the first of steps, epochs, duration and a target "
-          "that stops "
-          "it; one of them must be given.",
+          "How the model is trained, and when the run ends: at the first of steps, epochs, duration and a "
+          "target with `stop`. One of them must be given.",
           [&] { describe_training(v, s.training, s.model); });
-  v.table("consistency", "Who waits for whom.", [&] { describe_consistency(v, s.consistency); });
+  v.table("consistency", "When workers wait for each other, and how servers apply their pushes.",
+          [&] { describe_consistency(v, s.consistency); });
   v.table("placement", "Which server holds which parameters.", [&] { describe_placement(v, s.placement); });
-  v.table("messages", "What travels as one message, and in which order.",
+  v.table("messages", "Which values travel as one message, and in which order messages go.",
           [&] { describe_messages(v, s.messages); });
   v.table("cluster", "The machines and the network.", [&] { describe_cluster(v, s); });
   v.table(
-      "inference", "Nodes that answer requests while the workers train, if this table is there.",
+      "inference", "Nodes that answer requests while the workers train. Without this table there are none.",
       [&] { describe_inference(v, s.cluster.inference); }, &s.cluster.inference.given);
   v.table("compute", "How long a step's computation takes.", [&] { describe_compute(v, s.compute); });
-  v.table("recovery", "How failures are noticed, and what is done about them.",
-          [&] { describe_recovery(v, s); });
+  v.table("recovery", "How failures are detected and handled.", [&] { describe_recovery(v, s); });
   v.table("replication", "Copies of every shard on other servers.",
           [&] { describe_replication(v, s.replication); });
   v.table("snapshot", "Copies of every shard on a storage node.", [&] { describe_snapshot(v, s.snapshot); });
   v.tables(
-      "group",
-      "Groups of workers, each with parameters of its own or together with others, if there are several.",
+      "group", "Groups of workers. Each group has its own parameters or shares those of another group.",
       s.groups.size(), [&](std::size_t count) { s.groups.resize(count); },
       [&](std::size_t i) { describe_group(v, s.groups[i]); });
   v.tables(
@@ -93,11 +98,11 @@ void describe(FieldVisitor& v, Scenario& s) {
       [&](std::size_t count) { s.stragglers.resize(count); },
       [&](std::size_t i) { describe_straggler(v, s.stragglers[i]); });
   v.tables(
-      "filter", "What messages go through before they are sent, in this order.", s.filters.size(),
+      "filter", "Filters that messages pass before they are sent, in this order.", s.filters.size(),
       [&](std::size_t count) { s.filters.resize(count); },
       [&](std::size_t i) { describe_filter(v, s.filters[i]); });
   v.tables(
-      "fault", "What goes wrong, when, and with whom.", s.faults.size(),
+      "fault", "Faults: what goes wrong, when, and on which nodes.", s.faults.size(),
       [&](std::size_t count) { s.faults.resize(count); },
       [&](std::size_t i) { describe_fault(v, s.faults[i]); });
 }

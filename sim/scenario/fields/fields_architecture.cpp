@@ -4,11 +4,12 @@
 namespace psim {
 
 void describe_architecture(FieldVisitor& v, ArchitectureSpec& a) {
-  v.field("kind", choice(a.kind), {.doc = "Who holds the model, and who talks to whom."});
+  v.field("kind", choice(a.kind), {.doc = "Which nodes hold the model, and how they exchange it."});
   v.field("algorithm", choice(a.algorithm),
           {.doc = "How the workers sum their gradients.", .when_key = "kind", .when = {"all-reduce"}});
   v.field("micro_batches", &a.micro_batches,
-          {.doc = "Parts of a step's batch (of all workers together) that pass through the stages.",
+          {.doc = "Number of parts of a step's batch (of all workers together) that pass through the stages "
+                  "one after the other.",
            .min = 1,
            .max = 1e6,
            .when_key = "kind",

@@ -10,13 +10,13 @@ namespace {
 // Sizes of the topologies that have a shape.
 void describe_shape(FieldVisitor& v, NetworkSpec& n) {
   v.field("racks", &n.racks,
-          {.doc = "Number of racks; nodes are dealt out to them in turn.",
+          {.doc = "Number of racks; nodes go to them in turn.",
            .min = 1,
            .max = 1024,
            .when_key = "topology",
            .when = {"two-tier"}});
   v.field("oversubscription", &n.oversubscription,
-          {.doc = "A rack's links together over its uplink.",
+          {.doc = "Bandwidth of all links of a rack together, divided by the bandwidth of its uplink.",
            .min = 0,
            .max = 1e6,
            .above_min = true,
@@ -28,7 +28,7 @@ void describe_shape(FieldVisitor& v, NetworkSpec& n) {
            .max = 32,
            .when_key = "topology",
            .when = {"fat-tree"},
-           .default_text = "the least that holds all nodes"});
+           .default_text = "the smallest that holds all nodes"});
   v.field("dimensions", &n.dimensions,
           {.doc = "Points of the grid along each dimension.",
            .min = 1,
@@ -36,22 +36,22 @@ void describe_shape(FieldVisitor& v, NetworkSpec& n) {
            .filled = true,
            .when_key = "topology",
            .when = {"torus"},
-           .default_text = "three, as near to a cube as holds all nodes"});
+           .default_text = "three dimensions, as near to a cube as possible with room for all nodes"});
   v.field("groups", &n.groups,
           {.doc = "Groups of routers, with one link between each two.",
            .min = 1,
            .max = 512,
            .when_key = "topology",
            .when = {"dragonfly"},
-           .default_text = "the least that hold all nodes"});
+           .default_text = "the fewest that hold all nodes"});
   v.field("routers", &n.routers,
-          {.doc = "Routers of a group, wired all to all.",
+          {.doc = "Routers of a group; each has a link to every other.",
            .min = 1,
            .max = 32,
            .when_key = "topology",
            .when = {"dragonfly"}});
   v.field("hosts_per_router", &n.hosts_per_router,
-          {.doc = "Nodes that a router has room for.",
+          {.doc = "Largest number of nodes at one router.",
            .min = 1,
            .max = 64,
            .when_key = "topology",
@@ -60,19 +60,19 @@ void describe_shape(FieldVisitor& v, NetworkSpec& n) {
 
 void describe_platform_file(FieldVisitor& v, NetworkSpec& n) {
   v.field("platform", &n.platform,
-          {.doc = "SimGrid's XML file; its content is part of the run's identity.",
+          {.doc = "SimGrid's platform file (XML); its content is part of the run's identity.",
            .when_key = "topology",
            .when = {"simgrid-xml"},
            .default_text = "must be given"});
   v.field("hosts", &n.hosts,
-          {.doc = "The file's hosts that are scheduler, servers, workers, database and inference nodes, in "
-                  "this order.",
+          {.doc = "Names of the file's hosts for the nodes, in this order: scheduler, servers, workers, "
+                  "database, inference nodes.",
            .filled = true,
            .when_key = "topology",
            .when = {"simgrid-xml"},
            .default_text = "the file's hosts, in file order"});
   v.field("platform_speeds", &n.platform_speeds,
-          {.doc = "Whether servers and workers are as fast as the file's hosts, instead of `speed`.",
+          {.doc = "Whether servers and workers take their speed from the file's hosts instead of `speed`.",
            .when_key = "topology",
            .when = {"simgrid-xml"}});
 }
@@ -80,8 +80,7 @@ void describe_platform_file(FieldVisitor& v, NetworkSpec& n) {
 void describe_link(FieldVisitor& v, LinkSpec& link) {
   v.field("between", &link.between,
           {.doc = "Two names: \"scheduler\", \"server N\", \"worker N\", \"database\", \"inference N\", or "
-                  "any other, "
-                  "which is a switch.",
+                  "any other name, which stands for a switch.",
            .required = true});
   v.field("bandwidth", &link.bandwidth,
           {.doc = "Bandwidth, each way.", .min = 1, .max = 1e30, .default_text = "the network's"});
@@ -93,8 +92,8 @@ void describe_devices(FieldVisitor& v, DeviceSpec& d) {
   const std::string_view kind = "architecture.kind", count = "cluster.worker.device.count";
   const std::vector<std::string_view> servers = {"parameter-server"};
   v.field("count", &d.count,
-          {.doc = "Devices of each worker. A batch is shared out among them in equal parts, the first ones "
-                  "take one more.",
+          {.doc = "Devices of each worker. They share a batch in equal parts; what does not divide goes to "
+                  "the first ones.",
            .min = 1,
            .max = 64,
            .when_key = kind,
@@ -107,19 +106,20 @@ void describe_devices(FieldVisitor& v, DeviceSpec& d) {
            .when = servers,
            .default_text = "the worker's"});
   v.field("memory", &d.memory,
-          {.doc = "Memory of each device; weights, gradient and buffers of the sum must fit.",
+          {.doc = "Memory of each device. The weights, the gradient and the buffers of the sum must fit.",
            .min = 1,
            .max = 1e18,
            .when_key = kind,
            .when = servers,
            .default_text = "no limit"});
-  v.field("bus_bandwidth", &d.bus_bandwidth,
-          {.doc = "Bandwidth of the bus that a worker's host and devices share; copies go one by one.",
-           .min = 1,
-           .max = 1e30,
-           .when_key = kind,
-           .when = servers,
-           .default_text = "\"16GBps\"; for one device none, and no copies"});
+  v.field(
+      "bus_bandwidth", &d.bus_bandwidth,
+      {.doc = "Bandwidth of the bus that a worker's host and devices share; it carries one copy at a time.",
+       .min = 1,
+       .max = 1e30,
+       .when_key = kind,
+       .when = servers,
+       .default_text = "\"16GBps\"; a single device has no bus, and needs no copies"});
   v.field("bus_latency", &d.bus_latency,
           {.doc = "Latency of each copy.",
            .min = 0,
@@ -135,7 +135,8 @@ void describe_devices(FieldVisitor& v, DeviceSpec& d) {
            .when = servers,
            .need = {.keys = {count}, .text = "with several devices", .met = [&d] { return d.count > 1; }}});
   v.field("peer_bandwidth", &d.peer_bandwidth,
-          {.doc = "Bandwidth of links between devices, which sums on a device then take instead of the bus.",
+          {.doc = "Bandwidth of links between devices. Gradients that a device adds up then travel over them "
+                  "instead of the bus.",
            .min = 1,
            .max = 1e30,
            .when_key = kind,
@@ -147,7 +148,7 @@ void describe_devices(FieldVisitor& v, DeviceSpec& d) {
 }
 
 void describe_network(FieldVisitor& v, NetworkSpec& n) {
-  v.field("topology", choice(n.topology), {.doc = "How the nodes are wired."});
+  v.field("topology", choice(n.topology), {.doc = "How the network connects the nodes."});
   describe_shape(v, n);
   describe_platform_file(v, n);
   const std::vector<std::string_view> own_links = {"star",  "two-tier",  "fat-tree",
@@ -159,27 +160,28 @@ void describe_network(FieldVisitor& v, NetworkSpec& n) {
            .when_key = "topology",
            .when = own_links});
   v.field("latency", &n.latency,
-          {.doc = "One-way latency of every link; a path through one switch has two.",
+          {.doc = "One-way latency of every link; a path through one switch has two links.",
            .min = 0,
            .max = 3600,
            .when_key = "topology",
            .when = own_links});
   v.field("model", choice(n.model), {.doc = "How transfers share the links."});
-  v.field("simgrid_model", choice(n.simgrid_model), {.doc = "Which of SimGrid's flow models."});
+  v.field("simgrid_model", choice(n.simgrid_model), {.doc = "SimGrid's flow model."});
   v.field("cross_traffic", &n.cross_traffic,
-          {.doc = "Whether a flow loads the way back with 5 % for acknowledgements."});
+          {.doc = "Whether a transfer loads the opposite direction with 5 % for acknowledgements."});
   v.field("share_spread", &n.share_spread,
-          {.doc = "Unequal connections: each has its own latency, latency * exp(share_spread * U(-1, 1)); 0 "
-                  "shares links ideally.",
+          {.doc = "How unequal connections are: each has its own latency, latency * exp(share_spread * U(-1, "
+                  "1)). With 0 they share links ideally.",
            .min = 0,
            .max = 3});
   v.field("tcp_window", &n.tcp_window,
-          {.doc = "A flow is no faster than this per round trip; 0 is no limit.",
+          {.doc = "A transfer sends at most this much per round trip; 0 is no limit.",
            .min = 0,
            .max = 1e15,
            .default_text = "\"4MiB\" for lv08, none for cm02"});
   v.field("header", &n.header,
-          {.doc = "Framing and metadata added to every message; a dense message is else its values alone.",
+          {.doc = "Framing and metadata added to every message. Apart from these, a dense message consists "
+                  "of its values.",
            .min = 0,
            .max = 1e6});
   v.tables(
@@ -215,7 +217,7 @@ void describe_cluster(FieldVisitor& v, Scenario& s) {
   ClusterSpec& c = s.cluster;
   v.field("workers", &c.workers, {.doc = "Number of workers.", .min = 1, .max = 4096});
   v.field("servers", &c.servers,
-          {.doc = "Number of servers; the model is cut in as many equal ranges.",
+          {.doc = "Number of servers; the model is cut into as many equal ranges.",
            .min = 1,
            .max = 1024,
            .when_key = "architecture.kind",
@@ -227,7 +229,7 @@ void describe_cluster(FieldVisitor& v, Scenario& s) {
              .max = 1e30,
              .need = speed_need(s)});
     v.field("flops_per_value", &c.worker.flops_per_value,
-            {.doc = "Work of a worker for each value that it updates itself.",
+            {.doc = "Operations of a worker for each value that it updates itself.",
              .min = 0,
              .max = 1e12,
              .need = {.keys = {"training.update"}, .text = "with training.update = worker", .met = [&s] {
@@ -243,12 +245,13 @@ void describe_cluster(FieldVisitor& v, Scenario& s) {
              .max = 1e30,
              .when_key = "architecture.kind",
              .when = {"parameter-server"}});
-    v.field("flops_per_value", &c.server.flops_per_value,
-            {.doc = "Work of a server for each value that it receives; 0 makes servers infinitely fast.",
-             .min = 0,
-             .max = 1e12,
-             .when_key = "architecture.kind",
-             .when = {"parameter-server"}});
+    v.field(
+        "flops_per_value", &c.server.flops_per_value,
+        {.doc = "Operations of a server for each value that it receives; 0 makes servers infinitely fast.",
+         .min = 0,
+         .max = 1e12,
+         .when_key = "architecture.kind",
+         .when = {"parameter-server"}});
   });
   v.table("network", "The network between them.", [&] { describe_network(v, c.network); });
 }
@@ -256,54 +259,16 @@ void describe_cluster(FieldVisitor& v, Scenario& s) {
 void describe_compute(FieldVisitor& v, ComputeSpec& c) {
   v.field("distribution", choice(c.distribution),
           {.doc = "How the time of a step varies; the mean stays the same."});
-  v.field("cv", &c.cv,
-          {.doc = "Coefficient of variation.",
-           .min = 0,
-           .max = 10,
-           .when_key = "distribution",
-           .when = {"uniform", "gamma", "lognormal"}});
+  describe_settings<DistributionRow>(v, "distribution", c.settings);
   v.field("time", &c.time,
-          {.doc = "Mean time of a step: of a batch on one device as fast as `speed`.",
+          {.doc = "Mean time of a step: of one batch on one device that is as fast as `speed`.",
            .min = 0,
            .max = 1e9,
            .default_text = "flops of the gradient / speed"});
-  v.field("alpha", &c.alpha,
-          {.doc = "Tail exponent.",
-           .min = 1,
-           .max = 1e3,
-           .above_min = true,
-           .when_key = "distribution",
-           .when = {"pareto"}});
-  v.field("shift", &c.shift,
-          {.doc = "The part of a step's time that is always there.",
-           .min = 0,
-           .max = 1e9,
-           .when_key = "distribution",
-           .when = {"shifted-exponential"}});
-  v.field("slowdown", &c.slowdown,
-          {.doc = "How much slower the slow state is.",
-           .min = 1,
-           .max = 1e6,
-           .when_key = "distribution",
-           .when = {"markov"}});
-  v.field("enter", &c.enter,
-          {.doc = "Probability per step of becoming slow.",
-           .min = 0,
-           .max = 1,
-           .above_min = true,
-           .when_key = "distribution",
-           .when = {"markov"}});
-  v.field("leave", &c.leave,
-          {.doc = "Probability per step of becoming normal again.",
-           .min = 0,
-           .max = 1,
-           .above_min = true,
-           .when_key = "distribution",
-           .when = {"markov"}});
   v.field("trace", &c.trace,
-          {.doc = "File of factors, one row per step, with one column or one per worker.",
+          {.doc = "File of factors: one row per step, with one column for all workers or one for each.",
            .when_key = "distribution",
-           .when = {"trace"}});
+           .when = names_of_rows<DistributionRow>([](const auto& row) { return row.reads_trace; })});
 }
 
 void describe_straggler(FieldVisitor& v, StragglerSpec& s) {
@@ -322,10 +287,10 @@ void describe_straggler(FieldVisitor& v, StragglerSpec& s) {
            .above_min = true,
            .default_text = "once"});
   v.field("probability", &s.probability,
-          {.doc = "Slow in each step with this probability instead of by the clock.",
+          {.doc = "Probability that a step is slow; excludes `from`, `until` and `every`.",
            .min = 0,
            .max = 1,
-           .default_text = "by the clock"});
+           .default_text = "slow by time, not by chance"});
 }
 
 }  // namespace psim

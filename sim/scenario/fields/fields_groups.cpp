@@ -5,18 +5,20 @@
 namespace psim {
 
 void describe_group(FieldVisitor& v, GroupSpec& g) {
-  v.field("name", &g.name, {.doc = "What results call it; no two groups have the same.", .required = true});
+  v.field("name", &g.name,
+          {.doc = "Name of the group in results; each group has a different one.", .required = true});
   v.field("workers", &g.workers,
-          {.doc = "How many; the workers of `cluster.workers` are dealt out in the order of the groups.",
+          {.doc = "Number of workers. The groups take them from `cluster.workers` in order.",
            .min = 1,
            .max = 4096,
            .default_text = "an equal share of what the other groups leave"});
-  v.field("namespace", choice(g.space), {.doc = "Whose parameters it trains."});
-  v.field("set", &g.set,
-          {.doc = "What is otherwise in this group than in the rest of the scenario, field by field as in "
-                  "--set: \"training.batch_size = 64\". Of [data], [model], [training], [consistency], "
-                  "[placement], [messages] and [[filter]], and `seed` and `compute.time`; in a shared "
-                  "namespace only `training.batch_size`."});
+  v.field("namespace", choice(g.space), {.doc = "Which parameters the group trains."});
+  v.field(
+      "set", &g.set,
+      {.doc =
+           "Fields that differ from the rest of the scenario, as in --set: \"training.batch_size = 64\". "
+           "Possible are fields of [data], [model], [training], [consistency], [placement], [messages] and "
+           "[[filter]], `seed` and `compute.time`; in a shared namespace only `training.batch_size`."});
 }
 
 }  // namespace psim

@@ -8,7 +8,7 @@ void describe_inference(FieldVisitor& v, InferenceSpec& i) {
   const std::string_view kind = "architecture.kind";
   const std::vector<std::string_view> servers = {"parameter-server"};
   v.field("nodes", &i.nodes,
-          {.doc = "Number of nodes; each begins with the initial weights.",
+          {.doc = "Number of nodes; each starts with the initial weights.",
            .min = 1,
            .max = 1024,
            .when_key = kind,
@@ -22,29 +22,29 @@ void describe_inference(FieldVisitor& v, InferenceSpec& i) {
            .when_key = kind,
            .when = servers});
   v.field("arrivals", choice(i.arrivals),
-          {.doc = "When requests come; a node answers them one by one, in this order.",
+          {.doc = "When requests arrive; a node answers them one at a time, in this order.",
            .when_key = kind,
            .when = servers});
   v.field("refresh", &i.refresh,
-          {.doc = "From one pull of a node to the next; the nodes take turns.",
+          {.doc = "Time from one pull of a node to its next; the nodes take turns.",
            .min = 0,
            .max = 1e9,
            .above_min = true,
            .when_key = kind,
            .when = servers});
   v.field("samples_per_request", &i.samples_per_request,
-          {.doc = "Samples of the test set that a request asks about.",
+          {.doc = "Number of test samples in a request.",
            .min = 1,
            .max = 1e6,
            .when_key = kind,
            .when = servers});
   v.field("flops_per_request", &i.flops_per_request,
-          {.doc = "Work of an answer.",
+          {.doc = "Operations of an answer.",
            .min = 0,
            .max = 1e18,
            .when_key = kind,
            .when = servers,
-           .default_text = "a third of the gradient's over as many samples: the forward pass"});
+           .default_text = "a third of the gradient's for as many samples: the forward pass"});
   v.field("speed", &i.speed,
           {.doc = "Computing speed: one for all nodes, or a list with one for each.",
            .min = 1,

@@ -13,33 +13,32 @@ void describe_generated(FieldVisitor& v, DataSpec& d) {
            .when_key = "source",
            .when = {"blobs", "spirals", "teacher", "clicks"}});
   v.field("features", &d.features,
-          {.doc = "Inputs per sample; for `clicks` all that there are.",
+          {.doc = "Inputs per sample; for `clicks` the number of all features.",
            .min = 1,
            .max = 1e6,
            .when_key = "source",
            .when = {"blobs", "teacher", "clicks"}});
   v.field("classes", &d.classes,
-          {.doc = "Classes; for `teacher` the outputs.",
+          {.doc = "Number of classes; for `teacher` of outputs.",
            .min = 1,
            .max = 1e4,
            .when_key = "source",
            .when = {"blobs", "spirals", "teacher"}});
-  v.field(
-      "noise", &d.noise,
-      {.doc =
-           "Standard deviation of a sample around its place, or of a target; for `clicks` of the log-odds.",
-       .min = 0,
-       .max = 1e3,
-       .when_key = "source",
-       .when = {"blobs", "spirals", "teacher", "clicks"}});
+  v.field("noise", &d.noise,
+          {.doc = "Standard deviation of the noise: of a sample's position (blobs, spirals), of a target "
+                  "(teacher), of the log-odds (clicks).",
+           .min = 0,
+           .max = 1e3,
+           .when_key = "source",
+           .when = {"blobs", "spirals", "teacher", "clicks"}});
   v.field("nonzeros", &d.nonzeros,
-          {.doc = "Features of a sample, one of each categorical field.",
+          {.doc = "Features of a sample, one from each categorical field.",
            .min = 1,
            .max = 1e4,
            .when_key = "source",
            .when = {"clicks"}});
   v.field("exponent", &d.exponent,
-          {.doc = "Zipf's law: the r-th most frequent feature of a field has a share in proportion to "
+          {.doc = "Zipf's law: the share of the r-th most frequent feature of a field is proportional to "
                   "r^-exponent.",
            .min = 0,
            .max = 10,
@@ -58,7 +57,7 @@ void describe_data(FieldVisitor& v, DataSpec& d) {
        .when_key = "source",
        .when = {"csv", "libsvm", "idx"}});
   v.field("test_fraction", &d.test_fraction,
-          {.doc = "Share of the samples kept apart for evaluation; 0 evaluates on the training set.",
+          {.doc = "Share of the samples set aside for evaluation; 0 evaluates on the training set.",
            .min = 0,
            .max = 1,
            .below_max = true,
@@ -70,7 +69,7 @@ void describe_data(FieldVisitor& v, DataSpec& d) {
   v.field("targets", &d.targets,
           {.doc = "Their targets, one row each.", .when_key = "source", .when = {"inline"}});
   v.field("partition", choice(d.partition),
-          {.doc = "How the training samples are dealt out to the workers."});
+          {.doc = "How the training samples are distributed over the workers."});
   v.field("dirichlet_alpha", &d.dirichlet_alpha,
           {.doc = "Concentration: small means that a worker sees few classes.",
            .min = 0,
@@ -87,7 +86,7 @@ void describe_phantom(FieldVisitor& v, Scenario& s) {
   v.field("parameters", &m.parameters,
           {.doc = "Number of parameters.", .min = 1, .max = 1e10, .when_key = "kind", .when = {"phantom"}});
   v.field("arrays", &m.phantom_arrays,
-          {.doc = "Size of each parameter array, from the input; instead of `parameters`.",
+          {.doc = "Size of each parameter array, from the input layer on; replaces `parameters`.",
            .min = 1,
            .max = 1e10,
            .filled = true,
@@ -110,7 +109,7 @@ void describe_phantom(FieldVisitor& v, Scenario& s) {
                         },
                     .kept = m.flops_per_sample != ModelSpec{}.flops_per_sample}});
   v.field("activations", &m.activations,
-          {.doc = "Values of one sample that a stage of a pipeline hands to the next.",
+          {.doc = "Values of one sample that a pipeline stage passes to the next.",
            .min = 0,
            .max = 1e9,
            .when_key = "kind",
@@ -122,8 +121,8 @@ void describe_phantom(FieldVisitor& v, Scenario& s) {
 void describe_model(FieldVisitor& v, Scenario& s) {
   ModelSpec& m = s.model;
   v.field("kind", choice(m.kind),
-          {.doc = "What is learned. A phantom model has no data and no loss: it excludes training.epochs, "
-                  "evaluate_every and target."});
+          {.doc = "The kind of model. A phantom model has no data and no loss, which excludes "
+                  "training.epochs, evaluate_every and target."});
   v.field("layers", &m.mlp.layers,
           {.doc = "Widths of the layers, inputs first, outputs last.",
            .min = 1,
@@ -131,7 +130,7 @@ void describe_model(FieldVisitor& v, Scenario& s) {
            .when_key = "kind",
            .when = {"mlp"}});
   v.field("bias", &m.mlp.bias,
-          {.doc = "Whether the layers have biases; for `logistic` whether there is one more feature that is "
+          {.doc = "Whether the layers have biases; for `logistic`, whether there is one more feature that is "
                   "always 1.",
            .when_key = "kind",
            .when = {"mlp", "logistic"}});
@@ -159,88 +158,58 @@ void describe_model(FieldVisitor& v, Scenario& s) {
       "biases", &m.biases,
       {.doc = "Initial biases instead of zeros: one row per layer.", .when_key = "kind", .when = {"mlp"}});
   v.field("precision", choice(m.precision),
-          {.doc = "Precision of weights, gradients and messages. Half precision is rounded to wherever "
-                  "weights are kept and values sent; workers compute in single precision."});
+          {.doc = "Precision of weights, gradients and messages. Values are rounded to half precision where "
+                  "weights are stored and values are sent; workers compute in single precision."});
   describe_phantom(v, s);
 }
 
 namespace {
 
 void describe_optimizer(FieldVisitor& v, OptimizerSpec& o) {
-  v.field("momentum", &o.momentum,
-          {.doc = "Share of the last step that is kept.",
-           .min = 0,
-           .max = 1,
-           .below_max = true,
-           .when_key = "optimizer",
-           .when = {"momentum", "nesterov"}});
-  v.field("decay", &o.decay,
-          {.doc = "Share of the running mean of squares that is kept.",
-           .min = 0,
-           .max = 1,
-           .below_max = true,
-           .when_key = "optimizer",
-           .when = {"rmsprop"}});
-  v.field("beta1", &o.beta1,
-          {.doc = "Decay of the first moment.",
-           .min = 0,
-           .max = 1,
-           .below_max = true,
-           .when_key = "optimizer",
-           .when = {"adam"}});
-  v.field("beta2", &o.beta2,
-          {.doc = "Decay of the second moment.",
-           .min = 0,
-           .max = 1,
-           .below_max = true,
-           .when_key = "optimizer",
-           .when = {"adam"}});
-  v.field("epsilon", &o.epsilon,
-          {.doc = "Added to the root in the divisor.",
-           .min = 0,
-           .max = 1,
-           .above_min = true,
-           .when_key = "optimizer",
-           .when = {"adagrad", "rmsprop", "adam"}});
+  const auto with_net = names_of_rows<OptimizerRow>([](const auto& row) { return row.elastic_net; });
+  const auto without = names_of_rows<OptimizerRow>([](const auto& row) { return !row.elastic_net; });
+  describe_settings<OptimizerRow>(v, "optimizer", o.settings);
   v.field("weight_decay", &o.weight_decay,
-          {.doc = "L2: this times the weight is added to its gradient.",
+          {.doc = "L2 regularisation: adds this times the weight to its gradient.",
            .min = 0,
            .max = 1e3,
            .when_key = "optimizer",
-           .when = {"sgd", "momentum", "nesterov", "adagrad", "rmsprop", "adam"}});
+           .when = without});
   v.field("l1", &o.l1,
-          {.doc = "Times the sum of the absolute weights, added to the loss; makes weights exactly 0.",
+          {.doc = "Penalty: adds this times the sum of the absolute weights to the loss, and makes weights "
+                  "exactly 0.",
            .min = 0,
            .max = 1e3,
            .when_key = "optimizer",
-           .when = {"proximal"}});
+           .when = with_net});
   v.field("l2", &o.l2,
-          {.doc = "Times half the sum of the squared weights, added to the loss.",
+          {.doc = "Penalty: adds this times half the sum of the squared weights to the loss.",
            .min = 0,
            .max = 1e3,
            .when_key = "optimizer",
-           .when = {"proximal"}});
+           .when = with_net});
 }
 
 void describe_half_precision(FieldVisitor& v, TrainingSpec& t) {
-  v.field("multi_precision", &t.multi_precision,
-          {.doc = "Whether whoever updates keeps a copy of the weights in single precision; without it small "
-                  "updates are rounded away (Micikevicius et al., ICLR 2018; MXNet's multi_precision).",
-           .when_key = "model.precision",
-           .when = {"float16", "bfloat16"}});
   v.field(
-      "loss_scale", &t.loss_scale,
-      {.doc = "Gradients are multiplied by this before they are rounded, and divided after, so that small "
-              "ones do not vanish.",
-       .min = 0,
-       .max = 16'777'216,
-       .above_min = true,
+      "multi_precision", &t.multi_precision,
+      {.doc =
+           "Whether the nodes that run the optimizer keep a copy of the weights in single precision. Without "
+           "it, small updates are rounded away (Micikevicius et al., ICLR 2018; MXNet's multi_precision).",
        .when_key = "model.precision",
        .when = {"float16", "bfloat16"}});
+  v.field("loss_scale", &t.loss_scale,
+          {.doc = "Gradients are multiplied by this before rounding and divided by it afterwards, so that "
+                  "small ones do not vanish.",
+           .min = 0,
+           .max = 16'777'216,
+           .above_min = true,
+           .when_key = "model.precision",
+           .when = {"float16", "bfloat16"}});
 }
 
 void describe_target(FieldVisitor& v, TrainingSpec& t) {
-  v.table("target", "A goal; the time to reach it is reported. Not with a phantom model.", [&] {
+  v.table("target", "A goal; psim reports the time to reach it. Not with a phantom model.", [&] {
     v.field("accuracy", &t.target.accuracy,
             {.doc = "Reached when the accuracy is at least this.", .min = 0, .max = 1});
     v.field("loss", &t.target.loss,
@@ -257,18 +226,17 @@ void describe_target(FieldVisitor& v, TrainingSpec& t) {
 
 void describe_training(FieldVisitor& v, TrainingSpec& t, const ModelSpec& m) {
   v.field("batch_size", &t.batch_size, {.doc = "Samples per worker and step.", .min = 1, .max = 1e7});
-  v.field("steps", &t.steps, {.doc = "End after so many clocks of each worker.", .min = 1, .max = 1e9});
-  v.field(
-      "epochs", &t.epochs,
-      {.doc = "End after so many passes over the training set, counted as batches of all workers: each has "
-              "local_steps * accumulate in a clock, and warmup_steps * accumulate in the first. Not with a "
-              "phantom "
-              "model.",
-       .min = 0,
-       .max = 1e6,
-       .above_min = true});
+  v.field("steps", &t.steps,
+          {.doc = "The run ends after this many clocks of each worker.", .min = 1, .max = 1e9});
+  v.field("epochs", &t.epochs,
+          {.doc = "The run ends after this many passes over the training set, counted in batches of all "
+                  "workers. Each worker has local_steps * accumulate batches in a clock, and warmup_steps * "
+                  "accumulate in the first. Not with a phantom model.",
+           .min = 0,
+           .max = 1e6,
+           .above_min = true});
   v.field("duration", &t.duration,
-          {.doc = "End after so much simulated time.", .min = 0, .max = 1e9, .above_min = true});
+          {.doc = "The run ends after this simulated time.", .min = 0, .max = 1e9, .above_min = true});
   v.field("optimizer", choice(t.optimizer.kind), {.doc = "How the servers apply an aggregated gradient."});
   describe_half_precision(v, t);
   v.field("learning_rate", &t.learning_rate,
@@ -289,24 +257,22 @@ void describe_training(FieldVisitor& v, TrainingSpec& t, const ModelSpec& m) {
   v.field("schedule_factor", &t.schedule_factor,
           {.doc = "Factor of each drop.", .min = 0, .max = 1, .when_key = "schedule", .when = {"step"}});
   v.field("staleness_aware", &t.staleness_aware,
-          {.doc = "Divide each gradient by its staleness in updates, if that is above 1 (Zhang et al., IJCAI "
-                  "2016).",
+          {.doc = "Whether to divide each gradient by its staleness in updates, if that is above 1 (Zhang et "
+                  "al., IJCAI 2016).",
            .when_key = "architecture.kind",
            .when = {"parameter-server"}});
   describe_optimizer(v, t.optimizer);
-  v.field(
-      "feature_blocks", &t.feature_blocks,
-      {.doc =
-           "Pieces of consecutive features; clock t changes the weights of piece t mod feature_blocks only "
-           "(Li et al., NIPS 2014).",
-       .min = 1,
-       .max = 1e6,
-       .when_key = "optimizer",
-       .when = {"proximal"}});
+  v.field("feature_blocks", &t.feature_blocks,
+          {.doc = "Number of blocks of consecutive features. Clock t changes only the weights of block t mod "
+                  "feature_blocks (Li et al., NIPS 2014).",
+           .min = 1,
+           .max = 1e6,
+           .when_key = "optimizer",
+           .when = names_of_rows<OptimizerRow>([](const auto& row) { return row.elastic_net; })});
   describe_rhythm(v, t);
   describe_work(v, t);
   v.field("evaluate_every", &t.evaluate_every,
-          {.doc = "Time between evaluations, or a number of updates such as \"10 updates\"; evaluating takes "
+          {.doc = "Time between evaluations, or a number of updates such as \"10 updates\". Evaluations take "
                   "no simulated time. Not with a phantom model.",
            .default_text = "at the start and the end"});
   describe_target(v, t);

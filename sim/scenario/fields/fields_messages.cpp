@@ -1,4 +1,6 @@
 // Where parameters are, what travels in a message, and through which filters.
+#include <fmt/format.h>
+
 #include "sim/scenario/fields/choices.hpp"
 #include "sim/scenario/fields/field_tables.hpp"
 
@@ -11,18 +13,32 @@ ChoiceField choice_of_direction(FilterSpec& filter) {
           [&filter](std::size_t index) { filter.on = static_cast<FilterOn>(index); }};
 }
 
-std::vector<std::string_view> kinds_that_feed_back() {
-  std::vector<std::string_view> names;
-  for (const FilterRow& row : filter_rows) {
-    if (row.error_feedback != ErrorFeedback::impossible) names.push_back(row.name);
-  }
-  return names;
+std::string list_of(const std::vector<std::string_view>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    text += fmt::format("{}{}", i == 0 ? "" : i + 1 < names.size() ? ", " : " and ", names[i]);
+  return text;
+}
+
+// What stands for fields that a filter's kind decides where they are not given.
+std::string_view default_direction() {
+  static const std::string text = fmt::format(
+      "`push`; for {} `both`",
+      list_of(names_of_rows<FilterRow>([](const auto& row) { return row.stage >= FilterStage::keys; })));
+  return text;
+}
+std::string_view default_feedback() {
+  static const std::string text =
+      fmt::format("`true`; for {} `false`", list_of(names_of_rows<FilterRow>([](const auto& row) {
+                    return row.error_feedback == ErrorFeedback::off;
+                  })));
+  return text;
 }
 
 }  // namespace
 
 void describe_placement(FieldVisitor& v, PlacementSpec& p) {
-  v.field("kind", choice(p.kind), {.doc = "How parameters are dealt out to the servers."});
+  v.field("kind", choice(p.kind), {.doc = "How parameters are distributed over the servers."});
   v.field("virtual_nodes", &p.virtual_nodes,
           {.doc = "Points of each server on the ring.",
            .min = 1,
@@ -30,7 +46,7 @@ void describe_placement(FieldVisitor& v, PlacementSpec& p) {
            .when_key = "kind",
            .when = {"hash-ring"}});
   v.field("bigarray_bound", &p.bigarray_bound,
-          {.doc = "Arrays of so many values or more are split over all servers.",
+          {.doc = "Arrays with this many values or more are split over all servers.",
            .min = 1,
            .max = 1e12,
            .when_key = "kind",
@@ -38,75 +54,42 @@ void describe_placement(FieldVisitor& v, PlacementSpec& p) {
 }
 
 void describe_messages(FieldVisitor& v, MessagesSpec& m) {
-  v.field("unit", choice(m.unit), {.doc = "What is pushed, pulled and versioned as one message."});
+  v.field("unit", choice(m.unit),
+          {.doc = "Which parameters are pushed, pulled and versioned as one message."});
   v.field("slice", &m.slice,
-          {.doc = "Arrays longer than so many values are cut; 0 cuts nothing.",
+          {.doc = "Arrays longer than this many values are cut into slices; 0 cuts none.",
            .min = 0,
            .max = 1e12,
            .when_key = "unit",
            .when = {"array"}});
   v.field("overlap", &m.overlap,
-          {.doc = "Whether a layer's gradient is pushed as soon as the backward pass has it, and the forward "
-                  "pass begins when the first layer's weights are here.",
+          {.doc = "Whether a worker pushes a layer's gradient as soon as the backward pass has computed it, "
+                  "and begins the forward pass as soon as it has the first layer's weights.",
            .when_key = "unit",
            .when = {"array"}});
   v.field("order", choice(m.order), {.doc = "Which of the messages from one node to another goes first."});
-  v.field(
-      "acknowledge", &m.acknowledge,
-      {.doc = "Whether servers answer every push, and workers wait for that before they pull (ps-lite). The "
-              "answer comes when the push is applied or dropped; where a model lets workers start at once, "
-              "when it is in. Where something may be lost (recovery.enabled) servers answer every push as "
-              "soon as it "
-              "is in, whatever stands here."});
-  v.field("keys", choice(m.keys), {.doc = "How a message says which weights its values belong to."});
+  v.field("acknowledge", &m.acknowledge,
+          {.doc = "Whether servers acknowledge every push, and workers wait for that before they pull "
+                  "(ps-lite). A server acknowledges a push when it has applied or dropped it, or when it has "
+                  "received it if the model lets workers start at once. Where something may be lost "
+                  "(recovery.enabled), servers acknowledge every push on arrival, whatever is given here."});
+  v.field("keys", choice(m.keys), {.doc = "How a message tells which weights its values belong to."});
 }
 
 void describe_filter(FieldVisitor& v, FilterSpec& f) {
-  v.field("kind", choice(f.kind), {.doc = "What is done to a message before it is sent.", .required = true});
-  v.field(
-      "on", choice_of_direction(f),
-      {.doc = "Which messages go through it.", .default_text = "`push`; for key-caching and snappy `both`"});
-  v.field("threshold", &f.threshold,
-          {.doc = "What counts: the step of two-bit and threshold, the change of significant.",
-           .min = 0,
-           .max = 1e30,
-           .above_min = true,
-           .when_key = "kind",
-           .when = {"two-bit", "threshold", "significant"},
-           .default_text = "0.5 for two-bit, else required"});
-  v.field("fraction", &f.fraction,
-          {.doc = "Share of a message's values that is sent, at least one value.",
-           .min = 0,
-           .max = 1,
-           .above_min = true,
-           .when_key = "kind",
-           .when = {"top-k", "random-k"}});
-  v.field("probability", &f.probability,
-          {.doc = "Probability that a value is left out.",
-           .min = 0,
-           .max = 1,
-           .below_max = true,
-           .when_key = "kind",
-           .when = {"random-skip"}});
-  v.field("bits", &f.bits,
-          {.doc = "Bits of a value, with its sign.",
-           .min = 2,
-           .max = 24,
-           .when_key = "kind",
-           .when = {"fixed-point"}});
-  v.field("delta", &f.delta,
-          {.doc = "How far below l1 a gradient must be to be dropped.",
-           .min = 0,
-           .max = 1e30,
-           .when_key = "kind",
-           .when = {"kkt"}});
+  v.field("kind", choice(f.kind),
+          {.doc = "What the filter does to a message before it is sent.", .required = true});
+  v.field("on", choice_of_direction(f),
+          {.doc = "Which messages pass the filter.", .default_text = default_direction()});
+  describe_settings<FilterRow>(v, "kind", f.settings);
   v.field("error_feedback", &f.error_feedback,
-          {.doc = "Whether what a push lost is added to the next one.",
+          {.doc = "Whether the next push includes what this one lost.",
            .when_key = "kind",
-           .when = kinds_that_feed_back(),
-           .default_text = "`true`; for fp16, fixed-point and random-skip `false`"});
+           .when = names_of_rows<FilterRow>(
+               [](const auto& row) { return row.error_feedback != ErrorFeedback::impossible; }),
+           .default_text = default_feedback()});
   v.field("flops_per_value", &f.flops_per_value,
-          {.doc = "Work of the sender for each value that comes into the filter.", .min = 0, .max = 1e12});
+          {.doc = "Operations of the sender for each value that enters the filter.", .min = 0, .max = 1e12});
 }
 
 }  // namespace psim

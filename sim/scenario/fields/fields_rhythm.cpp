@@ -12,7 +12,7 @@ void describe_rhythm(FieldVisitor& v, TrainingSpec& t) {
            .when_key = "algorithm",
            .when = {"elastic"},
            .default_text = "0.9 / workers"});
-  v.field("update", choice(t.update), {.doc = "Who runs the optimizer."});
+  v.field("update", choice(t.update), {.doc = "Which nodes run the optimizer."});
   v.field("local_steps", &t.local_steps,
           {.doc = "Steps that a worker takes on its own copy of the weights between pull and push, at the "
                   "clock's learning rate (local SGD: Stich, ICLR 2019); each is a batch.",
@@ -21,21 +21,20 @@ void describe_rhythm(FieldVisitor& v, TrainingSpec& t) {
   v.field("accumulate", &t.accumulate,
           {.doc = "Batches whose gradients are averaged before a step.", .min = 1, .max = 1e6});
   v.field("warmup_steps", &t.warmup_steps,
-          {.doc = "Local steps of the first clock, in which workers train on their own before they meet.",
+          {.doc = "Local steps of the first clock, in which workers train alone before they synchronise.",
            .min = 0,
            .max = 1e6,
            .default_text = "local_steps"});
   v.field("pull_every", &t.pull_every,
-          {.doc = "Clocks from one pull to the next; in between a worker goes on with its own copy, moved by "
-                  "its own gradients (n_fetch of Dean et al., NIPS 2012).",
+          {.doc = "Clocks from one pull to the next. In between, a worker continues with its own copy and "
+                  "applies its own gradients to it (n_fetch of Dean et al., NIPS 2012).",
            .min = 1,
            .max = 1e6});
-  v.field(
-      "delay_compensation", &t.delay_compensation,
-      {.doc = "DC-ASGD (Zheng et al., ICML 2017): a late gradient g gets lambda * g * g * (w now - w that it "
-              "was computed on); this is lambda, 0 is none.",
-       .min = 0,
-       .max = 1e6});
+  v.field("delay_compensation", &t.delay_compensation,
+          {.doc = "lambda of DC-ASGD (Zheng et al., ICML 2017), which adds lambda * g * g * (w now - w at "
+                  "the computation of g) to a late gradient g; 0 adds nothing.",
+           .min = 0,
+           .max = 1e6});
   v.field(
       "delay_compensation_decay", &t.delay_compensation_decay,
       {.doc =

@@ -6,30 +6,30 @@ namespace psim {
 
 void describe_work(FieldVisitor& v, TrainingSpec& t) {
   v.field("work", choice(t.work),
-          {.doc = "Who computes how many of a clock's samples; pushes count by their samples.",
+          {.doc = "How many of a clock's samples each worker computes; a push counts by its samples.",
            .when_key = "architecture.kind",
            .when = {"parameter-server"}});
   v.field("work_every", &t.work_every,
-          {.doc = "Clocks from one decision about batch sizes to the next; workers wait for it.",
+          {.doc = "Clocks from one decision about batch sizes to the next; workers wait for each decision.",
            .min = 1,
            .max = 1e6,
            .when_key = "work",
            .when = {"dynamic"}});
   v.field("work_smoothing", &t.work_smoothing,
-          {.doc = "The newest measurement's weight in the exponential mean of the time per sample.",
+          {.doc = "Weight of the newest measurement in the exponential mean of the time per sample.",
            .min = 0,
            .max = 1,
            .above_min = true,
            .when_key = "work",
            .when = {"dynamic"}});
-  v.field(
-      "work_piece", &t.work_piece,
-      {.doc = "The first piece that a helper gets, as a share of batch_size; later ones are twice as large.",
-       .min = 0,
-       .max = 1,
-       .above_min = true,
-       .when_key = "work",
-       .when = {"stealing"}});
+  v.field("work_piece", &t.work_piece,
+          {.doc = "Size of the first piece that a helper gets, as a share of batch_size; later ones are "
+                  "twice as large.",
+           .min = 0,
+           .max = 1,
+           .above_min = true,
+           .when_key = "work",
+           .when = {"stealing"}});
 }
 
 void describe_delivery(FieldVisitor& v, DeliverySpec& d) {
@@ -38,7 +38,7 @@ void describe_delivery(FieldVisitor& v, DeliverySpec& d) {
            .when_key = "architecture.kind",
            .when = {"parameter-server"}});
   v.field("prefetch", &d.prefetch,
-          {.doc = "Steps whose batches a worker asks for ahead.",
+          {.doc = "Number of steps for which a worker requests batches ahead.",
            .min = 0,
            .max = 1e4,
            .when_key = "delivery",
@@ -49,7 +49,7 @@ void describe_delivery(FieldVisitor& v, DeliverySpec& d) {
            .max = 1e12,
            .when_key = "delivery",
            .when = {"database"},
-           .default_text = "4 a feature and a label; 8 a nonzero of a sparse sample"});
+           .default_text = "4 per feature and for the label; 8 per nonzero of a sparse sample"});
 }
 
 }  // namespace psim

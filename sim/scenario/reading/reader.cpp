@@ -78,7 +78,7 @@ void Reader::wrong_type(const toml::node& node, std::string_view key, std::strin
                         std::string help) {
   if (node.is_array() && wanted != "a list" && wanted != "a table")
     help += (help.empty() ? "" : "; ") +
-            std::string("a list is for `psim compare`, which runs each of its values");
+            std::string("only `psim compare` takes a list, and runs each of its values");
   refuse("wrong-type", node, key, fmt::format("`{}` has the wrong type", path_of(key)),
          fmt::format("this is {}, expected {}", kind_of(node), wanted), std::move(help));
 }

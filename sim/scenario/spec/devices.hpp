@@ -1,6 +1,16 @@
 // A worker's devices (accelerators): how a batch is shared out among them, and what their copies of weights
 // and gradients cost. Pure functions over the scenario. Sums follow MXNet's KVStore (src/kvstore/comm.h):
 // CommCPU adds gradients in host memory, CommDevice on a device.
+//
+// Devices are no hosts of SimGrid. Their computing and their copies are parts of the worker's one
+// computation, in order: weights down, gradients of the parts, sum, gradient up. Decisions:
+// - Slowness slows the computing but not the copies. A cancelled step stops at once, or when the copy in
+//   hand is through.
+// - What a worker keeps of its own between clocks (local steps, elastic averaging) lives in the host, so
+//   each local step copies both ways; accumulated batches are copied once.
+// - With several devices the gradient is the weighted mean of the parts' gradients, in device order; it
+//   differs from that of the batch by rounding. A single device without a bus is the worker's processor: no
+//   copies, and the same bits as without devices.
 #pragma once
 
 #include <cstdint>

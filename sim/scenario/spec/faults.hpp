@@ -8,33 +8,16 @@
 #include <string_view>
 #include <vector>
 
-#include "model/mutant.hpp"
+#include "sim/scenario/spec/fault_kinds.hpp"
 #include "sim/scenario/spec/units.hpp"
 
 namespace psim {
-
-enum class FaultKind : std::uint8_t {
-  crash,      // a node is gone with all that it knew
-  restart,    // ... and is back
-  leave,      // a node goes in good order
-  join,       // ... and comes back
-  slow,       // a node computes more slowly, or not at all
-  link_down,  // nothing comes through to a node or from it
-  degrade,    // a node's link has less bandwidth
-  partition,  // nothing comes through between two sets of nodes
-  heal,       // all partitions are over
-  drop,       // messages are lost
-  duplicate,  // ... come twice
-  delay,      // ... come later
-  reorder,    // ... come later by chance, so that one overtakes another
-  disk_loss,  // what the storage has written is gone
-};
 
 // Whether a crash leaves what the storage had written.
 enum class Disk { kept, lost };
 
 struct FaultSpec {
-  FaultKind kind = FaultKind::crash;
+  FaultKind kind;
   std::vector<std::string> nodes;                 // "server 1", "workers", "all"
   std::vector<std::vector<std::string>> between;  // two sides; "rest" is all who are not on the other
   std::vector<std::string> messages;              // kinds, by name; empty: all
@@ -54,32 +37,10 @@ struct FaultSpec {
   bool given_by_window() const { return from || until; }
 };
 
-// Whether a node or a message may be lost by it, come twice or out of order, or be taken for lost: a node
-// that only computes more slowly, and a link with less bandwidth, deliver everything that they would have.
-inline bool may_lose(const FaultSpec& fault) {
-  const bool only_slows = fault.kind == FaultKind::slow || fault.kind == FaultKind::degrade;
-  return !only_slows || !(fault.factor.value_or(0) > 0) || mutant("every-fault-loses");
-}
-
-// The kinds that have an end as well as a beginning.
-constexpr bool is_window(FaultKind kind) {
-  switch (kind) {
-    case FaultKind::slow:
-    case FaultKind::link_down:
-    case FaultKind::degrade:
-    case FaultKind::partition:
-    case FaultKind::drop:
-    case FaultKind::duplicate:
-    case FaultKind::delay:
-    case FaultKind::reorder: return true;
-    default: return false;
-  }
-}
+// Whether the fault may lose a node or a message, repeat or reorder messages, or make a node seem lost.
+bool may_lose(const FaultSpec& fault);
 // The kinds that concern messages one by one.
-constexpr bool is_about_messages(FaultKind kind) {
-  return kind == FaultKind::drop || kind == FaultKind::duplicate || kind == FaultKind::delay ||
-         kind == FaultKind::reorder;
-}
+inline bool is_about_messages(FaultKind kind) { return kind->on == FaultOn::messages; }
 
 struct ClusterSpec;
 

@@ -269,25 +269,6 @@ constexpr std::array osdi14{
               "Li et al., OSDI 2014, 4.4"},
 };
 
-constexpr std::array<PresetTable, 12> tables{{
-    {Preset::none, "none", "psim's own defaults", {}},
-    {Preset::ps_lite, "ps-lite", "the key-value layer of MXNet and BytePS, with its default handle", ps_lite},
-    {Preset::ps_lite_resend, "ps-lite-resend", "ps-lite with PS_RESEND = 1: lost messages are sent again",
-     ps_lite_resend},
-    {Preset::mxnet_dist_sync, "mxnet-dist_sync", "MXNet's KVStore, synchronous", mxnet_dist_sync},
-    {Preset::mxnet_dist_async, "mxnet-dist_async", "MXNet's KVStore, asynchronous", mxnet_dist_async},
-    {Preset::mxnet_dist_sync_device, "mxnet-dist_sync_device",
-     "as mxnet-dist_sync, with the sum of a worker's devices on a device", mxnet_dist_sync_device},
-    {Preset::mxnet_dist_async_device, "mxnet-dist_async_device",
-     "as mxnet-dist_async, with the sum of a worker's devices on a device", mxnet_dist_async_device},
-    {Preset::tf1_syncreplicas, "tf1-syncreplicas", "TensorFlow 1's SyncReplicasOptimizer", tf1_syncreplicas},
-    {Preset::bosen_ssppush, "bosen-ssppush", "Petuum Bösen with its default consistency, SSPPush",
-     bosen_ssppush},
-    {Preset::angel_ssp, "angel-ssp", "Tencent's Angel with its default staleness", angel_ssp},
-    {Preset::byteps, "byteps", "BytePS: servers sum, tensors are cut and go by priority", byteps},
-    {Preset::osdi14, "osdi14", "the parameter server of Li et al., OSDI 2014", osdi14},
-}};
-
 std::int64_t workers_of(const toml::table& root) {
   const auto given = root["cluster"]["workers"].value_exact<std::int64_t>();
   return given.value_or(Scenario{}.cluster.workers);
@@ -295,19 +276,45 @@ std::int64_t workers_of(const toml::table& root) {
 
 }  // namespace
 
-std::span<const PresetTable> presets() { return tables; }
-
-const PresetTable& row_of(Preset preset) { return tables[static_cast<std::size_t>(preset)]; }
+template <>
+std::deque<PresetTable> built_in_rows() {
+  return {
+      {.name = "none", .doc = "psim's own defaults"},
+      {.name = "ps-lite",
+       .doc = "the key-value layer of MXNet and BytePS, with its default handle",
+       .rows = ps_lite},
+      {.name = "ps-lite-resend",
+       .doc = "ps-lite with PS_RESEND = 1: lost messages are sent again",
+       .rows = ps_lite_resend},
+      {.name = "mxnet-dist_sync", .doc = "MXNet's KVStore, synchronous", .rows = mxnet_dist_sync},
+      {.name = "mxnet-dist_async", .doc = "MXNet's KVStore, asynchronous", .rows = mxnet_dist_async},
+      {.name = "mxnet-dist_sync_device",
+       .doc = "as mxnet-dist_sync, with the sum of a worker's devices on a device",
+       .rows = mxnet_dist_sync_device},
+      {.name = "mxnet-dist_async_device",
+       .doc = "as mxnet-dist_async, with the sum of a worker's devices on a device",
+       .rows = mxnet_dist_async_device},
+      {.name = "tf1-syncreplicas", .doc = "TensorFlow 1's SyncReplicasOptimizer", .rows = tf1_syncreplicas},
+      {.name = "bosen-ssppush",
+       .doc = "Petuum Bösen with its default consistency, SSPPush",
+       .rows = bosen_ssppush},
+      {.name = "angel-ssp", .doc = "Tencent's Angel with its default staleness", .rows = angel_ssp},
+      {.name = "byteps", .doc = "BytePS: servers sum, tensors are cut and go by priority", .rows = byteps},
+      {.name = "osdi14", .doc = "the parameter server of Li et al., OSDI 2014", .rows = osdi14},
+  };
+}
 
 bool sets(Preset preset, std::string_view field) {
-  return std::ranges::find(row_of(preset).rows, field, &PresetRow::field) != row_of(preset).rows.end();
+  return std::ranges::find(preset->rows, field, &PresetRow::field) != preset->rows.end();
 }
 
 void take_preset(Document& document, Diagnostics& diagnostics) {
   document.preset.reset();
   const toml::node* given = document.root.get("preset");
   const auto name = given == nullptr ? std::nullopt : given->value_exact<std::string>();
-  const auto found = std::ranges::find(tables, name.value_or("none"), &PresetTable::name);
+  const auto& tables = all_rows<PresetTable>();
+  const auto found = std::ranges::find_if(
+      tables, [&](const PresetTable& table) { return answers_to(table, name.value_or("none")); });
   if (found == tables.end() || found->rows.empty()) return;  // the reader tells what names there are
   std::string text;
   for (const PresetRow& row : found->rows) {
@@ -346,7 +353,7 @@ std::string preset_reference() {
       "`--set` or an axis gives\n"
       "goes before it, and a default that has no meaning beside that is left out. `filter = []` removes a "
       "preset's filters.\n";
-  for (const PresetTable& table : tables) {
+  for (const PresetTable& table : all_rows<PresetTable>()) {
     if (table.rows.empty()) continue;
     out +=
         fmt::format("\n### {}: {}\n\n| field | value | what the system does | source |\n|---|---|---|---|\n",

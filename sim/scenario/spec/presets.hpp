@@ -1,5 +1,13 @@
 // Real systems by name. A preset puts the defaults of one of them in the place of psim's own; what the file,
 // --set or an axis of a comparison gives goes before it.
+//
+// A preset's values are a TOML text of their own: a source like the file and every --set. The same code
+// reads and checks them, and a diagnostic shows the row that a wrong value is from. The reader looks into
+// the file first, then into the preset.
+// - A preset's row that has no meaning beside the choices made is left out, whoever made them.
+// - A preset's choice counts as made where the preset is named. Named in the file, it makes the file's own
+//   fields meaningless, which is an error; named by --set or an axis, it leaves such fields out.
+// - filter is one value: a file's filters take the place of all the preset's.
 #pragma once
 
 #include <optional>
@@ -7,25 +15,12 @@
 #include <string>
 #include <string_view>
 
+#include "model/table.hpp"
+
 namespace psim {
 
 struct Document;
 class Diagnostics;
-
-enum class Preset {
-  none,
-  ps_lite,
-  ps_lite_resend,
-  mxnet_dist_sync,
-  mxnet_dist_async,
-  mxnet_dist_sync_device,
-  mxnet_dist_async_device,
-  tf1_syncreplicas,
-  bosen_ssppush,
-  angel_ssp,
-  byteps,
-  osdi14
-};
 
 // A default of a system: the field that says it here, or none when psim does not simulate it.
 struct PresetRow {
@@ -35,17 +30,20 @@ struct PresetRow {
   std::string_view source;  // where that is written: repository and file, or paper
 };
 
+// One row a system (presets.cpp), with rows of its own.
 struct PresetTable {
-  Preset preset;
   std::string_view name, doc;
-  std::span<const PresetRow> rows;
+  std::string_view aliases = {};         // separated by spaces
+  std::span<const PresetRow> rows = {};  // none: psim's own defaults
+  double fuzz = 1;                       // how often the fuzzer draws it, beside 1
 };
+template <>
+std::deque<PresetTable> built_in_rows();
+using Preset = Chosen<PresetTable>;
 
 // The one value that is no TOML: what cluster.workers is.
 inline constexpr std::string_view all_workers = "the number of workers";
 
-std::span<const PresetTable> presets();
-const PresetTable& row_of(Preset preset);
 bool sets(Preset preset, std::string_view field);
 
 // Looks which preset `document` names and puts its defaults beside the root. They are a source of their own,

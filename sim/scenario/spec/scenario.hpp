@@ -16,6 +16,7 @@
 #include "sim/protocol/filter.hpp"
 #include "sim/protocol/key_space.hpp"
 #include "sim/protocol/work.hpp"
+#include "sim/scenario/spec/distributions.hpp"
 #include "sim/scenario/spec/faults.hpp"
 #include "sim/scenario/spec/presets.hpp"
 #include "sim/scenario/spec/recovery.hpp"
@@ -197,27 +198,10 @@ struct ClusterSpec {
   InferenceSpec inference;
 };
 
-enum class Distribution {
-  constant,
-  uniform,
-  exponential,
-  shifted_exponential,
-  pareto,
-  gamma,
-  lognormal,
-  markov,
-  trace
-};
-
 struct ComputeSpec {
-  Distribution distribution = Distribution::constant;
-  double cv = 0.1;              // uniform, gamma, lognormal: standard deviation / mean
+  Distribution distribution;
+  Settings settings;            // of the distribution
   std::optional<Seconds> time;  // mean time of a step, instead of flops / speed
-  double alpha = 2.5;           // pareto: tail exponent, > 1
-  Seconds shift{0};             // shifted-exponential: the part that is always there
-  double slowdown = 5;          // markov: factor of the slow state
-  double enter = 0.05;          // markov: probability per step of becoming slow
-  double leave = 0.25;          // markov: probability per step of becoming fast again
   std::string trace;            // trace: file with one row per step, one column, or one per worker
   std::vector<std::vector<double>> trace_rows;  // the file's content, filled in by the loader
 };
@@ -258,7 +242,7 @@ struct GroupSpec {
 
 struct Scenario {
   std::string title;
-  Preset preset = Preset::none;  // whose defaults stand in the place of psim's own
+  Preset preset;  // whose defaults stand in the place of psim's own
   std::int64_t seed = 1;
   ArchitectureSpec architecture;
   DataSpec data;

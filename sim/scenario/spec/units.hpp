@@ -9,11 +9,10 @@
 #include <string>
 #include <string_view>
 
+#include "model/settings.hpp"  // Seconds
+
 namespace psim {
 
-struct Seconds {
-  double value = 0;
-};
 struct Bytes {
   double value = 0;
 };

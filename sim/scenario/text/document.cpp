@@ -75,18 +75,18 @@ class Examiner {
     if (says("unknown escape sequence")) {
       flaw.begin = stop_ - 1;
       flaw.label = "unknown escape sequence";
-      flaw.help = "a text with backslashes is best in single quotes: 'C:\\data'";
+      flaw.help = "write a text with backslashes in single quotes: 'C:\\data'";
       return flaw;
     }
     if (const std::size_t bytes = utf8_length(text_.substr(stop_)); bytes > 1) {
       flaw.end = stop_ + bytes;
-      flaw.label = "only texts in quotes and comments may have this character";
+      flaw.label = "only quoted texts and comments may contain this character";
       return flaw;
     }
     if (unclosed_text(flaw) || header(flaw) || unclosed_bracket(flaw) || twice(flaw)) return flaw;
     if (says("expected '=', saw ':'")) flaw.help = "TOML writes key = value, and tables as [name]";
     if (says("value type") && text_.substr(stop_).starts_with('('))
-      flaw.help = "a list stands in square brackets: [1, 2]";
+      flaw.help = "write a list in square brackets: [1, 2]";
     if (says("expected '='") || says("control character")) return flaw;
     word(flaw);
     return flaw;
@@ -106,7 +106,7 @@ class Examiner {
     flaw.begin = at;
     flaw.end = at + 1;
     flaw.message = "the text is not UTF-8";
-    flaw.label = "no UTF-8 from here on";
+    flaw.label = "not UTF-8 from here on";
     flaw.help = "save the file as UTF-8";
     flaw.cut_end = std::max(flaw.cut_end, std::min(text_.find('\n', at), text_.size()));
     return flaw;
@@ -141,8 +141,8 @@ class Examiner {
     flaw.help = "put all fields of a table below one header";
     const std::size_t before = text_.substr(0, line_begin_).rfind(whole.substr(0, whole.find(']') + 1));
     flaw.label = before == std::string_view::npos
-                     ? "it has a value already"
-                     : fmt::format("given before in line {}", line_number(before));
+                     ? "it already has a value"
+                     : fmt::format("first given in line {}", line_number(before));
     return true;
   }
 
@@ -179,7 +179,7 @@ class Examiner {
     flaw.begin = at;
     flaw.end = at + name.size();
     flaw.message = fmt::format("`{}` is given twice", name);
-    flaw.label = "it has a value already";
+    flaw.label = "it already has a value";
     flaw.help = "keep one of them";
     for (std::size_t end = line_begin_; end > 0;) {  // back to the table's header
       const std::size_t begin = end == 1 ? 0 : text_.rfind('\n', end - 2) + 1;
@@ -187,7 +187,7 @@ class Examiner {
       const std::string_view rest = line.substr(std::min(line.find_first_not_of(" \t"), line.size()));
       if (rest.starts_with('[')) break;
       if (rest.starts_with(name) && rest.find_first_not_of(" \t", name.size()) == rest.find('='))
-        flaw.label = fmt::format("given before in line {}", line_number(begin));
+        flaw.label = fmt::format("first given in line {}", line_number(begin));
       end = begin;
     }
     return true;
@@ -213,7 +213,7 @@ class Examiner {
       flaw.label = fmt::format("expected `,` or `{}` before this", says("']'") ? ']' : '}');
     } else if (says("comment or whitespace") && stop_ == begin) {
       flaw.label = "nothing may follow the value";
-      flaw.help = "one field a line; a text stands in quotes";
+      flaw.help = "write one field per line, and texts in quotes";
     } else if (token.find_first_not_of("0123456789+-._eE") == std::string_view::npos ||
                (token[0] == '0' && token.find_first_of("xob") == 1)) {
       flaw.message = "not a number";
@@ -227,11 +227,11 @@ class Examiner {
       if (says("64 bits"))
         flaw.message = "the number is too large", flaw.label = "at most 9223372036854775807";
     } else if (const std::string constant = constant_for(token); !constant.empty()) {
-      flaw.message = fmt::format("`{}` is no value", token);
+      flaw.message = fmt::format("`{}` is not a value", token);
       flaw.label = constant;
     } else {
-      flaw.message = fmt::format("`{}` is no value", token);
-      flaw.label = "a text stands in quotes";
+      flaw.message = fmt::format("`{}` is not a value", token);
+      flaw.label = "a text needs quotes";
       flaw.help = fmt::format("write \"{}\"", token);
     }
   }
@@ -257,10 +257,10 @@ namespace {
 
 Diagnostic too_deep(std::string_view text, const DeepPlace& place, std::size_t source) {
   return {"syntax", place_in(text, place.begin, place.end, source),
-          place.key ? "a key has too many parts" : "brackets within brackets, too many of them",
+          place.key ? "a key has too many parts" : "brackets are nested too deeply",
           fmt::format("at most {}", place.key ? most_parts : most_brackets),
           place.key ? "fields of a scenario are at most a few tables deep, such as cluster.network.latency"
-                    : "values of a scenario are at most lists of lists"};
+                    : "values of a scenario are lists of lists at most"};
 }
 
 }  // namespace

@@ -26,9 +26,9 @@ std::vector<FaultTurn> turns(const FaultSpec& spec, std::size_t most, std::uint3
 }  // namespace
 
 TEST_CASE("a fault at a date happens once, or with a period", "[faults]") {
-  FaultSpec spec{.kind = FaultKind::leave, .at = Seconds{5}};
+  FaultSpec spec{.kind = "leave", .at = Seconds{5}};
   CHECK(turns(spec, 9) == std::vector<FaultTurn>{{5, HUGE_VAL}});
-  spec.kind = FaultKind::crash;
+  spec.kind = "crash";
   spec.restart_after = Seconds{2};
   CHECK(turns(spec, 9) == std::vector<FaultTurn>{{5, 7}});
   spec.every = Seconds{10};
@@ -36,24 +36,24 @@ TEST_CASE("a fault at a date happens once, or with a period", "[faults]") {
 }
 
 TEST_CASE("a window lies between its ends, or lasts, or has no end", "[faults]") {
-  FaultSpec spec{.kind = FaultKind::slow, .from = Seconds{1}, .until = Seconds{4}};
+  FaultSpec spec{.kind = "slow", .from = Seconds{1}, .until = Seconds{4}};
   CHECK(turns(spec, 9) == std::vector<FaultTurn>{{1, 4}});
   spec.every = Seconds{3};
   CHECK(turns(spec, 3) == std::vector<FaultTurn>{{1, 4}, {4, 7}, {7, 10}});
-  CHECK(turns({.kind = FaultKind::drop}, 9) == std::vector<FaultTurn>{{0, HUGE_VAL}});
-  CHECK(turns({.kind = FaultKind::link_down, .at = Seconds{3}, .lasts = Seconds{2}}, 9) ==
+  CHECK(turns({.kind = "drop"}, 9) == std::vector<FaultTurn>{{0, HUGE_VAL}});
+  CHECK(turns({.kind = "link-down", .at = Seconds{3}, .lasts = Seconds{2}}, 9) ==
         std::vector<FaultTurn>{{3, 5}});
 }
 
 TEST_CASE("a fault that waits for a condition has no dates of its own", "[faults]") {
-  const FaultSpec spec{.kind = FaultKind::slow, .when = "updates >= 3", .lasts = Seconds{2}};
+  const FaultSpec spec{.kind = "slow", .when = "updates >= 3", .lasts = Seconds{2}};
   CHECK(turns(spec, 9).empty());
   CHECK(FaultTurns::from(spec, 11) == FaultTurn{11, 13});
 }
 
 TEST_CASE("times between failures are exponential, and count from when all is well", "[faults]") {
   constexpr int n = 20'000;
-  const FaultSpec spec{.kind = FaultKind::crash, .mtbf = Seconds{10}, .restart_after = Seconds{3}};
+  const FaultSpec spec{.kind = "crash", .mtbf = Seconds{10}, .restart_after = Seconds{3}};
   double well = 0, mean = 0, square = 0;
   for (const FaultTurn& turn : turns(spec, n)) {
     CHECK(turn.end == turn.begin + 3);
@@ -68,7 +68,7 @@ TEST_CASE("times between failures are exponential, and count from when all is we
 }
 
 TEST_CASE("every node and every table has failures of its own", "[faults]") {
-  const FaultSpec spec{.kind = FaultKind::crash, .mtbf = Seconds{10}};
+  const FaultSpec spec{.kind = "crash", .mtbf = Seconds{10}};
   std::set<double> first;
   for (std::uint32_t node = 0; node < 5; ++node) {
     for (std::uint64_t table = 0; table < 5; ++table) first.insert(turns(spec, 1, node, table)[0].begin);

@@ -106,8 +106,7 @@ TEST_CASE("the article's tables: the mean of two workers' gradients moves each l
 
 TEST_CASE("the article's tables: a synchronous server that is sent two pushes", "[article]") {
   for (const Layer& layer : layers()) {
-    Driver d({.model = ConsistencyModel::bsp}, 2,
-             {.weights = layer.weights, .learning_rate = {.base = 0.01}});
+    Driver d({.model = "bsp"}, 2, {.weights = layer.weights, .learning_rate = {.base = 0.01}});
     d.pull_all();
     d.push(1, layer.g2);
     CHECK(d.weights() == layer.weights);
@@ -134,7 +133,7 @@ TEST_CASE("the article's network: one step of two workers with the same sample",
   const Network n = network();
   const auto learner = make_learner(n.spec, n.data);
   const Numbers start = list(learner->initial_weights(1));
-  Driver d({.model = ConsistencyModel::bsp}, 2, {.weights = start, .learning_rate = {.base = 0.01}});
+  Driver d({.model = "bsp"}, 2, {.weights = start, .learning_rate = {.base = 0.01}});
   d.pull_all();
   std::vector<double> losses{learner->evaluate(*values_of(d.weights())).loss};
   for (int step = 0; step < 5; ++step) {
@@ -151,7 +150,7 @@ TEST_CASE("the article's network: one step of two workers with the same sample",
 TEST_CASE("the article's network: adding the two gradients instead overshoots", "[article]") {
   const Network n = network();
   const auto learner = make_learner(n.spec, n.data);
-  Driver d({.model = ConsistencyModel::bsp, .aggregation = Aggregation::sum}, 2,
+  Driver d({.model = "bsp", .aggregation = Aggregation::sum}, 2,
            {.weights = list(learner->initial_weights(1)), .learning_rate = {.base = 0.01}});
   d.pull_all();
   for (std::uint32_t w = 0; w < 2; ++w) d.push(w, gradient_by_hand);

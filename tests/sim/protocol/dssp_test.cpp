@@ -23,7 +23,7 @@ bool fast(Driver& d, double date) {
 
 TEST_CASE("dssp lets the fastest worker run on when it would end near the slowest worker's next push",
           "[protocol]") {
-  Driver d({.model = ConsistencyModel::dssp, .staleness = 1, .staleness_max = 4}, 2);
+  Driver d({.model = "dssp", .staleness = 1, .staleness_max = 4}, 2);
   d.pull_all();
   CHECK(fast(d, 1.0));   // clock 1: one ahead
   CHECK(!fast(d, 2.0));  // clock 2: two ahead, and nothing is known of the slow worker yet
@@ -44,7 +44,7 @@ TEST_CASE("dssp lets the fastest worker run on when it would end near the slowes
 }
 
 TEST_CASE("dssp grants nothing when waiting at once is best", "[protocol]") {
-  Driver d({.model = ConsistencyModel::dssp, .staleness = 1, .staleness_max = 4}, 2);
+  Driver d({.model = "dssp", .staleness = 1, .staleness_max = 4}, 2);
   d.pull_all();
   CHECK(fast(d, 2.0));
   d.now = 2.25;
@@ -55,14 +55,14 @@ TEST_CASE("dssp grants nothing when waiting at once is best", "[protocol]") {
 }
 
 TEST_CASE("dssp never stops a worker that is no more than staleness ahead", "[protocol]") {
-  Driver d({.model = ConsistencyModel::dssp, .staleness = 3, .staleness_max = 3}, 2);
+  Driver d({.model = "dssp", .staleness = 3, .staleness_max = 3}, 2);
   d.pull_all();
   for (const double date : {1.0, 2.0, 3.0}) CHECK(fast(d, date));
   CHECK(!fast(d, 4.0));
 }
 
 TEST_CASE("dssp extends the bound for the fastest worker only", "[protocol]") {
-  Driver d({.model = ConsistencyModel::dssp, .staleness = 1, .staleness_max = 8}, 3);
+  Driver d({.model = "dssp", .staleness = 1, .staleness_max = 8}, 3);
   d.pull_all();
   d.now = 2.5;
   d.turn(2);  // the slowest: a push every 2.5
@@ -88,7 +88,7 @@ TEST_CASE("dssp extends the bound for the fastest worker only", "[protocol]") {
 TEST_CASE("dssp does not look at a worker that is gone", "[protocol]") {
   for (const auto& [pushes, gap] : {std::pair(6, 0.1), std::pair(1, 0.88)}) {
     INFO("worker 0 had made " << pushes << " pushes");
-    Driver d({.model = ConsistencyModel::dssp, .staleness = 1, .staleness_max = 4}, 3);
+    Driver d({.model = "dssp", .staleness = 1, .staleness_max = 4}, 3);
     d.pull_all();
     for (int i = 0; i < pushes; ++i) {
       d.now += gap;

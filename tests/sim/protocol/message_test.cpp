@@ -113,7 +113,7 @@ TEST_CASE("a record keeps of an entry what its sum or push is of", "[protocol]")
       facts_of(entry_of({.number = 3,
                          .sum = LogEntry::Sum{.clock = 5, .version = 6, .gradient = payload(1)},
                          .dropped = {{4, 1}}}));
-  CHECK(sum.number == 3);
+  CHECK(sum.number() == 3);
   CHECK(sum.clock == 5);
   CHECK(sum.version == 6);
   CHECK(sum.values == 1000);
@@ -121,7 +121,7 @@ TEST_CASE("a record keeps of an entry what its sum or push is of", "[protocol]")
   CHECK(sum.ids == 1);
   const MessageFacts push = facts_of(
       entry_of({.number = 4, .push = Push{.number = 9, .clock = 7, .version = 8, .gradient = payload(1)}}));
-  CHECK(push.number == 4);
+  CHECK(push.number() == 4);
   CHECK(push.clock == 7);
   CHECK(push.version == 8);
   CHECK(push.values == 1000);

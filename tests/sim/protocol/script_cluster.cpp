@@ -51,7 +51,7 @@ class ScriptCluster::Out final : public Outbox {
   void applied(const Push& push, std::int64_t staleness) override {
     say(fmt::format("applies {}, {} versions stale", id(push), staleness));
   }
-  void dropped(const Push& push) override { say("drops " + id(push) + ": too late"); }
+  void dropped(const Push& push) override { say("drops " + id(push) + ": not of this version"); }
   void duplicate(const Push& push) override { say("had " + id(push) + " before"); }
   void refused(const Push& push) override { say("refuses " + id(push)); }
   // Asked before the weights change hands: they are those of the new version.

@@ -6,7 +6,7 @@
 
 namespace psim::test {
 
-// ---- Servers: as ServerRole does
+// ---- Servers: as ServerActor does
 
 void ScriptCluster::at_server(Server& server, const Message& message) {
   if (const NewView* news = message.as<NewView>()) {

@@ -2,16 +2,20 @@
 // commands, and below each, after "----", what came of it up to the next empty line. With
 // PSIM_UPDATE_SCRIPTS=1 in the environment the files are rewritten; read the difference before you commit it.
 //
-//   cluster workers=2 servers=3 copies=1 model=bsp   (script_cluster.hpp has what can be chosen)
+//   cluster workers=2 servers=3 copies=1 model=bsp
+//                       the cluster; make_cluster() below has all that can be chosen
 //   pull w0 w1          workers ask for weights with which they may start their next clock
 //   push w0 gradient=2  a worker sends its gradient; without a number it is 1
-//   deliver             everything, in the order in which it was sent, until nothing is on its way
-//   deliver w0->s0      the first message from one node to another; "deliver w0->s0 push" takes the first
-//   push drop, duplicate     the same for a message that gets lost, or comes twice crash s0            it is
-//   gone, with all that it had and all that is on its way from and to it start s0            it is here, or
-//   here again, with nothing leave w0            it says that it goes wait 3              seconds: what is
-//   not confirmed is sent again, and who has crashed is suspected show s0, flight     what a server has, and
-//   what is on its way
+//   deliver             every message, in the order of sending, until nothing is on its way
+//   deliver w0->s0      the first message from one node to another
+//   deliver w0->s0 push the first push from one node to another
+//   drop, duplicate     likewise, for a message that is lost or comes twice
+//   crash s0            the node is gone, with its state and all messages from and to it
+//   start s0            the node is here, or here again, without any state
+//   leave w0            the node says that it leaves
+//   wait 3              seconds pass: nodes send again what is not confirmed, and crashed nodes are suspected
+//   show s0             what a server has
+//   flight              what is on its way
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -41,20 +45,13 @@ std::string take_option(Words& words, const std::string& name, const std::string
   return value;
 }
 
-ConsistencyModel model_called(const std::string& name) {
-  for (const ConsistencyRow& row : consistency_rows) {
-    if (row.name == name) return row.model;
-  }
-  throw std::runtime_error("no model is called " + name);
-}
-
 std::unique_ptr<ScriptCluster> make_cluster(Words words) {
   const auto take = [&](const char* name, const char* usual) { return take_option(words, name, usual); };
   const auto count = [&](const char* name, const char* usual) { return std::stoll(take(name, usual)); };
   ScriptCluster::Options options{.workers = static_cast<std::uint32_t>(count("workers", "2")),
                                  .servers = static_cast<std::uint32_t>(count("servers", "1")),
                                  .shards = static_cast<std::uint32_t>(count("shards", "1"))};
-  options.consistency = {.model = model_called(take("model", "bsp")),
+  options.consistency = {.model = ConsistencyModel(take("model", "bsp")),
                          .staleness = count("staleness", "3"),
                          .staleness_max = count("staleness_max", "8"),
                          .k = count("k", "1")};

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,7 +33,7 @@ struct Log final : Outbox {
     const MessageFacts facts = facts_of(message.body);
     lines.push_back(facts.kind == MessageKind::finished
                         ? fmt::format("finished w{}", w)
-                        : fmt::format("{} w{} v{}", name_of(facts.kind), w, facts.version));
+                        : fmt::format("{} w{} v{}", name_of(facts.kind), w, facts.version.value_or(0)));
     sent.push_back(std::move(message));
   }
   void announce(UpdateGroup group) override { announced.push_back(std::move(group)); }
@@ -56,6 +57,27 @@ struct Log final : Outbox {
     const std::size_t w = push.worker - first_worker;
     applied_of.resize(std::max(applied_of.size(), w + 1));
     ++applied_of[w];
+  }
+};
+
+// What a server sends, and nothing else.
+struct Mail final : Outbox {
+  std::vector<Message> sent;
+  void send(Message message) override { sent.push_back(std::move(message)); }
+  void announce(UpdateGroup) override {}
+  void applied(const Push&, std::int64_t) override {}
+  void dropped(const Push&) override {}
+  void duplicate(const Push&) override {}
+  void updated(std::int64_t) override {}
+
+  // Takes the first message of this kind to this node out; none if there is none.
+  std::optional<Message> take(MessageKind kind, NodeId to) {
+    const auto found = std::ranges::find_if(
+        sent, [&](const Message& message) { return kind_of(message) == kind && message.to == to; });
+    if (found == sent.end()) return std::nullopt;
+    Message message = std::move(*found);
+    sent.erase(found);
+    return message;
   }
 };
 

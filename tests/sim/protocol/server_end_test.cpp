@@ -11,7 +11,7 @@ using namespace psim;
 using namespace psim::test;
 
 TEST_CASE("where late pushes are dropped, training ends with the version that was asked for", "[protocol]") {
-  Driver d({.model = ConsistencyModel::k_sync, .k = 2, .late = Late::drop}, 3, {.steps = 2});
+  Driver d({.model = "k-sync", .k = 2, .late = Late::drop}, 3, {.steps = 2});
   d.pull_all();
   d.turn(0);
   d.turn(1);
@@ -22,7 +22,7 @@ TEST_CASE("where late pushes are dropped, training ends with the version that wa
 }
 
 TEST_CASE("where late pushes count, a worker is finished after its own last clock", "[protocol]") {
-  Driver d({.model = ConsistencyModel::asp}, 2, {.steps = 2});
+  Driver d({.model = "asp"}, 2, {.steps = 2});
   d.pull_all();
   d.turn(0);
   CHECK(d.turn(0) == Lines{"apply w0 s0", "version 2", "finished w0"});
@@ -31,7 +31,7 @@ TEST_CASE("where late pushes count, a worker is finished after its own last cloc
 }
 
 TEST_CASE("a worker that runs out of clocks does not wait for the slow ones", "[protocol]") {
-  Driver d({.model = ConsistencyModel::ssp, .staleness = 2}, 2, {.steps = 2});
+  Driver d({.model = "ssp", .staleness = 2}, 2, {.steps = 2});
   d.pull_all();
   d.turn(0);
   CHECK(d.turn(0) == Lines{"apply w0 s0", "version 2", "finished w0"});
@@ -39,7 +39,7 @@ TEST_CASE("a worker that runs out of clocks does not wait for the slow ones", "[
 }
 
 TEST_CASE("the last incomplete group is applied when nobody can complete it", "[protocol]") {
-  const auto model = GENERATE(ConsistencyModel::k_async, ConsistencyModel::k_batch_async);
+  const auto model = GENERATE("k-async", "k-batch-async");
   Driver d({.model = model, .k = 2}, 3, {.steps = 1, .weights = {0}, .learning_rate = {.base = 1}});
   d.pull_all();
   CHECK(d.turn(0, {1}) == Lines{"finished w0"});
@@ -51,8 +51,7 @@ TEST_CASE("the last incomplete group is applied when nobody can complete it", "[
 
 TEST_CASE("pushes that wait for their group are applied when the last worker finishes without one",
           "[protocol]") {
-  Driver d({.model = ConsistencyModel::k_batch_async, .k = 2}, 2,
-           {.steps = 2, .weights = {0}, .learning_rate = {.base = 1}});
+  Driver d({.model = "k-batch-async", .k = 2}, 2, {.steps = 2, .weights = {0}, .learning_rate = {.base = 1}});
   d.pull_all();
   d.turn(0, {1});
   const Message last = d.push_of(0, {2});
@@ -67,7 +66,7 @@ TEST_CASE("pushes that wait for their group are applied when the last worker fin
 }
 
 TEST_CASE("a finished worker that asks again is told again, and counts once", "[protocol]") {
-  Driver d({.model = ConsistencyModel::k_batch_async, .k = 2}, 3, {.steps = 1});
+  Driver d({.model = "k-batch-async", .k = 2}, 3, {.steps = 1});
   d.pull_all();
   CHECK(d.turn(0) == Lines{"finished w0"});
   CHECK(d.pull(0) == Lines{"finished w0"});
@@ -76,7 +75,7 @@ TEST_CASE("a finished worker that asks again is told again, and counts once", "[
 }
 
 TEST_CASE("a pull that overtakes the last push ends nothing before the push is in", "[protocol]") {
-  Driver d({.model = ConsistencyModel::k_async, .k = 2}, 2, {.steps = 1});
+  Driver d({.model = "k-async", .k = 2}, 2, {.steps = 1});
   d.pull_all();
   const Message last = d.push_of(0);
   CHECK(d.pull(0) == Lines{});
@@ -136,8 +135,7 @@ class Play {
     if (d_.rule.gate == Gate::staleness) {
       std::int64_t slowest = steps_;
       for (std::uint32_t other = 0; other < workers_; ++other) slowest = std::min(slowest, applied(other));
-      const std::int64_t bound =
-          spec_.model == ConsistencyModel::dssp ? spec_.staleness_max : spec_.staleness;
+      const std::int64_t bound = spec_.model == "dssp" ? spec_.staleness_max : spec_.staleness;
       REQUIRE(answer.clock - slowest <= bound);
     }
     held_[w] = answer.version;
@@ -187,12 +185,12 @@ class Play {
 
 TEST_CASE("whatever the order of arrival, everybody finishes and every push is used or dropped",
           "[protocol]") {
-  for (const ConsistencyRow& row : consistency_rows) {
+  for (const ConsistencyRow& row : all_rows<ConsistencyRow>()) {
     for (const std::int64_t workers : {1, 2, 5}) {
       for (std::int64_t k = 1; k <= workers; ++k) {
         for (std::uint64_t seed = 0; seed < 20; ++seed) {
           const ConsistencySpec spec{
-              .model = row.model, .staleness = 1, .staleness_max = 3, .k = k, .late = Late::drop};
+              .model = row.name, .staleness = 1, .staleness_max = 3, .k = k, .late = Late::drop};
           CAPTURE(row.name, workers, k, seed);
           Play(spec, workers, 7, seed).run();
         }

@@ -15,7 +15,7 @@ struct Pair {
   Pair()
       : server({.id = server_node,
                 .state = {.first_worker = first_worker,
-                          .rule = make_rule({.model = ConsistencyModel::ssp, .staleness = 1}, 2),
+                          .rule = make_rule({.model = "ssp", .staleness = 1}, 2),
                           .steps = 100},
                 .confirms = true},
                std::nullopt, 4) {}
@@ -103,12 +103,11 @@ TEST_CASE("a worker that is not behind when it comes back skips nothing", "[serv
 }
 
 TEST_CASE("an answer says whether a push of the worker waits for the next update", "[server]") {
-  ShardServer server({.id = server_node,
-                      .state = {.first_worker = first_worker,
-                                .rule = make_rule({.model = ConsistencyModel::bsp}, 2),
-                                .steps = 100},
-                      .confirms = true},
-                     std::nullopt, 4);
+  ShardServer server(
+      {.id = server_node,
+       .state = {.first_worker = first_worker, .rule = make_rule({.model = "bsp"}, 2), .steps = 100},
+       .confirms = true},
+      std::nullopt, 4);
   Log log;
   const auto push = [&](std::uint32_t w) {
     server.on(from_worker(w, Push{.worker = first_worker + w}), 0, log);
@@ -133,7 +132,7 @@ TEST_CASE("a push for a decision of the first shard that was made before comes t
                         .state = {.shard = 1,
                                   .shards = 2,
                                   .first_worker = first_worker,
-                                  .rule = make_rule({.model = ConsistencyModel::k_sync, .k = 1}, 2),
+                                  .rule = make_rule({.model = "k-sync", .k = 1}, 2),
                                   .steps = 100},
                         .confirms = true},
                        std::nullopt, 4);

@@ -8,15 +8,15 @@ using namespace psim;
 using namespace psim::test;
 
 TEST_CASE("every worker may start its first clock at once, under every model", "[protocol]") {
-  for (const ConsistencyRow& row : consistency_rows) {
-    Driver d({.model = row.model, .k = 2}, 3);
+  for (const ConsistencyRow& row : all_rows<ConsistencyRow>()) {
+    Driver d({.model = row.name, .k = 2}, 3);
     for (std::uint32_t w = 0; w < 3; ++w) CHECK(d.pull(w) == Lines{fmt::format("weights w{} v0", w)});
     CHECK(d.server.waiting().empty());
   }
 }
 
 TEST_CASE("bsp answers a pull only when every worker's push of the clock before is in", "[protocol]") {
-  Driver d({.model = ConsistencyModel::bsp}, 3);
+  Driver d({.model = "bsp"}, 3);
   d.pull_all();
   CHECK(d.turn(2) == Lines{});
   CHECK(d.turn(0) == Lines{});
@@ -32,7 +32,7 @@ TEST_CASE("bsp answers a pull only when every worker's push of the clock before 
 
 TEST_CASE("ssp lets a worker be s clocks ahead of the slowest, and no more", "[protocol]") {
   const std::int64_t s = GENERATE(1, 2, 5);
-  Driver d({.model = ConsistencyModel::ssp, .staleness = s}, 3);
+  Driver d({.model = "ssp", .staleness = s}, 3);
   d.pull_all();
   for (std::int64_t clock = 0; clock < s; ++clock) {
     CHECK(d.turn(0) == Lines{"apply w0 s0", fmt::format("version {}", clock + 1),
@@ -48,7 +48,7 @@ TEST_CASE("ssp lets a worker be s clocks ahead of the slowest, and no more", "[p
 }
 
 TEST_CASE("the bound of ssp follows its schedule", "[protocol]") {
-  Driver d({.model = ConsistencyModel::ssp, .staleness = 1, .staleness_schedule = {{2, 3}, {5, 0}}}, 2);
+  Driver d({.model = "ssp", .staleness = 1, .staleness_schedule = {{2, 3}, {5, 0}}}, 2);
   d.pull_all();
   const auto starts = [&](std::uint32_t w) {
     return d.turn(w).back().starts_with(fmt::format("weights w{}", w));
@@ -62,18 +62,18 @@ TEST_CASE("the bound of ssp follows its schedule", "[protocol]") {
 }
 
 TEST_CASE("ssp 0 is bsp", "[protocol]") {
-  const ConsistencyRule zero = make_rule({.model = ConsistencyModel::ssp, .staleness = 0}, 3);
+  const ConsistencyRule zero = make_rule({.model = "ssp", .staleness = 0}, 3);
   CHECK(zero.gate == Gate::version);
   CHECK(zero.group == 3);
   CHECK(zero.fresh);
-  Driver ssp({.model = ConsistencyModel::ssp, .staleness = 0}, 3), bsp({.model = ConsistencyModel::bsp}, 3);
+  Driver ssp({.model = "ssp", .staleness = 0}, 3), bsp({.model = "bsp"}, 3);
   for (const std::uint32_t w : {0U, 1U, 2U}) CHECK(ssp.pull(w) == bsp.pull(w));
   for (const std::uint32_t w : {2U, 0U, 1U, 1U, 0U, 2U}) CHECK(ssp.turn(w) == bsp.turn(w));
   CHECK(ssp.server.version() == 2);
 }
 
 TEST_CASE("asp never makes anybody wait", "[protocol]") {
-  Driver d({.model = ConsistencyModel::asp}, 3);
+  Driver d({.model = "asp"}, 3);
   d.pull_all();
   for (int clock = 1; clock <= 50; ++clock) {
     CHECK(d.turn(0) ==
@@ -83,7 +83,7 @@ TEST_CASE("asp never makes anybody wait", "[protocol]") {
 }
 
 TEST_CASE("k-sync updates with the first k workers and drops the late ones", "[protocol]") {
-  Driver d({.model = ConsistencyModel::k_sync, .k = 2, .late = Late::drop}, 3);
+  Driver d({.model = "k-sync", .k = 2, .late = Late::drop}, 3);
   d.pull_all();
   CHECK(d.turn(2) == Lines{});
   CHECK(d.push(1) == Lines{"apply w1 s0", "apply w2 s0", "version 1", "weights w2 v1"});
@@ -100,7 +100,7 @@ TEST_CASE("k-sync updates with the first k workers and drops the late ones", "[p
 }
 
 TEST_CASE("k-sync tells a worker that computes of the newer version when it asked ahead", "[protocol]") {
-  Driver d({.model = ConsistencyModel::k_sync, .k = 1, .late = Late::cancel}, 2);
+  Driver d({.model = "k-sync", .k = 1, .late = Late::cancel}, 2);
   CHECK(d.rule.cancel);
   d.pull_all();
   CHECK(d.pull(0) == Lines{});  // sent when the computation begins
@@ -109,7 +109,7 @@ TEST_CASE("k-sync tells a worker that computes of the newer version when it aske
 }
 
 TEST_CASE("k-batch-sync counts a fast worker twice", "[protocol]") {
-  Driver d({.model = ConsistencyModel::k_batch_sync, .k = 3, .late = Late::drop}, 2);
+  Driver d({.model = "k-batch-sync", .k = 3, .late = Late::drop}, 2);
   d.pull_all();
   CHECK(d.turn(0) == Lines{"weights w0 v0"});
   CHECK(d.turn(0) == Lines{"weights w0 v0"});
@@ -119,7 +119,7 @@ TEST_CASE("k-batch-sync counts a fast worker twice", "[protocol]") {
 }
 
 TEST_CASE("k-async makes a worker wait for its own push, and applies late ones", "[protocol]") {
-  Driver d({.model = ConsistencyModel::k_async, .k = 2}, 4);
+  Driver d({.model = "k-async", .k = 2}, 4);
   d.pull_all();
   CHECK(d.turn(0) == Lines{});
   CHECK(d.turn(3) == Lines{"apply w0 s0", "apply w3 s0", "version 1", "weights w0 v1", "weights w3 v1"});
@@ -130,7 +130,7 @@ TEST_CASE("k-async makes a worker wait for its own push, and applies late ones",
 }
 
 TEST_CASE("k-batch-async makes nobody wait and updates with any k pushes", "[protocol]") {
-  Driver d({.model = ConsistencyModel::k_batch_async, .k = 2}, 3);
+  Driver d({.model = "k-batch-async", .k = 2}, 3);
   d.pull_all();
   CHECK(d.turn(0) == Lines{"weights w0 v0"});
   CHECK(d.turn(0) == Lines{"apply w0 s0", "apply w0 s0", "version 1", "weights w0 v1"});
@@ -139,9 +139,9 @@ TEST_CASE("k-batch-async makes nobody wait and updates with any k pushes", "[pro
 }
 
 TEST_CASE("no pull is answered before the worker's own pushes are in, under any model", "[protocol]") {
-  for (const ConsistencyRow& row : consistency_rows) {
+  for (const ConsistencyRow& row : all_rows<ConsistencyRow>()) {
     // One worker, one push an update: nothing else could make it wait.
-    Driver d({.model = row.model, .k = 1}, 1);
+    Driver d({.model = row.name, .k = 1}, 1);
     CAPTURE(row.name);
     d.pull(0);
     const Message push = d.push_of(0);
@@ -151,7 +151,7 @@ TEST_CASE("no pull is answered before the worker's own pushes are in, under any 
 }
 
 TEST_CASE("an answer says which pull it belongs to", "[protocol]") {
-  Driver d({.model = ConsistencyModel::asp}, 2);
+  Driver d({.model = "asp"}, 2);
   d.pull(0);
   d.pull(1);
   d.turn(1);
@@ -169,7 +169,7 @@ TEST_CASE("an answer says which pull it belongs to", "[protocol]") {
 }
 
 TEST_CASE("a newer pull takes the place of an older one that waits", "[protocol]") {
-  Driver d({.model = ConsistencyModel::k_batch_sync, .k = 2, .late = Late::cancel}, 2);
+  Driver d({.model = "k-batch-sync", .k = 2, .late = Late::cancel}, 2);
   d.pull_all();
   Message ahead = d.pull_of(0);  // a computation begins: tell me when there is a newer version
   ahead.as<Pull>()->above = 0;
@@ -180,7 +180,7 @@ TEST_CASE("a newer pull takes the place of an older one that waits", "[protocol]
 }
 
 TEST_CASE("messages that are no server's business change nothing", "[protocol]") {
-  Driver d({.model = ConsistencyModel::asp}, 1);
+  Driver d({.model = "asp"}, 1);
   for (const Body& body : std::vector<Body>{Join{}, Start{}, Answer{}, Answer{.finished = true}, Leave{}})
     CHECK(d.deliver(from_worker(0, body)) == Lines{});
   CHECK(d.server.version() == 0);
@@ -194,11 +194,11 @@ TEST_CASE("who only reads is answered at once, under every model, and changes no
     REQUIRE(d.log.sent.size() == before + 1);
     return d.log.sent.back();
   };
-  for (const ConsistencyRow& row : consistency_rows) {
+  for (const ConsistencyRow& row : all_rows<ConsistencyRow>()) {
     INFO(row.name);
-    Driver d({.model = row.model, .staleness = 1, .k = 2}, 3,
+    Driver d({.model = row.name, .staleness = 1, .k = 2}, 3,
              {.weights = {1, 2}, .learning_rate = {.base = 1}});
-    Driver alone({.model = row.model, .staleness = 1, .k = 2}, 3,
+    Driver alone({.model = row.name, .staleness = 1, .k = 2}, 3,
                  {.weights = {1, 2}, .learning_rate = {.base = 1}});
     for (std::int64_t turn = 0; turn < 4; ++turn) {
       for (std::uint32_t w = 0; w < 3; ++w) {

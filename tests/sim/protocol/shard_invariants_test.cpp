@@ -15,9 +15,18 @@ using namespace psim::test;
 
 namespace {
 
+std::string said_of_step(const std::function<void()>& step) {
+  try {
+    step();
+  } catch (const BrokenShard& broken) {
+    return broken.what();
+  }
+  return {};
+}
+
 // What is said of a copy with this state when it becomes the owner; empty: nothing.
 std::string said_of(const std::function<void(ShardState&)>& spoil) {
-  Driver driver({.model = ConsistencyModel::bsp}, 3);
+  Driver driver({.model = "bsp"}, 3);
   driver.pull_all();
   driver.push(0);
   driver.push(1);
@@ -29,12 +38,7 @@ std::string said_of(const std::function<void(ShardState&)>& spoil) {
                       .replication = {.when = ReplicateWhen::every_push},
                       .checked = true},
                      sent);
-  try {
-    server.lead(server_node, {.primary = server_node, .epoch = 1}, 0, driver.log);
-  } catch (const BrokenShard& broken) {
-    return broken.what();
-  }
-  return {};
+  return said_of_step([&] { server.lead(server_node, {.primary = server_node, .epoch = 1}, 0, driver.log); });
 }
 
 Push push_of(std::uint32_t worker, std::int64_t number, std::int64_t version = 0) {
@@ -80,12 +84,22 @@ TEST_CASE("a shard that is not as it must be is found out", "[protocol]") {
       "the slowest clock is said to be 0, and is 2");
 }
 
+TEST_CASE("a pull that waits for nothing is found out", "[protocol]") {
+  Driver driver({.model = "bsp"}, 2);
+  driver.pull_all();
+  driver.turn(0);
+  const auto said = [&] { return said_of_step([&] { ShardInvariants().check(driver.server); }); };
+  CHECK(said().empty());
+  const_cast<ShardState&>(driver.server.state()).version = 1;
+  CHECK(said() == "pull 2 of worker 0 waits, and nothing holds its answer back");
+}
+
 TEST_CASE("a version never falls, and every update is made of a push", "[protocol]") {
-  Driver driver({.model = ConsistencyModel::asp}, 1);
+  Driver driver({.model = "asp"}, 1);
   driver.turn(0);
   driver.turn(0);
   ShardInvariants invariants;
   invariants.check(driver.server);
-  Driver fresh({.model = ConsistencyModel::asp}, 1);
+  Driver fresh({.model = "asp"}, 1);
   CHECK_THROWS_AS(invariants.check(fresh.server), BrokenShard);
 }

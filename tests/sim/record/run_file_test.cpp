@@ -44,32 +44,33 @@ Scenario two_servers_two_workers() {
   return scenario;
 }
 
+Event pull() {
+  Sent message;
+  message.kind = MessageKind::pull;
+  message.from = 3;
+  message.to = 1;
+  message.shard = 1;
+  message.epoch = 0;
+  message.bytes = 8;
+  message.clock = 5;
+  message.pull = 1;
+  message.pushes_before = 0;
+  return {0.25, 3, message};
+}
+
 std::vector<Event> story() {
+  using enum ComputePhase;
   return {
-      {.at = 0.25,
-       .kind = EventKind::send,
-       .message = MessageKind::pull,
-       .node = 3,
-       .peer = 1,
-       .clock = 0,
-       .version = -1,
-       .bytes = 8,
-       .value = 1},
-      {.at = 0.5,
-       .kind = EventKind::deliver,
-       .message = MessageKind::pull,
-       .node = 1,
-       .peer = 3,
-       .clock = 0,
-       .version = -1,
-       .bytes = 8,
-       .value = 1},
-      {.at = 1, .kind = EventKind::compute_begin, .node = 3, .clock = 5, .version = 6},
-      {.at = 1.5, .kind = EventKind::compute_begin, .node = 4, .clock = 7, .version = 8},
-      {.at = 2, .kind = EventKind::compute_cancel, .node = 4, .clock = 7, .version = 9},
-      {.at = 3, .kind = EventKind::compute_end, .node = 3, .clock = 5, .version = 6},
-      {.at = 3, .kind = EventKind::apply, .node = 2, .peer = 3, .clock = 5, .version = 6, .value = 4},
-      {.at = 3, .kind = EventKind::update, .node = 2, .version = 7, .shard = 1},
+      pull(),
+      {0.5, 1, Received{{.message = 0, .kind = MessageKind::pull, .from = 3, .to = 1, .bytes = 8}}},
+      {1, 3, Computation{.phase = begun, .clock = 5, .version = 6}},
+      {1.5, 4, Computation{.phase = begun, .clock = 7, .version = 8}},
+      {2, 4, Computation{.phase = cancelled, .clock = 7, .version = 9}},
+      {3, 3, Computation{.phase = ended, .clock = 5, .version = 6, .samples = 40}},
+      {3, 2,
+       PushOutcome{
+           .shard = 1, .worker = 3, .push = 2, .clock = 5, .version = 6, .staleness = 4, .made_version = 11}},
+      {3, 2, ModelUpdate{.shard = 1, .version = 7}},
   };
 }
 
@@ -84,8 +85,7 @@ std::vector<std::uint64_t> write(const std::filesystem::path& path, TraceLevel l
   recorder.add_sink(&file);
   recorder.add_sink(&hashes);
   for (const Event& event : story()) recorder.record(event);
-  for (int i = 0; i < more; ++i)
-    recorder.record({.at = 4, .kind = EventKind::update, .node = 1, .version = i});
+  for (int i = 0; i < more; ++i) recorder.record({4, 1, ModelUpdate{.shard = 0, .version = i}});
   recorder.close(5);
   RunResult result{.stats = recorder.stats()};
   result.parameters = 11;
@@ -117,7 +117,7 @@ TEST_CASE("every level keeps the hashes and the tables of the run's end", "[reco
         Rows{"0|scheduler|0", "1|server|0", "2|server|1", "3|worker|0", "4|worker|1"});
   CHECK(query(path, "SELECT * FROM server") == Rows{"0|0|5|0|0|8", "1|7|6|1|0|0"});
   CHECK(query(path, "SELECT * FROM worker") ==
-        Rows{"0|6|0|5.0|2.0|0.25|2.75|0.0|0|1", "1|7|1|5.0|0.5|0.0|4.5|0.0|0|1"});
+        Rows{"0|6|0|5.0|2.0|0.25|2.75|0.0|40|1", "1|7|1|5.0|0.5|0.0|4.5|0.0|0|1"});
   CHECK(query(path, "SELECT * FROM evaluation") == Rows{"0.0|0|0.0|0|2.5|0.125|0", "3.0|7|0.5|8|0.5|null|0"});
 }
 
@@ -130,14 +130,23 @@ TEST_CASE("steps are kept from level steps on, events on level events", "[record
   CHECK(query(folder.path() / "none", "SELECT * FROM step").empty());
   CHECK(query(folder.path() / "steps", "SELECT * FROM step") == steps);
   CHECK(query(folder.path() / "events", "SELECT * FROM step") == steps);
-  CHECK(query(folder.path() / "none", "SELECT * FROM event").empty());
-  CHECK(query(folder.path() / "steps", "SELECT * FROM event").empty());
-  const Rows events = query(folder.path() / "events", "SELECT * FROM event");
-  REQUIRE(events.size() == story().size());
-  CHECK(events[0] == "0|0.25|send|pull|3|1|0|-1|8|1|0|0|0|0|0|0");
-  CHECK(events[1] == "1|0.5|deliver|pull|1|3|0|-1|8|1|0|0|0|0|0|0");
-  CHECK(events[2] == "2|1.0|compute_begin|null|3|0|5|6|0|0|0|0|0|0|0|0");
-  CHECK(events[6] == "6|3.0|apply|null|2|3|5|6|0|4|0|0|0|0|0|0");
+  const auto rows = [&](const std::string& level, const std::string& table) {
+    return query(folder.path() / level, "SELECT * FROM " + table);
+  };
+  CHECK(rows("none", "sent").empty());
+  CHECK(rows("steps", "sent").empty());
+  CHECK(rows("events", "sent") ==
+        Rows{"0|0.25|3|pull|1|8|1|0|5|null|null|1|null|0|null|null|null|null|null|null|null|"
+             "null|null|0|0|0"});
+  CHECK(rows("events", "received") == Rows{"1|0.5|1|0"});
+  CHECK(rows("events", "message") ==
+        Rows{"0|0.25|0.5|null|3|pull|1|8|1|0|5|null|null|1|null|0|null|null|null|"
+             "null|null|null|null|null|null|0|0|0"});
+  CHECK(rows("events", "computation") ==
+        Rows{"2|1.0|3|begun|step|5|6|null|0|1", "3|1.5|4|begun|step|7|8|null|0|1",
+             "4|2.0|4|cancelled|step|7|9|null|0|1", "5|3.0|3|ended|step|5|6|40|0|1"});
+  CHECK(rows("events", "push_outcome") == Rows{"6|3.0|2|applied|1|3|2|5|6|4|11"});
+  CHECK(rows("events", "model_update") == Rows{"7|3.0|2|1|7|null|null"});
 }
 
 TEST_CASE("a recorded event can be told, where events were recorded", "[record]") {

@@ -2,6 +2,7 @@
 // owner is, and a crash is known when it is announced. Method: short sequences of events, written by hand,
 // whose times are known. Nodes: 0 scheduler, then the servers, then the workers.
 #include <optional>
+#include <type_traits>
 
 #include "sim/record/recorder.hpp"
 #include "sim/scenario/spec/faults.hpp"
@@ -11,33 +12,33 @@ using namespace psim;
 
 namespace {
 
-Event move(double at, EventKind kind, NodeId node, NodeId peer, MessageKind message = MessageKind::pull) {
-  return {.at = at, .kind = kind, .message = message, .node = node, .peer = peer};
+// A message at `node`: sent to `peer`, received from it, or lost on the way to it.
+template <class T>
+Event move(double at, NodeId node, NodeId peer, MessageKind kind = MessageKind::pull) {
+  T message;
+  message.kind = kind;
+  const bool arrives = std::is_same_v<T, Received>;
+  message.from = arrives ? peer : node;
+  message.to = arrives ? node : peer;
+  return {at, node, message};
 }
 
-Event of_worker(double at, EventKind kind, NodeId node, std::int64_t clock) {
-  return {.at = at, .kind = kind, .node = node, .clock = clock};
+Event of_worker(double at, ComputePhase phase, NodeId node, std::int64_t clock) {
+  return {at, node, Computation{.phase = phase, .clock = clock}};
 }
 
 Event fault(double at, NodeId node, FaultKind kind, bool begins = true) {
-  return {.at = at,
-          .kind = EventKind::fault,
-          .node = node,
-          .peer = node,
-          .version = begins ? 1 : 0,
-          .value = static_cast<std::int64_t>(kind)};
+  return {at, scheduler_node, FaultChange{.kind = kind, .begins = begins, .target = node}};
 }
 
-Event computed(double at, NodeId node, std::int64_t clock, std::uint64_t samples) {
-  Event event = of_worker(at, EventKind::compute_end, node, clock);
-  event.detail = samples;
-  return event;
+Event computed(double at, NodeId node, std::int64_t clock, std::int64_t samples) {
+  return {at, node, Computation{.phase = ComputePhase::ended, .clock = clock, .samples = samples}};
 }
 
-Event finish(double at, NodeId node, std::int64_t clock, std::int64_t how = 0) {
-  Event event = of_worker(at, EventKind::finish, node, clock);
-  event.value = how;
-  return event;
+Event killed(double at, NodeId node) { return {at, node, Computation{.phase = ComputePhase::killed}}; }
+
+Event finish(double at, NodeId node, std::int64_t clock, bool leaves = false) {
+  return {at, node, Finish{clock, leaves}};
 }
 
 void check_time(const WorkerStats& worker, const WorkerTime& expected) {
@@ -52,18 +53,18 @@ void check_time(const WorkerStats& worker, const WorkerTime& expected) {
 
 TEST_CASE("a worker that crashes is absent until it asks to join", "[record]") {
   Recorder r(1, 2, {0});
-  r.record(of_worker(1, EventKind::compute_begin, 2, 0));
+  r.record(of_worker(1, ComputePhase::begun, 2, 0));
   r.record(computed(2, 2, 0, 16));
-  r.record(of_worker(2, EventKind::compute_begin, 2, 1));
-  r.record(move(2.5, EventKind::send, 1, 2));
-  r.record(fault(3, 2, FaultKind::crash));  // in the middle of its computation
-  r.record(of_worker(3, EventKind::compute_cancel, 2, 0));
-  r.record(move(4, EventKind::lose, 1, 2));  // what was on its way does not make it present
-  r.record(fault(5, 2, FaultKind::crash));   // it is down already
-  r.record(fault(6, 2, FaultKind::crash, false));
-  r.record(move(7, EventKind::send, 2, 0, MessageKind::join));
-  r.record(move(8, EventKind::deliver, 0, 2, MessageKind::join));
-  r.record(of_worker(10, EventKind::compute_begin, 2, 9));  // the others have gone on
+  r.record(of_worker(2, ComputePhase::begun, 2, 1));
+  r.record(move<Sent>(2.5, 1, 2));
+  r.record(fault(3, 2, "crash"));  // in the middle of its computation
+  r.record(killed(3, 2));
+  r.record(move<Lost>(4, 1, 2));   // what was on its way does not make it present
+  r.record(fault(5, 2, "crash"));  // it is down already
+  r.record(fault(6, 2, "crash", false));
+  r.record(move<Sent>(7, 2, 0, MessageKind::join));
+  r.record(move<Received>(8, 0, 2, MessageKind::join));
+  r.record(of_worker(10, ComputePhase::begun, 2, 9));  // the others have gone on
   r.record(computed(12, 2, 9, 16));
   r.record(finish(13, 2, 10));
   r.close(20);
@@ -79,10 +80,10 @@ TEST_CASE("a worker that crashes is absent until it asks to join", "[record]") {
 
 TEST_CASE("a crash while nothing is computed stops no computation", "[record]") {
   Recorder r(1, 1, {0});
-  r.record(of_worker(0, EventKind::compute_begin, 2, 0));
+  r.record(of_worker(0, ComputePhase::begun, 2, 0));
   r.record(computed(1, 2, 0, 4));
-  r.record(fault(2, 2, FaultKind::crash));
-  r.record(of_worker(2, EventKind::compute_cancel, 2, 0));
+  r.record(fault(2, 2, "crash"));
+  r.record(killed(2, 2));
   r.close(8);  // down at the end
   check_time(r.stats().workers[0], {.compute = 1, .wait = 1, .absent = 6});
   CHECK(r.stats().workers[0].cancelled == 0);
@@ -92,10 +93,10 @@ TEST_CASE("a crash while nothing is computed stops no computation", "[record]") 
 TEST_CASE("a worker that leaves is absent from then on, one that is through is not", "[record]") {
   Recorder r(1, 2, {0});
   for (const NodeId worker : {2U, 3U}) {
-    r.record(of_worker(0, EventKind::compute_begin, worker, 0));
+    r.record(of_worker(0, ComputePhase::begun, worker, 0));
     r.record(computed(2, worker, 0, 4));
   }
-  r.record(finish(2, 2, 0, left_by_itself));
+  r.record(finish(2, 2, 0, true));
   r.record(finish(3, 3, 1));
   r.close(10);
   check_time(r.stats().workers[0], {.compute = 2, .absent = 8});
@@ -107,14 +108,14 @@ TEST_CASE("a worker that joins late was absent before, and nobody is ahead of it
   Recorder r(1, 2, {0});
   r.absent_at_first(3);
   CHECK(!r.stats().workers[1].here_at_first);
-  r.record(of_worker(0, EventKind::compute_begin, 2, 0));
+  r.record(of_worker(0, ComputePhase::begun, 2, 0));
   r.record(computed(2, 2, 0, 4));
-  r.record(of_worker(3, EventKind::compute_begin, 2, 5));
+  r.record(of_worker(3, ComputePhase::begun, 2, 5));
   CHECK(r.stats().clock_gap_max == 0);
-  r.record(move(4, EventKind::send, 3, 0, MessageKind::join));
-  r.record(move(5, EventKind::deliver, 0, 3, MessageKind::join));
-  r.record(of_worker(6, EventKind::compute_begin, 3, 3));
-  r.record(of_worker(7, EventKind::compute_begin, 2, 6));
+  r.record(move<Sent>(4, 3, 0, MessageKind::join));
+  r.record(move<Received>(5, 0, 3, MessageKind::join));
+  r.record(of_worker(6, ComputePhase::begun, 3, 3));
+  r.record(of_worker(7, ComputePhase::begun, 2, 6));
   CHECK(r.stats().clock_gap_max == 3);
   r.close(8);
   check_time(r.stats().workers[1], {.compute = 2, .network = 1, .wait = 1, .absent = 4});
@@ -129,13 +130,13 @@ TEST_CASE("a worker that never joins is absent all the time", "[record]") {
 
 TEST_CASE("a worker that was through and comes back has waited, been absent, and gone on", "[record]") {
   Recorder r(1, 1, {0});
-  r.record(of_worker(0, EventKind::compute_begin, 2, 0));
+  r.record(of_worker(0, ComputePhase::begun, 2, 0));
   r.record(computed(1, 2, 0, 4));
   r.record(finish(1, 2, 1));
-  r.record(fault(3, 2, FaultKind::crash));
-  r.record(of_worker(3, EventKind::compute_cancel, 2, 0));
-  r.record(move(6, EventKind::send, 2, 0, MessageKind::join));
-  r.record(move(7, EventKind::deliver, 0, 2, MessageKind::join));
+  r.record(fault(3, 2, "crash"));
+  r.record(killed(3, 2));
+  r.record(move<Sent>(6, 2, 0, MessageKind::join));
+  r.record(move<Received>(7, 0, 2, MessageKind::join));
   r.record(finish(9, 2, 1));
   r.close(20);
   check_time(r.stats().workers[0], {.compute = 1, .network = 1, .wait = 2 + 2, .absent = 3});
@@ -144,22 +145,22 @@ TEST_CASE("a worker that was through and comes back has waited, been absent, and
 
 TEST_CASE("what happens after the run's end is nobody's time", "[record]") {
   Recorder r(1, 2, {0});
-  r.record(move(2, EventKind::send, 1, 2));
+  r.record(move<Sent>(2, 1, 2));
   r.record(finish(5, 3, 1));
-  r.record(move(7, EventKind::deliver, 2, 1));  // farewells of worker 3 are still on their way
-  r.record(move(8, EventKind::send, 2, 0));
+  r.record(move<Received>(7, 2, 1));  // farewells of worker 3 are still on their way
+  r.record(move<Sent>(8, 2, 0));
   r.close(5);
   check_time(r.stats().workers[0], {.network = 3, .wait = 2});
 }
 
 TEST_CASE("a worker that was through and starts again after the run's end stays through", "[record]") {
   Recorder r(1, 2, {0});
-  r.record(of_worker(0, EventKind::compute_begin, 2, 0));
+  r.record(of_worker(0, ComputePhase::begun, 2, 0));
   r.record(computed(1, 2, 0, 4));
   r.record(finish(2, 2, 1));
-  r.record(fault(3, 2, FaultKind::crash));
+  r.record(fault(3, 2, "crash"));
   r.record(finish(5, 3, 1));
-  r.record(move(6, EventKind::send, 2, 0, MessageKind::join));
+  r.record(move<Sent>(6, 2, 0, MessageKind::join));
   r.close(5);
   check_time(r.stats().workers[0], {.compute = 1, .wait = 1});
   CHECK(r.stats().workers[0].through == 2);
@@ -167,9 +168,9 @@ TEST_CASE("a worker that was through and starts again after the run's end stays 
 
 TEST_CASE("a frozen worker is not absent: it computes for as long as it is frozen", "[record]") {
   Recorder r(1, 1, {0});
-  r.record(of_worker(1, EventKind::compute_begin, 2, 0));
-  r.record(fault(2, 2, FaultKind::slow));
-  r.record(fault(5, 2, FaultKind::slow, false));
+  r.record(of_worker(1, ComputePhase::begun, 2, 0));
+  r.record(fault(2, 2, "slow"));
+  r.record(fault(5, 2, "slow", false));
   r.record(computed(6, 2, 0, 4));
   r.close(8);
   check_time(r.stats().workers[0], {.compute = 5, .wait = 3});
@@ -179,12 +180,12 @@ TEST_CASE("clocks that a worker passes over count where it was there, and not wh
           "[record]") {
   Recorder late(1, 1, {0}), off(1, 1, {0});
   for (Recorder* r : {&late, &off}) {
-    r->record(of_worker(0, EventKind::compute_begin, 2, 0));
+    r->record(of_worker(0, ComputePhase::begun, 2, 0));
     r->record(computed(1, 2, 0, 4));
   }
-  off.record({.at = 2, .kind = EventKind::member, .node = 1, .peer = 2, .clock = 0});
-  off.record({.at = 2, .kind = EventKind::member, .node = 1, .peer = 2, .clock = 1});
-  for (Recorder* r : {&late, &off}) r->record(of_worker(3, EventKind::compute_begin, 2, 4));
+  off.record({2, 1, Membership{.worker = 2, .takes_part = false, .is_awaited = false}});
+  off.record({2, 1, Membership{.worker = 2}});
+  for (Recorder* r : {&late, &off}) r->record(of_worker(3, ComputePhase::begun, 2, 4));
   CHECK(late.stats().workers[0].clocks == 4);
   CHECK(off.stats().workers[0].clocks == 1);
 }
@@ -192,10 +193,10 @@ TEST_CASE("clocks that a worker passes over count where it was there, and not wh
 TEST_CASE("a shard is where its latest owner is, and nowhere when that is down", "[record]") {
   Recorder r(2, 1, {0, 1});
   const auto promote = [&](NodeId server, std::int64_t epoch) {
-    r.record({.at = 1, .kind = EventKind::promote, .node = server, .clock = epoch, .shard = 1});
+    r.record({1, server, Promotion{.shard = 1, .epoch = epoch}});
   };
   CHECK(r.stats().shard_owner[1] == 1U);
-  r.record(fault(1, 2, FaultKind::crash));
+  r.record(fault(1, 2, "crash"));
   CHECK(!r.stats().shard_owner[1]);
   CHECK(r.stats().shard_owner[0] == 0U);
   promote(1, 2);
@@ -209,12 +210,10 @@ namespace {
 struct Failures {
   Recorder r{2, 1, {0, 1}};
   Failures() { r.watch_failures(); }
-  void crash(double at) { r.record(fault(at, 2, FaultKind::crash)); }
-  void suspect(double at, NodeId node) { r.record({.at = at, .kind = EventKind::suspect, .peer = node}); }
-  void view(double at) { r.record({.at = at, .kind = EventKind::view}); }
-  void hears(double at, NodeId node, MessageKind what) {
-    r.record(move(at, EventKind::deliver, 0, node, what));
-  }
+  void crash(double at) { r.record(fault(at, 2, "crash")); }
+  void suspect(double at, NodeId node) { r.record({at, 0, Suspicion{.suspect = node}}); }
+  void view(double at) { r.record({at, 0, ViewChange{}}); }
+  void hears(double at, NodeId node, MessageKind what) { r.record(move<Received>(at, 0, node, what)); }
   std::optional<double> detected() const { return r.failures()->recoveries.back().detected; }
 };
 
@@ -242,7 +241,7 @@ TEST_CASE("a server that is back before anybody has noticed tells of its crash i
   f.hears(1.5, 2, MessageKind::join);
   f.view(1.5);
   CHECK(f.detected() == 1.5);
-  f.r.record({.at = 2, .kind = EventKind::promote, .node = 2, .clock = 1, .shard = 1});
+  f.r.record({2, 2, Promotion{.shard = 1, .epoch = 1}});
   f.crash(3);  // it is not known to have failed
   CHECK(!f.detected());
 }

@@ -53,7 +53,7 @@ TEST_CASE("who talks: scheduler and servers with everybody, and the first server
   CHECK(!talks(s, 4, 5));
   CHECK(!talks(s, 1, 2));
   CHECK(!talks(s, 2, 2));
-  s.consistency.model = ConsistencyModel::k_sync;
+  s.consistency.model = "k-sync";
   s.consistency.k = 1;
   CHECK(talks(s, 1, 2));
   CHECK(talks(s, 3, 1));

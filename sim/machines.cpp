@@ -1,0 +1,75 @@
+#include "sim/machines.hpp"
+
+#include <utility>
+
+namespace psim {
+namespace {
+
+// Of all shards of the run.
+std::vector<std::uint32_t> shard_servers(const std::vector<JobPlan>& jobs) {
+  std::vector<std::uint32_t> servers;
+  for (const JobPlan& job : jobs) {
+    const std::vector<std::uint32_t> own = job.keys.servers();
+    servers.insert(servers.end(), own.begin(), own.end());
+  }
+  return servers;
+}
+
+// Which of two messages goes first: control messages, then the shards of the first layers.
+std::function<std::uint32_t(const Message&)> rank_by_layer(const Scenario& scenario,
+                                                           const std::vector<JobPlan>& jobs) {
+  if (scenario.messages.order != SendOrder::priority) return [](const Message&) { return 0U; };
+  std::vector<std::uint32_t> layers;  // by shard of the run
+  for (const JobPlan& job : jobs) {
+    for (const Shard& shard : job.keys.shards) layers.push_back(shard.layer);
+  }
+  return [layers = std::move(layers)](const Message& message) {
+    const Answer* answer = message.as<Answer>();
+    const bool moves_values = message.is<Push>() || (answer != nullptr && !answer->finished);
+    return moves_values ? 1 + layers[message.shard] : 0;
+  };
+}
+
+// The record keeps books for each group and each job.
+void split_record(Recorder& recorder, const Scenario& scenario, const std::vector<JobPlan>& jobs) {
+  std::vector<SpaceStats> spaces;
+  for (const JobPlan& job : jobs) {
+    spaces.push_back({.first_worker = job.first_index,
+                      .workers = job.workers(),
+                      .first_shard = job.first_shard,
+                      .shards = static_cast<std::uint32_t>(job.keys.shards.size())});
+  }
+  std::vector<GroupStats> groups;
+  std::uint32_t first_worker = 0;
+  for (const GroupSpec& group : scenario.groups) {
+    groups.push_back({.first_worker = first_worker, .workers = static_cast<std::uint32_t>(*group.workers)});
+    first_worker += groups.back().workers;
+  }
+  recorder.split(std::move(spaces), std::move(groups));
+}
+
+}  // namespace
+
+Machines::Machines(const Scenario& scenario, const std::vector<JobPlan>& jobs, const RunOptions& options,
+                   const std::vector<EventSink*>& sinks)
+    : engine(scenario, options.context),
+      platform(build_platform(scenario)),
+      recorder(static_cast<std::size_t>(scenario.cluster.servers),
+               static_cast<std::size_t>(scenario.cluster.workers), shard_servers(jobs)),
+      pool(options.threads),
+      network(platform,
+              {.header = static_cast<std::uint64_t>(scenario.cluster.network.header.value),
+               .one_by_one = scenario.messages.order != SendOrder::parallel,
+               .stream_from = database_node(scenario.cluster),
+               .rank = rank_by_layer(scenario, jobs),
+               .background = first_inference_node(scenario.cluster),
+               .repeats = scenario.may_fail()},
+              recorder, agenda),
+      slowness(scenario.compute, scenario.stragglers, static_cast<std::uint64_t>(scenario.seed),
+               std::vector<double>(static_cast<std::size_t>(scenario.cluster.workers))) {
+  for (EventSink* sink : sinks) recorder.add_sink(sink);
+  if (scenario.may_fail()) recorder.watch_failures();
+  if (!scenario.groups.empty()) split_record(recorder, scenario, jobs);
+}
+
+}  // namespace psim

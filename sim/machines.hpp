@@ -1,0 +1,32 @@
+// What the jobs of a run share: the simulated cluster, the record, and the threads that compute.
+#pragma once
+
+#include <vector>
+
+#include "sim/cluster/agenda.hpp"
+#include "sim/cluster/engine.hpp"
+#include "sim/cluster/network.hpp"
+#include "sim/cluster/platform.hpp"
+#include "sim/cluster/pool.hpp"
+#include "sim/cluster/slowness.hpp"
+#include "sim/record/recorder.hpp"
+#include "sim/roles/job_plan.hpp"
+#include "sim/simulation.hpp"
+
+namespace psim {
+
+struct Machines {
+  // The record's events go to the sinks.
+  Machines(const Scenario& scenario, const std::vector<JobPlan>& jobs, const RunOptions& options,
+           const std::vector<EventSink*>& sinks);
+
+  Engine engine;
+  Platform platform;
+  Recorder recorder;
+  Pool pool;
+  Agenda agenda;
+  Network network;
+  Slowness slowness;  // of workers, at a date; that of steps is the jobs'
+};
+
+}  // namespace psim

@@ -1,0 +1,141 @@
+// What a filter is: a row of one table (filter_rows.cpp) and the functions of its stage.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "model/random.hpp"
+#include "model/settings.hpp"
+#include "model/table.hpp"
+
+namespace psim {
+
+// What a filter works on, in the order in which filters of one direction must stand.
+enum class FilterStage : std::uint8_t {
+  select,    // which values are sent
+  quantize,  // how each is written down
+  keys,      // how their keys are written down
+  bytes,     // what is made of the bytes
+};
+
+// What a push lost is added to the next one (Seide et al. 2014; Karimireddy et al. 2019).
+enum class ErrorFeedback : std::uint8_t { impossible, off, on };  // the latter two: unless the scenario says
+
+constexpr std::string_view in_words(ErrorFeedback feedback) {
+  constexpr std::string_view words[] = {"impossible", "if the scenario says so",
+                                        "unless the scenario says no"};
+  return words[static_cast<std::size_t>(feedback)];
+}
+
+struct FilterRow;
+using FilterKind = Chosen<FilterRow>;
+
+// The filters that made some message smaller, and whether it was a push.
+using FiltersUsed = std::set<std::pair<FilterKind, bool>>;
+
+// Memory that the chains of one run may share, as only one encodes at a time.
+struct FilterBuffers {
+  std::vector<std::uint32_t> entries, kept;
+  std::vector<std::byte> coded, payload, compressed;
+  std::vector<double> magnitudes;
+  FiltersUsed used;
+};
+
+// The values of a message that are still in. A filter that selects writes the places of those that stay into
+// buffers.kept, rising.
+template <class Scalar>
+struct Selection {
+  const Settings& settings;
+  std::size_t count;
+  std::span<const Scalar> values;          // none of a phantom message
+  const std::uint32_t* entries;            // where in the message each is; null: in order
+  const std::vector<std::uint32_t>* keys;  // where in the range each entry is; null: in order
+  std::span<const Scalar> weights;         // of pushes, by entry, for filters that need them
+  double l1;                               // of the optimizer
+  std::span<const Scalar> known;           // of pulls, by place in the range: what the receiver has ...
+  const std::vector<bool>* is_known;       // ... where it has anything; null of pushes
+  Stream stream;
+  FilterBuffers& buffers;
+
+  double operator()(const Setting& setting) const { return settings.of(setting); }
+  bool phantom() const { return values.empty(); }
+  std::size_t entry(std::size_t j) const { return entries ? entries[j] : j; }
+  std::size_t position(std::size_t j) const { return keys ? (*keys)[entry(j)] : entry(j); }
+  bool is_new(std::size_t j) const { return is_known && !(*is_known)[position(j)]; }
+  // What the receiver takes the value for if it is not sent.
+  Scalar assumed(std::size_t j) const { return is_known ? known[position(j)] : Scalar{0}; }
+
+  template <class Predicate>
+  void keep_where(Predicate&& stays) {
+    buffers.kept.clear();
+    for (std::size_t j = 0; j < count; ++j) {
+      if (stays(j)) buffers.kept.push_back(static_cast<std::uint32_t>(j));
+    }
+  }
+};
+
+// Values that are to be written down into `coded`, and then read back in their place.
+template <class Scalar>
+struct Quantization {
+  const Settings& settings;
+  std::span<Scalar> values;
+  Stream stream;
+  std::vector<std::byte>& coded;  // empty at first
+
+  double operator()(const Setting& setting) const { return settings.of(setting); }
+};
+
+// A generic lambda, for both precisions.
+template <template <class> class Work>
+class FilterCode {
+ public:
+  FilterCode() = default;
+  template <class Code>
+  FilterCode(Code code) : of_float_(code), of_double_(code) {}
+  explicit operator bool() const { return static_cast<bool>(of_float_); }
+  void operator()(Work<float>& work) const { of_float_(work); }
+  void operator()(Work<double>& work) const { of_double_(work); }
+
+ private:
+  std::function<void(Work<float>&)> of_float_;
+  std::function<void(Work<double>&)> of_double_;
+};
+
+struct FilterRow {
+  std::string_view name;
+  std::string_view aliases = {};  // separated by spaces
+  FilterStage stage;
+  bool needs_numbers = false;  // its bytes depend on the data, so it does not work on phantom messages
+  bool push_only = false;      // makes sense of gradients only
+  bool needs_weights = false;  // looks at the weights that gradients belong to, and at l1
+  bool is_half = false;        // has nothing to do on values of half precision
+  ErrorFeedback error_feedback = ErrorFeedback::impossible;
+  SettingList settings = {};
+  // Stage select; of stage quantize: which values are written down, their signs going with their keys.
+  FilterCode<Selection> select = {};
+  // Stage select without error feedback: by what the values that are left are multiplied, so that their mean
+  // is right; `left` is above 0.
+  double (*makes_up)(const Settings&, std::size_t before, std::size_t left) = nullptr;
+  bool guesses_phantoms = false;  // of a phantom message it knows how many values stay, but not which
+  // Stage quantize, with the bytes of `count` values so written down.
+  FilterCode<Quantization> quantize = {};
+  std::size_t (*coded_bytes)(const Settings&, std::size_t count) = nullptr;
+  // Stage bytes: returns the size; `out` is a buffer.
+  std::size_t (*compress)(std::span<const std::byte> payload, std::vector<std::byte>& out) = nullptr;
+  std::string_view doc, wire;  // what it sends, and what that takes, for help and the reference page
+  std::string_view source;
+  double fuzz = 1;  // how often the fuzzer draws it, beside 1
+};
+
+template <>
+std::deque<FilterRow> built_in_rows();
+std::deque<FilterRow> selecting_filters();   // filter_select.cpp
+std::deque<FilterRow> quantizing_filters();  // filter_quantize.cpp
+
+}  // namespace psim

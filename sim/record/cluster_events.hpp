@@ -1,0 +1,92 @@
+// What is recorded of who is there: the scheduler's views, and faults.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <tuple>
+
+#include "sim/protocol/message.hpp"
+#include "sim/record/event_column.hpp"
+#include "sim/scenario/spec/faults.hpp"
+
+namespace psim {
+
+struct Suspicion {
+  NodeId suspect = 0;
+  std::int64_t view = 0;
+  static constexpr const char* table = "suspicion";
+  static constexpr const char* about = "The scheduler takes a node for down";
+  static constexpr auto fields() {
+    return std::tuple(Field{"suspect", "a node", &Suspicion::suspect},
+                      Field{"view", "the newest one", &Suspicion::view});
+  }
+};
+
+struct ViewChange {
+  std::int64_t view = 0;
+  static constexpr const char* table = "view_change";
+  static constexpr const char* about =
+      "The scheduler announces a new view: who owns what, and who takes part";
+  static constexpr auto fields() {
+    return std::tuple(
+        Field{"view", "its number: `place` and `participant` have what it says", &ViewChange::view});
+  }
+};
+
+enum class PlaceRole : std::uint8_t { owner, former, replica, next };
+inline constexpr auto place_role_names =
+    std::to_array<std::string_view>({"owner", "former", "replica", "next"});
+constexpr const auto& names_of(PlaceRole) { return place_role_names; }
+
+struct ShardPlace {
+  std::int64_t view = 0;
+  std::uint32_t shard = 0, epoch = 0;
+  PlaceRole role = PlaceRole::owner;
+  NodeId holder = 0;
+  static constexpr const char* table = "place";
+  static constexpr const char* about =
+      "What a view, the first one too, says of a shard: one row for each node that may have it";
+  static constexpr auto fields() {
+    return std::tuple(Field{"view", "its number", &ShardPlace::view},
+                      Field{"shard", shard_meaning, &ShardPlace::shard},
+                      Field{"epoch", "of the shard's ownership", &ShardPlace::epoch},
+                      Field{"role",
+                            "owner; former: an owner before, which has not handed the shard over yet; "
+                            "replica; next: it is to "
+                            "own the shard as soon as it has it",
+                            &ShardPlace::role},
+                      Field{"holder", "a node", &ShardPlace::holder});
+  }
+};
+
+struct Participant {
+  std::int64_t view = 0;
+  NodeId worker = 0;
+  static constexpr const char* table = "participant";
+  static constexpr const char* about = "A worker takes part, as a view says";
+  static constexpr auto fields() {
+    return std::tuple(Field{"view", "its number", &Participant::view},
+                      Field{"worker", "a node", &Participant::worker});
+  }
+};
+
+struct FaultChange {
+  std::int64_t fault_table = 0;
+  FaultKind kind = {};
+  bool begins = true;
+  std::optional<NodeId> target = {}, other_side = {};
+  static constexpr const char* table = "fault";
+  static constexpr const char* about = "A fault begins or ends; one row for each node that it happens to";
+  static constexpr auto fields() {
+    return std::tuple(
+        Field{"fault_table", "its [[fault]] in the scenario, from 0", &FaultChange::fault_table},
+        Field{"kind", "as in `psim explain fault`", &FaultChange::kind},
+        Field{"begins", "0: it ends", &FaultChange::begins},
+        Field{"target", "the node that it happens to; none: all, or no node", &FaultChange::target},
+        Field{"other_side", "a node of the other side, where there are two", &FaultChange::other_side});
+  }
+};
+
+}  // namespace psim

@@ -1,0 +1,98 @@
+// The declarations of events, one by one, for what is made of all of them.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "sim/record/event.hpp"
+#include "sim/scenario/fields/choices.hpp"
+
+namespace psim {
+
+// Calls `f` with each declared field of T, in the order of the table's columns.
+template <class T, class F>
+void for_each_field(F&& f) {
+  std::apply([&](const auto&... field) { (f(field), ...); }, T::fields());
+}
+
+// Calls `f.operator()<T>()` for each type of event, in the order of the variant.
+template <class F>
+void for_each_subject(F&& f) {
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    (f.template operator()<std::variant_alternative_t<I, Subject>>(), ...);
+  }
+  (std::make_index_sequence<std::variant_size_v<Subject>>{});
+}
+
+template <class T>
+struct OptionalOf {
+  using Value = T;
+  static constexpr bool value = false;
+};
+template <class T>
+struct OptionalOf<std::optional<T>> {
+  using Value = T;
+  static constexpr bool value = true;
+};
+
+// The type of a field's values, of those that are there.
+template <class Owner, class T>
+OptionalOf<T> kind_of_member(T Owner::*);
+
+// Values that people know by name: of an enumeration, or rows of a table.
+template <class Enum>
+constexpr std::size_t index_in(Enum value) {
+  return static_cast<std::size_t>(value);
+}
+template <class Row>
+std::size_t index_in(Chosen<Row> value) {
+  return value.index();
+}
+template <class T>
+std::string_view name_in(T value) {
+  if constexpr (requires { value->name; }) return value->name;
+  else if constexpr (requires { names_of(value); }) return names_of(value)[index_in(value)];
+  else return name_of(value);
+}
+template <class T>
+concept Named = std::is_enum_v<T> || requires(T value) {
+  value->name;
+};
+
+// All names of its kind, in order.
+template <Named T>
+std::vector<std::string_view> all_names(T kind) {
+  std::vector<std::string_view> names;
+  if constexpr (requires { kind->name; }) {
+    for (const auto& row : all_rows<std::remove_cvref_t<decltype(*kind)>>()) names.push_back(row.name);
+  } else if constexpr (requires { names_of(kind); }) {
+    for (const std::string_view name : names_of(kind)) names.push_back(name);
+  } else {
+    for (const Choice& choice : choices<T>()) names.push_back(choice.name);
+  }
+  return names;
+}
+
+// The value of that name; the first one for an unknown name.
+template <Named T>
+T value_of(T kind, std::string_view name) {
+  const std::vector<std::string_view> names = all_names(kind);
+  const auto found = std::ranges::find(names, name);
+  const auto index = static_cast<std::size_t>(found == names.end() ? 0 : found - names.begin());
+  if constexpr (requires { kind->name; }) return T::at(index);
+  else return static_cast<T>(index);
+}
+
+// CREATE TABLE for each type of event, with what its columns mean.
+std::string event_tables();
+// docs/tables.md.
+std::string event_tables_page();
+
+}  // namespace psim

@@ -1,0 +1,164 @@
+// What is recorded of servers and of the storage.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <tuple>
+
+#include "sim/protocol/message.hpp"
+#include "sim/record/event_column.hpp"
+
+namespace psim {
+
+enum class Reason : std::uint8_t { push, pull, decision, confirmation, state, view, date };
+inline constexpr auto reason_names =
+    std::to_array<std::string_view>({"push", "pull", "decision", "confirmation", "state", "view", "date"});
+constexpr const auto& names_of(Reason) { return reason_names; }
+
+struct Release {
+  std::uint32_t shard = 0;
+  NodeId worker = 0;
+  std::int64_t pull = 0, clock = 0, version = 0;
+  Reason reason = Reason::view;
+  std::optional<std::uint64_t> message = {};
+  std::optional<NodeId> sender = {};
+  std::optional<std::int64_t> push = {}, view = {};
+  static constexpr const char* table = "release";
+  static constexpr const char* about = "Server `node` answers a pull that it did not answer at once";
+  static constexpr auto fields() {
+    return std::tuple(
+        Field{"shard", shard_meaning, &Release::shard},
+        Field{"worker", "whose pull it is: a node", &Release::worker},
+        Field{"pull", "its number, as in `sent`: the answer has it too", &Release::pull},
+        Field{"clock", "that the worker may start", &Release::clock},
+        Field{"version", "of the answer", &Release::version},
+        Field{
+            "reason",
+            "what released it. push: of a worker; pull: of another worker, which will push no more before a "
+            "new "
+            "version, or is through; decision: of the first shard, on an update; confirmation: of a replica; "
+            "state: of the shard, which this server owns now; view: of the scheduler; date: nobody else has "
+            "answered about the "
+            "shard until then",
+            &Release::reason},
+        Field{"message", "push, pull, decision, confirmation, state: its number in `sent`",
+              &Release::message},
+        Field{"sender", "of that message: a node", &Release::sender},
+        Field{"push", "push: its number", &Release::push}, Field{"view", "view: its number", &Release::view});
+  }
+};
+
+enum class Outcome : std::uint8_t { applied, late, unused, duplicate, refused };
+inline constexpr auto outcome_names =
+    std::to_array<std::string_view>({"applied", "late", "unused", "duplicate", "refused"});
+constexpr const auto& names_of(Outcome) { return outcome_names; }
+
+struct PushOutcome {
+  Outcome outcome = Outcome::applied;
+  std::uint32_t shard = 0;
+  NodeId worker = 0;
+  std::int64_t push = 0, clock = 0, version = 0;
+  std::optional<std::int64_t> staleness = {}, made_version = {};
+  static constexpr const char* table = "push_outcome";
+  static constexpr const char* about = "What server `node` does with a push";
+  static constexpr auto fields() {
+    return std::tuple(
+        Field{"outcome",
+              "applied; late: it is dropped, the model has no use for it any more; unused: the run ended "
+              "before "
+              "it was applied, or the shard went to another owner; duplicate: it has been here before; "
+              "refused: "
+              "it is for another owner, or came too early, and will come again",
+              &PushOutcome::outcome},
+        Field{"shard", shard_meaning, &PushOutcome::shard}, Field{"worker", "a node", &PushOutcome::worker},
+        Field{"push", push_meaning, &PushOutcome::push},
+        Field{"clock", "that it finishes", &PushOutcome::clock},
+        Field{"version", "that it was computed on", &PushOutcome::version},
+        Field{"staleness_updates", "applied: updates since that version", &PushOutcome::staleness},
+        Field{"made_version", "applied: the version of the update that it is part of",
+              &PushOutcome::made_version});
+  }
+};
+
+struct ModelUpdate {
+  std::optional<std::uint32_t> shard = {};
+  std::int64_t version = 0;
+  std::optional<std::uint64_t> weights_hash = {}, state_hash = {};
+  static constexpr const char* table = "model_update";
+  static constexpr const char* about =
+      "Server `node` makes the next version of a shard; without servers, worker `node` of its copy or its "
+      "stage";
+  static constexpr auto fields() {
+    return std::tuple(
+        Field{"shard", "none without servers", &ModelUpdate::shard},
+        Field{"version", "that it has reached", &ModelUpdate::version},
+        Field{"weights_hash", "where there are replicas", &ModelUpdate::weights_hash},
+        Field{"state_hash", "likewise, of all that the next updates depend on", &ModelUpdate::state_hash});
+  }
+};
+
+struct Membership {
+  std::uint32_t shard = 0;
+  NodeId worker = 0;
+  bool takes_part = true, is_awaited = true;
+  std::int64_t applied = 0, arrived = 0, skipped_clocks = 0;
+  static constexpr const char* table = "membership";
+  static constexpr const char* about = "Server `node` counts a worker's pushes anew";
+  static constexpr auto fields() {
+    return std::tuple(
+        Field{"shard", shard_meaning, &Membership::shard}, Field{"worker", "a node", &Membership::worker},
+        Field{"takes_part", "0: nobody waits for it", &Membership::takes_part},
+        Field{"is_awaited", "0: it is back, and has not caught up yet", &Membership::is_awaited},
+        Field{"applied_pushes", "that count as applied or dropped", &Membership::applied},
+        Field{"arrived_pushes", "that count as arrived", &Membership::arrived},
+        Field{"skipped_clocks", "that went by while it was away", &Membership::skipped_clocks});
+  }
+};
+
+struct Copy {
+  std::uint32_t shard = 0;
+  NodeId replica = 0;
+  std::int64_t version = 0;
+  static constexpr const char* table = "copy";
+  static constexpr const char* about =
+      "Server `node` knows that a replica has the whole shard; it is sent all that comes after";
+  static constexpr auto fields() {
+    return std::tuple(Field{"shard", shard_meaning, &Copy::shard}, Field{"replica", "a node", &Copy::replica},
+                      Field{"version", "that the owner has", &Copy::version});
+  }
+};
+
+struct Promotion {
+  std::uint32_t shard = 0;
+  std::int64_t epoch = 0, version = 0, updated_in = 0;
+  std::optional<std::uint64_t> weights_hash = {}, state_hash = {};
+  std::int64_t waiting_pushes = 0;
+  static constexpr const char* table = "promotion";
+  static constexpr const char* about = "Server `node` owns a shard from now on";
+  static constexpr auto fields() {
+    return std::tuple(Field{"shard", shard_meaning, &Promotion::shard},
+                      Field{"epoch", "of its ownership", &Promotion::epoch},
+                      Field{"version", "that it begins with", &Promotion::version},
+                      Field{"updated_in_epoch", "in which that version was made", &Promotion::updated_in},
+                      Field{"weights_hash", "as in `model_update`", &Promotion::weights_hash},
+                      Field{"state_hash", "likewise", &Promotion::state_hash},
+                      Field{"waiting_pushes", "that came with the shard", &Promotion::waiting_pushes});
+  }
+};
+
+struct Snapshot {
+  std::uint32_t shard = 0;
+  NodeId owner = 0;
+  std::int64_t version = 0;
+  static constexpr const char* table = "snapshot";
+  static constexpr const char* about = "Storage `node` has written a shard to its disk";
+  static constexpr auto fields() {
+    return std::tuple(Field{"shard", shard_meaning, &Snapshot::shard},
+                      Field{"owner", "the node that sent it", &Snapshot::owner},
+                      Field{"version", "of the shard", &Snapshot::version});
+  }
+};
+
+}  // namespace psim

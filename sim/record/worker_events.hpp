@@ -1,0 +1,120 @@
+// What is recorded of workers, and of whoever answers requests.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <tuple>
+
+#include "sim/protocol/message.hpp"
+#include "sim/record/event_column.hpp"
+
+namespace psim {
+
+enum class Work : std::uint8_t { step, filter, piece };
+inline constexpr auto work_names = std::to_array<std::string_view>({"step", "filter", "piece"});
+constexpr const auto& names_of(Work) { return work_names; }
+
+enum class ComputePhase : std::uint8_t { begun, paused, resumed, ended, cancelled, killed };
+inline constexpr auto phase_names =
+    std::to_array<std::string_view>({"begun", "paused", "resumed", "ended", "cancelled", "killed"});
+constexpr const auto& names_of(ComputePhase) { return phase_names; }
+
+struct Computation {
+  ComputePhase phase = ComputePhase::begun;
+  Work work = Work::step;
+  std::optional<std::int64_t> clock = {}, version = {};
+  std::optional<std::int64_t> samples = {};
+  std::int64_t part = 0, parts = 1;
+  bool is_first() const { return part == 0; }
+  bool is_last() const { return part + 1 == parts; }
+  static constexpr const char* table = "computation";
+  static constexpr const char* about = "Worker `node` begins to compute, or stops";
+  static constexpr auto fields() {
+    return std::tuple(
+        Field{"phase",
+              "begun; paused: it waits for weights that it needs now; resumed; ended; cancelled: a newer "
+              "version "
+              "is there; killed: the worker crashed, whether it computed or not",
+              &Computation::phase},
+        Field{"work",
+              "step: of its own clock; filter: what it sends; piece: samples of another worker's batch",
+              &Computation::work},
+        Field{"clock", "that it computes", &Computation::clock},
+        Field{"version", "of the first shard's weights", &Computation::version},
+        Field{"samples", "whose gradients are complete when it ends", &Computation::samples},
+        Field{"part", "of the step, from 0: micro-batches forward and backward in a pipeline",
+              &Computation::part},
+        Field{"parts", "of the step", &Computation::parts});
+  }
+};
+
+struct Finish {
+  std::int64_t clock = 0;
+  bool leaves = false;
+  static constexpr const char* table = "finish";
+  static constexpr const char* about = "Worker `node` is through";
+  static constexpr auto fields() {
+    return std::tuple(Field{"clock", "that it has come to", &Finish::clock},
+                      Field{"leaves", "1: it goes before its last clock", &Finish::leaves});
+  }
+};
+
+struct Acknowledgement {
+  NodeId server = 0;
+  std::uint32_t shard = 0, epoch = 0;
+  std::int64_t pushes = 0;
+  static constexpr const char* table = "acknowledgement";
+  static constexpr const char* about =
+      "worker `node` hears that pushes are safe: no single crash undoes them";
+  static constexpr auto fields() {
+    return std::tuple(Field{"server", "the node that says so", &Acknowledgement::server},
+                      Field{"shard", shard_meaning, &Acknowledgement::shard},
+                      Field{"epoch", "in which the server owns the shard", &Acknowledgement::epoch},
+                      Field{"pushes", "its first so many to this shard", &Acknowledgement::pushes});
+  }
+};
+
+struct Prediction {
+  std::int64_t request = 0, version = 0, staleness = 0;
+  static constexpr const char* table = "prediction";
+  static constexpr const char* about = "Inference node `node` answers a request";
+  static constexpr auto fields() {
+    return std::tuple(Field{"request", "of this node, from 0", &Prediction::request},
+                      Field{"version", "of the weights that it uses", &Prediction::version},
+                      Field{"staleness_updates", "that all servers had applied beyond that version",
+                            &Prediction::staleness});
+  }
+};
+
+enum class Awaited : std::uint8_t { weights, acknowledgement, samples, peers };
+inline constexpr auto awaited_names =
+    std::to_array<std::string_view>({"weights", "acknowledgement", "samples", "peers"});
+constexpr const auto& names_of(Awaited) { return awaited_names; }
+
+struct Wait {
+  Awaited awaited = Awaited::weights;
+  double since = 0;
+  std::optional<std::int64_t> clock = {};
+  NodeId sender = 0;
+  std::optional<std::uint32_t> shard = {};
+  std::uint64_t message = 0;
+  static constexpr const char* table = "wait";
+  static constexpr const char* about =
+      "Worker `node` has waited until now, for the message that came last of those that it waited for";
+  static constexpr auto fields() {
+    return std::tuple(Field{"awaited",
+                            "weights; acknowledgement: that its push is taken; samples: of its next batch; "
+                            "peers: their part of a "
+                            "sum, or of a pipeline's work",
+                            &Wait::awaited},
+                      Field{"since_s", "simulated seconds", &Wait::since},
+                      Field{"clock", "that it is in, or waits to start", &Wait::clock},
+                      Field{"sender", "of that message: a node", &Wait::sender},
+                      Field{"shard", "that the message is about", &Wait::shard},
+                      Field{"message", "its number in `sent`", &Wait::message});
+  }
+};
+
+}  // namespace psim

@@ -1,0 +1,63 @@
+#include "sim/roles/job_context.hpp"
+
+#include "model/mutant.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace psim {
+
+bool JobContext::awaits(NodeId worker) const {
+  const std::size_t index = worker - plan.first_worker();
+  if (state.completed[index]) return false;
+  const bool is_there = network.is_up(worker) && !state.left_early[index];
+  if (!is_there && !observer.watch().comes_back(worker)) return false;
+  const bool is_removed =
+      plan.scenario.recovery.workers == LostWorkers::remove && (!is_there || state.taken_out[index]);
+  const bool takes_no_part = state.left_early[index] || is_removed;
+  return !state.some_completed() || !(plan.rule.fresh || takes_no_part);
+}
+
+bool JobContext::is_through() const {
+  for (NodeId node = plan.first_worker(); node < plan.database(); ++node) {
+    if (awaits(node)) return false;
+  }
+  return state.some_completed() || std::ranges::find(state.left_early, false) == state.left_early.end();
+}
+
+std::shared_ptr<Assembly> JobContext::assemble(std::vector<Slice> parts) {
+  std::shared_ptr<Assembly> last = state.last_assembly.lock();
+  if (!last || !last->same_parts(parts) || !last->join()) {
+    last = std::make_shared<Assembly>(std::move(parts), plan.layout());
+    state.last_assembly = last;
+  }
+  return last;
+}
+
+std::unique_ptr<FilterChain> JobContext::make_chain(std::uint32_t shard, NodeId worker, bool push) const {
+  std::vector<FilterSpec> filters = filters_on(plan.scenario.filters, push);
+  if (filters.empty()) return nullptr;
+  const Shard& part = plan.keys.shards[shard];
+  const NodeId alone = worker - plan.first_index;  // draws are those of a run of this job alone
+  return std::make_unique<FilterChain>(
+      FilterChain::Options{.filters = std::move(filters),
+                           .precision = plan.precision(),
+                           .count = part.count,
+                           .first_key = part.ranges.front().begin,
+                           .key_bytes = plan.scenario.messages.key_bytes(),
+                           .seed = static_cast<std::uint64_t>(plan.scenario.seed),
+                           .sender = push ? alone : shard,
+                           .receiver = push ? shard : alone,
+                           .push = push,
+                           .scale = push ? plan.loss_scale() : 1,
+                           .buffers = state.filter_buffers});
+}
+
+void record_wait(JobContext& job, NodeId node, Awaited what, double since, std::optional<std::int64_t> clock,
+                 const Heard& last) {
+  if (!(Agenda::now() > since) || !last.sent) return;
+  const std::uint64_t message = *last.sent + (mutant("waits-name-the-next-event") ? 1 : 0);
+  job.record(node, Wait{what, since, clock, last.from, last.shard, message});
+}
+
+}  // namespace psim

@@ -1,0 +1,78 @@
+// What the roles of one job work with: what the job is, what it runs on, how far it has come, and who
+// watches.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "sim/cluster/agenda.hpp"
+#include "sim/cluster/network.hpp"
+#include "sim/cluster/pool.hpp"
+#include "sim/cluster/slowness.hpp"
+#include "sim/record/recorder.hpp"
+#include "sim/roles/job_observer.hpp"
+#include "sim/roles/job_plan.hpp"
+#include "sim/roles/job_state.hpp"
+
+namespace psim {
+
+struct JobContext {
+  const JobPlan& plan;
+  Agenda& agenda;
+  Network& network;
+  Recorder& recorder;
+  Pool& pool;
+  Slowness& slowness;  // of its workers' steps
+  JobState& state;
+  JobObserver& observer;
+
+  // Whether a worker is, or will be, there, with steps to do. When another has done all of them a worker that
+  // takes no part finds nothing left: it would go on from where the others are. That is one that has left, or
+  // is down or taken out where lost workers are removed.
+  bool awaits(NodeId worker) const;
+  // Whether nobody is awaited, and the steps are done, or all workers have left of their own accord.
+  bool is_through() const;
+
+  // One assembled copy of the weights for all workers that pulled the same version.
+  std::shared_ptr<Assembly> assemble(std::vector<Slice> parts);
+  // The filters of one direction between a worker and a shard; none if messages go as they are.
+  std::unique_ptr<FilterChain> make_chain(std::uint32_t shard, NodeId worker, bool push) const;
+
+  // Records number shards over all jobs.
+  void record(NodeId node, Subject what) {
+    const auto* step = std::get_if<Computation>(&what);
+    const auto* end = std::get_if<Finish>(&what);
+    if (step != nullptr && step->phase == ComputePhase::begun && step->work == Work::step)
+      observer.on_clock(node, *step->clock);
+    if (end != nullptr) observer.on_clock(node, end->clock);
+    recorder.record({Agenda::now(), node, std::move(what)});
+  }
+};
+
+// What a record of a wait keeps of the message that ended it.
+struct Heard {
+  Heard() = default;
+  explicit Heard(const Message& message) : from(message.from), sent(message.sent) {
+    if (message.is<Answer>() || message.is<Ack>()) shard = message.shard;
+  }
+  NodeId from = 0;
+  std::optional<std::uint32_t> shard = {};
+  std::optional<std::uint64_t> sent = {};
+};
+// Worker `node` has waited from the date `since` until now, when `last` came.
+void record_wait(JobContext& job, NodeId node, Awaited what, double since, std::optional<std::int64_t> clock,
+                 const Heard& last);
+
+// Counts a computation of a node as long as it lives, even if its actor is killed meanwhile.
+class Busy {
+ public:
+  Busy(JobContext& job, NodeId node) : count_(job.state.busy[node]) { ++count_; }
+  ~Busy() { --count_; }
+  Busy(const Busy&) = delete;
+  Busy& operator=(const Busy&) = delete;
+
+ private:
+  int& count_;
+};
+
+}  // namespace psim

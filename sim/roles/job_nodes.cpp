@@ -1,0 +1,110 @@
+#include "sim/roles/job_nodes.hpp"
+
+#include <fmt/format.h>
+
+#include <set>
+#include <utility>
+
+namespace psim {
+
+void JobNodes::make(const std::shared_ptr<Values>& weights) {
+  const JobPlan& plan = job_.plan;
+  samples_before_.resize(plan.workers());
+  if (!plan.scenario.architecture.has_servers()) {
+    peers_ = make_peers(job_, weights.get());
+    return;
+  }
+  for (std::uint32_t s = 0; s < plan.servers(); ++s)
+    servers_.push_back(std::make_unique<ServerActor>(job_, s));
+  for (std::uint32_t s = 0; s < plan.keys.shards.size(); ++s) {
+    const Slice part = plan.part_of(s, weights);
+    std::optional<Values> own;
+    if (part.values) own = Values::copy_of(*part.values, part.begin, part.count);
+    servers_[plan.keys.shards[s].server]->shards().own(s, std::move(own));
+  }
+  for (std::uint32_t w = 0; w < plan.workers(); ++w)
+    workers_.push_back(std::make_unique<Worker>(job_, plan.first_worker() + w));
+}
+
+void JobNodes::make_again(NodeId node) {
+  if (job_.plan.is_server(node)) {
+    const std::uint32_t index = node - job_.plan.first_server();
+    servers_[index] = std::make_unique<ServerActor>(job_, index);
+  } else if (job_.plan.is_worker(node)) {
+    samples_before_[worker_index(node)] += worker(node).source().samples_computed();
+    workers_[worker_index(node)] = std::make_unique<Worker>(job_, node, true);
+  }
+}
+
+// Two may believe that they own it; the later one does.
+const ShardServer* JobNodes::owner_of(std::uint32_t shard) const {
+  const ShardServer* owner = nullptr;
+  for (const auto& server : servers_) {
+    const ShardServer* here = server->shards().find(shard);
+    if (here != nullptr && here->leads() && (owner == nullptr || here->epoch() > owner->epoch()))
+      owner = here;
+  }
+  return owner;
+}
+
+// While a shard goes from one owner to the next nobody owns it, but somebody has it.
+const ShardServer* JobNodes::best_of(std::uint32_t shard) const {
+  const ShardServer* best = owner_of(shard);
+  if (best != nullptr) return best;
+  for (const auto& server : servers_) {
+    const ShardServer* here = server->shards().find(shard);
+    if (here != nullptr && (best == nullptr || here->version() > best->version())) best = here;
+  }
+  return best;
+}
+
+std::vector<Slice> JobNodes::weights() const {
+  if (peers_) return peers_->weights();
+  std::vector<Slice> parts;
+  for (std::uint32_t s = 0; s < job_.plan.keys.shards.size(); ++s) {
+    const ShardServer* state = best_of(s);
+    parts.push_back(state != nullptr ? state->state().snapshot() : job_.state.last_weights[s].weights);
+  }
+  return parts;
+}
+
+// What is the same of many shards is said once, and of thousands of workers only the first are named.
+std::vector<std::string> JobNodes::who_waits() const {
+  constexpr std::size_t most = 20;
+  std::vector<std::string> lines;
+  std::set<std::string> known;
+  const auto say = [&](std::string line) {
+    if (known.insert(line).second && known.size() <= most) lines.push_back(std::move(line));
+  };
+  for (std::uint32_t s = 0; !peers_ && s < job_.plan.keys.shards.size(); ++s) {
+    const ShardServer* server = owner_of(s);
+    if (server == nullptr) {
+      say(fmt::format("at {:.6g} s nobody owns shard {}", Agenda::now(), job_.plan.first_shard + s));
+      continue;
+    }
+    for (const auto& [worker, pull] : server->waiting()) {
+      say(fmt::format(
+          "at {:.6g} s worker {} waits for server {} to let it start clock {}; the server has version {}, "
+          "{} pushes of its next update, and the slowest worker at clock {}",
+          Agenda::now(), job_.plan.first_index + worker, server->id() - job_.plan.first_server(), pull.clock,
+          server->version(), server->pending().size(), server->state().workers.slowest()));
+    }
+  }
+  const bool nobody_hears = !job_.network.is_up(scheduler_node);
+  for (std::uint32_t w = 0; nobody_hears && w < workers_.size(); ++w) {
+    if (workers_[w]->is_through())
+      say(fmt::format(
+          "at {:.6g} s worker {} has done its steps, and the scheduler, which is to hear it, is down",
+          Agenda::now(), job_.plan.first_index + w));
+  }
+  if (known.size() > most) lines.push_back(fmt::format("and {} more of this kind", known.size() - most));
+  return lines;
+}
+
+std::vector<ServerRanges> JobNodes::server_ranges() const {
+  std::vector<ServerRanges> ranges;
+  for (const auto& server : servers_) ranges.push_back(server->shards().ranges());
+  return ranges;
+}
+
+}  // namespace psim

@@ -1,0 +1,31 @@
+// What the roles of a job tell whoever runs it, and ask about the run as a whole.
+#pragma once
+
+#include <cstdint>
+
+#include "sim/protocol/message.hpp"
+
+namespace psim {
+
+// About the run.
+class RunWatch {
+ public:
+  virtual ~RunWatch() = default;
+  virtual bool is_stuck() = 0;       // nothing can happen any more
+  virtual bool is_hopeless() = 0;    // nothing has come of anything for too long; the run then ends
+  virtual void give_up(NodeId) = 0;  // a request of this node was repeated as often as is allowed
+  // Whether a fault that is planned starts this node again. Faults with a condition are not planned before
+  // their condition holds.
+  virtual bool comes_back(NodeId) const = 0;
+};
+
+class JobObserver {
+ public:
+  virtual ~JobObserver() = default;
+  virtual void on_update() = 0;                                  // after a server's update
+  virtual void on_clock(NodeId worker, std::int64_t clock) = 0;  // it starts this clock, or has done the last
+  virtual void on_end() = 0;                                     // every worker of the job has left
+  virtual RunWatch& watch() = 0;
+};
+
+}  // namespace psim

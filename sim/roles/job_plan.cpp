@@ -1,0 +1,144 @@
+#include "sim/roles/job_plan.hpp"
+
+#include <set>
+#include <utility>
+
+#include "sim/scenario/checking/check.hpp"
+
+namespace psim {
+
+namespace {
+
+constexpr std::int64_t no_limit = std::int64_t{1} << 60U;
+
+ConsistencyRule rule_of(const Scenario& scenario) {
+  ConsistencyRule rule = make_rule(scenario.consistency, scenario.cluster.workers);
+  // Every spring moves the centre by its own pull.
+  if (scenario.training.algorithm == Algorithm::elastic) rule.aggregation = Aggregation::sum;
+  // What is lost of one shard is not lost of another.
+  if (scenario.may_fail() && rule.fresh) rule.servers_apart = true;
+  return rule;
+}
+
+KeySpace key_space_of(const Scenario& scenario) {
+  return make_key_space(parameter_arrays(scenario.model),
+                        {.placement = scenario.placement,
+                         .unit = scenario.messages.unit,
+                         .slice = scenario.messages.slice,
+                         .servers = static_cast<std::uint32_t>(scenario.cluster.servers),
+                         .seed = static_cast<std::uint64_t>(scenario.seed)});
+}
+
+// Nodes that join without having left.
+std::vector<NodeId> absent_at_first(const Scenario& scenario) {
+  std::set<NodeId> absent, seen;
+  for (const FaultSpec& fault : scenario.faults) {
+    if (!fault.kind->joins && !fault.kind->leaves) continue;
+    for (const NodeId node : fault_nodes(scenario.cluster, fault.nodes)) {
+      if (fault.kind->leaves) seen.insert(node);
+      else absent.insert(node);
+    }
+  }
+  for (const NodeId node : seen) absent.erase(node);
+  return {absent.begin(), absent.end()};
+}
+
+std::shared_ptr<Sampler> sampler_of(const Scenario& scenario, const Dataset& train) {
+  return std::make_shared<Sampler>(
+      train, Sampler::Options{.partition = scenario.data.partition,
+                              .dirichlet_alpha = scenario.data.dirichlet_alpha,
+                              .workers = static_cast<std::uint32_t>(scenario.cluster.workers),
+                              .batch = scenario.training.batch_size,
+                              .seed = static_cast<std::uint64_t>(scenario.seed)});
+}
+
+JobPlan plan_of(const Scenario& scenario, const DataSplit* data, std::uint32_t first_shard) {
+  JobPlan plan{.scenario = scenario,
+               .rule = rule_of(scenario),
+               .steps = steps_of(scenario, data != nullptr ? data->train.size() : 0).value_or(no_limit),
+               .keys = key_space_of(scenario),
+               .first_shard = first_shard,
+               .absent = absent_at_first(scenario)};
+  if (data == nullptr) return plan;
+  plan.learner = make_learner(scenario.model, *data);
+  plan.sampler = sampler_of(scenario, data->train);
+  plan.data = &data->train;
+  plan.evaluated = &data->evaluated();
+  return plan;
+}
+
+}  // namespace
+
+std::vector<JobPlan> plan_jobs(const LoadedScenario& loaded) {
+  std::vector<JobPlan> plans;
+  if (loaded.jobs.empty()) plans.push_back(plan_of(loaded.scenario, loaded.data.get(), 0));
+  std::uint32_t first_shard = 0;
+  for (const LoadedJob& job : loaded.jobs) {
+    JobPlan& plan = plans.emplace_back(plan_of(job.scenario, job.data.get(), first_shard));
+    plan.first_index = job.first_worker;
+    plan.groups = job.groups;
+    plan.batch_sizes = job.batch_sizes;
+    first_shard += static_cast<std::uint32_t>(plan.keys.shards.size());
+  }
+  return plans;
+}
+
+RetrySpec JobPlan::retry() const {
+  const RecoverySpec& recovery = scenario.recovery;
+  return {.timeout = recovery.retry.value,
+          .backoff = recovery.backoff,
+          .longest = recovery.longest_retry.value,
+          .limit = recovery.retry_limit};
+}
+
+DetectorSpec JobPlan::detector() const {
+  const RecoverySpec& recovery = scenario.recovery;
+  return {.kind = recovery.detector, .timeout = recovery.timeout.value, .threshold = recovery.threshold};
+}
+
+std::optional<Values> JobPlan::initial(std::uint32_t shard) const {
+  if (learner == nullptr) return std::nullopt;
+  const auto whole =
+      std::make_shared<Values>(learner->initial_weights(static_cast<std::uint64_t>(scenario.seed)));
+  const Slice part = part_of(shard, whole);
+  return Values::copy_of(*part.values, part.begin, part.count);
+}
+
+Epochs JobPlan::epochs() const {
+  if (data == nullptr) return {.per_clock = 1};
+  const TrainingSpec& training = scenario.training;
+  const std::int64_t samples = training.batch_size * scenario.cluster.workers;  // of a batch of each worker
+  const auto passes = [&](std::int64_t batches) {
+    return static_cast<double>(samples * batches) / static_cast<double>(data->size());
+  };
+  return {.per_clock = passes(training.batches_per_clock()),
+          .first_more = passes(training.batches_more_at_first())};
+}
+
+LearningRate JobPlan::learning_rate() const {
+  const TrainingSpec& training = scenario.training;
+  return {.base = training.learning_rate,
+          .schedule = training.schedule,
+          .step_every = training.schedule_every,
+          .step_factor = training.schedule_factor,
+          .total_epochs = epochs().after(static_cast<double>(steps))};
+}
+
+std::shared_ptr<Values> gathered(const Values& whole, const std::vector<Range>& ranges, std::size_t count) {
+  auto result = std::make_shared<Values>(whole.precision(), count);
+  std::size_t end = 0;
+  for (const Range& range : ranges) {
+    result->copy_from(whole, range.begin, range.count, end);
+    end += range.count;
+  }
+  return result;
+}
+
+Slice JobPlan::part_of(std::uint32_t shard, const std::shared_ptr<Values>& whole) const {
+  const Shard& part = keys.shards[shard];
+  if (!whole) return {nullptr, 0, part.count};
+  if (part.ranges.size() == 1) return {whole, part.ranges.front().begin, part.count};
+  return {gathered(*whole, part.ranges, part.count), 0, part.count};
+}
+
+}  // namespace psim

@@ -1,0 +1,86 @@
+// What a job is: everything about it that its scenario alone decides. It does not change while the job runs.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "model/learner.hpp"
+#include "model/parameters.hpp"
+#include "model/sampler.hpp"
+#include "sim/protocol/consistency.hpp"
+#include "sim/protocol/key_space.hpp"
+#include "sim/protocol/membership.hpp"
+#include "sim/protocol/retry.hpp"
+#include "sim/scenario/load.hpp"
+#include "sim/scenario/spec/nodes.hpp"
+#include "sim/scenario/spec/scenario.hpp"
+
+namespace psim {
+
+// The ranges of `whole`, `count` values in all, one after the other.
+std::shared_ptr<Values> gathered(const Values& whole, const std::vector<Range>& ranges, std::size_t count);
+
+// A job: parameters, and the workers that train them. Jobs of one run share the servers, the network and the
+// clock; in most runs there is only one.
+struct JobPlan {
+  const Scenario& scenario;  // as if its workers were alone
+  ConsistencyRule rule;
+  std::int64_t steps;  // clocks of each worker; very large when something else ends the run
+  KeySpace keys;
+  // Of the run's workers and shards, the first that belong here.
+  std::uint32_t first_index = 0, first_shard = 0;
+  std::vector<std::size_t> groups = {};        // of the run's scenario that train here; none without groups
+  std::vector<std::int64_t> batch_sizes = {};  // by worker, where they differ from the beginning
+  std::vector<NodeId> absent = {};             // nodes that are not there at first
+
+  // None of a phantom model, as all that follows.
+  std::shared_ptr<const Learner> learner = {};
+  std::shared_ptr<Sampler> sampler = {};  // it keeps the orders that it drew last
+  const Dataset* data = nullptr;          // the training set
+  const Dataset* evaluated = nullptr;     // what the learner evaluates on
+
+  Assembly::Places places = keys.places();
+
+  NodeId first_server() const { return 1; }
+  std::uint32_t servers() const { return static_cast<std::uint32_t>(scenario.cluster.servers); }
+  std::uint32_t workers() const { return static_cast<std::uint32_t>(scenario.cluster.workers); }
+  NodeId first_worker() const { return 1 + servers() + first_index; }
+  NodeId database() const { return first_worker() + workers(); }
+  NodeId snapshot_node() const { return storage_node(scenario.cluster).value_or(0); }
+  bool is_server(NodeId node) const { return node >= first_server() && node <= servers(); }
+  bool is_worker(NodeId node) const { return node >= first_worker() && node < database(); }
+
+  // Shards are numbered from 0 here; messages and records number them over all jobs.
+  bool has_shard(std::uint32_t of_run) const {
+    return of_run >= first_shard && of_run - first_shard < keys.shards.size();
+  }
+  NodeId server_of(std::uint32_t shard) const { return first_server() + keys.shards[shard].server; }
+  // The first weights of a shard; none of a phantom model.
+  std::optional<Values> initial(std::uint32_t shard) const;
+  // A shard's part of an array over the whole key space; a copy only if it is not in one piece.
+  Slice part_of(std::uint32_t shard, const std::shared_ptr<Values>& whole) const;
+  // Where the parts of the whole model belong; null: in their order, as without servers.
+  const Assembly::Places* layout() const { return places.empty() ? nullptr : &places; }
+
+  RetrySpec retry() const;
+  DetectorSpec detector() const;
+  LearningRate learning_rate() const;
+  Epochs epochs() const;  // a phantom model counts clocks
+  bool sparse() const { return learner != nullptr && learner->sparse(); }
+  bool elastic() const { return scenario.training.algorithm == Algorithm::elastic; }
+  bool steals() const { return scenario.training.work == WorkPolicy::stealing; }
+  bool workers_update() const { return scenario.training.update == UpdateAt::worker; }
+  Precision precision() const { return scenario.model.precision; }
+  Storage storage() const { return {precision(), scenario.training.multi_precision}; }
+  double loss_scale() const { return scenario.training.loss_scale; }
+  // Of a key in a sparse message: its place in the shard, or the whole key.
+  std::size_t bytes_per_key() const { return std::max<std::size_t>(scenario.messages.key_bytes(), 4); }
+};
+
+// The jobs of a run: one, unless there are groups. `loaded` must live as long.
+std::vector<JobPlan> plan_jobs(const LoadedScenario& loaded);
+
+}  // namespace psim

@@ -1,0 +1,54 @@
+// How far a job has come. It belongs to the Job (sim/job.hpp); roles change it as they go.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "sim/protocol/filter.hpp"
+#include "sim/protocol/message.hpp"
+#include "sim/roles/job_plan.hpp"
+
+namespace psim {
+
+struct JobState {
+  JobState(const JobPlan& plan, std::size_t nodes)
+      : completed(plan.workers()),
+        left_early(plan.workers()),
+        taken_out(plan.workers()),
+        keys_used(plan.workers()),
+        busy(nodes),
+        last_weights(plan.keys.shards.size()) {}
+
+  // Of each worker: it has done all its steps; it has left before that, or has not joined yet; the scheduler
+  // has taken it out, and not heard of it since.
+  std::vector<bool> completed, left_early, taken_out;
+  std::uint32_t left = 0;  // workers that have told the scheduler so
+  double last_finish = 0;  // when a worker was through, or known to be gone for good
+  bool over = false;       // the job has ended, although others may go on
+
+  std::vector<std::uint64_t> keys_used;  // sparse models: of all steps, by worker
+  std::vector<int> busy;                 // by node: computations going on, of workers and servers
+
+  // By shard: what its last owner had when it went down, or gave the shard up.
+  struct Last {
+    std::uint32_t epoch = 0;
+    Slice weights = {};
+  };
+  std::vector<Last> last_weights;
+  // By shard: what is on the storage's disk, from the owner of this epoch.
+  struct Snapshot {
+    std::uint32_t epoch = 0;
+    State state = {};
+  };
+  std::map<std::uint32_t, Snapshot> snapshots;
+
+  std::weak_ptr<Assembly> last_assembly;  // of the weights that some worker pulled last
+  std::shared_ptr<FilterBuffers> filter_buffers = std::make_shared<FilterBuffers>();
+
+  bool some_completed() const { return std::ranges::find(completed, true) != completed.end(); }
+};
+
+}  // namespace psim

@@ -1,0 +1,161 @@
+#include "sim/roles/node_actors.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "sim/roles/database.hpp"
+#include "sim/roles/scheduler.hpp"
+#include "sim/roles/storage.hpp"
+
+namespace psim {
+
+NodeActors::NodeActors(JobContext& job, const Platform& platform)
+    : job_(job),
+      actors_(platform, job.network),
+      nodes_(job),
+      heartbeats_(job, nodes_, [this](NodeId node) { restart(node); }),
+      by_node_(platform.hosts.size()) {}
+
+void NodeActors::start(const std::shared_ptr<Values>& weights, const std::vector<JobContext*>& jobs) {
+  const JobPlan& plan = job_.plan;
+  nodes_.make(weights);
+  for (const NodeId node : plan.absent) {
+    job_.network.take_down(node, [](const Message&) {});
+    if (!plan.is_worker(node)) continue;
+    job_.recorder.absent_at_first(node);
+    job_.state.left_early[nodes_.worker_index(node)] = true;
+  }
+  const auto start_all = [this](NodeId from, NodeId to) {
+    for (NodeId node = from; node < to; ++node) {
+      if (job_.network.is_up(node)) start_node(node);
+    }
+  };
+  jobs_ = jobs;
+  if (jobs.front() != &job_) return start_all(plan.first_worker(), plan.database());
+  start_all(0, plan.first_worker());
+  if (plan.scenario.cluster.inference.given)
+    inference_ = std::make_unique<InferenceGroup>(job_, weights, actors_);
+  start_all(plan.database(), first_inference_node(plan.scenario.cluster));
+  start_all(plan.first_worker(), plan.database());
+}
+
+void NodeActors::act_for(const NodeActors& other) {
+  for (std::size_t s = 0; s < nodes_.servers().size(); ++s)
+    nodes_.servers()[s]->act_for(*other.nodes_.servers()[s]);
+}
+
+void NodeActors::on_arrival(const Message& message) {
+  if (nodes_.peers() != nullptr) return nodes_.peers()->on_arrival(message);
+  if (job_.plan.is_worker(message.to)) nodes_.worker(message.to).on_arrival(message);
+  else if (inference_ && message.to >= job_.plan.database()) inference_->on_arrival(message);
+}
+
+void NodeActors::start_node(NodeId node) {
+  const Scenario& scenario = job_.plan.scenario;
+  const bool is_worker = job_.plan.is_worker(node);
+  // SimGrid kills daemons as soon as nobody else is there, as when all nodes are down for a while.
+  const bool is_daemon = !is_worker && node != scheduler_node && !scenario.may_fail();
+  const std::string name = is_worker
+                               ? fmt::format("worker {}", job_.plan.first_index + nodes_.worker_index(node))
+                               : node_name(scenario.cluster, node);
+  by_node_[node] = actors_.spawn(name, node, is_daemon, [this, node] { run(node); });
+  if (scenario.may_fail() && (job_.plan.is_server(node) || is_worker)) heartbeats_.begin(node);
+}
+
+void NodeActors::run(NodeId node) {
+  if (job_.plan.is_server(node)) nodes_.server(node).run();
+  else if (job_.plan.is_worker(node) && nodes_.peers() != nullptr)
+    nodes_.peers()->run(nodes_.worker_index(node));
+  else if (job_.plan.is_worker(node)) nodes_.worker(node).run();
+  else if (node == scheduler_node) run_scheduler(jobs_);
+  else if (node == database_node(job_.plan.scenario.cluster)) run_database(job_);
+  else run_storage(job_);
+}
+
+std::optional<InferenceStats> NodeActors::finish_inference(double end) {
+  if (!inference_) return std::nullopt;
+  return inference_->finish(end);
+}
+
+void NodeActors::end() {
+  for (NodeId node = job_.plan.first_worker(); node < job_.plan.database(); ++node) {
+    job_.network.let_go(node);
+    by_node_[node]->kill();
+    job_.network.take_down(node, [](const Message&) {});
+    job_.recorder.stop(node, Agenda::now());
+  }
+  for (const auto& server : nodes_.servers()) server->shards().end();
+}
+
+bool NodeActors::crash(NodeId node) {
+  if (!job_.network.is_up(node)) return false;
+  job_.network.let_go(node);
+  by_node_[node]->kill();
+  job_.network.take_down(node, [this](const Message& message) {
+    if (message.is<Push>()) discard(message);
+  });
+  if (job_.plan.is_server(node)) nodes_.server(node).discard_rest();
+  nodes_.make_again(node);
+  if (job_.plan.is_worker(node)) job_.record(node, Computation{.phase = ComputePhase::killed});
+  return true;
+}
+
+bool NodeActors::lose_disk(NodeId node) {
+  if (node != storage_node(job_.plan.scenario.cluster)) return false;
+  return !std::exchange(job_.state.snapshots, {}).empty();
+}
+
+bool NodeActors::leave(NodeId node) {
+  if (!job_.network.is_up(node)) return false;
+  if (node >= job_.plan.first_worker()) {
+    nodes_.worker(node).leave_soon();
+    return true;
+  }
+  nodes_.server(node).leave_soon();
+  heartbeats_.send(node);
+  return true;
+}
+
+bool NodeActors::has_left(NodeId node) const {
+  if (job_.plan.is_worker(node)) return nodes_.worker(node).is_through();
+  // A server must not stop while the next owner still asks it for the shard. One that is down does not ask,
+  // unless it comes back.
+  const auto has_got = [this](std::uint32_t shard, const Owner& owner) {
+    const ShardServer* there = nodes_.server(owner.primary).shards().find(shard);
+    const bool leads = there != nullptr && there->leads() && there->epoch() >= owner.epoch;
+    return leads || !(job_.network.is_up(owner.primary) || job_.observer.watch().comes_back(owner.primary));
+  };
+  return job_.plan.is_server(node) && nodes_.server(node).has_left(has_got);
+}
+
+bool NodeActors::is_leaving(NodeId node) const {
+  if (job_.plan.is_worker(node)) return nodes_.worker(node).is_leaving();
+  return job_.plan.is_server(node) && nodes_.server(node).is_leaving() && !has_left(node);
+}
+
+bool NodeActors::restart(NodeId node) {
+  if (job_.network.is_up(node)) {
+    if (is_leaving(node)) {  // it goes first
+      const double later = Agenda::now() + job_.plan.scenario.recovery.heartbeat.value;
+      job_.agenda.at(later, [this, node] { restart(node); });
+      return true;
+    }
+    if (!has_left(node)) return false;
+    crash(node);
+  }
+  job_.network.bring_up(node);
+  if (job_.plan.is_worker(node)) job_.state.left_early[nodes_.worker_index(node)] = false;
+  start_node(node);
+  return true;
+}
+
+void NodeActors::discard(const Message& message) {
+  nodes_.server(message.to).shards().discard(message.shard - job_.plan.first_shard, *message.as<Push>());
+}
+
+void NodeActors::discard_rest() {
+  for (const auto& server : nodes_.servers()) server->discard_rest();
+}
+
+}  // namespace psim

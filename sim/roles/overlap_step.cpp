@@ -1,0 +1,69 @@
+#include "sim/roles/overlap_step.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace psim {
+
+OverlapStep::OverlapStep(StepContext& context) : step_(context), task_(context.job) {
+  const JobContext& job = context.job;
+  for (const LayerWork& work : layer_work(job.plan.scenario.model))
+    layers_.push_back({.shards = {}, .forward = work.forward, .backward = work.backward, .copy = 0});
+  for (const std::uint32_t s : context.kv.all_shards())
+    layers_[job.plan.keys.shards[s].layer].shards.push_back(s);
+  for (Layer& layer : layers_) layer.copy = context.copy_seconds(layer.shards);
+}
+
+bool OverlapStep::compute() {
+  JobContext& job = step_.job;
+  step_.prepare();
+  const double flops = step_.flops_of_step();
+  const auto copies = static_cast<double>(job.plan.scenario.training.local_steps_of(step_.number));
+  step_.record(ComputePhase::begun);
+  for (const Layer& layer : layers_) {
+    const bool is_last = &layer == &layers_.back();
+    // The first layer's weights are here. Those of one whose owner has changed since it was computed may have
+    // been asked for again, and the gradient needs all.
+    if (&layer != &layers_.front()) await(is_last ? step_.kv.all_shards() : layer.shards);
+    if (is_last) {
+      LocalWork work = step_.begin(false);
+      std::shared_ptr<Assembly> weights = step_.take_weights(work.keys.get());
+      task_.start(std::move(weights), std::move(work));
+    }
+    spend(flops * layer.forward, copies * layer.copy);
+  }
+  for (std::size_t l = layers_.size(); l-- > 0;) {
+    spend(flops * layers_[l].backward, copies * layers_[l].copy);
+    if (l > 0 && layers_[l].shards.empty()) continue;
+    task_.wait();
+    if (l > 0) push(layers_[l], task_.gradient());
+  }
+  step_.record(ComputePhase::ended, step_.source.in_hand());
+  step_.source.computed(step_.processor.seconds());
+  return true;
+}
+
+void OverlapStep::await(const ShardIds& shards) {
+  JobContext& job = step_.job;
+  if (step_.kv.answered(shards)) return;
+  step_.record(ComputePhase::paused);
+  step_.kv.wait_for(shards, step_.clock);
+  if (job.plan.rule.fresh) step_.clock = std::min(job.plan.steps, step_.kv.least_version_here());
+  step_.record(ComputePhase::resumed);
+}
+
+void OverlapStep::spend(double flops, double copy) {
+  step_.processor.copy(copy);
+  step_.processor.compute(flops);
+}
+
+Timestamp OverlapStep::push() {
+  push(layers_.front(), task_.take());
+  return pushed_;
+}
+
+void OverlapStep::push(const Layer& layer, const std::shared_ptr<Values>& gradient) {
+  if (!layer.shards.empty()) pushed_ = step_.push(layer.shards, gradient);
+}
+
+}  // namespace psim

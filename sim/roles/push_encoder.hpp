@@ -1,0 +1,39 @@
+// What a worker sends each shard of a gradient: its part, gone through the filters on the way there.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "sim/roles/job_context.hpp"
+
+namespace psim {
+
+class PushEncoder {
+ public:
+  PushEncoder(JobContext& job, NodeId node);
+
+  // These weights of a shard are here; the filter kkt compares with them.
+  void received(std::uint32_t shard, const Slice& weights) {
+    if (!last_weights_.empty()) last_weights_[shard] = weights;
+  }
+  // `gradient` (null for a phantom model) has the values of `batch`, or of the whole key space if that is
+  // null; only those of `block` go. Takes the time that the filters cost.
+  Encoded encode(std::uint32_t shard, const std::shared_ptr<Values>& gradient, const BatchKeys* batch,
+                 KeyRange block);
+
+ private:
+  struct Part {
+    Slice values;
+    SharedKeys keys;  // null: of the whole shard
+    Slice weights;    // that belong to the values; only if a filter wants them
+  };
+  Part part_of(std::uint32_t shard, const std::shared_ptr<Values>& gradient, const BatchKeys* batch,
+               KeyRange block) const;
+
+  JobContext& job_;
+  NodeId node_;
+  std::vector<std::unique_ptr<FilterChain>> filters_;  // by shard
+  std::vector<Slice> last_weights_;                    // by shard, for the filter kkt; empty without it
+};
+
+}  // namespace psim

@@ -1,0 +1,144 @@
+#include "sim/roles/server_actor.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "model/mutant.hpp"
+#include "sim/roles/attendance.hpp"
+#include "sim/roles/processor.hpp"
+
+namespace psim {
+namespace {
+
+std::size_t values_to_apply(const Message& message) {
+  if (const Push* push = message.as<Push>()) return push->gradient.values.count;
+  const Replicate* replicate = message.as<Replicate>();
+  if (replicate == nullptr || mutant("replica-works-for-nothing")) return 0;
+  const LogEntry& entry = *replicate->entry;
+  if (entry.push) return entry.push->gradient.values.count;
+  return entry.sum ? entry.sum->gradient.values.count : 0;
+}
+
+}  // namespace
+
+void ServerActor::run() {
+  enter();
+  for (;;) {
+    const std::optional<double> turn = failover_.next_turn();
+    std::optional<Message> message =
+        turn ? job_.network.receive_until(node_, *turn) : job_.network.receive(node_);
+    if (message) {
+      on(std::move(*message));
+    } else {
+      failover_.repeat(std::max(Agenda::now(), *turn));  // the clock may stop a rounding error before it
+      take_early();
+    }
+    shards_.take_announced();
+  }
+}
+
+// Where nothing fails a server needs no answer: it deals with whoever starts before.
+void ServerActor::enter() {
+  if (!job_.plan.scenario.may_fail())
+    return job_.network.send({.from = node_, .to = scheduler_node, .body = Join{}});
+  on_view(join(job_, node_, [this](Message message) { keep(std::move(message)); }).view);
+}
+
+void ServerActor::on_view(const SharedView& view) {
+  if (!view) return;
+  failover_.on_view(view);
+  take_early();
+}
+
+void ServerActor::on(Message message) {
+  if (const Start* start = message.as<Start>()) return on_view(start->view);
+  if (const NewView* news = message.as<NewView>()) return on_view(news->view);
+  if (message.is<AskView>()) return tell_view(job_, node_, shards_.last_view());
+  if (failover_.is_early(message)) return keep(std::move(message));
+  const bool may_settle = message.is<State>();
+  dispatch(std::move(message));
+  if (may_settle) take_early();
+}
+
+void ServerActor::dispatch(Message message) {
+  if (const State* state = message.as<State>()) return failover_.on_state(message, *state);
+  if (const Restore* request = message.as<Restore>()) return failover_.hand_over(message, *request);
+  ServerActor& part = part_for(message);
+  part.take(std::move(message));
+  take_snapshots();
+}
+
+// Messages number shards over all jobs, a job's part from 0.
+ServerActor& ServerActor::part_for(const Message& message) {
+  const auto other = std::ranges::find_if(
+      others_, [&message](const ServerActor* part) { return part->job_.plan.has_shard(message.shard); });
+  return other == others_.end() ? *this : **other;
+}
+
+void ServerActor::take(Message message) {
+  message.shard -= job_.plan.first_shard;
+  const std::size_t values = values_to_apply(message);
+  const double flops = job_.plan.scenario.cluster.server.flops_per_value * static_cast<double>(values);
+  if (flops > 0 && !mutant("servers-work-for-nothing")) {
+    in_hand_ = std::move(message);
+    compute(job_, node_, flops);
+    message = *std::exchange(in_hand_, std::nullopt);
+  }
+  if (!shards_.on(message) && message.is<Replicate>()) failover_.lacks_state(message);
+  shards_.take_announced();
+}
+
+// Of what is sent again the last is kept: a worker's one pull of a shard, and its pushes.
+void ServerActor::keep(Message message) {
+  const auto number = [](const Message& m) {
+    return m.is<Pull>() ? std::nullopt : facts_of(m.body).number();
+  };
+  const auto before = std::ranges::find_if(early_, [&](const Message& other) {
+    return other.body.index() == message.body.index() && other.from == message.from &&
+           other.shard == message.shard && number(other) == number(message);
+  });
+  if (before == early_.end()) return early_.push_back(std::move(message));
+  if (const Push* push = before->as<Push>()) shards_.drop_duplicate(before->shard, *push);
+  *before = std::move(message);
+}
+
+void ServerActor::take_early() {
+  const auto is_due = [this](const Message& message) { return !failover_.is_early(message); };
+  shards_.take_early(true);
+  for (auto due = early_.begin(); (due = std::ranges::find_if(early_, is_due)) != early_.end();) {
+    Message message = std::move(*due);
+    early_.erase(due);
+    dispatch(std::move(message));
+  }
+  shards_.take_early(false);
+}
+
+void ServerActor::take_snapshots() {
+  const std::optional<Period>& every = job_.plan.scenario.snapshot.every;
+  if (!every) return;
+  for (const auto& [shard, server] : shards_.here()) {
+    const bool skipped = mutant("snapshots-of-the-first-shard") && shard != shards_.here().begin()->first;
+    if (!server.leads() || (skipped && every->by_updates())) continue;
+    const std::int64_t updates = server.version() - (mutant("snapshot-one-update-late") ? 1 : 0);
+    const std::int64_t turn = every->by_updates()
+                                  ? updates / every->updates
+                                  : static_cast<std::int64_t>(Agenda::now() / every->time.value);
+    if (turn <= std::exchange(last_snapshot_[shard], turn)) continue;
+    job_.network.send({.from = node_,
+                       .to = job_.plan.snapshot_node(),
+                       .shard = shard,
+                       .epoch = server.epoch(),
+                       .body = server.whole_state()});
+  }
+}
+
+void ServerActor::discard_rest() {
+  shards_.discard_all();
+  const auto discard_push = [this](const Message& message) {
+    if (const Push* push = message.as<Push>()) shards_.discard(message.shard, *push);
+  };
+  if (in_hand_) discard_push(*in_hand_);
+  std::ranges::for_each(std::exchange(early_, {}), discard_push);
+}
+
+}  // namespace psim

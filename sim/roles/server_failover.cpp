@@ -1,0 +1,234 @@
+#include "sim/roles/server_failover.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "model/mutant.hpp"
+
+namespace psim {
+
+std::optional<double> ServerFailover::next_turn() const {
+  if (shards_.owners().empty()) return std::nullopt;  // nothing fails, or nothing has begun
+  std::optional<double> first;
+  if (!wanted_.empty()) first = asked_ + asks_again_after_;
+  for (const auto& [shard, server] : shards_.here()) {
+    if (const auto turn = server.next_resend()) first = std::min(first.value_or(*turn), *turn);
+  }
+  return first;
+}
+
+void ServerFailover::repeat(double now) {
+  shards_.because({.reason = Reason::date});
+  for (auto& [shard, server] : shards_.here()) server.resend(now, shards_);
+  if (!wanted_.empty() && asked_ + asks_again_after_ <= now) ask_again();
+  shards_.send_all();
+}
+
+// Its sender knows a newer view, or the shard is on its way to this server. Without these a change of owner
+// would cost the time after which requests are repeated.
+bool ServerFailover::is_early(const Message& message) const {
+  const auto owner = shards_.owners().find(message.shard);
+  if (owner == shards_.owners().end() || message.epoch > owner->second.epoch) return message.epoch > 0;
+  if (const State* state = message.as<State>()) return state->view > shards_.view();
+  const bool is_request = message.is<Push>() || message.is<Pull>();
+  return is_request && message.epoch == owner->second.epoch && wanted_.contains(message.shard);
+}
+
+void ServerFailover::on_view(const SharedView& view) {
+  if (view->number <= shards_.view()) return;
+  shards_.set_view(view);
+  members_ = view->workers;
+  shards_.because({.reason = Reason::view, .view = view->number});
+  for (std::uint32_t s = 0; s < view->owners.size(); ++s) take_place(s, view->owners[s]);
+  shards_.send_all();
+}
+
+// Owner of the shard, holder of a copy, or neither.
+void ServerFailover::take_place(std::uint32_t shard, const Owner& owner) {
+  shards_.act_as(shard);
+  ShardServer* const here = shards_.find(shard);
+  const auto before = shards_.owners().find(shard);
+  const bool is_new = before == shards_.owners().end() || before->second.epoch != owner.epoch;
+  shards_.owners().insert_or_assign(shard, owner);
+  if (owner.primary == node_) {
+    if (here != nullptr && here->leads()) {
+      if (here->epoch() == owner.epoch) return lead(*here, owner);
+      // It may have gone on alone, but may also be the only one that still has the shard: it is a copy now,
+      // and what an owner in between has counts for more.
+      shards_.discard_pending(*here);
+      if (mutant("only-copy-is-thrown-away")) shards_.erase(shard);
+      else here->follow(node_, owner.epoch, node_, {});
+    }
+    std::set<NodeId>& heard = wanted_[shard];
+    if (is_new) heard.clear();
+    return start_asking(shard);
+  }
+  wanted_.erase(shard);
+  if (here == nullptr) {
+    if (holds_copy(owner)) confirm(shard, owner, std::nullopt);
+    return;
+  }
+  shards_.discard_pending(*here);
+  if (owner.was_primary(node_))
+    return here->follow(node_, owner.epoch, owner.primary, {});  // to hand it over
+  // What a former owner has is not to be trusted: it may have gone on alone.
+  if (!holds_copy(owner) || here->leads()) shards_.erase(shard);
+  else here->follow(node_, owner.epoch, owner.primary, next_in_chain(owner));
+}
+
+bool ServerFailover::has_given_all(const std::function<bool(std::uint32_t, const Owner&)>& has_got) const {
+  const auto is_needed = [&](const auto& entry) {
+    const auto& [shard, owner] = entry;
+    return owner.primary == node_ || (owner.was_primary(node_) && !has_got(shard, owner));
+  };
+  return std::ranges::none_of(shards_.owners(), is_needed);
+}
+
+bool ServerFailover::holds_copy(const Owner& owner) const {
+  return owner.next == node_ || std::ranges::find(owner.replicas, node_) != owner.replicas.end();
+}
+
+std::optional<NodeId> ServerFailover::next_in_chain(const Owner& owner) const {
+  const auto copy = std::ranges::find(owner.replicas, node_);
+  const bool is_last = copy == owner.replicas.end() || copy + 1 == owner.replicas.end();
+  if (job_.plan.scenario.replication.layout != ReplicationLayout::chain || is_last) return std::nullopt;
+  return *(copy + 1);
+}
+
+void ServerFailover::lead(ShardServer& server, const Owner& owner) {
+  server.lead(node_, owner, Agenda::now(), shards_);
+  server.set_members(members_, Agenda::now(), shards_);
+}
+
+// The last owner has all of it, if it is still there and got it itself. Else the owners before it and every
+// replica are asked, one after the other, for what goes beyond what is here: a push that workers were told is
+// safe is on some of them, but perhaps not on this one. Nobody confirms entries of the last epoch once it has
+// answered.
+std::optional<NodeId> ServerFailover::next_peer(std::uint32_t shard) const {
+  const Owner& owner = shards_.owners().at(shard);
+  const std::set<NodeId>& heard = wanted_.at(shard);
+  for (const std::vector<NodeId>& peers : {std::cref(owner.from), std::cref(owner.replicas)}) {
+    const auto next = std::ranges::find_if(peers, [&](const NodeId node) { return !heard.contains(node); });
+    if (next != peers.end()) return *next;
+  }
+  return std::nullopt;
+}
+
+// Whether what is here is of the last owner's log. Else that one may have written snapshots since.
+bool ServerFailover::has_newest(std::uint32_t shard) const {
+  const ShardServer* here = shards_.find(shard);
+  return here != nullptr && here->extent().epoch + 1 == shards_.owners().at(shard).epoch;
+}
+
+void ServerFailover::start_asking(std::uint32_t shard) {
+  asks_ = Backoff(job_.plan.retry());
+  asks_again_after_ = asks_.next();
+  ask_for(shard);
+}
+
+void ServerFailover::ask_again() {
+  if (asks_.gives_up()) job_.observer.watch().give_up(node_);
+  asks_again_after_ = asks_.next();
+  const auto wanted = wanted_;
+  for (const auto& [shard, heard] : wanted) ask_for(shard);
+}
+
+// The storage has the last snapshot: for who has nothing, or has it from a server that was to hand the shard
+// over to an owner that is gone. Without one the shard begins anew.
+void ServerFailover::ask_for(std::uint32_t shard) {
+  asked_ = Agenda::now();
+  const Owner& owner = shards_.owners().at(shard);
+  const std::optional<NodeId> peer = next_peer(shard);
+  ShardServer* const here = shards_.find(shard);
+  const bool is_enough = here != nullptr && (owner.from.empty() || has_newest(shard));
+  if (!peer && (is_enough || !job_.plan.scenario.snapshot.every)) return begin(shard);
+  const ShardServer::Extent extent = here != nullptr ? here->extent() : ShardServer::Extent{};
+  job_.network.send_once({.from = node_,
+                          .to = peer.value_or(job_.plan.snapshot_node()),
+                          .shard = shard,
+                          .epoch = owner.epoch,
+                          .body = Restore{.log_epoch = extent.epoch, .entries = extent.entries}});
+}
+
+// Owns the shard, with what is here.
+void ServerFailover::begin(std::uint32_t shard) {
+  wanted_.erase(shard);
+  shards_.act_as(shard);
+  ShardServer* const here = shards_.find(shard);
+  lead(here != nullptr ? *here : shards_.first_state(shard), shards_.owners().at(shard));
+  shards_.send_all();
+}
+
+// A shard goes to its next owner, or what that still lacks of it.
+void ServerFailover::hand_over(const Message& message, const Restore& request) {
+  const std::uint32_t s = message.shard;
+  const auto owner = shards_.owners().find(s);
+  if (owner == shards_.owners().end() || owner->second.epoch != message.epoch) return;  // asked too late
+  ShardServer* const here = shards_.find(s);
+  const ShardServer::Extent theirs{request.log_epoch, request.entries};
+  const ShardServer::Extent ours = here != nullptr ? here->extent() : ShardServer::Extent{};
+  const bool has_more = here != nullptr && (theirs.entries < 0 || ours > theirs);
+  State answer = has_more ? here->rest_after(theirs) : State{};
+  answer.entries = ours.entries;
+  job_.network.send_once(
+      {.from = node_, .to = message.from, .shard = s, .epoch = message.epoch, .body = std::move(answer)});
+}
+
+// What the last owner or a replica has of a shard that is to be this server's.
+void ServerFailover::on_peer(const Message& message, const State& answer) {
+  const std::uint32_t s = message.shard;
+  const Owner& owner = shards_.owners().at(s);
+  if (message.epoch != owner.epoch) return;
+  ShardServer* const here = shards_.find(s);
+  if (answer.rest) {
+    if (here != nullptr) here->take_rest(*answer.rest);
+  } else if (answer.shard) {
+    if (here == nullptr || extent_of(answer) > here->extent())
+      shards_.received(s, answer).follow(node_, owner.epoch, node_, {});
+  }
+  wanted_.at(s).insert(message.from);
+  if (owner.was_primary(message.from) && has_newest(s)) return begin(s);  // nobody has more
+  start_asking(s);
+}
+
+void ServerFailover::on_state(const Message& message, const State& state) {
+  const std::uint32_t s = message.shard;
+  const auto owner = shards_.owners().find(s);
+  shards_.act_as(s);
+  shards_.because(cause_of(message));
+  if (owner != shards_.owners().end() && owner->second.primary == node_) {
+    if (!wanted_.contains(s)) return;
+    if (message.from != job_.plan.snapshot_node()) return on_peer(message, state);
+    ShardServer* const here = shards_.find(s);
+    const bool is_newer = state.shard && (here == nullptr || extent_of(state) > here->extent());
+    if (is_newer) shards_.received(s, state);
+    return begin(s);
+  }
+  const bool is_mine =
+      owner != shards_.owners().end() && owner->second.epoch == message.epoch && holds_copy(owner->second);
+  if (!is_mine) return;
+  ShardServer* const here = shards_.find(s);
+  const std::int64_t entries = here == nullptr ? -1 : here->entries_in(message.epoch);
+  if (entries >= state.entries) return confirm(s, owner->second, entries);  // it came late
+  shards_.received(s, state).follow(node_, message.epoch, message.from, next_in_chain(owner->second));
+  confirm(s, owner->second, state.entries);
+}
+
+// Its owner does not know that this copy was lost, or what it heard of that was.
+void ServerFailover::lacks_state(const Message& entry) {
+  const auto owner = shards_.owners().find(entry.shard);
+  if (owner != shards_.owners().end() && owner->second.epoch == entry.epoch && holds_copy(owner->second))
+    confirm(entry.shard, owner->second, std::nullopt);
+}
+
+// Tells the owner of a shard how much of its log is here; none: not even the state that it began with.
+void ServerFailover::confirm(std::uint32_t shard, const Owner& owner, std::optional<std::int64_t> entries) {
+  job_.network.send({.from = node_,
+                     .to = owner.primary,
+                     .shard = shard,
+                     .epoch = owner.epoch,
+                     .body = Replicated{entries}});
+}
+
+}  // namespace psim

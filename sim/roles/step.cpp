@@ -1,0 +1,87 @@
+#include "sim/roles/step.hpp"
+
+#include "model/mutant.hpp"
+#include "sim/roles/elastic_step.hpp"
+#include "sim/roles/gradient_step.hpp"
+#include "sim/roles/overlap_step.hpp"
+#include "sim/roles/shared_step.hpp"
+#include "sim/scenario/checking/check.hpp"
+#include "sim/scenario/spec/devices.hpp"
+
+namespace psim {
+
+std::unique_ptr<Step> make_step(StepContext& context) {
+  const JobContext& job = context.job;
+  if (job.plan.steals()) return std::make_unique<SharedStep>(context);
+  if (job.plan.elastic()) return std::make_unique<ElasticStep>(context);
+  if (job.plan.scenario.messages.overlap) return std::make_unique<OverlapStep>(context);
+  return std::make_unique<GradientStep>(context);
+}
+
+void StepContext::record(ComputePhase phase, std::optional<std::int64_t> samples) {
+  job.record(node, Computation{.phase = phase, .clock = clock, .version = kv.version(0), .samples = samples});
+}
+
+void StepContext::wait_for_batches() {
+  kv.wait_until(Awaited::samples, number, [this] { return source.prepare(number); });
+}
+
+void StepContext::prepare() {
+  wait_for_batches();
+  batch_size = source.batch_size();
+  processor.start_timer();
+}
+
+LocalWork StepContext::begin(bool keep) {
+  ++number;
+  kv.use_all();
+  LocalWork work{.batches = source.take(),
+                 .keys = kv.keys(),
+                 .devices = job.plan.scenario.cluster.worker_devices.count,
+                 .keep = keep};
+  if (job.plan.learner == nullptr) return work;
+  if (work.keys) job.state.keys_used[index] += work.keys->keys.size();
+  work.rate = job.plan.learning_rate().at(job.plan.epochs().after(static_cast<double>(clock)));
+  return work;
+}
+
+std::shared_ptr<Assembly> StepContext::take_weights(const BatchKeys* keys) {
+  if (job.plan.learner == nullptr) return nullptr;
+  return keys != nullptr ? std::make_shared<Assembly>(kv.take_weights(), &keys->places)
+                         : job.assemble(kv.take_weights());
+}
+
+Timestamp StepContext::push(const ShardIds& shards, const std::shared_ptr<Values>& gradient) {
+  const auto parameters = static_cast<std::int64_t>(job.plan.keys.parameters);
+  const std::int64_t blocks = job.plan.scenario.training.feature_blocks;
+  return kv.push(shards, clock, gradient, batch_size,
+                 blocks > 1 ? feature_block(parameters, blocks, clock) : KeyRange{});
+}
+
+double StepContext::flops_of_samples() const {
+  const Scenario& scenario = job.plan.scenario;
+  double mean = mean_step_seconds(scenario, index) * scenario.cluster.worker.speed.of(index).value;
+  const TrainingSpec& training = scenario.training;
+  mean *= static_cast<double>(training.local_steps_of(number)) / static_cast<double>(training.local_steps);
+  return mean * source.scale();
+}
+
+double StepContext::flops_of_step() const {
+  double mean = flops_of_samples();
+  if (job.plan.workers_update() && !mutant("workers-update-for-nothing"))
+    mean += job.plan.scenario.cluster.worker.flops_per_value * static_cast<double>(job.plan.keys.parameters);
+  return mean * job.slowness.of_step(index, number);
+}
+
+double StepContext::copy_seconds(const ShardIds& shards) const {
+  std::size_t values = 0;
+  for (const std::uint32_t s : shards) values += job.plan.keys.shards[s].count;
+  const auto bytes = static_cast<double>(values * bytes_per_value(job.plan.precision()));
+  return values > 0 ? device_copies(job.plan.scenario.cluster.worker_devices, bytes).seconds : 0;
+}
+
+double StepContext::both_copies() const {
+  return (mutant("only-weights-are-copied") ? 1 : 2) * copy_seconds(kv.all_shards());
+}
+
+}  // namespace psim

@@ -1,0 +1,63 @@
+// The faults of a run, where there are any: when they happen (sim/cluster/fault_plan), and what they do to
+// nodes. Nodes fail only where there is one job.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include "sim/cluster/fault_plan.hpp"
+#include "sim/cluster/speed_control.hpp"
+#include "sim/job.hpp"
+#include "sim/machines.hpp"
+
+namespace psim {
+
+class RunFaults final : private FaultTarget {
+ public:
+  RunFaults(const Scenario& scenario, Machines& machines, Job& job, SpeedControl& speeds,
+            std::function<bool()> is_quiet)
+      : actors_(job.actors()), speeds_(speeds) {
+    if (!scenario.faults.empty())
+      plan_.emplace(scenario, machines.network, machines.recorder, machines.agenda,
+                    static_cast<FaultTarget&>(*this), std::move(is_quiet));
+  }
+
+  // Null without faults.
+  const FaultPlan* plan() const { return plan_ ? &*plan_ : nullptr; }
+  void start() {
+    if (plan_) plan_->start();
+  }
+  // For conditions.
+  void on_update(std::int64_t updates) {
+    if (plan_) plan_->on_update(updates);
+  }
+  void on_clock(NodeId worker, std::int64_t clock) {
+    if (plan_) plan_->on_clock(worker, clock);
+  }
+  void on_evaluation(const Evaluation& result) {
+    if (plan_) plan_->on_evaluation(result);
+  }
+  bool waits_for_evaluations() const { return plan_ && plan_->waits_for_evaluations(); }
+
+ private:
+  bool crash(NodeId node, bool disk_lost) override {
+    const bool was_up = actors_.crash(node);
+    return (disk_lost && lose_disk(node)) || was_up;
+  }
+  bool restart(NodeId node) override {
+    const bool was_down = actors_.restart(node);
+    if (speeds_.is_frozen(node)) speeds_.apply(node);
+    return was_down;
+  }
+  bool leave(NodeId node) override { return actors_.leave(node); }
+  bool join(NodeId node) override { return restart(node); }
+  bool lose_disk(NodeId node) override { return actors_.lose_disk(node); }
+  void set_speed(NodeId node, double factor) override { speeds_.set_fault(node, factor); }
+
+  NodeActors& actors_;
+  SpeedControl& speeds_;
+  std::optional<FaultPlan> plan_;
+};
+
+}  // namespace psim

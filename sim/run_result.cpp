@@ -1,0 +1,91 @@
+#include "sim/run_result.hpp"
+
+#include "model/mutant.hpp"
+#include "sim/record/invariants.hpp"
+#include "sim/scenario/reference/reference.hpp"
+
+namespace psim {
+namespace {
+
+void add_workers(const Job& job, RunResult& result) {
+  const JobPlan& plan = job.plan();
+  for (std::uint32_t w = 0; w < plan.workers(); ++w) {
+    WorkerStats& worker = result.stats.workers[plan.first_index + w];
+    const Worker* one = job.nodes().find_worker(w);
+    worker.batch_size = one ? one->source().last_batch_size() : plan.scenario.training.batch_size;
+    result.samples_told[plan.first_index + w] =
+        one ? job.nodes().samples_computed(w) : worker.clocks * worker.batch_size;
+    result.keys_used[plan.first_index + w] = job.state().keys_used[w];
+  }
+}
+
+void add_servers(const Job& job, RunResult& result) {
+  const JobPlan& plan = job.plan();
+  const std::vector<std::size_t> load = plan.keys.load(plan.servers());
+  const std::vector<ServerRanges> ranges = job.nodes().server_ranges();
+  for (std::size_t s = 0; s < ranges.size(); ++s) {
+    result.server_parameters[s].at_first += load[s];
+    result.server_ranges[s].now += ranges[s].now;
+    result.server_ranges[s].split_off += ranges[s].split_off;
+  }
+  for (std::size_t s = 0; s < plan.keys.shards.size(); ++s) {
+    if (const auto owner = result.stats.shard_owner[plan.first_shard + s])
+      result.server_parameters[*owner].at_end += plan.keys.shards[s].count;
+  }
+}
+
+SpaceResult training_of(const Job& job) {
+  return {.scenario = job.plan().scenario,
+          .groups = job.plan().groups,
+          .curve = job.curve(),
+          .target = job.target(),
+          .parameters = static_cast<std::int64_t>(job.plan().keys.parameters),
+          .weights = job.hash_of_weights()};
+}
+
+// The end's date and the last weights are part of the digest.
+std::string digest_of(const EndedRun& run) {
+  run.recorder.add_to_digest(&run.end, sizeof run.end);
+  for (const Job& job : run.jobs) {
+    for (const Slice& part : job.nodes().weights()) {
+      if (part.values) run.recorder.add_to_digest(part.values->raw(), part.values->bytes());
+    }
+  }
+  return run.recorder.digest();
+}
+
+}  // namespace
+
+RunResult result_of(const EndedRun& run) {
+  const auto servers = static_cast<std::size_t>(run.scenario.cluster.servers);
+  const std::size_t workers = run.recorder.stats().workers.size();
+  Job& first = run.jobs.front();
+  RunResult result{.stats = run.recorder.stats(),
+                   .sim_time = run.end,
+                   .parameters = static_cast<std::int64_t>(first.plan().keys.parameters),
+                   .server_parameters = std::vector<ServerParameters>(servers),
+                   .server_ranges = std::vector<ServerRanges>(servers),
+                   .keys_used = std::vector<std::uint64_t>(workers),
+                   .flops_per_sample = flops_per_sample(first.plan().scenario.model),
+                   .samples_told = std::vector<std::int64_t>(workers),
+                   .weights = first.hash_of_weights(),
+                   .failures = run.recorder.failures(),
+                   .inference = first.actors().finish_inference(run.end),
+                   .stuck = mutant("silent-hang") ? std::vector<std::string>{} : run.stuck};
+  if (run.faults != nullptr) result.faults = run.faults->uses();
+  for (Job& job : run.jobs) {
+    job.finish_curve();
+    add_workers(job, result);
+    add_servers(job, result);
+    if (!run.scenario.groups.empty()) result.spaces.push_back(training_of(job));
+    result.filters_used.merge(job.state().filter_buffers->used);
+    result.ended_early = result.ended_early || job.ended_early();
+  }
+  result.curve = first.curve();
+  result.target = first.target();
+  result.digest = digest_of(run);
+  check_invariants(result, resolved_toml(run.scenario));
+  return result;
+}
+
+}  // namespace psim

@@ -1,0 +1,140 @@
+#include "sim/scenario/spec/distributions.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "model/mutant.hpp"
+
+namespace psim {
+namespace {
+
+const Setting cv{.key = "cv",
+                 .doc = "Coefficient of variation.",
+                 .value = 0.1,
+                 .min = 0,
+                 .max = 10,
+                 .draws = {"0.1", "0.5"}};
+const Setting alpha{.key = "alpha",
+                    .doc = "Tail exponent.",
+                    .value = 2.5,
+                    .min = 1,
+                    .max = 1e3,
+                    .above_min = true,
+                    .draws = {"1.5", "3.0"}};
+const Setting shift{.key = "shift",
+                    .doc = "Constant part of a step's time.",
+                    .value = Seconds{0},
+                    .min = 0,
+                    .max = 1e9,
+                    .draws = {"\"200us\""}};
+const Setting slowdown{.key = "slowdown",
+                       .doc = "How much slower the slow state is.",
+                       .value = 5.0,
+                       .min = 1,
+                       .max = 1e6,
+                       .draws = {"2.0", "10.0"}};
+const Setting enter{.key = "enter",
+                    .doc = "Probability per step of becoming slow.",
+                    .value = 0.05,
+                    .min = 0,
+                    .max = 1,
+                    .above_min = true,
+                    .draws = {"0.2"}};
+const Setting leave{.key = "leave",
+                    .doc = "Probability per step of becoming normal again.",
+                    .value = 0.25,
+                    .min = 0,
+                    .max = 1,
+                    .above_min = true,
+                    .draws = {"0.5"}};
+
+const double root3 = std::sqrt(3.0);
+
+double uniform(StepDraw& d) { return d.stream.uniform(1 - root3 * d(cv), 1 + root3 * d(cv)); }
+
+std::optional<Misfit> negative_times(const Settings& settings, std::optional<double> shortest) {
+  if (shortest || settings.of(cv) * root3 <= 1) return std::nullopt;
+  return Misfit{cv, "a uniform time would become negative", "at most 0.577 (1 / sqrt(3))"};
+}
+
+double shifted_exponential(StepDraw& d) {
+  const double fixed = d(shift) / d.mean_step;
+  return fixed + (1 - fixed) * d.stream.exponential();
+}
+
+std::optional<Misfit> shift_above_mean(const Settings& settings, std::optional<double> shortest) {
+  if (!shortest || settings.of(shift) <= *shortest) return std::nullopt;
+  return Misfit{shift, fmt::format("the shortest step takes {:.4g} s in the mean", *shortest), ""};
+}
+
+double gamma(StepDraw& d) {
+  const double variance = d(cv) * d(cv);
+  return variance > 0 ? d.stream.gamma(1 / variance) * variance : 1.0;
+}
+
+double lognormal(StepDraw& d) {
+  const double variance = std::log1p(d(cv) * d(cv));
+  return std::exp(std::sqrt(variance) * d.stream.normal() -
+                  (mutant("lognormal-is-slower-in-the-mean") ? 0 : variance / 2));
+}
+
+// The two-state chain starts in its stationary distribution. It is replayed from where it was last asked.
+double markov(StepDraw& d) {
+  const double share_slow = d(enter) / (d(enter) + d(leave));
+  StepState& state = d.state;
+  if (d.step < state.step) state = {};
+  while (state.step < d.step) {
+    ++state.step;
+    const double u = Stream(d.seed, "markov", d.worker, static_cast<std::uint64_t>(state.step)).uniform();
+    if (state.step == 0) state.slow = u < share_slow;
+    else state.slow = state.slow ? u >= d(leave) : u < d(enter);
+  }
+  return (state.slow ? d(slowdown) : 1.0) / (1 + share_slow * (d(slowdown) - 1));
+}
+
+double trace(StepDraw& d) {
+  const auto& row = d.trace[static_cast<std::size_t>(d.step) % d.trace.size()];
+  return row[d.worker % row.size()];
+}
+
+}  // namespace
+
+template <>
+std::deque<DistributionRow> built_in_rows() {
+  return {
+      {.name = "constant", .doc = "every step takes its mean", .draw = [](StepDraw&) { return 1.0; }},
+      {.name = "uniform",
+       .doc = "uniform around the mean with coefficient of variation `cv`",
+       .settings = {&cv},
+       .draw = uniform,
+       .misfit = negative_times},
+      {.name = "exponential",
+       .doc = "memoryless, the usual worst case of theory",
+       .draw = [](StepDraw& d) { return d.stream.exponential(); }},
+      {.name = "shifted-exponential",
+       .doc = "`shift` plus an exponential rest",
+       .settings = {&shift},
+       .draw = shifted_exponential,
+       .misfit = shift_above_mean},
+      {.name = "pareto",
+       .doc = "heavy tail with exponent `alpha`",
+       .settings = {&alpha},
+       .draw = [](StepDraw& d) { return d.stream.pareto(d(alpha)) * (d(alpha) - 1) / d(alpha); }},
+      {.name = "gamma", .doc = "gamma with coefficient of variation `cv`", .settings = {&cv}, .draw = gamma},
+      {.name = "lognormal",
+       .doc = "lognormal with coefficient of variation `cv`",
+       .settings = {&cv},
+       .draw = lognormal},
+      {.name = "markov",
+       .doc = "a two-state chain per worker: normal, or `slowdown` times slower for a while",
+       .settings = {&slowdown, &enter, &leave},
+       .draw = markov},
+      {.name = "trace",
+       .doc = "factors read from a file, one row per step, repeated from the beginning at its end",
+       .draw = trace,
+       .reads_trace = true,
+       .fuzz = 0}};
+}
+
+}  // namespace psim

@@ -1,0 +1,57 @@
+// How the time of a step varies: one row a distribution (distributions.cpp). Pure functions of their draws.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/random.hpp"
+#include "model/settings.hpp"
+#include "model/table.hpp"
+
+namespace psim {
+
+// A worker's last step, of distributions in which one step follows from another.
+struct StepState {
+  std::int64_t step = -1;
+  bool slow = false;
+};
+
+// The step whose slowness is drawn.
+struct StepDraw {
+  const Settings& settings;
+  const std::vector<std::vector<double>>& trace;  // of distributions that read a file: its rows
+  std::uint64_t seed;
+  std::uint32_t worker;
+  std::int64_t step;
+  double mean_step;  // of this worker, in seconds
+  StepState& state;  // of this worker
+  Stream stream;     // this step's own random numbers
+
+  double operator()(const Setting& setting) const { return settings.of(setting); }
+};
+
+// A setting that cannot be as it is.
+struct Misfit {
+  const Setting& setting;
+  std::string label, help;
+};
+
+struct DistributionRow {
+  std::string_view name, doc;
+  std::string_view aliases = {};  // separated by spaces
+  SettingList settings = {};
+  double (*draw)(StepDraw&);  // the step's time divided by its mean
+  bool reads_trace = false;   // needs compute.trace
+  // `shortest`: the shortest mean time of a worker's step in seconds, once that is known.
+  std::optional<Misfit> (*misfit)(const Settings& settings, std::optional<double> shortest) = nullptr;
+  double fuzz = 1;  // how often the fuzzer draws it, beside 1
+};
+
+template <>
+std::deque<DistributionRow> built_in_rows();
+using Distribution = Chosen<DistributionRow>;
+
+}  // namespace psim

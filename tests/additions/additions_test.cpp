@@ -1,0 +1,125 @@
+// Goal: an addition of any kind is one file; parser, help, reference, schema, fuzzer and simulation take it
+// from there. Method: a psim with one addition of each kind beside the psim that knows none of them.
+#include <array>
+#include <fstream>
+#include <set>
+
+#include "sim/fuzz/generator.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/run_psim.hpp"
+
+using namespace psim::test;
+
+namespace {
+
+struct Addition {
+  std::string name, feature, in_scenario, doc;
+};
+const std::vector<Addition> additions{
+    {"weibull", "distribution weibull", "[compute]\ndistribution = \"weibull\"\nshape = 3.0\n",
+     "Weibull 1951"},
+    {"signum", "optimizer signum", "[training]\noptimizer = \"signum\"\nkept_share = 0.5\n", "ICML 2018"},
+    {"truncate", "filter truncate", "[[filter]]\nkind = \"truncate\"\nmantissa = 4\n", "Wang, Kanwar 2019"},
+    {"echo", "consistency echo", "[consistency]\nmodel = \"confirmed-async\"\n", "AISTATS 2018"},
+    {"jitter", "fault jitter", "[[fault]]\nkind = \"jitter\"\ndelay = \"2ms\"\nprobability = 0.5\n",
+     "exponential times of mean"},
+    {"downpour", "preset downpour", "", "NIPS 2012"},
+};
+
+Outcome with_additions(const std::vector<std::string>& arguments, const std::filesystem::path& folder = ".") {
+  std::vector<std::string> words{PSIM_WITH_ADDITIONS};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  return process(words, folder);
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+// A short run that uses `one`, or all of them.
+std::string scenario_of(const std::vector<Addition>& used) {
+  std::string text;
+  if (used.size() > 1 || used.front().name == "downpour") text = "preset = \"downpour\"\n";
+  std::string training = "[training]\n", others;
+  for (const Addition& one : used) {
+    const bool trains = one.in_scenario.starts_with("[training]");
+    (trains ? training : others) += one.in_scenario.substr(trains ? training.size() : 0);
+  }
+  return text + training + "steps = 20\nbatch_size = 16\n" + others;
+}
+
+}  // namespace
+
+TEST_CASE("an addition is explained, with its source", "[additions]") {
+  for (const Addition& one : additions) {
+    CAPTURE(one.name);
+    const Outcome said = with_additions({"explain", one.name});
+    CHECK(said.code == 0);
+    CHECK(has(said.out, one.name));
+    CHECK(has(said.out, one.doc));
+    CHECK(psim::test::psim({"explain", one.name}).code == 2);
+  }
+}
+
+TEST_CASE("an addition is in the reference and in the schema", "[additions]") {
+  const std::string reference = with_additions({"explain", "--reference"}).out,
+                    schema = with_additions({"schema"}).out;
+  for (const Addition& one : additions) {
+    CAPTURE(one.name);
+    CHECK(has(reference, "`" + one.name + "`"));
+    CHECK(has(schema, "\"" + one.name + "\""));
+  }
+  for (const std::string key : {"shape", "kept_share", "mantissa"}) {
+    CAPTURE(key);
+    CHECK(has(reference, "| `" + key + "` |"));
+    CHECK(has(schema, "\"" + key + "\": {"));
+  }
+}
+
+TEST_CASE("an addition is read, runs and is verified", "[additions]") {
+  std::vector<std::vector<Addition>> runs{additions};
+  for (const Addition& one : additions) runs.push_back({one});
+  for (const std::vector<Addition>& used : runs) {
+    const TemporaryFolder folder;
+    std::ofstream(folder.path() / "a.toml") << scenario_of(used);
+    INFO(scenario_of(used));
+    const Outcome plain = psim::test::psim({"check", "a.toml"}, folder.path());
+    CHECK(plain.code == 2);
+    const Outcome run = with_additions({"run", "a.toml", "--trace", "events", "--out", "run"}, folder.path());
+    INFO(run.err);
+    CHECK(run.code == 0);
+    const Outcome verdict = with_additions({"verify", "run"}, folder.path());
+    INFO(verdict.out);
+    CHECK(verdict.code == 0);
+    CHECK(with_additions({"replay", "run"}, folder.path()).code == 0);
+  }
+}
+
+TEST_CASE("a setting of an addition has its range, and a meaning beside its row only", "[additions]") {
+  const TemporaryFolder folder;
+  const auto check = [&](const std::string& set, const std::string& also) {
+    std::ofstream(folder.path() / "a.toml") << "[training]\nsteps = 3\n[compute]\n" << set << "\n";
+    const Outcome said = with_additions({"check", "a.toml"}, folder.path());
+    INFO(said.err);
+    CHECK(said.code == 2);
+    CHECK(has(said.err, also));
+  };
+  check("distribution = \"weibull\"\nshape = 0.01", "out-of-range");
+  check("distribution = \"gamma\"\nshape = 2.0", "`shape` goes with distribution = weibull");
+}
+
+TEST_CASE("the fuzzer draws additions, with their settings", "[additions]") {
+  std::set<std::string> drawn;
+  std::string texts;
+  for (std::uint64_t run = 0; run < 3000; ++run) {
+    const auto draft = psim::fuzz::draw(1, run, 0);
+    drawn.merge(psim::fuzz::features(draft));
+    texts += to_toml(draft);
+  }
+  for (const Addition& one : additions) {
+    CAPTURE(one.feature);
+    CHECK(drawn.contains(one.feature));
+  }
+  for (const std::string key : {"shape = 1.5", "kept_share = 0.5", "mantissa = 11"}) CHECK(has(texts, key));
+  const Outcome fuzz = with_additions({"fuzz", "--seed", "3", "--runs", "40"});
+  INFO(fuzz.out);
+  CHECK(fuzz.code == 0);
+}
