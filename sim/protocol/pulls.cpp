@@ -36,19 +36,19 @@ bool has_version(std::uint32_t worker, const Pull& pull, const ShardState& state
 bool comes_to_gate(std::uint32_t w, const Pull& pull, const ShardState& state) {
   const WorkerClocks::Worker& worker = state.workers[w];
   const std::int64_t sent = pull.pushes_sent.value_or(0);
-  const bool fresh = state.options.rule.fresh, over = Pulls::is_over(pull, state);
+  const bool drops_stale = state.options.rule.drops_stale, over = Pulls::is_over(pull, state);
   // A push that is still on its way to a shard with all its updates is too late, even if it is accepted.
-  const bool reads_all = over && fresh;
+  const bool reads_all = over && drops_stale;
   if (worker.arrived < sent && !reads_all && !mutant("writes-unseen")) return false;  // read-my-writes
   if (!over) return has_version(w, pull, state);
   // The last updates of another shard wait for decisions of the first server.
-  return fresh || state.decided() == UpdateRule::Decided::here || worker.applied >= sent;
+  return drops_stale || state.decided() == UpdateRule::Decided::here || worker.applied >= sent;
 }
 
 }  // namespace
 
 bool Pulls::is_over(const Pull& pull, const ShardState& state) {
-  return (state.options.rule.fresh ? state.version : pull.clock) >= state.options.steps;
+  return (state.options.rule.drops_stale ? state.version : pull.clock) >= state.options.steps;
 }
 
 bool Pulls::is_due(std::uint32_t w, const Pull& pull, ShardState& state, double now) {
@@ -65,7 +65,7 @@ bool Pulls::is_overdue(std::uint32_t w, const Pull& pull, const ShardState& stat
 
 bool Pulls::is_through(std::uint32_t worker, const ShardState& state) const {
   const auto pull = pulls_.find(worker);
-  return !state.options.rule.fresh && pull != pulls_.end() && is_over(pull->second, state) &&
+  return !state.options.rule.drops_stale && pull != pulls_.end() && is_over(pull->second, state) &&
          state.workers[worker].arrived >= pull->second.pushes_sent.value_or(0);
 }
 

@@ -13,7 +13,7 @@ ReplicatedLog::Options log_of(const ShardServer::Options& options) {
           .resend = options.resend,
           .first_worker = options.state.first_worker,
           .workers = static_cast<std::size_t>(options.state.rule.workers),
-          .shows_updates = options.state.rule.fresh};
+          .shows_updates = options.state.rule.drops_stale};
 }
 
 }  // namespace
@@ -156,7 +156,7 @@ void ShardServer::on_pull(NodeId from, const Pull& pull, double now, Outbox& out
   const std::uint32_t w = state_.index_of(from);
   if (w >= state_.workers.size()) return on_read(from, pull, now, out);
   if (!pulls_.put(w, pull)) return;
-  meet(w, pull, out);
+  reconcile_worker(w, pull, out);
   take_early(w, now, out);
   if (pulls_.is_through(w, state_)) state_.workers.finish(w);
   update_if_complete(out) || pulls_.restart_steps(state_) ? answer_all(now, out) : answer(w, now, out);
@@ -183,7 +183,7 @@ void ShardServer::answer(std::uint32_t w, double now, Outbox& out) {
   const bool over = Pulls::is_over(pull, state_);
   const NodeId node = state_.node_of(w);
   const std::int64_t skip = state_.workers.to_skip(w);
-  if (worker.behind && skip == worker.ahead) is_back(w, out);
+  if (worker.rejoining && skip == worker.skipped_clocks) is_back(w, out);
   Answer answer{.finished = over,
                 .clock = pull.clock,
                 .number = pull.number,
@@ -194,7 +194,8 @@ void ShardServer::answer(std::uint32_t w, double now, Outbox& out) {
                 .pushes_here = worker.arrived,
                 .skip_clocks = skip,
                 .has_push = state_.updates.has(node) || mutant("lacks-no-push")};
-  const bool needed = !over || (options_.state.rule.servers_apart && options_.state.shards > 1);
+  const bool needed =
+      !over || (options_.state.rule.shards_advance_independently && options_.state.shards > 1);
   if (needed) answer.weights.values = state_.weights.reply(pull.keys, version());
   answer.weights.keys = pull.keys;
   if (state_.weights.compensates() && needed) {
@@ -222,7 +223,7 @@ std::int64_t ShardServer::safe_pushes_of(std::uint32_t worker) const {
 
 // Handles what a pull tells about its worker: that it has returned, or that pushes are lost that only a
 // former owner had. The worker then continues from this server's state.
-void ShardServer::meet(std::uint32_t w, const Pull& pull, Outbox& out) {
+void ShardServer::reconcile_worker(std::uint32_t w, const Pull& pull, Outbox& out) {
   if (!pull.pushes_sent) {
     pulls_.find(w)->pushes_sent = state_.workers[w].arrived;
     return;
@@ -237,13 +238,14 @@ void ShardServer::skip_lost(std::uint32_t w, std::int64_t oldest_resendable, Out
   if (!state_.workers.skip_to(w, oldest_resendable)) return;
   if (log_.has_copies()) log_.next().skipped.push_back({state_.node_of(w), oldest_resendable});
   state_.workers.find_slowest();
-  tell_count(w, out);
+  tell_membership(w, out);
 }
 
 void ShardServer::is_back(std::uint32_t w, Outbox& out) {
   state_.workers.is_back(w);
-  if (log_.has_copies()) log_.next().ahead.push_back({state_.node_of(w), state_.workers[w].ahead});
-  tell_count(w, out);
+  if (log_.has_copies())
+    log_.next().skipped_clocks.push_back({state_.node_of(w), state_.workers[w].skipped_clocks});
+  tell_membership(w, out);
 }
 
 void ShardServer::set_members(const std::vector<bool>& members, double now, Outbox& out) {
@@ -255,14 +257,14 @@ void ShardServer::set_members(const std::vector<bool>& members, double now, Outb
     if (!worker.gone) {
       pulls_.erase(w);
       while (const std::optional<Push> push = early_.take(w)) out.refused(*push);
-    } else if (!options_.state.rule.fresh) {
+    } else if (!options_.state.rule.drops_stale) {
       if (mutant("skips-what-may-come")) state_.workers.skip_to(w, state_.workers.slowest());
       state_.workers.comes_back(w);
     }
   }
   if (changed.empty()) return;
   state_.workers.set_members(members);
-  for (const std::uint32_t w : changed) tell_count(w, out);
+  for (const std::uint32_t w : changed) tell_membership(w, out);
   if (logs_pushes()) {
     log_.next().members = members;
     deliver(log_.append(), out);
@@ -300,7 +302,7 @@ void ShardServer::begin_to_lead(Outbox& out) {
   out.promoted();
   for (std::uint32_t w = 0; w < state_.workers.size(); ++w) {
     state_.weights.was_sent(w, state_.snapshot());
-    tell_count(w, out);
+    tell_membership(w, out);
   }
   state_.updates.forget_others();
 }
@@ -357,8 +359,8 @@ State ShardServer::whole_state() const {
       .version = version(), .log_epoch = epoch, .entries = entries, .shard = copy, .bytes = copy->bytes()};
 }
 
-State ShardServer::rest_after(Extent theirs) const {
-  const std::optional<std::vector<SharedEntry>> rest = log_.rest_after(theirs);
+State ShardServer::log_suffix_after(Extent theirs) const {
+  const std::optional<std::vector<SharedEntry>> rest = log_.log_suffix_after(theirs);
   if (!rest) return whole_state();
   const auto [epoch, entries] = extent();
   State result{.version = version(), .log_epoch = epoch, .entries = entries};
@@ -368,7 +370,7 @@ State ShardServer::rest_after(Extent theirs) const {
 }
 
 // Entries of the log that this copy continues; some may have arrived in the usual way.
-void ShardServer::take_rest(const std::vector<SharedEntry>& entries) {
+void ShardServer::take_log_suffix(const std::vector<SharedEntry>& entries) {
   for (const SharedEntry& entry : entries) {
     if (log_.takes(*entry)) state_.apply(*entry, log_.extent().epoch);
   }

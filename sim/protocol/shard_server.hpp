@@ -41,7 +41,7 @@ class Outbox {
   // A replica has everything that this server has.
   virtual void copied(NodeId) {}
   // A worker's clock or membership changes by something other than a push.
-  virtual void counted(NodeId, const WorkerClocks::Worker&) {}
+  virtual void membership_changed(NodeId, const WorkerClocks::Worker&) {}
   // The server owns the shard from now on.
   virtual void promoted() {}
 };
@@ -103,8 +103,8 @@ class ShardServer {
   // them again.
   State whole_state() const;
   // What a next owner with this extent still lacks: entries of the log, if they are kept.
-  State rest_after(Extent theirs) const;
-  void take_rest(const std::vector<SharedEntry>& entries);
+  State log_suffix_after(Extent theirs) const;
+  void take_log_suffix(const std::vector<SharedEntry>& entries);
 
  private:
   void check() {
@@ -128,11 +128,11 @@ class ShardServer {
   void answer(std::uint32_t worker, double now, Outbox& out);
   std::int64_t safe_pushes_of(std::uint32_t worker) const;
 
-  void meet(std::uint32_t worker, const Pull& pull, Outbox& out);
+  void reconcile_worker(std::uint32_t worker, const Pull& pull, Outbox& out);
   void skip_lost(std::uint32_t worker, std::int64_t oldest_resendable, Outbox& out);
   void is_back(std::uint32_t worker, Outbox& out);
-  void tell_count(std::uint32_t worker, Outbox& out) const {
-    out.counted(state_.node_of(worker), state_.workers[worker]);
+  void tell_membership(std::uint32_t worker, Outbox& out) const {
+    out.membership_changed(state_.node_of(worker), state_.workers[worker]);
   }
   void begin_to_lead(Outbox& out);
   std::optional<std::int64_t> lacks_decision() const {

@@ -14,7 +14,7 @@ void Checker::check_rhythm() {
   const std::string_view name = name_of(s_.consistency.model);
   const bool takes_all = rule.waits_for_all();
   if (t.algorithm == Algorithm::elastic) {
-    if ((rule.group != 1 || rule.fresh) && !takes_all)
+    if ((rule.group != 1 || rule.drops_stale) && !takes_all)
       add({algorithm, model}, "elastic averaging needs every push", fmt::format("{} makes groups", name),
           "use bsp, ssp or asp");
     if (t.optimizer.kind != "sgd")
@@ -41,7 +41,7 @@ void Checker::check_rhythm() {
       add({update, algorithm}, "elastic averaging has no sum that workers could apply",
           "pushes are moves towards a worker", "update = \"server\"");
   }
-  if (t.pull_every > 1 && rule.fresh) {
+  if (t.pull_every > 1 && rule.drops_stale) {
     add({pull_every, model}, fmt::format("`training.pull_every` is {}", t.pull_every),
         fmt::format("under {} a gradient on old weights is too late", name), "use ssp, asp or dssp");
   }
@@ -103,7 +103,7 @@ void Checker::check_overlap() {
   if (!s_.messages.overlap || s_.messages.unit != MessageUnit::array) return;
   const TrainingSpec& t = s_.training;
   const std::string overlap = "messages.overlap", label = "overlap pushes a layer as soon as it is done";
-  if (make_rule(s_.consistency, s_.cluster.workers).fresh && s_.consistency.model->has_k()) {
+  if (make_rule(s_.consistency, s_.cluster.workers).drops_stale && s_.consistency.model->has_k()) {
     add({overlap, "consistency.model"},
         fmt::format("{} takes or drops a step as a whole", name_of(s_.consistency.model)), label,
         "use bsp, ssp, asp, k-async or k-batch-async");

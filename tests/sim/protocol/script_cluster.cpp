@@ -92,8 +92,8 @@ ScriptCluster::ScriptCluster(const Options& options)
       names_{.servers = options.servers, .shards = options.shards},
       rule_(make_rule(options.consistency, options.workers)),
       manager_(manager_of(options, names_)) {
-  names_.fresh = rule_.fresh;
-  rule_.servers_apart = rule_.fresh;
+  names_.fresh = rule_.drops_stale;
+  rule_.shards_advance_independently = rule_.drops_stale;
   for (std::uint32_t s = 0; s < options.shards; ++s) {
     const NodeId home = manager_.view().owners[s].primary;
     servers_[home].shards.emplace(s, first_state(s));
@@ -279,9 +279,9 @@ void ScriptCluster::show(NodeId node) {
       const WorkerClocks::Worker& worker = state.workers[w];
       std::string line =
           fmt::format("  w{}: {} pushes arrived, {} applied or dropped", w, worker.arrived, worker.applied);
-      if (worker.ahead > 0) line += fmt::format(", {} clocks skipped", worker.ahead);
+      if (worker.skipped_clocks > 0) line += fmt::format(", {} clocks skipped", worker.skipped_clocks);
       if (worker.gone) line += ", takes no part";
-      if (worker.behind) line += ", nobody waits for it";
+      if (worker.rejoining) line += ", nobody waits for it";
       if (server.waiting().contains(w)) line += ", its pull waits";
       say(line);
     }

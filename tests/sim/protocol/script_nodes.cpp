@@ -121,7 +121,7 @@ void ScriptCluster::hand_over(Server& server, const Message& message, const Rest
   const ShardServer::Extent ours =
       here != server.shards.end() ? here->second.extent() : ShardServer::Extent{};
   const bool has_more = here != server.shards.end() && (theirs.entries < 0 || ours > theirs);
-  State answer = has_more ? here->second.rest_after(theirs) : State{};
+  State answer = has_more ? here->second.log_suffix_after(theirs) : State{};
   answer.entries = ours.entries;
   send({.from = message.to,
         .to = message.from,
@@ -140,7 +140,7 @@ void ScriptCluster::on_state(Server& server, const Message& message, const State
   };
   if (owner.primary == node) {
     if (message.epoch != owner.epoch || !server.wanted.contains(message.shard)) return;
-    if (state.rest) here->second.take_rest(*state.rest);
+    if (state.rest) here->second.take_log_suffix(*state.rest);
     else if (state.shard && (here == server.shards.end() || extent_of(state) > here->second.extent()))
       take_over().follow(node, owner.epoch, node, {});
     server.wanted.at(message.shard).insert(message.from);
@@ -180,7 +180,7 @@ void ScriptCluster::pull(NodeId node) {
   for (std::uint32_t s = 0; s < worker.shards.size(); ++s) {
     Shard& shard = worker.shards[s];
     const bool newer_only = rule_.gate == Gate::version && !shard.is_new;
-    Pull pull{.clock = rule_.fresh ? shard.version + 1 : shard.pushes + worker.skipped,
+    Pull pull{.clock = rule_.drops_stale ? shard.version + 1 : shard.pushes + worker.skipped,
               .above = newer_only ? shard.version : -1,
               .number = ++shard.pulls,
               .pushes_sent = shard.pushes,
@@ -200,7 +200,7 @@ void ScriptCluster::push(NodeId node, double gradient) {
     shard.pushed_on = shard.version;
     const Push push{.worker = node,
                     .number = number,
-                    .clock = rule_.fresh ? shard.version : number + worker.skipped,
+                    .clock = rule_.drops_stale ? shard.version : number + worker.skipped,
                     .version = shard.version,
                     .first_version = worker.shards.front().version,
                     .gradient = {.values = {values_of({gradient}), 0, 1}, .bytes = 8}};

@@ -116,7 +116,8 @@ struct Words {
     std::string text = fmt::format("entry {}:", entry.number);
     if (!entry.dropped.empty()) text += fmt::format(" {} dropped;", names.describe(entry.dropped));
     if (!entry.skipped.empty()) text += fmt::format(" none before {};", names.describe(entry.skipped));
-    if (!entry.ahead.empty()) text += fmt::format(" clocks skipped {};", names.describe(entry.ahead));
+    if (!entry.skipped_clocks.empty())
+      text += fmt::format(" clocks skipped {};", names.describe(entry.skipped_clocks));
     if (!entry.members.empty()) text += fmt::format(" workers {};", names.describe(entry.members));
     for (const LogEntry::Shown& shown : entry.shown)
       text += fmt::format(" shown to {};", names.of(shown.worker));

@@ -151,7 +151,7 @@ class Driver {
   Message pull_of(std::uint32_t w) {
     Worker& worker = workers_[w];
     const bool newer_only = rule.gate == Gate::version;
-    return from_worker(w, Pull{.clock = rule.fresh ? worker.version + 1 : worker.pushes,
+    return from_worker(w, Pull{.clock = rule.drops_stale ? worker.version + 1 : worker.pushes,
                                .above = newer_only ? worker.version : -1,
                                .number = ++worker.pulls,
                                .pushes_sent = worker.pushes,
@@ -165,7 +165,7 @@ class Driver {
     worker.pushed_on = worker.version;
     return from_worker(w, Push{.worker = first_worker + w,
                                .number = number,
-                               .clock = rule.fresh ? worker.version : number,
+                               .clock = rule.drops_stale ? worker.version : number,
                                .version = worker.version,
                                .gradient = {.values = slice}});
   }

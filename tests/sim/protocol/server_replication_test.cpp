@@ -225,13 +225,13 @@ TEST_CASE("a shard changes its owner for the price of the last entries", "[proto
   former.follow(owner, 1, heir, {});
   ShardServer& next = cluster.at(heir);
   CHECK(next.version() == 1);
-  const State rest = former.rest_after(next.extent());
+  const State rest = former.log_suffix_after(next.extent());
   CHECK(rest.rest->size() == 2);
   CHECK(rest.bytes < state.as<State>()->bytes + 2 * 12 + 1);
-  next.take_rest(*rest.rest);
-  next.take_rest(*rest.rest);  // the answer comes twice
+  next.take_log_suffix(*rest.rest);
+  next.take_log_suffix(*rest.rest);  // the answer comes twice
   next.lead(heir, {.primary = heir, .epoch = 1}, 0, cluster.mail);
   CHECK(next.version() == 3);
   CHECK(numbers_of(next.state().snapshot()) == numbers_of(former.state().snapshot()));
-  CHECK(former.rest_after({}).shard != nullptr);  // who has nothing gets all of it
+  CHECK(former.log_suffix_after({}).shard != nullptr);  // who has nothing gets all of it
 }

@@ -65,7 +65,7 @@ TEST_CASE("ssp 0 is bsp", "[protocol]") {
   const ConsistencyRule zero = make_rule({.model = "ssp", .staleness = 0}, 3);
   CHECK(zero.gate == Gate::version);
   CHECK(zero.group == 3);
-  CHECK(zero.fresh);
+  CHECK(zero.drops_stale);
   Driver ssp({.model = "ssp", .staleness = 0}, 3), bsp({.model = "bsp"}, 3);
   for (const std::uint32_t w : {0U, 1U, 2U}) CHECK(ssp.pull(w) == bsp.pull(w));
   for (const std::uint32_t w : {2U, 0U, 1U, 1U, 0U, 2U}) CHECK(ssp.turn(w) == bsp.turn(w));

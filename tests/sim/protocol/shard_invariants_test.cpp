@@ -79,7 +79,7 @@ TEST_CASE("a shard that is not as it must be is found out", "[protocol]") {
   has(said_of([](ShardState& s) { s.workers[2].gone = true; }), "3 workers are said to take part, and 2 do");
   has(said_of([](ShardState& s) { s.workers[2].finished = true; }), "3 workers are said to push again");
   has(said_of([](ShardState& s) {
-        for (std::uint32_t w = 0; w < 3; ++w) s.workers[w].ahead = 2;
+        for (std::uint32_t w = 0; w < 3; ++w) s.workers[w].skipped_clocks = 2;
       }),
       "the slowest clock is said to be 0, and is 2");
 }
