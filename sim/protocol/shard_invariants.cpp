@@ -90,12 +90,11 @@ void check_log(const ShardServer& server) {
            log.committed(w), workers[w].arrived);
 }
 
-// A pull waits only at the owner, only of a worker that takes part, and only while it may not be answered.
+// A pull waits only at the owner, and only while it may not be answered. Its worker may be taken for lost.
 void check_pulls(const ShardServer& server) {
   const ShardState& state = server.state();
   for (const auto& [w, pull] : server.waiting()) {
     demand(server.leads(), "worker {} waits at a server that does not lead", w);
-    demand(!state.workers[w].gone, "worker {} takes no part, and waits", w);
     demand(!server.log().is_safe(w) || !Pulls::is_overdue(w, pull, state),
            "pull {} of worker {} waits, and nothing holds its answer back", pull.number, w);
   }

@@ -3,6 +3,8 @@
 #include <optional>
 #include <utility>
 
+#include "model/mutant.hpp"
+
 namespace psim {
 
 void WorkerClocks::count_applied(std::size_t w) {
@@ -13,7 +15,8 @@ void WorkerClocks::count_applied(std::size_t w) {
 }
 
 void WorkerClocks::finish(std::size_t worker) {
-  if (!std::exchange(workers_[worker].finished, true)) --will_push_;
+  const bool is_news = !std::exchange(workers_[worker].finished, true);
+  if (is_news && (!workers_[worker].gone || mutant("the-lost-finish-twice"))) --will_push_;
 }
 
 bool WorkerClocks::skip_to(std::size_t w, std::int64_t number) {

@@ -59,6 +59,15 @@ TEST_CASE("a worker that has finished is counted out once, also when it goes", "
   CHECK(clocks.members() == 2);
 }
 
+TEST_CASE("a worker that finishes while it is taken for lost is counted out once", "[clocks]") {
+  WorkerClocks clocks(3);
+  clocks.set_members({true, false, true});
+  clocks.finish(1);
+  CHECK(clocks.will_push() == 2);
+  clocks.set_members({true, true, true});
+  CHECK(clocks.will_push() == 2);
+}
+
 TEST_CASE("pushes that will not come count as applied, those that wait do not", "[clocks]") {
   WorkerClocks clocks(1);
   clocks[0].arrived = 3;
