@@ -12,7 +12,6 @@
 namespace psim {
 namespace {
 
-// Every function throws with the invariant as it should be, and the numbers that break it.
 template <class... Args>
 void demand(bool holds, fmt::format_string<const Args&...> what, const Args&... args) {
   if (!holds) throw BrokenShard(fmt::format(what, args...));
@@ -56,7 +55,7 @@ void check_waiting(const ShardServer& server) {
   }
 }
 
-// What is counted as it goes is what counting anew would find.
+// Counts that are kept up to date are what counting again finds.
 void check_counts(const WorkerClocks& workers) {
   std::optional<std::int64_t> slowest;
   std::int64_t members = 0, will_push = 0;
@@ -73,7 +72,7 @@ void check_counts(const WorkerClocks& workers) {
          workers.will_push(), will_push);
 }
 
-// No copy has more than there is, and nothing counts as safe that a copy lacks.
+// No copy has more entries than the log, and no entry counts as safe that a copy lacks.
 void check_log(const ShardServer& server) {
   const ReplicatedLog& log = server.log();
   const std::int64_t entries = log.extent().entries;

@@ -1,6 +1,6 @@
-// What is true of a shard's server after every step, whatever was lost, repeated or overtaken. A run that
-// breaks one of these has a mistake in the protocol, though its results may look right. Unit tests always
-// look; a run looks where the environment has PSIM_INVARIANTS. (What is true of a whole run:
+// What is true of a shard's server after every step, whatever was lost, repeated or overtaken. If a run
+// breaks one of these, the protocol has a mistake, even if the results look right. Unit tests, scripts and
+// the fuzzer always check; a run checks if the environment has PSIM_INVARIANTS. (What is true of a whole run:
 // sim/record/invariants.hpp.)
 #pragma once
 
@@ -17,7 +17,8 @@ struct BrokenShard : std::logic_error {
 
 class ShardInvariants {
  public:
-  // To be called after every step of this server; throws BrokenShard.
+  // To be called after every step of this server. Throws BrokenShard with the broken invariant and its
+  // numbers.
   void check(const ShardServer& server);
 
  private:
@@ -26,7 +27,7 @@ class ShardInvariants {
   bool led_ = false, has_looked_ = false;
 };
 
-// Whether the environment asks for it.
+// Whether the environment has PSIM_INVARIANTS.
 bool checks_invariants();
 
 }  // namespace psim

@@ -1,6 +1,6 @@
 // A whole cluster without a network: the scheduler's Manager, servers with their ShardServers, and workers
-// with their RetryQueues. What they send stays on its way until a script delivers, drops or doubles it. What
-// ServerActor and KvClient do around these classes is done here as far as scripts need it.
+// with their RetryQueues. A message stays on its way until a script delivers, drops or doubles it. This class
+// does what ServerActor and KvClient do around those classes, as far as scripts need it.
 #pragma once
 
 #include <deque>

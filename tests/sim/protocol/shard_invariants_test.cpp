@@ -1,6 +1,6 @@
-// Goal: a shard that is not as it must be is found out with the next step. Method: a state with one thing
-// wrong in it, and a server that takes one more message. That nothing else breaks an invariant is what all
-// tests of servers, the scripts and the fuzzer look at.
+// Goal: a shard that breaks an invariant is found with the next step. Method: a state with one mistake in it,
+// and one more step of its server. All tests of servers, the scripts and the fuzzer check that no real step
+// breaks an invariant.
 #include "sim/protocol/shard_invariants.hpp"
 
 #include <functional>
