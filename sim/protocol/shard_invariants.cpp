@@ -102,6 +102,14 @@ void check_pulls(const ShardServer& server) {
 }  // namespace
 
 void ShardInvariants::check(const ShardServer& server) {
+  try {
+    check_all(server);
+  } catch (const BrokenShard& broken) {
+    throw BrokenShard(fmt::format("shard {} on node {}: {}", server.shard(), server.id(), broken.what()));
+  }
+}
+
+void ShardInvariants::check_all(const ShardServer& server) {
   const ShardState& state = server.state();
   check_pushes(server);
   check_counts(state.workers);

@@ -182,6 +182,22 @@ TEST_CASE("a replica confirms nothing of an epoch before its owner's state is he
   CHECK(numbers_of(cluster.at(second_replica).state().snapshot()) == numbers_of(next.state().snapshot()));
 }
 
+TEST_CASE("a replica counts a push that waits while a later one is dropped", "[protocol]") {
+  Cluster cluster({.model = "bsp"}, {.when = ReplicateWhen::every_push}, 2);
+  cluster.settle();
+  cluster.push(0, 1.0);
+  cluster.versions[0] = 5;
+  cluster.push(0, 1.0);  // of no version that this shard has
+  cluster.push(1, 1.0);
+  cluster.settle();
+  for (const NodeId node : {owner, first_replica}) {
+    const WorkerClocks::Worker& worker = cluster.at(node).state().workers[0];
+    CHECK(cluster.at(node).version() == 1);
+    CHECK(worker.arrived == 2);
+    CHECK(worker.applied == 2);
+  }
+}
+
 TEST_CASE("an answer does not wait for a copy that has lost its state", "[protocol]") {
   Cluster cluster({.model = "bsp"}, {}, 1);
   cluster.settle();

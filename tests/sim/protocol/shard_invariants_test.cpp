@@ -91,7 +91,7 @@ TEST_CASE("a pull that waits for nothing is found out", "[protocol]") {
   const auto said = [&] { return said_of_step([&] { ShardInvariants().check(driver.server); }); };
   CHECK(said().empty());
   const_cast<ShardState&>(driver.server.state()).version = 1;
-  CHECK(said() == "pull 2 of worker 0 waits, and nothing holds its answer back");
+  CHECK(said() == "shard 0 on node 1: pull 2 of worker 0 waits, and nothing holds its answer back");
 }
 
 TEST_CASE("a version never falls, and every update is made of a push", "[protocol]") {
