@@ -37,8 +37,8 @@ Network::Network(const Platform& platform, Options options, Recorder& recorder, 
         const auto found = in_flight_.find(action.get_activity());
         if (found == in_flight_.end()) return;  // reported once per link of the route; the first was enough
         if (action.get_state() != kernel::resource::Action::State::FINISHED) return;
-        Flight flight = std::move(found->second);
-        in_flight_.erase(found);
+        auto entry = in_flight_.extract(found);
+        Flight& flight = entry.mapped();
         if (in_background(flight.message)) --in_background_;
         remove_name(flight.message);
         leave_network(std::move(flight));
@@ -48,8 +48,9 @@ Network::Network(const Platform& platform, Options options, Recorder& recorder, 
 // Of a message that leaves its sender; returns its number.
 std::uint64_t Network::record_sending(Flight& flight) {
   const Message& m = flight.message;
-  Event event{Agenda::now(), m.from, Sent{facts_of(m.body), m.from, m.to, {}, {}, flight.bytes}};
-  Sent& sent = std::get<Sent>(event.what);
+  Event event{Agenda::now(), m.from};
+  Sent& sent = event.what.emplace<Sent>(facts_of(m.body), m.from, m.to);
+  sent.bytes = flight.bytes;
   flight.kind = sent.kind;
   if (sent.has_shard) {
     sent.shard = m.shard;
@@ -65,12 +66,12 @@ void Network::record(NodeId node, const Flight& flight) {
   recorder_.record({Agenda::now(), node, T{{*m.sent, flight.kind, m.from, m.to, flight.bytes}}});
 }
 
-void Network::send(Message message) {
+void Network::send(Message&& message) {
   const std::uint32_t rank = in_turn(message.from) ? options_.rank(message) : 0;
   enqueue(std::move(message), rank);
 }
 
-void Network::send_again(Message message) {
+void Network::send_again(Message&& message) {
   enqueue(std::move(message), std::numeric_limits<std::uint32_t>::max());
 }
 
@@ -83,7 +84,7 @@ void Network::enqueue(Message&& message, std::uint32_t rank) {
   if (!connection.busy) send_next(from, to);
 }
 
-bool Network::send_once(Message message) {
+bool Network::send_once(Message&& message) {
   const bool is_alone = !carries(message);
   if (is_alone) send(std::move(message));
   return is_alone;
@@ -99,11 +100,12 @@ void Network::send_next(NodeId from, NodeId to) {
   transmit(std::move(next));
 }
 
-void Network::transmit(Message message) {
+void Network::transmit(Message&& message) {
   const MessageFate fate = faults_ != nullptr ? faults_->fate(message) : MessageFate{};
-  std::vector<Flight> flights;
+  Flights flights;
   for (int copy = 0; copy < fate.copies; ++copy) launch(Message(message), {}, false, flights);
-  launch(std::move(message), fate, in_turn(message.from), flights);
+  const bool has_turn = in_turn(message.from);
+  launch(std::move(message), fate, has_turn, flights);
   if (flights.empty()) return;
   // All in one call: where the sender gives way to the kernel it may be killed, or suspended until its
   // messages are long through.
@@ -117,24 +119,16 @@ void Network::transmit(Message message) {
   });
 }
 
-void Network::launch(Message&& message, const MessageFate& fate, bool has_turn,
-                     std::vector<Flight>& flights) {
+void Network::launch(Message&& message, const MessageFate& fate, bool has_turn, Flights& flights) {
   const std::uint64_t header = mutant("headers-cost-nothing") ? 0 : options_.header;
   const std::uint64_t bytes = header + wire_size(message.body);
   const NodeId from = message.from, to = message.to;
-  Flight flight{.message = std::move(message),
-                .bytes = bytes,
-                .has_turn = has_turn,
-                .dropped = fate.dropped,
-                .delay = fate.delay};
+  Flight& flight = flights.emplace_back(std::move(message), bytes, has_turn, fate.dropped, fate.delay);
   flight.message.sent = record_sending(flight);
-  if (faults_ != nullptr && faults_->cut(from, to)) {
-    pass_on_turn(flight);
-    record<Lost>(from, flight);
-    return;
-  }
-  add_name(flight.message);
-  flights.push_back(std::move(flight));
+  if (faults_ == nullptr || !faults_->cut(from, to)) return add_name(flight.message);
+  pass_on_turn(flight);
+  record<Lost>(from, flight);
+  flights.pop_back();
 }
 
 // SimGrid bounds a flow for good by the bandwidth that links have when it begins. A degraded link is whole

@@ -23,6 +23,7 @@
 #include <simgrid/s4u/Semaphore.hpp>
 
 #include <algorithm>
+#include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -56,18 +57,18 @@ class Network {
   Network(const Platform& platform, Options options, Recorder& recorder, Agenda& agenda);
 
   // Never blocks. The sender must not expect an answer.
-  void send(Message message);
+  void send(Message&& message);
   // Repeats an unanswered message. On its connection it goes after all messages that are sent for the first
   // time. Otherwise requests that wait at their server would repeatedly delay the messages for which they
   // wait.
-  void send_again(Message message);
+  void send_again(Message&& message);
 
   // Whether the same message is already on its way: a state of the shard, the same entry of its log, or the
   // same question. It may get lost, which its sender cannot know.
   bool carries(const Message& like) const;
   // Sends the message unless the same one is already on its way; returns whether it did. For repetitions:
   // perhaps no answer came because too much is being sent.
-  bool send_once(Message message);
+  bool send_once(Message&& message);
 
   // Waits for the next message to `me`, or until a date.
   Message receive(NodeId me);
@@ -141,8 +142,9 @@ class Network {
   bool in_turn(NodeId from) const { return options_.one_by_one || options_.stream_from == from; }
   bool in_background(const Message& m) const { return std::max(m.from, m.to) >= options_.background; }
   void enqueue(Message&& message, std::uint32_t rank);
-  void transmit(Message message);
-  void launch(Message&& message, const MessageFate& fate, bool has_turn, std::vector<Flight>& flights);
+  using Flights = boost::container::small_vector<Flight, 1>;  // of one message: more if a fault doubles it
+  void transmit(Message&& message);
+  void launch(Message&& message, const MessageFate& fate, bool has_turn, Flights& flights);
   simgrid::s4u::CommPtr start_flow(const Flight& flight) const;
   void break_connections(NodeId node);
   static void scale_links(const Node& node, double factor);

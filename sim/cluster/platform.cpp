@@ -167,7 +167,7 @@ class Builder {
 
   void add_route(Way way, const sg4::Link* own) {
     if (own != nullptr) way.links.push_back(own);
-    routes_->add(platform_.hosts[way.from], platform_.hosts[way.to], std::move(way.links));
+    routes_->add(platform_.hosts[way.from], platform_.hosts[way.to], way.links);
   }
 
   // A flow's share of a link is proportional to 1 / latency, so a latency of its own gives every

@@ -2,8 +2,6 @@
 
 #include <simgrid/kernel/routing/NetPoint.hpp>
 
-#include <utility>
-
 namespace psim {
 
 // Until SimGrid 3.35 the first zone of an engine becomes its root; later engines have one from the start, and
@@ -19,19 +17,22 @@ std::uint64_t RouteTable::key(const NetPoint* from, const NetPoint* to) {
   return (std::uint64_t{from->id()} << 32U) | to->id();
 }
 
-void RouteTable::add(const simgrid::s4u::Host* from, const simgrid::s4u::Host* to, Links links) {
-  links.shrink_to_fit();
-  routes_[key(from->get_netpoint(), to->get_netpoint())] = std::move(links);
+void RouteTable::add(const simgrid::s4u::Host* from, const simgrid::s4u::Host* to, const Links& links) {
+  Crossed& route = routes_[key(from->get_netpoint(), to->get_netpoint())] = {};
+  route.links.reserve(links.size());
+  for (const simgrid::s4u::Link* link : links) {
+    route.links.push_back(link->get_impl());
+    route.latency += link->get_latency();
+  }
 }
 
 // Without a route there are no links, which SimGrid reports as an error.
 void RouteTable::get_local_route(const NetPoint* from, const NetPoint* to, Route* into, double* latency) {
   const auto route = routes_.find(key(from, to));
   if (route == routes_.end()) return;
-  for (const simgrid::s4u::Link* link : route->second) {
-    into->link_list_.push_back(link->get_impl());
-    if (latency != nullptr) *latency += link->get_latency();
-  }
+  const Crossed& crossed = route->second;
+  into->link_list_.insert(into->link_list_.end(), crossed.links.begin(), crossed.links.end());
+  if (latency != nullptr) *latency += crossed.latency;
 }
 
 }  // namespace psim

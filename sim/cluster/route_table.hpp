@@ -14,12 +14,12 @@ namespace psim {
 
 class RouteTable final : public simgrid::kernel::routing::NetZoneImpl {
  public:
-  using Links = std::vector<const simgrid::s4u::Link*>;  // in the order in which they are crossed
+  using Links = std::vector<const simgrid::s4u::Link*>;  // in the order in which they are crossed, sealed
 
   // The zone of the whole platform; the engine owns it.
   static RouteTable* make(const std::string& name);
 
-  void add(const simgrid::s4u::Host* from, const simgrid::s4u::Host* to, Links links);
+  void add(const simgrid::s4u::Host* from, const simgrid::s4u::Host* to, const Links& links);
 
  private:
   using NetPoint = simgrid::kernel::routing::NetPoint;
@@ -29,7 +29,11 @@ class RouteTable final : public simgrid::kernel::routing::NetZoneImpl {
 
   static std::uint64_t key(const NetPoint* from, const NetPoint* to);
 
-  std::map<std::uint64_t, Links> routes_;  // by the numbers of both ends
+  struct Crossed {
+    std::vector<simgrid::kernel::resource::StandardLinkImpl*> links = {};
+    double latency = 0;  // seconds
+  };
+  std::map<std::uint64_t, Crossed> routes_;  // by the numbers of both ends
 };
 
 }  // namespace psim

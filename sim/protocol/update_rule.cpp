@@ -63,6 +63,7 @@ std::optional<Push> UpdateRule::withdraw_for(const Push& next) {
 
 std::vector<Push> UpdateRule::take_all(const std::vector<PushId>& but) {
   std::vector<Push> all = std::exchange(pending_, {});
+  if (all.size() == 1 && but.empty()) return all;  // as under asp
   const auto waits_on = [&](const Push& push) { return std::ranges::find(but, push.id()) != but.end(); };
   std::ranges::copy_if(all, std::back_inserter(pending_), waits_on);
   std::erase_if(all, waits_on);

@@ -93,7 +93,7 @@ void KvClient::request(std::uint32_t s, std::int64_t clock, std::int64_t above, 
   send(message_for(s, std::move(pull)));
 }
 
-Message KvClient::message_for(std::uint32_t s, Body body) const {
+Message KvClient::message_for(std::uint32_t s, Body&& body) const {
   return {.from = node_,
           .to = owner_of(s),
           .shard = job_.plan.first_shard + s,
@@ -253,7 +253,7 @@ std::vector<Slice> KvClient::take_weights() {
 
 // Where messages get lost, servers change, and the worker itself may have come back from a crash.
 
-void KvClient::send(Message message) {
+void KvClient::send(Message&& message) {
   if (!retries_) return job_.network.send(std::move(message));
   retries_->sent(message, Agenda::now());
   job_.network.send(with_oldest(std::move(message)));

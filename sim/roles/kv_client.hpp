@@ -156,11 +156,11 @@ class KvClient {
                bool has_pushed = true);
   bool is_ahead_of_first(std::uint32_t shard) const;
   void answered_one(Timestamp task);
-  Message message_for(std::uint32_t shard, Body body) const;
+  Message message_for(std::uint32_t shard, Body&& body) const;
   void handle(Message message);
   void on_answer(const Message& message, Answer answer);
   void update(Connection& shard, const Slice& sum, std::int64_t version);
-  void send(Message message);
+  void send(Message&& message);
   void on_ack(const Message& message, const Ack& ack);
   // Pushes `from` to `to` - 1 of a shard need not be waited for any more.
   void acknowledged(std::uint32_t shard, std::int64_t from, std::int64_t to);

@@ -50,7 +50,7 @@ void ServerActor::on_view(const SharedView& view) {
   take_early();
 }
 
-void ServerActor::on(Message message) {
+void ServerActor::on(Message&& message) {
   if (const Start* start = message.as<Start>()) return on_view(start->view);
   if (const NewView* news = message.as<NewView>()) return on_view(news->view);
   if (message.is<AskView>()) return tell_view(job_, node_, shards_.last_view());
@@ -60,7 +60,7 @@ void ServerActor::on(Message message) {
   if (may_settle) take_early();
 }
 
-void ServerActor::dispatch(Message message) {
+void ServerActor::dispatch(Message&& message) {
   if (const State* state = message.as<State>()) return failover_.on_state(message, *state);
   if (const Restore* request = message.as<Restore>()) return failover_.hand_over(message, *request);
   ServerActor& part = part_for(message);
@@ -75,7 +75,7 @@ ServerActor& ServerActor::part_for(const Message& message) {
   return other == others_.end() ? *this : **other;
 }
 
-void ServerActor::take(Message message) {
+void ServerActor::take(Message&& message) {
   message.shard -= job_.plan.first_shard;
   const std::size_t values = values_to_apply(message);
   const double flops = job_.plan.scenario.cluster.server.flops_per_value * static_cast<double>(values);

@@ -42,10 +42,10 @@ class ServerActor {
 
  private:
   void enter();
-  void on(Message message);
+  void on(Message&& message);
   void on_view(const SharedView& view);
-  void dispatch(Message message);
-  void take(Message message);
+  void dispatch(Message&& message);
+  void take(Message&& message);
   ServerActor& part_for(const Message& message);
   void keep(Message message);
   void take_early();
