@@ -120,6 +120,23 @@ std::optional<Statistic> relative_to(const std::vector<const ComparedRun*>& runs
   return statistic(ratios);
 }
 
+// Runs whose pushes are acknowledged differently differ in messages and times by that alone.
+std::optional<ComparedNote> note_on_acknowledgement(const std::vector<ComparedRun>& runs) {
+  const auto how = [](const ComparedRun& run) { return run.summary.value("acknowledgement", "none"); };
+  const auto other =
+      std::ranges::find_if(runs, [&](const ComparedRun& run) { return how(run) != how(runs.front()); });
+  if (other == runs.end() || mutant("acks-are-not-compared")) return std::nullopt;
+  const auto same = [&](const ComparedRun& run) { return how(run) == how(*other); };
+  return ComparedNote{
+      .name = "acknowledgement",
+      .text = "these runs do not acknowledge pushes alike (acknowledgement in summary.json: " + how(*other) +
+              ", in the first run " + how(runs.front()) +
+              "): that alone makes their messages and times differ",
+      .point = other->point,
+      .seed = other->seed,
+      .runs = static_cast<std::size_t>(std::ranges::count_if(runs, same))};
+}
+
 // Each kind of note once; first, that runs got stuck.
 std::vector<ComparedNote> notes_of(const std::vector<ComparedRun>& runs) {
   std::vector<ComparedNote> notes;
@@ -139,6 +156,7 @@ std::vector<ComparedNote> notes_of(const std::vector<ComparedRun>& runs) {
       if (here.insert(name).second) add(run, name, note["text"]);
     }
   }
+  if (auto note = note_on_acknowledgement(runs)) notes.push_back(std::move(*note));
   return notes;
 }
 

@@ -57,6 +57,7 @@ class Fuzzer {
   explicit Fuzzer(const FuzzCommand& command) : command_(command), begin_(host_seconds()) {}
 
   int run() {
+    setenv("PSIM_INVARIANTS", "1", 1);  // every run looks at its shards after every step
     for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, on_interrupt);
     const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
     std::vector<std::jthread> threads;

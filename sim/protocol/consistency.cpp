@@ -14,7 +14,7 @@ constexpr std::array<ConsistencyRow, 8> table{{
      .aliases = "sequential dist_sync",
      .gate = Gate::version,
      .group = Group::all,
-     .fresh = true,
+     .drops_stale = true,
      .may_start = "all pushes of clock t-1 are applied",
      .applies = "once per clock: the mean of all, added in worker order",
      .late = "there are none",
@@ -40,7 +40,7 @@ constexpr std::array<ConsistencyRow, 8> table{{
      .aliases = "backup-workers",
      .gate = Gate::version,
      .group = Group::k,
-     .fresh = true,
+     .drops_stale = true,
      .may_start = "clock t-1 is applied",
      .applies = "when the first k workers' pushes of the clock are in: their mean",
      .late = "cancelled or dropped",
@@ -49,7 +49,7 @@ constexpr std::array<ConsistencyRow, 8> table{{
     {.name = "k-batch-sync",
      .gate = Gate::none,
      .group = Group::k,
-     .fresh = true,
+     .drops_stale = true,
      .may_start = "at once, at the current version",
      .applies = "when any k pushes computed at the current version are in: their mean",
      .late = "cancelled or dropped",
@@ -101,17 +101,17 @@ ConsistencyRule make_rule(const ConsistencySpec& spec, std::int64_t workers) {
                       spec.staleness_schedule.empty();
   const ConsistencyRow& row = is_bsp ? *ConsistencyModel("bsp") : *spec.model;
 
-  ConsistencyRule rule{.gate = row.gate, .fresh = row.fresh};
+  ConsistencyRule rule{.gate = row.gate, .drops_stale = row.drops_stale};
   if (row.group == Group::all) rule.group = workers;
   if (row.group == Group::k)
     rule.group =
         spec.backup ? workers - *spec.backup + (mutant("one-backup-less") ? 1 : 0) : spec.k.value_or(workers);
   // Under k-sync nobody is late where all are waited for.
   const bool some_are_late = rule.group < workers || row.gate == Gate::none;
-  rule.cancel = !mutant("late-workers-go-on") && row.fresh && row.group == Group::k && some_are_late &&
+  rule.cancel = !mutant("late-workers-go-on") && row.drops_stale && row.group == Group::k && some_are_late &&
                 spec.late == Late::cancel;
-  rule.first_decides = row.group == Group::k && rule.group < workers && row.gate != Gate::none;
-  rule.servers_apart = row.fresh && row.gate == Gate::none;
+  rule.leader_shard_decides = row.group == Group::k && rule.group < workers && row.gate != Gate::none;
+  rule.shards_advance_independently = row.drops_stale && row.gate == Gate::none;
   rule.dynamic = row.dynamic;
   rule.aggregation = spec.aggregation;
   rule.workers = workers;
@@ -135,12 +135,12 @@ double ConsistencyRule::push_weight(std::size_t size) const {
 }
 
 double ConsistencyRule::rate_factor(std::size_t size) const {
-  if (aggregation == Aggregation::sum || fresh || mutant("small-groups-move-as-far")) return 1.0;
+  if (aggregation == Aggregation::sum || drops_stale || mutant("small-groups-move-as-far")) return 1.0;
   return static_cast<double>(size) / static_cast<double>(workers);
 }
 
 double ConsistencyRule::updates_per_clock() const {
-  return fresh ? 1.0 : static_cast<double>(workers) / static_cast<double>(group);
+  return drops_stale ? 1.0 : static_cast<double>(workers) / static_cast<double>(group);
 }
 
 }  // namespace psim

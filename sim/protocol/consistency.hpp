@@ -48,8 +48,8 @@ struct ConsistencyRow {
   std::string_view aliases = {};  // separated by spaces
   Gate gate;
   Group group;
-  bool fresh = false;    // only pushes computed at the current version count; others are late and dropped
-  bool dynamic = false;  // the bound of Gate::staleness is chosen in [staleness, staleness_max]
+  bool drops_stale = false;  // only pushes computed at the current version count; others are late and dropped
+  bool dynamic = false;      // the bound of Gate::staleness is chosen in [staleness, staleness_max]
   std::string_view may_start, applies, late;  // the same in words, for help and the reference page
   std::string_view source;
   double fuzz = 1;  // how often the fuzzer draws it, beside 1
@@ -59,7 +59,7 @@ struct ConsistencyRow {
   bool has_schedule() const { return has_bound() && !dynamic; }
   bool has_k() const { return group == Group::k; }
   bool has_backup() const { return has_k() && gate == Gate::version; }  // k may be said as those left out
-  bool has_late() const { return has_k() && fresh; }
+  bool has_late() const { return has_k() && drops_stale; }
 };
 
 template <>
@@ -85,15 +85,15 @@ struct ConsistencySpec {
 struct ConsistencyRule {
   Gate gate = Gate::none;
   std::int64_t group = 1;  // pushes per update
-  bool fresh = false;
-  bool cancel = false;   // fresh only: workers hear at once that their computation is late
+  bool drops_stale = false;
+  bool cancel = false;   // drops_stale only: workers hear at once that their computation is late
   bool dynamic = false;  // dssp
   // A worker waits for an update whose pushes depend on the order of arrival, which several servers see
   // differently: the first server then decides for all, or half the workers could wait for one server and
   // half for another.
-  bool first_decides = false;
+  bool leader_shard_decides = false;
   // Each server forms groups of its own, so that one may be through while another needs more pushes.
-  bool servers_apart = false;
+  bool shards_advance_independently = false;
   Aggregation aggregation = Aggregation::mean;
   std::int64_t workers = 1;
   std::int64_t staleness = 0, staleness_max = 0;

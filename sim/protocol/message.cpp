@@ -11,7 +11,7 @@ constexpr std::uint64_t bytes_per_id = 12;  // a worker's number and a count
 constexpr std::uint64_t two_words = 16;
 
 std::uint64_t ids_of(const LogEntry& entry) {
-  return entry.pushes.size() + entry.dropped.size() + entry.skipped.size() + entry.ahead.size() +
+  return entry.pushes.size() + entry.dropped.size() + entry.skipped.size() + entry.skipped_clocks.size() +
          entry.shown.size() + entry.left.size();
 }
 

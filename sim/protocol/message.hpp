@@ -202,7 +202,7 @@ struct LogEntry {
   std::vector<PushId> dropped = {};
   std::vector<PushId> skipped = {};  // pushes of a worker before this one will not come
   // Workers that resumed at the others' clock, with the clocks that they skipped.
-  std::vector<PushId> ahead = {};
+  std::vector<PushId> skipped_clocks = {};
   // For delay compensation: workers that were sent these weights, or, if filters changed them, these values.
   struct Shown {
     NodeId worker = 0;

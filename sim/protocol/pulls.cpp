@@ -28,33 +28,44 @@ bool has_lost_push(std::uint32_t worker, const Pull& pull, const ShardState& sta
   return state.options.rule.waits_for_all() && !pull.computes && !state.updates.has(state.node_of(worker));
 }
 
-bool may_start(std::uint32_t worker, const Pull& pull, ShardState& state, double now) {
-  if (state.version <= pull.above && !has_lost_push(worker, pull, state) && !mutant("old-version"))
-    return false;
-  return state.gate.may_start(worker, pull.clock, pull.pushes_sent.value_or(0), state.workers, now);
+bool has_version(std::uint32_t worker, const Pull& pull, const ShardState& state) {
+  return state.version > pull.above || has_lost_push(worker, pull, state) || mutant("old-version");
+}
+
+// Whether only the gate can still hold the answer back, unless the pull is over.
+bool comes_to_gate(std::uint32_t w, const Pull& pull, const ShardState& state) {
+  const WorkerClocks::Worker& worker = state.workers[w];
+  const std::int64_t sent = pull.pushes_sent.value_or(0);
+  const bool drops_stale = state.options.rule.drops_stale, over = Pulls::is_over(pull, state);
+  // A push that is still on its way to a shard with all its updates is too late, even if it is accepted.
+  const bool reads_all = over && drops_stale;
+  if (worker.arrived < sent && !reads_all && !mutant("writes-unseen")) return false;  // read-my-writes
+  if (!over) return has_version(w, pull, state);
+  // The last updates of another shard wait for decisions of the first server.
+  return drops_stale || state.decided() == UpdateRule::Decided::here || worker.applied >= sent;
 }
 
 }  // namespace
 
 bool Pulls::is_over(const Pull& pull, const ShardState& state) {
-  return (state.options.rule.fresh ? state.version : pull.clock) >= state.options.steps;
+  return (state.options.rule.drops_stale ? state.version : pull.clock) >= state.options.steps;
 }
 
 bool Pulls::is_due(std::uint32_t w, const Pull& pull, ShardState& state, double now) {
-  const WorkerClocks::Worker& worker = state.workers[w];
   const std::int64_t sent = pull.pushes_sent.value_or(0);
-  const bool fresh = state.options.rule.fresh, over = is_over(pull, state);
-  // A push that is still on its way to a shard with all its updates is too late, even if it is accepted.
-  const bool reads_all = over && fresh;
-  if (worker.arrived < sent && !reads_all && !mutant("writes-unseen")) return false;  // read-my-writes
-  if (!over) return may_start(w, pull, state, now);
-  // The last updates of another shard wait for decisions of the first server.
-  return fresh || state.decided() == UpdateRule::Decided::here || worker.applied >= sent;
+  return comes_to_gate(w, pull, state) &&
+         (is_over(pull, state) || state.gate.may_start(w, pull.clock, sent, state.workers, now));
+}
+
+bool Pulls::is_overdue(std::uint32_t w, const Pull& pull, const ShardState& state) {
+  const std::int64_t sent = pull.pushes_sent.value_or(0);
+  return comes_to_gate(w, pull, state) &&
+         (is_over(pull, state) || state.gate.is_open(w, pull.clock, sent, state.workers));
 }
 
 bool Pulls::is_through(std::uint32_t worker, const ShardState& state) const {
   const auto pull = pulls_.find(worker);
-  return !state.options.rule.fresh && pull != pulls_.end() && is_over(pull->second, state) &&
+  return !state.options.rule.drops_stale && pull != pulls_.end() && is_over(pull->second, state) &&
          state.workers[worker].arrived >= pull->second.pushes_sent.value_or(0);
 }
 

@@ -32,6 +32,9 @@ class Pulls {
   // Whether it may be answered at `now`, in seconds: its worker may start its next clock, or has no clock
   // left.
   static bool is_due(std::uint32_t worker, const Pull& pull, ShardState& state, double now);
+  // Whether it should have been answered by now. dssp grants more clocks at certain times only, so this
+  // grants none.
+  static bool is_overdue(std::uint32_t worker, const Pull& pull, const ShardState& state);
   // Whether the worker will not push again: it has finished, and all its pushes have arrived.
   bool is_through(std::uint32_t worker, const ShardState& state) const;
   // Whether a worker has sent everything that it will send before this shard has another version.

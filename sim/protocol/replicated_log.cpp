@@ -115,9 +115,10 @@ ReplicatedLog::Confirmed ReplicatedLog::confirm(NodeId from, std::optional<std::
   if (!copy->here && entries && *entries < copy->entries) return {};
   copy->asked = now;
   if (entries.value_or(-1) > copy->entries || !copy->here) copy->wait = options_.resend.timeout;
-  if (!entries) {  // it was down and has nothing
+  if (!entries) {  // it was down and has nothing, so answers do not wait for it any more
     if (std::exchange(copy->here, false)) copy->entries = entries_;
-    return {.deliveries = {{.to = from, .what = WholeState{}, .again = true}}};
+    return {.is_known = !mutant("a-lost-copy-holds-answers"),
+            .deliveries = {{.to = from, .what = WholeState{}, .again = true}}};
   }
   Confirmed result{.is_known = true};
   copy->entries = std::max(copy->entries, *entries);
@@ -132,7 +133,15 @@ ReplicatedLog::Confirmed ReplicatedLog::confirm(NodeId from, std::optional<std::
   return result;
 }
 
-std::int64_t ReplicatedLog::on_all_replicas() const {
+std::vector<std::pair<NodeId, std::int64_t>> ReplicatedLog::confirmed() const {
+  std::vector<std::pair<NodeId, std::int64_t>> result;
+  for (const Copy& copy : copies_) {
+    if (copy.here && copy.is_replica) result.emplace_back(copy.node, copy.entries);
+  }
+  return result;
+}
+
+std::int64_t ReplicatedLog::replicated_index() const {
   std::int64_t least = entries_;
   for (const Copy& copy : copies_) {
     if (copy.here && copy.is_replica) least = std::min(least, copy.entries);
@@ -145,7 +154,7 @@ std::int64_t ReplicatedLog::on_all_replicas() const {
 // other.
 void ReplicatedLog::commit() {
   const auto has_state = [](const Copy& copy) { return copy.here || !copy.is_replica; };
-  if (std::ranges::all_of(copies_, has_state)) commit_through(on_all_replicas());
+  if (std::ranges::all_of(copies_, has_state)) commit_through(replicated_index());
 }
 
 // All replicas have the entries below `entry`.
@@ -168,7 +177,7 @@ bool ReplicatedLog::is_safe(std::size_t worker) const {
   if (!has_replicas() || mutant("told-too-early")) return true;
   const std::int64_t own = workers_[worker].entry;
   const std::int64_t shown = options_.shows_updates ? std::max(own, update_) : own;
-  return on_all_replicas() + options_.replication.window >= shown;
+  return replicated_index() + options_.replication.window >= shown;
 }
 
 std::optional<double> ReplicatedLog::next_resend() const {
@@ -227,7 +236,7 @@ bool ReplicatedLog::takes(const LogEntry& entry) {
   return true;
 }
 
-std::optional<std::vector<SharedEntry>> ReplicatedLog::rest_after(Extent theirs) const {
+std::optional<std::vector<SharedEntry>> ReplicatedLog::log_suffix_after(Extent theirs) const {
   const auto first = past_.lower_bound(theirs.entries);
   const bool kept = std::distance(first, past_.end()) == entries_ - theirs.entries;
   if (theirs.epoch != epoch_ || theirs.entries < 0 || !kept) return std::nullopt;

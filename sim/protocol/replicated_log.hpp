@@ -116,6 +116,10 @@ class ReplicatedLog {
   bool is_safe(std::size_t worker) const;
   // The number of the worker's first pushes that all replicas have.
   std::int64_t committed(std::size_t worker) const { return workers_[worker].committed; }
+  // The number of first entries that are on all replicas.
+  std::int64_t safe_entries() const { return committed_; }
+  // How many entries each replica has confirmed.
+  std::vector<std::pair<NodeId, std::int64_t>> confirmed() const;
   // When something is to be sent again, and the messages.
   std::optional<double> next_resend() const;
   Deliveries resend(double now);
@@ -135,7 +139,7 @@ class ReplicatedLog {
   bool takes(const LogEntry& entry);
   // The entries of a former owner's log that a next owner with this extent lacks; nothing if it needs the
   // whole state.
-  std::optional<std::vector<SharedEntry>> rest_after(Extent theirs) const;
+  std::optional<std::vector<SharedEntry>> log_suffix_after(Extent theirs) const;
 
  private:
   struct Copy {
@@ -159,7 +163,7 @@ class ReplicatedLog {
   OfWorker& of(NodeId worker) { return workers_[worker - options_.first_worker]; }
   void tell_if_ready(Copy& copy, double now, Deliveries& out) const;
   void commit_through(std::int64_t entry);
-  std::int64_t on_all_replicas() const;
+  std::int64_t replicated_index() const;
 
   Options options_;
   std::uint32_t epoch_ = 0;

@@ -13,7 +13,7 @@ ReplicatedLog::Options log_of(const ShardServer::Options& options) {
           .resend = options.resend,
           .first_worker = options.state.first_worker,
           .workers = static_cast<std::size_t>(options.state.rule.workers),
-          .shows_updates = options.state.rule.fresh};
+          .shows_updates = options.state.rule.drops_stale};
 }
 
 }  // namespace
@@ -36,6 +36,7 @@ void ShardServer::on(const Message& message, double now, Outbox& out) {
     if (push != nullptr) out.refused(*push);
     return;  // from before or after this server's ownership
   }
+  const std::int64_t slowest = state_.workers.slowest();
   const auto of_primary = [&](const Pull& pull) {
     if (leads_) on_pull(message.from, pull, now, out);
   };
@@ -48,10 +49,9 @@ void ShardServer::on(const Message& message, double now, Outbox& out) {
                         [&](const Replicated& body) { on_replicated(message.from, body.entries, now, out); },
                         Others{}},
              message.body);
-}
-
-Message ShardServer::to(NodeId node, Body body) const {
-  return {.from = options_.id, .to = node, .shard = shard(), .epoch = epoch_, .body = std::move(body)};
+  // Lost pushes, too, can move the clock for which others wait.
+  if (state_.workers.slowest() > slowest && !mutant("lost-clocks-wake-nobody")) answer_all(now, out);
+  check();
 }
 
 // ---- Pushes and updates
@@ -92,7 +92,7 @@ void ShardServer::take(const Push& push, double now, Outbox& out) {
   if (forgotten) {
     state_.count_applied(push.id());
   } else if (!late) {
-    supersede(push, out);
+    if (const std::optional<Push> before = state_.updates.withdraw_for(push)) drop(*before, out);
     state_.updates.add(push, now);
   } else {
     drop(push, out);
@@ -105,13 +105,6 @@ void ShardServer::take(const Push& push, double now, Outbox& out) {
   const bool updated = update_if_complete(out);
   if (log_.next().push) deliver(log_.append_push(false), out);
   updated ? answer_all(now, out) : answer(w, now, out);
-}
-
-// For updates with one push of each worker: a shard that was set back may already have one, and the worker
-// has computed that version again.
-void ShardServer::supersede(const Push& push, Outbox& out) {
-  if (options_.state.rule.gate != Gate::version || options_.state.clock_samples > 0) return;
-  if (const std::optional<Push> before = state_.updates.withdraw_for(push)) drop(*before, out);
 }
 
 void ShardServer::drop(const Push& push, Outbox& out) {
@@ -163,7 +156,7 @@ void ShardServer::on_pull(NodeId from, const Pull& pull, double now, Outbox& out
   const std::uint32_t w = state_.index_of(from);
   if (w >= state_.workers.size()) return on_read(from, pull, now, out);
   if (!pulls_.put(w, pull)) return;
-  meet(w, pull, out);
+  reconcile_worker(w, pull, out);
   take_early(w, now, out);
   if (pulls_.is_through(w, state_)) state_.workers.finish(w);
   update_if_complete(out) || pulls_.restart_steps(state_) ? answer_all(now, out) : answer(w, now, out);
@@ -190,7 +183,7 @@ void ShardServer::answer(std::uint32_t w, double now, Outbox& out) {
   const bool over = Pulls::is_over(pull, state_);
   const NodeId node = state_.node_of(w);
   const std::int64_t skip = state_.workers.to_skip(w);
-  if (worker.behind && skip == worker.ahead) is_back(w, out);
+  if (worker.rejoining && skip == worker.skipped_clocks) is_back(w, out);
   Answer answer{.finished = over,
                 .clock = pull.clock,
                 .number = pull.number,
@@ -201,7 +194,8 @@ void ShardServer::answer(std::uint32_t w, double now, Outbox& out) {
                 .pushes_here = worker.arrived,
                 .skip_clocks = skip,
                 .has_push = state_.updates.has(node) || mutant("lacks-no-push")};
-  const bool needed = !over || (options_.state.rule.servers_apart && options_.state.shards > 1);
+  const bool needed =
+      !over || (options_.state.rule.shards_advance_independently && options_.state.shards > 1);
   if (needed) answer.weights.values = state_.weights.reply(pull.keys, version());
   answer.weights.keys = pull.keys;
   if (state_.weights.compensates() && needed) {
@@ -215,8 +209,7 @@ void ShardServer::answer(std::uint32_t w, double now, Outbox& out) {
 void ShardServer::was_sent_filtered(NodeId worker, const Slice& values) {
   state_.weights.was_sent(state_.index_of(worker), values);
   std::vector<LogEntry::Shown>& shown = log_.next().shown;
-  const bool is_last = !shown.empty() && shown.back().worker == worker;
-  if (is_last) shown.back() = state_.weights.shown_to(worker, values);
+  if (!shown.empty() && shown.back().worker == worker) shown.back() = state_.weights.shown_to(worker, values);
 }
 
 std::int64_t ShardServer::safe_pushes_of(std::uint32_t worker) const {
@@ -230,7 +223,7 @@ std::int64_t ShardServer::safe_pushes_of(std::uint32_t worker) const {
 
 // Handles what a pull tells about its worker: that it has returned, or that pushes are lost that only a
 // former owner had. The worker then continues from this server's state.
-void ShardServer::meet(std::uint32_t w, const Pull& pull, Outbox& out) {
+void ShardServer::reconcile_worker(std::uint32_t w, const Pull& pull, Outbox& out) {
   if (!pull.pushes_sent) {
     pulls_.find(w)->pushes_sent = state_.workers[w].arrived;
     return;
@@ -245,13 +238,14 @@ void ShardServer::skip_lost(std::uint32_t w, std::int64_t oldest_resendable, Out
   if (!state_.workers.skip_to(w, oldest_resendable)) return;
   if (log_.has_copies()) log_.next().skipped.push_back({state_.node_of(w), oldest_resendable});
   state_.workers.find_slowest();
-  tell_count(w, out);
+  tell_membership(w, out);
 }
 
 void ShardServer::is_back(std::uint32_t w, Outbox& out) {
   state_.workers.is_back(w);
-  if (log_.has_copies()) log_.next().ahead.push_back({state_.node_of(w), state_.workers[w].ahead});
-  tell_count(w, out);
+  if (log_.has_copies())
+    log_.next().skipped_clocks.push_back({state_.node_of(w), state_.workers[w].skipped_clocks});
+  tell_membership(w, out);
 }
 
 void ShardServer::set_members(const std::vector<bool>& members, double now, Outbox& out) {
@@ -263,14 +257,14 @@ void ShardServer::set_members(const std::vector<bool>& members, double now, Outb
     if (!worker.gone) {
       pulls_.erase(w);
       while (const std::optional<Push> push = early_.take(w)) out.refused(*push);
-    } else if (!options_.state.rule.fresh) {
+    } else if (!options_.state.rule.drops_stale) {
       if (mutant("skips-what-may-come")) state_.workers.skip_to(w, state_.workers.slowest());
       state_.workers.comes_back(w);
     }
   }
   if (changed.empty()) return;
   state_.workers.set_members(members);
-  for (const std::uint32_t w : changed) tell_count(w, out);
+  for (const std::uint32_t w : changed) tell_membership(w, out);
   if (logs_pushes()) {
     log_.next().members = members;
     deliver(log_.append(), out);
@@ -278,6 +272,7 @@ void ShardServer::set_members(const std::vector<bool>& members, double now, Outb
   update_if_complete(out);
   pulls_.restart_steps(state_);
   answer_all(now, out);
+  check();
 }
 
 // ---- Owners and copies
@@ -292,6 +287,7 @@ void ShardServer::lead(NodeId self, const Owner& owner, double now, Outbox& out)
   deliver(log_.set_copies(owner, now), out);
   log_.commit();
   answer_all(now, out);
+  check();
 }
 
 // An answer sent after the last entry of the former owner's log showed that entry's result. This server has
@@ -306,7 +302,7 @@ void ShardServer::begin_to_lead(Outbox& out) {
   out.promoted();
   for (std::uint32_t w = 0; w < state_.workers.size(); ++w) {
     state_.weights.was_sent(w, state_.snapshot());
-    tell_count(w, out);
+    tell_membership(w, out);
   }
   state_.updates.forget_others();
 }
@@ -319,6 +315,7 @@ void ShardServer::follow(NodeId self, std::uint32_t epoch, NodeId primary, std::
   early_.clear();
   epoch_ = epoch;
   if (!log_.has_pushes()) state_.forget_pending();  // it will receive updates only
+  check();
 }
 
 // A copy decides nothing. It takes entries in order, and none before the state that they change.
@@ -362,8 +359,8 @@ State ShardServer::whole_state() const {
       .version = version(), .log_epoch = epoch, .entries = entries, .shard = copy, .bytes = copy->bytes()};
 }
 
-State ShardServer::rest_after(Extent theirs) const {
-  const std::optional<std::vector<SharedEntry>> rest = log_.rest_after(theirs);
+State ShardServer::log_suffix_after(Extent theirs) const {
+  const std::optional<std::vector<SharedEntry>> rest = log_.log_suffix_after(theirs);
   if (!rest) return whole_state();
   const auto [epoch, entries] = extent();
   State result{.version = version(), .log_epoch = epoch, .entries = entries};
@@ -373,10 +370,11 @@ State ShardServer::rest_after(Extent theirs) const {
 }
 
 // Entries of the log that this copy continues; some may have arrived in the usual way.
-void ShardServer::take_rest(const std::vector<SharedEntry>& entries) {
+void ShardServer::take_log_suffix(const std::vector<SharedEntry>& entries) {
   for (const SharedEntry& entry : entries) {
     if (log_.takes(*entry)) state_.apply(*entry, log_.extent().epoch);
   }
+  check();
 }
 
 // ---- Entries that are not confirmed

@@ -15,6 +15,7 @@
 #include "sim/protocol/pulls.hpp"
 #include "sim/protocol/replicated_log.hpp"
 #include "sim/protocol/retry.hpp"
+#include "sim/protocol/shard_invariants.hpp"
 #include "sim/protocol/shard_state.hpp"
 
 namespace psim {
@@ -40,7 +41,7 @@ class Outbox {
   // A replica has everything that this server has.
   virtual void copied(NodeId) {}
   // A worker's clock or membership changes by something other than a push.
-  virtual void counted(NodeId, const WorkerClocks::Worker&) {}
+  virtual void membership_changed(NodeId, const WorkerClocks::Worker&) {}
   // The server owns the shard from now on.
   virtual void promoted() {}
 };
@@ -53,6 +54,7 @@ class ShardServer {
     bool confirms = false;  // confirms at once that a push has arrived, so its worker need not send it again
     ReplicationSpec replication = {};
     RetrySpec resend = {};  // for entries that replicas do not confirm
+    bool checked = false;   // throws BrokenShard after a step that breaks an invariant
   };
   using Extent = ReplicatedLog::Extent;
 
@@ -66,6 +68,7 @@ class ShardServer {
   void was_sent_filtered(NodeId worker, const Slice& values);
 
   const ShardState& state() const { return state_; }
+  const ReplicatedLog& log() const { return log_; }
   std::int64_t version() const { return state_.version; }
   NodeId id() const { return options_.id; }
   std::uint32_t shard() const { return options_.state.shard; }
@@ -100,10 +103,13 @@ class ShardServer {
   // them again.
   State whole_state() const;
   // What a next owner with this extent still lacks: entries of the log, if they are kept.
-  State rest_after(Extent theirs) const;
-  void take_rest(const std::vector<SharedEntry>& entries);
+  State log_suffix_after(Extent theirs) const;
+  void take_log_suffix(const std::vector<SharedEntry>& entries);
 
  private:
+  void check() {
+    if (options_.checked) invariants_.check(*this);
+  }
   void on_push(const Push& push, double now, Outbox& out);
   void on_pull(NodeId from, const Pull& pull, double now, Outbox& out);
   void on_read(NodeId from, const Pull& pull, double now, Outbox& out) const;
@@ -114,7 +120,6 @@ class ShardServer {
 
   void take(const Push& push, double now, Outbox& out);
   void take_early(std::uint32_t worker, double now, Outbox& out);
-  void supersede(const Push& push, Outbox& out);
   void drop(const Push& push, Outbox& out);
   bool update_if_complete(Outbox& out);
   bool update_once(Outbox& out);
@@ -123,11 +128,11 @@ class ShardServer {
   void answer(std::uint32_t worker, double now, Outbox& out);
   std::int64_t safe_pushes_of(std::uint32_t worker) const;
 
-  void meet(std::uint32_t worker, const Pull& pull, Outbox& out);
+  void reconcile_worker(std::uint32_t worker, const Pull& pull, Outbox& out);
   void skip_lost(std::uint32_t worker, std::int64_t oldest_resendable, Outbox& out);
   void is_back(std::uint32_t worker, Outbox& out);
-  void tell_count(std::uint32_t worker, Outbox& out) const {
-    out.counted(state_.node_of(worker), state_.workers[worker]);
+  void tell_membership(std::uint32_t worker, Outbox& out) const {
+    out.membership_changed(state_.node_of(worker), state_.workers[worker]);
   }
   void begin_to_lead(Outbox& out);
   std::optional<std::int64_t> lacks_decision() const {
@@ -136,7 +141,9 @@ class ShardServer {
 
   bool logs_pushes() const { return log_.has_copies() && log_.has_pushes(); }
   void deliver(const ReplicatedLog::Deliveries& deliveries, Outbox& out) const;
-  Message to(NodeId node, Body body) const;
+  Message to(NodeId node, Body body) const {
+    return {.from = options_.id, .to = node, .shard = shard(), .epoch = epoch_, .body = std::move(body)};
+  }
   void send(NodeId node, Body body, Outbox& out) const { out.send(to(node, std::move(body))); }
 
   Options options_;
@@ -144,6 +151,7 @@ class ShardServer {
   Pulls pulls_;
   EarlyPushes early_;
   ReplicatedLog log_;
+  ShardInvariants invariants_;
   bool leads_ = true;
   std::uint32_t epoch_ = 0;
 };

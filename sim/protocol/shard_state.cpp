@@ -58,12 +58,12 @@ void ShardState::apply(const LogEntry& entry, std::uint32_t epoch) {
     weights.was_sent(index_of(shown.worker),
                      shown.filtered.values.values ? shown.filtered.values : snapshot());
   for (const PushId& id : entry.skipped) workers.skip_to(index_of(id.worker), id.number);
-  for (const PushId& id : entry.ahead) {
+  for (const PushId& id : entry.skipped_clocks) {
     WorkerClocks::Worker& worker = workers[index_of(id.worker)];
-    worker.ahead = std::max(worker.ahead, id.number);
-    worker.behind = false;
+    worker.skipped_clocks = std::max(worker.skipped_clocks, id.number);
+    worker.rejoining = false;
   }
-  take_ids(entry.dropped);
+  mark_applied(entry.dropped);
   if (!entry.members.empty()) workers.set_members(entry.members);
   if (entry.push) {
     count_arrived(*entry.push);
@@ -78,7 +78,7 @@ void ShardState::apply(const LogEntry& entry, std::uint32_t epoch) {
 }
 
 void ShardState::apply_sum(const LogEntry& entry) {
-  take_ids(entry.pushes);
+  mark_applied(entry.pushes);
   const bool skipped = mutant("entry-skipped") && entry.number % 5 == 3;
   const double rate = this->rate() * options.rule.rate_factor(entry.pushes.size());
   if (!skipped) weights.apply(*entry.sum, rate);
@@ -88,11 +88,15 @@ void ShardState::apply_sum(const LogEntry& entry) {
   updates.was_made_of(entry.pushes);
 }
 
-// Applied, or dropped.
-void ShardState::take_ids(const std::vector<PushId>& ids) {
+// Applied, or dropped. An earlier push of the worker may still wait for its update.
+void ShardState::mark_applied(const std::vector<PushId>& ids) {
   for (const PushId& id : ids) {
+    WorkerClocks::Worker& worker = workers[index_of(id.worker)];
     workers.raise_applied(index_of(id.worker), id.number);
     updates.remove(id);
+    const std::int64_t waiting = std::ranges::count(updates.pending(), id.worker, &Push::worker);
+    if (options.exactly_once && !mutant("dropped-with-all-before"))
+      worker.applied = std::min(worker.applied, worker.arrived - waiting);
   }
 }
 
@@ -130,13 +134,13 @@ std::size_t ShardState::pushes_in(const std::vector<Push>& group) const {
 // over its samples. If only fresh pushes count, a group is a clock; otherwise a clock is the pushes of all
 // workers.
 double ShardState::mean_samples(const std::vector<Push>& group) const {
-  if (!options.rule.fresh && !mutant("weighed-by-the-groups-mean"))
+  if (!options.rule.drops_stale && !mutant("weighed-by-the-groups-mean"))
     return static_cast<double>(options.batch_size);
   return static_cast<double>(samples_of(group)) / static_cast<double>(pushes_in(group));
 }
 
 double ShardState::rate() const {
-  const double clocks = options.rule.fresh
+  const double clocks = options.rule.drops_stale
                             ? static_cast<double>(version)
                             : static_cast<double>(applied) / static_cast<double>(options.rule.workers);
   return options.learning_rate.at(mutant("schedule-by-clocks") ? clocks : options.epochs.after(clocks));

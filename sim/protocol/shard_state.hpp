@@ -86,7 +86,7 @@ struct ShardState {
 
  private:
   void apply_sum(const LogEntry& entry);
-  void take_ids(const std::vector<PushId>& ids);
+  void mark_applied(const std::vector<PushId>& ids);
   std::size_t pushes_in(const std::vector<Push>& group) const;
   double mean_samples(const std::vector<Push>& group) const;
 };

@@ -15,20 +15,28 @@ void StartGate::pushed(std::size_t worker, double now) {
 
 bool StartGate::may_start(std::size_t worker, std::int64_t clock, std::int64_t pushes_sent,
                           const WorkerClocks& clocks, double now) {
+  const bool open = is_open(worker, clock, pushes_sent, clocks);
+  if (open || paces_.empty() || clock - clocks.slowest() > rule_.staleness_max) return open;
+  grant(worker, clock, clocks, now);
+  return is_open(worker, clock, pushes_sent, clocks);
+}
+
+bool StartGate::is_open(std::size_t worker, std::int64_t clock, std::int64_t pushes_sent,
+                        const WorkerClocks& clocks) const {
+  const std::int64_t gap = clock - clocks.slowest();
   switch (rule_.gate) {
     case Gate::none:
     case Gate::version: return true;
     case Gate::own: return clocks[worker].applied + (mutant("own-push-may-wait") ? 1 : 0) >= pushes_sent;
-    case Gate::staleness: return within_staleness(worker, clock, clocks, now);
+    case Gate::staleness:
+      if (gap <= rule_.staleness_at(clock) + (mutant("one-clock-further") ? 1 : 0)) return true;
+      return !paces_.empty() && gap <= rule_.staleness_max && clock <= paces_[worker].granted;
   }
   return false;
 }
 
-bool StartGate::within_staleness(std::size_t worker, std::int64_t clock, const WorkerClocks& clocks,
-                                 double now) {
-  const std::int64_t gap = clock - clocks.slowest();
-  if (gap <= rule_.staleness_at(clock) + (mutant("one-clock-further") ? 1 : 0)) return true;
-  if (!rule_.dynamic || gap > rule_.staleness_max) return false;
+// dssp: to the fastest worker, as many clocks as make it wait least.
+void StartGate::grant(std::size_t worker, std::int64_t clock, const WorkerClocks& clocks, double now) {
   Pace& pace = paces_[worker];
   const auto is_slowest = [&](const WorkerClocks::Worker& other) {
     return other.counts() && other.clock() == clocks.slowest();
@@ -38,10 +46,9 @@ bool StartGate::within_staleness(std::size_t worker, std::int64_t clock, const W
   };
   const auto slowest = std::ranges::find_if(clocks, is_slowest);
   const bool is_fastest = std::ranges::none_of(clocks, is_faster);
-  if (clock > pace.granted && is_fastest && slowest != clocks.end())
+  if (is_fastest && slowest != clocks.end())
     pace.granted =
         clock - 1 + extra_clocks(pace, paces_[static_cast<std::size_t>(slowest - clocks.begin())], now);
-  return clock <= pace.granted;
 }
 
 // Zhao et al. 2019, algorithm 2: how many more clocks the fastest worker should run before it waits, so that

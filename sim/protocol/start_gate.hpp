@@ -19,9 +19,12 @@ class StartGate {
   // Worker number `worker` has pushed, at `now`, in seconds.
   void pushed(std::size_t worker, double now);
   // Whether it may start `clock` after `pushes_sent` pushes, given that it has the version for which it
-  // asked.
+  // asked. dssp may grant it more clocks now.
   bool may_start(std::size_t worker, std::int64_t clock, std::int64_t pushes_sent, const WorkerClocks& clocks,
                  double now);
+  // The same, without a new grant.
+  bool is_open(std::size_t worker, std::int64_t clock, std::int64_t pushes_sent,
+               const WorkerClocks& clocks) const;
 
  private:
   // dssp, by worker.
@@ -29,7 +32,7 @@ class StartGate {
     double last_push = 0, interval = 0;  // seconds
     std::int64_t granted = -1;           // may start clocks up to this one
   };
-  bool within_staleness(std::size_t worker, std::int64_t clock, const WorkerClocks& clocks, double now);
+  void grant(std::size_t worker, std::int64_t clock, const WorkerClocks& clocks, double now);
   std::int64_t extra_clocks(const Pace& fast, const Pace& slow, double now) const;
 
   ConsistencyRule rule_;

@@ -11,7 +11,7 @@ namespace psim {
 
 UpdateRule::Decided UpdateRule::decided(const ConsistencyRule& rule, std::uint32_t shard,
                                         std::uint32_t shards) {
-  if (!rule.first_decides || shards == 1) return Decided::here;
+  if (!rule.leader_shard_decides || shards == 1) return Decided::here;
   return shard == 0 ? Decided::here_for_all : Decided::elsewhere;
 }
 
@@ -32,7 +32,7 @@ void UpdateRule::met(const Push& push) { last_computed_on_[index_of(push.worker)
 // pushes of later versions wait. If the first shard was set back, it repeats updates that this shard already
 // has. If this shard was set back, pushes computed on undone updates do not count.
 bool UpdateRule::is_late(const Push& push, std::int64_t version) const {
-  if (!options_.rule.fresh) return false;
+  if (!options_.rule.drops_stale) return false;
   if (options_.decided == Decided::elsewhere && !mutant("decides-twice"))
     return push.first_version < version || push.version > version;
   return push.version != version && !mutant("late-push-counts");
@@ -49,6 +49,7 @@ void UpdateRule::remove(const PushId& id) {
 
 // Another shard that is behind may have pushes of one worker for several versions of the first shard.
 std::optional<Push> UpdateRule::withdraw_for(const Push& next) {
+  if (options_.rule.gate != Gate::version || options_.clock_samples > 0) return std::nullopt;
   const auto push = std::ranges::find_if(pending_, [&](const Push& before) {
     const bool is_for_another =
         options_.decided == Decided::elsewhere && before.first_version < next.first_version;
@@ -95,7 +96,7 @@ bool UpdateRule::is_complete(const WorkerClocks& workers) const {
   const bool some_gone = workers.members() < rule.workers;
   const std::int64_t here = count_here(workers);
   if (here >= (some_gone ? std::min(whole, workers.members()) : whole)) return true;
-  if (pending_.empty() || rule.fresh) return false;
+  if (pending_.empty() || rule.drops_stale) return false;
   std::int64_t may_push = workers.will_push();
   if (rule.gate == Gate::own) {
     may_push -= std::ranges::count_if(
@@ -106,7 +107,7 @@ bool UpdateRule::is_complete(const WorkerClocks& workers) const {
 
 UpdateRule::Next UpdateRule::next(const WorkerClocks& workers, std::int64_t version, const Waits& waits) {
   if (options_.decided == Decided::elsewhere)
-    return options_.rule.fresh ? like_the_first(workers, waits) : announced();
+    return options_.rule.drops_stale ? like_the_first(workers, waits) : announced();
   if (!is_complete(workers)) return {};
   Next result{.pushes = take_all()};
   if (options_.decided == Decided::here_for_all) {
@@ -183,7 +184,7 @@ void UpdateRule::was_made_of(std::vector<PushId> pushes) {
 }
 
 void UpdateRule::hear(const UpdateGroup& decision) {
-  if (!options_.rule.fresh) return announced_.push_back(decision.pushes);
+  if (!options_.rule.drops_stale) return announced_.push_back(decision.pushes);
   std::erase_if(decisions_, [&](const Decision& other) { return other.version == decision.version; });
   Decision heard{.version = decision.version, .workers = {}};
   for (const PushId& id : decision.pushes) heard.workers.push_back(id.worker);

@@ -44,7 +44,8 @@ class UpdateRule {
   bool is_late(const Push& push, std::int64_t version) const;
   void add(const Push& push, double now);
   void remove(const PushId& id);
-  // The pending push of the same worker that `next` replaces.
+  // The pending push that `next` replaces, if an update takes one push of each worker: after a shard was set
+  // back, a worker computes a version again.
   std::optional<Push> withdraw_for(const Push& next);
   void clear() { pending_.clear(); }
   // All pending pushes but these, in worker order: sums never depend on the order of arrival.

@@ -3,6 +3,8 @@
 #include <optional>
 #include <utility>
 
+#include "model/mutant.hpp"
+
 namespace psim {
 
 void WorkerClocks::count_applied(std::size_t w) {
@@ -13,7 +15,8 @@ void WorkerClocks::count_applied(std::size_t w) {
 }
 
 void WorkerClocks::finish(std::size_t worker) {
-  if (!std::exchange(workers_[worker].finished, true)) --will_push_;
+  const bool is_news = !std::exchange(workers_[worker].finished, true);
+  if (is_news && (!workers_[worker].gone || mutant("the-lost-finish-twice"))) --will_push_;
 }
 
 bool WorkerClocks::skip_to(std::size_t w, std::int64_t number) {
@@ -27,20 +30,21 @@ bool WorkerClocks::skip_to(std::size_t w, std::int64_t number) {
 
 std::int64_t WorkerClocks::to_skip(std::size_t w) {
   Worker& worker = workers_[w];
-  if (worker.behind) worker.told = slowest_ - worker.arrived;
-  return std::max(worker.told, worker.ahead);
+  if (worker.rejoining) worker.offered_skip = slowest_ - worker.arrived;
+  return std::max(worker.offered_skip, worker.skipped_clocks);
 }
 
 bool WorkerClocks::has_skipped(std::size_t w, std::int64_t clocks) {
   Worker& worker = workers_[w];
-  const bool goes_on = clocks > worker.ahead, has_heard = worker.told >= 0 && clocks >= worker.told;
-  worker.ahead = std::max(worker.ahead, clocks);
-  return worker.behind ? has_heard : goes_on;
+  const bool goes_on = clocks > worker.skipped_clocks,
+             has_heard = worker.offered_skip >= 0 && clocks >= worker.offered_skip;
+  worker.skipped_clocks = std::max(worker.skipped_clocks, clocks);
+  return worker.rejoining ? has_heard : goes_on;
 }
 
 void WorkerClocks::is_back(std::size_t w) {
-  workers_[w].behind = false;
-  workers_[w].told = -1;
+  workers_[w].rejoining = false;
+  workers_[w].offered_skip = -1;
   find_slowest();
 }
 

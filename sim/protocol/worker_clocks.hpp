@@ -23,11 +23,11 @@ class WorkerClocks {
     bool finished = false;     // will not push again
     bool gone = false;         // no longer takes part
     // It takes part again, but has not yet resumed at the others' clock: no worker waits for it.
-    bool behind = false;
-    std::int64_t ahead = 0;  // clocks that it skipped then; they have no pushes
-    std::int64_t told = -1;  // `ahead` of the last answer while it was behind
-    std::int64_t clock() const { return applied + ahead; }
-    bool counts() const { return !gone && !behind; }  // its clock can hold others back
+    bool rejoining = false;
+    std::int64_t skipped_clocks = 0;  // clocks that it skipped then; they have no pushes
+    std::int64_t offered_skip = -1;   // of the last answer while it was rejoining
+    std::int64_t clock() const { return applied + skipped_clocks; }
+    bool counts() const { return !gone && !rejoining; }  // its clock can hold others back
   };
 
   explicit WorkerClocks(std::size_t workers)
@@ -55,8 +55,8 @@ class WorkerClocks {
   bool skip_to(std::size_t worker, std::int64_t number);
   // It will take part again, and skips to the others' clock.
   void comes_back(std::size_t worker) {
-    workers_[worker].behind = workers_[worker].clock() < slowest_;
-    workers_[worker].told = -1;
+    workers_[worker].rejoining = workers_[worker].clock() < slowest_;
+    workers_[worker].offered_skip = -1;
   }
   // How many clocks a returning worker must skip in all to resume at the others' clock. Its push numbers do
   // not count skipped clocks, so none is missing. The answer is repeated if the worker does not get it. Of

@@ -241,6 +241,12 @@ Json notes_of(const Scenario& scenario, const RunResult& r) {
   return all;
 }
 
+// Who acknowledges pushes, and what for. Messages are more, and times others, where somebody does.
+std::string_view acknowledgement(const Scenario& scenario) {
+  if (scenario.may_fail()) return "repeats";
+  return scenario.messages.acknowledge ? "waits" : "none";
+}
+
 }  // namespace
 
 Json make_summary(const RunIdentity& identity, const Scenario& scenario, const RunResult& r) {
@@ -259,6 +265,7 @@ Json make_summary(const RunIdentity& identity, const Scenario& scenario, const R
       {"build", build_id()},
       {"architecture", name_of(scenario.architecture.kind)},
       {"consistency", name_of(first.consistency.model)},
+      {"acknowledgement", acknowledgement(scenario)},
       {"sim_time_s", r.sim_time},
       {"updates", s.updates()},
       {"steps", s.clocks()},

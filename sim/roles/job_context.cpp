@@ -15,7 +15,7 @@ bool JobContext::awaits(NodeId worker) const {
   const bool is_removed =
       plan.scenario.recovery.workers == LostWorkers::remove && (!is_there || state.taken_out[index]);
   const bool takes_no_part = state.left_early[index] || is_removed;
-  return !state.some_completed() || !(plan.rule.fresh || takes_no_part);
+  return !state.some_completed() || !(plan.rule.drops_stale || takes_no_part);
 }
 
 bool JobContext::is_through() const {

@@ -16,7 +16,7 @@ ConsistencyRule rule_of(const Scenario& scenario) {
   // Every spring moves the centre by its own pull.
   if (scenario.training.algorithm == Algorithm::elastic) rule.aggregation = Aggregation::sum;
   // What is lost of one shard is not lost of another.
-  if (scenario.may_fail() && rule.fresh) rule.servers_apart = true;
+  if (scenario.may_fail() && rule.drops_stale) rule.shards_advance_independently = true;
   return rule;
 }
 

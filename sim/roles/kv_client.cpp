@@ -34,7 +34,8 @@ Timestamp KvClient::pull(const ShardIds& shards, std::int64_t clock, Wanted want
     if (connections_[s].finished && (!batch_ || begins)) continue;
     if (begins && is_ahead_of_first(s)) continue;
     std::int64_t newer_than = connections_[s].version;
-    if (retries_ && job_.plan.rule.first_decides && !begins) newer_than = std::min(newer_than, begun_on_);
+    if (retries_ && job_.plan.rule.leader_shard_decides && !begins)
+      newer_than = std::min(newer_than, begun_on_);
     request(s, clock, newer_only ? newer_than : -1, task, !begins);
   }
   return task;
@@ -208,7 +209,8 @@ bool KvClient::answered(const ShardIds& shards) const {
 // decision is about. That shard does not wait for this step's pushes, and no later version of it makes the
 // step useless.
 bool KvClient::is_ahead_of_first(std::uint32_t s) const {
-  return retries_ && job_.plan.rule.first_decides && connections_[s].version > connections_.front().version;
+  return retries_ && job_.plan.rule.leader_shard_decides &&
+         connections_[s].version > connections_.front().version;
 }
 
 void KvClient::use_all() {
@@ -220,8 +222,9 @@ void KvClient::use_all() {
 // has, or will have, those that the last update takes. Where each server forms groups of its own, another
 // may still need pushes.
 bool KvClient::is_over() const {
-  return job_.plan.rule.servers_apart ? all_finished()
-                                      : std::ranges::any_of(connections_, &Connection::finished);
+  return job_.plan.rule.shards_advance_independently
+             ? all_finished()
+             : std::ranges::any_of(connections_, &Connection::finished);
 }
 
 bool KvClient::all_finished() const {
@@ -361,7 +364,7 @@ void KvClient::on_view(const std::shared_ptr<const View>& view) {
     const Connection& shard = connections_[s];
     const bool has_answer = shard.unused && !shard.outstanding;
     const bool matters = job_.plan.rule.gate == Gate::staleness || job_.plan.rule.waits_for_all() ||
-                         (job_.plan.rule.first_decides && s == 0);
+                         (job_.plan.rule.leader_shard_decides && s == 0);
     if (finished(s)) request(s, shard.clock, shard.version, ++last_);
     else if (matters && has_answer && !mutant("new-owner-is-not-asked")) request(s, shard.clock, -1, ++last_);
   }
@@ -373,7 +376,7 @@ std::int64_t KvClient::resume() {
   wait_until(Awaited::weights, {}, [this, task] { return done(task); });
   const auto least = std::ranges::min_element(connections_, {}, &Connection::pushes)->pushes;
   skipped_ = ahead_;
-  if (job_.plan.rule.fresh) return least_version();
+  if (job_.plan.rule.drops_stale) return least_version();
   for (Connection& shard : connections_) shard.pushes = least;
   return least + ahead_;
 }

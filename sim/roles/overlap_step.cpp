@@ -48,7 +48,7 @@ void OverlapStep::await(const ShardIds& shards) {
   if (step_.kv.answered(shards)) return;
   step_.record(ComputePhase::paused);
   step_.kv.wait_for(shards, step_.clock);
-  if (job.plan.rule.fresh) step_.clock = std::min(job.plan.steps, step_.kv.least_version_here());
+  if (job.plan.rule.drops_stale) step_.clock = std::min(job.plan.steps, step_.kv.least_version_here());
   step_.record(ComputePhase::resumed);
 }
 

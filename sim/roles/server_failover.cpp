@@ -169,7 +169,7 @@ void ServerFailover::hand_over(const Message& message, const Restore& request) {
   const ShardServer::Extent theirs{request.log_epoch, request.entries};
   const ShardServer::Extent ours = here != nullptr ? here->extent() : ShardServer::Extent{};
   const bool has_more = here != nullptr && (theirs.entries < 0 || ours > theirs);
-  State answer = has_more ? here->rest_after(theirs) : State{};
+  State answer = has_more ? here->log_suffix_after(theirs) : State{};
   answer.entries = ours.entries;
   job_.network.send_once(
       {.from = node_, .to = message.from, .shard = s, .epoch = message.epoch, .body = std::move(answer)});
@@ -182,7 +182,7 @@ void ServerFailover::on_peer(const Message& message, const State& answer) {
   if (message.epoch != owner.epoch) return;
   ShardServer* const here = shards_.find(s);
   if (answer.rest) {
-    if (here != nullptr) here->take_rest(*answer.rest);
+    if (here != nullptr) here->take_log_suffix(*answer.rest);
   } else if (answer.shard) {
     if (here == nullptr || extent_of(answer) > here->extent())
       shards_.received(s, answer).follow(node_, owner.epoch, node_, {});

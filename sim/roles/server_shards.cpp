@@ -72,7 +72,8 @@ ShardServer::Options ServerShards::options_of(std::uint32_t shard) const {
                     .weights = weights_options(job, shard)},
           .confirms = job.plan.scenario.may_fail(),
           .replication = job.plan.scenario.replication,
-          .resend = job.plan.retry()};
+          .resend = job.plan.retry(),
+          .checked = checks_invariants()};
 }
 
 void ServerShards::own(std::uint32_t shard, std::optional<Values> weights) {
@@ -226,7 +227,7 @@ void ServerShards::announce(UpdateGroup group) {
 bool ServerShards::acknowledges_arrival() const {
   if (job_.plan.rule.gate == Gate::none) return true;
   const auto shard = shards_.find(current_);
-  return job_.plan.rule.fresh && shard != shards_.end() && shard->second.version() >= job_.plan.steps;
+  return job_.plan.rule.drops_stale && shard != shards_.end() && shard->second.version() >= job_.plan.steps;
 }
 
 void ServerShards::acknowledge(const Push& push) {
@@ -292,7 +293,8 @@ void ServerShards::updated(std::int64_t version) {
   const ShardServer* server = find(current_);
   const Hashes hashes = server != nullptr ? hashes_of(*server) : Hashes{};
   job_.record(node_, ModelUpdate{job_.plan.first_shard + current_, version, hashes.weights, hashes.state});
-  if (server != nullptr && job_.plan.rule.fresh && version == job_.plan.steps) {  // no group will have them
+  if (server != nullptr && job_.plan.rule.drops_stale &&
+      version == job_.plan.steps) {  // no group will have them
     for (const Push& push : server->pending()) acknowledge(push);
   }
   job_.observer.on_update();
@@ -322,14 +324,14 @@ void ServerShards::copied(NodeId replica) {
   job_.record(node_, Copy{job_.plan.first_shard + current_, replica, find(current_)->version()});
 }
 
-void ServerShards::counted(NodeId node, const WorkerClocks::Worker& worker) {
+void ServerShards::membership_changed(NodeId node, const WorkerClocks::Worker& worker) {
   job_.record(node_, Membership{.shard = job_.plan.first_shard + current_,
                                 .worker = node,
                                 .takes_part = !worker.gone,
-                                .is_awaited = !worker.gone && !worker.behind,
+                                .is_awaited = !worker.gone && !worker.rejoining,
                                 .applied = worker.applied,
                                 .arrived = worker.arrived,
-                                .skipped_clocks = worker.ahead});
+                                .skipped_clocks = worker.skipped_clocks});
 }
 
 }  // namespace psim

@@ -83,7 +83,7 @@ class ServerShards final : public Outbox {
   void refused(const Push& push) override;
   void updated(std::int64_t version) override;
   void copied(NodeId replica) override;
-  void counted(NodeId node, const WorkerClocks::Worker& worker) override;
+  void membership_changed(NodeId node, const WorkerClocks::Worker& worker) override;
   void promoted() override;
   void record_push(Outcome outcome, std::uint32_t shard, const Push& push,
                    std::optional<std::int64_t> staleness = {});

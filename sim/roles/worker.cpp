@@ -46,7 +46,7 @@ bool Worker::pull() {
     context_.clock = context_.number;
     return true;
   }
-  context_.clock = job_.plan.rule.fresh ? kv.least_version() + 1 : context_.number;
+  context_.clock = job_.plan.rule.drops_stale ? kv.least_version() + 1 : context_.number;
   kv.pull_for_step(context_.clock);
   kv.wait_for(step_->needs(), context_.clock);
   if (kv.clocks_to_skip() > 0) return pull();
@@ -56,7 +56,7 @@ bool Worker::pull() {
     pull_other_keys();
     return pull();
   }
-  if (job_.plan.rule.fresh)
+  if (job_.plan.rule.drops_stale)
     context_.clock = over ? job_.plan.steps : std::min(job_.plan.steps, kv.least_version_here());
   return !over;
 }
@@ -68,7 +68,7 @@ void Worker::finish(bool completes) {
   job_.state.last_finish = Agenda::now();
   through_ = true;
   // Where late pushes count, those that a crash undoes are lost, and nobody needs them again.
-  stays_ = context_.kv.all_finished() && job_.plan.rule.fresh && job_.plan.scenario.may_fail();
+  stays_ = context_.kv.all_finished() && job_.plan.rule.drops_stale && job_.plan.scenario.may_fail();
   leave(job_, node);
   if (!stays_) return;
   while (context_.kv.all_finished() || !context_.kv.answered(context_.kv.all_shards()))
@@ -98,7 +98,7 @@ bool Worker::goes_on_alone() const {
 
 // Whether there may be another step. Where pushes may come too late there can be more of them than updates.
 bool Worker::may_begin() const {
-  if (!job_.plan.rule.fresh) return context_.number < job_.plan.steps;
+  if (!job_.plan.rule.drops_stale) return context_.number < job_.plan.steps;
   return context_.kv.least_version() + (job_.plan.rule.gate == Gate::version ? 1 : 0) < job_.plan.steps;
 }
 

@@ -306,3 +306,16 @@ TEST_CASE("absence is a column where any run has it", "[compare]") {
   CHECK(cell(table_with(0.125), "absent [%]", 0) == "0.0");
   CHECK(cell(table_with(0.125), "absent [%]", 1) == "12.5");
 }
+
+TEST_CASE("runs whose pushes are not acknowledged alike are pointed out", "[analysis]") {
+  std::vector<ComparedRun> runs{run({"bsp"}, 1, {}), run({"ssp"}, 1, {}), run({"ssp"}, 2, {})};
+  for (ComparedRun& one : runs) one.summary["acknowledgement"] = "none";
+  CHECK(compare({"consistency"}, runs).notes.empty());
+  for (ComparedRun& one : runs) one.summary["acknowledgement"] = one.point[0] == "ssp" ? "repeats" : "none";
+  const std::vector<ComparedNote> notes = compare({"consistency"}, runs).notes;
+  REQUIRE(notes.size() == 1);
+  CHECK(notes[0].name == "acknowledgement");
+  CHECK(notes[0].text.find("repeats, in the first run none") != std::string::npos);
+  CHECK(notes[0].point == std::vector<std::string>{"ssp"});
+  CHECK(notes[0].runs == 2);
+}

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Scenarios that once went wrong: each must end, with 0 or with 1 and a reason, with the same digest whatever
-# the threads, and keep its promises. usage: run.sh PSIM FOLDER
+# the threads, and keep its promises and its shards' invariants. usage: run.sh PSIM FOLDER
 psim=$1
+export PSIM_INVARIANTS=1  # every run checks its shards after every step
 failed=0
 folder=$(mktemp -d)
 document=$folder/document

@@ -41,6 +41,7 @@ bandwidth = "1GBps"
 share_spread = 0.0
 simgrid_model = "cm02"
 [recovery]
+enabled = true
 heartbeat = "100s"
 timeout = "1000s"
 retry = "1000s"

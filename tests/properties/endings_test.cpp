@@ -82,8 +82,8 @@ TEST_CASE("nobody waits for a worker that comes back when the steps are done", "
 }
 
 TEST_CASE("the first worker that is through does not end the run of a slower one", "[endings]") {
-  const Json run =
-      run_toml(two_workers(fault("slow", "worker 1", "at = \"1s\"\nlasts = \"30s\"\nfactor = 0.5")));
+  const Json run = run_toml(
+      two_workers(fault("slow", "worker 1", "at = \"1s\"\nlasts = \"30s\"\nfactor = 0.5"), "enabled = true"));
   CHECK(run["stuck"].empty());
   CHECK(clocks_of(run, 1) == 100);
   CHECK(run["sim_time_s"].get<double>() > 8);

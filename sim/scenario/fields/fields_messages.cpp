@@ -71,7 +71,8 @@ void describe_messages(FieldVisitor& v, MessagesSpec& m) {
   v.field("acknowledge", &m.acknowledge,
           {.doc = "Whether servers acknowledge every push, and workers wait for that before they pull "
                   "(ps-lite). A server acknowledges a push when it has applied or dropped it, or when it has "
-                  "received it if the model lets workers start at once."});
+                  "received it if the model lets workers start at once. Where something may be lost "
+                  "(recovery.enabled), servers acknowledge every push on arrival, whatever is given here."});
   v.field("keys", choice(m.keys), {.doc = "How a message tells which weights its values belong to."});
 }
 

@@ -40,11 +40,13 @@ void describe_repetition(FieldVisitor& v, RecoverySpec& r, const Need& failures)
 void describe_recovery(FieldVisitor& v, Scenario& s) {
   RecoverySpec& r = s.recovery;
   const Need failures{.keys = {"recovery.enabled", "fault", "replication.copies", "snapshot.every"},
-                      .text = "where something may fail, or enabled = true",
+                      .text = "where something may be lost, or enabled = true",
                       .met = [&s] { return s.may_fail(); }};
-  v.field("enabled", &r.enabled,
-          {.doc = "Whether nodes send heartbeats and repeat requests. In a scenario with faults, replication "
-                  "or snapshots they always do."});
+  v.field(
+      "enabled", &r.enabled,
+      {.doc = "Whether nodes send heartbeats, acknowledge pushes and repeat requests. With replication, "
+              "snapshots, or a fault that may lose something, they always do. `slow` and `degrade` with a "
+              "factor above 0 lose nothing."});
   v.field("detector", choice(r.detector),
           {.doc = "When the scheduler suspects that a node is down.", .need = failures});
   v.field("heartbeat", &r.heartbeat,

@@ -48,6 +48,8 @@ struct FaultKindRow {
   void (*meet)(MessageFate& fate, const FaultSpec& spec, Stream& stream) = nullptr;
   bool drops = false;        // messages that it meets never arrive
   bool takes_delay = false;  // needs the field `delay`
+  // With a factor above 0 every node stays and every message arrives, once and in order.
+  bool loses_nothing = false;
   // What it makes of nodes: they are gone until `restart_after`, back, gone in good order, there again.
   bool crashes = false, restarts = false, leaves = false, joins = false;
   bool loses_disk = false;

@@ -1,5 +1,6 @@
 #include "sim/scenario/spec/faults.hpp"
 
+#include "model/mutant.hpp"
 #include "sim/scenario/spec/nodes.hpp"
 
 namespace psim {
@@ -29,6 +30,10 @@ std::vector<std::uint32_t> listed(const std::vector<bool>& in) {
 }
 
 }  // namespace
+
+bool may_lose(const FaultSpec& fault) {
+  return !fault.kind->loses_nothing || !(fault.factor.value_or(0) > 0) || mutant("every-fault-loses");
+}
 
 bool names_several_nodes(std::string_view name) {
   return name == "all" || name == "servers" || name == "workers";

@@ -37,6 +37,8 @@ struct FaultSpec {
   bool given_by_window() const { return from || until; }
 };
 
+// Whether the fault may lose a node or a message, repeat or reorder messages, or make a node seem lost.
+bool may_lose(const FaultSpec& fault);
 // The kinds that concern messages one by one.
 inline bool is_about_messages(FaultKind kind) { return kind->on == FaultOn::messages; }
 

@@ -39,9 +39,10 @@ Demands of_model(const Scenario& s) {
   const ConsistencyRule rule = make_rule(s.consistency, s.cluster.workers);
   Demands result{.needs = servers, .takes = {}};
   if (!rule.waits_for_all()) result.takes = result.takes | same_clock;
-  if (rule.fresh) result.takes = result.takes | late_pushes;
-  if (!rule.waits_for_all() && (rule.group != 1 || rule.fresh)) result.takes = result.takes | every_push;
-  if (rule.fresh && s.consistency.model->has_k())
+  if (rule.drops_stale) result.takes = result.takes | late_pushes;
+  if (!rule.waits_for_all() && (rule.group != 1 || rule.drops_stale))
+    result.takes = result.takes | every_push;
+  if (rule.drops_stale && s.consistency.model->has_k())
     result.needs = result.needs | whole_pushes;  // a step is taken or dropped as a whole
   return result;
 }

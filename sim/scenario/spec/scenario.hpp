@@ -2,6 +2,7 @@
 // in fields.cpp.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -260,9 +261,11 @@ struct Scenario {
   ReplicationSpec replication;
   SnapshotSpec snapshot;
 
-  // Nodes and messages may fail: there are heartbeats, and requests are repeated.
+  // Something may be lost, or somebody may go: there are heartbeats, servers acknowledge every push, and
+  // requests are repeated.
   bool may_fail() const {
-    return recovery.enabled || !faults.empty() || replication.copies > 0 || snapshot.every;
+    return recovery.enabled || std::ranges::any_of(faults, may_lose) || replication.copies > 0 ||
+           snapshot.every;
   }
 };
 

@@ -11,7 +11,7 @@ TEST_CASE("a rule is its row with the scenario's numbers put in", "[protocol]") 
     ConsistencyModel model;
     Gate gate;
     std::int64_t group;
-    bool fresh, cancel, dynamic;
+    bool drops_stale, cancel, dynamic;
     double updates_per_clock;
   };
   const std::vector<Case> cases{
@@ -30,7 +30,7 @@ TEST_CASE("a rule is its row with the scenario's numbers put in", "[protocol]") 
     CAPTURE(c.model->name);
     CHECK(rule.gate == c.gate);
     CHECK(rule.group == c.group);
-    CHECK(rule.fresh == c.fresh);
+    CHECK(rule.drops_stale == c.drops_stale);
     CHECK(rule.cancel == c.cancel);
     CHECK(rule.dynamic == c.dynamic);
     CHECK(rule.updates_per_clock() == Approx(c.updates_per_clock));

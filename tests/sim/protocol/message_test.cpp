@@ -74,7 +74,7 @@ std::vector<Case> cases() {
        id + 300},
       {entry_of({.dropped = {{4, 1}}}), "replicate", id},
       {entry_of({.skipped = {{4, 1}, {5, 1}}}), "replicate", 2 * id},
-      {entry_of({.ahead = {{4, 1}, {5, 1}, {6, 1}}}), "replicate", 3 * id},
+      {entry_of({.skipped_clocks = {{4, 1}, {5, 1}, {6, 1}}}), "replicate", 3 * id},
       {entry_of({.shown = {{.worker = 4}, {.worker = 5, .filtered = payload(90)}}}), "replicate",
        2 * id + 90},
       {Replicated{.entries = 4}, "replicated", 0},

@@ -19,8 +19,11 @@ ShardState shard(const ConsistencySpec& spec, std::int64_t version = 0) {
   return state;
 }
 
+// Only dssp tells a pull that is due from one that is overdue.
 bool is_due(ShardState& state, std::uint32_t worker, const Pull& pull) {
-  return Pulls::is_due(worker, pull, state, 0);
+  const bool due = Pulls::is_due(worker, pull, state, 0);
+  CHECK(Pulls::is_overdue(worker, pull, state) == due);
+  return due;
 }
 
 }  // namespace
@@ -56,6 +59,21 @@ TEST_CASE("under ssp a pull waits for the slowest worker", "[pulls]") {
   CHECK_FALSE(is_due(state, 0, {.clock = 2, .pushes_sent = 2}));
   state.workers.count_applied(1);
   CHECK(is_due(state, 0, {.clock = 2, .pushes_sent = 2}));
+}
+
+// Worker 0 pushes every 1.5 seconds, worker 1 every 2.5 seconds.
+TEST_CASE("a pull for a clock that dssp could grant is overdue only after the grant", "[pulls]") {
+  ShardState state = shard({.model = "dssp", .staleness = 1, .staleness_max = 4});
+  state.workers[0].arrived = 3;
+  state.workers[0].applied = 3;
+  state.workers[1].applied = 1;
+  state.workers.find_slowest();
+  for (const double date : {2.0, 3.5}) state.gate.pushed(0, date);
+  state.gate.pushed(1, 2.5);
+  const Pull pull{.clock = 3, .pushes_sent = 3};
+  CHECK_FALSE(Pulls::is_overdue(0, pull, state));
+  CHECK(Pulls::is_due(0, pull, state, 3.5));
+  CHECK(Pulls::is_overdue(0, pull, state));
 }
 
 TEST_CASE("under bsp a pull waits for a version above its own", "[pulls]") {

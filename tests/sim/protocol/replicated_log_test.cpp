@@ -167,13 +167,13 @@ TEST_CASE("a former owner gives what its log adds, to whoever has the log's begi
   for (const std::int64_t number : {0, 1, 2}) append(log, 0, number);
   log.confirm(a, 1, 0);
   log.follow(false, true, a, {});
-  const auto rest = log.rest_after({.epoch = 1, .entries = 1});
+  const auto rest = log.log_suffix_after({.epoch = 1, .entries = 1});
   REQUIRE(rest);
   CHECK(rest->size() == 2);
   CHECK(rest->front()->number == 1);
-  CHECK(!log.rest_after({.epoch = 0, .entries = 1}));
-  CHECK(!log.rest_after({.epoch = 1, .entries = 0}));  // it is not kept any more
-  CHECK(!log.rest_after({.epoch = 1, .entries = -1}));
+  CHECK(!log.log_suffix_after({.epoch = 0, .entries = 1}));
+  CHECK(!log.log_suffix_after({.epoch = 1, .entries = 0}));  // it is not kept any more
+  CHECK(!log.log_suffix_after({.epoch = 1, .entries = -1}));
 }
 
 TEST_CASE("what an owner decided alone no replica seems to have", "[log]") {

@@ -129,7 +129,8 @@ class Driver {
                                       .ranges = {{0, setup.weights.size()}},
                                       .feature_blocks = setup.feature_blocks,
                                       .parameters = static_cast<std::int64_t>(setup.weights.size()),
-                                      .compensation = setup.compensation}}},
+                                      .compensation = setup.compensation}},
+                .checked = true},
                initial(setup.weights), setup.weights.empty() ? 4 : setup.weights.size()),
         workers_(static_cast<std::size_t>(workers)) {}
 
@@ -150,7 +151,7 @@ class Driver {
   Message pull_of(std::uint32_t w) {
     Worker& worker = workers_[w];
     const bool newer_only = rule.gate == Gate::version;
-    return from_worker(w, Pull{.clock = rule.fresh ? worker.version + 1 : worker.pushes,
+    return from_worker(w, Pull{.clock = rule.drops_stale ? worker.version + 1 : worker.pushes,
                                .above = newer_only ? worker.version : -1,
                                .number = ++worker.pulls,
                                .pushes_sent = worker.pushes,
@@ -164,7 +165,7 @@ class Driver {
     worker.pushed_on = worker.version;
     return from_worker(w, Push{.worker = first_worker + w,
                                .number = number,
-                               .clock = rule.fresh ? worker.version : number,
+                               .clock = rule.drops_stale ? worker.version : number,
                                .version = worker.version,
                                .gradient = {.values = slice}});
   }

@@ -156,7 +156,7 @@ class Play {
     CHECK(d_.arrived() == arrived_);
     CHECK(d_.server.pending().empty());
     CHECK(d_.server.waiting().empty());
-    if (d_.rule.fresh) {
+    if (d_.rule.drops_stale) {
       CHECK(d_.server.version() == steps_);
       CHECK(d_.log.applied_count == steps_ * d_.rule.group);
     } else {

@@ -32,7 +32,8 @@ struct Pair {
                       .learning_rate = {.base = 0.1},
                       .weights = {.ranges = {{0, 3}}, .parameters = 3}},
             .confirms = true,
-            .replication = {.copies = 1, .when = when}};
+            .replication = {.copies = 1, .when = when},
+            .checked = true};
   }
   ShardServer fresh() const { return {options, std::move(*values_of({1.0, -2.0, 0.5})), 3}; }
   static Message confirmation(std::int64_t entries) {

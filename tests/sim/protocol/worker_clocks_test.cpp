@@ -33,12 +33,12 @@ TEST_CASE("nobody waits for a worker that is gone, or behind since it came back"
   CHECK(clocks.slowest() == 3);
   CHECK(clocks.members() == 2);
   CHECK(clocks.will_push() == 2);
-  clocks[0].behind = true;
+  clocks[0].rejoining = true;
   clocks.set_members({true, true, true});
   CHECK(clocks.slowest() == 3);
   CHECK(clocks.members() == 3);
-  clocks[0].behind = false;
-  clocks[0].ahead = 1;  // it skipped one
+  clocks[0].rejoining = false;
+  clocks[0].skipped_clocks = 1;  // it skipped one
   clocks.find_slowest();
   CHECK(clocks.slowest() == 2);
 }
@@ -57,6 +57,15 @@ TEST_CASE("a worker that has finished is counted out once, also when it goes", "
   clocks.set_members({true, false, true});
   CHECK(clocks.will_push() == 2);
   CHECK(clocks.members() == 2);
+}
+
+TEST_CASE("a worker that finishes while it is taken for lost is counted out once", "[clocks]") {
+  WorkerClocks clocks(3);
+  clocks.set_members({true, false, true});
+  clocks.finish(1);
+  CHECK(clocks.will_push() == 2);
+  clocks.set_members({true, true, true});
+  CHECK(clocks.will_push() == 2);
 }
 
 TEST_CASE("pushes that will not come count as applied, those that wait do not", "[clocks]") {

@@ -1,0 +1,142 @@
+#include "sim/protocol/shard_invariants.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <vector>
+
+#include "sim/protocol/shard_server.hpp"
+
+namespace psim {
+namespace {
+
+template <class... Args>
+void demand(bool holds, fmt::format_string<const Args&...> what, const Args&... args) {
+  if (!holds) throw BrokenShard(fmt::format(what, args...));
+}
+
+std::int64_t waiting_of(const ShardState& state, NodeId worker) {
+  return std::ranges::count(state.updates.pending(), worker, &Push::worker);
+}
+
+// A push that has arrived was applied, was dropped, or waits for its update.
+void check_pushes(const ShardServer& server) {
+  const ShardState& state = server.state();
+  for (std::uint32_t w = 0; w < state.workers.size(); ++w) {
+    const WorkerClocks::Worker& worker = state.workers[w];
+    const std::int64_t waiting = waiting_of(state, state.node_of(w));
+    demand(0 <= worker.applied && worker.applied <= worker.arrived,
+           "worker {}: {} pushes applied or dropped of {} that arrived", w, worker.applied, worker.arrived);
+    if (server.leads() && state.options.exactly_once)
+      demand(worker.applied + waiting == worker.arrived,
+             "worker {}: {} pushes applied or dropped, and {} that wait, of {} that arrived", w,
+             worker.applied, waiting, worker.arrived);
+  }
+}
+
+// A push waits once, has arrived, and is one that the next update may take.
+void check_waiting(const ShardServer& server) {
+  const ShardState& state = server.state();
+  const bool one_of_each = state.options.rule.gate == Gate::version && state.options.clock_samples == 0 &&
+                           state.decided() != UpdateRule::Decided::elsewhere;
+  const std::vector<Push>& pending = state.updates.pending();
+  for (const Push& push : pending) {
+    const std::uint32_t w = state.index_of(push.worker);
+    demand(push.number < state.workers[w].arrived, "push {} of worker {} waits, and has not arrived",
+           push.number, w);
+    demand(std::ranges::count(pending, push.id(), &Push::id) == 1 || !state.options.exactly_once,
+           "push {} of worker {} waits twice", push.number, w);
+    demand(!one_of_each || waiting_of(state, push.worker) == 1,
+           "several pushes of worker {} wait for one update", w);
+    demand(!state.updates.is_late(push, state.version),
+           "push {} of worker {} waits, and is too late for version {}", push.number, w, state.version);
+  }
+}
+
+// Counts that are kept up to date are what counting again finds.
+void check_counts(const WorkerClocks& workers) {
+  std::optional<std::int64_t> slowest;
+  std::int64_t members = 0, will_push = 0;
+  for (const WorkerClocks::Worker& worker : workers) {
+    if (worker.counts()) slowest = std::min(slowest.value_or(worker.clock()), worker.clock());
+    if (!worker.gone) ++members;
+    if (!worker.gone && !worker.finished) ++will_push;
+  }
+  demand(!slowest || workers.slowest() == *slowest, "the slowest clock is said to be {}, and is {}",
+         workers.slowest(), slowest.value_or(0));
+  demand(workers.members() == members, "{} workers are said to take part, and {} do", workers.members(),
+         members);
+  demand(workers.will_push() == will_push, "{} workers are said to push again, and {} will",
+         workers.will_push(), will_push);
+}
+
+// No copy has more entries than the log, and no entry counts as safe that a copy lacks.
+void check_log(const ShardServer& server) {
+  const ReplicatedLog& log = server.log();
+  const std::int64_t entries = log.extent().entries;
+  demand(log.safe_entries() <= entries, "{} entries are safe, of {} that there are", log.safe_entries(),
+         entries);
+  for (const auto& [node, confirmed] : log.confirmed()) {
+    demand(confirmed <= entries, "node {} has confirmed {} entries of {}", node, confirmed, entries);
+    demand(log.safe_entries() <= confirmed, "{} entries are safe, and node {} has {}", log.safe_entries(),
+           node, confirmed);
+  }
+  const WorkerClocks& workers = server.state().workers;
+  for (std::uint32_t w = 0; w < workers.size(); ++w)
+    demand(log.committed(w) <= workers[w].arrived, "worker {}: {} pushes are safe, of {} that arrived", w,
+           log.committed(w), workers[w].arrived);
+}
+
+// A pull waits only at the owner, and only while it may not be answered. Its worker may be taken for lost.
+void check_pulls(const ShardServer& server) {
+  const ShardState& state = server.state();
+  for (const auto& [w, pull] : server.waiting()) {
+    demand(server.leads(), "worker {} waits at a server that does not lead", w);
+    demand(!server.log().is_safe(w) || !Pulls::is_overdue(w, pull, state),
+           "pull {} of worker {} waits, and nothing holds its answer back", pull.number, w);
+  }
+}
+
+}  // namespace
+
+void ShardInvariants::check(const ShardServer& server) {
+  try {
+    check_all(server);
+  } catch (const BrokenShard& broken) {
+    throw BrokenShard(fmt::format("shard {} on node {}: {}", server.shard(), server.id(), broken.what()));
+  }
+}
+
+void ShardInvariants::check_all(const ShardServer& server) {
+  const ShardState& state = server.state();
+  check_pushes(server);
+  check_counts(state.workers);
+  check_pulls(server);
+  if (server.leads()) {
+    check_waiting(server);
+    check_log(server);
+  }
+  demand(!has_looked_ || epoch_ <= server.epoch(), "epoch {} comes after {}", server.epoch(), epoch_);
+  const std::int64_t updates = state.version - version_, pushes = state.applied - applied_;
+  demand(!has_looked_ || updates >= 0, "version {} comes after {}", state.version, version_);
+  demand(!has_looked_ || updates <= pushes, "{} updates of {} pushes", updates, pushes);
+  if (has_looked_ && led_ && server.leads() && epoch_ == server.epoch())
+    demand(safe_entries_ <= server.log().safe_entries(), "{} entries were safe, and {} are", safe_entries_,
+           server.log().safe_entries());
+  *this = {};
+  version_ = state.version;
+  applied_ = state.applied;
+  safe_entries_ = server.log().safe_entries();
+  epoch_ = server.epoch();
+  led_ = server.leads();
+  has_looked_ = true;
+}
+
+bool checks_invariants() {
+  static const bool asked = std::getenv("PSIM_INVARIANTS") != nullptr;
+  return asked;
+}
+
+}  // namespace psim
