@@ -73,7 +73,7 @@ void Pool::wait(const Handle& task) {
       changed_.wait(lock);
       continue;
     }
-    const Handle todo = *next;
+    const Handle todo = std::move(*next);
     queue_.erase(next);
     todo->state = Task::State::running;
     lock.unlock();
