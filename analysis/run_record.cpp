@@ -28,36 +28,6 @@ std::int64_t count_nodes(const fs::path& database, const Facts& facts) {
   return all;
 }
 
-// Of the summary, all that checks look at is there.
-void require_totals(const Json& summary) {
-  for (const char* key : {"events", "messages", "messages_received", "messages_lost", "bytes_sent",
-                          "bytes_received", "bytes_lost"})
-    static_cast<void>(summary.at(key));
-  for (const char* key : {"applied", "dropped"}) static_cast<void>(summary.at("pushes").at(key));
-  static_cast<void>(summary.at("bytes_by_kind"));
-}
-void require_times(const Json& summary, const Facts& facts) {
-  const auto shares = [](const Json& time) {
-    for (const char* key : {"compute_share", "network_share", "wait_share", "absent_share", "total_s"})
-      static_cast<void>(time.at(key).get<double>());
-  };
-  static_cast<void>(summary.at("sim_time_s").get<double>());
-  shares(summary.at("time"));
-  for (std::uint32_t w = 0; w < facts.workers; ++w) {
-    shares(summary.at("workers").at(w).at("time"));
-    static_cast<void>(summary.at("workers").at(w).at("samples"));
-  }
-  if (!summary.contains("failures")) return;
-  for (const Json& one : summary.at("failures").at("recoveries")) {
-    static_cast<void>(one.at("server").get<std::uint32_t>() + one.at("at_s").get<double>());
-    for (const char* key : {"detection_s", "takeover_s"}) static_cast<void>(one.at(key));
-  }
-}
-void require_end(const Json& summary) {
-  for (const Json& line : summary.at("stuck")) static_cast<void>(line.get<std::string>());
-  static_cast<void>(summary.at("target").at("reached").get<bool>());
-}
-
 // A size or a rate as resolved scenarios write it: a number and its unit, "1.25e+09Bps".
 double quantity(std::string_view text) {
   double number = 0;
@@ -152,6 +122,11 @@ Json summary_in(const fs::path& file) {
 
 }  // namespace
 
+Unverifiable unrelated_files(const fs::path& folder, const char* why) {
+  return {fmt::format("{}: {}", folder.string(), why),
+          "its files do not belong together: run the scenario again"};
+}
+
 std::optional<std::int64_t> Facts::bound_at(std::int64_t clock) const {
   if (model == "bsp") return 0;
   if (model != "ssp" && model != "dssp") return std::nullopt;
@@ -169,7 +144,7 @@ std::string Facts::name_of(std::uint32_t node) const {
   return fmt::format("node {}", node);
 }
 
-std::optional<Row> Space::own(const Row& row) const {
+std::optional<Row> Job::own(const Row& row) const {
   // Nodes after the servers are workers: where there are groups there is nobody else.
   const auto moved = [this](std::uint32_t node) {
     return node > facts.servers ? node - facts.first_worker : node;
@@ -203,43 +178,38 @@ RunRecord::RunRecord(const fs::path& folder) : database_(folder / "run.db") {
   try {
     facts = facts_of(scenario_in(scenario));
     summary = summary_in(summary_file);
-    require_totals(summary);
-    require_times(summary, facts);
-    if (!summary.contains("groups")) require_end(summary);
     nodes_ = count_nodes(database_, facts);
     query(database_, "SELECT here_at_first FROM worker ORDER BY worker",
           [&](sqlite3_stmt* row) { facts.here_at_first.push_back(sqlite3_column_int(row, 0) != 0); });
     if (facts.here_at_first.size() != facts.workers)
       throw std::runtime_error("run.db does not have the scenario's workers");
-    if (summary.contains("groups")) read_spaces(folder);
+    if (summary.contains("groups")) read_jobs(folder);
   } catch (const std::exception& error) {
-    throw Unverifiable(fmt::format("{}: {}", folder.string(), error.what()),
-                       "its files do not belong together: run the scenario again");
+    throw unrelated_files(folder, error.what());
   }
 }
 
-void RunRecord::read_spaces(const fs::path& folder) {
-  query(database_,
-        "SELECT namespace, min(number), min(first_worker), first_shard, shards FROM worker_group "
-        "GROUP BY namespace ORDER BY namespace",
-        [&](sqlite3_stmt* row) {
-          const fs::path scenario = folder / fmt::format("namespace-{}.toml", sqlite3_column_int64(row, 0));
-          Space space{.facts = facts_of(scenario_in(scenario)), .summary = {}};
-          const auto number = [row](int column) {
-            return static_cast<std::uint32_t>(sqlite3_column_int64(row, column));
-          };
-          space.facts.first_worker = number(2);
-          space.first_shard = number(3);
-          space.shards = number(4);
-          space.summary = summary["groups"].at(number(1));
-          space.summary["stuck"] = summary["stuck"];
-          require_end(space.summary);
-          if (space.facts.servers != facts.servers ||
-              space.facts.first_worker + space.facts.workers > facts.workers)
-            throw std::runtime_error(
-                fmt::format("{} does not fit scenario.toml", scenario.filename().string()));
-          spaces.push_back(std::move(space));
-        });
+void RunRecord::read_jobs(const fs::path& folder) {
+  query(
+      database_,
+      "SELECT namespace, min(number), min(first_worker), first_shard, shards FROM worker_group "
+      "GROUP BY namespace ORDER BY namespace",
+      [&](sqlite3_stmt* row) {
+        const fs::path scenario = folder / fmt::format("namespace-{}.toml", sqlite3_column_int64(row, 0));
+        Job job{.facts = facts_of(scenario_in(scenario)), .summary = {}};
+        const auto number = [row](int column) {
+          return static_cast<std::uint32_t>(sqlite3_column_int64(row, column));
+        };
+        job.facts.first_worker = number(2);
+        job.first_shard = number(3);
+        job.shards = number(4);
+        job.summary = summary["groups"].at(number(1));
+        job.summary["stuck"] = summary.at("stuck");
+        if (job.facts.servers != facts.servers || job.facts.first_worker + job.facts.workers > facts.workers)
+          throw std::runtime_error(
+              fmt::format("{} does not fit scenario.toml", scenario.filename().string()));
+        jobs.push_back(std::move(job));
+      });
 }
 
 }  // namespace psim::analysis

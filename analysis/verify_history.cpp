@@ -4,15 +4,11 @@
 
 namespace psim::analysis {
 
-namespace {
-
 void add(Numbers& numbers, std::int64_t number) {
   const auto index = static_cast<std::size_t>(number);
   if (numbers.size() <= index) numbers.resize(std::max(index + 1, numbers.size() * 2));
   numbers[index] = true;
 }
-
-}  // namespace
 
 bool has(const Numbers& numbers, std::int64_t number) {
   return number >= 0 && number < std::ssize(numbers) && numbers[static_cast<std::size_t>(number)];
@@ -53,56 +49,53 @@ Reign& History::reign(std::uint32_t s, std::uint32_t server) {
   return *current;
 }
 
+const Reign* History::owner(std::uint32_t shard) const {
+  const auto found = shards_.find(shard);
+  return found == shards_.end() ? nullptr : &found->second.owner();
+}
+
+const Reign* History::find(std::uint32_t shard, std::uint32_t server) const {
+  const auto found = shards_.find(shard);
+  if (found == shards_.end()) return nullptr;
+  const auto own = found->second.of_server.find(server);
+  return own == found->second.of_server.end() ? nullptr : own->second;
+}
+
+bool History::will_not_come(std::uint32_t s, std::uint32_t worker, std::int64_t push) const {
+  return has(shard(s).dropped[worker], push) || has(shard(s).given_up[worker], push);
+}
+
 void History::on(const Row& row) {
-  const bool is_of_view = row.what == What::place || row.what == What::participant;
+  const bool is_of_view = row.is("place") || row.is("participant");
   if (is_told_view_ && !is_of_view) let_go();
-  switch (row.what) {
-    case What::place:
-      begin_view(row.view);
-      view_->places.insert({row.shard, row.peer});
-      if (row.is_former) view_->former.insert({row.shard, row.peer});
-      view_->epochs[row.shard] = row.epoch;
-      return;
-    case What::participant:
-      begin_view(row.view);
-      view_->participants.insert(row.peer);
-      return;
-    case What::sent: watched_ = watched_ || row.letter == Letter::heartbeat; return;
-    case What::applied: {
-      Reign& owner = reign(row.shard, row.node);
-      const std::uint32_t worker = facts_.worker(row.peer);
-      repeated_ = owner.in_lineage(worker, row.push);
-      owner.workers[worker].add(row.push);
-      owner.applications.push_back({worker, row.push, owner.version + 1, row.number});
-      return;
-    }
-    case What::late: {
-      Count& count = reign(row.shard, row.node).workers[facts_.worker(row.peer)];
-      count.base = std::max(count.base, row.push + 1);
-      add(shards_[row.shard].dropped[facts_.worker(row.peer)], row.push);
-      return;
-    }
-    case What::update: {
-      if (!facts_.is_server(row.node)) return;
-      Reign& owner = reign(row.shard, row.node);
-      last_version_ = std::exchange(owner.version, row.version);
-      // Its successor, of whom it has not heard, has begun without this.
-      ShardHistory& shard = shards_[row.shard];
-      if (owner.epoch < shard.owner().epoch) shard.set_back = set_back_ = true;
-      owner.hashes.push_back({.weights = row.weights_hash, .state = row.state_hash});
-      return;
-    }
-    case What::membership: return on_member(row);
-    case What::received:  // what the scheduler hears of a node
-      if (row.node == 0 && row.peer < leaving_.size() && row.letter == Letter::join)
-        leaving_[row.peer] = false;
-      return;
-    case What::copy: holds(reign(row.shard, row.node), row.peer); return;
-    case What::promotion: return on_promote(row);
-    case What::suspicion: away_[row.peer] = true; return;
-    case What::fault: return on_fault(row);
-    default: return;
+  if (is_of_view) return on_view(row);
+  if (row.is("sent", "heartbeat")) watched_ = true;
+  if (row.is("applied")) {
+    Reign& owner = reign(row.shard, row.node);
+    const std::uint32_t worker = facts_.worker(row.peer);
+    repeated_ = owner.in_lineage(worker, row.push);
+    owner.workers[worker].add(row.push);
+    owner.applications.push_back({worker, row.push, owner.version + 1, row.number});
   }
+  if (row.is("late")) {
+    Count& count = reign(row.shard, row.node).workers[facts_.worker(row.peer)];
+    count.base = std::max(count.base, row.push + 1);
+    add(shards_[row.shard].dropped[facts_.worker(row.peer)], row.push);
+  }
+  if (row.is("model_update") && facts_.is_server(row.node)) {
+    Reign& owner = reign(row.shard, row.node);
+    last_version_ = std::exchange(owner.version, row.version);
+    // Its successor, of whom it has not heard, has begun without this.
+    ShardHistory& shard = shards_[row.shard];
+    if (owner.epoch < shard.owner().epoch) shard.set_back = set_back_ = true;
+    owner.hashes.push_back({.weights = row.weights_hash, .state = row.state_hash});
+  }
+  if (row.is("membership")) on_member(row);
+  if (row.is("received", "join") && row.node == 0 && row.peer < leaving_.size()) leaving_[row.peer] = false;
+  if (row.is("copy")) holds(reign(row.shard, row.node), row.peer);
+  if (row.is("promotion")) on_promote(row);
+  if (row.is("suspicion")) away_[row.peer] = true;
+  if (row.is("fault")) on_fault(row);
 }
 
 bool History::is_given_up(std::uint32_t node) const {
@@ -149,9 +142,17 @@ void History::holds(Reign& reign, std::uint32_t node) const {
   if (has_place(reign, node) && !takes_it_away) reign.holders.insert(node);
 }
 
-void History::begin_view(std::int64_t number) {
-  if (!view_ || view_->number != number) view_ = View{.number = number};
+// A place, or a participant.
+void History::on_view(const Row& row) {
+  if (!view_ || view_->number != row.view) view_ = View{.number = row.view};
   is_told_view_ = true;
+  if (row.is("participant")) {
+    view_->participants.insert(row.peer);
+    return;
+  }
+  view_->places.insert({row.shard, row.peer});
+  if (row.role == "former") view_->former.insert({row.shard, row.peer});
+  view_->epochs[row.shard] = row.epoch;
 }
 
 // Who has no place in the new view has let go of the shard, or will.
@@ -184,9 +185,9 @@ void History::leaves(std::uint32_t node) {
 
 // A crash ends with a restart.
 void History::on_fault(const Row& row) {
-  if (row.begins == 0 || row.peer >= away_.size() || row.fault == Fault::other) return;
+  if (row.begins == 0 || row.peer >= away_.size() || !row.takes_away()) return;
   away_[row.peer] = true;
-  row.fault == Fault::crash ? crashes(row.peer) : leaves(row.peer);
+  row.is_crash() ? crashes(row.peer) : leaves(row.peer);
 }
 
 // The applications that made version `version` of `from`.

@@ -16,6 +16,7 @@ namespace psim::analysis {
 
 using Numbers = std::vector<bool>;  // of pushes of one worker
 bool has(const Numbers& numbers, std::int64_t number);
+void add(Numbers& numbers, std::int64_t number);
 
 // What a server's state of a shard has of one worker.
 struct Count {
@@ -79,8 +80,13 @@ class History {
   const Facts& facts() const { return facts_; }
   // The shard's owner `server`, as it sees itself.
   Reign& reign(std::uint32_t shard, std::uint32_t server);
-  const std::map<std::uint32_t, ShardHistory>& shards() const { return shards_; }
+  // The shard's newest owner; its owner `server`. Null while nobody has done anything.
+  const Reign* owner(std::uint32_t shard) const;
+  const Reign* find(std::uint32_t shard, std::uint32_t server) const;
   const ShardHistory& shard(std::uint32_t shard) const { return shards_.at(shard); }
+
+  // The push was dropped or given up.
+  bool will_not_come(std::uint32_t shard, std::uint32_t worker, std::int64_t push) const;
 
   // Of the last event: the push had been applied before; the version that the update comes after; there was
   // another owner of that epoch; the last promote found somebody alive with a full copy.
@@ -104,7 +110,7 @@ class History {
   void crashes(std::uint32_t node);
   void holds(Reign& reign, std::uint32_t node) const;
   bool has_place(const Reign& reign, std::uint32_t node) const;
-  void begin_view(std::int64_t number);
+  void on_view(const Row& row);
   void let_go();
   void leaves(std::uint32_t node);
   void inherit(Reign& reign, const Reign& from, std::int64_t version) const;
