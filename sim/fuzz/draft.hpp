@@ -35,7 +35,8 @@ struct Draft {
 
 std::string to_toml(const Draft& draft);
 
-// What a draft has of the things that a test wants to have seen: "fault crash", "consistency bsp".
+// What a draft has: its tables, its fields, and with them the words that they have: "fault", "fault.at",
+// "fault.kind crash". Without numbers that every draft has.
 std::set<std::string> features(const Draft& draft);
 
 }  // namespace psim::fuzz
