@@ -15,8 +15,7 @@
 #include <thread>
 
 #include "analysis/comparison.hpp"
-#include "sim/cli/compare_points.hpp"
-#include "sim/cli/compare_report.hpp"
+#include "sim/cli/compare.hpp"
 #include "sim/cli/interrupt.hpp"
 #include "sim/cli/process.hpp"
 #include "sim/cli/run_folder.hpp"

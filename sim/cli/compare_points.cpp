@@ -1,10 +1,9 @@
-#include "sim/cli/compare_points.hpp"
+#include "sim/cli/compare.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "sim/cli/room.hpp"
 #include "sim/cli/talk.hpp"
 #include "sim/record/summary.hpp"
 #include "sim/scenario/load_parts.hpp"
@@ -51,12 +50,9 @@ Request request_of(const Command& command, Diagnostics& diagnostics) {
   Request request{.command = command, .load = {}};
   std::vector<Override> axes;
   std::erase_if(request.command.sets, [&](const std::string& set) {
-    const std::size_t equals = set.find('=');
-    if (equals == std::string::npos || equals == 0) return false;
-    const Override one{set.substr(0, equals), set.substr(equals + 1)};
-    if (!is_axis(one)) return false;
-    axes.push_back(one);
-    return true;
+    const std::optional<Override> one = override_of(set);
+    if (one && is_axis(*one)) axes.push_back(*one);
+    return one && is_axis(*one);
   });
   if (!command.seeds.empty()) axes.push_back({"seeds", "[" + command.seeds + "]"});
   request.command.seeds.clear();

@@ -4,19 +4,16 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <ctime>
 
 #include "analysis/run_files.hpp"
 #include "sim/cli/command.hpp"
-#include "sim/cli/compare_points.hpp"
+#include "sim/cli/compare.hpp"
 #include "sim/cli/progress.hpp"
-#include "sim/cli/room.hpp"
 #include "sim/cli/run_folder.hpp"
 #include "sim/cli/talk.hpp"
 #include "sim/record/summary.hpp"
 #include "sim/scenario/reference/reference.hpp"
-#include "sim/simulation.hpp"
 
 namespace psim::cli {
 namespace {
@@ -24,17 +21,19 @@ namespace {
 std::map<std::string, std::string> host_facts(const Command& command, double wall_seconds) {
   char name[256] = "";
   gethostname(name, sizeof name - 1);
+  std::vector<fs::path> folders = data_folders(command);
+  folders.push_back(fs::absolute(command.scenario).parent_path());
   std::string dirs;
-  for (const fs::path dir : command.data_dirs) dirs += fs::absolute(dir).string() + "\n";
-  if (const char* dir = std::getenv("PSIM_DATA"); dir != nullptr && *dir != '\0')
-    dirs += fs::absolute(dir).string() + "\n";
-  const fs::path folder = fs::path(command.scenario).parent_path();
-  dirs += fs::absolute(folder.empty() ? fs::path(".") : folder).string() + "\n";
+  for (const fs::path& dir : folders) dirs += fs::absolute(dir).string() + "\n";
   return {{"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
           {"host", name},
           {"wall_s", fmt::format("{:.3f}", wall_seconds)},
           {"threads", fmt::to_string(thread_count(command.threads))},
           {"data_dirs", dirs}};
+}
+
+RunOptions options_of(const Command& command) {
+  return {.threads = thread_count(command.threads), .context = command.context};
 }
 
 // The run goes into a folder of its own beside `dir` and is moved there when it is complete.
@@ -45,11 +44,8 @@ Json simulate_into(const fs::path& dir, const Command& command, const LoadedScen
   const double begin = host_seconds();
   Json summary;
   {
-    Progress progress(loaded);
     RunFile file(partial / "run.db", trace_level(command.trace), loaded.scenario);
-    const RunResult result = simulate(
-        loaded, {.threads = thread_count(command.threads), .context = command.context}, {&file, &progress});
-    progress.erase();
+    const RunResult result = simulate_with_progress(loaded, options_of(command), {&file});
     summary = make_summary(identity, loaded.scenario, result);
     const std::map<std::string, std::string> meta{{"schema", "psim.run/1"},
                                                   {"psim", version_text()},
@@ -101,10 +97,7 @@ bool fits(const LoadedScenario& loaded, const Command& command) {
 int run(const Command& command) {
   const std::optional<LoadedScenario> loaded = load_or_report(command);
   if (!loaded) return bad_input;
-  const RunIdentity identity{.name = scenario_name(command.scenario),
-                             .title = loaded->scenario.title,
-                             .seed = loaded->scenario.seed,
-                             .scenario_hash = scenario_hash(*loaded)};
+  const RunIdentity identity = identity_of(*loaded, scenario_name(command.scenario));
   const bool keep = !command.json || !command.out.empty();
   const fs::path dir =
       !command.out.empty() ? folder_named(command.out) : run_directory(identity.name, identity.scenario_hash);
@@ -126,11 +119,8 @@ int run(const Command& command) {
     set_latest(dir);
   } else {
     if (!fits(*loaded, command)) return bad_input;
-    Progress progress(*loaded);
-    const RunResult result = simulate(
-        *loaded, {.threads = thread_count(command.threads), .context = command.context}, {&progress});
-    progress.erase();
-    summary = make_summary(identity, loaded->scenario, result);
+    summary =
+        make_summary(identity, loaded->scenario, simulate_with_progress(*loaded, options_of(command), {}));
   }
 
   if (command.json) {

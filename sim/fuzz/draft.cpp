@@ -39,7 +39,6 @@ std::string to_toml(const Draft& draft) {
 std::set<std::string> features(const Draft& draft) {
   std::set<std::string> found;
   for (const Table& table : draft.tables) {
-    if (!table.name.empty()) found.insert(table.name);
     for (const Row& row : table.rows) {
       const std::string field = table.name + (table.name.empty() ? "" : ".") + row.key;
       std::string word = row.value;

@@ -35,8 +35,8 @@ struct Draft {
 
 std::string to_toml(const Draft& draft);
 
-// What a draft has: its tables, its fields, and with them the words that they have: "fault", "fault.at",
-// "fault.kind crash". Without numbers that every draft has.
+// The fields that a draft has, with their words: "fault.at", "fault.kind crash". Without the numbers that
+// every draft has.
 std::set<std::string> features(const Draft& draft);
 
 }  // namespace psim::fuzz

@@ -70,11 +70,11 @@ TEST_CASE("what a condition brings may never come", "[fuzz]") {
 TEST_CASE("the generator draws every feature that may fail", "[fuzz]") {
   std::set<std::string> seen;
   for (std::uint64_t run = 0; run < 2000; ++run) seen.merge(fuzz::features(fuzz::draw(7, run, 0)));
-  for (const char* feature : {"group",
-                              "inference",
+  for (const char* feature : {"group.workers",
+                              "inference.nodes",
                               "data.delivery database",
-                              "cluster.worker.device",
-                              "snapshot",
+                              "cluster.worker.device.speeds",
+                              "snapshot.every",
                               "training.warmup_steps",
                               "training.local_steps",
                               "training.accumulate",

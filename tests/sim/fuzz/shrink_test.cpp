@@ -13,7 +13,7 @@ namespace {
 Draft large() {
   return {.tables = {{.name = "training", .rows = {{"steps", "17", true}, {"optimizer", "\"adam\""}}},
                      {.name = "cluster", .rows = {{"workers", "6", true}, {"servers", "4", true}}},
-                     {.name = "snapshot", .rows = {{"every", "\"5ms\""}}},
+                     {.name = "snapshot.every", .rows = {{"every", "\"5ms\""}}},
                      {.name = "fault", .many = true, .rows = {{"kind", "\"crash\""}, {"at", "\"1ms\""}}},
                      {.name = "fault", .many = true, .rows = {{"kind", "\"drop\""}, {"at", "\"2ms\""}}}}};
 }

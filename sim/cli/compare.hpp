@@ -1,10 +1,11 @@
-// The runs of a comparison: every combination of its axes' values.
+// The parts of `psim compare`: the runs, which are every combination of the axes' values, and what it prints.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "analysis/comparison.hpp"
 #include "sim/cli/command.hpp"
 
 namespace psim::cli {
@@ -23,8 +24,11 @@ struct Plan {
 };
 
 // Every point is checked before anything runs. Nothing when one is wrong; then all diagnostics are printed,
-// each once.
-// `runs`: they are to be run, so this machine must have room for each.
+// each once. `runs`: they are to be run, so this machine must have room for each.
 std::optional<Plan> plan_comparison(const Command& command, bool runs);
+
+// On stdout, for people or as JSON. `folder` holds the runs. Returns the exit code.
+int print_comparison(const Command& command, const analysis::Comparison& comparison,
+                     const std::string& folder);
 
 }  // namespace psim::cli
