@@ -11,10 +11,10 @@
 #include "model/table.hpp"
 #include "sim/cli/command.hpp"
 #include "sim/cli/talk.hpp"
-#include "sim/cli/topics.hpp"
 #include "sim/protocol/tasks.hpp"
 #include "sim/record/event_fields.hpp"
 #include "sim/scenario/reference/reference.hpp"
+#include "sim/scenario/reference/topics.hpp"
 #include "sim/scenario/spec/fault_kinds.hpp"
 #include "sim/scenario/spec/presets.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
@@ -125,7 +125,7 @@ std::string explain_column(std::string_view name) {
 
 // The text of a topic, with the kinds of faults in the place of {kinds}.
 std::string with_kinds(std::string_view text) {
-  constexpr std::string_view mark = "{kinds}";
+  constexpr std::string_view mark = "{kinds}\n";
   const std::size_t at = text.find(mark);
   if (at == std::string_view::npos) return std::string(text);
   std::string lines;
@@ -165,7 +165,7 @@ std::string explain(const std::vector<std::string>& words) {
   look_in(all_rows<PresetTable>(), [](const PresetTable& table) {
     return table.rows.empty() ? std::string() : explain_preset(table);
   });
-  look_in(topics, [&](const Topic& topic) {
+  look_in(topics(), [&](const Topic& topic) {
     return fmt::format("{}: {}\n\n{}\n{}{}", topic.name, topic.title, with_kinds(topic.text),
                        column.empty() ? "" : "\n", column);
   });
@@ -204,7 +204,7 @@ std::string list() {
   add("\nPresets, for `preset = \"NAME\"` at the top of a scenario (psim explain NAME):\n");
   for (const PresetTable& table : all_rows<PresetTable>()) add("  {:<24} {}\n", table.name, table.doc);
   add("\nTopics and errors (psim explain NAME):\n");
-  for (const Topic& topic : topics) add("  {:<18} {}\n", topic.name, topic.title);
+  for (const Topic& topic : topics()) add("  {:<18} {}\n", topic.name, topic.title);
   add("  {:<18} {}\n", "tasks", "what each pull waits for, as a graph of tasks (psim explain tasks MODEL)");
   add("  {:<18} {}\n", "units", "what durations, sizes, bandwidths and speeds may be given in");
   add("\nColumns and lines that psim prints: psim explain NAME, for example `per update`, reached, copies\n");
