@@ -35,42 +35,43 @@ double quantity(std::string_view text) {
   return number;
 }
 
-void add_sizes(const toml::table& scenario, Facts& f) {
-  const auto number = [&](std::string_view path, std::int64_t otherwise) {
+// The fields of a run's scenario, where every default is written out; a field without meaning is left out.
+struct Fields {
+  const toml::table& scenario;
+  std::int64_t number(std::string_view path, std::int64_t otherwise) const {
     return scenario.at_path(path).value_or(otherwise);
-  };
-  const auto word = [&](std::string_view path) {
+  }
+  std::string_view word(std::string_view path) const {
     return scenario.at_path(path).value_or(std::string_view{});
-  };
-  f.header = static_cast<std::uint64_t>(quantity(word("cluster.network.header")));
-  const std::string_view precision = word("model.precision");
+  }
+};
+
+void add_sizes(const Fields& fields, Facts& f) {
+  f.header = static_cast<std::uint64_t>(quantity(fields.word("cluster.network.header")));
+  const std::string_view precision = fields.word("model.precision");
   f.bytes_per_value = precision == "float64" ? 8 : precision == "float32" ? 4 : 2;
-  f.bytes_per_key = word("messages.keys") == "per-value" ? 8 : 0;
+  f.bytes_per_key = fields.word("messages.keys") == "per-value" ? 8 : 0;
   f.bytes_per_listed_key = std::max<std::uint64_t>(f.bytes_per_key, 4);
-  f.filtered = scenario.contains("filter");
-  f.disk = quantity(word("snapshot.bandwidth"));
-  if (word("training.work") != "static") return;
-  const std::int64_t batch = number("training.batch_size", 0) * number("training.accumulate", 1);
-  const std::int64_t steps = number("training.local_steps", 1), warmup = number("training.warmup_steps", 0);
+  f.filtered = fields.scenario.contains("filter");
+  f.disk = quantity(fields.word("snapshot.bandwidth"));
+  if (fields.word("training.work") != "static") return;
+  const std::int64_t batch =
+      fields.number("training.batch_size", 0) * fields.number("training.accumulate", 1);
+  const std::int64_t steps = fields.number("training.local_steps", 1),
+                     warmup = fields.number("training.warmup_steps", 0);
   f.samples = batch * steps;
   f.first_samples = batch * (warmup > 0 ? warmup : steps);
 }
 
-// Every default is written out in a run's scenario; a field without meaning is left out.
 Facts facts_of(const toml::table& scenario) {
-  const auto number = [&](std::string_view path, std::int64_t otherwise) {
-    return scenario.at_path(path).value_or(otherwise);
-  };
-  const auto word = [&](std::string_view path) {
-    return scenario.at_path(path).value_or(std::string_view{});
-  };
+  const Fields fields{scenario};
   Facts f;
-  f.workers = static_cast<std::uint32_t>(number("cluster.workers", 0));
-  f.servers = static_cast<std::uint32_t>(number("cluster.servers", 0));
-  const std::string_view architecture = word("architecture.kind");
+  f.workers = static_cast<std::uint32_t>(fields.number("cluster.workers", 0));
+  f.servers = static_cast<std::uint32_t>(fields.number("cluster.servers", 0));
+  const std::string_view architecture = fields.word("architecture.kind");
   f.has_servers = architecture.empty() || architecture == "parameter-server";
-  f.model = word("consistency.model");
-  f.staleness = number(f.model == "dssp" ? "consistency.staleness_max" : "consistency.staleness", 0);
+  f.model = fields.word("consistency.model");
+  f.staleness = fields.number(f.model == "dssp" ? "consistency.staleness_max" : "consistency.staleness", 0);
   if (const toml::array* rows = scenario.at_path("consistency.staleness_schedule").as_array()) {
     for (const toml::node& row : *rows) {
       const toml::array* list = row.as_array();
@@ -82,21 +83,21 @@ Facts facts_of(const toml::table& scenario) {
   }
   if (f.model == "ssp" && f.staleness == 0 && f.schedule.empty())
     f.model = "bsp";  // nothing tells them apart
-  const std::int64_t backup = number("consistency.backup", -1);
+  const std::int64_t backup = fields.number("consistency.backup", -1);
   f.group = f.model == "bsp" ? f.workers
             : backup >= 0    ? f.workers - backup
-                             : number("consistency.k", f.workers);
-  f.pull_every = number("training.pull_every", 1);
-  f.elastic = word("training.algorithm") == "elastic";
-  f.steals = word("training.work") == "stealing";
+                             : fields.number("consistency.k", f.workers);
+  f.pull_every = fields.number("training.pull_every", 1);
+  f.elastic = fields.word("training.algorithm") == "elastic";
+  f.steals = fields.word("training.work") == "stealing";
   f.overlap = scenario.at_path("messages.overlap").value_or(false);
-  f.has_duration = !word("training.duration").empty();
-  f.copies = number("replication.copies", 0);
-  f.window = number("replication.window", 0);
-  f.every_push = word("replication.when") == "every-push";
-  f.at_least_once = word("recovery.semantics") == "at-least-once";
-  if (f.has_duration) f.duration = quantity(word("training.duration"));
-  add_sizes(scenario, f);
+  f.copies = fields.number("replication.copies", 0);
+  f.window = fields.number("replication.window", 0);
+  f.every_push = fields.word("replication.when") == "every-push";
+  f.at_least_once = fields.word("recovery.semantics") == "at-least-once";
+  if (const std::string_view text = fields.word("training.duration"); !text.empty())
+    f.duration = quantity(text);
+  add_sizes(fields, f);
   return f;
 }
 

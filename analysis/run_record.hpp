@@ -86,7 +86,6 @@ struct Facts {
   bool elastic = false;  // a push is sent before its clock's computation
   bool overlap = false;  // a clock begins when the weights of its first layers are here
   bool steals = false;   // workers push what they computed of others' samples as well
-  bool has_duration = false;
   std::int64_t copies = 0, window = 0;
   bool every_push = false;         // is replicated, not every update
   bool at_least_once = false;      // a push that comes again may be applied again

@@ -131,7 +131,7 @@ class End final : public Check {
     examined();
     if (const Json& stuck = summary_.at("stuck"); !stuck.empty())
       return set_note("the run says that it got stuck: {}", stuck.front().get<std::string>());
-    if (facts_.has_duration || summary_.at("target").at("reached").get<bool>()) return;
+    if (facts_.duration || summary_.at("target").at("reached").get<bool>()) return;
     if (finished_.empty()) violated("no worker finished; nothing says why");
     std::string missing;
     for (std::uint32_t node = facts_.servers + 1; node <= facts_.servers + facts_.workers; ++node) {

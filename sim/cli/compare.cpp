@@ -46,14 +46,8 @@ class Log {
   ~Log() { close(file_); }
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
-
   int file() const { return file_; }
-  std::string text() const {
-    std::string all(static_cast<std::size_t>(std::max<off_t>(0, lseek(file_, 0, SEEK_END))), '\0');
-    const ssize_t read = pread(file_, all.data(), all.size(), 0);
-    all.resize(static_cast<std::size_t>(std::max<ssize_t>(0, read)));
-    return all;
-  }
+  std::string text() const { return read_file(fmt::format("/proc/self/fd/{}", file_)); }
 
  private:
   int file_;

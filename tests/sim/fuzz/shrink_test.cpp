@@ -42,9 +42,9 @@ TEST_CASE("what a failure needs stays", "[fuzz]") {
 
 TEST_CASE("what goes only after something else is tried again", "[fuzz]") {
   const auto fails = [](const Draft& draft) {  // no snapshot only with few steps
-    return draft.find("snapshot", "every") != nullptr || std::stoll(*draft.find("training", "steps")) < 5;
+    return draft.find("snapshot.every", "every") != nullptr || std::stoll(*draft.find("training", "steps")) < 5;
   };
-  CHECK(shrink(large(), fails).find("snapshot", "every") == nullptr);
+  CHECK(shrink(large(), fails).find("snapshot.every", "every") == nullptr);
 }
 
 TEST_CASE("a draft that cannot shrink stays as it is, and none is asked for twice", "[fuzz]") {
@@ -95,7 +95,7 @@ TEST_CASE("every kind of fault and every consistency model is drawn", "[fuzz]") 
                                  "fault.when",
                                  "fault.every",
                                  "replication.layout chain",
-                                 "snapshot",
+                                 "snapshot.every",
                                  "cluster.network.topology two-tier"}) {
     CAPTURE(name);
     CHECK(seen.contains(name));
