@@ -171,9 +171,8 @@ fs::path base_of(const Command& command) {
 }  // namespace
 
 int compare(const Command& command) {
-  std::optional<Plan> plan = plan_comparison(command, true);
-  if (!plan) return bad_input;
-  std::vector<Point>& points = plan->points;
+  Plan plan = plan_comparison(command, true);
+  std::vector<Point>& points = plan.points;
 
   fs::path base;
   {
@@ -190,7 +189,7 @@ int compare(const Command& command) {
   }
   std::vector<analysis::ComparedRun> runs;
   for (Point& point : points) runs.push_back({point.labels, point.seed, std::move(*point.summary)});
-  const analysis::Comparison comparison = analysis::compare(plan->axes, std::move(runs));
+  const analysis::Comparison comparison = analysis::compare(plan.axes, std::move(runs));
   return print_comparison(command, comparison, base.string());
 }
 

@@ -23,9 +23,9 @@ struct Plan {
   std::vector<Point> points = {};      // the first axis slowest, seeds fastest; no scenario twice
 };
 
-// Every point is checked before anything runs. Nothing when one is wrong; then all diagnostics are printed,
-// each once. `runs`: they are to be run, so this machine must have room for each.
-std::optional<Plan> plan_comparison(const Command& command, bool runs);
+// Every point is checked before anything runs. Throws Invalid with all diagnostics, each once, when one is
+// wrong. `runs`: they are to be run, so this machine must have room for each.
+Plan plan_comparison(const Command& command, bool runs);
 
 // On stdout, for people or as JSON. `folder` holds the runs. Returns the exit code.
 int print_comparison(const Command& command, const analysis::Comparison& comparison,

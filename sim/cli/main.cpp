@@ -139,6 +139,9 @@ int guarded(const std::function<int()>& action) {
   } catch (const Interrupted& interrupt) {
     say("{}{}\n", isatty(STDERR_FILENO) != 0 ? "\r\033[K" : "", interrupt.message);
     return 128 + interrupt.signal;
+  } catch (const Invalid& input) {
+    say_text(input.text);
+    return bad_input;
   } catch (const Refused& refusal) {
     return refused(refusal.what(), refusal.help);
   } catch (const analysis::Unverifiable& nothing) {

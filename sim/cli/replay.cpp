@@ -107,14 +107,14 @@ Folder open_run(const std::string& directory) {
 }
 
 // In the folders that the run found its data in.
-std::optional<LoadedScenario> load_again(const Folder& run) {
+LoadedScenario load_again(const Folder& run) {
   Diagnostics diagnostics;
   LoadRequest request{.path = (run.path / "scenario.toml").string(), .overrides = {}, .data_dirs = {}};
   std::istringstream dirs(value_of(run.recorded.host, "data_dirs"));
   for (std::string line; std::getline(dirs, line);) request.data_dirs.emplace_back(line);
   std::optional<LoadedScenario> loaded = load_scenario(request, diagnostics);
-  if (!loaded) say_text(diagnostics.render());
-  return loaded;
+  if (!loaded) throw Invalid{diagnostics.render()};
+  return std::move(*loaded);
 }
 
 // Prints what differs, if anything does, and returns the exit code.
@@ -150,14 +150,13 @@ int report(const Folder& run, const Comparer& comparer, const Json& now) {
 
 int replay(const std::string& directory, unsigned threads) {
   const Folder run = open_run(directory);
-  const std::optional<LoadedScenario> loaded = load_again(run);
-  if (!loaded) return bad_input;
+  const LoadedScenario loaded = load_again(run);
   Comparer comparer(run.recorded);
   const RunResult result =
-      simulate_with_progress(*loaded, {.threads = thread_count(threads), .context = {}}, {&comparer});
+      simulate_with_progress(loaded, {.threads = thread_count(threads), .context = {}}, {&comparer});
   // The scenario's name is that of its file, which only run.db knows.
-  const RunIdentity identity = identity_of(*loaded, value_of(run.recorded.meta, "scenario"));
-  return report(run, comparer, Json::parse(make_summary(identity, loaded->scenario, result).dump()));
+  const RunIdentity identity = identity_of(loaded, value_of(run.recorded.meta, "scenario"));
+  return report(run, comparer, Json::parse(make_summary(identity, loaded.scenario, result).dump()));
 }
 
 }  // namespace psim::cli

@@ -72,32 +72,24 @@ Json simulate_into(const fs::path& dir, const Command& command, const LoadedScen
   return summary;
 }
 
-// None when there are diagnostics, which are printed.
-std::optional<LoadedScenario> load_or_report(const Command& command) {
+LoadedScenario load(const Command& command) {
   Diagnostics diagnostics;
   const LoadRequest request = load_request(command, diagnostics);
   std::optional<LoadedScenario> loaded = load_scenario(request, diagnostics);
-  if (loaded && diagnostics.empty()) {
-    say("{}", diagnostics.render_notes());
-    return loaded;
-  }
-  say("{}", diagnostics.render());
-  return std::nullopt;
+  if (!loaded || !diagnostics.empty()) throw Invalid{diagnostics.render()};
+  say("{}", diagnostics.render_notes());
+  return std::move(*loaded);
 }
 
-// Says why not.
-bool fits(const LoadedScenario& loaded, const Command& command) {
-  const std::string why_not = no_room(loaded, command);
-  say("{}", why_not);
-  return why_not.empty();
+void require_room(const LoadedScenario& loaded, const Command& command) {
+  if (std::string why_not = no_room(loaded, command); !why_not.empty()) throw Invalid{std::move(why_not)};
 }
 
 }  // namespace
 
 int run(const Command& command) {
-  const std::optional<LoadedScenario> loaded = load_or_report(command);
-  if (!loaded) return bad_input;
-  const RunIdentity identity = identity_of(*loaded, scenario_name(command.scenario));
+  const LoadedScenario loaded = load(command);
+  const RunIdentity identity = identity_of(loaded, scenario_name(command.scenario));
   const bool keep = !command.json || !command.out.empty();
   const fs::path dir =
       !command.out.empty() ? folder_named(command.out) : run_directory(identity.name, identity.scenario_hash);
@@ -114,13 +106,15 @@ int run(const Command& command) {
       summary = std::move(found.summary);
     }
     reused = summary.has_value();
-    if (!reused && !fits(*loaded, command)) return bad_input;
-    if (!reused) summary = simulate_into(dir, command, *loaded, identity);
+    if (!reused) {
+      require_room(loaded, command);
+      summary = simulate_into(dir, command, loaded, identity);
+    }
     set_latest(dir);
   } else {
-    if (!fits(*loaded, command)) return bad_input;
+    require_room(loaded, command);
     summary =
-        make_summary(identity, loaded->scenario, simulate_with_progress(*loaded, options_of(command), {}));
+        make_summary(identity, loaded.scenario, simulate_with_progress(loaded, options_of(command), {}));
   }
 
   if (command.json) {
@@ -129,22 +123,18 @@ int run(const Command& command) {
     fmt::print("{}", summary_text(*summary, replay_line(command)));
     fmt::print("\n{} {}/   next: psim compare {}{}, or psim replay {}\n",
                reused ? "already done, see" : "wrote", dir.string(), command.scenario,
-               loaded->has_axes ? "" : " --seeds 1,2,3", dir.string());
+               loaded.has_axes ? "" : " --seeds 1,2,3", dir.string());
   }
   for (const auto& line : (*summary)["stuck"]) say("stuck: {}\n", line.get<std::string>());
   return is_yes(*summary) ? done : answer_is_no;
 }
 
 int check(const Command& command) {
-  const std::optional<LoadedScenario> loaded = load_or_report(command);
-  if (!loaded) return bad_input;
+  const LoadedScenario loaded = load(command);
   std::string runs;
-  if (loaded->has_axes) {
-    const std::optional<Plan> plan = plan_comparison(command, false);
-    if (!plan) return bad_input;
-    runs = fmt::format("; psim compare makes {} runs of it", plan->points.size());
-  }
-  fmt::print("{}", resolved_toml(loaded->scenario));
+  if (loaded.has_axes)
+    runs = fmt::format("; psim compare makes {} runs of it", plan_comparison(command, false).points.size());
+  fmt::print("{}", resolved_toml(loaded.scenario));
   say("{} is a valid scenario; printed above with every default{}\n", command.scenario, runs);
   return done;
 }

@@ -24,6 +24,11 @@ struct Refused : std::runtime_error {
   std::string help;
 };
 
+// The same, with all that is to be said.
+struct Invalid {
+  std::string text;
+};
+
 // To be called first. A program that is started with a closed standard stream would open its first file in
 // that place, and then talk into it. A closed stdin is empty, a closed stderr is not heard, and writing to a
 // closed stdout fails.
