@@ -22,16 +22,22 @@ using Json = nlohmann::ordered_json;
 // A type of events, or a kind of messages or of faults. Another name does not compile.
 class Name {
  public:
-  consteval Name(const char* text) : text_(text) {
-    if (!is_known(text_)) throw "no name of a run's events";
+  constexpr Name() = default;  // none of them
+  consteval Name(const char* text) : Name(of(text)) {
+    if (*this == Name()) throw "no name of a run's events";
   }
-  constexpr std::string_view text() const { return text_; }
-  static constexpr bool is_known(std::string_view text) {
-    return std::ranges::find(all, text) != std::end(all);
+  static constexpr Name of(std::string_view text) {
+    Name found;
+    const auto place = std::ranges::find(all, text);
+    if (place != std::end(all)) found.place_ = static_cast<std::uint8_t>(place - std::begin(all));
+    return found;
   }
+  constexpr std::string_view text() const { return all[place_]; }
+  constexpr bool operator==(const Name&) const = default;
 
  private:
   static constexpr std::string_view all[] = {
+      "",
       // tables of events; where a table has a phase or an outcome, that in its place
       "sent", "received", "lost", "begun", "paused", "resumed", "ended", "cancelled", "killed", "applied",
       "late", "unused", "duplicate", "refused", "model_update", "finish", "acknowledgement", "suspicion",
@@ -39,16 +45,16 @@ class Name {
       "prediction", "repetition", "wait", "release",
       // kinds of messages and of faults
       "pull", "weights", "push", "join", "heartbeat", "leave", "state", "restore", "crash"};
-  std::string_view text_;
+  std::uint8_t place_ = 0;
 };
 
 // One event. Columns have the names of docs/tables.md; what an event does not have is 0.
 struct Row {
   std::int64_t number = 0;
-  double at = 0;                 // simulated seconds
-  double since = 0;              // likewise, of a wait
-  std::string_view table, type;  // type: of a computation its phase, of a push its outcome, else the table
-  std::string_view kind, role, work;  // kind: of the message or of the fault
+  double at = 0;     // simulated seconds
+  double since = 0;  // likewise, of a wait
+  Name type;         // of a computation its phase, of a push its outcome, else the table
+  std::string_view table, kind, role, work;  // kind: of the message or of the fault
   std::uint32_t node = 0;
   std::uint32_t peer = 0;  // the other node that it is about: receiver, sender, worker, replica, target, ...
   std::uint32_t shard = 0;
@@ -61,7 +67,7 @@ struct Row {
   std::uint64_t bytes = 0, weights_hash = 0, state_hash = 0;
   std::uint64_t values = 0, keys = 0, ids = 0;  // that a message carries
 
-  bool is(Name event) const { return type == event.text(); }
+  bool is(Name event) const { return type == event; }
   bool is(Name event, Name its_kind) const { return is(event) && kind == its_kind.text(); }
   bool is_message() const { return is("sent") || is("received") || is("lost"); }
   bool is_computation() const { return table == "computation"; }

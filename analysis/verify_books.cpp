@@ -78,7 +78,7 @@ class Conservation final : public Check {
                name(row.node), row.is("received") ? "receives" : "loses");
     if (!row.is("received", "push")) return;
     ++delivered_;
-    const Reign* owner = history_.owner(row.shard);
+    const Ownership* owner = history_.owner(row.shard);
     if (!history_.watched() || owner == nullptr) return;
     const bool is_for_it = owner->node == row.node && owner->epoch == row.epoch;
     if (is_for_it && !owner->over && owner->workers[worker(row.peer)].member)
@@ -101,7 +101,7 @@ class Conservation final : public Check {
   void look_for_vanished() {
     for (const auto& [key, numbers] : waiting_) {
       const auto [shard, node] = key;
-      const Reign* owner = history_.owner(shard);
+      const Ownership* owner = history_.owner(shard);
       if (owner == nullptr || owner->over || !owner->workers[worker(node)].member) continue;
       examined();
       const Count& count = owner->workers[worker(node)];

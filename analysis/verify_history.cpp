@@ -19,12 +19,12 @@ void Count::add(std::int64_t number) {
   mark = std::max(mark, number + 1);
 }
 
-std::optional<Reign::Hashes> Reign::hashes_at(std::int64_t at) const {
-  const Reign* reign = this;
-  while (reign != nullptr && at <= reign->from) reign = reign->before;
-  if (reign == nullptr) return std::nullopt;
-  const auto index = static_cast<std::size_t>(at - reign->from - 1);
-  return index < reign->hashes.size() ? std::optional(reign->hashes[index]) : std::nullopt;
+std::optional<Ownership::Hashes> Ownership::hashes_at(std::int64_t at) const {
+  const Ownership* ownership = this;
+  while (ownership != nullptr && at <= ownership->from) ownership = ownership->before;
+  if (ownership == nullptr) return std::nullopt;
+  const auto index = static_cast<std::size_t>(at - ownership->from - 1);
+  return index < ownership->hashes.size() ? std::optional(ownership->hashes[index]) : std::nullopt;
 }
 
 History::History(const Facts& facts) : facts_(facts) {
@@ -33,12 +33,12 @@ History::History(const Facts& facts) : facts_(facts) {
   leaving_.resize(nodes);
 }
 
-Reign& History::reign(std::uint32_t s, std::uint32_t server) {
+Ownership& History::ownership(std::uint32_t s, std::uint32_t server) {
   ShardHistory& shard = shards_[s];
-  Reign*& current = shard.of_server[server];
+  Ownership*& current = shard.of_server[server];
   if (current != nullptr) return *current;
   // The first owner is not promoted.
-  const auto [first, is_new] = shard.reigns.try_emplace(0, Reign{.shard = s, .node = server});
+  const auto [first, is_new] = shard.ownerships.try_emplace(0, Ownership{.shard = s, .node = server});
   current = &first->second;
   if (is_new) {
     current->workers.resize(facts_.workers);
@@ -49,12 +49,12 @@ Reign& History::reign(std::uint32_t s, std::uint32_t server) {
   return *current;
 }
 
-const Reign* History::owner(std::uint32_t shard) const {
+const Ownership* History::owner(std::uint32_t shard) const {
   const auto found = shards_.find(shard);
   return found == shards_.end() ? nullptr : &found->second.owner();
 }
 
-const Reign* History::find(std::uint32_t shard, std::uint32_t server) const {
+const Ownership* History::find(std::uint32_t shard, std::uint32_t server) const {
   const auto found = shards_.find(shard);
   if (found == shards_.end()) return nullptr;
   const auto own = found->second.of_server.find(server);
@@ -71,19 +71,19 @@ void History::on(const Row& row) {
   if (is_of_view) return on_view(row);
   if (row.is("sent", "heartbeat")) watched_ = true;
   if (row.is("applied")) {
-    Reign& owner = reign(row.shard, row.node);
+    Ownership& owner = ownership(row.shard, row.node);
     const std::uint32_t worker = facts_.worker(row.peer);
     repeated_ = owner.in_lineage(worker, row.push);
     owner.workers[worker].add(row.push);
     owner.applications.push_back({worker, row.push, owner.version + 1, row.number});
   }
   if (row.is("late")) {
-    Count& count = reign(row.shard, row.node).workers[facts_.worker(row.peer)];
+    Count& count = ownership(row.shard, row.node).workers[facts_.worker(row.peer)];
     count.base = std::max(count.base, row.push + 1);
     add(shards_[row.shard].dropped[facts_.worker(row.peer)], row.push);
   }
   if (row.is("model_update") && facts_.is_server(row.node)) {
-    Reign& owner = reign(row.shard, row.node);
+    Ownership& owner = ownership(row.shard, row.node);
     last_version_ = std::exchange(owner.version, row.version);
     // Its successor, of whom it has not heard, has begun without this.
     ShardHistory& shard = shards_[row.shard];
@@ -92,7 +92,7 @@ void History::on(const Row& row) {
   }
   if (row.is("membership")) on_member(row);
   if (row.is("received", "join") && row.node == 0 && row.peer < leaving_.size()) leaving_[row.peer] = false;
-  if (row.is("copy")) holds(reign(row.shard, row.node), row.peer);
+  if (row.is("copy")) holds(ownership(row.shard, row.node), row.peer);
   if (row.is("promotion")) on_promote(row);
   if (row.is("suspicion")) away_[row.peer] = true;
   if (row.is("fault")) on_fault(row);
@@ -100,7 +100,7 @@ void History::on(const Row& row) {
 
 bool History::is_given_up(std::uint32_t node) const {
   const auto takes_no_part = [&](const auto& shard) {
-    return !shard.second.reigns.empty() && !shard.second.owner().workers[facts_.worker(node)].member;
+    return !shard.second.ownerships.empty() && !shard.second.owner().workers[facts_.worker(node)].member;
   };
   const bool is_left_out = view_ && !view_->participants.contains(node);
   return is_left_out || (!shards_.empty() && std::ranges::all_of(shards_, takes_no_part));
@@ -110,7 +110,7 @@ bool History::is_given_up(std::uint32_t node) const {
 // the last pushes of those that count as arrived. Those before them may still wait to be applied.
 void History::on_member(const Row& row) {
   const std::uint32_t worker = facts_.worker(row.peer);
-  Reign& owner = reign(row.shard, row.node);
+  Ownership& owner = ownership(row.shard, row.node);
   Count& count = owner.workers[worker];
   count.member = row.takes_part != 0;
   if (!count.member) away_[row.peer] = true;
@@ -130,16 +130,17 @@ void History::on_member(const Row& row) {
 
 // Ownership goes to nodes that have a place in the newest view, and these ask no others. An owner that has
 // been replaced keeps what it has until it has handed it over.
-bool History::has_place(const Reign& reign, std::uint32_t node) const {
+bool History::has_place(const Ownership& ownership, std::uint32_t node) const {
   if (!view_) return true;
-  const auto epoch = view_->epochs.find(reign.shard);
-  const bool is_replaced = node == reign.node && epoch != view_->epochs.end() && reign.epoch < epoch->second;
-  return (is_replaced ? view_->former : view_->places).contains({reign.shard, node});
+  const auto epoch = view_->epochs.find(ownership.shard);
+  const bool is_replaced =
+      node == ownership.node && epoch != view_->epochs.end() && ownership.epoch < epoch->second;
+  return (is_replaced ? view_->former : view_->places).contains({ownership.shard, node});
 }
 
-void History::holds(Reign& reign, std::uint32_t node) const {
-  const bool takes_it_away = node != reign.node && leaving_[node];
-  if (has_place(reign, node) && !takes_it_away) reign.holders.insert(node);
+void History::holds(Ownership& ownership, std::uint32_t node) const {
+  const bool takes_it_away = node != ownership.node && leaving_[node];
+  if (has_place(ownership, node) && !takes_it_away) ownership.holders.insert(node);
 }
 
 // A place, or a participant.
@@ -159,16 +160,16 @@ void History::on_view(const Row& row) {
 void History::let_go() {
   is_told_view_ = false;
   for (auto& [number, shard] : shards_) {
-    for (auto& [epoch, reign] : shard.reigns)
-      std::erase_if(reign.holders, [&](std::uint32_t node) { return !has_place(reign, node); });
+    for (auto& [epoch, ownership] : shard.ownerships)
+      std::erase_if(ownership.holders, [&](std::uint32_t node) { return !has_place(ownership, node); });
   }
 }
 
 void History::crashes(std::uint32_t node) {
   for (auto& [number, shard] : shards_) {
-    for (auto& [epoch, reign] : shard.reigns) {
-      reign.holders.erase(node);
-      reign.over = reign.over || reign.node == node;
+    for (auto& [epoch, ownership] : shard.ownerships) {
+      ownership.holders.erase(node);
+      ownership.over = ownership.over || ownership.node == node;
     }
   }
 }
@@ -177,8 +178,8 @@ void History::crashes(std::uint32_t node) {
 void History::leaves(std::uint32_t node) {
   leaving_[node] = true;
   for (auto& [number, shard] : shards_) {
-    for (auto& [epoch, reign] : shard.reigns) {
-      if (shard.owner().node != node) reign.holders.erase(node);
+    for (auto& [epoch, ownership] : shard.ownerships) {
+      if (shard.owner().node != node) ownership.holders.erase(node);
     }
   }
 }
@@ -191,43 +192,43 @@ void History::on_fault(const Row& row) {
 }
 
 // The applications that made version `version` of `from`.
-void History::inherit(Reign& reign, const Reign& from, std::int64_t version) const {
-  if (from.before != nullptr) inherit(reign, *from.before, std::min(version, from.from));
+void History::inherit(Ownership& ownership, const Ownership& from, std::int64_t version) const {
+  if (from.before != nullptr) inherit(ownership, *from.before, std::min(version, from.from));
   for (const Application& one : from.applications) {
-    if (one.version <= version) reign.workers[one.worker].add(one.number);
+    if (one.version <= version) ownership.workers[one.worker].add(one.number);
   }
-  for (std::size_t w = 0; w < reign.workers.size(); ++w)
-    reign.workers[w].base = std::max(reign.workers[w].base, from.workers[w].base);
+  for (std::size_t w = 0; w < ownership.workers.size(); ++w)
+    ownership.workers[w].base = std::max(ownership.workers[w].base, from.workers[w].base);
 }
 
 void History::on_promote(const Row& row) {
   ShardHistory& shard = shards_[row.shard];
   shard.dropped.resize(facts_.workers);
   shard.given_up.resize(facts_.workers);
-  if (shard.reigns.empty()) {
-    Reign none{.shard = row.shard};
+  if (shard.ownerships.empty()) {
+    Ownership none{.shard = row.shard};
     none.workers.resize(facts_.workers);
-    shard.reigns.emplace(0, std::move(none));
+    shard.ownerships.emplace(0, std::move(none));
   }
   replaced_ = &shard.owner();
   copy_was_there_ = !replaced_->holders.empty();
-  Reign next{.shard = row.shard,
-             .node = row.node,
-             .epoch = row.epoch,
-             .before = nullptr,
-             .from = row.version,
-             .version = row.version,
-             .promoted = row.number,
-             .fresh = true};
+  Ownership next{.shard = row.shard,
+                 .node = row.node,
+                 .epoch = row.epoch,
+                 .before = nullptr,
+                 .from = row.version,
+                 .version = row.version,
+                 .promoted = row.number,
+                 .fresh = true};
   holds(next, row.node);
   next.workers.resize(facts_.workers);
-  const auto before = shard.reigns.find(row.updated_in);
-  if (row.version > 0 && before != shard.reigns.end() && row.updated_in < row.epoch) {
+  const auto before = shard.ownerships.find(row.updated_in);
+  if (row.version > 0 && before != shard.ownerships.end() && row.updated_in < row.epoch) {
     next.before = &before->second;
     inherit(next, before->second, row.version);
   }
   if (row.version < replaced_->version) shard.set_back = set_back_ = true;
-  const auto [entry, is_new] = shard.reigns.insert_or_assign(row.epoch, std::move(next));
+  const auto [entry, is_new] = shard.ownerships.insert_or_assign(row.epoch, std::move(next));
   epoch_taken_ = !is_new;
   shard.of_server[row.node] = &entry->second;
 }

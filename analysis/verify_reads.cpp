@@ -82,7 +82,7 @@ class Waiting {
     if (sent != under_way_.end() && sent->second <= row.push) under_way_.erase(sent);
   }
   // Whether these are all that take part, those among them that are answered with this one.
-  bool all(const Row& answer, const Reign& owner, const Facts& facts) const {
+  bool all(const Row& answer, const Ownership& owner, const Facts& facts) const {
     for (std::uint32_t w = 0; w < owner.workers.size(); ++w) {
       const std::uint32_t node = 1 + facts.servers + w;
       const auto last = answered_.find({answer.shard, answer.node, node});
@@ -101,7 +101,7 @@ class Waiting {
 };
 
 // The owner that answers a pull; null for other events, and before the first push: nobody has done anything.
-const Reign* answering(const Row& row, const History& history) {
+const Ownership* answering(const Row& row, const History& history) {
   return row.is("sent", "weights") ? history.find(row.shard, row.node) : nullptr;
 }
 
@@ -115,7 +115,7 @@ class Reads final : public Check {
   void on(const Row& row) override {
     requests_.on(row, facts_);
     waiting_.on(row, facts_);
-    const Reign* owner = answering(row, history_);
+    const Ownership* owner = answering(row, history_);
     if (owner == nullptr) return;
     examined();
     const std::optional<Asked::Pull> pull = requests_.answered(row);
@@ -147,7 +147,7 @@ class Reads final : public Check {
 
   // A shard that lost updates, or pushes, gives what it has; and one of k-sync the last version once more,
   // when all wait and too few pushes have come for an update.
-  void look_at_version(const Row& row, const Reign& owner, const std::optional<Asked::Pull>& pull) {
+  void look_at_version(const Row& row, const Ownership& owner, const std::optional<Asked::Pull>& pull) {
     if (!pull) return;  // a repeated one that came late: its worker has gone on
     const bool all_wait = !exact_ && waiting_.all(row, owner, facts_);
     const bool lossy = history_.shard(row.shard).set_back || all_wait;
@@ -173,7 +173,7 @@ class ReadMyWrites final : public Check {
   void on(const Row& row) override {
     requests_.on(row, facts_);
     if (row.is("received", "push")) add(arrived_[{row.shard, row.node, row.peer, row.epoch}], row.push);
-    const Reign* owner = answering(row, history_);
+    const Ownership* owner = answering(row, history_);
     const std::optional<Asked::Pull> pull = owner == nullptr ? std::nullopt : requests_.answered(row);
     if (!pull) return;
     examined();

@@ -57,7 +57,7 @@ class Acknowledged final : public Check {
     const std::uint32_t w = worker(row.peer);
     if (found == takeovers_.end() || found->second.node != row.node || found->second.workers.erase(w) == 0)
       return;
-    const Reign& owner = *history_.find(row.shard, row.node);
+    const Ownership& owner = *history_.find(row.shard, row.node);
     std::int64_t& safe = safe_[{row.shard, w}];
     const std::int64_t in_hand = facts_.every_push ? row.arrived : 0;
     for (std::int64_t number = in_hand; number < safe; ++number) {
@@ -101,12 +101,12 @@ class OneOwner final : public Check {
   void hears(const Row& row) {
     const std::uint32_t w = worker(row.node);
     const std::int64_t told = std::exchange(told_[{row.shard, w}], row.safe_pushes);
-    const Reign* owner = history_.find(row.shard, row.peer);
+    const Ownership* owner = history_.find(row.shard, row.peer);
     if (owner == nullptr) return;
     examined();
     const ShardHistory& shard = history_.shard(row.shard);
-    const auto next = shard.reigns.upper_bound(owner->epoch);
-    if (next == shard.reigns.end() || owner->holders.size() < 2) return;
+    const auto next = shard.ownerships.upper_bound(owner->epoch);
+    if (next == shard.ownerships.end() || owner->holders.size() < 2) return;
     for (auto one = owner->applications.rbegin(); one != owner->applications.rend(); ++one) {
       if (one->event < next->second.promoted) return;
       if (one->worker != w || one->number < told || one->number >= row.safe_pushes ||
@@ -132,7 +132,7 @@ class Replicas final : public Check {
   }
   void on(const Row& row) override {
     if (!row.is("promotion") || row.weights_hash == 0) return;
-    const std::optional<Reign::Hashes> there = history_.find(row.shard, row.node)->hashes_at(row.version);
+    const std::optional<Ownership::Hashes> there = history_.find(row.shard, row.node)->hashes_at(row.version);
     if (!there || there->weights == 0) return;
     examined();
     const bool same_weights = there->weights == row.weights_hash, same_state = there->state == row.state_hash;

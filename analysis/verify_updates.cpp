@@ -29,7 +29,7 @@ class Versions final : public Check {
  private:
   void begins(const Row& row) {
     examined();
-    const Reign& owner = history_.shard(row.shard).owner();
+    const Ownership& owner = history_.shard(row.shard).owner();
     if (owner.promoted != row.number || row.version == 0) return;
     if (owner.before == nullptr || owner.before->version < row.version)
       violated(row, "{} takes over shard {} at version {}, which nobody before it had", name(row.node),
@@ -117,7 +117,7 @@ class Duplicates final : public Check {
       open_.erase(id);
     } else if (row.is("duplicate")) {
       // One that waits for its shard, which is on its way to this server, may be refused when that has come.
-      const Reign* owner = history_.owner(row.shard);
+      const Ownership* owner = history_.owner(row.shard);
       if (owner == nullptr || owner->node != row.node || owner->over) return;
       examined();
       if (!taken_.contains(id)) open_.try_emplace(id, row);  // perhaps it waits for its group
