@@ -103,9 +103,9 @@ class Stream {
   void read(Row& row) {
     row.table = table_;
     row.type = Name::of(table_);
-    for (const auto& [column, place] : places_) {
-      if (sqlite3_column_type(query_.row(), column) == SQLITE_NULL) continue;
-      std::visit([&](auto member) { read_value(column, row.*member); }, place);
+    for (const std::pair<int, Place>& one : places_) {
+      if (sqlite3_column_type(query_.row(), one.first) == SQLITE_NULL) continue;
+      std::visit([&](auto member) { read_value(one.first, row.*member); }, one.second);
     }
   }
   template <class T>

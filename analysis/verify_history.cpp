@@ -160,8 +160,10 @@ void History::on_view(const Row& row) {
 void History::let_go() {
   is_told_view_ = false;
   for (auto& [number, shard] : shards_) {
-    for (auto& [epoch, ownership] : shard.ownerships)
+    for (auto& entry : shard.ownerships) {
+      Ownership& ownership = entry.second;
       std::erase_if(ownership.holders, [&](std::uint32_t node) { return !has_place(ownership, node); });
+    }
   }
 }
 
