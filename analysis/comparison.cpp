@@ -23,82 +23,80 @@ std::optional<double> time_of(const Json& summary) {
   return target["sim_time_s"].get<double>();
 }
 
-template <class F>
-Statistic over(const std::vector<const ComparedRun*>& runs, F&& value) {
-  std::vector<double> values;
-  for (const ComparedRun* run : runs) values.push_back(value(run->summary));
-  return statistic(values);
+// Null where the summary does not have it.
+Json at(const Json& summary, const char* path) { return summary.value(Json::json_pointer(path), Json()); }
+
+Json seconds_per_update(const Json& summary) {
+  const auto updates = summary["updates"].get<double>();
+  return updates > 0 ? summary["sim_time_s"].get<double>() / updates : 0.0;
 }
 
-// Over the runs whose summary has this part, and in it anything that `value` is about.
-template <class F>
-std::optional<Statistic> of_part(const std::vector<const ComparedRun*>& runs, const char* part, F&& value) {
-  std::vector<double> values;
-  for (const ComparedRun* run : runs) {
-    if (!run->summary.contains(part)) continue;
-    if (const Json number = value(run->summary[part]); !number.is_null()) values.push_back(number);
-  }
-  return values.empty() ? std::nullopt : std::optional(statistic(values));
+Json copied_bytes(const Json& summary) {
+  if (!summary.contains("failures")) return nullptr;
+  const Json& failures = summary["failures"];
+  return failures["replication_bytes"].get<double>() + failures["state_bytes"].get<double>();
 }
 
 // Mean over a run's crashes of servers, if all of them were made good.
-Json mean_recovery(const Json& failures) {
+Json mean_recovery(const Json& summary) {
   double sum = 0;
-  for (const Json& one : failures["recoveries"]) {
+  const Json recoveries = at(summary, "/failures/recoveries");
+  for (const Json& one : recoveries) {
     if (one["total_s"].is_null()) return nullptr;
     sum += one["total_s"].get<double>();
   }
-  const auto count = static_cast<double>(failures["recoveries"].size());
-  return count > 0 ? Json(sum / count) : Json(nullptr);
+  return recoveries.empty() ? Json() : Json(sum / static_cast<double>(recoveries.size()));
 }
 
-void add_failures(Group& group, const std::vector<const ComparedRun*>& runs) {
-  const auto count = [&](const char* key) {
-    return of_part(runs, "failures", [=](const Json& f) { return f[key]; });
-  };
-  group.copied = of_part(runs, "failures", [](const Json& f) {
-    return Json(f["replication_bytes"].get<double>() + f["state_bytes"].get<double>());
-  });
-  group.suspicions = count("suspicions");
-  group.false_suspicions = count("false_suspicions");
-  group.recovery = of_part(runs, "failures", mean_recovery);
-}
+// What is measured of every run: its key in the document, and where a summary has it.
+struct Measure {
+  const char* key;
+  const char* path = nullptr;
+  double scale = 1;
+  const char* with = nullptr;  // in the document where it has this one
+  Json (*compute)(const Json& summary) = nullptr;
+};
+constexpr Measure all_measures[] = {
+    {"updates", "/updates"},
+    {.key = "s_per_update", .compute = seconds_per_update},
+    {"staleness", "/staleness/mean"},
+    {"compute_percent", "/time/compute_share", 100},
+    {"wait_percent", "/time/wait_share", 100},
+    {"network_percent", "/time/network_share", 100},
+    {"absent_percent", "/time/absent_share", 100},
+    {"bytes_sent", "/bytes_sent"},
+    {"final_loss", "/final/loss"},
+    {"final_accuracy", "/final/accuracy"},
+    {"answer_latency_s", "/inference/latency_s/mean", 1, "answer_latency_s"},
+    {"served_staleness", "/inference/staleness/mean", 1, "answer_latency_s"},
+    {"served_accuracy", "/inference/accuracy", 1, "answer_latency_s"},
+    {.key = "copied_bytes", .with = "copied_bytes", .compute = copied_bytes},
+    {"suspicions", "/failures/suspicions", 1, "copied_bytes"},
+    {"false_suspicions", "/failures/false_suspicions", 1, "copied_bytes"},
+    {.key = "recovery_s", .with = "copied_bytes", .compute = mean_recovery},
+};
 
 Group make_group(const std::vector<const ComparedRun*>& runs) {
   Group group{.point = runs.front()->point, .runs = runs.size()};
-  std::vector<double> times, at_least, losses, accuracies;
+  std::vector<double> times, at_least;
   for (const ComparedRun* run : runs) {
     const Json& s = run->summary;
     const std::optional<double> time = time_of(s);
     if (time) times.push_back(*time);
     at_least.push_back(time.value_or(s["sim_time_s"].get<double>()));
     if (s["target"]["reached"]) ++group.reached;
-    if (!s["final"]["loss"].is_null()) losses.push_back(s["final"]["loss"]);
-    if (!s["final"]["accuracy"].is_null()) accuracies.push_back(s["final"]["accuracy"]);
     group.staleness_max = std::max(group.staleness_max, s["staleness"]["max"].get<double>());
   }
   group.time_at_least = statistic(at_least);
   if (times.size() == runs.size()) group.time = group.time_at_least;
-  if (!losses.empty()) group.loss = statistic(losses);
-  if (!accuracies.empty()) group.accuracy = statistic(accuracies);
-  group.updates = over(runs, [](const Json& s) { return s["updates"].get<double>(); });
-  group.per_update = over(runs, [](const Json& s) {
-    const auto updates = s["updates"].get<double>();
-    return updates > 0 ? s["sim_time_s"].get<double>() / updates : 0.0;
-  });
-  group.staleness = over(runs, [](const Json& s) { return s["staleness"]["mean"].get<double>(); });
-  const auto share = [&](const char* part) {
-    return over(runs, [=](const Json& s) { return 100 * s["time"].value(part, 0.0); });
-  };
-  group.compute = share("compute_share");
-  group.wait = share("wait_share");
-  group.network = share("network_share");
-  group.absent = share("absent_share");
-  group.bytes = over(runs, [](const Json& s) { return s["bytes_sent"].get<double>(); });
-  group.latency = of_part(runs, "inference", [](const Json& s) { return s["latency_s"]["mean"]; });
-  group.served_staleness = of_part(runs, "inference", [](const Json& s) { return s["staleness"]["mean"]; });
-  group.served_accuracy = of_part(runs, "inference", [](const Json& s) { return s["accuracy"]; });
-  add_failures(group, runs);
+  for (const Measure& measure : all_measures) {
+    std::vector<double> values;
+    for (const ComparedRun* run : runs) {
+      const Json value = measure.compute ? measure.compute(run->summary) : at(run->summary, measure.path);
+      if (!value.is_null()) values.push_back(measure.scale * value.get<double>());
+    }
+    if (!values.empty()) group.measures.emplace(measure.key, statistic(values));
+  }
   return group;
 }
 
@@ -160,10 +158,11 @@ std::vector<ComparedNote> notes_of(const std::vector<ComparedRun>& runs) {
   return notes;
 }
 
-Json json_of(const std::optional<Statistic>& s) {
-  if (!s) return nullptr;
-  return {{"mean", s->mean}, {"sd", s->sd ? Json(*s->sd) : Json(nullptr)}, {"n", s->count}};
+Json json_of(const Statistic* s) {
+  if (s == nullptr) return nullptr;
+  return {{"mean", s->mean}, {"sd", s->sd ? Json(*s->sd) : Json()}, {"n", s->count}};
 }
+Json json_of(const std::optional<Statistic>& s) { return json_of(s ? &*s : nullptr); }
 
 }  // namespace
 
@@ -215,29 +214,12 @@ Json document(const Comparison& c) {
                   {"runs", g.runs},
                   {"reached", g.reached},
                   {"time_s", json_of(g.time)},
-                  {"time_at_least_s", json_of(g.time_at_least)},
-                  {"relative", json_of(g.relative)},
-                  {"updates", json_of(g.updates)},
-                  {"s_per_update", json_of(g.per_update)},
-                  {"staleness", json_of(g.staleness)},
-                  {"staleness_max", g.staleness_max},
-                  {"compute_percent", json_of(g.compute)},
-                  {"wait_percent", json_of(g.wait)},
-                  {"network_percent", json_of(g.network)},
-                  {"absent_percent", json_of(g.absent)},
-                  {"bytes_sent", json_of(g.bytes)},
-                  {"final_loss", json_of(g.loss)},
-                  {"final_accuracy", json_of(g.accuracy)}};
-    if (g.latency) {
-      group["answer_latency_s"] = json_of(g.latency);
-      group["served_staleness"] = json_of(g.served_staleness);
-      group["served_accuracy"] = json_of(g.served_accuracy);
-    }
-    if (g.copied) {
-      group["copied_bytes"] = json_of(g.copied);
-      group["suspicions"] = json_of(g.suspicions);
-      group["false_suspicions"] = json_of(g.false_suspicions);
-      group["recovery_s"] = json_of(g.recovery);
+                  {"time_at_least_s", json_of(&g.time_at_least)},
+                  {"relative", json_of(g.relative)}};
+    for (const Measure& measure : all_measures) {
+      if (measure.with && !g.measure(measure.with)) continue;
+      group[measure.key] = json_of(g.measure(measure.key));
+      if (std::string_view(measure.key) == "staleness") group["staleness_max"] = g.staleness_max;
     }
     groups.push_back(std::move(group));
   }

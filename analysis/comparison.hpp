@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace psim::analysis {
@@ -34,14 +36,14 @@ struct Group {
   std::optional<Statistic> time;      // to the target, if all runs reached it; without a target, of the run
   Statistic time_at_least;            // the same, with the whole run's time where it was not reached
   std::optional<Statistic> relative;  // time by that of the first group with the same seed, if all have one
-  Statistic updates, per_update, staleness, bytes;  // per_update: simulated seconds
-  Statistic compute, wait, network, absent;         // percent of the workers' time
-  std::optional<Statistic> loss, accuracy;
-  std::optional<Statistic> latency, served_staleness, served_accuracy;  // of an inference group's answers
-  // Where nodes may fail: bytes of copies and of whole shards, nodes that were suspected, those of them that
-  // were alive, and seconds from a server's crash until its shards were as far again.
-  std::optional<Statistic> copied, suspicions, false_suspicions, recovery;
   double staleness_max = 0;
+  // Over the runs that have them; by their keys in the document, which has their units.
+  std::map<std::string, Statistic, std::less<>> measures;
+  // Null when no run has it.
+  const Statistic* measure(std::string_view key) const {
+    const auto found = measures.find(key);
+    return found == measures.end() ? nullptr : &found->second;
+  }
 };
 
 // A kind of note that some runs have.

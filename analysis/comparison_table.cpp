@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <iterator>
 #include <utility>
 
 #include "analysis/columns.hpp"
@@ -16,15 +15,9 @@ namespace {
 
 constexpr std::size_t most_columns = 120;  // of characters; a wider table is broken
 
-Statistic scaled(Statistic s, double factor) {
-  s.mean *= factor;
-  if (s.sd) *s.sd *= factor;
-  return s;
-}
-
-std::string text_of(const Statistic& s, int decimals) {
-  std::string text = fmt::format("{:.{}f}", s.mean, decimals);
-  if (s.sd) text += fmt::format(" ± {:.{}f}", *s.sd, decimals);
+std::string text_of(const Statistic& s, int decimals, double scale = 1) {
+  std::string text = fmt::format("{:.{}f}", scale * s.mean, decimals);
+  if (s.sd) text += fmt::format(" ± {:.{}f}", scale * *s.sd, decimals);
   return text;
 }
 
@@ -39,57 +32,73 @@ std::size_t width_of(const std::string& text) {
       std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
-// A column of the table: its heading, and a group's cell.
+// A column of the table, with a cell for each group.
 struct Column {
+  Column(std::string its_heading, bool names_row, const Comparison& c,
+         const std::function<std::string(const Group&)>& cell)
+      : heading(std::move(its_heading)), is_label(names_row), width(width_of(heading)) {
+    for (const Group& g : c.groups) width = std::max(width, width_of(cells.emplace_back(cell(g))));
+  }
   std::string heading;  // of an axis its key, else from columns.hpp
   bool is_label;
-  std::function<std::string(const Group&)> cell;
-  std::function<bool(const Group&)> is_zero = {};  // none: the column is always of interest
+  std::vector<std::string> cells = {};  // of the groups
+  std::size_t width;
 };
 
-// What there is to say about failures, if anybody was suspected, anything copied, any server made good.
-std::vector<Column> failure_columns(const Comparison& c) {
-  const auto any = [&](auto member) {
-    return std::ranges::any_of(c.groups, [=](const Group& g) { return g.*member && (g.*member)->mean > 0; });
-  };
-  std::vector<Column> columns;
-  if (any(&Group::copied))
-    columns.push_back({ColumnName("copied").heading(), false, [](const Group& g) {
-                         return g.copied ? fmt::format("{:.4g}", g.copied->mean / 1e6) : "-";
-                       }});
-  if (any(&Group::suspicions))
-    columns.push_back({ColumnName("suspected").heading(), false, [](const Group& g) {
-                         if (!g.suspicions) return std::string("-");
-                         return fmt::format("{:.1f} ({:.1f})", g.suspicions->mean, g.false_suspicions->mean);
-                       }});
-  if (any(&Group::recovery))
-    columns.push_back({ColumnName("recovery").heading(), false,
-                       [](const Group& g) { return g.recovery ? text_of(*g.recovery, 2) : "-"; }});
-  return columns;
+// How a measure is shown.
+constexpr int three_digits = -1, megabytes = -2;
+enum class Where : std::uint8_t { known, not_zero, named_if_zero };  // in any row
+struct Shown {
+  ColumnName column;
+  const char* key;  // of the measure
+  double scale = 1;
+  int decimals = 2;
+  Where where = Where::known;
+};
+constexpr Shown shown[] = {
+    {"updates", "updates", 1, 0},
+    {"per update", "s_per_update", 1e3, three_digits},
+    {"final loss", "final_loss", 1, 4},
+    {"accuracy", "final_accuracy", 100},
+    {"staleness", "staleness", 1, 2, Where::named_if_zero},
+    {"compute", "compute_percent", 1, 1, Where::named_if_zero},
+    {"wait", "wait_percent", 1, 1, Where::named_if_zero},
+    {"network", "network_percent", 1, 1, Where::named_if_zero},
+    {"absent", "absent_percent", 1, 1, Where::not_zero},
+    {"sent", "bytes_sent", 1, megabytes},
+    {"answer", "answer_latency_s", 1e3},
+    {"served staleness", "served_staleness"},
+    {"served accuracy", "served_accuracy", 100},
+    {"copied", "copied_bytes", 1, megabytes, Where::not_zero},
+    {"suspected", "suspicions", 1, 1, Where::not_zero},
+    {"recovery", "recovery_s", 1, 2, Where::not_zero},
+};
+
+std::string cell_of(const Group& g, const Shown& one) {
+  const Statistic* s = g.measure(one.key);
+  const std::string_view key = one.key;
+  if (s == nullptr) return "-";
+  if (one.decimals == megabytes) return fmt::format("{:.4g}", s->mean / 1e6);
+  if (key == "suspicions")
+    return fmt::format("{:.1f} ({:.1f})", s->mean, g.measure("false_suspicions")->mean);
+  const int decimals = one.decimals == three_digits ? decimals_for(one.scale * s->mean) : one.decimals;
+  const std::string text = text_of(*s, decimals, one.scale);
+  return key == "staleness" ? fmt::format("{} ({:.0f})", text, g.staleness_max) : text;
 }
 
-std::vector<Column> columns_of(const Comparison& c) {
+// The columns of the table. Appends to `zero` the names of those that are left out as 0 in every row.
+std::vector<Column> columns_of(const Comparison& c, std::vector<std::string_view>& zero) {
   std::vector<Column> columns;
   for (std::size_t i = 0; i < c.axes.size(); ++i) {
-    columns.push_back(
-        {c.axes[i].substr(c.axes[i].rfind('.') + 1), true, [i](const Group& g) { return g.point[i]; }});
+    const std::string key = c.axes[i].substr(c.axes[i].rfind('.') + 1);
+    columns.emplace_back(key, true, c, [i](const Group& g) { return g.point[i]; });
   }
-  if (c.axes.empty())
-    columns.push_back(
-        {ColumnName("scenario").heading(), true, [](const Group& g) { return label_of(g.point); }});
+  const auto add = [&](ColumnName name, const std::function<std::string(const Group&)>& cell) {
+    columns.emplace_back(name.heading(), name.name() == "scenario", c, cell);
+  };
+  if (c.axes.empty()) add("scenario", [](const Group& g) { return label_of(g.point); });
   double slowest = 0;
   for (const Group& g : c.groups) slowest = std::max(slowest, g.time_at_least.mean);
-  const auto any = [&](auto member) {
-    return std::ranges::any_of(c.groups, [=](const Group& g) { return (g.*member).has_value(); });
-  };
-  const auto add = [&](ColumnName name, std::function<std::string(const Group&)> cell) {
-    columns.push_back({name.heading(), false, std::move(cell)});
-  };
-  const auto add_percent = [&](ColumnName name, Statistic Group::*member) {
-    columns.push_back({name.heading(), false, [=](const Group& g) { return text_of(g.*member, 1); },
-                       [=](const Group& g) { return (g.*member).mean == 0; }});
-  };
-
   add(c.has_target ? ColumnName("time to target") : ColumnName("time"), [=](const Group& g) {
     const int decimals = decimals_for(slowest);
     return g.time ? text_of(*g.time, decimals) : fmt::format("> {:.{}f}", g.time_at_least.mean, decimals);
@@ -97,69 +106,45 @@ std::vector<Column> columns_of(const Comparison& c) {
   if (c.has_target) add("reached", [](const Group& g) { return fmt::format("{}/{}", g.reached, g.runs); });
   if (c.groups.size() > 1)
     add("relative", [](const Group& g) { return g.relative ? text_of(*g.relative, 2) : "-"; });
-  add("updates", [](const Group& g) { return text_of(g.updates, 0); });
-  if (!c.has_target)
-    add("per update", [](const Group& g) {
-      return text_of(scaled(g.per_update, 1e3), decimals_for(1e3 * g.per_update.mean));
-    });
-  if (any(&Group::loss)) add("final loss", [](const Group& g) { return g.loss ? text_of(*g.loss, 4) : "-"; });
-  if (any(&Group::accuracy))
-    add("accuracy", [](const Group& g) { return g.accuracy ? text_of(scaled(*g.accuracy, 100), 2) : "-"; });
-  columns.push_back(
-      {ColumnName("staleness").heading(), false,
-       [](const Group& g) { return fmt::format("{} ({:.0f})", text_of(g.staleness, 2), g.staleness_max); },
-       [](const Group& g) { return g.staleness_max == 0; }});
-  add_percent("compute", &Group::compute);
-  add_percent("wait", &Group::wait);
-  add_percent("network", &Group::network);
-  if (std::ranges::any_of(c.groups, [](const Group& g) { return g.absent.mean > 0; }))
-    add_percent("absent", &Group::absent);
-  add("sent", [](const Group& g) { return fmt::format("{:.4g}", g.bytes.mean / 1e6); });
-  const auto add_served = [&](ColumnName name, auto member, double factor) {
-    if (!any(member)) return;
-    add(name, [=](const Group& g) {
-      const std::optional<Statistic>& s = g.*member;
-      return s ? text_of(scaled(*s, factor), 2) : std::string("-");
-    });
-  };
-  add_served("answer", &Group::latency, 1e3);
-  add_served("served staleness", &Group::served_staleness, 1);
-  add_served("served accuracy", &Group::served_accuracy, 100);
-  std::ranges::move(failure_columns(c), std::back_inserter(columns));
+  for (const Shown& one : shown) {
+    const auto is_known = [&](const Group& g) { return g.measure(one.key) != nullptr; };
+    const auto is_more = [&](const Group& g) { return is_known(g) && g.measure(one.key)->mean > 0; };
+    if (std::string_view(one.key) == "s_per_update" && c.has_target) continue;
+    if (std::ranges::none_of(c.groups, is_known)) continue;
+    if (one.where == Where::known || std::ranges::any_of(c.groups, is_more))
+      add(one.column, [&](const Group& g) { return cell_of(g, one); });
+    else if (one.where == Where::named_if_zero) zero.push_back(one.column.name());
+  }
   return columns;
 }
 
-std::size_t width_of(const Column& column, const Comparison& c) {
-  std::size_t width = width_of(column.heading);
-  for (const Group& g : c.groups) width = std::max(width, width_of(column.cell(g)));
-  return width;
-}
-
 // One table of these columns.
-std::string lines_of(const std::vector<const Column*>& columns, const Comparison& c) {
+std::string lines_of(const std::vector<const Column*>& columns, std::size_t groups) {
   std::string out;
-  const auto row = [&](const std::function<std::string(const Column&)>& cell) {
+  const auto row = [&](const auto& cell) {
     for (const Column* column : columns) {
-      const std::string text = cell(*column), pad(width_of(*column, c) - width_of(text), ' ');
+      const std::string& text = cell(*column);
+      const std::string pad(column->width - width_of(text), ' ');
       out += column->is_label ? fmt::format("| {}{} ", text, pad) : fmt::format("| {}{} ", pad, text);
     }
     out += "|\n";
   };
-  row([](const Column& column) { return column.heading; });
+  row([](const Column& column) -> const std::string& { return column.heading; });
   for (const Column* column : columns) {
-    const std::string dashes(width_of(*column, c) + 1, '-');
+    const std::string dashes(column->width + 1, '-');
     out += column->is_label ? fmt::format("|:{}", dashes) : fmt::format("|{}:", dashes);
   }
   out += "|\n";
-  for (const Group& g : c.groups) row([&](const Column& column) { return column.cell(g); });
+  for (std::size_t g = 0; g < groups; ++g)
+    row([g](const Column& column) -> const std::string& { return column.cells[g]; });
   return out;
 }
 
 // The columns of each table: the labels, and as many others as there is room for.
-std::vector<std::vector<const Column*>> split(const std::vector<Column>& columns, const Comparison& c) {
+std::vector<std::vector<const Column*>> split(const std::vector<Column>& columns) {
   std::vector<const Column*> labels;
   std::size_t label_width = 1;
-  const auto room = [&](const Column& column) { return width_of(column, c) + 3; };
+  const auto room = [](const Column& column) { return column.width + 3; };
   for (const Column& column : columns) {
     if (!column.is_label) continue;
     labels.push_back(&column);
@@ -186,16 +171,11 @@ std::string label_of(const std::vector<std::string>& point) {
 }
 
 std::string table(const Comparison& c) {
-  std::vector<Column> columns = columns_of(c);
-  std::vector<std::string> zero;
-  std::erase_if(columns, [&](const Column& column) {
-    if (!column.is_zero || !std::ranges::all_of(c.groups, column.is_zero)) return false;
-    zero.push_back(column.heading.substr(0, column.heading.find(' ')));
-    return true;
-  });
+  std::vector<std::string_view> zero;
+  const std::vector<Column> columns = columns_of(c, zero);
   std::string out;
-  for (const std::vector<const Column*>& part : split(columns, c))
-    out += (out.empty() ? "" : "\n") + lines_of(part, c);
+  for (const std::vector<const Column*>& part : split(columns))
+    out += (out.empty() ? "" : "\n") + lines_of(part, c.groups.size());
   if (!zero.empty()) out += fmt::format("0 in every row: {}\n", fmt::join(zero, ", "));
   for (const Group& g : c.groups) {
     if (!c.has_target || g.reached == g.runs) continue;

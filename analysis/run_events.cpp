@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <map>
 #include <set>
@@ -15,49 +14,22 @@ namespace psim::analysis {
 namespace fs = std::filesystem;
 namespace {
 
-// A table of events, and what its rows are: by the value of its first column, where it has several.
-struct Table {
-  std::string_view name;
-  std::vector<std::pair<std::string_view, What>> kinds;
-};
-const std::vector<Table> tables{
-    {"sent", {{"", What::sent}}},
-    {"received", {{"", What::received}}},
-    {"lost", {{"", What::lost}}},
-    {"computation",
-     {{"begun", What::begun},
-      {"paused", What::paused},
-      {"resumed", What::resumed},
-      {"ended", What::ended},
-      {"cancelled", What::cancelled},
-      {"killed", What::killed}}},
-    {"push_outcome",
-     {{"applied", What::applied},
-      {"late", What::late},
-      {"unused", What::unused},
-      {"duplicate", What::duplicate},
-      {"refused", What::refused}}},
-    {"model_update", {{"", What::update}}},
-    {"finish", {{"", What::finish}}},
-    {"acknowledgement", {{"", What::acknowledgement}}},
-    {"suspicion", {{"", What::suspicion}}},
-    {"view_change", {{"", What::view}}},
-    {"place", {{"", What::place}}},
-    {"participant", {{"", What::participant}}},
-    {"snapshot", {{"", What::snapshot}}},
-    {"copy", {{"", What::copy}}},
-    {"promotion", {{"", What::promotion}}},
-    {"membership", {{"", What::membership}}},
-    {"fault", {{"", What::fault}}},
-    {"prediction", {{"", What::other}}},
-    {"repetition", {{"", What::other}}},
-    {"wait", {{"", What::wait}}},
-    {"release", {{"", What::release}}},
-};
+constexpr std::string_view tables[] = {"sent",         "received",     "lost",       "computation",
+                                       "push_outcome", "model_update", "finish",     "acknowledgement",
+                                       "suspicion",    "view_change",  "place",      "participant",
+                                       "snapshot",     "copy",         "promotion",  "membership",
+                                       "fault",        "prediction",   "repetition", "wait",
+                                       "release"};
 
 // The columns that checks look at, and where they stand in a Row.
-using Place = std::variant<double Row::*, std::int64_t Row::*, std::uint64_t Row::*, std::uint32_t Row::*>;
+using Place = std::variant<double Row::*, std::int64_t Row::*, std::uint64_t Row::*, std::uint32_t Row::*,
+                           std::string_view Row::*, Name Row::*>;
 const std::map<std::string_view, Place> columns{
+    {"phase", &Row::type},
+    {"outcome", &Row::type},
+    {"kind", &Row::kind},
+    {"role", &Row::role},
+    {"work", &Row::work},
     {"number", &Row::number},
     {"at_s", &Row::at},
     {"since_s", &Row::since},
@@ -102,41 +74,15 @@ const std::map<std::string_view, Place> columns{
     {"carried_keys", &Row::keys},
     {"carried_ids", &Row::ids},
 };
-constexpr std::array<std::pair<std::string_view, Fault>, 2> faults{
-    {{"crash", Fault::crash}, {"leave", Fault::leave}}};
-constexpr std::array<std::pair<std::string_view, Letter>, 10> letters{{{"pull", Letter::pull},
-                                                                       {"weights", Letter::weights},
-                                                                       {"push", Letter::push},
-                                                                       {"join", Letter::join},
-                                                                       {"view", Letter::view},
-                                                                       {"start", Letter::start},
-                                                                       {"heartbeat", Letter::heartbeat},
-                                                                       {"leave", Letter::leave},
-                                                                       {"state", Letter::state},
-                                                                       {"restore", Letter::restore}}};
-
 constexpr std::int64_t no_more = std::numeric_limits<std::int64_t>::max();
-
-template <class T>
-T named(std::string_view name, const auto& names) {
-  for (const auto& [text, value] : names) {
-    if (text == name) return value;
-  }
-  return T::other;
-}
 
 // The rows of one table of events, in their order.
 class Stream {
  public:
-  Stream(const fs::path& path, const Table& table) : table_(&table), query_(path, sql_of(table.name)) {
+  Stream(const fs::path& path, std::string_view table) : table_(table), query_(path, sql_of(table)) {
     for (int i = 0; i < sqlite3_column_count(query_.row()); ++i) {
-      const std::string_view name = sqlite3_column_name(query_.row(), i);
-      const auto place = columns.find(name);
+      const auto place = columns.find(sqlite3_column_name(query_.row(), i));
       if (place != columns.end()) places_.emplace_back(i, place->second);
-      if (name == "phase" || name == "outcome") what_ = i;
-      if (name == "work") work_ = i;
-      if (name == "role") role_ = i;
-      if (name == "kind") kind_ = i;
     }
     advance();
   }
@@ -155,32 +101,26 @@ class Stream {
         table, table == "received" ? "sent.node AS sender" : "receiver");
   }
   void read(Row& row) {
-    sqlite3_stmt* columns_here = query_.row();
-    for (const auto& [column, place] : places_) {
-      if (sqlite3_column_type(columns_here, column) == SQLITE_NULL) continue;
-      std::visit([&](auto member) { read_number(columns_here, column, row.*member); }, place);
+    row.table = table_;
+    row.type = Name::of(table_);
+    for (const std::pair<int, Place>& one : places_) {
+      if (sqlite3_column_type(query_.row(), one.first) == SQLITE_NULL) continue;
+      std::visit([&](auto member) { read_value(one.first, row.*member); }, one.second);
     }
-    const std::string_view what = what_ ? text(columns_here, *what_) : std::string_view{};
-    row.what = named<What>(what, table_->kinds);
-    row.is_former = role_ && text(columns_here, *role_) == "former";
-    row.is_step = work_ && text(columns_here, *work_) == "step";
-    if (!kind_) return;
-    const auto kind = names_.emplace(text(columns_here, *kind_)).first;
-    row.message = *kind;
-    row.letter = row.is_message() ? named<Letter>(*kind, letters) : Letter::other;
-    row.fault = row.what == What::fault ? named<Fault>(*kind, faults) : Fault::other;
   }
   template <class T>
-  static void read_number(sqlite3_stmt* row, int column, T& value) {
-    if constexpr (std::is_same_v<T, double>) value = sqlite3_column_double(row, column);
-    else value = static_cast<T>(sqlite3_column_int64(row, column));
+  void read_value(int column, T& value) {
+    if constexpr (std::is_same_v<T, double>) value = sqlite3_column_double(query_.row(), column);
+    else if constexpr (std::is_integral_v<T>)
+      value = static_cast<T>(sqlite3_column_int64(query_.row(), column));
+    else if constexpr (std::is_same_v<T, Name>) value = Name::of(text(query_.row(), column));
+    else value = *texts_.emplace(text(query_.row(), column)).first;
   }
 
-  const Table* table_;
+  std::string_view table_;
   Query query_;
   std::vector<std::pair<int, Place>> places_;
-  std::optional<int> what_, work_, role_, kind_;  // columns that name something
-  std::set<std::string, std::less<>> names_;      // of messages; rows refer to them
+  std::set<std::string, std::less<>> texts_;  // rows refer to them
   std::optional<Row> row_;
 };
 
@@ -188,28 +128,22 @@ class Stream {
 // have reached. Checks rely on that.
 bool fits(const Row& row, const Facts& facts, std::int64_t nodes, std::int64_t events) {
   const auto reached = [events](auto... numbers) { return ((numbers >= -1 && numbers <= events) && ...); };
-  const bool of_server = facts.is_server(row.node) && facts.is_worker(row.peer);
-  if (row.node >= nodes || row.peer >= nodes) return false;
-  const bool names_message = row.what == What::received || row.what == What::lost || row.what == What::wait;
-  if (!reached(row.sent) || (names_message && row.sent < 0)) return false;
-  if (row.is_outcome()) return of_server && reached(row.push, row.version);
-  if (row.is_computation()) return facts.is_worker(row.node);
-  switch (row.what) {
-    case What::membership: return of_server && reached(row.arrived, row.applied);
-    case What::finish: return facts.is_worker(row.node);
-    case What::acknowledgement: return facts.is_worker(row.node) && reached(row.safe_pushes);
-    case What::copy:
-    case What::promotion:
-      return facts.is_server(row.node) && !facts.is_worker(row.peer) && reached(row.version);
-    case What::place: return facts.is_server(row.peer);
-    case What::participant: return facts.is_worker(row.peer);
-    case What::suspicion: return row.peer <= facts.servers + facts.workers;
-    case What::update: return reached(row.version);
-    case What::received:
-      return row.letter != Letter::push || !facts.is_server(row.node) ||
-             (facts.is_worker(row.peer) && reached(row.push));
-    default: return true;
+  if (row.node >= nodes || row.peer >= nodes || row.type == Name() || !reached(row.sent)) return false;
+  const bool by_server = facts.is_server(row.node), by_worker = facts.is_worker(row.node),
+             on_worker = facts.is_worker(row.peer);
+  if (row.is("received") || row.is("lost") || row.is("wait")) {
+    if (row.sent < 0) return false;
   }
+  if (row.is("received", "push")) return !by_server || (on_worker && reached(row.push));
+  if (row.is_outcome()) return by_server && on_worker && reached(row.push, row.version);
+  if (row.is_computation() || row.is("finish")) return by_worker;
+  if (row.is("membership")) return by_server && on_worker && reached(row.arrived, row.applied);
+  if (row.is("acknowledgement")) return by_worker && reached(row.safe_pushes);
+  if (row.is("copy") || row.is("promotion")) return by_server && !on_worker && reached(row.version);
+  if (row.is("place")) return facts.is_server(row.peer);
+  if (row.is("participant")) return on_worker;
+  if (row.is("suspicion")) return row.peer <= facts.servers + facts.workers;
+  return !row.is("model_update") || reached(row.version);
 }
 
 }  // namespace
@@ -217,9 +151,9 @@ bool fits(const Row& row, const Facts& facts, std::int64_t nodes, std::int64_t e
 std::int64_t RunRecord::each(const std::function<void(const Row&)>& on_row) const {
   std::int64_t count = 0, events = 0;
   std::vector<Stream> streams;
-  streams.reserve(tables.size());  // rows refer to names in them
-  for (const Table& table : tables) {
-    query(database_, fmt::format("SELECT count(*) FROM {}", table.name),
+  streams.reserve(std::size(tables));  // rows refer to texts in them
+  for (const std::string_view table : tables) {
+    query(database_, fmt::format("SELECT count(*) FROM {}", table),
           [&](sqlite3_stmt* row) { events += sqlite3_column_int64(row, 0); });
     streams.emplace_back(database_, table);
   }

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <stdexcept>
 #include <vector>
 
@@ -65,28 +66,13 @@ std::optional<std::string> hash_of(const fs::path& path) {
 }
 
 // By name, in order.
-std::map<std::string, fs::path> sealed_files(const fs::path& folder) {
-  std::map<std::string, fs::path> files;
+std::map<std::string, fs::path, std::less<>> sealed_files(const fs::path& folder) {
+  std::map<std::string, fs::path, std::less<>> files;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
     if (is_of_a_run(name) && name != sums) files.emplace(name, entry.path());
   }
   return files;
-}
-
-std::string sums_of(const std::map<std::string, fs::path>& files) {
-  std::string text;
-  for (const auto& [name, path] : files) {
-    const std::optional<std::string> hash = hash_of(path);
-    if (!hash) throw std::runtime_error(fmt::format("{}: cannot be read again", path.string()));
-    text += fmt::format("{}  {}\n", *hash, name);
-  }
-  return text;
-}
-
-std::string content_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 }  // namespace
@@ -117,7 +103,12 @@ void remove_run(const fs::path& folder) {
 }
 
 void seal(const fs::path& folder) {
-  const std::string text = sums_of(sealed_files(folder));
+  std::string text;
+  for (const auto& [name, path] : sealed_files(folder)) {
+    const std::optional<std::string> hash = hash_of(path);
+    if (!hash) throw std::runtime_error(fmt::format("{}: cannot be read again", path.string()));
+    text += fmt::format("{}  {}\n", *hash, name);
+  }
   std::ofstream file(folder / sums, std::ios::binary);
   file << text;
   file.close();
@@ -130,28 +121,30 @@ std::string broken_seal(const fs::path& folder) {
   std::ifstream file;
   if (is_file(sums)) file.open(folder / sums, std::ios::binary);
   if (!file.is_open()) return fmt::format("{} is missing", sums);
-  std::map<std::string, std::string> sealed;
-  for (std::string line; std::getline(file, line);) {
+  std::istringstream text(std::string(std::istreambuf_iterator<char>(file), {}));
+  std::map<std::string, std::string, std::less<>> sealed;
+  for (std::string line; std::getline(text, line);) {
     const std::size_t gap = line.find("  ");
     if (gap != std::string::npos) sealed[line.substr(gap + 2)] = line.substr(0, gap);
   }
-  const std::map<std::string, fs::path> files = sealed_files(folder);
+  const std::map<std::string, fs::path, std::less<>> files = sealed_files(folder);
   for (const std::string_view name : every_run_has) {
-    if (!files.contains(std::string(name))) return fmt::format("{} is missing", name);
+    if (!files.contains(name)) return fmt::format("{} is missing", name);
   }
   for (const auto& [name, hash] : sealed) {
     if (!files.contains(name)) return fmt::format("{} is missing", name);
   }
   for (const std::string_view name : every_run_has) {
-    if (!sealed.contains(std::string(name))) return fmt::format("{} does not name {}", sums, name);
+    if (!sealed.contains(name)) return fmt::format("{} does not name {}", sums, name);
   }
+  std::string whole;  // each file once, in order, and nothing else
   for (const auto& [name, path] : files) {
     if (!is_file(name)) return fmt::format("{} is no file", name);
     if (!sealed.contains(name)) return fmt::format("{} was not there when the run was written", name);
     if (hash_of(path) != sealed[name]) return fmt::format("{} has changed since it was written", name);
+    whole += fmt::format("{}  {}\n", sealed[name], name);
   }
-  // Each file once, in order, and nothing else.
-  return content_of(folder / sums) == sums_of(files) ? "" : fmt::format("{} has changed", sums);
+  return text.str() == whole ? "" : fmt::format("{} has changed", sums);
 }
 
 }  // namespace psim::analysis

@@ -28,36 +28,6 @@ std::int64_t count_nodes(const fs::path& database, const Facts& facts) {
   return all;
 }
 
-// Of the summary, all that checks look at is there.
-void require_totals(const Json& summary) {
-  for (const char* key : {"events", "messages", "messages_received", "messages_lost", "bytes_sent",
-                          "bytes_received", "bytes_lost"})
-    static_cast<void>(summary.at(key));
-  for (const char* key : {"applied", "dropped"}) static_cast<void>(summary.at("pushes").at(key));
-  static_cast<void>(summary.at("bytes_by_kind"));
-}
-void require_times(const Json& summary, const Facts& facts) {
-  const auto shares = [](const Json& time) {
-    for (const char* key : {"compute_share", "network_share", "wait_share", "absent_share", "total_s"})
-      static_cast<void>(time.at(key).get<double>());
-  };
-  static_cast<void>(summary.at("sim_time_s").get<double>());
-  shares(summary.at("time"));
-  for (std::uint32_t w = 0; w < facts.workers; ++w) {
-    shares(summary.at("workers").at(w).at("time"));
-    static_cast<void>(summary.at("workers").at(w).at("samples"));
-  }
-  if (!summary.contains("failures")) return;
-  for (const Json& one : summary.at("failures").at("recoveries")) {
-    static_cast<void>(one.at("server").get<std::uint32_t>() + one.at("at_s").get<double>());
-    for (const char* key : {"detection_s", "takeover_s"}) static_cast<void>(one.at(key));
-  }
-}
-void require_end(const Json& summary) {
-  for (const Json& line : summary.at("stuck")) static_cast<void>(line.get<std::string>());
-  static_cast<void>(summary.at("target").at("reached").get<bool>());
-}
-
 // A size or a rate as resolved scenarios write it: a number and its unit, "1.25e+09Bps".
 double quantity(std::string_view text) {
   double number = 0;
@@ -65,42 +35,43 @@ double quantity(std::string_view text) {
   return number;
 }
 
-void add_sizes(const toml::table& scenario, Facts& f) {
-  const auto number = [&](std::string_view path, std::int64_t otherwise) {
+// The fields of a run's scenario, where every default is written out; a field without meaning is left out.
+struct Fields {
+  const toml::table& scenario;
+  std::int64_t number(std::string_view path, std::int64_t otherwise) const {
     return scenario.at_path(path).value_or(otherwise);
-  };
-  const auto word = [&](std::string_view path) {
+  }
+  std::string_view word(std::string_view path) const {
     return scenario.at_path(path).value_or(std::string_view{});
-  };
-  f.header = static_cast<std::uint64_t>(quantity(word("cluster.network.header")));
-  const std::string_view precision = word("model.precision");
+  }
+};
+
+void add_sizes(const Fields& fields, Facts& f) {
+  f.header = static_cast<std::uint64_t>(quantity(fields.word("cluster.network.header")));
+  const std::string_view precision = fields.word("model.precision");
   f.bytes_per_value = precision == "float64" ? 8 : precision == "float32" ? 4 : 2;
-  f.bytes_per_key = word("messages.keys") == "per-value" ? 8 : 0;
+  f.bytes_per_key = fields.word("messages.keys") == "per-value" ? 8 : 0;
   f.bytes_per_listed_key = std::max<std::uint64_t>(f.bytes_per_key, 4);
-  f.filtered = scenario.contains("filter");
-  f.disk = quantity(word("snapshot.bandwidth"));
-  if (word("training.work") != "static") return;
-  const std::int64_t batch = number("training.batch_size", 0) * number("training.accumulate", 1);
-  const std::int64_t steps = number("training.local_steps", 1), warmup = number("training.warmup_steps", 0);
+  f.filtered = fields.scenario.contains("filter");
+  f.disk = quantity(fields.word("snapshot.bandwidth"));
+  if (fields.word("training.work") != "static") return;
+  const std::int64_t batch =
+      fields.number("training.batch_size", 0) * fields.number("training.accumulate", 1);
+  const std::int64_t steps = fields.number("training.local_steps", 1),
+                     warmup = fields.number("training.warmup_steps", 0);
   f.samples = batch * steps;
   f.first_samples = batch * (warmup > 0 ? warmup : steps);
 }
 
-// Every default is written out in a run's scenario; a field without meaning is left out.
 Facts facts_of(const toml::table& scenario) {
-  const auto number = [&](std::string_view path, std::int64_t otherwise) {
-    return scenario.at_path(path).value_or(otherwise);
-  };
-  const auto word = [&](std::string_view path) {
-    return scenario.at_path(path).value_or(std::string_view{});
-  };
+  const Fields fields{scenario};
   Facts f;
-  f.workers = static_cast<std::uint32_t>(number("cluster.workers", 0));
-  f.servers = static_cast<std::uint32_t>(number("cluster.servers", 0));
-  const std::string_view architecture = word("architecture.kind");
+  f.workers = static_cast<std::uint32_t>(fields.number("cluster.workers", 0));
+  f.servers = static_cast<std::uint32_t>(fields.number("cluster.servers", 0));
+  const std::string_view architecture = fields.word("architecture.kind");
   f.has_servers = architecture.empty() || architecture == "parameter-server";
-  f.model = word("consistency.model");
-  f.staleness = number(f.model == "dssp" ? "consistency.staleness_max" : "consistency.staleness", 0);
+  f.model = fields.word("consistency.model");
+  f.staleness = fields.number(f.model == "dssp" ? "consistency.staleness_max" : "consistency.staleness", 0);
   if (const toml::array* rows = scenario.at_path("consistency.staleness_schedule").as_array()) {
     for (const toml::node& row : *rows) {
       const toml::array* list = row.as_array();
@@ -112,21 +83,21 @@ Facts facts_of(const toml::table& scenario) {
   }
   if (f.model == "ssp" && f.staleness == 0 && f.schedule.empty())
     f.model = "bsp";  // nothing tells them apart
-  const std::int64_t backup = number("consistency.backup", -1);
+  const std::int64_t backup = fields.number("consistency.backup", -1);
   f.group = f.model == "bsp" ? f.workers
             : backup >= 0    ? f.workers - backup
-                             : number("consistency.k", f.workers);
-  f.pull_every = number("training.pull_every", 1);
-  f.elastic = word("training.algorithm") == "elastic";
-  f.steals = word("training.work") == "stealing";
+                             : fields.number("consistency.k", f.workers);
+  f.pull_every = fields.number("training.pull_every", 1);
+  f.elastic = fields.word("training.algorithm") == "elastic";
+  f.steals = fields.word("training.work") == "stealing";
   f.overlap = scenario.at_path("messages.overlap").value_or(false);
-  f.has_duration = !word("training.duration").empty();
-  f.copies = number("replication.copies", 0);
-  f.window = number("replication.window", 0);
-  f.every_push = word("replication.when") == "every-push";
-  f.at_least_once = word("recovery.semantics") == "at-least-once";
-  if (f.has_duration) f.duration = quantity(word("training.duration"));
-  add_sizes(scenario, f);
+  f.copies = fields.number("replication.copies", 0);
+  f.window = fields.number("replication.window", 0);
+  f.every_push = fields.word("replication.when") == "every-push";
+  f.at_least_once = fields.word("recovery.semantics") == "at-least-once";
+  if (const std::string_view text = fields.word("training.duration"); !text.empty())
+    f.duration = quantity(text);
+  add_sizes(fields, f);
   return f;
 }
 
@@ -152,6 +123,11 @@ Json summary_in(const fs::path& file) {
 
 }  // namespace
 
+Unverifiable unrelated_files(const fs::path& folder, const char* why) {
+  return {fmt::format("{}: {}", folder.string(), why),
+          "its files do not belong together: run the scenario again"};
+}
+
 std::optional<std::int64_t> Facts::bound_at(std::int64_t clock) const {
   if (model == "bsp") return 0;
   if (model != "ssp" && model != "dssp") return std::nullopt;
@@ -169,7 +145,7 @@ std::string Facts::name_of(std::uint32_t node) const {
   return fmt::format("node {}", node);
 }
 
-std::optional<Row> Space::own(const Row& row) const {
+std::optional<Row> Job::own(const Row& row) const {
   // Nodes after the servers are workers: where there are groups there is nobody else.
   const auto moved = [this](std::uint32_t node) {
     return node > facts.servers ? node - facts.first_worker : node;
@@ -203,43 +179,38 @@ RunRecord::RunRecord(const fs::path& folder) : database_(folder / "run.db") {
   try {
     facts = facts_of(scenario_in(scenario));
     summary = summary_in(summary_file);
-    require_totals(summary);
-    require_times(summary, facts);
-    if (!summary.contains("groups")) require_end(summary);
     nodes_ = count_nodes(database_, facts);
     query(database_, "SELECT here_at_first FROM worker ORDER BY worker",
           [&](sqlite3_stmt* row) { facts.here_at_first.push_back(sqlite3_column_int(row, 0) != 0); });
     if (facts.here_at_first.size() != facts.workers)
       throw std::runtime_error("run.db does not have the scenario's workers");
-    if (summary.contains("groups")) read_spaces(folder);
+    if (summary.contains("groups")) read_jobs(folder);
   } catch (const std::exception& error) {
-    throw Unverifiable(fmt::format("{}: {}", folder.string(), error.what()),
-                       "its files do not belong together: run the scenario again");
+    throw unrelated_files(folder, error.what());
   }
 }
 
-void RunRecord::read_spaces(const fs::path& folder) {
-  query(database_,
-        "SELECT namespace, min(number), min(first_worker), first_shard, shards FROM worker_group "
-        "GROUP BY namespace ORDER BY namespace",
-        [&](sqlite3_stmt* row) {
-          const fs::path scenario = folder / fmt::format("namespace-{}.toml", sqlite3_column_int64(row, 0));
-          Space space{.facts = facts_of(scenario_in(scenario)), .summary = {}};
-          const auto number = [row](int column) {
-            return static_cast<std::uint32_t>(sqlite3_column_int64(row, column));
-          };
-          space.facts.first_worker = number(2);
-          space.first_shard = number(3);
-          space.shards = number(4);
-          space.summary = summary["groups"].at(number(1));
-          space.summary["stuck"] = summary["stuck"];
-          require_end(space.summary);
-          if (space.facts.servers != facts.servers ||
-              space.facts.first_worker + space.facts.workers > facts.workers)
-            throw std::runtime_error(
-                fmt::format("{} does not fit scenario.toml", scenario.filename().string()));
-          spaces.push_back(std::move(space));
-        });
+void RunRecord::read_jobs(const fs::path& folder) {
+  query(
+      database_,
+      "SELECT namespace, min(number), min(first_worker), first_shard, shards FROM worker_group "
+      "GROUP BY namespace ORDER BY namespace",
+      [&](sqlite3_stmt* row) {
+        const fs::path scenario = folder / fmt::format("namespace-{}.toml", sqlite3_column_int64(row, 0));
+        Job job{.facts = facts_of(scenario_in(scenario)), .summary = {}};
+        const auto number = [row](int column) {
+          return static_cast<std::uint32_t>(sqlite3_column_int64(row, column));
+        };
+        job.facts.first_worker = number(2);
+        job.first_shard = number(3);
+        job.shards = number(4);
+        job.summary = summary["groups"].at(number(1));
+        job.summary["stuck"] = summary.at("stuck");
+        if (job.facts.servers != facts.servers || job.facts.first_worker + job.facts.workers > facts.workers)
+          throw std::runtime_error(
+              fmt::format("{} does not fit scenario.toml", scenario.filename().string()));
+        jobs.push_back(std::move(job));
+      });
 }
 
 }  // namespace psim::analysis

@@ -2,13 +2,16 @@
 // and everything that happened (the tables of run.db). Knows nothing of the simulator.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,65 +19,42 @@ namespace psim::analysis {
 
 using Json = nlohmann::ordered_json;
 
-// The kinds of events and messages that checks look at. Of tables that tell several apart there is one for
-// each value of their first column (run_record.cpp).
-enum class What : std::uint8_t {
-  other,
-  sent,
-  received,
-  lost,
-  begun,
-  paused,
-  resumed,
-  ended,
-  cancelled,
-  killed,
-  applied,
-  late,
-  unused,
-  duplicate,
-  refused,
-  update,
-  finish,
-  acknowledgement,
-  suspicion,
-  view,
-  place,
-  participant,
-  wait,
-  release,
-  snapshot,
-  copy,
-  promotion,
-  membership,
-  fault
+// A type of events, or a kind of messages or of faults. Another name does not compile.
+class Name {
+ public:
+  constexpr Name() = default;  // none of them
+  consteval Name(const char* text) : Name(of(text)) {
+    if (*this == Name()) throw "no name of a run's events";
+  }
+  static constexpr Name of(std::string_view text) {
+    Name found;
+    const auto place = std::ranges::find(all, text);
+    if (place != std::end(all)) found.place_ = static_cast<std::uint8_t>(place - std::begin(all));
+    return found;
+  }
+  constexpr std::string_view text() const { return all[place_]; }
+  constexpr bool operator==(const Name&) const = default;
+
+ private:
+  static constexpr std::string_view all[] = {
+      "",
+      // tables of events; where a table has a phase or an outcome, that in its place
+      "sent", "received", "lost", "begun", "paused", "resumed", "ended", "cancelled", "killed", "applied",
+      "late", "unused", "duplicate", "refused", "model_update", "finish", "acknowledgement", "suspicion",
+      "view_change", "place", "participant", "snapshot", "copy", "promotion", "membership", "fault",
+      "prediction", "repetition", "wait", "release",
+      // kinds of messages and of faults
+      "pull", "weights", "push", "join", "heartbeat", "leave", "state", "restore", "crash"};
+  std::uint8_t place_ = 0;
 };
-enum class Letter : std::uint8_t {
-  other,
-  pull,
-  weights,
-  push,
-  join,
-  view,
-  start,
-  heartbeat,
-  leave,
-  state,
-  restore
-};
-enum class Fault : std::uint8_t { other, crash, leave };
 
 // One event. Columns have the names of docs/tables.md; what an event does not have is 0.
 struct Row {
   std::int64_t number = 0;
   double at = 0;     // simulated seconds
   double since = 0;  // likewise, of a wait
-  What what = What::other;
-  Letter letter = Letter::other;
-  Fault fault = Fault::other;
-  std::string_view message;  // its kind
-  bool is_former = false;    // a place in a view: of an owner before
-  bool is_step = false;      // a computation: of a step, and not of a filter or of samples of others
+  Name type;         // of a computation its phase, of a push its outcome, else the table
+  std::string_view table, kind, role, work;  // kind: of the message or of the fault
   std::uint32_t node = 0;
   std::uint32_t peer = 0;  // the other node that it is about: receiver, sender, worker, replica, target, ...
   std::uint32_t shard = 0;
@@ -87,11 +67,16 @@ struct Row {
   std::uint64_t bytes = 0, weights_hash = 0, state_hash = 0;
   std::uint64_t values = 0, keys = 0, ids = 0;  // that a message carries
 
-  bool is_message() const { return what == What::sent || what == What::received || what == What::lost; }
+  bool is(Name event) const { return type == event; }
+  bool is(Name event, Name its_kind) const { return is(event) && kind == its_kind.text(); }
+  bool is_message() const { return is("sent") || is("received") || is("lost"); }
+  bool is_computation() const { return table == "computation"; }
+  bool is_step() const { return work == "step"; }  // and not of a filter or of samples of others
   // What a server does with a push.
-  bool is_outcome() const { return what >= What::applied && what <= What::refused; }
-  bool is_dropped() const { return is_outcome() && what != What::applied; }
-  bool is_computation() const { return what >= What::begun && what <= What::killed; }
+  bool is_outcome() const { return table == "push_outcome"; }
+  bool is_dropped() const { return is_outcome() && !is("applied"); }
+  bool takes_away() const { return is("fault", "crash") || is("fault", "leave"); }
+  bool is_crash() const { return is("fault", "crash") && begins != 0; }
   bool is_last_part() const { return part + 1 == parts; }
 };
 
@@ -107,7 +92,6 @@ struct Facts {
   bool elastic = false;  // a push is sent before its clock's computation
   bool overlap = false;  // a clock begins when the weights of its first layers are here
   bool steals = false;   // workers push what they computed of others' samples as well
-  bool has_duration = false;
   std::int64_t copies = 0, window = 0;
   bool every_push = false;         // is replicated, not every update
   bool at_least_once = false;      // a push that comes again may be applied again
@@ -137,15 +121,17 @@ struct Unverifiable : std::runtime_error {
   std::string help;
 };
 
-// One of several parameter namespaces: its scenario promises something else than the others', and it has
-// workers and shards of its own.
-struct Space {
+Unverifiable unrelated_files(const std::filesystem::path& folder, const char* why);
+
+// One of several jobs (namespaces of parameters): its scenario promises something else than the others', and
+// it has workers and shards of its own.
+struct Job {
   Facts facts;
   Json summary;  // of its first group, with the run's `stuck`
   std::uint32_t first_shard = 0, shards = 0;
 
-  // The event as a run of this namespace alone would number its worker and its shard; none if it is not this
-  // namespace's. What is between servers and the scheduler is the first one's.
+  // The event as a run of this job alone would number its worker and its shard; none if it is not this
+  // job's. What is between servers and the scheduler is the first one's.
   std::optional<Row> own(const Row& row) const;
 };
 
@@ -157,13 +143,13 @@ class RunRecord {
 
   Facts facts;
   Json summary;
-  std::vector<Space> spaces;  // empty when there is only one
+  std::vector<Job> jobs;  // empty when there is only one
   // Calls `row` with every event, in order; returns their number. Throws Unverifiable at one that cannot be
   // of a run of this scenario.
   std::int64_t each(const std::function<void(const Row&)>& row) const;
 
  private:
-  void read_spaces(const std::filesystem::path& folder);
+  void read_jobs(const std::filesystem::path& folder);
   std::filesystem::path database_;
   std::int64_t nodes_ = 0;  // of the run, whatever their roles
 };

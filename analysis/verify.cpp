@@ -1,8 +1,11 @@
 #include "analysis/verify.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <deque>
+#include <optional>
 
 #include "analysis/columns.hpp"
 #include "analysis/run_files.hpp"
@@ -16,54 +19,54 @@ bool Verdict::holds() const {
 
 namespace {
 
-// Checks with the history that they look at.
+// The checks of the whole run, or of one of several jobs, with the history that they look at.
 struct Inspection {
-  const Space* space;  // whose events they see; null: all
-  const Json* summary;
+  const Job* job = nullptr;  // whose events they see; null: all
   History history;
-  Checks checks;
+  Checks checks = {};
 
   void on(const Row& row) {
-    if (space == nullptr) return take(row);
-    if (const std::optional<Row> own = space->own(row)) take(*own);
+    if (job == nullptr) return take(row);
+    if (const std::optional<Row> own = job->own(row)) take(*own);
   }
   void take(const Row& row) {
     history.on(row);
-    for (const std::unique_ptr<Check>& check : checks) check->on(row, history);
+    for (const std::unique_ptr<Check>& check : checks) {
+      if (check->report().applies) check->on(row);
+    }
   }
 };
 
-void add_promises(const Facts& facts, Checks& checks) {
-  add_end_check(checks);
-  if (!facts.has_servers) return;
-  add_update_checks(facts, checks);
-  add_read_checks(facts, checks);
-  add_replica_checks(facts, checks);
+void add_promises(const Evidence& evidence, Checks& checks) {
+  add_end_check(evidence, checks);
+  if (!evidence.facts.has_servers) return;
+  add_update_checks(evidence, checks);
+  add_read_checks(evidence, checks);
+  add_replica_checks(evidence, checks);
 }
 
-// The run as a whole, and each namespace, if there are several.
-std::vector<Inspection> inspections(const RunRecord& record) {
-  std::vector<Inspection> all;
-  Inspection& whole = all.emplace_back(Inspection{nullptr, &record.summary, History(record.facts), {}});
-  add_conservation_check(whole.checks);
-  add_time_checks(record.facts, record.summary, whole.checks);
-  add_wait_check(whole.checks);
-  add_failure_checks(!record.spaces.empty(), whole.checks);
-  if (record.spaces.empty()) add_promises(record.facts, whole.checks);
-  for (std::size_t n = 0; n < record.spaces.size(); ++n) {
-    const Space& space = record.spaces[n];
-    Inspection& one = all.emplace_back(Inspection{&space, &space.summary, History(space.facts), {}});
-    add_promises(space.facts, one.checks);
-    for (const std::unique_ptr<Check>& check : one.checks) check->set_space(n);
+std::deque<Inspection> inspections(const RunRecord& record) {
+  std::deque<Inspection> all;  // which leaves the histories where they are
+  Inspection& whole = all.emplace_back(Inspection{.history = History(record.facts)});
+  const Evidence evidence{record.facts, record.summary, whole.history};
+  add_conservation_check(evidence, whole.checks);
+  add_time_checks(evidence, whole.checks);
+  add_failure_checks(evidence, whole.checks);
+  if (record.jobs.empty()) add_promises(evidence, whole.checks);
+  for (std::size_t n = 0; n < record.jobs.size(); ++n) {
+    const Job& job = record.jobs[n];
+    Inspection& one = all.emplace_back(Inspection{.job = &job, .history = History(job.facts)});
+    add_promises({job.facts, job.summary, one.history}, one.checks);
+    for (const std::unique_ptr<Check>& check : one.checks) check->set_job(n);
   }
   return all;
 }
 
 std::string models_of(const RunRecord& record) {
   if (!record.facts.has_servers) return "none";
-  if (record.spaces.empty()) return record.facts.model;
+  if (record.jobs.empty()) return record.facts.model;
   std::vector<std::string> models;
-  for (const Space& space : record.spaces) models.push_back(space.facts.model);
+  for (const Job& job : record.jobs) models.push_back(job.facts.model);
   return fmt::format("{}", fmt::join(models, ", "));
 }
 
@@ -81,20 +84,22 @@ CheckReport check_files(const std::filesystem::path& run) {
 
 }  // namespace
 
-Verdict verify(const std::filesystem::path& run) {
+Verdict verify(const std::filesystem::path& run) try {
   const RunRecord record(run);
-  std::vector<Inspection> all = inspections(record);
+  std::deque<Inspection> all = inspections(record);
   Verdict verdict{.model = models_of(record), .checks = {check_files(run)}};
   verdict.events = record.each([&](const Row& row) {
     for (Inspection& one : all) one.on(row);
   });
   for (Inspection& one : all) {
     for (const std::unique_ptr<Check>& check : one.checks) {
-      check->at_end(one.history, *one.summary, verdict.events);
+      check->at_end(verdict.events);
       verdict.checks.push_back(check->report());
     }
   }
   return verdict;
+} catch (const Json::exception& error) {
+  throw unrelated_files(run, error.what());  // the summary lacks something
 }
 
 std::string text(const Verdict& v) {

@@ -14,47 +14,45 @@ namespace {
 
 class Conservation final : public Check {
  public:
-  Conservation()
-      : Check("conservation", "each message is received once or lost, each push is applied or dropped") {}
+  explicit Conservation(const Evidence& evidence)
+      : Check(evidence, "conservation",
+              "each message is received once or lost, each push is applied or dropped") {}
 
-  void on(const Row& row, const History& history) override {
-    if (row.is_message()) return move(row, history);
-    const std::uint32_t worker =
-        row.is_outcome() || row.what == What::membership ? history.facts().worker(row.peer) : 0;
+  void on(const Row& row) override {
+    if (row.is_message()) return move(row);
     if (row.is_outcome()) {
       ++(row.is_dropped() ? dropped_ : applied_);
-      if (row.what == What::applied && history.watched()) look_for_gap(row, history);
-      waiting_[{row.shard, worker}].erase(row.push);
+      if (row.is("applied") && history_.watched()) look_for_gap(row);
+      waiting_[{row.shard, row.peer}].erase(row.push);
     }
-    if (row.what == What::membership) waiting_.erase({row.shard, worker});
-    if (row.what == What::promotion) {
+    if (row.is("membership")) waiting_.erase({row.shard, row.peer});
+    if (row.is("promotion")) {
       delivered_ += static_cast<std::uint64_t>(row.waiting_pushes);
       waiting_.erase(waiting_.lower_bound({row.shard, 0}), waiting_.lower_bound({row.shard + 1, 0}));
     }
   }
 
-  void at_end(const History& history, const Json& summary, std::int64_t events) override {
-    const auto same = [&](const char* what, std::uint64_t counted, const Json& told) {
+  void at_end(std::int64_t events) override {
+    const auto same = [&](const std::string& what, std::uint64_t counted, const Json& told) {
       examined();
       if (told != counted && !mutant("books-always-balance"))
-        violated(fmt::format("{}: {} in the events, {} in the summary", what, counted, told.dump()));
+        violated("{}: {} in the events, {} in the summary", what, counted, told.dump());
     };
-    same("events", static_cast<std::uint64_t>(events), summary["events"]);
-    same("messages sent", books_[What::sent].messages, summary["messages"]);
-    same("messages received", books_[What::received].messages, summary["messages_received"]);
-    same("messages lost", books_[What::lost].messages, summary["messages_lost"]);
-    same("bytes sent", books_[What::sent].bytes, summary["bytes_sent"]);
-    same("bytes received", books_[What::received].bytes, summary["bytes_received"]);
-    same("bytes lost", books_[What::lost].bytes, summary["bytes_lost"]);
-    same("pushes applied", applied_, summary["pushes"]["applied"]);
-    same("pushes dropped", dropped_, summary["pushes"]["dropped"]);
+    same("events", static_cast<std::uint64_t>(events), summary_.at("events"));
+    same("messages sent", sent_.messages, summary_.at("messages"));
+    same("messages received", received_.messages, summary_.at("messages_received"));
+    same("messages lost", lost_.messages, summary_.at("messages_lost"));
+    same("bytes sent", sent_.bytes, summary_.at("bytes_sent"));
+    same("bytes received", received_.bytes, summary_.at("bytes_received"));
+    same("bytes lost", lost_.bytes, summary_.at("bytes_lost"));
+    same("pushes applied", applied_, summary_.at("pushes").at("applied"));
+    same("pushes dropped", dropped_, summary_.at("pushes").at("dropped"));
     for (const auto& [number, message] : on_the_way_)
-      violated(fmt::format("message {}, a {} of {} to {}, never arrived and is not lost", number,
-                           message.kind, history.facts().name_of(message.from),
-                           history.facts().name_of(message.to)));
-    const std::uint64_t in = delivered_, done = applied_ + dropped_;
-    if (in != done) violated(fmt::format("{} pushes arrived, but {} were applied or dropped", in, done));
-    if (history.watched()) look_for_vanished(history);
+      violated("message {}, a {} of {} to {}, never arrived and is not lost", number, message.kind,
+               name(message.from), name(message.to));
+    if (delivered_ != applied_ + dropped_)
+      violated("{} pushes arrived, but {} were applied or dropped", delivered_, applied_ + dropped_);
+    if (history_.watched()) look_for_vanished();
   }
 
  private:
@@ -66,93 +64,82 @@ class Conservation final : public Check {
     std::uint64_t messages = 0, bytes = 0;
   };
 
-  void move(const Row& row, const History& history) {
+  void move(const Row& row) {
     examined();
-    ++books_[row.what].messages;
-    books_[row.what].bytes += row.bytes;
-    if (row.what == What::sent) {
-      on_the_way_.insert({row.number, {row.node, row.peer, std::string(row.message)}});
+    Book& book = row.is("sent") ? sent_ : row.is("received") ? received_ : lost_;
+    ++book.messages;
+    book.bytes += row.bytes;
+    if (row.is("sent")) {
+      on_the_way_.insert({row.number, {row.node, row.peer, std::string(row.kind)}});
       return;
     }
-    const bool arrives = row.what == What::received;
     if (on_the_way_.erase(row.sent) == 0)
-      violated(row, fmt::format("message {}, which {} {}, was not sent, or has arrived or been lost before",
-                                row.sent, history.facts().name_of(row.node), arrives ? "receives" : "loses"));
-    if (arrives && row.letter == Letter::push) {
-      ++delivered_;
-      const auto shard = history.shards().find(row.shard);
-      const std::uint32_t worker = history.facts().worker(row.peer);
-      if (!history.watched() || shard == history.shards().end()) return;
-      const Reign& owner = shard->second.owner();
-      const bool is_for_it = owner.node == row.node && owner.epoch == row.epoch;
-      if (is_for_it && !owner.over && owner.workers[worker].member)
-        waiting_[{row.shard, worker}].insert(row.push);
-    }
+      violated(row, "message {}, which {} {}, was not sent, or has arrived or been lost before", row.sent,
+               name(row.node), row.is("received") ? "receives" : "loses");
+    if (!row.is("received", "push")) return;
+    ++delivered_;
+    const Ownership* owner = history_.owner(row.shard);
+    if (!history_.watched() || owner == nullptr) return;
+    const bool is_for_it = owner->node == row.node && owner->epoch == row.epoch;
+    if (is_for_it && !owner->over && owner->workers[worker(row.peer)].member)
+      waiting_[{row.shard, row.peer}].insert(row.push);
   }
 
   // Pushes of a worker are taken in its order: the one before has been applied, dropped or given up.
-  void look_for_gap(const Row& row, const History& history) {
+  void look_for_gap(const Row& row) {
     const std::int64_t before = row.push - 1;
-    const std::uint32_t worker = history.facts().worker(row.peer);
-    const ShardHistory& shard = history.shard(row.shard);
-    const Count& count = shard.of_server.at(row.node)->workers[worker];
-    const bool will_not_come = has(shard.dropped[worker], before) || has(shard.given_up[worker], before);
-    if (before < 0 || count.has(before) || before < count.base || will_not_come) return;
-    violated(row,
-             fmt::format("{} applies push {} of {} to shard {}, but the one before was neither applied nor "
-                         "dropped",
-                         history.facts().name_of(row.node), row.push, history.facts().name_of(row.peer),
-                         row.shard));
+    const Count& count = history_.find(row.shard, row.node)->workers[worker(row.peer)];
+    if (before < 0 || count.has(before) || before < count.base ||
+        history_.will_not_come(row.shard, worker(row.peer), before))
+      return;
+    violated(row, "{} applies {}, but the one before was neither applied nor dropped", name(row.node),
+             push_of(row));
   }
 
   // Where nodes fail a push may come again, too early or to the wrong server. But the owner's next one of a
   // worker, if it arrived, was applied or dropped.
-  void look_for_vanished(const History& history) {
+  void look_for_vanished() {
     for (const auto& [key, numbers] : waiting_) {
-      const auto shard = history.shards().find(key.first);
-      if (shard == history.shards().end()) continue;
-      const Reign& owner = shard->second.owner();
-      const Count& count = owner.workers[key.second];
-      if (owner.over || !count.member) continue;
+      const auto [shard, node] = key;
+      const Ownership* owner = history_.owner(shard);
+      if (owner == nullptr || owner->over || !owner->workers[worker(node)].member) continue;
       examined();
+      const Count& count = owner->workers[worker(node)];
       const std::int64_t next = std::max(count.counted(), count.arrived);
-      if (!owner.fresh && numbers.contains(next))
-        violated(
-            fmt::format("push {} of worker {} to shard {} arrived at server {} and was neither applied nor "
-                        "dropped",
-                        next, key.second, key.first, owner.node - 1));
+      if (!owner->fresh && numbers.contains(next))
+        violated("push {} of {} to shard {} arrived at {} and was neither applied nor dropped", next,
+                 name(node), shard, name(owner->node));
     }
   }
 
-  std::map<What, Book> books_;
-  std::map<std::int64_t, Open> on_the_way_;                                            // messages, by number
-  std::uint64_t delivered_ = 0, applied_ = 0, dropped_ = 0;                            // pushes
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::set<std::int64_t>> waiting_;  // by shard and worker
+  Book sent_, received_, lost_;
+  std::map<std::int64_t, Open> on_the_way_;                  // messages, by number
+  std::uint64_t delivered_ = 0, applied_ = 0, dropped_ = 0;  // pushes
+  // Pushes that arrived, by shard and worker's node.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::set<std::int64_t>> waiting_;
 };
 
 class End final : public Check {
  public:
-  End() : Check("end", "all workers finished, or a target, a duration or a stated reason ended the run") {}
-  void on(const Row& row, const History&) override {
-    if (row.what == What::finish) finished_.insert(row.node);
+  explicit End(const Evidence& evidence)
+      : Check(evidence, "end",
+              "all workers finished, or a target, a duration or a stated reason ended the run") {}
+  void on(const Row& row) override {
+    if (row.is("finish")) finished_.insert(row.node);
   }
-  void at_end(const History& history, const Json& summary, std::int64_t) override {
+  void at_end(std::int64_t) override {
     examined();
-    const Facts& facts = history.facts();
-    if (!summary["stuck"].empty()) {
-      set_note("the run says that it got stuck: " + summary["stuck"].front().get<std::string>());
-      return;
-    }
-    if (facts.has_duration || summary["target"]["reached"].get<bool>()) return;
+    if (const Json& stuck = summary_.at("stuck"); !stuck.empty())
+      return set_note("the run says that it got stuck: {}", stuck.front().get<std::string>());
+    if (facts_.duration || summary_.at("target").at("reached").get<bool>()) return;
     if (finished_.empty()) violated("no worker finished; nothing says why");
     std::string missing;
-    for (std::uint32_t node = facts.servers + 1; node <= facts.servers + facts.workers; ++node) {
+    for (std::uint32_t node = facts_.servers + 1; node <= facts_.servers + facts_.workers; ++node) {
       if (finished_.contains(node)) continue;
-      if (!history.was_away(node))
-        violated(fmt::format("{} was there and did not finish; nothing says why", facts.name_of(node)));
-      else missing += (missing.empty() ? "" : ", ") + facts.name_of(node);
+      if (!history_.was_away(node)) violated("{} was there and did not finish; nothing says why", name(node));
+      else missing += (missing.empty() ? "" : ", ") + name(node);
     }
-    if (!missing.empty()) set_note("failed or suspected, and did not finish: " + missing);
+    if (!missing.empty()) set_note("failed or suspected, and did not finish: {}", missing);
   }
 
  private:
@@ -161,7 +148,9 @@ class End final : public Check {
 
 }  // namespace
 
-void add_conservation_check(Checks& checks) { checks.push_back(std::make_unique<Conservation>()); }
-void add_end_check(Checks& checks) { checks.push_back(std::make_unique<End>()); }
+void add_conservation_check(const Evidence& evidence, Checks& checks) {
+  add_checks<Conservation>(evidence, checks);
+}
+void add_end_check(const Evidence& evidence, Checks& checks) { add_checks<End>(evidence, checks); }
 
 }  // namespace psim::analysis

@@ -2,6 +2,8 @@
 // the history has taken it in.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <memory>
 #include <string>
 #include <utility>
@@ -12,31 +14,62 @@
 
 namespace psim::analysis {
 
+// What a check may look at: of a whole run, or of one of its jobs.
+struct Evidence {
+  const Facts& facts;
+  const Json& summary;
+  const History& history;  // as far as the events have told
+};
+
 class Check {
  public:
-  Check(std::string name, std::string promise)
-      : report_{.name = std::move(name), .promise = std::move(promise), .first = {}} {}
+  Check(const Evidence& evidence, std::string name, std::string promise)
+      : facts_(evidence.facts),
+        summary_(evidence.summary),
+        history_(evidence.history),
+        report_{.name = std::move(name), .promise = std::move(promise), .first = {}} {}
   virtual ~Check() = default;
   Check(const Check&) = delete;
   Check& operator=(const Check&) = delete;
 
-  virtual void on(const Row& row, const History& history) = 0;
+  virtual void on(const Row& row) = 0;
   // After the last event, which was number `events` - 1.
-  virtual void at_end(const History&, const Json& /*summary*/, std::int64_t /*events*/) {}
+  virtual void at_end(std::int64_t /*events*/) {}
   const CheckReport& report() const { return report_; }
-  // Of which of several namespaces it is.
-  void set_space(std::size_t number) { report_.name = std::to_string(number) + ": " + report_.name; }
+  // Of which of several jobs it is.
+  void set_job(std::size_t number) { report_.name = std::to_string(number) + ": " + report_.name; }
 
  protected:
-  static constexpr std::size_t shown = 5;
   void examined(std::int64_t number = 1) { report_.examined += number; }
-  void violated(const Row& row, std::string what) { add({row.number, row.at, std::move(what)}); }
-  void violated(std::string what) { add({.event = -1, .at = 0, .text = std::move(what)}); }
-  void set_note(std::string note) { report_.note = std::move(note); }
+  // By an event; by the whole run.
+  template <class... Values>
+  void violated(const Row& row, fmt::format_string<Values...> format, Values&&... values) {
+    add_finding({row.number, row.at, fmt::format(format, std::forward<Values>(values)...)});
+  }
+  template <class... Values>
+  void violated(fmt::format_string<Values...> format, Values&&... values) {
+    add_finding({.event = -1, .at = 0, .text = fmt::format(format, std::forward<Values>(values)...)});
+  }
+  template <class... Values>
+  void set_note(fmt::format_string<Values...> format, Values&&... values) {
+    report_.note = fmt::format(format, std::forward<Values>(values)...);
+  }
   void does_not_apply() { report_.applies = false; }
 
+  std::string name(std::uint32_t node) const { return facts_.name_of(node); }
+  std::uint32_t worker(std::uint32_t node) const { return facts_.worker(node); }
+  // "push 3 of worker 1 to shard 0"
+  std::string push_of(const Row& row) const {
+    return fmt::format("push {} of {} to shard {}", row.push, name(row.peer), row.shard);
+  }
+
+  const Facts& facts_;
+  const Json& summary_;
+  const History& history_;
+
  private:
-  void add(Finding finding) {
+  void add_finding(Finding finding) {
+    constexpr std::size_t shown = 5;
     ++report_.violations;
     if (report_.first.size() < shown) report_.first.push_back(std::move(finding));
   }
@@ -45,15 +78,20 @@ class Check {
 
 using Checks = std::vector<std::unique_ptr<Check>>;
 
-void add_conservation_check(Checks& checks);  // of the whole run
-// end-date, time, samples: of the whole run
-void add_time_checks(const Facts& facts, const Json& summary, Checks& checks);
-void add_wait_check(Checks& checks);  // likewise
-// recovery, snapshots, sizes: likewise
-void add_failure_checks(bool has_groups, Checks& checks);
-void add_end_check(Checks& checks);
-void add_update_checks(const Facts& facts, Checks& checks);   // versions, updates, exactly-once, duplicates
-void add_read_checks(const Facts& facts, Checks& checks);     // reads, clock-gap, read-my-writes
-void add_replica_checks(const Facts& facts, Checks& checks);  // acknowledged, one-owner, replicas
+template <class... Kinds>
+void add_checks(const Evidence& evidence, Checks& checks) {
+  (checks.push_back(std::make_unique<Kinds>(evidence)), ...);
+}
+
+// Of the whole run.
+void add_conservation_check(const Evidence& evidence, Checks& checks);
+void add_time_checks(const Evidence& evidence, Checks& checks);     // end-date, time, samples, waits
+void add_failure_checks(const Evidence& evidence, Checks& checks);  // recovery, snapshots, sizes
+// Of each job.
+void add_end_check(const Evidence& evidence, Checks& checks);
+void add_update_checks(const Evidence& evidence,
+                       Checks& checks);  // versions, updates, exactly-once, duplicates
+void add_read_checks(const Evidence& evidence, Checks& checks);     // reads, clock-gap, read-my-writes
+void add_replica_checks(const Evidence& evidence, Checks& checks);  // acknowledged, one-owner, replicas
 
 }  // namespace psim::analysis

@@ -13,10 +13,6 @@
 namespace psim::analysis {
 namespace {
 
-bool crashes(const Row& row) {
-  return row.what == What::fault && row.fault == Fault::crash && row.begins != 0;
-}
-
 // A server's crash, and what the events tell of it since.
 struct Outage {
   std::uint32_t node = 0;
@@ -31,50 +27,39 @@ struct Outage {
 
 class Recoveries final : public Check {
  public:
-  Recoveries() : Check("recovery", "the times of detection and takeover belong to this crash") {}
+  explicit Recoveries(const Evidence& evidence)
+      : Check(evidence, "recovery", "the times of detection and takeover belong to this crash") {}
 
-  void on(const Row& row, const History& history) override {
-    const Facts& facts = history.facts();
-    switch (row.what) {
-      case What::update:  // tells of the first owner only: a replaced one may not have heard that it is
-        if (!epoch_.contains(row.shard)) owner_[row.shard] = row.node;
-        return;
-      case What::sent: return on_send(row, facts);
-      case What::received: return on_receipt(row, facts);
-      case What::suspicion: return on_suspect(row.peer);
-      case What::view: return on_view(row.at);
-      case What::promotion:
-        if (row.epoch < epoch_[row.shard]) return;  // not the newest owner
-        epoch_[row.shard] = row.epoch;
-        owner_[row.shard] = row.node;
-        for (Outage& outage : outages_) {
-          if (outage.shards.erase(row.shard) > 0 && outage.shards.empty() && !outage.fetched)
-            outage.fetched = row.at;
-        }
-        return;
-      case What::fault:
-        if (crashes(row) && facts.is_server(row.peer)) on_crash(row);
-        return;
-      default: return;
+  void on(const Row& row) override {
+    // Tells of the first owner only: a replaced one may not have heard that it is.
+    if (row.is("model_update") && !epoch_.contains(row.shard)) owner_[row.shard] = row.node;
+    if (row.is("sent", "weights") && facts_.is_server(row.node)) owner_.try_emplace(row.shard, row.node);
+    if (row.is("sent", "restore")) on_restore(row);
+    if (row.is("received") && row.node == 0 && facts_.is_server(row.peer)) on_receipt(row);
+    if (row.is("suspicion")) {
+      learns_.insert(row.peer);
+      is_known(row.peer);
     }
+    if (row.is("view_change")) on_view(row.at);
+    if (row.is("promotion")) on_promotion(row);
+    if (row.is_crash() && facts_.is_server(row.peer)) on_crash(row);
   }
 
-  void at_end(const History& history, const Json& summary, std::int64_t) override {
-    if (!summary.contains("failures")) return does_not_apply();
-    for (const Json& told : summary.at("failures").at("recoveries")) {
+  void at_end(std::int64_t) override {
+    if (!summary_.contains("failures")) return does_not_apply();
+    for (const Json& told : summary_.at("failures").at("recoveries")) {
       const auto node = 1 + told.at("server").get<std::uint32_t>();
       const double at = told.at("at_s");
-      const std::string name = history.facts().name_of(node);
       const auto outage = std::ranges::find_if(
           outages_, [&](const Outage& one) { return one.node == node && !(std::abs(one.at - at) > 1e-12); });
       examined();
       if (outage == outages_.end()) {
-        violated(fmt::format("{} did not crash at {:.9g} s", name, at));
+        violated("{} did not crash at {:.9g} s", name(node), at);
         continue;
       }
-      compare(name, "detection_s", span(at, outage->announced), told);
+      compare(name(node), "detection_s", span(at, outage->announced), told);
       if (!outage->fetched || !outage->announced || !outage->had_shards || outage->is_unsure) continue;
-      compare(name, "takeover_s", std::max(0.0, *outage->fetched - *outage->announced), told);
+      compare(name(node), "takeover_s", std::max(0.0, *outage->fetched - *outage->announced), told);
     }
   }
 
@@ -87,14 +72,12 @@ class Recoveries final : public Check {
     const bool agree =
         counted ? value.is_number() && std::abs(value.get<double>() - *counted) <= 1e-9 : value.is_null();
     if (agree) return;
-    violated(fmt::format("{}, crash at {:.9g} s: {} is {} in the events, {} in the summary", whose,
-                         told.at("at_s").get<double>(), key,
-                         counted ? fmt::format("{:.9g}", *counted) : "not there", value.dump()));
+    violated("{}, crash at {:.9g} s: {} is {} in the events, {} in the summary", whose,
+             told.at("at_s").get<double>(), key, counted ? fmt::format("{:.9g}", *counted) : "not there",
+             value.dump());
   }
 
-  void on_send(const Row& row, const Facts& facts) {
-    if (row.letter == Letter::weights && facts.is_server(row.node)) owner_.try_emplace(row.shard, row.node);
-    if (row.letter != Letter::restore) return;
+  void on_restore(const Row& row) {
     for (Outage& outage : outages_) {
       if (outage.fetched || outage.others.contains(row.shard)) continue;
       outage.fetched = row.at;
@@ -102,17 +85,23 @@ class Recoveries final : public Check {
     }
   }
   // What the scheduler hears of a server tells that it is there: again, if it had crashed.
-  void on_receipt(const Row& row, const Facts& facts) {
-    const bool is_pulse =
-        row.letter == Letter::join || row.letter == Letter::heartbeat || row.letter == Letter::leave;
-    if (row.node != 0 || !is_pulse || !facts.is_server(row.peer)) return;
+  void on_receipt(const Row& row) {
+    if (row.kind != "join" && row.kind != "heartbeat" && row.kind != "leave") return;
     down_.erase(row.peer);
     learns_.erase(row.peer);
-    for (Outage& outage : outages_) outage.knows = outage.knows || outage.node == row.peer;
+    is_known(row.peer);
   }
-  void on_suspect(std::uint32_t node) {
-    learns_.insert(node);
+  void is_known(std::uint32_t node) {
     for (Outage& outage : outages_) outage.knows = outage.knows || outage.node == node;
+  }
+  void on_promotion(const Row& row) {
+    if (row.epoch < epoch_[row.shard]) return;  // not the newest owner
+    epoch_[row.shard] = row.epoch;
+    owner_[row.shard] = row.node;
+    for (Outage& outage : outages_) {
+      if (outage.shards.erase(row.shard) > 0 && outage.shards.empty() && !outage.fetched)
+        outage.fetched = row.at;
+    }
   }
   void on_view(double at) {
     for (Outage& outage : outages_) {
@@ -123,9 +112,7 @@ class Recoveries final : public Check {
   }
   void on_crash(const Row& row) {
     learns_.erase(row.peer);
-    Outage outage;
-    outage.node = row.peer;
-    outage.at = row.at;
+    Outage outage{.node = row.peer, .at = row.at};
     for (const auto& [shard, owner] : owner_) {
       (owner == row.peer ? outage.shards : outage.others).insert(shard);
     }
@@ -145,28 +132,27 @@ class Recoveries final : public Check {
 
 class Snapshots final : public Check {
  public:
-  Snapshots()
-      : Check("snapshots", "the storage node's disk writes one snapshot after the other, each in its time") {}
+  explicit Snapshots(const Evidence& evidence)
+      : Check(evidence, "snapshots",
+              "the storage node's disk writes one snapshot after the other, each in its time") {}
 
-  void on(const Row& row, const History& history) override {
-    const Facts& facts = history.facts();
-    const std::uint64_t size = row.bytes - std::min(row.bytes, facts.header);
+  void on(const Row& row) override {
+    const std::uint64_t size = row.bytes - std::min(row.bytes, facts_.header);
     const Key key{row.shard, row.version};
-    const auto is_storage = [&facts](std::uint32_t node) { return node > facts.servers + facts.workers; };
-    if (crashes(row) && is_storage(row.peer)) received_.clear();  // it forgets what it has not written
-    if (row.what == What::received && row.letter == Letter::state && is_storage(row.node))
+    const auto is_storage = [this](std::uint32_t node) { return node > facts_.servers + facts_.workers; };
+    if (row.is_crash() && is_storage(row.peer)) received_.clear();  // it forgets what it has not written
+    if (row.is("received", "state") && is_storage(row.node))
       received_[{row.peer, key}].push_back({row.at, static_cast<double>(size)});
-    if (row.what != What::snapshot || !(facts.disk > 0)) return;
+    if (!row.is("snapshot") || !(facts_.disk > 0)) return;
     examined();
     std::vector<Received>& all = received_[{row.peer, key}];
     if (all.empty())
-      return violated(row, fmt::format("version {} of shard {} has not arrived, or was written before",
-                                       row.version, row.shard));
-    const double least = std::max(all.front().at, last_) + all.front().bytes / facts.disk;
+      return violated(row, "version {} of shard {} has not arrived, or was written before", row.version,
+                      row.shard);
+    const double least = std::max(all.front().at, last_) + all.front().bytes / facts_.disk;
     if (row.at < least - 1e-9)
-      violated(row,
-               fmt::format("version {} of shard {} is written at {:.9g} s; the disk needs until {:.9g} s",
-                           row.version, row.shard, row.at, least));
+      violated(row, "version {} of shard {} is written at {:.9g} s; the disk needs until {:.9g} s",
+               row.version, row.shard, row.at, least);
     all.erase(all.begin());
     last_ = row.at;
   }
@@ -180,70 +166,64 @@ class Snapshots final : public Check {
   double last_ = 0;
 };
 
-// The size of a message from what it carries; none where that does not tell.
-std::optional<std::uint64_t> size_of(const Row& row, const Facts& facts) {
-  constexpr std::uint64_t id = 12;
-  const std::uint64_t listed = row.keys > 0 ? facts.bytes_per_listed_key : facts.bytes_per_key;
-  const std::string_view name = row.message;
-  if (name == "weights" || name == "finished" || name == "push") {
-    if (facts.filtered) return std::nullopt;
-    return facts.header + row.values * (facts.bytes_per_value + listed);
-  }
-  if (name == "pull") return facts.header + row.keys * facts.bytes_per_listed_key;
-  if (name == "chunk" || name == "activation" || name == "error")
-    return facts.header + row.values * facts.bytes_per_value;
-  if (name == "group") return facts.header + row.ids * id;
-  if (name == "heartbeat" || name == "assign" || name == "idle") return facts.header + 16;
-  if (name == "report") return facts.header + 8;
-  for (const char* bare : {"join", "ack", "fetch", "replicated", "restore", "ready"}) {
-    if (name == bare) return facts.header;
-  }
-  return std::nullopt;
-}
-
 class Sizes final : public Check {
  public:
-  explicit Sizes(bool has_groups)
-      : Check("sizes", "a message has the bytes of its content, and the bytes of all kinds sum to the total"),
-        has_groups_(has_groups) {}
+  explicit Sizes(const Evidence& evidence)
+      : Check(evidence, "sizes",
+              "a message has the bytes of its content, and the bytes of all kinds sum to the total") {}
 
-  void on(const Row& row, const History& history) override {
-    if (row.what != What::sent) return;
-    by_kind_[std::string(row.message)] += row.bytes;
-    if (has_groups_) return;  // each namespace has its own sizes
-    const std::optional<std::uint64_t> size = size_of(row, history.facts());
+  void on(const Row& row) override {
+    if (!row.is("sent")) return;
+    by_kind_[std::string(row.kind)] += row.bytes;
+    if (summary_.contains("groups")) return;  // each job has its own sizes
+    const std::optional<std::uint64_t> size = size_of(row);
     if (!size) return;
     examined();
     if (*size != row.bytes)
-      violated(row, fmt::format("a {} of {} values, {} keys and {} names has {} bytes, not {}", row.message,
-                                row.values, row.keys, row.ids, *size, row.bytes));
+      violated(row, "a {} of {} values, {} keys and {} names has {} bytes, not {}", row.kind, row.values,
+               row.keys, row.ids, *size, row.bytes);
   }
-  void at_end(const History&, const Json& summary, std::int64_t) override {
-    const Json& told = summary.at("bytes_by_kind");
+  void at_end(std::int64_t) override {
+    const Json& told = summary_.at("bytes_by_kind");
     std::uint64_t all = 0;
     for (const auto& [kind, bytes] : by_kind_) {
       all += bytes;
       examined();
       const Json said = told.value(kind, Json(0));
-      if (said != bytes)
-        violated(fmt::format("{}: {} bytes in the events, {} in the summary", kind, bytes, said.dump()));
+      if (said != bytes) violated("{}: {} bytes in the events, {} in the summary", kind, bytes, said.dump());
     }
-    if (summary.at("bytes_sent") != all)
-      violated(
-          fmt::format("all kinds have {} bytes, and {} were sent", all, summary.at("bytes_sent").dump()));
+    if (summary_.at("bytes_sent") != all)
+      violated("all kinds have {} bytes, and {} were sent", all, summary_.at("bytes_sent").dump());
   }
 
  private:
-  bool has_groups_;
+  // The size of a message from what it carries; none where that does not tell.
+  std::optional<std::uint64_t> size_of(const Row& row) const {
+    constexpr std::uint64_t id = 12;
+    const std::uint64_t listed = row.keys > 0 ? facts_.bytes_per_listed_key : facts_.bytes_per_key;
+    if (row.kind == "weights" || row.kind == "finished" || row.kind == "push") {
+      if (facts_.filtered) return std::nullopt;
+      return facts_.header + row.values * (facts_.bytes_per_value + listed);
+    }
+    if (row.kind == "pull") return facts_.header + row.keys * facts_.bytes_per_listed_key;
+    if (row.kind == "chunk" || row.kind == "activation" || row.kind == "error")
+      return facts_.header + row.values * facts_.bytes_per_value;
+    if (row.kind == "group") return facts_.header + row.ids * id;
+    if (row.kind == "heartbeat" || row.kind == "assign" || row.kind == "idle") return facts_.header + 16;
+    if (row.kind == "report") return facts_.header + 8;
+    for (const char* bare : {"join", "ack", "fetch", "replicated", "restore", "ready"}) {
+      if (row.kind == bare) return facts_.header;
+    }
+    return std::nullopt;
+  }
+
   std::map<std::string, std::uint64_t> by_kind_;
 };
 
 }  // namespace
 
-void add_failure_checks(bool has_groups, Checks& checks) {
-  checks.push_back(std::make_unique<Recoveries>());
-  checks.push_back(std::make_unique<Snapshots>());
-  checks.push_back(std::make_unique<Sizes>(has_groups));
+void add_failure_checks(const Evidence& evidence, Checks& checks) {
+  add_checks<Recoveries, Snapshots, Sizes>(evidence, checks);
 }
 
 }  // namespace psim::analysis

@@ -4,15 +4,11 @@
 
 namespace psim::analysis {
 
-namespace {
-
 void add(Numbers& numbers, std::int64_t number) {
   const auto index = static_cast<std::size_t>(number);
   if (numbers.size() <= index) numbers.resize(std::max(index + 1, numbers.size() * 2));
   numbers[index] = true;
 }
-
-}  // namespace
 
 bool has(const Numbers& numbers, std::int64_t number) {
   return number >= 0 && number < std::ssize(numbers) && numbers[static_cast<std::size_t>(number)];
@@ -23,12 +19,12 @@ void Count::add(std::int64_t number) {
   mark = std::max(mark, number + 1);
 }
 
-std::optional<Reign::Hashes> Reign::hashes_at(std::int64_t at) const {
-  const Reign* reign = this;
-  while (reign != nullptr && at <= reign->from) reign = reign->before;
-  if (reign == nullptr) return std::nullopt;
-  const auto index = static_cast<std::size_t>(at - reign->from - 1);
-  return index < reign->hashes.size() ? std::optional(reign->hashes[index]) : std::nullopt;
+std::optional<Ownership::Hashes> Ownership::hashes_at(std::int64_t at) const {
+  const Ownership* ownership = this;
+  while (ownership != nullptr && at <= ownership->from) ownership = ownership->before;
+  if (ownership == nullptr) return std::nullopt;
+  const auto index = static_cast<std::size_t>(at - ownership->from - 1);
+  return index < ownership->hashes.size() ? std::optional(ownership->hashes[index]) : std::nullopt;
 }
 
 History::History(const Facts& facts) : facts_(facts) {
@@ -37,12 +33,12 @@ History::History(const Facts& facts) : facts_(facts) {
   leaving_.resize(nodes);
 }
 
-Reign& History::reign(std::uint32_t s, std::uint32_t server) {
+Ownership& History::ownership(std::uint32_t s, std::uint32_t server) {
   ShardHistory& shard = shards_[s];
-  Reign*& current = shard.of_server[server];
+  Ownership*& current = shard.of_server[server];
   if (current != nullptr) return *current;
   // The first owner is not promoted.
-  const auto [first, is_new] = shard.reigns.try_emplace(0, Reign{.shard = s, .node = server});
+  const auto [first, is_new] = shard.ownerships.try_emplace(0, Ownership{.shard = s, .node = server});
   current = &first->second;
   if (is_new) {
     current->workers.resize(facts_.workers);
@@ -53,61 +49,58 @@ Reign& History::reign(std::uint32_t s, std::uint32_t server) {
   return *current;
 }
 
+const Ownership* History::owner(std::uint32_t shard) const {
+  const auto found = shards_.find(shard);
+  return found == shards_.end() ? nullptr : &found->second.owner();
+}
+
+const Ownership* History::find(std::uint32_t shard, std::uint32_t server) const {
+  const auto found = shards_.find(shard);
+  if (found == shards_.end()) return nullptr;
+  const auto own = found->second.of_server.find(server);
+  return own == found->second.of_server.end() ? nullptr : own->second;
+}
+
+bool History::will_not_come(std::uint32_t s, std::uint32_t worker, std::int64_t push) const {
+  return has(shard(s).dropped[worker], push) || has(shard(s).given_up[worker], push);
+}
+
 void History::on(const Row& row) {
-  const bool is_of_view = row.what == What::place || row.what == What::participant;
+  const bool is_of_view = row.is("place") || row.is("participant");
   if (is_told_view_ && !is_of_view) let_go();
-  switch (row.what) {
-    case What::place:
-      begin_view(row.view);
-      view_->places.insert({row.shard, row.peer});
-      if (row.is_former) view_->former.insert({row.shard, row.peer});
-      view_->epochs[row.shard] = row.epoch;
-      return;
-    case What::participant:
-      begin_view(row.view);
-      view_->participants.insert(row.peer);
-      return;
-    case What::sent: watched_ = watched_ || row.letter == Letter::heartbeat; return;
-    case What::applied: {
-      Reign& owner = reign(row.shard, row.node);
-      const std::uint32_t worker = facts_.worker(row.peer);
-      repeated_ = owner.in_lineage(worker, row.push);
-      owner.workers[worker].add(row.push);
-      owner.applications.push_back({worker, row.push, owner.version + 1, row.number});
-      return;
-    }
-    case What::late: {
-      Count& count = reign(row.shard, row.node).workers[facts_.worker(row.peer)];
-      count.base = std::max(count.base, row.push + 1);
-      add(shards_[row.shard].dropped[facts_.worker(row.peer)], row.push);
-      return;
-    }
-    case What::update: {
-      if (!facts_.is_server(row.node)) return;
-      Reign& owner = reign(row.shard, row.node);
-      last_version_ = std::exchange(owner.version, row.version);
-      // Its successor, of whom it has not heard, has begun without this.
-      ShardHistory& shard = shards_[row.shard];
-      if (owner.epoch < shard.owner().epoch) shard.set_back = set_back_ = true;
-      owner.hashes.push_back({.weights = row.weights_hash, .state = row.state_hash});
-      return;
-    }
-    case What::membership: return on_member(row);
-    case What::received:  // what the scheduler hears of a node
-      if (row.node == 0 && row.peer < leaving_.size() && row.letter == Letter::join)
-        leaving_[row.peer] = false;
-      return;
-    case What::copy: holds(reign(row.shard, row.node), row.peer); return;
-    case What::promotion: return on_promote(row);
-    case What::suspicion: away_[row.peer] = true; return;
-    case What::fault: return on_fault(row);
-    default: return;
+  if (is_of_view) return on_view(row);
+  if (row.is("sent", "heartbeat")) watched_ = true;
+  if (row.is("applied")) {
+    Ownership& owner = ownership(row.shard, row.node);
+    const std::uint32_t worker = facts_.worker(row.peer);
+    repeated_ = owner.in_lineage(worker, row.push);
+    owner.workers[worker].add(row.push);
+    owner.applications.push_back({worker, row.push, owner.version + 1, row.number});
   }
+  if (row.is("late")) {
+    Count& count = ownership(row.shard, row.node).workers[facts_.worker(row.peer)];
+    count.base = std::max(count.base, row.push + 1);
+    add(shards_[row.shard].dropped[facts_.worker(row.peer)], row.push);
+  }
+  if (row.is("model_update") && facts_.is_server(row.node)) {
+    Ownership& owner = ownership(row.shard, row.node);
+    last_version_ = std::exchange(owner.version, row.version);
+    // Its successor, of whom it has not heard, has begun without this.
+    ShardHistory& shard = shards_[row.shard];
+    if (owner.epoch < shard.owner().epoch) shard.set_back = set_back_ = true;
+    owner.hashes.push_back({.weights = row.weights_hash, .state = row.state_hash});
+  }
+  if (row.is("membership")) on_member(row);
+  if (row.is("received", "join") && row.node == 0 && row.peer < leaving_.size()) leaving_[row.peer] = false;
+  if (row.is("copy")) holds(ownership(row.shard, row.node), row.peer);
+  if (row.is("promotion")) on_promote(row);
+  if (row.is("suspicion")) away_[row.peer] = true;
+  if (row.is("fault")) on_fault(row);
 }
 
 bool History::is_given_up(std::uint32_t node) const {
   const auto takes_no_part = [&](const auto& shard) {
-    return !shard.second.reigns.empty() && !shard.second.owner().workers[facts_.worker(node)].member;
+    return !shard.second.ownerships.empty() && !shard.second.owner().workers[facts_.worker(node)].member;
   };
   const bool is_left_out = view_ && !view_->participants.contains(node);
   return is_left_out || (!shards_.empty() && std::ranges::all_of(shards_, takes_no_part));
@@ -117,7 +110,7 @@ bool History::is_given_up(std::uint32_t node) const {
 // the last pushes of those that count as arrived. Those before them may still wait to be applied.
 void History::on_member(const Row& row) {
   const std::uint32_t worker = facts_.worker(row.peer);
-  Reign& owner = reign(row.shard, row.node);
+  Ownership& owner = ownership(row.shard, row.node);
   Count& count = owner.workers[worker];
   count.member = row.takes_part != 0;
   if (!count.member) away_[row.peer] = true;
@@ -137,37 +130,48 @@ void History::on_member(const Row& row) {
 
 // Ownership goes to nodes that have a place in the newest view, and these ask no others. An owner that has
 // been replaced keeps what it has until it has handed it over.
-bool History::has_place(const Reign& reign, std::uint32_t node) const {
+bool History::has_place(const Ownership& ownership, std::uint32_t node) const {
   if (!view_) return true;
-  const auto epoch = view_->epochs.find(reign.shard);
-  const bool is_replaced = node == reign.node && epoch != view_->epochs.end() && reign.epoch < epoch->second;
-  return (is_replaced ? view_->former : view_->places).contains({reign.shard, node});
+  const auto epoch = view_->epochs.find(ownership.shard);
+  const bool is_replaced =
+      node == ownership.node && epoch != view_->epochs.end() && ownership.epoch < epoch->second;
+  return (is_replaced ? view_->former : view_->places).contains({ownership.shard, node});
 }
 
-void History::holds(Reign& reign, std::uint32_t node) const {
-  const bool takes_it_away = node != reign.node && leaving_[node];
-  if (has_place(reign, node) && !takes_it_away) reign.holders.insert(node);
+void History::holds(Ownership& ownership, std::uint32_t node) const {
+  const bool takes_it_away = node != ownership.node && leaving_[node];
+  if (has_place(ownership, node) && !takes_it_away) ownership.holders.insert(node);
 }
 
-void History::begin_view(std::int64_t number) {
-  if (!view_ || view_->number != number) view_ = View{.number = number};
+// A place, or a participant.
+void History::on_view(const Row& row) {
+  if (!view_ || view_->number != row.view) view_ = View{.number = row.view};
   is_told_view_ = true;
+  if (row.is("participant")) {
+    view_->participants.insert(row.peer);
+    return;
+  }
+  view_->places.insert({row.shard, row.peer});
+  if (row.role == "former") view_->former.insert({row.shard, row.peer});
+  view_->epochs[row.shard] = row.epoch;
 }
 
 // Who has no place in the new view has let go of the shard, or will.
 void History::let_go() {
   is_told_view_ = false;
   for (auto& [number, shard] : shards_) {
-    for (auto& [epoch, reign] : shard.reigns)
-      std::erase_if(reign.holders, [&](std::uint32_t node) { return !has_place(reign, node); });
+    for (auto& entry : shard.ownerships) {
+      Ownership& ownership = entry.second;
+      std::erase_if(ownership.holders, [&](std::uint32_t node) { return !has_place(ownership, node); });
+    }
   }
 }
 
 void History::crashes(std::uint32_t node) {
   for (auto& [number, shard] : shards_) {
-    for (auto& [epoch, reign] : shard.reigns) {
-      reign.holders.erase(node);
-      reign.over = reign.over || reign.node == node;
+    for (auto& [epoch, ownership] : shard.ownerships) {
+      ownership.holders.erase(node);
+      ownership.over = ownership.over || ownership.node == node;
     }
   }
 }
@@ -176,57 +180,57 @@ void History::crashes(std::uint32_t node) {
 void History::leaves(std::uint32_t node) {
   leaving_[node] = true;
   for (auto& [number, shard] : shards_) {
-    for (auto& [epoch, reign] : shard.reigns) {
-      if (shard.owner().node != node) reign.holders.erase(node);
+    for (auto& [epoch, ownership] : shard.ownerships) {
+      if (shard.owner().node != node) ownership.holders.erase(node);
     }
   }
 }
 
 // A crash ends with a restart.
 void History::on_fault(const Row& row) {
-  if (row.begins == 0 || row.peer >= away_.size() || row.fault == Fault::other) return;
+  if (row.begins == 0 || row.peer >= away_.size() || !row.takes_away()) return;
   away_[row.peer] = true;
-  row.fault == Fault::crash ? crashes(row.peer) : leaves(row.peer);
+  row.is_crash() ? crashes(row.peer) : leaves(row.peer);
 }
 
 // The applications that made version `version` of `from`.
-void History::inherit(Reign& reign, const Reign& from, std::int64_t version) const {
-  if (from.before != nullptr) inherit(reign, *from.before, std::min(version, from.from));
+void History::inherit(Ownership& ownership, const Ownership& from, std::int64_t version) const {
+  if (from.before != nullptr) inherit(ownership, *from.before, std::min(version, from.from));
   for (const Application& one : from.applications) {
-    if (one.version <= version) reign.workers[one.worker].add(one.number);
+    if (one.version <= version) ownership.workers[one.worker].add(one.number);
   }
-  for (std::size_t w = 0; w < reign.workers.size(); ++w)
-    reign.workers[w].base = std::max(reign.workers[w].base, from.workers[w].base);
+  for (std::size_t w = 0; w < ownership.workers.size(); ++w)
+    ownership.workers[w].base = std::max(ownership.workers[w].base, from.workers[w].base);
 }
 
 void History::on_promote(const Row& row) {
   ShardHistory& shard = shards_[row.shard];
   shard.dropped.resize(facts_.workers);
   shard.given_up.resize(facts_.workers);
-  if (shard.reigns.empty()) {
-    Reign none{.shard = row.shard};
+  if (shard.ownerships.empty()) {
+    Ownership none{.shard = row.shard};
     none.workers.resize(facts_.workers);
-    shard.reigns.emplace(0, std::move(none));
+    shard.ownerships.emplace(0, std::move(none));
   }
   replaced_ = &shard.owner();
   copy_was_there_ = !replaced_->holders.empty();
-  Reign next{.shard = row.shard,
-             .node = row.node,
-             .epoch = row.epoch,
-             .before = nullptr,
-             .from = row.version,
-             .version = row.version,
-             .promoted = row.number,
-             .fresh = true};
+  Ownership next{.shard = row.shard,
+                 .node = row.node,
+                 .epoch = row.epoch,
+                 .before = nullptr,
+                 .from = row.version,
+                 .version = row.version,
+                 .promoted = row.number,
+                 .fresh = true};
   holds(next, row.node);
   next.workers.resize(facts_.workers);
-  const auto before = shard.reigns.find(row.updated_in);
-  if (row.version > 0 && before != shard.reigns.end() && row.updated_in < row.epoch) {
+  const auto before = shard.ownerships.find(row.updated_in);
+  if (row.version > 0 && before != shard.ownerships.end() && row.updated_in < row.epoch) {
     next.before = &before->second;
     inherit(next, before->second, row.version);
   }
   if (row.version < replaced_->version) shard.set_back = set_back_ = true;
-  const auto [entry, is_new] = shard.reigns.insert_or_assign(row.epoch, std::move(next));
+  const auto [entry, is_new] = shard.ownerships.insert_or_assign(row.epoch, std::move(next));
   epoch_taken_ = !is_new;
   shard.of_server[row.node] = &entry->second;
 }

@@ -16,6 +16,7 @@ namespace psim::analysis {
 
 using Numbers = std::vector<bool>;  // of pushes of one worker
 bool has(const Numbers& numbers, std::int64_t number);
+void add(Numbers& numbers, std::int64_t number);
 
 // What a server's state of a shard has of one worker.
 struct Count {
@@ -38,15 +39,15 @@ struct Application {
 };
 
 // One server's time as the owner of a shard.
-struct Reign {
+struct Ownership {
   std::uint32_t shard = 0, node = 0;
   std::int64_t epoch = 0;
-  const Reign* before = nullptr;  // the one whose history it continues
-  std::int64_t from = 0;          // version that it began with
-  std::int64_t version = 0;       // that it has reached
-  std::int64_t promoted = -1;     // the event; -1: from the beginning
-  bool over = false;              // the server crashed
-  bool fresh = false;             // just promoted: its counts are being told
+  const Ownership* before = nullptr;  // the one whose history it continues
+  std::int64_t from = 0;              // version that it began with
+  std::int64_t version = 0;           // that it has reached
+  std::int64_t promoted = -1;         // the event; -1: from the beginning
+  bool over = false;                  // the server crashed
+  bool fresh = false;                 // just promoted: its counts are being told
   // Of all that was acknowledged, alive and with a place in every view since.
   std::set<std::uint32_t> holders = {};
   // Of versions from + 1 on: of the weights, and of all that the next update depends on.
@@ -62,11 +63,11 @@ struct Reign {
 };
 
 struct ShardHistory {
-  std::map<std::int64_t, Reign> reigns;       // by epoch
-  std::map<std::uint32_t, Reign*> of_server;  // its last one
-  std::vector<Numbers> dropped, given_up;     // by worker
+  std::map<std::int64_t, Ownership> ownerships;   // by epoch
+  std::map<std::uint32_t, Ownership*> of_server;  // its last one
+  std::vector<Numbers> dropped, given_up;         // by worker
   bool set_back = false;  // a new owner lacked updates, or a worker's pushes were given up
-  const Reign& owner() const { return reigns.rbegin()->second; }
+  const Ownership& owner() const { return ownerships.rbegin()->second; }
 };
 
 class History {
@@ -78,9 +79,14 @@ class History {
 
   const Facts& facts() const { return facts_; }
   // The shard's owner `server`, as it sees itself.
-  Reign& reign(std::uint32_t shard, std::uint32_t server);
-  const std::map<std::uint32_t, ShardHistory>& shards() const { return shards_; }
+  Ownership& ownership(std::uint32_t shard, std::uint32_t server);
+  // The shard's newest owner; its owner `server`. Null while nobody has done anything.
+  const Ownership* owner(std::uint32_t shard) const;
+  const Ownership* find(std::uint32_t shard, std::uint32_t server) const;
   const ShardHistory& shard(std::uint32_t shard) const { return shards_.at(shard); }
+
+  // The push was dropped or given up.
+  bool will_not_come(std::uint32_t shard, std::uint32_t worker, std::int64_t push) const;
 
   // Of the last event: the push had been applied before; the version that the update comes after; there was
   // another owner of that epoch; the last promote found somebody alive with a full copy.
@@ -88,7 +94,7 @@ class History {
   std::int64_t last_version() const { return last_version_; }
   bool epoch_taken() const { return epoch_taken_; }
   bool copy_was_there() const { return copy_was_there_; }
-  const Reign* replaced() const { return replaced_; }  // by the promote: the owner of the highest epoch
+  const Ownership* replaced() const { return replaced_; }  // by the promote: the owner of the highest epoch
 
   // Crashed, left or was suspected at some time.
   bool was_away(std::uint32_t node) const { return away_[node]; }
@@ -102,12 +108,12 @@ class History {
   void on_member(const Row& row);
   void on_fault(const Row& row);
   void crashes(std::uint32_t node);
-  void holds(Reign& reign, std::uint32_t node) const;
-  bool has_place(const Reign& reign, std::uint32_t node) const;
-  void begin_view(std::int64_t number);
+  void holds(Ownership& ownership, std::uint32_t node) const;
+  bool has_place(const Ownership& ownership, std::uint32_t node) const;
+  void on_view(const Row& row);
   void let_go();
   void leaves(std::uint32_t node);
-  void inherit(Reign& reign, const Reign& from, std::int64_t version) const;
+  void inherit(Ownership& ownership, const Ownership& from, std::int64_t version) const;
 
   Facts facts_;
   std::map<std::uint32_t, ShardHistory> shards_;
@@ -123,7 +129,7 @@ class History {
   bool is_told_view_ = false;  // its rows are still coming
   bool repeated_ = false, epoch_taken_ = false, copy_was_there_ = false, set_back_ = false, watched_ = false;
   std::int64_t last_version_ = 0;
-  const Reign* replaced_ = nullptr;
+  const Ownership* replaced_ = nullptr;
 };
 
 }  // namespace psim::analysis

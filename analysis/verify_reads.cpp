@@ -32,13 +32,13 @@ class Requests {
   using Id = std::pair<std::uint32_t, std::uint32_t>;  // shard, worker's node
   void on(const Row& row, const Facts& facts) {
     if (!facts.is_worker(row.node)) return;
-    if (row.what == What::received && row.letter == Letter::weights) return receives(row);
-    if (row.what != What::sent) return;
-    if (row.letter == Letter::join)
+    if (row.is("received", "weights")) return receives(row);
+    if (row.is("sent", "join"))
       std::erase_if(asked_, [&](const auto& one) { return one.first.second == row.node; });
+    if (!row.is("sent", "pull")) return;
     Asked& asked = asked_[{row.shard, row.node}];
     // A repetition may wait to be sent until the answer to the first one has come.
-    if (row.letter != Letter::pull || row.pull <= asked.answered) return;
+    if (row.pull <= asked.answered) return;
     const Asked::Pull pull{.above = row.above, .pushes = row.pushes_before};
     asked.pulls.try_emplace(row.pull, pull).first->second.epoch = row.epoch;
   }
@@ -69,20 +69,20 @@ class Requests {
 class Waiting {
  public:
   void on(const Row& row, const Facts& facts) {
-    const bool stops = row.what == What::ended || row.what == What::cancelled || row.what == What::killed;
-    if (row.is_step && row.what == What::begun) computing_.insert(row.node);
-    if (row.is_step && stops) computing_.erase(row.node);
-    const bool push = row.letter == Letter::push;
-    if (row.what == What::sent && push) under_way_[{row.shard, row.node}] = row.push;
-    if (row.what == What::sent && row.letter == Letter::weights && facts.is_worker(row.peer))
+    const bool stops = row.is("ended") || row.is("cancelled") || row.is("killed");
+    if (row.is_step() && row.is("begun")) computing_.insert(row.node);
+    if (row.is_step() && stops) computing_.erase(row.node);
+    if (row.is("sent", "push")) under_way_[{row.shard, row.node}] = row.push;
+    if (row.is("sent", "weights") && facts.is_worker(row.peer))
       answered_[{row.shard, row.node, row.peer}] = row.at;
-    if (row.what != What::received || (!push && row.letter != Letter::pull)) return;
-    answered_[{row.shard, row.node, row.peer}] = HUGE_VAL;
+    if (row.is("received", "push") || row.is("received", "pull"))
+      answered_[{row.shard, row.node, row.peer}] = HUGE_VAL;
+    if (!row.is("received", "push")) return;
     const auto sent = under_way_.find({row.shard, row.peer});
-    if (push && sent != under_way_.end() && sent->second <= row.push) under_way_.erase(sent);
+    if (sent != under_way_.end() && sent->second <= row.push) under_way_.erase(sent);
   }
   // Whether these are all that take part, those among them that are answered with this one.
-  bool all(const Row& answer, const Reign& owner, const Facts& facts) const {
+  bool all(const Row& answer, const Ownership& owner, const Facts& facts) const {
     for (std::uint32_t w = 0; w < owner.workers.size(); ++w) {
       const std::uint32_t node = 1 + facts.servers + w;
       const auto last = answered_.find({answer.shard, answer.node, node});
@@ -100,53 +100,40 @@ class Waiting {
   std::set<std::uint32_t> computing_;
 };
 
-const Reign& sender(const Row& row, const History& history) {
-  return *history.shard(row.shard).of_server.at(row.node);
-}
-
-bool is_answer(const Row& row, const History& history) {
-  if (row.what != What::sent || row.letter != Letter::weights) return false;
-  const auto shard = history.shards().find(row.shard);  // before the first push, nobody has done anything
-  return shard != history.shards().end() && shard->second.of_server.contains(row.node);
+// The owner that answers a pull; null for other events, and before the first push: nobody has done anything.
+const Ownership* answering(const Row& row, const History& history) {
+  return row.is("sent", "weights") ? history.find(row.shard, row.node) : nullptr;
 }
 
 class Reads final : public Check {
  public:
-  explicit Reads(const std::string& model)
-      : Check("reads", promise_of(model)),
-        newer_(model == "bsp" || model == "k-sync"),
-        exact_(model == "bsp"),
-        own_(model == "k-async") {
-    if ((!newer_ && !own_ && model != "ssp" && model != "dssp") || mutant("reads-always-hold"))
-      does_not_apply();
+  explicit Reads(const Evidence& evidence) : Check(evidence, "reads", promise_of(evidence.facts.model)) {
+    const bool bounded = model_ == "ssp" || model_ == "dssp";
+    if ((!newer_ && !own_ && !bounded) || mutant("reads-always-hold")) does_not_apply();
   }
 
-  void on(const Row& row, const History& history) override {
-    if (!report().applies) return;
-    requests_.on(row, history.facts());
-    waiting_.on(row, history.facts());
-    if (!is_answer(row, history)) return;
+  void on(const Row& row) override {
+    requests_.on(row, facts_);
+    waiting_.on(row, facts_);
+    const Ownership* owner = answering(row, history_);
+    if (owner == nullptr) return;
     examined();
     const std::optional<Asked::Pull> pull = requests_.answered(row);
-    if (newer_) return look_at_version(row, history, pull);
-    const Reign& owner = sender(row, history);
-    const Count& own = owner.workers[history.facts().worker(row.peer)];
+    if (newer_) return look_at_version(row, *owner, pull);
     if (own_) {
-      if (pull && own.counted() < pull->pushes)
-        violated(row,
-                 fmt::format("{} sends shard {} to {} before it has applied its push {}",
-                             name(row.node, history), row.shard, name(row.peer, history), pull->pushes - 1));
+      if (pull && owner->workers[worker(row.peer)].counted() < pull->pushes)
+        violated(row, "{} sends shard {} to {} before it has applied its push {}", name(row.node), row.shard,
+                 name(row.peer), pull->pushes - 1);
       return;
     }
-    const std::int64_t least = row.clock - history.facts().bound_at(row.clock).value_or(row.clock);
-    for (std::uint32_t w = 0; w < owner.workers.size(); ++w) {
-      const Count& count = owner.workers[w];
+    const std::int64_t least = row.clock - facts_.bound_at(row.clock).value_or(row.clock);
+    for (std::uint32_t w = 0; w < owner->workers.size(); ++w) {
+      const Count& count = owner->workers[w];
       if (count.member && !count.behind && count.clock() < least)
         violated(row,
-                 fmt::format("{} lets {} start clock {} with shard {}, which has worker {}'s pushes up to "
-                             "clock {}, not {}",
-                             name(row.node, history), name(row.peer, history), row.clock, row.shard, w,
-                             count.clock(), least));
+                 "{} lets {} start clock {} with shard {}, which has worker {}'s pushes up to "
+                 "clock {}, not {}",
+                 name(row.node), name(row.peer), row.clock, row.shard, w, count.clock(), least);
     }
   }
 
@@ -157,54 +144,45 @@ class Reads final : public Check {
     if (model == "k-async") return "a worker that starts a clock sees its own last push applied";
     return "a worker that starts clock t sees all others' pushes up to clock t-1-s";
   }
-  static std::string name(std::uint32_t node, const History& history) {
-    return history.facts().name_of(node);
-  }
 
   // A shard that lost updates, or pushes, gives what it has; and one of k-sync the last version once more,
   // when all wait and too few pushes have come for an update.
-  void look_at_version(const Row& row, const History& history, const std::optional<Asked::Pull>& pull) {
+  void look_at_version(const Row& row, const Ownership& owner, const std::optional<Asked::Pull>& pull) {
     if (!pull) return;  // a repeated one that came late: its worker has gone on
-    const bool all_wait = !exact_ && waiting_.all(row, sender(row, history), history.facts());
-    const bool lossy = history.shard(row.shard).set_back || all_wait;
+    const bool all_wait = !exact_ && waiting_.all(row, owner, facts_);
+    const bool lossy = history_.shard(row.shard).set_back || all_wait;
     const bool old = row.version <= pull->above && !lossy;
     const bool other =
-        exact_ && row.version != row.clock && !history.any_set_back() && !history.was_away(row.peer);
+        exact_ && row.version != row.clock && !history_.any_set_back() && !history_.was_away(row.peer);
     if (old || other)
-      violated(row,
-               fmt::format("{} lets {} start clock {} with version {} of shard {}", name(row.node, history),
-                           name(row.peer, history), row.clock, row.version, row.shard));
+      violated(row, "{} lets {} start clock {} with version {} of shard {}", name(row.node), name(row.peer),
+               row.clock, row.version, row.shard);
   }
 
-  bool newer_, exact_, own_;
+  const std::string& model_ = facts_.model;
+  const bool exact_ = model_ == "bsp", newer_ = exact_ || model_ == "k-sync", own_ = model_ == "k-async";
   Requests requests_;
   Waiting waiting_;
 };
 
 class ReadMyWrites final : public Check {
  public:
-  ReadMyWrites()
-      : Check("read-my-writes", "a pull is answered only when all pushes before it have arrived") {}
+  explicit ReadMyWrites(const Evidence& evidence)
+      : Check(evidence, "read-my-writes", "a pull is answered only when all pushes before it have arrived") {}
 
-  void on(const Row& row, const History& history) override {
-    requests_.on(row, history.facts());
-    if (row.what == What::received && row.letter == Letter::push) {
-      std::vector<bool>& here = arrived_[{row.shard, row.node, row.peer, row.epoch}];
-      const auto number = static_cast<std::size_t>(row.push);
-      if (here.size() <= number) here.resize(std::max(number + 1, here.size() * 2));
-      here[number] = true;
-    }
-    if (!is_answer(row, history)) return;
-    const std::optional<Asked::Pull> pull = requests_.answered(row);
+  void on(const Row& row) override {
+    requests_.on(row, facts_);
+    if (row.is("received", "push")) add(arrived_[{row.shard, row.node, row.peer, row.epoch}], row.push);
+    const Ownership* owner = answering(row, history_);
+    const std::optional<Asked::Pull> pull = owner == nullptr ? std::nullopt : requests_.answered(row);
     if (!pull) return;
     examined();
-    const Count& count = sender(row, history).workers[history.facts().worker(row.peer)];
-    const std::vector<bool>& here = arrived_[{row.shard, row.node, row.peer, row.epoch}];
+    const Numbers& here = arrived_[{row.shard, row.node, row.peer, row.epoch}];
+    const Count& count = owner->workers[worker(row.peer)];
     for (std::int64_t number = std::max(count.counted(), count.arrived); number < pull->pushes; ++number) {
-      if (static_cast<std::size_t>(number) < here.size() && here[static_cast<std::size_t>(number)]) continue;
-      violated(row, fmt::format("{} answers pull {} of {} for shard {}, though its push {} has not arrived",
-                                history.facts().name_of(row.node), row.pull,
-                                history.facts().name_of(row.peer), row.shard, number));
+      if (has(here, number)) continue;
+      violated(row, "{} answers pull {} of {} for shard {}, though its push {} has not arrived",
+               name(row.node), row.pull, name(row.peer), row.shard, number);
       return;
     }
   }
@@ -212,34 +190,32 @@ class ReadMyWrites final : public Check {
  private:
   Requests requests_;
   // By shard, server, worker and epoch: a server listens to no other epoch than its own.
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::int64_t>, std::vector<bool>> arrived_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::int64_t>, Numbers> arrived_;
 };
 
 // A worker that was away counts again when it has caught up with the others. It may compute all the while, if
 // it was only taken for down.
 class ClockGap final : public Check {
  public:
-  explicit ClockGap(const Facts& facts)
-      : Check("clock-gap", "no worker starts a clock further ahead of another than the staleness bound"),
-        workers_(facts.workers),
-        slack_(facts.pull_every - 1 + (facts.elastic || facts.overlap ? 1 : 0)) {
-    if (!facts.bound_at(0)) does_not_apply();
+  explicit ClockGap(const Evidence& evidence)
+      : Check(evidence, "clock-gap",
+              "no worker starts a clock further ahead of another than the staleness bound"),
+        workers_(facts_.workers) {
+    if (!facts_.bound_at(0)) does_not_apply();
   }
 
-  void on(const Row& row, const History& history) override {
-    if (!report().applies || history.any_set_back()) return;
-    const Facts& facts = history.facts();
-    const bool goes = row.what == What::fault && row.fault != Fault::other;
-    if ((goes || row.what == What::suspicion) && facts.is_worker(row.peer))
-      workers_[facts.worker(row.peer)].away = true;
-    if (row.what == What::membership && row.takes_part == 0) workers_[facts.worker(row.peer)].away = true;
-    if (!facts.is_worker(row.node)) return;
-    Progress& own = workers_[facts.worker(row.node)];
-    if ((row.is_step && row.what == What::ended) || row.what == What::finish)
-      own.done = std::max(own.done, row.what == What::finish ? row.clock : row.clock + 1);
-    if (!row.is_step || row.what != What::begun) return;
+  void on(const Row& row) override {
+    if (history_.any_set_back()) return;
+    const bool goes =
+        row.takes_away() || row.is("suspicion") || (row.is("membership") && row.takes_part == 0);
+    if (goes && facts_.is_worker(row.peer)) workers_[worker(row.peer)].away = true;
+    if (!facts_.is_worker(row.node)) return;
+    Progress& own = workers_[worker(row.node)];
+    if (row.is_step() && row.is("ended")) own.done = std::max(own.done, row.clock + 1);
+    if (row.is("finish")) own.done = std::max(own.done, row.clock);
+    if (!row.is_step() || !row.is("begun")) return;
     examined();
-    look_at(row, own, history);
+    look_at(row, own);
   }
 
  private:
@@ -248,7 +224,7 @@ class ClockGap final : public Check {
     bool away = false;
   };
 
-  void look_at(const Row& row, Progress& own, const History& history) {
+  void look_at(const Row& row, Progress& own) {
     std::optional<std::int64_t> least;
     std::size_t slowest = 0;
     for (std::size_t w = 0; w < workers_.size(); ++w) {
@@ -257,24 +233,21 @@ class ClockGap final : public Check {
       slowest = w;
     }
     own.done = own.away ? row.clock : std::max(own.done, row.clock);  // perhaps it was told to skip some
-    own.away = own.away && (history.is_given_up(row.node) || (least && row.clock < *least));
-    const std::int64_t bound = *history.facts().bound_at(row.clock) + slack_;
+    own.away = own.away && (history_.is_given_up(row.node) || (least && row.clock < *least));
+    const std::int64_t bound =
+        *facts_.bound_at(row.clock) + facts_.pull_every - 1 + (facts_.elastic || facts_.overlap ? 1 : 0);
     if (least && row.clock - *least > bound)
-      violated(row,
-               fmt::format("{} starts clock {}, {} ahead of worker {}; the bound is {}",
-                           history.facts().name_of(row.node), row.clock, row.clock - *least, slowest, bound));
+      violated(row, "{} starts clock {}, {} ahead of worker {}; the bound is {}", name(row.node), row.clock,
+               row.clock - *least, slowest, bound);
   }
 
   std::vector<Progress> workers_;
-  std::int64_t slack_;
 };
 
 }  // namespace
 
-void add_read_checks(const Facts& facts, Checks& checks) {
-  checks.push_back(std::make_unique<Reads>(facts.model));
-  checks.push_back(std::make_unique<ClockGap>(facts));
-  checks.push_back(std::make_unique<ReadMyWrites>());
+void add_read_checks(const Evidence& evidence, Checks& checks) {
+  add_checks<Reads, ClockGap, ReadMyWrites>(evidence, checks);
 }
 
 }  // namespace psim::analysis

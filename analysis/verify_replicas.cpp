@@ -13,29 +13,26 @@ namespace {
 
 class Acknowledged final : public Check {
  public:
-  explicit Acknowledged(const Facts& facts)
-      : Check("acknowledged", "no push confirmed as safe is lost while a full copy is alive") {
-    if (facts.copies == 0 || facts.window > 0) does_not_apply();
+  explicit Acknowledged(const Evidence& evidence)
+      : Check(evidence, "acknowledged", "no push confirmed as safe is lost while a full copy is alive") {
+    if (facts_.copies == 0 || facts_.window > 0) does_not_apply();
   }
 
-  void on(const Row& row, const History& history) override {
-    if (!report().applies) return;
-    const Facts& facts = history.facts();
-    if (row.what == What::acknowledgement) hears(row, facts);
+  void on(const Row& row) override {
+    if (row.is("acknowledgement")) hears(row);
     // One that comes late has had a successor before it began: nobody begins with what it has.
-    if (row.what == What::promotion && history.shard(row.shard).owner().epoch == row.epoch) {
+    if (row.is("promotion") && history_.owner(row.shard)->epoch == row.epoch) {
       Takeover& takeover = takeovers_[row.shard];
       takeover = {.node = row.node,
-                  .covered = history.copy_was_there(),
-                  .from_nothing = history.copy_was_there() ? takeover.from_nothing : row.epoch,
+                  .covered = history_.copy_was_there(),
+                  .from_nothing = history_.copy_was_there() ? takeover.from_nothing : row.epoch,
                   .workers = {}};
-      for (std::uint32_t w = 0; w < facts.workers; ++w) takeover.workers.insert(w);
+      for (std::uint32_t w = 0; w < facts_.workers; ++w) takeover.workers.insert(w);
     }
-    if (row.what == What::membership) count(row, history);
+    if (row.is("membership")) count(row);
   }
-  void at_end(const History&, const Json&, std::int64_t) override {
-    if (excused_ > 0)
-      set_note(fmt::format("{} safe pushes were lost when no full copy was left: allowed", excused_));
+  void at_end(std::int64_t) override {
+    if (excused_ > 0) set_note("{} safe pushes were lost when no full copy was left: allowed", excused_);
   }
 
  private:
@@ -47,31 +44,29 @@ class Acknowledged final : public Check {
   };
 
   // A promise of an owner from before the last full copy was gone comes too late to be kept.
-  void hears(const Row& row, const Facts& facts) {
+  void hears(const Row& row) {
     examined();
-    std::int64_t& safe = safe_[{row.shard, facts.worker(row.node)}];
+    std::int64_t& safe = safe_[{row.shard, worker(row.node)}];
     if (row.epoch >= takeovers_[row.shard].from_nothing) safe = std::max(safe, row.safe_pushes);
     else excused_ += std::max<std::int64_t>(0, row.safe_pushes - safe);
   }
 
   // The new owner tells what it has of a worker.
-  void count(const Row& row, const History& history) {
+  void count(const Row& row) {
     const auto found = takeovers_.find(row.shard);
-    const std::uint32_t w = history.facts().worker(row.peer);
+    const std::uint32_t w = worker(row.peer);
     if (found == takeovers_.end() || found->second.node != row.node || found->second.workers.erase(w) == 0)
       return;
-    const ShardHistory& shard = history.shard(row.shard);
-    const Reign& owner = *shard.of_server.at(row.node);
+    const Ownership& owner = *history_.find(row.shard, row.node);
     std::int64_t& safe = safe_[{row.shard, w}];
-    const std::int64_t in_hand = history.facts().every_push ? row.arrived : 0;
+    const std::int64_t in_hand = facts_.every_push ? row.arrived : 0;
     for (std::int64_t number = in_hand; number < safe; ++number) {
-      if (owner.in_lineage(w, number) || has(shard.dropped[w], number) || has(shard.given_up[w], number))
-        continue;
+      if (owner.in_lineage(w, number) || history_.will_not_come(row.shard, w, number)) continue;
       if (found->second.covered)
-        violated(row, fmt::format(
-                          "{} takes over shard {} at version {} without push {} of worker {}, which was told "
-                          "that its first {} are safe",
-                          history.facts().name_of(row.node), row.shard, owner.from, number, w, safe));
+        violated(row,
+                 "{} takes over shard {} at version {} without push {} of worker {}, which was told "
+                 "that its first {} are safe",
+                 name(row.node), row.shard, owner.from, number, w, safe);
       else excused_ += safe - number;
       safe = number;
     }
@@ -84,81 +79,73 @@ class Acknowledged final : public Check {
 
 class OneOwner final : public Check {
  public:
-  explicit OneOwner(const Facts& facts)
-      : Check("one-owner", "a shard has one owner in each epoch, and a replaced owner makes no promises"),
-        replicated_(facts.copies > 0 && facts.window == 0) {}
+  explicit OneOwner(const Evidence& evidence)
+      : Check(evidence, "one-owner",
+              "a shard has one owner in each epoch, and a replaced owner makes no promises") {}
 
-  void on(const Row& row, const History& history) override {
-    if (row.what == What::acknowledgement && replicated_) return hears(row, history);
-    if (row.what != What::promotion) return;
+  void on(const Row& row) override {
+    if (row.is("acknowledgement") && facts_.copies > 0 && facts_.window == 0) return hears(row);
+    if (!row.is("promotion")) return;
     examined();
-    const std::string name = history.facts().name_of(row.node);
-    if (history.epoch_taken())
-      violated(row,
-               fmt::format("{} owns shard {} in epoch {}, which had an owner", name, row.shard, row.epoch));
+    const std::string who = name(row.node);
+    if (history_.epoch_taken())
+      violated(row, "{} owns shard {} in epoch {}, which had an owner", who, row.shard, row.epoch);
     std::int64_t& last = last_[{row.shard, row.node}];
     if (row.epoch <= last)
-      violated(row,
-               fmt::format("{} owns shard {} in epoch {} after epoch {}", name, row.shard, row.epoch, last));
+      violated(row, "{} owns shard {} in epoch {} after epoch {}", who, row.shard, row.epoch, last);
     last = std::max(last, row.epoch);
   }
 
  private:
   // What a server applied after another one took its place must not be promised to anybody.
-  void hears(const Row& row, const History& history) {
-    const std::uint32_t w = history.facts().worker(row.node);
+  void hears(const Row& row) {
+    const std::uint32_t w = worker(row.node);
     const std::int64_t told = std::exchange(told_[{row.shard, w}], row.safe_pushes);
-    const auto found = history.shards().find(row.shard);
-    if (found == history.shards().end() || !found->second.of_server.contains(row.peer)) return;
+    const Ownership* owner = history_.find(row.shard, row.peer);
+    if (owner == nullptr) return;
     examined();
-    const Reign& owner = *found->second.of_server.at(row.peer);
-    const auto next = found->second.reigns.upper_bound(owner.epoch);
-    if (next == found->second.reigns.end() || owner.holders.size() < 2) return;
-    const Reign& last = found->second.owner();
-    for (auto one = owner.applications.rbegin(); one != owner.applications.rend(); ++one) {
+    const ShardHistory& shard = history_.shard(row.shard);
+    const auto next = shard.ownerships.upper_bound(owner->epoch);
+    if (next == shard.ownerships.end() || owner->holders.size() < 2) return;
+    for (auto one = owner->applications.rbegin(); one != owner->applications.rend(); ++one) {
       if (one->event < next->second.promoted) return;
       if (one->worker != w || one->number < told || one->number >= row.safe_pushes ||
-          last.in_lineage(w, one->number))
+          shard.owner().in_lineage(w, one->number))
         continue;
-      violated(row, fmt::format(
-                        "{} hears from {} that its push {} to shard {} is safe, applied after {} had taken "
-                        "over",
-                        history.facts().name_of(row.node), history.facts().name_of(row.peer), one->number,
-                        row.shard, history.facts().name_of(next->second.node)));
+      violated(row,
+               "{} hears from {} that its push {} to shard {} is safe, applied after {} had taken "
+               "over",
+               name(row.node), name(row.peer), one->number, row.shard, name(next->second.node));
     }
   }
 
-  bool replicated_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> last_;  // epoch, by shard and server
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> told_;  // by shard and worker
 };
 
 class Replicas final : public Check {
  public:
-  explicit Replicas(const Facts& facts)
-      : Check("replicas", "a new owner starts with the weights and optimizer state of its history") {
-    if (facts.copies == 0) does_not_apply();
+  explicit Replicas(const Evidence& evidence)
+      : Check(evidence, "replicas",
+              "a new owner starts with the weights and optimizer state of its history") {
+    if (facts_.copies == 0) does_not_apply();
   }
-  void on(const Row& row, const History& history) override {
-    if (!report().applies || row.what != What::promotion || row.weights_hash == 0) return;
-    const std::optional<Reign::Hashes> there =
-        history.shard(row.shard).of_server.at(row.node)->hashes_at(row.version);
+  void on(const Row& row) override {
+    if (!row.is("promotion") || row.weights_hash == 0) return;
+    const std::optional<Ownership::Hashes> there = history_.find(row.shard, row.node)->hashes_at(row.version);
     if (!there || there->weights == 0) return;
     examined();
     const bool same_weights = there->weights == row.weights_hash, same_state = there->state == row.state_hash;
     if ((same_weights && same_state) || mutant("replicas-always-agree")) return;
-    violated(row, fmt::format("{} takes over shard {} at version {} with {} than its owner had then",
-                              history.facts().name_of(row.node), row.shard, row.version,
-                              same_weights ? "another optimizer state" : "other weights"));
+    violated(row, "{} takes over shard {} at version {} with {} than its owner had then", name(row.node),
+             row.shard, row.version, same_weights ? "another optimizer state" : "other weights");
   }
 };
 
 }  // namespace
 
-void add_replica_checks(const Facts& facts, Checks& checks) {
-  checks.push_back(std::make_unique<Acknowledged>(facts));
-  checks.push_back(std::make_unique<OneOwner>(facts));
-  checks.push_back(std::make_unique<Replicas>(facts));
+void add_replica_checks(const Evidence& evidence, Checks& checks) {
+  add_checks<Acknowledged, OneOwner, Replicas>(evidence, checks);
 }
 
 }  // namespace psim::analysis

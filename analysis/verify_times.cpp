@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "analysis/verify_checks.hpp"
 
@@ -70,44 +71,39 @@ class Day {
 
 class Times final : public Check {
  public:
-  Times(const Facts& facts, const Json& summary)
-      : Check("time", "the shares of each worker's time match its events and sum to 1") {
+  explicit Times(const Evidence& evidence)
+      : Check(evidence, "time", "the shares of each worker's time match its events and sum to 1") {
     // Of a group whose training ended before that of others, the workers' time ended with it.
-    const bool has_groups = summary.contains("groups");
-    for (std::uint32_t w = 0; w < facts.workers; ++w) {
+    const bool has_groups = summary_.contains("groups");
+    for (std::uint32_t w = 0; w < facts_.workers; ++w) {
       const Json& end =
-          has_groups ? summary.at("workers").at(w).at("time").at("total_s") : summary.at("sim_time_s");
-      days_.emplace_back(facts.here_at_first[w], end.get<double>());
+          has_groups ? summary_.at("workers").at(w).at("time").at("total_s") : summary_.at("sim_time_s");
+      days_.emplace_back(facts_.here_at_first[w], end.get<double>());
     }
   }
 
-  void on(const Row& row, const History& history) override {
-    const Facts& facts = history.facts();
-    const auto day = [&](std::uint32_t node) -> Day& { return days_[facts.worker(node)]; };
+  void on(const Row& row) override {
+    const auto day = [&](std::uint32_t node) -> Day& { return days_[worker(node)]; };
     if (row.is_message()) {
       for (const std::uint32_t node : {row.node, row.peer}) {
-        if (facts.is_worker(node)) day(node).on_message(row.at, row.what == What::sent ? 1 : -1);
+        if (facts_.is_worker(node)) day(node).on_message(row.at, row.is("sent") ? 1 : -1);
       }
-      if (row.what == What::sent && row.letter == Letter::join && facts.is_worker(row.node))
-        day(row.node).on_join(row.at);
+      if (row.is("sent", "join") && facts_.is_worker(row.node)) day(row.node).on_join(row.at);
     }
-    if (row.is_computation())
-      day(row.node).computes(row.at, row.what == What::begun || row.what == What::resumed);
-    if (row.what == What::finish)
-      row.leaves != 0 ? day(row.node).goes(row.at) : day(row.node).is_through(row.at);
-    const bool crashes = row.what == What::fault && row.fault == Fault::crash && row.begins != 0;
-    if (crashes && facts.is_worker(row.peer)) day(row.peer).goes(row.at);
+    if (row.is_computation()) day(row.node).computes(row.at, row.is("begun") || row.is("resumed"));
+    if (row.is("finish")) row.leaves != 0 ? day(row.node).goes(row.at) : day(row.node).is_through(row.at);
+    if (row.is_crash() && facts_.is_worker(row.peer)) day(row.peer).goes(row.at);
   }
 
-  void at_end(const History&, const Json& summary, std::int64_t) override {
+  void at_end(std::int64_t) override {
     Day::Uses all = {};
     for (std::size_t w = 0; w < days_.size(); ++w) {
-      const Json& told = summary.at("workers").at(w).at("time");
+      const Json& told = summary_.at("workers").at(w).at("time");
       const Day::Uses uses = days_[w].uses();
       compare(fmt::format("worker {}", w), uses, told);
       for (std::size_t use = 0; use < uses.size(); ++use) all[use] += uses[use];
     }
-    compare("all workers", all, summary.at("time"));
+    compare("all workers", all, summary_.at("time"));
   }
 
  private:
@@ -117,15 +113,15 @@ class Times final : public Check {
     examined();
     const bool sums_up = same(total, told.at("total_s").get<double>());
     if (!sums_up)
-      violated(fmt::format("{}: {:.9g} s in the events, {:.9g} s in the summary", whose, total,
-                           told.at("total_s").get<double>()));
+      violated("{}: {:.9g} s in the events, {:.9g} s in the summary", whose, total,
+               told.at("total_s").get<double>());
     if (!(total > 0) || !sums_up) return;
     constexpr std::array names{"compute_share", "network_share", "wait_share", "absent_share"};
     for (std::size_t use = 0; use < uses.size(); ++use) {
       const double share = told.at(names[use]);
       if (!same(uses[use] / total, share))
-        violated(fmt::format("{}: {} is {:.9g} in the events, {:.9g} in the summary", whose, names[use],
-                             uses[use] / total, share));
+        violated("{}: {} is {:.9g} in the events, {:.9g} in the summary", whose, names[use],
+                 uses[use] / total, share);
     }
   }
   std::vector<Day> days_;
@@ -133,32 +129,29 @@ class Times final : public Check {
 
 class Samples final : public Check {
  public:
-  explicit Samples(std::uint32_t workers)
-      : Check("samples", "each worker computed exactly the samples of its completed steps"),
-        computed_(workers) {}
+  explicit Samples(const Evidence& evidence)
+      : Check(evidence, "samples", "each worker computed exactly the samples of its completed steps"),
+        computed_(facts_.workers) {}
 
-  void on(const Row& row, const History& history) override {
-    if (row.what != What::ended) return;
-    const Facts& facts = history.facts();
-    computed_[facts.worker(row.node)] += static_cast<std::uint64_t>(row.samples);
-    if (row.is_step && row.is_last_part() && facts.samples) steps_.push_back(row);
+  void on(const Row& row) override {
+    if (!row.is("ended")) return;
+    computed_[worker(row.node)] += static_cast<std::uint64_t>(row.samples);
+    if (row.is_step() && row.is_last_part() && facts_.samples) steps_.push_back(row);
   }
 
-  void at_end(const History& history, const Json& summary, std::int64_t) override {
+  void at_end(std::int64_t) override {
     for (std::size_t w = 0; w < computed_.size(); ++w) {
       examined();
-      const Json& told = summary.at("workers").at(w).at("samples");
+      const Json& told = summary_.at("workers").at(w).at("samples");
       if (told != computed_[w])
-        violated(fmt::format("worker {}: {} in the events, {} in the summary", w, computed_[w], told.dump()));
+        violated("worker {}: {} in the events, {} in the summary", w, computed_[w], told.dump());
     }
-    if (summary.contains("groups")) return;  // each may have its own size of batches
-    const Facts& facts = history.facts();
+    if (summary_.contains("groups")) return;  // each may have its own size of batches
     for (const Row& row : steps_) {
       examined();
       const std::int64_t count = row.samples;
-      if (count != *facts.samples && count != *facts.first_samples)
-        violated(row, fmt::format("{} computes {} samples, where a step has {}", facts.name_of(row.node),
-                                  count, *facts.samples));
+      if (count != *facts_.samples && count != *facts_.first_samples)
+        violated(row, "{} computes {} samples, where a step has {}", name(row.node), count, *facts_.samples);
     }
   }
 
@@ -169,30 +162,30 @@ class Samples final : public Check {
 
 class EndDate final : public Check {
  public:
-  EndDate()
-      : Check("end-date",
+  explicit EndDate(const Evidence& evidence)
+      : Check(evidence, "end-date",
               "the run ended with its last worker or with what stopped it; nothing is computed later") {}
 
-  void on(const Row& row, const History&) override {
+  void on(const Row& row) override {
     last_ = row.at;
-    if (row.what == What::finish) {
+    if (row.is("finish")) {
       finish_ = row.at;
       finished_.insert(row.node);
     }
-    if (row.what == What::suspicion || row.what == What::view) verdict_ = row.at;
-    const bool is_work = row.what == What::finish || row.what == What::applied || row.what == What::update ||
-                         (row.is_step && (row.what == What::begun || row.what == What::ended));
+    if (row.is("suspicion") || row.is("view_change")) verdict_ = row.at;
+    const bool is_work = row.is("finish") || row.is("applied") || row.is("model_update") ||
+                         (row.is_step() && (row.is("begun") || row.is("ended")));
     if (is_work) last_work_ = row;
   }
 
-  void at_end(const History& history, const Json& summary, std::int64_t) override {
+  void at_end(std::int64_t) override {
     examined();
-    const double end = summary.at("sim_time_s");
+    const double end = summary_.at("sim_time_s");
     if (last_work_ && last_work_->at > end && !same(last_work_->at, end))
-      violated(*last_work_, fmt::format("the run ended at {:.9g} s, before this", end));
-    if (!summary.at("stuck").empty()) {
+      violated(*last_work_, "the run ended at {:.9g} s, before this", end);
+    if (!summary_.at("stuck").empty()) {
       if (end < last_ && !same(end, last_))
-        violated(fmt::format("the run says that it got stuck at {:.9g} s, before its last event", end));
+        violated("the run says that it got stuck at {:.9g} s, before its last event", end);
       return;
     }
     std::vector<double> ends;
@@ -200,21 +193,21 @@ class EndDate final : public Check {
     // What a worker sent before it left may be applied after that, and one that nobody waits for may compute.
     if (finish_ && !finished_.contains(last_work_->node)) ends.push_back(last_work_->at);
     if (verdict_) ends.push_back(*verdict_);
-    if (history.facts().duration) ends.push_back(*history.facts().duration);
+    if (facts_.duration) ends.push_back(*facts_.duration);
     const auto add_target = [&](const Json& target) {
       if (target.at("reached").get<bool>()) ends.push_back(target.at("sim_time_s"));
     };
-    add_target(summary.at("target"));
-    if (summary.contains("groups")) {
-      for (const Json& group : summary.at("groups")) {
+    add_target(summary_.at("target"));
+    if (summary_.contains("groups")) {
+      for (const Json& group : summary_.at("groups")) {
         add_target(group.at("target"));
         ends.push_back(group.at("finished_s"));
       }
     }
     if (std::ranges::none_of(ends, [end](double date) { return same(date, end); }))
-      violated(fmt::format("nothing ended it at {:.9g} s: {}", end,
-                           finish_ ? fmt::format("the last worker was through at {:.9g} s", *finish_)
-                                   : std::string("no worker was through")));
+      violated("nothing ended it at {:.9g} s: {}", end,
+               finish_ ? fmt::format("the last worker was through at {:.9g} s", *finish_)
+                       : std::string("no worker was through"));
   }
 
  private:
@@ -225,12 +218,42 @@ class EndDate final : public Check {
   std::optional<Row> last_work_;
 };
 
+class Waits final : public Check {
+ public:
+  explicit Waits(const Evidence& evidence)
+      : Check(evidence, "waits",
+              "each wait ends with a message that is here, each pull's with one that its server has") {}
+
+  void on(const Row& row) override {
+    if (row.is("received")) return arrives(row);
+    const bool is_release = row.is("release") && row.sent >= 0;  // else a view or a date has ended it
+    if (!row.is("wait") && !is_release) return;
+    examined();
+    const std::string who = name(row.node);
+    if (!is_here(row.sent, row.node))
+      violated(row, "message {} is said to end a wait at {}, which has not received it", row.sent, who);
+    if (row.is("wait") && row.since >= row.at)
+      violated(row, "{} is said to have waited since {:.9g} s", who, row.since);
+  }
+
+ private:
+  void arrives(const Row& row) {
+    const auto number = static_cast<std::size_t>(row.sent);
+    if (receivers_.size() <= number) receivers_.resize(std::max(number + 1, receivers_.size() * 2), nobody);
+    receivers_[number] = row.node;
+  }
+  bool is_here(std::int64_t message, std::uint32_t node) const {
+    return message < std::ssize(receivers_) && receivers_[static_cast<std::size_t>(message)] == node;
+  }
+
+  static constexpr std::uint32_t nobody = ~0U;
+  std::vector<std::uint32_t> receivers_;  // by message's number
+};
+
 }  // namespace
 
-void add_time_checks(const Facts& facts, const Json& summary, Checks& checks) {
-  checks.push_back(std::make_unique<EndDate>());
-  checks.push_back(std::make_unique<Times>(facts, summary));
-  checks.push_back(std::make_unique<Samples>(facts.workers));
+void add_time_checks(const Evidence& evidence, Checks& checks) {
+  add_checks<EndDate, Times, Samples, Waits>(evidence, checks);
 }
 
 }  // namespace psim::analysis

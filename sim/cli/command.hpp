@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/record/run_file.hpp"
+#include "sim/record/summary.hpp"
 #include "sim/scenario/load.hpp"
 
 namespace psim::cli {
@@ -35,11 +36,33 @@ struct Command {
   std::string seeds;  // compare: an axis, separated by commas
 };
 
+// The options of `fuzz`.
+struct FuzzCommand {
+  std::int64_t seed = 1;
+  std::int64_t first = 0;  // number of the first run
+  std::int64_t runs = 0;   // 0: until time is up
+  double seconds = 0;      // of wall-clock time; 0: until all runs are done
+  unsigned jobs = 0;       // at once; 0: as many as the machine has cores
+  std::string out = "fuzz-failures";
+};
+
 // The scenario and its overrides as asked for; malformed --set arguments become diagnostics.
 LoadRequest load_request(const Command& command, Diagnostics& diagnostics);
 
+// KEY=VALUE; nothing when it is not that.
+std::optional<Override> override_of(const std::string& set);
+
+// Where to look for data before the scenario's own folder: --data-dir, then PSIM_DATA.
+std::vector<fs::path> data_folders(const Command& command);
+
+RunIdentity identity_of(const LoadedScenario& loaded, std::string name);
+
 // As many as the machine has where none are asked for.
 unsigned thread_count(unsigned asked);
+
+// Why the run does not fit into the memory that is available, or into the address space that the process may
+// have, with what takes it and what would help; empty when it fits, or when --force asks to try all the same.
+std::string no_room(const LoadedScenario& loaded, const Command& command);
 
 // The folder of the scenarios that come with psim: beside the program, its source, or here.
 fs::path scenario_folder();
@@ -71,10 +94,12 @@ int check(const Command& command);
 int replay(const std::string& directory, unsigned threads);
 int verify(const std::string& directory, bool json);
 int compare(const Command& command);
-// `words`: a name, or "preset NAME" or "tasks MODEL".
-int explain(const std::vector<std::string>& words);
-int reference();
-int list();
+int fuzz(const FuzzCommand& command);
+
+// What `psim explain` and `psim list` print. `words`: a name, or "preset NAME" or "tasks MODEL"; throws
+// Refused when there is nothing of this name.
+std::string explain(const std::vector<std::string>& words);
+std::string list();
 
 // The summary of a run for people.
 std::string summary_text(const Json& summary, const std::string& replay_line);

@@ -25,51 +25,52 @@ bool is_utf8(std::string_view text) {
 }  // namespace
 
 LoadRequest load_request(const Command& command, Diagnostics& diagnostics) {
-  LoadRequest request{.path = command.scenario, .overrides = {}, .data_dirs = {}};
-  const auto reject = [&diagnostics](const std::string& set, const char* message, const char* label,
+  LoadRequest request{.path = command.scenario, .overrides = {}, .data_dirs = data_folders(command)};
+  const auto reject = [&diagnostics](const char* code, Source source, const char* message, const char* label,
                                      const char* help) {
-    const std::size_t source = diagnostics.add_source({"--set", set});
-    diagnostics.add({.code = "set",
-                     .place = {.source = source,
-                               .line = 1,
-                               .column = 1,
-                               .end_line = 1,
-                               .end_column = static_cast<std::uint32_t>(set.size() + 1)},
-                     .message = message,
-                     .label = label,
-                     .help = help});
+    const auto end = static_cast<std::uint32_t>(source.text.size() + 1);
+    Place place{.source = diagnostics.add_source(std::move(source))};
+    if (*label != '\0') place = {place.source, 1, 1, 1, end};
+    diagnostics.add({.code = code, .place = place, .message = message, .label = label, .help = help});
   };
   if (!is_utf8(scenario_name(command.scenario)))
-    diagnostics.add({.code = "file",
-                     .place = {.source = diagnostics.add_source({command.scenario, ""})},
-                     .message = "the name of this file is not UTF-8",
-                     .label = {},
-                     .help = "rename it: a run has the name of its scenario"});
+    reject("file", {command.scenario, ""}, "the name of this file is not UTF-8", "",
+           "rename it: a run has the name of its scenario");
   for (const std::string& set : command.sets) {
-    const std::size_t equals = set.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      reject(set, "an override needs a key and a value", "expected key=value",
+    const std::optional<Override> one = override_of(set);
+    if (!one)
+      reject("set", {"--set", set}, "an override needs a key and a value", "expected key=value",
              "for example --set cluster.workers=16");
-      continue;
-    }
-    request.overrides.push_back({set.substr(0, equals), set.substr(equals + 1)});
-    if (command.seed && request.overrides.back().key == "seed")
-      reject(set, "the seed is given twice", "and by --seed", "leave out one of them");
+    else if (request.overrides.push_back(*one); command.seed && one->key == "seed")
+      reject("set", {"--set", set}, "the seed is given twice", "and by --seed", "leave out one of them");
   }
   if (command.seed) request.overrides.push_back({"seed", std::to_string(*command.seed)});
   for (const std::string& dir : command.data_dirs) {
-    request.data_dirs.emplace_back(dir);
     std::error_code error;
-    if (fs::is_directory(dir, error)) continue;
-    diagnostics.add({.code = "data",
-                     .place = {.source = diagnostics.add_source({"--data-dir " + dir, ""})},
-                     .message = "there is no such folder",
-                     .label = {},
-                     .help = "name the folder that holds the data files"});
+    if (!fs::is_directory(dir, error))
+      reject("data", {"--data-dir " + dir, ""}, "there is no such folder", "",
+             "name the folder that holds the data files");
   }
-  if (const char* dir = std::getenv("PSIM_DATA"); dir != nullptr && *dir != '\0')
-    request.data_dirs.emplace_back(dir);
   return request;
+}
+
+std::vector<fs::path> data_folders(const Command& command) {
+  std::vector<fs::path> folders(command.data_dirs.begin(), command.data_dirs.end());
+  if (const char* dir = std::getenv("PSIM_DATA"); dir != nullptr && *dir != '\0') folders.emplace_back(dir);
+  return folders;
+}
+
+std::optional<Override> override_of(const std::string& set) {
+  const std::size_t equals = set.find('=');
+  if (equals == std::string::npos || equals == 0) return std::nullopt;
+  return Override{set.substr(0, equals), set.substr(equals + 1)};
+}
+
+RunIdentity identity_of(const LoadedScenario& loaded, std::string name) {
+  return {.name = std::move(name),
+          .title = loaded.scenario.title,
+          .seed = loaded.scenario.seed,
+          .scenario_hash = scenario_hash(loaded)};
 }
 
 unsigned thread_count(unsigned asked) {

@@ -15,8 +15,7 @@
 #include <thread>
 
 #include "analysis/comparison.hpp"
-#include "sim/cli/compare_points.hpp"
-#include "sim/cli/compare_report.hpp"
+#include "sim/cli/compare.hpp"
 #include "sim/cli/interrupt.hpp"
 #include "sim/cli/process.hpp"
 #include "sim/cli/run_folder.hpp"
@@ -47,14 +46,8 @@ class Log {
   ~Log() { close(file_); }
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
-
   int file() const { return file_; }
-  std::string text() const {
-    std::string all(static_cast<std::size_t>(std::max<off_t>(0, lseek(file_, 0, SEEK_END))), '\0');
-    const ssize_t read = pread(file_, all.data(), all.size(), 0);
-    all.resize(static_cast<std::size_t>(std::max<ssize_t>(0, read)));
-    return all;
-  }
+  std::string text() const { return read_file(fmt::format("/proc/self/fd/{}", file_)); }
 
  private:
   int file_;
@@ -178,9 +171,8 @@ fs::path base_of(const Command& command) {
 }  // namespace
 
 int compare(const Command& command) {
-  std::optional<Plan> plan = plan_comparison(command, true);
-  if (!plan) return bad_input;
-  std::vector<Point>& points = plan->points;
+  Plan plan = plan_comparison(command, true);
+  std::vector<Point>& points = plan.points;
 
   fs::path base;
   {
@@ -197,7 +189,7 @@ int compare(const Command& command) {
   }
   std::vector<analysis::ComparedRun> runs;
   for (Point& point : points) runs.push_back({point.labels, point.seed, std::move(*point.summary)});
-  const analysis::Comparison comparison = analysis::compare(plan->axes, std::move(runs));
+  const analysis::Comparison comparison = analysis::compare(plan.axes, std::move(runs));
   return print_comparison(command, comparison, base.string());
 }
 

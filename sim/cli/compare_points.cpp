@@ -1,10 +1,9 @@
-#include "sim/cli/compare_points.hpp"
+#include "sim/cli/compare.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "sim/cli/room.hpp"
 #include "sim/cli/talk.hpp"
 #include "sim/record/summary.hpp"
 #include "sim/scenario/load_parts.hpp"
@@ -51,12 +50,9 @@ Request request_of(const Command& command, Diagnostics& diagnostics) {
   Request request{.command = command, .load = {}};
   std::vector<Override> axes;
   std::erase_if(request.command.sets, [&](const std::string& set) {
-    const std::size_t equals = set.find('=');
-    if (equals == std::string::npos || equals == 0) return false;
-    const Override one{set.substr(0, equals), set.substr(equals + 1)};
-    if (!is_axis(one)) return false;
-    axes.push_back(one);
-    return true;
+    const std::optional<Override> one = override_of(set);
+    if (one && is_axis(*one)) axes.push_back(*one);
+    return one && is_axis(*one);
   });
   if (!command.seeds.empty()) axes.push_back({"seeds", "[" + command.seeds + "]"});
   request.command.seeds.clear();
@@ -93,9 +89,9 @@ std::vector<Candidate> cross_product(const Command& command, const std::vector<A
   return candidates;
 }
 
-// Checks every point, and says each diagnostic once, at the line where the axis' value stands. `runs`:
+// Checks every point. Throws each diagnostic once, at the line where the axis' value stands. `runs`:
 // whether there must be room for it, too.
-bool resolve(std::vector<Candidate>& candidates, LoadRequest request, bool runs) {
+void resolve(std::vector<Candidate>& candidates, LoadRequest request, bool runs) {
   std::vector<std::string> too_large;
   std::optional<Diagnostics> found;
   DataCache cache;
@@ -117,9 +113,9 @@ bool resolve(std::vector<Candidate>& candidates, LoadRequest request, bool runs)
     if (found) merge(diagnostics, *found);
     else found = std::move(diagnostics);
   }
-  if (found) say("{}", found->render());
-  for (const std::string& why_not : too_large) say("{}", why_not);
-  return !found && too_large.empty();
+  std::string wrong = found ? found->render() : "";
+  for (const std::string& why_not : too_large) wrong += why_not;
+  if (!wrong.empty()) throw Invalid{std::move(wrong)};
 }
 
 // Points that are the same scenario, because an axis has no meaning beside another one's value, are run and
@@ -143,14 +139,11 @@ void merge_equal(std::vector<Point>& points) {
 
 }  // namespace
 
-std::optional<Plan> plan_comparison(const Command& command, bool runs) {
+Plan plan_comparison(const Command& command, bool runs) {
   Diagnostics diagnostics;
   const Request request = request_of(command, diagnostics);
   std::optional<std::vector<Axis>> axes = load_axes(request.load, diagnostics);
-  if (!axes || !diagnostics.empty()) {
-    say("{}", diagnostics.render());
-    return std::nullopt;
-  }
+  if (!axes || !diagnostics.empty()) throw Invalid{diagnostics.render()};
   std::erase_if(*axes, [&](const Axis& axis) {
     const Override* fixed = fixed_by(axis, request.load.overrides);
     if (fixed == nullptr) return false;
@@ -161,12 +154,9 @@ std::optional<Plan> plan_comparison(const Command& command, bool runs) {
                       by_seed ? Source{"--seed", ""} : Source{"--set", fixed->key + "=" + fixed->value}));
     return true;
   });
-  if (!diagnostics.empty()) {
-    say("{}", diagnostics.render());
-    return std::nullopt;
-  }
+  if (!diagnostics.empty()) throw Invalid{diagnostics.render()};
   std::vector<Candidate> candidates = cross_product(request.command, *axes);
-  if (!resolve(candidates, request.load, runs)) return std::nullopt;
+  resolve(candidates, request.load, runs);
   Plan plan;
   for (Candidate& one : candidates) plan.points.push_back(std::move(one.point));
   merge_equal(plan.points);

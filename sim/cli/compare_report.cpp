@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "analysis/chart.hpp"
-#include "sim/cli/compare_report.hpp"
+#include "sim/cli/compare.hpp"
 #include "sim/record/summary.hpp"
 
 namespace psim::cli {

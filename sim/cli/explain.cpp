@@ -1,7 +1,6 @@
 // psim explain and psim list.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -12,11 +11,11 @@
 #include "model/table.hpp"
 #include "sim/cli/command.hpp"
 #include "sim/cli/talk.hpp"
-#include "sim/cli/topics.hpp"
 #include "sim/protocol/tasks.hpp"
 #include "sim/record/event_fields.hpp"
 #include "sim/scenario/reference/compatibility.hpp"
 #include "sim/scenario/reference/reference.hpp"
+#include "sim/scenario/reference/topics.hpp"
 #include "sim/scenario/spec/fault_kinds.hpp"
 #include "sim/scenario/spec/presets.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
@@ -77,15 +76,15 @@ std::string picture_of(const ConsistencyRow& row) {
                      bounded ? " with staleness 1" : "", row.may_start, draw_tasks(*graph, workers, clocks));
 }
 
-int nothing_called(const std::string& name, const std::vector<std::string>& names, std::string_view help) {
+Refused nothing_called(const std::string& name, const std::vector<std::string>& names,
+                       std::string_view help) {
   const std::string near = nearest(name, names);
-  say("error: there is nothing called `{}` to explain\n  = help: {}\n", name,
-      near.empty() ? std::string(help) : fmt::format("did you mean `{}`?", near));
-  return bad_input;
+  return {fmt::format("there is nothing called `{}` to explain", name),
+          near.empty() ? std::string(help) : fmt::format("did you mean `{}`?", near)};
 }
 
 // The dependencies between tasks that a consistency model stands for; of all models when `model` is empty.
-int explain_tasks(const std::string& model) {
+std::string explain_tasks(const std::string& model) {
   std::string pictures, others;
   std::vector<std::string> names;
   for (const ConsistencyRow& row : all_rows<ConsistencyRow>()) {
@@ -98,15 +97,14 @@ int explain_tasks(const std::string& model) {
           fmt::format("\n{}: no fixed graph. A worker may start clock t when: {}\n  a server applies: {}\n",
                       row.name, row.may_start, row.applies);
   }
-  if (pictures.empty() && others.empty()) return nothing_called(model, names, "`psim list` shows the models");
-  fmt::print(
+  if (pictures.empty() && others.empty()) throw nothing_called(model, names, "`psim list` shows the models");
+  return fmt::format(
       "tasks: what each pull waits for, with 3 workers in their first 4 clocks\n\n"
       "A consistency model is a set of dependencies between tasks; without them all tasks run at once\n"
       "(Li et al., OSDI 2014). w.t stands for worker w at clock t, and * for every worker. A push waits for\n"
       "the pull of its clock. `push`: the push has arrived. `applied`: it is in the weights. `update` t:\n"
       "the one update of clock t.\n{}{}",
       pictures, others);
-  return done;
 }
 
 std::string without_brackets(std::string_view text) {
@@ -126,14 +124,14 @@ std::string explain_column(std::string_view name) {
   return {};
 }
 
-void print_with_needs(const std::string& text, std::string_view name) {
+std::string with_needs(const std::string& text, std::string_view name) {
   const std::string needs = explain_needs(name);
-  fmt::print("{}{}{}", text, needs.empty() || text.ends_with("\n\n") ? "" : "\n", needs);
+  return fmt::format("{}{}{}", text, needs.empty() || text.ends_with("\n\n") ? "" : "\n", needs);
 }
 
 // The text of a topic, with the kinds of faults in the place of {kinds}.
 std::string with_kinds(std::string_view text) {
-  constexpr std::string_view mark = "{kinds}";
+  constexpr std::string_view mark = "{kinds}\n";
   const std::size_t at = text.find(mark);
   if (at == std::string_view::npos) return std::string(text);
   std::string lines;
@@ -143,84 +141,60 @@ std::string with_kinds(std::string_view text) {
   return std::string(text.substr(0, at)) + lines + std::string(text.substr(at + mark.size()));
 }
 
-int explain_preset_called(const std::string& name) {
+std::string explain_preset_called(const std::string& name) {
   std::vector<std::string> names;
   for (const PresetTable& table : all_rows<PresetTable>()) {
-    if (answers_to(table, name)) {
-      fmt::print("{}", explain_preset(table));
-      return done;
-    }
+    if (answers_to(table, name)) return explain_preset(table);
     names.emplace_back(table.name);
   }
-  return nothing_called(name, names, fmt::format("presets: {}", fmt::join(names, ", ")));
+  throw nothing_called(name, names, fmt::format("presets: {}", fmt::join(names, ", ")));
 }
 
 }  // namespace
 
-int reference() {
-  fmt::print("{}", scenario_reference());
-  return done;
-}
-
-int explain(const std::vector<std::string>& words) {
+std::string explain(const std::vector<std::string>& words) {
   const std::string name = fmt::format("{}", fmt::join(words, " "));
   if (words.front() == "tasks") return explain_tasks(words.size() > 1 ? words[1] : "");
   if (words.front() == "preset" && words.size() > 1) return explain_preset_called(words[1]);
-  if (name == "compatibility") {
-    fmt::print("{}", compatibility_page());
-    return done;
-  }
-  if (name == "tables") {
-    fmt::print("{}", event_tables_page());
-    return done;
-  }
-  if (name == "units") {
-    fmt::print("units: what a quantity may be given in\n\n{}", unit_table());
-    return done;
-  }
+  if (name == "compatibility") return compatibility_page();
+  if (name == "tables") return event_tables_page();
+  if (name == "units") return fmt::format("units: what a quantity may be given in\n\n{}", unit_table());
   const std::string column = explain_column(name);
-  std::vector<std::string> names{"compatibility", "tables", "tasks", "units"};
-  for (const ConsistencyRow& row : all_rows<ConsistencyRow>()) {
-    if (answers_to(row, name)) {
-      print_with_needs(explain_model(row), row.name);
-      return done;
+  std::vector<std::string> names{"compatibility", "tables", "tasks", "units"}, found;
+  const auto look_in = [&](const auto& rows, const auto& text_of) {
+    for (const auto& row : rows) {
+      if (answers_to(row, name)) found.push_back(text_of(row));
+      names.emplace_back(row.name);
     }
-    names.emplace_back(row.name);
-  }
-  for (const FilterRow& row : all_rows<FilterRow>()) {
-    if (answers_to(row, name)) {
-      print_with_needs(explain_filter(row), row.name);
-      return done;
-    }
-    names.emplace_back(row.name);
-  }
-  for (const PresetTable& table : all_rows<PresetTable>()) {
-    if (answers_to(table, name) && !table.rows.empty()) return explain_preset_called(name);
-    if (!table.rows.empty()) names.emplace_back(table.name);
-  }
-  for (const Topic& topic : topics) {
-    if (answers_to(topic, name)) {
-      fmt::print("{}: {}\n\n{}\n{}{}", topic.name, topic.title, with_kinds(topic.text),
-                 column.empty() ? "" : "\n", column);
-      return done;
-    }
-    names.emplace_back(topic.name);
-  }
-  const std::string field = explain_field(name), choice = explain_choice(name);
-  std::vector<std::string> parts{column, field, choice};
-  std::erase(parts, "");
-  if (!parts.empty()) {
-    print_with_needs(fmt::format("{}", fmt::join(parts, "\n")), name);
-    return done;
-  }
+  };
+  look_in(all_rows<ConsistencyRow>(),
+          [](const ConsistencyRow& row) { return with_needs(explain_model(row), row.name); });
+  look_in(all_rows<FilterRow>(),
+          [](const FilterRow& row) { return with_needs(explain_filter(row), row.name); });
+  look_in(all_rows<PresetTable>(), [](const PresetTable& table) {
+    return table.rows.empty() ? std::string() : explain_preset(table);
+  });
+  look_in(topics(), [&](const Topic& topic) {
+    return fmt::format("{}: {}\n\n{}\n{}{}", topic.name, topic.title, with_kinds(topic.text),
+                       column.empty() ? "" : "\n", column);
+  });
+  std::erase(found, "");
+  if (!found.empty()) return found.front();
+  found = {column, explain_field(name), explain_choice(name)};
+  std::erase(found, "");
+  if (!found.empty()) return with_needs(fmt::format("{}", fmt::join(found, "\n")), name);
   std::ranges::move(field_names(), std::back_inserter(names));
   for (const analysis::ColumnDoc& known : analysis::column_docs) names.emplace_back(known.name);
-  return nothing_called(
+  throw nothing_called(
       name, names,
       "`psim list` shows models and topics; a field is written table.key, such as cluster.workers");
 }
 
-int list() {
+std::string list() {
+  std::string out;
+  const auto add = [&out]<class... Values>(fmt::format_string<Values...> format, Values&&... values) {
+    fmt::format_to(std::back_inserter(out), format, std::forward<Values>(values)...);
+  };
   const fs::path folder = scenario_folder();
   std::vector<fs::path> files;
   if (fs::exists(folder)) {
@@ -229,27 +203,24 @@ int list() {
     }
   }
   std::ranges::sort(files);
-  fmt::print("Scenarios (psim run scenarios/NAME.toml, psim compare scenarios/NAME.toml):\n");
-  for (const fs::path& file : files) fmt::print("  {:<20} {}\n", file.stem().string(), title_of(file));
-  fmt::print("\nConsistency models (psim explain NAME):\n");
+  add("Scenarios (psim run scenarios/NAME.toml, psim compare scenarios/NAME.toml):\n");
+  for (const fs::path& file : files) add("  {:<20} {}\n", file.stem().string(), title_of(file));
+  add("\nConsistency models (psim explain NAME):\n");
   for (const ConsistencyRow& row : all_rows<ConsistencyRow>())
-    fmt::print("  {:<18} a worker starts a clock: {}\n", row.name, row.may_start);
-  fmt::print("\nMessage filters (psim explain NAME):\n");
-  for (const FilterRow& row : all_rows<FilterRow>()) fmt::print("  {:<18} {}\n", row.name, row.doc);
-  fmt::print("\nPresets, for `preset = \"NAME\"` at the top of a scenario (psim explain NAME):\n");
-  for (const PresetTable& table : all_rows<PresetTable>()) fmt::print("  {:<24} {}\n", table.name, table.doc);
-  fmt::print("\nTopics and errors (psim explain NAME):\n");
-  for (const Topic& topic : topics) fmt::print("  {:<18} {}\n", topic.name, topic.title);
-  fmt::print("  {:<18} {}\n", "compatibility", "which features exclude each other, and why");
-  fmt::print("  {:<18} {}\n", "tasks",
-             "what each pull waits for, as a graph of tasks (psim explain tasks MODEL)");
-  fmt::print("  {:<18} {}\n", "units", "what durations, sizes, bandwidths and speeds may be given in");
-  fmt::print(
-      "\nColumns and lines that psim prints: psim explain NAME, for example `per update`, reached, copies\n");
-  fmt::print(
-      "\nFields: psim explain TABLE.KEY, for example cluster.network.share_spread; all of them: "
+    add("  {:<18} a worker starts a clock: {}\n", row.name, row.may_start);
+  add("\nMessage filters (psim explain NAME):\n");
+  for (const FilterRow& row : all_rows<FilterRow>()) add("  {:<18} {}\n", row.name, row.doc);
+  add("\nPresets, for `preset = \"NAME\"` at the top of a scenario (psim explain NAME):\n");
+  for (const PresetTable& table : all_rows<PresetTable>()) add("  {:<24} {}\n", table.name, table.doc);
+  add("\nTopics and errors (psim explain NAME):\n");
+  for (const Topic& topic : topics()) add("  {:<18} {}\n", topic.name, topic.title);
+  add("  {:<18} {}\n", "compatibility", "which features exclude each other, and why");
+  add("  {:<18} {}\n", "tasks", "what each pull waits for, as a graph of tasks (psim explain tasks MODEL)");
+  add("  {:<18} {}\n", "units", "what durations, sizes, bandwidths and speeds may be given in");
+  add("\nColumns and lines that psim prints: psim explain NAME, for example `per update`, reached, copies\n");
+  add("\nFields: psim explain TABLE.KEY, for example cluster.network.share_spread; all of them: "
       "docs/scenario.md\n");
-  return done;
+  return out;
 }
 
 }  // namespace psim::cli

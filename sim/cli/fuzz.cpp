@@ -1,5 +1,4 @@
 // psim fuzz: random scenarios, each run in processes of its own, and the smallest form of those that fail.
-#include "sim/cli/fuzz.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -11,6 +10,7 @@
 #include <set>
 #include <thread>
 
+#include "sim/cli/command.hpp"
 #include "sim/cli/interrupt.hpp"
 #include "sim/cli/judge.hpp"
 #include "sim/cli/progress.hpp"
@@ -54,7 +54,9 @@ void check_out(const fs::path& out) {
 
 class Fuzzer {
  public:
-  explicit Fuzzer(const FuzzCommand& command) : command_(command), begin_(host_seconds()) {}
+  explicit Fuzzer(const FuzzCommand& command) : command_(command), begin_(host_seconds()) {
+    if (command_.runs == 0 && command_.seconds == 0) command_.runs = 1000;
+  }
 
   int run() {
     setenv("PSIM_INVARIANTS", "1", 1);  // every run looks at its shards after every step
@@ -167,12 +169,12 @@ class Fuzzer {
                command_.seed, seconds, static_cast<double>(finished_) / seconds, refused_);
     for (const auto& [name, counts] : {std::pair{"outcomes", &outcomes_}, {"what they had", &features_}}) {
       fmt::print("\n{}\n", name);
-      for (const auto& [what, count] : *counts) fmt::print("  {:<28}{:>8}\n", what, count);
+      for (const auto& [what, count] : *counts) fmt::print("  {:<44}{:>8}\n", what, count);
     }
     if (!failures_.empty()) fmt::print("\n{} failed: {}\n", failures_.size(), fmt::join(failures_, " "));
   }
 
-  const FuzzCommand& command_;
+  FuzzCommand command_;
   ScratchFolder base_{"psim-fuzz"};
   double begin_;
   std::mutex mutex_;

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
-#include <cmath>
 #include <csignal>
 #include <cstring>
 #include <optional>
@@ -59,33 +58,6 @@ std::string without_numbers(std::string text) {
   text = text.substr(0, text.find('\n'));
   std::erase_if(text, [](unsigned char c) { return std::isdigit(c) != 0; });
   return text;
-}
-
-// What no run may break.
-std::string broken_balance(const Json& summary) {
-  const std::int64_t sent = summary["bytes_sent"], received = summary["bytes_received"],
-                     lost = summary["bytes_lost"];
-  if (sent != received + lost)
-    return fmt::format("{} bytes were sent, {} received and {} lost", sent, received, lost);
-  const std::int64_t messages = summary["messages"], delivered = summary["messages_received"],
-                     gone = summary["messages_lost"];
-  if (messages != delivered + gone)
-    return fmt::format("{} messages were sent, {} received and {} lost", messages, delivered, gone);
-  const Json& pushes = summary["pushes"];
-  const std::int64_t arrived = pushes["arrived"], applied = pushes["applied"], dropped = pushes["dropped"];
-  if (arrived != applied + dropped)
-    return fmt::format("{} pushes arrived, {} were applied and {} dropped", arrived, applied, dropped);
-  const auto sum_of = [](const Json& time) {
-    return time["compute_share"].get<double>() + time["wait_share"].get<double>() +
-           time["network_share"].get<double>() + time["absent_share"].get<double>();
-  };
-  const auto is_whole = [](double sum) { return sum == 0 || std::abs(sum - 1) < 1e-9; };
-  if (!is_whole(sum_of(summary["time"]))) return fmt::format("shares sum to {}", sum_of(summary["time"]));
-  for (const Json& worker : summary["workers"]) {
-    if (!is_whole(sum_of(worker)))
-      return fmt::format("worker {}'s shares sum to {}", worker["worker"].get<int>(), sum_of(worker));
-  }
-  return {};
 }
 
 std::string outcome_of(const Json& summary, const Scenario& scenario) {
@@ -161,18 +133,16 @@ Verdict Judge::operator()(const std::string& toml) const {
       return failed("two digests", fmt::format("{} with one thread, {} with two", digest, now));
     digest = now;
   }
-  if (const std::string broken = broken_balance(summary); !broken.empty()) return failed("balance", broken);
   const std::optional<int> verified =
       run_psim({"verify", record.string(), "--json"}, out, log, limit, interrupted);
   if (interrupted != 0) return {.outcome = "interrupted", .failure = {}, .detail = {}};
   if (const auto bad = bad_end(verified, log, limit)) return *bad;
   if (WEXITSTATUS(*verified) != done) return broken_promise(Json::parse(read_file(out)));
   const std::string outcome = outcome_of(summary, loaded->scenario);
-  const bool has_ended = summary["stuck"].empty();
-  const std::string why = has_ended ? "" : summary["stuck"][0].get<std::string>();
-  if (!has_ended && fuzz::must_end(loaded->scenario))
-    return failed(outcome + " though all is well again", why);
-  return {.outcome = outcome, .failure = {}, .detail = why};
+  const std::string stuck = summary["stuck"].empty() ? "" : summary["stuck"][0].get<std::string>();
+  if (!stuck.empty() && fuzz::must_end(loaded->scenario))
+    return failed(outcome + " though all is well again", stuck);
+  return {.outcome = outcome, .failure = {}, .detail = stuck};
 }
 
 }  // namespace psim::cli

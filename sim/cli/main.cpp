@@ -16,19 +16,18 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "analysis/run_record.hpp"
 #include "sim/cli/command.hpp"
-#include "sim/cli/fuzz.hpp"
 #include "sim/cli/interrupt.hpp"
-#include "sim/cli/run_folder.hpp"
 #include "sim/cli/talk.hpp"
 #include "sim/cli/usage.hpp"
+#include "sim/record/run_file.hpp"
 #include "sim/record/summary.hpp"
 #include "sim/scenario/reference/reference.hpp"
 #include "sim/scenario/spec/units.hpp"
 
+namespace psim::cli {
 namespace {
-
-using psim::cli::Command;
 
 // Like CLI::Range, which takes "1e3" and cuts off what does not fit.
 CLI::Validator whole(std::int64_t least, std::int64_t most) {
@@ -45,9 +44,9 @@ CLI::Validator whole(std::int64_t least, std::int64_t most) {
 // "10min" becomes its seconds.
 CLI::Validator duration() {
   const auto check = [](std::string& text) -> std::string {
-    const auto seconds = psim::parse_quantity(text, psim::Unit<psim::Seconds>::names);
+    const auto seconds = parse_quantity(text, Unit<Seconds>::names);
     if (!seconds || *seconds <= 0) return fmt::format("`{}` is not a duration such as 10min", text);
-    text = psim::shortest(*seconds);
+    text = shortest(*seconds);
     return "";
   };
   return {check, ""};
@@ -92,7 +91,7 @@ void add_scenario_options(CLI::App* app, Command& c) {
 
 // Overrides that stand alone come after those of --set; a scenario may be named without folder and ending.
 Command complete(Command c) {
-  c.scenario = psim::cli::find_scenario(c.scenario);
+  c.scenario = find_scenario(c.scenario);
   c.sets.insert(c.sets.end(), c.more_sets.begin(), c.more_sets.end());
   c.more_sets.clear();
   return c;
@@ -110,7 +109,7 @@ void add_run_options(CLI::App* app, Command& c) {
       ->check(one_of({"none", "steps", "events"}));
 }
 
-void add_fuzz_options(CLI::App* app, psim::cli::FuzzCommand& f) {
+void add_fuzz_options(CLI::App* app, FuzzCommand& f) {
   app->add_option("--seed", f.seed, "The seed of all draws.")->check(whole(0, 9'000'000'000'000'000));
   app->add_option("--runs", f.runs, "Number of scenarios; 1000 if --for is not given either.")
       ->check(whole(1, 1'000'000'000));
@@ -121,15 +120,15 @@ void add_fuzz_options(CLI::App* app, psim::cli::FuzzCommand& f) {
       ->check(not_empty());
 }
 
-int print_schema() {
-  fmt::print("{}\n", psim::scenario_schema().dump(2));
-  return psim::cli::done;
-}
-
 // The message for an answer that stdout does not take.
 std::string lost_answer(int error) {
   return error == EBADF ? "stdout is closed: the answer cannot be written"
                         : fmt::format("the answer cannot be written to stdout: {}", std::strerror(error));
+}
+
+int refused(std::string_view what, std::string_view help) {
+  say("error: {}\n  = help: {}\n", what, help);
+  return bad_input;
 }
 
 int guarded(const std::function<int()>& action) {
@@ -137,104 +136,156 @@ int guarded(const std::function<int()>& action) {
     const int code = action();
     if (std::fflush(stdout) != 0) throw std::runtime_error(lost_answer(errno));
     return code;
-  } catch (const psim::cli::Interrupted& interrupt) {
-    psim::cli::say("{}{}\n", isatty(STDERR_FILENO) != 0 ? "\r\033[K" : "", interrupt.message);
+  } catch (const Interrupted& interrupt) {
+    say("{}{}\n", isatty(STDERR_FILENO) != 0 ? "\r\033[K" : "", interrupt.message);
     return 128 + interrupt.signal;
-  } catch (const psim::cli::Refused& refusal) {
-    psim::cli::say("error: {}\n  = help: {}\n", refusal.what(), refusal.help);
-    return psim::cli::bad_input;
+  } catch (const Invalid& input) {
+    say_text(input.text);
+    return bad_input;
+  } catch (const Refused& refusal) {
+    return refused(refusal.what(), refusal.help);
+  } catch (const analysis::Unverifiable& nothing) {
+    return refused(nothing.what(), nothing.help);
+  } catch (const DamagedRun& damage) {
+    return refused(damage.what(), "it is damaged, or not from this program: run the scenario again");
   } catch (const std::filesystem::filesystem_error& error) {
-    psim::cli::say("error: {}: {}\n  = help: --out names another folder to write to\n",
-                   error.path1().string(), error.code().message());
-    return psim::cli::bad_input;
+    return refused(fmt::format("{}: {}", error.path1().string(), error.code().message()),
+                   "--out names another folder to write to");
   } catch (const std::system_error& error) {
     const bool of_stdout = std::string_view(error.what()).starts_with("cannot write to file");  // fmt::print
-    psim::cli::say("error: {}\n", of_stdout ? lost_answer(error.code().value()) : error.what());
-    return psim::cli::our_fault;
+    say("error: {}\n", of_stdout ? lost_answer(error.code().value()) : error.what());
   } catch (const std::exception& error) {
-    psim::cli::say("error: {}\n", error.what());
-    return psim::cli::our_fault;
+    say("error: {}\n", error.what());
   }
+  return our_fault;
 }
 
-// What looks at a finished run again.
-void add_commands_on_runs(CLI::App& app, Command& c, std::string& directory, int& code) {
-  namespace cli = psim::cli;
-  CLI::App* replay = app.add_subcommand("replay", "Run a finished run again and compare, event by event.");
-  replay->add_option("directory", directory, "The run, for example runs/latest.")->required();
-  replay->add_option("--threads", c.threads, "Threads for gradients; 0 means all cores.")
-      ->check(whole(0, 1024));
-  replay->callback([&] { code = guarded([&] { return cli::replay(directory, c.threads); }); });
-  CLI::App* verify = app.add_subcommand(
-      "verify", "Check that a finished run kept the promises of its consistency model and of replication.");
-  verify->add_option("directory", directory, "The run, recorded with --trace events.")->required();
-  verify->add_flag("--json", c.json, "Print one JSON document.");
-  verify->callback([&] { code = guarded([&] { return cli::verify(directory, c.json); }); });
-}
-
-void add_fuzz(CLI::App& app, psim::cli::FuzzCommand& f, int& code) {
-  CLI::App* fuzz =
-      app.add_subcommand("fuzz", "Run random scenarios with failures, and shrink those that go wrong.");
-  add_fuzz_options(fuzz, f);
-  fuzz->callback([&] {
-    if (f.runs == 0 && f.seconds == 0) f.runs = 1000;
-    code = guarded([&] { return psim::cli::fuzz(f); });
-  });
-}
-
-}  // namespace
-
-int main(int argc, char** argv) {
-  namespace cli = psim::cli;
-  cli::keep_standard_streams();
-  cli::end_at_interrupt();
-  CLI::App app{"psim: a deterministic simulator of parameter-server training, with real gradients.", "psim"};
-  app.require_subcommand(1);
-  app.set_version_flag("--version",
-                       fmt::format("psim {} ({})", psim::version_text(), psim::instruction_set()));
-
-  Command c;
+// What the command line asks for.
+struct Asked {
+  Command command;
+  FuzzCommand fuzz;
   std::string directory;
   std::vector<std::string> words;
   bool reference = false;
-  int code = 0;
-  CLI::App* run = app.add_subcommand("run", "Run a scenario.");
-  add_run_options(run, c);
-  run->add_option("--context", c.context, "SimGrid's context factory; never changes results.")
-      ->check(one_of({"raw", "boost", "ucontext", "thread"}));
-  run->callback([&] { code = guarded([&] { return cli::run(complete(c)); }); });
-  CLI::App* compare =
-      app.add_subcommand("compare", "Run a scenario's [compare] axes and seeds, and compare the results.");
-  add_run_options(compare, c);
-  compare->add_option("-j,--jobs", c.jobs, "Processes at once; 0 means one per core.")->check(whole(0, 1024));
-  compare->add_option("--seeds", c.seeds, "Seeds for every run, for example 1,2,3.")->check(seed_list());
-  compare->callback([&] { code = guarded([&] { return cli::compare(complete(c)); }); });
-  CLI::App* check =
-      app.add_subcommand("check", "Check a scenario and print it with every default written out.");
-  add_scenario_options(check, c);
-  check->callback([&] { code = guarded([&] { return cli::check(complete(c)); }); });
-  add_commands_on_runs(app, c, directory, code);
-  CLI::App* explain =
-      app.add_subcommand("explain", "Explain a consistency model, a preset, a field, a measure or an error.");
-  explain->add_option("name", words, "For example ssp, cluster.workers, unit, tasks ssp, time to target.")
-      ->expected(0, 4);
-  explain->add_flag("--reference", reference, "Print docs/scenario.md.");
-  explain->callback([&] {
-    code = guarded([&] {
-      return reference ? cli::reference() : words.empty() ? cli::list() : cli::explain(words);
-    });
-  });
-  psim::cli::FuzzCommand f;
-  add_fuzz(app, f, code);
-  app.add_subcommand("schema", "Print the JSON Schema of scenario files, for editors.")->callback([&] {
-    code = guarded(print_schema);
-  });
-  app.add_subcommand("list", "List the scenarios that come with psim, models and topics.")->callback([&] {
-    code = guarded(cli::list);
-  });
+};
 
-  app.add_subcommand("help", "Explain a command: psim help run.");
-  cli::add_examples(app);
-  const std::optional<int> usage = cli::parse(app, {argv + 1, argv + argc});
-  return usage ? guarded([&] { return *usage; }) : code;
+int print(std::string_view text) {
+  fmt::print("{}", text);
+  return done;
+}
+
+// A subcommand: its options, and what answers it.
+struct Subcommand {
+  const char *name, *description, *examples;
+  void (*add_options)(CLI::App*, Asked&);
+  int (*answer)(const Asked&);
+};
+
+constexpr const char* general =
+    "Examples:\n"
+    "  psim compare stragglers                    four ways to live with a slow worker\n"
+    "  psim run quickstart --set consistency.model=asp --seed 7\n"
+    "  psim explain ssp\n"
+    "  psim help run                              a command's options and more examples\n\n"
+    "Exit codes: 0 done, 1 the answer is no (target missed, digest differs), 2 bad input or usage,\n"
+    "3 psim's fault or the machine's, 130 stopped by Ctrl-C, 143 by SIGTERM.";
+
+const Subcommand subcommands[] = {
+    {"run", "Run a scenario.",
+     "  psim run quickstart                                the scenario of this name that comes with psim\n"
+     "  psim run my.toml --set cluster.workers=16 --seed 7\n"
+     "  psim run my.toml --set 'model.layers=[64, 10]'     a list: in quotes, for the shell\n"
+     "  psim run my.toml --json | jq .final\n"
+     "  psim run my.toml --trace events --out here         then: psim verify here\n",
+     [](CLI::App* app, Asked& a) {
+       add_run_options(app, a.command);
+       app->add_option("--context", a.command.context, "SimGrid's context factory; never changes results.")
+           ->check(one_of({"raw", "boost", "ucontext", "thread"}));
+     },
+     [](const Asked& a) { return run(complete(a.command)); }},
+    {"compare", "Run a scenario's [compare] axes and seeds, and compare the results.",
+     "  psim compare stragglers                            the scenario's own axes\n"
+     "  psim compare my.toml --seeds 1,2,3                 every run with three seeds\n"
+     "  psim compare my.toml --set 'cluster.workers=[4, 8, 16]'\n"
+     "  psim compare my.toml --set 'consistency=[bsp, ssp 3, asp]'\n"
+     "  psim compare my.toml --json | jq .aggregates\n",
+     [](CLI::App* app, Asked& a) {
+       add_run_options(app, a.command);
+       app->add_option("-j,--jobs", a.command.jobs, "Processes at once; 0 means one per core.")
+           ->check(whole(0, 1024));
+       app->add_option("--seeds", a.command.seeds, "Seeds for every run, for example 1,2,3.")
+           ->check(seed_list());
+     },
+     [](const Asked& a) { return compare(complete(a.command)); }},
+    {"check", "Check a scenario and print it with every default written out.",
+     "  psim check my.toml                                 also checks every run of [compare]\n"
+     "  psim check my.toml --set cluster.servers=4\n",
+     [](CLI::App* app, Asked& a) { add_scenario_options(app, a.command); },
+     [](const Asked& a) { return check(complete(a.command)); }},
+    {"replay", "Run a finished run again and compare, event by event.", "  psim replay runs/latest\n",
+     [](CLI::App* app, Asked& a) {
+       app->add_option("directory", a.directory, "The run, for example runs/latest.")->required();
+       app->add_option("--threads", a.command.threads, "Threads for gradients; 0 means all cores.")
+           ->check(whole(0, 1024));
+     },
+     [](const Asked& a) { return replay(a.directory, a.command.threads); }},
+    {"verify", "Check that a finished run kept the promises of its consistency model and of replication.",
+     "  psim run server_crash --trace events\n  psim verify runs/latest\n",
+     [](CLI::App* app, Asked& a) {
+       app->add_option("directory", a.directory, "The run, recorded with --trace events.")->required();
+       app->add_flag("--json", a.command.json, "Print one JSON document.");
+     },
+     [](const Asked& a) { return verify(a.directory, a.command.json); }},
+    {"explain", "Explain a consistency model, a preset, a field, a measure or an error.",
+     "  psim explain ssp                                   a model, filter or preset\n"
+     "  psim explain cluster.workers                       a field\n"
+     "  psim explain cluster                               a table and its fields\n"
+     "  psim explain tasks ssp                             what each pull waits for\n"
+     "  psim explain wait                                  a measure\n",
+     [](CLI::App* app, Asked& a) {
+       app->add_option("name", a.words, "For example ssp, cluster.workers, unit, tasks ssp, time to target.")
+           ->expected(0, 4);
+       app->add_flag("--reference", a.reference, "Print docs/scenario.md.");
+     },
+     [](const Asked& a) {
+       return print(a.reference ? scenario_reference() : a.words.empty() ? list() : explain(a.words));
+     }},
+    {"fuzz", "Run random scenarios with failures, and shrink those that go wrong.",
+     "  psim fuzz --runs 100 --seed 7\n"
+     "  psim fuzz --for 10min --out failures\n",
+     [](CLI::App* app, Asked& a) { add_fuzz_options(app, a.fuzz); },
+     [](const Asked& a) { return fuzz(a.fuzz); }},
+    {"schema", "Print the JSON Schema of scenario files, for editors.",
+     "  psim schema > scenario.schema.json\n", [](CLI::App*, Asked&) {},
+     [](const Asked&) { return print(scenario_schema().dump(2) + "\n"); }},
+    {"list", "List the scenarios that come with psim, models and topics.", "  psim list\n",
+     [](CLI::App*, Asked&) {}, [](const Asked&) { return print(list()); }},
+    {"help", "Explain a command: psim help run.", "  psim help run\n", [](CLI::App*, Asked&) {},
+     [](const Asked&) { return print(""); }},
+};
+
+}  // namespace
+}  // namespace psim::cli
+
+int main(int argc, char** argv) {
+  using namespace psim::cli;
+  keep_standard_streams();
+  end_at_interrupt();
+  CLI::App app{"psim: a deterministic simulator of parameter-server training, with real gradients.", "psim"};
+  app.require_subcommand(1);
+  app.footer(general);
+  app.set_version_flag("--version",
+                       fmt::format("psim {} ({})", psim::version_text(), psim::instruction_set()));
+  Asked asked;
+  int code = done;
+  for (const Subcommand& one : subcommands) {
+    CLI::App* sub = app.add_subcommand(one.name, one.description);
+    sub->footer(fmt::format("Examples:\n{}\n`psim --help` lists the exit codes.", one.examples));
+    one.add_options(sub, asked);
+    sub->callback([&] { code = one.answer(asked); });
+  }
+  return guarded([&] {
+    parse(app, {argv + 1, argv + argc});
+    return code;
+  });
 }

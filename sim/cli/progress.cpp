@@ -7,13 +7,31 @@
 #include <chrono>
 
 #include "sim/cli/talk.hpp"
+#include "sim/record/event.hpp"
 #include "sim/scenario/spec/pace.hpp"
 
 namespace psim::cli {
+namespace {
 
-double host_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+class Progress final : public EventSink {
+ public:
+  explicit Progress(const LoadedScenario& loaded);
+  void on(const Event& event, std::uint64_t hash) override;
+  void erase() const {
+    if (drawn_) say("\r\033[K");
+  }
+
+ private:
+  void draw(const Event& event);
+
+  bool visible_;
+  bool drawn_ = false;
+  std::uint64_t events_ = 0;
+  std::int64_t updates_ = 0, steps_done_ = 0;
+  double steps_in_all_ = 0;  // 0: unknown
+  double duration_ = 0;      // 0: none
+  double begin_, last_drawn_;
+};
 
 Progress::Progress(const LoadedScenario& loaded)
     : visible_(isatty(STDERR_FILENO) != 0), begin_(host_seconds()), last_drawn_(begin_) {
@@ -50,9 +68,19 @@ void Progress::draw(const Event& event) {
   drawn_ = true;
 }
 
-void Progress::erase() {
-  if (drawn_) say("\r\033[K");
-  drawn_ = false;
+}  // namespace
+
+double host_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+RunResult simulate_with_progress(const LoadedScenario& loaded, const RunOptions& options,
+                                 std::vector<EventSink*> sinks) {
+  Progress progress(loaded);
+  sinks.push_back(&progress);
+  RunResult result = simulate(loaded, options, sinks);
+  progress.erase();
+  return result;
 }
 
 }  // namespace psim::cli

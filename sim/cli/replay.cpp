@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <sstream>
 
 #include "analysis/run_files.hpp"
@@ -11,7 +12,6 @@
 #include "sim/cli/run_folder.hpp"
 #include "sim/cli/talk.hpp"
 #include "sim/record/summary.hpp"
-#include "sim/simulation.hpp"
 
 namespace psim::cli {
 namespace {
@@ -84,6 +84,11 @@ std::string notes_on_program(const Json& recorded, const Json& now) {
   return notes;
 }
 
+std::string value_of(const std::map<std::string, std::string>& texts, const std::string& key) {
+  const auto found = texts.find(key);
+  return found == texts.end() ? "" : found->second;
+}
+
 struct Folder {
   fs::path path;
   RecordedRun recorded;
@@ -102,24 +107,19 @@ Folder open_run(const std::string& directory) {
 }
 
 // In the folders that the run found its data in.
-std::optional<LoadedScenario> load_again(const Folder& run) {
+LoadedScenario load_again(const Folder& run) {
   Diagnostics diagnostics;
   LoadRequest request{.path = (run.path / "scenario.toml").string(), .overrides = {}, .data_dirs = {}};
-  const auto found = run.recorded.host.find("data_dirs");
-  std::istringstream dirs(found == run.recorded.host.end() ? "" : found->second);
+  std::istringstream dirs(value_of(run.recorded.host, "data_dirs"));
   for (std::string line; std::getline(dirs, line);) request.data_dirs.emplace_back(line);
   std::optional<LoadedScenario> loaded = load_scenario(request, diagnostics);
-  if (!loaded) say_text(diagnostics.render());
-  return loaded;
+  if (!loaded) throw Invalid{diagnostics.render()};
+  return std::move(*loaded);
 }
 
 // Prints what differs, if anything does, and returns the exit code.
 int report(const Folder& run, const Comparer& comparer, const Json& now) {
-  const auto meta = [&run](const std::string& key) {
-    const auto found = run.recorded.meta.find(key);
-    return found == run.recorded.meta.end() ? std::string{} : found->second;
-  };
-  const std::string digest = now["digest"], recorded_digest = meta("digest");
+  const std::string digest = now["digest"], recorded_digest = value_of(run.recorded.meta, "digest");
   std::string difference = comparer.report();
   if (difference.empty() && digest != recorded_digest)
     difference = "all events are equal; the final weights differ\n";
@@ -148,24 +148,15 @@ int report(const Folder& run, const Comparer& comparer, const Json& now) {
 
 }  // namespace
 
-int replay(const std::string& directory, unsigned threads) try {
+int replay(const std::string& directory, unsigned threads) {
   const Folder run = open_run(directory);
-  const std::optional<LoadedScenario> loaded = load_again(run);
-  if (!loaded) return bad_input;
+  const LoadedScenario loaded = load_again(run);
   Comparer comparer(run.recorded);
-  Progress progress(*loaded);
   const RunResult result =
-      simulate(*loaded, {.threads = thread_count(threads), .context = {}}, {&comparer, &progress});
-  progress.erase();
+      simulate_with_progress(loaded, {.threads = thread_count(threads), .context = {}}, {&comparer});
   // The scenario's name is that of its file, which only run.db knows.
-  const auto name = run.recorded.meta.find("scenario");
-  const RunIdentity identity{.name = name == run.recorded.meta.end() ? "" : name->second,
-                             .title = loaded->scenario.title,
-                             .seed = loaded->scenario.seed,
-                             .scenario_hash = scenario_hash(*loaded)};
-  return report(run, comparer, Json::parse(make_summary(identity, loaded->scenario, result).dump()));
-} catch (const DamagedRun& damage) {
-  throw Refused(damage.what(), "it is damaged, or not from this program: run the scenario again");
+  const RunIdentity identity = identity_of(loaded, value_of(run.recorded.meta, "scenario"));
+  return report(run, comparer, Json::parse(make_summary(identity, loaded.scenario, result).dump()));
 }
 
 }  // namespace psim::cli

@@ -1,19 +1,15 @@
-#include "sim/cli/room.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <thread>
-
 #include "model/machine_memory.hpp"
+#include "sim/cli/command.hpp"
 #include "sim/scenario/estimate.hpp"
 
 namespace psim::cli {
 
 std::string no_room(const LoadedScenario& loaded, const Command& command) {
   if (command.force) return "";
-  const unsigned threads =
-      command.threads > 0 ? command.threads : std::max(1U, std::thread::hardware_concurrency());
+  const unsigned threads = thread_count(command.threads);
   const Estimate needed = estimate(loaded, threads);
   const auto limit = static_cast<double>(address_space_limit());
   if (needed.address_space() > limit)

@@ -4,19 +4,16 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <ctime>
 
 #include "analysis/run_files.hpp"
 #include "sim/cli/command.hpp"
-#include "sim/cli/compare_points.hpp"
+#include "sim/cli/compare.hpp"
 #include "sim/cli/progress.hpp"
-#include "sim/cli/room.hpp"
 #include "sim/cli/run_folder.hpp"
 #include "sim/cli/talk.hpp"
 #include "sim/record/summary.hpp"
 #include "sim/scenario/reference/reference.hpp"
-#include "sim/simulation.hpp"
 
 namespace psim::cli {
 namespace {
@@ -24,17 +21,19 @@ namespace {
 std::map<std::string, std::string> host_facts(const Command& command, double wall_seconds) {
   char name[256] = "";
   gethostname(name, sizeof name - 1);
+  std::vector<fs::path> folders = data_folders(command);
+  folders.push_back(fs::absolute(command.scenario).parent_path());
   std::string dirs;
-  for (const fs::path dir : command.data_dirs) dirs += fs::absolute(dir).string() + "\n";
-  if (const char* dir = std::getenv("PSIM_DATA"); dir != nullptr && *dir != '\0')
-    dirs += fs::absolute(dir).string() + "\n";
-  const fs::path folder = fs::path(command.scenario).parent_path();
-  dirs += fs::absolute(folder.empty() ? fs::path(".") : folder).string() + "\n";
+  for (const fs::path& dir : folders) dirs += fs::absolute(dir).string() + "\n";
   return {{"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
           {"host", name},
           {"wall_s", fmt::format("{:.3f}", wall_seconds)},
           {"threads", fmt::to_string(thread_count(command.threads))},
           {"data_dirs", dirs}};
+}
+
+RunOptions options_of(const Command& command) {
+  return {.threads = thread_count(command.threads), .context = command.context};
 }
 
 // The run goes into a folder of its own beside `dir` and is moved there when it is complete.
@@ -45,11 +44,8 @@ Json simulate_into(const fs::path& dir, const Command& command, const LoadedScen
   const double begin = host_seconds();
   Json summary;
   {
-    Progress progress(loaded);
     RunFile file(partial / "run.db", trace_level(command.trace), loaded.scenario);
-    const RunResult result = simulate(
-        loaded, {.threads = thread_count(command.threads), .context = command.context}, {&file, &progress});
-    progress.erase();
+    const RunResult result = simulate_with_progress(loaded, options_of(command), {&file});
     summary = make_summary(identity, loaded.scenario, result);
     const std::map<std::string, std::string> meta{{"schema", "psim.run/1"},
                                                   {"psim", version_text()},
@@ -76,35 +72,24 @@ Json simulate_into(const fs::path& dir, const Command& command, const LoadedScen
   return summary;
 }
 
-// None when there are diagnostics, which are printed.
-std::optional<LoadedScenario> load_or_report(const Command& command) {
+LoadedScenario load(const Command& command) {
   Diagnostics diagnostics;
   const LoadRequest request = load_request(command, diagnostics);
   std::optional<LoadedScenario> loaded = load_scenario(request, diagnostics);
-  if (loaded && diagnostics.empty()) {
-    say("{}", diagnostics.render_notes());
-    return loaded;
-  }
-  say("{}", diagnostics.render());
-  return std::nullopt;
+  if (!loaded || !diagnostics.empty()) throw Invalid{diagnostics.render()};
+  say("{}", diagnostics.render_notes());
+  return std::move(*loaded);
 }
 
-// Says why not.
-bool fits(const LoadedScenario& loaded, const Command& command) {
-  const std::string why_not = no_room(loaded, command);
-  say("{}", why_not);
-  return why_not.empty();
+void require_room(const LoadedScenario& loaded, const Command& command) {
+  if (std::string why_not = no_room(loaded, command); !why_not.empty()) throw Invalid{std::move(why_not)};
 }
 
 }  // namespace
 
 int run(const Command& command) {
-  const std::optional<LoadedScenario> loaded = load_or_report(command);
-  if (!loaded) return bad_input;
-  const RunIdentity identity{.name = scenario_name(command.scenario),
-                             .title = loaded->scenario.title,
-                             .seed = loaded->scenario.seed,
-                             .scenario_hash = scenario_hash(*loaded)};
+  const LoadedScenario loaded = load(command);
+  const RunIdentity identity = identity_of(loaded, scenario_name(command.scenario));
   const bool keep = !command.json || !command.out.empty();
   const fs::path dir =
       !command.out.empty() ? folder_named(command.out) : run_directory(identity.name, identity.scenario_hash);
@@ -121,16 +106,15 @@ int run(const Command& command) {
       summary = std::move(found.summary);
     }
     reused = summary.has_value();
-    if (!reused && !fits(*loaded, command)) return bad_input;
-    if (!reused) summary = simulate_into(dir, command, *loaded, identity);
+    if (!reused) {
+      require_room(loaded, command);
+      summary = simulate_into(dir, command, loaded, identity);
+    }
     set_latest(dir);
   } else {
-    if (!fits(*loaded, command)) return bad_input;
-    Progress progress(*loaded);
-    const RunResult result = simulate(
-        *loaded, {.threads = thread_count(command.threads), .context = command.context}, {&progress});
-    progress.erase();
-    summary = make_summary(identity, loaded->scenario, result);
+    require_room(loaded, command);
+    summary =
+        make_summary(identity, loaded.scenario, simulate_with_progress(loaded, options_of(command), {}));
   }
 
   if (command.json) {
@@ -139,22 +123,18 @@ int run(const Command& command) {
     fmt::print("{}", summary_text(*summary, replay_line(command)));
     fmt::print("\n{} {}/   next: psim compare {}{}, or psim replay {}\n",
                reused ? "already done, see" : "wrote", dir.string(), command.scenario,
-               loaded->has_axes ? "" : " --seeds 1,2,3", dir.string());
+               loaded.has_axes ? "" : " --seeds 1,2,3", dir.string());
   }
   for (const auto& line : (*summary)["stuck"]) say("stuck: {}\n", line.get<std::string>());
   return is_yes(*summary) ? done : answer_is_no;
 }
 
 int check(const Command& command) {
-  const std::optional<LoadedScenario> loaded = load_or_report(command);
-  if (!loaded) return bad_input;
+  const LoadedScenario loaded = load(command);
   std::string runs;
-  if (loaded->has_axes) {
-    const std::optional<Plan> plan = plan_comparison(command, false);
-    if (!plan) return bad_input;
-    runs = fmt::format("; psim compare makes {} runs of it", plan->points.size());
-  }
-  fmt::print("{}", resolved_toml(loaded->scenario));
+  if (loaded.has_axes)
+    runs = fmt::format("; psim compare makes {} runs of it", plan_comparison(command, false).points.size());
+  fmt::print("{}", resolved_toml(loaded.scenario));
   say("{} is a valid scenario; printed above with every default{}\n", command.scenario, runs);
   return done;
 }

@@ -5,20 +5,12 @@
 #include <cstdint>
 #include <exception>
 #include <optional>
-#include <stdexcept>
 #include <string>
-#include <utility>
 
 #include "sim/cli/command.hpp"
 #include "sim/cli/interrupt.hpp"
 
 namespace psim::cli {
-
-// Something that the user asked for and psim will not do. Ends with exit code 2.
-struct Refused : std::runtime_error {
-  Refused(const std::string& what, std::string advice) : std::runtime_error(what), help(std::move(advice)) {}
-  std::string help;
-};
 
 // "out" for "out/" and "out/.", as a shell may complete it.
 fs::path folder_named(const std::string& out);

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <stdexcept>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -15,6 +17,17 @@ template <class... Values>
 void say(fmt::format_string<Values...> format, Values&&... values) {
   say_text(fmt::format(format, std::forward<Values>(values)...));
 }
+
+// Something that the user asked for and psim will not do. Ends with exit code 2.
+struct Refused : std::runtime_error {
+  Refused(const std::string& what, std::string advice) : std::runtime_error(what), help(std::move(advice)) {}
+  std::string help;
+};
+
+// The same, with all that is to be said.
+struct Invalid {
+  std::string text;
+};
 
 // To be called first. A program that is started with a closed standard stream would open its first file in
 // that place, and then talk into it. A closed stdin is empty, a closed stderr is not heard, and writing to a

@@ -15,42 +15,64 @@ using analysis::ColumnName;
 std::string line(ColumnName name) { return fmt::format("\n  {:<10}  ", name.name()); }
 
 std::string bytes_text(double bytes) {
-  for (const char* unit : {"B", "kB", "MB", "GB"}) {
-    if (bytes < 1000 || std::string_view(unit) == "GB") return fmt::format("{:.4g} {}", bytes, unit);
+  const char* unit = "B";
+  for (const char* larger : {"kB", "MB", "GB"}) {
+    if (bytes < 1000) break;
     bytes /= 1000;
+    unit = larger;
   }
-  return {};
+  return fmt::format("{:.4g} {}", bytes, unit);
+}
+
+// A value as `form` says: a format of fmt's and a unit, each of them if there is one. "-" for null.
+std::string shown(const Json& value, std::string_view form) {
+  if (value.is_null()) return "-";
+  const std::size_t gap = std::min(form.find(' '), form.size());
+  const std::string format = fmt::format("{{:{}}}", form.substr(0, gap)), unit(form.substr(gap));
+  const auto in_format = [&format](const auto& what) { return fmt::format(fmt::runtime(format), what); };
+  if (value.is_string()) return in_format(value.get<std::string>());
+  if (unit.empty() && value.is_number_integer()) return in_format(value.get<std::int64_t>());
+  if (unit == " bytes") return in_format(bytes_text(value));
+  const double scale = unit == " %" ? 100 : unit == " ms" ? 1e3 : 1;
+  return in_format(scale * value.get<double>()) + unit;
+}
+
+// `text` with values of `json` in it: each "{PATH:FORM}" becomes the value at this path, in this form.
+std::string fill(const Json& json, std::string_view text) {
+  std::string out;
+  for (;;) {
+    const std::size_t open = std::min(text.find('{'), text.size());
+    out += text.substr(0, open);
+    if (open == text.size()) return out;
+    const std::size_t close = text.find('}', open);
+    const std::string_view field = text.substr(open + 1, close - open - 1);
+    const std::size_t colon = std::min(field.find(':'), field.size());
+    out += shown(json.at(Json::json_pointer(fmt::format("/{}", field.substr(0, colon)))),
+                 field.substr(std::min(colon + 1, field.size())));
+    text.remove_prefix(close + 1);
+  }
+}
+
+std::string line(ColumnName name, const Json& json, std::string_view text) {
+  return line(name) + fill(json, text);
 }
 
 std::string quality(const Json& evaluation) {
-  std::string text = fmt::format("loss {:.4f}", evaluation["loss"].get<double>());
-  if (!evaluation["accuracy"].is_null())
-    text += fmt::format(", accuracy {:.2f} %", 100 * evaluation["accuracy"].get<double>());
-  if (evaluation.contains("auc")) text += fmt::format(", AUC {:.4f}", evaluation["auc"].get<double>());
+  std::string text = fill(evaluation, "loss {loss:.4f}");
+  if (!evaluation["accuracy"].is_null()) text += fill(evaluation, ", accuracy {accuracy:.2f %}");
+  if (evaluation.contains("auc")) text += fill(evaluation, ", AUC {auc:.4f}");
   return text;
 }
 
 std::string inference_text(const Json& s) {
-  const std::int64_t answered = s["answered"], requests = s["requests"];
-  std::string text = line("inference") + fmt::format("{} of {} requests answered", answered, requests);
-  if (answered == 0) return text;
-  const Json& latency = s["latency_s"];
-  text += fmt::format(", in {:.4g} ms on average, 99 % within {:.4g} ms", 1e3 * latency["mean"].get<double>(),
-                      1e3 * latency["p99"].get<double>());
-  text += line("served") +
-          fmt::format("weights {:.4g} s and {:.2f} updates old on average, at most {:.4g} s and {}",
-                      s["age_s"]["mean"].get<double>(), s["staleness"]["mean"].get<double>(),
-                      s["age_s"]["max"].get<double>(), s["staleness"]["max"].get<std::int64_t>());
-  if (!s["accuracy"].is_null()) text += fmt::format("; accuracy {:.2f} %", 100 * s["accuracy"].get<double>());
-  return text + fmt::format("; pulled {}", bytes_text(s["bytes_pulled"].get<double>()));
-}
-
-double percent(const Json& of, const char* key) { return 100 * of[key].get<double>(); }
-
-// Only where somebody was away.
-std::string absent_text(const Json& of, const char* format_text) {
-  const double absent = percent(of, "absent_share");
-  return absent > 0 ? fmt::format(fmt::runtime(format_text), absent) : std::string();
+  std::string text = line("inference", s, "{answered} of {requests} requests answered");
+  if (s["answered"] == 0) return text;
+  text += fill(s, ", in {latency_s/mean:.4g ms} on average, 99 % within {latency_s/p99:.4g ms}");
+  text += line("served", s,
+               "weights {age_s/mean:.4g s} and {staleness/mean:.2f} updates old on average, "
+               "at most {age_s/max:.4g s} and {staleness/max}");
+  if (!s["accuracy"].is_null()) text += fill(s, "; accuracy {accuracy:.2f %}");
+  return text + fill(s, "; pulled {bytes_pulled: bytes}");
 }
 
 // Only where a shard's keys do not all have the same clock.
@@ -65,30 +87,24 @@ std::string ranges_text(const Json& servers) {
 }
 
 std::string failures_text(const Json& s) {
-  const auto count = [&](const char* key) { return s[key].get<std::int64_t>(); };
-  std::string text =
-      line("failures") + fmt::format("crashes {}   suspicions {} ({} false)   requests sent again {}",
-                                     count("crashes"), count("suspicions"), count("false_suspicions"),
-                                     count("repeated_requests"));
-  const auto copies = s["replication_bytes"].get<double>(), states = s["state_bytes"].get<double>();
-  if (copies + states > 0)
-    text += line("copies") + fmt::format("{} of logs, {} of whole shards, {} snapshots", bytes_text(copies),
-                                         bytes_text(states), count("snapshots"));
-  const auto seconds = [](const Json& span) {
-    return span.is_null() ? std::string("-") : fmt::format("{:.4g} s", span.get<double>());
-  };
-  for (const Json& r : s["recoveries"])
-    text += line("recovery") +
-            fmt::format("server {} crashed at {:.4g} s: detection {}, takeover {}, transfer {}, catch-up {}",
-                        r["server"].get<int>(), r["at_s"].get<double>(), seconds(r["detection_s"]),
-                        seconds(r["takeover_s"]), seconds(r["transfer_s"]), seconds(r["catch_up_s"]));
+  std::string text = line("failures", s,
+                          "crashes {crashes}   suspicions {suspicions} ({false_suspicions} "
+                          "false)   requests sent again {repeated_requests}");
+  if (s["replication_bytes"] != 0 || s["state_bytes"] != 0)
+    text += line("copies", s,
+                 "{replication_bytes: bytes} of logs, {state_bytes: bytes} of whole shards, "
+                 "{snapshots} snapshots");
+  for (const Json& one : s["recoveries"])
+    text += line("recovery", one,
+                 "server {server} crashed at {at_s:.4g s}: detection {detection_s:.4g s}, "
+                 "takeover {takeover_s:.4g s}, transfer {transfer_s:.4g s}, "
+                 "catch-up {catch_up_s:.4g s}");
   return text;
 }
 
 std::string target_text(const Json& target) {
   if (!target["given"]) return {};
-  if (!target["reached"]) return "   target not reached";
-  return fmt::format("   target after {:.4g} s", target["sim_time_s"].get<double>());
+  return target["reached"] ? fill(target, "   target after {sim_time_s:.4g s}") : "   target not reached";
 }
 
 std::string groups_text(const Json& groups) {
@@ -100,15 +116,12 @@ std::string groups_text(const Json& groups) {
                                 name("compute"), name("wait"), name("network"), name("staleness"),
                                 name("sent"), ColumnName("ended").heading(), name("final"));
   for (const Json& g : groups) {
-    const Json& time = g["time"];
-    const auto share = [&](const char* key) { return 100 * time[key].get<double>(); };
-    out += fmt::format(
-        "\n  {:<{}} {:>9} {:>11} {:>9} {:>7.1f} % {:>6.1f} % {:>7.1f} % {:>11.2f} {:>11} {:>11.4g}   {}{}",
-        g["name"].get<std::string>(), width, g["workers"].get<int>(), g["namespace"].get<int>(),
-        g["updates"].get<std::int64_t>(), share("compute_share"), share("wait_share"), share("network_share"),
-        g["staleness"]["mean"].get<double>(), bytes_text(g["bytes_sent"].get<double>()),
-        g["finished_s"].get<double>(), g["final"]["loss"].is_null() ? "-" : quality(g["final"]),
-        target_text(g["target"]));
+    out += fmt::format("\n  {:<{}}", g["name"].get<std::string>(), width);
+    out += fill(g,
+                " {workers:>9} {namespace:>11} {updates:>9} {time/compute_share:>7.1f %} "
+                "{time/wait_share:>6.1f %} {time/network_share:>7.1f %} {staleness/mean:>11.2f} "
+                "{bytes_sent:>11 bytes} {finished_s:>11.4g}   ");
+    out += (g["final"]["loss"].is_null() ? "-" : quality(g["final"])) + target_text(g["target"]);
   }
   return out;
 }
@@ -126,18 +139,14 @@ std::string training_text(const Json& s) {
   const Json& target = s["target"];
   if (target["given"]) {
     out += line("target");
-    if (target.contains("accuracy"))
-      out += fmt::format("accuracy {} % ", 100 * target["accuracy"].get<double>());
-    if (target.contains("loss")) out += fmt::format("loss {} ", target["loss"].get<double>());
-    out += target["reached"]
-               ? fmt::format("reached after {:.4g} s and {} updates", target["sim_time_s"].get<double>(),
-                             target["updates"].get<std::int64_t>())
-               : std::string("not reached");
+    if (target.contains("accuracy")) out += fill(target, "accuracy {accuracy: %} ");
+    if (target.contains("loss")) out += fill(target, "loss {loss} ");
+    out += fill(target,
+                target["reached"] ? "reached after {sim_time_s:.4g s} and {updates} updates" : "not reached");
   }
   const std::string architecture = s["architecture"];
-  out += line("simulated") +
-         fmt::format("{:.4g} s, {} updates, {} steps of {} workers {}", s["sim_time_s"].get<double>(),
-                     s["updates"].get<std::int64_t>(), s["steps"].get<std::int64_t>(), s["workers"].size(),
+  out += line("simulated", s, "{sim_time_s:.4g s}, {updates} updates, {steps} steps of ") +
+         fmt::format("{} workers {}", s["workers"].size(),
                      architecture == "parameter-server" ? "under " + s["consistency"].get<std::string>()
                                                         : "by " + architecture);
   if (!s["curve"].empty())
@@ -147,9 +156,24 @@ std::string training_text(const Json& s) {
 
 // Of several groups; each has a row in a table below.
 std::string groups_line(const Json& s) {
-  return line("simulated") + fmt::format("{:.4g} s, {} steps of {} workers in {} groups",
-                                         s["sim_time_s"].get<double>(), s["steps"].get<std::int64_t>(),
-                                         s["workers"].size(), s["groups"].size());
+  return line("simulated", s, "{sim_time_s:.4g s}, {steps} steps of ") +
+         fmt::format("{} workers in {} groups", s["workers"].size(), s["groups"].size());
+}
+
+std::string workers_text(const Json& workers, bool any_absent) {
+  if (workers.size() > 16) return "\n";
+  const auto name = [](ColumnName column) { return column.name(); };
+  std::string out =
+      fmt::format("\n\n  {:>6}   {:>6}   {:>9}   {:>7}   {:>7}   {:>7}", name("worker"), name("clocks"),
+                  ColumnName("step").heading(), name("compute"), name("wait"), name("network"));
+  if (any_absent) out += fmt::format("   {:>7}", name("absent"));
+  for (const Json& w : workers) {
+    out += fill(w, "\n  {worker:>6}   {clocks:>6}   ") +
+           fmt::format("{:>9.4g}", 1e3 * w["mean_step_s"].get<double>()) +
+           fill(w, "   {compute_share:>5.1f %}   {wait_share:>5.1f %}   {network_share:>5.1f %}");
+    if (any_absent) out += fill(w, "   {absent_share:>5.1f %}");
+  }
+  return out + "\n";
 }
 
 std::string notes_text(const Json& notes) {
@@ -162,55 +186,29 @@ std::string notes_text(const Json& notes) {
 }  // namespace
 
 std::string summary_text(const Json& s, const std::string& replay_line) {
-  std::string out = fmt::format(
-      "{}    (psim {}, scenario {}, {})\n", replay_line, s["psim"].get<std::string>(),
-      s["scenario_hash"].get<std::string>().substr(0, 8), s["instruction_set"].get<std::string>());
-  if (const std::string title = s["title"]; !title.empty()) out += title + "\n";
-  const bool has_groups = s.contains("groups");
-  const std::int64_t updates = s["updates"];
+  std::string out =
+      replay_line + fill(s, "    (psim {psim}, scenario {scenario_hash:.8}, {instruction_set})\n");
+  if (s["title"] != "") out += fill(s, "{title}\n");
+  const bool has_groups = s.contains("groups"), any_absent = s["time"]["absent_share"] > 0;
   out += has_groups ? groups_line(s) : training_text(s);
-  const Json& share = s["time"];
-  out += line("workers") + fmt::format("compute {:.1f} %   wait {:.1f} %   network {:.1f} %",
-                                       percent(share, "compute_share"), percent(share, "wait_share"),
-                                       percent(share, "network_share"));
-  out += absent_text(share, "   absent {:.1f} %");
-  out += line("staleness") +
-         fmt::format("mean {:.2f}, max {} updates; at most {} clocks ahead of the slowest",
-                     s["staleness"]["mean"].get<double>(), s["staleness"]["max"].get<std::int64_t>(),
-                     s["clock_gap"]["max"].get<std::int64_t>());
-  const double sent = s["bytes_sent"];
-  out +=
-      line("traffic") + fmt::format("{} messages, {}", s["messages"].get<std::int64_t>(), bytes_text(sent));
-  if (updates > 0 && !has_groups) {
-    const auto n = static_cast<double>(updates);
-    out += fmt::format("; per update {:.1f} messages, {}", s["messages"].get<double>() / n,
-                       bytes_text(sent / n));
-  }
-  out += ranges_text(s["servers"]);
-  out += late_text(s["pushes"]);
+  out += line("workers", s["time"],
+              "compute {compute_share:.1f %}   wait {wait_share:.1f %}   "
+              "network {network_share:.1f %}");
+  if (any_absent) out += fill(s["time"], "   absent {absent_share:.1f %}");
+  out += line("staleness", s,
+              "mean {staleness/mean:.2f}, max {staleness/max} updates; at most "
+              "{clock_gap/max} clocks ahead of the slowest");
+  out += line("traffic", s, "{messages} messages, {bytes_sent: bytes}");
+  if (const double updates = s["updates"]; updates > 0 && !has_groups)
+    out += fmt::format("; per update {:.1f} messages, {}", s["messages"].get<double>() / updates,
+                       bytes_text(s["bytes_sent"].get<double>() / updates));
+  out += ranges_text(s["servers"]) + late_text(s["pushes"]);
   if (s.contains("failures")) out += failures_text(s["failures"]);
   if (s.contains("inference")) out += inference_text(s["inference"]);
   if (has_groups) out += groups_text(s["groups"]);
-
-  if (s["workers"].size() <= 16) {
-    const bool any_absent = percent(share, "absent_share") > 0;
-    out += fmt::format("\n\n  {:>6}   {:>6}   {:>9}   {:>7}   {:>7}   {:>7}", ColumnName("worker").name(),
-                       ColumnName("clocks").name(), ColumnName("step").heading(),
-                       ColumnName("compute").name(), ColumnName("wait").name(), ColumnName("network").name());
-    out += any_absent ? fmt::format("   {:>7}\n", ColumnName("absent").name()) : "\n";
-    for (const Json& w : s["workers"]) {
-      out += fmt::format("  {:>6}   {:>6}   {:>9.4g}   {:>5.1f} %   {:>5.1f} %   {:>5.1f} %",
-                         w["worker"].get<int>(), w["clocks"].get<std::int64_t>(),
-                         1e3 * w["mean_step_s"].get<double>(), percent(w, "compute_share"),
-                         percent(w, "wait_share"), percent(w, "network_share"));
-      out += any_absent ? fmt::format("   {:>5.1f} %\n", percent(w, "absent_share")) : "\n";
-    }
-  } else {
-    out += "\n";
-  }
+  out += workers_text(s["workers"], any_absent);
   out += notes_text(s["notes"]);
-  out += line("digest") + fmt::format("{}\n", s["digest"].get<std::string>());
-  return out;
+  return out + line("digest", s, "{digest}\n");
 }
 
 }  // namespace psim::cli

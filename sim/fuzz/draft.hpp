@@ -35,7 +35,8 @@ struct Draft {
 
 std::string to_toml(const Draft& draft);
 
-// What a draft has of the things that a test wants to have seen: "fault crash", "consistency bsp".
+// The fields that a draft has, with their words: "fault.at", "fault.kind crash". Without the numbers that
+// every draft has.
 std::set<std::string> features(const Draft& draft);
 
 }  // namespace psim::fuzz

@@ -26,27 +26,23 @@ std::vector<Draft> smaller(const Draft& draft) {
       result.back().tables.erase(result.back().tables.begin() + static_cast<std::ptrdiff_t>(i));
     }
   }
-  for (std::size_t i = 0; i < draft.tables.size(); ++i) {
-    const std::vector<Row>& rows = draft.tables[i].rows;
-    for (std::size_t j = 0; j < rows.size(); ++j) {
-      if (rows[j].needed) continue;
-      result.push_back(draft);
-      std::vector<Row>& less = result.back().tables[i].rows;
-      less.erase(less.begin() + static_cast<std::ptrdiff_t>(j));
+  const auto each_row = [&](const auto& look) {
+    for (std::size_t i = 0; i < draft.tables.size(); ++i) {
+      for (std::size_t j = 0; j < draft.tables[i].rows.size(); ++j) look(i, j, draft.tables[i].rows[j]);
     }
-  }
-  for (std::size_t i = 0; i < draft.tables.size(); ++i) {
-    for (std::size_t j = 0; j < draft.tables[i].rows.size(); ++j) {
-      const Row& row = draft.tables[i].rows[j];
-      std::int64_t count = 0;
-      std::from_chars(row.value.data(), row.value.data() + row.value.size(), count);
-      if (std::ranges::find(counts, row.key) == counts.end() || count < 2) continue;
-      for (const std::int64_t less : {count / 2, count - 1}) {
-        result.push_back(draft);
-        result.back().tables[i].rows[j].value = fmt::to_string(less);
-      }
-    }
-  }
+  };
+  each_row([&](std::size_t i, std::size_t j, const Row& row) {
+    if (row.needed) return;
+    std::vector<Row>& less = result.emplace_back(draft).tables[i].rows;
+    less.erase(less.begin() + static_cast<std::ptrdiff_t>(j));
+  });
+  each_row([&](std::size_t i, std::size_t j, const Row& row) {
+    std::int64_t count = 0;
+    std::from_chars(row.value.data(), row.value.data() + row.value.size(), count);
+    if (std::ranges::find(counts, row.key) == counts.end() || count < 2) return;
+    for (const std::int64_t less : {count / 2, count - 1})
+      result.emplace_back(draft).tables[i].rows[j].value = fmt::to_string(less);
+  });
   return result;
 }
 

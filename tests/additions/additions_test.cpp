@@ -16,12 +16,14 @@ struct Addition {
   std::string name, feature, in_scenario, doc;
 };
 const std::vector<Addition> additions{
-    {"weibull", "distribution weibull", "[compute]\ndistribution = \"weibull\"\nshape = 3.0\n",
+    {"weibull", "compute.distribution weibull", "[compute]\ndistribution = \"weibull\"\nshape = 3.0\n",
      "Weibull 1951"},
-    {"signum", "optimizer signum", "[training]\noptimizer = \"signum\"\nkept_share = 0.5\n", "ICML 2018"},
-    {"truncate", "filter truncate", "[[filter]]\nkind = \"truncate\"\nmantissa = 4\n", "Wang, Kanwar 2019"},
-    {"echo", "consistency echo", "[consistency]\nmodel = \"confirmed-async\"\n", "AISTATS 2018"},
-    {"jitter", "fault jitter", "[[fault]]\nkind = \"jitter\"\ndelay = \"2ms\"\nprobability = 0.5\n",
+    {"signum", "training.optimizer signum", "[training]\noptimizer = \"signum\"\nkept_share = 0.5\n",
+     "ICML 2018"},
+    {"truncate", "filter.kind truncate", "[[filter]]\nkind = \"truncate\"\nmantissa = 4\n",
+     "Wang, Kanwar 2019"},
+    {"echo", "consistency.model echo", "[consistency]\nmodel = \"confirmed-async\"\n", "AISTATS 2018"},
+    {"jitter", "fault.kind jitter", "[[fault]]\nkind = \"jitter\"\ndelay = \"2ms\"\nprobability = 0.5\n",
      "exponential times of mean"},
     {"downpour", "preset downpour", "", "NIPS 2012"},
 };

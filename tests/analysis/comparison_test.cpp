@@ -98,9 +98,9 @@ TEST_CASE("runs are grouped by their point, in the order of the points", "[analy
   CHECK(c.groups[0].runs == 2);
   CHECK(c.groups[0].time->mean == 3);
   CHECK(*c.groups[0].time->sd == Approx(std::sqrt(2.0)));
-  CHECK(c.groups[0].updates.mean == 200);
+  CHECK(c.groups[0].measure("updates")->mean == 200);
   CHECK(c.groups[0].staleness_max == 3);
-  CHECK(c.groups[0].wait.mean == 25);
+  CHECK(c.groups[0].measure("wait_percent")->mean == 25);
   CHECK(c.groups[1].point == std::vector<std::string>{"asp"});
   CHECK(c.groups[1].runs == 1);
   CHECK(!c.has_target);
@@ -153,8 +153,8 @@ TEST_CASE("each kind of note stands once, with the number of runs that have it",
 
 TEST_CASE("a phantom run has neither loss nor accuracy", "[analysis]") {
   const Comparison c = compare({}, {run({}, 1, {.loss = {}, .accuracy = {}})});
-  CHECK(!c.groups[0].loss);
-  CHECK(!c.groups[0].accuracy);
+  CHECK(!c.groups[0].measure("final_loss"));
+  CHECK(!c.groups[0].measure("final_accuracy"));
   CHECK(cell(c, "final loss", 0) == "no such column");
   CHECK(cell(c, "accuracy [%]", 0) == "no such column");
   CHECK(cell(c, "scenario", 0) == "as it is");

@@ -22,10 +22,10 @@
 #include <vector>
 
 #include "model/random.hpp"
-#include "sim/cli/topics.hpp"
 #include "sim/record/summary.hpp"
 #include "sim/scenario/load.hpp"
 #include "sim/scenario/reference/reference.hpp"
+#include "sim/scenario/reference/topics.hpp"
 #include "tests/texts/mutator.hpp"
 
 namespace fs = std::filesystem;
@@ -83,7 +83,7 @@ std::int64_t width_of(const std::string& text, std::uint32_t number) {
 
 // What is wrong with a diagnostic; empty when nothing is.
 std::string flaw_of(const Diagnostic& d, const std::vector<Source>& sources) {
-  if (std::ranges::none_of(cli::topics, [&](const cli::Topic& topic) { return topic.name == d.code; }))
+  if (std::ranges::none_of(topics(), [&](const Topic& topic) { return topic.name == d.code; }))
     return fmt::format("unknown code `{}`", d.code);
   if (d.message.empty()) return "no message";
   if (d.place.source >= sources.size()) return "no source";

@@ -1,7 +1,7 @@
 // What a user sees of a mistake: the nearest name, the place, and carets below the right columns.
 
 #include "sim/scenario/text/diagnostics.hpp"
-#include "sim/cli/topics.hpp"
+#include "sim/scenario/reference/topics.hpp"
 
 #include <algorithm>
 
@@ -137,10 +137,10 @@ TEST_CASE("a place in a text counts lines and code points from one", "[scenario]
 }
 
 TEST_CASE("topics have names of their own, and something to say", "[scenario]") {
-  for (const cli::Topic& topic : cli::topics) {
+  for (const Topic& topic : topics()) {
     CAPTURE(topic.name);
     CHECK(!topic.title.empty());
     CHECK(!topic.text.empty());
-    CHECK(std::ranges::count(cli::topics, topic.name, &cli::Topic::name) == 1);
+    CHECK(std::ranges::count(topics(), topic.name, &Topic::name) == 1);
   }
 }
