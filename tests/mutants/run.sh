@@ -21,7 +21,7 @@ tests() {
   case $1 in
     unit:*) timeout $longest "$build/tests/psim_unit" "$filter" ${section:+-c "$section"} ;;
     system:*) timeout $longest "$build/tests/psim_system" "$filter" ${section:+-c "$section"} ;;
-    golden:*) timeout $longest sh "$root/tests/golden/run.sh" "$build/psim" "$root/tests/golden" "$filter" ;;
+    refused:*) timeout $longest sh "$root/tests/golden/run.sh" "$build/psim" "$root/tests/bad_scenarios" "$filter" ;;
     *) echo "no such kind of tests: $1" && return 99 ;;
   esac
 }
