@@ -30,6 +30,7 @@ const std::map<std::string_view, Place> columns{
     {"kind", &Row::kind},
     {"role", &Row::role},
     {"work", &Row::work},
+    {"reason", &Row::reason},
     {"number", &Row::number},
     {"at_s", &Row::at},
     {"since_s", &Row::since},

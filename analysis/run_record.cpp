@@ -123,7 +123,7 @@ Json summary_in(const fs::path& file) {
 
 }  // namespace
 
-Unverifiable unrelated_files(const fs::path& folder, const char* why) {
+Unverifiable unrelated_files(const fs::path& folder, std::string_view why) {
   return {fmt::format("{}: {}", folder.string(), why),
           "its files do not belong together: run the scenario again"};
 }

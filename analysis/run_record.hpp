@@ -54,7 +54,7 @@ struct Row {
   double at = 0;     // simulated seconds
   double since = 0;  // likewise, of a wait
   Name type;         // of a computation its phase, of a push its outcome, else the table
-  std::string_view table, kind, role, work;  // kind: of the message or of the fault
+  std::string_view table, kind, role, work, reason;  // kind: of the message or of the fault
   std::uint32_t node = 0;
   std::uint32_t peer = 0;  // the other node that it is about: receiver, sender, worker, replica, target, ...
   std::uint32_t shard = 0;
@@ -121,7 +121,7 @@ struct Unverifiable : std::runtime_error {
   std::string help;
 };
 
-Unverifiable unrelated_files(const std::filesystem::path& folder, const char* why);
+Unverifiable unrelated_files(const std::filesystem::path& folder, std::string_view why);
 
 // One of several jobs (namespaces of parameters): its scenario promises something else than the others', and
 // it has workers and shards of its own.

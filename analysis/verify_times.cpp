@@ -234,20 +234,31 @@ class Waits final : public Check {
       violated(row, "message {} is said to end a wait at {}, which has not received it", row.sent, who);
     if (row.is("wait") && row.since >= row.at)
       violated(row, "{} is said to have waited since {:.9g} s", who, row.since);
+    if (is_release && is_here(row.sent, row.node) && kind_of(row.reason) != arrivals_[index(row.sent)].kind)
+      violated(row, "a {} is said to release a pull, and message {} is a {}", row.reason, row.sent,
+               arrivals_[index(row.sent)].kind);
   }
 
  private:
   void arrives(const Row& row) {
-    const auto number = static_cast<std::size_t>(row.sent);
-    if (receivers_.size() <= number) receivers_.resize(std::max(number + 1, receivers_.size() * 2), nobody);
-    receivers_[number] = row.node;
+    const std::size_t number = index(row.sent);
+    if (arrivals_.size() <= number) arrivals_.resize(std::max(number + 1, arrivals_.size() * 2));
+    arrivals_[number] = {row.node, row.kind};
   }
   bool is_here(std::int64_t message, std::uint32_t node) const {
-    return message < std::ssize(receivers_) && receivers_[static_cast<std::size_t>(message)] == node;
+    return message < std::ssize(arrivals_) && arrivals_[index(message)].receiver == node;
+  }
+  static std::size_t index(std::int64_t message) { return static_cast<std::size_t>(message); }
+  // Of the message that a reason names.
+  static std::string_view kind_of(std::string_view reason) {
+    return reason == "decision" ? "group" : reason == "confirmation" ? "replicated" : reason;
   }
 
-  static constexpr std::uint32_t nobody = ~0U;
-  std::vector<std::uint32_t> receivers_;  // by message's number
+  struct Arrival {
+    std::uint32_t receiver = ~0U;  // nobody
+    std::string_view kind = {};
+  };
+  std::vector<Arrival> arrivals_;  // by message's number
 };
 
 }  // namespace

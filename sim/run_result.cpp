@@ -44,7 +44,7 @@ SpaceResult training_of(const Job& job) {
 }
 
 // The end's date and the last weights are part of the digest.
-std::string digest_of(const EndedRun& run) {
+std::string finish_digest(const EndedRun& run) {
   run.recorder.add_to_digest(&run.end, sizeof run.end);
   for (const Job& job : run.jobs) {
     for (const Slice& part : job.nodes().weights()) {
@@ -83,7 +83,7 @@ RunResult result_of(const EndedRun& run) {
   }
   result.curve = first.curve();
   result.target = first.target();
-  result.digest = digest_of(run);
+  result.digest = finish_digest(run);
   check_invariants(result, resolved_toml(run.scenario));
   return result;
 }

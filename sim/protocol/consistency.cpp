@@ -110,7 +110,7 @@ ConsistencyRule make_rule(const ConsistencySpec& spec, std::int64_t workers) {
   const bool some_are_late = rule.group < workers || row.gate == Gate::none;
   rule.cancel = !mutant("late-workers-go-on") && row.drops_stale && row.group == Group::k && some_are_late &&
                 spec.late == Late::cancel;
-  rule.leader_shard_decides = row.group == Group::k && rule.group < workers && row.gate != Gate::none;
+  rule.first_shard_decides = row.group == Group::k && rule.group < workers && row.gate != Gate::none;
   rule.shards_advance_independently = row.drops_stale && row.gate == Gate::none;
   rule.dynamic = row.dynamic;
   rule.aggregation = spec.aggregation;

@@ -91,7 +91,7 @@ struct ConsistencyRule {
   // A worker waits for an update whose pushes depend on the order of arrival, which several servers see
   // differently: the first server then decides for all, or half the workers could wait for one server and
   // half for another.
-  bool leader_shard_decides = false;
+  bool first_shard_decides = false;
   // Each server forms groups of its own, so that one may be through while another needs more pushes.
   bool shards_advance_independently = false;
   Aggregation aggregation = Aggregation::mean;

@@ -1,4 +1,5 @@
-// What a filter is: a row of one table (filter_rows.cpp) and the functions of its stage.
+// What a filter is: a row of the table of its stage (filter_select.cpp, filter_quantize.cpp; keys and bytes
+// in filter_rows.cpp, which joins them) and the functions of that stage.
 #pragma once
 
 #include <cstddef>

@@ -62,7 +62,7 @@ void ShardServer::on_push(const Push& push, double now, Outbox& out) {
   if (worker.gone) return out.refused(push);
   skip_lost(w, push.oldest_resendable, out);
   if (push.number > worker.arrived) {
-    if (!early_.keep(w, push)) out.refused(push);  // it is already here
+    if (!early_.keep(w, push)) out.refused(push);  // a copy of it waits already
     return;
   }
   if (push.number < worker.arrived && options_.state.exactly_once && !mutant("applied-again")) {
@@ -88,7 +88,7 @@ void ShardServer::take(const Push& push, double now, Outbox& out) {
   state_.gate.pushed(w, now);
   const bool forgotten = mutant("push-vanishes") && push.number % 7 == 3;
   const bool late = state_.updates.is_late(push, version());
-  if (is_next) state_.updates.met(push);  // otherwise it is applied a second time
+  if (is_next) state_.updates.note_version(push);  // otherwise it is applied a second time
   if (forgotten) {
     state_.count_applied(push.id());
   } else if (!late) {
@@ -159,7 +159,8 @@ void ShardServer::on_pull(NodeId from, const Pull& pull, double now, Outbox& out
   reconcile_worker(w, pull, out);
   take_early(w, now, out);
   if (pulls_.is_through(w, state_)) state_.workers.finish(w);
-  update_if_complete(out) || pulls_.restart_steps(state_) ? answer_all(now, out) : answer(w, now, out);
+  const bool concerns_all = update_if_complete(out) || pulls_.restart_steps(state_);
+  concerns_all ? answer_all(now, out) : answer(w, now, out);
 }
 
 // A node that is not a worker only reads. It is answered at once under every model, and no worker waits for

@@ -34,8 +34,8 @@ class Outbox {
   virtual void dropped(const Push& push) = 0;
   // The push has arrived before, and does not count again.
   virtual void duplicate(const Push& push) = 0;
-  // The push is for another owner, came before its predecessor, or is of a worker that takes no part. It will
-  // come again.
+  // The push is not taken: it is for another owner, of a worker that takes no part, a second copy of one that
+  // waits for its predecessor, or of a number that was skipped.
   virtual void refused(const Push& /*push*/) {}
   virtual void updated(std::int64_t version) = 0;
   // A replica has everything that this server has.

@@ -11,7 +11,7 @@ namespace psim {
 
 UpdateRule::Decided UpdateRule::decided(const ConsistencyRule& rule, std::uint32_t shard,
                                         std::uint32_t shards) {
-  if (!rule.leader_shard_decides || shards == 1) return Decided::here;
+  if (!rule.first_shard_decides || shards == 1) return Decided::here;
   return shard == 0 ? Decided::here_for_all : Decided::elsewhere;
 }
 
@@ -26,7 +26,9 @@ std::int64_t UpdateRule::least_of(NodeId worker, std::int64_t number) const {
   return number;
 }
 
-void UpdateRule::met(const Push& push) { last_computed_on_[index_of(push.worker)] = push.first_version; }
+void UpdateRule::note_version(const Push& push) {
+  last_computed_on_[index_of(push.worker)] = push.first_version;
+}
 
 // The first shard's decision about a push is binding for the other shards. Another shard may be behind; then
 // pushes of later versions wait. If the first shard was set back, it repeats updates that this shard already
@@ -201,7 +203,7 @@ std::optional<std::int64_t> UpdateRule::lacks_decision() const {
 
 void UpdateRule::forget_others() {
   std::ranges::fill(last_computed_on_, -1);
-  for (const Push& push : pending_) met(push);
+  for (const Push& push : pending_) note_version(push);
 }
 
 std::uint64_t UpdateRule::bytes() const {

@@ -39,7 +39,7 @@ class UpdateRule {
   // The smallest number of the worker's pending pushes, or `number` if that is smaller.
   std::int64_t least_of(NodeId worker, std::int64_t number) const;
   // A push has arrived, the last one of its worker so far, pending or not.
-  void met(const Push& push);
+  void note_version(const Push& push);
   // Whether the push is too late: no further update takes it.
   bool is_late(const Push& push, std::int64_t version) const;
   void add(const Push& push, double now);

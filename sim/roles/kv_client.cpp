@@ -34,7 +34,7 @@ Timestamp KvClient::pull(const ShardIds& shards, std::int64_t clock, Wanted want
     if (connections_[s].finished && (!batch_ || begins)) continue;
     if (begins && is_ahead_of_first(s)) continue;
     std::int64_t newer_than = connections_[s].version;
-    if (retries_ && job_.plan.rule.leader_shard_decides && !begins)
+    if (retries_ && job_.plan.rule.first_shard_decides && !begins)
       newer_than = std::min(newer_than, begun_on_);
     request(s, clock, newer_only ? newer_than : -1, task, !begins);
   }
@@ -209,7 +209,7 @@ bool KvClient::answered(const ShardIds& shards) const {
 // decision is about. That shard does not wait for this step's pushes, and no later version of it makes the
 // step useless.
 bool KvClient::is_ahead_of_first(std::uint32_t s) const {
-  return retries_ && job_.plan.rule.leader_shard_decides &&
+  return retries_ && job_.plan.rule.first_shard_decides &&
          connections_[s].version > connections_.front().version;
 }
 
@@ -364,7 +364,7 @@ void KvClient::on_view(const std::shared_ptr<const View>& view) {
     const Connection& shard = connections_[s];
     const bool has_answer = shard.unused && !shard.outstanding;
     const bool matters = job_.plan.rule.gate == Gate::staleness || job_.plan.rule.waits_for_all() ||
-                         (job_.plan.rule.leader_shard_decides && s == 0);
+                         (job_.plan.rule.first_shard_decides && s == 0);
     if (finished(s)) request(s, shard.clock, shard.version, ++last_);
     else if (matters && has_answer && !mutant("new-owner-is-not-asked")) request(s, shard.clock, -1, ++last_);
   }

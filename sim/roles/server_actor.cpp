@@ -42,25 +42,24 @@ void ServerActor::enter() {
   if (!job_.plan.scenario.may_fail())
     return job_.network.send({.from = node_, .to = scheduler_node, .body = Join{}});
   on_view(join(job_, node_, [this](Message message) { keep(std::move(message)); }).view);
-}
-
-void ServerActor::on_view(const SharedView& view) {
-  if (!view) return;
-  failover_.on_view(view);
   take_early();
 }
 
+void ServerActor::on_view(const SharedView& view) {
+  if (view) failover_.on_view(view);
+}
+
 void ServerActor::on(Message&& message) {
-  if (const Start* start = message.as<Start>()) return on_view(start->view);
-  if (const NewView* news = message.as<NewView>()) return on_view(news->view);
-  if (message.is<AskView>()) return tell_view(job_, node_, shards_.last_view());
   if (failover_.is_early(message)) return keep(std::move(message));
-  const bool may_settle = message.is<State>();
+  const bool may_settle = message.is<Start>() || message.is<NewView>() || message.is<State>();
   dispatch(std::move(message));
   if (may_settle) take_early();
 }
 
 void ServerActor::dispatch(Message&& message) {
+  if (const Start* start = message.as<Start>()) return on_view(start->view);
+  if (const NewView* news = message.as<NewView>()) return on_view(news->view);
+  if (message.is<AskView>()) return tell_view(job_, node_, shards_.last_view());
   if (const State* state = message.as<State>()) return failover_.on_state(message, *state);
   if (const Restore* request = message.as<Restore>()) return failover_.hand_over(message, *request);
   ServerActor& part = part_for(message);

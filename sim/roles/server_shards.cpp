@@ -35,7 +35,7 @@ ShardWeights::Options weights_options(const JobContext& job, std::uint32_t shard
 Release cause_of(const Message& message) {
   Release cause{.reason = Reason::state, .message = message.sent, .sender = message.from};
   if (const Push* push = message.as<Push>()) {
-    cause.reason = Reason::push;
+    cause.reason = mutant("pushes-release-as-states") ? Reason::state : Reason::push;
     cause.push = push->number;
   } else if (const Pull* pull = message.as<Pull>()) {
     cause.reason = Reason::pull;

@@ -51,7 +51,7 @@ class ServerShards final : public Outbox {
   // For what is said next, and what is said so far is sent.
   void act_as(std::uint32_t shard) { current_ = shard; }
   // Why pulls are answered from here on.
-  void because(Release cause) { cause_ = std::move(cause); }
+  void because(const Release& cause) { cause_ = cause; }
   // Whether what is taken has come before its turn: such a pull has waited for what made it due.
   void take_early(bool is_early) { takes_early_ = is_early; }
   void send_all();

@@ -11,7 +11,7 @@ Worker::Worker(JobContext& job, NodeId node, bool back)
     : job_(job),
       context_{.job = job, .node = node, .index = node - job.plan.first_worker()},
       step_(make_step(context_)),
-      back_(back) {
+      returns_(back) {
   context_.kv.on_other([this](const Message& message) {
     if (const Assign* assignment = message.as<Assign>()) context_.source.on(*assignment);
     else if (const Samples* samples = message.as<Samples>()) context_.source.on(*samples);
@@ -21,13 +21,12 @@ Worker::Worker(JobContext& job, NodeId node, bool back)
 
 void Worker::run() {
   if (const Start start = join(job_, context_.node); start.view) context_.kv.on_view(start.view);
-  if (back_) resume();
-  bool completes = false;
-  while (!(completes = !pull())) {  // waits as long as the consistency model says
+  if (returns_) resume();
+  while (pull()) {  // waits as long as the consistency model says
     if (step_->compute()) wait(Awaited::acknowledgement, step_->push());
-    if (leaves_) break;
+    if (leaves_) return finish(false);
   }
-  finish(completes);
+  finish(true);
 }
 
 void Worker::wait(Awaited what, Timestamp task) {

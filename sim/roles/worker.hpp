@@ -50,7 +50,7 @@ class Worker {
   std::unique_ptr<Step> step_;
   std::int64_t first_ =
       0;  // step of this life, or since it skipped some: it has no copy of weights from before
-  bool back_;
+  bool returns_;
   bool leaves_ = false;
   bool through_ = false;  // all its clocks are done, or it has left
   bool stays_ = false, is_needed_ = false;

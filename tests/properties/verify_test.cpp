@@ -112,6 +112,7 @@ const std::vector<Mutant>& mutants() {
             {asp, faults({R"({kind="crash", nodes=["worker 1"], at="200ms", restart_after="200ms"})"})})},
       {"one-sample-more", "samples", {ssp}},
       {"waits-name-the-next-event", "waits", {ssp}},
+      {"pushes-release-as-states", "waits", {ssp}},
       {"answers-look-smaller", "sizes", {bsp}},
       {"any-view-detects", "recovery",
        with(watched, {asp, faults({crash(1, "300ms"), R"({kind="join", nodes=["worker 1"], at="310ms"})"})})},

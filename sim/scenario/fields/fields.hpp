@@ -1,5 +1,6 @@
-// Every field of a scenario, declared once: key, type, unit, default, range and one sentence. The reader,
-// the JSON Schema, the reference page and the resolved echo are four visitors of this description.
+// Every field of a scenario, declared once: key, type, unit, range and one sentence. Its default is the
+// initial value of its member in spec/; where it may be absent, `default_text` says what stands for it. The
+// reader, the JSON Schema, the reference page and the resolved echo are four visitors of this description.
 #pragma once
 
 #include <cmath>

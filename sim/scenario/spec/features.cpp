@@ -14,20 +14,20 @@ using enum Property;
 constexpr PropertyRow property_rows[] = {
     {servers, "parameter servers", "Servers hold the model; workers push to them and pull from them."},
     {one_group, "a single group on the cluster", "All workers train one model."},
-    {heard_once, "every message to arrive once",
+    {arrives_once, "every message to arrive once",
      "No node fails, no message is lost, and none is sent again."},
     {same_clock, "all workers in the same clock",
      "Nobody starts a clock before the last one has all pushes."},
     {late_pushes, "late pushes to count", "A push counts although weights changed since its worker's pull."},
-    {every_push, "every push to count by itself",
+    {counts_alone, "every push to count by itself",
      "Each push moves the weights alone, or with its whole clock."},
     {gradients, "pushes of gradients", "What a worker pushes is the gradient at the weights that it pulled."},
     {whole_pushes, "pushes of whole clocks", "A worker pushes when the computation of its clock has ended."},
     {one_batch, "one batch in a clock", "A worker computes the gradient of one batch in a clock."},
-    {whole_models, "whole models on workers",
-     "A worker pulls all weights, not only those that its batch needs."},
+    {all_weights, "all weights in every step",
+     "A step uses all weights, not only those of its batch's features."},
     {server_weights, "weights on the servers", "Servers run the optimizer, so they have the weights."},
-    {numbers, "real weights and data", "The model learns: it does not only take time."},
+    {real_data, "real weights and data", "The model learns: it does not only take time."},
     {feature_weights, "a weight for each feature", "The weights are the features' of sparse data."},
     {keys, "a key with every value", "A message lists the key of each of its values."},
     {wide_values, "values of more than 2 bytes", "Weights and gradients are in single or double precision."},
@@ -41,7 +41,7 @@ Demands of_model(const Scenario& s) {
   if (!rule.waits_for_all()) result.takes = result.takes | same_clock;
   if (rule.drops_stale) result.takes = result.takes | late_pushes;
   if (!rule.waits_for_all() && (rule.group != 1 || rule.drops_stale))
-    result.takes = result.takes | every_push;
+    result.takes = result.takes | counts_alone;
   if (rule.drops_stale && s.consistency.model->has_k())
     result.needs = result.needs | whole_pushes;  // a step is taken or dropped as a whole
   return result;
@@ -69,9 +69,9 @@ Feature feature_of(const ConsistencyRow& row) {
 Feature feature_of(const FilterRow& row) {
   const bool caches = row.stage == FilterStage::keys;
   Properties needs = servers;
-  if (row.needs_numbers) needs = needs | numbers;
-  if (caches) needs = needs | keys | heard_once;  // a server knows what a worker has sent
-  if (row.is_half) needs = needs | wide_values;   // else it has nothing to do
+  if (row.needs_numbers) needs = needs | real_data;
+  if (caches) needs = needs | keys | arrives_once;  // a server knows what a worker has sent
+  if (row.is_half) needs = needs | wide_values;     // else it has nothing to do
   std::string settings;
   for (const Setting* setting : row.settings) {
     if (setting->required) settings += fmt::format(", {} = {}", setting->key, setting->draws.front());

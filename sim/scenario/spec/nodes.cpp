@@ -93,7 +93,7 @@ bool talks(const Scenario& scenario, std::uint32_t a, std::uint32_t b) {
   if (high <= servers && (scenario.may_fail() || !scenario.groups.empty())) return true;
   // The first shard's server, which only an even placement knows to be the first, and another.
   return high <= servers && (low == 1 || scenario.placement.kind != PlacementKind::even) &&
-         make_rule(scenario.consistency, scenario.cluster.workers).leader_shard_decides;
+         make_rule(scenario.consistency, scenario.cluster.workers).first_shard_decides;
 }
 
 std::vector<std::pair<std::uint32_t, std::uint32_t>> talking_pairs(const Scenario& scenario) {

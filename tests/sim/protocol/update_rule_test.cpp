@@ -22,7 +22,7 @@ struct Shard {
   void push(std::uint32_t w, std::int64_t version = 0, std::int64_t number = 0) {
     const Push push{
         .worker = first_worker + w, .number = number, .version = version, .first_version = version};
-    updates.met(push);
+    updates.note_version(push);
     updates.add(push, 0);
   }
   static std::vector<std::uint32_t> names(const std::vector<Push>& pushes) {

@@ -54,10 +54,10 @@ TEST_CASE("no two features have one name, and a field of the scenario switches e
 TEST_CASE("numbers decide what a consistency model takes away", "[features]") {
   CHECK(taken_by({.model = "k-sync", .k = 3}).has(Property::same_clock));
   CHECK_FALSE(taken_by({.model = "k-sync", .k = 4}).has(Property::same_clock));
-  CHECK_FALSE(taken_by({.model = "k-sync", .k = 4}).has(Property::every_push));
-  CHECK(taken_by({.model = "k-batch-sync", .k = 4}).has(Property::every_push));
-  CHECK(taken_by({.model = "k-async", .k = 2}).has(Property::every_push));
-  CHECK_FALSE(taken_by({.model = "k-async", .k = 1}).has(Property::every_push));
+  CHECK_FALSE(taken_by({.model = "k-sync", .k = 4}).has(Property::counts_alone));
+  CHECK(taken_by({.model = "k-batch-sync", .k = 4}).has(Property::counts_alone));
+  CHECK(taken_by({.model = "k-async", .k = 2}).has(Property::counts_alone));
+  CHECK_FALSE(taken_by({.model = "k-async", .k = 1}).has(Property::counts_alone));
   CHECK(taken_by({.model = "ssp", .staleness = 1}).has(Property::same_clock));
   CHECK_FALSE(taken_by({.model = "ssp", .staleness = 0}).has(Property::same_clock));
   CHECK(taken_by({.model = "ssp", .staleness = 0}).has(Property::late_pushes));
