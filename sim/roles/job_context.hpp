@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 #include "sim/cluster/agenda.hpp"
@@ -39,13 +40,13 @@ struct JobContext {
   std::unique_ptr<FilterChain> make_chain(std::uint32_t shard, NodeId worker, bool push) const;
 
   // Records number shards over all jobs.
-  void record(NodeId node, Subject what) {
-    const auto* step = std::get_if<Computation>(&what);
-    const auto* end = std::get_if<Finish>(&what);
-    if (step != nullptr && step->phase == ComputePhase::begun && step->work == Work::step)
-      observer.on_clock(node, *step->clock);
-    if (end != nullptr) observer.on_clock(node, end->clock);
-    recorder.record({Agenda::now(), node, std::move(what)});
+  template <class T>
+  void record(NodeId node, const T& what) {
+    if constexpr (std::is_same_v<T, Computation>) {
+      if (what.phase == ComputePhase::begun && what.work == Work::step) observer.on_clock(node, *what.clock);
+    }
+    if constexpr (std::is_same_v<T, Finish>) observer.on_clock(node, what.clock);
+    recorder.record({Agenda::now(), node, what});
   }
 };
 
