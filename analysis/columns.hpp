@@ -25,7 +25,9 @@ inline constexpr ColumnDoc column_docs[] = {
      "counts, so the mean is longer than that."},
     {"reached", "", "How many of the row's runs reached the target, and how many there are."},
     {"relative", "", "A ratio of times, without unit: below 1 is faster than the first row."},
-    {"updates", "", "How many updates every server (without servers: every worker) has made to the weights."},
+    {"updates", "",
+     "The version of the weights that every server (without servers: every worker) has reached. An update\n"
+     "that a crash undid, and that was made again, counts once."},
     {"per update", "[ms]", "Simulated milliseconds of the whole run, divided by its updates."},
     {"final loss", "",
      "The loss with the last weights, over the test set (the training set if there is none); without unit."},

@@ -28,10 +28,21 @@ std::int64_t count_nodes(const fs::path& database, const Facts& facts) {
   return all;
 }
 
-// A size or a rate as resolved scenarios write it: a number and its unit, "1.25e+09Bps".
+// "64B", "500MBps", "50us": in bytes, bytes per second, seconds, as psim writes them, exactly.
 double quantity(std::string_view text) {
+  struct Prefix {
+    std::string_view name;
+    double times, divided;
+  };
+  constexpr Prefix prefixes[] = {{"n", 1, 1e9},         {"u", 1, 1e6}, {"m", 1, 1e3},      {"k", 1e3, 1},
+                                 {"Ki", 1024, 1},       {"K", 1e3, 1}, {"Mi", 1048576, 1}, {"M", 1e6, 1},
+                                 {"Gi", 1073741824, 1}, {"G", 1e9, 1}};
   double number = 0;
-  std::from_chars(text.data(), text.data() + text.size(), number);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
+  for (const Prefix& one : prefixes) {
+    if (unit.starts_with(one.name)) return number * one.times / one.divided;
+  }
   return number;
 }
 

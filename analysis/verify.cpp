@@ -104,6 +104,15 @@ Verdict verify(const std::filesystem::path& run) try {
       run, fmt::format("summary.json does not fit the run: {}", what.substr(what.find("] ") + 2)));
 }
 
+namespace {
+
+std::string_view word_of(const CheckReport& check) {
+  if (!check.applies || check.examined == 0) return "-";
+  return check.violations == 0 ? "holds" : "VIOLATED";
+}
+
+}  // namespace
+
 std::string text(const Verdict& v) {
   std::size_t width = 15;
   for (const CheckReport& check : v.checks) width = std::max(width, check.name.size() + 1);
@@ -111,11 +120,8 @@ std::string text(const Verdict& v) {
       fmt::format("{:<{}}{:<9}{:>10}  {}\n", ColumnName("check").name(), width, ColumnName("verdict").name(),
                   ColumnName("examined").name(), ColumnName("what it means").name());
   for (const CheckReport& check : v.checks) {
-    const char* word = !check.applies || check.examined == 0 ? "-"
-                       : check.violations == 0               ? "holds"
-                                                             : "VIOLATED";
-    out += fmt::format("{:<{}}{:<9}{:>10}  {}\n", check.name, width, word, check.applies ? check.examined : 0,
-                       check.promise);
+    out += fmt::format("{:<{}}{:<9}{:>10}  {}\n", check.name, width, word_of(check),
+                       check.applies ? check.examined : 0, check.promise);
     if (!check.note.empty()) out += fmt::format("{:<{}}note: {}\n", "", width + 21, check.note);
   }
   for (const CheckReport& check : v.checks) {
@@ -134,6 +140,8 @@ std::string text(const Verdict& v) {
   out += broken == 0 ? fmt::format("\nholds: {} events keep every promise\n", v.events)
                      : fmt::format("\nviolated: {} of {} checks, over {} events\n", broken, v.checks.size(),
                                    v.events);
+  if (std::ranges::any_of(v.checks, [](const CheckReport& check) { return word_of(check) == "-"; }))
+    out += "`-`: the run has nothing for this check to examine\n";
   return out;
 }
 

@@ -67,8 +67,11 @@ std::string no_room(const LoadedScenario& loaded, const Command& command);
 // The folder of the scenarios that come with psim: beside the program, its source, or here.
 fs::path scenario_folder();
 
+// The scenarios in it, by name.
+std::vector<fs::path> scenarios();
+
 // The file that `name` means: itself, or with .toml, or the scenario of this name that comes with psim.
-// `name` when there is none.
+// Where there is none: a path as it is; throws Refused, with the name that is most like it, for a name alone.
 std::string find_scenario(const std::string& name);
 
 // "stragglers" for scenarios/stragglers.toml.
@@ -76,6 +79,9 @@ std::string scenario_name(const std::string& path);
 
 // runs/<name>-<first 8 digits of the hash>
 fs::path run_directory(const std::string& name, const std::string& hash);
+
+// Whether a run has a target, in any of its groups, that it has not reached.
+bool misses_target(const Json& summary);
 
 // Whether a run has reached what it was to reach: its target, if it has one, and its end.
 bool is_yes(const Json& summary);
@@ -98,8 +104,11 @@ int fuzz(const FuzzCommand& command);
 
 // What `psim explain` and `psim list` print. `words`: a name, or "preset NAME" or "tasks MODEL"; throws
 // Refused when there is nothing of this name.
-std::string explain(const std::vector<std::string>& words);
+std::string explain(std::vector<std::string> words);
 std::string list();
+
+// The target of a run's summary: "accuracy 93 %"; empty when it has none.
+std::string target_text(const Json& target);
 
 // The summary of a run for people.
 std::string summary_text(const Json& summary, const std::string& replay_line);

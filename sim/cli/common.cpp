@@ -9,6 +9,8 @@
 #include <thread>
 
 #include "sim/cli/command.hpp"
+#include "sim/cli/talk.hpp"
+#include "sim/scenario/text/diagnostics.hpp"
 
 namespace psim::cli {
 namespace {
@@ -20,6 +22,16 @@ bool is_utf8(std::string_view text) {
     text.remove_prefix(bytes);
   }
   return true;
+}
+
+std::vector<fs::path> scenarios_in(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code error;  // there is none
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    if (entry.path().extension() == ".toml") files.push_back(entry.path());
+  }
+  std::ranges::sort(files);
+  return files;
 }
 
 }  // namespace
@@ -87,6 +99,8 @@ fs::path scenario_folder() {
   return "scenarios";
 }
 
+std::vector<fs::path> scenarios() { return scenarios_in(scenario_folder()); }
+
 std::string find_scenario(const std::string& name) {
   std::error_code error;
   if (fs::exists(name, error)) return name;
@@ -96,7 +110,16 @@ std::string find_scenario(const std::string& name) {
     places.insert(places.end(), {"scenarios" / fs::path(file), scenario_folder() / file});
   const auto found =
       std::ranges::find_if(places, [&](const fs::path& path) { return fs::is_regular_file(path, error); });
-  return found == places.end() ? name : found->string();
+  if (found != places.end()) return found->string();
+  if (name.find('/') != std::string::npos) return name;
+  std::vector<std::string> names;
+  for (const fs::path& folder : {fs::path("."), scenario_folder()}) {
+    for (const fs::path& one : scenarios_in(folder)) names.push_back(one.stem().string());
+  }
+  const std::string near = nearest(fs::path(file).stem().string(), names);
+  throw Refused(fmt::format("there is no scenario `{}`", name),
+                near.empty() ? "`psim list` shows the scenarios that come with psim; a file may be named too"
+                             : fmt::format("did you mean `{}`?", near));
 }
 
 std::string scenario_name(const std::string& path) { return fs::path(path).stem().string(); }
@@ -105,12 +128,12 @@ fs::path run_directory(const std::string& name, const std::string& hash) {
   return fs::path("runs") / fmt::format("{}-{}", name, hash.substr(0, 8));
 }
 
-bool is_yes(const Json& summary) {
+bool misses_target(const Json& summary) {
   const auto misses = [](const Json& what) { return what["target"]["given"] && !what["target"]["reached"]; };
-  const bool missed =
-      summary.contains("groups") ? std::ranges::any_of(summary["groups"], misses) : misses(summary);
-  return !missed && summary["stuck"].empty();
+  return summary.contains("groups") ? std::ranges::any_of(summary["groups"], misses) : misses(summary);
 }
+
+bool is_yes(const Json& summary) { return !misses_target(summary) && summary["stuck"].empty(); }
 
 void write_file(const fs::path& path, const std::string& text) {
   errno = 0;

@@ -190,7 +190,7 @@ int compare(const Command& command) {
   std::vector<analysis::ComparedRun> runs;
   for (Point& point : points) runs.push_back({point.labels, point.seed, std::move(*point.summary)});
   const analysis::Comparison comparison = analysis::compare(plan.axes, std::move(runs));
-  return print_comparison(command, comparison, base.string());
+  return print_comparison(command, comparison, points.front());
 }
 
 }  // namespace psim::cli

@@ -27,8 +27,7 @@ struct Plan {
 // wrong. `runs`: they are to be run, so this machine must have room for each.
 Plan plan_comparison(const Command& command, bool runs);
 
-// On stdout, for people or as JSON. `folder` holds the runs. Returns the exit code.
-int print_comparison(const Command& command, const analysis::Comparison& comparison,
-                     const std::string& folder);
+// On stdout, for people or as JSON. `first` is the first of the runs. Returns the exit code.
+int print_comparison(const Command& command, const analysis::Comparison& comparison, const Point& first);
 
 }  // namespace psim::cli

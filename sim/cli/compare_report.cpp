@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <set>
 
 #include "analysis/chart.hpp"
 #include "sim/cli/compare.hpp"
+#include "sim/cli/talk.hpp"
 #include "sim/record/summary.hpp"
 
 namespace psim::cli {
@@ -85,29 +87,40 @@ std::string explanations(const analysis::Comparison& comparison) {
   return out.empty() ? out : out + "\n";
 }
 
-void print_for_people(const Command& command, const analysis::Comparison& comparison,
-                      const std::string& folder) {
+// "target: accuracy 93 %"; empty where runs have none, or different ones.
+std::string target_line(const analysis::Comparison& comparison) {
+  std::set<std::string> targets;
+  for (const analysis::ComparedRun& run : comparison.runs) targets.insert(target_text(run.summary["target"]));
+  const std::string& target = *targets.begin();
+  return targets.size() > 1 || target.empty() ? "" : fmt::format("target: {}\n", target);
+}
+
+void print_for_people(const Command& command, const analysis::Comparison& comparison, const Point& first) {
   fmt::print("{}    (psim {})\n", replay_line(command).replace(5, 3, "compare"), version_text());
   if (const std::string title = comparison.runs.front().summary["title"]; !title.empty())
     fmt::print("{}\n", title);
+  fmt::print("{}", target_line(comparison));
   fmt::print("\n{}\n", analysis::table(comparison));
   fmt::print("{}{}{}", explanations(comparison), notes_text(comparison), loss_chart(comparison));
   if (comparison.runs.size() == 1)
     fmt::print(
         "\nThis is one run, so there is nothing to compare. Give axes in [compare] of the scenario, or with\n"
         "  --seeds 1,2,3   or   --set 'consistency=[\"bsp\", \"ssp 3\", \"asp\"]'\n");
-  const Json& first = comparison.runs.front().summary;
-  const fs::path run = run_directory(scenario_name(command.scenario), first["scenario_hash"]).filename();
-  fmt::print("\n{} runs under {}/   next: psim run {} --set ..., or sqlite3 {} .schema\n",
-             comparison.runs.size(), folder, command.scenario, (fs::path(folder) / run / "run.db").string());
+  const fs::path folder(first.command.out);
+  fmt::print(
+      "\n{} runs under {}/   next, of the run in the first row, {} with seed {}:\n  {}\n  sqlite3 {} "
+      ".schema\n",
+      comparison.runs.size(), folder.parent_path().string(), analysis::label_of(first.labels), first.seed,
+      replay_line(first.command), (folder / "run.db").string());
 }
 
 }  // namespace
 
-int print_comparison(const Command& command, const analysis::Comparison& comparison,
-                     const std::string& folder) {
+int print_comparison(const Command& command, const analysis::Comparison& comparison, const Point& first) {
   if (command.json) fmt::print("{}\n", analysis::document(comparison).dump(2));
-  else print_for_people(command, comparison, folder);
+  else print_for_people(command, comparison, first);
+  const auto missed = std::ranges::count_if(comparison.runs, misses_target, &analysis::ComparedRun::summary);
+  if (missed > 0) say("exit code 1: {} of {} runs missed the target\n", missed, comparison.runs.size());
   return std::ranges::all_of(comparison.runs, is_yes, &analysis::ComparedRun::summary) ? done : answer_is_no;
 }
 

@@ -13,6 +13,8 @@
 #include "sim/cli/talk.hpp"
 #include "sim/protocol/tasks.hpp"
 #include "sim/record/event_fields.hpp"
+#include "sim/scenario/fields/field_tables.hpp"
+#include "sim/scenario/fields/toml_text.hpp"
 #include "sim/scenario/reference/compatibility.hpp"
 #include "sim/scenario/reference/reference.hpp"
 #include "sim/scenario/reference/topics.hpp"
@@ -23,14 +25,38 @@
 namespace psim::cli {
 namespace {
 
+// The fields of [consistency] that have a meaning under one model, as lines of a scenario.
+class OwnFields final : public FieldVisitor {
+ public:
+  explicit OwnFields(std::string_view model) : model_(model) {}
+  void field(std::string_view key, FieldTarget target, FieldInfo info) override {
+    if (info.when_key != "model" || std::ranges::count(info.when, model_) == 0) return;
+    const std::string value = toml_text(target).value_or(key == "k"        ? "6"
+                                                         : key == "backup" ? "2"
+                                                                           : "[[1000, 1]]");
+    const std::string line = fmt::format("{}{} = {}", key == number_field(model_) ? "" : "# ", key, value);
+    lines += fmt::format("  {:<26} # {}{}\n", line, key == "staleness" ? "s: " : "", info.doc);
+  }
+  void table(std::string_view, std::string_view, const std::function<void()>&, bool*) override {}
+  void tables(std::string_view, std::string_view, std::size_t, const std::function<void(std::size_t)>&,
+              const std::function<void(std::size_t)>&, const FieldInfo&) override {}
+  std::string lines;
+
+ private:
+  std::string_view model_;
+};
+
 std::string explain_model(const ConsistencyRow& row) {
+  ConsistencySpec defaults;
+  OwnFields own(row.name);
+  describe_consistency(own, defaults);
   std::string out = fmt::format("{}: a consistency model", row.name);
   if (!row.aliases.empty()) out += fmt::format(" (also called {})", row.aliases);
   return out + fmt::format(
                    "\n  a worker may start clock t when: {}\n  a server applies:                {}\n  late "
                    "pushes:                     {}\n  source:                          {}\n"
-                   "\nIn a scenario:\n  [consistency]\n  model = \"{}\"\n",
-                   row.may_start, row.applies, row.late, row.source, row.name);
+                   "\nIn a scenario:\n  [consistency]\n  model = \"{}\"\n{}",
+                   row.may_start, row.applies, row.late, row.source, row.name, own.lines);
 }
 
 std::string explain_filter(const FilterRow& row) {
@@ -49,9 +75,23 @@ std::string explain_filter(const FilterRow& row) {
   return out;
 }
 
+bool is_number(std::string_view word) {
+  return word.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 std::string indented(std::string_view text) {
   std::string out;
   for (const char c : text) out += c == '\n' ? "\n  " : std::string(1, c);
+  return out;
+}
+
+// The comment at the head of a scenario, and where the file is.
+std::string explain_scenario(const fs::path& scenario) {
+  std::string out =
+      fmt::format("{}: a scenario that comes with psim, {}\n\n", scenario.stem().string(), scenario.string());
+  std::ifstream file(scenario);
+  for (std::string line; std::getline(file, line) && line.starts_with('#');)
+    out += line.substr(std::min<std::size_t>(line.starts_with("# ") ? 2 : 1, line.size())) + "\n";
   return out;
 }
 
@@ -152,7 +192,8 @@ std::string explain_preset_called(const std::string& name) {
 
 }  // namespace
 
-std::string explain(const std::vector<std::string>& words) {
+std::string explain(std::vector<std::string> words) {
+  if (words.size() > 1 && is_number(words.back())) words.pop_back();  // "ssp 3"
   const std::string name = fmt::format("{}", fmt::join(words, " "));
   if (words.front() == "tasks") return explain_tasks(words.size() > 1 ? words[1] : "");
   if (words.front() == "preset" && words.size() > 1) return explain_preset_called(words[1]);
@@ -183,6 +224,10 @@ std::string explain(const std::vector<std::string>& words) {
   found = {column, explain_field(name), explain_choice(name)};
   std::erase(found, "");
   if (!found.empty()) return with_needs(fmt::format("{}", fmt::join(found, "\n")), name);
+  for (const fs::path& file : scenarios()) {
+    if (file.stem() == name) return explain_scenario(file);
+    names.push_back(file.stem().string());
+  }
   std::ranges::move(field_names(), std::back_inserter(names));
   for (const analysis::ColumnDoc& known : analysis::column_docs) names.emplace_back(known.name);
   throw nothing_called(
@@ -195,15 +240,9 @@ std::string list() {
   const auto add = [&out]<class... Values>(fmt::format_string<Values...> format, Values&&... values) {
     fmt::format_to(std::back_inserter(out), format, std::forward<Values>(values)...);
   };
-  const fs::path folder = scenario_folder();
-  std::vector<fs::path> files;
-  if (fs::exists(folder)) {
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-      if (entry.path().extension() == ".toml") files.push_back(entry.path());
-    }
-  }
-  std::ranges::sort(files);
-  add("Scenarios (psim run scenarios/NAME.toml, psim compare scenarios/NAME.toml):\n");
+  const std::vector<fs::path> files = scenarios();
+  if (files.empty()) add("No scenarios are installed with psim; psim run FILE.toml runs one of your own.\n");
+  else add("Scenarios (psim run NAME, psim compare NAME, psim explain NAME):\n");
   for (const fs::path& file : files) add("  {:<20} {}\n", file.stem().string(), title_of(file));
   add("\nConsistency models (psim explain NAME):\n");
   for (const ConsistencyRow& row : all_rows<ConsistencyRow>())

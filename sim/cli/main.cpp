@@ -104,7 +104,7 @@ void add_run_options(CLI::App* app, Command& c) {
       ->check(whole(0, 1024));
   app->add_flag("--json", c.json, "Print one JSON document; writes no files unless --out is given.");
   app->add_flag("--force", c.force,
-                "Run again even if the run exists, and even if memory seems too small; overwrite --out.");
+                "Run again even if the run is there already, and even if memory seems too small.");
   app->add_option("--trace", c.trace, "What run.db keeps: none, steps or events.")
       ->check(one_of({"none", "steps", "events"}));
 }

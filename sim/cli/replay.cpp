@@ -142,7 +142,8 @@ int report(const Folder& run, const Comparer& comparer, const Json& now) {
     fmt::print("same events, different record: digest {}\n{}{}", digest, difference, notes);
     return answer_is_no;
   }
-  fmt::print("same run: digest {} ({} events)\n{}", digest, now["events"].get<std::int64_t>(), notes);
+  fmt::print("same run: digest {} ({} events), as in {}/\n{}", digest, now["events"].get<std::int64_t>(),
+             fs::canonical(run.path).lexically_proximate(fs::current_path()).string(), notes);
   return done;
 }
 

@@ -85,6 +85,16 @@ void require_room(const LoadedScenario& loaded, const Command& command) {
   if (std::string why_not = no_room(loaded, command); !why_not.empty()) throw Invalid{std::move(why_not)};
 }
 
+// What compares the scenario as it was run: along its own axes, or with several seeds where it has none.
+std::string compare_line(Command command, bool has_axes) {
+  if (!has_axes) {
+    command.seed.reset();
+    std::erase_if(command.sets, [](const std::string& set) { return set.starts_with("seed="); });
+    command.seeds = "1,2,3";
+  }
+  return replay_line(command).replace(5, 3, "compare");
+}
+
 }  // namespace
 
 int run(const Command& command) {
@@ -121,11 +131,11 @@ int run(const Command& command) {
     fmt::print("{}\n", summary->dump(2));
   } else {
     fmt::print("{}", summary_text(*summary, replay_line(command)));
-    fmt::print("\n{} {}/   next: psim compare {}{}, or psim replay {}\n",
-               reused ? "already done, see" : "wrote", dir.string(), command.scenario,
-               loaded.has_axes ? "" : " --seeds 1,2,3", dir.string());
+    fmt::print("\n{} {}/   next: {}, or psim replay {}\n", reused ? "already done, see" : "wrote",
+               dir.string(), compare_line(command, loaded.has_axes), dir.string());
   }
   for (const auto& line : (*summary)["stuck"]) say("stuck: {}\n", line.get<std::string>());
+  if (misses_target(*summary)) say("exit code 1: the target was not reached\n");
   return is_yes(*summary) ? done : answer_is_no;
 }
 

@@ -102,7 +102,7 @@ std::string failures_text(const Json& s) {
   return text;
 }
 
-std::string target_text(const Json& target) {
+std::string when_reached(const Json& target) {
   if (!target["given"]) return {};
   return target["reached"] ? fill(target, "   target after {sim_time_s:.4g s}") : "   target not reached";
 }
@@ -121,7 +121,7 @@ std::string groups_text(const Json& groups) {
                 " {workers:>9} {namespace:>11} {updates:>9} {time/compute_share:>7.1f %} "
                 "{time/wait_share:>6.1f %} {time/network_share:>7.1f %} {staleness/mean:>11.2f} "
                 "{bytes_sent:>11 bytes} {finished_s:>11.4g}   ");
-    out += (g["final"]["loss"].is_null() ? "-" : quality(g["final"])) + target_text(g["target"]);
+    out += (g["final"]["loss"].is_null() ? "-" : quality(g["final"])) + when_reached(g["target"]);
   }
   return out;
 }
@@ -138,11 +138,9 @@ std::string training_text(const Json& s) {
   std::string out;
   const Json& target = s["target"];
   if (target["given"]) {
-    out += line("target");
-    if (target.contains("accuracy")) out += fill(target, "accuracy {accuracy: %} ");
-    if (target.contains("loss")) out += fill(target, "loss {loss} ");
-    out += fill(target,
-                target["reached"] ? "reached after {sim_time_s:.4g s} and {updates} updates" : "not reached");
+    out += line("target") + target_text(target);
+    out += fill(target, target["reached"] ? " reached after {sim_time_s:.4g s} and {updates} updates"
+                                          : " not reached");
   }
   const std::string architecture = s["architecture"];
   out += line("simulated", s, "{sim_time_s:.4g s}, {updates} updates, {steps} steps of ") +
@@ -184,6 +182,13 @@ std::string notes_text(const Json& notes) {
 }
 
 }  // namespace
+
+std::string target_text(const Json& target) {
+  std::string text;
+  if (target.contains("accuracy")) text = fill(target, "accuracy {accuracy: %}");
+  if (target.contains("loss")) text += fill(target, text.empty() ? "loss {loss}" : " loss {loss}");
+  return text;
+}
 
 std::string summary_text(const Json& s, const std::string& replay_line) {
   std::string out =

@@ -28,7 +28,7 @@ std::string label_of(const toml::node& node) {
     return label;
   }
   if (const toml::table* table = node.as_table()) {
-    if (table->empty()) return "as it is";
+    if (table->empty()) return "as in the file";
     const std::string_view name = table->contains("kind") ? "kind" : "model";
     std::string label;
     if (const toml::node* model = table->get(name)) label = label_of(*model);

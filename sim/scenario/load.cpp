@@ -41,18 +41,13 @@ constexpr std::size_t largest_file = std::size_t{4} << 20U;
 std::string similar_file(const fs::path& path) {
   std::vector<std::string> names;
   std::error_code error;
-  std::vector<fs::path> folders{path.parent_path()};
-  if (folders[0].empty()) folders.emplace_back("scenarios");
-  for (const fs::path& folder : folders) {
-    names.clear();
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder.empty() ? "." : folder, error)) {
-      if (entry.path().extension() == ".toml") names.push_back(entry.path().filename().string());
-    }
-    std::ranges::sort(names);
-    const std::string near = nearest(path.stem().string() + ".toml", names);
-    if (!near.empty()) return (folder / near).string();
+  const fs::path folder = path.parent_path();
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder.empty() ? "." : folder, error)) {
+    if (entry.path().extension() == ".toml") names.push_back(entry.path().filename().string());
   }
-  return "";
+  std::ranges::sort(names);
+  const std::string near = nearest(path.stem().string() + ".toml", names);
+  return near.empty() ? near : (folder / near).string();
 }
 
 }  // namespace

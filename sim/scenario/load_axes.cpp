@@ -129,7 +129,8 @@ std::vector<Axis> read_axes(Document& document, Diagnostics& diagnostics) {
   for (GivenAxis& one : given) {
     one.axis.in_file = one.axis.place.source == document.source;
     for (toml::node& value : *one.values) {
-      one.axis.values.push_back({label_of(value), toml_of(value)});
+      const bool adds_nothing = value.is_table() && value.as_table()->empty() && !base.at_path(one.axis.key);
+      one.axis.values.push_back({adds_nothing ? "none" : label_of(value), toml_of(value)});
       add_fields(one.axis.key, value, one.axis.fields);
       Document point{.root = base};
       Diagnostics failures;

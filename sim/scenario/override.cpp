@@ -66,6 +66,12 @@ std::string no_way(const toml::node& parent, const std::string& path, const std:
   return fmt::format("there are `{0}.0` to `{0}.{1}`", path, array->size() - 1);
 }
 
+// What to write where `path` leads nowhere, if it was to make one worker slow.
+std::string help_for(std::string_view path) {
+  const bool slow = path.starts_with("straggler") || path.starts_with("cluster.worker.speed");
+  return slow ? "to make one worker slow: --set 'straggler=[{workers=[3], slowdown=4.0}]'" : "";
+}
+
 // "ssp 2": the model, and its number if there is one, which is what the model's number is called.
 struct NamedModel {
   std::string model;
@@ -181,10 +187,11 @@ void put(Document& document, std::string_view key, Place place, toml::node& valu
       parent = table->get(part);
       if (parent == nullptr && index_of(parts[i + 1].name))
         return refuse(where, fmt::format("`{}` has no elements", path.empty() ? part : path + "." + part),
-                      "");
+                      help_for(key));
       if (parent == nullptr) parent = &table->insert_or_assign(name, toml::table{}).first->second;
     } else {
-      if (const std::string why = no_way(*parent, path, part); !why.empty()) return refuse(where, why, "");
+      if (const std::string why = no_way(*parent, path, part); !why.empty())
+        return refuse(where, why, parent->is_array() ? "" : help_for(key));
       parent = parent->as_array()->get(*index_of(part));
       if (last)
         return refuse(where, "only a field of a table can be replaced",

@@ -46,7 +46,8 @@ void describe_recovery(FieldVisitor& v, Scenario& s) {
       "enabled", &r.enabled,
       {.doc = "Whether nodes send heartbeats, acknowledge pushes and repeat requests. With replication, "
               "snapshots, or a fault that may lose something, they always do. `slow` and `degrade` with a "
-              "factor above 0 lose nothing."});
+              "factor above 0 lose nothing.",
+       .default_text = "`true` where something may be lost, else `false`"});
   v.field("detector", choice(r.detector),
           {.doc = "When the scheduler suspects that a node is down.", .need = failures});
   v.field("heartbeat", &r.heartbeat,

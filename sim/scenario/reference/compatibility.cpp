@@ -76,9 +76,10 @@ std::string explain_needs(std::string_view name) {
   for (const Feature& feature : features()) {
     const std::string first = feature.example.substr(0, feature.example.find('\n'));
     if (feature.name != name && feature.field() != name && !first.ends_with(choice)) continue;
-    text += fmt::format("  {} needs: {}\n", feature.name, or_dash(in_words(feature.demands.needs)));
+    if (!feature.demands.needs.empty())
+      text += fmt::format("  {} needs: {}\n", feature.name, in_words(feature.demands.needs));
     if (!feature.demands.takes.empty())
-      text += fmt::format("  {} takes away: {}\n", feature.name, in_words(feature.demands.takes));
+      text += fmt::format("  {} excludes what needs: {}\n", feature.name, in_words(feature.demands.takes));
   }
   return text.empty() ? text : "What goes together (docs/compatibility.md):\n" + text;
 }

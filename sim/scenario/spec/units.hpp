@@ -83,9 +83,19 @@ inline std::string shortest(double value) {
   return {buffer, end};
 }
 
+// In the unit of the name's SI unit that makes the shortest text, where 1e+10 stood otherwise: "10Gf". It
+// reads back as the same number.
 template <class Quantity>
 std::string format_quantity(Quantity quantity) {
-  return shortest(quantity.value) + std::string(Unit<Quantity>::names[0].name);
+  const std::span<const UnitName> names = Unit<Quantity>::names;
+  std::string text = shortest(quantity.value) + std::string(names[0].name);
+  if (text.find('e') == std::string::npos) return text;
+  for (const UnitName& unit : names) {
+    if (!unit.name.ends_with(names[0].name)) continue;  // min, h, Gbps
+    std::string other = shortest(quantity.value / unit.times * unit.divided) + std::string(unit.name);
+    if (other.size() < text.size() && parse_quantity(other, names) == quantity.value) text = std::move(other);
+  }
+  return text;
 }
 
 // How often something is done: every so much simulated time, or every so many updates.
