@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "analysis/run_files.hpp"
+#include "sim/cli/talk.hpp"
 #include "sim/record/summary.hpp"
 
 namespace psim::cli {

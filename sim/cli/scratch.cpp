@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "sim/cli/run_folder.hpp"
+#include "sim/cli/talk.hpp"
 
 namespace psim::cli {
 namespace {
