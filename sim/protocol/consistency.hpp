@@ -89,7 +89,7 @@ struct ConsistencyRule {
   bool cancel = false;   // drops_stale only: workers hear at once that their computation is late
   bool dynamic = false;  // dssp
   // A worker waits for an update whose pushes depend on the order of arrival, which several servers see
-  // differently: the first server then decides for all, or half the workers could wait for one server and
+  // differently: the first shard then decides for all, or half the workers could wait for one server and
   // half for another.
   bool first_shard_decides = false;
   // Each server forms groups of its own, so that one may be through while another needs more pushes.

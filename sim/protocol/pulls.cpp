@@ -41,7 +41,7 @@ bool comes_to_gate(std::uint32_t w, const Pull& pull, const ShardState& state) {
   const bool reads_all = over && drops_stale;
   if (worker.arrived < sent && !reads_all && !mutant("writes-unseen")) return false;  // read-my-writes
   if (!over) return has_version(w, pull, state);
-  // The last updates of another shard wait for decisions of the first server.
+  // The last updates of another shard wait for decisions of the first shard.
   return drops_stale || state.decided() == UpdateRule::Decided::here || worker.applied >= sent;
 }
 
