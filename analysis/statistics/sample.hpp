@@ -1,0 +1,32 @@
+// Numbers about one sample. Sums run in the order of the values; functions whose result must not depend on
+// that order sort first. Formulas and their sources: docs/statistics.md.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+
+namespace psim::statistics {
+
+// [low, high]; a side that the data do not bound is infinite.
+struct Interval {
+  double low = 0;
+  double high = 0;
+};
+
+// All throw std::invalid_argument for no values.
+double mean_of(std::span<const double> values);
+std::optional<double> sd_of(std::span<const double> values);  // by n - 1; absent for a single value
+
+// Mean of the middle half: the n/4 smallest and the n/4 largest values, rounded down, are left out. The 25 %
+// trimmed mean of Agarwal et al., Deep reinforcement learning at the edge of the statistical precipice, 2021,
+// section 4.3.
+double interquartile_mean(std::span<const double> values);
+
+// The x with P(T <= x) = p for Student's t with that many degrees of freedom; p in (0, 1), degrees >= 1.
+double student_quantile(double p, double degrees);
+
+// mean +- t * sd / sqrt(n) with 95 % confidence; absent for a single value.
+std::optional<Interval> student_interval(std::span<const double> values);
+
+}  // namespace psim::statistics
