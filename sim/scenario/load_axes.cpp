@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <sstream>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -179,6 +181,21 @@ std::optional<std::vector<Axis>> load_axes(const LoadRequest& request, Diagnosti
   std::vector<Axis> axes = read_axes(*document, diagnostics);
   if (!diagnostics.empty()) return std::nullopt;
   return axes;
+}
+
+std::string study_text(const LoadRequest& request, const std::set<std::string>& kept) {
+  Diagnostics ignored;
+  std::optional<Document> document = read_with_axes(request, ignored);
+  if (toml::table* compare = document->root.get_as<toml::table>("compare")) {
+    std::vector<std::string> fixed;
+    for (auto&& [key, node] : *compare) {
+      if (!kept.contains(key == "seeds" ? "seed" : std::string(key.str()))) fixed.emplace_back(key.str());
+    }
+    for (const std::string& key : fixed) compare->erase(key);
+  }
+  std::ostringstream out;
+  out << toml::toml_formatter(document->root) << "\n";
+  return out.str();
 }
 
 }  // namespace psim
