@@ -105,7 +105,8 @@ void add_comparisons(const Condition& condition, const std::string& baseline) {
     if (!values) continue;
     const std::vector<statistics::Pair> pairs = statistics::pair_by_seed(*values, *reference);
     if (pairs.empty()) continue;
-    one->versus = {.pairs = statistics::compare_pairs(pairs, statistics::Better::smaller, resampling),
+    one->versus = {.values = pairs,
+                   .pairs = statistics::compare_pairs(pairs, statistics::Better::smaller, resampling),
                    .budget_s = budget};
   }
 }
@@ -173,7 +174,8 @@ void add_note_on_acknowledgement(const Study& study, std::vector<StudyNote>& not
   }
   if (note.cell == nullptr || mutant("acks-are-not-compared")) return;
   note.text = fmt::format(
-      "these runs do not acknowledge pushes alike (acknowledgement in summary.json: {}, in the first run {}): "
+      "these runs do not acknowledge pushes alike (acknowledgement in summary.json: {}, in the first run "
+      "{}): "
       "that alone makes their messages and times differ",
       other, first);
   notes.push_back(std::move(note));

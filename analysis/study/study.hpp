@@ -35,6 +35,7 @@ struct Study {
   std::string arm_axis;                     // "arm", or the axis whose values are the arms; empty: no axis
   std::vector<std::string> condition_axes;  // the others, without the seed
   std::string baseline;                     // an arm
+  Json tuning = {};                         // what [tune] found, and what that took; null without it
   std::vector<Cell> cells;                  // the arms' axis first where it is the slowest
 };
 
@@ -56,6 +57,7 @@ struct TimeToTarget {
 
 // The cell against the baseline's cell of the same condition, over the seeds that both have.
 struct VersusBaseline {
+  std::vector<statistics::Pair> values;  // by seed
   statistics::PairedComparison pairs;
   double budget_s = 0;      // of the times that were compared
   double p_value_holm = 1;  // corrected over all comparisons of the study
@@ -67,7 +69,7 @@ struct Aggregate {
   std::size_t reached = 0;
   std::optional<TimeToTarget> time_to_target;  // where the runs have a target
   std::optional<Statistic> time;               // of the whole run, where they have none and none got stuck
-  std::optional<VersusBaseline> versus;        // absent for the baseline itself, and where times are not known
+  std::optional<VersusBaseline> versus;  // absent for the baseline itself, and where times are not known
   double staleness_max = 0;
   std::map<std::string, Statistic, std::less<>> measures;  // over the runs that have them, by key
   const Statistic* measure(std::string_view key) const;    // null: no run has it
@@ -97,8 +99,8 @@ std::optional<double> time_of(const Json& summary);
 // A run for the statistics of its time: its budget is its scenario's duration, or else its own length.
 statistics::TimedRun timed(const StudyRun& run);
 
-// What is measured of every run, beside its time: its key in documents and files, which has its unit, and where
-// a summary has it.
+// What is measured of every run, beside its time: its key in documents and files, which has its unit, and
+// where a summary has it.
 struct Measure {
   const char* key;
   const char* path = nullptr;

@@ -7,6 +7,7 @@
 #include "sim/cli/record_run.hpp"
 #include "sim/cli/run_folder.hpp"
 #include "sim/cli/study/plan.hpp"
+#include "sim/cli/study/tuning.hpp"
 #include "sim/cli/talk.hpp"
 #include "sim/scenario/reference/reference.hpp"
 
@@ -75,6 +76,7 @@ int run(const Command& command) {
 int check(const Command& command) {
   const LoadedScenario loaded = load_for_run(command);
   std::string runs;
+  tune_spec(command);  // says what is wrong with it
   if (loaded.has_axes)
     runs = fmt::format("; psim compare makes {} runs of it", plan_study(command, false).runs.size());
   fmt::print("{}", resolved_toml(loaded.scenario));

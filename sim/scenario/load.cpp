@@ -79,7 +79,8 @@ std::optional<std::string> read_text(const std::string& path, Diagnostics& diagn
   std::ifstream file(path, std::ios::binary);
   if (!file)
     return refuse(fmt::format("cannot be read: {}", std::strerror(errno)), "check the file's permissions");
-  std::string text(largest_file + 1, '\0');
+  const std::uintmax_t size = fs::file_size(path, error);
+  std::string text(std::min<std::uintmax_t>(error ? largest_file : size, largest_file) + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
   if (text.size() > largest_file) {
@@ -187,6 +188,7 @@ std::optional<Document> read_request(const LoadRequest& request, Diagnostics& di
   }
   for (const Override& axis : request.axes) document->axes.push_back(axis.key);
   take_point(*document, request, diagnostics);
+  for (const Override& change : request.last) apply_override(*document, change, diagnostics);
   return document;
 }
 
@@ -232,7 +234,7 @@ std::optional<LoadedScenario> load_scenario(const LoadRequest& request, Diagnost
   Scenario& scenario = loaded.scenario;
   Reader reader(*document, diagnostics);
   describe(reader, scenario);
-  reader.finish({"compare"});
+  reader.finish({"compare", "tune"});
   scenario.cluster.storage = scenario.snapshot.every.has_value();
   if (!scenario.architecture.has_servers()) {
     scenario.cluster.servers = 0;

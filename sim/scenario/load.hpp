@@ -40,6 +40,7 @@ struct LoadRequest {
   bool without_data = false;           // data that can be generated are not: for those who only check
   std::vector<Override> axes = {};     // more axes for [compare], or others for those that it has
   std::vector<AxisChoice> point = {};  // the run of the comparison that is wanted; none: the file as it is
+  std::vector<Override> last = {};     // what goes before everything else
 };
 
 // A point of a comparison: what it changes, and how a table names it.

@@ -27,7 +27,7 @@ void read_fields(Document& document, bool point, Diagnostics& diagnostics) {
   Scenario scenario;
   Reader reader(document, all);
   describe(reader, scenario);
-  reader.finish({"compare"});
+  reader.finish({"compare", "tune"});
   document.complete = complete;
   for (const Diagnostic& one : all.list()) {
     if (one.code != "no-meaning" && !(point && one.place.line == 0)) kept.add(one);
@@ -158,6 +158,15 @@ std::optional<Document> read_with_axes(LoadRequest request, Diagnostics& diagnos
 }
 
 }  // namespace
+
+void check_value(const toml::table& base, const std::string& key, const Place& place, const toml::node& value,
+                 Diagnostics& diagnostics) {
+  Document point{.root = base};
+  Diagnostics failures;
+  put(point, key, place, value, "axis", failures);
+  merge(failures, diagnostics);
+  read_fields(point, true, diagnostics);
+}
 
 void take_point(Document& document, const LoadRequest& request, Diagnostics& diagnostics) {
   // Each value is a source of its own: what a later axis chooses may take the meaning of an earlier one.

@@ -44,6 +44,25 @@ Json condition_of(const std::vector<std::string>& axes, const std::vector<std::s
   return condition;
 }
 
+// Other processes never see half a file.
+void replace_file(const fs::path& path, const std::string& text) {
+  const fs::path fresh = fmt::format("{}.{}", path.string(), getpid());
+  write_file(fresh, text);
+  fs::rename(fresh, path);
+}
+
+std::string baseline_of(const Plan& plan, const std::string& asked) {
+  if (asked.empty()) return plan.arms.front();
+  if (std::ranges::find(plan.arms, asked) != plan.arms.end()) return asked;
+  const std::string near = nearest(asked, plan.arms);
+  throw Refused(fmt::format("--baseline {}: no arm has this name", asked),
+                near.empty() ? fmt::format("the arms are the values of {}, for example {}", plan.arm_axis,
+                                           plan.arms.front())
+                             : fmt::format("did you mean `{}`?", near));
+}
+
+}  // namespace
+
 Json manifest_of(const Plan& plan, const Command& command, const std::string& baseline) {
   Json runs = Json::array(), dirs = Json::array();
   for (const PlannedRun& run : plan.runs)
@@ -66,28 +85,9 @@ Json manifest_of(const Plan& plan, const Command& command, const std::string& ba
           {"data_dirs", dirs},
           {"arm_axis", plan.arm_axis},
           {"condition_axes", plan.condition_axes},
-          {"baseline", baseline},
+          {"baseline", baseline_of(plan, baseline)},
           {"runs", runs}};
 }
-
-// Other processes never see half a file.
-void replace_file(const fs::path& path, const std::string& text) {
-  const fs::path fresh = fmt::format("{}.{}", path.string(), getpid());
-  write_file(fresh, text);
-  fs::rename(fresh, path);
-}
-
-std::string baseline_of(const Plan& plan, const std::string& asked) {
-  if (asked.empty()) return plan.arms.front();
-  if (std::ranges::find(plan.arms, asked) != plan.arms.end()) return asked;
-  const std::string near = nearest(asked, plan.arms);
-  throw Refused(fmt::format("--baseline {}: no arm has this name", asked),
-                near.empty() ? fmt::format("the arms are the values of {}, for example {}", plan.arm_axis,
-                                           plan.arms.front())
-                             : fmt::format("did you mean `{}`?", near));
-}
-
-}  // namespace
 
 fs::path study_directory(const Plan& plan) {
   return fs::path("studies") / fmt::format("{}-{}", plan.name, plan.hash.substr(0, 8));
@@ -104,22 +104,21 @@ void check_study_target(const fs::path& dir) {
                   "name another folder; psim replaces nothing but its own studies");
 }
 
-void begin_study(const fs::path& dir, const Plan& plan, const Command& command,
-                 const ManifestOptions& options) {
+void begin_study(const fs::path& dir, const Plan& plan, const Json& manifest, bool is_shared) {
   check_study_target(dir);
   fs::create_directories(dir);
-  const Json manifest = manifest_of(plan, command, baseline_of(plan, options.baseline));
-  if (options.shared && fs::exists(dir / manifest_name)) {
-    const StudyFolder there(dir);
-    if (there.manifest["study"] != manifest["study"])
+  if (is_shared && fs::exists(dir / manifest_name)) {
+    const Json there = StudyFolder(dir).manifest;
+    if (there["study"] != manifest["study"])
       throw Refused(fmt::format("{} holds another study", dir.string()),
                     "slices of one study share a folder; name another one with --out");
-    if (there.manifest["build"] != manifest["build"])
+    if (there["build"] != manifest["build"])
       throw Refused(fmt::format("another build of psim has begun the study in {}", dir.string()),
                     "run all slices with the same program, or name another folder with --out");
-    return;
+    // Another slice may be further: its manifest has what the trials found.
+    if (there.contains("tuning") || there == manifest) return;
   }
-  replace_file(dir / "study.toml", plan.text);
+  replace_file(dir / (plan.name + ".toml"), plan.text);
   replace_file(dir / manifest_name, manifest.dump(1) + "\n");
 }
 
@@ -135,6 +134,9 @@ StudyFolder::StudyFolder(const fs::path& path) : dir(path) {
 std::vector<std::string> StudyFolder::hashes() const {
   std::vector<std::string> all;
   for (const Json& run : manifest["runs"]) all.push_back(run["run"]);
+  if (manifest.contains("tuning")) {
+    for (const Json& run : manifest["tuning"]["runs"]) all.push_back(run);
+  }
   return all;
 }
 
@@ -146,13 +148,13 @@ std::vector<Json> missing_runs(const StudyFolder& folder, const Journal& journal
   return missing;
 }
 
-analysis::Study results_of(const StudyFolder& folder, const Journal& journal) {
-  const Json& m = folder.manifest;
+analysis::Study results_of(const Json& m, const Journal& journal) {
   analysis::Study study{.name = m["name"],
                         .title = m["title"],
                         .arm_axis = m["arm_axis"],
                         .condition_axes = m["condition_axes"],
                         .baseline = m["baseline"],
+                        .tuning = m.value("tuning", Json()),
                         .cells = {}};
   for (const Json& run : m["runs"]) {
     const std::string* summary = journal.find(run["run"]);
@@ -167,8 +169,6 @@ analysis::Study results_of(const StudyFolder& folder, const Journal& journal) {
       cell = study.cells.insert(cell, {.arm = run["arm"], .condition = std::move(condition), .runs = {}});
     cell->runs.push_back({.run = run["run"], .seed = run["seed"], .summary = Json::parse(*summary)});
   }
-  if (study.cells.empty())
-    throw Refused(fmt::format("{} has no results yet", folder.dir.string()), "psim compare makes them");
   return study;
 }
 

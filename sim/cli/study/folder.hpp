@@ -2,7 +2,7 @@
 // gave; everything else is made from these two:
 //
 //   manifest.json   the study: its runs by arm, condition and seed, the program and the machine
-//   study.toml      the scenario with its axes, as psim compare takes it
+//   NAME.toml       the scenario with its axes, as psim compare takes it
 //   results.jsonl   the summary of every run, one a line; results/ while processes are at work
 //   study.json      "psim.compare/2": what the runs say together
 //   runs.csv, curves.csv, study.db     the same runs as tables
@@ -26,14 +26,12 @@ fs::path study_directory(const Plan& plan);
 // or into the folder of a study.
 void check_study_target(const fs::path& dir);
 
-struct ManifestOptions {
-  std::string baseline;  // empty: the first arm
-  bool shared = false;   // other processes work on the same study: it must not be another one
-};
+// manifest.json of a plan. `baseline`: an arm; empty: the first. Throws Refused where there is no such arm.
+Json manifest_of(const Plan& plan, const Command& command, const std::string& baseline);
 
-// Makes the folder, and its manifest.json and study.toml unless they are there already. Throws Refused.
-void begin_study(const fs::path& dir, const Plan& plan, const Command& command,
-                 const ManifestOptions& options);
+// Makes the folder with its manifest.json and NAME.toml. Where other processes work on the same study
+// (`is_shared`), it must not hold another one. Throws Refused.
+void begin_study(const fs::path& dir, const Plan& plan, const Json& manifest, bool is_shared);
 
 // The study in a folder, as its manifest says.
 struct StudyFolder {
@@ -42,14 +40,14 @@ struct StudyFolder {
 
   fs::path dir;
   Json manifest;
-  std::vector<std::string> hashes() const;  // of the runs, in order; some may be there twice
+  std::vector<std::string> hashes() const;  // of the runs and then the trials, in order; some are there twice
 };
 
 // The runs of the manifest that the journal does not have.
 std::vector<Json> missing_runs(const StudyFolder& folder, const Journal& journal);
 
-// All results, or as many as there are. Throws Refused where none is.
-analysis::Study results_of(const StudyFolder& folder, const Journal& journal);
+// The results of a manifest's runs, or as many as there are.
+analysis::Study results_of(const Json& manifest, const Journal& journal);
 
 // Writes what is made from the results. For a complete study.
 void write_study(const StudyFolder& folder, Journal& journal, const analysis::Study& study,

@@ -24,8 +24,8 @@ std::string check_of(std::string_view text) {
 }
 
 std::string line_of(const std::string& hash, const std::string& summary) {
-  return fmt::format("{{\"run\":\"{}\",\"build\":\"{}\",\"check\":\"{}\",\"summary\":{}}}\n", hash, build_id(),
-                     check_of(summary), summary);
+  return fmt::format("{{\"run\":\"{}\",\"build\":\"{}\",\"check\":\"{}\",\"summary\":{}}}\n", hash,
+                     build_id(), check_of(summary), summary);
 }
 
 // The value behind `key`, which `line` begins with; takes both away. Empty when it does not.
@@ -53,13 +53,28 @@ std::vector<fs::path> part_files(const fs::path& folder) {
 
 }  // namespace
 
-Journal::Journal(fs::path folder) : folder_(std::move(folder)) {
-  read(folder_ / settled);
-  for (const fs::path& file : part_files(folder_)) read(file);
+Journal::Journal(fs::path folder, Builds builds) : folder_(std::move(folder)), builds_(builds) {
+  read_again();
 }
+
+Journal::Journal(Journal&& other) noexcept
+    : folder_(std::move(other.folder_)),
+      builds_(other.builds_),
+      summaries_(std::move(other.summaries_)),
+      other_builds_(std::move(other.other_builds_)),
+      contradictory_(std::move(other.contradictory_)),
+      damaged_(other.damaged_),
+      file_(std::exchange(other.file_, -1)) {}
 
 Journal::~Journal() {
   if (file_ >= 0) close(file_);
+}
+
+void Journal::read_again() {
+  damaged_ = 0;
+  other_builds_.clear();
+  read(folder_ / settled);
+  for (const fs::path& file : part_files(folder_)) read(file);
 }
 
 void Journal::read(const fs::path& file) {
@@ -79,14 +94,14 @@ void Journal::take(std::string_view line) {
   const std::string_view build = take_word(line, ",\"build\":\"");
   const std::string_view check = take_word(line, ",\"check\":\"");
   constexpr std::string_view before = ",\"summary\":";
-  const bool is_whole = !hash.empty() && !build.empty() && !check.empty() && line.starts_with(before) &&
-                        line.ends_with('}');
+  const bool is_whole =
+      !hash.empty() && !build.empty() && !check.empty() && line.starts_with(before) && line.ends_with('}');
   if (is_whole) line = line.substr(before.size(), line.size() - before.size() - 1);
   if (!is_whole || check_of(line) != check) {
     ++damaged_;
     return;
   }
-  if (build != build_id()) {
+  if (builds_ == Builds::own && build != build_id()) {
     ++other_builds_[std::string(build)];
     return;
   }
@@ -141,8 +156,8 @@ void Journal::settle(const std::vector<std::string>& hashes) {
   for (const fs::path& file : part_files(folder_)) {
     Journal part;
     part.read(file);
-    const bool is_kept = std::ranges::all_of(
-        part.summaries_, [&](const auto& entry) { return kept.contains(entry.first); });
+    const bool is_kept =
+        std::ranges::all_of(part.summaries_, [&](const auto& entry) { return kept.contains(entry.first); });
     if (is_kept) fs::remove(file);
   }
   std::error_code not_empty;

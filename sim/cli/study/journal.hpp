@@ -19,15 +19,21 @@ namespace psim::cli {
 
 class Journal {
  public:
-  // Reads what is in `folder`, if there is one, as far as this build of psim made it. Throws
-  // std::filesystem::filesystem_error when it cannot be read.
-  explicit Journal(fs::path folder);
+  // Whose lines count.
+  enum class Builds { own, any };
+
+  // Reads what is in `folder`, if there is one. Throws std::filesystem::filesystem_error when it cannot be
+  // read.
+  explicit Journal(fs::path folder, Builds builds = Builds::own);
   ~Journal();
-  Journal(const Journal&) = delete;
-  Journal& operator=(const Journal&) = delete;
+  Journal(Journal&& other) noexcept;
+  Journal& operator=(Journal&&) = delete;
 
   // The summary of a run, as text; null: it has not been made.
   const std::string* find(const std::string& hash) const;
+
+  // Takes in what other processes have written meanwhile.
+  void read_again();
 
   // Takes in the lines of another study for the runs that are asked for.
   void adopt(const Journal& other, const std::set<std::string>& hashes);
@@ -52,6 +58,7 @@ class Journal {
   void open_own();
 
   fs::path folder_;
+  Builds builds_ = Builds::own;
   std::map<std::string, std::string> summaries_;  // by hash
   std::map<std::string, std::size_t> other_builds_;
   std::set<std::string> contradictory_;

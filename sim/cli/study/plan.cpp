@@ -71,30 +71,58 @@ Request request_of(const Command& command, Diagnostics& diagnostics) {
 struct Candidate {
   PlannedRun run;
   std::vector<AxisChoice> choices;
-  std::string name;  // "consistency = ssp 3, seed = 2"
+  std::vector<Override> last;  // of its variant
+  std::string name;            // "consistency = ssp 3, seed = 2"
 };
 
-// The runs of the cross product, the first axis slowest.
-std::vector<Candidate> cross_product(const Command& command, const std::vector<Axis>& axes,
-                                     const std::string& arm_axis) {
-  std::vector<Candidate> candidates{{.run = {.arm = {}, .command = command}, .choices = {}, .name = {}}};
-  for (const Axis& axis : axes) {
-    std::vector<Candidate> more;
-    for (const Candidate& one : candidates) {
-      for (std::size_t i = 0; i < axis.values.size(); ++i) {
-        Candidate next = one;
-        const AxisValue& value = axis.values[i];
-        if (axis.key == arm_axis) next.run.arm = value.label;
-        else if (axis.key != "seed") next.run.condition.push_back(value.label);
-        next.run.command.sets.push_back(axis.key + "=" + value.toml);
-        next.choices.push_back({axis.key, i});
-        next.name += fmt::format("{}{} = {}", next.name.empty() ? "" : ", ", axis.key, value.label);
-        more.push_back(std::move(next));
-      }
+// Every candidate with every value of the axis, which is not the slowest.
+std::vector<Candidate> crossed(const std::vector<Candidate>& candidates, const Axis& axis,
+                               const std::string& arm_axis) {
+  std::vector<Candidate> more;
+  for (const Candidate& one : candidates) {
+    for (std::size_t i = 0; i < axis.values.size(); ++i) {
+      Candidate next = one;
+      const AxisValue& value = axis.values[i];
+      if (axis.key == arm_axis) next.run.arm = value.label;
+      else if (axis.key != "seed") next.run.condition.push_back(value.label);
+      next.run.command.sets.push_back(axis.key + "=" + value.toml);
+      next.choices.push_back({axis.key, i});
+      next.name += fmt::format("{}{} = {}", next.name.empty() ? "" : ", ", axis.key, value.label);
+      more.push_back(std::move(next));
     }
-    candidates = std::move(more);
   }
-  return candidates;
+  return more;
+}
+
+std::vector<Candidate> varied(const std::vector<Candidate>& candidates, const Variants& variants) {
+  std::vector<Candidate> more;
+  for (const Candidate& one : candidates) {
+    for (const Variant& variant : variants.of(one.run.arm, one.run.condition)) {
+      Candidate next = one;
+      next.run.condition.push_back(variant.label);
+      for (const std::string& set : variant.sets) {
+        next.run.command.sets.push_back(set);
+        next.last.push_back(*override_of(set));
+      }
+      next.name += fmt::format("{}{} = {}", next.name.empty() ? "" : ", ", variants.axis, variant.label);
+      more.push_back(std::move(next));
+    }
+  }
+  return more;
+}
+
+// The runs of the cross product, the first axis slowest and the seeds fastest.
+std::vector<Candidate> cross_product(const Command& command, const std::vector<Axis>& axes,
+                                     const std::string& arm_axis, const Variants& variants) {
+  std::vector<Candidate> candidates{
+      {.run = {.arm = {}, .command = command}, .choices = {}, .last = {}, .name = {}}};
+  const auto is_seed = [](const Axis& axis) { return axis.key == "seed"; };
+  for (const Axis& axis : axes) {
+    if (!is_seed(axis)) candidates = crossed(candidates, axis, arm_axis);
+  }
+  if (!variants.axis.empty()) candidates = varied(candidates, variants);
+  const auto seeds = std::ranges::find_if(axes, is_seed);
+  return seeds == axes.end() ? candidates : crossed(candidates, *seeds, arm_axis);
 }
 
 // Counts what the data sets take, each once.
@@ -138,6 +166,7 @@ class Resolver {
   void resolve(Candidate& one) {
     Diagnostics diagnostics;
     request_.point = one.choices;
+    request_.last = one.last;
     std::optional<LoadedScenario> loaded = load_scenario(request_, diagnostics);
     if (!loaded || !diagnostics.empty()) {
       diagnostics.annotate(fmt::format("in the run with {}", one.name));
@@ -204,7 +233,7 @@ std::vector<Axis> free_axes(const Command& command, const Request& request) {
 
 }  // namespace
 
-Plan plan_study(const Command& command, bool runs) {
+Plan plan_study(const Command& command, bool runs, const Variants& variants) {
   Diagnostics diagnostics;
   const Request request = request_of(command, diagnostics);
   const std::vector<Axis> axes = free_axes(command, request);
@@ -222,7 +251,8 @@ Plan plan_study(const Command& command, bool runs) {
   for (const Axis& axis : axes) {
     if (axis.key != plan.arm_axis && axis.key != "seed") plan.condition_axes.push_back(axis.key);
   }
-  std::vector<Candidate> candidates = cross_product(request.command, axes, plan.arm_axis);
+  if (!variants.axis.empty()) plan.condition_axes.push_back(variants.axis);
+  std::vector<Candidate> candidates = cross_product(request.command, axes, plan.arm_axis, variants);
   Resolver resolver(request.load, runs);
   for (Candidate& one : candidates) resolver.resolve(one);
   resolver.throw_what_is_wrong();
