@@ -77,9 +77,9 @@ statistics::TimedRun timed(const StudyRun& run) {
   const std::optional<double> time = time_of(summary);
   const Json duration = summary["target"].value("budget_s", Json());
   const auto length = summary["sim_time_s"].get<double>();
-  const double budget = duration.is_number()  ? duration.get<double>()
-                        : is_stuck(summary) ? std::numeric_limits<double>::infinity()
-                                            : length;
+  const double budget = duration.is_number() ? duration.get<double>()
+                        : is_stuck(summary)  ? std::numeric_limits<double>::infinity()
+                                             : length;
   return {.seed = static_cast<std::uint64_t>(run.seed),
           .time_s = time.value_or(0),
           .reached = time.has_value(),

@@ -77,7 +77,8 @@ void add(Estimate& sum, const Scenario& s, const DataSplit* data, double threads
                    fmt::format("{:.0f} messages that the model is cut into", shards),
                    "cut it into fewer: a larger messages.slice, or --set messages.unit=server"});
   if (data == nullptr) return;
-  sum.flops += clocks * static_cast<double>(s.cluster.workers * s.training.batch_size) * flops_per_sample(s.model);
+  sum.flops +=
+      clocks * static_cast<double>(s.cluster.workers * s.training.batch_size) * flops_per_sample(s.model);
   const auto parameters = static_cast<double>(parameter_count(s.model));
   const auto value = static_cast<double>(bytes_per_value(arithmetic_of(s.model.precision)));
   parts.push_back({value * parameters * copies_of_model(s),

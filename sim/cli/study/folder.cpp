@@ -54,20 +54,13 @@ Json manifest_of(const Plan& plan, const Command& command, const std::string& ba
                     {"command", replay_line(run.command)}});
   for (const fs::path& dir : data_folders(command)) dirs.push_back(fs::absolute(dir).string());
   dirs.push_back(fs::absolute(command.scenario).parent_path().string());
-  return {{"schema", schema},
-          {"name", plan.name},
-          {"title", plan.title},
-          {"study", plan.hash},
-          {"psim", version_text()},
-          {"instruction_set", instruction_set()},
-          {"libraries", libraries()},
-          {"build", build_id()},
-          {"machine", machine()},
-          {"data_dirs", dirs},
-          {"arm_axis", plan.arm_axis},
-          {"condition_axes", plan.condition_axes},
-          {"baseline", baseline},
-          {"runs", runs}};
+  return {{"schema", schema},          {"name", plan.name},
+          {"title", plan.title},       {"study", plan.hash},
+          {"psim", version_text()},    {"instruction_set", instruction_set()},
+          {"libraries", libraries()},  {"build", build_id()},
+          {"machine", machine()},      {"data_dirs", dirs},
+          {"arm_axis", plan.arm_axis}, {"condition_axes", plan.condition_axes},
+          {"baseline", baseline},      {"runs", runs}};
 }
 
 // Other processes never see half a file.

@@ -24,8 +24,8 @@ std::string check_of(std::string_view text) {
 }
 
 std::string line_of(const std::string& hash, const std::string& summary) {
-  return fmt::format("{{\"run\":\"{}\",\"build\":\"{}\",\"check\":\"{}\",\"summary\":{}}}\n", hash, build_id(),
-                     check_of(summary), summary);
+  return fmt::format("{{\"run\":\"{}\",\"build\":\"{}\",\"check\":\"{}\",\"summary\":{}}}\n", hash,
+                     build_id(), check_of(summary), summary);
 }
 
 // The value behind `key`, which `line` begins with; takes both away. Empty when it does not.
@@ -79,8 +79,8 @@ void Journal::take(std::string_view line) {
   const std::string_view build = take_word(line, ",\"build\":\"");
   const std::string_view check = take_word(line, ",\"check\":\"");
   constexpr std::string_view before = ",\"summary\":";
-  const bool is_whole = !hash.empty() && !build.empty() && !check.empty() && line.starts_with(before) &&
-                        line.ends_with('}');
+  const bool is_whole =
+      !hash.empty() && !build.empty() && !check.empty() && line.starts_with(before) && line.ends_with('}');
   if (is_whole) line = line.substr(before.size(), line.size() - before.size() - 1);
   if (!is_whole || check_of(line) != check) {
     ++damaged_;
@@ -141,8 +141,8 @@ void Journal::settle(const std::vector<std::string>& hashes) {
   for (const fs::path& file : part_files(folder_)) {
     Journal part;
     part.read(file);
-    const bool is_kept = std::ranges::all_of(
-        part.summaries_, [&](const auto& entry) { return kept.contains(entry.first); });
+    const bool is_kept =
+        std::ranges::all_of(part.summaries_, [&](const auto& entry) { return kept.contains(entry.first); });
     if (is_kept) fs::remove(file);
   }
   std::error_code not_empty;

@@ -16,21 +16,21 @@ struct PlannedRun {
   std::string arm;                     // the label of its value of the arms' axis
   std::vector<std::string> condition;  // of its values of the other axes, without the seed
   std::int64_t seed = 0;
-  std::string hash;       // of the scenario (identity.hpp)
-  Command command;        // what runs it alone
-  double seconds = 0;     // of one core that it will roughly take
-  double bytes = 0;       // of memory, of a process of its own
+  std::string hash;                      // of the scenario (identity.hpp)
+  Command command;                       // what runs it alone
+  double seconds = 0;                    // of one core that it will roughly take
+  double bytes = 0;                      // of memory, of a process of its own
   std::optional<LoadedScenario> loaded;  // none where the data of all runs would take too much memory
 };
 
 struct Plan {
-  std::string name, title;                   // of the scenario
-  std::string arm_axis;                      // the axis whose values are compared: "arm", or the first one
-  std::vector<std::string> condition_axes;   // the others
-  std::vector<std::string> arms;             // in the order of the axis
-  std::string hash;                          // of all runs and what they are called
-  std::string text;                          // the scenario with its axes, as psim compare takes it
-  std::vector<PlannedRun> runs;              // the first axis slowest, seeds fastest
+  std::string name, title;                  // of the scenario
+  std::string arm_axis;                     // the axis whose values are compared: "arm", or the first one
+  std::vector<std::string> condition_axes;  // the others
+  std::vector<std::string> arms;            // in the order of the axis
+  std::string hash;                         // of all runs and what they are called
+  std::string text;                         // the scenario with its axes, as psim compare takes it
+  std::vector<PlannedRun> runs;             // the first axis slowest, seeds fastest
 };
 
 // Every run is checked before anything runs. Throws Invalid with all diagnostics, each once, when one is

@@ -52,8 +52,7 @@ std::optional<Slice> slice_of(const std::string& text) {
     throw Refused(fmt::format("--slice {}: which one is not said", text),
                   "SLURM_ARRAY_TASK_ID or PARALLEL_SEQ says it; outside of them write 1" + text);
   if (bar == std::string::npos || !count || !number || *number < 1 || *number > *count)
-    throw Refused(fmt::format("--slice {}: this is no slice", text),
-                  "for example 3/8, the third of eight");
+    throw Refused(fmt::format("--slice {}: this is no slice", text), "for example 3/8, the third of eight");
   return Slice{.number = *number, .count = *count};
 }
 

@@ -1,5 +1,5 @@
-// A part of a study's runs, for one of several machines. Which runs are in it follows from the study alone, so
-// the machines need not speak to each other.
+// A part of a study's runs, for one of several machines. Which runs are in it follows from the study alone,
+// so the machines need not speak to each other.
 #pragma once
 
 #include <optional>
