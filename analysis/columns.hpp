@@ -18,13 +18,39 @@ struct ColumnDoc {
 inline constexpr ColumnDoc column_docs[] = {
     // psim compare
     {"scenario", "", "The scenario as it is: it has no axis to compare along."},
-    {"time", "[s]", "Simulated seconds from a run's beginning to its end."},
+    {"arm", "",
+     "What is compared: a value of the axis that gives the arms. Further axes have columns beside it."},
+    {"time", "[s]",
+     "Simulated seconds from a run's beginning to its end, for runs without a target: the mean over seeds, "
+     "and\n"
+     "in brackets its 95 % interval."},
     {"time to target", "[s]",
-     "Simulated seconds until an evaluation first shows the target. `>` where a seed missed it: its whole "
-     "run\n"
-     "counts, so the mean is longer than that."},
+     "Simulated seconds until an evaluation first shows the target: the mean over seeds, and in brackets "
+     "its\n"
+     "95 % interval. `>=` where a seed missed it: that one counts with the budget, so the mean is at least "
+     "this."},
+    {"versus baseline", "",
+     "The ratio of mean times, arm and baseline, over the seeds that both have: its 95 % interval in "
+     "brackets,\n"
+     "and under how many of the seeds the arm is the faster one. `~`: too few seeds for the interval to be\n"
+     "trusted; `?`: no difference is left once the number of comparisons is corrected for."},
     {"reached", "", "How many of the row's runs reached the target, and how many there are."},
-    {"relative", "", "A ratio of times, without unit: below 1 is faster than the first row."},
+    {"median", "[s]",
+     "Median of the time to target; `>` and the budget where fewer than half of the runs reached the "
+     "target."},
+    {"p", "",
+     "The sign-flip test's p value for the difference to the baseline, corrected for the number of "
+     "comparisons\n"
+     "(Holm)."},
+    {"compute/wait/network", "[%]",
+     "Percentages of the workers' time: computing, waiting for others, and messages on their way. --wide "
+     "shows\n"
+     "each by itself, with its deviation."},
+    {"score", "",
+     "How near the arm is to the best one under all conditions: the area under its performance profile up to "
+     "4\n"
+     "times the best time. 1: the best everywhere; 0: nowhere within 4 times. `within 2x`: under how many\n"
+     "conditions its median time is at most twice the best one's."},
     {"updates", "",
      "The version of the weights that every server (without servers: every worker) has reached. An update\n"
      "that a crash undid, and that was made again, counts once."},

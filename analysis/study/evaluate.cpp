@@ -30,52 +30,70 @@ std::vector<TimedRun> timed_runs(const Cell& cell) {
 // The cells of a condition, which share a budget.
 using Condition = std::vector<Aggregate*>;
 
-double latest_time(const std::vector<TimedRun>& runs) {
-  double latest = 0;
-  for (const TimedRun& run : runs) latest = std::max(latest, run.reached ? run.time_s : 0.0);
-  return latest;
-}
+// Until when the times of a condition's runs are known, and whether that needs Kaplan-Meier.
+struct Budget {
+  double seconds = 0;
+  bool differ = false;
+};
 
-// Where every run's budget is the same, or reached before: that. Otherwise the latest time that all arms'
-// Kaplan-Meier curves know.
-double budget_of(const std::vector<std::vector<TimedRun>>& arms, bool& differ) {
+// Where every run's budget is the same, or its target reached before: that. Otherwise the latest time that
+// all arms' Kaplan-Meier curves know. A run that got stuck would never have reached its target: any budget
+// will do.
+Budget budget_of(const Condition& condition, const std::vector<std::vector<TimedRun>>& arms) {
   std::set<double> missed, own;
-  double latest = 0, known = std::numeric_limits<double>::infinity();
+  double latest = 0, known = std::numeric_limits<double>::infinity(), longest = 0;
   for (const std::vector<TimedRun>& runs : arms) {
     for (const TimedRun& run : runs) {
-      own.insert(run.budget_s);
-      if (!run.reached) missed.insert(run.budget_s);
+      if (std::isfinite(run.budget_s)) (run.reached ? own : missed).insert(run.budget_s);
+      if (run.reached) latest = std::max(latest, run.time_s);
     }
-    latest = std::max(latest, latest_time(runs));
     known = std::min(known, statistics::kaplan_meier(runs).known_until_s);
   }
-  differ = missed.size() > 1 || (missed.size() == 1 && latest > *missed.begin());
-  if (missed.empty()) return own.size() == 1 ? *own.begin() : latest;
-  if (!differ) return *missed.begin();
-  return std::isfinite(known) ? known : latest;
+  for (const Aggregate* one : condition) {
+    for (const StudyRun& run : one->cell->runs)
+      longest = std::max(longest, run.summary["sim_time_s"].get<double>());
+  }
+  if (missed.size() > 1 || (!missed.empty() && latest > *missed.begin()))
+    return {.seconds = std::isfinite(known) ? known : latest, .differ = true};
+  if (!missed.empty()) return {.seconds = *missed.begin()};
+  if (own.size() == 1) return {.seconds = *own.begin()};
+  return {.seconds = latest > 0 ? latest : longest};
+}
+
+TimeToTarget by_kaplan_meier(const std::vector<TimedRun>& runs, double budget) {
+  const statistics::SurvivalCurve curve = statistics::kaplan_meier(runs);
+  const auto mean = statistics::restricted_mean(curve, budget);
+  TimeToTarget time{.restricted_mean_s = mean->mean_s,
+                    .restricted_sd_s = std::nullopt,
+                    .interval_s = std::nullopt,
+                    .median_s = statistics::survival_median(curve),
+                    .budget_s = budget,
+                    .by_kaplan_meier = true};
+  constexpr double normal = 1.959963984540054;  // 97.5 % quantile
+  const double half = normal * std::sqrt(mean->variance_s2);
+  if (runs.size() > 1) time.interval_s = {.low = mean->mean_s - half, .high = mean->mean_s + half};
+  if (time.median_s && *time.median_s > budget) time.median_s.reset();
+  return time;
+}
+
+TimeToTarget within_one_budget(const std::vector<TimedRun>& runs, double budget) {
+  const statistics::TimeSummary summary = statistics::summarize_times(runs, budget);
+  std::vector<double> times;
+  for (const TimedRun& run : runs) times.push_back(statistics::restricted_time(run, budget));
+  return {.restricted_mean_s = summary.restricted_mean_s,
+          .restricted_sd_s = summary.restricted_sd_s,
+          .interval_s = statistics::student_interval(times),
+          .median_s = summary.median_s,
+          .budget_s = budget};
 }
 
 void add_times(const Condition& condition) {
   std::vector<std::vector<TimedRun>> arms;
   for (const Aggregate* one : condition) arms.push_back(timed_runs(*one->cell));
-  bool differ = false;
-  const double budget = budget_of(arms, differ);
-  for (std::size_t i = 0; i < condition.size(); ++i) {
-    TimeToTarget& time = condition[i]->time_to_target.emplace();
-    time.budget_s = budget;
-    time.by_kaplan_meier = differ;
-    if (!differ) {
-      const statistics::TimeSummary summary = statistics::summarize_times(arms[i], budget);
-      time.restricted_mean_s = summary.restricted_mean_s;
-      time.restricted_sd_s = summary.restricted_sd_s;
-      time.median_s = summary.median_s;
-      continue;
-    }
-    const statistics::SurvivalCurve curve = statistics::kaplan_meier(arms[i]);
-    time.restricted_mean_s = statistics::restricted_mean(curve, budget)->mean_s;
-    time.median_s = statistics::survival_median(curve);
-    if (time.median_s && *time.median_s > budget) time.median_s.reset();
-  }
+  const Budget budget = budget_of(condition, arms);
+  for (std::size_t i = 0; i < condition.size(); ++i)
+    condition[i]->time_to_target =
+        budget.differ ? by_kaplan_meier(arms[i], budget.seconds) : within_one_budget(arms[i], budget.seconds);
 }
 
 // The values that are compared seed by seed. Nothing where some run has none.
@@ -101,7 +119,9 @@ void add_comparisons(const Condition& condition, const std::string& baseline) {
   if (!std::isfinite(budget) && (*base)->time_to_target) budget = (*base)->time_to_target->budget_s;
   const auto reference = compared_values(*(*base)->cell, budget);
   for (Aggregate* one : condition) {
-    const auto values = one == *base || !reference ? std::nullopt : compared_values(*one->cell, budget);
+    const Cell &cell = *one->cell, &other = *(*base)->cell;
+    if (!reference || same_runs(cell, other) || has_target(cell) != has_target(other)) continue;
+    const auto values = compared_values(cell, budget);
     if (!values) continue;
     const std::vector<statistics::Pair> pairs = statistics::pair_by_seed(*values, *reference);
     if (pairs.empty()) continue;
@@ -111,16 +131,29 @@ void add_comparisons(const Condition& condition, const std::string& baseline) {
   }
 }
 
-void correct_for_their_number(std::vector<Aggregate>& aggregates) {
+// Two comparisons of the same runs, under conditions that mean nothing to either arm, are one.
+void correct_for_their_number(const std::vector<Condition>& conditions, const std::string& baseline) {
+  struct Test {
+    const Cell *arm, *baseline;
+  };
+  std::vector<Test> tests;
   std::vector<statistics::PairedComparison> family;
-  for (const Aggregate& one : aggregates) {
-    if (one.versus) family.push_back(one.versus->pairs);
+  std::vector<std::pair<Aggregate*, std::size_t>> members;
+  for (const Condition& condition : conditions) {
+    const auto base = std::ranges::find(condition, baseline, [](const Aggregate* a) { return a->cell->arm; });
+    for (Aggregate* one : condition) {
+      if (!one->versus) continue;
+      const auto same = std::ranges::find_if(tests, [&](const Test& test) {
+        return same_runs(*test.arm, *one->cell) && same_runs(*test.baseline, *(*base)->cell);
+      });
+      members.emplace_back(one, same - tests.begin());
+      if (same != tests.end()) continue;
+      tests.push_back({one->cell, (*base)->cell});
+      family.push_back(one->versus->pairs);
+    }
   }
   const std::vector<double> corrected = statistics::corrected(family);
-  auto next = corrected.begin();
-  for (Aggregate& one : aggregates) {
-    if (one.versus) one.versus->p_value_holm = *next++;
-  }
+  for (const auto& [one, test] : members) one->versus->p_value_holm = corrected[test];
 }
 
 Aggregate measured(const Cell& cell) {
@@ -131,7 +164,10 @@ Aggregate measured(const Cell& cell) {
     if (const auto time = time_of(run.summary)) times.push_back(*time);
     result.staleness_max = std::max(result.staleness_max, run.summary["staleness"]["max"].get<double>());
   }
-  if (!has_target(cell) && times.size() == cell.runs.size()) result.time = statistic(times);
+  if (!has_target(cell) && times.size() == cell.runs.size()) {
+    result.time = statistic(times);
+    result.time_interval_s = statistics::student_interval(times);
+  }
   for (const Measure& measure : measures()) {
     std::vector<double> values;
     for (const StudyRun& run : cell.runs) {
@@ -143,16 +179,15 @@ Aggregate measured(const Cell& cell) {
   return result;
 }
 
-std::vector<Condition> by_condition(std::vector<Aggregate>& aggregates) {
-  std::vector<Condition> conditions;
-  for (Aggregate& one : aggregates) {
-    const auto same = std::ranges::find_if(conditions, [&](const Condition& condition) {
-      return condition.front()->cell->condition == one.cell->condition;
-    });
-    if (same == conditions.end()) conditions.push_back({&one});
-    else same->push_back(&one);
+// Calls `visit` with every run, those that stand under several labels once.
+template <class F>
+void for_each_run(const Study& study, F&& visit) {
+  std::set<std::string> seen;
+  for (const Cell& cell : study.cells) {
+    for (const StudyRun& run : cell.runs) {
+      if (seen.insert(run.run).second) visit(cell, run);
+    }
   }
-  return conditions;
 }
 
 // Runs whose pushes are acknowledged differently differ in messages and times by that alone.
@@ -161,17 +196,15 @@ void add_note_on_acknowledgement(const Study& study, std::vector<StudyNote>& not
   const std::string first = how(study.cells.front().runs.front());
   StudyNote note{.name = "acknowledgement", .text = {}, .cell = nullptr, .runs = 0};
   std::string other;
-  for (const Cell& cell : study.cells) {
-    for (const StudyRun& run : cell.runs) {
-      if (how(run) == first || (note.cell != nullptr && how(run) != other)) continue;
-      if (note.cell == nullptr) {
-        other = how(run);
-        note.cell = &cell;
-        note.seed = run.seed;
-      }
-      ++note.runs;
+  for_each_run(study, [&](const Cell& cell, const StudyRun& run) {
+    if (how(run) == first || (note.cell != nullptr && how(run) != other)) return;
+    if (note.cell == nullptr) {
+      other = how(run);
+      note.cell = &cell;
+      note.seed = run.seed;
     }
-  }
+    ++note.runs;
+  });
   if (note.cell == nullptr || mutant("acks-are-not-compared")) return;
   note.text = fmt::format(
       "these runs do not acknowledge pushes alike (acknowledgement in summary.json: {}, in the first run "
@@ -189,21 +222,17 @@ std::vector<StudyNote> notes_of(const Study& study) {
     if (same != notes.end()) ++same->runs;
     else notes.push_back({.name = name, .text = std::move(text), .cell = &cell, .seed = run.seed});
   };
-  for (const Cell& cell : study.cells) {
-    for (const StudyRun& run : cell.runs) {
-      const Json stuck = run.summary.value("stuck", Json::array());
-      if (!stuck.empty()) add(cell, run, "stuck", "stuck: " + stuck.front().get<std::string>());
+  for_each_run(study, [&](const Cell& cell, const StudyRun& run) {
+    const Json stuck = run.summary.value("stuck", Json::array());
+    if (!stuck.empty()) add(cell, run, "stuck", "stuck: " + stuck.front().get<std::string>());
+  });
+  for_each_run(study, [&](const Cell& cell, const StudyRun& run) {
+    std::set<std::string> here;  // a run may have several notes of a kind
+    for (const Json& note : run.summary.at("notes")) {
+      const std::string name = note["name"];
+      if (here.insert(name).second) add(cell, run, name, note["text"]);
     }
-  }
-  for (const Cell& cell : study.cells) {
-    for (const StudyRun& run : cell.runs) {
-      std::set<std::string> here;  // a run may have several notes of a kind
-      for (const Json& note : run.summary.at("notes")) {
-        const std::string name = note["name"];
-        if (here.insert(name).second) add(cell, run, name, note["text"]);
-      }
-    }
-  }
+  });
   add_note_on_acknowledgement(study, notes);
   return notes;
 }
@@ -215,18 +244,36 @@ const Statistic* Aggregate::measure(std::string_view key) const {
   return found == measures.end() ? nullptr : &found->second;
 }
 
+std::vector<std::vector<Aggregate*>> by_condition(std::vector<Aggregate>& aggregates) {
+  std::vector<Condition> conditions;
+  for (Aggregate& one : aggregates) {
+    const auto same = std::ranges::find_if(conditions, [&](const Condition& condition) {
+      return condition.front()->cell->condition == one.cell->condition;
+    });
+    if (same == conditions.end()) conditions.push_back({&one});
+    else same->push_back(&one);
+  }
+  return conditions;
+}
+
+bool same_runs(const Cell& a, const Cell& b) {
+  return std::ranges::equal(a.runs, b.runs, {}, &StudyRun::run, &StudyRun::run);
+}
+
 Evaluation evaluate(const Study& study) {
   if (std::ranges::find(study.cells, study.baseline, &Cell::arm) == study.cells.end())
     throw std::invalid_argument(fmt::format("no arm is called `{}`", study.baseline));
   Evaluation result;
   for (const Cell& cell : study.cells) result.aggregates.push_back(measured(cell));
   result.has_target = std::ranges::any_of(study.cells, has_target);
-  for (const Condition& condition : by_condition(result.aggregates)) {
+  const std::vector<Condition> conditions = by_condition(result.aggregates);
+  for (const Condition& condition : conditions) {
     if (std::ranges::all_of(condition, [](const Aggregate* one) { return has_target(*one->cell); }))
       add_times(condition);
     add_comparisons(condition, study.baseline);
   }
-  correct_for_their_number(result.aggregates);
+  correct_for_their_number(conditions, study.baseline);
+  rank(study, result);
   result.notes = notes_of(study);
   return result;
 }

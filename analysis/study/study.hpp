@@ -6,11 +6,13 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "analysis/statistics/pairs.hpp"
+#include "analysis/statistics/profiles.hpp"
 #include "analysis/statistics/time_to_target.hpp"
 
 namespace psim::analysis {
@@ -50,7 +52,8 @@ struct Statistic {
 struct TimeToTarget {
   double restricted_mean_s = 0;  // mean of min(T, budget)
   std::optional<double> restricted_sd_s;
-  std::optional<double> median_s;  // absent: more than the budget
+  std::optional<statistics::Interval> interval_s;  // 95 %, of the mean; absent for a single run
+  std::optional<double> median_s;                  // absent: more than the budget
   double budget_s = 0;
   bool by_kaplan_meier = false;  // the runs' own budgets differ
 };
@@ -69,7 +72,13 @@ struct Aggregate {
   std::size_t reached = 0;
   std::optional<TimeToTarget> time_to_target;  // where the runs have a target
   std::optional<Statistic> time;               // of the whole run, where they have none and none got stuck
+<<<<<<< HEAD
   std::optional<VersusBaseline> versus;  // absent for the baseline itself, and where times are not known
+=======
+  std::optional<statistics::Interval> time_interval_s;  // 95 %, of its mean; absent for a single run
+  std::optional<VersusBaseline> versus;  // absent for the baseline's runs, and where times are not known
+  bool pareto = true;  // no arm of the condition is better in time, bytes sent or accuracy, and worse in none
+>>>>>>> present
   double staleness_max = 0;
   std::map<std::string, Statistic, std::less<>> measures;  // over the runs that have them, by key
   const Statistic* measure(std::string_view key) const;    // null: no run has it
@@ -83,14 +92,32 @@ struct StudyNote {
   std::size_t runs = 1;  // that have it
 };
 
+// How near an arm's times are to the best ones (statistics/profiles.hpp), over the conditions that all arms
+// have.
+struct ArmProfile {
+  std::string arm;
+  statistics::Profile profile;
+  double score = 0;
+};
+
 struct Evaluation {
   bool has_target = false;
   std::vector<Aggregate> aggregates;  // by cell
+  std::vector<ArmProfile> profiles;   // by arm; none for a single arm or condition
   std::vector<StudyNote> notes;
 };
 
 // `study` must outlive what is returned. Throws std::invalid_argument where the baseline is no arm.
 Evaluation evaluate(const Study& study);
+
+// The aggregates of each condition, in the order of their cells.
+std::vector<std::vector<Aggregate*>> by_condition(std::vector<Aggregate>& aggregates);
+
+// Fills in who is on the Pareto front, and the profiles.
+void rank(const Study& study, Evaluation& evaluation);
+
+// Whether two cells hold the same runs, because an axis has no meaning beside another one's value.
+bool same_runs(const Cell& a, const Cell& b);
 
 // Simulated seconds that count for a run: to its target, or its whole length when it has none. Nothing when
 // it missed its target, or got stuck without one: its length is what psim's patience makes it.
