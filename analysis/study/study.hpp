@@ -72,13 +72,9 @@ struct Aggregate {
   std::size_t reached = 0;
   std::optional<TimeToTarget> time_to_target;  // where the runs have a target
   std::optional<Statistic> time;               // of the whole run, where they have none and none got stuck
-<<<<<<< HEAD
-  std::optional<VersusBaseline> versus;  // absent for the baseline itself, and where times are not known
-=======
   std::optional<statistics::Interval> time_interval_s;  // 95 %, of its mean; absent for a single run
   std::optional<VersusBaseline> versus;  // absent for the baseline's runs, and where times are not known
-  bool pareto = true;  // no arm of the condition is better in time, bytes sent or accuracy, and worse in none
->>>>>>> present
+  bool pareto = true;                    // no arm of the condition is better in time, bytes sent or accuracy, and worse in none
   double staleness_max = 0;
   std::map<std::string, Statistic, std::less<>> measures;  // over the runs that have them, by key
   const Statistic* measure(std::string_view key) const;    // null: no run has it

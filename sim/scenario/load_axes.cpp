@@ -159,7 +159,7 @@ std::optional<Document> read_with_axes(LoadRequest request, Diagnostics& diagnos
 
 }  // namespace
 
-void check_value(const toml::table& base, const std::string& key, const Place& place, const toml::node& value,
+void check_value(const toml::table& base, const std::string& key, const Place& place, toml::node& value,
                  Diagnostics& diagnostics) {
   Document point{.root = base};
   Diagnostics failures;

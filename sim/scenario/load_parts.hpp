@@ -28,7 +28,7 @@ std::shared_ptr<const DataSplit> load_data_of(Scenario& scenario, const LoadRequ
 // The axes of [compare], whose values are taken out of `document`.
 std::vector<Axis> read_axes(Document& document, Diagnostics& diagnostics);
 // Reports what is wrong, by itself, with a value that is to be put at `key` of a scenario that has `base`.
-void check_value(const toml::table& base, const std::string& key, const Place& place, const toml::node& value,
+void check_value(const toml::table& base, const std::string& key, const Place& place, toml::node& value,
                  Diagnostics& diagnostics);
 // Puts the values of the point that `request` asks for in `document`. They stand in a source of their own,
 // later than all others, because an axis goes before what the file and --set say.

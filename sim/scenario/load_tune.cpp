@@ -26,7 +26,7 @@ constexpr Named<TuneMeasure> measures[] = {{"time-to-target", TuneMeasure::time_
 
 class TuneReader {
  public:
-  TuneReader(const Document& document, const toml::table& table, Diagnostics& diagnostics)
+  TuneReader(const Document& document, toml::table& table, Diagnostics& diagnostics)
       : table_(table), base_(document.root), diagnostics_(diagnostics) {
     base_.erase("compare");
     base_.erase("tune");
@@ -48,7 +48,7 @@ class TuneReader {
     diagnostics_.add({"tune", place, std::move(message), std::move(label), std::move(help)});
   }
 
-  void read_key(const std::string& key, const Place& place, const toml::node& value) {
+  void read_key(const std::string& key, const Place& place, toml::node& value) {
     if (key == "method") return read_choice(methods, spec_.method, key, value);
     if (key == "measure") return read_choice(measures, spec_.measure, key, value);
     if (key == "seeds") return read_seeds(value);
@@ -88,10 +88,10 @@ class TuneReader {
             "for example seeds = [1001, 1002, 1003]");
   }
 
-  void read_field(const std::string& key, const Place& place, const toml::node& value) {
+  void read_field(const std::string& key, const Place& place, toml::node& value) {
     TuneField field{.key = key, .values = {}};
-    if (const toml::array* list = value.as_array(); list != nullptr && !list->empty()) {
-      for (const toml::node& one : *list) {
+    if (toml::array* list = value.as_array(); list != nullptr && !list->empty()) {
+      for (toml::node& one : *list) {
         check_value(base_, key, place, one, diagnostics_);
         field.values.push_back(toml_of(one));
       }
@@ -122,7 +122,8 @@ class TuneReader {
     for (int i = 0; i < static_cast<int>(points); ++i) {
       const double exact = *field.from * std::pow(*field.to / *field.from, i / (points - 1));
       field.values.push_back(three_digits(exact));
-      check_value(base_, field.key, place, toml::value<double>(std::stod(field.values.back())), diagnostics_);
+      toml::value<double> rounded(std::stod(field.values.back()));
+      check_value(base_, field.key, place, rounded, diagnostics_);
     }
     return true;
   }
@@ -144,7 +145,7 @@ class TuneReader {
             "hold samples out for it: data.validation_fraction = 0.2");
   }
 
-  const toml::table& table_;
+  toml::table& table_;
   toml::table base_;  // a copy, which knows no places
   Diagnostics& diagnostics_;
   TuneSpec spec_;
@@ -161,9 +162,9 @@ std::string_view name_of(TuneMeasure measure) {
 }
 
 std::optional<TuneSpec> load_tune(const LoadRequest& request, Diagnostics& diagnostics) {
-  const std::optional<Document> document = read_request(request, diagnostics);
+  std::optional<Document> document = read_request(request, diagnostics);
   if (!document || !diagnostics.empty()) return std::nullopt;
-  const toml::node* tune = document->root.get("tune");
+  toml::node* tune = document->root.get("tune");
   if (tune == nullptr) return std::nullopt;
   if (!tune->is_table()) {
     diagnostics.add({"tune", place_of(tune->source()), "`tune` has the wrong type", "expected a table",
