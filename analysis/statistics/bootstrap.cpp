@@ -56,6 +56,10 @@ std::vector<Pair> in_own_order(std::span<const Pair> pairs) {
     if (!std::isfinite(pair.arm) || !std::isfinite(pair.baseline))
       throw std::invalid_argument("an interval needs finite values");
   }
+  if (mutant("pairs-are-torn")) {
+    for (std::size_t i = 0; i < pairs.size(); ++i)
+      result[i].baseline = pairs[(i + 1) % pairs.size()].baseline;
+  }
   std::ranges::sort(result, [](const Pair& a, const Pair& b) {
     return std::pair(a.arm, a.baseline) < std::pair(b.arm, b.baseline);
   });
@@ -72,11 +76,7 @@ double reach(const std::vector<Pair>& pairs, Point (*estimate)(std::span<const P
   std::vector<double> distances;
   std::vector<Pair> resample(pairs.size());
   for (std::size_t r = 0; r < how.resamples; ++r) {
-    for (Pair& pair : resample) {
-      const std::size_t i = stream.below(pairs.size());
-      pair = pairs[i];
-      if (mutant("pairs-are-torn")) pair.baseline = pairs[stream.below(pairs.size())].baseline;
-    }
+    for (Pair& pair : resample) pair = pairs[stream.below(pairs.size())];
     const Point point = estimate(resample);
     const double distance = std::abs(point.value - sample.value);
     if (point.error > 0) distances.push_back(distance / point.error);

@@ -24,7 +24,7 @@ std::vector<Profile> performance_profiles(const std::vector<std::vector<double>>
 double share_within(const Profile& profile, double tau);
 
 // Area under rho from 1 to r_max, divided by r_max - 1: 1 is best under every condition, 0 is never within
-// r_max of the best (Dahl et al., Benchmarking neural network training algorithms, 2023, section 4.5).
+// r_max of the best (Dahl et al., Benchmarking neural network training algorithms, 2023).
 double profile_score(const Profile& profile, double r_max = 4);
 
 // rows[arm][column]: true for the arms that no other one beats, which is to be as good in every column and

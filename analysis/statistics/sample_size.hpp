@@ -3,9 +3,8 @@
 // look once (Stein, A two-sample test for a linear hypothesis whose power is independent of the variance,
 // 1945): a pilot decides the number, and nothing later changes it.
 //
-// Stein's own interval takes its width from the pilot too. It covers 95 % of normal values and less of
-// others, so the interval here is the usual one, of all seeds: it covers as usual, and may in the end be
-// wider than was wanted.
+// Stein's own interval takes its width from the pilot too, which is exact for normal values. The interval
+// here is the usual one, of all seeds: it covers as usual, and may in the end be wider than was wanted.
 #pragma once
 
 #include <cstddef>

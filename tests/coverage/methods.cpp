@@ -30,7 +30,7 @@ Interval student(const Resampled& s) {
 
 Interval percentile(const Resampled& s) { return {quantile(s.means, 0.025), quantile(s.means, 0.975)}; }
 
-// Hesterberg, What teachers should know about the bootstrap, 2015, section 5: levels that are as far out as
+// Hesterberg, What teachers should know about the bootstrap, 2015: levels that are as far out as
 // Student's t.
 double expanded(const Resampled& s) {
   const auto n = static_cast<double>(s.differences.size());

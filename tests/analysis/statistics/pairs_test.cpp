@@ -138,9 +138,8 @@ TEST_CASE("p values of a family are corrected together", "[statistics]") {
   CHECK(corrected(family) == std::vector<double>{2 * 2 / 1024.0, 2 / 64.0});
 }
 
-// 500 studies of each shape: a binomial error of 1 point, and three of them below 94 and above 96 %. The
-// percentile interval covers 88 to 90 % of these, one whose tails are swapped 10 %. Thousands of studies:
-// psim_coverage.
+// 500 studies of each shape: a binomial error of 1 point, and three of them below 94 and above 96 %.
+// Thousands of studies: psim_coverage.
 TEST_CASE("intervals of ten seeds cover what they promise", "[statistics]") {
   constexpr std::size_t studies = 500, seeds = 10;
   const double error = 3 * psim::test::binomial_error(0.95, studies);
