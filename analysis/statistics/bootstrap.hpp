@@ -32,7 +32,7 @@ struct Estimate {
 // mean(arm) - mean(baseline), which is the mean of the differences.
 Estimate mean_difference(std::span<const Pair> pairs, const Resampling& how = {});
 
-// mean(arm) / mean(baseline); absent unless both are positive.
+// mean(arm) / mean(baseline); absent unless all values are positive.
 std::optional<Estimate> ratio_of_means(std::span<const Pair> pairs, const Resampling& how = {});
 
 }  // namespace psim::statistics

@@ -23,8 +23,10 @@ std::optional<double> sd_of(std::span<const double> values);  // by n - 1; absen
 // section 4.3.
 double interquartile_mean(std::span<const double> values);
 
-// The x with P(T <= x) = p for Student's t with that many degrees of freedom; p in (0, 1), degrees >= 1.
-double student_quantile(double p, double degrees);
+// The x with P(T <= x) = p for Student's t with that many degrees of freedom (Abramowitz and Stegun, Handbook
+// of mathematical functions, 1964, equations 26.7.3 and 26.7.4). Throws std::invalid_argument for p outside
+// (0, 1) and for 0 degrees.
+double student_quantile(double p, std::size_t degrees);
 
 // mean +- t * sd / sqrt(n) with 95 % confidence; absent for a single value.
 std::optional<Interval> student_interval(std::span<const double> values);

@@ -12,7 +12,7 @@ struct SignFlip {
   double p = 1;       // two-sided
   bool exact = true;  // all 2^n signs were tried; otherwise random ones
 };
-constexpr std::size_t most_exact_flips = 12;  // seeds: 4096 ways
+constexpr std::size_t most_exact_flips = 16;  // differences: 65,536 ways
 
 // If the two arms are alike, each difference could as well have had the other sign. p is the share of all
 // ways to set the signs whose sum is at least as far from 0 (Fisher, The design of experiments, 1935, section
