@@ -12,7 +12,7 @@ using namespace psim::test;
 
 namespace {
 
-Facts curve(std::vector<std::pair<double, std::optional<double>>> points) {
+RunFacts curve(std::vector<std::pair<double, std::optional<double>>> points) {
   return {.curve = std::move(points)};
 }
 
@@ -53,7 +53,7 @@ TEST_CASE("a curve that diverges ends with a mark", "[study]") {
 }
 
 TEST_CASE("each condition has a chart, and equal runs one curve", "[study]") {
-  const Facts one = curve({{0, 4.0}, {4, 1.0}});
+  const RunFacts one = curve({{0, 4.0}, {4, 1.0}});
   const Study s = study({"cluster.workers"}, {cell("a", {"2"}, {one}), cell("a", {"4"}, {one}),
                                               cell("b", {"2"}, {one}, "a/2"), cell("b", {"4"}, {one})});
   const std::string text = loss_chart(s, small);
@@ -65,7 +65,7 @@ TEST_CASE("each condition has a chart, and equal runs one curve", "[study]") {
 }
 
 TEST_CASE("what is not drawn is named", "[study]") {
-  const Facts one = curve({{0, 4.0}, {4, 1.0}});
+  const RunFacts one = curve({{0, 4.0}, {4, 1.0}});
   std::vector<Cell> arms, conditions;
   for (int i = 0; i < 14; ++i) arms.push_back(cell("arm" + std::to_string(i), {}, {one}));
   CHECK(loss_chart(study({}, arms), small).find("The first 12 arms; curves.csv has also: arm12, arm13\n") !=
