@@ -64,9 +64,10 @@ void say_comparisons(std::string& out, const Study& study, const Evaluation& eva
         return v.pairs.seeds > 1 && sees_difference(v) && !v.pairs.trustworthy;
       }))
     say(out,
-        fmt::format("`~`: with fewer than {} seeds, or the same difference under all, an interval may be too "
-                    "narrow (docs/statistics.md).",
-                    statistics::fewest_seeds));
+        fmt::format(
+            "`~`: with fewer than {} seeds, or the same difference under all, an interval may be too narrow "
+            "(docs/statistics.md); no brackets: two or three seeds, or ties, do not bound the ratio.",
+            statistics::fewest_seeds));
   if (has(fails_holm))
     say(out,
         fmt::format("`?`: after Holm's correction for {} comparisons the p value is above 0.05.", compared));

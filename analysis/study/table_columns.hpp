@@ -46,7 +46,9 @@ bool is_known(const TableColumn& column, const TableView& view, const Aggregate&
 // Whether the aggregate holds the runs of its condition's baseline.
 bool is_baseline(const TableView& view, const Aggregate& row);
 
-// What a comparison says: no difference, or one whose interval does not hold 1.
+// What a comparison says: no difference, or one whose interval does not hold 1. Where the seeds are too few
+// for an interval, what they show is all there is.
+bool has_interval(const VersusBaseline& versus);
 bool sees_difference(const VersusBaseline& versus);
 // That difference's p value is above 0.05 after Holm's correction, though its interval can be trusted.
 bool fails_holm(const VersusBaseline& versus);

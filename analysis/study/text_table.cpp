@@ -52,9 +52,14 @@ std::size_t sum_of(const std::vector<std::size_t>& widths) {
   return std::accumulate(widths.begin(), widths.end(), gap * (widths.size() - 1));
 }
 
-// The widest columns become narrower until all fit.
+// Headings are broken only where the table is too wide otherwise; then the widest columns become narrower
+// until all fit.
 std::vector<std::size_t> fitted(Columns columns, std::size_t width) {
   std::vector<std::size_t> widths;
+  for (const TextColumn* column : columns)
+    widths.push_back(std::max(natural(*column), width_of(column->heading)));
+  if (sum_of(widths) <= width) return widths;
+  widths.clear();
   for (const TextColumn* column : columns) widths.push_back(natural(*column));
   while (sum_of(widths) > width) {
     std::size_t widest = columns.size();

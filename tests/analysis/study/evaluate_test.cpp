@@ -41,7 +41,7 @@ TEST_CASE("different budgets are bridged by Kaplan-Meier curves", "[study]") {
 }
 
 TEST_CASE("a run that got stuck takes longer than any budget", "[study]") {
-  Facts stuck = missed(50);
+  RunFacts stuck = missed(50);
   stuck.stuck = true;
   stuck.budget.reset();
   const Evaluation e =
@@ -53,7 +53,7 @@ TEST_CASE("a run that got stuck takes longer than any budget", "[study]") {
   CHECK(never.aggregates[0].time_to_target->restricted_mean_s == 50);
   CHECK(never.aggregates[0].reached == 0);
   // Its length says nothing where there is no target.
-  Facts without{.time = 50, .stuck = true};
+  RunFacts without{.time = 50, .stuck = true};
   const Evaluation lengths =
       evaluate(study({}, {cell("a", {}, lasting({2, 4})), cell("b", {}, {{.time = 1}, without})}));
   CHECK(lengths.aggregates[0].time->mean == 3);
@@ -92,7 +92,7 @@ TEST_CASE("each condition has a budget and a baseline of its own", "[study]") {
 }
 
 TEST_CASE("runs that are the baseline's, or were compared already, are no further comparison", "[study]") {
-  const std::vector<Facts> slow = reaching({4, 4, 4}, 10);
+  const std::vector<RunFacts> slow = reaching({4, 4, 4}, 10);
   const Study s =
       study({"staleness"},
             {cell("a", {"1"}, reaching({2, 2, 2}, 10), "a"), cell("a", {"2"}, reaching({2, 2, 2}, 10), "a"),

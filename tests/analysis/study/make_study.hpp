@@ -12,7 +12,7 @@ namespace psim::test {
 
 using analysis::Json;
 
-struct Facts {
+struct RunFacts {
   double time = 1;                       // of the whole run
   std::optional<double> to_target = {};  // when it has a target and reached it
   bool target = false;
@@ -26,7 +26,7 @@ struct Facts {
 
 inline Json or_null(const std::optional<double>& x) { return x ? Json(*x) : Json(nullptr); }
 
-inline Json summary(std::int64_t seed, const Facts& f) {
+inline Json summary(std::int64_t seed, const RunFacts& f) {
   Json target = {
       {"given", f.target}, {"reached", f.to_target.has_value()}, {"sim_time_s", or_null(f.to_target)}};
   if (f.target) target["budget_s"] = or_null(f.budget);
@@ -59,22 +59,22 @@ inline Json summary(std::int64_t seed, const Facts& f) {
 }
 
 // Reached its target after `time`, and would have gone on until `budget`.
-inline Facts reached(double time, std::optional<double> budget = {}) {
+inline RunFacts reached(double time, std::optional<double> budget = {}) {
   return {.time = time, .to_target = time, .target = true, .budget = budget};
 }
 // Missed its target in a run of that length.
-inline Facts missed(double budget) { return {.time = budget, .target = true, .budget = budget}; }
+inline RunFacts missed(double budget) { return {.time = budget, .target = true, .budget = budget}; }
 
 // The runs have seeds 1, 2, ... and hashes of their own; runs of cells with the same `hash` are the same.
 inline analysis::Cell cell(const std::string& arm, std::vector<std::string> condition,
-                           const std::vector<Facts>& runs, std::string hash = {}) {
+                           const std::vector<RunFacts>& runs, std::string hash = {}) {
   analysis::Cell result{.arm = arm, .condition = std::move(condition), .runs = {}};
   if (hash.empty()) {
     hash = arm;
     for (const std::string& value : result.condition) hash += "/" + value;
   }
   std::int64_t seed = 0;
-  for (const Facts& facts : runs) {
+  for (const RunFacts& facts : runs) {
     ++seed;
     result.runs.push_back(
         {.run = hash + "#" + std::to_string(seed), .seed = seed, .summary = summary(seed, facts)});
@@ -93,13 +93,13 @@ inline analysis::Study study(std::vector<std::string> condition_axes, std::vecto
 }
 
 // Runs without a target, of these lengths.
-inline std::vector<Facts> lasting(const std::vector<double>& times) {
-  std::vector<Facts> runs;
+inline std::vector<RunFacts> lasting(const std::vector<double>& times) {
+  std::vector<RunFacts> runs;
   for (const double time : times) runs.push_back({.time = time});
   return runs;
 }
-inline std::vector<Facts> reaching(const std::vector<double>& times, std::optional<double> budget = {}) {
-  std::vector<Facts> runs;
+inline std::vector<RunFacts> reaching(const std::vector<double>& times, std::optional<double> budget = {}) {
+  std::vector<RunFacts> runs;
   for (const double time : times) runs.push_back(reached(time, budget));
   return runs;
 }
