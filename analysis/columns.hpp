@@ -20,9 +20,10 @@ inline constexpr ColumnDoc column_docs[] = {
     {"scenario", "", "The scenario as it is: it has no axis to compare along."},
     {"time", "[s]", "Simulated seconds from a run's beginning to its end."},
     {"time to target", "[s]",
-     "Simulated seconds until an evaluation first shows the target. `>` where a seed missed it: its whole "
-     "run\n"
-     "counts, so the mean is longer than that."},
+     "Simulated seconds until an evaluation first shows the target, on the validation set if there is one, "
+     "or\n"
+     "else on the test set. `>` where a seed missed it: its whole run counts, so the mean is longer than "
+     "that."},
     {"reached", "", "How many of the row's runs reached the target, and how many there are."},
     {"relative", "", "A ratio of times, without unit: below 1 is faster than the first row."},
     {"updates", "",
@@ -30,9 +31,11 @@ inline constexpr ColumnDoc column_docs[] = {
      "that a crash undid, and that was made again, counts once."},
     {"per update", "[ms]", "Simulated milliseconds of the whole run, divided by its updates."},
     {"final loss", "",
-     "The loss with the last weights, over the test set (the training set if there is none); without unit."},
+     "The loss with the last weights, over the test set (the validation set if there is none, or else the\n"
+     "training set); without unit."},
     {"accuracy", "[%]",
-     "Percentage of the test set (the training set if there is none) that the last weights classify right."},
+     "Percentage of the test set (the validation set if there is none, or else the training set) that the "
+     "last\nweights classify right."},
     {"staleness", "(max)",
      "How old pushes are when they are applied, in updates: the mean, and in brackets or after `max` the "
      "most."},
@@ -64,7 +67,13 @@ inline constexpr ColumnDoc column_docs[] = {
     // psim run: lines
     {"simulated", "",
      "Simulated seconds of the run, with its updates, and the steps of all workers together."},
-    {"quality", "", "Loss and accuracy with the first and with the last weights, over the test set."},
+    {"quality", "",
+     "Loss and accuracy with the first and with the last weights, over the validation set if there is one, "
+     "or\n"
+     "else over the test set."},
+    {"test", "",
+     "Loss and accuracy with the last weights over the test set, where `quality` is over the validation "
+     "set."},
     {"target", "", "The goal that the scenario gives, and after how many simulated seconds it was reached."},
     {"workers", "",
      "Where the workers' time went, in percent of all workers' time together. In the table of groups: how "
@@ -101,7 +110,7 @@ inline constexpr ColumnDoc column_docs[] = {
     {"namespace", "", "The number of the model, from 0, that the group trains."},
     {"ended", "[s]",
      "Simulated second at which the group's last worker finished, or its training was ended."},
-    {"final", "", "Loss and accuracy with the last weights of the group's model."},
+    {"final", "", "Loss and accuracy with the last weights of the group's model, over the test set."},
     // psim verify
     {"check", "", "What was checked; docs/verify.md says what must hold."},
     {"verdict", "", "holds; VIOLATED; or `-` where the run has nothing for the check to examine."},

@@ -34,9 +34,11 @@ constexpr std::size_t most_curves = 12;
 std::string loss_chart(const analysis::Comparison& comparison) {
   std::vector<analysis::Series> series;
   std::size_t left_out = 0;
+  std::set<std::string> judged;
   for (const analysis::Group& group : comparison.groups) {
     const auto run = std::ranges::find(comparison.runs, group.point, &analysis::ComparedRun::point);
     analysis::Series one{.name = analysis::label_of(group.point), .points = {}};
+    judged.insert(where_judged(run->summary));
     for (const Json& point : run->summary["curve"]) {
       if (point["loss"].is_null()) break;  // diverged
       one.points.emplace_back(point["sim_time_s"].get<double>(), point["loss"].get<double>());
@@ -46,7 +48,7 @@ std::string loss_chart(const analysis::Comparison& comparison) {
     else ++left_out;
   }
   std::string out = analysis::chart(series, {.x_label = "s",
-                                             .y_label = "loss",
+                                             .y_label = "loss" + (judged.size() == 1 ? *judged.begin() : ""),
                                              .width = std::clamp(terminal_width() - 14, 40, 100),
                                              .height = 16,
                                              .colour = may_colour()});
@@ -90,7 +92,7 @@ std::string explanations(const analysis::Comparison& comparison) {
 // "target: accuracy 93 %"; empty where runs have none, or different ones.
 std::string target_line(const analysis::Comparison& comparison) {
   std::set<std::string> targets;
-  for (const analysis::ComparedRun& run : comparison.runs) targets.insert(target_text(run.summary["target"]));
+  for (const analysis::ComparedRun& run : comparison.runs) targets.insert(target_text(run.summary));
   const std::string& target = *targets.begin();
   return targets.size() > 1 || target.empty() ? "" : fmt::format("target: {}\n", target);
 }

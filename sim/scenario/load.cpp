@@ -214,7 +214,8 @@ std::shared_ptr<const DataSplit> load_data_of(Scenario& scenario, const LoadRequ
     if (!known) look(shape_of(data->train));
     return data;
   } catch (const DataError& error) {
-    const std::string field = reading.given("data.path")     ? "data.path"
+    const std::string field = !error.field.empty()           ? "data." + error.field
+                              : reading.given("data.path")   ? "data.path"
                               : reading.given("data.inputs") ? "data.inputs"
                                                              : "data.source";
     check.add_data({field}, error.what(), "", error.help);
