@@ -78,7 +78,7 @@ std::vector<Candidate> cross_product(const Command& command, const std::vector<A
         Candidate next = one;
         const AxisValue& value = axis.values[i];
         if (axis.key != "seed") next.point.labels.push_back(value.label);
-        next.point.command.sets.push_back(axis.key + "=" + value.toml);
+        next.point.command.sets.insert(next.point.command.sets.end(), value.sets.begin(), value.sets.end());
         next.choices.push_back({axis.key, i});
         next.name += fmt::format("{}{} = {}", next.name.empty() ? "" : ", ", axis.key, value.label);
         more.push_back(std::move(next));
