@@ -25,9 +25,9 @@ inline constexpr ColumnDoc column_docs[] = {
      "and\n"
      "in brackets its 95 % interval."},
     {"time to target", "[s]",
-     "Simulated seconds until an evaluation first shows the target: the mean over seeds, and in brackets "
-     "its\n"
-     "95 % interval. `>=` where a seed missed it: that one counts with the budget, so the mean is at least "
+     "Simulated seconds until an evaluation first shows the target, on the validation set if there is one, "
+     "or\n"
+     "else on the test set: the mean over seeds, and in brackets its 95 % interval. `>=` where a seed missed it: that one counts with the budget, so the mean is at least "
      "this."},
     {"versus baseline", "",
      "The ratio of mean times, arm and baseline, over the seeds that both have: its 95 % interval in "
@@ -57,9 +57,11 @@ inline constexpr ColumnDoc column_docs[] = {
      "that a crash undid, and that was made again, counts once."},
     {"per update", "[ms]", "Simulated milliseconds of the whole run, divided by its updates."},
     {"final loss", "",
-     "The loss with the last weights, over the test set (the training set if there is none); without unit."},
+     "The loss with the last weights, over the test set (the validation set if there is none, or else the\n"
+     "training set); without unit."},
     {"accuracy", "[%]",
-     "Percentage of the test set (the training set if there is none) that the last weights classify right."},
+     "Percentage of the test set (the validation set if there is none, or else the training set) that the "
+     "last\nweights classify right."},
     {"staleness", "(max)",
      "How old pushes are when they are applied, in updates: the mean, and in brackets or after `max` the "
      "most."},
@@ -91,7 +93,13 @@ inline constexpr ColumnDoc column_docs[] = {
     // psim run: lines
     {"simulated", "",
      "Simulated seconds of the run, with its updates, and the steps of all workers together."},
-    {"quality", "", "Loss and accuracy with the first and with the last weights, over the test set."},
+    {"quality", "",
+     "Loss and accuracy with the first and with the last weights, over the validation set if there is one, "
+     "or\n"
+     "else over the test set."},
+    {"test", "",
+     "Loss and accuracy with the last weights over the test set, where `quality` is over the validation "
+     "set."},
     {"target", "", "The goal that the scenario gives, and after how many simulated seconds it was reached."},
     {"workers", "",
      "Where the workers' time went, in percent of all workers' time together. In the table of groups: how "
@@ -128,7 +136,7 @@ inline constexpr ColumnDoc column_docs[] = {
     {"namespace", "", "The number of the model, from 0, that the group trains."},
     {"ended", "[s]",
      "Simulated second at which the group's last worker finished, or its training was ended."},
-    {"final", "", "Loss and accuracy with the last weights of the group's model."},
+    {"final", "", "Loss and accuracy with the last weights of the group's model, over the test set."},
     // psim verify
     {"check", "", "What was checked; docs/verify.md says what must hold."},
     {"verdict", "", "holds; VIOLATED; or `-` where the run has nothing for the check to examine."},

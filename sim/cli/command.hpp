@@ -123,8 +123,11 @@ int fuzz(const FuzzCommand& command);
 std::string explain(std::vector<std::string> words);
 std::string list();
 
-// The target of a run's summary: "accuracy 93 %"; empty when it has none.
-std::string target_text(const Json& target);
+// " on the validation set" where the curve and the target of a run, or of a group, are; else empty.
+std::string where_judged(const Json& training);
+
+// The target of a run: "accuracy 93 %", "loss 0.3 on the validation set"; empty when it has none.
+std::string target_text(const Json& summary);
 
 // The summary of a run for people.
 std::string summary_text(const Json& summary, const std::string& replay_line);

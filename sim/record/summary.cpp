@@ -196,6 +196,26 @@ Json last_of(const std::vector<CurvePoint>& curve) {
   return evaluation_or_none(curve.empty() ? nullptr : &curve.back());
 }
 
+// Of the last weights. `training`: a RunResult or a SpaceResult.
+template <class Training>
+Json final_of(const Training& training) {
+  return training.tested ? evaluation(*training.tested) : last_of(training.curve);
+}
+template <class Training>
+Json validation_of(const Training& training) {
+  return training.judged_on == DataPart::validation ? last_of(training.curve) : Json(nullptr);
+}
+
+// Over which samples each was computed.
+template <class Training>
+Json evaluated_on(const Training& training) {
+  if (training.curve.empty()) return nullptr;
+  const std::string_view judged_on = name_of(training.judged_on);
+  return {{"curve", judged_on},
+          {"target", judged_on},
+          {"final", training.tested ? name_of(DataPart::test) : judged_on}};
+}
+
 std::string hex(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
 
 Json groups(const Scenario& scenario, const RunResult& r) {
@@ -216,7 +236,9 @@ Json groups(const Scenario& scenario, const RunResult& r) {
                      {"bytes_sent", group.bytes_sent},
                      {"pushes", {{"applied", group.pushes_applied}, {"dropped", group.pushes_dropped}}},
                      {"initial", first_of(space.curve)},
-                     {"final", last_of(space.curve)},
+                     {"final", final_of(space)},
+                     {"final_validation", validation_of(space)},
+                     {"evaluated_on", evaluated_on(space)},
                      {"staleness", {{"mean", group.staleness_mean()}, {"max", group.staleness_max}}},
                      {"time", shares(total_time(workers))},
                      {"target", target(space.scenario.training.target, space.target)},
@@ -285,7 +307,9 @@ Json make_summary(const RunIdentity& identity, const Scenario& scenario, const R
         {"duplicate", s.pushes_duplicate},
         {"refused", s.pushes_refused}}},
       {"initial", first_of(r.curve)},
-      {"final", last_of(r.curve)},
+      {"final", final_of(r)},
+      {"final_validation", validation_of(r)},
+      {"evaluated_on", evaluated_on(r)},
       {"staleness", {{"mean", s.staleness_mean()}, {"max", s.staleness_max}}},
       {"clock_gap", {{"max", s.clock_gap_max}}},
       {"time", shares(total_time(s.workers))},

@@ -90,7 +90,7 @@ void add(Estimate& sum, const Scenario& s, const DataSplit* data, double threads
                    fmt::format("batches of {} samples", s.training.batch_size),
                    "a smaller training.batch_size, or fewer --threads"});
   double numbers = 0, rows = 0;
-  for (const Dataset* set : {&data->train, &data->test}) {
+  for (const Dataset* set : {&data->train, &data->validation, &data->test}) {
     rows += static_cast<double>(set->size());
     numbers += set->is_sparse() ? 2 * static_cast<double>(set->sparse_inputs.index.size())
                                 : static_cast<double>(set->inputs.size() + set->targets.size());

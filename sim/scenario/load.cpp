@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstring>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <utility>
 
@@ -183,8 +184,15 @@ std::optional<Document> read_request(const LoadRequest& request, Diagnostics& di
   std::optional<Document> document = read_document(request.path, diagnostics);
   if (!document) return std::nullopt;
   for (const Override& change : request.overrides) apply_override(*document, change, diagnostics);
-  if (const toml::table* compare = document->root.get_as<toml::table>("compare")) {
+  if (toml::table* compare = document->root.get_as<toml::table>("compare")) {
     for (auto&& [key, list] : *compare) document->axes.emplace_back(key.str());
+    std::set<std::string> fields;
+    if (toml::array* arms = compare->get_as<toml::array>(arm_axis)) {
+      for (toml::node& arm : *arms) {
+        for (const Assignment& one : assignments_of_arm(arm)) add_fields(one.key, *one.value, fields);
+      }
+    }
+    document->axes.insert(document->axes.end(), fields.begin(), fields.end());
   }
   for (const Override& axis : request.axes) document->axes.push_back(axis.key);
   take_point(*document, request, diagnostics);
@@ -216,7 +224,8 @@ std::shared_ptr<const DataSplit> load_data_of(Scenario& scenario, const LoadRequ
     if (!known) look(shape_of(data->train));
     return data;
   } catch (const DataError& error) {
-    const std::string field = reading.given("data.path")     ? "data.path"
+    const std::string field = !error.field.empty()           ? "data." + error.field
+                              : reading.given("data.path")   ? "data.path"
                               : reading.given("data.inputs") ? "data.inputs"
                                                              : "data.source";
     check.add_data({field}, error.what(), "", error.help);

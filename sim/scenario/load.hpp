@@ -46,10 +46,10 @@ struct LoadRequest {
 // A point of a comparison: what it changes, and how a table names it.
 struct AxisValue {
   std::string label;
-  std::string toml;
+  std::vector<std::string> sets;  // KEY=VALUE, as in --set
 };
 struct Axis {
-  std::string key;
+  std::string key;               // a field or a table; "arm": each value sets fields of its own
   std::set<std::string> fields;  // that some value sets, dotted
   std::vector<AxisValue> values;
   Place place = {};     // of the list

@@ -85,7 +85,7 @@ std::vector<Candidate> crossed(const std::vector<Candidate>& candidates, const A
       const AxisValue& value = axis.values[i];
       if (axis.key == arm_axis) next.run.arm = value.label;
       else if (axis.key != "seed") next.run.condition.push_back(value.label);
-      next.run.command.sets.push_back(axis.key + "=" + value.toml);
+      next.run.command.sets.insert(next.run.command.sets.end(), value.sets.begin(), value.sets.end());
       next.choices.push_back({axis.key, i});
       next.name += fmt::format("{}{} = {}", next.name.empty() ? "" : ", ", axis.key, value.label);
       more.push_back(std::move(next));
@@ -140,7 +140,7 @@ class DataBudget {
   void add(const DataSplit* data) {
     if (data == nullptr || std::ranges::find(counted_, data) != counted_.end()) return;
     counted_.push_back(data);
-    for (const Dataset* set : {&data->train, &data->test})
+    for (const Dataset* set : {&data->train, &data->test, &data->validation})
       bytes_ += 4.0 * static_cast<double>(set->inputs.size() + set->targets.size()) +
                 8.0 * static_cast<double>(set->labels.size() + set->sparse_inputs.index.size());
   }

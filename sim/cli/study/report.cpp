@@ -35,7 +35,7 @@ bool may_colour() {
 std::string target_line(const analysis::Study& study) {
   std::set<std::string> targets;
   for (const analysis::Cell& cell : study.cells) {
-    for (const analysis::StudyRun& run : cell.runs) targets.insert(target_text(run.summary["target"]));
+    for (const analysis::StudyRun& run : cell.runs) targets.insert(target_text(run.summary));
   }
   const std::string& target = *targets.begin();
   return targets.size() > 1 || target.empty() ? "" : fmt::format("target: {}\n", target);
