@@ -27,7 +27,8 @@ inline constexpr ColumnDoc column_docs[] = {
     {"time to target", "[s]",
      "Simulated seconds until an evaluation first shows the target, on the validation set if there is one, "
      "or\n"
-     "else on the test set: the mean over seeds, and in brackets its 95 % interval. `>=` where a seed missed it: that one counts with the budget, so the mean is at least "
+     "else on the test set: the mean over seeds, and in brackets its 95 % interval. `>=` where a seed missed "
+     "it: that one counts with the budget, so the mean is at least "
      "this."},
     {"versus baseline", "",
      "The ratio of mean times, arm and baseline, over the seeds that both have: its 95 % interval in "

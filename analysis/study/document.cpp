@@ -116,6 +116,7 @@ Json document(const Study& study, const Evaluation& evaluation) {
                {"runs", std::move(runs)},
                {"aggregates", std::move(aggregates)}};
   if (!profiles.empty()) json["profiles"] = std::move(profiles);
+  if (!study.tuning.is_null()) json["tuning"] = study.tuning;
   json["notes"] = std::move(notes);
   return json;
 }

@@ -50,6 +50,7 @@ void rank(const Study& study, Evaluation& evaluation) {
   for (const std::vector<Aggregate*>& condition : by_condition(evaluation.aggregates)) {
     find_front(condition);
     if (condition.size() < arms.size()) continue;  // of a study that is not complete
+    if (!study.tuning.is_null() && condition.front()->cell->condition.back() == untuned) continue;
     for (const Aggregate* one : condition)
       times[static_cast<std::size_t>(std::ranges::find(arms, one->cell->arm) - arms.begin())].push_back(
           ranked_time(*one));

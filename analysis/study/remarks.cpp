@@ -94,6 +94,29 @@ void say_gaps(std::string& out, const Study& study, const Evaluation& evaluation
         "mean is one over the runs that did not.");
 }
 
+// Which settings the tuned rows have, and what finding them took.
+void say_tuning(std::string& out, const Study& study) {
+  const Json& tuning = study.tuning;
+  if (tuning.is_null()) return;
+  say(out, fmt::format(
+               "tuned: the best of {} settings for each row ({}, by {} on the validation set); this took {} "
+               "trials and {:.4g} simulated seconds.",
+               tuning["settings_per_arm"].get<std::size_t>(), tuning["method"].get<std::string>(),
+               tuning["measure"].get<std::string>(), tuning["trials"].get<std::size_t>(),
+               tuning["simulated_s"].get<double>()));
+  for (const Json& best : tuning["best"]) {
+    std::vector<std::string> words{arm_label(best["arm"])};
+    for (const Json& label : best["condition"]) words.push_back(label);
+    std::string line = fmt::format("  {}: {}", fmt::join(words, ", "),
+                                   fmt::join(best["sets"].get<std::vector<std::string>>(), ", "));
+    if (best["score"].is_null()) line += "; no setting has a result to judge by";
+    if (!best["at_edge"].empty())
+      line += fmt::format("; the best {} is at the edge of what was tried: a better one may lie beyond",
+                          fmt::join(best["at_edge"].get<std::vector<std::string>>(), ", "));
+    say(out, line);
+  }
+}
+
 }  // namespace
 
 std::string remarks(const Study& study, const Evaluation& evaluation) {
@@ -111,6 +134,7 @@ std::string remarks(const Study& study, const Evaluation& evaluation) {
   say_times(out, evaluation);
   say_comparisons(out, study, evaluation);
   say_gaps(out, study, evaluation);
+  say_tuning(out, study);
   if (!evaluation.profiles.empty())
     say(out,
         "score: how near an arm's median time is to the best one under all conditions (AlgoPerf); 1 is best "

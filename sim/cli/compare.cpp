@@ -58,8 +58,8 @@ class Making {
       const std::optional<Tuning> tuning =
           tune(command_, *spec, [this](Plan& trials) { return results(trials, "trials"); });
       if (!tuning) return end_slice("the trials of all slices are there, run the slices again");
-      variants = tuning->variants();
       tuning_ = tuning->document(*spec);
+      variants = tuned_variants(tuning_);
     }
     Command command = command_;
     if (study_.until_ci > 0)

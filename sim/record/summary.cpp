@@ -108,12 +108,14 @@ Json workers(const Scenario& scenario, const RunResult& r) {
   return all;
 }
 
-Json target(const Target& t, const std::optional<CurvePoint>& reached) {
+Json target(const TrainingSpec& training, const std::optional<CurvePoint>& reached) {
+  const Target& t = training.target;
   Json json = {{"given", t.given()}, {"reached", reached.has_value()}};
   if (t.accuracy) json["accuracy"] = *t.accuracy;
   if (t.loss) json["loss"] = *t.loss;
   json["sim_time_s"] = reached ? Json(reached->at) : Json(nullptr);
   json["updates"] = reached ? Json(reached->updates) : Json(nullptr);
+  json["budget_s"] = training.duration ? Json(training.duration->value) : Json(nullptr);
   return json;
 }
 
@@ -241,7 +243,7 @@ Json groups(const Scenario& scenario, const RunResult& r) {
                      {"evaluated_on", evaluated_on(space)},
                      {"staleness", {{"mean", group.staleness_mean()}, {"max", group.staleness_max}}},
                      {"time", shares(total_time(workers))},
-                     {"target", target(space.scenario.training.target, space.target)},
+                     {"target", target(space.scenario.training, space.target)},
                      {"model", {{"parameters", space.parameters}, {"weights", hex(space.weights)}}},
                      {"curve", points(space.curve)}});
     }
@@ -313,7 +315,7 @@ Json make_summary(const RunIdentity& identity, const Scenario& scenario, const R
       {"staleness", {{"mean", s.staleness_mean()}, {"max", s.staleness_max}}},
       {"clock_gap", {{"max", s.clock_gap_max}}},
       {"time", shares(total_time(s.workers))},
-      {"target", target(first.training.target, r.target)},
+      {"target", target(first.training, r.target)},
       {"model",
        {{"parameters", r.parameters}, {"flops_per_sample", r.flops_per_sample}, {"weights", hex(r.weights)}}},
       {"workers", workers(scenario, r)},

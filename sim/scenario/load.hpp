@@ -83,8 +83,8 @@ std::optional<std::filesystem::path> find_file(const LoadRequest& request, const
 // the file or a value of an axis is wrong by itself; what does not go together shows when a point is loaded.
 std::optional<std::vector<Axis>> load_axes(const LoadRequest& request, Diagnostics& diagnostics);
 
-// The file with its overrides and axes put in, as TOML: of the axes those in `kept`. For what loads without
-// a diagnostic.
-std::string study_text(const LoadRequest& request, const std::set<std::string>& kept);
+// The file with its overrides put in and these axes, in this order, as TOML. For what loads without a
+// diagnostic.
+std::string study_text(const LoadRequest& request, const std::vector<std::string>& axes);
 
 }  // namespace psim

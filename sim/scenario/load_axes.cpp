@@ -10,6 +10,7 @@
 
 #include "model/mutant.hpp"
 #include "sim/scenario/axis_text.hpp"
+#include "sim/scenario/fields/toml_text.hpp"
 #include "sim/scenario/load_parts.hpp"
 #include "sim/scenario/override.hpp"
 #include "sim/scenario/reading/reader.hpp"
@@ -236,18 +237,22 @@ std::optional<std::vector<Axis>> load_axes(const LoadRequest& request, Diagnosti
   return axes;
 }
 
-std::string study_text(const LoadRequest& request, const std::set<std::string>& kept) {
+std::string study_text(const LoadRequest& request, const std::vector<std::string>& axes) {
   Diagnostics ignored;
   std::optional<Document> document = read_with_axes(request, ignored);
-  if (toml::table* compare = document->root.get_as<toml::table>("compare")) {
-    std::vector<std::string> fixed;
-    for (auto&& [key, node] : *compare) {
-      if (!kept.contains(key == "seeds" ? "seed" : std::string(key.str()))) fixed.emplace_back(key.str());
+  // toml++ sorts keys, and the order of axes has a meaning.
+  std::string compare;
+  if (const toml::table* lists = document->root.get_as<toml::table>("compare")) {
+    for (const std::string& axis : axes) {
+      const toml::node* list = lists->get(axis);
+      if (list == nullptr && axis == "seed") list = lists->get("seeds");
+      compare += fmt::format("{} = {}\n", toml_string(axis), toml_of(*list));
     }
-    for (const std::string& key : fixed) compare->erase(key);
   }
+  document->root.erase("compare");
   std::ostringstream out;
   out << toml::toml_formatter(document->root) << "\n";
+  if (!compare.empty()) out << "\n[compare]\n" << compare;
   return out.str();
 }
 

@@ -217,7 +217,8 @@ TEST_CASE("an interrupted comparison says how many runs it keeps", "[interrupt]"
   INFO(said);
   CHECK((code == 130 || code == 0));  // it may have been through
   const std::size_t kept = lines();
-  if (code == 130) CHECK(contains(said, " " + std::to_string(kept) + " of 14 runs are done; the same command"));
+  if (code == 130)
+    CHECK(contains(said, " " + std::to_string(kept) + " of 14 runs are done; the same command"));
   CHECK(place.shell("$PSIM compare several.toml --out study >out").code == 0);
   CHECK(place.shell("$PSIM compare several.toml --out whole >out").code == 0);
   CHECK(place.shell("diff -r study whole").code == 0);

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <system_error>
 #include <utility>
 
@@ -126,10 +125,11 @@ void Journal::open_own() {
   fs::create_directories(folder_ / parts);
   char host[256] = "";
   gethostname(host, sizeof host - 1);
-  const auto now = std::chrono::system_clock::now().time_since_epoch().count();
-  const fs::path path = folder_ / parts / fmt::format("{}-{}-{}.jsonl", host, getpid(), now);
-  file_ = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
-  if (file_ < 0) fail("open", path);
+  for (int attempt = 0; file_ < 0; ++attempt) {
+    const fs::path path = folder_ / parts / fmt::format("{}-{}-{}.jsonl", host, getpid(), attempt);
+    file_ = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
+    if (file_ < 0 && errno != EEXIST) fail("open", path);
+  }
 }
 
 void Journal::add(const std::string& hash, const std::string& summary) {

@@ -258,9 +258,9 @@ Plan plan_study(const Command& command, bool runs, const Variants& variants) {
   resolver.throw_what_is_wrong();
   for (Candidate& one : candidates) plan.runs.push_back(std::move(one.run));
   plan.title = resolver.title;
-  std::set<std::string> kept;
-  for (const Axis& axis : axes) kept.insert(axis.key);
-  plan.text = study_text(request.load, kept);
+  std::vector<std::string> keys;
+  for (const Axis& axis : axes) keys.push_back(axis.key);
+  plan.text = study_text(request.load, keys);
   plan.hash = hash_of(plan);
   return plan;
 }

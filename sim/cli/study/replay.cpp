@@ -10,6 +10,7 @@
 #include "sim/cli/interrupt.hpp"
 #include "sim/cli/study/folder.hpp"
 #include "sim/cli/study/make.hpp"
+#include "sim/cli/study/tuning.hpp"
 #include "sim/cli/talk.hpp"
 
 namespace psim::cli {
@@ -23,7 +24,8 @@ Plan plan_again(const StudyFolder& folder, const Command& asked) {
     if (fs::is_directory(dir.get<std::string>())) command.data_dirs.push_back(dir);
   }
   command.trace = "none";
-  Plan plan = plan_study(command, true);
+  const Json tuning = folder.manifest.value("tuning", Json());
+  Plan plan = plan_study(command, true, tuning.is_null() ? Variants{} : tuned_variants(tuning));
   const Json& runs = folder.manifest["runs"];
   const bool is_same = plan.runs.size() == runs.size() &&
                        std::ranges::equal(plan.runs, runs, [](const PlannedRun& now, const Json& then) {

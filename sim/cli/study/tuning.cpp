@@ -105,7 +105,12 @@ class Tuner {
     const Plan plan = plan_study(command_, false);
     std::vector<std::size_t> all(settings_.size());
     for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
-    for (const PlannedRun& run : plan.runs) race_[{run.arm, run.condition}] = all;
+    for (const PlannedRun& run : plan.runs) {
+      if (std::ranges::find(spec_.seeds, run.seed) != spec_.seeds.end())
+        throw Refused(fmt::format("[tune]: seed {} is the study's own", run.seed),
+                      "trials need other seeds: what is tuned on a seed is too good on it");
+      race_[{run.arm, run.condition}] = all;
+    }
   }
 
   // Makes what is in the race with the first `seeds` seeds, and sorts it: the best first.
@@ -182,13 +187,15 @@ std::optional<Tuning> tune(const Command& command, const TuneSpec& spec, const M
   return Tuner(command, spec, make).run();
 }
 
-Variants Tuning::variants() const {
-  const auto of = [this](const std::string& arm, const std::vector<std::string>& condition) {
+Variants tuned_variants(const Json& tuning) {
+  const auto of = [best = tuning["best"]](const std::string& arm, const std::vector<std::string>& condition) {
     const auto found = std::ranges::find_if(
-        cells, [&](const Tuned& one) { return one.arm == arm && one.condition == condition; });
-    return std::vector<Variant>{{"untuned", {}}, {"tuned", found->setting.sets}};
+        best, [&](const Json& one) { return one["arm"] == arm && one["condition"] == condition; });
+    if (found == best.end())
+      throw Refused(fmt::format("nothing was tuned for {}", arm), "the study's files do not fit together");
+    return std::vector<Variant>{{analysis::untuned, {}}, {analysis::tuned, (*found)["sets"]}};
   };
-  return {.axis = tuning_axis, .of = of};
+  return {.axis = analysis::tuning_axis, .of = of};
 }
 
 Json Tuning::document(const TuneSpec& spec) const {

@@ -13,9 +13,8 @@
 
 namespace psim::cli {
 
-// The axis that trials have beside the study's own, and the one that the tuned study has.
+// The axis that trials have beside the study's own.
 inline constexpr const char* setting_axis = "setting";
-inline constexpr const char* tuning_axis = "tuning";
 
 // [tune] of the scenario that the command asks for; throws Invalid.
 std::optional<TuneSpec> tune_spec(const Command& command);
@@ -37,11 +36,12 @@ struct Tuning {
   std::vector<PlannedRun> trials;  // without what they have loaded
   double simulated_seconds = 0;    // of all trials
 
-  // The study with each arm as the scenario has it, and tuned.
-  Variants variants() const;
   // For manifest.json and study.json.
   Json document(const TuneSpec& spec) const;
 };
+
+// The study with each arm as the scenario has it, and tuned. `tuning`: a document of what was found.
+Variants tuned_variants(const Json& tuning);
 
 // Nothing where `make` says so.
 std::optional<Tuning> tune(const Command& command, const TuneSpec& spec, const MakeTrials& make);

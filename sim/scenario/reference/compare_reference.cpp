@@ -45,6 +45,29 @@ name = "asp, smaller steps"
 "consistency.model" = "asp"
 "training.learning_rate" = 0.02
 ```
+
+## [tune]
+
+Gives every arm, under every condition, the fields that suit it best, before arms are compared. The
+table then shows each arm twice, `untuned` and `tuned`. All arms get the same settings to try. Trials
+have seeds of their own and are judged on the validation set, so `data.validation_fraction` is needed.
+
+| key | type | default | meaning |
+|---|---|---|---|
+| a field | list, or `{ from, to, points }` | | values to try; a range has numbers at equal ratios, 5 if `points` is not given |
+| `method` | `grid`, `random` or `halving` | `grid` | every combination; settings drawn from the values or the whole range; of drawn settings the better half goes on with twice the seeds, until one is left |
+| `trials` | integer | | random and halving: settings for each arm |
+| `seeds` | list | `[1001, 1002, 1003]` | of the trials alone |
+| `measure` | `time-to-target`, `loss` or `accuracy` | time to target, or loss without a target | what the best setting is best in, on the validation set |
+
+```toml
+[data]
+validation_fraction = 0.2
+[tune]
+"training.learning_rate" = { from = 0.01, to = 1.0, points = 5 }
+```
+
+If the best value is the first or the last of its list, a better one may lie beyond: psim says so.
 )";
 }
 
