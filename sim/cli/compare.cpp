@@ -54,7 +54,7 @@ class Making {
     journal_.emplace(dir_);
     say_what_is_not_read(dir_, *journal_);
     Variants variants;
-    if (const std::optional<TuneSpec> spec = tune_spec(command_)) {
+    if (const std::optional<TuneSpec> spec = base.tune) {
       const std::optional<Tuning> tuning =
           tune(command_, *spec, [this](Plan& trials) { return results(trials, "trials"); });
       if (!tuning) return end_slice("the trials of all slices are there, run the slices again");

@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "sim/cli/command.hpp"
+#include "sim/cli/progress.hpp"
 #include "sim/cli/record_run.hpp"
 #include "sim/cli/run_folder.hpp"
 #include "sim/cli/study/plan.hpp"
-#include "sim/cli/study/tuning.hpp"
 #include "sim/cli/talk.hpp"
 #include "sim/scenario/reference/reference.hpp"
 
@@ -26,6 +26,23 @@ std::string compare_line(Command command, bool has_axes) {
     command.seeds = "1,2,3";
   }
   return replay_line(command).replace(5, 3, "compare");
+}
+
+// What `psim compare` would take.
+std::string study_size(const Plan& plan) {
+  double seconds = 0, bytes = 0;
+  for (const PlannedRun& run : plan.runs) {
+    seconds += run.seconds;
+    bytes = std::max(bytes, run.bytes);
+  }
+  std::string text = fmt::format("; psim compare makes {} runs of it", plan.runs.size());
+  if (plan.tune)
+    text += fmt::format(", and up to {} trials for each arm under each condition",
+                        settings_of(*plan.tune).size() * plan.tune->seeds.size());
+  return text + fmt::format(
+                    "\nunless targets end them sooner, the runs take roughly {} of one core; each takes "
+                    "about {:.0f} MB of memory",
+                    time_text(seconds), bytes / 1e6);
 }
 
 }  // namespace
@@ -76,9 +93,7 @@ int run(const Command& command) {
 int check(const Command& command) {
   const LoadedScenario loaded = load_for_run(command);
   std::string runs;
-  tune_spec(command);  // says what is wrong with it
-  if (loaded.has_axes)
-    runs = fmt::format("; psim compare makes {} runs of it", plan_study(command, false).runs.size());
+  if (loaded.has_axes) runs = study_size(plan_study(command, false));
   fmt::print("{}", resolved_toml(loaded.scenario));
   say("{} is a valid scenario; printed above with every default{}\n", command.scenario, runs);
   return done;

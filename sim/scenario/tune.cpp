@@ -1,6 +1,7 @@
 #include "sim/scenario/tune.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <utility>
@@ -35,6 +36,14 @@ std::string draw(const TuneField& field, Stream& stream) {
 }
 
 }  // namespace
+
+std::string text_of(const TuneSpec& spec) {
+  std::string text = fmt::format("{} {} {} {}", name_of(spec.method), name_of(spec.measure), spec.trials,
+                                 fmt::join(spec.seeds, ","));
+  for (const TuneField& field : spec.fields)
+    text += fmt::format("\n{} = {}", field.key, fmt::join(field.values, ", "));
+  return text;
+}
 
 std::string three_digits(double value) { return fmt::format("{:.3g}", value); }
 

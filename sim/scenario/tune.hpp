@@ -37,6 +37,9 @@ struct TuneSpec {
   std::vector<TuneField> fields;
 };
 
+// All of it, in one text: equal texts, equal trials.
+std::string text_of(const TuneSpec& spec);
+
 // So that people can read what is tried.
 std::string three_digits(double value);
 

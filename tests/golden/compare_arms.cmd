@@ -38,12 +38,10 @@ workers = [1]
 slowdown = 4
 END
 psim check arms.toml 2>&1 >/dev/null
-psim compare arms.toml --seeds 1,2 >said
-grep '^|' said | cut -d'|' -f2,3 | sed '/^ per\|^ compute/,$d'
-sed -n '/next, of/p' said | sed 's/.*next/next/'
+psim compare arms.toml --seeds 1,2 --markdown | grep '^|' | cut -d'|' -f2,3 | head -8
 psim compare tables.toml --seeds 1,2 --json >tables.json
-psim compare arms.toml --seeds 1,2 --json | diff - tables.json | grep -E '"(digest|point|arm)"'
+psim compare arms.toml --seeds 1,2 --json | diff - tables.json | grep -E '"(digest|condition|arm)"'
 psim compare tables.toml --set 'arm=[{ name = "a", seed = 3, consistency = "ssp 1", training = { steps = 5, learning_rate = 0.3 } }, { name = "b" }]' --set cluster.servers=1 >said
-sed -n '/next, of/,$p' said | sed 's/-[0-9a-f]\{8\}/-HASH/; s/^[0-9]* runs under [^ ]* *//'
-sh -c "$(grep '^  psim run' said)" | grep -o '^already done'
-rm -rf arms.toml tables.toml tables.json runs said
+grep '^  psim run' said
+sh -c "$(grep '^  psim run' said) --json" | grep -o '"consistency": .*'
+rm -rf arms.toml tables.toml tables.json studies said

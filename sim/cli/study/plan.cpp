@@ -148,10 +148,10 @@ class DataBudget {
   double bytes_ = 0;
 };
 
-// A message takes about 10 us, and a gradient about a second for 2e9 floating-point operations (tests/bench).
+// A message takes about 5 us, and a gradient a second for 1e10 floating-point operations (tests/bench).
 // Where nothing says how long a run is: a minute.
 double seconds_of(const Estimate& work) {
-  const double seconds = 0.005 + 1e-5 * work.messages + work.flops / 2e9;
+  const double seconds = 0.005 + 5e-6 * work.messages + work.flops / 1e10;
   return std::isfinite(seconds) ? seconds : 60;
 }
 
@@ -209,6 +209,7 @@ std::string hash_of(const Plan& plan) {
   std::string text = plan.arm_axis;
   for (const PlannedRun& run : plan.runs)
     text += fmt::format("\n{}\t{}\t{}\t{}", run.arm, fmt::join(run.condition, "\t"), run.seed, run.hash);
+  if (plan.tune) text += "\n" + text_of(*plan.tune);
   return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
 }
 
@@ -261,6 +262,8 @@ Plan plan_study(const Command& command, bool runs, const Variants& variants) {
   std::vector<std::string> keys;
   for (const Axis& axis : axes) keys.push_back(axis.key);
   plan.text = study_text(request.load, keys);
+  plan.tune = load_tune(request.load, diagnostics);
+  if (!diagnostics.empty()) throw Invalid{diagnostics.render()};
   plan.hash = hash_of(plan);
   return plan;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/cli/command.hpp"
+#include "sim/scenario/tune.hpp"
 
 namespace psim::cli {
 
@@ -39,8 +40,9 @@ struct Plan {
   std::string arm_axis;                     // the axis whose values are compared: "arm", or the first one
   std::vector<std::string> condition_axes;  // the others
   std::vector<std::string> arms;            // in the order of the axis
-  std::string hash;                         // of all runs and what they are called
+  std::string hash;                         // of all runs, what they are called, and how they are tuned
   std::string text;                         // the scenario with its axes, as psim compare takes it
+  std::optional<TuneSpec> tune;             // [tune]
   std::vector<PlannedRun> runs;             // the first axis slowest, seeds fastest
 };
 

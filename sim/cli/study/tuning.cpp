@@ -174,15 +174,6 @@ class Tuner {
 
 }  // namespace
 
-std::optional<TuneSpec> tune_spec(const Command& command) {
-  Diagnostics diagnostics;
-  LoadRequest request = load_request(command, diagnostics);
-  std::optional<TuneSpec> spec;
-  if (diagnostics.empty()) spec = load_tune(request, diagnostics);
-  if (!diagnostics.empty()) throw Invalid{diagnostics.render()};
-  return spec;
-}
-
 std::optional<Tuning> tune(const Command& command, const TuneSpec& spec, const MakeTrials& make) {
   return Tuner(command, spec, make).run();
 }

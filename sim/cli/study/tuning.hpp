@@ -16,9 +16,6 @@ namespace psim::cli {
 // The axis that trials have beside the study's own.
 inline constexpr const char* setting_axis = "setting";
 
-// [tune] of the scenario that the command asks for; throws Invalid.
-std::optional<TuneSpec> tune_spec(const Command& command);
-
 // Makes a plan's runs; nothing where some are other slices' and not there yet.
 using MakeTrials = std::function<std::optional<analysis::Study>(Plan&)>;
 
