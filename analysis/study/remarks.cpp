@@ -126,7 +126,9 @@ std::string remarks(const Study& study, const Evaluation& evaluation) {
     for (const StudyRun& run : cell.runs) runs.insert(run.run);
   }
   if (fewest_runs(evaluation) > 1)
-    say(out, "[a, b] of a time: 95 % interval of its mean over seeds (Student's t).");
+    say(out,
+        "± of a time, or [a, b]: 95 % interval of its mean over seeds (Student's t). Beside [a, b], ± of "
+        "other columns is the standard deviation.");
   else if (runs.size() > 1)
     say(out,
         "A single seed says nothing about how far seeds scatter: there is no interval. --seeds 1,2,3,... "

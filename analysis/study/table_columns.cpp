@@ -28,10 +28,14 @@ std::string runs_text(const Statistic& s, const Aggregate& row) {
   return s.n < row.n ? fmt::format(" ({}/{})", s.n, row.n) : "";
 }
 
-std::string mean_and_interval(double mean, const std::optional<statistics::Interval>& interval,
-                              int decimals) {
+// The interval is symmetric. Where other columns have deviations it is written out, so that nobody takes it
+// for one.
+std::string mean_and_interval(const TableView& view, double mean,
+                              const std::optional<statistics::Interval>& interval, int decimals) {
   std::string text = fmt::format("{:.{}f}", mean, decimals);
-  if (interval) text += fmt::format(" [{:.{}f}, {:.{}f}]", interval->low, decimals, interval->high, decimals);
+  if (interval && view.brief) text += fmt::format(" ± {:.{}f}", interval->high - mean, decimals);
+  else if (interval)
+    text += fmt::format(" [{:.{}f}, {:.{}f}]", interval->low, decimals, interval->high, decimals);
   return text;
 }
 
@@ -41,13 +45,13 @@ std::string time_cell(const TableView& view, const Aggregate& row) {
   const TimeToTarget& time = *row.time_to_target;
   if (row.reached < row.n && !mutant("a-miss-is-not-marked"))
     return fmt::format(">= {:.{}f}", time.restricted_mean_s, decimals);
-  return mean_and_interval(time.restricted_mean_s, time.interval_s, decimals);
+  return mean_and_interval(view, time.restricted_mean_s, time.interval_s, decimals);
 }
 
 std::string length_cell(const TableView& view, const Aggregate& row) {
   if (!row.time) return "-";
   const int decimals = decimals_for(view.slowest_s);
-  return mean_and_interval(row.time->mean, row.time_interval_s, decimals);
+  return mean_and_interval(view, row.time->mean, row.time_interval_s, decimals);
 }
 
 std::string median_cell(const TableView& view, const Aggregate& row) {

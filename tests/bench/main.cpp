@@ -15,11 +15,9 @@ struct Group {
   const char* name;
   std::vector<Line> (*measure)(const Settings&);
 };
-constexpr Group groups[] = {{"gradient", gradient_against_product},
-                            {"run", run_against_loop},
-                            {"fashion", fashion_against_plain},
-                            {"transport", transport_against_loop},
-                            {"memory", peak_memory}};
+constexpr Group groups[] = {
+    {"gradient", gradient_against_product}, {"run", run_against_loop}, {"fashion", fashion_against_plain},
+    {"transport", transport_against_loop},  {"memory", peak_memory},   {"study", study_against_runs}};
 
 std::string bound_text(const Line& line) {
   if (line.bound == Bound::none) return "";

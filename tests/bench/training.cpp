@@ -185,7 +185,7 @@ std::vector<Line> fashion_against_plain(const Settings& settings) {
   const TemporaryFile file(toml);
   double run_accuracy = 0, plain_accuracy = 0;
   const auto run = [&] {
-    const Usage usage = run_psim(file.path(), {"--threads", "2"});
+    const Usage usage = run_psim({"run", file.path().string(), "--threads", "2"});
     run_accuracy = usage.result["final"]["accuracy"].get<double>();
     return usage.wall;
   };
