@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <utility>
 
@@ -122,8 +123,11 @@ class TuneReader {
     for (int i = 0; i < static_cast<int>(points); ++i) {
       const double exact = *field.from * std::pow(*field.to / *field.from, i / (points - 1));
       field.values.push_back(three_digits(exact));
-      toml::value<double> rounded(std::stod(field.values.back()));
-      check_value(base_, field.key, place, rounded, diagnostics_);
+      double rounded = 0;
+      std::from_chars(field.values.back().data(), field.values.back().data() + field.values.back().size(),
+                      rounded);
+      toml::value<double> node(rounded);
+      check_value(base_, field.key, place, node, diagnostics_);
     }
     return true;
   }

@@ -19,6 +19,30 @@ nlohmann::ordered_json compare_schema() {
           {"additionalProperties", {{"type", "array"}}}};
 }
 
+nlohmann::ordered_json tune_schema() {
+  using Json = nlohmann::ordered_json;
+  const auto one_of = [](std::initializer_list<const char*> names) {
+    return Json{{"type", "string"}, {"enum", Json(std::vector<std::string>(names.begin(), names.end()))}};
+  };
+  return {{"type", "object"},
+          {"description",
+           "Fields that psim compare tunes for every arm: a dotted field with a list of values, or with a "
+           "range."},
+          {"properties",
+           {{"method", one_of({"grid", "random", "halving"})},
+            {"measure", one_of({"time-to-target", "loss", "accuracy"})},
+            {"trials", {{"type", "integer"}, {"minimum", 2}, {"maximum", 1000}}},
+            {"seeds", {{"type", "array"}, {"items", {{"type", "integer"}}}}}}},
+          {"additionalProperties",
+           {{"anyOf", Json::array({{{"type", "array"}},
+                                   {{"type", "object"},
+                                    {"required", Json::array({"from", "to"})},
+                                    {"properties",
+                                     {{"from", {{"type", "number"}}},
+                                      {"to", {{"type", "number"}}},
+                                      {"points", {{"type", "integer"}}}}}}})}}}};
+}
+
 std::string compare_reference() {
   return R"(
 ## [compare]
@@ -52,13 +76,15 @@ Gives every arm, under every condition, the fields that suit it best, before arm
 table then shows each arm twice, `untuned` and `tuned`. All arms get the same settings to try. Trials
 have seeds of their own and are judged on the validation set, so `data.validation_fraction` is needed.
 
-| key | type | default | meaning |
-|---|---|---|---|
-| a field | list, or `{ from, to, points }` | | values to try; a range has numbers at equal ratios, 5 if `points` is not given |
-| `method` | `grid`, `random` or `halving` | `grid` | every combination; settings drawn from the values or the whole range; of drawn settings the better half goes on with twice the seeds, until one is left |
-| `trials` | integer | | random and halving: settings for each arm |
-| `seeds` | list | `[1001, 1002, 1003]` | of the trials alone |
-| `measure` | `time-to-target`, `loss` or `accuracy` | time to target, or loss without a target | what the best setting is best in, on the validation set |
+- Each dotted field, in quotes, has a list of values to try, or a range `{ from, to, points }` of
+  numbers at equal ratios (5 of them if `points` is not given).
+- `method` is `"grid"` (every combination, the default), `"random"` (settings drawn from the values or
+  the whole range) or `"halving"` (of drawn settings the better half goes on with twice the seeds,
+  until one is left).
+- `trials` is the number of settings for each arm, for `random` and `halving`.
+- `seeds` are those of the trials alone; `[1001, 1002, 1003]` if not given.
+- `measure` says what the best setting is best in, on the validation set: `"time-to-target"` (the
+  default with a target), `"loss"` (the default without) or `"accuracy"`.
 
 ```toml
 [data]

@@ -7,6 +7,7 @@
 namespace psim {
 
 nlohmann::ordered_json compare_schema();
+nlohmann::ordered_json tune_schema();
 std::string compare_reference();
 
 }  // namespace psim

@@ -271,6 +271,7 @@ Json scenario_schema() {
       root[Json::json_pointer(pointer.at(field.table))]["required"].push_back(field.key);
   }
   root["properties"]["compare"] = compare_schema();
+  root["properties"]["tune"] = tune_schema();
   Json& consistency = root["properties"]["consistency"];
   consistency = {
       {"anyOf", Json::array({consistency,
