@@ -9,6 +9,7 @@
 #include "analysis/run_files.hpp"
 #include "analysis/sha256.hpp"
 #include "analysis/study/files.hpp"
+#include "model/mutant.hpp"
 
 namespace psim::cli {
 namespace {
@@ -58,6 +59,7 @@ class Sorter {
     std::ranges::sort(contents_.files);
     std::ranges::sort(contents_.runs);
     std::ranges::sort(contents_.foreign);
+    if (mutant("all-files-are-psims")) contents_.foreign.clear();
     return std::move(contents_);
   }
 
