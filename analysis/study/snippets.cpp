@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "analysis/study/csv.hpp"
@@ -13,6 +14,10 @@ namespace psim::analysis {
 namespace {
 
 constexpr std::size_t points_of_curves = 200;
+
+constexpr std::array<std::string_view, 11> file_names{
+    "README.txt",    "analysis.R",    "analysis.py", "curves.csv", "curves.tex", "curves_mean.csv",
+    "manifest.json", "results.jsonl", "runs.csv",    "study.db",   "study.json"};
 
 constexpr const char* analysis_py =
 #include "analysis/study/snippets/analysis.py.inc"
@@ -88,6 +93,8 @@ std::string curves_tex(const Study& study, std::size_t points) {
 }
 
 }  // namespace
+
+std::span<const std::string_view> study_file_names() { return file_names; }
 
 std::vector<StudyFile> study_files(const Study& study, const Evaluation& evaluation) {
   std::vector<StudyFile> files{{"study.json", document(study, evaluation).dump(1) + "\n"},

@@ -10,6 +10,7 @@
 #include "sim/cli/run_folder.hpp"
 #include "sim/cli/scratch.hpp"
 #include "sim/cli/study/folder.hpp"
+#include "sim/cli/study/lock.hpp"
 #include "sim/cli/study/make.hpp"
 #include "sim/cli/study/recipe.hpp"
 #include "sim/cli/study/report.hpp"
@@ -30,8 +31,8 @@ void adopt_from_neighbours(const fs::path& dir, const Plan& plan, Journal& journ
   if (wanted.empty()) return;
   std::vector<fs::path> neighbours;
   for (const fs::directory_entry& entry : fs::directory_iterator(dir.parent_path())) {
-    const std::string name = entry.path().filename().string();
-    const bool is_study = name.starts_with(plan.name + "-") && fs::exists(entry.path() / "manifest.json");
+    const bool is_study =  // whatever somebody has called its folder
+        fs::exists(entry.path() / (plan.name + ".toml")) && fs::exists(entry.path() / "manifest.json");
     if (is_study && entry.path() != dir) neighbours.push_back(entry.path());
   }
   std::ranges::sort(neighbours);
@@ -80,6 +81,7 @@ class Making {
     manifest["study"] = hash_;
     if (*stage != '\0') manifest["stage"] = stage;
     if (!tuning_.is_null()) manifest["tuning"] = tuning_;
+    if (!lock_) lock_.emplace(StudyLock::to_work(dir_));
     begin_study(dir_, plan, manifest, slice_.has_value());
     if (command_.out.empty() && !scratch_ && !command_.force) adopt_from_neighbours(dir_, plan, *journal_);
     std::vector<double> seconds;
@@ -113,6 +115,7 @@ class Making {
   std::optional<ScratchFolder> scratch_;
   fs::path dir_;
   std::string hash_;
+  std::optional<StudyLock> lock_;
   std::optional<Journal> journal_;
   Json tuning_;
   std::size_t made_ = 0, mine_ = 0, planned_ = 0;
@@ -135,6 +138,7 @@ int compare(const Command& command, const StudyCommand& study) {
 
 int merge(const std::string& directory, const StudyCommand& study, bool json) {
   const StudyFolder folder(folder_named(directory));
+  const StudyLock lock = StudyLock::to_work(folder.dir);
   Journal journal(folder.dir);
   say_what_is_not_read(folder.dir, journal);
   if (!journal.other_builds().empty() || folder.manifest["build"] != build_id())

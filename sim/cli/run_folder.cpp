@@ -217,7 +217,11 @@ bool UnfinishedRun::replace() {
 void set_latest(const fs::path& dir) {
   std::error_code ignored;  // the link is a convenience
   const auto holds = [&](const char* folder) { return fs::equivalent(parent_of(dir), folder, ignored); };
-  if (!holds("runs") && !holds("studies")) return;
+  if (holds("runs") || holds("studies")) point_latest(dir);
+}
+
+void point_latest(const fs::path& dir) {
+  std::error_code ignored;  // the link is a convenience
   const fs::path link = parent_of(dir) / fmt::format(".latest-{}", getpid());
   fs::create_directory_symlink(dir.filename(), link, ignored);
   fs::rename(link, parent_of(dir) / "latest", ignored);

@@ -1,7 +1,6 @@
 #include "sim/cli/study/report.hpp"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,13 +16,6 @@
 
 namespace psim::cli {
 namespace {
-
-int terminal_width() {
-  winsize size{};
-  if (isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-    return size.ws_col;
-  return 86;
-}
 
 bool may_colour() {
   const char* term = std::getenv("TERM");
@@ -88,9 +80,10 @@ void print_for_people(const StudyFolder& folder, const analysis::Study& study,
   fmt::print("{}    (psim {})\n", line, version_text());
   if (!study.title.empty()) fmt::print("{}\n", study.title);
   fmt::print("{}\n{}\n{}", target_line(study), table, analysis::remarks(study, evaluation));
-  fmt::print("{}", analysis::loss_chart(study, {.width = std::clamp(terminal_width() - 14, 40, 100),
-                                                .height = 16,
-                                                .colour = may_colour()}));
+  fmt::print("{}",
+             analysis::loss_chart(study, {.width = std::clamp(terminal_width().value_or(86) - 14, 40, 100),
+                                          .height = 16,
+                                          .colour = may_colour()}));
   fmt::print("{}", next_lines(folder));
 }
 
