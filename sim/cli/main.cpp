@@ -78,8 +78,9 @@ CLI::Validator seed_list() {
   return {check, ""};
 }
 
-CLI::Validator not_empty() {
-  return {[](const std::string& text) { return std::string(text.empty() ? "it names no folder" : ""); }, ""};
+// `otherwise`: what an empty text is.
+CLI::Validator not_empty(const char* otherwise = "it names no folder") {
+  return {[=](const std::string& text) { return std::string(text.empty() ? otherwise : ""); }, ""};
 }
 
 CLI::Validator one_of(const std::vector<std::string>& names) {
@@ -245,9 +246,10 @@ const Subcommand subcommands[] = {
        app->add_option("--seeds", a.command.seeds, "Seeds for every run, for example 1,2,3.")
            ->check(seed_list());
        app->add_option(
-           "--slice", a.study.slice,
-           "Make only this part of the runs, for example 3/8; /8 takes the number from Slurm's array "
-           "or GNU parallel.");
+              "--slice", a.study.slice,
+              "Make only this part of the runs, for example 3/8; /8 takes the number from Slurm's array "
+              "or GNU parallel.")
+           ->check(not_empty("it names no slice such as 3/8"));
        app->add_option("--until-ci", a.study.until_ci,
                        "Add seeds until the intervals of the ratios are that narrow, for example 5%.")
            ->transform(percentage());
