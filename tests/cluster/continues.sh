@@ -35,6 +35,11 @@ continues() {
   echo "done"
 }
 
+# Whether a slice that has a result was killed. Its oldest process writes the results; the others are its runs.
 killed_slice() {
-  process=$(pgrep -o -x -f -- "$psim compare .*$scratch.*--slice 2/4") && kill -9 "$process"
+  process=$(pgrep -o -x -f -- "$psim compare .*$scratch.*--slice 2/4") || return 1
+  for file in "$study"/results/*-"$process"-*.jsonl; do
+    [ ! -s "$file" ] || { kill -9 "$process"; return; }
+  done
+  return 1
 }
