@@ -103,6 +103,32 @@ sed 's/epochs = 6/epochs = 7/' "$scenario" >"$scratch/other.toml"
 expect 2 "$psim" compare "$scratch/other.toml" --out "$scratch/turns" --slice 1/2
 said 'holds another study'
 
+echo "the recipe for Slurm, with a stand-in for sbatch that runs the tasks of an array at once"
+place="$scratch/it's 100 % \$oß"
+mkdir "$scratch/bin" "$place"
+cat >"$scratch/bin/sbatch" <<'END'
+#!/bin/sh
+script=$(mktemp)
+cat >"$script"
+last=$(sed -n 's/^#SBATCH --array=1-//p' "$script")
+for task in $(seq "${last:-1}"); do SLURM_ARRAY_TASK_ID=$task sh "$script" || echo "task $task: exit code $?" >&2; done
+rm "$script"
+echo '17;other'
+END
+chmod +x "$scratch/bin/sbatch"
+study=$place/studies/small
+cp "$scenario" "$place/small.toml"
+expect 0 "$psim" compare "$place/small.toml" --out "$study" --recipe slurm --slices 3
+cp "$scratch/said" "$scratch/recipe.sh"
+expect 0 env PATH="$scratch/bin:$PATH" sh "$scratch/recipe.sh" --partition=any
+[ "$(cat "$scratch/said")" = 'job 17: slices 1 to 3, round 1 of 1
+job 17: merge' ] || fail "this is not what it says: $(cat "$scratch/said")"
+grep -q 'runs missed the target' "$study.slurm-merge.out" || fail "the merge does not say what came out"
+"$psim" compare "$place/small.toml" --out "$scratch/other" >/dev/null 2>&1
+same "$scratch/other" "$study"
+expect 2 "$psim" compare "$scenario" --out "$scratch/{}" --recipe snakemake
+said 'snakemake takes the braces'
+
 echo "what is no slice"
 for wrong in '' / 3/ /x x/y 0/4 5/4 4 -1/4 +1/4 1/4/2 ' 1/4' 1/0 /0 0/0 99999999999999999999/99999999999999999999; do
   expect 2 slice wrong "$wrong"
