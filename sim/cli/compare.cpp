@@ -84,9 +84,7 @@ class Making {
     if (!lock_) lock_.emplace(StudyLock::to_work(dir_));
     begin_study(dir_, plan, manifest, slice_.has_value());
     if (command_.out.empty() && !scratch_ && !command_.force) adopt_from_neighbours(dir_, plan, *journal_);
-    std::vector<double> seconds;
-    for (const PlannedRun& run : plan.runs) seconds.push_back(run.seconds);
-    const std::vector<std::size_t> mine = runs_of(slice_.value_or(Slice{}), seconds);
+    const std::vector<std::size_t> mine = runs_of(slice_.value_or(Slice{}), plan.runs);
     made_ += make_runs({dir_, command_, !scratch_}, plan, mine, store_in(*journal_), interrupts_);
     planned_ += plan.runs.size();
     mine_ += mine.size();
@@ -131,8 +129,8 @@ int compare(const Command& command, const StudyCommand& study) {
                   "give --seeds, or leave out --slice, --count and --recipe");
   Plan plan = plan_study(command, !only_says);
   if (!only_says) return Making(command, study, slice).run(std::move(plan));
-  fmt::print("{}", study.count ? fmt::format("{}\n", plan.runs.size())
-                               : recipe(study.recipe, plan, command, study.slices));
+  const Effort effort = effort_of(plan, tune_spec(command));
+  fmt::print("{}", study.count ? fmt::format("{}\n", effort.runs) : recipe(plan, command, study, effort));
   return done;
 }
 

@@ -193,9 +193,10 @@ const Subcommand subcommands[] = {
        app->add_option("--seeds", a.command.seeds, "Seeds for every run, for example 1,2,3.")
            ->check(seed_list());
        app->add_option(
-           "--slice", a.study.slice,
-           "Make only this part of the runs, for example 3/8; /8 takes the number from Slurm's array "
-           "or GNU parallel.");
+              "--slice", a.study.slice,
+              "Make only this part of the runs, for example 3/8; /8 takes the number from Slurm's array "
+              "or GNU parallel.")
+           ->check(not_empty("it names no slice such as 3/8"));
        app->add_option("--until-ci", a.study.until_ci,
                        "Add seeds until the intervals of the ratios are that narrow, for example 5%.")
            ->transform(percentage());

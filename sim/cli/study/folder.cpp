@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "analysis/study/files.hpp"
+#include "sim/cli/process.hpp"
 #include "sim/cli/talk.hpp"
 #include "sim/record/identity.hpp"
 
@@ -18,6 +19,7 @@ namespace psim::cli {
 namespace {
 
 constexpr const char* manifest_name = "manifest.json";
+constexpr const char* unfinished = ".new-";  // how the names of files begin that are being written
 constexpr const char* schema = "psim.study/1";
 
 // "model name : ..." of /proc/cpuinfo.
@@ -46,7 +48,7 @@ Json condition_of(const std::vector<std::string>& axes, const std::vector<std::s
 
 // Other processes never see half a file.
 void replace_file(const fs::path& path, const std::string& text) {
-  const fs::path fresh = fmt::format("{}.{}", path.string(), getpid());
+  const fs::path fresh = path.parent_path() / (unfinished + process_name());
   write_file(fresh, text);
   fs::rename(fresh, path);
 }
@@ -94,19 +96,26 @@ fs::path study_directory(const Plan& plan) {
 }
 
 void check_study_target(const fs::path& dir) {
-  if (!fs::exists(dir) || fs::exists(dir / manifest_name)) return;
+  if (!fs::exists(dir)) return;
   if (!fs::is_directory(dir))
     throw Refused(fmt::format("{} is a file", dir.string()), "name another folder for the study");
+  // In this order: another process may be making it a study now, and the manifest comes first.
+  const bool is_empty =
+      std::ranges::all_of(fs::directory_iterator(dir), [](const fs::directory_entry& entry) {
+        return entry.path().filename().string().starts_with(unfinished);
+      });
+  if (is_empty || fs::exists(dir / manifest_name)) return;
   if (fs::exists(dir / "summary.json"))
     throw Refused(fmt::format("{} is a run", dir.string()), "name another folder for the study");
-  if (!fs::is_empty(dir))
-    throw Refused(fmt::format("{} is no study, and not empty", dir.string()),
-                  "name another folder; psim replaces nothing but its own studies");
+  throw Refused(fmt::format("{} is no study, and not empty", dir.string()),
+                "name another folder; psim replaces nothing but its own studies");
 }
 
 void begin_study(const fs::path& dir, const Plan& plan, const Json& manifest, bool is_shared) {
   check_study_target(dir);
   fs::create_directories(dir);
+  const fs::path scenario = dir / (plan.name + ".toml");
+  bool stands = false;
   if (is_shared && fs::exists(dir / manifest_name)) {
     const Json there = StudyFolder(dir).manifest;
     if (there["study"] != manifest["study"])
@@ -116,10 +125,10 @@ void begin_study(const fs::path& dir, const Plan& plan, const Json& manifest, bo
       throw Refused(fmt::format("another build of psim has begun the study in {}", dir.string()),
                     "run all slices with the same program, or name another folder with --out");
     // Another slice may be further: its manifest has what the trials found.
-    if (there.contains("tuning") || there == manifest) return;
+    stands = there.contains("tuning") || there == manifest;
   }
-  replace_file(dir / (plan.name + ".toml"), plan.text);
-  replace_file(dir / manifest_name, manifest.dump(1) + "\n");
+  if (!stands) replace_file(dir / manifest_name, manifest.dump(1) + "\n");
+  if (!stands || !fs::exists(scenario)) replace_file(scenario, plan.text);
 }
 
 StudyFolder::StudyFolder(const fs::path& path) : dir(path) {

@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "sim/cli/process.hpp"
 #include "sim/record/identity.hpp"
 
 namespace psim::cli {
@@ -144,7 +145,7 @@ void Journal::add(const std::string& hash, const std::string& summary) {
 }
 
 void Journal::settle(const std::vector<std::string>& hashes) {
-  const fs::path fresh = folder_ / fmt::format(".{}-{}", settled, getpid());
+  const fs::path fresh = folder_ / fmt::format(".{}-{}", settled, process_name());
   std::set<std::string> kept;
   std::string text;
   for (const std::string& hash : hashes) {

@@ -5,14 +5,15 @@
 #include <vector>
 
 #include "sim/cli/study/plan.hpp"
+#include "sim/cli/study/tuning.hpp"
 
 namespace psim::cli {
 
 // "slurm", "parallel", "snakemake"
 std::vector<std::string> recipe_names();
 
-// Cut into `slices`; 0: as many as take about ten minutes each, at most 100. Paths in it are absolute, so it
-// may be submitted from anywhere.
-std::string recipe(const std::string& name, const Plan& plan, const Command& command, std::size_t slices);
+// The recipe that `study` names, in as many slices as it says; 0: as many as take about ten minutes each, at
+// most 100. Paths in it are absolute, so it may be run from anywhere. Throws Refused where it would not work.
+std::string recipe(const Plan& plan, const Command& command, const StudyCommand& study, const Effort& effort);
 
 }  // namespace psim::cli

@@ -6,7 +6,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <functional>
-#include <numeric>
+#include <set>
 #include <string_view>
 
 #include "sim/cli/talk.hpp"
@@ -36,35 +36,52 @@ std::optional<std::size_t> array_place() {
   return variable("PARALLEL_SEQ");
 }
 
-}  // namespace
+constexpr const char* example = "for example 3/8, the third of eight";
 
-std::optional<Slice> slice_of(const std::string& text) {
-  if (text.empty()) {
-    const auto count = variable("SLURM_ARRAY_TASK_COUNT");
-    const auto place = array_place();
-    if (!count || !place || !variable("SLURM_ARRAY_TASK_ID")) return std::nullopt;
-    return Slice{.number = *place, .count = *count};
-  }
-  const std::size_t bar = text.find('/');
-  const auto count = number_in(std::string_view(text).substr(std::min(bar, text.size() - 1) + 1));
-  const auto number = bar == 0 ? array_place() : number_in(text.substr(0, bar));
-  if (bar == 0 && !number)
-    throw Refused(fmt::format("--slice {}: which one is not said", text),
-                  "SLURM_ARRAY_TASK_ID or PARALLEL_SEQ says it; outside of them write 1" + text);
-  if (bar == std::string::npos || !count || !number || *number < 1 || *number > *count)
-    throw Refused(fmt::format("--slice {}: this is no slice", text), "for example 3/8, the third of eight");
+// Slurm tells the tasks of an array what they are.
+std::optional<Slice> slice_of_array() {
+  const auto count = variable("SLURM_ARRAY_TASK_COUNT");
+  if (!count || !variable("SLURM_ARRAY_TASK_ID")) return std::nullopt;
+  const auto number = array_place();
+  if (!number || *number > *count)
+    throw Refused(
+        fmt::format("Slurm's array has {} tasks, and this is none of them", *count),
+        fmt::format("SLURM_ARRAY_TASK_ID, _MIN, _STEP and _COUNT say so; --slice overrides them, {}",
+                    example));
   return Slice{.number = *number, .count = *count};
 }
 
-std::vector<std::size_t> runs_of(const Slice& slice, const std::vector<double>& seconds) {
-  std::vector<std::size_t> order(seconds.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, std::ranges::greater{}, [&](std::size_t run) { return seconds[run]; });
-  std::vector<double> load(slice.count, 0);
+}  // namespace
+
+std::optional<Slice> slice_of(const std::string& text) {
+  if (text.empty()) return slice_of_array();
+  const std::size_t bar = std::min(text.find('/'), text.size());
+  const auto count = number_in(std::string_view(text).substr(std::min(bar + 1, text.size())));
+  const bool is_told = bar == 0 && count;
+  const auto number = is_told ? array_place() : number_in(std::string_view(text).substr(0, bar));
+  if (is_told && !number)
+    throw Refused(fmt::format("--slice {}: which one is not said", text),
+                  "SLURM_ARRAY_TASK_ID or PARALLEL_SEQ says it; outside of them write 1" + text);
+  if (is_told && *number > *count)
+    throw Refused(fmt::format("--slice {}: this is task {}", text, *number),
+                  "a study has as many tasks as slices, numbered from the array's first one");
+  if (!count || !number || *number < 1 || *number > *count)
+    throw Refused(fmt::format("--slice {}: this is no slice", text), example);
+  return Slice{.number = *number, .count = *count};
+}
+
+std::vector<std::size_t> runs_of(const Slice& slice, const std::vector<PlannedRun>& runs) {
+  std::vector<std::size_t> order;
+  std::set<std::string> seen;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (seen.insert(runs[i].hash).second) order.push_back(i);
+  }
+  std::ranges::stable_sort(order, std::ranges::greater{}, [&](std::size_t run) { return runs[run].seconds; });
+  std::vector<double> load(std::min(slice.count, order.size()), 0);
   std::vector<std::size_t> mine;
   for (const std::size_t run : order) {
     const auto least = std::ranges::min_element(load);
-    *least += seconds[run];
+    *least += runs[run].seconds;
     if (least - load.begin() + 1 == static_cast<std::ptrdiff_t>(slice.number)) mine.push_back(run);
   }
   std::ranges::sort(mine);

@@ -19,9 +19,9 @@ struct Slice {
 // (SLURM_ARRAY_TASK_ID, _MIN, _COUNT and _STEP), or nothing outside of one. Throws Refused.
 std::optional<Slice> slice_of(const std::string& text);
 
-// The runs of a slice, by number in the plan. Slices have about the same estimated time: runs go, the longest
-// first, to the slice that has the least so far (Graham, Bounds on multiprocessing timing anomalies, 1969: at
-// most 4/3 of the best).
-std::vector<std::size_t> runs_of(const Slice& slice, const std::vector<double>& seconds);
+// The runs of a slice, by number. Slices have about the same estimated time: runs go, the longest first, to
+// the slice that has the least so far (Graham, Bounds on multiprocessing timing anomalies, 1969: at most 4/3
+// of the best). Of runs that are the same scenario, only the first one is in a slice.
+std::vector<std::size_t> runs_of(const Slice& slice, const std::vector<PlannedRun>& runs);
 
 }  // namespace psim::cli

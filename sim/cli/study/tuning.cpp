@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 #include <span>
+#include <utility>
 
 #include "analysis/statistics/time_to_target.hpp"
 #include "sim/cli/talk.hpp"
@@ -80,16 +81,11 @@ class Tuner {
 
   std::optional<Tuning> run() {
     start();
-    std::size_t seeds = spec_.method == TuneMethod::halving ? 1 : spec_.seeds.size();
-    for (;;) {
-      if (!make_round(seeds)) return std::nullopt;
-      const bool is_last =
-          spec_.method != TuneMethod::halving ||
-          std::ranges::all_of(race_, [](const auto& cell) { return cell.second.size() == 1; }) ||
-          seeds == spec_.seeds.size();
-      for (auto& [cell, in_race] : race_) in_race.resize(is_last ? 1 : (in_race.size() + 1) / 2);
-      if (is_last) break;
-      seeds = std::min(2 * seeds, spec_.seeds.size());
+    const std::vector<TrialRound> rounds = rounds_of(spec_);
+    for (std::size_t i = 0; i < rounds.size(); ++i) {
+      if (!make_round(rounds[i].seeds)) return std::nullopt;
+      const std::size_t left = i + 1 < rounds.size() ? rounds[i + 1].settings : 1;
+      for (auto& [cell, in_race] : race_) in_race.resize(left);
     }
     for (const auto& [cell, in_race] : race_) {
       const TuneSetting& best = settings_[in_race.front()];
@@ -205,6 +201,40 @@ Json Tuning::document(const TuneSpec& spec) const {
           {"simulated_s", simulated_seconds},
           {"best", found},
           {"runs", runs}};
+}
+
+std::vector<TrialRound> rounds_of(const TuneSpec& spec) {
+  std::vector<TrialRound> rounds{{.settings = settings_of(spec).size(), .seeds = spec.seeds.size()}};
+  if (spec.method != TuneMethod::halving) return rounds;
+  rounds.front().seeds = 1;
+  for (TrialRound next = rounds.front(); next.settings > 1 && next.seeds < spec.seeds.size();) {
+    next = {(next.settings + 1) / 2, std::min(2 * next.seeds, spec.seeds.size())};
+    rounds.push_back(next);
+  }
+  return rounds;
+}
+
+Effort effort_of(const Plan& plan, const std::optional<TuneSpec>& spec) {
+  Effort effort{.runs = plan.runs.size()};
+  if (!spec) return effort;
+  std::set<std::int64_t> seeds;
+  for (const PlannedRun& run : plan.runs) seeds.insert(run.seed);
+  const std::size_t cells = plan.runs.size() / seeds.size();
+  const auto times = [&](std::size_t runs) {
+    return static_cast<double>(runs) / static_cast<double>(plan.runs.size());
+  };
+  effort = {
+      .runs = 2 * plan.runs.size(), .rounds = 1, .times = 2, .largest = 2};  // each arm as it is, and tuned
+  std::size_t seeds_before = 0;
+  for (const TrialRound& round : rounds_of(*spec)) {
+    const std::size_t trials =
+        cells * round.settings * (round.seeds - std::exchange(seeds_before, round.seeds));
+    effort.runs += trials;
+    ++effort.rounds;
+    effort.times += times(trials);
+    effort.largest = std::max(effort.largest, times(trials));
+  }
+  return effort;
 }
 
 }  // namespace psim::cli

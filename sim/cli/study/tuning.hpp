@@ -43,4 +43,18 @@ Variants tuned_variants(const Json& tuning);
 // Nothing where `make` says so.
 std::optional<Tuning> tune(const Command& command, const TuneSpec& spec, const MakeTrials& make);
 
+// Trials that are made together, of every cell: so many settings, each with the first seeds of [tune].
+struct TrialRound {
+  std::size_t settings = 0, seeds = 0;
+};
+std::vector<TrialRound> rounds_of(const TuneSpec& spec);
+
+// What a study takes with its trials. Slices that do not wait for each other make it in `rounds`: each of
+// trials needs the results of the one before, and the study those of the last.
+struct Effort {
+  std::size_t runs = 0, rounds = 1;
+  double times = 1, largest = 1;  // the time of the plan's own runs: in all, and in the longest round
+};
+Effort effort_of(const Plan& plan, const std::optional<TuneSpec>& spec);
+
 }  // namespace psim::cli
