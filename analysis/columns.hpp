@@ -42,8 +42,9 @@ inline constexpr ColumnDoc column_docs[] = {
      "The sign-flip test's p value for the difference to the baseline, corrected for the number of "
      "comparisons\n"
      "(Holm)."},
-    {"compute/wait/network", "[%]",
-     "Percentages of the workers' time: computing, waiting for others, and messages on their way. --wide "
+    {"compute wait network", "[%]",
+     "Percentages of the workers' time, as 50/25/25: computing, waiting for others, and messages on their "
+     "way. --wide "
      "shows\n"
      "each by itself, with its deviation."},
     {"score", "",

@@ -147,7 +147,7 @@ constexpr TableColumn all_columns[] = {
     {.name = "time", .place = first, .cell = length_cell},
     {.name = "versus baseline", .place = first, .cell = versus_cell, .is_text = true},
     {.name = "reached", .place = first, .cell = reached_cell},
-    {.name = "compute/wait/network", .place = narrow, .cell = shares_cell},
+    {.name = "compute wait network", .place = narrow, .cell = shares_cell},
     {.name = "final loss", .place = first, .key = "final_loss", .decimals = 4},
     {.name = "accuracy", .place = first, .key = "final_accuracy", .scale = 100},
     {.name = "recovery", .key = "recovery_s", .if_zero = IfZero::silent},

@@ -63,9 +63,12 @@ std::vector<std::size_t> fitted(Columns columns, std::size_t width) {
   for (const TextColumn* column : columns) widths.push_back(natural(*column));
   while (sum_of(widths) > width) {
     std::size_t widest = columns.size();
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-      const bool can_shrink = widths[i] > least(*columns[i]);
-      if (can_shrink && (widest == columns.size() || widths[i] > widths[widest])) widest = i;
+    for (const bool texts_only : {true, false}) {
+      for (std::size_t i = 0; i < columns.size(); ++i) {
+        if (widths[i] <= least(*columns[i]) || (texts_only && !columns[i]->is_text)) continue;
+        if (widest == columns.size() || widths[i] > widths[widest]) widest = i;
+      }
+      if (widest < columns.size()) break;
     }
     if (widest == columns.size()) break;
     --widths[widest];
@@ -118,7 +121,7 @@ std::string markdown(std::string_view text) {
   for (const char c : text) {
     if (c == '<') out += "&lt;";
     else if (c == '&') out += "&amp;";
-    else if (std::string_view("\\|*_`[]~").find(c) != std::string_view::npos) out += {'\\', c};
+    else if (std::string_view("\\|*_`[]~$").find(c) != std::string_view::npos) out += {'\\', c};
     else out += c == '\n' ? ' ' : c;
   }
   return out;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "analysis/study/files.hpp"
+#include "analysis/study/report.hpp"
 #include "tests/analysis/study/make_study.hpp"
 
 using namespace psim::analysis;
@@ -42,6 +43,14 @@ void write(const Study& study, const std::filesystem::path& folder) {
   for (const StudyFile& file : study_files(study, evaluate(study)))
     std::ofstream(folder / file.name, std::ios::binary) << file.text;
   write_database(folder / "study.db", study);
+  const Evaluation evaluation = evaluate(study);
+  std::ofstream(folder / "table.tex")
+      << "\\documentclass{article}\n\\usepackage[paperwidth=60cm]{geometry}\\usepackage{booktabs}\n\\begin{"
+         "document}\n"
+      << table(study, evaluation, {.format = TableFormat::latex, .wide = true}) << "\\end{document}\n";
+  std::ofstream(folder / "study.txt") << table(study, evaluation, {}) << "\n"
+                                      << remarks(study, evaluation) << "\n"
+                                      << loss_chart(study, {});
 }
 
 }  // namespace

@@ -48,9 +48,11 @@ case $kind in
   latex)
     has pdflatex texlive-pictures
     cd "$folder/target"
-    pdflatex -interaction=nonstopmode -halt-on-error curves.tex >out || { tail -40 out; exit 1; }
-    [ -s curves.pdf ]
-    ! grep -E '^(!|Package pgfplots Warning)' out
+    for text in table curves; do
+      pdflatex -interaction=nonstopmode -halt-on-error $text.tex >out 2>&1 || { tail -40 out; exit 1; }
+      [ -s $text.pdf ]
+      ! grep -E '^(!|Package pgfplots Warning)' out
+    done
     ;;
   sqlite)
     has sqlite3 sqlite3
