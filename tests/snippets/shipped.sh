@@ -19,7 +19,7 @@ recomputed() {
   "$psim" compare "$source/scenarios/$scenario.toml" --out "$study" "$@" >said 2>&1 || code=$?
   # 1: some run missed its target.
   [ "$code" -le 1 ] || { cat said; exit 1; }
-  echo "$study: $(python3 "$source/tests/snippets/reanalyse_study.py" "$study")"
+  python3 "$source/tests/snippets/reanalyse_study.py" "$study"
 }
 
 recomputed reached stragglers
