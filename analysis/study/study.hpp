@@ -74,7 +74,7 @@ struct Aggregate {
   std::optional<Statistic> time;               // of the whole run, where they have none and none got stuck
   std::optional<statistics::Interval> time_interval_s;  // 95 %, of its mean; absent for a single run
   std::optional<VersusBaseline> versus;  // absent for the baseline's runs, and where times are not known
-  bool pareto = true;                    // no arm of the condition is better in time, bytes sent or accuracy, and worse in none
+  bool pareto = true;  // no arm of the condition is better in time, bytes sent or accuracy, and worse in none
   double staleness_max = 0;
   std::map<std::string, Statistic, std::less<>> measures;  // over the runs that have them, by key
   const Statistic* measure(std::string_view key) const;    // null: no run has it
