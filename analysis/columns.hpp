@@ -31,10 +31,12 @@ inline constexpr ColumnDoc column_docs[] = {
      "it: that one counts with the budget, so the mean is at least "
      "this."},
     {"versus baseline", "",
-     "The ratio of mean times, arm and baseline, over the seeds that both have: its 95 % interval in "
-     "brackets,\n"
-     "and under how many of the seeds the arm is the faster one. `~`: too few seeds for the interval to be\n"
-     "trusted; `?`: no difference is left once the number of comparisons is corrected for."},
+     "The ratio of times, arm and baseline, seed by seed: its geometric mean over the seeds that both have, "
+     "the\n"
+     "mean's 95 % interval in brackets, and under how many of the seeds the arm is the faster one. `~`: too "
+     "few\n"
+     "seeds for the interval to be trusted; `?`: no difference is left once the number of comparisons is\n"
+     "corrected for."},
     {"reached", "", "How many of the row's runs reached the target, and how many there are."},
     {"median", "[s]",
      "Median of the time to target; `>` and the budget where fewer than half of the runs reached the "

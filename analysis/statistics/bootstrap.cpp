@@ -15,72 +15,41 @@ namespace {
 
 constexpr double unbounded = std::numeric_limits<double>::infinity();
 
-// An estimate and its standard error. That of a ratio is the logarithm of it (the delta method). An error
-// that is a rounding of the values is 0.
 struct Point {
-  double value = 0;
-  double error = 0;
+  double mean = 0;
+  double sd = 0;
 };
 
-double without_rounding(double error, double size) { return error > 1e-12 * size ? error : 0; }
-
-Point difference_of(std::span<const Pair> pairs) {
-  const auto n = static_cast<double>(pairs.size());
-  double sum = 0, squares = 0, size = 0;
-  for (const Pair& pair : pairs) {
-    sum += pair.arm - pair.baseline;
-    size = std::max({size, std::abs(pair.arm), std::abs(pair.baseline)});
-  }
-  const double mean = sum / n;
-  for (const Pair& pair : pairs) squares += std::pow(pair.arm - pair.baseline - mean, 2);
-  return {mean, without_rounding(std::sqrt(squares / (n - 1) / n), size)};
+Point point_of(std::span<const double> values) {
+  const auto n = static_cast<double>(values.size());
+  double sum = 0, squares = 0;
+  for (const double value : values) sum += value;
+  for (const double value : values) squares += (value - sum / n) * (value - sum / n);
+  return {sum / n, std::sqrt(squares / (n - 1))};
 }
 
-Point log_ratio_of(std::span<const Pair> pairs) {
-  const auto n = static_cast<double>(pairs.size());
-  double arm = 0, baseline = 0, squares = 0;
-  for (const Pair& pair : pairs) {
-    arm += pair.arm;
-    baseline += pair.baseline;
-  }
-  for (const Pair& pair : pairs)
-    squares += std::pow(pair.arm / (arm / n) - pair.baseline / (baseline / n), 2);
-  return {std::log(arm / baseline), without_rounding(std::sqrt(squares / (n - 1) / n), 1)};
+// The standard deviation of the normal noise that is added to each value of a resample: the width that is
+// best for a density estimate of normal values (Silverman, Density estimation for statistics and data
+// analysis, 1986, equation 3.28). Without it a resample of five values often repeats one of them, and its
+// standard deviation is far too small.
+double noise_of(const Point& sample, std::size_t size) {
+  if (mutant("resamples-are-rough")) return 0;
+  return 1.06 * sample.sd * std::pow(static_cast<double>(size), -0.2);
 }
 
-// In an order of their own, so that the order in which they are given does not matter.
-std::vector<Pair> in_own_order(std::span<const Pair> pairs) {
-  std::vector<Pair> result(pairs.begin(), pairs.end());
-  if (result.empty()) throw std::invalid_argument("an interval needs at least one pair");
-  for (const Pair& pair : pairs) {
-    if (!std::isfinite(pair.arm) || !std::isfinite(pair.baseline))
-      throw std::invalid_argument("an interval needs finite values");
-  }
-  if (mutant("pairs-are-torn")) {
-    for (std::size_t i = 0; i < pairs.size(); ++i)
-      result[i].baseline = pairs[(i + 1) % pairs.size()].baseline;
-  }
-  std::ranges::sort(result, [](const Pair& a, const Pair& b) {
-    return std::pair(a.arm, a.baseline) < std::pair(b.arm, b.baseline);
-  });
-  return result;
-}
-
-// How many standard errors the interval reaches to each side: the quantile of how many of its own errors a
-// resample's estimate lies from the sample's. A resample without spread has no error to measure by; it counts
-// as infinitely far unless it is where the sample is.
-double reach(const std::vector<Pair>& pairs, Point (*estimate)(std::span<const Pair>),
-             const Resampling& how) {
-  const Point sample = estimate(pairs);
+// How many standard deviations the interval reaches to each side: the quantile of how many of its own
+// standard deviations a resample's mean lies from the sample's.
+double reach(const std::vector<double>& values, const Point& sample, const Resampling& how) {
+  const double noise = noise_of(sample, values.size());
   Stream stream(how.seed, "bootstrap");
-  std::vector<double> distances;
-  std::vector<Pair> resample(pairs.size());
+  std::vector<double> distances, resample(values.size());
   for (std::size_t r = 0; r < how.resamples; ++r) {
-    for (Pair& pair : resample) pair = pairs[stream.below(pairs.size())];
-    const Point point = estimate(resample);
-    const double distance = std::abs(point.value - sample.value);
-    if (point.error > 0) distances.push_back(distance / point.error);
-    else distances.push_back(distance > 1e-9 * sample.error ? unbounded : 0);
+    for (double& value : resample) {
+      value = values[stream.below(values.size())];
+      value += noise * stream.normal();
+    }
+    const Point point = point_of(resample);
+    distances.push_back(std::abs(point.mean - sample.mean) / point.sd);
   }
   const double share = mutant("tails-are-swapped") ? 1 - how.confidence : how.confidence;
   const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(how.resamples + 1)));
@@ -90,25 +59,61 @@ double reach(const std::vector<Pair>& pairs, Point (*estimate)(std::span<const P
   return distances[rank - 1];
 }
 
-Estimate estimate(const std::vector<Pair>& pairs, Point (*of)(std::span<const Pair>), const Resampling& how) {
-  const Point sample = of(pairs);
-  if (pairs.size() < 2) return {sample.value, {-unbounded, unbounded}};
-  if (sample.error == 0) return {sample.value, {sample.value, sample.value}};
-  const double half = reach(pairs, of, how) * sample.error;
-  return {sample.value, {sample.value - half, sample.value + half}};
+// What a seed says. `size` is that of the numbers it was computed from: a spread of 1e-12 of it is a
+// rounding.
+struct Values {
+  std::vector<double> each;
+  double size = 0;
+};
+
+// Takes the values in ascending order, and with the signs that make their mean positive: then neither the
+// order of the seeds nor which arm is the baseline matters.
+Estimate estimate(Values values, const Resampling& how) {
+  std::ranges::sort(values.each);
+  const double mean = point_of(values.each).mean;
+  if (mean < 0) {
+    std::ranges::reverse(values.each);
+    for (double& value : values.each) value = -value;
+  }
+  const Point sample = point_of(values.each);
+  double half = unbounded;
+  if (values.each.size() > 1)
+    half = sample.sd > 1e-12 * values.size ? reach(values.each, sample, how) * sample.sd : 0;
+  return {mean, {mean - half, mean + half}};
+}
+
+void require_finite(std::span<const Pair> pairs) {
+  if (pairs.empty()) throw std::invalid_argument("an interval needs at least one pair");
+  for (const Pair& pair : pairs) {
+    if (!std::isfinite(pair.arm) || !std::isfinite(pair.baseline))
+      throw std::invalid_argument("an interval needs finite values");
+  }
+}
+
+double partner(std::span<const Pair> pairs, std::size_t i) {
+  return pairs[mutant("pairs-are-torn") ? (i + 1) % pairs.size() : i].baseline;
 }
 
 }  // namespace
 
 Estimate mean_difference(std::span<const Pair> pairs, const Resampling& how) {
-  return estimate(in_own_order(pairs), difference_of, how);
+  require_finite(pairs);
+  Values values;
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    values.each.push_back(pairs[i].arm - partner(pairs, i));
+    values.size = std::max({values.size, std::abs(pairs[i].arm), std::abs(pairs[i].baseline)});
+  }
+  return estimate(std::move(values), how);
 }
 
-std::optional<Estimate> ratio_of_means(std::span<const Pair> pairs, const Resampling& how) {
-  const std::vector<Pair> in_order = in_own_order(pairs);
+std::optional<Estimate> mean_ratio(std::span<const Pair> pairs, const Resampling& how) {
+  require_finite(pairs);
   const auto positive = [](const Pair& pair) { return pair.arm > 0 && pair.baseline > 0; };
-  if (!std::ranges::all_of(in_order, positive)) return std::nullopt;
-  const Estimate log = estimate(in_order, log_ratio_of, how);
+  if (!std::ranges::all_of(pairs, positive)) return std::nullopt;
+  Values logs{.each = {}, .size = 1};
+  for (std::size_t i = 0; i < pairs.size(); ++i)
+    logs.each.push_back(std::log(pairs[i].arm) - std::log(partner(pairs, i)));
+  const Estimate log = estimate(std::move(logs), how);
   return Estimate{std::exp(log.value), {std::exp(log.interval.low), std::exp(log.interval.high)}};
 }
 

@@ -1,5 +1,6 @@
-// Intervals for the difference and the ratio of two means over the same seeds: the studentised bootstrap
-// (Efron, 1979; Hall, Theoretical comparison of bootstrap confidence intervals, 1988). docs/statistics.md has
+// Intervals for the mean difference and the mean ratio of two arms over the same seeds: a symmetric
+// studentised bootstrap (Efron, 1979; Hall, On symmetric bootstrap confidence intervals, 1988) of smoothed
+// resamples (Silverman and Young, The bootstrap: to smooth or not to smooth?, 1987). docs/statistics.md has
 // its measured coverage, and that of what was tried beside it.
 #pragma once
 
@@ -29,10 +30,11 @@ struct Estimate {
   Interval interval;
 };
 
-// mean(arm) - mean(baseline), which is the mean of the differences.
+// The mean of arm - baseline. Swapping the arms turns the sign of the estimate and of both bounds.
 Estimate mean_difference(std::span<const Pair> pairs, const Resampling& how = {});
 
-// mean(arm) / mean(baseline); absent unless all values are positive.
-std::optional<Estimate> ratio_of_means(std::span<const Pair> pairs, const Resampling& how = {});
+// The geometric mean of arm / baseline; absent unless all values are positive. Swapping the arms inverts the
+// estimate and both bounds.
+std::optional<Estimate> mean_ratio(std::span<const Pair> pairs, const Resampling& how = {});
 
 }  // namespace psim::statistics

@@ -34,7 +34,7 @@ std::vector<Pair> pair_by_seed(std::span<const SeedValue> arm, std::span<const S
 
 PairedComparison compare_pairs(std::span<const Pair> pairs, Better better, const Resampling& how) {
   PairedComparison result{
-      .seeds = pairs.size(), .difference = mean_difference(pairs, how), .ratio = ratio_of_means(pairs, how)};
+      .seeds = pairs.size(), .difference = mean_difference(pairs, how), .ratio = mean_ratio(pairs, how)};
   std::vector<double> arm, baseline, differences;
   double wins = 0;
   for (const Pair& pair : pairs) {

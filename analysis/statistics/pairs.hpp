@@ -20,14 +20,13 @@ struct SeedValue {
 // Those of the seeds that both have, in order of seeds. Throws std::invalid_argument if one has a seed twice.
 std::vector<Pair> pair_by_seed(std::span<const SeedValue> arm, std::span<const SeedValue> baseline);
 
-// From this number of seeds on the intervals cover 94 to 96 % (docs/statistics.md says where not). With fewer
-// they are wider than that, and with three or less they have no bounds.
-constexpr std::size_t fewest_seeds = 10;
+// From this number of seeds on the intervals cover 94 to 96 % (docs/statistics.md says where not).
+constexpr std::size_t fewest_seeds = 5;
 
 struct PairedComparison {
   std::size_t seeds = 0;
-  Estimate difference;            // of means, arm - baseline
-  std::optional<Estimate> ratio;  // of means, arm / baseline; absent unless all are positive
+  Estimate difference;            // mean of arm - baseline
+  std::optional<Estimate> ratio;  // geometric mean of arm / baseline; absent unless all are positive
   double better = 0.5;            // share of seeds under which the arm is the better one, ties as half
   double unpaired_better = 0.5;   // the same over all pairs of runs: U / (n m)
   SignFlip test;

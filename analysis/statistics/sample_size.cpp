@@ -10,16 +10,11 @@
 namespace psim::statistics {
 namespace {
 
-// What one seed adds to the spread of the logarithm of the ratio: a standard deviation (delta method).
+// Of the logarithms of the seeds' ratios: a standard deviation.
 double spread_of(std::span<const Pair> pairs) {
-  std::vector<double> arm, baseline, parts;
-  for (const Pair& pair : pairs) {
-    arm.push_back(pair.arm);
-    baseline.push_back(pair.baseline);
-  }
-  const double arm_mean = mean_of(arm), baseline_mean = mean_of(baseline);
-  for (const Pair& pair : pairs) parts.push_back(pair.arm / arm_mean - pair.baseline / baseline_mean);
-  return *sd_of(parts);
+  std::vector<double> logs;
+  for (const Pair& pair : pairs) logs.push_back(std::log(pair.arm) - std::log(pair.baseline));
+  return *sd_of(logs);
 }
 
 }  // namespace
@@ -41,7 +36,7 @@ SeedPlan plan_seeds(std::span<const Pair> pairs, const Precision& precision, con
   plan.seeds = std::max(precision.pilot, static_cast<std::size_t>(wanted));
   plan.done = pairs.size() >= plan.seeds;
   if (!plan.done) return plan;
-  plan.ratio = ratio_of_means(pairs.first(plan.seeds), how);
+  plan.ratio = mean_ratio(pairs.first(plan.seeds), how);
   plan.narrow =
       plan.ratio->interval.high <= plan.ratio->value * (1 + precision.relative_half_width) * (1 + 1e-12);
   return plan;

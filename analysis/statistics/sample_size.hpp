@@ -21,12 +21,11 @@ struct Precision {
 };
 
 struct SeedPlan {
-  std::size_t seeds = 0;  // in total: the pilot's until it is complete, what it decided from then on
-  bool decided = false;   // the pilot is complete
-  bool done = false;      // there are as many pairs as that
-  std::optional<Estimate>
-      ratio;            // of means, arm / baseline; absent until done, because looking early misleads
-  bool narrow = false;  // done, and the interval is as narrow as wanted
+  std::size_t seeds = 0;          // in total: the pilot's until it is complete, what it decided from then on
+  bool decided = false;           // the pilot is complete
+  bool done = false;              // there are as many pairs as that
+  std::optional<Estimate> ratio;  // mean_ratio; absent until done, because looking early misleads
+  bool narrow = false;            // done, and the interval is as narrow as wanted
 };
 
 // Pairs in the order in which their seeds were run: the first `pilot` of them decide. Pairs beyond the

@@ -14,6 +14,10 @@ struct SignFlip {
 };
 constexpr std::size_t most_exact_flips = 16;  // differences: 65,536 ways
 
+// p is at least 2 / 2^n. With fewer differences than these it hardly survives a correction, however clear
+// they are.
+constexpr std::size_t fewest_flips = 10;
+
 // If the two arms are alike, each difference could as well have had the other sign. p is the share of all
 // ways to set the signs whose sum is at least as far from 0 (Fisher, The design of experiments, 1935, section
 // 21). Beyond `most_exact_flips` differences: (1 + hits) / (1 + draws) over random signs (Phipson and Smyth,

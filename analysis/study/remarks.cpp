@@ -52,12 +52,13 @@ void say_comparisons(std::string& out, const Study& study, const Evaluation& eva
   if (!has([](const VersusBaseline&) { return true; })) return;
   const auto compared =
       std::ranges::count_if(evaluation.aggregates, [](const Aggregate& a) { return a.versus.has_value(); });
-  say(out, fmt::format(
-               "versus baseline ({}): ratio of mean times over the same seeds, which meet the same data, "
-               "draws and stragglers{}.",
-               arm_label(study.baseline),
-               fewest_runs(evaluation) > 1 ? "; [95 % interval], and the seeds under which the arm is faster"
-                                           : ""));
+  say(out,
+      fmt::format(
+          "versus baseline ({}): ratio of times seed by seed, because a seed gives both the same data, "
+          "draws and stragglers; geometric mean{}.",
+          arm_label(study.baseline),
+          fewest_runs(evaluation) > 1 ? ", [its 95 % interval], and the seeds under which the arm is faster"
+                                      : ""));
   if (has([](const VersusBaseline& v) { return v.pairs.seeds > 1 && !sees_difference(v); }))
     say(out, "no difference seen: the 95 % interval of the ratio holds 1. More seeds may show one.");
   if (has([](const VersusBaseline& v) {
@@ -66,7 +67,7 @@ void say_comparisons(std::string& out, const Study& study, const Evaluation& eva
     say(out,
         fmt::format(
             "`~`: with fewer than {} seeds, or the same difference under all, an interval may be too narrow "
-            "(docs/statistics.md); no brackets: two or three seeds, or ties, do not bound the ratio.",
+            "(docs/statistics.md).",
             statistics::fewest_seeds));
   if (has(fails_holm))
     say(out,

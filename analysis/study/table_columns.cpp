@@ -69,9 +69,6 @@ std::string times_text(double ratio, int decimals) {
   return std::isfinite(ratio) ? fmt::format("{:.{}f}", ratio, decimals) : "inf";
 }
 
-// Two or three seeds, and ties, do not bound a ratio.
-bool is_bounded(const statistics::Interval& ratio) { return ratio.low > 0 || std::isfinite(ratio.high); }
-
 // "2.9x faster [2.6, 3.2], 5/5": how many times, and under how many seeds the arm is the better one.
 std::string ratio_text(const statistics::PairedComparison& pairs) {
   const statistics::Estimate& ratio = *pairs.ratio;
@@ -80,15 +77,14 @@ std::string ratio_text(const statistics::PairedComparison& pairs) {
   const double low = times(faster ? ratio.interval.high : ratio.interval.low);
   const double high = times(faster ? std::max(ratio.interval.low, 0.0) : ratio.interval.high);
   // The bound that is nearest to 1 must not look like 1.
-  const double nearest = is_bounded(ratio.interval) ? low : times(ratio.value);
+  const double nearest = pairs.seeds > 1 ? low : times(ratio.value);
   const int needed = static_cast<int>(std::ceil(-std::log10(nearest - 1)));
   const int decimals = std::clamp(needed, times(ratio.value) < 100 ? 1 : 0, 6);
   std::string text =
       fmt::format("{}x {}", times_text(times(ratio.value), decimals), faster ? "faster" : "slower");
   if (pairs.seeds == 1) return text + ", 1 seed";
-  if (is_bounded(ratio.interval))
-    text += fmt::format(" [{}, {}]", times_text(low, decimals), times_text(high, decimals));
-  return text + fmt::format(", {:.3g}/{}", pairs.better * static_cast<double>(pairs.seeds), pairs.seeds);
+  return text + fmt::format(" [{}, {}], {:.3g}/{}", times_text(low, decimals), times_text(high, decimals),
+                            pairs.better * static_cast<double>(pairs.seeds), pairs.seeds);
 }
 
 std::string versus_cell(const TableView& view, const Aggregate& row) {
@@ -198,17 +194,13 @@ bool sees_difference(const VersusBaseline& versus) {
   const statistics::PairedComparison& pairs = versus.pairs;
   const statistics::Estimate& estimate = pairs.ratio ? *pairs.ratio : pairs.difference;
   const double none = pairs.ratio ? 1 : 0;
-  if (!has_interval(versus)) return estimate.value < none || estimate.value > none;
+  if (pairs.seeds == 1) return estimate.value < none || estimate.value > none;
   return estimate.interval.low > none || estimate.interval.high < none;
 }
 
-bool has_interval(const VersusBaseline& versus) {
-  const statistics::PairedComparison& pairs = versus.pairs;
-  return pairs.ratio ? is_bounded(pairs.ratio->interval) : std::isfinite(pairs.difference.interval.high);
-}
-
 bool fails_holm(const VersusBaseline& versus) {
-  return versus.pairs.trustworthy && sees_difference(versus) && versus.p_value_holm > 0.05;
+  return versus.pairs.seeds >= statistics::fewest_flips && sees_difference(versus) &&
+         versus.p_value_holm > 0.05;
 }
 
 }  // namespace psim::analysis

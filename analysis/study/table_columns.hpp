@@ -46,11 +46,11 @@ bool is_known(const TableColumn& column, const TableView& view, const Aggregate&
 // Whether the aggregate holds the runs of its condition's baseline.
 bool is_baseline(const TableView& view, const Aggregate& row);
 
-// What a comparison says: no difference, or one whose interval does not hold 1. Where the seeds are too few
-// for an interval, what they show is all there is.
-bool has_interval(const VersusBaseline& versus);
+// What a comparison says: no difference, or one whose interval does not hold 1. Of a single seed, which has
+// no interval, what it shows is all there is.
 bool sees_difference(const VersusBaseline& versus);
-// That difference's p value is above 0.05 after Holm's correction, though its interval can be trusted.
+// That difference's p value is above 0.05 after Holm's correction, though there are seeds enough for a small
+// one.
 bool fails_holm(const VersusBaseline& versus);
 
 }  // namespace psim::analysis

@@ -54,6 +54,13 @@ class Stream:
             draw = self.next()
         return draw % n
 
+    def uniform(self):
+        return ((self.next() >> 12) + 0.5) / 2 ** 52
+
+    def normal(self):
+        radius = math.sqrt(-2 * math.log(self.uniform()))
+        return radius * math.cos(2 * math.pi * self.uniform())
+
 
 def kaplan_meier_area(runs, tau):
     """Area under the product-limit curve up to tau, and its variance; runs are (time, reached)."""
@@ -77,41 +84,34 @@ def kaplan_meier_area(runs, tau):
     return area, variance
 
 
-def without_rounding(error, size):
-    return error if error > 1e-12 * size else 0.0
-
-
 def difference(pairs):
-    d = [a - b for a, b in pairs]
-    size = max(abs(x) for pair in pairs for x in pair)
-    return statistics.fmean(d), without_rounding(statistics.stdev(d) / math.sqrt(len(d)), size)
+    """What each seed says, and the size of the numbers it was computed from."""
+    return [a - b for a, b in pairs], max(abs(x) for pair in pairs for x in pair)
 
 
 def log_ratio(pairs):
-    a, b = statistics.fmean(p[0] for p in pairs), statistics.fmean(p[1] for p in pairs)
-    parts = [x / a - y / b for x, y in pairs]
-    return math.log(a / b), without_rounding(statistics.stdev(parts) / math.sqrt(len(pairs)), 1)
+    return [math.log(a / b) for a, b in pairs], 1.0
 
 
-def symmetric_interval(pairs, estimate, seed, resamples):
-    """Estimate and its 95 % interval by the symmetric studentised bootstrap."""
-    pairs = sorted(pairs)
-    n = len(pairs)
+def symmetric_interval(pairs, of, seed, resamples):
+    """Mean over seeds and its 95 % interval by the symmetric studentised bootstrap of smoothed resamples."""
+    values, size = of(pairs)
+    n, value = len(values), statistics.fmean(values)
     if n < 2:
-        value = pairs[0][0] - pairs[0][1] if estimate is difference else math.log(pairs[0][0] / pairs[0][1])
         return value, -math.inf, math.inf
-    value, error = estimate(pairs)
-    if error == 0:
+    sd = statistics.stdev(values)
+    if sd <= 1e-12 * size:
         return value, value, value
+    values = sorted(math.copysign(1, value) * x for x in values)
+    noise = 1.06 * sd / n ** 0.2
     stream = Stream(seed, "bootstrap")
     distances = []
     for _ in range(resamples):
-        v, e = estimate([pairs[stream.below(n)] for _ in range(n)])
-        if e > 0:
-            distances.append(abs(v - value) / e)
-        else:
-            distances.append(math.inf if abs(v - value) > 1e-9 * error else 0.0)
-    half = sorted(distances)[math.ceil(0.95 * (resamples + 1)) - 1] * error
+        resample = [values[stream.below(n)] + noise * stream.normal() for _ in range(n)]
+        mean = math.fsum(resample) / n
+        spread = math.sqrt(math.fsum((x - mean) ** 2 for x in resample) / (n - 1))
+        distances.append(abs(mean - abs(value)) / spread)
+    half = sorted(distances)[math.ceil(0.95 * (resamples + 1)) - 1] * sd
     return value, value - half, value + half
 
 

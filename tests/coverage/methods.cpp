@@ -60,25 +60,35 @@ Interval two_tails(const Resampled& s) {
   return {s.mean - quantile(s.distances, 0.975) * s.error, s.mean - quantile(s.distances, 0.025) * s.error};
 }
 
-Interval symmetric(const Resampled& s) {
+Interval symmetric_with(const Resampled& s, const std::vector<double>& distances) {
   std::vector<double> sizes;
-  for (const double d : s.distances) sizes.push_back(std::abs(d));
+  for (const double d : distances) sizes.push_back(std::abs(d));
   std::ranges::sort(sizes);
   const double half = quantile(sizes, 0.95) * s.error;
   return {s.mean - half, s.mean + half};
 }
+Interval symmetric(const Resampled& s) { return symmetric_with(s, s.distances); }
+
+// Hesterberg, Unbiasing the bootstrap: bootknife sampling vs. smoothing, 2004: as much noise as makes the
+// variance of a resample's values that of the sample.
+Interval unbiased(const Resampled& s) { return symmetric_with(s, s.smooth_distances); }
+
+Interval taken(const Resampled& s) { return s.taken; }
 
 }  // namespace
 
-const Method all_methods[7] = {{"Student", student},
+const Method all_methods[9] = {{"Student", student},
                                {"percentile", percentile},
                                {"expanded", expanded_percentile},
                                {"BCa", bca},
                                {"expanded BCa", expanded_bca},
                                {"studentised", two_tails},
-                               {"symmetric", symmetric}};
+                               {"symmetric", symmetric},
+                               {"unbiased", unbiased},
+                               {"taken", taken}};
 
-Resampled::Resampled(const std::vector<Pair>& pairs, std::uint64_t seed, std::size_t resamples) {
+Resampled::Resampled(const std::vector<Pair>& pairs, std::uint64_t seed, std::size_t resamples)
+    : taken(statistics::mean_difference(pairs, {.seed = seed, .resamples = resamples}).interval) {
   for (const Pair& pair : pairs) differences.push_back(pair.arm - pair.baseline);
   const double root = std::sqrt(static_cast<double>(pairs.size()));
   mean = statistics::mean_of(differences);
@@ -92,22 +102,18 @@ Resampled::Resampled(const std::vector<Pair>& pairs, std::uint64_t seed, std::si
     distances.push_back(its_error > 1e-9 * error
                             ? (its_mean - mean) / its_error
                             : std::copysign(std::numeric_limits<double>::infinity(), its_mean - mean));
+    for (double& d : resample) d += error * stream.normal();
+    smooth_distances.push_back((statistics::mean_of(resample) - mean) /
+                               (*statistics::sd_of(resample) / root));
   }
   std::ranges::sort(means);
   std::ranges::sort(distances);
 }
 
 statistics::Interval student_log_ratio(std::span<const Pair> pairs) {
-  const auto n = static_cast<double>(pairs.size());
-  double arm = 0, baseline = 0;
-  for (const Pair& pair : pairs) {
-    arm += pair.arm;
-    baseline += pair.baseline;
-  }
-  std::vector<double> parts;
-  for (const Pair& pair : pairs) parts.push_back(pair.arm * n / arm - pair.baseline * n / baseline);
-  const double half = student_quantile(0.975, pairs.size() - 1) * *statistics::sd_of(parts) / std::sqrt(n);
-  return {std::log(arm / baseline) - half, std::log(arm / baseline) + half};
+  std::vector<double> logs;
+  for (const Pair& pair : pairs) logs.push_back(std::log(pair.arm / pair.baseline));
+  return *statistics::student_interval(logs);
 }
 
 }  // namespace psim::test

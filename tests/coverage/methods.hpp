@@ -15,16 +15,18 @@ struct Resampled {
   std::vector<double> differences;
   double mean = 0, error = 0;
   std::vector<double> means;
-  std::vector<double> distances;  // from `mean`, in errors of the resample
+  std::vector<double> distances;         // from `mean`, in errors of the resample
+  std::vector<double> smooth_distances;  // the same, with noise of sd / sqrt(n)
+  statistics::Interval taken;            // what the library says
 };
 
 struct Method {
   std::string_view name;
   statistics::Interval (*interval)(const Resampled& study);
 };
-extern const Method all_methods[7];
+extern const Method all_methods[9];
 
-// Student's interval of the logarithm of the ratio of means, with the error of the delta method.
+// Student's interval of the mean logarithm of the seeds' ratios.
 statistics::Interval student_log_ratio(std::span<const Pair> pairs);
 
 }  // namespace psim::test

@@ -22,7 +22,7 @@ for (one in unique(condition)) {
     line <- sprintf("  %-30s %d runs, %.4g s", if (arm == "") "as it is" else arm, nrow(own), mean(own$time))
     both <- merge(own, base, by = "seed")
     if (arm != baseline && nrow(both) > 0)
-      line <- paste0(line, sprintf(", %.3f of the baseline's time", sum(both$time.x) / sum(both$time.y)))
+      line <- paste0(line, sprintf(", %.3f of the baseline's time", exp(mean(log(both$time.x / both$time.y)))))
     cat(line, "\n", sep = "")
   }
 }

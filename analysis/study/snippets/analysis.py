@@ -45,10 +45,10 @@ for condition, arms in conditions.items():
     baseline = {seed: time(run) for seed, run in arms.get(study["baseline"], {}).items()}
     for arm, by_seed in arms.items():
         mean = statistics.fmean(time(run) for run in by_seed.values())
-        both = [seed for seed in by_seed if seed in baseline]
+        pairs = [(time(run), baseline[seed]) for seed, run in by_seed.items() if seed in baseline]
         line = f"  {arm or 'as it is':30} {len(by_seed)} runs, {mean:.4g} s"
-        if arm != study["baseline"] and both:
-            ratio = sum(time(by_seed[s]) for s in both) / sum(baseline[s] for s in both)
+        if arm != study["baseline"] and pairs and min(map(min, pairs)) > 0:
+            ratio = statistics.geometric_mean([own / base for own, base in pairs])
             line += f", {ratio:.3f} of the baseline's time"
         print(line)
 

@@ -1,6 +1,7 @@
 // Goal: many conditions in one picture. Method: three arms under four conditions, by hand.
 #include "analysis/statistics/profiles.hpp"
 
+#include <cmath>
 #include <limits>
 
 #include "tests/support/catch.hpp"
@@ -44,6 +45,9 @@ TEST_CASE("a Pareto front keeps what nothing beats", "[statistics]") {
                                               {miss, 1, 0.1}, {9, 9, 0.8},  {9, 9, 0.7}};
   CHECK(pareto_front(rows, columns) == std::vector<bool>{true, true, false, true, true, true, false});
   CHECK(pareto_front({}, columns).empty());
+  // Who is faster by a rounding only, and worse in bytes, is beaten.
+  const double rounded = std::nextafter(10.0, 0.0);
+  CHECK(pareto_front({{10, 4, 0.9}, {rounded, 5, 0.9}}, columns) == std::vector<bool>{true, false});
   CHECK_THROWS_AS(pareto_front({{1, 2}}, columns), std::invalid_argument);
   CHECK_THROWS_AS(pareto_front({{1, 2, miss - miss}}, columns), std::invalid_argument);
 }
