@@ -129,7 +129,7 @@ int compare(const Command& command, const StudyCommand& study) {
                   "give --seeds, or leave out --slice, --count and --recipe");
   Plan plan = plan_study(command, !only_says);
   if (!only_says) return Making(command, study, slice).run(std::move(plan));
-  const Effort effort = effort_of(plan, tune_spec(command));
+  const Effort effort = effort_of(plan);
   fmt::print("{}", study.count ? fmt::format("{}\n", effort.runs) : recipe(plan, command, study, effort));
   return done;
 }

@@ -57,8 +57,8 @@ CLI::Validator seed_list() {
   return {check, ""};
 }
 
-CLI::Validator not_empty() {
-  return {[](const std::string& text) { return std::string(text.empty() ? "it names no folder" : ""); }, ""};
+CLI::Validator not_empty(const char* otherwise) {
+  return {[=](const std::string& text) { return std::string(text.empty() ? otherwise : ""); }, ""};
 }
 
 CLI::Validator one_of(const std::vector<std::string>& names) {

@@ -79,7 +79,8 @@ void add_runs_of(const Command& command, std::vector<Citation>& all) {
       for (const Citation& one : citations_of(job.scenario)) add_citation(all, one);
     }
   }
-  const std::optional<TuneSpec> spec = tune_spec(command);
+  Diagnostics diagnostics;
+  const std::optional<TuneSpec> spec = load_tune(load_request(command, diagnostics), diagnostics);
   if (!spec || spec->method == TuneMethod::grid) return;
   add_citation(all, {fmt::format("tune.method = {}", name_of(spec->method)),
                      references_in(spec->method == TuneMethod::random ? "Bergstra, Bengio 2012"

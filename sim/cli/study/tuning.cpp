@@ -214,9 +214,9 @@ std::vector<TrialRound> rounds_of(const TuneSpec& spec) {
   return rounds;
 }
 
-Effort effort_of(const Plan& plan, const std::optional<TuneSpec>& spec) {
+Effort effort_of(const Plan& plan) {
   Effort effort{.runs = plan.runs.size()};
-  if (!spec) return effort;
+  if (!plan.tune) return effort;
   std::set<std::int64_t> seeds;
   for (const PlannedRun& run : plan.runs) seeds.insert(run.seed);
   const std::size_t cells = plan.runs.size() / seeds.size();
@@ -226,7 +226,7 @@ Effort effort_of(const Plan& plan, const std::optional<TuneSpec>& spec) {
   effort = {
       .runs = 2 * plan.runs.size(), .rounds = 1, .times = 2, .largest = 2};  // each arm as it is, and tuned
   std::size_t seeds_before = 0;
-  for (const TrialRound& round : rounds_of(*spec)) {
+  for (const TrialRound& round : rounds_of(*plan.tune)) {
     const std::size_t trials =
         cells * round.settings * (round.seeds - std::exchange(seeds_before, round.seeds));
     effort.runs += trials;

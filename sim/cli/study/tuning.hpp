@@ -55,6 +55,6 @@ struct Effort {
   std::size_t runs = 0, rounds = 1;
   double times = 1, largest = 1;  // the time of the plan's own runs: in all, and in the longest round
 };
-Effort effort_of(const Plan& plan, const std::optional<TuneSpec>& spec);
+Effort effort_of(const Plan& plan);
 
 }  // namespace psim::cli

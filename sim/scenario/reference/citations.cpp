@@ -68,7 +68,7 @@ std::optional<std::string> source_of(const std::string& path, std::string_view n
   return sources;
 }
 
-class Collector final : public MeaningfulFields {
+class CitationCollector final : public MeaningfulFields {
  public:
   std::vector<Citation> found;
 
@@ -102,7 +102,7 @@ class Collector final : public MeaningfulFields {
 
 std::vector<Citation> citations_of(const Scenario& scenario) {
   Scenario copy = scenario;
-  Collector collector;
+  CitationCollector collector;
   describe(collector, copy);
   return std::move(collector.found);
 }

@@ -6,32 +6,26 @@
 #include <cctype>
 #include <stdexcept>
 
+#include "sim/scenario/text/take_until.hpp"
+
 namespace psim {
 namespace {
 
-constexpr std::string_view page =
+constexpr std::string_view bibliography =
 #include "sim/scenario/reference/references.bib.inc"
     ;
 
 constexpr std::string_view version_mark = "VERSION";
 
-// What stands before the first `mark` in `text`, which loses both.
-std::string_view taken(std::string_view& text, std::string_view mark) {
-  const std::size_t end = std::min(text.find(mark), text.size());
-  const std::string_view before = text.substr(0, end);
-  text.remove_prefix(std::min(end + mark.size(), text.size()));
-  return before;
-}
-
 std::vector<std::string_view> parts_of(std::string_view text, std::string_view mark) {
   std::vector<std::string_view> parts;
-  while (!text.empty()) parts.push_back(taken(text, mark));
+  while (!text.empty()) parts.push_back(take_until(text, mark));
   return parts;
 }
 
 // "  title        = {A Bridging Model},"
 std::pair<std::string_view, std::string_view> field_in(std::string_view line) {
-  std::string_view name = taken(line, " = {");
+  std::string_view name = take_until(line, " = {");
   name.remove_prefix(2);
   const std::size_t end = line.rfind('}');
   if (end == std::string_view::npos) throw std::logic_error("references.bib: " + std::string(name));
@@ -39,13 +33,13 @@ std::pair<std::string_view, std::string_view> field_in(std::string_view line) {
 }
 
 // Entries as the file has them: a line each for the key, every field and the end.
-std::vector<Reference> read(std::string_view rest) {
+std::vector<Reference> read_references(std::string_view rest) {
   std::vector<Reference> all;
-  taken(rest, "\n@");
+  take_until(rest, "\n@");
   while (!rest.empty()) {
-    std::string_view entry = taken(rest, "\n@");
+    std::string_view entry = take_until(rest, "\n@");
     entry = entry.substr(0, entry.find("\n}") + 1);
-    Reference one{.type = taken(entry, "{"), .key = taken(entry, ",\n"), .cited = {}, .fields = {}};
+    Reference one{.type = take_until(entry, "{"), .key = take_until(entry, ",\n"), .cited = {}, .fields = {}};
     for (const std::string_view line : parts_of(entry, "\n")) {
       const auto [name, value] = field_in(line);
       if (name == "cited") one.cited = parts_of(value, "; ");
@@ -93,7 +87,7 @@ std::string_view Reference::field(std::string_view name) const {
 }
 
 const std::vector<Reference>& references() {
-  static const std::vector<Reference> all = read(page);
+  static const std::vector<Reference> all = read_references(bibliography);
   return all;
 }
 
@@ -111,7 +105,7 @@ std::vector<Author> authors_of(const Reference& reference) {
   for (std::string_view name : parts_of(reference.field("author"), " and ")) {
     if (name == "others") continue;
     if (name.starts_with('{')) name = name.substr(1, name.size() - 2);
-    const std::string_view family = taken(name, ", ");
+    const std::string_view family = take_until(name, ", ");
     authors.push_back({.family = std::string(family), .given = std::string(name)});
   }
   return authors;
