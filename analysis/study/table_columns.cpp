@@ -87,10 +87,17 @@ std::string ratio_text(const statistics::PairedComparison& pairs) {
                             pairs.better * static_cast<double>(pairs.seeds), pairs.seeds);
 }
 
+// Whether the whole interval rounds to the same time.
+bool is_same_time(const statistics::PairedComparison& pairs) {
+  constexpr double visible = 0.005;
+  return pairs.ratio && pairs.ratio->interval.low > 1 - visible && pairs.ratio->interval.high < 1 + visible;
+}
+
 std::string versus_cell(const TableView& view, const Aggregate& row) {
   if (is_baseline(view, row)) return "baseline";
   if (!row.versus) return "-";
   const statistics::PairedComparison& pairs = row.versus->pairs;
+  if (is_same_time(pairs)) return "the same to 0.5 %";
   if (!sees_difference(*row.versus)) {
     const char* what = pairs.seeds == 1 ? "same time, 1 seed" : "no difference seen with {} seeds";
     return fmt::format(fmt::runtime(what), pairs.seeds);
