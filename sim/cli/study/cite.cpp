@@ -101,7 +101,7 @@ void add_methods_of(const StudyFolder& folder, std::vector<Citation>& all) {
 }
 
 bool is_study_name(const std::string& name) {
-  return is_study(name) || is_study(studies_shelf().home / name);
+  return !name.empty() && (is_study(name) || is_study(studies_shelf().home / name));
 }
 
 }  // namespace

@@ -94,7 +94,7 @@ fs::path found_on(const Shelf& shelf, const std::string& name) {
   const fs::path here = shelf.home / name;
   std::error_code none;
   const bool is_on_it = !name.empty() && is_word && fs::exists(fs::symlink_status(here, none));
-  const fs::path path = is_on_it ? here : folder_named(name);
+  const fs::path path = is_on_it ? here : folder_named(fs::path(name).lexically_normal().string());
   if (!name.empty() && fs::exists(fs::symlink_status(path, none))) {
     fs::path dir = followed(shelf, path);
     if (shelf.holds(dir)) return dir;
@@ -111,6 +111,7 @@ fs::path found_on(const Shelf& shelf, const std::string& name) {
 
 fs::path rename_folder(const Shelf& shelf, const fs::path& dir, const std::string& name) {
   check_name(name);
+  check_not_inside(dir);
   const fs::path parent = dir.has_parent_path() ? dir.parent_path() : fs::path(".");
   const fs::path to = (parent / name).lexically_normal();
   const bool is_latest = target_of(parent / latest).filename() == dir.filename();

@@ -33,7 +33,7 @@ fs::path found_on(const Shelf& shelf, const std::string& name);
 // Gives a folder another name, beside where it is; `latest` follows. Returns the new path. Throws Refused.
 fs::path rename_folder(const Shelf& shelf, const fs::path& dir, const std::string& name);
 
-// Refuses to remove the folder that somebody stands in.
+// Refuses to rename or remove the folder that the user is in.
 void check_not_inside(const fs::path& dir);
 
 // After `dir` is gone: `latest`, if it pointed there, points to the newest that is left.
