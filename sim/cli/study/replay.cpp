@@ -23,7 +23,6 @@ Plan plan_again(const StudyFolder& folder, const Command& asked) {
   for (const Json& dir : folder.manifest["data_dirs"]) {
     if (fs::is_directory(dir.get<std::string>())) command.data_dirs.push_back(dir);
   }
-  command.trace = "none";
   const Json tuning = folder.manifest.value("tuning", Json());
   Plan plan = plan_study(command, true, tuning.is_null() ? Variants{} : tuned_variants(tuning));
   const Json& runs = folder.manifest["runs"];
@@ -66,7 +65,9 @@ class Differences {
 
 bool is_study(const fs::path& dir) { return fs::exists(dir / "manifest.json"); }
 
-int replay_study(const fs::path& dir, const Command& asked) {
+int replay_study(const fs::path& dir, const Command& given) {
+  Command asked = given;
+  asked.trace = "none";  // nothing is kept
   const StudyFolder folder(dir);
   const Journal recorded(dir, Journal::Builds::any);
   if (!missing_runs(folder, recorded).empty())
