@@ -70,8 +70,10 @@ class Making {
     Plan plan = is_base ? std::move(base) : plan_study(command, true, variants);
     make(plan, "");
     if (slice_) return end_slice("all slices are done: psim merge " + dir_.string());
-    return finish_study(dir_, *journal_, study_, command_.json,
-                        replay_line(command_).replace(5, 3, "compare"));
+    const Counts counts =
+        finish_study(dir_, *journal_, study_, command_.json, replay_line(command_).replace(5, 3, "compare"));
+    if (counts.missed > 0) say("exit code 1: {} of {} runs missed the target\n", counts.missed, counts.runs);
+    return counts.no == 0 ? done : answer_is_no;
   }
 
  private:
@@ -152,7 +154,8 @@ int merge(const std::string& directory, const StudyCommand& study, bool json) {
                folder.dir.string());
     return answer_is_no;
   }
-  finish_study(folder.dir, journal, study, json, "psim merge " + shell_word(directory));
+  const Counts counts = finish_study(folder.dir, journal, study, json, "psim merge " + shell_word(directory));
+  if (counts.missed > 0) say("{} of {} runs missed the target\n", counts.missed, counts.runs);
   return done;
 }
 

@@ -37,6 +37,8 @@ done
 wait
 [ ! -e "$scratch/not-done" ] || fail "$(cat "$scratch/not-done")"
 expect 0 "$psim" merge "$scratch/together"
+said 'runs missed the target'
+grep -q 'exit code' "$scratch/said" && fail "merge speaks of an exit code that it does not have"
 same "$whole" "$scratch/together"
 
 echo "one after the other, the last one first; merge says what is missing"
@@ -91,7 +93,7 @@ expect 0 slice begun 2/12
 echo "results of two builds"
 cp -R "$scratch/begun" "$scratch/line"
 build=$(sed -n 's/.*"build": "\([0-9a-f]*\)".*/\1/p' "$scratch/begun/manifest.json")
-for file in "$scratch"/line/results/*.jsonl; do sed -i "s/\"build\":\"$build\"/\"build\":\"0123456789abcdef\"/" "$file"; done
+sed -i "s/\"build\":\"$build\"/\"build\":\"0123456789abcdef\"/" "$scratch"/line/results/*.jsonl
 expect 2 "$psim" merge "$scratch/line"
 said 'has results of another build of psim'
 sed -i "s/\"build\": \"$build\"/\"build\": \"0123456789abcdef\"/" "$scratch/begun/manifest.json"

@@ -9,6 +9,14 @@ needs slurmctld slurmd sbatch scontrol munged
 
 run=$scratch/run
 end_daemons() {
+  # Tasks first: their processes would outlive slurmd.
+  if [ -s "$run/slurmctld.pid" ]; then
+    timeout 10 scancel --user=root 2>/dev/null
+    for _ in $(seq 100); do
+      [ -n "$(timeout 10 squeue --noheader 2>/dev/null)" ] || break
+      sleep 0.1
+    done
+  fi
   for daemon in slurmd slurmctld munged; do
     process=$(cat "$run/$daemon.pid" 2>/dev/null) || continue
     kill "$process" 2>/dev/null
@@ -33,6 +41,7 @@ read -r controller_port node_port <<END
 $(free_ports)
 END
 host=$(hostname -s)
+memory=$(awk '/^MemTotal/ {print int(0.9 * $2 / 1024)}' /proc/meminfo)  # MiB
 mkdir "$run" "$scratch/state" "$scratch/spool"
 chmod 755 "$run"
 export SLURM_CONF=$scratch/slurm.conf
@@ -62,7 +71,7 @@ JobRequeue=1
 MpiDefault=none
 AccountingStorageType=accounting_storage/none
 JobAcctGatherType=jobacct_gather/none
-NodeName=$host NodeAddr=127.0.0.1 CPUs=$(nproc) RealMemory=4000 State=UNKNOWN
+NodeName=$host NodeAddr=127.0.0.1 CPUs=$(nproc) RealMemory=$memory State=UNKNOWN
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 END
 head -c 1024 /dev/urandom >"$run/key"
