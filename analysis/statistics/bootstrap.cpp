@@ -67,11 +67,11 @@ struct Values {
 };
 
 // Takes the values in ascending order, and with the signs that make their mean positive: then neither the
-// order of the seeds nor which arm is the baseline matters.
+// order of the seeds nor which arm is the baseline matters. A mean that is 0 but for rounding has no sign.
 Estimate estimate(Values values, const Resampling& how) {
   std::ranges::sort(values.each);
   const double mean = point_of(values.each).mean;
-  if (mean < 0) {
+  if (mean < -1e-12 * values.size) {
     std::ranges::reverse(values.each);
     for (double& value : values.each) value = -value;
   }

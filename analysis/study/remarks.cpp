@@ -50,6 +50,7 @@ void say_comparisons(std::string& out, const Study& study, const Evaluation& eva
     return any(evaluation, [&](const Aggregate& a) { return a.versus && holds(*a.versus); });
   };
   if (!has([](const VersusBaseline&) { return true; })) return;
+  if (!compares_times(evaluation)) return say(out, "All runs take the same time, so times are not compared.");
   const auto compared =
       std::ranges::count_if(evaluation.aggregates, [](const Aggregate& a) { return a.versus.has_value(); });
   say(out,

@@ -105,7 +105,8 @@ Choice choose(const TableView& view, bool wide) {
       return !known(row) || !(row.measure(column.key)->mean > 0);
     };
     if (std::ranges::none_of(rows, known)) continue;
-    if (column.name.name() == "versus baseline" && rows.size() == 1) continue;
+    if (column.name.name() == "versus baseline" && !compares_times(view.evaluation)) continue;
+    if (column.place == Place::without_target && view.evaluation.has_target && !wide) continue;
     if (column.if_zero != IfZero::shown && std::ranges::all_of(rows, zero)) {
       if (column.if_zero == IfZero::named) choice.zero.push_back(column.name.name());
       continue;
@@ -153,7 +154,7 @@ TextColumns fit(const std::vector<TextColumn>& columns, std::size_t labels, cons
   for (std::size_t i = 0; i < labels; ++i) table.push_back(&columns[i]);
   for (std::size_t i = 0; i < picked.size(); ++i) {
     table.push_back(&columns[labels + i]);
-    const bool must = picked[i]->place != Place::if_room;
+    const bool must = picked[i]->place != Place::if_room && picked[i]->place != Place::without_target;
     if ((must ? least_width(table) : natural_width(table)) <= width) continue;
     table.pop_back();
     left_out.push_back(picked[i]->name.name());

@@ -87,17 +87,19 @@ std::string ratio_text(const statistics::PairedComparison& pairs) {
                             pairs.better * static_cast<double>(pairs.seeds), pairs.seeds);
 }
 
-// Whether the whole interval rounds to the same time.
+// Whether the ratio, and all of its interval if it has one, rounds to the same time.
 bool is_same_time(const statistics::PairedComparison& pairs) {
   constexpr double visible = 0.005;
-  return pairs.ratio && pairs.ratio->interval.low > 1 - visible && pairs.ratio->interval.high < 1 + visible;
+  const auto is_one = [](double ratio) { return std::abs(ratio - 1) < visible; };
+  if (!pairs.ratio || pairs.seeds == 1) return pairs.ratio && is_one(pairs.ratio->value);
+  return is_one(pairs.ratio->interval.low) && is_one(pairs.ratio->interval.high);
 }
 
 std::string versus_cell(const TableView& view, const Aggregate& row) {
   if (is_baseline(view, row)) return "baseline";
   if (!row.versus) return "-";
   const statistics::PairedComparison& pairs = row.versus->pairs;
-  if (is_same_time(pairs)) return "the same to 0.5 %";
+  if (is_same_time(pairs)) return pairs.seeds == 1 ? "same time, 1 seed" : "the same to 0.5 %";
   if (!sees_difference(*row.versus)) {
     const char* what = pairs.seeds == 1 ? "same time, 1 seed" : "no difference seen with {} seeds";
     return fmt::format(fmt::runtime(what), pairs.seeds);
@@ -157,6 +159,7 @@ constexpr TableColumn all_columns[] = {
     {.name = "compute wait network", .place = narrow, .cell = shares_cell},
     {.name = "final loss", .place = first, .key = "final_loss", .decimals = 4},
     {.name = "accuracy", .place = first, .key = "final_accuracy", .scale = 100},
+    {.name = "per update", .place = without_target, .key = "s_per_update", .cell = per_update_cell},
     {.name = "recovery", .key = "recovery_s", .if_zero = IfZero::silent},
     {.name = "answer", .key = "answer_latency_s", .scale = 1e3},
     {.name = "served staleness", .key = "served_staleness"},
@@ -167,7 +170,6 @@ constexpr TableColumn all_columns[] = {
     {.name = "copied", .key = "copied_bytes", .if_zero = IfZero::silent, .cell = megabytes_cell<copied_key>},
     {.name = "suspected", .key = "suspicions", .if_zero = IfZero::silent, .cell = suspected_cell},
     {.name = "updates", .key = "updates", .decimals = 0},
-    {.name = "per update", .place = wide, .key = "s_per_update", .cell = per_update_cell},
     {.name = "median", .place = wide, .cell = median_cell},
     {.name = "p", .place = wide, .cell = p_cell},
     {.name = "compute", .place = wide, .key = "compute_percent", .decimals = 1, .if_zero = IfZero::named},
@@ -188,6 +190,11 @@ std::string cell_text(const TableColumn& column, const TableView& view, const Ag
 
 bool is_known(const TableColumn& column, const TableView& view, const Aggregate& row) {
   return column.key != nullptr ? row.measure(column.key) != nullptr : column.cell(view, row) != "-";
+}
+
+bool compares_times(const Evaluation& evaluation) {
+  return std::ranges::any_of(evaluation.aggregates,
+                             [](const Aggregate& a) { return a.versus && !is_same_time(a.versus->pairs); });
 }
 
 bool is_baseline(const TableView& view, const Aggregate& row) {

@@ -19,10 +19,11 @@ struct TableView {
 
 // When a table has a column that was not asked for by name.
 enum class Place : std::uint8_t {
-  first,    // always, if any row has it
-  if_room,  // in all columns, and in those that fit
-  narrow,   // always but among all columns: it stands for several of those
-  wide,     // among all columns alone
+  first,           // always, if any row has it
+  if_room,         // in all columns, and in those that fit
+  narrow,          // always but among all columns: it stands for several of those
+  wide,            // among all columns alone
+  without_target,  // as if_room, where runs have no target; among all columns anyway
 };
 enum class IfZero : std::uint8_t { shown, named, silent };  // in every row
 
@@ -42,6 +43,9 @@ std::string cell_text(const TableColumn& column, const TableView& view, const Ag
 
 // Whether the cell has more to say than "-".
 bool is_known(const TableColumn& column, const TableView& view, const Aggregate& row);
+
+// Whether some arm's time differs from the baseline's; it does not where every run has the same duration.
+bool compares_times(const Evaluation& evaluation);
 
 // Whether the aggregate holds the runs of its condition's baseline.
 bool is_baseline(const TableView& view, const Aggregate& row);

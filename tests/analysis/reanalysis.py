@@ -102,7 +102,8 @@ def symmetric_interval(pairs, of, seed, resamples):
     sd = statistics.stdev(values)
     if sd <= 1e-12 * size:
         return value, value, value
-    values = sorted(math.copysign(1, value) * x for x in values)
+    sign = -1 if value < -1e-12 * size else 1
+    values = sorted(sign * x for x in values)
     noise = 1.06 * sd / n ** 0.2
     stream = Stream(seed, "bootstrap")
     distances = []
@@ -110,7 +111,7 @@ def symmetric_interval(pairs, of, seed, resamples):
         resample = [values[stream.below(n)] + noise * stream.normal() for _ in range(n)]
         mean = math.fsum(resample) / n
         spread = math.sqrt(math.fsum((x - mean) ** 2 for x in resample) / (n - 1))
-        distances.append(abs(mean - abs(value)) / spread)
+        distances.append(abs(mean - sign * value) / spread)
     half = sorted(distances)[math.ceil(0.95 * (resamples + 1)) - 1] * sd
     return value, value - half, value + half
 

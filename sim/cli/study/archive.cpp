@@ -123,8 +123,8 @@ void lay_out(const StudyFolder& folder, const StudyContents& contents,
 // of 1980: tar warns of those of 1970.
 void pack(const fs::path& parent, const std::string& name, const fs::path& archive) {
   run_program({"tar", "--create", "--file=" + archive.string(), "--use-compress-program=gzip -n -9",
-               "--format=gnu", "--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--mtime=@315532800",
-               "--mode=u=rwX,go=rX", "--directory=" + parent.string(), "--", name});
+               "--format=gnu", "--sort=name", "--owner=0", "--group=0", "--numeric-owner",
+               "--mtime=@315532800", "--mode=u=rwX,go=rX", "--directory=" + parent.string(), "--", name});
 }
 
 // All of it or nothing, whatever happens meanwhile.
