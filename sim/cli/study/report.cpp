@@ -71,7 +71,7 @@ void print_for_people(const StudyFolder& folder, const analysis::Study& study,
   try {
     table = analysis::table(study, evaluation, options);
   } catch (const std::invalid_argument& wrong) {
-    throw Refused(wrong.what(), "`psim explain columns` lists them");
+    throw Refused(wrong.what(), "`psim explain NAME` says what a column holds");
   }
   if (options.format != analysis::TableFormat::text) return fmt::print("{}", table);
   fmt::print("{}    (psim {})\n", line, version_text());
