@@ -56,7 +56,7 @@ Budget budget_of(const Condition& condition, const std::vector<std::vector<Timed
   if (missed.size() > 1 || (!missed.empty() && latest > *missed.begin()))
     return {.seconds = std::isfinite(known) ? known : latest, .differ = true};
   if (!missed.empty()) return {.seconds = *missed.begin()};
-  if (own.size() == 1) return {.seconds = *own.begin()};
+  if (own.size() == 1) return {.seconds = std::max(*own.begin(), latest)};
   return {.seconds = latest > 0 ? latest : longest};
 }
 
@@ -91,9 +91,12 @@ void add_times(const Condition& condition) {
   std::vector<std::vector<TimedRun>> arms;
   for (const Aggregate* one : condition) arms.push_back(timed_runs(*one->cell));
   const Budget budget = budget_of(condition, arms);
-  for (std::size_t i = 0; i < condition.size(); ++i)
+  for (std::size_t i = 0; i < condition.size(); ++i) {
     condition[i]->time_to_target =
         budget.differ ? by_kaplan_meier(arms[i], budget.seconds) : within_one_budget(arms[i], budget.seconds);
+    condition[i]->time_to_target->cut = static_cast<std::size_t>(std::ranges::count_if(
+        arms[i], [&](const TimedRun& run) { return !run.reached || run.time_s > budget.seconds; }));
+  }
 }
 
 // The values that are compared seed by seed. Nothing where some run has none.

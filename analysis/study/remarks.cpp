@@ -29,15 +29,19 @@ std::size_t fewest_runs(const Evaluation& evaluation) {
 
 void say_times(std::string& out, const Evaluation& evaluation) {
   std::set<double> budgets;
+  std::size_t cut = 0;
   for (const Aggregate& one : evaluation.aggregates) {
-    if (one.time_to_target && one.reached < one.n) budgets.insert(one.time_to_target->budget_s);
+    if (!one.time_to_target || one.time_to_target->cut == 0) continue;
+    budgets.insert(one.time_to_target->budget_s);
+    cut += one.time_to_target->cut;
   }
   if (!budgets.empty())
-    say(out, fmt::format(
-                 "`>=`: some run missed the target within the budget of {:.4g} s{}, and counts with it: "
-                 "the mean is at least this.",
-                 *budgets.begin(),
-                 budgets.size() > 1 ? fmt::format(" (up to {:.4g} s)", *budgets.rbegin()) : std::string()));
+    say(out,
+        fmt::format("`>=`: {} run{} missed the target within the budget of {:.4g} s{}, and count{} with it: "
+                    "the mean is at least this.",
+                    cut, cut == 1 ? "" : "s", *budgets.begin(),
+                    budgets.size() > 1 ? fmt::format(" (up to {:.4g} s)", *budgets.rbegin()) : std::string(),
+                    cut == 1 ? "s" : ""));
   if (any(evaluation,
           [](const Aggregate& a) { return a.time_to_target && a.time_to_target->by_kaplan_meier; }))
     say(out,
@@ -73,6 +77,14 @@ void say_comparisons(std::string& out, const Study& study, const Evaluation& eva
   if (has(fails_holm))
     say(out,
         fmt::format("`?`: after Holm's correction for {} comparisons the p value is above 0.05.", compared));
+  for (const Aggregate& one : evaluation.aggregates) {
+    if (!one.versus || !one.time_to_target || one.versus->budget_s >= one.time_to_target->budget_s) continue;
+    say(out, fmt::format(
+                 "The ratio compares times up to {:.4g} s, which is as long as every run went on; the means "
+                 "beside it go further.",
+                 one.versus->budget_s));
+    break;
+  }
   if (any(evaluation, [](const Aggregate& a) { return a.versus && a.versus->pairs.seeds < a.n; }))
     say(out, "Some arm has seeds that the baseline lacks: they count for its mean, not for its ratio.");
 }
@@ -129,8 +141,9 @@ std::string remarks(const Study& study, const Evaluation& evaluation) {
   }
   if (fewest_runs(evaluation) > 1)
     say(out,
-        "± of a time, or [a, b]: 95 % interval of its mean over seeds (Student's t). Beside [a, b], ± of "
-        "other columns is the standard deviation.");
+        "± of a time (where all columns are shown, [a, b]): 95 % interval of its mean over seeds, by "
+        "Student's t. "
+        "± of other columns: standard deviation over seeds.");
   else if (runs.size() > 1)
     say(out,
         "A single seed says nothing about how far seeds scatter: there is no interval. --seeds 1,2,3,... "
@@ -149,7 +162,7 @@ std::string remarks(const Study& study, const Evaluation& evaluation) {
                                   ? ""
                                   : fmt::format("   ({} of {} runs; these numbers: {}, seed {})", note.runs,
                                                 runs.size(), cell_label(*note.cell), note.seed);
-    out += fmt::format("note: {}{}\n", note.text, where);
+    say(out, fmt::format("note: {}{}", note.text, where));
   }
   return out;
 }

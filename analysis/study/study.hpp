@@ -58,6 +58,7 @@ struct TimeToTarget {
   std::optional<statistics::Interval> interval_s;  // 95 %, of the mean; absent for a single run
   std::optional<double> median_s;                  // absent: more than the budget
   double budget_s = 0;
+  std::size_t cut = 0;           // runs that need more than the budget, or are not known to need less
   bool by_kaplan_meier = false;  // the runs' own budgets differ
 };
 

@@ -43,7 +43,7 @@ std::string time_cell(const TableView& view, const Aggregate& row) {
   const int decimals = decimals_for(view.slowest_s);
   if (!row.time_to_target) return "-";
   const TimeToTarget& time = *row.time_to_target;
-  if (row.reached < row.n && !mutant("a-miss-is-not-marked"))
+  if (time.cut > 0 && !mutant("a-miss-is-not-marked"))
     return fmt::format(">= {:.{}f}", time.restricted_mean_s, decimals);
   return mean_and_interval(view, time.restricted_mean_s, time.interval_s, decimals);
 }
@@ -79,12 +79,17 @@ std::string ratio_text(const statistics::PairedComparison& pairs) {
   // The bound that is nearest to 1 must not look like 1.
   const double nearest = pairs.seeds > 1 ? low : times(ratio.value);
   const int needed = static_cast<int>(std::ceil(-std::log10(nearest - 1)));
-  const int decimals = std::clamp(needed, times(ratio.value) < 100 ? 1 : 0, 6);
+  // Nor must an interval look like a point.
+  const int for_width =
+      pairs.seeds > 1 && high > low ? static_cast<int>(std::ceil(-std::log10(high - low))) : 1;
+  const int decimals =
+      std::clamp(std::max(needed, std::min(for_width, 3)), times(ratio.value) < 100 ? 1 : 0, 6);
   std::string text =
       fmt::format("{}x {}", times_text(times(ratio.value), decimals), faster ? "faster" : "slower");
   if (pairs.seeds == 1) return text + ", 1 seed";
-  return text + fmt::format(" [{}, {}], {:.3g}/{}", times_text(low, decimals), times_text(high, decimals),
-                            pairs.better * static_cast<double>(pairs.seeds), pairs.seeds);
+  const double wins = std::round(2 * pairs.better * static_cast<double>(pairs.seeds)) / 2;
+  return text + fmt::format(" [{}, {}], {}/{}", times_text(low, decimals), times_text(high, decimals), wins,
+                            pairs.seeds);
 }
 
 // Whether the ratio, and all of its interval if it has one, rounds to the same time.
@@ -99,6 +104,7 @@ std::string versus_cell(const TableView& view, const Aggregate& row) {
   if (is_baseline(view, row)) return "baseline";
   if (!row.versus) return "-";
   const statistics::PairedComparison& pairs = row.versus->pairs;
+  if (row.time_to_target && row.reached == 0 && is_same_time(pairs)) return "both missed the target";
   if (is_same_time(pairs)) return pairs.seeds == 1 ? "same time, 1 seed" : "the same to 0.5 %";
   if (!sees_difference(*row.versus)) {
     const char* what = pairs.seeds == 1 ? "same time, 1 seed" : "no difference seen with {} seeds";

@@ -48,6 +48,10 @@ LoadRequest load_request(const Command& command, Diagnostics& diagnostics) {
   if (!is_utf8(scenario_name(command.scenario)))
     reject("file", {command.scenario, ""}, "the name of this file is not UTF-8", "",
            "rename it: a run has the name of its scenario");
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; };
+  if (std::ranges::any_of(scenario_name(command.scenario), is_control))
+    reject("file", {command.scenario, ""}, "the name of this file has a control character", "",
+           "rename it: a run has the name of its scenario");
   for (const std::string& set : command.sets) {
     const std::optional<Override> one = override_of(set);
     if (!one)
@@ -146,6 +150,8 @@ void write_file(const fs::path& path, const std::string& text) {
 }
 
 std::string read_file(const fs::path& path) {
+  if (fs::is_directory(path))
+    throw fs::filesystem_error("read", path, std::make_error_code(std::errc::is_a_directory));
   std::ifstream file(path, std::ios::binary);
   if (!file) throw std::runtime_error(fmt::format("{}: cannot be read", path.string()));
   return {std::istreambuf_iterator<char>(file), {}};

@@ -14,6 +14,7 @@
 #include "sim/cli/study/make.hpp"
 #include "sim/cli/study/recipe.hpp"
 #include "sim/cli/study/report.hpp"
+#include "sim/cli/study/shelf.hpp"
 #include "sim/cli/study/slice.hpp"
 #include "sim/cli/study/tuning.hpp"
 #include "sim/cli/study/until_ci.hpp"
@@ -47,6 +48,8 @@ class Making {
 
   int run(Plan base) {
     if (command_.json && command_.out.empty() && !slice_) scratch_.emplace("psim-compare");
+    hash_ = study_.until_ci > 0 ? fmt::format("{:.12}-{:.4g}", base.hash, study_.until_ci) : base.hash;
+    if (study_.until_ci > 0) base.hash = hash_of_text(hash_);
     hash_ = base.hash;
     dir_ = scratch_               ? scratch_->path() / "study"
            : command_.out.empty() ? study_directory(base)
@@ -57,7 +60,7 @@ class Making {
     Variants variants;
     if (const std::optional<TuneSpec> spec = base.tune) {
       const std::optional<Tuning> tuning =
-          tune(command_, *spec, [this](Plan& trials) { return results(trials, "trials"); });
+          tune(command_, *spec, [this](Plan& trials) { return results(trials, "trials of [tune]"); });
       if (!tuning) return end_slice("the trials of all slices are there, run the slices again");
       tuning_ = tuning->document(*spec);
       variants = tuned_variants(tuning_);
@@ -65,7 +68,7 @@ class Making {
     Command command = command_;
     if (study_.until_ci > 0)
       command = with_enough_seeds(command_, study_.until_ci, variants,
-                                  [this](Plan& pilot) { return *results(pilot, ""); });
+                                  [this](Plan& pilot) { return *results(pilot, "pilot runs"); });
     const bool is_base = variants.axis.empty() && study_.until_ci == 0;
     Plan plan = is_base ? std::move(base) : plan_study(command, true, variants);
     make(plan, "");
@@ -83,6 +86,12 @@ class Making {
     manifest["study"] = hash_;
     if (*stage != '\0') manifest["stage"] = stage;
     if (!tuning_.is_null()) manifest["tuning"] = tuning_;
+    if (!lock_ && holds_another_study(dir_, hash_)) {
+      if (!StudyLock::alone(dir_))
+        throw Refused(fmt::format("a process works on another study in {}", dir_.string()),
+                      "wait for it, or name another folder with --out");
+      say("note: {} held another study; this one takes its place\n", dir_.string());
+    }
     if (!lock_) lock_.emplace(StudyLock::to_work(dir_));
     begin_study(dir_, plan, manifest, slice_.has_value());
     if (command_.out.empty() && !scratch_ && !command_.force) adopt_from_neighbours(dir_, plan, *journal_);
@@ -137,7 +146,7 @@ int compare(const Command& command, const StudyCommand& study) {
 }
 
 int merge(const std::string& directory, const StudyCommand& study, bool json) {
-  const StudyFolder folder(folder_named(directory));
+  StudyFolder folder(found_on(studies_shelf(), directory));
   const StudyLock lock = StudyLock::to_work(folder.dir);
   Journal journal(folder.dir);
   say_what_is_not_read(folder.dir, journal);
@@ -150,10 +159,11 @@ int merge(const std::string& directory, const StudyCommand& study, bool json) {
     return answer_is_no;
   }
   if (folder.manifest.contains("stage")) {
-    fmt::print("the trials of [tune] in {}/ are all there; the same slices again make the study itself\n",
-               folder.dir.string());
+    fmt::print("the {} in {}/ are all there; the same command again makes the study itself\n",
+               folder.manifest["stage"].get<std::string>(), folder.dir.string());
     return answer_is_no;
   }
+  if (!study.baseline.empty()) set_baseline(folder, study.baseline);
   const Counts counts = finish_study(folder.dir, journal, study, json, "psim merge " + shell_word(directory));
   if (counts.missed > 0) say("{} of {} runs missed the target\n", counts.missed, counts.runs);
   return done;

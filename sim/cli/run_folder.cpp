@@ -214,8 +214,10 @@ bool UnfinishedRun::replace() {
   return true;
 }
 
-void set_latest(const fs::path& dir) {
-  std::error_code ignored;  // the link is a convenience
+void set_latest(const fs::path& given) {
+  std::error_code ignored;                             // the link is a convenience
+  const fs::path dir = fs::canonical(given, ignored);  // it may be named by the link itself
+  if (ignored) return;
   const auto holds = [&](const char* folder) { return fs::equivalent(parent_of(dir), folder, ignored); };
   if (holds("runs") || holds("studies")) point_latest(dir);
 }

@@ -93,8 +93,8 @@ class TuneReader {
     TuneField field{.key = key, .values = {}};
     if (toml::array* list = value.as_array(); list != nullptr && !list->empty()) {
       for (toml::node& one : *list) {
-        check_value(base_, key, place, one, diagnostics_);
         field.values.push_back(toml_of(one));
+        check_value(base_, key, place, one, diagnostics_);  // takes the value
       }
     } else if (!read_range(place, value, field)) {
       return wrong(place_of(value.source()), fmt::format("`{}` has no values to try", key),

@@ -230,3 +230,94 @@ TEST_CASE("as many seeds as an interval needs are decided once, by ten", "[study
     CHECK(place.psim({"compare", "scenario.toml", "--until-ci", wrong}).code == 2);
   CHECK(place.psim({"compare", "scenario.toml", "--until-ci", "5%", "--slice", "1/2"}).code == 2);
 }
+
+TEST_CASE("merge shows a study again, with another baseline, and latest stays right", "[study]") {
+  const Place place;
+  place.write(std::string(scenario) + axes);
+  REQUIRE(place.psim({"compare", "scenario.toml"}).code == 0);
+  const Outcome again = place.psim({"merge", "studies/latest", "--baseline", "asp"});
+  CHECK(again.code == 0);
+  CHECK(fs::exists(place.at("studies/latest/study.json")));
+  CHECK(place.study("studies/latest")["baseline"] == "asp");
+  CHECK(place.psim({"merge", "latest", "--latex"}).code == 0);
+  CHECK(place.psim({"merge", "latest", "--baseline", "zz"}).code == 2);
+}
+
+TEST_CASE("a trial that is missing is named, and its study is not complete", "[study][tune]") {
+  const Place place;
+  place.write(tuned);
+  REQUIRE(place.psim({"compare", "scenario.toml", "--out", "study"}).code == 0);
+  std::string results = content(place.at("study/results.jsonl"));
+  const std::string last = results.substr(results.rfind('\n', results.size() - 2) + 1);
+  results.resize(results.size() - last.size());
+  std::ofstream(place.at("study/results.jsonl")) << results;
+  const Outcome merged = place.psim({"merge", "study"});
+  CHECK(merged.code == 1);
+  CHECK(contains(merged.out, "a trial of [tune]"));
+  CHECK(place.psim({"compare", "scenario.toml", "--out", "study"}).code == 0);
+  CHECK(place.psim({"merge", "study"}).code == 0);
+}
+
+TEST_CASE("texts can be tuned as numbers can", "[study][tune]") {
+  const Place place;
+  std::string text = tuned;
+  text.resize(text.find("\"training.learning_rate\""));
+  place.write(text + "\"consistency.aggregation\" = [\"mean\", \"sum\"]\n");
+  const Outcome made = place.psim({"compare", "scenario.toml", "--out", "study"});
+  INFO(made.err);
+  CHECK(made.code == 0);
+  CHECK(place.study("study")["tuning"]["settings_per_arm"] == 2);
+  // What belongs to [tune] is no axis.
+  CHECK(place.psim({"compare", "scenario.toml", "--set", "tune.seeds=[31, 32]", "--count"}).out ==
+        std::to_string(2 * 2 * 2 + 2 * 2 * 2) + "\n");
+}
+
+TEST_CASE("a folder that gets another study keeps what it had", "[study]") {
+  const Place place;
+  place.write(std::string(scenario) + axes);
+  REQUIRE(place.psim({"compare", "scenario.toml", "--out", "study"}).code == 0);
+  const Outcome other = place.psim({"compare", "scenario.toml", "--seeds", "5", "--out", "study"});
+  CHECK(other.code == 0);
+  CHECK(contains(other.err, "study held another study"));
+  REQUIRE(place.psim({"compare", "scenario.toml", "--out", "study", "--slice", "1/1", "--seeds", "5"}).code ==
+          0);
+  std::ofstream(place.at("study/results/mine.jsonl")) << "what psim did not write\n";
+  REQUIRE(place.psim({"compare", "scenario.toml", "--out", "study"}).code == 0);
+  CHECK(content(place.at("study/results/mine.jsonl")) == "what psim did not write\n");
+}
+
+TEST_CASE("a value that is there twice is refused before anything runs", "[study]") {
+  const Place place;
+  place.write(std::string(scenario) + axes);
+  for (const char* set : {"compare.seeds=[1, 1]", "cluster.workers=[2, 2]", "consistency=[bsp, bsp]"}) {
+    const Outcome outcome = place.psim({"compare", "scenario.toml", "--set", set, "--out", "study"});
+    CHECK(outcome.code == 2);
+    CHECK(contains(outcome.err, "twice"));
+  }
+  CHECK_FALSE(fs::exists(place.at("study")));
+}
+
+TEST_CASE("a manifest that is not what psim wrote is damaged, whatever is wrong with it", "[study]") {
+  const Place place;
+  place.write(std::string(scenario) + axes);
+  REQUIRE(place.psim({"compare", "scenario.toml", "--out", "study"}).code == 0);
+  const Json good = place.manifest("study");
+  const auto refused = [&](const char* pointer, const Json& value) {
+    Json bad = good;
+    bad[Json::json_pointer(pointer)] = value;
+    std::ofstream(place.at("study/manifest.json")) << bad.dump();
+    for (const char* command : {"merge", "replay", "archive"}) {
+      const Outcome outcome = place.psim({command, "study"});
+      INFO(command << " with " << pointer << " = " << value.dump() << "\n" << outcome.err);
+      CHECK(outcome.code == 2);
+      CHECK_FALSE(contains(outcome.err, "json.exception"));
+    }
+  };
+  refused("/schema", 1);
+  refused("/runs", Json::array());
+  refused("/runs/1/condition", "x");
+  refused("/runs/1/seed", nullptr);
+  refused("/condition_axes", 3);
+  refused("/title", nullptr);
+  refused("/baseline", "nobody");
+}

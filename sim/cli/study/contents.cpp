@@ -20,6 +20,8 @@ bool is_number(std::string_view text) {
 
 // "study.json.1234", ".results.jsonl-1234": a file that a process was about to put in the place of `of`.
 bool is_unfinished(std::string_view name, std::string_view of) {
+  if (name.starts_with(".new-")) return true;
+  if (name.starts_with('.') && name.substr(1).starts_with(std::string(of) + "-")) return true;
   if (name.starts_with('.')) name.remove_prefix(1);
   return name.starts_with(of) && name.size() > of.size() + 1 &&
          (name[of.size()] == '.' || name[of.size()] == '-') && is_number(name.substr(of.size() + 1));

@@ -53,14 +53,46 @@ void replace_file(const fs::path& path, const std::string& text) {
   fs::rename(fresh, path);
 }
 
-std::string baseline_of(const Plan& plan, const std::string& asked) {
-  if (asked.empty()) return plan.arms.front();
-  if (std::ranges::find(plan.arms, asked) != plan.arms.end()) return asked;
-  const std::string near = nearest(asked, plan.arms);
+std::string baseline_of(const std::vector<std::string>& arms, const std::string& arm_axis,
+                        const std::string& asked) {
+  if (asked.empty()) return arms.front();
+  if (std::ranges::find(arms, asked) != arms.end()) return asked;
+  const std::string near = nearest(asked, arms);
   throw Refused(fmt::format("--baseline {}: no arm has this name", asked),
-                near.empty() ? fmt::format("the arms are the values of {}, for example {}", plan.arm_axis,
-                                           plan.arms.front())
-                             : fmt::format("did you mean `{}`?", near));
+                near.empty()
+                    ? fmt::format("the arms are the values of {}, for example {}", arm_axis, arms.front())
+                    : fmt::format("did you mean `{}`?", near));
+}
+
+bool is_text(const Json& value) { return value.is_string(); }
+
+// Whether every key that is read has the type that it is read as.
+bool is_manifest(const Json& m) {
+  if (!m.is_object() || !m.contains("schema") || m["schema"] != schema) return false;
+  for (const char* key : {"name", "title", "study", "psim", "build", "arm_axis", "baseline"}) {
+    if (!m.contains(key) || !m[key].is_string()) return false;
+  }
+  for (const char* key : {"data_dirs", "condition_axes", "runs"}) {
+    if (!m.contains(key) || !m[key].is_array()) return false;
+  }
+  bool has_baseline = false;
+  const auto is_run = [&](const Json& run) {
+    if (!run.is_object() || !run.contains("run") || !run.contains("arm") || !run.contains("condition") ||
+        !run.contains("seed") || !run.contains("command"))
+      return false;
+    has_baseline = has_baseline || run["arm"] == m["baseline"];
+    return run["run"].is_string() && run["arm"].is_string() && run["seed"].is_number_integer() &&
+           run["command"].is_string() && run["condition"].is_object() &&
+           run["condition"].size() == m["condition_axes"].size() &&
+           std::ranges::all_of(run["condition"], is_text);
+  };
+  const auto is_tuning = [](const Json& t) {
+    return t.is_object() && t.contains("best") && t["best"].is_array() && t.contains("runs") &&
+           t["runs"].is_array() && std::ranges::all_of(t["runs"], is_text);
+  };
+  return std::ranges::all_of(m["data_dirs"], is_text) && std::ranges::all_of(m["condition_axes"], is_text) &&
+         std::ranges::all_of(m["runs"], is_run) && has_baseline &&
+         (!m.contains("tuning") || is_tuning(m["tuning"]));
 }
 
 }  // namespace
@@ -87,7 +119,7 @@ Json manifest_of(const Plan& plan, const Command& command, const std::string& ba
           {"data_dirs", dirs},
           {"arm_axis", plan.arm_axis},
           {"condition_axes", plan.condition_axes},
-          {"baseline", baseline_of(plan, baseline)},
+          {"baseline", baseline_of(plan.arms, plan.arm_axis, baseline)},
           {"runs", runs}};
 }
 
@@ -127,7 +159,12 @@ void begin_study(const fs::path& dir, const Plan& plan, const Json& manifest, bo
     // Another slice may be further: its manifest has what the trials found.
     stands = there.contains("tuning") || there == manifest;
   }
-  if (!stands) replace_file(dir / manifest_name, manifest.dump(1) + "\n");
+  if (!stands && fs::exists(dir / manifest_name)) {
+    const fs::path before = dir / (StudyFolder(dir).manifest["name"].get<std::string>() + ".toml");
+    if (before != scenario) fs::remove(before);
+  }
+  if (!stands)
+    replace_file(dir / manifest_name, manifest.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
   if (!stands || !fs::exists(scenario)) replace_file(scenario, plan.text);
 }
 
@@ -136,8 +173,22 @@ StudyFolder::StudyFolder(const fs::path& path) : dir(path) {
     throw Refused(fmt::format("{} is not a study: {} is missing", dir.string(), manifest_name),
                   "`psim compare` makes one under studies/");
   manifest = Json::parse(read_file(dir / manifest_name), nullptr, false);
-  if (!manifest.is_object() || manifest.value("schema", "") != schema || !manifest["runs"].is_array())
+  if (!is_manifest(manifest))
     throw DamagedRun(fmt::format("{} is not the manifest of a study", (dir / manifest_name).string()));
+}
+
+void set_baseline(StudyFolder& folder, const std::string& baseline) {
+  std::vector<std::string> arms;
+  for (const Json& run : folder.manifest["runs"]) {
+    const std::string arm = run["arm"];
+    if (std::ranges::find(arms, arm) == arms.end()) arms.push_back(arm);
+  }
+  folder.manifest["baseline"] = baseline_of(arms, folder.manifest["arm_axis"], baseline);
+  replace_file(folder.dir / manifest_name, folder.manifest.dump(1) + "\n");
+}
+
+bool holds_another_study(const fs::path& dir, const std::string& study) {
+  return fs::exists(dir / manifest_name) && StudyFolder(dir).manifest["study"] != study;
 }
 
 std::vector<std::string> StudyFolder::hashes() const {
@@ -154,8 +205,28 @@ std::vector<Json> missing_runs(const StudyFolder& folder, const Journal& journal
   for (const Json& run : folder.manifest["runs"]) {
     if (journal.find(run["run"]) == nullptr) missing.push_back(run);
   }
+  if (folder.manifest.contains("tuning")) {
+    for (const Json& trial : folder.manifest["tuning"]["runs"]) {
+      if (journal.find(trial) == nullptr)
+        missing.push_back({{"run", trial}, {"command", "a trial of [tune]"}});
+    }
+  }
   return missing;
 }
+
+namespace {
+
+// What a summary must have to be read as one.
+Json summary_of(const std::string& text, const std::string& run) {
+  Json summary = Json::parse(text, nullptr, false);
+  const auto has = [&](const char* key) { return summary.contains(key) && summary[key].is_object(); };
+  if (!summary.is_object() || !has("target") || !has("staleness") || !has("time") || !has("final") ||
+      !summary.contains("notes") || !summary.contains("curve"))
+    throw DamagedRun(fmt::format("the result of run {} is no summary", run));
+  return summary;
+}
+
+}  // namespace
 
 analysis::Study results_of(const Json& m, const Journal& journal) {
   analysis::Study study{.name = m["name"],
@@ -176,7 +247,8 @@ analysis::Study results_of(const Json& m, const Journal& journal) {
     auto cell = std::ranges::find_if(study.cells, same);
     if (cell == study.cells.end())
       cell = study.cells.insert(cell, {.arm = run["arm"], .condition = std::move(condition), .runs = {}});
-    cell->runs.push_back({.run = run["run"], .seed = run["seed"], .summary = Json::parse(*summary)});
+    cell->runs.push_back(
+        {.run = run["run"], .seed = run["seed"], .summary = summary_of(*summary, run["run"])});
   }
   return study;
 }

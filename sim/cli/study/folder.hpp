@@ -43,7 +43,13 @@ struct StudyFolder {
   std::vector<std::string> hashes() const;  // of the runs and then the trials, in order; some are there twice
 };
 
-// The runs of the manifest that the journal does not have.
+// Another baseline for the study. Throws Refused where no arm has this name.
+void set_baseline(StudyFolder& folder, const std::string& baseline);
+
+// Whether the folder holds another study than the one with this hash.
+bool holds_another_study(const fs::path& dir, const std::string& study);
+
+// The runs and trials of the manifest that the journal does not have.
 std::vector<Json> missing_runs(const StudyFolder& folder, const Journal& journal);
 
 // The results of a manifest's runs, or as many as there are.

@@ -17,7 +17,8 @@ namespace psim::cli {
 namespace {
 
 constexpr const char* settled = "results.jsonl";
-constexpr const char* parts = "results";  // the folder of the processes' own files
+constexpr const char* parts = "results";          // the folder of the processes' own files
+constexpr const char* earlier = "earlier.jsonl";  // runs of studies that this folder held before
 
 std::string check_of(std::string_view text) {
   return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
@@ -154,12 +155,19 @@ void Journal::settle(const std::vector<std::string>& hashes) {
   write_file(fresh, text);
   fs::rename(fresh, folder_ / settled);
   if (file_ >= 0) close(std::exchange(file_, -1));
+  std::string others;
+  for (const auto& [hash, summary] : summaries_) {
+    if (!kept.contains(hash)) others += line_of(hash, summary);
+  }
   for (const fs::path& file : part_files(folder_)) {
     Journal part;
     part.read(file);
-    const bool is_kept =
-        std::ranges::all_of(part.summaries_, [&](const auto& entry) { return kept.contains(entry.first); });
-    if (is_kept) fs::remove(file);
+    const bool is_understood = !part.summaries_.empty() && part.damaged_ == 0 && part.other_builds_.empty();
+    if (is_understood) fs::remove(file);
+  }
+  if (!others.empty()) {
+    fs::create_directories(folder_ / parts);
+    write_file(folder_ / parts / earlier, others);
   }
   std::error_code not_empty;
   fs::remove(folder_ / parts, not_empty);

@@ -41,8 +41,8 @@ class Journal {
   // Appends a line. Throws std::filesystem::filesystem_error when the disk refuses.
   void add(const std::string& hash, const std::string& summary);
 
-  // Makes `results.jsonl` of the lines of these runs, in this order, and removes the files whose lines it
-  // has all.
+  // Makes `results.jsonl` of the lines of these runs, in this order, keeps the others' in
+  // results/earlier.jsonl, and removes the files that have no more to say. What is not understood stays.
   void settle(const std::vector<std::string>& hashes);
 
   // By build, how many lines others than this one made.

@@ -37,7 +37,8 @@ const Override* fixed_by(const Axis& axis, const std::vector<Override>& override
 
 // Of "--set KEY=VALUE": whether VALUE is a list where KEY has a single value, so that it is an axis.
 bool is_axis(const Override& set) {
-  if ((set.key + ".").starts_with("compare.")) return false;
+  const std::string key = set.key + ".";
+  if (key.starts_with("compare.") || key.starts_with("tune.")) return false;
   std::size_t depth = 0;
   for (const char c : set.value) {
     if (c == '[') ++depth;
@@ -210,7 +211,7 @@ std::string hash_of(const Plan& plan) {
   for (const PlannedRun& run : plan.runs)
     text += fmt::format("\n{}\t{}\t{}\t{}", run.arm, fmt::join(run.condition, "\t"), run.seed, run.hash);
   if (plan.tune) text += "\n" + text_of(*plan.tune);
-  return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
+  return hash_of_text(text);
 }
 
 // The axes without those that the command line fixes.
@@ -222,17 +223,33 @@ std::vector<Axis> free_axes(const Command& command, const Request& request) {
     const Override* fixed = fixed_by(axis, request.load.overrides);
     if (fixed == nullptr) return false;
     const bool by_seed = fixed->key == "seed" && command.seed;
+    if (axis.in_file && axis.key != fixed->key && !axis.key.starts_with(fixed->key + "."))
+      say("note: --set {} fixes what the axis `{}` sets: it is left out\n", fixed->key, axis.key);
     if (!axis.in_file)
       diagnostics.add(
           given_twice(axis.key, axis.place,
                       by_seed ? Source{"--seed", ""} : Source{"--set", fixed->key + "=" + fixed->value}));
     return true;
   });
+  for (const Axis& axis : *axes) {
+    for (std::size_t i = 0; i < axis.values.size(); ++i) {
+      const auto same = [&](const AxisValue& other) { return other.label == axis.values[i].label; };
+      if (std::ranges::find_if(axis.values, same) == axis.values.begin() + static_cast<std::ptrdiff_t>(i))
+        continue;
+      diagnostics.add({"axis", axis.place, fmt::format("`{}` has {} twice", axis.key, axis.values[i].label),
+                       "every value is a row, or a seed, of its own", "leave out one of them"});
+      break;
+    }
+  }
   if (!diagnostics.empty()) throw Invalid{diagnostics.render()};
   return std::move(*axes);
 }
 
 }  // namespace
+
+std::string hash_of_text(const std::string& text) {
+  return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
+}
 
 Plan plan_study(const Command& command, bool runs, const Variants& variants) {
   Diagnostics diagnostics;

@@ -46,6 +46,9 @@ struct Plan {
   std::vector<PlannedRun> runs;             // the first axis slowest, seeds fastest
 };
 
+// 16 hexadecimal digits.
+std::string hash_of_text(const std::string& text);
+
 // Every run is checked before anything runs. Throws Invalid with all diagnostics, each once, when one is
 // wrong. `runs`: they are to be run, so this machine must have room for each.
 Plan plan_study(const Command& command, bool runs, const Variants& variants = {});

@@ -10,6 +10,7 @@
 #include "sim/cli/interrupt.hpp"
 #include "sim/cli/study/folder.hpp"
 #include "sim/cli/study/make.hpp"
+#include "sim/cli/study/report.hpp"
 #include "sim/cli/study/tuning.hpp"
 #include "sim/cli/talk.hpp"
 
@@ -70,6 +71,7 @@ int replay_study(const fs::path& dir, const Command& given) {
   asked.trace = "none";  // nothing is kept
   const StudyFolder folder(dir);
   const Journal recorded(dir, Journal::Builds::any);
+  say_what_is_not_read(dir, recorded);
   if (!missing_runs(folder, recorded).empty())
     throw Refused(fmt::format("{} is not complete", dir.string()), "psim merge says what is missing");
   Plan plan = plan_again(folder, asked);

@@ -18,7 +18,10 @@ constexpr std::size_t most_seeds = 10'000;
 Command with_seeds(Command command, const Plan& plan, std::size_t count) {
   std::set<std::int64_t> seeds;
   for (const PlannedRun& run : plan.runs) seeds.insert(run.seed);
-  while (seeds.size() < count) seeds.insert(*seeds.rbegin() + 1);
+  for (std::int64_t next = *seeds.rbegin() + 1; seeds.size() < count; ++next) {
+    const bool is_trials = plan.tune && std::ranges::find(plan.tune->seeds, next) != plan.tune->seeds.end();
+    if (!is_trials) seeds.insert(next);
+  }
   command.seeds = fmt::format("{}", fmt::join(seeds, ","));
   command.seed.reset();
   return command;
@@ -36,7 +39,7 @@ Command with_enough_seeds(const Command& command, double half_width, const Varia
   std::size_t seeds = 0;
   bool compares = false;
   for (const analysis::Aggregate& one : evaluation.aggregates) {
-    if (!one.versus || !one.versus->pairs.ratio) continue;
+    if (!one.versus || !one.versus->pairs.ratio || (evaluation.has_target && one.reached == 0)) continue;
     compares = true;
     seeds = std::max(seeds, statistics::plan_seeds(one.versus->values, precision).seeds);
   }
