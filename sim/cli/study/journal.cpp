@@ -65,6 +65,7 @@ Journal::Journal(Journal&& other) noexcept
       other_builds_(std::move(other.other_builds_)),
       contradictory_(std::move(other.contradictory_)),
       damaged_(other.damaged_),
+      foreign_(other.foreign_),
       file_(std::exchange(other.file_, -1)) {}
 
 Journal::~Journal() {
@@ -91,6 +92,8 @@ void Journal::read(const fs::path& file) {
 
 void Journal::take(std::string_view line) {
   if (line.empty()) return;
+  constexpr std::string_view beginning = "{\"run\":\"";
+  if (!line.starts_with(beginning) && !beginning.starts_with(line)) ++foreign_;
   const std::string_view hash = take_word(line, "{\"run\":\"");
   const std::string_view build = take_word(line, ",\"build\":\"");
   const std::string_view check = take_word(line, ",\"check\":\"");
@@ -162,8 +165,7 @@ void Journal::settle(const std::vector<std::string>& hashes) {
   for (const fs::path& file : part_files(folder_)) {
     Journal part;
     part.read(file);
-    const bool is_understood = !part.summaries_.empty() && part.damaged_ == 0 && part.other_builds_.empty();
-    if (is_understood) fs::remove(file);
+    if (part.foreign_ == 0 && part.other_builds_.empty()) fs::remove(file);
   }
   if (!others.empty()) {
     fs::create_directories(folder_ / parts);

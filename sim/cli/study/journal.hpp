@@ -63,7 +63,8 @@ class Journal {
   std::map<std::string, std::size_t> other_builds_;
   std::set<std::string> contradictory_;
   std::size_t damaged_ = 0;
-  int file_ = -1;  // this process' own
+  std::size_t foreign_ = 0;  // lines that psim did not write
+  int file_ = -1;            // this process' own
 };
 
 }  // namespace psim::cli

@@ -110,8 +110,7 @@ TEST_CASE("a time is a mean only where every run reached the target", "[study]")
   CHECK(column(s, "time-to-target") == Cells{"4.0 \\[-1.0, 9.0\\]", ">= 7.0", ">= 10.0"});
   CHECK(column(s, "reached") == Cells{"3/3", "1/3", "0/3"});
   CHECK(column(s, "median") == Cells{"4.0", "> 10.0", "> 10.0"});
-  CHECK_THAT(remarks(s, evaluate(s)),
-             Catch::Contains("missed the target within the budget of 10 s"));
+  CHECK_THAT(remarks(s, evaluate(s)), Catch::Contains("missed the target within the budget of 10 s"));
 }
 
 TEST_CASE("what only some runs have says so", "[study]") {
