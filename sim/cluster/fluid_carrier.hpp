@@ -2,8 +2,8 @@
 // each flow that begins or ends.
 //
 // A transfer is Comm::sendto_init between hosts, detached; the link's communication callback reports its end
-// on the exact date. The solver: network/optim:Lazy of SimGrid 3.32 can forget a link when several flows begin
-// to share it at one date, which is what a barrier makes them do. psim sets network/optim:Full
+// on the exact date. The solver: network/optim:Lazy of SimGrid 3.32 can forget a link when several flows
+// begin to share it at one date, which is what a barrier makes them do. psim sets network/optim:Full
 // (tests/oracles/network_test.cpp).
 #pragma once
 
@@ -36,7 +36,7 @@ class FluidCarrier final : public Carrier {
   static void scale_links(const Node& node, double factor);
 
   std::vector<Node> nodes_;
-  std::vector<simgrid::s4u::CommPtr> flows_;                 // by slot
+  std::vector<simgrid::s4u::CommPtr> flows_;              // by slot
   std::unordered_map<const void*, std::uint32_t> slots_;  // unordered: looked up only
 };
 

@@ -1,9 +1,10 @@
-// Messages between nodes: inboxes, turns, faults and records. A carrier (carrier.hpp) brings a message's bytes
-// across the wire; when its last byte arrives, the message goes to the receiver's inbox.
+// Messages between nodes: inboxes, turns, faults and records. A carrier (carrier.hpp) brings a message's
+// bytes across the wire; when its last byte arrives, the message goes to the receiver's inbox.
 //
 // Decisions:
 // - Bytes. A dense message counts its values, and the header that the scenario gives.
-// - Endpoints. A process prepares one message at a time, and takes one in at a time: with a time for each and a
+// - Endpoints. A process prepares one message at a time, and takes one in at a time: with a time for each and
+// a
 //   time for each byte, messages queue up before the wire and behind it. Without, they cost nothing there.
 // - A message on its way from or to a node that crashes is lost at that date, and takes no more bandwidth.
 //   Messages are not repeated while the same message is on its way, and a repetition goes after all that is
@@ -106,8 +107,8 @@ class Network {
     std::uint32_t incarnation = 0;  // how often it was taken down
     bool up = true;
     bool held = false;
-    bool receives_until = false;           // its actor waits for mail until a date
-    std::vector<Message> waiting = {};     // while held
+    bool receives_until = false;              // its actor waits for mail until a date
+    std::vector<Message> waiting = {};        // while held
     double sends_until = 0, takes_until = 0;  // dates: busy with messages
   };
   using Name = std::tuple<MessageKind, std::uint32_t, std::uint32_t, std::optional<std::int64_t>>;
@@ -125,9 +126,9 @@ class Network {
   struct Flight {
     Message message;  // `sent` tells it from all others
     std::uint64_t bytes;
-    bool has_turn;  // the next message of its connection waits for it
-    bool dropped;   // by a fault, when it arrives
-    double delay;   // by a fault, when it is through the network
+    bool has_turn;                         // the next message of its connection waits for it
+    bool dropped;                          // by a fault, when it arrives
+    double delay;                          // by a fault, when it is through the network
     MessageKind kind = MessageKind::join;  // for the record
     Stage stage = Stage::prepared;
   };

@@ -54,8 +54,8 @@ void NicCarrier::enter(const Cargo& cargo) {
     load.back = wiring_.way(cargo.to, cargo.from).stations;
   if (cargo.slot >= numbers_.size()) numbers_.resize(cargo.slot + std::size_t{1});
   numbers_[cargo.slot] = ++next_number_;
-  stations_.enter(cargo.slot, Agenda::now() + (mutant("links-have-no-latency") ? 0 : model_.latency * latency),
-                  load);
+  stations_.enter(cargo.slot,
+                  Agenda::now() + (mutant("links-have-no-latency") ? 0 : model_.latency * latency), load);
 }
 
 void NicCarrier::cancel(std::uint32_t slot) {

@@ -2,7 +2,8 @@
 // else sends, and no state but that of open messages. SimGrid keeps the clock.
 //
 // Decisions:
-// - As in SimGrid's flow models, a message pays the latency of its way first, and takes no bandwidth meanwhile.
+// - As in SimGrid's flow models, a message pays the latency of its way first, and takes no bandwidth
+// meanwhile.
 // - So nothing that a node does now reaches a station before the least latency of any way is over, and the
 //   stations are worked off until then in one go. What cannot wait for a message, a cut flow or another
 //   bandwidth, takes effect there up to this latency later.

@@ -161,8 +161,8 @@ class Builder {
     routes_->add(platform_.hosts[way.from], platform_.hosts[way.to], way.links);
   }
 
-  // Carries the connection's own latency, which decides its share, and what a platform file adds to its links'
-  // latencies. Null when there is nothing to carry.
+  // Carries the connection's own latency, which decides its share, and what a platform file adds to its
+  // links' latencies. Null when there is nothing to carry.
   sg4::Link* own_link(const Way& way) {
     double latency = way.latency - way.of_links;
     if (network_.share_spread > 0) {

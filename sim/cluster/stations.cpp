@@ -56,7 +56,8 @@ void Stations::happen(const Event& event) {
   if (is_gone(segment)) return;
   if (event.kind == Kind::arrives) arrive(segment.slot);
   else if (event.kind == Kind::comes) come(segment);
-  else if (const Open& open = open_[segment.slot]; open.bytes <= packet || open.hops.empty()) slip_in(segment);
+  else if (const Open& open = open_[segment.slot]; open.bytes <= packet || open.hops.empty())
+    slip_in(segment);
   else send_segments(segment.slot);
 }
 
@@ -168,8 +169,8 @@ void Stations::serve(std::uint32_t number, const Segment& segment) {
   announce(segment, start, station.end);
 }
 
-// To the stations behind one that serves it from `begin` to `end`: up to the first that may begin at once, which
-// announces it to the others when it serves it.
+// To the stations behind one that serves it from `begin` to `end`: up to the first that may begin at once,
+// which announces it to the others when it serves it.
 void Stations::announce(const Segment& segment, double begin, double end) {
   Open& open = open_[segment.slot];
   Open::Part& part = open.parts[segment.index];

@@ -2,7 +2,8 @@
 // and bytes, no SimGrid and no message.
 //
 // Decisions:
-// - Segments. A load travels in a few segments: each is at most 2 / `segments` of it, and at most half of what
+// - Segments. A load travels in a few segments: each is at most 2 / `segments` of it, and at most half of
+// what
 //   is left. So a load costs a number of events that depends on neither its size nor on who else sends, and
 //   its end is known to a small part of its time. The first is any part of such a segment, so that loads of
 //   one date do not stay in step.

@@ -39,8 +39,8 @@ class Wiring {
   Topology topology_;
   Paths paths_;
   std::vector<double> bandwidths_;
-  std::vector<std::vector<std::uint32_t>> own_;                      // by node; of a file: not known
-  std::vector<std::pair<std::uint64_t, std::uint32_t>> routes_;      // of a file, by both ends, rising
+  std::vector<std::vector<std::uint32_t>> own_;                  // by node; of a file: not known
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> routes_;  // of a file, by both ends, rising
   double least_latency_ = 0;
 };
 

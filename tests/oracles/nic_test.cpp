@@ -78,9 +78,11 @@ TEST_CASE("nic: one worker, one server: a step is X + 2 (latency + M / B)", "[or
     for (const double latency : {0.0, 50e-6, 3e-3}) {
       INFO(model.name << ", " << latency);
       const std::string network = fmt::format("latency = \"{}s\"\ntcp_window = \"0B\"", latency);
-      const double expected = compute + 2 * (model.latency * 2 * latency + 1e6 / (model.bandwidth * bandwidth));
+      const double expected =
+          compute + 2 * (model.latency * 2 * latency + 1e6 / (model.bandwidth * bandwidth));
       CHECK(step_time({.network = network, .model = model.name}) == near(expected));
-      CHECK(step_time({.network = network + "\ncross_traffic = true", .model = model.name}) == near(expected));
+      CHECK(step_time({.network = network + "\ncross_traffic = true", .model = model.name}) ==
+            near(expected));
     }
   }
 }

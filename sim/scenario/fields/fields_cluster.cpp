@@ -89,8 +89,9 @@ void describe_link(FieldVisitor& v, LinkSpec& link) {
 }
 
 void describe_endpoint(FieldVisitor& v, EndpointSpec& e) {
-  v.field("send_overhead", &e.send_overhead,
-          {.doc = "Time of the sender for each message, before it goes to the network.", .min = 0, .max = 3600});
+  v.field(
+      "send_overhead", &e.send_overhead,
+      {.doc = "Time of the sender for each message, before it goes to the network.", .min = 0, .max = 3600});
   v.field("send_bandwidth", &e.send_bandwidth,
           {.doc = "Bytes that a sender serialises and copies in a second.",
            .min = 1,

@@ -101,9 +101,10 @@ TEST_CASE("loads of one station share it by their weights", "[nic]") {
         std::vector<Job> jobs;
         Stream draws(1, "test", loads);
         for (std::uint32_t i = 0; i < loads; ++i) {
-          const Job& job = jobs.emplace_back(Job{.begin = draws.uniform() * 0.005 * static_cast<double>(loads),
-                                                 .bytes = mega * draws.uniform(0.5, 1.5),
-                                                 .weight = std::exp(spread * draws.uniform(-1, 1))});
+          const Job& job =
+              jobs.emplace_back(Job{.begin = draws.uniform() * 0.005 * static_cast<double>(loads),
+                                    .bytes = mega * draws.uniform(0.5, 1.5),
+                                    .weight = std::exp(spread * draws.uniform(-1, 1))});
           run.stations.enter(i, job.begin, {.bytes = job.bytes, .weight = job.weight, .path = {0}});
         }
         run.end();
