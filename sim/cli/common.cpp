@@ -151,17 +151,23 @@ std::string read_file(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+std::string shell_word(const std::string& text) {
+  const bool plain =
+      !text.empty() &&
+      text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-=/:+,") ==
+          std::string::npos;
+  if (plain) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
 std::string replay_line(const Command& command) {
-  std::string line = "psim run " + command.scenario;
+  std::string line = "psim run " + shell_word(command.scenario);
   if (command.seed) line += fmt::format(" --seed {}", *command.seed);
-  for (const std::string& set : command.sets) {
-    const bool plain =
-        set.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-=/:+,") ==
-        std::string::npos;
-    line += plain ? fmt::format(" --set {}", set) : fmt::format(" --set '{}'", set);
-  }
-  if (!command.seeds.empty()) line += fmt::format(" --seeds {}", command.seeds);
-  for (const std::string& dir : command.data_dirs) line += fmt::format(" --data-dir {}", dir);
+  for (const std::string& set : command.sets) line += " --set " + shell_word(set);
+  if (!command.seeds.empty()) line += " --seeds " + shell_word(command.seeds);
+  for (const std::string& dir : command.data_dirs) line += " --data-dir " + shell_word(dir);
   return line;
 }
 

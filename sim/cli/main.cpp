@@ -19,6 +19,7 @@
 #include "analysis/run_record.hpp"
 #include "sim/cli/command.hpp"
 #include "sim/cli/interrupt.hpp"
+#include "sim/cli/study/recipe.hpp"
 #include "sim/cli/talk.hpp"
 #include "sim/cli/usage.hpp"
 #include "sim/record/run_file.hpp"
@@ -47,6 +48,21 @@ CLI::Validator duration() {
     const auto seconds = parse_quantity(text, Unit<Seconds>::names);
     if (!seconds || *seconds <= 0) return fmt::format("`{}` is not a duration such as 10min", text);
     text = shortest(*seconds);
+    return "";
+  };
+  return {check, ""};
+}
+
+// "5%" becomes its share.
+CLI::Validator percentage() {
+  const auto check = [](std::string& text) -> std::string {
+    const std::string number = text.substr(0, text.find('%'));
+    double percent = 0;
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), percent);
+    const bool good = error == std::errc{} && end == number.data() + number.size() &&
+                      number.size() + 1 == text.size() && percent > 0 && percent <= 100;
+    if (!good) return fmt::format("`{}` is not a percentage such as 5%", text);
+    text = shortest(percent / 100);
     return "";
   };
   return {check, ""};
@@ -90,7 +106,9 @@ void add_scenario_options(CLI::App* app, Command& c) {
 }
 
 // Overrides that stand alone come after those of --set; a scenario may be named without folder and ending.
-Command complete(Command c) {
+// `trace`: where none is asked for.
+Command complete(Command c, const char* trace) {
+  if (c.trace.empty()) c.trace = trace;
   c.scenario = find_scenario(c.scenario);
   c.sets.insert(c.sets.end(), c.more_sets.begin(), c.more_sets.end());
   c.more_sets.clear();
@@ -107,6 +125,16 @@ void add_run_options(CLI::App* app, Command& c) {
                 "Run again even if the run is there already, and even if memory seems too small.");
   app->add_option("--trace", c.trace, "What run.db keeps: none, steps or events.")
       ->check(one_of({"none", "steps", "events"}));
+}
+
+void add_report_options(CLI::App* app, StudyCommand& s) {
+  app->add_option("--baseline", s.baseline, "The arm that the others are compared with; the first if none.");
+  app->add_option("--columns", s.columns, "Columns of the table, by name, separated by commas.")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  app->add_flag("--wide", s.wide, "All columns, in several tables.");
+  app->add_flag("--markdown", s.markdown, "The table alone, in Markdown.");
+  app->add_flag("--latex", s.latex, "The table alone, in LaTeX (booktabs).");
 }
 
 void add_fuzz_options(CLI::App* app, FuzzCommand& f) {
@@ -163,6 +191,7 @@ int guarded(const std::function<int()>& action) {
 // What the command line asks for.
 struct Asked {
   Command command;
+  StudyCommand study;
   FuzzCommand fuzz;
   std::string directory;
   std::vector<std::string> words;
@@ -202,7 +231,7 @@ const Subcommand subcommands[] = {
        app->add_option("--context", a.command.context, "SimGrid's context factory; never changes results.")
            ->check(one_of({"raw", "boost", "ucontext", "thread"}));
      },
-     [](const Asked& a) { return run(complete(a.command)); }},
+     [](const Asked& a) { return run(complete(a.command, "steps")); }},
     {"compare", "Run a scenario's [compare] axes and seeds, and compare the results.",
      "  psim compare stragglers                            the scenario's own axes\n"
      "  psim compare my.toml --seeds 1,2,3                 every run with three seeds\n"
@@ -215,20 +244,45 @@ const Subcommand subcommands[] = {
            ->check(whole(0, 1024));
        app->add_option("--seeds", a.command.seeds, "Seeds for every run, for example 1,2,3.")
            ->check(seed_list());
+       app->add_option(
+           "--slice", a.study.slice,
+           "Make only this part of the runs, for example 3/8; /8 takes the number from Slurm's array "
+           "or GNU parallel.");
+       app->add_option("--until-ci", a.study.until_ci,
+                       "Add seeds until the intervals of the ratios are that narrow, for example 5%.")
+           ->transform(percentage());
+       app->add_flag("--count", a.study.count, "Only print how many runs there are.");
+       app->add_option("--recipe", a.study.recipe,
+                       "Only print a script that makes the study on many machines.")
+           ->check(one_of(recipe_names()));
+       app->add_option("--slices", a.study.slices,
+                       "Slices of the recipe; if not given, as many as take ten minutes.")
+           ->check(whole(1, 10'000));
+       add_report_options(app, a.study);
      },
-     [](const Asked& a) { return compare(complete(a.command)); }},
+     [](const Asked& a) { return compare(complete(a.command, "none"), a.study); }},
+    {"merge", "Put the results of a study's slices together, and compare them.",
+     "  psim merge studies/stragglers-1a2b3c4d\n",
+     [](CLI::App* app, Asked& a) {
+       app->add_option("study", a.directory, "The study's folder.")->required();
+       app->add_flag("--json", a.command.json, "Print one JSON document.");
+       add_report_options(app, a.study);
+     },
+     [](const Asked& a) { return merge(a.directory, a.study, a.command.json); }},
     {"check", "Check a scenario and print it with every default written out.",
      "  psim check my.toml                                 also checks every run of [compare]\n"
      "  psim check my.toml --set cluster.servers=4\n",
      [](CLI::App* app, Asked& a) { add_scenario_options(app, a.command); },
-     [](const Asked& a) { return check(complete(a.command)); }},
-    {"replay", "Run a finished run again and compare, event by event.", "  psim replay runs/latest\n",
+     [](const Asked& a) { return check(complete(a.command, "none")); }},
+    {"replay", "Make a finished run or study again and compare.",
+     "  psim replay runs/latest                            a run, event by event\n"
+     "  psim replay studies/latest                         all runs of a study\n",
      [](CLI::App* app, Asked& a) {
-       app->add_option("directory", a.directory, "The run, for example runs/latest.")->required();
+       app->add_option("directory", a.directory, "The run or study, for example runs/latest.")->required();
        app->add_option("--threads", a.command.threads, "Threads for gradients; 0 means all cores.")
            ->check(whole(0, 1024));
      },
-     [](const Asked& a) { return replay(a.directory, a.command.threads); }},
+     [](const Asked& a) { return replay(a.directory, a.command); }},
     {"verify", "Check that a finished run kept the promises of its consistency model and of replication.",
      "  psim run server_crash --trace events\n  psim verify runs/latest\n",
      [](CLI::App* app, Asked& a) {

@@ -216,10 +216,11 @@ bool UnfinishedRun::replace() {
 
 void set_latest(const fs::path& dir) {
   std::error_code ignored;  // the link is a convenience
-  if (!fs::equivalent(parent_of(dir), "runs", ignored)) return;
-  const fs::path link = fmt::format("runs/.latest-{}", getpid());
+  const auto holds = [&](const char* folder) { return fs::equivalent(parent_of(dir), folder, ignored); };
+  if (!holds("runs") && !holds("studies")) return;
+  const fs::path link = parent_of(dir) / fmt::format(".latest-{}", getpid());
   fs::create_directory_symlink(dir.filename(), link, ignored);
-  fs::rename(link, "runs/latest", ignored);
+  fs::rename(link, parent_of(dir) / "latest", ignored);
   fs::remove(link, ignored);
 }
 

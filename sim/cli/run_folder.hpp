@@ -88,7 +88,7 @@ class UnfinishedRun {
   std::optional<RemovedAtInterrupt> at_interrupt_;
 };
 
-// Lets runs/latest point to `dir`, if that is in runs/.
+// Lets runs/latest or studies/latest point to `dir`, if that is in runs/ or studies/.
 void set_latest(const fs::path& dir);
 
 }  // namespace psim::cli

@@ -70,12 +70,15 @@ void add(Estimate& sum, const Scenario& s, const DataSplit* data, double threads
   const double shards = shards_of(s);
   sum.shards += shards;
   const std::int64_t samples = data != nullptr ? data->train.size() : 0;
-  sum.messages += messages_of(s, shards, clocks_of(s, samples));
+  const double clocks = clocks_of(s, samples);
+  sum.messages += messages_of(s, shards, clocks);
   parts.push_back({shards * (per_shard + per_shard_and_worker * workers +
                              per_shard_and_copy * static_cast<double>(s.replication.copies)),
                    fmt::format("{:.0f} messages that the model is cut into", shards),
                    "cut it into fewer: a larger messages.slice, or --set messages.unit=server"});
   if (data == nullptr) return;
+  sum.flops +=
+      clocks * static_cast<double>(s.cluster.workers * s.training.batch_size) * flops_per_sample(s.model);
   const auto parameters = static_cast<double>(parameter_count(s.model));
   const auto value = static_cast<double>(bytes_per_value(arithmetic_of(s.model.precision)));
   parts.push_back({value * parameters * copies_of_model(s),
@@ -87,7 +90,7 @@ void add(Estimate& sum, const Scenario& s, const DataSplit* data, double threads
                    fmt::format("batches of {} samples", s.training.batch_size),
                    "a smaller training.batch_size, or fewer --threads"});
   double numbers = 0, rows = 0;
-  for (const Dataset* set : {&data->train, &data->test}) {
+  for (const Dataset* set : {&data->train, &data->validation, &data->test}) {
     rows += static_cast<double>(set->size());
     numbers += set->is_sparse() ? 2 * static_cast<double>(set->sparse_inputs.index.size())
                                 : static_cast<double>(set->inputs.size() + set->targets.size());

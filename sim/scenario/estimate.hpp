@@ -38,6 +38,9 @@ struct Estimate {
   double messages =
       0;  // of the whole run without failures: pushes, pulls, answers, and what replicas are sent
 
+  double flops =
+      0;  // of the gradients that are computed; infinite, as `messages`, where nothing says how many
+
   double nodes = 0;
   double stacks = 0;  // bytes that are mapped for the stacks of nodes and threads, and hardly used
 

@@ -130,7 +130,7 @@ Json train_plainly(const std::string& toml) {
   const double batches = *loaded.scenario.training.epochs * static_cast<double>(loaded.data->train.size()) /
                          static_cast<double>(loaded.scenario.training.batch_size);
   const Values weights = train(loaded, *learner, 1, std::llround(std::ceil(batches)));
-  return {{"accuracy", learner->evaluate(weights).accuracy.value_or(0)}};
+  return {{"accuracy", learner->evaluate(weights, loaded.data->test).accuracy.value_or(0)}};
 }
 
 }  // namespace

@@ -1,0 +1,46 @@
+// [tune]: every arm gets the fields that suit it best, found with equal effort for each arm, on seeds and
+// samples that the comparison itself does not see.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/study/study.hpp"
+#include "sim/cli/study/plan.hpp"
+#include "sim/scenario/tune.hpp"
+
+namespace psim::cli {
+
+// The axis that trials have beside the study's own.
+inline constexpr const char* setting_axis = "setting";
+
+// Makes a plan's runs; nothing where some are other slices' and not there yet.
+using MakeTrials = std::function<std::optional<analysis::Study>(Plan&)>;
+
+// What was found for an arm under a condition.
+struct Tuned {
+  std::string arm;
+  std::vector<std::string> condition;
+  TuneSetting setting;
+  double score = 0;                  // smaller is better
+  std::vector<std::string> at_edge;  // fields whose best value is the first or the last of those tried
+};
+
+struct Tuning {
+  std::vector<Tuned> cells;
+  std::vector<PlannedRun> trials;  // without what they have loaded
+  double simulated_seconds = 0;    // of all trials
+
+  // For manifest.json and study.json.
+  Json document(const TuneSpec& spec) const;
+};
+
+// The study with each arm as the scenario has it, and tuned. `tuning`: a document of what was found.
+Variants tuned_variants(const Json& tuning);
+
+// Nothing where `make` says so.
+std::optional<Tuning> tune(const Command& command, const TuneSpec& spec, const MakeTrials& make);
+
+}  // namespace psim::cli
