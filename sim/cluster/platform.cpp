@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "model/mutant.hpp"
-#include "model/random.hpp"
 #include "sim/cluster/paths.hpp"
 #include "sim/cluster/route_table.hpp"
+#include "sim/cluster/shares.hpp"
 #include "sim/cluster/simgrid_version.hpp"
 #include "sim/scenario/spec/nodes.hpp"
 
@@ -49,18 +48,6 @@ struct Way {
   double of_links = 0;  // what the links contribute
 };
 
-// Latencies as SimGrid gets them, in seconds times this, and made seconds again when they delay a flow. A
-// flow weighs 1 / latency where it shares a link. What SimGrid takes for zero is fixed (maxmin/precision).
-// The sum of some hundred flows' weights of a million each has a larger rounding error than that, and SimGrid
-// ends the process. A power of two changes no digit.
-double latency_unit(const NetworkSpec& network) {
-  double longest = network.latency.value;
-  for (const LinkSpec& link : network.links)
-    longest = std::max(longest, link.latency ? link.latency->value : 0.0);
-  constexpr double usual = 1;  // seconds: what is longer weighs too little when it is made larger
-  return network.topology != TopologyKind::simgrid_xml && longest < usual ? 1024 : 1;
-}
-
 class Builder {
  public:
   Builder(const Scenario& scenario)
@@ -72,8 +59,7 @@ class Builder {
 
   Platform build() {
     add_hosts();
-    if (network_.topology == TopologyKind::simgrid_xml) build_from_file(network_.platform_file);
-    else build_from(make_topology(scenario_.cluster));
+    if (network_.model == NetworkModel::fluid) add_links();  // other carriers have links of their own
     zone_->seal();
     return std::move(platform_);
   }
@@ -99,6 +85,11 @@ class Builder {
       platform_.speed_levels.push_back(std::move(factors));
     }
     platform_.own_links.resize(nodes);
+  }
+
+  void add_links() {
+    if (network_.topology == TopologyKind::simgrid_xml) build_from_file(network_.platform_file);
+    else build_from(make_topology(scenario_.cluster));
   }
 
   // With unequal shares the pair's own link carries the whole latency.
@@ -170,15 +161,12 @@ class Builder {
     routes_->add(platform_.hosts[way.from], platform_.hosts[way.to], way.links);
   }
 
-  // A flow's share of a link is proportional to 1 / latency, so a latency of its own gives every
-  // connection a share of its own, both ways the same, as round-trip times do under TCP. Also carries what
-  // a platform file adds to its links' latencies. Null when there is nothing to carry.
+  // Carries the connection's own latency, which decides its share, and what a platform file adds to its
+  // links' latencies. Null when there is nothing to carry.
   sg4::Link* own_link(const Way& way) {
     double latency = way.latency - way.of_links;
     if (network_.share_spread > 0) {
-      Stream stream(static_cast<std::uint64_t>(scenario_.seed), "share", std::max(way.from, way.to),
-                    std::min(way.from, way.to));
-      latency = way.latency * std::exp(network_.share_spread * stream.uniform(-1, 1));
+      latency = connection_latency(scenario_, way.from, way.to, way.latency);
     } else if (!(latency > 1e-9 * way.latency)) {
       return nullptr;
     }
@@ -200,22 +188,21 @@ class Builder {
 std::vector<std::string> engine_options(const Scenario& scenario) {
   const NetworkSpec& network = scenario.cluster.network;
   const bool lv08 = network.simgrid_model == SimgridModel::lv08;
+  const FlowModel model = flow_model(network);
   const double unit = latency_unit(network);
-  const double window = unit * (network.tcp_window ? network.tcp_window->value : lv08 ? 4194304.0 : 0.0);
   std::vector<std::string> options{
       fmt::format("network/model:{}", lv08 ? "LV08" : "CM02"),
       fmt::format("network/crosstraffic:{}", network.cross_traffic && !mutant("no-cross-traffic") ? 1 : 0),
-      fmt::format("network/TCP-gamma:{}", shortest(window)),
+      fmt::format("network/TCP-gamma:{}", shortest(unit * model.window)),
       // SimGrid 3.32's default, Lazy, forgets links when several flows start to share them at one date, which
       // is what a barrier makes them do: two workers that pull from four servers get 3 times a link's
       // capacity (tests/oracles/network_test.cpp, incast). Full solves for all flows, and is not slower here.
       "network/optim:Full",
   };
-  if (unit != 1) options.push_back(fmt::format("network/latency-factor:{}", (lv08 ? 13.01 : 1) / unit));
+  if (unit != 1) options.push_back(fmt::format("network/latency-factor:{}", model.latency / unit));
   // A worker that is asked for samples looks at what is left of its computation. Lazy, the default, ends the
   // process where that has come to its end at the same date.
   if (scenario.training.work == WorkPolicy::stealing) options.emplace_back("cpu/optim:Full");
-  // LV08 adds 20537 / bandwidth to a flow's weight, which would drown the connections' own latencies.
   if (network.share_spread > 0) options.emplace_back("network/weight-S:0");
   return options;
 }
