@@ -65,7 +65,7 @@ TEST_CASE("arms are compared over the seeds that both have", "[study]") {
   Cell fast = cell("fast", {}, lasting({1, 10, 100})), slow = cell("slow", {}, lasting({2, 40}));
   std::ranges::reverse(slow.runs);
   const Study s = study({}, {fast, slow});
-  const VersusBaseline& versus = *evaluate(s).aggregates[1].versus;
+  const VersusBaseline versus = *evaluate(s).aggregates[1].versus;
   CHECK(versus.pairs.seeds == 2);
   CHECK(versus.pairs.ratio->value == Approx(std::sqrt(2.0 * 4)));
   CHECK(versus.pairs.better == 0);
@@ -128,7 +128,7 @@ TEST_CASE("measures are taken over the runs that have them", "[study]") {
   const Study s = study({}, {cell("a", {},
                                   {{.updates = 100, .staleness_max = 3, .loss = 0.25},
                                    {.updates = 300, .staleness_max = 2, .loss = {}}})});
-  const Aggregate& a = evaluate(s).aggregates[0];
+  const Aggregate a = evaluate(s).aggregates[0];
   CHECK(a.measure("updates")->mean == 200);
   CHECK(*a.measure("updates")->sd == Approx(std::sqrt(20000.0)));
   CHECK(a.measure("final_loss")->n == 1);
