@@ -22,7 +22,7 @@ constexpr auto sent = [](const auto& flight) { return *flight.message.sent; };
 }  // namespace
 
 Network::Network(const Platform& platform, Options options, Recorder& recorder, Agenda& agenda)
-    : options_(std::move(options)), recorder_(recorder), agenda_(agenda) {
+    : routes_(platform.routes), options_(std::move(options)), recorder_(recorder), agenda_(agenda) {
   for (std::size_t node = 0; node < platform.hosts.size(); ++node) {
     nodes_.push_back(
         {.host = platform.hosts[node], .inbox = {}, .mail = sg4::Semaphore::create(0), .links = {}});
@@ -39,6 +39,7 @@ Network::Network(const Platform& platform, Options options, Recorder& recorder, 
         if (action.get_state() != kernel::resource::Action::State::FINISHED) return;
         auto entry = in_flight_.extract(found);
         Flight& flight = entry.mapped();
+        if (flight.last_turn > 0) return send_last_turn(std::move(flight));
         if (in_background(flight.message)) --in_background_;
         remove_name(flight.message);
         leave_network(std::move(flight));
@@ -111,10 +112,8 @@ void Network::transmit(Message&& message) {
   // messages are long through.
   kernel::actor::simcall_answered([&] {
     for (Flight& flight : flights) {
-      flight.flow = start_flow(flight);
       if (in_background(flight.message)) ++in_background_;
-      const void* name = flight.flow->get_impl();
-      in_flight_.emplace(name, std::move(flight));
+      set_off(std::move(flight));
     }
   });
 }
@@ -125,6 +124,7 @@ void Network::launch(Message&& message, const MessageFate& fate, bool has_turn, 
   const NodeId from = message.from, to = message.to;
   Flight& flight = flights.emplace_back(std::move(message), bytes, has_turn, fate.dropped, fate.delay);
   flight.message.sent = record_sending(flight);
+  flight.last_turn = options_.share.last_turn(from, to, connections_[{from, to}].sent++, bytes);
   if (faults_ == nullptr || !faults_->cut(from, to)) return add_name(flight.message);
   pass_on_turn(flight);
   record<Lost>(from, flight);
@@ -133,18 +133,37 @@ void Network::launch(Message&& message, const MessageFate& fate, bool has_turn, 
 
 // SimGrid bounds a flow for good by the bandwidth that links have when it begins. A degraded link is whole
 // for that moment, so that the flow is as fast as the others when the link is whole again.
-sg4::CommPtr Network::start_flow(const Flight& flight) const {
+void Network::start_flow(Flight& flight, std::uint64_t bytes, double latency) {
   const Node &from = nodes_[flight.message.from], &to = nodes_[flight.message.to];
   for (const Node* end : {&from, &to}) {
     if (end->bandwidth < 1) scale_links(*end, 1);
   }
-  sg4::CommPtr comm = sg4::Comm::sendto_init(from.host, to.host);
-  comm->set_payload_size(flight.bytes);
-  comm->detach();
+  routes_->scale_latency(latency);
+  flight.flow = sg4::Comm::sendto_init(from.host, to.host);
+  flight.flow->set_payload_size(bytes);
+  flight.flow->detach();
+  routes_->scale_latency(1);
   for (const Node* end : {&from, &to}) {
     if (end->bandwidth < 1) scale_links(*end, end->bandwidth);
   }
-  return comm;
+  const void* name = flight.flow->get_impl();
+  in_flight_.emplace(name, std::move(flight));
+}
+
+void Network::set_off(Flight&& flight) {
+  const std::uint64_t rest = flight.bytes - flight.last_turn;
+  const double acknowledged = options_.acknowledgements * static_cast<double>(flight.bytes);
+  if (acknowledged > 0) {
+    sg4::CommPtr back =
+        sg4::Comm::sendto_init(nodes_[flight.message.to].host, nodes_[flight.message.from].host);
+    back->set_payload_size(static_cast<std::uint64_t>(acknowledged));
+    back->detach();
+  }
+  start_flow(flight, rest, flight.last_turn > 0 ? 1 - 1 / last_turn_weight : 1);
+}
+
+void Network::send_last_turn(Flight&& flight) {
+  start_flow(flight, std::exchange(flight.last_turn, 0), 1 / last_turn_weight);
 }
 
 void Network::scale_links(const Node& node, double factor) {

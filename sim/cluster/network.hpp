@@ -3,11 +3,15 @@
 //
 // A transfer is Comm::sendto_init between hosts; the link's communication callback reports its end on the
 // exact date. Decisions:
-// - Unequal shares. Perfect max-min sharing keeps identical workers in lock-step for ever: all push
-//   together, all pull together, nothing overlaps, and asp comes out as slow as bsp, which no real system
-//   shows. So every connection has a latency of its own, latency * exp(share_spread * U(-1, 1)), and
-//   SimGrid shares a link in proportion to 1 / latency, as TCP does by round-trip time. share_spread = 0 is
-//   the textbook case.
+// - Turns. Perfect max-min sharing keeps identical workers in lock-step for ever: all push together, all pull
+//   together, nothing overlaps, and asp comes out as slow as bsp, which no real system shows. Connections
+//   share links in turns (share.hpp): a message's last turn is a flow of its own, which begins when the rest
+//   is through. SimGrid shares a link in proportion to 1 / latency, so the last turn takes 1 /
+//   last_turn_weight of the latency and the rest of the message what is left of it. share_spread = 0 is the
+//   textbook case, one flow per message.
+// - Acknowledgements load the opposite direction, as flows of their own that nobody waits for. SimGrid's
+//   network/crosstraffic makes one flow cross both directions, and so gives it no more than its share of the
+//   opposite one, where it needs a twentieth of that: a pull would wait for pushes.
 // - Bytes. A dense message counts its values, and the header that the scenario gives.
 // - Flow models. lv08, SimGrid's default, is 13.01 x latency and 0.97 x bandwidth, calibrated on TCP
 //   (Velho, Legrand 2009), with a window of 4 MiB. cm02 without a window is latency + bytes / bandwidth.
@@ -38,6 +42,7 @@
 #include "sim/cluster/agenda.hpp"
 #include "sim/cluster/link_faults.hpp"
 #include "sim/cluster/platform.hpp"
+#include "sim/cluster/share.hpp"
 #include "sim/protocol/message.hpp"
 #include "sim/record/recorder.hpp"
 
@@ -51,8 +56,10 @@ class Network {
     std::optional<NodeId> stream_from = {};  // connections from this node always do so
     // ... smallest rank first; among equal ranks in the order of sending.
     std::function<std::uint32_t(const Message&)> rank = {};
-    NodeId background;     // nodes from this number on: their traffic does not count as in flight
-    bool repeats = false;  // some messages are sent again: carries() may be asked
+    NodeId background;            // nodes from this number on: their traffic does not count as in flight
+    bool repeats = false;         // some messages are sent again: carries() may be asked
+    Share share = {};             // how connections share a link
+    double acknowledgements = 0;  // bytes of them, per byte of a message
   };
   Network(const Platform& platform, Options options, Recorder& recorder, Agenda& agenda);
 
@@ -126,6 +133,7 @@ class Network {
     bool busy = false;
     std::map<std::pair<std::uint32_t, std::uint64_t>, Message> waiting;
     std::multiset<Name> names = {};  // of these, and of what is in flight; where messages are repeated
+    std::uint64_t sent = 0;
   };
   Connection& connection_of(const Message& message) { return connections_[{message.from, message.to}]; }
   void add_name(const Message& message);
@@ -137,6 +145,7 @@ class Network {
     bool dropped;   // by a fault, when it arrives
     double delay;   // by a fault, when it is through the network
     simgrid::s4u::CommPtr flow = nullptr;
+    std::uint64_t last_turn = 0;           // bytes that go when the flow is through
     MessageKind kind = MessageKind::join;  // for the record
   };
   bool in_turn(NodeId from) const { return options_.one_by_one || options_.stream_from == from; }
@@ -145,7 +154,9 @@ class Network {
   using Flights = boost::container::small_vector<Flight, 1>;  // of one message: more if a fault doubles it
   void transmit(Message&& message);
   void launch(Message&& message, const MessageFate& fate, bool has_turn, Flights& flights);
-  simgrid::s4u::CommPtr start_flow(const Flight& flight) const;
+  void start_flow(Flight& flight, std::uint64_t bytes, double latency);
+  void set_off(Flight&& flight);
+  void send_last_turn(Flight&& flight);
   void break_connections(NodeId node);
   static void scale_links(const Node& node, double factor);
   void pass_on_turn(const Flight& flight);
@@ -160,6 +171,7 @@ class Network {
   void record(NodeId node, const Flight& flight);
 
   std::vector<Node> nodes_;
+  RouteTable* routes_;
   std::map<std::pair<NodeId, NodeId>, Connection> connections_;
   Options options_;
   Recorder& recorder_;

@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "model/mutant.hpp"
-#include "model/random.hpp"
 #include "sim/cluster/paths.hpp"
 #include "sim/cluster/route_table.hpp"
+#include "sim/cluster/share.hpp"
 #include "sim/cluster/simgrid_version.hpp"
 #include "sim/scenario/spec/nodes.hpp"
 
@@ -57,8 +56,11 @@ double latency_unit(const NetworkSpec& network) {
   double longest = network.latency.value;
   for (const LinkSpec& link : network.links)
     longest = std::max(longest, link.latency ? link.latency->value : 0.0);
-  constexpr double usual = 1;  // seconds: what is longer weighs too little when it is made larger
-  return network.topology != TopologyKind::simgrid_xml && longest < usual ? 1024 : 1;
+  if (network.topology == TopologyKind::simgrid_xml) return 1;
+  // A longer latency weighs too little when it is made larger. Last turns (share.hpp) weigh more.
+  constexpr double unit = 1024;
+  if (network.share_spread > 0 && longest * last_turn_weight < 1) return unit * last_turn_weight;
+  return longest < 1 ? unit : 1;
 }
 
 class Builder {
@@ -68,7 +70,9 @@ class Builder {
         network_(scenario.cluster.network),
         latency_unit_(latency_unit(scenario.cluster.network)),
         routes_(RouteTable::make("cluster")),
-        zone_(routes_->get_iface()) {}
+        zone_(routes_->get_iface()) {
+    platform_.routes = routes_;
+  }
 
   Platform build() {
     add_hosts();
@@ -101,9 +105,8 @@ class Builder {
     platform_.own_links.resize(nodes);
   }
 
-  // With unequal shares the pair's own link carries the whole latency.
   double latency_of_link(double latency) const {
-    return network_.share_spread > 0 || mutant("links-have-no-latency") ? 0 : latency * latency_unit_;
+    return mutant("links-have-no-latency") ? 0 : latency * latency_unit_;
   }
 
   // Paths are asked for twice, first to find the links that are used, because all of them together may take
@@ -170,18 +173,10 @@ class Builder {
     routes_->add(platform_.hosts[way.from], platform_.hosts[way.to], way.links);
   }
 
-  // A flow's share of a link is proportional to 1 / latency, so a latency of its own gives every
-  // connection a share of its own, both ways the same, as round-trip times do under TCP. Also carries what
-  // a platform file adds to its links' latencies. Null when there is nothing to carry.
+  // Carries what a platform file adds to its links' latencies. Null when there is nothing to carry.
   sg4::Link* own_link(const Way& way) {
-    double latency = way.latency - way.of_links;
-    if (network_.share_spread > 0) {
-      Stream stream(static_cast<std::uint64_t>(scenario_.seed), "share", std::max(way.from, way.to),
-                    std::min(way.from, way.to));
-      latency = way.latency * std::exp(network_.share_spread * stream.uniform(-1, 1));
-    } else if (!(latency > 1e-9 * way.latency)) {
-      return nullptr;
-    }
+    const double latency = way.latency - way.of_links;
+    if (!(latency > 1e-9 * way.latency)) return nullptr;
     sg4::Link* link = add_link(*zone_, fmt::format("pair {} {}", way.from, way.to), unlimited);
     link->set_latency(latency * latency_unit_)->seal();
     return link;
@@ -204,7 +199,7 @@ std::vector<std::string> engine_options(const Scenario& scenario) {
   const double window = unit * (network.tcp_window ? network.tcp_window->value : lv08 ? 4194304.0 : 0.0);
   std::vector<std::string> options{
       fmt::format("network/model:{}", lv08 ? "LV08" : "CM02"),
-      fmt::format("network/crosstraffic:{}", network.cross_traffic && !mutant("no-cross-traffic") ? 1 : 0),
+      "network/crosstraffic:0",  // network.hpp
       fmt::format("network/TCP-gamma:{}", shortest(window)),
       // SimGrid 3.32's default, Lazy, forgets links when several flows start to share them at one date, which
       // is what a barrier makes them do: two workers that pull from four servers get 3 times a link's
@@ -215,7 +210,7 @@ std::vector<std::string> engine_options(const Scenario& scenario) {
   // A worker that is asked for samples looks at what is left of its computation. Lazy, the default, ends the
   // process where that has come to its end at the same date.
   if (scenario.training.work == WorkPolicy::stealing) options.emplace_back("cpu/optim:Full");
-  // LV08 adds 20537 / bandwidth to a flow's weight, which would drown the connections' own latencies.
+  // LV08 adds 20537 / bandwidth to a flow's weight, which would drown what the latencies say.
   if (network.share_spread > 0) options.emplace_back("network/weight-S:0");
   return options;
 }

@@ -1,0 +1,23 @@
+#include "sim/cluster/share.hpp"
+
+#include <algorithm>
+
+#include "model/mutant.hpp"
+#include "model/random.hpp"
+
+namespace psim {
+
+namespace {
+
+constexpr std::uint64_t packet = 1500;  // bytes, which nothing divides
+
+}  // namespace
+
+std::uint64_t Share::last_turn(NodeId from, NodeId to, std::uint64_t number, std::uint64_t bytes) const {
+  if (longest_ == 0 || bytes <= packet) return 0;
+  if (mutant("shares-are-drawn-once")) number = 0;
+  Stream stream(seed_, "share", (std::uint64_t{from} << 32U) | to, number);
+  return static_cast<std::uint64_t>(stream.uniform() * std::min(longest_, static_cast<double>(bytes)));
+}
+
+}  // namespace psim
