@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "model/mutant.hpp"
-
 namespace psim {
 namespace {
 
@@ -59,19 +57,15 @@ Machines::Machines(const Scenario& scenario, const std::vector<JobPlan>& jobs, c
       recorder(static_cast<std::size_t>(scenario.cluster.servers),
                static_cast<std::size_t>(scenario.cluster.workers), shard_servers(jobs)),
       pool(options.threads),
-      network(
-          platform,
-          {.header = static_cast<std::uint64_t>(scenario.cluster.network.header.value),
-           .one_by_one = scenario.messages.order != SendOrder::parallel,
-           .stream_from = database_node(scenario.cluster),
-           .rank = rank_by_layer(scenario, jobs),
-           .background = first_inference_node(scenario.cluster),
-           .repeats = scenario.may_fail(),
-           .share = Share(static_cast<std::uint64_t>(scenario.seed), scenario.cluster.network.share_spread,
-                          scenario.cluster.network.share_turn.value),
-           .acknowledgements =
-               scenario.cluster.network.cross_traffic && !mutant("no-cross-traffic") ? 0.05 : 0},
-          recorder, agenda),
+      network(platform.hosts.size(), make_carrier(scenario, platform, agenda),
+              {.header = static_cast<std::uint64_t>(scenario.cluster.network.header.value),
+               .one_by_one = scenario.messages.order != SendOrder::parallel,
+               .stream_from = database_node(scenario.cluster),
+               .rank = rank_by_layer(scenario, jobs),
+               .background = first_inference_node(scenario.cluster),
+               .repeats = scenario.may_fail(),
+               .endpoint = scenario.cluster.network.endpoint},
+              recorder, agenda),
       slowness(scenario.compute, scenario.stragglers, static_cast<std::uint64_t>(scenario.seed),
                std::vector<double>(static_cast<std::size_t>(scenario.cluster.workers))) {
   for (EventSink* sink : sinks) recorder.add_sink(sink);

@@ -63,6 +63,8 @@ unsigned thread_count(unsigned asked);
 // Why the run does not fit into the memory that is available, or into the address space that the process may
 // have, with what takes it and what would help; empty when it fits, or when --force asks to try all the same.
 std::string no_room(const LoadedScenario& loaded, const Command& command);
+// What to say before a run that will take long, and what helps; empty: it will not.
+std::string slow_note(const LoadedScenario& loaded);
 
 // The folder of the scenarios that come with psim: beside the program, its source, or here.
 fs::path scenario_folder();

@@ -1,6 +1,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "model/machine_memory.hpp"
 #include "sim/cli/command.hpp"
 #include "sim/scenario/estimate.hpp"
@@ -28,6 +30,24 @@ std::string no_room(const LoadedScenario& loaded, const Command& command) {
       "  = note: it would send about {:.2g} messages\n"
       "  = help: {}; or --force to try all the same\n",
       needed.bytes() / 1e9, available / 1e9, most.bytes / 1e9, most.what, needed.messages, most.help);
+}
+
+std::string slow_note(const LoadedScenario& loaded) {
+  const Scenario& scenario = loaded.scenario;
+  if (scenario.cluster.network.model != NetworkModel::fluid) return "";
+  const Estimate needed = estimate(loaded, 1);
+  // Messages per second, times the transfers that overlap: measured (docs/network.md, "What it costs").
+  constexpr double solved = 6e6;
+  constexpr double long_run = 60;  // seconds
+  const double overlap = static_cast<double>(scenario.cluster.workers) * needed.shards;
+  const double seconds = needed.messages * overlap / solved;
+  if (!(seconds > long_run) || !std::isfinite(seconds)) return "";
+  return fmt::format(
+      "note: this run may take about {:.2g} {}: up to {:.0f} of its {:.2g} transfers overlap, and the flow "
+      "model solves for all of them when one begins or ends\n"
+      "  = help: --set cluster.network.model=nic costs each message the same, however many overlap\n",
+      seconds < 7200 ? seconds / 60 : seconds / 3600, seconds < 7200 ? "minutes" : "hours", overlap,
+      needed.messages);
 }
 
 }  // namespace psim::cli

@@ -81,8 +81,10 @@ LoadedScenario load(const Command& command) {
   return std::move(*loaded);
 }
 
+// ... and says when a run will take long.
 void require_room(const LoadedScenario& loaded, const Command& command) {
   if (std::string why_not = no_room(loaded, command); !why_not.empty()) throw Invalid{std::move(why_not)};
+  say("{}", slow_note(loaded));
 }
 
 // What compares the scenario as it was run: along its own axes, or with several seeds where it has none.

@@ -1,17 +1,14 @@
 #include "sim/cluster/network.hpp"
 
-#include <simgrid/kernel/resource/Action.hpp>
-
 #include <algorithm>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include "model/mutant.hpp"
 #include "sim/cluster/agenda.hpp"
-#include "sim/cluster/simgrid_version.hpp"
 
 namespace sg4 = simgrid::s4u;
-namespace kernel = simgrid::kernel;
 
 namespace psim {
 
@@ -19,31 +16,20 @@ namespace {
 
 constexpr auto sent = [](const auto& flight) { return *flight.message.sent; };
 
+// Seconds for a message of a process that has so much to do for each, and for each byte.
+double handling(Seconds overhead, const std::optional<BytesPerSecond>& bandwidth, std::uint64_t bytes) {
+  if (mutant("endpoints-cost-nothing")) return 0;
+  return overhead.value + (bandwidth ? static_cast<double>(bytes) / bandwidth->value : 0);
+}
+
 }  // namespace
 
-Network::Network(const Platform& platform, Options options, Recorder& recorder, Agenda& agenda)
-    : routes_(platform.routes), options_(std::move(options)), recorder_(recorder), agenda_(agenda) {
-  for (std::size_t node = 0; node < platform.hosts.size(); ++node) {
-    nodes_.push_back(
-        {.host = platform.hosts[node], .inbox = {}, .mail = sg4::Semaphore::create(0), .links = {}});
-    for (sg4::Link* link : platform.own_links[node])
-      nodes_.back().links.emplace_back(link, link->get_bandwidth());
-  }
-  sg4::Link::on_communication_state_change_cb(
-      [this](kernel::resource::NetworkAction& network_action, kernel::resource::Action::State) {
-        // NetworkAction is incomplete in the installed headers; Action is its first base
-        // (tests/oracles/network_test.cpp).
-        auto& action = reinterpret_cast<kernel::resource::Action&>(network_action);
-        const auto found = in_flight_.find(action.get_activity());
-        if (found == in_flight_.end()) return;  // reported once per link of the route; the first was enough
-        if (action.get_state() != kernel::resource::Action::State::FINISHED) return;
-        auto entry = in_flight_.extract(found);
-        Flight& flight = entry.mapped();
-        if (flight.last_turn > 0) return send_last_turn(std::move(flight));
-        if (in_background(flight.message)) --in_background_;
-        remove_name(flight.message);
-        leave_network(std::move(flight));
-      });
+Network::Network(std::size_t nodes, std::unique_ptr<Carrier> carrier, Options options, Recorder& recorder,
+                 Agenda& agenda)
+    : options_(std::move(options)), recorder_(recorder), agenda_(agenda), carrier_(std::move(carrier)) {
+  for (std::size_t node = 0; node < nodes; ++node)
+    nodes_.push_back({.inbox = {}, .mail = sg4::Semaphore::create(0)});
+  carrier_->on_arrival([this](std::uint32_t slot) { leave_wire(slot); });
 }
 
 // Of a message that leaves its sender; returns its number.
@@ -107,15 +93,61 @@ void Network::transmit(Message&& message) {
   for (int copy = 0; copy < fate.copies; ++copy) launch(Message(message), {}, false, flights);
   const bool has_turn = in_turn(message.from);
   launch(std::move(message), fate, has_turn, flights);
-  if (flights.empty()) return;
-  // All in one call: where the sender gives way to the kernel it may be killed, or suspended until its
-  // messages are long through.
-  kernel::actor::simcall_answered([&] {
-    for (Flight& flight : flights) {
-      if (in_background(flight.message)) ++in_background_;
-      set_off(std::move(flight));
+  boost::container::small_vector<std::uint32_t, 2> at_once;
+  for (Flight& flight : flights) {
+    const EndpointSpec& endpoint = options_.endpoint;
+    const double time = handling(endpoint.send_overhead, endpoint.send_bandwidth, flight.bytes);
+    Node& node = nodes_[flight.message.from];
+    const std::uint32_t slot = keep(std::move(flight));
+    if (time > 0) {
+      node.sends_until = std::max(node.sends_until, Agenda::now()) + time;
+      later(node.sends_until, slot, [this](std::uint32_t ready) { put_on_wire({&ready, 1}); });
+    } else {
+      at_once.push_back(slot);
     }
+  }
+  put_on_wire({at_once.data(), at_once.size()});
+}
+
+std::uint32_t Network::keep(Flight&& flight) {
+  if (in_background(flight.message)) ++in_background_;
+  ++carried_;
+  if (free_slots_.empty()) {
+    in_flight_.emplace_back(std::move(flight));
+    return static_cast<std::uint32_t>(in_flight_.size() - 1);
+  }
+  const std::uint32_t slot = free_slots_.back();
+  free_slots_.pop_back();
+  in_flight_[slot] = std::move(flight);
+  return slot;
+}
+
+Network::Flight Network::release(std::uint32_t slot) {
+  Flight flight = std::move(*in_flight_[slot]);
+  in_flight_[slot].reset();
+  free_slots_.push_back(slot);
+  if (in_background(flight.message)) --in_background_;
+  --carried_;
+  return flight;
+}
+
+// Unless the flight is lost until then.
+template <class Action>
+void Network::later(double date, std::uint32_t slot, Action action) {
+  agenda_.at(date, [this, slot, number = *in_flight_[slot]->message.sent, action] {
+    if (in_flight_[slot] && in_flight_[slot]->message.sent == number) action(slot);
   });
+}
+
+void Network::put_on_wire(std::span<const std::uint32_t> slots) {
+  if (slots.empty()) return;
+  boost::container::small_vector<Cargo, 2> cargos;
+  for (const std::uint32_t slot : slots) {
+    Flight& flight = *in_flight_[slot];
+    flight.stage = Stage::on_wire;
+    cargos.push_back({slot, flight.message.from, flight.message.to, flight.bytes});
+  }
+  carrier_->start({cargos.data(), cargos.size()});
 }
 
 void Network::launch(Message&& message, const MessageFate& fate, bool has_turn, Flights& flights) {
@@ -124,50 +156,10 @@ void Network::launch(Message&& message, const MessageFate& fate, bool has_turn, 
   const NodeId from = message.from, to = message.to;
   Flight& flight = flights.emplace_back(std::move(message), bytes, has_turn, fate.dropped, fate.delay);
   flight.message.sent = record_sending(flight);
-  flight.last_turn = options_.share.last_turn(from, to, connections_[{from, to}].sent++, bytes);
   if (faults_ == nullptr || !faults_->cut(from, to)) return add_name(flight.message);
   pass_on_turn(flight);
   record<Lost>(from, flight);
   flights.pop_back();
-}
-
-// SimGrid bounds a flow for good by the bandwidth that links have when it begins. A degraded link is whole
-// for that moment, so that the flow is as fast as the others when the link is whole again.
-void Network::start_flow(Flight& flight, std::uint64_t bytes, double latency) {
-  const Node &from = nodes_[flight.message.from], &to = nodes_[flight.message.to];
-  for (const Node* end : {&from, &to}) {
-    if (end->bandwidth < 1) scale_links(*end, 1);
-  }
-  routes_->scale_latency(latency);
-  flight.flow = sg4::Comm::sendto_init(from.host, to.host);
-  flight.flow->set_payload_size(bytes);
-  flight.flow->detach();
-  routes_->scale_latency(1);
-  for (const Node* end : {&from, &to}) {
-    if (end->bandwidth < 1) scale_links(*end, end->bandwidth);
-  }
-  const void* name = flight.flow->get_impl();
-  in_flight_.emplace(name, std::move(flight));
-}
-
-void Network::set_off(Flight&& flight) {
-  const std::uint64_t rest = flight.bytes - flight.last_turn;
-  const double acknowledged = options_.acknowledgements * static_cast<double>(flight.bytes);
-  if (acknowledged > 0) {
-    sg4::CommPtr back =
-        sg4::Comm::sendto_init(nodes_[flight.message.to].host, nodes_[flight.message.from].host);
-    back->set_payload_size(static_cast<std::uint64_t>(acknowledged));
-    back->detach();
-  }
-  start_flow(flight, rest, flight.last_turn > 0 ? 1 - 1 / last_turn_weight : 1);
-}
-
-void Network::send_last_turn(Flight&& flight) {
-  start_flow(flight, std::exchange(flight.last_turn, 0), 1 / last_turn_weight);
-}
-
-void Network::scale_links(const Node& node, double factor) {
-  for (const auto& [link, bandwidth] : node.links) link->set_bandwidth(factor * bandwidth);
 }
 
 // What makes two messages of one connection the same; of a shard's states, any two are.
@@ -201,8 +193,20 @@ void Network::pass_on_turn(const Flight& flight) {
              [this, from = flight.message.from, to = flight.message.to] { send_next(from, to); });
 }
 
-void Network::leave_network(Flight&& flight) {
+void Network::leave_wire(std::uint32_t slot) {
+  Flight& flight = *in_flight_[slot];
+  flight.stage = Stage::taken_in;
+  remove_name(flight.message);
   pass_on_turn(flight);
+  const EndpointSpec& endpoint = options_.endpoint;
+  const double time = handling(endpoint.receive_overhead, endpoint.receive_bandwidth, flight.bytes);
+  if (!(time > 0)) return leave_network(release(slot));
+  Node& node = nodes_[flight.message.to];
+  node.takes_until = std::max(node.takes_until, Agenda::now()) + time;
+  later(node.takes_until, slot, [this](std::uint32_t taken) { leave_network(release(taken)); });
+}
+
+void Network::leave_network(Flight&& flight) {
   if (flight.delay == 0) return arrive(std::move(flight));
   const std::uint64_t number = *flight.message.sent;
   const double date = Agenda::now() + flight.delay;
@@ -231,11 +235,6 @@ void Network::hand_out(NodeId id) {
   Node& node = nodes_[id];
   node.held = false;
   for (Message& message : std::exchange(node.waiting, {})) hand_over(node, std::move(message));
-}
-
-void Network::set_bandwidth(NodeId node, double factor) {
-  nodes_[node].bandwidth = factor;
-  scale_links(nodes_[node], factor);
 }
 
 Message Network::receive(NodeId me) {
@@ -278,6 +277,7 @@ void Network::take_down(NodeId node, const std::function<void(const Message&)>& 
   for (const Message& message : std::exchange(down.inbox, {})) unread(message);
   for (const Message& message : std::exchange(down.waiting, {})) unread(message);
   down.held = false;
+  down.sends_until = down.takes_until = 0;
   down.mail = sg4::Semaphore::create(0);  // whoever waited at the old one is gone
   for (auto& [ends, connection] : connections_) {
     if (ends.first != node && ends.second != node) continue;
@@ -289,32 +289,37 @@ void Network::take_down(NodeId node, const std::function<void(const Message&)>& 
 
 // In the order in which they were sent: SimGrid's sums depend on the order of what it is told.
 void Network::break_connections(NodeId node) {
+  std::vector<std::uint32_t> slots;
+  for (std::uint32_t slot = 0; slot < in_flight_.size(); ++slot) {
+    const auto& flight = in_flight_[slot];
+    if (flight && (flight->message.from == node || flight->message.to == node)) slots.push_back(slot);
+  }
+  std::ranges::sort(slots, {}, [this](std::uint32_t slot) { return sent(*in_flight_[slot]); });
   std::vector<Flight> flights;
-  const auto take = [&flights, node](auto& entry) {
+  for (const std::uint32_t slot : slots) {
+    const Flight& flight = *in_flight_[slot];
+    if (flight.stage == Stage::on_wire && !mutant("flows-outlive-their-ends")) carrier_->cancel(slot);
+    if (flight.stage != Stage::taken_in) pass_on_turn(flight);
+    flights.push_back(release(slot));
+  }
+  std::erase_if(delayed_, [&flights, node](auto& entry) {
     const Message& m = entry.second.message;
     if (m.from != node && m.to != node) return false;
     flights.push_back(std::move(entry.second));
     return true;
-  };
-  std::erase_if(in_flight_, take);
-  std::ranges::sort(flights, {}, sent);
-  for (const Flight& flight : flights) {
-    if (in_background(flight.message)) --in_background_;
-    if (!mutant("flows-outlive-their-ends")) flight.flow->cancel();
-    pass_on_turn(flight);
-  }
-  std::erase_if(delayed_, take);
+  });
   std::ranges::sort(flights, {}, sent);
   for (const Flight& flight : flights) record<Lost>(flight.message.from, flight);
 }
 
 void Network::close(const std::function<void(const Message&)>& unread) {
   std::vector<Flight> flights;
-  for (auto& [key, flight] : in_flight_) flights.push_back(std::move(flight));
-  in_flight_.clear();
+  carrier_->stop();
+  for (std::uint32_t slot = 0; slot < in_flight_.size(); ++slot) {
+    if (in_flight_[slot]) flights.push_back(release(slot));
+  }
   for (auto& [number, flight] : delayed_) flights.push_back(std::move(flight));
   delayed_.clear();
-  in_background_ = 0;
   std::ranges::sort(flights, {}, sent);
   for (const Flight& flight : flights) record<Lost>(flight.message.from, flight);
   for (Node& node : nodes_) {

@@ -1,29 +1,16 @@
-// Messages between nodes over SimGrid's flows, without its mailboxes. A message is a detached transfer; when
-// its last byte arrives, it goes to the receiver's inbox.
+// Messages between nodes: inboxes, turns, faults and records. A carrier (carrier.hpp) brings a message's
+// bytes across the wire; when its last byte arrives, the message goes to the receiver's inbox.
 //
-// A transfer is Comm::sendto_init between hosts; the link's communication callback reports its end on the
-// exact date. Decisions:
-// - Turns. Perfect max-min sharing keeps identical workers in lock-step for ever: all push together, all pull
-//   together, nothing overlaps, and asp comes out as slow as bsp, which no real system shows. Connections
-//   share links in turns (share.hpp): a message's last turn is a flow of its own, which begins when the rest
-//   is through. SimGrid shares a link in proportion to 1 / latency, so the last turn takes 1 /
-//   last_turn_weight of the latency and the rest of the message what is left of it. share_spread = 0 is the
-//   textbook case, one flow per message.
-// - Acknowledgements load the opposite direction, as flows of their own that nobody waits for. SimGrid's
-//   network/crosstraffic makes one flow cross both directions, and so gives it no more than its share of the
-//   opposite one, where it needs a twentieth of that: a pull would wait for pushes.
+// Decisions:
 // - Bytes. A dense message counts its values, and the header that the scenario gives.
-// - Flow models. lv08, SimGrid's default, is 13.01 x latency and 0.97 x bandwidth, calibrated on TCP
-//   (Velho, Legrand 2009), with a window of 4 MiB. cm02 without a window is latency + bytes / bandwidth.
-// - The solver. network/optim:Lazy of SimGrid 3.32 can forget a link when several flows begin to share it
-//   at one date, which is what a barrier makes them do. psim sets network/optim:Full
-//   (tests/oracles/network_test.cpp).
+// - Endpoints. A process prepares one message at a time, and takes one in at a time: with a time for each and
+// a
+//   time for each byte, messages queue up before the wire and behind it. Without, they cost nothing there.
 // - A message on its way from or to a node that crashes is lost at that date, and takes no more bandwidth.
 //   Messages are not repeated while the same message is on its way, and a repetition goes after all that is
 //   sent for the first time: requests that wait at their server would else hold up what they wait for.
 #pragma once
 
-#include <simgrid/s4u/Comm.hpp>
 #include <simgrid/s4u/Semaphore.hpp>
 
 #include <algorithm>
@@ -32,17 +19,17 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "sim/cluster/agenda.hpp"
+#include "sim/cluster/carrier.hpp"
 #include "sim/cluster/link_faults.hpp"
-#include "sim/cluster/platform.hpp"
-#include "sim/cluster/share.hpp"
 #include "sim/protocol/message.hpp"
 #include "sim/record/recorder.hpp"
 
@@ -56,12 +43,12 @@ class Network {
     std::optional<NodeId> stream_from = {};  // connections from this node always do so
     // ... smallest rank first; among equal ranks in the order of sending.
     std::function<std::uint32_t(const Message&)> rank = {};
-    NodeId background;            // nodes from this number on: their traffic does not count as in flight
-    bool repeats = false;         // some messages are sent again: carries() may be asked
-    Share share = {};             // how connections share a link
-    double acknowledgements = 0;  // bytes of them, per byte of a message
+    NodeId background;     // nodes from this number on: their traffic does not count as in flight
+    bool repeats = false;  // some messages are sent again: carries() may be asked
+    EndpointSpec endpoint = {};
   };
-  Network(const Platform& platform, Options options, Recorder& recorder, Agenda& agenda);
+  Network(std::size_t nodes, std::unique_ptr<Carrier> carrier, Options options, Recorder& recorder,
+          Agenda& agenda);
 
   // Never blocks. The sender must not expect an answer.
   void send(Message&& message);
@@ -100,7 +87,7 @@ class Network {
   // Sets the faults of messages; none by default.
   void set_faults(LinkFaults* faults) { faults_ = faults; }
   // Sets the remaining share of the bandwidth of a node's own links, both ways. From the agenda.
-  void set_bandwidth(NodeId node, double factor);
+  void set_bandwidth(NodeId node, double factor) { carrier_->set_bandwidth(node, factor); }
   // From now on, messages for a node wait, unseen by anybody, until they are handed out.
   void hold(NodeId node) { nodes_[node].held = true; }
   bool is_held(NodeId node) const { return nodes_[node].held; }
@@ -108,23 +95,21 @@ class Network {
 
   // Messages in flight, except in the background. A message may also wait for its turn, but only behind one
   // in flight.
-  std::size_t in_flight() const { return in_flight_.size() - in_background_ + delayed_.size(); }
-  // The run is over: messages on their way are lost, and unread messages are handed out in order. SimGrid may
-  // continue the transfers; nobody is told of them.
+  std::size_t in_flight() const { return carried_ - in_background_ + delayed_.size(); }
+  // The run is over: messages on their way are lost, and unread messages are handed out in order. The carrier
+  // may continue; nobody is told of it.
   void close(const std::function<void(const Message&)>& unread);
 
  private:
   struct Node {
-    simgrid::s4u::Host* host;
     std::deque<Message> inbox;
     simgrid::s4u::SemaphorePtr mail;
     std::uint32_t incarnation = 0;  // how often it was taken down
     bool up = true;
-    std::vector<std::pair<simgrid::s4u::Link*, double>> links;  // its own, and their bandwidth
-    double bandwidth = 1;                                       // remaining share of it
     bool held = false;
-    std::deque<Message> waiting;  // while held
-    bool receives_until = false;  // its actor waits for mail until a date
+    bool receives_until = false;              // its actor waits for mail until a date
+    std::vector<Message> waiting = {};        // while held
+    double sends_until = 0, takes_until = 0;  // dates: busy with messages
   };
   using Name = std::tuple<MessageKind, std::uint32_t, std::uint32_t, std::optional<std::int64_t>>;
   static Name name_of(const Message& message);
@@ -133,20 +118,19 @@ class Network {
     bool busy = false;
     std::map<std::pair<std::uint32_t, std::uint64_t>, Message> waiting;
     std::multiset<Name> names = {};  // of these, and of what is in flight; where messages are repeated
-    std::uint64_t sent = 0;
   };
   Connection& connection_of(const Message& message) { return connections_[{message.from, message.to}]; }
   void add_name(const Message& message);
   void remove_name(const Message& message);
+  enum class Stage : std::uint8_t { prepared, on_wire, taken_in };  // by the sender; ...; by the receiver
   struct Flight {
     Message message;  // `sent` tells it from all others
     std::uint64_t bytes;
-    bool has_turn;  // the next message of its connection waits for it
-    bool dropped;   // by a fault, when it arrives
-    double delay;   // by a fault, when it is through the network
-    simgrid::s4u::CommPtr flow = nullptr;
-    std::uint64_t last_turn = 0;           // bytes that go when the flow is through
+    bool has_turn;                         // the next message of its connection waits for it
+    bool dropped;                          // by a fault, when it arrives
+    double delay;                          // by a fault, when it is through the network
     MessageKind kind = MessageKind::join;  // for the record
+    Stage stage = Stage::prepared;
   };
   bool in_turn(NodeId from) const { return options_.one_by_one || options_.stream_from == from; }
   bool in_background(const Message& m) const { return std::max(m.from, m.to) >= options_.background; }
@@ -154,11 +138,13 @@ class Network {
   using Flights = boost::container::small_vector<Flight, 1>;  // of one message: more if a fault doubles it
   void transmit(Message&& message);
   void launch(Message&& message, const MessageFate& fate, bool has_turn, Flights& flights);
-  void start_flow(Flight& flight, std::uint64_t bytes, double latency);
-  void set_off(Flight&& flight);
-  void send_last_turn(Flight&& flight);
+  std::uint32_t keep(Flight&& flight);
+  Flight release(std::uint32_t slot);
+  template <class Action>
+  void later(double date, std::uint32_t slot, Action action);
+  void put_on_wire(std::span<const std::uint32_t> slots);
+  void leave_wire(std::uint32_t slot);
   void break_connections(NodeId node);
-  static void scale_links(const Node& node, double factor);
   void pass_on_turn(const Flight& flight);
   void leave_network(Flight&& flight);
   void send_next(NodeId from, NodeId to);
@@ -171,16 +157,17 @@ class Network {
   void record(NodeId node, const Flight& flight);
 
   std::vector<Node> nodes_;
-  RouteTable* routes_;
   std::map<std::pair<NodeId, NodeId>, Connection> connections_;
   Options options_;
   Recorder& recorder_;
   Agenda& agenda_;
   std::function<void(const Message&)> on_arrival_;
-  std::unordered_map<const void*, Flight> in_flight_;  // unordered: sorted where order matters
-  std::map<std::uint64_t, Flight> delayed_;            // have crossed the network, but arrive late
+  std::unique_ptr<Carrier> carrier_;
+  std::deque<std::optional<Flight>> in_flight_;  // by slot: from sender to receiver
+  std::vector<std::uint32_t> free_slots_;
+  std::map<std::uint64_t, Flight> delayed_;  // have crossed the network, but arrive late
   LinkFaults* faults_ = nullptr;
-  std::size_t in_background_ = 0;
+  std::size_t carried_ = 0, in_background_ = 0;  // of those in flight
   std::uint64_t next_held_ = 0, timeouts_ = 0;
 };
 

@@ -74,15 +74,19 @@ std::vector<Hop> PathTree::path_from(std::uint32_t vertex) const {
 
 Paths::Paths(const Topology& topology) : topology_(topology) {
   if (!topology.next) return;
-  for (std::uint32_t i = 0; i < topology.links.size(); ++i)
-    link_between_[std::minmax(topology.links[i].a, topology.links[i].b)] = i;
+  for (std::uint32_t i = 0; i < topology.links.size(); ++i) {
+    const auto [low, high] = std::minmax(topology.links[i].a, topology.links[i].b);
+    links_.push_back({low, high, i});
+  }
+  std::ranges::sort(links_);
 }
 
 std::vector<Hop> Paths::routed(std::uint32_t from, std::uint32_t to) const {
   std::vector<Hop> path;
   for (std::uint32_t at = from; at != to;) {
     const std::uint32_t next = topology_.next(at, to);
-    const std::uint32_t link = link_between_.at(std::minmax(at, next));
+    const auto [low, high] = std::minmax(at, next);
+    const std::uint32_t link = std::ranges::lower_bound(links_, Between{low, high, 0})->link;
     path.push_back({link, topology_.links[link].a == at});
     at = next;
   }
@@ -92,8 +96,9 @@ std::vector<Hop> Paths::routed(std::uint32_t from, std::uint32_t to) const {
 std::vector<Hop> Paths::between(std::uint32_t from, std::uint32_t to) {
   if (topology_.next) return routed(from, to);
   const auto [root, other] = std::minmax(from, to);
-  if (!tree_ || tree_->first != root) tree_.emplace(root, PathTree(topology_, root));
-  std::vector<Hop> path = tree_->second.path_from(other);
+  auto tree = trees_.find(root);
+  if (tree == trees_.end()) tree = trees_.emplace(root, PathTree(topology_, root)).first;
+  std::vector<Hop> path = tree->second.path_from(other);
   if (other == from) return path;
   std::ranges::reverse(path);
   for (Hop& hop : path) hop.forward = !hop.forward;

@@ -1,10 +1,9 @@
 // The paths of messages through a topology; the same on every machine.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
-#include <optional>
-#include <utility>
 #include <vector>
 
 #include "sim/cluster/topology.hpp"
@@ -41,8 +40,12 @@ class Paths {
   std::vector<Hop> routed(std::uint32_t from, std::uint32_t to) const;
 
   const Topology& topology_;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> link_between_;
-  std::optional<std::pair<std::uint32_t, PathTree>> tree_;  // of the last requested host
+  struct Between {
+    std::uint32_t low, high, link;  // vertices, and the link between them
+    auto operator<=>(const Between&) const = default;
+  };
+  std::vector<Between> links_;               // rising; where the topology has its own routing
+  std::map<std::uint32_t, PathTree> trees_;  // by root: those that were asked for
 };
 
 }  // namespace psim

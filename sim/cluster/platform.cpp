@@ -8,7 +8,7 @@
 #include "model/mutant.hpp"
 #include "sim/cluster/paths.hpp"
 #include "sim/cluster/route_table.hpp"
-#include "sim/cluster/share.hpp"
+#include "sim/cluster/shares.hpp"
 #include "sim/cluster/simgrid_version.hpp"
 #include "sim/scenario/spec/nodes.hpp"
 
@@ -48,21 +48,6 @@ struct Way {
   double of_links = 0;  // what the links contribute
 };
 
-// Latencies as SimGrid gets them, in seconds times this, and made seconds again when they delay a flow. A
-// flow weighs 1 / latency where it shares a link. What SimGrid takes for zero is fixed (maxmin/precision).
-// The sum of some hundred flows' weights of a million each has a larger rounding error than that, and SimGrid
-// ends the process. A power of two changes no digit.
-double latency_unit(const NetworkSpec& network) {
-  double longest = network.latency.value;
-  for (const LinkSpec& link : network.links)
-    longest = std::max(longest, link.latency ? link.latency->value : 0.0);
-  if (network.topology == TopologyKind::simgrid_xml) return 1;
-  // A longer latency weighs too little when it is made larger. Last turns (share.hpp) weigh more.
-  constexpr double unit = 1024;
-  if (network.share_spread > 0 && longest * last_turn_weight < 1) return unit * last_turn_weight;
-  return longest < 1 ? unit : 1;
-}
-
 class Builder {
  public:
   Builder(const Scenario& scenario)
@@ -76,8 +61,7 @@ class Builder {
 
   Platform build() {
     add_hosts();
-    if (network_.topology == TopologyKind::simgrid_xml) build_from_file(network_.platform_file);
-    else build_from(make_topology(scenario_.cluster));
+    if (network_.model == NetworkModel::fluid) add_links();  // other carriers have links of their own
     zone_->seal();
     return std::move(platform_);
   }
@@ -103,6 +87,11 @@ class Builder {
       platform_.speed_levels.push_back(std::move(factors));
     }
     platform_.own_links.resize(nodes);
+  }
+
+  void add_links() {
+    if (network_.topology == TopologyKind::simgrid_xml) build_from_file(network_.platform_file);
+    else build_from(make_topology(scenario_.cluster));
   }
 
   double latency_of_link(double latency) const {
@@ -195,22 +184,21 @@ class Builder {
 std::vector<std::string> engine_options(const Scenario& scenario) {
   const NetworkSpec& network = scenario.cluster.network;
   const bool lv08 = network.simgrid_model == SimgridModel::lv08;
+  const FlowModel model = flow_model(network);
   const double unit = latency_unit(network);
-  const double window = unit * (network.tcp_window ? network.tcp_window->value : lv08 ? 4194304.0 : 0.0);
   std::vector<std::string> options{
       fmt::format("network/model:{}", lv08 ? "LV08" : "CM02"),
-      "network/crosstraffic:0",  // network.hpp
-      fmt::format("network/TCP-gamma:{}", shortest(window)),
+      "network/crosstraffic:0",  // fluid_carrier.hpp
+      fmt::format("network/TCP-gamma:{}", shortest(unit * model.window)),
       // SimGrid 3.32's default, Lazy, forgets links when several flows start to share them at one date, which
       // is what a barrier makes them do: two workers that pull from four servers get 3 times a link's
       // capacity (tests/oracles/network_test.cpp, incast). Full solves for all flows, and is not slower here.
       "network/optim:Full",
   };
-  if (unit != 1) options.push_back(fmt::format("network/latency-factor:{}", (lv08 ? 13.01 : 1) / unit));
+  if (unit != 1) options.push_back(fmt::format("network/latency-factor:{}", model.latency / unit));
   // A worker that is asked for samples looks at what is left of its computation. Lazy, the default, ends the
   // process where that has come to its end at the same date.
   if (scenario.training.work == WorkPolicy::stealing) options.emplace_back("cpu/optim:Full");
-  // LV08 adds 20537 / bandwidth to a flow's weight, which would drown what the latencies say.
   if (network.share_spread > 0) options.emplace_back("network/weight-S:0");
   return options;
 }

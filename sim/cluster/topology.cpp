@@ -12,6 +12,7 @@ Topology star(const ClusterSpec& cluster) {
   for (std::uint32_t host = 0; host < t.hosts; ++host) {
     t.links.push_back({host, t.hosts, cluster.network.bandwidth.value, cluster.network.latency.value});
   }
+  t.next = [hub = t.hosts](std::uint32_t at, std::uint32_t to) { return at == hub ? to : hub; };
   return t;
 }
 
@@ -23,16 +24,23 @@ Topology two_tier(const ClusterSpec& cluster) {
   t.hosts = node_count(cluster);
   t.vertices = t.hosts + racks + 1;
   const std::uint32_t core = t.vertices - 1;
+  const auto rack_of = [hosts = t.hosts, racks](std::uint32_t host) {
+    return hosts + (host == 0 ? 0 : (host - 1) % racks);
+  };
   std::vector<std::uint32_t> rack_size(racks, 0);
   for (std::uint32_t host = 0; host < t.hosts; ++host) {
-    const std::uint32_t rack = host == 0 ? 0 : (host - 1) % racks;
-    if (host > 0) ++rack_size[rack];
-    t.links.push_back({host, t.hosts + rack, network.bandwidth.value, network.latency.value});
+    if (host > 0) ++rack_size[rack_of(host) - t.hosts];
+    t.links.push_back({host, rack_of(host), network.bandwidth.value, network.latency.value});
   }
   for (std::uint32_t rack = 0; rack < racks; ++rack) {
     const double members = rack_size[rack] * network.bandwidth.value;
     t.links.push_back({t.hosts + rack, core, members / network.oversubscription, network.latency.value});
   }
+  t.next = [hosts = t.hosts, core, rack_of](std::uint32_t at, std::uint32_t to) {
+    if (at < hosts) return rack_of(at);
+    if (at == core) return rack_of(to);
+    return at == rack_of(to) ? to : core;
+  };
   return t;
 }
 

@@ -1,11 +1,11 @@
 // How the nodes are wired: a graph of hosts, switches and links, whatever its shape. The platform is
 // built from it (platform.cpp), with paths (paths.hpp) between the pairs that talk to each other.
 //
-// Only pairs that talk get a route (talks, sim/scenario/spec/nodes.hpp). Star, two-tier and a graph of
-// one's own take shortest paths: fewest hops, then least latency, then the lowest vertex, then the lowest
-// link. Boost.Graph gives the distances only, because which of equal ways it finds depends on its heap. The
-// other shapes route as their papers say: D-mod-k in the fat tree, dimension order in the torus, minimal
-// routes in the dragonfly.
+// Only pairs that talk get a route (talks, sim/scenario/spec/nodes.hpp). A star and two tiers have one way
+// only. A graph of one's own takes shortest paths: fewest hops, then least latency, then the lowest vertex,
+// then the lowest link. Boost.Graph gives the distances only, because which of equal ways it finds depends on
+// its heap. The other shapes route as their papers say: D-mod-k in the fat tree, dimension order in the
+// torus, minimal routes in the dragonfly.
 #pragma once
 
 #include <cstdint>

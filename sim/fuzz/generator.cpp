@@ -149,6 +149,11 @@ void draw_cluster(Draft& draft, const Victims& v, Dice& dice) {
     network.rows.push_back({"topology", "\"two-tier\""});
     network.rows.push_back({"racks", dice.number(2, 3)});
   }
+  if (dice.chance(0.3)) network.rows.push_back({"model", "\"nic\""});
+  if (dice.chance(0.1))
+    draft["cluster.network.endpoint"].rows = {{"send_overhead", dice.time(1, 50)},
+                                              {"receive_overhead", dice.time(1, 50)},
+                                              {"receive_bandwidth", "\"1GBps\""}};
   if (dice.chance(0.2)) {  // machines of several speeds, and batches to match
     std::string speeds;
     for (std::int64_t w = 0; w < v.workers; ++w)

@@ -52,10 +52,10 @@ std::string stragglers(int workers) {
 std::string network() {
   return fmt::format(
       "latency = \"{}\"\nbandwidth = \"{}\"\nshare_spread = {}\nsimgrid_model = \"{}\"\ncross_traffic = "
-      "{}\nheader = \"{}\"\n{}\n",
+      "{}\nheader = \"{}\"\nmodel = \"{}\"\n{}\n",
       one_of({"0s", "1us", "50us", "5ms"}), one_of({"1Mbps", "100Mbps", "10Gbps", "1000Tbps"}),
       one_of({"0.0", "0.5", "2.0"}), one_of({"cm02", "lv08"}), one_of({"true", "false"}),
-      one_of({"0B", "64B"}),
+      one_of({"0B", "64B"}), one_of({"fluid", "nic"}),
       one_of({"topology = \"star\"", "topology = \"two-tier\"\nracks = 2", "topology = \"fat-tree\"",
               "topology = \"torus\"", "topology = \"dragonfly\"\nrouters = 2"}));
 }

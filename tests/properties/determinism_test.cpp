@@ -54,6 +54,9 @@ std::vector<std::string> scenarios() {
           replaced(replaced(shipped("quickstart.toml"), "model = \"bsp\"", "model = \"asp\""), "epochs = 20",
                    "epochs = 1"),
           fmt::format(fmt::runtime(digits), "", "model = \"k-batch-async\"\nk = 2", 3),
+          replaced(fmt::format(fmt::runtime(digits), "", "model = \"asp\"", 3), "[compute]",
+                   "[cluster.network]\nmodel = \"nic\"\ncross_traffic = true\n"
+                   "endpoint = {send_overhead = \"20us\", receive_bandwidth = \"1GBps\"}\n[compute]"),
           fmt::format(fmt::runtime(digits), "target = { accuracy = 0.6 }\nevaluate_every = \"1ms\"",
                       "model = \"ssp\"\nstaleness = 2", 3),
           fmt::format(fmt::runtime(digits), "optimizer = \"momentum\"", "model = \"k-batch-sync\"\nk = 3", 2),

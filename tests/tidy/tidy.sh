@@ -72,7 +72,7 @@ allow() {
   }
   ban '\brand\(|random_device|std::mt19937|_distribution<' 'Stream (model/random.hpp)'
   ban 'steady_clock|system_clock|high_resolution_clock' 'host_seconds (sim/cli/progress.hpp)' sim/cli/progress.cpp
-  ban 'unordered_(map|set)' 'an ordered container' sim/cluster/network.hpp
+  ban 'unordered_(map|set)' 'an ordered container' sim/cluster/fluid_carrier.hpp
   ban 'std::sto[a-z]+\(|\bato[fil]\(|strtod' 'std::from_chars'
   ban 'using namespace std' 'qualified names'
   ban 'fmt::print\(stderr' 'say (sim/cli/talk.hpp), which a closed stderr does not stop'

@@ -264,7 +264,13 @@ std::vector<Choice> choices<TopologyKind>() {
 
 template <>
 std::vector<Choice> choices<NetworkModel>() {
-  return {{"fluid", "SimGrid's flow model: concurrent transfers share links by max-min fairness"}};
+  return {
+      {"fluid",
+       "SimGrid's flow model: concurrent transfers share links by max-min fairness; exact, and slow where "
+       "hundreds overlap"},
+      {"nic",
+       "messages travel in segments, for which every NIC and every port of a switch has a fair queue: near "
+       "to fluid, and for thousands of nodes (docs/network.md)"}};
 }
 
 template <>

@@ -39,14 +39,14 @@ void describe_consistency(FieldVisitor& v, ConsistencySpec& c) {
   v.field("k", &c.k,
           {.doc = "Pushes per update.",
            .min = 1,
-           .max = 4096,
+           .max = 20'000,
            .when_key = "model",
            .when = models(&ConsistencyRow::has_k),
            .default_text = "must be given; for k-sync the number of workers less `backup`"});
   v.field("backup", &c.backup,
           {.doc = "Backup workers: k is the number of workers less this.",
            .min = 0,
-           .max = 4095,
+           .max = 19'999,
            .when_key = "model",
            .when = models(&ConsistencyRow::has_backup)});
   v.field("late", choice(c.late),

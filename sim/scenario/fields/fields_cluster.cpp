@@ -25,7 +25,7 @@ void describe_shape(FieldVisitor& v, NetworkSpec& n) {
   v.field("ports", &n.ports,
           {.doc = "Ports k of every switch, an even number; the tree holds k^3 / 4 nodes.",
            .min = 2,
-           .max = 32,
+           .max = 64,
            .when_key = "topology",
            .when = {"fat-tree"},
            .default_text = "the smallest that holds all nodes"});
@@ -86,6 +86,24 @@ void describe_link(FieldVisitor& v, LinkSpec& link) {
           {.doc = "Bandwidth, each way.", .min = 1, .max = 1e30, .default_text = "the network's"});
   v.field("latency", &link.latency,
           {.doc = "One-way latency.", .min = 0, .max = 3600, .default_text = "the network's"});
+}
+
+void describe_endpoint(FieldVisitor& v, EndpointSpec& e) {
+  v.field(
+      "send_overhead", &e.send_overhead,
+      {.doc = "Time of the sender for each message, before it goes to the network.", .min = 0, .max = 3600});
+  v.field("send_bandwidth", &e.send_bandwidth,
+          {.doc = "Bytes that a sender serialises and copies in a second.",
+           .min = 1,
+           .max = 1e30,
+           .default_text = "no limit"});
+  v.field("receive_overhead", &e.receive_overhead,
+          {.doc = "Time of the receiver for each message, before it can be read.", .min = 0, .max = 3600});
+  v.field("receive_bandwidth", &e.receive_bandwidth,
+          {.doc = "Bytes that a receiver copies and deserialises in a second.",
+           .min = 1,
+           .max = 1e30,
+           .default_text = "no limit"});
 }
 
 void describe_devices(FieldVisitor& v, DeviceSpec& d) {
@@ -166,6 +184,12 @@ void describe_network(FieldVisitor& v, NetworkSpec& n) {
            .when_key = "topology",
            .when = own_links});
   v.field("model", choice(n.model), {.doc = "How transfers share the links."});
+  v.field("segments", &n.segments,
+          {.doc = "Segments of a message, about: more are nearer to `fluid`, and cost as much more.",
+           .min = 2,
+           .max = 256,
+           .when_key = "model",
+           .when = {"nic"}});
   v.field("simgrid_model", choice(n.simgrid_model), {.doc = "SimGrid's flow model."});
   v.field("cross_traffic", &n.cross_traffic,
           {.doc = "Whether a transfer loads the opposite direction with 5 % for acknowledgements."});
@@ -189,6 +213,8 @@ void describe_network(FieldVisitor& v, NetworkSpec& n) {
                   "of its values.",
            .min = 0,
            .max = 1e6});
+  v.table("endpoint", "What messages cost the processes that send and receive them, one message at a time.",
+          [&] { describe_endpoint(v, n.endpoint); });
   v.tables(
       "link", "A link of the network.", n.links.size(), [&](std::size_t count) { n.links.resize(count); },
       [&](std::size_t i) { describe_link(v, n.links[i]); },
@@ -220,11 +246,11 @@ Need speed_need(Scenario& s) {
 
 void describe_cluster(FieldVisitor& v, Scenario& s) {
   ClusterSpec& c = s.cluster;
-  v.field("workers", &c.workers, {.doc = "Number of workers.", .min = 1, .max = 4096});
+  v.field("workers", &c.workers, {.doc = "Number of workers.", .min = 1, .max = 20'000});
   v.field("servers", &c.servers,
           {.doc = "Number of servers; the model is cut into as many equal ranges.",
            .min = 1,
-           .max = 1024,
+           .max = 4096,
            .when_key = "architecture.kind",
            .when = {"parameter-server"}});
   v.table("worker", "Every worker's machine.", [&] {
@@ -278,7 +304,7 @@ void describe_compute(FieldVisitor& v, ComputeSpec& c) {
 
 void describe_straggler(FieldVisitor& v, StragglerSpec& s) {
   v.field("workers", &s.workers,
-          {.doc = "Which workers, counted from 0.", .min = 0, .max = 4095, .required = true});
+          {.doc = "Which workers, counted from 0.", .min = 0, .max = 19'999, .required = true});
   v.field("slowdown", &s.slowdown, {.doc = "How much slower they are.", .min = 1, .max = 1e6});
   v.field("from", &s.from,
           {.doc = "Start of the slow time.", .min = 0, .max = 1e9, .default_text = "the beginning"});

@@ -10,7 +10,7 @@ void describe_group(FieldVisitor& v, GroupSpec& g) {
   v.field("workers", &g.workers,
           {.doc = "Number of workers. The groups take them from `cluster.workers` in order.",
            .min = 1,
-           .max = 4096,
+           .max = 20'000,
            .default_text = "an equal share of what the other groups leave"});
   v.field("namespace", choice(g.space), {.doc = "Which parameters the group trains."});
   v.field(

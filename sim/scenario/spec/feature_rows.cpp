@@ -144,6 +144,15 @@ const Feature rows[] = {
         "cluster.network.topology = \"simgrid-xml\"\ncluster.network.platform = \"cluster.xml\"",
         "another topology", {.takes = own_links},
         [](const Scenario& s) { return s.cluster.network.topology == TopologyKind::simgrid_xml; }),
+    row("a network of queues", "cluster.network.model = \"nic\"", "model = \"fluid\" in [cluster.network]", {},
+        [](const Scenario& s) { return s.cluster.network.model == NetworkModel::nic; }),
+    row("a cost of messages at their ends", "cluster.network.endpoint = {send_overhead = \"20us\"}",
+        "no [cluster.network.endpoint]", {},
+        [](const Scenario& s) {
+          const EndpointSpec& e = s.cluster.network.endpoint;
+          return e.send_overhead.value > 0 || e.receive_overhead.value > 0 || e.send_bandwidth ||
+                 e.receive_bandwidth;
+        }),
     row("an inference group", "inference = {refresh = \"2ms\", rate = 2000}", "no [inference]",
         {.needs = servers | one_group | server_weights | arrives_once},
         [](const Scenario& s) { return s.cluster.inference.given; }),

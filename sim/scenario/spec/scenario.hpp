@@ -110,7 +110,8 @@ struct DeviceSpec {
 };
 
 enum class TopologyKind { star, two_tier, fat_tree, torus, dragonfly, graph, simgrid_xml };
-enum class NetworkModel { fluid };
+// As flows of SimGrid, or in segments through the queues of NICs and switches.
+enum class NetworkModel { fluid, nic };
 enum class SimgridModel { cm02, lv08 };
 
 // A link of topology graph: between nodes, or switches, by name.
@@ -137,17 +138,25 @@ struct PlatformFile {
   std::vector<Route> routes;
 };
 
+// What a message costs the processes at its ends.
+struct EndpointSpec {
+  Seconds send_overhead{0}, receive_overhead{0};
+  std::optional<BytesPerSecond> send_bandwidth, receive_bandwidth;  // none: no time per byte
+};
+
 struct NetworkSpec {
   TopologyKind topology = TopologyKind::star;
   BytesPerSecond bandwidth{1.25e9};
   Seconds latency{50 / 1e6};
   NetworkModel model = NetworkModel::fluid;
+  std::int64_t segments = 8;  // nic: of a message, about
   SimgridModel simgrid_model = SimgridModel::lv08;
   bool cross_traffic = false;
   double share_spread = 0.5;
   Bytes share_turn{262144};
   std::optional<Bytes> tcp_window;
   Bytes header{0};
+  EndpointSpec endpoint;
   std::int64_t racks = 2;
   double oversubscription = 4;
   std::optional<std::int64_t> ports;     // fat-tree; network_size.hpp has the defaults of these

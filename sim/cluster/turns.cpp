@@ -1,4 +1,4 @@
-#include "sim/cluster/share.hpp"
+#include "sim/cluster/turns.hpp"
 
 #include <algorithm>
 
@@ -13,7 +13,15 @@ constexpr std::uint64_t packet = 1500;  // bytes, which nothing divides
 
 }  // namespace
 
-std::uint64_t Share::last_turn(NodeId from, NodeId to, std::uint64_t number, std::uint64_t bytes) const {
+Turns::Turns(const Scenario& scenario)
+    : Turns(static_cast<std::uint64_t>(scenario.seed), scenario.cluster.network.share_spread,
+            scenario.cluster.network.share_turn.value) {}
+
+std::uint64_t Turns::last_turn_of_next(NodeId from, NodeId to, std::uint64_t bytes) {
+  return longest_ == 0 ? 0 : last_turn(from, to, sent_[{from, to}]++, bytes);
+}
+
+std::uint64_t Turns::last_turn(NodeId from, NodeId to, std::uint64_t number, std::uint64_t bytes) const {
   if (longest_ == 0 || bytes <= packet) return 0;
   if (mutant("shares-are-drawn-once")) number = 0;
   Stream stream(seed_, "share", (std::uint64_t{from} << 32U) | to, number);

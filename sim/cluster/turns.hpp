@@ -6,15 +6,18 @@
 // together end one after the other, by less than a turn each. Who is ahead gets further ahead, until the
 // transfers of an asynchronous run no longer meet. docs/sharing.md has the measurements.
 //
-// Flows share a link fluidly, so here a message is a fluid flow until its last turn, which counts
+// Both carriers share links by weight, so here a message weighs the same until its last turn, which weighs
 // last_turn_weight times as much. Where a turn begins is not related to where a message does, so the last
 // turn is anything between nothing and a whole turn: one draw per message. The mechanism has no memory: no
 // connection is faster than another over many messages.
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <utility>
 
 #include "sim/protocol/message.hpp"
+#include "sim/scenario/spec/scenario.hpp"
 
 namespace psim {
 
@@ -22,19 +25,23 @@ namespace psim {
 // (docs/sharing.md).
 inline constexpr double last_turn_weight = 4;
 
-class Share {
+class Turns {
  public:
-  Share() = default;  // ideal: no turns
+  Turns() = default;  // ideal: no turns
+  explicit Turns(const Scenario& scenario);
   // `spread`: 0.5 for last turns of up to `turn` bytes, proportionally for others.
-  Share(std::uint64_t seed, double spread, double turn) : seed_(seed), longest_(2 * spread * turn) {}
+  Turns(std::uint64_t seed, double spread, double turn) : seed_(seed), longest_(2 * spread * turn) {}
 
   // Bytes of the last turn of the connection's message of that number: fewer than `bytes`, and 0 of a message
   // that is one packet.
   std::uint64_t last_turn(NodeId from, NodeId to, std::uint64_t number, std::uint64_t bytes) const;
+  // Of the message that the connection sends next.
+  std::uint64_t last_turn_of_next(NodeId from, NodeId to, std::uint64_t bytes);
 
  private:
   std::uint64_t seed_ = 0;
   double longest_ = 0;
+  std::map<std::pair<NodeId, NodeId>, std::uint64_t> sent_ = {};  // messages, by connection
 };
 
 }  // namespace psim

@@ -1,0 +1,49 @@
+// How a message's bytes cross the wire: as flows of SimGrid (fluid_carrier.hpp), or in segments through the
+// queues of links (nic_carrier.hpp). The network (network.hpp) knows neither links nor shares.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "sim/cluster/agenda.hpp"
+#include "sim/cluster/platform.hpp"
+#include "sim/protocol/message.hpp"
+#include "sim/scenario/spec/scenario.hpp"
+
+namespace psim {
+
+struct Cargo {
+  std::uint32_t slot;  // a small number that no other cargo has now
+  NodeId from, to;
+  std::uint64_t bytes;
+};
+
+class Carrier {
+ public:
+  using Arrived = std::function<void(std::uint32_t slot)>;  // in the kernel, when the last byte is there
+
+  Carrier() = default;
+  Carrier(const Carrier&) = delete;
+  Carrier& operator=(const Carrier&) = delete;
+  virtual ~Carrier() = default;
+
+  void on_arrival(Arrived arrived) { arrived_ = std::move(arrived); }
+  // All in one go, in this order: the caller may be killed at its end, but not in between.
+  virtual void start(std::span<const Cargo> cargos) = 0;
+  // It takes no more bandwidth, and does not arrive.
+  virtual void cancel(std::uint32_t slot) = 0;
+  // Sets the remaining share of the bandwidth of a node's own links, both ways. From the agenda.
+  virtual void set_bandwidth(NodeId node, double factor) = 0;
+  // Nothing arrives any more.
+  virtual void stop() = 0;
+
+ protected:
+  Arrived arrived_;
+};
+
+// That of the scenario's network model.
+std::unique_ptr<Carrier> make_carrier(const Scenario& scenario, const Platform& platform, Agenda& agenda);
+
+}  // namespace psim

@@ -1,0 +1,99 @@
+#include "sim/cluster/nic_carrier.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "model/mutant.hpp"
+
+namespace psim {
+namespace {
+
+constexpr double never = std::numeric_limits<double>::infinity();
+
+std::vector<double> scaled(std::vector<double> values, double factor) {
+  for (double& value : values) value *= factor;
+  return values;
+}
+
+}  // namespace
+
+NicCarrier::NicCarrier(const Scenario& scenario, Agenda& agenda)
+    : scenario_(scenario),
+      agenda_(agenda),
+      model_(flow_model(scenario.cluster.network)),
+      wiring_(scenario.cluster.network, make_topology(scenario.cluster)),
+      // A little less, because the latencies themselves are rounded.
+      ahead_(0.999 * model_.latency * wiring_.least_latency()),
+      turns_(scenario),
+      stations_(scaled(wiring_.bandwidths(), model_.bandwidth),
+                static_cast<unsigned>(scenario.cluster.network.segments),
+                [this](std::uint32_t slot, double date) {
+                  arrivals_.push_back({date, slot, numbers_[slot]});
+                }),
+      wakes_(never) {}
+
+void NicCarrier::start(std::span<const Cargo> cargos) {
+  for (const Cargo& cargo : cargos) enter(cargo);
+  wake_in_time();
+}
+
+void NicCarrier::enter(const Cargo& cargo) {
+  const NetworkSpec& network = scenario_.cluster.network;
+  const Wiring::Way way = wiring_.way(cargo.from, cargo.to);
+  const double latency = way.latency;
+  Stations::Load load{
+      .bytes = static_cast<double>(cargo.bytes),
+      .weight = share_weight(network, latency, way.slowness),
+      .limit = way.limit * model_.bandwidth,
+      .last_turn = static_cast<double>(turns_.last_turn_of_next(cargo.from, cargo.to, cargo.bytes)),
+      .path = way.stations};
+  if (model_.window > 0 && latency > 0) {
+    const double limit = model_.bandwidth * model_.window / (2 * latency);
+    load.limit = load.limit > 0 ? std::min(load.limit, limit) : limit;
+  }
+  if (network.cross_traffic && !mutant("no-cross-traffic"))
+    load.back = wiring_.way(cargo.to, cargo.from).stations;
+  if (cargo.slot >= numbers_.size()) numbers_.resize(cargo.slot + std::size_t{1});
+  numbers_[cargo.slot] = ++next_number_;
+  stations_.enter(cargo.slot,
+                  Agenda::now() + (mutant("links-have-no-latency") ? 0 : model_.latency * latency), load);
+}
+
+void NicCarrier::cancel(std::uint32_t slot) {
+  numbers_[slot] = 0;
+  stations_.cancel(slot);
+  wake_in_time();
+}
+
+void NicCarrier::set_bandwidth(NodeId node, double factor) {
+  for (const std::uint32_t station : wiring_.own(node))
+    stations_.set_bandwidth(station, factor * model_.bandwidth * wiring_.bandwidths()[station]);
+  wake_in_time();
+}
+
+void NicCarrier::wake_in_time() {
+  double date = stations_.next();
+  if (!arrivals_.empty()) date = std::min(date, arrivals_.front().date);
+  if (!(date < wakes_)) return;
+  wakes_ = date;
+  agenda_.at(date, [this, date] {
+    if (wakes_ == date) work();
+  });
+}
+
+void NicCarrier::work() {
+  const double now = std::max(Agenda::now(), wakes_);
+  wakes_ = never;
+  if (stopped_) return;
+  if (stations_.next() <= now) stations_.advance(now + ahead_);
+  while (!arrivals_.empty() && arrivals_.front().date <= now) {
+    const Arrival arrival = arrivals_.front();
+    arrivals_.pop_front();
+    if (numbers_[arrival.slot] != arrival.number) continue;  // cancelled
+    numbers_[arrival.slot] = 0;
+    arrived_(arrival.slot);
+  }
+  wake_in_time();
+}
+
+}  // namespace psim

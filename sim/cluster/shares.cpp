@@ -1,0 +1,35 @@
+#include "sim/cluster/shares.hpp"
+
+#include <algorithm>
+
+#include "sim/cluster/turns.hpp"
+
+namespace psim {
+
+FlowModel flow_model(const NetworkSpec& network) {
+  const bool lv08 = network.simgrid_model == SimgridModel::lv08;
+  FlowModel model;
+  if (lv08) model = {.latency = 13.01, .bandwidth = 0.97, .window = 4194304, .weight = 20537};
+  if (network.tcp_window) model.window = network.tcp_window->value;
+  // LV08 adds 20537 / bandwidth to a flow's weight, which would drown what the latencies say.
+  if (network.share_spread > 0) model.weight = 0;
+  return model;
+}
+
+double share_weight(const NetworkSpec& network, double latency, double slowness) {
+  if (!(latency > 0)) return 1;
+  return 1 / (latency_unit(network) * latency + flow_model(network).weight * slowness);
+}
+
+double latency_unit(const NetworkSpec& network) {
+  double longest = network.latency.value;
+  for (const LinkSpec& link : network.links)
+    longest = std::max(longest, link.latency ? link.latency->value : 0.0);
+  if (network.topology == TopologyKind::simgrid_xml) return 1;
+  // A longer latency weighs too little when it is made larger. Last turns weigh more.
+  constexpr double unit = 1024;
+  if (network.share_spread > 0 && longest * last_turn_weight < 1) return unit * last_turn_weight;
+  return longest < 1 ? unit : 1;
+}
+
+}  // namespace psim

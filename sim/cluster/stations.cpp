@@ -1,0 +1,233 @@
+#include "sim/cluster/stations.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "model/mutant.hpp"
+#include "sim/cluster/turns.hpp"
+
+namespace psim {
+namespace {
+
+constexpr double packet = 1500;               // bytes: Ethernet's largest payload
+constexpr std::uint8_t window = 2;            // segments
+constexpr double of_acknowledgements = 0.05;  // bytes in the opposite direction, as SimGrid has it
+constexpr double golden_section = 0.6180339887498949;
+
+}  // namespace
+
+Stations::Stations(const std::vector<double>& bandwidths, unsigned segments, Arrived arrived)
+    : part_(2.0 / segments), arrived_(std::move(arrived)) {
+  stations_.reserve(bandwidths.size());
+  for (const double bandwidth : bandwidths) stations_.emplace_back(bandwidth);
+}
+
+void Stations::plan(double date, Kind kind, const Segment& segment) {
+  events_.push({date, next_number_++, segment, kind});
+}
+
+void Stations::plan_end(std::uint32_t number, double date) {
+  Station& station = stations_[number];
+  station.end = date;
+  plan(date, Kind::ends, {number, ++station.turn, 0, 0});
+}
+
+double Stations::next() const {
+  return events_.empty() ? std::numeric_limits<double>::infinity() : events_.top().date;
+}
+
+void Stations::advance(double until) {
+  while (!events_.empty() && events_.top().date <= until) {
+    const Event event = events_.top();
+    events_.pop();
+    clock_ = event.date;
+    happen(event);
+  }
+  clock_ = std::max(clock_, until);
+}
+
+void Stations::happen(const Event& event) {
+  const Segment& segment = event.segment;
+  if (event.kind == Kind::ends) {
+    if (stations_[segment.slot].turn == segment.life) end_turn(segment.slot);
+    return;
+  }
+  if (is_gone(segment)) return;
+  if (event.kind == Kind::arrives) arrive(segment.slot);
+  else if (event.kind == Kind::comes) come(segment);
+  else if (const Open& open = open_[segment.slot]; open.bytes <= packet || open.hops.empty())
+    slip_in(segment);
+  else send_segments(segment.slot);
+}
+
+// Places follow the golden section: those of any few loads in a row lie far from each other.
+void Stations::enter(std::uint32_t slot, double date, const Load& load) {
+  if (slot >= open_.size()) open_.resize(slot + std::size_t{1});
+  Open& open = open_[slot];
+  const double place = static_cast<double>(++entered_) * golden_section;
+  open.bytes = open.left = load.bytes;
+  open.weight = load.weight;
+  open.limit = load.limit;
+  open.last_turn = load.last_turn;
+  open.paced = date = std::max(date, clock_);
+  open.place = place - std::floor(place);
+  open.sent = 0;
+  open.under_way = 0;
+  open.present = true;
+  open.hops.clear();
+  for (const std::uint32_t station : load.path) open.hops.push_back({station, 0});
+  open.back.assign(load.back.begin(), load.back.end());
+  plan(date, Kind::enters, {slot, ++open.life, 0, 0});
+}
+
+// The way of a single packet, which meets other packets only.
+void Stations::slip_in(const Segment& whole) {
+  const Open& open = open_[whole.slot];
+  double head = clock_, tail = clock_;
+  if (open.limit > 0) tail += open.bytes / open.limit;
+  for (const Hop& hop : open.hops) {
+    Station& station = stations_[hop.station];
+    const double time = open.bytes / station.bandwidth;
+    const double ready = std::max(head, tail - time);
+    if (station.packets_until > ready) head = station.packets_until;
+    tail = std::max({tail, ready + time, station.packets_until + time});
+    station.packets_until = tail;
+    if (station.busy) station.slipped_in += time;
+  }
+  plan(tail, Kind::arrives, whole);
+}
+
+double Stations::next_segment(const Open& open) const {
+  const double most = part_ * open.bytes, least = std::max(most / 16, packet);
+  const double first = open.sent == 0 ? std::max(least, open.place * most) : most;
+  const double bytes = std::min(first, std::max(open.left / 2, least));
+  return open.left - bytes < least / 2 ? open.left : bytes;
+}
+
+void Stations::send_segments(std::uint32_t slot) {
+  Open& open = open_[slot];
+  while (open.under_way < window && open.left > 0) {
+    const Segment segment{slot, open.life, 0, static_cast<std::uint8_t>(open.sent % window)};
+    const double rest = open.left - open.last_turn;
+    const double bytes = rest > 0 ? std::min(next_segment(open), rest) : next_segment(open);
+    const double weight = rest > 0 ? open.weight : last_turn_weight * open.weight;
+    open.parts[segment.index] = {.bytes = bytes, .weight = weight, .announced = 1};
+    open.left -= bytes;
+    ++open.sent;
+    ++open.under_way;
+    double ready = clock_;
+    if (open.limit > 0) {
+      const double head = std::max(clock_, open.paced);
+      open.paced = head + bytes / open.limit;
+      ready = std::max(head, open.paced - bytes / stations_[open.hops[0].station].bandwidth);
+    }
+    ready > clock_ ? plan(ready, Kind::comes, segment) : come(segment);
+  }
+}
+
+// To the queue of the station that it crosses next.
+void Stations::come(const Segment& segment) {
+  Open& open = open_[segment.slot];
+  Hop& hop = open.hops[segment.hop];
+  Station& station = stations_[hop.station];
+  const double start = std::max(hop.virtual_date, station.virtual_date);
+  const double length = open.parts[segment.index].bytes / open.parts[segment.index].weight;
+  hop.virtual_date = start + length;
+  if (!station.busy) {
+    station.virtual_date = start;
+    return serve(hop.station, segment);
+  }
+  const bool last = !(open.left > 0) && segment.index == (open.sent - 1) % window;
+  const double at = last ? hop.virtual_date : start + open.place * length;
+  station.waiting.push({mutant("stations-are-not-fair") ? 0 : at, next_number_++, segment});
+}
+
+void Stations::serve_next(std::uint32_t number) {
+  Station& station = stations_[number];
+  while (!station.busy && !station.waiting.empty()) {
+    const Waiting next = station.waiting.top();
+    station.waiting.pop();
+    if (is_gone(next.segment)) continue;
+    station.virtual_date = next.at;
+    serve(number, next.segment);
+  }
+}
+
+void Stations::serve(std::uint32_t number, const Segment& segment) {
+  Station& station = stations_[number];
+  const Open& open = open_[segment.slot];
+  const double bytes = open.parts[segment.index].bytes;
+  const double start = std::max(clock_, station.packets_until);
+  station.busy = true;
+  station.served = segment;
+  station.slipped_in = 0;
+  plan_end(number, start + bytes / station.bandwidth);
+  if (segment.hop == 0) {
+    for (const std::uint32_t back : open.back) {
+      Station& other = stations_[back];
+      if (other.busy) other.slipped_in += of_acknowledgements * bytes / other.bandwidth;
+    }
+  }
+  announce(segment, start, station.end);
+}
+
+// To the stations behind one that serves it from `begin` to `end`: up to the first that may begin at once,
+// which announces it to the others when it serves it.
+void Stations::announce(const Segment& segment, double begin, double end) {
+  Open& open = open_[segment.slot];
+  Open::Part& part = open.parts[segment.index];
+  while (part.announced < open.hops.size()) {
+    Segment ahead = segment;
+    ahead.hop = part.announced++;
+    const double time = part.bytes / stations_[open.hops[ahead.hop].station].bandwidth;
+    const double ready = std::max(begin, end - time);
+    if (!(ready > clock_)) return come(ahead);
+    plan(ready, Kind::comes, ahead);
+  }
+}
+
+void Stations::end_turn(std::uint32_t number) {
+  Station& station = stations_[number];
+  if (station.slipped_in > 0) return plan_end(number, clock_ + std::exchange(station.slipped_in, 0));
+  const Segment segment = station.served;
+  if (!is_gone(segment)) leave(segment);  // while busy: the load's next segment goes behind those that wait
+  station.busy = false;
+  serve_next(number);
+}
+
+void Stations::leave(const Segment& segment) {
+  Open& open = open_[segment.slot];
+  if (++open.parts[segment.index].passed < open.hops.size()) return;
+  --open.under_way;
+  if (open.left > 0) send_segments(segment.slot);
+  else if (open.under_way == 0) arrive(segment.slot);
+}
+
+void Stations::arrive(std::uint32_t slot) {
+  open_[slot].present = false;
+  arrived_(slot, clock_);
+}
+
+void Stations::cancel(std::uint32_t slot) {
+  if (slot >= open_.size() || !open_[slot].present) return;
+  const Open& open = open_[slot];
+  open_[slot].present = false;
+  for (const Hop& hop : open.hops) {
+    Station& station = stations_[hop.station];
+    if (!station.busy || station.served.slot != slot || station.served.life != open.life) continue;
+    station.busy = false;
+    ++station.turn;
+    serve_next(hop.station);
+  }
+}
+
+void Stations::set_bandwidth(std::uint32_t number, double bandwidth) {
+  Station& station = stations_[number];
+  const double before = std::exchange(station.bandwidth, bandwidth);
+  if (station.busy && before != bandwidth)
+    plan_end(number, clock_ + (station.end - clock_) * before / bandwidth);
+}
+
+}  // namespace psim

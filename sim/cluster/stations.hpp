@@ -1,0 +1,143 @@
+// A network of queues: every direction of a link is a station that sends one segment at a time. Knows dates
+// and bytes, no SimGrid and no message.
+//
+// Decisions:
+// - Segments. A load travels in a few segments: each is at most 2 / `segments` of it, and at most half of
+// what
+//   is left. So a load costs a number of events that depends on neither its size nor on who else sends, and
+//   its end is known to a small part of its time. The first is any part of such a segment, so that loads of
+//   one date do not stay in step.
+// - Cut-through. A station may begin with a segment when the station before it has, but not so early that it
+//   would run dry; one behind a faster one may begin before that. So a lone load takes bytes / (bandwidth of
+//   its slowest link), exactly.
+// - Fair queueing. A station serves the segment with the least virtual date, in O(log n). That of a load
+//   advances by bytes / weight, as in start-time fair queueing (Goyal, Vin, Cheng, SIGCOMM 1996); a segment
+//   stands at its load's own place between its start and its finish, the last one at its finish. Otherwise
+//   every load would be early or late by half a segment of each other's.
+// - Windows. A load has at most two segments on their way; the next one goes when one has passed all
+//   stations. With windows, fair queueing at every station comes near to max-min shares of the whole network
+//   (Hahne, "Round-robin scheduling for max-min fairness in data networks", IEEE JSAC 1991), because what
+//   waits elsewhere takes no turn here.
+// - Packets. What fits into one packet slips in between two packets of a segment, which ends so much later.
+#pragma once
+
+#include <boost/container/small_vector.hpp>
+#include <boost/heap/d_ary_heap.hpp>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace psim {
+
+class Stations {
+ public:
+  using Path = boost::container::small_vector<std::uint32_t, 6>;  // stations, in the order of their crossing
+
+  struct Load {
+    double bytes = 0;
+    double weight = 1;     // of its share where it meets others
+    double limit = 0;      // bytes per second at most; 0: no limit
+    double last_turn = 0;  // bytes at its end that weigh more (turns.hpp)
+    Path path = {};
+    Path back = {};  // of its acknowledgements, if they take room
+  };
+
+  // Bandwidths in bytes per second. `arrived` gets a load's slot when its last byte is there, with the date;
+  // dates never fall.
+  using Arrived = std::function<void(std::uint32_t slot, double date)>;
+  Stations(const std::vector<double>& bandwidths, unsigned segments, Arrived arrived);
+
+  // From `date` on. `slot`: a small number that no other load has now.
+  void enter(std::uint32_t slot, double date, const Load& load);
+  // Nothing more of it is sent, and it does not arrive.
+  void cancel(std::uint32_t slot);
+  void set_bandwidth(std::uint32_t station, double bandwidth);
+
+  // The date of what happens next; infinite: nothing.
+  double next() const;
+  // All that happens until then.
+  void advance(double until);
+
+ private:
+  struct Hop {
+    std::uint32_t station;
+    double virtual_date;  // finish of the load's last segment there
+  };
+  // A load on its way.
+  struct Open {
+    double bytes = 0, left = 0;  // left: has not set out
+    double weight = 1, limit = 0, last_turn = 0;
+    double paced = 0;  // date until which the limit forbids more
+    double place = 0;  // of its segments between start and finish, in [0, 1)
+    struct Part {
+      double bytes = 0, weight = 1;
+      std::uint16_t announced = 0;  // hops that it has come to, or will
+      std::uint16_t passed = 0;     // hops
+    };
+    Part parts[2] = {};      // the segments under way
+    std::uint32_t life = 0;  // slots are used again; a segment knows by the life whose it is
+    std::uint32_t sent = 0;  // segments
+    std::uint8_t under_way = 0;
+    bool present = false;
+    boost::container::small_vector<Hop, 2> hops = {};
+    std::vector<std::uint32_t> back = {};
+  };
+  struct Segment {
+    std::uint32_t slot, life;
+    std::uint16_t hop;
+    std::uint8_t index;  // in Open::parts
+  };
+  struct Waiting {
+    double at;  // virtual date
+    std::uint64_t number;
+    Segment segment;
+    bool operator<(const Waiting& o) const { return at > o.at || (at == o.at && number > o.number); }
+  };
+  template <class T>
+  using Queue = boost::heap::d_ary_heap<T, boost::heap::arity<4>>;  // the first is the greatest by <
+  struct Station {
+    explicit Station(double bytes_per_second) : bandwidth(bytes_per_second) {}
+    double bandwidth;
+    double virtual_date = 0;  // of the segment served last
+    double end = 0;           // of the segment that is served
+    double packets_until = 0;
+    double slipped_in = 0;  // seconds that packets have taken from the segment that is served
+    Segment served = {};
+    std::uint32_t turn = 0;
+    bool busy = false;
+    Queue<Waiting> waiting;
+  };
+  enum class Kind : std::uint8_t { enters, comes, ends, arrives };
+  struct Event {
+    double date;
+    std::uint64_t number;
+    Segment segment;  // ends: the station's number in the place of the slot, its turn in that of the life
+    Kind kind;
+    bool operator<(const Event& o) const { return date > o.date || (date == o.date && number > o.number); }
+  };
+
+  void plan(double date, Kind kind, const Segment& segment);
+  void plan_end(std::uint32_t station, double date);
+  void happen(const Event& event);
+  bool is_gone(const Segment& s) const { return open_[s.slot].life != s.life || !open_[s.slot].present; }
+  void slip_in(const Segment& whole);
+  double next_segment(const Open& open) const;
+  void send_segments(std::uint32_t slot);
+  void come(const Segment& segment);
+  void serve_next(std::uint32_t station);
+  void serve(std::uint32_t station, const Segment& segment);
+  void end_turn(std::uint32_t station);
+  void announce(const Segment& segment, double begin, double end);
+  void leave(const Segment& segment);
+  void arrive(std::uint32_t slot);
+
+  std::vector<Station> stations_;
+  std::vector<Open> open_;  // by slot
+  Queue<Event> events_;
+  double part_;  // of a load, that its largest segments are
+  Arrived arrived_;
+  double clock_ = 0;
+  std::uint64_t next_number_ = 0, entered_ = 0;
+};
+
+}  // namespace psim
