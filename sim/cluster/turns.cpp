@@ -9,7 +9,7 @@ namespace psim {
 
 namespace {
 
-constexpr std::uint64_t packet = 1500;  // bytes, which nothing divides
+constexpr std::uint64_t undivided = 1500;  // bytes: a packet
 
 }  // namespace
 
@@ -22,7 +22,7 @@ std::uint64_t Turns::last_turn_of_next(NodeId from, NodeId to, std::uint64_t byt
 }
 
 std::uint64_t Turns::last_turn(NodeId from, NodeId to, std::uint64_t number, std::uint64_t bytes) const {
-  if (longest_ == 0 || bytes <= packet) return 0;
+  if (longest_ == 0 || bytes <= undivided) return 0;
   if (mutant("shares-are-drawn-once")) number = 0;
   Stream stream(seed_, "share", (std::uint64_t{from} << 32U) | to, number);
   return static_cast<std::uint64_t>(stream.uniform() * std::min(longest_, static_cast<double>(bytes)));
