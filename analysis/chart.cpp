@@ -6,6 +6,9 @@
 #include <array>
 #include <cmath>
 #include <string_view>
+#include <utility>
+
+#include "model/mutant.hpp"
 
 namespace psim::analysis {
 namespace {
@@ -21,17 +24,16 @@ struct Bounds {
 };
 
 // The curve's height at x, between its points; nothing before its first or after its last.
-double value_at(const Series& s, double x) {
-  const auto after = std::ranges::lower_bound(s.points, x, {}, [](const auto& p) { return p.first; });
-  if (after == s.points.end()) return NAN;
+double value_at(const Points& points, double x) {
+  const auto after = std::ranges::lower_bound(points, x, {}, [](const auto& p) { return p.first; });
+  if (after == points.end()) return NAN;
   if (after->first <= x) return after->second;
-  if (after == s.points.begin()) return NAN;
+  if (after == points.begin()) return NAN;
   const auto before = after - 1;
   return before->second +
          (after->second - before->second) * (x - before->first) / (after->first - before->first);
 }
 
-// Losses span decades; a logarithmic axis shows them unless a value is not positive.
 double scaled(double y, bool logarithmic) { return logarithmic ? std::log10(y) : y; }
 
 char letter_of(std::size_t i) {
@@ -42,37 +44,85 @@ char letter_of(std::size_t i) {
 constexpr std::array<const char*, 6> colours{"\033[34m", "\033[33m", "\033[32m",
                                              "\033[31m", "\033[35m", "\033[36m"};
 
+// What is drawn: to whom each character belongs, and what it is.
+struct Area {
+  struct Place {
+    int owner = -1;
+    char mark = ' ';
+  };
+  Bounds x, y;
+  bool logarithmic = true;
+  std::size_t width, height;
+  std::vector<std::vector<Place>> places = {};
+
+  // The row of a value; a value outside of the area is at its edge.
+  std::size_t row_of(double value) const {
+    const double share = std::clamp(y.at(value), 0.0, 1.0);
+    return static_cast<std::size_t>(std::lround((1 - share) * static_cast<double>(height - 1)));
+  }
+  double x_of(std::size_t column) const {
+    const double share = static_cast<double>(column) / static_cast<double>(width - 1);
+    return std::min(x.high, x.low + (x.high - x.low) * share);
+  }
+};
+
+// Losses span decades; a logarithmic axis shows them unless a value is not positive.
+Area area_of(const std::vector<Series>& series, const ChartOptions& options) {
+  Area area{.width = static_cast<std::size_t>(options.width),
+            .height = static_cast<std::size_t>(options.height)};
+  for (const Series& s : series) {
+    for (const auto& [px, py] : s.points) {
+      area.x.add(px);
+      if (std::isfinite(py)) area.logarithmic = area.logarithmic && py > 0;
+    }
+  }
+  for (const Series& s : series) {
+    for (const auto& point : s.points) area.y.add(scaled(point.second, area.logarithmic));
+  }
+  area.places.assign(area.height, std::vector<Area::Place>(area.width));
+  return area;
+}
+
+void draw_curve(Area& area, const Series& s, std::size_t i, std::size_t number_of_series) {
+  std::pair<std::size_t, std::size_t> last;
+  bool drawn = false;
+  for (std::size_t column = 0; column < area.width; ++column) {
+    const double py = scaled(value_at(s.points, area.x_of(column)), area.logarithmic);
+    if (!std::isfinite(py)) continue;
+    last = {area.row_of(py), column};
+    drawn = true;
+    Area::Place& place = area.places[last.first][column];
+    // Where curves meet, the columns are shared out in turn.
+    const bool is_free = place.owner < 0 || place.mark == '.';
+    if (is_free || (place.mark != '!' && column % number_of_series == i))
+      place = {.owner = static_cast<int>(i), .mark = letter_of(i)};
+  }
+  if (s.breaks_off && drawn && !mutant("curves-break-off-unseen"))
+    area.places[last.first][last.second] = {.owner = static_cast<int>(i), .mark = '!'};
+}
+
+void draw_band(Area& area, const Series& s, std::size_t i) {
+  for (std::size_t column = 0; column < area.width; ++column) {
+    const double low = value_at(s.low, area.x_of(column)), high = value_at(s.high, area.x_of(column));
+    if (!std::isfinite(low) || !std::isfinite(high)) continue;
+    const double least = area.logarithmic && low <= 0 ? area.y.low : scaled(low, area.logarithmic);
+    const double most = scaled(high, area.logarithmic);
+    if (most < area.y.low || least > area.y.high) continue;
+    for (std::size_t row = area.row_of(most); row <= area.row_of(least); ++row) {
+      Area::Place& place = area.places[row][column];
+      if (place.owner < 0) place = {.owner = static_cast<int>(i), .mark = '.'};
+    }
+  }
+}
+
 }  // namespace
 
 std::string chart(const std::vector<Series>& series, const ChartOptions& options) {
-  Bounds x, y;
-  bool positive = true;
-  for (const Series& s : series) {
-    for (const auto& [px, py] : s.points) {
-      x.add(px);
-      if (std::isfinite(py)) positive = positive && py > 0;
-    }
-  }
-  for (const Series& s : series) {
-    for (const auto& point : s.points) y.add(scaled(point.second, positive));
-  }
+  Area area = area_of(series, options);
+  const auto& [x, y, positive, width, height, places] = area;
   if (!(x.high > x.low) || !(y.high >= y.low)) return {};
-
-  const auto width = static_cast<std::size_t>(options.width),
-             height = static_cast<std::size_t>(options.height);
-  std::vector<std::vector<int>> owner(height, std::vector<int>(width, -1));
-  for (std::size_t i = 0; i < series.size(); ++i) {
-    for (std::size_t column = 0; column < width; ++column) {
-      const double share = static_cast<double>(column) / static_cast<double>(width - 1);
-      const double px = std::min(x.high, x.low + (x.high - x.low) * share);
-      const double py = scaled(value_at(series[i], px), positive);
-      if (!std::isfinite(py)) continue;
-      const auto row =
-          static_cast<std::size_t>(std::lround((1 - y.at(py)) * static_cast<double>(height - 1)));
-      // Where curves meet, the columns are shared out in turn.
-      if (owner[row][column] < 0 || column % series.size() == i) owner[row][column] = static_cast<int>(i);
-    }
-  }
+  for (std::size_t i = 0; i < series.size(); ++i) draw_band(area, series[i], i);
+  for (std::size_t i = 0; i < series.size(); ++i) draw_curve(area, series[i], i, series.size());
   std::string out = fmt::format("{:>10}{}\n", options.y_label, positive ? " (log scale)" : "");
   for (std::size_t row = 0; row < height; ++row) {
     const double py = y.high - (y.high - y.low) * static_cast<double>(row) / static_cast<double>(height - 1);
@@ -80,12 +130,11 @@ std::string chart(const std::vector<Series>& series, const ChartOptions& options
     out += labelled ? fmt::format("{:>10.4g} |", positive ? std::pow(10.0, py) : py)
                     : fmt::format("{:>10} |", "");
     std::string line;
-    for (const int i : owner[row]) {
-      if (i < 0) line += ' ';
-      else if (!options.colour) line += letter_of(static_cast<std::size_t>(i));
+    for (const Area::Place& place : places[row]) {
+      if (place.owner < 0 || !options.colour) line += place.mark;
       else
-        line += fmt::format("{}{}\033[0m", colours[static_cast<std::size_t>(i) % colours.size()],
-                            letter_of(static_cast<std::size_t>(i)));
+        line += fmt::format("{}{}\033[0m", colours[static_cast<std::size_t>(place.owner) % colours.size()],
+                            place.mark);
     }
     while (line.ends_with(' ')) line.pop_back();
     out += line + "\n";

@@ -7,9 +7,13 @@
 
 namespace psim::analysis {
 
+using Points = std::vector<std::pair<double, double>>;  // (x, y), x rising
+
 struct Series {
   std::string name;
-  std::vector<std::pair<double, double>> points;  // (x, y), x rising
+  Points points;
+  Points low = {}, high = {};  // a band around it, drawn with dots as far as the curves leave room
+  bool breaks_off = false;     // its last point is marked with `!`
 };
 
 struct ChartOptions {
@@ -18,7 +22,8 @@ struct ChartOptions {
   bool colour = false;
 };
 
-// Every series has a letter of its own, so nothing is told by colour alone. Empty when nothing can be drawn.
+// The axes hold all curves; a band may reach beyond them. Every series has a letter of its own, so nothing is
+// told by colour alone. Empty when nothing can be drawn.
 std::string chart(const std::vector<Series>& series, const ChartOptions& options);
 
 }  // namespace psim::analysis

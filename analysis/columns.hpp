@@ -18,21 +18,53 @@ struct ColumnDoc {
 inline constexpr ColumnDoc column_docs[] = {
     // psim compare
     {"scenario", "", "The scenario as it is: it has no axis to compare along."},
-    {"time", "[s]", "Simulated seconds from a run's beginning to its end."},
+    {"arm", "",
+     "What is compared: a value of the axis that gives the arms. Further axes have columns beside it."},
+    {"time", "[s]",
+     "Simulated seconds from a run's beginning to its end, for runs without a target: the mean over seeds, "
+     "and\n"
+     "in brackets its 95 % interval."},
     {"time to target", "[s]",
-     "Simulated seconds until an evaluation first shows the target. `>` where a seed missed it: its whole "
-     "run\n"
-     "counts, so the mean is longer than that."},
+     "Simulated seconds until an evaluation first shows the target, on the validation set if there is one, "
+     "or\n"
+     "else on the test set: the mean over seeds, and in brackets its 95 % interval. `>=` where a seed missed "
+     "it: that one counts with the budget, so the mean is at least "
+     "this."},
+    {"versus baseline", "",
+     "The ratio of times, arm and baseline, seed by seed: its geometric mean over the seeds that both have, "
+     "the\n"
+     "mean's 95 % interval in brackets, and under how many of the seeds the arm is the faster one. `~`: too "
+     "few\n"
+     "seeds for the interval to be trusted; `?`: no difference is left once the number of comparisons is\n"
+     "corrected for."},
     {"reached", "", "How many of the row's runs reached the target, and how many there are."},
-    {"relative", "", "A ratio of times, without unit: below 1 is faster than the first row."},
+    {"median", "[s]",
+     "Median of the time to target; `>` and the budget where fewer than half of the runs reached the "
+     "target."},
+    {"p", "",
+     "The sign-flip test's p value for the difference to the baseline, corrected for the number of "
+     "comparisons\n"
+     "(Holm)."},
+    {"compute wait network", "[%]",
+     "Percentages of the workers' time, as 50/25/25: computing, waiting for others, and messages on their "
+     "way. --wide "
+     "shows\n"
+     "each by itself, with its deviation."},
+    {"score", "",
+     "How near the arm is to the best one under all conditions: the area under its performance profile up to "
+     "4\n"
+     "times the best time. 1: the best everywhere; 0: nowhere within 4 times. `within 2x`: under how many\n"
+     "conditions its median time is at most twice the best one's."},
     {"updates", "",
      "The version of the weights that every server (without servers: every worker) has reached. An update\n"
      "that a crash undid, and that was made again, counts once."},
     {"per update", "[ms]", "Simulated milliseconds of the whole run, divided by its updates."},
     {"final loss", "",
-     "The loss with the last weights, over the test set (the training set if there is none); without unit."},
+     "The loss with the last weights, over the test set (the validation set if there is none, or else the\n"
+     "training set); without unit."},
     {"accuracy", "[%]",
-     "Percentage of the test set (the training set if there is none) that the last weights classify right."},
+     "Percentage of the test set (the validation set if there is none, or else the training set) that the "
+     "last\nweights classify right."},
     {"staleness", "(max)",
      "How old pushes are when they are applied, in updates: the mean, and in brackets or after `max` the "
      "most."},
@@ -64,7 +96,13 @@ inline constexpr ColumnDoc column_docs[] = {
     // psim run: lines
     {"simulated", "",
      "Simulated seconds of the run, with its updates, and the steps of all workers together."},
-    {"quality", "", "Loss and accuracy with the first and with the last weights, over the test set."},
+    {"quality", "",
+     "Loss and accuracy with the first and with the last weights, over the validation set if there is one, "
+     "or\n"
+     "else over the test set."},
+    {"test", "",
+     "Loss and accuracy with the last weights over the test set, where `quality` is over the validation "
+     "set."},
     {"target", "", "The goal that the scenario gives, and after how many simulated seconds it was reached."},
     {"workers", "",
      "Where the workers' time went, in percent of all workers' time together. In the table of groups: how "
@@ -101,7 +139,7 @@ inline constexpr ColumnDoc column_docs[] = {
     {"namespace", "", "The number of the model, from 0, that the group trains."},
     {"ended", "[s]",
      "Simulated second at which the group's last worker finished, or its training was ended."},
-    {"final", "", "Loss and accuracy with the last weights of the group's model."},
+    {"final", "", "Loss and accuracy with the last weights of the group's model, over the test set."},
     // psim verify
     {"check", "", "What was checked; docs/verify.md says what must hold."},
     {"verdict", "", "holds; VIOLATED; or `-` where the run has nothing for the check to examine."},

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace psim {
@@ -63,14 +66,15 @@ enum class Partition { iid, contiguous, by_label, dirichlet };
 
 struct DataSpec {
   DataSource source = DataSource::digits;
-  std::string path;             // csv, libsvm: the file; idx: the folder with the four files
-  double test_fraction = 0.2;   // share of the samples for evaluation; idx has its own test files
-  std::int64_t samples = 1000;  // blobs, spirals, teacher, clicks: how many to generate
-  std::int64_t features = 2;    // blobs, teacher: inputs per sample; clicks: of all samples together
-  std::int64_t classes = 3;     // blobs, spirals: classes; teacher: outputs
-  double noise = 0.1;           // blobs, spirals: spread of a sample; teacher, clicks: noise of a target
-  double exponent = 1.1;        // clicks: of Zipf's law
-  std::int64_t nonzeros = 20;   // clicks: features of a sample
+  std::string path;                // csv, libsvm: the file; idx: the folder with the four files
+  double test_fraction = 0.2;      // share of the samples for the test; idx has its own test files
+  double validation_fraction = 0;  // share of the remaining ones to judge a run on while it goes on
+  std::int64_t samples = 1000;     // blobs, spirals, teacher, clicks: how many to generate
+  std::int64_t features = 2;       // blobs, teacher: inputs per sample; clicks: of all samples together
+  std::int64_t classes = 3;        // blobs, spirals: classes; teacher: outputs
+  double noise = 0.1;              // blobs, spirals: spread of a sample; teacher, clicks: noise of a target
+  double exponent = 1.1;           // clicks: of Zipf's law
+  std::int64_t nonzeros = 20;      // clicks: features of a sample
   std::vector<std::vector<double>> inputs;   // inline
   std::vector<std::vector<double>> targets;  // inline
   Partition partition = Partition::iid;
@@ -79,19 +83,33 @@ struct DataSpec {
 
 // A data set that cannot be read: names the file and the reason.
 struct DataError : std::runtime_error {
-  explicit DataError(const std::string& what, std::string advice = {})
-      : std::runtime_error(what), help(std::move(advice)) {}
+  explicit DataError(const std::string& what, std::string advice = {}, std::string_view blamed = {})
+      : std::runtime_error(what), help(std::move(advice)), field(blamed) {}
   std::string help;
+  std::string field;  // of the DataSpec that is to blame; empty: where the samples come from
 };
 
+enum class DataPart { training, validation, test };
+constexpr std::string_view name_of(DataPart part) {
+  return std::array<std::string_view, 3>{"training", "validation", "test"}[static_cast<std::size_t>(part)];
+}
+
+// Workers learn from `train`. The other two may be empty.
 struct DataSplit {
   Dataset train;
-  Dataset test;  // may be empty; evaluations then use the training set
-  const Dataset& evaluated() const { return test.size() > 0 ? test : train; }
+  Dataset test;
+  Dataset validation = {};
+
+  const Dataset& part(DataPart which) const;
+  // What a run is judged on while it goes on: by its curve, by its target, and by what waits for a loss. What
+  // decides something is no unbiased measure any more.
+  DataPart judged_on() const;
+  // What the last weights are judged on, once: samples that decided nothing, as far as there are any.
+  DataPart reported_on() const;
 };
 
-// Loads or generates the data of `spec`; draws depend on `seed` only. Relative paths are looked up in
-// `search`, in order. Throws DataError.
+// Loads or generates the data of `spec`, and divides them; draws depend on `seed` only. Relative paths are
+// looked up in `search`, in order. Throws DataError.
 DataSplit load_data(const DataSpec& spec, std::uint64_t seed,
                     const std::vector<std::filesystem::path>& search);
 

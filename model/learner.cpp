@@ -10,7 +10,6 @@
 
 #include "model/data_shape.hpp"
 #include "model/logistic.hpp"
-#include "model/mutant.hpp"
 #include "model/random.hpp"
 #include "model/rounding.hpp"
 
@@ -59,8 +58,7 @@ class MlpLearner final : public Learner {
     mlp_.gradient(std::as_const(weights).as<Scalar>(), data_.train, samples, weights.as<Scalar>());
   }
 
-  Evaluation evaluate(const Values& weights) const override {
-    const Dataset& set = mutant("judged-by-the-training-set") ? data_.train : data_.evaluated();
+  Evaluation evaluate(const Values& weights, const Dataset& set) const override {
     const LossAndHits sum = mlp_.evaluate(weights.as<Scalar>(), set, 0, set.size());
     const auto n = static_cast<double>(set.size());
     Evaluation result{.loss = sum.loss / n, .accuracy = {}};
@@ -68,10 +66,11 @@ class MlpLearner final : public Learner {
     return result;
   }
 
-  std::int64_t hits(const Values& weights, std::span<const std::uint32_t> samples) const override {
+  std::int64_t hits(const Values& weights, const Dataset& set,
+                    std::span<const std::uint32_t> samples) const override {
     std::int64_t result = 0;
     for (const std::uint32_t sample : samples)
-      result += mlp_.evaluate(weights.as<Scalar>(), data_.evaluated(), sample, sample + 1).hits;
+      result += mlp_.evaluate(weights.as<Scalar>(), set, sample, sample + 1).hits;
     return result;
   }
 

@@ -35,7 +35,7 @@ struct ModelSpec {
 };
 
 struct Evaluation {
-  double loss = 0;                      // mean over the evaluation set
+  double loss = 0;                      // mean over the samples
   std::optional<double> accuracy = {};  // classification only
   // Logistic models only. The area under the ROC curve: the probability that a sample of class 1 gets a
   // higher output than one of class 0; nothing when a class is missing.
@@ -66,10 +66,10 @@ class Learner {
   virtual Values gradient(const Values& weights, std::span<const std::uint32_t> samples) const = 0;
   // The same, to the last bit, in the weights' place.
   virtual void to_gradient(Values& weights, std::span<const std::uint32_t> samples) const = 0;
-  // Over the test set, or over the training set when there is no test set.
-  virtual Evaluation evaluate(const Values& weights) const = 0;
-  // How many of `samples`, of the set that evaluate() uses, the model classifies correctly.
-  virtual std::int64_t hits(const Values& weights, std::span<const std::uint32_t> samples) const = 0;
+  virtual Evaluation evaluate(const Values& weights, const Dataset& set) const = 0;
+  // How many of `samples` of `set` the model classifies correctly.
+  virtual std::int64_t hits(const Values& weights, const Dataset& set,
+                            std::span<const std::uint32_t> samples) const = 0;
 
   // Whether a batch's gradient is zero except for few weights, so that the next two functions can be called.
   virtual bool sparse() const { return false; }

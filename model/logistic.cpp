@@ -112,8 +112,7 @@ class LogisticLearner final : public Learner {
     return result;
   }
 
-  Evaluation evaluate(const Values& weights) const override {
-    const Dataset& set = data_.evaluated();
+  Evaluation evaluate(const Values& weights, const Dataset& set) const override {
     const std::span<const Scalar> w = weights.as<Scalar>();
     std::vector<double> margins;
     double loss = 0;
@@ -132,8 +131,8 @@ class LogisticLearner final : public Learner {
             .nonzero_weights = std::ranges::count_if(w, [](Scalar x) { return x != Scalar(0); })};
   }
 
-  std::int64_t hits(const Values& weights, std::span<const std::uint32_t> samples) const override {
-    const Dataset& set = data_.evaluated();
+  std::int64_t hits(const Values& weights, const Dataset& set,
+                    std::span<const std::uint32_t> samples) const override {
     return std::ranges::count_if(samples, [&](std::uint32_t sample) {
       const Scalar m = output(weights.as<Scalar>(), set.sparse_inputs.row(sample));
       return (m > Scalar(0)) == (set.labels[sample] == 1);

@@ -7,14 +7,14 @@
 
 namespace psim {
 
-Evaluator::Evaluator(const Learner& learner, const Target& target, Pool& pool)
-    : learner_(learner), target_(target), pool_(pool) {}
+Evaluator::Evaluator(const Learner& learner, const Dataset& set, const Target& target, Pool& pool)
+    : learner_(learner), set_(set), target_(target), pool_(pool) {}
 
 bool Evaluator::evaluate(CurvePoint point, std::shared_ptr<Assembly> weights) {
   curve_.push_back(point);
   Evaluation* result = &curve_.back().result;
   tasks_.push_back(pool_.submit(
-      [this, result, weights = std::move(weights)] { *result = learner_.evaluate(weights->get()); }));
+      [this, result, weights = std::move(weights)] { *result = learner_.evaluate(weights->get(), set_); }));
   // A snapshot keeps a copy of the model alive, so no more wait than there are threads beside this one.
   while (tasks_.size() >= pool_.threads()) {
     pool_.wait(tasks_.front());

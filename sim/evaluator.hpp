@@ -18,7 +18,8 @@ namespace psim {
 
 class Evaluator {
  public:
-  Evaluator(const Learner& learner, const Target& target, Pool& pool);
+  // `set`: what the weights are judged on.
+  Evaluator(const Learner& learner, const Dataset& set, const Target& target, Pool& pool);
 
   // Takes a point with these weights. True when the target is reached by it, for the first time;
   // known at once only when the target stops the run.
@@ -35,6 +36,7 @@ class Evaluator {
   bool reaches(const Evaluation& evaluation) const;
 
   const Learner& learner_;
+  const Dataset& set_;
   Target target_;
   Pool& pool_;
   std::deque<CurvePoint> curve_;  // a deque: tasks write to elements while others are added

@@ -31,7 +31,8 @@ Job::Job(const JobPlan& plan, std::size_t number, Machines& machines, RunObserve
                machines.pool, slowness_,       state_,           *this},
       actors_(context_, machines.platform) {
   if (plan.learner)
-    evaluator_ = std::make_unique<Evaluator>(*plan.learner, plan.scenario.training.target, machines.pool);
+    evaluator_ = std::make_unique<Evaluator>(*plan.learner, plan.split->part(judged_on()),
+                                             plan.scenario.training.target, machines.pool);
 }
 
 void Job::start(const std::vector<JobContext*>& jobs) {
@@ -122,6 +123,14 @@ void Job::finish_curve() {
   const auto& curve = evaluator_->curve();
   if (context_.recorder.stats().updates(number_) > curve.back().updates || curve.size() == 1) take_point();
   evaluator_->finish();
+  const DataPart reported_on = plan_.split->reported_on();
+  if (reported_on == judged_on()) return;
+  Assembly whole(nodes().weights(), plan_.layout());
+  tested_ = plan_.learner->evaluate(whole.get(), plan_.split->part(reported_on));
+}
+
+DataPart Job::judged_on() const {
+  return plan_.split != nullptr ? plan_.split->judged_on() : DataPart::training;
 }
 
 std::vector<CurvePoint> Job::curve() const {

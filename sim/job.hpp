@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "sim/evaluator.hpp"
@@ -71,6 +72,9 @@ class Job final : private JobObserver {
   double finished() const { return finished_; }
   std::vector<CurvePoint> curve() const;
   std::optional<CurvePoint> target() const;
+  DataPart judged_on() const;  // the curve and the target
+  // The last weights over the test set, where the curve is over the validation set.
+  const std::optional<Evaluation>& tested() const { return tested_; }
   std::uint64_t hash_of_weights() const;
   // It came to its end by itself, though not every worker that may still come was through.
   bool ended_early() const { return ended_early_; }
@@ -88,6 +92,7 @@ class Job final : private JobObserver {
   RunObserver& run_;
   Slowness slowness_;                     // of its workers' steps
   std::unique_ptr<Evaluator> evaluator_;  // none of a phantom model
+  std::optional<Evaluation> tested_;
   JobState state_;
   JobContext context_;
   NodeActors actors_;

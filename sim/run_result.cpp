@@ -39,6 +39,8 @@ SpaceResult training_of(const Job& job) {
           .groups = job.plan().groups,
           .curve = job.curve(),
           .target = job.target(),
+          .judged_on = job.judged_on(),
+          .tested = job.tested(),
           .parameters = static_cast<std::int64_t>(job.plan().keys.parameters),
           .weights = job.hash_of_weights()};
 }
@@ -83,6 +85,8 @@ RunResult result_of(const EndedRun& run) {
   }
   result.curve = first.curve();
   result.target = first.target();
+  result.judged_on = first.judged_on();
+  result.tested = first.tested();
   result.digest = finish_digest(run);
   check_invariants(result, resolved_toml(run.scenario));
   return result;

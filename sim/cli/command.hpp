@@ -30,10 +30,22 @@ struct Command {
   unsigned threads = 0;  // 0: as many as the machine has
   bool json = false;
   bool force = false;
-  std::string trace = "steps";
+  std::string trace;  // none, steps or events
   std::string context;
   unsigned jobs = 0;  // compare: processes at once; 0: as many as the machine has
   std::string seeds;  // compare: an axis, separated by commas
+};
+
+// The options of `compare` and `merge` beside those.
+struct StudyCommand {
+  std::string baseline;    // an arm; empty: the first
+  std::string slice;       // "3/8"; empty: the whole study, or what a Slurm array says
+  double until_ci = 0;     // half-width of the ratios' intervals, as a share; 0: the seeds that are given
+  bool count = false;      // only say how many runs there are
+  std::string recipe;      // only print a script that makes the study on many machines ...
+  std::size_t slices = 0;  // ... in so many slices; 0: by the estimated time
+  std::vector<std::string> columns;
+  bool wide = false, markdown = false, latex = false;
 };
 
 // The options of `fuzz`.
@@ -94,14 +106,18 @@ void write_file(const fs::path& path, const std::string& text);
 // Throws with the path when there is no such file.
 std::string read_file(const fs::path& path);
 
+// As a shell takes it for one word: in single quotes where it needs them.
+std::string shell_word(const std::string& text);
+
 // The command line that repeats a run.
 std::string replay_line(const Command& command);
 
 int run(const Command& command);
 int check(const Command& command);
-int replay(const std::string& directory, unsigned threads);
+int replay(const std::string& directory, const Command& command);
 int verify(const std::string& directory, bool json);
-int compare(const Command& command);
+int compare(const Command& command, const StudyCommand& study);
+int merge(const std::string& directory, const StudyCommand& study, bool json);
 int fuzz(const FuzzCommand& command);
 
 // What `psim explain` and `psim list` print. `words`: a name, or "preset NAME" or "tasks MODEL"; throws
@@ -109,8 +125,11 @@ int fuzz(const FuzzCommand& command);
 std::string explain(std::vector<std::string> words);
 std::string list();
 
-// The target of a run's summary: "accuracy 93 %"; empty when it has none.
-std::string target_text(const Json& target);
+// " on the validation set" where the curve and the target of a run, or of a group, are; else empty.
+std::string where_judged(const Json& training);
+
+// The target of a run: "accuracy 93 %", "loss 0.3 on the validation set"; empty when it has none.
+std::string target_text(const Json& summary);
 
 // The summary of a run for people.
 std::string summary_text(const Json& summary, const std::string& replay_line);

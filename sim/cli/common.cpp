@@ -48,6 +48,10 @@ LoadRequest load_request(const Command& command, Diagnostics& diagnostics) {
   if (!is_utf8(scenario_name(command.scenario)))
     reject("file", {command.scenario, ""}, "the name of this file is not UTF-8", "",
            "rename it: a run has the name of its scenario");
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; };
+  if (std::ranges::any_of(scenario_name(command.scenario), is_control))
+    reject("file", {command.scenario, ""}, "the name of this file has a control character", "",
+           "rename it: a run has the name of its scenario");
   for (const std::string& set : command.sets) {
     const std::optional<Override> one = override_of(set);
     if (!one)
@@ -146,22 +150,30 @@ void write_file(const fs::path& path, const std::string& text) {
 }
 
 std::string read_file(const fs::path& path) {
+  if (fs::is_directory(path))
+    throw fs::filesystem_error("read", path, std::make_error_code(std::errc::is_a_directory));
   std::ifstream file(path, std::ios::binary);
   if (!file) throw std::runtime_error(fmt::format("{}: cannot be read", path.string()));
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+std::string shell_word(const std::string& text) {
+  const bool plain =
+      !text.empty() &&
+      text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-=/:+,") ==
+          std::string::npos;
+  if (plain) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
 std::string replay_line(const Command& command) {
-  std::string line = "psim run " + command.scenario;
+  std::string line = "psim run " + shell_word(command.scenario);
   if (command.seed) line += fmt::format(" --seed {}", *command.seed);
-  for (const std::string& set : command.sets) {
-    const bool plain =
-        set.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-=/:+,") ==
-        std::string::npos;
-    line += plain ? fmt::format(" --set {}", set) : fmt::format(" --set '{}'", set);
-  }
-  if (!command.seeds.empty()) line += fmt::format(" --seeds {}", command.seeds);
-  for (const std::string& dir : command.data_dirs) line += fmt::format(" --data-dir {}", dir);
+  for (const std::string& set : command.sets) line += " --set " + shell_word(set);
+  if (!command.seeds.empty()) line += " --seeds " + shell_word(command.seeds);
+  for (const std::string& dir : command.data_dirs) line += " --data-dir " + shell_word(dir);
   return line;
 }
 

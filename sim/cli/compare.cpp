@@ -1,196 +1,172 @@
-// psim compare: the cross product of the axes and seeds, each run in a process of its own.
-#include <fcntl.h>
+// psim compare: a study, made, continued or shown again.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <csignal>
-#include <map>
-#include <memory>
-#include <stdexcept>
-#include <thread>
+#include <optional>
+#include <set>
+#include <utility>
 
-#include "analysis/comparison.hpp"
-#include "sim/cli/compare.hpp"
 #include "sim/cli/interrupt.hpp"
-#include "sim/cli/process.hpp"
 #include "sim/cli/run_folder.hpp"
 #include "sim/cli/scratch.hpp"
+#include "sim/cli/study/folder.hpp"
+#include "sim/cli/study/lock.hpp"
+#include "sim/cli/study/make.hpp"
+#include "sim/cli/study/recipe.hpp"
+#include "sim/cli/study/report.hpp"
+#include "sim/cli/study/shelf.hpp"
+#include "sim/cli/study/slice.hpp"
+#include "sim/cli/study/tuning.hpp"
+#include "sim/cli/study/until_ci.hpp"
 #include "sim/cli/talk.hpp"
-#include "sim/record/summary.hpp"
 
 namespace psim::cli {
 namespace {
 
-std::vector<std::string> child_arguments(const Point& point, unsigned threads) {
-  const Command& c = point.command;
-  std::vector<std::string> words{"run",     c.scenario, "--out", c.out, "--threads", fmt::to_string(threads),
-                                 "--trace", c.trace};
-  for (const std::string& set : c.sets) words.insert(words.end(), {"--set", set});
-  if (c.seed) words.insert(words.end(), {"--seed", fmt::to_string(*c.seed)});
-  for (const std::string& dir : c.data_dirs) words.insert(words.end(), {"--data-dir", dir});
-  if (c.force) words.emplace_back("--force");
-  return words;
+// Takes over what other studies of the same scenario, beside this one, have of its runs.
+void adopt_from_neighbours(const fs::path& dir, const Plan& plan, Journal& journal) {
+  std::set<std::string> wanted;
+  for (const PlannedRun& run : plan.runs) {
+    if (journal.find(run.hash) == nullptr) wanted.insert(run.hash);
+  }
+  if (wanted.empty()) return;
+  std::vector<fs::path> neighbours;
+  for (const fs::directory_entry& entry : fs::directory_iterator(dir.parent_path())) {
+    const bool is_study =  // whatever somebody has called its folder
+        fs::exists(entry.path() / (plan.name + ".toml")) && fs::exists(entry.path() / "manifest.json");
+    if (is_study && entry.path() != dir) neighbours.push_back(entry.path());
+  }
+  std::ranges::sort(neighbours);
+  for (const fs::path& neighbour : neighbours) journal.adopt(Journal(neighbour), wanted);
 }
 
-// What a run says, in memory.
-class Log {
+// A study that is being made by this process, alone or as one of several.
+class Making {
  public:
-  Log() : file_(memfd_create("log", MFD_CLOEXEC)) {
-    if (file_ < 0) throw std::runtime_error("no memory for what a run says");
-  }
-  ~Log() { close(file_); }
-  Log(const Log&) = delete;
-  Log& operator=(const Log&) = delete;
-  int file() const { return file_; }
-  std::string text() const { return read_file(fmt::format("/proc/self/fd/{}", file_)); }
+  Making(const Command& command, const StudyCommand& study, const std::optional<Slice>& slice)
+      : command_(command), study_(study), slice_(slice) {}
 
- private:
-  int file_;
-};
-
-// The processes that are at work. None outlives this.
-class Children {
- public:
-  explicit Children(unsigned threads) : threads_(threads) {}
-  ~Children() {
-    for (const auto& [child, run] : running_) kill(child, SIGTERM);
-    for (const auto& [child, run] : running_) {
-      while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) continue;
+  int run(Plan base) {
+    if (command_.json && command_.out.empty() && !slice_) scratch_.emplace("psim-compare");
+    hash_ = study_.until_ci > 0 ? fmt::format("{:.12}-{:.4g}", base.hash, study_.until_ci) : base.hash;
+    if (study_.until_ci > 0) base.hash = hash_of_text(hash_);
+    hash_ = base.hash;
+    dir_ = scratch_               ? scratch_->path() / "study"
+           : command_.out.empty() ? study_directory(base)
+                                  : folder_named(command_.out);
+    check_study_target(dir_);
+    journal_.emplace(dir_);
+    say_what_is_not_read(dir_, *journal_);
+    Variants variants;
+    if (const std::optional<TuneSpec> spec = base.tune) {
+      const std::optional<Tuning> tuning =
+          tune(command_, *spec, [this](Plan& trials) { return results(trials, "trials of [tune]"); });
+      if (!tuning) return end_slice("the trials of all slices are there, run the slices again");
+      tuning_ = tuning->document(*spec);
+      variants = tuned_variants(tuning_);
     }
-  }
-  Children(const Children&) = delete;
-  Children& operator=(const Children&) = delete;
-
-  std::size_t size() const { return running_.size(); }
-
-  void start(Point& point) {
-    auto log = std::make_unique<Log>();
-    const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    const pid_t child = start_psim(child_arguments(point, threads_), nowhere, log->file());
-    close(nowhere);
-    running_.emplace(child, Run{&point, std::move(log)});
-  }
-
-  // Takes in a run that has ended, if one has. Throws when it has failed.
-  bool take_one() {
-    int status = 0;
-    const auto found = running_.find(waitpid(-1, &status, WNOHANG));
-    if (found == running_.end()) return false;
-    const Run run = std::move(found->second);
-    running_.erase(found);
-    Point& point = *run.point;
-    Finished finished = finished_run(point.command.out, point.hash, point.command.trace);
-    const bool has_ended = WIFEXITED(status) && WEXITSTATUS(status) <= answer_is_no;
-    if (has_ended && !finished.why_not.empty())
-      throw Refused(
-          fmt::format("{}/ was run, and cannot be compared: {}", point.command.out, finished.why_not),
-          "leave the scenario and its data as they are until all runs are done");
-    point.summary = std::move(finished.summary);
-    if (!point.summary)
-      throw std::runtime_error(fmt::format("a run failed, with {}: psim {}\n{}", how_it_ended(status),
-                                           fmt::join(child_arguments(point, threads_), " "),
-                                           run.log->text()));
-    return true;
+    Command command = command_;
+    if (study_.until_ci > 0)
+      command = with_enough_seeds(command_, study_.until_ci, variants,
+                                  [this](Plan& pilot) { return *results(pilot, "pilot runs"); });
+    const bool is_base = variants.axis.empty() && study_.until_ci == 0;
+    Plan plan = is_base ? std::move(base) : plan_study(command, true, variants);
+    make(plan, "");
+    if (slice_) return end_slice("all slices are done: psim merge " + dir_.string());
+    const Counts counts =
+        finish_study(dir_, *journal_, study_, command_.json, replay_line(command_).replace(5, 3, "compare"));
+    if (counts.missed > 0) say("exit code 1: {} of {} runs missed the target\n", counts.missed, counts.runs);
+    return counts.no == 0 ? done : answer_is_no;
   }
 
  private:
-  struct Run {
-    Point* point;
-    std::unique_ptr<Log> log;
-  };
-  unsigned threads_;
-  std::map<pid_t, Run> running_;
+  // `stage`: of what is not the study itself yet.
+  void make(Plan& plan, const char* stage) {
+    Json manifest = manifest_of(plan, command_, study_.baseline);
+    manifest["study"] = hash_;
+    if (*stage != '\0') manifest["stage"] = stage;
+    if (!tuning_.is_null()) manifest["tuning"] = tuning_;
+    if (!lock_ && holds_another_study(dir_, hash_)) {
+      if (!StudyLock::alone(dir_))
+        throw Refused(fmt::format("a process works on another study in {}", dir_.string()),
+                      "wait for it, or name another folder with --out");
+      say("note: {} held another study; this one takes its place\n", dir_.string());
+    }
+    if (!lock_) lock_.emplace(StudyLock::to_work(dir_));
+    begin_study(dir_, plan, manifest, slice_.has_value());
+    if (command_.out.empty() && !scratch_ && !command_.force) adopt_from_neighbours(dir_, plan, *journal_);
+    const std::vector<std::size_t> mine = runs_of(slice_.value_or(Slice{}), plan.runs);
+    made_ += make_runs({dir_, command_, !scratch_}, plan, mine, store_in(*journal_), interrupts_);
+    planned_ += plan.runs.size();
+    mine_ += mine.size();
+  }
+
+  // What a plan's runs gave; nothing where some are other slices' and not there yet.
+  std::optional<analysis::Study> results(Plan& plan, const char* stage) {
+    make(plan, stage);
+    if (slice_) journal_->read_again();
+    const auto is_missing = [this](const PlannedRun& run) { return journal_->find(run.hash) == nullptr; };
+    if (std::ranges::any_of(plan.runs, is_missing)) return std::nullopt;
+    return results_of(manifest_of(plan, command_, study_.baseline), *journal_);
+  }
+
+  int end_slice(const std::string& next) const {
+    say("slice {}/{}: {} of {} runs are this slice's; {} made now, {} were there\n", slice_->number,
+        slice_->count, mine_, planned_, made_, mine_ - made_);
+    say("when {}\n", next);
+    return done;
+  }
+
+  const Command& command_;
+  const StudyCommand& study_;
+  std::optional<Slice> slice_;
+  InterruptsHeld interrupts_;  // until the temporary folder is gone
+  std::optional<ScratchFolder> scratch_;
+  fs::path dir_;
+  std::string hash_;
+  std::optional<StudyLock> lock_;
+  std::optional<Journal> journal_;
+  Json tuning_;
+  std::size_t made_ = 0, mine_ = 0, planned_ = 0;
 };
-
-void show_progress(std::size_t finished, std::size_t total) {
-  if (isatty(STDERR_FILENO) != 0) say("\r\033[K{}/{} runs", finished, total);
-}
-
-// Takes what is done already; returns the others. Says how many are computed again, and why.
-std::vector<Point*> take_finished(std::vector<Point>& points) {
-  std::vector<Point*> left;
-  std::map<std::string, std::vector<std::string>> again;  // by reason
-  for (Point& point : points) {
-    Finished found;
-    if (!point.command.force) found = finished_run(point.command.out, point.hash, point.command.trace);
-    point.summary = std::move(found.summary);
-    if (point.summary) continue;
-    check_target(point.command.out);
-    left.push_back(&point);
-    if (!found.why_not.empty()) again[found.why_not].push_back(point.command.out);
-  }
-  for (const auto& [why, folders] : again) {
-    const std::string more = folders.size() > 1 ? fmt::format(" and {} more", folders.size() - 1) : "";
-    say("{}/{} computed again: {}\n", folders.front(), more.empty() ? " is" : more + " are", why);
-  }
-  return left;
-}
-
-std::string what_is_done(const Command& command, bool kept, std::size_t finished, std::size_t total) {
-  const std::string done = fmt::format("interrupted: {} of {} runs are done", finished, total);
-  if (!kept) return done + ", and not kept; with --out DIR they are";
-  return done +
-         (command.force ? "; without --force the same command continues" : "; the same command continues");
-}
-
-// Runs what is not done yet, as many processes at a time as the command says.
-void run_all(const Command& command, bool kept, std::vector<Point>& points,
-             const InterruptsHeld& interrupts) {
-  const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
-  const unsigned jobs =
-      std::min(command.jobs > 0 ? command.jobs : cores, static_cast<unsigned>(points.size()));
-  const std::vector<Point*> left = take_finished(points);
-  Children children(command.threads > 0 ? command.threads : std::max(1U, cores / jobs));
-  auto next = left.begin();
-  std::size_t finished = points.size() - left.size();
-  while (next != left.end() || children.size() > 0) {
-    show_progress(finished, points.size());
-    if (const int signal = interrupts.pending(); signal != 0)
-      throw Interrupted{signal, what_is_done(command, kept, finished, points.size())};
-    if (next != left.end() && children.size() < jobs) children.start(**next++);
-    else if (children.take_one()) ++finished;
-    else interrupts.wait();
-  }
-  if (isatty(STDERR_FILENO) != 0) say("\r\033[K");
-}
-
-// Where the runs are put.
-fs::path base_of(const Command& command) {
-  if (command.out.empty()) return "runs";
-  fs::path base = folder_named(command.out);
-  if (fs::exists(base / "summary.json"))
-    throw Refused(fmt::format("{} is a run", base.string()), "name the folder that holds the runs");
-  return base;
-}
 
 }  // namespace
 
-int compare(const Command& command) {
-  Plan plan = plan_comparison(command, true);
-  std::vector<Point>& points = plan.points;
+int compare(const Command& command, const StudyCommand& study) {
+  const std::optional<Slice> slice = slice_of(study.slice);
+  const bool only_says = study.count || !study.recipe.empty();
+  if (study.until_ci > 0 && (slice || only_says))
+    throw Refused("--until-ci decides on seeds while it runs: it cannot be cut into slices",
+                  "give --seeds, or leave out --slice, --count and --recipe");
+  Plan plan = plan_study(command, !only_says);
+  if (!only_says) return Making(command, study, slice).run(std::move(plan));
+  const Effort effort = effort_of(plan);
+  fmt::print("{}", study.count ? fmt::format("{}\n", effort.runs) : recipe(plan, command, study, effort));
+  return done;
+}
 
-  fs::path base;
-  {
-    const InterruptsHeld interrupts;  // until the temporary folder is gone
-    std::optional<ScratchFolder> scratch;
-    if (command.json && command.out.empty()) scratch.emplace("psim-compare");
-    base = scratch ? scratch->path() : base_of(command);
-    fs::create_directories(base);
-    for (Point& point : points)
-      point.command.out =
-          (base / run_directory(scenario_name(command.scenario), point.hash).filename()).string();
-    run_all(command, !scratch, points, interrupts);
-    if (!scratch) set_latest(points.back().command.out);
+int merge(const std::string& directory, const StudyCommand& study, bool json) {
+  StudyFolder folder(found_on(studies_shelf(), directory));
+  const StudyLock lock = StudyLock::to_work(folder.dir);
+  Journal journal(folder.dir);
+  say_what_is_not_read(folder.dir, journal);
+  if (!journal.other_builds().empty() || folder.manifest["build"] != build_id())
+    throw Refused(fmt::format("{} has results of another build of psim", folder.dir.string()),
+                  "merge with the program that made them; results of two builds are no study: run it again "
+                  "into another folder");
+  if (const std::vector<Json> missing = missing_runs(folder, journal); !missing.empty()) {
+    print_missing(folder, missing);
+    return answer_is_no;
   }
-  std::vector<analysis::ComparedRun> runs;
-  for (Point& point : points) runs.push_back({point.labels, point.seed, std::move(*point.summary)});
-  const analysis::Comparison comparison = analysis::compare(plan.axes, std::move(runs));
-  return print_comparison(command, comparison, points.front());
+  if (folder.manifest.contains("stage")) {
+    fmt::print("the {} in {}/ are all there; the same command again makes the study itself\n",
+               folder.manifest["stage"].get<std::string>(), folder.dir.string());
+    return answer_is_no;
+  }
+  if (!study.baseline.empty()) set_baseline(folder, study.baseline);
+  const Counts counts = finish_study(folder.dir, journal, study, json, "psim merge " + shell_word(directory));
+  if (counts.missed > 0) say("{} of {} runs missed the target\n", counts.missed, counts.runs);
+  return done;
 }
 
 }  // namespace psim::cli

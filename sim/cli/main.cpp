@@ -1,13 +1,9 @@
 // psim's command line: what can be asked for, and who answers.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <cctype>
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -19,61 +15,19 @@
 #include "analysis/run_record.hpp"
 #include "sim/cli/command.hpp"
 #include "sim/cli/interrupt.hpp"
+#include "sim/cli/study/archive.hpp"
+#include "sim/cli/study/cite.hpp"
+#include "sim/cli/study/recipe.hpp"
+#include "sim/cli/study/shelf.hpp"
 #include "sim/cli/talk.hpp"
 #include "sim/cli/usage.hpp"
+#include "sim/cli/validators.hpp"
 #include "sim/record/run_file.hpp"
 #include "sim/record/summary.hpp"
 #include "sim/scenario/reference/reference.hpp"
-#include "sim/scenario/spec/units.hpp"
 
 namespace psim::cli {
 namespace {
-
-// Like CLI::Range, which takes "1e3" and cuts off what does not fit.
-CLI::Validator whole(std::int64_t least, std::int64_t most) {
-  const auto check = [least, most](const std::string& text) -> std::string {
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    const bool good =
-        error == std::errc{} && end == text.data() + text.size() && value >= least && value <= most;
-    return good ? "" : fmt::format("`{}` is not an integer from {} to {}", text, least, most);
-  };
-  return {check, ""};
-}
-
-// "10min" becomes its seconds.
-CLI::Validator duration() {
-  const auto check = [](std::string& text) -> std::string {
-    const auto seconds = parse_quantity(text, Unit<Seconds>::names);
-    if (!seconds || *seconds <= 0) return fmt::format("`{}` is not a duration such as 10min", text);
-    text = shortest(*seconds);
-    return "";
-  };
-  return {check, ""};
-}
-
-// "1,2,3"
-CLI::Validator seed_list() {
-  const auto check = [](const std::string& text) -> std::string {
-    const bool good = !text.empty() && text.find_first_not_of("0123456789, ") == std::string::npos &&
-                      std::isdigit(static_cast<unsigned char>(text.back())) != 0;
-    return good ? "" : fmt::format("`{}` is not a list of seeds such as 1,2,3", text);
-  };
-  return {check, ""};
-}
-
-CLI::Validator not_empty() {
-  return {[](const std::string& text) { return std::string(text.empty() ? "it names no folder" : ""); }, ""};
-}
-
-CLI::Validator one_of(const std::vector<std::string>& names) {
-  const auto check = [names](const std::string& text) -> std::string {
-    return std::ranges::count(names, text) > 0
-               ? ""
-               : fmt::format("`{}` is not one of {}", text, fmt::join(names, ", "));
-  };
-  return {check, fmt::format("{}", fmt::join(names, "|"))};
-}
 
 void add_scenario_options(CLI::App* app, Command& c) {
   app->add_option("scenario", c.scenario,
@@ -90,7 +44,9 @@ void add_scenario_options(CLI::App* app, Command& c) {
 }
 
 // Overrides that stand alone come after those of --set; a scenario may be named without folder and ending.
-Command complete(Command c) {
+// `trace`: where none is asked for.
+Command complete(Command c, const char* trace) {
+  if (c.trace.empty()) c.trace = trace;
   c.scenario = find_scenario(c.scenario);
   c.sets.insert(c.sets.end(), c.more_sets.begin(), c.more_sets.end());
   c.more_sets.clear();
@@ -107,6 +63,23 @@ void add_run_options(CLI::App* app, Command& c) {
                 "Run again even if the run is there already, and even if memory seems too small.");
   app->add_option("--trace", c.trace, "What run.db keeps: none, steps or events.")
       ->check(one_of({"none", "steps", "events"}));
+}
+
+void add_report_options(CLI::App* app, StudyCommand& s) {
+  app->add_option("--baseline", s.baseline, "The arm that the others are compared with; the first if none.");
+  app->add_option("--columns", s.columns, "Columns of the table, by name, separated by commas.")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  app->add_flag("--wide", s.wide, "All columns, in several tables.");
+  app->add_flag("--markdown", s.markdown, "The table alone, in Markdown.");
+  app->add_flag("--latex", s.latex, "The table alone, in LaTeX (booktabs).");
+}
+
+// `form`: what the words may be.
+void add_shelf_options(CLI::App* app, ShelfCommand& s, const char* form) {
+  app->add_option("words", s.words, form)->type_name("[PATTERN] | rename OLD NEW | remove NAME...");
+  app->add_option("--in", s.in, "The folder that they are in, if it is another one.")->check(not_empty());
+  app->add_flag("--json", s.json, "Print one JSON document.");
 }
 
 void add_fuzz_options(CLI::App* app, FuzzCommand& f) {
@@ -163,7 +136,11 @@ int guarded(const std::function<int()>& action) {
 // What the command line asks for.
 struct Asked {
   Command command;
+  StudyCommand study;
   FuzzCommand fuzz;
+  ShelfCommand shelf;
+  ArchiveCommand archive;
+  bool bibtex = false;
   std::string directory;
   std::vector<std::string> words;
   bool reference = false;
@@ -202,7 +179,7 @@ const Subcommand subcommands[] = {
        app->add_option("--context", a.command.context, "SimGrid's context factory; never changes results.")
            ->check(one_of({"raw", "boost", "ucontext", "thread"}));
      },
-     [](const Asked& a) { return run(complete(a.command)); }},
+     [](const Asked& a) { return run(complete(a.command, "steps")); }},
     {"compare", "Run a scenario's [compare] axes and seeds, and compare the results.",
      "  psim compare stragglers                            the scenario's own axes\n"
      "  psim compare my.toml --seeds 1,2,3                 every run with three seeds\n"
@@ -215,20 +192,101 @@ const Subcommand subcommands[] = {
            ->check(whole(0, 1024));
        app->add_option("--seeds", a.command.seeds, "Seeds for every run, for example 1,2,3.")
            ->check(seed_list());
+       app->add_option(
+              "--slice", a.study.slice,
+              "Make only this part of the runs, for example 3/8; /8 takes the number from Slurm's array "
+              "or GNU parallel.")
+           ->check(not_empty("it names no slice such as 3/8"));
+       app->add_option("--until-ci", a.study.until_ci,
+                       "Add seeds until the intervals of the ratios are that narrow, for example 5%.")
+           ->transform(percentage());
+       app->add_flag("--count", a.study.count, "Only print how many runs there are.");
+       app->add_option("--recipe", a.study.recipe,
+                       "Only print a script that makes the study on many machines.")
+           ->check(one_of(recipe_names()));
+       app->add_option("--slices", a.study.slices,
+                       "Slices of the recipe; if not given, as many as take ten minutes.")
+           ->check(whole(1, 10'000));
+       add_report_options(app, a.study);
      },
-     [](const Asked& a) { return compare(complete(a.command)); }},
+     [](const Asked& a) { return compare(complete(a.command, "none"), a.study); }},
+    {"merge", "Put the results of a study's slices together, and compare them.",
+     "  psim merge studies/stragglers-1a2b3c4d\n",
+     [](CLI::App* app, Asked& a) {
+       app->add_option("study", a.directory, "The study's folder.")->required();
+       app->add_flag("--json", a.command.json, "Print one JSON document.");
+       add_report_options(app, a.study);
+     },
+     [](const Asked& a) { return merge(a.directory, a.study, a.command.json); }},
     {"check", "Check a scenario and print it with every default written out.",
      "  psim check my.toml                                 also checks every run of [compare]\n"
      "  psim check my.toml --set cluster.servers=4\n",
      [](CLI::App* app, Asked& a) { add_scenario_options(app, a.command); },
-     [](const Asked& a) { return check(complete(a.command)); }},
-    {"replay", "Run a finished run again and compare, event by event.", "  psim replay runs/latest\n",
+     [](const Asked& a) { return check(complete(a.command, "none")); }},
+    {"replay", "Make a finished run or study again and compare.",
+     "  psim replay runs/latest                            a run, event by event\n"
+     "  psim replay studies/latest                         all runs of a study\n",
      [](CLI::App* app, Asked& a) {
-       app->add_option("directory", a.directory, "The run, for example runs/latest.")->required();
+       app->add_option("directory", a.directory, "The run or study, for example runs/latest.")->required();
        app->add_option("--threads", a.command.threads, "Threads for gradients; 0 means all cores.")
            ->check(whole(0, 1024));
      },
-     [](const Asked& a) { return replay(a.directory, a.command.threads); }},
+     [](const Asked& a) { return replay(a.directory, a.command); }},
+    {"studies", "List the studies in studies/; rename or remove one.",
+     "  psim studies                                       all of them\n"
+     "  psim studies 'strag*'                              a glob, or a part of the name\n"
+     "  psim studies rename stragglers-1a2b3c4d slow-node\n"
+     "  psim studies remove latest                         only what psim wrote\n",
+     [](CLI::App* app, Asked& a) {
+       add_shelf_options(app, a.shelf, "Which studies, or what to do with one: its name, path, or `latest`.");
+     },
+     [](const Asked& a) { return studies(a.shelf); }},
+    {"runs", "List the runs in runs/ and those of studies; rename or remove one of runs/.",
+     "  psim runs                                          all of them\n"
+     "  psim runs quickstart                               a part of the name, a glob, or a hash\n"
+     "  psim runs --study latest --where arm=asp --where seed=2\n"
+     "  psim runs --where reached=no --json | jq -r '.runs[].run'\n"
+     "  psim runs rename quickstart-1a2b3c4d first\n"
+     "  psim runs remove first                             only what psim wrote\n",
+     [](CLI::App* app, Asked& a) {
+       add_shelf_options(app, a.shelf, "Which runs, or what to do with one: its name, path, or `latest`.");
+       app->add_option("--study", a.shelf.study, "The runs of this study: its name, path, or `latest`.");
+       app->add_option("--where", a.shelf.wheres,
+                       "Only runs with this arm, seed, scenario, consistency, reached (yes or no), run or "
+                       "digest (its beginning), or value of an axis: KEY=VALUE. May be repeated.")
+           ->take_all()
+           ->allow_extra_args(false);
+     },
+     [](const Asked& a) { return runs(a.shelf); }},
+    {"archive", "Pack a complete study into one file, fit to be published.",
+     "  psim archive latest --author 'Lovelace, Ada'       writes NAME.tar.gz\n"
+     "  psim archive studies/stragglers-1a2b3c4d -o stragglers.tar.gz\n",
+     [](CLI::App* app, Asked& a) {
+       app->add_option("study", a.archive.study, "The study: its name, path, or `latest`.")->required();
+       app->add_option("-o,--out", a.archive.out, "The archive, instead of NAME.tar.gz here.")
+           ->check(not_empty());
+       app->add_option("--author", a.archive.authors,
+                       "Who has made the study: 'Family, Given', or a name. May be repeated.")
+           ->allow_extra_args(false)
+           ->check(not_empty());
+       app->add_option("--license", a.archive.license,
+                       "Of the results, as SPDX names it; CC-BY-4.0 if not given.")
+           ->check(not_empty());
+       app->add_option("--data-dir", a.archive.data_dirs, "Where to look for the scenario's data files.")
+           ->allow_extra_args(false);
+     },
+     [](const Asked& a) { return archive(a.archive); }},
+    {"cite", "Say what to cite: for psim, or for all that a study or a scenario uses.",
+     "  psim cite                                          psim and what it stands on\n"
+     "  psim cite stragglers                               models, optimizer, filters, data of a scenario\n"
+     "  psim cite latest --bibtex                          of a study, with the statistics of its table\n",
+     [](CLI::App* app, Asked& a) {
+       app->add_option("name", a.directory, "A study or a scenario: its name or path.");
+       app->add_flag("--bibtex", a.bibtex, "Only the references, in BibTeX.");
+       app->add_option("--data-dir", a.command.data_dirs, "Where to look for the scenario's data files.")
+           ->allow_extra_args(false);
+     },
+     [](const Asked& a) { return cite(a.directory, a.command, a.bibtex); }},
     {"verify", "Check that a finished run kept the promises of its consistency model and of replication.",
      "  psim run server_crash --trace events\n  psim verify runs/latest\n",
      [](CLI::App* app, Asked& a) {

@@ -33,6 +33,12 @@ pid_t start_psim(std::vector<std::string> words, int out, int err) {
   _exit(127);
 }
 
+std::string process_name() {
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  return fmt::format("{}-{}", host, getpid());
+}
+
 std::string how_it_ended(int status) {
   if (WIFSIGNALED(status))
     return fmt::format("signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));

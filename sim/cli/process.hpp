@@ -12,6 +12,9 @@ namespace psim::cli {
 // started it, even if that is killed.
 pid_t start_psim(std::vector<std::string> words, int out, int err);
 
+// The machine and this process' number in it: no other process that sees the same files has this name now.
+std::string process_name();
+
 // "exit code 3", "signal 9 (Killed)": from the status of waitpid.
 std::string how_it_ended(int status);
 

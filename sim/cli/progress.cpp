@@ -62,8 +62,8 @@ void Progress::draw(const Event& event) {
   if (duration_ > 0) share = std::max(share, event.at / duration_);
   std::string line = fmt::format("simulated {:.3f} s, {} updates", event.at, updates_);
   if (share > 0)
-    line += fmt::format(", {:.0f} %, {:.0f} s to go", 100 * std::min(share, 1.0),
-                        std::max(0.0, (last_drawn_ - begin_) * (1 / share - 1)));
+    line += fmt::format(", {:.0f} %, {} to go", 100 * std::min(share, 1.0),
+                        time_text((last_drawn_ - begin_) * (1 / share - 1)));
   say("\r\033[K{}", line);
   drawn_ = true;
 }
@@ -72,6 +72,12 @@ void Progress::draw(const Event& event) {
 
 double host_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+std::string time_text(double seconds) {
+  if (seconds < 100) return fmt::format("{:.0f} s", std::max(0.0, seconds));
+  if (seconds < 100 * 60) return fmt::format("{:.0f} min", seconds / 60);
+  return fmt::format("{:.1f} h", seconds / 3600);
 }
 
 RunResult simulate_with_progress(const LoadedScenario& loaded, const RunOptions& options,

@@ -8,8 +8,10 @@
 
 #include "analysis/run_files.hpp"
 #include "sim/cli/command.hpp"
+#include "sim/cli/differences.hpp"
 #include "sim/cli/progress.hpp"
 #include "sim/cli/run_folder.hpp"
+#include "sim/cli/study/replay.hpp"
 #include "sim/cli/talk.hpp"
 #include "sim/record/summary.hpp"
 
@@ -49,40 +51,6 @@ class Comparer final : public EventSink {
   std::optional<std::int64_t> different_;
   std::string now_;
 };
-
-// What a user calls a value in a document: "workers.0.time.total_s" for "/workers/0/time/total_s".
-std::string dotted(std::string pointer) {
-  std::ranges::replace(pointer, '/', '.');
-  return pointer.substr(pointer.empty() ? 0 : 1);
-}
-
-// Of two documents, the first value that differs, with both; empty when they are equal.
-std::string first_difference(const Json& recorded, const Json& now) {
-  const Json changes = Json::diff(recorded, now);
-  if (changes.empty()) return {};
-  const std::string place = changes[0]["path"];
-  const auto value_in = [&place](const Json& document) {
-    const Json::json_pointer pointer(place);
-    return document.contains(pointer) ? document.at(pointer).dump() : std::string("nothing");
-  };
-  return fmt::format("first value of summary.json that differs: {}\n  now:      {}\n  recorded: {}\n",
-                     dotted(place), value_in(now), value_in(recorded));
-}
-
-// What is true of the program and not of the run. It may differ, and then is only noted.
-constexpr std::array<const char*, 5> of_the_program{"psim", "instruction_set", "libraries", "build",
-                                                    "scenario_hash"};
-
-// What was recorded by another program; empty when there is nothing.
-std::string notes_on_program(const Json& recorded, const Json& now) {
-  std::string notes;
-  for (const char* key : of_the_program) {
-    const std::string then = recorded.contains(key) ? recorded[key].dump() : "nothing";
-    if (then != now[key].dump())
-      notes += fmt::format("note: recorded with {} {}, this is {}\n", key, then, now[key].dump());
-  }
-  return notes;
-}
 
 std::string value_of(const std::map<std::string, std::string>& texts, const std::string& key) {
   const auto found = texts.find(key);
@@ -128,12 +96,10 @@ int report(const Folder& run, const Comparer& comparer, const Json& now) {
                notes_on_program(run.summary, now));
     return answer_is_no;
   }
-  Json then = run.summary, again = now;
-  const std::string notes = notes_on_program(then, again);
-  if (then.value("build", "") != again.value("build", "")) {
-    for (const char* key : of_the_program) then[key] = again[key];
-  }
-  difference = first_difference(then, again);
+  const std::string notes = notes_on_program(run.summary, now);
+  const bool is_own = run.summary.value("build", "") == now.value("build", "");
+  difference = is_own ? first_difference(run.summary, now)
+                      : first_difference(without_program(run.summary), without_program(now));
   if (difference.empty()) {
     const std::string broken = analysis::broken_seal(run.path);
     if (!broken.empty()) difference = fmt::format("the events and the summary are equal, but {}\n", broken);
@@ -149,7 +115,9 @@ int report(const Folder& run, const Comparer& comparer, const Json& now) {
 
 }  // namespace
 
-int replay(const std::string& directory, unsigned threads) {
+int replay(const std::string& directory, const Command& command) {
+  if (is_study(directory)) return replay_study(directory, command);
+  const unsigned threads = command.threads;
   const Folder run = open_run(directory);
   const LoadedScenario loaded = load_again(run);
   Comparer comparer(run.recorded);

@@ -36,11 +36,11 @@ std::string slow_note(const LoadedScenario& loaded) {
   const Scenario& scenario = loaded.scenario;
   if (scenario.cluster.network.model != NetworkModel::fluid) return "";
   const Estimate needed = estimate(loaded, 1);
-  // Messages per second, times the transfers that overlap: measured (docs/network.md, "What it costs").
-  constexpr double solved = 6e6;
+  // Messages, times the square of the transfers that overlap, in a second: docs/network.md, "What it costs".
+  constexpr double solved = 1.5e10;
   constexpr double long_run = 60;  // seconds
   const double overlap = static_cast<double>(scenario.cluster.workers) * needed.shards;
-  const double seconds = needed.messages * overlap / solved;
+  const double seconds = needed.messages * overlap * overlap / solved;
   if (!(seconds > long_run) || !std::isfinite(seconds)) return "";
   return fmt::format(
       "note: this run may take about {:.2g} {}: up to {:.0f} of its {:.2g} transfers overlap, and the flow "

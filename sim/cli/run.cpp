@@ -1,85 +1,18 @@
 // psim run and check.
-#include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <ctime>
 
-#include "analysis/run_files.hpp"
 #include "sim/cli/command.hpp"
-#include "sim/cli/compare.hpp"
 #include "sim/cli/progress.hpp"
+#include "sim/cli/record_run.hpp"
 #include "sim/cli/run_folder.hpp"
+#include "sim/cli/study/plan.hpp"
 #include "sim/cli/talk.hpp"
-#include "sim/record/summary.hpp"
 #include "sim/scenario/reference/reference.hpp"
 
 namespace psim::cli {
 namespace {
-
-std::map<std::string, std::string> host_facts(const Command& command, double wall_seconds) {
-  char name[256] = "";
-  gethostname(name, sizeof name - 1);
-  std::vector<fs::path> folders = data_folders(command);
-  folders.push_back(fs::absolute(command.scenario).parent_path());
-  std::string dirs;
-  for (const fs::path& dir : folders) dirs += fs::absolute(dir).string() + "\n";
-  return {{"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
-          {"host", name},
-          {"wall_s", fmt::format("{:.3f}", wall_seconds)},
-          {"threads", fmt::to_string(thread_count(command.threads))},
-          {"data_dirs", dirs}};
-}
-
-RunOptions options_of(const Command& command) {
-  return {.threads = thread_count(command.threads), .context = command.context};
-}
-
-// The run goes into a folder of its own beside `dir` and is moved there when it is complete.
-Json simulate_into(const fs::path& dir, const Command& command, const LoadedScenario& loaded,
-                   const RunIdentity& identity) {
-  UnfinishedRun unfinished(dir);
-  const fs::path& partial = unfinished.path();
-  const double begin = host_seconds();
-  Json summary;
-  {
-    RunFile file(partial / "run.db", trace_level(command.trace), loaded.scenario);
-    const RunResult result = simulate_with_progress(loaded, options_of(command), {&file});
-    summary = make_summary(identity, loaded.scenario, result);
-    const std::map<std::string, std::string> meta{{"schema", "psim.run/1"},
-                                                  {"psim", version_text()},
-                                                  {"instruction_set", instruction_set()},
-                                                  {"build", build_id()},
-                                                  {"scenario", identity.name},
-                                                  {"scenario_hash", identity.scenario_hash},
-                                                  {"seed", fmt::to_string(identity.seed)},
-                                                  {"digest", result.digest},
-                                                  {"sim_time_s", shortest(result.sim_time)},
-                                                  {"trace", command.trace}};
-    file.finish(result, meta, host_facts(command, host_seconds() - begin));
-  }
-  write_file(partial / "scenario.toml",
-             "# with every default written out; psim run takes this file as it is\n" +
-                 resolved_toml(loaded.scenario));
-  for (std::size_t n = 0; n < loaded.jobs.size(); ++n)
-    write_file(partial / fmt::format("namespace-{}.toml", n),
-               "# this namespace alone, with every default written out; psim run takes this file as it is\n" +
-                   resolved_toml(loaded.jobs[n].scenario));
-  write_file(partial / "summary.json", summary.dump(2) + "\n");
-  analysis::seal(partial);
-  unfinished.move_into_place();
-  return summary;
-}
-
-LoadedScenario load(const Command& command) {
-  Diagnostics diagnostics;
-  const LoadRequest request = load_request(command, diagnostics);
-  std::optional<LoadedScenario> loaded = load_scenario(request, diagnostics);
-  if (!loaded || !diagnostics.empty()) throw Invalid{diagnostics.render()};
-  say("{}", diagnostics.render_notes());
-  return std::move(*loaded);
-}
 
 // ... and says when a run will take long.
 void require_room(const LoadedScenario& loaded, const Command& command) {
@@ -97,14 +30,33 @@ std::string compare_line(Command command, bool has_axes) {
   return replay_line(command).replace(5, 3, "compare");
 }
 
+// What `psim compare` would take.
+std::string study_size(const Plan& plan) {
+  double seconds = 0, bytes = 0;
+  for (const PlannedRun& run : plan.runs) {
+    seconds += run.seconds;
+    bytes = std::max(bytes, run.bytes);
+  }
+  std::string text = fmt::format("; psim compare makes {} runs of it", plan.runs.size());
+  if (plan.tune)
+    text += fmt::format(", and up to {} trials for each arm under each condition",
+                        settings_of(*plan.tune).size() * plan.tune->seeds.size());
+  return text + fmt::format(
+                    "\nunless targets end them sooner, the runs take roughly {} of one core; each takes "
+                    "about {:.0f} MB of memory",
+                    time_text(seconds), bytes / 1e6);
+}
+
 }  // namespace
 
 int run(const Command& command) {
-  const LoadedScenario loaded = load(command);
+  const LoadedScenario loaded = load_for_run(command);
   const RunIdentity identity = identity_of(loaded, scenario_name(command.scenario));
   const bool keep = !command.json || !command.out.empty();
   const fs::path dir =
       !command.out.empty() ? folder_named(command.out) : run_directory(identity.name, identity.scenario_hash);
+  Command kept = command;
+  kept.out = keep ? dir.string() : "";
 
   std::optional<Json> summary;
   bool reused = false;
@@ -120,13 +72,12 @@ int run(const Command& command) {
     reused = summary.has_value();
     if (!reused) {
       require_room(loaded, command);
-      summary = simulate_into(dir, command, loaded, identity);
+      summary = make_and_record(kept, loaded, identity);
     }
     set_latest(dir);
   } else {
     require_room(loaded, command);
-    summary =
-        make_summary(identity, loaded.scenario, simulate_with_progress(loaded, options_of(command), {}));
+    summary = make_and_record(kept, loaded, identity);
   }
 
   if (command.json) {
@@ -142,10 +93,9 @@ int run(const Command& command) {
 }
 
 int check(const Command& command) {
-  const LoadedScenario loaded = load(command);
+  const LoadedScenario loaded = load_for_run(command);
   std::string runs;
-  if (loaded.has_axes)
-    runs = fmt::format("; psim compare makes {} runs of it", plan_comparison(command, false).points.size());
+  if (loaded.has_axes) runs = study_size(plan_study(command, false));
   fmt::print("{}", resolved_toml(loaded.scenario));
   say("{} is a valid scenario; printed above with every default{}\n", command.scenario, runs);
   return done;

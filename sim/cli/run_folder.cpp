@@ -214,12 +214,19 @@ bool UnfinishedRun::replace() {
   return true;
 }
 
-void set_latest(const fs::path& dir) {
+void set_latest(const fs::path& given) {
+  std::error_code ignored;                             // the link is a convenience
+  const fs::path dir = fs::canonical(given, ignored);  // it may be named by the link itself
+  if (ignored) return;
+  const auto holds = [&](const char* folder) { return fs::equivalent(parent_of(dir), folder, ignored); };
+  if (holds("runs") || holds("studies")) point_latest(dir);
+}
+
+void point_latest(const fs::path& dir) {
   std::error_code ignored;  // the link is a convenience
-  if (!fs::equivalent(parent_of(dir), "runs", ignored)) return;
-  const fs::path link = fmt::format("runs/.latest-{}", getpid());
+  const fs::path link = parent_of(dir) / fmt::format(".latest-{}", getpid());
   fs::create_directory_symlink(dir.filename(), link, ignored);
-  fs::rename(link, "runs/latest", ignored);
+  fs::rename(link, parent_of(dir) / "latest", ignored);
   fs::remove(link, ignored);
 }
 

@@ -88,7 +88,10 @@ class UnfinishedRun {
   std::optional<RemovedAtInterrupt> at_interrupt_;
 };
 
-// Lets runs/latest point to `dir`, if that is in runs/.
+// Lets runs/latest or studies/latest point to `dir`, if that is in runs/ or studies/.
 void set_latest(const fs::path& dir);
+
+// Lets `latest` beside `dir` point to it.
+void point_latest(const fs::path& dir);
 
 }  // namespace psim::cli

@@ -1,6 +1,7 @@
 #include "sim/cli/talk.hpp"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -24,6 +25,13 @@ void say_text(std::string_view text) {
   }
   std::clearerr(stderr);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+std::optional<int> terminal_width() {
+  winsize size{};
+  if (isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    return size.ws_col;
+  return std::nullopt;
 }
 
 void keep_standard_streams() {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -17,6 +18,9 @@ template <class... Values>
 void say(fmt::format_string<Values...> format, Values&&... values) {
   say_text(fmt::format(format, std::forward<Values>(values)...));
 }
+
+// Columns of the terminal that stdout is; nothing where it is none.
+std::optional<int> terminal_width();
 
 // Something that the user asked for and psim will not do. Ends with exit code 2.
 struct Refused : std::runtime_error {

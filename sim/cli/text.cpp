@@ -102,9 +102,11 @@ std::string failures_text(const Json& s) {
   return text;
 }
 
-std::string when_reached(const Json& target) {
+std::string when_reached(const Json& group) {
+  const Json& target = group["target"];
   if (!target["given"]) return {};
-  return target["reached"] ? fill(target, "   target after {sim_time_s:.4g s}") : "   target not reached";
+  return (target["reached"] ? fill(target, "   target after {sim_time_s:.4g s}") : "   target not reached") +
+         where_judged(group);
 }
 
 std::string groups_text(const Json& groups) {
@@ -121,7 +123,7 @@ std::string groups_text(const Json& groups) {
                 " {workers:>9} {namespace:>11} {updates:>9} {time/compute_share:>7.1f %} "
                 "{time/wait_share:>6.1f %} {time/network_share:>7.1f %} {staleness/mean:>11.2f} "
                 "{bytes_sent:>11 bytes} {finished_s:>11.4g}   ");
-    out += (g["final"]["loss"].is_null() ? "-" : quality(g["final"])) + when_reached(g["target"]);
+    out += (g["final"]["loss"].is_null() ? "-" : quality(g["final"])) + when_reached(g);
   }
   return out;
 }
@@ -133,12 +135,21 @@ std::string late_text(const Json& pushes) {
   return line("late") + fmt::format("{} of {} pushes thrown away", late, count("arrived"));
 }
 
+std::string quality_text(const Json& s) {
+  const std::string where = where_judged(s);
+  if (where.empty()) return fmt::format("{}  ->  {}", quality(s["initial"]), quality(s["final"]));
+  std::string text =
+      fmt::format("{}  ->  {}{}", quality(s["initial"]), quality(s["final_validation"]), where);
+  if (s["evaluated_on"]["final"] == "test") text += line("test") + quality(s["final"]);
+  return text;
+}
+
 // How far the training got, and what came out.
 std::string training_text(const Json& s) {
   std::string out;
   const Json& target = s["target"];
   if (target["given"]) {
-    out += line("target") + target_text(target);
+    out += line("target") + target_text(s);
     out += fill(target, target["reached"] ? " reached after {sim_time_s:.4g s} and {updates} updates"
                                           : " not reached");
   }
@@ -147,8 +158,7 @@ std::string training_text(const Json& s) {
          fmt::format("{} workers {}", s["workers"].size(),
                      architecture == "parameter-server" ? "under " + s["consistency"].get<std::string>()
                                                         : "by " + architecture);
-  if (!s["curve"].empty())
-    out += line("quality") + fmt::format("{}  ->  {}", quality(s["initial"]), quality(s["final"]));
+  if (!s["curve"].empty()) out += line("quality") + quality_text(s);
   return out;
 }
 
@@ -183,11 +193,17 @@ std::string notes_text(const Json& notes) {
 
 }  // namespace
 
-std::string target_text(const Json& target) {
+std::string where_judged(const Json& training) {
+  const Json on = training.value("evaluated_on", Json());  // runs of before have none
+  return on.is_object() && on["curve"] == "validation" ? " on the validation set" : "";
+}
+
+std::string target_text(const Json& summary) {
+  const Json& target = summary["target"];
   std::string text;
   if (target.contains("accuracy")) text = fill(target, "accuracy {accuracy: %}");
   if (target.contains("loss")) text += fill(target, text.empty() ? "loss {loss}" : " loss {loss}");
-  return text;
+  return text.empty() ? text : text + where_judged(summary);
 }
 
 std::string summary_text(const Json& s, const std::string& replay_line) {

@@ -70,10 +70,15 @@ Refused usage_error(const CLI::App& app, const CLI::ParseError& error) {
     return {"psim needs a command",
             fmt::format("commands: {}; `psim --help` explains them", fmt::join(command_names(app), ", "))};
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
-    const bool of_run = name == "replay" || name == "verify";
-    return {
-        fmt::format("psim {} needs a {}", name, of_run ? "run's folder" : "scenario file"),
-        fmt::format("for example psim {} {}", name, of_run ? "runs/latest" : "scenarios/quickstart.toml")};
+    const bool of_run = name == "replay" || name == "verify", of_study = name == "merge" || name == "archive";
+    return {fmt::format("psim {} needs a {}", name,
+                        of_run     ? "run's folder"
+                        : of_study ? "study's folder"
+                                   : "scenario file"),
+            fmt::format("for example psim {} {}", name,
+                        of_run     ? "runs/latest"
+                        : of_study ? "studies/latest"
+                                   : "scenarios/quickstart.toml")};
   }
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) return mismatch(command, error.what());
   return {error.what(), fmt::format("`psim {} --help` lists the options", name)};

@@ -4,17 +4,26 @@
 
 namespace psim {
 
-bool Pulls::put(std::uint32_t worker, const Pull& pull) {
+bool Pulls::put(std::uint32_t worker, const Pull& pull, const ShardState& state) {
   const bool is_back = !pull.pushes_sent;  // from a crash: its pulls start from 1 again
   const auto before = pulls_.find(worker);
   if (!is_back && before != pulls_.end() && before->second.number > pull.number) return false;
   pulls_[worker] = pull;
+  note_arrivals(worker, state);
   return true;
 }
 
 Pull* Pulls::find(std::uint32_t worker) {
   const auto pull = pulls_.find(worker);
   return pull == pulls_.end() ? nullptr : &pull->second;
+}
+
+void Pulls::note_arrivals(std::uint32_t worker, const ShardState& state) {
+  const auto pull = pulls_.find(worker);
+  if (pull == pulls_.end()) return;
+  const bool all = state.workers[worker].arrived >= pull->second.pushes_sent.value_or(0);
+  if (all && !mutant("waits-for-own-push-for-ever")) all_arrived_.insert(worker);
+  else all_arrived_.erase(worker);
 }
 
 namespace {

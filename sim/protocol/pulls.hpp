@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 
 #include "sim/protocol/message.hpp"
 #include "sim/protocol/shard_state.hpp"
@@ -22,10 +23,29 @@ class Pulls {
   using All = std::map<std::uint32_t, Pull>;
   const All& all() const { return pulls_; }
   // Replaces the worker's older pull. Returns false if a newer one has overtaken it.
-  bool put(std::uint32_t worker, const Pull& pull);
+  bool put(std::uint32_t worker, const Pull& pull, const ShardState& state);
   Pull* find(std::uint32_t worker);
-  void erase(std::uint32_t worker) { pulls_.erase(worker); }
-  void clear() { pulls_.clear(); }
+  void erase(std::uint32_t worker) {
+    pulls_.erase(worker);
+    all_arrived_.erase(worker);
+  }
+  void clear() {
+    pulls_.clear();
+    all_arrived_.clear();
+  }
+  // To be told when pushes of the worker have arrived.
+  void note_arrivals(std::uint32_t worker, const ShardState& state);
+  // Calls `visit` with each worker whose pull may be due for what others did, rising; it may erase that pull.
+  // Most pulls of an incast wait for their own worker's push, so a look at all would cost each push O(n).
+  template <class Visit>
+  void for_each_waiting(const ShardState& state, Visit visit) {
+    // Where late pushes are dropped a pull may be due although its worker's push is still to come.
+    if (state.options.rule.drops_stale) {
+      for (auto next = pulls_.begin(); next != pulls_.end();) visit(next++->first);
+    } else {
+      for (auto next = all_arrived_.begin(); next != all_arrived_.end();) visit(*next++);
+    }
+  }
 
   // Whether this pull asks for a clock or a version that will not exist.
   static bool is_over(const Pull& pull, const ShardState& state);
@@ -48,6 +68,7 @@ class Pulls {
   bool none_will_push(const ShardState& state) const;
 
   All pulls_;
+  std::set<std::uint32_t> all_arrived_;  // workers with a pull here, all of whose pushes have arrived
 };
 
 }  // namespace psim

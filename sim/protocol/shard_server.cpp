@@ -76,19 +76,19 @@ void ShardServer::on_push(const Push& push, double now, Outbox& out) {
 // A skipped push already counts.
 void ShardServer::take_early(std::uint32_t w, double now, Outbox& out) {
   while (const std::optional<Push> push = early_.take(w, state_.workers[w].arrived)) {
-    if (push->number < state_.workers[w].arrived) out.refused(*push);
-    else take(*push, now, out);
+    push->number < state_.workers[w].arrived ? out.refused(*push) : take(*push, now, out);
   }
 }
 
 // If every push is replicated, it is logged once it is known whether it completes an update.
 void ShardServer::take(const Push& push, double now, Outbox& out) {
   const std::uint32_t w = state_.index_of(push.worker);
-  const bool is_next = state_.count_arrived(push);
+  // Otherwise it is applied a second time.
+  if (state_.count_arrived(push)) state_.updates.note_version(push);
   state_.gate.pushed(w, now);
+  pulls_.note_arrivals(w, state_);
   const bool forgotten = mutant("push-vanishes") && push.number % 7 == 3;
   const bool late = state_.updates.is_late(push, version());
-  if (is_next) state_.updates.note_version(push);  // otherwise it is applied a second time
   if (forgotten) {
     state_.count_applied(push.id());
   } else if (!late) {
@@ -155,7 +155,7 @@ void ShardServer::on_decide(NodeId from, const Decide& question, Outbox& out) co
 void ShardServer::on_pull(NodeId from, const Pull& pull, double now, Outbox& out) {
   const std::uint32_t w = state_.index_of(from);
   if (w >= state_.workers.size()) return on_read(from, pull, now, out);
-  if (!pulls_.put(w, pull)) return;
+  if (!pulls_.put(w, pull, state_)) return;
   reconcile_worker(w, pull, out);
   take_early(w, now, out);
   if (pulls_.is_through(w, state_)) state_.workers.finish(w);
@@ -172,7 +172,7 @@ void ShardServer::on_read(NodeId from, const Pull& pull, double now, Outbox& out
 }
 
 void ShardServer::answer_all(double now, Outbox& out) {
-  for (auto next = pulls_.all().begin(); next != pulls_.all().end();) answer(next++->first, now, out);
+  pulls_.for_each_waiting(state_, [&](std::uint32_t w) { answer(w, now, out); });
 }
 
 void ShardServer::answer(std::uint32_t w, double now, Outbox& out) {
@@ -237,6 +237,7 @@ void ShardServer::reconcile_worker(std::uint32_t w, const Pull& pull, Outbox& ou
 // here.
 void ShardServer::skip_lost(std::uint32_t w, std::int64_t oldest_resendable, Outbox& out) {
   if (!state_.workers.skip_to(w, oldest_resendable)) return;
+  pulls_.note_arrivals(w, state_);
   if (log_.has_copies()) log_.next().skipped.push_back({state_.node_of(w), oldest_resendable});
   state_.workers.find_slowest();
   tell_membership(w, out);

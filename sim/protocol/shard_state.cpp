@@ -94,7 +94,7 @@ void ShardState::mark_applied(const std::vector<PushId>& ids) {
     WorkerClocks::Worker& worker = workers[index_of(id.worker)];
     workers.raise_applied(index_of(id.worker), id.number);
     updates.remove(id);
-    const std::int64_t waiting = std::ranges::count(updates.pending(), id.worker, &Push::worker);
+    const std::int64_t waiting = updates.count_of(id.worker);
     if (options.exactly_once && !mutant("dropped-with-all-before"))
       worker.applied = std::min(worker.applied, worker.arrived - waiting);
   }

@@ -1,7 +1,6 @@
 #include "sim/protocol/update_rule.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <set>
 #include <tuple>
 
@@ -15,12 +14,9 @@ UpdateRule::Decided UpdateRule::decided(const ConsistencyRule& rule, std::uint32
   return shard == 0 ? Decided::here_for_all : Decided::elsewhere;
 }
 
-bool UpdateRule::has(NodeId worker) const {
-  return std::ranges::find(pending_, worker, &Push::worker) != pending_.end();
-}
-
 std::int64_t UpdateRule::least_of(NodeId worker, std::int64_t number) const {
-  for (const Push& push : pending_) {
+  if (!has(worker)) return number;
+  for (const Push& push : pending()) {
     if (push.worker == worker) number = std::min(number, push.number);
   }
   return number;
@@ -42,32 +38,29 @@ bool UpdateRule::is_late(const Push& push, std::int64_t version) const {
 
 void UpdateRule::add(const Push& push, double now) {
   if (pending_.empty()) asked_ = now;
-  pending_.push_back(push);
-}
-
-void UpdateRule::remove(const PushId& id) {
-  std::erase_if(pending_, [&](const Push& push) { return push.id() == id; });
+  pending_.add(push);
 }
 
 // Another shard that is behind may have pushes of one worker for several versions of the first shard.
 std::optional<Push> UpdateRule::withdraw_for(const Push& next) {
-  if (options_.rule.gate != Gate::version || options_.clock_samples > 0) return std::nullopt;
-  const auto push = std::ranges::find_if(pending_, [&](const Push& before) {
+  const bool one_of_each = options_.rule.gate == Gate::version && options_.clock_samples == 0;
+  if (!one_of_each || !has(next.worker)) return std::nullopt;
+  const auto push = std::ranges::find_if(pending(), [&](const Push& before) {
     const bool is_for_another =
         options_.decided == Decided::elsewhere && before.first_version < next.first_version;
     return before.worker == next.worker && !is_for_another;
   });
-  if (push == pending_.end()) return std::nullopt;
-  Push result = std::move(*push);
-  pending_.erase(push);
-  return result;
+  if (push == pending().end()) return std::nullopt;
+  return pending_.take(push);
 }
 
 std::vector<Push> UpdateRule::take_all(const std::vector<PushId>& but) {
-  std::vector<Push> all = std::exchange(pending_, {});
-  if (all.size() == 1 && but.empty()) return all;  // as under asp
+  if (pending().size() == 1 && but.empty()) return pending_.take_all();  // as under asp
+  std::vector<Push> all = pending_.take_all();
   const auto waits_on = [&](const Push& push) { return std::ranges::find(but, push.id()) != but.end(); };
-  std::ranges::copy_if(all, std::back_inserter(pending_), waits_on);
+  for (const Push& push : all) {
+    if (waits_on(push)) pending_.add(push);
+  }
   std::erase_if(all, waits_on);
   std::ranges::stable_sort(all, {}, [](const Push& push) {
     const bool arrives = mutant("sums-in-order-of-arrival");
@@ -81,11 +74,11 @@ std::int64_t UpdateRule::count_here(const WorkerClocks& workers) const {
   // If all workers take part in an update, it includes a push of a worker that has gone since, but that push
   // does not replace another worker's.
   if (options_.rule.waits_for_all())
-    return std::ranges::count_if(pending_,
+    return std::ranges::count_if(pending(),
                                  [&](const Push& push) { return !workers[index_of(push.worker)].gone; });
-  if (options_.decided != Decided::elsewhere) return std::ssize(pending_);
+  if (options_.decided != Decided::elsewhere) return std::ssize(pending());
   std::set<NodeId> distinct;  // a worker's pushes may be for several versions of the first shard
-  for (const Push& push : pending_) distinct.insert(push.worker);
+  for (const Push& push : pending()) distinct.insert(push.worker);
   return std::ssize(distinct);
 }
 
@@ -93,16 +86,17 @@ std::int64_t UpdateRule::count_here(const WorkerClocks& workers) const {
 // because the others have finished or wait for their own pushes to be applied.
 bool UpdateRule::is_complete(const WorkerClocks& workers) const {
   const ConsistencyRule& rule = options_.rule;
-  if (options_.clock_samples > 0) return samples_of(pending_) >= options_.clock_samples;
+  if (options_.clock_samples > 0) return samples_of(pending()) >= options_.clock_samples;
   const std::int64_t whole = rule.group - (mutant("small-group") ? 1 : 0);
   const bool some_gone = workers.members() < rule.workers;
-  const std::int64_t here = count_here(workers);
-  if (here >= (some_gone ? std::min(whole, workers.members()) : whole)) return true;
+  const std::int64_t enough = some_gone ? std::min(whole, workers.members()) : whole;
+  // Counted only when there can be enough: a barrier asks at each push of ten thousand.
+  if (std::ssize(pending()) >= enough && count_here(workers) >= enough) return true;
   if (pending_.empty() || rule.drops_stale) return false;
   std::int64_t may_push = workers.will_push();
   if (rule.gate == Gate::own) {
     may_push -= std::ranges::count_if(
-        pending_, [&](const Push& push) { return !workers[index_of(push.worker)].finished; });
+        pending(), [&](const Push& push) { return !workers[index_of(push.worker)].finished; });
   }
   return may_push == 0;
 }
@@ -124,8 +118,8 @@ UpdateRule::Next UpdateRule::announced() {
   if (announced_.empty()) return {};
   Next result;
   for (const PushId& id : announced_.front()) {
-    const auto push = std::ranges::find(pending_, id, &Push::id);
-    if (push == pending_.end()) return {};
+    const auto push = std::ranges::find(pending(), id, &Push::id);
+    if (push == pending().end()) return {};
     result.pushes.push_back(*push);
   }
   for (const Push& push : result.pushes) remove(push.id());
@@ -146,7 +140,7 @@ const UpdateRule::Decision* UpdateRule::decision() const {
 // The oldest version of the first shard for which pushes are pending.
 std::optional<std::int64_t> UpdateRule::least_first_version() const {
   if (pending_.empty()) return std::nullopt;
-  return std::ranges::min_element(pending_, {}, &Push::first_version)->first_version;
+  return std::ranges::min_element(pending(), {}, &Push::first_version)->first_version;
 }
 
 // The pushes of the workers whose pushes the first shard took. Other pushes replace those of workers that are
@@ -175,7 +169,8 @@ UpdateRule::Next UpdateRule::like_the_first(const WorkerClocks& workers, const W
   for (Push& push : others) {
     const bool is_over = push.first_version <= known->version;
     if (std::ssize(result.pushes) < wanted && !is_in(push)) result.pushes.push_back(std::move(push));
-    else (is_over ? result.late : pending_).push_back(std::move(push));
+    else if (is_over) result.late.push_back(std::move(push));
+    else pending_.add(std::move(push));
   }
   std::ranges::sort(result.pushes, {}, &Push::worker);
   return result;
@@ -203,13 +198,13 @@ std::optional<std::int64_t> UpdateRule::lacks_decision() const {
 
 void UpdateRule::forget_others() {
   std::ranges::fill(last_computed_on_, -1);
-  for (const Push& push : pending_) note_version(push);
+  for (const Push& push : pending()) note_version(push);
 }
 
 std::uint64_t UpdateRule::bytes() const {
   constexpr std::uint64_t per_count = 8, per_id = 12;
   std::uint64_t bytes = last_.size() * per_id;
-  for (const Push& push : pending_) bytes += push.gradient.bytes + per_id;
+  for (const Push& push : pending()) bytes += push.gradient.bytes + per_id;
   for (const Decision& decision : decisions_) bytes += per_count + decision.workers.size() * per_id;
   return bytes;
 }

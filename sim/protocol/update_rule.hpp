@@ -11,6 +11,7 @@
 
 #include "sim/protocol/consistency.hpp"
 #include "sim/protocol/message.hpp"
+#include "sim/protocol/pending_pushes.hpp"
 #include "sim/protocol/worker_clocks.hpp"
 
 namespace psim {
@@ -32,10 +33,12 @@ class UpdateRule {
   };
   explicit UpdateRule(Options options)
       : options_(std::move(options)),
+        pending_(options_.first_worker, static_cast<std::size_t>(options_.rule.workers)),
         last_computed_on_(static_cast<std::size_t>(options_.rule.workers), -1) {}
 
-  const std::vector<Push>& pending() const { return pending_; }
-  bool has(NodeId worker) const;
+  const std::vector<Push>& pending() const { return pending_.all(); }
+  bool has(NodeId worker) const { return pending_.count_of(worker) > 0; }
+  std::uint32_t count_of(NodeId worker) const { return pending_.count_of(worker); }  // of its pending pushes
   // The smallest number of the worker's pending pushes, or `number` if that is smaller.
   std::int64_t least_of(NodeId worker, std::int64_t number) const;
   // A push has arrived, the last one of its worker so far, pending or not.
@@ -43,11 +46,11 @@ class UpdateRule {
   // Whether the push is too late: no further update takes it.
   bool is_late(const Push& push, std::int64_t version) const;
   void add(const Push& push, double now);
-  void remove(const PushId& id);
+  void remove(const PushId& id) { pending_.remove(id); }
   // The pending push that `next` replaces, if an update takes one push of each worker: after a shard was set
   // back, a worker computes a version again.
   std::optional<Push> withdraw_for(const Push& next);
-  void clear() { pending_.clear(); }
+  void clear() { pending_.take_all(); }
   // All pending pushes but these, in worker order: sums never depend on the order of arrival.
   std::vector<Push> take_all(const std::vector<PushId>& but = {});
 
@@ -93,7 +96,7 @@ class UpdateRule {
   std::uint32_t index_of(NodeId node) const { return node - options_.first_worker; }
 
   Options options_;
-  std::vector<Push> pending_;
+  PendingPushes pending_;
   std::vector<PushId> last_;
   std::deque<std::vector<PushId>> announced_;   // not applied here yet
   std::deque<Decision> decisions_;              // the last ones

@@ -46,6 +46,7 @@ void add_files(const Scenario& scenario, const DataSplit* data, Parts& parts) {
   if (data != nullptr) {
     add_data(data->train, parts);
     add_data(data->test, parts);
+    add_data(data->validation, parts);
   }
   for (const std::vector<double>& row : scenario.compute.trace_rows) parts.add(row);
   parts.add(scenario.cluster.network.platform_file.text);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "model/dataset.hpp"
 #include "model/learner.hpp"
 #include "sim/protocol/filter.hpp"
 #include "sim/record/recorder.hpp"
@@ -57,6 +58,8 @@ struct SpaceResult {
   std::vector<std::size_t> groups = {};  // of the run's scenario
   std::vector<CurvePoint> curve = {};
   std::optional<CurvePoint> target = {};
+  DataPart judged_on = DataPart::test;    // the curve, and so the target
+  std::optional<Evaluation> tested = {};  // the last weights over the test set, if the curve is over another
   std::int64_t parameters = 0;
   std::uint64_t weights = 0;  // a hash of the last ones
 };
@@ -67,6 +70,8 @@ struct RunResult {
   double sim_time = 0;                    // seconds, when the last worker finished or the run was ended
   std::vector<CurvePoint> curve = {};     // first: initial weights; last: final weights; empty for phantom
   std::optional<CurvePoint> target = {};  // the first point that reached it
+  DataPart judged_on = DataPart::test;    // the curve, and so the target
+  std::optional<Evaluation> tested = {};  // the last weights over the test set, if the curve is over another
   std::int64_t parameters = 0;
   std::vector<ServerParameters> server_parameters = {};
   std::vector<ServerRanges> server_ranges = {};

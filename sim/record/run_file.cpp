@@ -176,13 +176,16 @@ void RunFile::finish(const RunResult& result, const std::map<std::string, std::s
                worker.time.network, worker.time.wait, worker.time.absent, worker.samples,
                worker.here_at_first ? 1 : 0);
   }
-  Statement put_point(db_.get(), "INSERT INTO evaluation VALUES (?,?,?,?,?,?,?)");
-  const auto put_curve = [&](const std::vector<CurvePoint>& curve, std::size_t space) {
-    for (const CurvePoint& p : curve)
-      put_point(p.at, p.updates, p.epoch, p.bytes, p.result.loss, p.result.accuracy, space);
+  Statement put_point(db_.get(), "INSERT INTO evaluation VALUES (?,?,?,?,?,?,?,?)");
+  const auto put = [&](const CurvePoint& p, const Evaluation& found, std::size_t space, DataPart over) {
+    put_point(p.at, p.updates, p.epoch, p.bytes, found.loss, found.accuracy, space, name_of(over));
   };
-  if (result.spaces.empty()) put_curve(result.curve, 0);
-  for (std::size_t n = 0; n < result.spaces.size(); ++n) put_curve(result.spaces[n].curve, n);
+  const auto put_training = [&](const auto& training, std::size_t space) {
+    for (const CurvePoint& p : training.curve) put(p, p.result, space, training.judged_on);
+    if (training.tested) put(training.curve.back(), *training.tested, space, DataPart::test);
+  };
+  if (result.spaces.empty()) put_training(result, 0);
+  for (std::size_t n = 0; n < result.spaces.size(); ++n) put_training(result.spaces[n], n);
   write_groups(result);
   execute("COMMIT");
 }

@@ -4,8 +4,10 @@
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE host (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE node (node INTEGER PRIMARY KEY, role TEXT, number INTEGER);
+-- samples: over the `validation`, the `test` or the `training` set. With a validation set the curve is over it, and one
+-- more row, the last of its namespace, has the last weights over the test set.
 CREATE TABLE evaluation (at_s REAL, updates INTEGER, epoch REAL, bytes_sent INTEGER, loss REAL, accuracy REAL,
-                         namespace INTEGER);
+                         namespace INTEGER, samples TEXT);
 CREATE TABLE worker (worker INTEGER PRIMARY KEY, clocks INTEGER, cancelled INTEGER, mean_step_s REAL,
                      compute_s REAL, network_s REAL, wait_s REAL, absent_s REAL, samples INTEGER,
                      here_at_first INTEGER);

@@ -108,12 +108,14 @@ Json workers(const Scenario& scenario, const RunResult& r) {
   return all;
 }
 
-Json target(const Target& t, const std::optional<CurvePoint>& reached) {
+Json target(const TrainingSpec& training, const std::optional<CurvePoint>& reached) {
+  const Target& t = training.target;
   Json json = {{"given", t.given()}, {"reached", reached.has_value()}};
   if (t.accuracy) json["accuracy"] = *t.accuracy;
   if (t.loss) json["loss"] = *t.loss;
   json["sim_time_s"] = reached ? Json(reached->at) : Json(nullptr);
   json["updates"] = reached ? Json(reached->updates) : Json(nullptr);
+  json["budget_s"] = training.duration ? Json(training.duration->value) : Json(nullptr);
   return json;
 }
 
@@ -196,6 +198,26 @@ Json last_of(const std::vector<CurvePoint>& curve) {
   return evaluation_or_none(curve.empty() ? nullptr : &curve.back());
 }
 
+// Of the last weights. `training`: a RunResult or a SpaceResult.
+template <class Training>
+Json final_of(const Training& training) {
+  return training.tested ? evaluation(*training.tested) : last_of(training.curve);
+}
+template <class Training>
+Json validation_of(const Training& training) {
+  return training.judged_on == DataPart::validation ? last_of(training.curve) : Json(nullptr);
+}
+
+// Over which samples each was computed.
+template <class Training>
+Json evaluated_on(const Training& training) {
+  if (training.curve.empty()) return nullptr;
+  const std::string_view judged_on = name_of(training.judged_on);
+  return {{"curve", judged_on},
+          {"target", judged_on},
+          {"final", training.tested ? name_of(DataPart::test) : judged_on}};
+}
+
 std::string hex(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
 
 Json groups(const Scenario& scenario, const RunResult& r) {
@@ -216,10 +238,12 @@ Json groups(const Scenario& scenario, const RunResult& r) {
                      {"bytes_sent", group.bytes_sent},
                      {"pushes", {{"applied", group.pushes_applied}, {"dropped", group.pushes_dropped}}},
                      {"initial", first_of(space.curve)},
-                     {"final", last_of(space.curve)},
+                     {"final", final_of(space)},
+                     {"final_validation", validation_of(space)},
+                     {"evaluated_on", evaluated_on(space)},
                      {"staleness", {{"mean", group.staleness_mean()}, {"max", group.staleness_max}}},
                      {"time", shares(total_time(workers))},
-                     {"target", target(space.scenario.training.target, space.target)},
+                     {"target", target(space.scenario.training, space.target)},
                      {"model", {{"parameters", space.parameters}, {"weights", hex(space.weights)}}},
                      {"curve", points(space.curve)}});
     }
@@ -285,11 +309,13 @@ Json make_summary(const RunIdentity& identity, const Scenario& scenario, const R
         {"duplicate", s.pushes_duplicate},
         {"refused", s.pushes_refused}}},
       {"initial", first_of(r.curve)},
-      {"final", last_of(r.curve)},
+      {"final", final_of(r)},
+      {"final_validation", validation_of(r)},
+      {"evaluated_on", evaluated_on(r)},
       {"staleness", {{"mean", s.staleness_mean()}, {"max", s.staleness_max}}},
       {"clock_gap", {{"max", s.clock_gap_max}}},
       {"time", shares(total_time(s.workers))},
-      {"target", target(first.training.target, r.target)},
+      {"target", target(first.training, r.target)},
       {"model",
        {{"parameters", r.parameters}, {"flops_per_sample", r.flops_per_sample}, {"weights", hex(r.weights)}}},
       {"workers", workers(scenario, r)},

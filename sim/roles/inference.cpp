@@ -26,6 +26,11 @@ InferenceNode::InferenceNode(JobContext& job, std::uint32_t index, const std::sh
 
 NodeId InferenceNode::id() const { return first_inference_node(job_.plan.scenario.cluster) + index_; }
 
+// Requests bring samples that nothing was decided by, as those of users would be.
+const Dataset& InferenceNode::samples() const {
+  return job_.plan.split->part(job_.plan.split->reported_on());
+}
+
 // Each node pulls once in a period; together they spread their pulls over it.
 void InferenceNode::run_pulls() {
   const double period = spec_.refresh.value;
@@ -85,7 +90,7 @@ void InferenceNode::answer(const Snapshot& used) {
   stats_.staleness_max = std::max(stats_.staleness_max, staleness);
   stats_.age_sum += now - used.from;
   stats_.age_max = std::max(stats_.age_max, now - used.from);
-  if (used.weights && job_.plan.evaluated->classes > 0) predict(used.weights);
+  if (used.weights && samples().classes > 0) predict(used.weights);
 }
 
 void InferenceNode::predict(const std::shared_ptr<Assembly>& weights) {
@@ -95,8 +100,7 @@ void InferenceNode::predict(const std::shared_ptr<Assembly>& weights) {
   Stream stream(static_cast<std::uint64_t>(job_.plan.scenario.seed), "inference.sample", index_,
                 static_cast<std::uint64_t>(request_));
   for (std::int64_t i = 0; i < spec_.samples_per_request; ++i)
-    batch_.push_back(
-        static_cast<std::uint32_t>(stream.below(static_cast<std::uint64_t>(job_.plan.evaluated->size()))));
+    batch_.push_back(static_cast<std::uint32_t>(stream.below(static_cast<std::uint64_t>(samples().size()))));
 }
 
 void InferenceNode::flush() {
@@ -104,8 +108,8 @@ void InferenceNode::flush() {
   stats_.samples += static_cast<std::int64_t>(batch_.size());
   std::int64_t* hits = &hits_.emplace_back(0);
   tasks_.push_back(job_.pool.submit(
-      [learner = job_.plan.learner.get(), hits, weights = std::move(batch_weights_),
-       samples = std::exchange(batch_, {})] { *hits = learner->hits(weights->get(), samples); }));
+      [learner = job_.plan.learner.get(), &set = samples(), hits, weights = std::move(batch_weights_),
+       batch = std::exchange(batch_, {})] { *hits = learner->hits(weights->get(), set, batch); }));
   // A task keeps a copy of the model alive, so no more wait than there are threads beside this one.
   while (tasks_.size() >= job_.pool.threads()) {
     job_.pool.wait(tasks_.front());

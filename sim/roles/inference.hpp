@@ -54,6 +54,7 @@ class InferenceNode {
   double gap(std::int64_t request) const;  // seconds before it, since the one before
   void next_request();
   void answer(const Snapshot& used);
+  const Dataset& samples() const;  // that requests bring
   void predict(const std::shared_ptr<Assembly>& weights);
   void flush();
 

@@ -62,8 +62,8 @@ JobPlan plan_of(const Scenario& scenario, const DataSplit* data, std::uint32_t f
   if (data == nullptr) return plan;
   plan.learner = make_learner(scenario.model, *data);
   plan.sampler = sampler_of(scenario, data->train);
+  plan.split = data;
   plan.data = &data->train;
-  plan.evaluated = &data->evaluated();
   return plan;
 }
 

@@ -39,8 +39,8 @@ struct JobPlan {
   // None of a phantom model, as all that follows.
   std::shared_ptr<const Learner> learner = {};
   std::shared_ptr<Sampler> sampler = {};  // it keeps the orders that it drew last
+  const DataSplit* split = nullptr;       // all samples
   const Dataset* data = nullptr;          // the training set
-  const Dataset* evaluated = nullptr;     // what the learner evaluates on
 
   Assembly::Places places = keys.places();
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <sstream>
 #include <string_view>
 #include <utility>
@@ -59,6 +60,9 @@ std::string toml_of(const toml::node& node) {
     out << "]";
   } else if (const auto text = node.value_exact<std::string>()) {
     return toml_string(*text);
+  } else if (const auto number = node.value_exact<double>(); number && std::isfinite(*number)) {
+    const std::string digits = fmt::format("{}", *number);  // the fewest that mean this number
+    return digits + (digits.find_first_of(".e") == std::string::npos ? ".0" : "");
   } else {
     node.visit([&](const auto& concrete) { out << concrete; });
   }

@@ -15,9 +15,18 @@
 namespace psim {
 namespace {
 
-constexpr double program = 40e6, per_node = 100e3;
+constexpr double program = 40e6;
 constexpr double stack = 8 << 20, arena = 64 << 20;
-constexpr double per_shard = 3.2e3, per_shard_and_worker = 3e3, per_shard_and_copy = 6.5e3;
+constexpr double per_shard = 3.2e3, per_shard_and_copy = 6.5e3;
+
+// Bytes. SimGrid's flows need a route for each pair that talks; queues know only what is on its way.
+struct NetworkCosts {
+  double node, shard_and_worker;
+};
+NetworkCosts costs_of(const Scenario& s) {
+  if (s.cluster.network.model == NetworkModel::nic) return {.node = 16e3, .shard_and_worker = 1.2e3};
+  return {.node = 100e3, .shard_and_worker = 3e3};
+}
 
 double shards_of(const Scenario& s) {
   if (s.messages.unit == MessageUnit::server)
@@ -70,12 +79,15 @@ void add(Estimate& sum, const Scenario& s, const DataSplit* data, double threads
   const double shards = shards_of(s);
   sum.shards += shards;
   const std::int64_t samples = data != nullptr ? data->train.size() : 0;
-  sum.messages += messages_of(s, shards, clocks_of(s, samples));
-  parts.push_back({shards * (per_shard + per_shard_and_worker * workers +
+  const double clocks = clocks_of(s, samples);
+  sum.messages += messages_of(s, shards, clocks);
+  parts.push_back({shards * (per_shard + costs_of(s).shard_and_worker * workers +
                              per_shard_and_copy * static_cast<double>(s.replication.copies)),
                    fmt::format("{:.0f} messages that the model is cut into", shards),
                    "cut it into fewer: a larger messages.slice, or --set messages.unit=server"});
   if (data == nullptr) return;
+  sum.flops +=
+      clocks * static_cast<double>(s.cluster.workers * s.training.batch_size) * flops_per_sample(s.model);
   const auto parameters = static_cast<double>(parameter_count(s.model));
   const auto value = static_cast<double>(bytes_per_value(arithmetic_of(s.model.precision)));
   parts.push_back({value * parameters * copies_of_model(s),
@@ -87,7 +99,7 @@ void add(Estimate& sum, const Scenario& s, const DataSplit* data, double threads
                    fmt::format("batches of {} samples", s.training.batch_size),
                    "a smaller training.batch_size, or fewer --threads"});
   double numbers = 0, rows = 0;
-  for (const Dataset* set : {&data->train, &data->test}) {
+  for (const Dataset* set : {&data->train, &data->validation, &data->test}) {
     rows += static_cast<double>(set->size());
     numbers += set->is_sparse() ? 2 * static_cast<double>(set->sparse_inputs.index.size())
                                 : static_cast<double>(set->inputs.size() + set->targets.size());
@@ -105,7 +117,8 @@ double Estimate::bytes() const {
 Estimate estimate(const LoadedScenario& loaded, unsigned threads) {
   Estimate sum;
   const double nodes = node_count(loaded.scenario.cluster);
-  sum.parts.push_back({program + nodes * per_node, fmt::format("{:.0f} nodes", nodes), "fewer workers"});
+  sum.parts.push_back({program + nodes * costs_of(loaded.scenario).node, fmt::format("{:.0f} nodes", nodes),
+                       "fewer workers"});
   if (loaded.jobs.empty()) add(sum, loaded.scenario, loaded.data.get(), threads, sum.parts);
   for (const LoadedJob& job : loaded.jobs) add(sum, job.scenario, job.data.get(), threads, sum.parts);
   sum.nodes = nodes;

@@ -17,8 +17,9 @@ struct MemoryPart {
 
 // The formula, with W workers, N shards (messages of the whole model), P parameters of v bytes in memory, C
 // copies and a optimizer arrays of the model's size:
-//   program   40 MB, and 100 kB for each node
-//   shards    N (3.2 kB + 3 kB W + 6.5 kB C): books of servers and workers, and messages on their way
+//   program   40 MB, and 100 kB for each node (16 kB with network.model = "nic")
+//   shards    N (3.2 kB + 3 kB W + 6.5 kB C): books of servers and workers, routes, and messages on their way
+//             (with network.model = "nic" 1.2 kB W, because there are no routes)
 //   model     v P (2.5 + a + W + C (2 + a)), and v P W (1 + a) where workers update, v P W each for local
 //   copies, filters'
 //             residuals and delay compensation; without servers v P W (3 + a), or v P (3 + a) in a pipeline
@@ -37,6 +38,9 @@ struct Estimate {
   double shards = 0;
   double messages =
       0;  // of the whole run without failures: pushes, pulls, answers, and what replicas are sent
+
+  double flops =
+      0;  // of the gradients that are computed; infinite, as `messages`, where nothing says how many
 
   double nodes = 0;
   double stacks = 0;  // bytes that are mapped for the stacks of nodes and threads, and hardly used

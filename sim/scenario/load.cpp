@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstring>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <utility>
 
@@ -79,7 +80,8 @@ std::optional<std::string> read_text(const std::string& path, Diagnostics& diagn
   std::ifstream file(path, std::ios::binary);
   if (!file)
     return refuse(fmt::format("cannot be read: {}", std::strerror(errno)), "check the file's permissions");
-  std::string text(largest_file + 1, '\0');
+  const std::uintmax_t size = fs::file_size(path, error);
+  std::string text(std::min<std::uintmax_t>(error ? largest_file : size, largest_file) + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
   if (text.size() > largest_file) {
@@ -182,11 +184,19 @@ std::optional<Document> read_request(const LoadRequest& request, Diagnostics& di
   std::optional<Document> document = read_document(request.path, diagnostics);
   if (!document) return std::nullopt;
   for (const Override& change : request.overrides) apply_override(*document, change, diagnostics);
-  if (const toml::table* compare = document->root.get_as<toml::table>("compare")) {
+  if (toml::table* compare = document->root.get_as<toml::table>("compare")) {
     for (auto&& [key, list] : *compare) document->axes.emplace_back(key.str());
+    std::set<std::string> fields;
+    if (toml::array* arms = compare->get_as<toml::array>(arm_axis)) {
+      for (toml::node& arm : *arms) {
+        for (const Assignment& one : assignments_of_arm(arm)) add_fields(one.key, *one.value, fields);
+      }
+    }
+    document->axes.insert(document->axes.end(), fields.begin(), fields.end());
   }
   for (const Override& axis : request.axes) document->axes.push_back(axis.key);
   take_point(*document, request, diagnostics);
+  for (const Override& change : request.last) apply_override(*document, change, diagnostics);
   return document;
 }
 
@@ -214,7 +224,8 @@ std::shared_ptr<const DataSplit> load_data_of(Scenario& scenario, const LoadRequ
     if (!known) look(shape_of(data->train));
     return data;
   } catch (const DataError& error) {
-    const std::string field = reading.given("data.path")     ? "data.path"
+    const std::string field = !error.field.empty()           ? "data." + error.field
+                              : reading.given("data.path")   ? "data.path"
                               : reading.given("data.inputs") ? "data.inputs"
                                                              : "data.source";
     check.add_data({field}, error.what(), "", error.help);
@@ -232,7 +243,7 @@ std::optional<LoadedScenario> load_scenario(const LoadRequest& request, Diagnost
   Scenario& scenario = loaded.scenario;
   Reader reader(*document, diagnostics);
   describe(reader, scenario);
-  reader.finish({"compare"});
+  reader.finish({"compare", "tune"});
   scenario.cluster.storage = scenario.snapshot.every.has_value();
   if (!scenario.architecture.has_servers()) {
     scenario.cluster.servers = 0;

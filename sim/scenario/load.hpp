@@ -40,15 +40,16 @@ struct LoadRequest {
   bool without_data = false;           // data that can be generated are not: for those who only check
   std::vector<Override> axes = {};     // more axes for [compare], or others for those that it has
   std::vector<AxisChoice> point = {};  // the run of the comparison that is wanted; none: the file as it is
+  std::vector<Override> last = {};     // what goes before everything else
 };
 
 // A point of a comparison: what it changes, and how a table names it.
 struct AxisValue {
   std::string label;
-  std::string toml;
+  std::vector<std::string> sets;  // KEY=VALUE, as in --set
 };
 struct Axis {
-  std::string key;
+  std::string key;               // a field or a table; "arm": each value sets fields of its own
   std::set<std::string> fields;  // that some value sets, dotted
   std::vector<AxisValue> values;
   Place place = {};     // of the list
@@ -81,5 +82,9 @@ std::optional<std::filesystem::path> find_file(const LoadRequest& request, const
 // The axes of [compare]; `seeds` is the last one, {"seed", ...}. Nothing, and diagnostics, when a field of
 // the file or a value of an axis is wrong by itself; what does not go together shows when a point is loaded.
 std::optional<std::vector<Axis>> load_axes(const LoadRequest& request, Diagnostics& diagnostics);
+
+// The file with its overrides put in and these axes, in this order, as TOML. For what loads without a
+// diagnostic.
+std::string study_text(const LoadRequest& request, const std::vector<std::string>& axes);
 
 }  // namespace psim

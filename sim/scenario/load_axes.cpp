@@ -2,11 +2,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <sstream>
 #include <string>
 #include <tuple>
 #include <utility>
 
+#include "model/mutant.hpp"
 #include "sim/scenario/axis_text.hpp"
+#include "sim/scenario/fields/toml_text.hpp"
 #include "sim/scenario/load_parts.hpp"
 #include "sim/scenario/override.hpp"
 #include "sim/scenario/reading/reader.hpp"
@@ -25,7 +29,7 @@ void read_fields(Document& document, bool point, Diagnostics& diagnostics) {
   Scenario scenario;
   Reader reader(document, all);
   describe(reader, scenario);
-  reader.finish({"compare"});
+  reader.finish({"compare", "tune"});
   document.complete = complete;
   for (const Diagnostic& one : all.list()) {
     if (one.code != "no-meaning" && !(point && one.place.line == 0)) kept.add(one);
@@ -49,6 +53,11 @@ std::vector<GivenAxis> given_axes(toml::table& compare, Diagnostics& diagnostics
     if ((name + ".").starts_with("compare.")) {
       diagnostics.add({"axis", place_of(key.source()), fmt::format("axis `{}` is no field of a run", name),
                        "axes have no axes", "give the field itself, such as seeds = [1, 2]"});
+      continue;
+    }
+    if (name == arm_axis && values == nullptr) {
+      diagnostics.add({"axis", place_of(key.source()), "`arm` is not a list of tables", "expected a list",
+                       "write [[compare.arm]], or arm = [{ name = \"bsp\" }, ...]"});
       continue;
     }
     if (values == nullptr || values->empty()) {
@@ -96,19 +105,46 @@ bool check_together(const std::vector<GivenAxis>& axes, Diagnostics& diagnostics
   return false;
 }
 
-// The dotted names of what `value`, of field `key`, sets.
-void add_fields(const std::string& key, const toml::node& value, std::set<std::string>& fields) {
-  if (key == "consistency" && value.is_string()) {
-    toml::table model{{key, *value.as_string()}};
-    expand_consistency(model);
-    return add_fields(key, *model.get(key), fields);
+// What a value of axis `one` sets.
+std::vector<Assignment> assignments(const GivenAxis& one, toml::node& value) {
+  if (one.axis.key == arm_axis) return assignments_of_arm(value);
+  return {{one.axis.key, one.place, &value}};
+}
+
+// Reports the first arm that sets what is an axis of its own, for each such axis.
+void check_beside_arms(const GivenAxis& arms, const std::vector<GivenAxis>& axes, Diagnostics& diagnostics) {
+  for (const GivenAxis& other : axes) {
+    if (&other == &arms) continue;
+    const std::string& key = other.axis.key;
+    const auto sets_it = [&](const Assignment& one) {
+      std::set<std::string> fields;
+      add_fields(one.key, *one.value, fields);
+      return std::ranges::any_of(fields, [&](const std::string& field) {
+        return (field + ".").starts_with(key + ".") || (key + ".").starts_with(field + ".");
+      });
+    };
+    for (toml::node& arm : *arms.values) {
+      const std::vector<Assignment> all = assignments_of_arm(arm);
+      const auto same = std::ranges::find_if(all, sets_it);
+      if (same == all.end()) continue;
+      diagnostics.add({"axis", other.place,
+                       fmt::format("axis `{}` and arm `{}` set the same", key, name_of_arm(arm)),
+                       fmt::format("also set at {}:{}:{}", diagnostics.sources()[same->place.source].name,
+                                   same->place.line, same->place.column),
+                       "leave out one of them, or give every arm its own value of this field"});
+      break;
+    }
   }
-  if (!value.is_table()) {
-    fields.insert(key);
-    return;
+}
+
+AxisValue value_of(const GivenAxis& one, toml::node& value, const toml::table& base) {
+  if (one.axis.key == arm_axis) {
+    AxisValue arm{name_of_arm(value), {}};
+    for (const Assignment& part : assignments_of_arm(value)) add_sets(part.key, *part.value, arm.sets);
+    return arm;
   }
-  for (auto&& [name, inner] : *value.as_table())
-    add_fields(fmt::format("{}.{}", key, name.str()), inner, fields);
+  const bool adds_nothing = value.is_table() && value.as_table()->empty() && !base.at_path(one.axis.key);
+  return {adds_nothing ? "none" : label_of(value), {one.axis.key + "=" + toml_of(value)}};
 }
 
 }  // namespace
@@ -123,18 +159,24 @@ std::vector<Axis> read_axes(Document& document, Diagnostics& diagnostics) {
   }
   std::vector<GivenAxis> given = given_axes(*compare->as_table(), diagnostics);
   if (!check_together(given, diagnostics)) return {};
+  for (const GivenAxis& one : given) {
+    if (one.axis.key != arm_axis) continue;
+    check_arms(*one.values, diagnostics);
+    check_beside_arms(one, given, diagnostics);
+  }
   toml::table base = document.root;  // a copy, which knows no places
   base.erase("compare");
   std::vector<Axis> axes;
   for (GivenAxis& one : given) {
     one.axis.in_file = one.axis.place.source == document.source;
     for (toml::node& value : *one.values) {
-      const bool adds_nothing = value.is_table() && value.as_table()->empty() && !base.at_path(one.axis.key);
-      one.axis.values.push_back({adds_nothing ? "none" : label_of(value), toml_of(value)});
-      add_fields(one.axis.key, value, one.axis.fields);
+      one.axis.values.push_back(value_of(one, value, base));
       Document point{.root = base};
       Diagnostics failures;
-      put(point, one.axis.key, one.place, value, "axis", failures);
+      for (const Assignment& part : assignments(one, value)) {
+        add_fields(part.key, *part.value, one.axis.fields);
+        put(point, part.key, part.place, *part.value, "axis", failures);
+      }
       merge(failures, diagnostics);
       read_fields(point, true, diagnostics);
     }
@@ -157,6 +199,15 @@ std::optional<Document> read_with_axes(LoadRequest request, Diagnostics& diagnos
 
 }  // namespace
 
+void check_value(const toml::table& base, const std::string& key, const Place& place, toml::node& value,
+                 Diagnostics& diagnostics) {
+  Document point{.root = base};
+  Diagnostics failures;
+  put(point, key, place, value, "axis", failures);
+  merge(failures, diagnostics);
+  read_fields(point, true, diagnostics);
+}
+
 void take_point(Document& document, const LoadRequest& request, Diagnostics& diagnostics) {
   // Each value is a source of its own: what a later axis chooses may take the meaning of an earlier one.
   for (const AxisChoice& choice : request.point) {
@@ -168,7 +219,12 @@ void take_point(Document& document, const LoadRequest& request, Diagnostics& dia
     toml::node* list = compare == nullptr ? nullptr : compare->get(choice.key);
     if (compare != nullptr && list == nullptr && choice.key == "seed") list = compare->get("seeds");
     toml::node* value = list == nullptr || !list->is_array() ? nullptr : list->as_array()->get(choice.index);
-    if (value != nullptr) put(document, choice.key, place_of(value->source()), *value, "axis", diagnostics);
+    if (value == nullptr) continue;
+    const Assignment itself{choice.key, place_of(value->source()), value};
+    for (const Assignment& one : choice.key == arm_axis ? assignments_of_arm(*value) : std::vector{itself}) {
+      put(document, one.key, one.place, *one.value, "axis", diagnostics);
+      if (mutant("arms-set-their-first-field")) break;
+    }
   }
 }
 
@@ -179,6 +235,25 @@ std::optional<std::vector<Axis>> load_axes(const LoadRequest& request, Diagnosti
   std::vector<Axis> axes = read_axes(*document, diagnostics);
   if (!diagnostics.empty()) return std::nullopt;
   return axes;
+}
+
+std::string study_text(const LoadRequest& request, const std::vector<std::string>& axes) {
+  Diagnostics ignored;
+  std::optional<Document> document = read_with_axes(request, ignored);
+  // toml++ sorts keys, and the order of axes has a meaning.
+  std::string compare;
+  if (const toml::table* lists = document->root.get_as<toml::table>("compare")) {
+    for (const std::string& axis : axes) {
+      const toml::node* list = lists->get(axis);
+      if (list == nullptr && axis == "seed") list = lists->get("seeds");
+      compare += fmt::format("{} = {}\n", toml_string(axis), toml_of(*list));
+    }
+  }
+  document->root.erase("compare");
+  std::ostringstream out;
+  out << toml::toml_formatter(document->root) << "\n";
+  if (!compare.empty()) out << "\n[compare]\n" << compare;
+  return out.str();
 }
 
 }  // namespace psim

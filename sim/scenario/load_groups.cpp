@@ -162,7 +162,7 @@ class JobLoader {
     Scenario scenario;
     Reader reader(*document, found);
     describe(reader, scenario);
-    reader.finish({"compare"});
+    reader.finish({"compare", "tune"});
     use(reader.reading(), found, scenario);
     merge(found, diagnostics_);
   }

@@ -3,6 +3,10 @@
 
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "sim/scenario/checking/check.hpp"
 #include "sim/scenario/load.hpp"
@@ -27,9 +31,33 @@ std::shared_ptr<const DataSplit> load_data_of(Scenario& scenario, const LoadRequ
 //
 // The axes of [compare], whose values are taken out of `document`.
 std::vector<Axis> read_axes(Document& document, Diagnostics& diagnostics);
+// Reports what is wrong, by itself, with a value that is to be put at `key` of a scenario that has `base`.
+void check_value(const toml::table& base, const std::string& key, const Place& place, toml::node& value,
+                 Diagnostics& diagnostics);
 // Puts the values of the point that `request` asks for in `document`. They stand in a source of their own,
 // later than all others, because an axis goes before what the file and --set say.
 void take_point(Document& document, const LoadRequest& request, Diagnostics& diagnostics);
+
+// load_arms.cpp
+//
+// The axis whose values are tables of a name and any fields, dotted or in tables of their own.
+constexpr std::string_view arm_axis = "arm";
+// What a value of an axis sets: a field or a table of fields, whose key stands at `place`.
+struct Assignment {
+  std::string key;
+  Place place;
+  toml::node* value;
+};
+// In order of their keys; none of a node that is no arm.
+std::vector<Assignment> assignments_of_arm(toml::node& arm);
+// The name of an arm that was checked.
+std::string name_of_arm(const toml::node& arm);
+// Reports elements that are no tables, have no name of their own, or set a field twice.
+void check_arms(toml::array& arms, Diagnostics& diagnostics);
+// The dotted names of the fields that `value`, of field `key`, sets.
+void add_fields(const std::string& key, const toml::node& value, std::set<std::string>& fields);
+// Each of these fields as KEY=VALUE. A table without fields stands for itself.
+void add_sets(const std::string& key, const toml::node& value, std::vector<std::string>& sets);
 
 // load_groups.cpp
 //

@@ -111,9 +111,9 @@ Usage in_child(const std::function<Json()>& work) {
   });
 }
 
-Usage run_psim(const fs::path& file, const std::vector<std::string>& arguments) {
-  std::vector<std::string> words{PSIM_BINARY, "run", file.string(), "--json"};
-  words.insert(words.end(), arguments.begin(), arguments.end());
+Usage run_psim(std::vector<std::string> words) {
+  words.insert(words.begin(), PSIM_BINARY);
+  words.emplace_back("--json");
   return child([&](int out) {
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());

@@ -50,8 +50,8 @@ struct Usage {
 // be set back. The parent stays small, for a child's peak memory starts with its parent's.
 Usage in_child(const std::function<Json()>& work);
 
-// The shipped binary: psim run FILE --json ARGUMENTS; the answer is its document.
-Usage run_psim(const std::filesystem::path& file, const std::vector<std::string>& arguments);
+// The shipped binary: psim WORDS --json; the answer is its document.
+Usage run_psim(std::vector<std::string> words);
 
 // Seconds that `work` takes by the steady clock, and by the processor time of this process.
 struct Elapsed {
@@ -104,5 +104,7 @@ std::vector<Line> run_against_loop(const Settings& settings);
 std::vector<Line> fashion_against_plain(const Settings& settings);
 std::vector<Line> transport_against_loop(const Settings& settings);
 std::vector<Line> peak_memory(const Settings& settings);
+std::vector<Line> study_against_runs(const Settings& settings);
+std::vector<Line> thousands_of_nodes(const Settings& settings);
 
 }  // namespace psim::bench

@@ -15,11 +15,10 @@ struct Group {
   const char* name;
   std::vector<Line> (*measure)(const Settings&);
 };
-constexpr Group groups[] = {{"gradient", gradient_against_product},
-                            {"run", run_against_loop},
-                            {"fashion", fashion_against_plain},
-                            {"transport", transport_against_loop},
-                            {"memory", peak_memory}};
+constexpr Group groups[] = {
+    {"gradient", gradient_against_product}, {"run", run_against_loop}, {"fashion", fashion_against_plain},
+    {"transport", transport_against_loop},  {"memory", peak_memory},   {"study", study_against_runs},
+    {"scale", thousands_of_nodes}};
 
 std::string bound_text(const Line& line) {
   if (line.bound == Bound::none) return "";
@@ -88,7 +87,7 @@ int main(int argc, char** argv) {
   app.add_option("--repeats", settings.repeats, "Repeats of each measurement.")->check(CLI::Range(1, 1000));
   app.add_option("--patience", settings.patience,
                  "Seconds that a group of lines waits for other processes to leave the cores alone.");
-  app.add_option("--only", only, "Only these groups: gradient, run, fashion, transport, memory.")
+  app.add_option("--only", only, "Only these groups: gradient, run, fashion, transport, memory, scale.")
       ->delimiter(',')
       ->check(CLI::IsMember({"gradient", "run", "fashion", "transport", "memory"}));
   app.add_option("--json", json_file, "Write the table as JSON to this file too.");

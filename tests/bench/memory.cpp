@@ -17,7 +17,7 @@ struct Case {
 
 Line measure(const Case& c) {
   const TemporaryFile file(c.toml);
-  const Usage usage = run_psim(file.path(), {"--threads", std::to_string(c.threads)});
+  const Usage usage = run_psim({"run", file.path().string(), "--threads", std::to_string(c.threads)});
   const double nodes = 1.0 + c.servers + c.workers;
   const double limit = 60e6 + c.data_bytes + (c.workers + 2) * c.model_bytes + 20e3 * nodes;
   return {.name = fmt::format("peak memory over its allowance: {}", c.name),

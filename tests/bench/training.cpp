@@ -130,7 +130,7 @@ Json train_plainly(const std::string& toml) {
   const double batches = *loaded.scenario.training.epochs * static_cast<double>(loaded.data->train.size()) /
                          static_cast<double>(loaded.scenario.training.batch_size);
   const Values weights = train(loaded, *learner, 1, std::llround(std::ceil(batches)));
-  return {{"accuracy", learner->evaluate(weights).accuracy.value_or(0)}};
+  return {{"accuracy", learner->evaluate(weights, loaded.data->test).accuracy.value_or(0)}};
 }
 
 }  // namespace
@@ -185,7 +185,7 @@ std::vector<Line> fashion_against_plain(const Settings& settings) {
   const TemporaryFile file(toml);
   double run_accuracy = 0, plain_accuracy = 0;
   const auto run = [&] {
-    const Usage usage = run_psim(file.path(), {"--threads", "2"});
+    const Usage usage = run_psim({"run", file.path().string(), "--threads", "2"});
     run_accuracy = usage.result["final"]["accuracy"].get<double>();
     return usage.wall;
   };

@@ -11,4 +11,4 @@ time = "1ms"
 
 END
 psim compare small.toml | sed '/^[0-9]* runs/,$d; 1d'
-rm -rf small.toml runs
+rm -rf small.toml studies

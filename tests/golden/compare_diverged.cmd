@@ -16,4 +16,4 @@ workers = 1
 [compare]
 "consistency.model" = ["bsp", "asp"]
 END
-psim compare diverged.toml 2>&1 | grep -E '^\| model|rror|^note'; rm -rf diverged.toml runs
+psim compare diverged.toml 2>&1 | grep -E '^(model|bsp|asp) |rror|^note|!'; rm -rf diverged.toml studies

@@ -11,4 +11,4 @@ snapshot = [{}]
 "compute.time" = ["1ms"]
 "cluster.network.share_spread" = [0.3, 1.0]
 END
-psim compare axes.toml 2>/dev/null | sed -n '/^|/,/^$/p' | sed '/^$/q' | grep '^|' | cut -d'|' -f2-6; rm -rf axes.toml runs
+psim compare axes.toml --markdown 2>/dev/null | grep '^|' | cut -d'|' -f2-6; rm -rf axes.toml studies

@@ -10,6 +10,6 @@ workers = 2
 time = "1ms"
 
 END
-psim compare small.toml --set 'consistency=[bsp, ssp 3]' --seeds 1,2 --json | grep -E '"(consistency|seed)": '
-psim compare small.toml --set 'cluster.workers=[2, 3]' --set consistency='ssp 2' --json | grep '"cluster.workers": '
-rm -rf small.toml runs
+psim compare small.toml --set 'consistency=[bsp, ssp 3]' --seeds 1,2 --json | grep -E '"(arm|seed)": '
+psim compare small.toml --set 'cluster.workers=[2, 3]' --set consistency='ssp 2' --json | grep '"arm": '
+rm -rf small.toml studies

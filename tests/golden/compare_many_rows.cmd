@@ -12,5 +12,5 @@ time = "1ms"
 "training.learning_rate" = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4]
 seeds = [4, 5]
 END
-psim compare small.toml | grep -E '^Curves|^relative|^±|^0 in every'
-rm -rf small.toml runs
+psim compare small.toml | grep -E '^Curves|^Means|^versus|left out|^0 in every|^not shown'
+rm -rf small.toml studies

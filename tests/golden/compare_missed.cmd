@@ -11,8 +11,8 @@ time = "1ms"
 END
 psim compare small.toml --seeds 1,2 >said
 echo "exit $?"
-grep -E 'reached' said | cut -d'|' -f1-4
+sed -n '/time to target/,/^$/p; /^`>=`/p' said
 grep 'note' said
 psim compare small.toml --set training.target.accuracy=0.01 >/dev/null
 echo "exit $?"
-rm -rf small.toml runs said
+rm -rf small.toml studies said

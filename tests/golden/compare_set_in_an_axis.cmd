@@ -10,5 +10,5 @@ time = "1ms"
 consistency = [{ model = "bsp" }, { model = "ssp", staleness = 3 }]
 "cluster.servers" = [1, 2]
 TOML
-psim compare axes.toml --set consistency.model=asp 2>&1 | sed -n '/^|/,/^$/p' | sed '/^$/q' | grep '^|' | cut -d'|' -f2
-psim compare axes.toml --set consistency.aggregation=sum --set cluster.servers=1 2>&1 | sed -n '/^|/,/^$/p' | sed '/^$/q' | grep '^|' | cut -d'|' -f2; rm -rf axes.toml runs
+psim compare axes.toml --set consistency.model=asp --markdown 2>&1 | grep '^|' | cut -d'|' -f2
+psim compare axes.toml --set consistency.aggregation=sum --set cluster.servers=1 --markdown 2>&1 | grep '^|' | cut -d'|' -f2; rm -rf axes.toml studies

@@ -18,4 +18,4 @@ END
 psim run small.toml | grep -E 'note'
 psim run small.toml --json | sed -n '/"notes"/,/\]/p'
 psim compare small.toml --seeds 1,2 | grep '^note'
-rm -rf small.toml runs
+rm -rf small.toml runs studies

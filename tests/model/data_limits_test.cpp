@@ -179,6 +179,7 @@ TEST_CASE("the shape of generated data is known before it is generated", "[data]
     spec.classes = 4;
     spec.nonzeros = 3;
     spec.test_fraction = 0.25;
+    spec.validation_fraction = 0.3;
     const auto known = known_shape(spec);
     REQUIRE(known.has_value());
     const DataShape made = shape_of(load_data(spec, 3, {}).train);

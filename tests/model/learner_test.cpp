@@ -87,17 +87,35 @@ TEST_CASE("evaluation is over the test set, and over the training set when there
                        .precision = GENERATE(Precision::float32, Precision::float64),
                        .weights = {{{1, 0}, {0, 1}}}};
   const auto softplus = [](double x) { return std::log1p(std::exp(x)); };
-  {
-    const auto learner = make_learner(spec, split);
-    const Evaluation test = learner->evaluate(learner->initial_weights(1));
-    CHECK(test.loss == Approx((softplus(-1) + softplus(2)) / 2).epsilon(1e-6));
-    CHECK(test.accuracy == 0.5);
-  }
-  split.test = {};
   const auto learner = make_learner(spec, split);
-  const Evaluation train = learner->evaluate(learner->initial_weights(1));
+  const auto judged = [&] {
+    return learner->evaluate(learner->initial_weights(1), split.part(split.judged_on()));
+  };
+  const Evaluation test = judged();
+  CHECK(test.loss == Approx((softplus(-1) + softplus(2)) / 2).epsilon(1e-6));
+  CHECK(test.accuracy == 0.5);
+  split.test = {};
+  const Evaluation train = judged();
   CHECK(train.loss == Approx((softplus(-1) + softplus(-1) + softplus(0)) / 3).epsilon(1e-6));
   CHECK(train.accuracy == 1.0);
+}
+
+TEST_CASE("a run is judged on the validation set, and reported on the test set", "[learner]") {
+  DataSplit split = two_classes();
+  CHECK(split.judged_on() == DataPart::test);
+  CHECK(split.reported_on() == DataPart::test);
+  split.validation = split.train;
+  CHECK(split.judged_on() == DataPart::validation);
+  CHECK(split.reported_on() == DataPart::test);
+  CHECK(&split.part(DataPart::training) == &split.train);
+  CHECK(&split.part(DataPart::validation) == &split.validation);
+  CHECK(&split.part(DataPart::test) == &split.test);
+  split.test = {};
+  CHECK(split.judged_on() == DataPart::validation);
+  CHECK(split.reported_on() == DataPart::validation);
+  split.validation = {};
+  CHECK(split.judged_on() == DataPart::training);
+  CHECK(split.reported_on() == DataPart::training);
 }
 
 TEST_CASE("a regression has a loss and no accuracy", "[learner]") {
@@ -107,7 +125,7 @@ TEST_CASE("a regression has a loss and no accuracy", "[learner]") {
   split.train.targets << 3, 5;
   const ModelSpec spec{.mlp = {.layers = {1, 1}, .bias = false, .loss = Loss::half_sse}, .weights = {{{2}}}};
   const auto learner = make_learner(spec, split);
-  const Evaluation result = learner->evaluate(learner->initial_weights(1));
+  const Evaluation result = learner->evaluate(learner->initial_weights(1), split.train);
   CHECK(result.loss == 0.5 * (1 + 9) / 2);
   CHECK(!result.accuracy);
 }
@@ -136,17 +154,17 @@ TEST_CASE("a phantom model has sizes and no numbers", "[learner]") {
 }
 
 TEST_CASE("hits of single samples make the accuracy of the set that is evaluated", "[learner]") {
-  DataSplit split = two_classes();
+  const DataSplit split = two_classes();
   const ModelSpec spec{.mlp = {.layers = {2, 2}}, .weights = {{{1, 0}, {0, 1}}}, .biases = {{0, 0}}};
   const auto learner = make_learner(spec, split);
   const Values weights = learner->initial_weights(1);
   const std::vector<std::uint32_t> first{0}, second{1}, again{0, 1, 0};
-  CHECK(learner->hits(weights, first) == 1);   // (1, 0) is of class 0
-  CHECK(learner->hits(weights, second) == 0);  // (0, 2) should be, too
-  CHECK(learner->hits(weights, again) == 2);
-  CHECK(learner->evaluate(weights).accuracy == 0.5);
-  split.test = {};  // then the training set: the first two of its samples are right, and a tie is class 0
+  CHECK(learner->hits(weights, split.test, first) == 1);   // (1, 0) is of class 0
+  CHECK(learner->hits(weights, split.test, second) == 0);  // (0, 2) should be, too
+  CHECK(learner->hits(weights, split.test, again) == 2);
+  CHECK(learner->evaluate(weights, split.test).accuracy == 0.5);
+  // Of the training set the first two samples are right, and a tie is class 0.
   const std::vector<std::uint32_t> all{0, 1, 2};
-  CHECK(learner->hits(weights, all) == 3);
-  CHECK(learner->evaluate(weights).accuracy == 1.0);
+  CHECK(learner->hits(weights, split.train, all) == 3);
+  CHECK(learner->evaluate(weights, split.train).accuracy == 1.0);
 }

@@ -90,7 +90,7 @@ TEST_CASE("weights start at zero, where the loss is ln 2 and no sample is told f
   const auto learner = make_learner(spec_of(GENERATE(Precision::float32, Precision::float64)), data);
   const Values start = learner->initial_weights(1);
   CHECK(start.size() == 31);
-  const Evaluation result = learner->evaluate(start);
+  const Evaluation result = learner->evaluate(start, data.train);
   CHECK(result.loss == Approx(std::numbers::ln2).epsilon(1e-15));
   CHECK(result.accuracy == static_cast<double>(std::ranges::count(data.train.labels, 0)) / 50);
   CHECK(result.auc == 0.5);
@@ -108,9 +108,9 @@ TEST_CASE("the logistic gradient is the derivative of the loss", "[logistic]") {
     double& w = weights.as<double>()[i];
     const double middle = w;
     w = middle + h;
-    const double above = learner->evaluate(weights).loss;
+    const double above = learner->evaluate(weights, data.train).loss;
     w = middle - h;
-    const double below = learner->evaluate(weights).loss;
+    const double below = learner->evaluate(weights, data.train).loss;
     w = middle;
     CHECK(std::as_const(gradient).as<double>()[i] ==
           Approx((above - below) / (2 * h)).margin(1e-9).epsilon(1e-7));
@@ -169,7 +169,7 @@ TEST_CASE("margins of any size have finite losses and gradients", "[logistic]") 
   const auto learner = make_learner(spec_of(Precision::float32, false), data);
   Values weights(Precision::float32, 1);
   weights.as<float>()[0] = GENERATE(-2000.0F, 2000.0F);
-  CHECK(learner->evaluate(weights).loss == 1000);  // one sample loses 2000, the other nothing
+  CHECK(learner->evaluate(weights, data.train).loss == 1000);  // one sample loses 2000, the other nothing
   CHECK(learner->gradient(weights, everything(data)).as<float>()[0] ==
         (weights.as<float>()[0] > 0 ? 0.5F : -0.5F));
 }
@@ -217,7 +217,7 @@ TEST_CASE("gradient descent reaches the loss that Newton's method finds", "[logi
     const auto gradient = std::make_shared<const Values>(learner->gradient(weights, all));
     optimizer.apply(weights, std::vector<WeightedGradient>{{{gradient, 0, 9}}}, 2.0);
   }
-  CHECK(learner->evaluate(weights).loss == Approx(least).epsilon(1e-12));
+  CHECK(learner->evaluate(weights, data.train).loss == Approx(least).epsilon(1e-12));
   CHECK(least < 0.69);
   for (int i = 0; i < 9; ++i)
     CHECK(weights.as<double>()[static_cast<std::size_t>(i)] == Approx(w[i]).epsilon(1e-6));
@@ -252,11 +252,11 @@ TEST_CASE("hits of single samples make the logistic model's accuracy", "[logisti
   const Keys all = everything(data);
   std::int64_t hits = 0;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const std::int64_t hit = learner->hits(weights, std::span(all).subspan(i, 1));
+    const std::int64_t hit = learner->hits(weights, data.train, std::span(all).subspan(i, 1));
     CHECK((hit == 0 || hit == 1));
     hits += hit;
   }
   CHECK(hits > 0);
-  CHECK(learner->hits(weights, all) == hits);
-  CHECK(learner->evaluate(weights).accuracy == static_cast<double>(hits) / 60);
+  CHECK(learner->hits(weights, data.train, all) == hits);
+  CHECK(learner->evaluate(weights, data.train).accuracy == static_cast<double>(hits) / 60);
 }

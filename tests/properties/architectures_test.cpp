@@ -178,10 +178,13 @@ architecture = [{ kind = "parameter-server" }, { kind = "all-reduce", algorithm 
   INFO(outcome.err);
   REQUIRE(outcome.code == 0);
   const Json runs = Json::parse(outcome.out)["runs"];
-  REQUIRE(runs.size() == 3);
-  CHECK(runs[0]["point"]["cluster.servers"] == "1");
-  CHECK(runs[1]["point"]["cluster.servers"] == "1 or 3");
-  CHECK(runs[1]["point"]["architecture"] == "all-reduce algorithm=tree");
+  REQUIRE(runs.size() == 4);
+  CHECK(runs[0]["arm"] == "1");
+  CHECK(runs[1]["arm"] == "1");
+  CHECK(runs[1]["condition"]["architecture"] == "all-reduce algorithm=tree");
   CHECK(runs[1]["servers"].empty());
-  CHECK(runs[2]["point"]["cluster.servers"] == "3");
+  CHECK(runs[2]["arm"] == "3");
+  CHECK(runs[3]["digest"] == runs[1]["digest"]);
+  CHECK(runs[3]["scenario_hash"] == runs[1]["scenario_hash"]);
+  CHECK(runs[2]["digest"] != runs[0]["digest"]);
 }

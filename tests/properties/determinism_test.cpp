@@ -154,9 +154,8 @@ TEST_CASE("a second run, and a child of compare, has the digest of the first", "
         first);
   REQUIRE(psim::test::psim({"compare", "scenario.toml", "--out", "all", "--jobs", "2"}, folder).code == 0);
   std::set<std::string> digests;
-  for (const auto& run : fs::directory_iterator(folder / "all")) {
-    if (run.is_directory()) digests.insert(Json::parse(std::ifstream(run.path() / "summary.json"))["digest"]);
-  }
+  const Json study = Json::parse(std::ifstream(folder / "all" / "study.json"));
+  for (const Json& run : study["runs"]) digests.insert(run["digest"]);
   CHECK(digests.size() == 2);
   CHECK(digests.contains(first));
   // The resolved scenario that a run leaves behind is the same run.
@@ -169,10 +168,8 @@ TEST_CASE("an axis of seeds may have the field's name", "[determinism]") {
   const fs::path folder = files.folder.path();
   REQUIRE(psim::test::psim({"compare", "scenario.toml", "--out", "all"}, folder).code == 0);
   std::set<int> seeds;
-  for (const auto& run : fs::directory_iterator(folder / "all")) {
-    if (run.is_directory())
-      seeds.insert(Json::parse(std::ifstream(run.path() / "summary.json"))["seed"].get<int>());
-  }
+  const Json study = Json::parse(std::ifstream(folder / "all" / "study.json"));
+  for (const Json& run : study["runs"]) seeds.insert(run["seed"].get<int>());
   CHECK(seeds == std::set{1, 2});
 }
 

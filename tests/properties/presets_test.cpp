@@ -73,8 +73,8 @@ TEST_CASE("presets are an axis; a field of the file that one gives no meaning is
   REQUIRE(compare.code == 0);
   const Json runs = Json::parse(compare.out)["runs"];
   REQUIRE(runs.size() == 2);
-  CHECK(runs[0]["point"]["preset"] == "bosen-ssppush");
+  CHECK(runs[0]["arm"] == "bosen-ssppush");
   CHECK(runs[0]["consistency"] == "ssp");
-  CHECK(runs[1]["point"]["preset"] == "mxnet-dist_async");
+  CHECK(runs[1]["arm"] == "mxnet-dist_async");
   CHECK(runs[1]["consistency"] == "asp");
 }

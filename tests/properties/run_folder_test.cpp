@@ -162,11 +162,11 @@ TEST_CASE("a finished run is never swept up, whatever its folder is called", "[f
   CHECK(contains(refused.err, "the name of a run that is not complete"));
 
   fs::copy(place.at("scenario.toml"), place.at("my.psim-partial-test.toml"));
-  const Outcome compared =
-      place.psim({"compare", "my.psim-partial-test.toml", "--seeds", "1,2,3", "-j", "1", "--out", "all"});
+  const Outcome compared = place.psim({"compare", "my.psim-partial-test.toml", "--seeds", "1,2,3", "-j", "1",
+                                       "--trace", "steps", "--out", "all"});
   INFO(compared.err);
   CHECK(compared.code == 0);
-  CHECK(place.names("all").size() == 3);
+  CHECK(place.names("all/runs").size() == 3);
 }
 
 TEST_CASE("a folder for temporary files is swept up if psim made it", "[files]") {

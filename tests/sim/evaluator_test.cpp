@@ -15,8 +15,12 @@ class LossIsWeight final : public Learner {
   Values initial_weights(std::uint64_t) const override { return {}; }
   Values gradient(const Values&, std::span<const std::uint32_t>) const override { return {}; }
   void to_gradient(Values&, std::span<const std::uint32_t>) const override {}
-  Evaluation evaluate(const Values& weights) const override { return {.loss = weights.as<double>()[0]}; }
-  std::int64_t hits(const Values&, std::span<const std::uint32_t>) const override { return 0; }
+  Evaluation evaluate(const Values& weights, const Dataset&) const override {
+    return {.loss = weights.as<double>()[0]};
+  }
+  std::int64_t hits(const Values&, const Dataset&, std::span<const std::uint32_t>) const override {
+    return 0;
+  }
 };
 
 // Evaluates after update 1, 2, 3: the losses are 1, 0.5 and 0.25. How many evaluations said that the run
@@ -35,9 +39,10 @@ int evaluate(Evaluator& evaluator) {
 
 TEST_CASE("a target is reached by the first evaluation that meets it", "[evaluation]") {
   const LossIsWeight learner;
+  const Dataset samples;
   Pool pool(1);
   for (const bool stop : {true, false}) {
-    Evaluator evaluator(learner, {.accuracy = {}, .loss = 0.5, .stop = stop}, pool);
+    Evaluator evaluator(learner, samples, {.accuracy = {}, .loss = 0.5, .stop = stop}, pool);
     CHECK(evaluate(evaluator) == (stop ? 1 : 0));
     REQUIRE(evaluator.reached() != nullptr);
     CHECK(evaluator.reached()->updates == 2);
@@ -46,8 +51,9 @@ TEST_CASE("a target is reached by the first evaluation that meets it", "[evaluat
 
 TEST_CASE("without classes no accuracy is reached", "[evaluation]") {
   const LossIsWeight learner;
+  const Dataset samples;
   Pool pool(1);
-  Evaluator evaluator(learner, {.accuracy = 0.1, .loss = {}}, pool);
+  Evaluator evaluator(learner, samples, {.accuracy = 0.1, .loss = {}}, pool);
   CHECK(evaluate(evaluator) == 0);
   CHECK(evaluator.reached() == nullptr);
 }

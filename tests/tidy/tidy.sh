@@ -34,7 +34,8 @@ allow() {
   allow sim/roles model/ sim/protocol/ sim/scenario/ sim/record/ sim/cluster/ sim/roles/
   allow sim/fuzz model/ sim/protocol/ sim/scenario/ sim/fuzz/
   allow sim/cli model/ sim/ analysis/
-  allow analysis analysis/ model/mutant.hpp
+  allow analysis/statistics analysis/statistics/ model/mutant.hpp model/random.hpp
+  allow analysis analysis/ model/mutant.hpp model/random.hpp
 
   # Each mutant of the source stands in the table, once, and each of the table in the source.
   table=tests/mutants/mutants.txt

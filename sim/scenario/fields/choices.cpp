@@ -44,16 +44,21 @@ std::vector<Choice> choices<PipelineSchedule>() {
 
 template <>
 std::vector<Choice> choices<DataSource>() {
-  return {{"digits", "1,797 handwritten digits of 8x8 pixels, ten classes (UCI), embedded in the program"},
-          {"idx", "a folder with the four files of MNIST or Fashion-MNIST, plain or gzip"},
-          {"csv", "a file with one sample a row, the class in the last column, plain or gzip"},
-          {"libsvm", "a file of sparse samples of two classes, `label index:value ...` a row, plain or gzip"},
-          {"blobs", "Gaussian clusters, one per class"},
-          {"spirals", "interleaved two-dimensional spirals, one arm per class"},
-          {"teacher", "regression on the outputs of a fixed random network"},
-          {"clicks",
-           "sparse samples of two classes: features by Zipf's law, labels from a hidden logistic model"},
-          {"inline", "samples written in the scenario itself"}};
+  return {
+      {"digits",
+       "1,797 handwritten digits of 8x8 pixels, ten classes (UCI: Alpaydin, Kaynak 1998), embedded in "
+       "the program"},
+      {"idx",
+       "a folder with the four files of MNIST (LeCun et al. 1998) or Fashion-MNIST (Xiao et al. 2017), plain "
+       "or gzip"},
+      {"csv", "a file with one sample a row, the class in the last column, plain or gzip"},
+      {"libsvm", "a file of sparse samples of two classes, `label index:value ...` a row, plain or gzip"},
+      {"blobs", "Gaussian clusters, one per class"},
+      {"spirals", "interleaved two-dimensional spirals, one arm per class"},
+      {"teacher", "regression on the outputs of a fixed random network"},
+      {"clicks",
+       "sparse samples of two classes: features by Zipf's law, labels from a hidden logistic model"},
+      {"inline", "samples written in the scenario itself"}};
 }
 
 template <>

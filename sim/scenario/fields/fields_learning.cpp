@@ -57,12 +57,21 @@ void describe_data(FieldVisitor& v, DataSpec& d) {
        .when_key = "source",
        .when = {"csv", "libsvm", "idx"}});
   v.field("test_fraction", &d.test_fraction,
-          {.doc = "Share of the samples set aside for evaluation; 0 evaluates on the training set.",
+          {.doc = "Share of the samples set aside for the test; 0: the validation set, or else the training "
+                  "set, takes the test set's place.",
            .min = 0,
            .max = 1,
            .below_max = true,
            .when_key = "source",
            .when = {"digits", "csv", "libsvm", "blobs", "spirals", "teacher", "clicks"}});
+  v.field(
+      "validation_fraction", &d.validation_fraction,
+      {.doc = "Share of the remaining samples set aside to judge the run while it goes on: its curve, its "
+              "target, and conditions of faults on loss or accuracy. The test set is then evaluated once, "
+              "on the last weights. Samples of every class are set aside alike. 0: the test set does both.",
+       .min = 0,
+       .max = 1,
+       .below_max = true});
   describe_generated(v, d);
   v.field("inputs", &d.inputs,
           {.doc = "The samples, one row each.", .when_key = "source", .when = {"inline"}});

@@ -10,6 +10,7 @@
 
 #include "sim/scenario/fields/fields.hpp"
 #include "sim/scenario/fields/toml_text.hpp"
+#include "sim/scenario/reference/compare_reference.hpp"
 
 namespace psim {
 namespace {
@@ -269,12 +270,8 @@ Json scenario_schema() {
     if (field.info.required)
       root[Json::json_pointer(pointer.at(field.table))]["required"].push_back(field.key);
   }
-  root["properties"]["compare"] = {
-      {"type", "object"},
-      {"description",
-       "Axes of `psim compare`: a dotted field or a table, each with a list of values; and seeds."},
-      {"properties", {{"seeds", {{"type", "array"}, {"items", {{"type", "integer"}}}}}}},
-      {"additionalProperties", {{"type", "array"}}}};
+  root["properties"]["compare"] = compare_schema();
+  root["properties"]["tune"] = tune_schema();
   Json& consistency = root["properties"]["consistency"];
   consistency = {
       {"anyOf", Json::array({consistency,
@@ -317,12 +314,7 @@ std::string scenario_reference() {
     if (table.path == "consistency") out += consistency_table();
     if (table.path == "filter") out += filter_table();
   }
-  out +=
-      "\n## [compare]\n\n"
-      "Axes of `psim compare`. Each key is a dotted field (`\"consistency.model\"`) or a table\n"
-      "(`consistency`), and each value is a list. psim runs every combination with every seed of `seeds`.\n"
-      "If a field has no meaning together with an axis' value, that run leaves it out. An axis over a table\n"
-      "changes the fields that it names; `{}` changes none.\n";
+  out += compare_reference();
   return out + preset_reference();
 }
 

@@ -1,6 +1,6 @@
 #include "sim/scenario/reference/topics.hpp"
 
-#include <algorithm>
+#include "sim/scenario/text/take_until.hpp"
 
 namespace psim {
 namespace {
@@ -9,22 +9,14 @@ constexpr std::string_view page =
 #include "sim/scenario/reference/topics.txt.inc"
     ;
 
-// What stands before the first `mark` in `text`, which loses both.
-std::string_view taken(std::string_view& text, std::string_view mark) {
-  const std::size_t end = std::min(text.find(mark), text.size());
-  const std::string_view before = text.substr(0, end);
-  text.remove_prefix(std::min(end + mark.size(), text.size()));
-  return before;
-}
-
 // "# NAME ALIASES: TITLE", the text, and an empty line before the next.
 std::vector<Topic> read(std::string_view rest) {
   std::vector<Topic> found;
-  taken(rest, "# ");
+  take_until(rest, "# ");
   while (!rest.empty()) {
-    std::string_view text = taken(rest, "\n\n# "), title = taken(text, "\n");
-    std::string_view aliases = taken(title, ": ");
-    const std::string_view name = taken(aliases, " ");
+    std::string_view text = take_until(rest, "\n\n# "), title = take_until(text, "\n");
+    std::string_view aliases = take_until(title, ": ");
+    const std::string_view name = take_until(aliases, " ");
     found.push_back({.name = name, .aliases = aliases, .title = title, .text = text});
   }
   return found;

@@ -105,6 +105,8 @@ const Feature rows[] = {
         [](const Scenario& s) { return s.training.epochs.has_value(); }),
     row("a target", "training.target = {loss = 0.001}", "no target", {.needs = real_data},
         [](const Scenario& s) { return s.training.target.given(); }),
+    row("a validation set", "data.validation_fraction = 0.2", "no validation_fraction in [data]",
+        {.needs = real_data}, [](const Scenario& s) { return s.data.validation_fraction > 0; }),
     row("an evaluation at intervals", "training.evaluate_every = \"1ms\"", "no evaluate_every",
         {.needs = real_data}, [](const Scenario& s) { return s.training.evaluate_every.has_value(); }),
     row("proportional work", "training.work = \"proportional\"", static_work, {.needs = servers | one_group},

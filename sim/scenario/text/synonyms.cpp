@@ -9,7 +9,7 @@ struct Synonym {
   std::string_view word, meaning;
 };
 
-constexpr std::array<Synonym, 67> synonyms{{
+constexpr std::array<Synonym, 68> synonyms{{
     // consistency models
     {"async", "asp"},
     {"asynchronous", "asp"},
@@ -54,6 +54,7 @@ constexpr std::array<Synonym, 67> synonyms{{
     {"mu", "momentum"},
     {"lambda", "l2"},
     {"eval_every", "evaluate_every"},
+    {"validation_split", "validation_fraction"},
     {"decay_rate", "schedule_factor"},
     {"lr_schedule", "schedule"},
     {"hidden", "layers"},

@@ -16,4 +16,4 @@ psim check small.toml --set replication.copies=0 >/dev/null
 psim compare small.toml --set 'replication.copies=[0, 1]' --set 'replication.window=[1, 3]' >/dev/null
 sed -i 's/copies = 1/copies = 0/' small.toml
 psim check small.toml
-rm -rf small.toml runs
+rm -rf small.toml studies

@@ -120,7 +120,7 @@ TEST_CASE("the article's network: loss and gradients as calculated by hand", "[a
   const auto learner = make_learner(n.spec, n.data);
   const Values weights = learner->initial_weights(1);
   // At most 25 roundings: sums of 5, 4 and 3 products, a square and a sum of two.
-  CHECK(learner->evaluate(weights).loss == Approx(317.334344).epsilon(3e-15));
+  CHECK(learner->evaluate(weights, n.data.train).loss == Approx(317.334344).epsilon(3e-15));
   const Values gradient = learner->gradient(weights, std::vector<std::uint32_t>{0});
   check_equal(list(gradient), gradient_by_hand);
   for (const std::size_t row : {0U, 5U, 10U, 15U}) {  // inputs 1 and 3 are 0, and so is what they contribute
@@ -135,13 +135,13 @@ TEST_CASE("the article's network: one step of two workers with the same sample",
   const Numbers start = list(learner->initial_weights(1));
   Driver d({.model = "bsp"}, 2, {.weights = start, .learning_rate = {.base = 0.01}});
   d.pull_all();
-  std::vector<double> losses{learner->evaluate(*values_of(d.weights())).loss};
+  std::vector<double> losses{learner->evaluate(*values_of(d.weights()), n.data.train).loss};
   for (int step = 0; step < 5; ++step) {
     for (std::uint32_t w = 0; w < 2; ++w)
       d.push(w, list(learner->gradient(*values_of(d.weights()), std::vector<std::uint32_t>{0})));
     d.pull_all();
     if (step == 0) check_equal(d.weights(), weights_by_hand);
-    losses.push_back(learner->evaluate(*values_of(d.weights())).loss);
+    losses.push_back(learner->evaluate(*values_of(d.weights()), n.data.train).loss);
   }
   check_equal(losses, {317.33434400000004, 1.1942811999281961, 3.5246454373735516, 11.254623592662233,
                        31.323827579200128, 55.13247552121236});
@@ -154,5 +154,6 @@ TEST_CASE("the article's network: adding the two gradients instead overshoots", 
            {.weights = list(learner->initial_weights(1)), .learning_rate = {.base = 0.01}});
   d.pull_all();
   for (std::uint32_t w = 0; w < 2; ++w) d.push(w, gradient_by_hand);
-  CHECK(learner->evaluate(*values_of(d.weights())).loss == Approx(1029.1927530654414).epsilon(1e-12));
+  CHECK(learner->evaluate(*values_of(d.weights()), n.data.train).loss ==
+        Approx(1029.1927530654414).epsilon(1e-12));
 }

@@ -2,6 +2,9 @@
 // Method: one shard's state by hand, two workers, pulls by hand.
 #include "sim/protocol/pulls.hpp"
 
+#include <cstdint>
+#include <vector>
+
 #include "tests/support/catch.hpp"
 
 using namespace psim;
@@ -30,17 +33,40 @@ bool is_due(ShardState& state, std::uint32_t worker, const Pull& pull) {
 
 TEST_CASE("a newer pull takes the place of an older one, never the other way round", "[pulls]") {
   Pulls pulls;
-  CHECK(pulls.put(1, {.clock = 4, .number = 5}));
-  CHECK_FALSE(pulls.put(1, {.clock = 3, .number = 4}));
+  const ShardState state = shard(asp);
+  CHECK(pulls.put(1, {.clock = 4, .number = 5}, state));
+  CHECK_FALSE(pulls.put(1, {.clock = 3, .number = 4}, state));
   REQUIRE(pulls.find(1) != nullptr);
   CHECK(pulls.find(1)->clock == 4);
-  CHECK(pulls.put(1, {.clock = 4, .number = 5}));  // again
+  CHECK(pulls.put(1, {.clock = 4, .number = 5}, state));  // again
   // A worker that has come back from a crash counts from the beginning.
-  CHECK(pulls.put(1, {.clock = 0, .number = 1, .pushes_sent = std::nullopt}));
+  CHECK(pulls.put(1, {.clock = 0, .number = 1, .pushes_sent = std::nullopt}, state));
   CHECK(pulls.find(1)->clock == 0);
   CHECK(pulls.find(0) == nullptr);
   pulls.erase(1);
   CHECK(pulls.find(1) == nullptr);
+}
+
+TEST_CASE("an update concerns the pulls whose workers' own pushes have all arrived", "[pulls]") {
+  ShardState state = shard(asp);
+  Pulls pulls;
+  const auto waiting = [&] {
+    std::vector<std::uint32_t> workers;
+    pulls.for_each_waiting(state, [&](std::uint32_t w) { workers.push_back(w); });
+    return workers;
+  };
+  pulls.put(0, {.number = 1, .pushes_sent = 1}, state);
+  pulls.put(1, {.number = 1, .pushes_sent = 0}, state);
+  CHECK(waiting() == std::vector{1U});
+  state.workers[0].arrived = 1;
+  pulls.note_arrivals(0, state);
+  CHECK(waiting() == std::vector{0U, 1U});
+  pulls.put(1, {.number = 2, .pushes_sent = 1}, state);
+  CHECK(waiting() == std::vector{0U});
+  pulls.for_each_waiting(state, [&](std::uint32_t w) { pulls.erase(w); });
+  CHECK(waiting().empty());
+  state.options.rule.drops_stale = true;  // then a push that is to come is too late in any case
+  CHECK(waiting() == std::vector{1U});
 }
 
 TEST_CASE("a pull waits for its worker's own pushes", "[pulls]") {
@@ -115,7 +141,7 @@ TEST_CASE("a worker is through when it asks for no more, and all it sent is here
   ShardState state = shard(ssp);
   Pulls pulls;
   CHECK_FALSE(pulls.is_through(0, state));
-  pulls.put(0, {.clock = 10, .pushes_sent = 10});
+  pulls.put(0, {.clock = 10, .pushes_sent = 10}, state);
   CHECK_FALSE(pulls.is_through(0, state));
   state.workers[0].arrived = 10;
   CHECK(pulls.is_through(0, state));
@@ -127,7 +153,7 @@ TEST_CASE("steps begin again when nobody is left that will push", "[pulls]") {
   ShardState state = shard({.model = "k-sync", .k = 1}, 4);
   Pulls pulls;
   CHECK_FALSE(pulls.restart_steps(state));  // nobody waits
-  pulls.put(1, {.clock = 5, .above = 4});
+  pulls.put(1, {.clock = 5, .above = 4}, state);
   CHECK(pulls.waits_for_others(1, state));
   CHECK_FALSE(pulls.waits_for_others(0, state));
   CHECK_FALSE(pulls.restart_steps(state));  // worker 0 may push
@@ -139,8 +165,8 @@ TEST_CASE("steps begin again when nobody is left that will push", "[pulls]") {
 TEST_CASE("steps do not begin again for a worker that computes", "[pulls]") {
   ShardState state = shard({.model = "k-sync", .k = 1}, 4);
   Pulls pulls;
-  pulls.put(0, {.clock = 5, .above = 4});
-  pulls.put(1, {.clock = 5, .above = 4, .computes = true});
+  pulls.put(0, {.clock = 5, .above = 4}, state);
+  pulls.put(1, {.clock = 5, .above = 4, .computes = true}, state);
   CHECK_FALSE(pulls.restart_steps(state));
   pulls.find(1)->computes = false;
   CHECK(pulls.restart_steps(state));

@@ -92,6 +92,8 @@ std::vector<std::uint64_t> write(const std::filesystem::path& path, TraceLevel l
   result.server_parameters = {{5, 5}, {6, 6}};
   result.curve = {{.at = 0, .updates = 0, .epoch = 0, .bytes = 0, .result = {.loss = 2.5, .accuracy = 0.125}},
                   {.at = 3, .updates = 7, .epoch = 0.5, .bytes = 8, .result = {.loss = 0.5, .accuracy = {}}}};
+  result.judged_on = DataPart::validation;
+  result.tested = {.loss = 0.75, .accuracy = 0.25};
   file.finish(result, {{"digest", recorder.digest()}, {"title", "Schöne \"Läufe\"; DROP TABLE meta"}},
               {{"threads", "3"}});
   return hashes.all;
@@ -118,7 +120,9 @@ TEST_CASE("every level keeps the hashes and the tables of the run's end", "[reco
   CHECK(query(path, "SELECT * FROM server") == Rows{"0|0|5|0|0|8", "1|7|6|1|0|0"});
   CHECK(query(path, "SELECT * FROM worker") ==
         Rows{"0|6|0|5.0|2.0|0.25|2.75|0.0|40|1", "1|7|1|5.0|0.5|0.0|4.5|0.0|0|1"});
-  CHECK(query(path, "SELECT * FROM evaluation") == Rows{"0.0|0|0.0|0|2.5|0.125|0", "3.0|7|0.5|8|0.5|null|0"});
+  CHECK(query(path, "SELECT * FROM evaluation") == Rows{"0.0|0|0.0|0|2.5|0.125|0|validation",
+                                                        "3.0|7|0.5|8|0.5|null|0|validation",
+                                                        "3.0|7|0.5|8|0.75|0.25|0|test"});
 }
 
 TEST_CASE("steps are kept from level steps on, events on level events", "[record]") {

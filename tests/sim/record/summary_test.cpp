@@ -109,6 +109,25 @@ TEST_CASE("a summary is empty where there is nothing to say", "[record]") {
   CHECK(s["target"]["sim_time_s"].is_null());
   CHECK(s["time"]["wait_share"] == 1.0);
   CHECK(s["curve"].empty());
+  CHECK(s["final_validation"].is_null());
+  CHECK(s["evaluated_on"].is_null());
+}
+
+TEST_CASE("with a validation set a summary has the last weights on both sets", "[record]") {
+  RunResult r = two_workers();
+  r.curve = {{.at = 9, .updates = 4, .epoch = 1, .bytes = 80, .result = {.loss = 1, .accuracy = 0.5}}};
+  r.judged_on = DataPart::validation;
+  r.tested = {.loss = 2, .accuracy = 0.25};
+  const Json s = summary(r);
+  CHECK(s["initial"]["loss"] == 1.0);
+  CHECK(s["final"]["loss"] == 2.0);
+  CHECK(s["final"]["accuracy"] == 0.25);
+  CHECK(s["final_validation"]["loss"] == 1.0);
+  CHECK(s["evaluated_on"] == Json{{"curve", "validation"}, {"target", "validation"}, {"final", "test"}});
+  r.tested.reset();  // there is no test set
+  const Json without = summary(r);
+  CHECK(without["final"] == without["final_validation"]);
+  CHECK(without["evaluated_on"]["final"] == "validation");
 }
 
 TEST_CASE("a summary tells the first and the last point of the curve, and when the target was reached",
@@ -124,6 +143,8 @@ TEST_CASE("a summary tells the first and the last point of the curve, and when t
   CHECK(s["initial"]["accuracy"] == 0.25);
   CHECK(s["final"]["loss"] == 1.0);
   CHECK(s["final"]["accuracy"].is_null());
+  CHECK(s["final_validation"].is_null());
+  CHECK(s["evaluated_on"] == Json{{"curve", "test"}, {"target", "test"}, {"final", "test"}});
   CHECK(s["curve"][1]["bytes_sent"] == 80);
   CHECK(s["target"]["given"] == true);
   CHECK(s["target"]["reached"] == true);

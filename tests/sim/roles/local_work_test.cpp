@@ -28,8 +28,10 @@ class Linear final : public Learner {
   void to_gradient(Values& weights, std::span<const std::uint32_t> samples) const override {
     weights = gradient(weights, samples);
   }
-  Evaluation evaluate(const Values&) const override { return {}; }
-  std::int64_t hits(const Values&, std::span<const std::uint32_t>) const override { return 0; }
+  Evaluation evaluate(const Values&, const Dataset&) const override { return {}; }
+  std::int64_t hits(const Values&, const Dataset&, std::span<const std::uint32_t>) const override {
+    return 0;
+  }
 
  private:
   double slope_;

@@ -68,6 +68,8 @@ TEST_CASE("a run takes the memory that it is said to need, within a factor of tw
       phantom + "[cluster]\nworkers = 1\nservers = 1\n",
       phantom + "[cluster]\nworkers = 1\n" + slices + "2\n",
       phantom + "[cluster]\nworkers = 1\nservers = 3\n[replication]\ncopies = 2\n" + slices + "40\n",
+      phantom + "[cluster]\nworkers = 3000\nservers = 1\n[cluster.network]\nmodel = \"nic\"\n",
+      phantom + "[cluster]\nworkers = 500\nservers = 100\n[cluster.network]\nmodel = \"nic\"\n",
       wide + "[cluster]\nworkers = 1\n", wide + "optimizer = \"adam\"\n[cluster]\nworkers = 4\n",
       wide + "[cluster]\nworkers = 1\nservers = 2\n[replication]\ncopies = 1\n",
       std::string("[data]\nsource = \"blobs\"\nsamples = 200000\nfeatures = 60\n[model]\nlayers = [60, "

@@ -1,0 +1,120 @@
+#include "analysis/statistics/bootstrap.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "model/mutant.hpp"
+#include "model/random.hpp"
+
+namespace psim::statistics {
+namespace {
+
+constexpr double unbounded = std::numeric_limits<double>::infinity();
+
+struct Point {
+  double mean = 0;
+  double sd = 0;
+};
+
+Point point_of(std::span<const double> values) {
+  const auto n = static_cast<double>(values.size());
+  double sum = 0, squares = 0;
+  for (const double value : values) sum += value;
+  for (const double value : values) squares += (value - sum / n) * (value - sum / n);
+  return {sum / n, std::sqrt(squares / (n - 1))};
+}
+
+// The standard deviation of the normal noise that is added to each value of a resample: the width that is
+// best for a density estimate of normal values (Silverman, Density estimation for statistics and data
+// analysis, 1986, equation 3.28). Without it a resample of five values often repeats one of them, and its
+// standard deviation is far too small.
+double noise_of(const Point& sample, std::size_t size) {
+  if (mutant("resamples-are-rough")) return 0;
+  return 1.06 * sample.sd * std::pow(static_cast<double>(size), -0.2);
+}
+
+// How many standard deviations the interval reaches to each side: the quantile of how many of its own
+// standard deviations a resample's mean lies from the sample's.
+double reach(const std::vector<double>& values, const Point& sample, const Resampling& how) {
+  const double noise = noise_of(sample, values.size());
+  Stream stream(how.seed, "bootstrap");
+  std::vector<double> distances, resample(values.size());
+  for (std::size_t r = 0; r < how.resamples; ++r) {
+    for (double& value : resample) {
+      value = values[stream.below(values.size())];
+      value += noise * stream.normal();
+    }
+    const Point point = point_of(resample);
+    distances.push_back(std::abs(point.mean - sample.mean) / point.sd);
+  }
+  const double share = mutant("tails-are-swapped") ? 1 - how.confidence : how.confidence;
+  const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(how.resamples + 1)));
+  if (rank == 0 || rank > how.resamples)
+    throw std::invalid_argument("so high a confidence needs more resamples");
+  std::ranges::nth_element(distances, distances.begin() + static_cast<std::ptrdiff_t>(rank - 1));
+  return distances[rank - 1];
+}
+
+// What a seed says. `size` is that of the numbers it was computed from: a spread of 1e-12 of it is a
+// rounding.
+struct Values {
+  std::vector<double> each;
+  double size = 0;
+};
+
+// Takes the values in ascending order, and with the signs that make their mean positive: then neither the
+// order of the seeds nor which arm is the baseline matters. A mean that is 0 but for rounding has no sign.
+Estimate estimate(Values values, const Resampling& how) {
+  std::ranges::sort(values.each);
+  const double mean = point_of(values.each).mean;
+  if (mean < -1e-12 * values.size) {
+    std::ranges::reverse(values.each);
+    for (double& value : values.each) value = -value;
+  }
+  const Point sample = point_of(values.each);
+  double half = unbounded;
+  if (values.each.size() > 1)
+    half = sample.sd > 1e-12 * values.size ? reach(values.each, sample, how) * sample.sd : 0;
+  return {mean, {mean - half, mean + half}};
+}
+
+void require_finite(std::span<const Pair> pairs) {
+  if (pairs.empty()) throw std::invalid_argument("an interval needs at least one pair");
+  for (const Pair& pair : pairs) {
+    if (!std::isfinite(pair.arm) || !std::isfinite(pair.baseline))
+      throw std::invalid_argument("an interval needs finite values");
+  }
+}
+
+double partner(std::span<const Pair> pairs, std::size_t i) {
+  return pairs[mutant("pairs-are-torn") ? (i + 1) % pairs.size() : i].baseline;
+}
+
+}  // namespace
+
+Estimate mean_difference(std::span<const Pair> pairs, const Resampling& how) {
+  require_finite(pairs);
+  Values values;
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    values.each.push_back(pairs[i].arm - partner(pairs, i));
+    values.size = std::max({values.size, std::abs(pairs[i].arm), std::abs(pairs[i].baseline)});
+  }
+  return estimate(std::move(values), how);
+}
+
+std::optional<Estimate> mean_ratio(std::span<const Pair> pairs, const Resampling& how) {
+  require_finite(pairs);
+  const auto positive = [](const Pair& pair) { return pair.arm > 0 && pair.baseline > 0; };
+  if (!std::ranges::all_of(pairs, positive)) return std::nullopt;
+  Values logs{.each = {}, .size = 1};
+  for (std::size_t i = 0; i < pairs.size(); ++i)
+    logs.each.push_back(std::log(pairs[i].arm) - std::log(partner(pairs, i)));
+  const Estimate log = estimate(std::move(logs), how);
+  return Estimate{std::exp(log.value), {std::exp(log.interval.low), std::exp(log.interval.high)}};
+}
+
+}  // namespace psim::statistics

@@ -1,0 +1,70 @@
+#include "analysis/statistics/sample.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <stdexcept>
+#include <vector>
+
+#include "model/mutant.hpp"
+
+namespace psim::statistics {
+namespace {
+
+// P(|T| <= sqrt(degrees) tan(angle)), for an angle in [0, pi / 2].
+double student_between(double angle, std::size_t degrees) {
+  const double cosine = std::cos(angle);
+  const bool odd = degrees % 2 == 1;
+  double sum = 0;
+  double term = odd ? cosine : 1;
+  for (std::size_t i = odd ? 3 : 2; i <= degrees; i += 2) {
+    sum += term;
+    term *= cosine * cosine * static_cast<double>(i - 1) / static_cast<double>(i);
+  }
+  const double product = std::sin(angle) * sum;
+  return odd ? 2 / std::numbers::pi * (angle + product) : product;
+}
+
+}  // namespace
+
+double mean_of(std::span<const double> values) {
+  if (values.empty()) throw std::invalid_argument("a mean needs at least one value");
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return sum / static_cast<double>(values.size());
+}
+
+std::optional<double> sd_of(std::span<const double> values) {
+  const double mean = mean_of(values);
+  if (values.size() < 2) return std::nullopt;
+  double squares = 0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  return std::sqrt(squares / static_cast<double>(values.size() - (mutant("spread-of-all") ? 0 : 1)));
+}
+
+double interquartile_mean(std::span<const double> values) {
+  std::vector<double> sorted(values.begin(), values.end());
+  std::ranges::sort(sorted);
+  const std::size_t cut = mutant("no-tails-are-cut") ? 0 : sorted.size() / 4;
+  return mean_of(std::span(sorted).subspan(cut, sorted.size() - 2 * cut));
+}
+
+double student_quantile(double p, std::size_t degrees) {
+  if (!(p > 0 && p < 1) || degrees == 0)
+    throw std::invalid_argument("a quantile of Student's t needs p between 0 and 1 and a degree of freedom");
+  if (p < 0.5) return -student_quantile(1 - p, degrees);
+  double low = 0, high = std::numbers::pi / 2;
+  for (double middle = high / 2; low < middle && middle < high; middle = low + (high - low) / 2)
+    (student_between(middle, degrees) < 2 * p - 1 ? low : high) = middle;
+  return std::sqrt(static_cast<double>(degrees)) * std::tan(low);
+}
+
+std::optional<Interval> student_interval(std::span<const double> values) {
+  const std::optional<double> sd = sd_of(values);
+  if (!sd) return std::nullopt;
+  const double half =
+      student_quantile(0.975, values.size() - 1) * *sd / std::sqrt(static_cast<double>(values.size()));
+  return Interval{mean_of(values) - half, mean_of(values) + half};
+}
+
+}  // namespace psim::statistics

@@ -1,0 +1,33 @@
+// Numbers about one sample. Sums run in the order of the values; functions whose result must not depend on
+// that order sort first. Formulas and their sources: docs/statistics.md.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+
+namespace psim::statistics {
+
+// [low, high]; a side that the data do not bound is infinite.
+struct Interval {
+  double low = 0;
+  double high = 0;
+};
+
+// All throw std::invalid_argument for no values.
+double mean_of(std::span<const double> values);
+std::optional<double> sd_of(std::span<const double> values);  // by n - 1; absent for a single value
+
+// Mean of the middle half: the n/4 smallest and the n/4 largest values, rounded down, are left out. The 25 %
+// trimmed mean of Agarwal et al., Deep reinforcement learning at the edge of the statistical precipice, 2021.
+double interquartile_mean(std::span<const double> values);
+
+// The x with P(T <= x) = p for Student's t with that many degrees of freedom (Abramowitz and Stegun, Handbook
+// of mathematical functions, 1964, equations 26.7.3 and 26.7.4). Throws std::invalid_argument for p outside
+// (0, 1) and for 0 degrees.
+double student_quantile(double p, std::size_t degrees);
+
+// mean +- t * sd / sqrt(n) with 95 % confidence; absent for a single value.
+std::optional<Interval> student_interval(std::span<const double> values);
+
+}  // namespace psim::statistics

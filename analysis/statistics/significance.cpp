@@ -1,0 +1,80 @@
+#include "analysis/statistics/significance.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <stdexcept>
+
+#include "model/mutant.hpp"
+#include "model/random.hpp"
+
+namespace psim::statistics {
+namespace {
+
+// The sizes of the differences with signs: bit i of the word i / 64 makes the i-th one negative.
+template <class Words>
+double signed_sum(const std::vector<double>& sizes, Words word) {
+  double sum = 0;
+  std::uint64_t bits = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (i % 64 == 0) bits = word();
+    sum += (bits >> (i % 64) & 1U) != 0 ? -sizes[i] : sizes[i];
+  }
+  return sum;
+}
+
+}  // namespace
+
+SignFlip sign_flip(std::span<const double> differences, std::uint64_t seed, std::size_t draws) {
+  if (differences.empty()) throw std::invalid_argument("a test needs at least one difference");
+  const double sum = std::accumulate(differences.begin(), differences.end(), 0.0);
+  // Under random signs a difference and its opposite are alike: in order of size, neither the order of the
+  // seeds nor which arm is the baseline matters.
+  std::vector<double> sizes;
+  for (const double d : differences) sizes.push_back(std::abs(d));
+  std::ranges::sort(sizes);
+  // Sums that are equal on paper may differ by roundings.
+  const double observed = std::abs(sum) - 1e-12 * std::accumulate(sizes.begin(), sizes.end(), 0.0);
+  const auto far = [&](double other) {
+    return mutant("one-side-only") ? other >= observed : std::abs(other) >= observed;
+  };
+  std::size_t hits = 0;
+  if (sizes.size() <= most_exact_flips) {
+    const std::uint64_t ways = std::uint64_t{1} << sizes.size();
+    for (std::uint64_t bits = 0; bits < ways; ++bits) hits += far(signed_sum(sizes, [&] { return bits; }));
+    return {.p = static_cast<double>(hits) / static_cast<double>(ways), .exact = true};
+  }
+  Stream stream(seed, "sign flips");
+  for (std::size_t i = 0; i < draws; ++i) hits += far(signed_sum(sizes, [&] { return stream.next(); }));
+  const std::size_t itself = mutant("p-may-be-0") ? 0 : 1;
+  return {.p = static_cast<double>(hits + itself) / static_cast<double>(draws + itself), .exact = false};
+}
+
+std::vector<double> holm(std::span<const double> p) {
+  std::vector<std::size_t> order(p.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return p[i]; });
+  std::vector<double> adjusted(p.size());
+  double largest = 0;
+  for (std::size_t rank = 0; rank < order.size(); ++rank) {
+    const double own = std::min(1.0, static_cast<double>(p.size() - rank) * p[order[rank]]);
+    largest = mutant("holm-is-not-monotone") ? own : std::max(largest, own);
+    adjusted[order[rank]] = largest;
+  }
+  return adjusted;
+}
+
+double probability_of_better(std::span<const double> arm, std::span<const double> baseline, Better better) {
+  if (arm.empty() || baseline.empty())
+    throw std::invalid_argument("a share of pairs needs values of both arms");
+  double sum = 0;
+  for (const double x : arm) {
+    for (const double y : baseline) {
+      if (x == y) sum += mutant("ties-are-lost") ? 0 : 0.5;
+      else sum += (better == Better::smaller) == (x < y);
+    }
+  }
+  return sum / (static_cast<double>(arm.size()) * static_cast<double>(baseline.size()));
+}
+
+}  // namespace psim::statistics

@@ -1,0 +1,120 @@
+#include "analysis/statistics/time_to_target.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <string>
+
+#include "analysis/statistics/sample.hpp"
+#include "model/mutant.hpp"
+
+namespace psim::statistics {
+namespace {
+
+constexpr double never = std::numeric_limits<double>::infinity();
+
+void check(const TimedRun& run) {
+  const bool sound = run.reached ? run.time_s >= 0 && run.time_s <= run.budget_s : run.budget_s >= 0;
+  if (!sound)
+    throw std::invalid_argument("seed " + std::to_string(run.seed) +
+                                ": a time lies between 0 and the run's budget, and neither is negative");
+}
+
+// How long a run was watched: to its target, or until it gave up.
+double watched(const TimedRun& run) { return run.reached ? run.time_s : run.budget_s; }
+
+}  // namespace
+
+double restricted_time(const TimedRun& run, double tau_s) {
+  check(run);
+  if (run.reached) return std::min(run.time_s, tau_s);
+  if (run.budget_s < tau_s)
+    throw std::invalid_argument("seed " + std::to_string(run.seed) +
+                                " gave up before the common budget: use the Kaplan-Meier estimate");
+  return tau_s;
+}
+
+double common_budget(std::span<const TimedRun> runs) {
+  double tau = never;
+  for (const TimedRun& run : runs) {
+    if (!run.reached) tau = std::min(tau, run.budget_s);
+  }
+  return tau;
+}
+
+TimeSummary summarize_times(std::span<const TimedRun> runs, double tau_s) {
+  TimeSummary result{.tau_s = tau_s, .runs = runs.size()};
+  std::vector<double> restricted, times;
+  for (const TimedRun& run : runs) {
+    const double time = restricted_time(run, tau_s);
+    if (run.reached && run.time_s <= tau_s) times.push_back(run.time_s);
+    else if (mutant("missed-runs-are-left-out")) continue;
+    restricted.push_back(time);
+  }
+  std::ranges::sort(restricted);
+  std::ranges::sort(times);
+  result.reached = times.size();
+  result.restricted_mean_s = mean_of(restricted);
+  result.restricted_sd_s = sd_of(restricted);
+  const std::size_t half = (runs.size() + 1) / 2;
+  if (times.size() >= half) result.median_s = times[half - 1];
+  return result;
+}
+
+SurvivalCurve kaplan_meier(std::span<const TimedRun> runs) {
+  std::vector<TimedRun> sorted(runs.begin(), runs.end());
+  if (sorted.empty()) throw std::invalid_argument("a survival curve needs at least one run");
+  std::ranges::for_each(sorted, check);
+  std::ranges::sort(sorted, {}, watched);
+  SurvivalCurve curve{.known_until_s = watched(sorted.back())};
+  double survival = 1, sum = 0;
+  for (std::size_t i = 0; i < sorted.size();) {
+    SurvivalStep step{.time_s = watched(sorted[i]), .at_risk = sorted.size() - i};
+    for (; i < sorted.size() && watched(sorted[i]) == step.time_s; ++i) step.reached += sorted[i].reached;
+    if (step.reached == 0) continue;
+    const auto n = static_cast<double>(mutant("all-are-always-at-risk") ? sorted.size() : step.at_risk);
+    const auto d = static_cast<double>(step.reached);
+    survival *= 1 - d / n;
+    if (d < n) sum += d / (n * (n - d));
+    step.survival = survival;
+    step.variance = survival * survival * sum;
+    curve.steps.push_back(step);
+  }
+  if (survival == 0) curve.known_until_s = never;
+  return curve;
+}
+
+double survival_at(const SurvivalCurve& curve, double time_s) {
+  double survival = 1;
+  for (const SurvivalStep& step : curve.steps) {
+    if (step.time_s <= time_s) survival = step.survival;
+  }
+  return survival;
+}
+
+std::optional<double> survival_median(const SurvivalCurve& curve) {
+  // Products of shares may miss 1/2 by a rounding.
+  const auto half =
+      std::ranges::find_if(curve.steps, [](const auto& step) { return step.survival <= 0.5 + 1e-12; });
+  if (half == curve.steps.end()) return std::nullopt;
+  return half->time_s;
+}
+
+std::optional<RestrictedMean> restricted_mean(const SurvivalCurve& curve, double tau_s) {
+  if (!(tau_s >= 0) || tau_s > curve.known_until_s) return std::nullopt;
+  RestrictedMean result;
+  double end = tau_s;  // of the piece of the curve that is added, from the last one to the first
+  for (std::size_t i = curve.steps.size(); i-- > 0;) {
+    const SurvivalStep& step = curve.steps[i];
+    if (step.time_s > tau_s) continue;
+    if (step.survival > 0) result.mean_s += step.survival * (end - step.time_s);
+    end = step.time_s;
+    const auto n = static_cast<double>(step.at_risk), d = static_cast<double>(step.reached);
+    if (d < n) result.variance_s2 += result.mean_s * result.mean_s * d / (n * (n - d));
+  }
+  result.mean_s += end;
+  return result;
+}
+
+}  // namespace psim::statistics

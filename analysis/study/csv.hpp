@@ -1,0 +1,35 @@
+// A study's runs and curves as tables of values: what runs.csv, curves.csv and study.db hold.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/study/study.hpp"
+
+namespace psim::analysis {
+
+// A field by RFC 4180: quoted where it must be.
+std::string csv_field(std::string_view text);
+
+// Shortest text that gives the same number again; "inf"; empty for null.
+std::string csv_number(const Json& value);
+
+// What stands in one row for a run: time_s, reached, budget_s. Null: not known, or no target.
+struct RunTime {
+  Json time_s, reached, budget_s;
+};
+RunTime run_time(const StudyRun& run);
+
+// The keys of an evaluation in a summary's curve.
+constexpr const char* curve_keys[] = {"sim_time_s", "updates", "epoch", "bytes_sent", "loss", "accuracy"};
+
+std::string runs_csv(const Study& study);
+std::string curves_csv(const Study& study);
+
+// A row for each of `points` times, and for each curve number i the columns t<i>, mean<i>, low<i>, high<i>:
+// numbers alone, as pgfplots reads them.
+std::string mean_curves_csv(const Study& study, std::size_t points);
+
+}  // namespace psim::analysis

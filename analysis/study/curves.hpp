@@ -1,0 +1,29 @@
+// The loss curves of a study, over the seeds of each arm.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "analysis/statistics/bands.hpp"
+#include "analysis/study/study.hpp"
+
+namespace psim::analysis {
+
+// Of the runs of a cell, or of several that hold the same runs.
+struct MeanCurve {
+  std::string label;                        // of the arm, or "a or b"
+  std::vector<statistics::BandPoint> band;  // empty where the runs have no curves in common
+  std::size_t runs = 0;
+  std::size_t diverged = 0;  // runs whose loss ceased to be a number
+};
+
+struct ConditionCurves {
+  std::string label;  // "workers = 8"; empty without conditions
+  std::vector<MeanCurve> curves;
+};
+
+// By condition. A curve ends where the first of its runs ends or diverges.
+std::vector<ConditionCurves> mean_curves(const Study& study, std::size_t points);
+
+}  // namespace psim::analysis

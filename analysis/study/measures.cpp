@@ -1,0 +1,89 @@
+// What is measured of a run, by where its summary has it.
+#include <algorithm>
+#include <limits>
+
+#include "analysis/study/study.hpp"
+
+namespace psim::analysis {
+namespace {
+
+bool is_stuck(const Json& summary) { return !summary.value("stuck", Json::array()).empty(); }
+
+// Null where the summary does not have it.
+Json at(const Json& summary, const char* path) { return summary.value(Json::json_pointer(path), Json()); }
+
+Json seconds_per_update(const Json& summary) {
+  const auto updates = summary["updates"].get<double>();
+  return updates > 0 ? summary["sim_time_s"].get<double>() / updates : 0.0;
+}
+
+Json copied_bytes(const Json& summary) {
+  if (!summary.contains("failures")) return nullptr;
+  const Json& failures = summary["failures"];
+  return failures["replication_bytes"].get<double>() + failures["state_bytes"].get<double>();
+}
+
+// Mean over a run's crashes of servers, if all of them were made good.
+Json mean_recovery(const Json& summary) {
+  double sum = 0;
+  const Json recoveries = at(summary, "/failures/recoveries");
+  for (const Json& one : recoveries) {
+    if (one["total_s"].is_null()) return nullptr;
+    sum += one["total_s"].get<double>();
+  }
+  return recoveries.empty() ? Json() : Json(sum / static_cast<double>(recoveries.size()));
+}
+
+constexpr Measure all_measures[] = {
+    {"updates", "/updates"},
+    {.key = "s_per_update", .compute = seconds_per_update},
+    {"staleness", "/staleness/mean"},
+    {"compute_percent", "/time/compute_share", 100},
+    {"wait_percent", "/time/wait_share", 100},
+    {"network_percent", "/time/network_share", 100},
+    {"absent_percent", "/time/absent_share", 100},
+    {"bytes_sent", "/bytes_sent"},
+    {"final_loss", "/final/loss"},
+    {"final_accuracy", "/final/accuracy"},
+    {"answer_latency_s", "/inference/latency_s/mean", 1, "answer_latency_s"},
+    {"served_staleness", "/inference/staleness/mean", 1, "answer_latency_s"},
+    {"served_accuracy", "/inference/accuracy", 1, "answer_latency_s"},
+    {.key = "copied_bytes", .with = "copied_bytes", .compute = copied_bytes},
+    {"suspicions", "/failures/suspicions", 1, "copied_bytes"},
+    {"false_suspicions", "/failures/false_suspicions", 1, "copied_bytes"},
+    {.key = "recovery_s", .with = "copied_bytes", .compute = mean_recovery},
+};
+
+}  // namespace
+
+std::span<const Measure> measures() { return all_measures; }
+
+Json value_of(const Measure& measure, const Json& summary) {
+  const Json value = measure.compute != nullptr ? measure.compute(summary) : at(summary, measure.path);
+  return value.is_null() ? value : Json(measure.scale * value.get<double>());
+}
+
+std::optional<double> time_of(const Json& summary) {
+  const Json& target = summary["target"];
+  if (!target["given"] && is_stuck(summary)) return std::nullopt;
+  if (!target["given"]) return summary["sim_time_s"].get<double>();
+  if (!target["reached"]) return std::nullopt;
+  return target["sim_time_s"].get<double>();
+}
+
+// A run that got stuck would have gone on for ever without its target.
+statistics::TimedRun timed(const StudyRun& run) {
+  const Json& summary = run.summary;
+  const std::optional<double> time = time_of(summary);
+  const Json duration = summary["target"].value("budget_s", Json());
+  const auto length = summary["sim_time_s"].get<double>();
+  const double budget = duration.is_number() ? duration.get<double>()
+                        : is_stuck(summary)  ? std::numeric_limits<double>::infinity()
+                                             : length;
+  return {.seed = static_cast<std::uint64_t>(run.seed),
+          .time_s = time.value_or(0),
+          .reached = time.has_value(),
+          .budget_s = std::max(budget, time.value_or(0))};
+}
+
+}  // namespace psim::analysis

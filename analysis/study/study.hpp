@@ -1,0 +1,142 @@
+// The results of a study: runs by arm, condition and seed, and what they say together. Reads summaries only;
+// knows nothing of the simulator. docs/statistics.md has the formulas.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/statistics/pairs.hpp"
+#include "analysis/statistics/profiles.hpp"
+#include "analysis/statistics/time_to_target.hpp"
+
+namespace psim::analysis {
+
+using Json = nlohmann::ordered_json;
+
+// A study with [tune] has each arm twice: a last condition axis, and its labels.
+inline constexpr const char *tuning_axis = "tuning", *untuned = "untuned", *tuned = "tuned";
+
+struct StudyRun {
+  std::string run;  // its scenario's hash
+  std::int64_t seed = 0;
+  Json summary;  // "psim.summary/1"
+};
+
+// The runs of an arm under a condition, in the order of their seeds.
+struct Cell {
+  std::string arm;
+  std::vector<std::string> condition;  // by the study's condition axes
+  std::vector<StudyRun> runs;
+};
+
+struct Study {
+  std::string name, title;
+  std::string arm_axis;                     // "arm", or the axis whose values are the arms; empty: no axis
+  std::vector<std::string> condition_axes;  // the others, without the seed
+  std::string baseline;                     // an arm
+  Json tuning = {};                         // what [tune] found, and what that took; null without it
+  std::vector<Cell> cells;                  // the arms' axis first where it is the slowest
+};
+
+// Mean and standard deviation (n - 1) over seeds; sd is absent for a single value.
+struct Statistic {
+  double mean = 0;
+  std::optional<double> sd;
+  std::size_t n = 0;
+};
+
+// The time to the target, up to a budget that is the same for all arms of a condition.
+struct TimeToTarget {
+  double restricted_mean_s = 0;  // mean of min(T, budget)
+  std::optional<double> restricted_sd_s;
+  std::optional<statistics::Interval> interval_s;  // 95 %, of the mean; absent for a single run
+  std::optional<double> median_s;                  // absent: more than the budget
+  double budget_s = 0;
+  std::size_t cut = 0;           // runs that need more than the budget, or are not known to need less
+  bool by_kaplan_meier = false;  // the runs' own budgets differ
+};
+
+// The cell against the baseline's cell of the same condition, over the seeds that both have.
+struct VersusBaseline {
+  std::vector<statistics::Pair> values;  // by seed
+  statistics::PairedComparison pairs;
+  double budget_s = 0;      // of the times that were compared
+  double p_value_holm = 1;  // corrected over all comparisons of the study
+};
+
+struct Aggregate {
+  const Cell* cell = nullptr;
+  std::size_t n = 0;
+  std::size_t reached = 0;
+  std::optional<TimeToTarget> time_to_target;  // where the runs have a target
+  std::optional<Statistic> time;               // of the whole run, where they have none and none got stuck
+  std::optional<statistics::Interval> time_interval_s;  // 95 %, of its mean; absent for a single run
+  std::optional<VersusBaseline> versus;  // absent for the baseline's runs, and where times are not known
+  bool pareto = true;  // no arm of the condition is better in time, bytes sent or accuracy, and worse in none
+  double staleness_max = 0;
+  std::map<std::string, Statistic, std::less<>> measures;  // over the runs that have them, by key
+  const Statistic* measure(std::string_view key) const;    // null: no run has it
+};
+
+// A kind of note that some runs have.
+struct StudyNote {
+  std::string name, text;  // the text is that of ...
+  const Cell* cell;        // ... the first run that has it
+  std::int64_t seed = 0;
+  std::size_t runs = 1;  // that have it
+};
+
+// How near an arm's times are to the best ones (statistics/profiles.hpp), over the conditions that all arms
+// have.
+struct ArmProfile {
+  std::string arm;
+  statistics::Profile profile;
+  double score = 0;
+};
+
+struct Evaluation {
+  bool has_target = false;
+  std::vector<Aggregate> aggregates;  // by cell
+  std::vector<ArmProfile> profiles;   // by arm; none for a single arm or condition
+  std::vector<StudyNote> notes;
+};
+
+// `study` must outlive what is returned. Throws std::invalid_argument where the baseline is no arm.
+Evaluation evaluate(const Study& study);
+
+// The aggregates of each condition, in the order of their cells.
+std::vector<std::vector<Aggregate*>> by_condition(std::vector<Aggregate>& aggregates);
+
+// Fills in who is on the Pareto front, and the profiles.
+void rank(const Study& study, Evaluation& evaluation);
+
+// Whether two cells hold the same runs, because an axis has no meaning beside another one's value.
+bool same_runs(const Cell& a, const Cell& b);
+
+// Simulated seconds that count for a run: to its target, or its whole length when it has none. Nothing when
+// it missed its target, or got stuck without one: its length is what psim's patience makes it.
+std::optional<double> time_of(const Json& summary);
+
+// A run for the statistics of its time: its budget is its scenario's duration, or else its own length.
+statistics::TimedRun timed(const StudyRun& run);
+
+// What is measured of every run, beside its time: its key in documents and files, which has its unit, and
+// where a summary has it.
+struct Measure {
+  const char* key;
+  const char* path = nullptr;
+  double scale = 1;
+  const char* with = nullptr;  // in documents where they have this one
+  Json (*compute)(const Json& summary) = nullptr;
+};
+std::span<const Measure> measures();
+// Null where the run does not have it.
+Json value_of(const Measure& measure, const Json& summary);
+
+}  // namespace psim::analysis

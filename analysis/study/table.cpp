@@ -1,0 +1,225 @@
+// The table of a study.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+#include <utility>
+
+#include "analysis/study/labels.hpp"
+#include "analysis/study/report.hpp"
+#include "analysis/study/table_columns.hpp"
+#include "analysis/study/text_table.hpp"
+
+namespace psim::analysis {
+namespace {
+
+using Picked = std::vector<const TableColumn*>;
+using TextColumns = std::vector<const TextColumn*>;
+
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
+    }
+  }
+  return row.back();
+}
+
+// On a command line a name has hyphens, so that it needs no quotes.
+std::string name_asked_for(std::string name) {
+  std::ranges::replace(name, '-', ' ');
+  return name;
+}
+
+const TableColumn& column_called(const std::string& asked) {
+  const std::string name = name_asked_for(asked);
+  std::vector<std::string> known;
+  const TableColumn* nearest = nullptr;
+  for (const TableColumn& column : table_columns()) {
+    if (column.name.name() == name) return column;
+    std::ranges::replace(known.emplace_back(column.name.name()), ' ', '-');
+    if (nearest == nullptr || distance(name, column.name.name()) < distance(name, nearest->name.name()))
+      nearest = &column;
+  }
+  std::string near(nearest->name.name());
+  std::ranges::replace(near, ' ', '-');
+  throw std::invalid_argument(fmt::format("no column is called `{}`: did you mean `{}`? There are: {}", asked,
+                                          near, fmt::join(known, ", ")));
+}
+
+// A row: aggregates that are the same runs, and look the same.
+struct Row {
+  std::vector<const Aggregate*> members;
+  std::vector<std::string> labels;  // arm, then the condition
+  std::vector<std::string> cells;
+  bool begins_condition = false;
+};
+
+// The aggregates by condition.
+std::vector<Row> rows_of(const TableView& view, const Picked& columns) {
+  std::vector<Row> rows;
+  const auto aggregate_of = [&](const Cell* cell) {
+    return &*std::ranges::find(view.evaluation.aggregates, cell, &Aggregate::cell);
+  };
+  for (const std::vector<const Cell*>& condition : conditions_of(view.study)) {
+    bool is_first = true;
+    for (const Cell* cell : condition) {
+      Row row{.members = {aggregate_of(cell)}, .labels = {arm_label(cell->arm)}, .cells = {}};
+      std::ranges::copy(cell->condition, std::back_inserter(row.labels));
+      for (const TableColumn* column : columns)
+        row.cells.push_back(cell_text(*column, view, *row.members.front()));
+      const auto same = std::ranges::find_if(rows, [&](const Row& other) {
+        return same_runs(*other.members.front()->cell, *cell) && other.cells == row.cells;
+      });
+      if (same == rows.end()) {
+        row.begins_condition = std::exchange(is_first, false);
+        rows.push_back(std::move(row));
+        continue;
+      }
+      same->members.push_back(row.members.front());
+      for (std::size_t i = 0; i < row.labels.size(); ++i) add_label(same->labels[i], row.labels[i]);
+    }
+  }
+  return rows;
+}
+
+// Columns that are not asked for by name: of those that a row has, all, or those that say most.
+struct Choice {
+  Picked columns;
+  std::vector<std::string_view> zero;  // left out: 0 in every row
+};
+Choice choose(const TableView& view, bool wide) {
+  Choice choice;
+  const std::vector<Aggregate>& rows = view.evaluation.aggregates;
+  for (const TableColumn& column : table_columns()) {
+    if (column.place == (wide ? Place::narrow : Place::wide)) continue;
+    const auto known = [&](const Aggregate& row) { return is_known(column, view, row); };
+    const auto zero = [&](const Aggregate& row) {
+      return !known(row) || !(row.measure(column.key)->mean > 0);
+    };
+    if (std::ranges::none_of(rows, known)) continue;
+    if (column.name.name() == "versus baseline" && !compares_times(view.evaluation)) continue;
+    if (column.place == Place::without_target && view.evaluation.has_target && !wide) continue;
+    if (column.if_zero != IfZero::shown && std::ranges::all_of(rows, zero)) {
+      if (column.if_zero == IfZero::named) choice.zero.push_back(column.name.name());
+      continue;
+    }
+    choice.columns.push_back(&column);
+  }
+  return choice;
+}
+
+// The columns as texts: first those that name the rows.
+std::vector<TextColumn> texts_of(const TableView& view, const std::vector<Row>& rows, const Picked& columns) {
+  std::vector<TextColumn> texts{{.heading = heading_of_axis(view.study.arm_axis), .is_text = true}};
+  for (const std::string& axis : view.study.condition_axes)
+    texts.push_back({.heading = heading_of_axis(axis), .is_text = true});
+  const std::size_t labels = texts.size();
+  for (const TableColumn* column : columns)
+    texts.push_back({.heading = column->name.heading(), .is_text = column->is_text});
+  for (const Row& row : rows) {
+    for (std::size_t i = 0; i < labels; ++i) texts[i].cells.push_back(row.labels[i]);
+    for (std::size_t i = 0; i < columns.size(); ++i) texts[labels + i].cells.push_back(row.cells[i]);
+  }
+  return texts;
+}
+
+// Tables of at most `width`, each with the first `labels` columns.
+std::vector<TextColumns> split(const std::vector<TextColumn>& columns, std::size_t labels,
+                               std::size_t width) {
+  TextColumns names;
+  for (std::size_t i = 0; i < labels; ++i) names.push_back(&columns[i]);
+  std::vector<TextColumns> tables{names};
+  for (std::size_t i = labels; i < columns.size(); ++i) {
+    TextColumns more = tables.back();
+    more.push_back(&columns[i]);
+    if (natural_width(more) > width && tables.back().size() > labels) tables.push_back(names);
+    tables.back().push_back(&columns[i]);
+  }
+  return tables;
+}
+
+// One table: the columns that always stand, as narrow as they must be, and of the others those that fit.
+// Appends to `left_out` the names of the rest.
+TextColumns fit(const std::vector<TextColumn>& columns, std::size_t labels, const Picked& picked,
+                std::size_t width, std::vector<std::string_view>& left_out) {
+  TextColumns table;
+  for (std::size_t i = 0; i < labels; ++i) table.push_back(&columns[i]);
+  for (std::size_t i = 0; i < picked.size(); ++i) {
+    table.push_back(&columns[labels + i]);
+    const bool must = picked[i]->place != Place::if_room && picked[i]->place != Place::without_target;
+    if ((must ? least_width(table) : natural_width(table)) <= width) continue;
+    table.pop_back();
+    left_out.push_back(picked[i]->name.name());
+  }
+  return table;
+}
+
+std::string profile_table(const Evaluation& evaluation, const Study& study, const TableOptions& options) {
+  std::vector<TextColumn> columns{{.heading = heading_of_axis(study.arm_axis), .is_text = true},
+                                  {.heading = ColumnName("score").heading()}};
+  constexpr double factors[] = {1, 1.5, 2, 4};
+  for (const double factor : factors)
+    columns.push_back({.heading = factor > 1 ? fmt::format("within {}x", factor) : "best"});
+  for (const ArmProfile& arm : evaluation.profiles) {
+    columns[0].cells.push_back(arm_label(arm.arm));
+    columns[1].cells.push_back(fmt::format("{:.2f}", arm.score));
+    for (std::size_t i = 0; i < std::size(factors); ++i) {
+      const auto conditions = static_cast<double>(arm.profile.ratios.size());
+      columns[2 + i].cells.push_back(fmt::format(
+          "{:.0f}/{}", statistics::share_within(arm.profile, factors[i]) * conditions, conditions));
+    }
+  }
+  TextColumns all;
+  for (const TextColumn& column : columns) all.push_back(&column);
+  return "\n" + render(all, {}, options.format, options.width);
+}
+
+}  // namespace
+
+std::string table(const Study& study, const Evaluation& evaluation, const TableOptions& options) {
+  const bool asked = !options.columns.empty(), brief = !asked && !options.wide;
+  TableView view{.study = study, .evaluation = evaluation, .brief = brief};
+  for (const Aggregate& one : evaluation.aggregates)
+    view.slowest_s = std::max({view.slowest_s, one.time_to_target ? one.time_to_target->restricted_mean_s : 0,
+                               one.time ? one.time->mean : 0});
+  Choice choice;
+  if (asked) {
+    for (const std::string& name : options.columns) choice.columns.push_back(&column_called(name));
+  } else {
+    choice = choose(view, options.wide);
+  }
+  const std::vector<Row> rows = rows_of(view, choice.columns);
+  std::vector<std::size_t> breaks;
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    if (rows[i].begins_condition &&
+        std::ranges::any_of(rows, [](const Row& r) { return !r.begins_condition; }))
+      breaks.push_back(i);
+  }
+  const std::vector<TextColumn> texts = texts_of(view, rows, choice.columns);
+  const std::size_t labels = 1 + study.condition_axes.size();
+  std::vector<std::string_view> left_out;
+  std::vector<TextColumns> tables;
+  if (brief) tables.push_back(fit(texts, labels, choice.columns, options.width, left_out));
+  else tables = split(texts, labels, options.width);
+  std::string out;
+  for (const TextColumns& one : tables)
+    out += (out.empty() ? "" : "\n") + render(one, breaks, options.format, options.width);
+  const auto say = [&](const char* what, const std::vector<std::string_view>& names) {
+    if (!names.empty())
+      out += render_line(fmt::format("{}: {}", what, fmt::join(names, ", ")), options.format, options.width);
+  };
+  say("0 in every row", choice.zero);
+  say("not shown, for want of room (--wide shows all)", left_out);
+  if (!evaluation.profiles.empty() && !asked) out += profile_table(evaluation, study, options);
+  return out;
+}
+
+}  // namespace psim::analysis

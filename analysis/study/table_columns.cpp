@@ -1,0 +1,226 @@
+#include "analysis/study/table_columns.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "model/mutant.hpp"
+
+namespace psim::analysis {
+namespace {
+
+// Enough decimals to show three digits of a mean.
+int decimals_for(double value) {
+  if (!(std::abs(value) > 0)) return 1;
+  return std::clamp(2 - static_cast<int>(std::floor(std::log10(std::abs(value)))), 0, 6);
+}
+
+std::string mean_text(const TableView& view, const Statistic& s, int decimals, double scale = 1) {
+  std::string text = fmt::format("{:.{}f}", scale * s.mean, decimals);
+  if (s.sd && !view.brief) text += fmt::format(" ± {:.{}f}", scale * *s.sd, decimals);
+  return text;
+}
+
+// Of a measure that some runs do not have: "(3/5)".
+std::string runs_text(const Statistic& s, const Aggregate& row) {
+  return s.n < row.n ? fmt::format(" ({}/{})", s.n, row.n) : "";
+}
+
+// The interval is symmetric. Where other columns have deviations it is written out, so that nobody takes it
+// for one.
+std::string mean_and_interval(const TableView& view, double mean,
+                              const std::optional<statistics::Interval>& interval, int decimals) {
+  std::string text = fmt::format("{:.{}f}", mean, decimals);
+  if (interval && view.brief) text += fmt::format(" ± {:.{}f}", interval->high - mean, decimals);
+  else if (interval)
+    text += fmt::format(" [{:.{}f}, {:.{}f}]", interval->low, decimals, interval->high, decimals);
+  return text;
+}
+
+std::string time_cell(const TableView& view, const Aggregate& row) {
+  const int decimals = decimals_for(view.slowest_s);
+  if (!row.time_to_target) return "-";
+  const TimeToTarget& time = *row.time_to_target;
+  if (time.cut > 0 && !mutant("a-miss-is-not-marked"))
+    return fmt::format(">= {:.{}f}", time.restricted_mean_s, decimals);
+  return mean_and_interval(view, time.restricted_mean_s, time.interval_s, decimals);
+}
+
+std::string length_cell(const TableView& view, const Aggregate& row) {
+  if (!row.time) return "-";
+  const int decimals = decimals_for(view.slowest_s);
+  return mean_and_interval(view, row.time->mean, row.time_interval_s, decimals);
+}
+
+std::string median_cell(const TableView& view, const Aggregate& row) {
+  if (!row.time_to_target) return "-";
+  const int decimals = decimals_for(view.slowest_s);
+  if (!row.time_to_target->median_s) return fmt::format("> {:.{}f}", row.time_to_target->budget_s, decimals);
+  return fmt::format("{:.{}f}", *row.time_to_target->median_s, decimals);
+}
+
+std::string reached_cell(const TableView&, const Aggregate& row) {
+  return row.time_to_target ? fmt::format("{}/{}", row.reached, row.n) : "-";
+}
+
+std::string times_text(double ratio, int decimals) {
+  return std::isfinite(ratio) ? fmt::format("{:.{}f}", ratio, decimals) : "inf";
+}
+
+// "2.9x faster [2.6, 3.2], 5/5": how many times, and under how many seeds the arm is the better one.
+std::string ratio_text(const statistics::PairedComparison& pairs) {
+  const statistics::Estimate& ratio = *pairs.ratio;
+  const bool faster = ratio.value < 1;
+  const auto times = [faster](double r) { return faster ? 1 / r : r; };
+  const double low = times(faster ? ratio.interval.high : ratio.interval.low);
+  const double high = times(faster ? std::max(ratio.interval.low, 0.0) : ratio.interval.high);
+  // The bound that is nearest to 1 must not look like 1.
+  const double nearest = pairs.seeds > 1 ? low : times(ratio.value);
+  const int needed = static_cast<int>(std::ceil(-std::log10(nearest - 1)));
+  // Nor must an interval look like a point.
+  const int for_width =
+      pairs.seeds > 1 && high > low ? static_cast<int>(std::ceil(-std::log10(high - low))) : 1;
+  const int decimals =
+      std::clamp(std::max(needed, std::min(for_width, 3)), times(ratio.value) < 100 ? 1 : 0, 6);
+  std::string text =
+      fmt::format("{}x {}", times_text(times(ratio.value), decimals), faster ? "faster" : "slower");
+  if (pairs.seeds == 1) return text + ", 1 seed";
+  const double wins = std::round(2 * pairs.better * static_cast<double>(pairs.seeds)) / 2;
+  return text + fmt::format(" [{}, {}], {}/{}", times_text(low, decimals), times_text(high, decimals), wins,
+                            pairs.seeds);
+}
+
+// Whether the ratio, and all of its interval if it has one, rounds to the same time.
+bool is_same_time(const statistics::PairedComparison& pairs) {
+  constexpr double visible = 0.005;
+  const auto is_one = [](double ratio) { return std::abs(ratio - 1) < visible; };
+  if (!pairs.ratio || pairs.seeds == 1) return pairs.ratio && is_one(pairs.ratio->value);
+  return is_one(pairs.ratio->interval.low) && is_one(pairs.ratio->interval.high);
+}
+
+std::string versus_cell(const TableView& view, const Aggregate& row) {
+  if (is_baseline(view, row)) return "baseline";
+  if (!row.versus) return "-";
+  const statistics::PairedComparison& pairs = row.versus->pairs;
+  if (row.time_to_target && row.reached == 0 && is_same_time(pairs)) return "both missed the target";
+  if (is_same_time(pairs)) return pairs.seeds == 1 ? "same time, 1 seed" : "the same to 0.5 %";
+  if (!sees_difference(*row.versus)) {
+    const char* what = pairs.seeds == 1 ? "same time, 1 seed" : "no difference seen with {} seeds";
+    return fmt::format(fmt::runtime(what), pairs.seeds);
+  }
+  std::string text = pairs.ratio ? ratio_text(pairs)
+                                 : fmt::format("{:.3g} s {}", std::abs(pairs.difference.value),
+                                               pairs.difference.value < 0 ? "faster" : "slower");
+  if (pairs.seeds > 1 && !pairs.trustworthy) text += " ~";
+  if (fails_holm(*row.versus)) text += " ?";
+  return text;
+}
+
+std::string p_cell(const TableView&, const Aggregate& row) {
+  return row.versus ? fmt::format("{:.3g}", row.versus->p_value_holm) : "-";
+}
+
+std::string shares_cell(const TableView&, const Aggregate& row) {
+  std::string text;
+  for (const char* key : {"compute_percent", "wait_percent", "network_percent"}) {
+    const Statistic* share = row.measure(key);
+    if (share == nullptr) return "-";
+    text += fmt::format("{}{:.0f}", text.empty() ? "" : "/", share->mean);
+  }
+  return text;
+}
+
+std::string per_update_cell(const TableView& view, const Aggregate& row) {
+  const Statistic* s = row.measure("s_per_update");
+  return s == nullptr ? "-" : mean_text(view, *s, decimals_for(1e3 * s->mean), 1e3);
+}
+
+std::string staleness_cell(const TableView& view, const Aggregate& row) {
+  const Statistic* s = row.measure("staleness");
+  return s == nullptr ? "-" : fmt::format("{} ({:.0f})", mean_text(view, *s, 2), row.staleness_max);
+}
+
+std::string suspected_cell(const TableView&, const Aggregate& row) {
+  const Statistic *all = row.measure("suspicions"), *falsely = row.measure("false_suspicions");
+  return all == nullptr || falsely == nullptr ? "-"
+                                              : fmt::format("{:.1f} ({:.1f})", all->mean, falsely->mean);
+}
+
+template <const char* Key>
+std::string megabytes_cell(const TableView&, const Aggregate& row) {
+  const Statistic* s = row.measure(Key);
+  return s == nullptr ? "-" : fmt::format("{:.4g}", s->mean / 1e6);
+}
+constexpr char sent_key[] = "bytes_sent";
+constexpr char copied_key[] = "copied_bytes";
+
+using enum Place;
+constexpr TableColumn all_columns[] = {
+    {.name = "time to target", .place = first, .cell = time_cell},
+    {.name = "time", .place = first, .cell = length_cell},
+    {.name = "versus baseline", .place = first, .cell = versus_cell, .is_text = true},
+    {.name = "reached", .place = first, .cell = reached_cell},
+    {.name = "compute wait network", .place = narrow, .cell = shares_cell},
+    {.name = "final loss", .place = first, .key = "final_loss", .decimals = 4},
+    {.name = "accuracy", .place = first, .key = "final_accuracy", .scale = 100},
+    {.name = "per update", .place = without_target, .key = "s_per_update", .cell = per_update_cell},
+    {.name = "recovery", .key = "recovery_s", .if_zero = IfZero::silent},
+    {.name = "answer", .key = "answer_latency_s", .scale = 1e3},
+    {.name = "served staleness", .key = "served_staleness"},
+    {.name = "served accuracy", .key = "served_accuracy", .scale = 100},
+    {.name = "absent", .key = "absent_percent", .decimals = 1, .if_zero = IfZero::silent},
+    {.name = "sent", .key = "bytes_sent", .cell = megabytes_cell<sent_key>},
+    {.name = "staleness", .key = "staleness", .if_zero = IfZero::named, .cell = staleness_cell},
+    {.name = "copied", .key = "copied_bytes", .if_zero = IfZero::silent, .cell = megabytes_cell<copied_key>},
+    {.name = "suspected", .key = "suspicions", .if_zero = IfZero::silent, .cell = suspected_cell},
+    {.name = "updates", .key = "updates", .decimals = 0},
+    {.name = "median", .place = wide, .cell = median_cell},
+    {.name = "p", .place = wide, .cell = p_cell},
+    {.name = "compute", .place = wide, .key = "compute_percent", .decimals = 1, .if_zero = IfZero::named},
+    {.name = "wait", .place = wide, .key = "wait_percent", .decimals = 1, .if_zero = IfZero::named},
+    {.name = "network", .place = wide, .key = "network_percent", .decimals = 1, .if_zero = IfZero::named},
+};
+
+}  // namespace
+
+std::span<const TableColumn> table_columns() { return all_columns; }
+
+std::string cell_text(const TableColumn& column, const TableView& view, const Aggregate& row) {
+  const Statistic* s = column.key == nullptr ? nullptr : row.measure(column.key);
+  const std::string suffix = s == nullptr ? "" : runs_text(*s, row);
+  if (column.cell != nullptr) return column.cell(view, row) + suffix;
+  return s == nullptr ? "-" : mean_text(view, *s, column.decimals, column.scale) + suffix;
+}
+
+bool is_known(const TableColumn& column, const TableView& view, const Aggregate& row) {
+  return column.key != nullptr ? row.measure(column.key) != nullptr : column.cell(view, row) != "-";
+}
+
+bool compares_times(const Evaluation& evaluation) {
+  return std::ranges::any_of(evaluation.aggregates,
+                             [](const Aggregate& a) { return a.versus && !is_same_time(a.versus->pairs); });
+}
+
+bool is_baseline(const TableView& view, const Aggregate& row) {
+  return row.cell->arm == view.study.baseline || std::ranges::any_of(view.study.cells, [&](const Cell& cell) {
+           return cell.arm == view.study.baseline && cell.condition == row.cell->condition &&
+                  same_runs(cell, *row.cell);
+         });
+}
+
+bool sees_difference(const VersusBaseline& versus) {
+  const statistics::PairedComparison& pairs = versus.pairs;
+  const statistics::Estimate& estimate = pairs.ratio ? *pairs.ratio : pairs.difference;
+  const double none = pairs.ratio ? 1 : 0;
+  if (pairs.seeds == 1) return estimate.value < none || estimate.value > none;
+  return estimate.interval.low > none || estimate.interval.high < none;
+}
+
+bool fails_holm(const VersusBaseline& versus) {
+  return versus.pairs.seeds >= statistics::fewest_flips && sees_difference(versus) &&
+         versus.p_value_holm > 0.05;
+}
+
+}  // namespace psim::analysis

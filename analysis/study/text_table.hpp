@@ -1,0 +1,40 @@
+// Tables of texts, for a terminal, for Markdown and for LaTeX.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/study/report.hpp"
+
+namespace psim::analysis {
+
+struct TextColumn {
+  std::string heading;
+  bool is_text = false;  // aligned to the left; numbers are aligned to the right
+  std::vector<std::string> cells = {};
+};
+
+// Code points of UTF-8.
+std::size_t width_of(std::string_view text);
+
+// Lines of at most `width`, broken at spaces; a word that is longer is broken anywhere.
+std::vector<std::string> wrapped(std::string_view text, std::size_t width);
+
+// The width of these columns side by side: with no cell broken, and as narrow as their words allow.
+std::size_t natural_width(std::span<const TextColumn* const> columns);
+std::size_t least_width(std::span<const TextColumn* const> columns);
+
+// `breaks`: rows before which a new group begins. A text is at most `width` wide if least_width is.
+std::string render(std::span<const TextColumn* const> columns, std::span<const std::size_t> breaks,
+                   TableFormat format, std::size_t width);
+
+// A sentence that stands outside the table, in the table's format.
+std::string render_line(std::string_view text, TableFormat format, std::size_t width);
+
+// Text with what LaTeX takes for commands made harmless.
+std::string latex(std::string_view text);
+
+}  // namespace psim::analysis

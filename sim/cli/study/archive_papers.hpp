@@ -1,0 +1,18 @@
+// The texts that go with a study when it is published.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analysis/study/files.hpp"
+#include "sim/cli/study/archive.hpp"
+#include "sim/cli/study/folder.hpp"
+#include "sim/scenario/reference/citations.hpp"
+
+namespace psim::cli {
+
+// README.md, CITATION.cff, .zenodo.json, LICENSE.txt. The same study and options give the same bytes.
+std::vector<analysis::StudyFile> archive_papers(const StudyFolder& folder, const ArchiveCommand& asked,
+                                                const std::vector<Citation>& citations);
+
+}  // namespace psim::cli

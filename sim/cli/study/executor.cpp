@@ -1,0 +1,149 @@
+#include "sim/cli/study/executor.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <exception>
+#include <map>
+#include <stdexcept>
+#include <utility>
+
+#include "sim/cli/process.hpp"
+#include "sim/cli/record_run.hpp"
+#include "sim/cli/talk.hpp"
+
+namespace psim::cli {
+namespace {
+
+// A file in memory, which a process writes and this one reads.
+class MemoryFile {
+ public:
+  MemoryFile() : file_(memfd_create("run", MFD_CLOEXEC)) {
+    if (file_ < 0) throw std::runtime_error("no memory for what a run says");
+  }
+  ~MemoryFile() {
+    if (file_ >= 0) close(file_);
+  }
+  MemoryFile(MemoryFile&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
+  MemoryFile& operator=(MemoryFile&&) = delete;
+  int file() const { return file_; }
+  std::string text() const { return read_file(fmt::format("/proc/self/fd/{}", file_)); }
+
+ private:
+  int file_;
+};
+
+// In the process of a run: makes it and writes its summary to `answer`.
+void make_run(const PlannedRun& run, unsigned threads, int answer) {
+  Command command = run.command;
+  command.threads = threads;
+  std::optional<LoadedScenario> again;
+  if (!run.loaded) again = load_for_run(command);
+  const LoadedScenario& loaded = run.loaded ? *run.loaded : *again;
+  const RunIdentity identity = identity_of(loaded, scenario_name(command.scenario));
+  if (identity.scenario_hash != run.hash)
+    throw Refused("the scenario or its data have changed meanwhile",
+                  "leave them as they are until all runs are done");
+  const std::string summary = make_and_record(command, loaded, identity).dump();
+  for (std::size_t done = 0; done < summary.size();) {
+    const ssize_t written = write(answer, summary.data() + done, summary.size() - done);
+    if (written < 0 && errno != EINTR) throw std::runtime_error("no memory for a run's summary");
+    if (written > 0) done += static_cast<std::size_t>(written);
+  }
+}
+
+// Never comes back: destructors and buffers are those of the process that this one is a copy of.
+[[noreturn]] void be_the_run(const PlannedRun& run, unsigned threads, int answer, int log, pid_t parent) {
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != parent) _exit(128 + SIGTERM);  // it has ended already
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  dup2(nowhere, STDOUT_FILENO);
+  dup2(log, STDERR_FILENO);
+  end_at_interrupt();
+  try {
+    make_run(run, threads, answer);
+  } catch (const Refused& refusal) {
+    say("error: {}\n  = help: {}\n", refusal.what(), refusal.help);
+    _exit(bad_input);
+  } catch (const std::exception& error) {
+    say("error: {}\n", error.what());
+    _exit(our_fault);
+  }
+  _exit(done);
+}
+
+class Children {
+ public:
+  explicit Children(const Execution& how) : how_(how) {}
+  ~Children() {
+    for (const auto& [child, run] : running_) kill(child, SIGTERM);
+    for (const auto& [child, run] : running_) {
+      while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) continue;
+    }
+  }
+  Children(const Children&) = delete;
+  Children& operator=(const Children&) = delete;
+
+  std::size_t size() const { return running_.size(); }
+
+  void start(const PlannedRun& run) {
+    Running next{.run = &run};
+    const pid_t parent = getpid();
+    const pid_t child = fork();
+    if (child == 0) be_the_run(run, how_.threads, next.answer.file(), next.log.file(), parent);
+    if (child < 0) throw std::runtime_error(fmt::format("cannot start a process: {}", std::strerror(errno)));
+    running_.emplace(child, std::move(next));
+  }
+
+  // Takes in a run that has ended, if one has. Throws when it has failed.
+  bool take_one() {
+    int status = 0;
+    const auto found = running_.find(waitpid(-1, &status, WNOHANG));
+    if (found == running_.end()) return false;
+    const Running ended = std::move(found->second);
+    running_.erase(found);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == bad_input) throw Invalid{ended.log.text()};
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != done)
+      throw std::runtime_error(fmt::format("a run failed, with {}: {}\n{}", how_it_ended(status),
+                                           replay_line(ended.run->command), ended.log.text()));
+    how_.on_result(*ended.run, ended.answer.text());
+    return true;
+  }
+
+ private:
+  struct Running {
+    const PlannedRun* run;
+    MemoryFile answer = {}, log = {};
+  };
+  const Execution& how_;
+  std::map<pid_t, Running> running_;
+};
+
+}  // namespace
+
+void execute(const std::vector<PlannedRun*>& runs, const Execution& how, const InterruptsHeld& interrupts) {
+  std::fflush(nullptr);  // else what is not printed yet would be printed by every copy
+  Children children(how);
+  auto next = runs.begin();
+  std::size_t finished = 0;
+  while (next != runs.end() || children.size() > 0) {
+    how.on_progress(finished);
+    if (const int signal = interrupts.pending(); signal != 0) throw Interrupted{signal, ""};
+    if (next != runs.end() && children.size() < how.jobs) children.start(**next++);
+    else if (children.take_one()) ++finished;
+    else interrupts.wait();
+  }
+  how.on_progress(finished);
+}
+
+}  // namespace psim::cli

@@ -1,0 +1,264 @@
+#include "sim/cli/study/folder.hpp"
+
+#include <fmt/format.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "analysis/study/files.hpp"
+#include "sim/cli/process.hpp"
+#include "sim/cli/talk.hpp"
+#include "sim/record/identity.hpp"
+
+namespace psim::cli {
+namespace {
+
+constexpr const char* manifest_name = "manifest.json";
+constexpr const char* unfinished = ".new-";  // how the names of files begin that are being written
+constexpr const char* schema = "psim.study/1";
+
+// "model name : ..." of /proc/cpuinfo.
+std::string processor() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("model name")) return line.substr(std::min(line.find(": ") + 2, line.size()));
+  }
+  return "";
+}
+
+Json machine() {
+  utsname system{};
+  uname(&system);
+  return {{"processor", processor()},
+          {"cores", std::thread::hardware_concurrency()},
+          {"memory_bytes", sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE)},
+          {"system", fmt::format("{} {} {}", system.sysname, system.release, system.machine)}};
+}
+
+Json condition_of(const std::vector<std::string>& axes, const std::vector<std::string>& labels) {
+  Json condition = Json::object();
+  for (std::size_t i = 0; i < axes.size(); ++i) condition[axes[i]] = labels[i];
+  return condition;
+}
+
+// Other processes never see half a file.
+void replace_file(const fs::path& path, const std::string& text) {
+  const fs::path fresh = path.parent_path() / (unfinished + process_name());
+  write_file(fresh, text);
+  fs::rename(fresh, path);
+}
+
+std::string baseline_of(const std::vector<std::string>& arms, const std::string& arm_axis,
+                        const std::string& asked) {
+  if (asked.empty()) return arms.front();
+  if (std::ranges::find(arms, asked) != arms.end()) return asked;
+  const std::string near = nearest(asked, arms);
+  throw Refused(fmt::format("--baseline {}: no arm has this name", asked),
+                near.empty()
+                    ? fmt::format("the arms are the values of {}, for example {}", arm_axis, arms.front())
+                    : fmt::format("did you mean `{}`?", near));
+}
+
+bool is_text(const Json& value) { return value.is_string(); }
+
+// Whether every key that is read has the type that it is read as.
+bool is_manifest(const Json& m) {
+  if (!m.is_object() || !m.contains("schema") || m["schema"] != schema) return false;
+  for (const char* key : {"name", "title", "study", "psim", "build", "arm_axis", "baseline"}) {
+    if (!m.contains(key) || !m[key].is_string()) return false;
+  }
+  for (const char* key : {"data_dirs", "condition_axes", "runs"}) {
+    if (!m.contains(key) || !m[key].is_array()) return false;
+  }
+  bool has_baseline = false;
+  const auto is_run = [&](const Json& run) {
+    if (!run.is_object() || !run.contains("run") || !run.contains("arm") || !run.contains("condition") ||
+        !run.contains("seed") || !run.contains("command"))
+      return false;
+    has_baseline = has_baseline || run["arm"] == m["baseline"];
+    return run["run"].is_string() && run["arm"].is_string() && run["seed"].is_number_integer() &&
+           run["command"].is_string() && run["condition"].is_object() &&
+           run["condition"].size() == m["condition_axes"].size() &&
+           std::ranges::all_of(run["condition"], is_text);
+  };
+  const auto is_tuning = [](const Json& t) {
+    return t.is_object() && t.contains("best") && t["best"].is_array() && t.contains("runs") &&
+           t["runs"].is_array() && std::ranges::all_of(t["runs"], is_text);
+  };
+  return std::ranges::all_of(m["data_dirs"], is_text) && std::ranges::all_of(m["condition_axes"], is_text) &&
+         std::ranges::all_of(m["runs"], is_run) && has_baseline &&
+         (!m.contains("tuning") || is_tuning(m["tuning"]));
+}
+
+}  // namespace
+
+Json manifest_of(const Plan& plan, const Command& command, const std::string& baseline) {
+  Json runs = Json::array(), dirs = Json::array();
+  for (const PlannedRun& run : plan.runs)
+    runs.push_back({{"run", run.hash},
+                    {"arm", run.arm},
+                    {"condition", condition_of(plan.condition_axes, run.condition)},
+                    {"seed", run.seed},
+                    {"command", replay_line(run.command)}});
+  for (const fs::path& dir : data_folders(command)) dirs.push_back(fs::absolute(dir).string());
+  dirs.push_back(fs::absolute(command.scenario).parent_path().string());
+  return {{"schema", schema},
+          {"name", plan.name},
+          {"title", plan.title},
+          {"study", plan.hash},
+          {"psim", version_text()},
+          {"instruction_set", instruction_set()},
+          {"libraries", libraries()},
+          {"build", build_id()},
+          {"machine", machine()},
+          {"data_dirs", dirs},
+          {"arm_axis", plan.arm_axis},
+          {"condition_axes", plan.condition_axes},
+          {"baseline", baseline_of(plan.arms, plan.arm_axis, baseline)},
+          {"runs", runs}};
+}
+
+fs::path study_directory(const Plan& plan) {
+  return fs::path("studies") / fmt::format("{}-{}", plan.name, plan.hash.substr(0, 8));
+}
+
+void check_study_target(const fs::path& dir) {
+  if (!fs::exists(dir)) return;
+  if (!fs::is_directory(dir))
+    throw Refused(fmt::format("{} is a file", dir.string()), "name another folder for the study");
+  // In this order: another process may be making it a study now, and the manifest comes first.
+  const bool is_empty =
+      std::ranges::all_of(fs::directory_iterator(dir), [](const fs::directory_entry& entry) {
+        return entry.path().filename().string().starts_with(unfinished);
+      });
+  if (is_empty || fs::exists(dir / manifest_name)) return;
+  if (fs::exists(dir / "summary.json"))
+    throw Refused(fmt::format("{} is a run", dir.string()), "name another folder for the study");
+  throw Refused(fmt::format("{} is no study, and not empty", dir.string()),
+                "name another folder; psim replaces nothing but its own studies");
+}
+
+void begin_study(const fs::path& dir, const Plan& plan, const Json& manifest, bool is_shared) {
+  check_study_target(dir);
+  fs::create_directories(dir);
+  const fs::path scenario = dir / (plan.name + ".toml");
+  bool stands = false;
+  if (is_shared && fs::exists(dir / manifest_name)) {
+    const Json there = StudyFolder(dir).manifest;
+    if (there["study"] != manifest["study"])
+      throw Refused(fmt::format("{} holds another study", dir.string()),
+                    "slices of one study share a folder; name another one with --out");
+    if (there["build"] != manifest["build"])
+      throw Refused(fmt::format("another build of psim has begun the study in {}", dir.string()),
+                    "run all slices with the same program, or name another folder with --out");
+    // Another slice may be further: its manifest has what the trials found.
+    stands = there.contains("tuning") || there == manifest;
+  }
+  if (!stands && fs::exists(dir / manifest_name)) {
+    const fs::path before = dir / (StudyFolder(dir).manifest["name"].get<std::string>() + ".toml");
+    if (before != scenario) fs::remove(before);
+  }
+  if (!stands)
+    replace_file(dir / manifest_name, manifest.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+  if (!stands || !fs::exists(scenario)) replace_file(scenario, plan.text);
+}
+
+StudyFolder::StudyFolder(const fs::path& path) : dir(path) {
+  if (!fs::exists(dir / manifest_name))
+    throw Refused(fmt::format("{} is not a study: {} is missing", dir.string(), manifest_name),
+                  "`psim compare` makes one under studies/");
+  manifest = Json::parse(read_file(dir / manifest_name), nullptr, false);
+  if (!is_manifest(manifest))
+    throw DamagedRun(fmt::format("{} is not the manifest of a study", (dir / manifest_name).string()));
+}
+
+void set_baseline(StudyFolder& folder, const std::string& baseline) {
+  std::vector<std::string> arms;
+  for (const Json& run : folder.manifest["runs"]) {
+    const std::string arm = run["arm"];
+    if (std::ranges::find(arms, arm) == arms.end()) arms.push_back(arm);
+  }
+  folder.manifest["baseline"] = baseline_of(arms, folder.manifest["arm_axis"], baseline);
+  replace_file(folder.dir / manifest_name, folder.manifest.dump(1) + "\n");
+}
+
+bool holds_another_study(const fs::path& dir, const std::string& study) {
+  return fs::exists(dir / manifest_name) && StudyFolder(dir).manifest["study"] != study;
+}
+
+std::vector<std::string> StudyFolder::hashes() const {
+  std::vector<std::string> all;
+  for (const Json& run : manifest["runs"]) all.push_back(run["run"]);
+  if (manifest.contains("tuning")) {
+    for (const Json& run : manifest["tuning"]["runs"]) all.push_back(run);
+  }
+  return all;
+}
+
+std::vector<Json> missing_runs(const StudyFolder& folder, const Journal& journal) {
+  std::vector<Json> missing;
+  for (const Json& run : folder.manifest["runs"]) {
+    if (journal.find(run["run"]) == nullptr) missing.push_back(run);
+  }
+  if (folder.manifest.contains("tuning")) {
+    for (const Json& trial : folder.manifest["tuning"]["runs"]) {
+      if (journal.find(trial) == nullptr)
+        missing.push_back({{"run", trial}, {"command", "a trial of [tune]"}});
+    }
+  }
+  return missing;
+}
+
+namespace {
+
+// What a summary must have to be read as one.
+Json summary_of(const std::string& text, const std::string& run) {
+  Json summary = Json::parse(text, nullptr, false);
+  const auto has = [&](const char* key) { return summary.contains(key) && summary[key].is_object(); };
+  if (!summary.is_object() || !has("target") || !has("staleness") || !has("time") || !has("final") ||
+      !summary.contains("notes") || !summary.contains("curve"))
+    throw DamagedRun(fmt::format("the result of run {} is no summary", run));
+  return summary;
+}
+
+}  // namespace
+
+analysis::Study results_of(const Json& m, const Journal& journal) {
+  analysis::Study study{.name = m["name"],
+                        .title = m["title"],
+                        .arm_axis = m["arm_axis"],
+                        .condition_axes = m["condition_axes"],
+                        .baseline = m["baseline"],
+                        .tuning = m.value("tuning", Json()),
+                        .cells = {}};
+  for (const Json& run : m["runs"]) {
+    const std::string* summary = journal.find(run["run"]);
+    if (summary == nullptr) continue;
+    std::vector<std::string> condition;
+    for (const auto& [axis, label] : run["condition"].items()) condition.push_back(label);
+    const auto same = [&](const analysis::Cell& cell) {
+      return cell.arm == run["arm"] && cell.condition == condition;
+    };
+    auto cell = std::ranges::find_if(study.cells, same);
+    if (cell == study.cells.end())
+      cell = study.cells.insert(cell, {.arm = run["arm"], .condition = std::move(condition), .runs = {}});
+    cell->runs.push_back(
+        {.run = run["run"], .seed = run["seed"], .summary = summary_of(*summary, run["run"])});
+  }
+  return study;
+}
+
+void write_study(const StudyFolder& folder, Journal& journal, const analysis::Study& study,
+                 const analysis::Evaluation& evaluation) {
+  journal.settle(folder.hashes());
+  for (const analysis::StudyFile& file : analysis::study_files(study, evaluation))
+    replace_file(folder.dir / file.name, file.text);
+  analysis::write_database(folder.dir / "study.db", study);
+}
+
+}  // namespace psim::cli

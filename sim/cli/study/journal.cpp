@@ -1,0 +1,178 @@
+#include "sim/cli/study/journal.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "sim/cli/process.hpp"
+#include "sim/record/identity.hpp"
+
+namespace psim::cli {
+namespace {
+
+constexpr const char* settled = "results.jsonl";
+constexpr const char* parts = "results";          // the folder of the processes' own files
+constexpr const char* earlier = "earlier.jsonl";  // runs of studies that this folder held before
+
+std::string check_of(std::string_view text) {
+  return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
+}
+
+std::string line_of(const std::string& hash, const std::string& summary) {
+  return fmt::format("{{\"run\":\"{}\",\"build\":\"{}\",\"check\":\"{}\",\"summary\":{}}}\n", hash,
+                     build_id(), check_of(summary), summary);
+}
+
+// The value behind `key`, which `line` begins with; takes both away. Empty when it does not.
+std::string_view take_word(std::string_view& line, std::string_view key) {
+  constexpr std::size_t digits = 16;
+  if (!line.starts_with(key) || line.size() < key.size() + digits + 1) return {};
+  const std::string_view word = line.substr(key.size(), digits);
+  line.remove_prefix(key.size() + digits + 1);
+  return word;
+}
+
+std::vector<fs::path> part_files(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code none;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder / parts, none)) {
+    if (entry.path().extension() == ".jsonl") files.push_back(entry.path());
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+[[noreturn]] void fail(const char* what, const fs::path& path) {
+  throw fs::filesystem_error(what, path, std::error_code(errno, std::generic_category()));
+}
+
+}  // namespace
+
+Journal::Journal(fs::path folder, Builds builds) : folder_(std::move(folder)), builds_(builds) {
+  read_again();
+}
+
+Journal::Journal(Journal&& other) noexcept
+    : folder_(std::move(other.folder_)),
+      builds_(other.builds_),
+      summaries_(std::move(other.summaries_)),
+      other_builds_(std::move(other.other_builds_)),
+      contradictory_(std::move(other.contradictory_)),
+      damaged_(other.damaged_),
+      foreign_(other.foreign_),
+      file_(std::exchange(other.file_, -1)) {}
+
+Journal::~Journal() {
+  if (file_ >= 0) close(file_);
+}
+
+void Journal::read_again() {
+  damaged_ = 0;
+  other_builds_.clear();
+  read(folder_ / settled);
+  for (const fs::path& file : part_files(folder_)) read(file);
+}
+
+void Journal::read(const fs::path& file) {
+  if (!fs::exists(file)) return;
+  const std::string text = read_file(file);
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const std::size_t end = rest.find('\n');
+    take(rest.substr(0, end));
+    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+  }
+}
+
+void Journal::take(std::string_view line) {
+  if (line.empty()) return;
+  constexpr std::string_view beginning = "{\"run\":\"";
+  if (!line.starts_with(beginning) && !beginning.starts_with(line)) ++foreign_;
+  const std::string_view hash = take_word(line, "{\"run\":\"");
+  const std::string_view build = take_word(line, ",\"build\":\"");
+  const std::string_view check = take_word(line, ",\"check\":\"");
+  constexpr std::string_view before = ",\"summary\":";
+  const bool is_whole =
+      !hash.empty() && !build.empty() && !check.empty() && line.starts_with(before) && line.ends_with('}');
+  if (is_whole) line = line.substr(before.size(), line.size() - before.size() - 1);
+  if (!is_whole || check_of(line) != check) {
+    ++damaged_;
+    return;
+  }
+  if (builds_ == Builds::own && build != build_id()) {
+    ++other_builds_[std::string(build)];
+    return;
+  }
+  const auto [place, is_new] = summaries_.try_emplace(std::string(hash), line);
+  if (!is_new && place->second != line) contradictory_.insert(std::string(hash));
+}
+
+const std::string* Journal::find(const std::string& hash) const {
+  const auto found = summaries_.find(hash);
+  return found == summaries_.end() ? nullptr : &found->second;
+}
+
+void Journal::adopt(const Journal& other, const std::set<std::string>& hashes) {
+  for (const std::string& hash : hashes) {
+    const std::string* summary = find(hash) == nullptr ? other.find(hash) : nullptr;
+    if (summary != nullptr) add(hash, *summary);
+  }
+}
+
+// Its name is no other process's, on this machine or another one.
+void Journal::open_own() {
+  fs::create_directories(folder_ / parts);
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  for (int attempt = 0; file_ < 0; ++attempt) {
+    const fs::path path = folder_ / parts / fmt::format("{}-{}-{}.jsonl", host, getpid(), attempt);
+    file_ = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
+    if (file_ < 0 && errno != EEXIST) fail("open", path);
+  }
+}
+
+void Journal::add(const std::string& hash, const std::string& summary) {
+  if (file_ < 0) open_own();
+  const std::string line = line_of(hash, summary);
+  for (std::size_t done = 0; done < line.size();) {
+    const ssize_t written = write(file_, line.data() + done, line.size() - done);
+    if (written < 0 && errno != EINTR) fail("write", folder_ / parts);
+    if (written > 0) done += static_cast<std::size_t>(written);
+  }
+  summaries_.emplace(hash, summary);
+}
+
+void Journal::settle(const std::vector<std::string>& hashes) {
+  const fs::path fresh = folder_ / fmt::format(".{}-{}", settled, process_name());
+  std::set<std::string> kept;
+  std::string text;
+  for (const std::string& hash : hashes) {
+    if (kept.insert(hash).second) text += line_of(hash, *find(hash));
+  }
+  write_file(fresh, text);
+  fs::rename(fresh, folder_ / settled);
+  if (file_ >= 0) close(std::exchange(file_, -1));
+  std::string others;
+  for (const auto& [hash, summary] : summaries_) {
+    if (!kept.contains(hash)) others += line_of(hash, summary);
+  }
+  for (const fs::path& file : part_files(folder_)) {
+    Journal part;
+    part.read(file);
+    if (part.foreign_ == 0 && part.other_builds_.empty()) fs::remove(file);
+  }
+  if (!others.empty()) {
+    fs::create_directories(folder_ / parts);
+    write_file(folder_ / parts / earlier, others);
+  }
+  std::error_code not_empty;
+  fs::remove(folder_ / parts, not_empty);
+}
+
+}  // namespace psim::cli

@@ -1,0 +1,70 @@
+// What the runs of a study gave, line by line, in files that any number of processes append to at once: each
+// has a file of its own, so nothing needs a lock, and what a killed process leaves is at most a line that is
+// not whole, which is not read.
+//
+// A line: {"run":HASH,"build":BUILD,"check":CHECK,"summary":{...}}, where CHECK is the XXH3 of the summary's
+// text. HASH says which scenario it is and BUILD which program made it: a line is true for ever, wherever it
+// is copied to.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/cli/command.hpp"
+
+namespace psim::cli {
+
+class Journal {
+ public:
+  // Whose lines count.
+  enum class Builds { own, any };
+
+  // Reads what is in `folder`, if there is one. Throws std::filesystem::filesystem_error when it cannot be
+  // read.
+  explicit Journal(fs::path folder, Builds builds = Builds::own);
+  ~Journal();
+  Journal(Journal&& other) noexcept;
+  Journal& operator=(Journal&&) = delete;
+
+  // The summary of a run, as text; null: it has not been made.
+  const std::string* find(const std::string& hash) const;
+
+  // Takes in what other processes have written meanwhile.
+  void read_again();
+
+  // Takes in the lines of another study for the runs that are asked for.
+  void adopt(const Journal& other, const std::set<std::string>& hashes);
+
+  // Appends a line. Throws std::filesystem::filesystem_error when the disk refuses.
+  void add(const std::string& hash, const std::string& summary);
+
+  // Makes `results.jsonl` of the lines of these runs, in this order, keeps the others' in
+  // results/earlier.jsonl, and removes the files that have no more to say. What is not understood stays.
+  void settle(const std::vector<std::string>& hashes);
+
+  // By build, how many lines others than this one made.
+  const std::map<std::string, std::size_t>& other_builds() const { return other_builds_; }
+  std::size_t damaged() const { return damaged_; }
+  // The runs of which there are two different summaries.
+  const std::set<std::string>& contradictory() const { return contradictory_; }
+
+ private:
+  Journal() = default;
+  void read(const fs::path& file);
+  void take(std::string_view line);
+  void open_own();
+
+  fs::path folder_;
+  Builds builds_ = Builds::own;
+  std::map<std::string, std::string> summaries_;  // by hash
+  std::map<std::string, std::size_t> other_builds_;
+  std::set<std::string> contradictory_;
+  std::size_t damaged_ = 0;
+  std::size_t foreign_ = 0;  // lines that psim did not write
+  int file_ = -1;            // this process' own
+};
+
+}  // namespace psim::cli

@@ -1,0 +1,161 @@
+#include "sim/cli/study/make.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <set>
+#include <thread>
+
+#include "model/machine_memory.hpp"
+#include "sim/cli/progress.hpp"
+#include "sim/cli/run_folder.hpp"
+#include "sim/cli/study/executor.hpp"
+#include "sim/cli/talk.hpp"
+
+namespace psim::cli {
+namespace {
+
+constexpr double between_lines = 60;  // seconds, where progress is written line by line
+
+// How far a study is, and how long the rest will take: as long as what is done did, by what each was expected
+// to take.
+class StudyProgress {
+ public:
+  StudyProgress(std::size_t there, std::size_t total, double expected)
+      : there_(there), total_(total), expected_(expected), begin_(host_seconds()), last_line_(begin_) {}
+
+  void add(double seconds) { done_ += seconds; }
+
+  void show(std::size_t finished) {
+    const double now = host_seconds();
+    if (is_terminal_) {
+      if (now - drawn_ < 0.1) return;
+      drawn_ = now;
+      return say("\r\033[K{}", line(finished, now));
+    }
+    if (now - last_line_ < between_lines) return;
+    last_line_ = now;
+    say("{}\n", line(finished, now));
+  }
+
+  void erase() const {
+    if (is_terminal_) say("\r\033[K");
+  }
+
+ private:
+  std::string line(std::size_t finished, double now) const {
+    std::string text = fmt::format("{}/{} runs", there_ + finished, total_);
+    if (done_ > 0) text += ", " + time_text((now - begin_) * (expected_ - done_) / done_) + " to go";
+    return text;
+  }
+
+  std::size_t there_, total_;
+  double expected_, done_ = 0, begin_, last_line_, drawn_ = 0;
+  bool is_terminal_ = isatty(STDERR_FILENO) != 0;
+};
+
+// Runs whose folder is not as it should be, by the reason.
+class ToBeMadeAgain {
+ public:
+  void add(const std::string& why, const std::string& folder) { folders_[why].push_back(folder); }
+  void say_so() const {
+    for (const auto& [why, folders] : folders_) {
+      const std::string more = folders.size() > 1 ? fmt::format(" and {} more", folders.size() - 1) : "";
+      say("{}/{} computed again: {}\n", folders.front(), more.empty() ? " is" : more + " are", why);
+    }
+  }
+
+ private:
+  std::map<std::string, std::vector<std::string>> folders_;
+};
+
+// The runs that are to be made, each scenario once. Where runs are recorded, their folders are set.
+std::vector<PlannedRun*> runs_to_make(const MakeOptions& options, Plan& plan,
+                                      const std::vector<std::size_t>& numbers, const ResultStore& store) {
+  const bool records = options.command.trace != "none";
+  std::vector<PlannedRun*> left;
+  std::set<std::string> seen;
+  ToBeMadeAgain again;
+  for (const std::size_t number : numbers) {
+    PlannedRun& run = plan.runs[number];
+    if (!seen.insert(run.hash).second) continue;
+    bool is_there = store.has && store.has(run) && !options.command.force;
+    run.command.out.clear();
+    if (records) {
+      const fs::path folder = options.dir / "runs" / fmt::format("{}-{}", plan.name, run.hash.substr(0, 8));
+      run.command.out = folder.string();
+      const Finished found = finished_run(folder, run.hash, options.command.trace);
+      if (!found.why_not.empty()) again.add(found.why_not, folder.string());
+      if (!found.summary || options.command.force) check_target(folder);
+      is_there = is_there && found.summary.has_value();
+    }
+    if (!is_there) left.push_back(&run);
+  }
+  again.say_so();
+  return left;
+}
+
+// As many at once as the command says, or there are cores, as far as the memory is enough.
+unsigned jobs_of(const Command& command, const std::vector<PlannedRun*>& runs) {
+  const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
+  const unsigned asked =
+      std::min(command.jobs > 0 ? command.jobs : cores, static_cast<unsigned>(runs.size()));
+  double largest = 1;
+  for (const PlannedRun* run : runs) largest = std::max(largest, run->bytes);
+  const double room = std::max(1.0, static_cast<double>(available_memory()) / largest);
+  if (command.force || asked <= room) return asked;
+  say("note: memory is enough for {:.0f} of these runs at once, not for {}\n", std::floor(room), asked);
+  return static_cast<unsigned>(room);
+}
+
+std::string what_is_done(const MakeOptions& options, std::size_t finished, std::size_t total) {
+  const std::string done = fmt::format("interrupted: {} of {} runs are done", finished, total);
+  if (!options.is_kept) return done + ", and not kept; with --out DIR they are";
+  return done + (options.command.force ? "; without --force the same command continues"
+                                       : "; the same command continues");
+}
+
+}  // namespace
+
+ResultStore store_in(Journal& journal) {
+  return {.has = [&journal](const PlannedRun& run) { return journal.find(run.hash) != nullptr; },
+          .on_result = [&journal](const PlannedRun& run,
+                                  const std::string& summary) { journal.add(run.hash, summary); }};
+}
+
+std::size_t make_runs(const MakeOptions& options, Plan& plan, const std::vector<std::size_t>& numbers,
+                      const ResultStore& store, const InterruptsHeld& interrupts) {
+  std::vector<PlannedRun*> runs = runs_to_make(options, plan, numbers, store);
+  if (runs.empty()) return 0;
+  std::ranges::stable_sort(runs, std::ranges::greater{}, &PlannedRun::seconds);
+  const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
+  const unsigned jobs = jobs_of(options.command, runs);
+  double expected = 0;
+  for (const PlannedRun* run : runs) expected += run->seconds;
+  const std::size_t there = numbers.size() - runs.size();
+  StudyProgress progress(there, numbers.size(), expected);
+  std::size_t made = 0;
+  const Execution how{
+      .jobs = jobs,
+      .threads = options.command.threads > 0 ? options.command.threads : std::max(1U, cores / jobs),
+      .on_result =
+          [&](const PlannedRun& run, const std::string& summary) {
+            store.on_result(run, summary);
+            progress.add(run.seconds);
+            ++made;
+          },
+      .on_progress = [&](std::size_t finished) { progress.show(finished); }};
+  try {
+    execute(runs, how, interrupts);
+  } catch (const Interrupted& interrupt) {
+    throw Interrupted{interrupt.signal, what_is_done(options, there + made, numbers.size())};
+  }
+  progress.erase();
+  return runs.size();
+}
+
+}  // namespace psim::cli

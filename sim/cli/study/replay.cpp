@@ -1,0 +1,93 @@
+#include "sim/cli/study/replay.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <thread>
+
+#include "sim/cli/differences.hpp"
+#include "sim/cli/interrupt.hpp"
+#include "sim/cli/study/folder.hpp"
+#include "sim/cli/study/make.hpp"
+#include "sim/cli/study/report.hpp"
+#include "sim/cli/study/tuning.hpp"
+#include "sim/cli/talk.hpp"
+
+namespace psim::cli {
+namespace {
+
+// The plan of the study in the folder, as this program makes it.
+Plan plan_again(const StudyFolder& folder, const Command& asked) {
+  Command command = asked;
+  command.scenario = (folder.dir / (folder.manifest["name"].get<std::string>() + ".toml")).string();
+  for (const Json& dir : folder.manifest["data_dirs"]) {
+    if (fs::is_directory(dir.get<std::string>())) command.data_dirs.push_back(dir);
+  }
+  const Json tuning = folder.manifest.value("tuning", Json());
+  Plan plan = plan_study(command, true, tuning.is_null() ? Variants{} : tuned_variants(tuning));
+  const Json& runs = folder.manifest["runs"];
+  const bool is_same = plan.runs.size() == runs.size() &&
+                       std::ranges::equal(plan.runs, runs, [](const PlannedRun& now, const Json& then) {
+                         return now.arm == then["arm"] && now.seed == then["seed"];
+                       });
+  if (!is_same)
+    throw Refused(fmt::format("{} is not the study of the manifest beside it", command.scenario),
+                  "somebody has changed one of them, or another version of psim wrote them");
+  return plan;
+}
+
+class Differences {
+ public:
+  void compare(const PlannedRun& run, const Json& then, const Json& now) {
+    if (notes_.empty()) notes_ = notes_on_program(then, now);
+    const std::string difference = first_difference(without_program(then), without_program(now));
+    if (difference.empty()) {
+      ++same_;
+      return;
+    }
+    ++different_;
+    constexpr std::size_t most = 5;
+    if (different_ <= most)
+      text_ += fmt::format("different run: {}\n{}", replay_line(run.command), difference);
+  }
+  int report(const StudyFolder& folder) const {
+    fmt::print("{} of {} runs are the same as in {}/\n{}{}", same_, same_ + different_, folder.dir.string(),
+               text_, notes_);
+    return different_ == 0 ? done : answer_is_no;
+  }
+
+ private:
+  std::size_t same_ = 0, different_ = 0;
+  std::string text_, notes_;
+};
+
+}  // namespace
+
+bool is_study(const fs::path& dir) { return fs::exists(dir / "manifest.json"); }
+
+int replay_study(const fs::path& dir, const Command& given) {
+  Command asked = given;
+  asked.trace = "none";  // nothing is kept
+  const StudyFolder folder(dir);
+  const Journal recorded(dir, Journal::Builds::any);
+  say_what_is_not_read(dir, recorded);
+  if (!missing_runs(folder, recorded).empty())
+    throw Refused(fmt::format("{} is not complete", dir.string()), "psim merge says what is missing");
+  Plan plan = plan_again(folder, asked);
+  const std::vector<std::string> hashes = folder.hashes();
+  std::vector<std::size_t> numbers;
+  for (std::size_t i = 0; i < plan.runs.size(); ++i) numbers.push_back(i);
+  Differences differences;
+  std::set<std::string> seen;
+  const InterruptsHeld interrupts;
+  const auto on_result = [&](const PlannedRun& run, const std::string& summary) {
+    const auto number = static_cast<std::size_t>(&run - plan.runs.data());
+    differences.compare(run, Json::parse(*recorded.find(hashes[number])), Json::parse(summary));
+  };
+  make_runs({.dir = dir, .command = asked, .is_kept = false}, plan, numbers, {.on_result = on_result},
+            interrupts);
+  return differences.report(folder);
+}
+
+}  // namespace psim::cli

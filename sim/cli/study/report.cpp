@@ -1,0 +1,127 @@
+#include "sim/cli/study/report.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+#include <stdexcept>
+
+#include "analysis/study/files.hpp"
+#include "analysis/study/report.hpp"
+#include "sim/cli/run_folder.hpp"
+#include "sim/cli/talk.hpp"
+#include "sim/record/identity.hpp"
+
+namespace psim::cli {
+namespace {
+
+bool may_colour() {
+  const char* term = std::getenv("TERM");
+  return isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr && term != nullptr &&
+         std::string_view(term) != "dumb";
+}
+
+// "target: accuracy 93 %"; empty where runs have none, or different ones.
+std::string target_line(const analysis::Study& study) {
+  std::set<std::string> targets;
+  for (const analysis::Cell& cell : study.cells) {
+    for (const analysis::StudyRun& run : cell.runs) targets.insert(target_text(run.summary));
+  }
+  const std::string& target = *targets.begin();
+  return targets.size() > 1 || target.empty() ? "" : fmt::format("target: {}\n", target);
+}
+
+std::string next_lines(const StudyFolder& folder) {
+  const Json& runs = folder.manifest["runs"];
+  std::string out;
+  if (runs.size() == 1)
+    out +=
+        "\nThis is one run, so there is nothing to compare. Give axes in [compare] of the scenario, or with\n"
+        "  --seeds 1,2,3   or   --set 'consistency=[\"bsp\", \"ssp 3\", \"asp\"]'\n";
+  const Json& first = runs.front();
+  return out + fmt::format(
+                   "\n{} runs in {}/ (README.txt says what is there)   next, the first of them with its "
+                   "record:\n  {}\n",
+                   runs.size(), folder.dir.string(), first["command"].get<std::string>());
+}
+
+Counts counts_of(const analysis::Study& study) {
+  Counts counts;
+  for (const analysis::Cell& cell : study.cells) {
+    for (const analysis::StudyRun& run : cell.runs) {
+      ++counts.runs;
+      counts.missed += misses_target(run.summary) ? 1U : 0U;
+      counts.no += is_yes(run.summary) ? 0U : 1U;
+    }
+  }
+  return counts;
+}
+
+void print_for_people(const StudyFolder& folder, const analysis::Study& study,
+                      const analysis::Evaluation& evaluation, const StudyCommand& asked,
+                      const std::string& line) {
+  const analysis::TableOptions options{.format = asked.latex      ? analysis::TableFormat::latex
+                                                 : asked.markdown ? analysis::TableFormat::markdown
+                                                                  : analysis::TableFormat::text,
+                                       .columns = asked.columns,
+                                       .wide = asked.wide};
+  std::string table;
+  try {
+    table = analysis::table(study, evaluation, options);
+  } catch (const std::invalid_argument& wrong) {
+    throw Refused(wrong.what(), "`psim explain NAME` says what a column holds");
+  }
+  if (options.format != analysis::TableFormat::text) return fmt::print("{}", table);
+  fmt::print("{}    (psim {})\n", line, version_text());
+  if (!study.title.empty()) fmt::print("{}\n", study.title);
+  fmt::print("{}\n{}\n{}", target_line(study), table, analysis::remarks(study, evaluation));
+  fmt::print("{}",
+             analysis::loss_chart(study, {.width = std::clamp(terminal_width().value_or(86) - 14, 40, 100),
+                                          .height = 16,
+                                          .colour = may_colour()}));
+  fmt::print("{}", next_lines(folder));
+}
+
+}  // namespace
+
+void say_what_is_not_read(const fs::path& dir, const Journal& journal) {
+  std::size_t of_others = 0;
+  for (const auto& [build, lines] : journal.other_builds()) of_others += lines;
+  if (of_others > 0)
+    say("note: {} results in {} are of {} other build{} of psim and do not count\n", of_others, dir.string(),
+        journal.other_builds().size(), journal.other_builds().size() == 1 ? "" : "s");
+  if (journal.damaged() > 0)
+    say("note: {} results in {} are not whole and do not count\n", journal.damaged(), dir.string());
+  if (!journal.contradictory().empty())
+    throw Refused(
+        fmt::format("{} has two different results of run {}", dir.string(), *journal.contradictory().begin()),
+        "one build of psim gave both, so it or the machine is broken: please report it");
+}
+
+Counts finish_study(const fs::path& dir, Journal& journal, const StudyCommand& asked, bool json,
+                    const std::string& line) {
+  const StudyFolder folder(dir);
+  const analysis::Study study = results_of(folder.manifest, journal);
+  const analysis::Evaluation evaluation = analysis::evaluate(study);
+  write_study(folder, journal, study, evaluation);
+  set_latest(dir);
+  if (json) fmt::print("{}\n", analysis::document(study, evaluation).dump(2));
+  else print_for_people(folder, study, evaluation, asked, line);
+  return counts_of(study);
+}
+
+void print_missing(const StudyFolder& folder, const std::vector<Json>& missing) {
+  constexpr std::size_t most = 20;
+  fmt::print("{} of {} runs are missing in {}/:\n", missing.size(), folder.manifest["runs"].size(),
+             folder.dir.string());
+  for (std::size_t i = 0; i < std::min(most, missing.size()); ++i)
+    fmt::print("  {}   {}\n", missing[i]["run"].get<std::string>(), missing[i]["command"].get<std::string>());
+  if (missing.size() > most) fmt::print("  ... and {} more\n", missing.size() - most);
+  fmt::print(
+      "the same slices again make what is missing; so does, in one process:\n  psim compare {} --out {}\n",
+      (folder.dir / (folder.manifest["name"].get<std::string>() + ".toml")).string(), folder.dir.string());
+}
+
+}  // namespace psim::cli

@@ -1,0 +1,27 @@
+// What a study's commands print.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/cli/study/folder.hpp"
+
+namespace psim::cli {
+
+// Says on stderr which results in the folder are of another build, or damaged. Throws Refused when two
+// results of one run contradict each other.
+void say_what_is_not_read(const fs::path& dir, const Journal& journal);
+
+// Of a study: its runs, those that missed their target, and those that did not reach what they were to reach.
+struct Counts {
+  std::size_t runs = 0, missed = 0, no = 0;
+};
+
+// Writes a complete study's files and prints it, as `study` asks. `line`: the command that does it again.
+Counts finish_study(const fs::path& dir, Journal& journal, const StudyCommand& study, bool json,
+                    const std::string& line);
+
+// The runs that are missing, and what makes them.
+void print_missing(const StudyFolder& folder, const std::vector<Json>& missing);
+
+}  // namespace psim::cli

@@ -1,0 +1,140 @@
+// psim studies: the studies that are there, and giving them other names or removing them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <set>
+
+#include "sim/cli/study/contents.hpp"
+#include "sim/cli/study/folder.hpp"
+#include "sim/cli/study/lock.hpp"
+#include "sim/cli/study/replay.hpp"
+#include "sim/cli/study/shelf.hpp"
+#include "sim/cli/talk.hpp"
+
+namespace psim::cli {
+namespace {
+
+// What is to be done next, or `complete`.
+std::string state_of(const StudyFolder& folder, std::size_t missing) {
+  if (!StudyLock::alone(folder.dir)) return "at work";
+  if (missing > 0 || folder.manifest.contains("stage")) return "incomplete";
+  const bool is_written = fs::exists(folder.dir / "results.jsonl") && fs::exists(folder.dir / "study.json");
+  return is_written ? "complete" : "to be merged";
+}
+
+Json row_of_study(const fs::path& dir) {
+  const StudyFolder folder(dir);
+  const Journal journal(dir, Journal::Builds::any);
+  const Json& runs = folder.manifest["runs"];
+  std::set<std::string> arms, conditions, seeds;
+  for (const Json& run : runs) {
+    arms.insert(run["arm"].get<std::string>());
+    conditions.insert(run["condition"].dump());
+    seeds.insert(run["seed"].dump());
+  }
+  const std::size_t missing = missing_runs(folder, journal).size();
+  return {{"name", dir.filename().string()},
+          {"folder", dir.string()},
+          {"scenario", folder.manifest["name"].get<std::string>()},
+          {"title", folder.manifest["title"].get<std::string>()},
+          {"study", folder.manifest["study"].get<std::string>()},
+          {"arms", arms.size()},
+          {"conditions", conditions.size()},
+          {"seeds", seeds.size()},
+          {"runs", runs.size()},
+          {"done", runs.size() - missing},
+          {"state", state_of(folder, missing)},
+          {"psim", folder.manifest["psim"].get<std::string>()}};
+}
+
+// Never throws: one damaged study must not hide the others.
+Json row_at(const fs::path& dir) {
+  Json row;
+  try {
+    row = row_of_study(dir);
+  } catch (const std::exception&) {
+    row = {{"name", dir.filename().string()}, {"folder", dir.string()}, {"state", "damaged"}};
+  }
+  row["written"] = date_of(dir / "manifest.json");
+  row["bytes"] = bytes_in(dir);
+  return row;
+}
+
+std::string count_at(const Json& row, const char* key) { return row.contains(key) ? row[key].dump() : "-"; }
+
+constexpr ListColumn study_columns[] = {
+    {"study", true, [](const Json& row) { return row["name"].get<std::string>(); }},
+    {"title", true, [](const Json& row) { return cut(row.value("title", ""), 40); }},
+    {"arms", false, [](const Json& row) { return count_at(row, "arms"); }},
+    {"conditions", false, [](const Json& row) { return count_at(row, "conditions"); }},
+    {"seeds", false, [](const Json& row) { return count_at(row, "seeds"); }},
+    {"runs", false, [](const Json& row) { return count_at(row, "done") + "/" + count_at(row, "runs"); }},
+    {"state", true, [](const Json& row) { return row["state"].get<std::string>(); }},
+    {"psim", true, [](const Json& row) { return row.value("psim", "-"); }},
+    {"begun (UTC)", true, [](const Json& row) { return row["written"].get<std::string>(); }},
+    {"size", false, [](const Json& row) { return size_text(row["bytes"].get<double>()); }},
+};
+
+int list_studies(const Shelf& shelf, const std::string& pattern, bool json) {
+  std::vector<Json> rows;
+  for (const fs::path& dir : folders_on(shelf)) {
+    if (fits(pattern, dir.filename().string())) rows.push_back(row_at(dir));
+  }
+  if (json) {
+    fmt::print("{}\n", Json{{"schema", "psim.studies/1"}, {"studies", rows}}.dump(2));
+  } else if (rows.empty()) {
+    fmt::print("no studies{} in {}/; `psim compare` makes one under studies/\n",
+               pattern.empty() ? "" : fmt::format(" like `{}`", pattern), shelf.home.string());
+  } else {
+    fmt::print("{}", list_of(rows, study_columns));
+  }
+  return done;
+}
+
+// Keeps processes out that would work there. Throws Refused while one does.
+StudyLock locked(const fs::path& dir) {
+  std::optional<StudyLock> lock = StudyLock::alone(dir);
+  if (!lock)
+    throw Refused(fmt::format("a process works on {}", dir.string()), "wait for it, or stop it with Ctrl-C");
+  return std::move(*lock);
+}
+
+void remove_study_called(const Shelf& shelf, const std::string& name) {
+  const fs::path dir = found_on(shelf, name);
+  const StudyFolder folder(dir);
+  check_not_inside(dir);
+  const StudyLock lock = locked(dir);
+  const StudyContents contents = study_contents(dir, folder.manifest["name"].get<std::string>());
+  if (!contents.foreign.empty())
+    throw Refused(fmt::format("{} holds `{}`, which psim did not write", dir.string(),
+                              contents.foreign.front().string()),
+                  "move it elsewhere; psim removes nothing but its own files");
+  const std::uintmax_t bytes = bytes_in(dir);
+  remove_study(dir, contents);
+  mend_latest(shelf, dir);
+  fmt::print("removed {}/: {} files and {} recorded runs, {}\n", dir.string(), contents.files.size(),
+             contents.runs.size(), size_text(static_cast<double>(bytes)));
+}
+
+void rename_study(const Shelf& shelf, const std::string& name, const std::string& to) {
+  const fs::path dir = found_on(shelf, name);
+  const StudyFolder folder(dir);  // throws where it is none
+  const StudyLock lock = locked(dir);
+  fmt::print("{}/ is now {}/\n", dir.string(), rename_folder(shelf, dir, to).string());
+}
+
+}  // namespace
+
+Shelf studies_shelf() { return {.one = "study", .many = "studies", .home = "studies", .holds = is_study}; }
+
+int studies(const ShelfCommand& asked) {
+  const Shelf shelf = shelf_at(studies_shelf(), asked.in);
+  return act_on_shelf(
+      shelf, asked,
+      {.list = [&](const std::string& pattern) { return list_studies(shelf, pattern, asked.json); },
+       .rename = [&](const std::string& name, const std::string& to) { rename_study(shelf, name, to); },
+       .remove = [&](const std::string& name) { remove_study_called(shelf, name); }});
+}
+
+}  // namespace psim::cli

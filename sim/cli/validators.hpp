@@ -1,0 +1,21 @@
+// What the values of options must be; some are rewritten.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace psim::cli {
+
+// An integer. Unlike CLI::Range, which takes "1e3" and cuts off what does not fit.
+CLI::Validator whole(std::int64_t least, std::int64_t most);
+
+CLI::Validator duration();    // "10min" becomes its seconds
+CLI::Validator percentage();  // "5%" becomes its share
+CLI::Validator seed_list();   // "1,2,3"
+// `otherwise`: what an empty text is.
+CLI::Validator not_empty(const char* otherwise = "it names no folder");
+CLI::Validator one_of(const std::vector<std::string>& names);
+
+}  // namespace psim::cli

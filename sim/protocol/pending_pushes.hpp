@@ -1,0 +1,49 @@
+// Pushes that wait for an update, in the order of their arrival, and how many each worker has there: an
+// answer to each of ten thousand workers asks for its own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "sim/protocol/message.hpp"
+
+namespace psim {
+
+class PendingPushes {
+ public:
+  PendingPushes(NodeId first_worker, std::size_t workers) : first_worker_(first_worker), counts_(workers) {}
+
+  const std::vector<Push>& all() const { return pushes_; }
+  bool empty() const { return pushes_.empty(); }
+  std::uint32_t count_of(NodeId worker) const { return counts_[worker - first_worker_]; }
+
+  void add(Push push) {
+    ++counts_[push.worker - first_worker_];
+    pushes_.push_back(std::move(push));
+  }
+  void remove(const PushId& id) {
+    if (count_of(id.worker) == 0) return;
+    const auto removed = std::erase_if(pushes_, [&](const Push& push) { return push.id() == id; });
+    counts_[id.worker - first_worker_] -= static_cast<std::uint32_t>(removed);
+  }
+  Push take(std::vector<Push>::const_iterator push) {
+    const auto place = pushes_.begin() + (push - pushes_.cbegin());
+    Push result = std::move(*place);
+    --counts_[result.worker - first_worker_];
+    pushes_.erase(place);
+    return result;
+  }
+  std::vector<Push> take_all() {
+    for (const Push& push : pushes_) counts_[push.worker - first_worker_] = 0;
+    return std::exchange(pushes_, {});
+  }
+
+ private:
+  NodeId first_worker_;
+  std::vector<Push> pushes_;
+  std::vector<std::uint32_t> counts_;  // by worker's number
+};
+
+}  // namespace psim

@@ -1,0 +1,100 @@
+#include "sim/scenario/reference/compare_reference.hpp"
+
+namespace psim {
+
+nlohmann::ordered_json compare_schema() {
+  using Json = nlohmann::ordered_json;
+  return {{"type", "object"},
+          {"description",
+           "Axes of `psim compare`: a dotted field or a table, each with a list of values; arm; and seeds."},
+          {"properties",
+           {{"arm",
+             {{"type", "array"},
+              {"description", "Each element has a name, and sets any fields together."},
+              {"items",
+               {{"type", "object"},
+                {"required", Json::array({"name"})},
+                {"properties", {{"name", {{"type", "string"}, {"minLength", 1}}}}}}}}},
+            {"seeds", {{"type", "array"}, {"items", {{"type", "integer"}}}}}}},
+          {"additionalProperties", {{"type", "array"}}}};
+}
+
+nlohmann::ordered_json tune_schema() {
+  using Json = nlohmann::ordered_json;
+  const auto one_of = [](std::initializer_list<const char*> names) {
+    return Json{{"type", "string"}, {"enum", Json(std::vector<std::string>(names.begin(), names.end()))}};
+  };
+  return {{"type", "object"},
+          {"description",
+           "Fields that psim compare tunes for every arm: a dotted field with a list of values, or with a "
+           "range."},
+          {"properties",
+           {{"method", one_of({"grid", "random", "halving"})},
+            {"measure", one_of({"time-to-target", "loss", "accuracy"})},
+            {"trials", {{"type", "integer"}, {"minimum", 2}, {"maximum", 1000}}},
+            {"seeds", {{"type", "array"}, {"items", {{"type", "integer"}}}}}}},
+          {"additionalProperties",
+           {{"anyOf", Json::array({{{"type", "array"}},
+                                   {{"type", "object"},
+                                    {"required", Json::array({"from", "to"})},
+                                    {"properties",
+                                     {{"from", {{"type", "number"}}},
+                                      {"to", {{"type", "number"}}},
+                                      {"points", {{"type", "integer"}}}}}}})}}}};
+}
+
+std::string compare_reference() {
+  return R"(
+## [compare]
+
+Axes of `psim compare`. Each key is a dotted field (`"consistency.model"`) or a table
+(`consistency`), and each value is a list. psim runs every combination with every seed of `seeds`.
+If a field has no meaning together with an axis' value, that run leaves it out. An axis over a table
+changes the fields that it names; `{}` changes none.
+
+`arm` is an axis whose values set any fields together. Each arm is a table with a `name`, which tables
+show, and any fields, as dotted keys in quotes or as tables. An arm with a name only is the scenario
+as it is. What an arm sets cannot be an axis beside it.
+
+```toml
+[compare]
+"cluster.workers" = [4, 8]
+seeds = [1, 2, 3]
+
+[[compare.arm]]
+name = "bsp"
+
+[[compare.arm]]
+name = "asp, smaller steps"
+"consistency.model" = "asp"
+"training.learning_rate" = 0.02
+```
+
+## [tune]
+
+Gives every arm, under every condition, the fields that suit it best, before arms are compared. The
+table then shows each arm twice, `untuned` and `tuned`. All arms get the same settings to try. Trials
+have seeds of their own and are judged on the validation set, so `data.validation_fraction` is needed.
+
+- Each dotted field, in quotes, has a list of values to try, or a range `{ from, to, points }` of
+  numbers at equal ratios (5 of them if `points` is not given).
+- `method` is `"grid"` (every combination, the default), `"random"` (settings drawn from the values or
+  the whole range) or `"halving"` (of drawn settings the better half goes on with twice the seeds,
+  until one is left).
+- `trials` is the number of settings for each arm, for `random` and `halving`.
+- `seeds` are those of the trials alone; `[1001, 1002, 1003]` if not given.
+- `measure` says what the best setting is best in, on the validation set: `"time-to-target"` (the
+  default with a target), `"loss"` (the default without) or `"accuracy"`.
+
+```toml
+[data]
+validation_fraction = 0.2
+[tune]
+"training.learning_rate" = { from = 0.01, to = 1.0, points = 5 }
+```
+
+If the best value is the first or the last of its list, a better one may lie beyond: psim says so.
+)";
+}
+
+}  // namespace psim

@@ -1,0 +1,197 @@
+// Goal: a study says of its runs what they show together, and no more. Method: studies made by hand, of which
+// the results can be counted out.
+#include <algorithm>
+#include <cmath>
+
+#include "tests/analysis/study/make_study.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace psim::analysis;
+using namespace psim::test;
+
+TEST_CASE("a run that missed its target counts with its budget", "[study]") {
+  const Study s = study(
+      {}, {cell("a", {}, reaching({2, 4, 6}, 10)), cell("b", {}, {reached(1, 10), missed(10), missed(10)})});
+  const Evaluation e = evaluate(s);
+  CHECK(e.has_target);
+  CHECK(e.aggregates[0].time_to_target->restricted_mean_s == 4);
+  CHECK(e.aggregates[0].time_to_target->budget_s == 10);
+  CHECK(e.aggregates[0].time_to_target->median_s == 4);
+  CHECK(e.aggregates[1].time_to_target->restricted_mean_s == 7);
+  CHECK_FALSE(e.aggregates[1].time_to_target->median_s);  // fewer than half made it
+  CHECK(e.aggregates[1].reached == 1);
+  CHECK_FALSE(e.aggregates[1].time);
+  CHECK(e.aggregates[1].versus->pairs.ratio->value == Approx(std::cbrt(1.0 / 2 * 10 / 4 * 10 / 6)));
+  CHECK(e.aggregates[1].versus->pairs.better == Approx(1.0 / 3));
+  CHECK_FALSE(e.aggregates[0].versus);
+}
+
+TEST_CASE("different budgets are bridged by Kaplan-Meier curves", "[study]") {
+  const Study s =
+      study({}, {cell("a", {}, {reached(2), missed(3), reached(4)}), cell("b", {}, reaching({1, 1, 1}))});
+  const Evaluation e = evaluate(s);
+  // Survival: 1 until 2, 2/3 until 4, then 0; so the area is 2 + 2 * 2/3.
+  CHECK(e.aggregates[0].time_to_target->by_kaplan_meier);
+  CHECK(e.aggregates[0].time_to_target->budget_s == 4);
+  CHECK(e.aggregates[0].time_to_target->restricted_mean_s == Approx(10.0 / 3));
+  CHECK(e.aggregates[0].time_to_target->median_s == 4);
+  CHECK(e.aggregates[1].time_to_target->restricted_mean_s == 1);
+  CHECK(e.aggregates[1].versus->budget_s == 3);  // for which each run has a restricted time
+  CHECK(e.aggregates[1].versus->pairs.ratio->value == Approx(std::cbrt(1.0 / 2 / 3 / 3)));
+}
+
+TEST_CASE("a run that got stuck takes longer than any budget", "[study]") {
+  RunFacts stuck = missed(50);
+  stuck.stuck = true;
+  stuck.budget.reset();
+  const Evaluation e =
+      evaluate(study({}, {cell("a", {}, reaching({2, 4})), cell("b", {}, {reached(1), stuck})}));
+  CHECK(e.aggregates[1].time_to_target->budget_s == 4);
+  CHECK(e.aggregates[1].time_to_target->restricted_mean_s == 2.5);
+  CHECK(e.notes.front().name == "stuck");
+  const Evaluation never = evaluate(study({}, {cell("a", {}, {stuck, stuck})}));
+  CHECK(never.aggregates[0].time_to_target->restricted_mean_s == 50);
+  CHECK(never.aggregates[0].reached == 0);
+  // Its length says nothing where there is no target.
+  RunFacts without{.time = 50, .stuck = true};
+  const Evaluation lengths =
+      evaluate(study({}, {cell("a", {}, lasting({2, 4})), cell("b", {}, {{.time = 1}, without})}));
+  CHECK(lengths.aggregates[0].time->mean == 3);
+  CHECK_FALSE(lengths.aggregates[1].time);
+  CHECK_FALSE(lengths.aggregates[1].versus);
+}
+
+TEST_CASE("arms are compared over the seeds that both have", "[study]") {
+  Cell fast = cell("fast", {}, lasting({1, 10, 100})), slow = cell("slow", {}, lasting({2, 40}));
+  std::ranges::reverse(slow.runs);
+  const Study s = study({}, {fast, slow});
+  const VersusBaseline& versus = *evaluate(s).aggregates[1].versus;
+  CHECK(versus.pairs.seeds == 2);
+  CHECK(versus.pairs.ratio->value == Approx(std::sqrt(2.0 * 4)));
+  CHECK(versus.pairs.better == 0);
+  slow.runs[0].seed = 7;
+  slow.runs[1].seed = 8;
+  const Study apart = study({}, {fast, slow});
+  CHECK_FALSE(evaluate(apart).aggregates[1].versus);
+}
+
+TEST_CASE("each condition has a budget and a baseline of its own", "[study]") {
+  const Study s = study(
+      {"workers"}, {cell("a", {"2"}, reaching({2, 2, 2}, 10)), cell("a", {"4"}, reaching({8, 8, 8}, 20)),
+                    cell("b", {"2"}, reaching({4, 4, 4}, 10)), cell("b", {"4"}, reaching({4, 4, 4}, 20))});
+  const Evaluation e = evaluate(s);
+  CHECK(e.aggregates[1].time_to_target->budget_s == 20);
+  CHECK(e.aggregates[2].versus->pairs.ratio->value == Approx(2));
+  CHECK(e.aggregates[3].versus->pairs.ratio->value == Approx(0.5));
+  // Three seeds of one sign: p = 2/8, of which there are two.
+  CHECK(e.aggregates[2].versus->pairs.test.p == 0.25);
+  CHECK(e.aggregates[2].versus->p_value_holm == 0.5);
+  REQUIRE(e.profiles.size() == 2);
+  CHECK(e.profiles[0].profile.ratios == std::vector<double>{1, 2});
+  CHECK(e.profiles[0].score == Approx((3 + 2) / 3.0 / 2));
+}
+
+TEST_CASE("runs that are the baseline's, or were compared already, are no further comparison", "[study]") {
+  const std::vector<RunFacts> slow = reaching({4, 4, 4}, 10);
+  const Study s =
+      study({"staleness"},
+            {cell("a", {"1"}, reaching({2, 2, 2}, 10), "a"), cell("a", {"2"}, reaching({2, 2, 2}, 10), "a"),
+             cell("b", {"1"}, slow, "b"), cell("b", {"2"}, slow, "b"),
+             cell("c", {"1"}, reaching({2, 2, 2}, 10), "a"), cell("c", {"2"}, slow, "c")});
+  const Evaluation e = evaluate(s);
+  CHECK(e.aggregates[2].versus->p_value_holm == 0.5);  // two comparisons: b, and c under staleness 2
+  CHECK(e.aggregates[3].versus->p_value_holm == 0.5);
+  CHECK_FALSE(e.aggregates[4].versus);
+  CHECK(e.aggregates[5].versus->p_value_holm == 0.5);
+}
+
+TEST_CASE("an arm that has a target is not compared with one that has none", "[study]") {
+  const Study s = study({}, {cell("a", {}, reaching({2, 4})), cell("b", {}, lasting({9, 9}))});
+  const Evaluation e = evaluate(s);
+  CHECK_FALSE(e.aggregates[1].versus);
+  CHECK(e.aggregates[1].time->mean == 9);
+}
+
+TEST_CASE("who is worse in time, bytes and accuracy is not on the front", "[study]") {
+  const Study s = study({}, {cell("quick", {}, {{.time = 1, .bytes = 9, .accuracy = 0.5}}),
+                             cell("frugal", {}, {{.time = 5, .bytes = 1, .accuracy = 0.5}}),
+                             cell("worse", {}, {{.time = 5, .bytes = 9, .accuracy = 0.4}}),
+                             cell("sharp", {}, {{.time = 9, .bytes = 9, .accuracy = 0.9}})});
+  const Evaluation e = evaluate(s);
+  CHECK(e.aggregates[0].pareto);
+  CHECK(e.aggregates[1].pareto);
+  CHECK_FALSE(e.aggregates[2].pareto);
+  CHECK(e.aggregates[3].pareto);
+}
+
+TEST_CASE("measures are taken over the runs that have them", "[study]") {
+  const Study s = study({}, {cell("a", {},
+                                  {{.updates = 100, .staleness_max = 3, .loss = 0.25},
+                                   {.updates = 300, .staleness_max = 2, .loss = {}}})});
+  const Aggregate& a = evaluate(s).aggregates[0];
+  CHECK(a.measure("updates")->mean == 200);
+  CHECK(*a.measure("updates")->sd == Approx(std::sqrt(20000.0)));
+  CHECK(a.measure("final_loss")->n == 1);
+  CHECK_FALSE(a.measure("final_loss")->sd);
+  CHECK(a.measure("wait_percent")->mean == 25);
+  CHECK(a.staleness_max == 3);
+  CHECK(a.measure("answer_latency_s") == nullptr);
+}
+
+TEST_CASE("failures are measured where there were any", "[study]") {
+  const auto failing = [](double copied, int suspected, const Json& seconds) {
+    Json recoveries = Json::array();
+    for (const Json& span : seconds) recoveries.push_back({{"total_s", span}});
+    return Json{{"replication_bytes", copied},
+                {"state_bytes", 1e6},
+                {"suspicions", suspected},
+                {"false_suspicions", 1},
+                {"recoveries", recoveries}};
+  };
+  Study s = study({}, {cell("a", {}, lasting({1, 1}))});
+  s.cells[0].runs[0].summary["failures"] = failing(2e6, 3, {1.0, 2.0});
+  s.cells[0].runs[1].summary["failures"] = failing(4e6, 2, Json::array());
+  const Aggregate a = evaluate(s).aggregates[0];
+  CHECK(a.measure("copied_bytes")->mean == 4e6);
+  CHECK(a.measure("recovery_s")->mean == 1.5);  // of the run that had a crash
+  CHECK(a.measure("recovery_s")->n == 1);
+  // A crash that was not made good has no time.
+  s.cells[0].runs[0].summary["failures"] = failing(0, 1, {1.0, nullptr});
+  CHECK(evaluate(s).aggregates[0].measure("recovery_s") == nullptr);
+}
+
+TEST_CASE("each kind of note stands once, with the number of runs that have it", "[study]") {
+  Study s = study({}, {cell("a", {}, lasting({1, 1, 1})), cell("b", {}, lasting({1, 1, 1}), "a")});
+  const auto note = [&](std::size_t run, const std::string& name) {
+    for (Cell& cell : s.cells)
+      cell.runs[run].summary["notes"].push_back({{"name", name}, {"text", name + std::to_string(run + 1)}});
+  };
+  note(1, "x");
+  note(1, "x");
+  note(2, "y");
+  note(2, "x");
+  const Evaluation e = evaluate(s);
+  REQUIRE(e.notes.size() == 2);
+  CHECK(e.notes[0].text == "x2");
+  CHECK(e.notes[0].runs == 2);  // arm b holds the same runs
+  CHECK(e.notes[0].seed == 2);
+  CHECK(e.notes[1].name == "y");
+}
+
+TEST_CASE("runs whose pushes are not acknowledged alike are pointed out", "[study]") {
+  Study s = study({}, {cell("bsp", {}, lasting({1})), cell("ssp", {}, lasting({1, 1}))});
+  CHECK(evaluate(s).notes.empty());
+  for (StudyRun& run : s.cells[1].runs) run.summary["acknowledgement"] = "repeats";
+  const std::vector<StudyNote> notes = evaluate(s).notes;
+  REQUIRE(notes.size() == 1);
+  CHECK(notes[0].name == "acknowledgement");
+  CHECK(notes[0].text.find("repeats, in the first run none") != std::string::npos);
+  CHECK(notes[0].cell->arm == "ssp");
+  CHECK(notes[0].runs == 2);
+}
+
+TEST_CASE("a study needs its baseline", "[study]") {
+  Study s = study({}, {cell("a", {}, lasting({1}))});
+  s.baseline = "b";
+  CHECK_THROWS_WITH(evaluate(s), "no arm is called `b`");
+}

@@ -1,0 +1,1 @@
+psim compare compare/arm_no_list.toml

@@ -1,0 +1,68 @@
+// A study of many small runs, against the simulations in it: what planning, processes, the journal and the
+// files of the study add, and whether the cores are kept busy.
+#include <fmt/format.h>
+
+#include "sim/simulation.hpp"
+#include "tests/bench/harness.hpp"
+
+namespace psim::bench {
+namespace {
+
+std::string scenario(int seeds, int steps) {
+  std::string list;
+  for (int seed = 1; seed <= seeds; ++seed) list += fmt::format("{}{}", seed == 1 ? "" : ", ", seed);
+  return fmt::format(R"([model]
+layers = [64, 32, 10]
+[training]
+batch_size = 16
+steps = {}
+[cluster]
+workers = 8
+servers = 2
+[compare]
+consistency = ["bsp", "asp"]
+seeds = [{}]
+)",
+                     steps, list);
+}
+
+// Seconds of a processor that one simulation takes, by itself.
+double simulation_seconds(const std::string& toml) {
+  const Usage usage = in_child([&] {
+    const LoadedScenario loaded = scenario_of(toml);
+    return Json(timed([&] { simulate(loaded, {}, {}); }).cpu);
+  });
+  return usage.result.get<double>();
+}
+
+}  // namespace
+
+std::vector<Line> study_against_runs(const Settings& settings) {
+  const int seeds = settings.quick ? 3 : 1000, steps = settings.quick ? 2 : 60;
+  const int runs = 2 * seeds;
+  const TemporaryFile file(scenario(seeds, steps));
+  std::vector<double> single;
+  for (int i = 0; i < (settings.quick ? 1 : 20); ++i)
+    single.push_back(simulation_seconds(scenario(1, steps)));
+  Usage usage;
+  alternate(1, settings.patience, {[&] {
+              usage = run_psim({"compare", file.path().string(), "--jobs", "2"});
+              return usage.wall;
+            }});
+  constexpr double allowed = 5e-3;  // seconds of a processor, for each run
+  const double own = usage.cpu / runs - least(single);
+  const bool disturbed = capacity_of_two_threads() < 1.8;
+  return {{.name = fmt::format("a study's own work for each of {} runs, over 5 ms", runs),
+           .ratio = own / allowed,
+           .bound = Bound::at_most,
+           .limit = 1,
+           .detail = fmt::format("{:.2f} ms beside {:.2f} ms of simulation", 1e3 * own, 1e3 * least(single))},
+          {.name = fmt::format("share of two cores that {} runs keep busy", runs),
+           .ratio = usage.cpu / (2 * usage.wall),
+           .bound = Bound::at_least,
+           .limit = 0.95,
+           .detail = fmt::format("{:.1f} s of processors in {:.1f} s", usage.cpu, usage.wall),
+           .disturbed = disturbed}};
+}
+
+}  // namespace psim::bench

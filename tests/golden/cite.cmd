@@ -1,0 +1,1 @@
+psim cite stragglers | sed 's/^What to cite for .*stragglers/What to cite for stragglers/'

@@ -1,0 +1,232 @@
+#!/usr/bin/env python3
+"""Recomputes what study.json says of the runs from runs.csv, with the formulas of tests/analysis/reanalysis.py.
+
+    reanalyse_study.py FOLDER      Exit code 0: every number agrees to 1e-9.
+
+Every number of an aggregate and of a profile is there; a key that is unknown here is a fault. Three things are taken
+from study.json: which arm is the baseline, each condition's budget (how it is chosen is for unit tests), and a run's
+largest staleness.
+"""
+import csv
+import functools
+import json
+import math
+import pathlib
+import statistics
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "analysis"))
+import reanalysis as own  # noqa: E402
+
+SEED, RESAMPLES, DRAWS = 1, 10000, 20000
+FEWEST_SEEDS = 5
+NORMAL = statistics.NormalDist().inv_cdf(0.975)
+
+
+@functools.cache
+def student(degrees, steps=2000):
+    """The 97.5 % quantile: sqrt(degrees) tan(angle), where the angle's density goes as cos(angle)^(degrees - 1)."""
+    def area(end):
+        h = end / steps  # Simpson's rule
+        return h / 3 * math.fsum((1 if i in (0, steps) else 4 if i % 2 else 2) * math.cos(i * h) ** (degrees - 1)
+                                 for i in range(steps + 1))
+    low, high, whole = 0.0, math.pi / 2, area(math.pi / 2)
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if area(middle) < 0.95 * whole else (low, middle)
+    return math.sqrt(degrees) * math.tan(low)
+
+
+def around(mean, half):
+    return [mean - half, mean + half]
+
+
+def student_interval(values):
+    if len(values) < 2:
+        return None
+    half = student(len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
+    return around(statistics.fmean(values), half)
+
+
+def statistic(values):
+    """Values may be "inf", where a loss has left all bounds: then neither mean nor deviation is finite."""
+    if not values:
+        return None
+    if not all(map(math.isfinite, values)):
+        return {"mean": None, "sd": None, "n": len(values)}
+    return {"mean": statistics.fmean(values), "sd": statistics.stdev(values) if len(values) > 1 else None,
+            "n": len(values)}
+
+
+def finite(x):
+    return x if x is not None and math.isfinite(x) else None
+
+
+def read(folder):
+    """study.json, and {(arm, condition): {seed: (time, reached, budget, row)}}."""
+    study = json.loads((folder / "study.json").read_text(encoding="utf-8"))
+    cells = {}
+    with open(folder / "runs.csv", newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            key = row["arm"], tuple(row[axis] for axis in study["condition_axes"])
+            reached = row["time_s"] != ""
+            budget = float(row["budget_s"] or "inf")
+            time = float(row["time_s"]) if reached else budget
+            cells.setdefault(key, {})[int(row["seed"])] = (time, reached, budget, row)
+    return study, cells
+
+
+def has_target(runs):
+    return all(row["reached"] != "" for _, _, _, row in runs.values())
+
+
+def times_of(runs, told):
+    """What a cell says of the time to the target, up to the budget that it states."""
+    tau = told["budget_s"]
+    watched = [(t, r) for t, r, _, _ in runs.values()]
+    if told["method"] == "kaplan-meier":
+        mean, variance = own.kaplan_meier_area(watched, tau)
+        times = sorted(t for t, r in watched if r and t <= tau)
+        half = next((t for t in times if survival(watched, t) <= 0.5 + 1e-12), None)
+        return {"restricted_mean_s": mean, "restricted_sd_s": None, "median_s": half,
+                "restricted_mean_ci95": around(mean, NORMAL * math.sqrt(variance)) if len(runs) > 1 else None}
+    times = [min(t, tau) for t, _ in watched]
+    reached = sorted(t for t, r in watched if r and t <= tau)
+    half = (len(runs) + 1) // 2
+    return {"restricted_mean_s": statistics.fmean(times), "restricted_mean_ci95": student_interval(times),
+            "restricted_sd_s": statistics.stdev(times) if len(times) > 1 else None,
+            "median_s": reached[half - 1] if len(reached) >= half else None}
+
+
+def survival(watched, time):
+    product = 1.0
+    for t in sorted({t for t, r in watched if r and t <= time}):
+        product *= 1 - sum(r and s == t for s, r in watched) / sum(s >= t for s, _ in watched)
+    return product
+
+
+def comparison_of(runs, base, tau):
+    seeds = sorted(set(runs) & set(base))
+    pairs = [(min(runs[s][0], tau), min(base[s][0], tau)) for s in seeds]
+    value, low, high = own.symmetric_interval(pairs, own.difference, SEED, RESAMPLES)
+    result = {"seeds": len(pairs), "difference_s": value, "difference_ci95": [finite(low), finite(high)],
+              "p_better": statistics.fmean(0.5 if a == b else float(a < b) for a, b in pairs),
+              "p_better_unpaired": own.better([a for a, _ in pairs], [b for _, b in pairs]),
+              "p_value": own.sign_flip([a - b for a, b in pairs], SEED, DRAWS),
+              "trustworthy": len(pairs) >= FEWEST_SEEDS and low < high, "ratio": None, "ratio_ci95": None}
+    if min(min(pair) for pair in pairs) > 0:
+        ratio, low, high = map(own.exp, own.symmetric_interval(pairs, own.log_ratio, SEED, RESAMPLES))
+        result["ratio"], result["ratio_ci95"] = ratio, [finite(low), finite(high)]
+    return result
+
+
+def aggregate_of(study, cells, told):
+    condition = tuple(told["condition"].values())
+    runs, base = cells[told["arm"], condition], cells.get((study["baseline"], condition))
+    rows = [row for _, _, _, row in runs.values()]
+    mine = {"arm": told["arm"], "condition": told["condition"], "n": len(runs),
+            "reached": sum(row["reached"] == "1" for row in rows), "time_to_target": None, "time_s": None,
+            "versus_baseline": None}
+    mine["staleness_max"] = max(run["staleness"]["max"] for run in study["runs"]
+                                if run["arm"] == told["arm"] and run["condition"] == told["condition"])
+    if has_target(runs):
+        stated = {key: told["time_to_target"][key] for key in ("budget_s", "method")}
+        mine["time_to_target"] = {**stated, **times_of(runs, stated)}
+    elif all(reached for _, reached, _, _ in runs.values()):
+        mine["time_s"] = statistic([t for t, _, _, _ in runs.values()])
+    for key in told.keys() - mine.keys() - {"pareto"}:
+        mine[key] = statistic([float(row[key]) for row in rows if row[key] != ""])
+    if told["versus_baseline"]:
+        budget = told["versus_baseline"]["budget_s"]
+        tau = math.inf if budget is None else budget
+        mine["versus_baseline"] = {"budget_s": budget, **comparison_of(runs, base, tau)}
+    return mine
+
+
+def correct(study, cells, aggregates):
+    """Adds Holm's p values. Comparisons of the same runs, under conditions that mean nothing to them, are one."""
+    family = {}
+    for mine in aggregates:
+        if mine["versus_baseline"]:
+            condition = tuple(mine["condition"].values())
+            both = cells[mine["arm"], condition], cells[study["baseline"], condition]
+            hashes = tuple(tuple(cell[seed][3]["run"] for seed in sorted(cell)) for cell in both)
+            family.setdefault(hashes, []).append(mine["versus_baseline"])
+    for p, same in zip(own.holm([same[0]["p_value"] for same in family.values()]), family.values()):
+        for versus in same:
+            versus["p_value_holm"] = p
+
+
+def mean_or(statistic_of, n, worst):
+    return worst if statistic_of is None or statistic_of["n"] < n or statistic_of["mean"] is None else statistic_of["mean"]
+
+
+def find_front(aggregates):
+    """Who is beaten in one of time, bytes and accuracy, and better in none of them, is not on the front.
+    Roundings beat nobody."""
+    def costs(a):
+        time = a["time_to_target"]["restricted_mean_s"] if a["time_to_target"] else mean_or(a["time_s"], 0, math.inf)
+        return time, mean_or(a["bytes_sent"], a["n"], math.inf), -mean_or(a["final_accuracy"], a["n"], -math.inf)
+    def sign(x, y):
+        return 0 if x == y or math.isclose(x, y, rel_tol=1e-9) else -1 if x < y else 1
+
+    def beats(a, b):
+        signs = [sign(x, y) for x, y in zip(costs(a), costs(b))]
+        return max(signs) <= 0 and min(signs) < 0
+    for a in aggregates:
+        a["pareto"] = not any(beats(b, a) for b in aggregates if b["condition"] == a["condition"])
+
+
+def profiles_of(aggregates):
+    """{arm: its ratios to the best arm}, over the conditions that all arms have."""
+    arms = list(dict.fromkeys(a["arm"] for a in aggregates))
+    conditions = {}
+    for a in aggregates:
+        time = a["time_to_target"]["median_s"] if a["time_to_target"] else a["time_s"] and a["time_s"]["mean"]
+        conditions.setdefault(tuple(a["condition"].values()), {})[a["arm"]] = math.inf if time is None else time
+    whole = [times for times in conditions.values() if len(times) == len(arms)]
+    return {arm: sorted(times[arm] / min(times.values()) if math.isfinite(times[arm]) else math.inf
+                        for times in whole) for arm in arms}
+
+
+class Comparison:
+    def __init__(self):
+        self.numbers, self.wrong = 0, []
+
+    def compare(self, place, mine, theirs):
+        if isinstance(mine, dict) and isinstance(theirs, dict):
+            for key in mine.keys() | theirs.keys():
+                if key in mine and key in theirs:
+                    self.compare(f"{place}/{key}", mine[key], theirs[key])
+                else:
+                    self.wrong.append(f"{place}/{key}: only {'here' if key in mine else 'there'}")
+        elif isinstance(mine, list) and isinstance(theirs, list) and len(mine) == len(theirs):
+            for i, (a, b) in enumerate(zip(mine, theirs)):
+                self.compare(f"{place}/{i}", a, b)
+        else:
+            number = all(isinstance(x, (int, float)) and not isinstance(x, bool) for x in (mine, theirs))
+            same = abs(mine - theirs) <= 1e-9 * max(1.0, abs(mine)) if number else mine == theirs
+            self.numbers += number
+            if not same:
+                self.wrong.append(f"{place}: {theirs}, here {mine}")
+
+
+def main():
+    study, cells = read(pathlib.Path(sys.argv[1]))
+    check = Comparison()
+    mine = [aggregate_of(study, cells, told) for told in study["aggregates"]]
+    correct(study, cells, mine)
+    find_front(mine)
+    for a, told in zip(mine, study["aggregates"]):
+        check.compare(f"{told['arm']} {tuple(told['condition'].values())}", a, told)
+    ratios = profiles_of(mine) if "profiles" in study else {}
+    for told in study.get("profiles", []):
+        own_ratios = ratios[told["arm"]]
+        check.compare(f"profile of {told['arm']}", {"arm": told["arm"], "score": own.score(own_ratios),
+                                                    "ratios": [finite(r) for r in own_ratios]}, told)
+    print("\n".join(check.wrong) or f"{check.numbers} numbers agree to 1e-9")
+    sys.exit(1 if check.wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
