@@ -90,12 +90,14 @@ TEST_CASE("pulls of one step vary as real ones do, and less the longer they take
 }
 
 TEST_CASE("asynchronous workers find phases in which their transfers do not meet", "[oracle]") {
-  // Links that are less than half full: the best is X + 2 M / B, as if each worker were alone.
-  for (const auto& [workers, servers] : std::vector<std::pair<int, int>>{{2, 1}, {2, 3}, {4, 3}, {8, 3}}) {
+  // The best is X + 2 M / B, as if each worker were alone; eight real workers needed 1.05 times as long as
+  // one. With a share of its own for each connection eight need 1.30 times the best.
+  for (const auto& [workers, servers] :
+       std::vector<std::pair<int, int>>{{2, 1}, {4, 1}, {2, 3}, {4, 3}, {8, 3}}) {
     INFO(workers << " workers, " << servers << " servers");
     const Lab lab{.workers = workers, .servers = servers, .consistency = "asp", .steps = 200};
     const double best = 0.05, measured = step_time(lab);
-    CHECK(measured < 1.05 * best);
+    CHECK(measured < 1.07 * best);
     CHECK(measured > 0.93 * best);  // parts of one push that end before the others are answered before
   }
 }
