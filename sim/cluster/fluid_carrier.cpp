@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "model/mutant.hpp"
 #include "sim/cluster/simgrid_version.hpp"
 
 namespace sg4 = simgrid::s4u;
@@ -11,7 +12,20 @@ namespace kernel = simgrid::kernel;
 
 namespace psim {
 
-FluidCarrier::FluidCarrier(const Platform& platform) {
+namespace {
+
+void send(sg4::Host* from, sg4::Host* to, double bytes) {
+  sg4::CommPtr comm = sg4::Comm::sendto_init(from, to);
+  comm->set_payload_size(static_cast<std::uint64_t>(bytes));
+  comm->detach();
+}
+
+}  // namespace
+
+FluidCarrier::FluidCarrier(const Scenario& scenario, const Platform& platform)
+    : routes_(platform.routes),
+      turns_(scenario),
+      acknowledgements_(scenario.cluster.network.cross_traffic && !mutant("no-cross-traffic") ? 0.05 : 0) {
   for (std::size_t node = 0; node < platform.hosts.size(); ++node) {
     nodes_.push_back({.host = platform.hosts[node], .links = {}});
     for (sg4::Link* link : platform.own_links[node])
@@ -27,7 +41,10 @@ FluidCarrier::FluidCarrier(const Platform& platform) {
         if (action.get_state() != kernel::resource::Action::State::FINISHED) return;
         const std::uint32_t slot = found->second;
         slots_.erase(found);
-        const sg4::CommPtr flow = std::move(flows_[slot]);
+        Voyage& voyage = voyages_[slot];
+        const sg4::CommPtr flow = std::move(voyage.flow);
+        if (voyage.last_turn > 0)
+          return start_flow(voyage, std::exchange(voyage.last_turn, 0), 1 / last_turn_weight);
         arrived_(slot);
       });
 }
@@ -37,32 +54,39 @@ void FluidCarrier::start(std::span<const Cargo> cargos) {
   // through.
   kernel::actor::simcall_answered([&] {
     for (const Cargo& cargo : cargos) {
-      if (cargo.slot >= flows_.size()) flows_.resize(cargo.slot + std::size_t{1});
-      flows_[cargo.slot] = start_flow(cargo);
-      slots_[flows_[cargo.slot]->get_impl()] = cargo.slot;
+      if (cargo.slot >= voyages_.size()) voyages_.resize(cargo.slot + std::size_t{1});
+      Voyage& voyage = voyages_[cargo.slot];
+      voyage.cargo = cargo;
+      voyage.last_turn = turns_.last_turn_of_next(cargo.from, cargo.to, cargo.bytes);
+      if (acknowledgements_ > 0)
+        send(nodes_[cargo.to].host, nodes_[cargo.from].host,
+             acknowledgements_ * static_cast<double>(cargo.bytes));
+      start_flow(voyage, cargo.bytes - voyage.last_turn, voyage.last_turn > 0 ? 1 - 1 / last_turn_weight : 1);
     }
   });
 }
 
 // SimGrid bounds a flow for good by the bandwidth that links have when it begins. A degraded link is whole
 // for that moment, so that the flow is as fast as the others when the link is whole again.
-sg4::CommPtr FluidCarrier::start_flow(const Cargo& cargo) const {
-  const Node &from = nodes_[cargo.from], &to = nodes_[cargo.to];
+void FluidCarrier::start_flow(Voyage& voyage, std::uint64_t bytes, double latency) {
+  const Node &from = nodes_[voyage.cargo.from], &to = nodes_[voyage.cargo.to];
   for (const Node* end : {&from, &to}) {
     if (end->bandwidth < 1) scale_links(*end, 1);
   }
-  sg4::CommPtr comm = sg4::Comm::sendto_init(from.host, to.host);
-  comm->set_payload_size(cargo.bytes);
-  comm->detach();
+  routes_->scale_latency(latency);
+  voyage.flow = sg4::Comm::sendto_init(from.host, to.host);
+  voyage.flow->set_payload_size(bytes);
+  voyage.flow->detach();
+  routes_->scale_latency(1);
   for (const Node* end : {&from, &to}) {
     if (end->bandwidth < 1) scale_links(*end, end->bandwidth);
   }
-  return comm;
+  slots_[voyage.flow->get_impl()] = voyage.cargo.slot;
 }
 
 void FluidCarrier::cancel(std::uint32_t slot) {
-  slots_.erase(flows_[slot]->get_impl());
-  flows_[slot]->cancel();
+  slots_.erase(voyages_[slot].flow->get_impl());
+  voyages_[slot].flow->cancel();
 }
 
 void FluidCarrier::scale_links(const Node& node, double factor) {

@@ -5,6 +5,14 @@
 // on the exact date. The solver: network/optim:Lazy of SimGrid 3.32 can forget a link when several flows
 // begin to share it at one date, which is what a barrier makes them do. psim sets network/optim:Full
 // (tests/oracles/network_test.cpp).
+//
+// Decisions:
+// - Turns. A message's last turn (turns.hpp) is a flow of its own, which begins when the rest is through.
+//   SimGrid shares a link in proportion to 1 / latency, so the last turn takes 1 / last_turn_weight of the
+//   latency, and the rest of the message what is left of it. A message of one turn is one flow.
+// - Acknowledgements load the opposite direction as flows of their own, which nobody waits for. SimGrid's
+//   network/crosstraffic lets one flow cross both directions, and so gives it no more than its share of the
+//   opposite one, where it needs a twentieth of that: pulls would wait for pushes.
 #pragma once
 
 #include <simgrid/s4u/Comm.hpp>
@@ -14,12 +22,13 @@
 #include <vector>
 
 #include "sim/cluster/carrier.hpp"
+#include "sim/cluster/turns.hpp"
 
 namespace psim {
 
 class FluidCarrier final : public Carrier {
  public:
-  explicit FluidCarrier(const Platform& platform);
+  FluidCarrier(const Scenario& scenario, const Platform& platform);
 
   void start(std::span<const Cargo> cargos) override;
   void cancel(std::uint32_t slot) override;
@@ -32,11 +41,20 @@ class FluidCarrier final : public Carrier {
     std::vector<std::pair<simgrid::s4u::Link*, double>> links;  // its own, and their bandwidth
     double bandwidth = 1;                                       // remaining share of it
   };
-  simgrid::s4u::CommPtr start_flow(const Cargo& cargo) const;
+  // What is on its way in a slot.
+  struct Voyage {
+    Cargo cargo = {};
+    std::uint64_t last_turn = 0;  // bytes that go when the flow is through
+    simgrid::s4u::CommPtr flow = nullptr;
+  };
+  void start_flow(Voyage& voyage, std::uint64_t bytes, double latency);
   static void scale_links(const Node& node, double factor);
 
   std::vector<Node> nodes_;
-  std::vector<simgrid::s4u::CommPtr> flows_;              // by slot
+  RouteTable* routes_;
+  Turns turns_;
+  double acknowledgements_;                               // bytes of them, per byte of a message
+  std::vector<Voyage> voyages_;                           // by slot
   std::unordered_map<const void*, std::uint32_t> slots_;  // unordered: looked up only
 };
 

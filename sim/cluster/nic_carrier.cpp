@@ -1,7 +1,6 @@
 #include "sim/cluster/nic_carrier.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "model/mutant.hpp"
@@ -24,8 +23,8 @@ NicCarrier::NicCarrier(const Scenario& scenario, Agenda& agenda)
       model_(flow_model(scenario.cluster.network)),
       wiring_(scenario.cluster.network, make_topology(scenario.cluster)),
       // A little less, because the latencies themselves are rounded.
-      ahead_(0.999 * model_.latency * wiring_.least_latency() *
-             std::exp(-scenario.cluster.network.share_spread)),
+      ahead_(0.999 * model_.latency * wiring_.least_latency()),
+      turns_(scenario),
       stations_(scaled(wiring_.bandwidths(), model_.bandwidth),
                 static_cast<unsigned>(scenario.cluster.network.segments),
                 [this](std::uint32_t slot, double date) {
@@ -41,11 +40,13 @@ void NicCarrier::start(std::span<const Cargo> cargos) {
 void NicCarrier::enter(const Cargo& cargo) {
   const NetworkSpec& network = scenario_.cluster.network;
   const Wiring::Way way = wiring_.way(cargo.from, cargo.to);
-  const double latency = connection_latency(scenario_, cargo.from, cargo.to, way.latency);
-  Stations::Load load{.bytes = static_cast<double>(cargo.bytes),
-                      .weight = share_weight(network, latency, way.slowness),
-                      .limit = way.limit * model_.bandwidth,
-                      .path = way.stations};
+  const double latency = way.latency;
+  Stations::Load load{
+      .bytes = static_cast<double>(cargo.bytes),
+      .weight = share_weight(network, latency, way.slowness),
+      .limit = way.limit * model_.bandwidth,
+      .last_turn = static_cast<double>(turns_.last_turn_of_next(cargo.from, cargo.to, cargo.bytes)),
+      .path = way.stations};
   if (model_.window > 0 && latency > 0) {
     const double limit = model_.bandwidth * model_.window / (2 * latency);
     load.limit = load.limit > 0 ? std::min(load.limit, limit) : limit;

@@ -15,6 +15,7 @@
 #include "sim/cluster/carrier.hpp"
 #include "sim/cluster/shares.hpp"
 #include "sim/cluster/stations.hpp"
+#include "sim/cluster/turns.hpp"
 #include "sim/cluster/wiring.hpp"
 
 namespace psim {
@@ -38,6 +39,7 @@ class NicCarrier final : public Carrier {
   FlowModel model_;
   Wiring wiring_;
   double ahead_;  // seconds
+  Turns turns_;
   Stations stations_;
   struct Arrival {
     double date;

@@ -55,7 +55,9 @@ class Builder {
         network_(scenario.cluster.network),
         latency_unit_(latency_unit(scenario.cluster.network)),
         routes_(RouteTable::make("cluster")),
-        zone_(routes_->get_iface()) {}
+        zone_(routes_->get_iface()) {
+    platform_.routes = routes_;
+  }
 
   Platform build() {
     add_hosts();
@@ -92,9 +94,8 @@ class Builder {
     else build_from(make_topology(scenario_.cluster));
   }
 
-  // With unequal shares the pair's own link carries the whole latency.
   double latency_of_link(double latency) const {
-    return network_.share_spread > 0 || mutant("links-have-no-latency") ? 0 : latency * latency_unit_;
+    return mutant("links-have-no-latency") ? 0 : latency * latency_unit_;
   }
 
   // Paths are asked for twice, first to find the links that are used, because all of them together may take
@@ -161,15 +162,10 @@ class Builder {
     routes_->add(platform_.hosts[way.from], platform_.hosts[way.to], way.links);
   }
 
-  // Carries the connection's own latency, which decides its share, and what a platform file adds to its
-  // links' latencies. Null when there is nothing to carry.
+  // Carries what a platform file adds to its links' latencies. Null when there is nothing to carry.
   sg4::Link* own_link(const Way& way) {
-    double latency = way.latency - way.of_links;
-    if (network_.share_spread > 0) {
-      latency = connection_latency(scenario_, way.from, way.to, way.latency);
-    } else if (!(latency > 1e-9 * way.latency)) {
-      return nullptr;
-    }
+    const double latency = way.latency - way.of_links;
+    if (!(latency > 1e-9 * way.latency)) return nullptr;
     sg4::Link* link = add_link(*zone_, fmt::format("pair {} {}", way.from, way.to), unlimited);
     link->set_latency(latency * latency_unit_)->seal();
     return link;
@@ -192,7 +188,7 @@ std::vector<std::string> engine_options(const Scenario& scenario) {
   const double unit = latency_unit(network);
   std::vector<std::string> options{
       fmt::format("network/model:{}", lv08 ? "LV08" : "CM02"),
-      fmt::format("network/crosstraffic:{}", network.cross_traffic && !mutant("no-cross-traffic") ? 1 : 0),
+      "network/crosstraffic:0",  // fluid_carrier.hpp
       fmt::format("network/TCP-gamma:{}", shortest(unit * model.window)),
       // SimGrid 3.32's default, Lazy, forgets links when several flows start to share them at one date, which
       // is what a barrier makes them do: two workers that pull from four servers get 3 times a link's

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/cluster/route_table.hpp"
 #include "sim/cluster/slowness.hpp"
 #include "sim/scenario/spec/scenario.hpp"
 
@@ -17,6 +18,7 @@ struct Platform {
   std::vector<std::vector<double>>
       speed_levels;  // by NodeId: factors of the host's speed, by SimGrid's pstate
   std::vector<std::vector<simgrid::s4u::Link*>> own_links;  // by NodeId; of a platform file: not known
+  RouteTable* routes = nullptr;
 };
 
 // Engine options that the scenario's network model asks for, such as "network/model:CM02".

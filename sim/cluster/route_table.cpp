@@ -32,7 +32,7 @@ void RouteTable::get_local_route(const NetPoint* from, const NetPoint* to, Route
   if (route == routes_.end()) return;
   const Crossed& crossed = route->second;
   into->link_list_.insert(into->link_list_.end(), crossed.links.begin(), crossed.links.end());
-  if (latency != nullptr) *latency += crossed.latency;
+  if (latency != nullptr) *latency += latency_factor_ * crossed.latency;
 }
 
 }  // namespace psim

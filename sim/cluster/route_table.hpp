@@ -21,6 +21,9 @@ class RouteTable final : public simgrid::kernel::routing::NetZoneImpl {
 
   void add(const simgrid::s4u::Host* from, const simgrid::s4u::Host* to, const Links& links);
 
+  // Flows that begin from now on have this much of their routes' latency.
+  void scale_latency(double factor) { latency_factor_ = factor; }
+
  private:
   using NetPoint = simgrid::kernel::routing::NetPoint;
   using Route = simgrid::kernel::routing::Route;
@@ -34,6 +37,7 @@ class RouteTable final : public simgrid::kernel::routing::NetZoneImpl {
     double latency = 0;  // seconds
   };
   std::map<std::uint64_t, Crossed> routes_;  // by the numbers of both ends
+  double latency_factor_ = 1;
 };
 
 }  // namespace psim

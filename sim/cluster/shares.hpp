@@ -1,10 +1,9 @@
-// What a message gets where it shares a link with others: the one place that says so, for both carriers.
+// What a message gets where it shares a link with others, for both carriers.
 //
 // A flow's share is proportional to its weight, 1 / latency, as TCP's is to 1 / round-trip time. Perfect
 // max-min sharing keeps identical workers in lock-step for ever: all push together, all pull together,
-// nothing overlaps, and asp comes out as slow as bsp, which no real system shows. So every connection has a
-// latency of its own, latency * exp(share_spread * U(-1, 1)), the same both ways. share_spread = 0 is the
-// textbook case.
+// nothing overlaps, and asp comes out as slow as bsp, which no real system shows. So the end of a message
+// weighs more (turns.hpp). share_spread = 0 is the textbook case.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +22,7 @@ struct FlowModel {
 };
 FlowModel flow_model(const NetworkSpec& network);
 
-// Seconds of a connection's own, of a way of `latency` seconds.
-double connection_latency(const Scenario& scenario, std::uint32_t from, std::uint32_t to, double latency);
-
-// Of a message. `latency`: the connection's; `slowness`: seconds per byte of all links of its way together.
+// Of a message. `latency`: its way's; `slowness`: seconds per byte of all links of its way together.
 double share_weight(const NetworkSpec& network, double latency, double slowness);
 
 // Latencies as SimGrid gets them, in seconds times this, and made seconds again when they delay a flow. What

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "model/mutant.hpp"
+#include "sim/cluster/turns.hpp"
 
 namespace psim {
 namespace {
@@ -69,6 +70,7 @@ void Stations::enter(std::uint32_t slot, double date, const Load& load) {
   open.bytes = open.left = load.bytes;
   open.weight = load.weight;
   open.limit = load.limit;
+  open.last_turn = load.last_turn;
   open.paced = date = std::max(date, clock_);
   open.place = place - std::floor(place);
   open.sent = 0;
@@ -108,8 +110,10 @@ void Stations::send_segments(std::uint32_t slot) {
   Open& open = open_[slot];
   while (open.under_way < window && open.left > 0) {
     const Segment segment{slot, open.life, 0, static_cast<std::uint8_t>(open.sent % window)};
-    const double bytes = next_segment(open);
-    open.parts[segment.index] = {.bytes = bytes, .announced = 1};
+    const double rest = open.left - open.last_turn;
+    const double bytes = rest > 0 ? std::min(next_segment(open), rest) : next_segment(open);
+    const double weight = rest > 0 ? open.weight : last_turn_weight * open.weight;
+    open.parts[segment.index] = {.bytes = bytes, .weight = weight, .announced = 1};
     open.left -= bytes;
     ++open.sent;
     ++open.under_way;
@@ -129,7 +133,7 @@ void Stations::come(const Segment& segment) {
   Hop& hop = open.hops[segment.hop];
   Station& station = stations_[hop.station];
   const double start = std::max(hop.virtual_date, station.virtual_date);
-  const double length = open.parts[segment.index].bytes / open.weight;
+  const double length = open.parts[segment.index].bytes / open.parts[segment.index].weight;
   hop.virtual_date = start + length;
   if (!station.busy) {
     station.virtual_date = start;

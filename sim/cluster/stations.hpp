@@ -35,8 +35,9 @@ class Stations {
 
   struct Load {
     double bytes = 0;
-    double weight = 1;  // of its share where it meets others
-    double limit = 0;   // bytes per second at most; 0: no limit
+    double weight = 1;     // of its share where it meets others
+    double limit = 0;      // bytes per second at most; 0: no limit
+    double last_turn = 0;  // bytes at its end that weigh more (turns.hpp)
     Path path = {};
     Path back = {};  // of its acknowledgements, if they take room
   };
@@ -65,11 +66,11 @@ class Stations {
   // A load on its way.
   struct Open {
     double bytes = 0, left = 0;  // left: has not set out
-    double weight = 1, limit = 0;
+    double weight = 1, limit = 0, last_turn = 0;
     double paced = 0;  // date until which the limit forbids more
     double place = 0;  // of its segments between start and finish, in [0, 1)
     struct Part {
-      double bytes = 0;
+      double bytes = 0, weight = 1;
       std::uint16_t announced = 0;  // hops that it has come to, or will
       std::uint16_t passed = 0;     // hops
     };

@@ -194,10 +194,15 @@ void describe_network(FieldVisitor& v, NetworkSpec& n) {
   v.field("cross_traffic", &n.cross_traffic,
           {.doc = "Whether a transfer loads the opposite direction with 5 % for acknowledgements."});
   v.field("share_spread", &n.share_spread,
-          {.doc = "How unequal connections are: each has its own latency, latency * exp(share_spread * U(-1, "
-                  "1)). With 0 they share links ideally.",
+          {.doc = "How unevenly connections share a link: a message's last U(0, 2 * share_spread) turns go "
+                  "ahead of what others send. With 0 they share links ideally.",
            .min = 0,
            .max = 3});
+  v.field("share_turn", &n.share_turn,
+          {.doc = "Turn of a connection: what it puts into its sender's queue before the others do; at most "
+                  "the whole message.",
+           .min = 1,
+           .max = 1e15});
   v.field("tcp_window", &n.tcp_window,
           {.doc = "A transfer sends at most this much per round trip; 0 is no limit.",
            .min = 0,

@@ -153,6 +153,7 @@ struct NetworkSpec {
   SimgridModel simgrid_model = SimgridModel::lv08;
   bool cross_traffic = false;
   double share_spread = 0.5;
+  Bytes share_turn{262144};
   std::optional<Bytes> tcp_window;
   Bytes header{0};
   EndpointSpec endpoint;

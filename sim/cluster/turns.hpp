@@ -1,0 +1,47 @@
+// How connections share a link: in turns, as TCP does.
+//
+// A sender's connections take turns: each puts a turn of bytes into the sender's queue, which holds about 128
+// KiB of each (Linux: TCP small queues), and waits for its next. Over many turns the shares are equal. But a
+// message ends with its last turn, and nothing else is sent before that is through: messages that began
+// together end one after the other, by less than a turn each. Who is ahead gets further ahead, until the
+// transfers of an asynchronous run no longer meet. docs/sharing.md has the measurements.
+//
+// Both carriers share links by weight, so here a message weighs the same until its last turn, which weighs
+// last_turn_weight times as much. Where a turn begins is not related to where a message does, so the last
+// turn is anything between nothing and a whole turn: one draw per message. The mechanism has no memory: no
+// connection is faster than another over many messages.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <utility>
+
+#include "sim/protocol/message.hpp"
+#include "sim/scenario/spec/scenario.hpp"
+
+namespace psim {
+
+// What a message weighs in its last turn, against 1 before. More makes no difference to speak of
+// (docs/sharing.md).
+inline constexpr double last_turn_weight = 4;
+
+class Turns {
+ public:
+  Turns() = default;  // ideal: no turns
+  explicit Turns(const Scenario& scenario);
+  // `spread`: 0.5 for last turns of up to `turn` bytes, proportionally for others.
+  Turns(std::uint64_t seed, double spread, double turn) : seed_(seed), longest_(2 * spread * turn) {}
+
+  // Bytes of the last turn of the connection's message of that number: fewer than `bytes`, and 0 of a message
+  // that is one packet.
+  std::uint64_t last_turn(NodeId from, NodeId to, std::uint64_t number, std::uint64_t bytes) const;
+  // Of the message that the connection sends next.
+  std::uint64_t last_turn_of_next(NodeId from, NodeId to, std::uint64_t bytes);
+
+ private:
+  std::uint64_t seed_ = 0;
+  double longest_ = 0;
+  std::map<std::pair<NodeId, NodeId>, std::uint64_t> sent_ = {};  // messages, by connection
+};
+
+}  // namespace psim

@@ -1,0 +1,103 @@
+// What connections get of a link, against what a real parameter server's did (docs/sharing.md): links of 400
+// Mb/s, messages that take 10 or 80 ms alone.
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tests/oracles/ideal.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/run_file.hpp"
+
+using namespace psim::test;
+
+namespace {
+
+struct Lab {
+  int workers = 4, servers = 1;
+  double milliseconds = 10;  // for the whole model, alone on a link
+  std::string consistency = "bsp";
+  double spread = 0.5;
+  int steps = 100;
+};
+
+std::string toml(const Lab& lab) {
+  return fmt::format(R"([model]
+kind = "phantom"
+parameters = {}
+[training]
+steps = {}
+[consistency]
+model = "{}"
+[compute]
+time = "30ms"
+distribution = "lognormal"
+cv = 0.02
+[cluster]
+workers = {}
+servers = {}
+[cluster.network]
+bandwidth = "400Mbps"
+latency = "50us"
+simgrid_model = "cm02"
+share_spread = {:.1f}
+)",
+                     std::llround(lab.milliseconds * 12'500), lab.steps, lab.consistency, lab.workers,
+                     lab.servers, lab.spread);
+}
+
+// Coefficient of variation of a step's pulls over the workers: mean over the steps.
+double variation(const Lab& lab) {
+  const TracedRun run = trace_toml(toml(lab));
+  std::map<std::pair<int, int>, double> sent;
+  std::map<int, std::vector<double>> times;  // by step
+  std::map<int, int> steps;
+  for (const RecordedEvent& e : run.events) {
+    if (e.is("sent", "weights")) sent[{e.node, e.peer}] = e.at;
+    if (e.is("received", "weights")) times[steps[e.node]++].push_back(e.at - sent.at({e.peer, e.node}));
+  }
+  double sum = 0;
+  for (const auto& [step, pulls] : times) {
+    double mean = 0, square = 0;
+    for (const double t : pulls) mean += t / static_cast<double>(pulls.size());
+    for (const double t : pulls) square += (t - mean) * (t - mean) / static_cast<double>(pulls.size());
+    sum += std::sqrt(square) / mean;
+  }
+  return sum / static_cast<double>(times.size());
+}
+
+double step_time(const Lab& lab) {
+  const Json run = run_toml(toml(lab));
+  double sum = 0;
+  for (int w = 0; w < lab.workers; ++w) sum += run["workers"][w]["mean_step_s"].get<double>() / lab.workers;
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("pulls of one step vary as real ones do, and less the longer they take", "[oracle]") {
+  for (const int workers : {2, 4, 8}) {
+    INFO(workers << " workers");
+    const double brief = variation({.workers = workers, .milliseconds = 10, .steps = 60}),
+                 lengthy = variation({.workers = workers, .milliseconds = 80, .steps = 60});
+    CHECK(brief > 0.04);
+    CHECK(brief < 0.18);
+    CHECK(lengthy > 0.005);
+    CHECK(lengthy < 0.03);
+    CHECK(brief / lengthy > 5);
+    CHECK(variation({.workers = workers, .spread = 0, .steps = 5}) < 1e-9);
+  }
+}
+
+TEST_CASE("asynchronous workers find phases in which their transfers do not meet", "[oracle]") {
+  // The best is X + 2 M / B, as if each worker were alone; eight real workers needed 1.05 times as long as
+  // one. With a share of its own for each connection eight need 1.30 times the best.
+  for (const auto& [workers, servers] :
+       std::vector<std::pair<int, int>>{{2, 1}, {4, 1}, {2, 3}, {4, 3}, {8, 3}}) {
+    INFO(workers << " workers, " << servers << " servers");
+    const Lab lab{.workers = workers, .servers = servers, .consistency = "asp", .steps = 200};
+    const double best = 0.05, measured = step_time(lab);
+    CHECK(measured < 1.07 * best);
+    CHECK(measured > 0.93 * best);  // parts of one push that end before the others are answered before
+  }
+}
