@@ -14,16 +14,18 @@ namespace psim {
 
 namespace {
 
-void send(sg4::Host* from, sg4::Host* to, double bytes) {
+sg4::CommPtr flow_between(sg4::Host* from, sg4::Host* to, std::uint64_t bytes) {
   sg4::CommPtr comm = sg4::Comm::sendto_init(from, to);
-  comm->set_payload_size(static_cast<std::uint64_t>(bytes));
+  comm->set_payload_size(bytes);
   comm->detach();
+  return comm;
 }
 
 }  // namespace
 
-FluidCarrier::FluidCarrier(const Scenario& scenario, const Platform& platform)
-    : routes_(platform.routes),
+FluidCarrier::FluidCarrier(const Scenario& scenario, const Platform& platform, Agenda& agenda)
+    : agenda_(agenda),
+      routes_(platform.routes),
       turns_(scenario),
       acknowledgements_(scenario.cluster.network.cross_traffic && !mutant("no-cross-traffic") ? 0.05 : 0) {
   for (std::size_t node = 0; node < platform.hosts.size(); ++node) {
@@ -39,12 +41,13 @@ FluidCarrier::FluidCarrier(const Scenario& scenario, const Platform& platform)
         const auto found = slots_.find(action.get_activity());
         if (found == slots_.end()) return;  // reported once per link of the route; the first was enough
         if (action.get_state() != kernel::resource::Action::State::FINISHED) return;
-        const std::uint32_t slot = found->second;
+        const auto [slot, acknowledges] = found->second;
         slots_.erase(found);
         Voyage& voyage = voyages_[slot];
+        if (acknowledges) return voyage.acknowledgements.reset();
         const sg4::CommPtr flow = std::move(voyage.flow);
-        if (voyage.last_turn > 0)
-          return start_flow(voyage, std::exchange(voyage.last_turn, 0), 1 / last_turn_weight);
+        if (voyage.last_turn > 0) return plan_last_turn(slot);
+        forget_acknowledgements(voyage);
         arrived_(slot);
       });
 }
@@ -58,12 +61,20 @@ void FluidCarrier::start(std::span<const Cargo> cargos) {
       Voyage& voyage = voyages_[cargo.slot];
       voyage.cargo = cargo;
       voyage.last_turn = turns_.last_turn_of_next(cargo.from, cargo.to, cargo.bytes);
-      if (acknowledgements_ > 0)
-        send(nodes_[cargo.to].host, nodes_[cargo.from].host,
-             acknowledgements_ * static_cast<double>(cargo.bytes));
+      if (acknowledgements_ > 0) start_acknowledgements(voyage);
       start_flow(voyage, cargo.bytes - voyage.last_turn, voyage.last_turn > 0 ? 1 - 1 / last_turn_weight : 1);
     }
   });
+}
+
+void FluidCarrier::plan_last_turn(std::uint32_t slot) {
+  if (last_turns_.empty()) {
+    agenda_.at(Agenda::now(), [this] {
+      for (const std::uint32_t next : std::exchange(last_turns_, {}))
+        start_flow(voyages_[next], std::exchange(voyages_[next].last_turn, 0), 1 / last_turn_weight);
+    });
+  }
+  last_turns_.push_back(slot);
 }
 
 // SimGrid bounds a flow for good by the bandwidth that links have when it begins. A degraded link is whole
@@ -74,19 +85,38 @@ void FluidCarrier::start_flow(Voyage& voyage, std::uint64_t bytes, double latenc
     if (end->bandwidth < 1) scale_links(*end, 1);
   }
   routes_->scale_latency(latency);
-  voyage.flow = sg4::Comm::sendto_init(from.host, to.host);
-  voyage.flow->set_payload_size(bytes);
-  voyage.flow->detach();
+  voyage.flow = flow_between(from.host, to.host, bytes);
   routes_->scale_latency(1);
   for (const Node* end : {&from, &to}) {
     if (end->bandwidth < 1) scale_links(*end, end->bandwidth);
   }
-  slots_[voyage.flow->get_impl()] = voyage.cargo.slot;
+  slots_[voyage.flow->get_impl()] = {.slot = voyage.cargo.slot, .acknowledges = false};
+}
+
+void FluidCarrier::start_acknowledgements(Voyage& voyage) {
+  const Cargo& cargo = voyage.cargo;
+  voyage.acknowledgements =
+      flow_between(nodes_[cargo.to].host, nodes_[cargo.from].host,
+                   static_cast<std::uint64_t>(acknowledgements_ * static_cast<double>(cargo.bytes)));
+  slots_[voyage.acknowledgements->get_impl()] = {.slot = cargo.slot, .acknowledges = true};
+}
+
+void FluidCarrier::forget_acknowledgements(Voyage& voyage) {
+  if (voyage.acknowledgements == nullptr) return;
+  slots_.erase(voyage.acknowledgements->get_impl());
+  voyage.acknowledgements.reset();
 }
 
 void FluidCarrier::cancel(std::uint32_t slot) {
-  slots_.erase(voyages_[slot].flow->get_impl());
-  voyages_[slot].flow->cancel();
+  Voyage& voyage = voyages_[slot];
+  if (voyage.flow != nullptr) {
+    slots_.erase(voyage.flow->get_impl());
+    voyage.flow->cancel();
+  } else {
+    std::erase(last_turns_, slot);
+  }
+  if (voyage.acknowledgements != nullptr) voyage.acknowledgements->cancel();
+  forget_acknowledgements(voyage);
 }
 
 void FluidCarrier::scale_links(const Node& node, double factor) {

@@ -9,8 +9,10 @@
 // Decisions:
 // - Turns. A message's last turn (turns.hpp) is a flow of its own, which begins when the rest is through.
 //   SimGrid shares a link in proportion to 1 / latency, so the last turn takes 1 / last_turn_weight of the
-//   latency, and the rest of the message what is left of it. A message of one turn is one flow.
-// - Acknowledgements load the opposite direction as flows of their own, which nobody waits for. SimGrid's
+//   latency, and the rest of the message what is left of it. A message of one turn is one flow. A flow must
+//   not begin while SimGrid reports that another ends: it would be moved on by the time since SimGrid's last
+//   step. So the agenda starts last turns, at the same date.
+// - Acknowledgements load the opposite direction as a flow of their own, which nobody waits for. SimGrid's
 //   network/crosstraffic lets one flow cross both directions, and so gives it no more than its share of the
 //   opposite one, where it needs a twentieth of that: pulls would wait for pushes.
 #pragma once
@@ -28,7 +30,7 @@ namespace psim {
 
 class FluidCarrier final : public Carrier {
  public:
-  FluidCarrier(const Scenario& scenario, const Platform& platform);
+  FluidCarrier(const Scenario& scenario, const Platform& platform, Agenda& agenda);
 
   void start(std::span<const Cargo> cargos) override;
   void cancel(std::uint32_t slot) override;
@@ -44,18 +46,28 @@ class FluidCarrier final : public Carrier {
   // What is on its way in a slot.
   struct Voyage {
     Cargo cargo = {};
-    std::uint64_t last_turn = 0;  // bytes that go when the flow is through
-    simgrid::s4u::CommPtr flow = nullptr;
+    std::uint64_t last_turn = 0;                       // bytes that go when the flow is through
+    simgrid::s4u::CommPtr flow = nullptr;              // null while its last turn is planned
+    simgrid::s4u::CommPtr acknowledgements = nullptr;  // while they are on their way
   };
+  struct Flow {
+    std::uint32_t slot = 0;
+    bool acknowledges = false;
+  };
+  void plan_last_turn(std::uint32_t slot);
   void start_flow(Voyage& voyage, std::uint64_t bytes, double latency);
+  void start_acknowledgements(Voyage& voyage);
+  void forget_acknowledgements(Voyage& voyage);
   static void scale_links(const Node& node, double factor);
 
   std::vector<Node> nodes_;
+  Agenda& agenda_;
   RouteTable* routes_;
   Turns turns_;
-  double acknowledgements_;                               // bytes of them, per byte of a message
-  std::vector<Voyage> voyages_;                           // by slot
-  std::unordered_map<const void*, std::uint32_t> slots_;  // unordered: looked up only
+  double acknowledgements_;                      // bytes of them, per byte of a message
+  std::vector<Voyage> voyages_;                  // by slot
+  std::vector<std::uint32_t> last_turns_ = {};   // slots whose last turn begins at this date
+  std::unordered_map<const void*, Flow> slots_;  // by activity; unordered: looked up only
 };
 
 }  // namespace psim

@@ -208,7 +208,7 @@ TEST_CASE("the samples of a lost worker are dropped, or the others share them ou
     const std::string lost = fmt::format(
         "[data]\npartition = \"by-label\"\n"
         "[recovery]\ntimeout = \"20ms\"\nheartbeat = \"5ms\"\nlost_data = \"{}\"\n"
-        "[[fault]]\nkind = \"crash\"\nnodes = [\"worker 3\"]\nat = \"1ms\"\n",
+        "[[fault]]\nkind = \"crash\"\nnodes = [\"worker 3\"]\nat = \"2ms\"\n",
         data);
     return run(lost)["final"]["accuracy"].get<double>();
   };

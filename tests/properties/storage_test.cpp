@@ -14,7 +14,7 @@ constexpr const char* scenario = R"(
 [model]
 layers = [64, 16, 10]
 [training]
-steps = 60
+steps = 70
 batch_size = 16
 [compute]
 time = "10ms"

@@ -20,6 +20,14 @@ constexpr std::array<PresetRow, n + m> with_rows(const std::array<PresetRow, n>&
   return all;
 }
 
+// Of whatever TCP carries: ZeroMQ, gRPC, Netty.
+constexpr PresetRow tcp_acknowledges{"cluster.network.cross_traffic", "true",
+                                     "TCP acknowledges what it receives, against the direction of the data",
+                                     "Velho et al., TOMACS 2013"};
+constexpr PresetRow tcp_takes_turns{"cluster.network.share_spread", "0.5",
+                                    "a host's connections take turns of what TCP's small queue holds",
+                                    "torvalds/linux net/ipv4/tcp_output.c (tcp_small_queue_check)"};
+
 // Heartbeats are off, so no node is ever taken for dead. A newcomer of its role takes its place, but a
 // server's parameters are lost.
 constexpr PresetRow nobody_is_removed{
@@ -52,6 +60,8 @@ constexpr std::array ps_lite_core{
     nobody_is_removed,
     nobody_takes_over,
     PresetRow{"replication.copies", "0", "there is no replication", "dmlc/ps-lite issue 15"},
+    tcp_acknowledges,
+    tcp_takes_turns,
     PresetRow{"", "", "heartbeats are off: PS_HEARTBEAT_INTERVAL and PS_HEARTBEAT_TIMEOUT are 0",
               "dmlc/ps-lite src/van.cc, include/ps/internal/van.h"},
 };
@@ -117,6 +127,8 @@ constexpr std::array mxnet_dist_sync{
     PresetRow{"recovery.workers", "\"wait\"", "a worker that crashes halts all the others",
               "apache/mxnet docs, distributed_training.md"},
     nobody_takes_over,
+    tcp_acknowledges,
+    tcp_takes_turns,
     no_detection,
     PresetRow{"", "", "2-bit compression (threshold 0.5, of pushes only) is there, and off",
               "apache/mxnet src/kvstore/gradient_compression.cc"},
@@ -136,6 +148,8 @@ constexpr std::array mxnet_dist_async{
               "apache/mxnet python/mxnet/gluon/trainer.py"},
     nobody_is_removed,
     nobody_takes_over,
+    tcp_acknowledges,
+    tcp_takes_turns,
     no_detection,
 };
 
@@ -168,6 +182,8 @@ constexpr std::array tf1_syncreplicas{
               "tensorflow python/training/device_setter.py"},
     PresetRow{"training.update", "\"server\"", "variables and their updates live on the servers",
               "tensorflow python/training/device_setter.py"},
+    tcp_acknowledges,
+    tcp_takes_turns,
     PresetRow{
         "", "",
         "with backups, tokens of workers that are late stay in the queue, and carry their step's number: who "
@@ -194,6 +210,8 @@ constexpr std::array bosen_ssppush{
     PresetRow{"messages.unit", "\"server\"", "a clock's increments go in one message to each server",
               "sailing-pmls/bosen src/petuum_ps (op-logs)"},
     PresetRow{"training.update", "\"server\"", "servers add what workers send", "Ho et al., NIPS 2013"},
+    tcp_acknowledges,
+    tcp_takes_turns,
     PresetRow{"", "", "servers push rows to the clients that read them before; here workers pull",
               "sailing-pmls/bosen system_gflags.hpp (SSPPush)"},
     PresetRow{"", "", "two levels of cache, of the process and of the thread",
@@ -216,6 +234,8 @@ constexpr std::array angel_ssp{
     PresetRow{"recovery.heartbeat", "\"5s\"", "of workers and servers", "Angel-ML/angel AngelConf.java"},
     PresetRow{"recovery.timeout", "\"600s\"", "a node is lost after so long a silence",
               "Angel-ML/angel AngelConf.java"},
+    tcp_acknowledges,
+    tcp_takes_turns,
     PresetRow{"", "", "one copy of each partition; with more, pushed when written and every 30 s",
               "Angel-ML/angel AngelConf.java (angel.ps.ha)"},
     PresetRow{"", "", "snapshots of the servers every 300 s; four attempts per node",
@@ -240,6 +260,8 @@ constexpr std::array byteps{
     PresetRow{"placement.kind", "\"even\"",
               "partitions by hash (djb2) of their key, which spreads many of them evenly",
               "bytedance/byteps byteps/common/global.cc (BYTEPS_KEY_HASH_FN)"},
+    tcp_acknowledges,
+    tcp_takes_turns,
     PresetRow{"", "", "a server engine of four threads, without scheduling of its own",
               "bytedance/byteps docs/env.md"},
     PresetRow{"", "", "compression is off; when on, of tensors from 65,536 bytes",
@@ -263,6 +285,8 @@ constexpr std::array osdi14{
               "a list of keys that the receiver knows is sent as its hash; the rest is compressed",
               "Li et al., OSDI 2014, 4.2"},
     PresetRow{"training.update", "\"server\"", "servers run the update", "Li et al., OSDI 2014, algorithm 1"},
+    tcp_acknowledges,
+    tcp_takes_turns,
     PresetRow{"", "", "k copies of each range on the ring's next servers (num_replicas is 0 in the code)",
               "Li et al., OSDI 2014, 4.3; dmlc/parameter_server"},
     PresetRow{"", "", "heartbeats to the scheduler; a range fails over to the next server within a second",
