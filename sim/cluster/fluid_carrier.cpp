@@ -46,6 +46,8 @@ FluidCarrier::FluidCarrier(const Scenario& scenario, const Platform& platform, A
         Voyage& voyage = voyages_[slot];
         if (acknowledges) return voyage.acknowledgements.reset();
         const sg4::CommPtr flow = std::move(voyage.flow);
+        if (voyage.last_turn > 0 && mutant("last-turns-begin-in-the-report"))
+          return start_flow(voyage, std::exchange(voyage.last_turn, 0), 1 / last_turn_weight);
         if (voyage.last_turn > 0) return plan_last_turn(slot);
         forget_acknowledgements(voyage);
         arrived_(slot);

@@ -157,6 +157,7 @@ void Manager::begin_anew(std::uint32_t lives) {
 
 std::vector<NodeId> Manager::take_up(const View& view, const std::vector<NodeId>& strangers,
                                      std::uint32_t lives) {
+  started_ = true;
   view_ = view;
   count_from(lives);
   std::vector<NodeId> lost, there;
@@ -174,6 +175,15 @@ std::vector<NodeId> Manager::take_up(const View& view, const std::vector<NodeId>
   }
   settle();
   return lost;
+}
+
+void Manager::start(double now) {
+  started_ = true;
+  for (Node& node : nodes_) {
+    if (!node.known) continue;
+    node.detector = Detector(options_.detector);
+    node.detector.heard(now);
+  }
 }
 
 void Manager::leaves(NodeId node) {
@@ -194,9 +204,11 @@ void Manager::ready(std::uint32_t shard, NodeId node, std::uint32_t epoch) {
   settle();
 }
 
-// The scheduler watches a leaving node as long as it has something to hand over.
+// The scheduler watches a leaving node as long as it has something to hand over. Nodes that wait for the
+// start send no heartbeats: until then it watches who has not joined.
 bool Manager::is_watched(NodeId node) const {
   const Node& known = nodes_[node];
+  if (!started_ && !mutant("who-never-joined-is-awaited")) return !known.known && known.up;
   const auto needs = [node](const Owner& one) { return one.primary == node || one.was_primary(node); };
   return known.known && (known.up || (known.serving && std::ranges::any_of(view_.owners, needs)));
 }

@@ -121,6 +121,9 @@ class Manager {
   // `node` the next owner.
   void ready(std::uint32_t shard, NodeId node, std::uint32_t epoch);
   bool is_absent(NodeId node) const { return nodes_[node].left && !nodes_[node].known; }
+  // All that are up have joined, and are told to start: heartbeats begin now. Until then a node is suspected
+  // that has said nothing since date 0.
+  void start(double now);
   // The date of the next suspicion.
   std::optional<double> next_suspicion() const;
   // The nodes that are suspected at `now` and were not before.
@@ -155,6 +158,7 @@ class Manager {
   std::vector<Node> nodes_;
   std::vector<std::uint32_t> homes_;
   std::uint32_t least_epoch_ = 0;  // of what moves
+  bool started_ = false;
   View view_;
 };
 

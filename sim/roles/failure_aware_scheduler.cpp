@@ -27,9 +27,7 @@ FailureAwareScheduler::FailureAwareScheduler(JobContext& job)
 void FailureAwareScheduler::run() {
   while (!is_over()) {
     const std::int64_t before = manager_.view().number;
-    const std::optional<double> date = looks_until_ ? looks_until_
-                                       : started_   ? manager_.next_suspicion()
-                                                    : std::nullopt;
+    const std::optional<double> date = looks_until_ ? looks_until_ : manager_.next_suspicion();
     const std::optional<Message> message =
         date ? job_.network.receive_until(scheduler_node, *date) : job_.network.receive(scheduler_node);
     if (message && looks_until_) hear(*message);
@@ -139,13 +137,14 @@ void FailureAwareScheduler::acknowledge_leave(NodeId node) {
   job_.network.send({.from = scheduler_node, .to = node, .body = LeaveAck{}});
 }
 
-// At first, when all are up; later whoever comes back.
+// At first, when all have joined who are not suspected; later whoever comes back.
 void FailureAwareScheduler::start(NodeId node) {
   if (started_) return tell_start(node);
   for (NodeId other = 1; other < here_.size(); ++other) {
-    if (!here_[other].joined && !manager_.is_absent(other)) return;
+    if (!here_[other].joined && manager_.is_up(other)) return;
   }
   started_ = true;
+  manager_.start(Agenda::now());
   for (NodeId other = 1; other < here_.size(); ++other) {
     if (here_[other].joined) tell_start(other);
   }
@@ -154,6 +153,7 @@ void FailureAwareScheduler::start(NodeId node) {
 void FailureAwareScheduler::suspect(double now) {
   for (const NodeId node : manager_.suspect(now))
     job_.record(scheduler_node, Suspicion{node, manager_.view().number});
+  if (!started_) start(scheduler_node);
 }
 
 void FailureAwareScheduler::announce() {

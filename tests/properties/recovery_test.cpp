@@ -183,6 +183,24 @@ TEST_CASE("a crash is noticed within the timeout, and not before a heartbeat les
   }
 }
 
+// The others wait for it before they start, and no longer than the detector does.
+TEST_CASE("a node that crashes before it has joined is suspected, and the others start", "[recovery]") {
+  const std::string quick = "[recovery]\nworkers = \"remove\"\ntimeout = \"20ms\"\nheartbeat = \"5ms\"\n";
+  const auto crash_of = [&](const std::string& node, const std::string& more) {
+    return run(quick + "[[fault]]\nkind = \"crash\"\nnodes = [\"" + node + "\"]\nat = \"0s\"\n" + more);
+  };
+  for (const char* node : {"worker 3", "server 1"}) {
+    INFO(node);
+    const Json lost = crash_of(node, "");
+    CHECK(lost["updates"] == 60);
+    CHECK(lost["failures"]["suspicions"] == 1);
+    const Json back = crash_of(node, "restart_after = \"60ms\"\n");
+    CHECK(back["updates"] == 60);
+    CHECK(back["failures"]["suspicions"] == 1);
+    CHECK(back["failures"]["false_suspicions"] == 0);
+  }
+}
+
 // Requests that are at the next owner before the shard is wait for it there: with the default of a second
 // before anything is sent again, nothing is.
 TEST_CASE("a graceful change of owner costs the transfer, and no repetition", "[recovery]") {

@@ -8,7 +8,7 @@ using namespace psim;
 
 namespace {
 
-// Three servers, 1 to 3, with a shard each, and a worker, all heard at date 1.
+// Three servers, 1 to 3, with a shard each, and a worker, all heard at date 1, and started.
 Manager three(const Manager::Options& more = {}) {
   Manager::Options options = more;
   options.servers = 3;
@@ -16,6 +16,7 @@ Manager three(const Manager::Options& more = {}) {
   for (NodeId node = 1; node <= 4; ++node) {
     if (!manager.is_absent(node)) manager.heard(node, 0, 1);
   }
+  manager.start(1);
   return manager;
 }
 
@@ -57,6 +58,18 @@ TEST_CASE("where shards move at once, all former owners are asked", "[protocol]"
   manager.heard(2, 1, 2);  // it has joined again, with nothing
   CHECK(owner_of(manager, 1).primary == 2);
   CHECK(owner_of(manager, 1).from == std::vector<NodeId>{1, 3});
+}
+
+TEST_CASE("before the start who has not joined is suspected, and nobody else", "[protocol]") {
+  Manager manager({.servers = 2, .workers = 1, .detector = {.timeout = 2}}, {0, 1});
+  manager.heard(1, 0, 0.5);
+  manager.heard(3, 0, 0.5);
+  CHECK(manager.next_suspicion() == 2.0);
+  CHECK(manager.suspect(2) == std::vector<NodeId>{2});
+  CHECK(owner_of(manager, 1).primary == 1);
+  CHECK_FALSE(manager.next_suspicion());  // the others send no heartbeats yet
+  manager.start(3);
+  CHECK(manager.next_suspicion() == 5.0);
 }
 
 TEST_CASE("a server that crashes while it hands over gives what its next owner has so far", "[protocol]") {

@@ -105,6 +105,7 @@ ScriptCluster::ScriptCluster(const Options& options)
     if (names_.is_server(node)) on_view(node, servers_[node], view);
     else workers_.emplace(node, new_worker(false));
   }
+  manager_.start(now_);
   say(names_.describe(*view));
   const std::string told = take_transcript();
   deliver_all();  // the copies' first states
