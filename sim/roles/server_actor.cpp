@@ -59,6 +59,7 @@ void ServerActor::on(Message&& message) {
 void ServerActor::dispatch(Message&& message) {
   if (const Start* start = message.as<Start>()) return on_view(start->view);
   if (const NewView* news = message.as<NewView>()) return on_view(news->view);
+  if (message.is<LeaveAck>()) return;  // its heartbeats go on saying that it leaves
   if (message.is<AskView>()) return tell_view(job_, node_, shards_.last_view());
   if (const State* state = message.as<State>()) return failover_.on_state(message, *state);
   if (const Restore* request = message.as<Restore>()) return failover_.hand_over(message, *request);
