@@ -1,6 +1,7 @@
 #include "sim/cluster/network.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <span>
 #include <utility>
@@ -13,8 +14,6 @@ namespace sg4 = simgrid::s4u;
 namespace psim {
 
 namespace {
-
-constexpr auto sent = [](const auto& flight) { return *flight.message.sent; };
 
 // Seconds for a message of a process that has so much to do for each, and for each byte.
 double handling(Seconds overhead, const std::optional<BytesPerSecond>& bandwidth, std::uint64_t bytes) {
@@ -32,25 +31,25 @@ Network::Network(std::size_t nodes, std::unique_ptr<Carrier> carrier, Options op
   carrier_->on_arrival([this](std::uint32_t slot) { leave_wire(slot); });
 }
 
-// Of a message that leaves its sender; returns its number.
-std::uint64_t Network::record_sending(Flight& flight) {
-  const Message& m = flight.message;
+// Of a message that leaves its sender. Sets its number, and returns its kind.
+MessageKind Network::record_sending(Message& m, std::uint64_t bytes) {
   Event event{Agenda::now(), m.from};
   Sent& sent = event.what.emplace<Sent>(facts_of(m.body), m.from, m.to);
-  sent.bytes = flight.bytes;
-  flight.kind = sent.kind;
+  sent.bytes = bytes;
+  const MessageKind kind = sent.kind;
   if (sent.has_shard) {
     sent.shard = m.shard;
     sent.epoch = m.epoch;
   }
-  return recorder_.record(event);
+  m.sent = recorder_.record(event);
+  return kind;
 }
 
 // Of one that arrives, or will not.
 template <class T>
 void Network::record(NodeId node, const Flight& flight) {
-  const Message& m = flight.message;
-  recorder_.record({Agenda::now(), node, T{{*m.sent, flight.kind, m.from, m.to, flight.bytes}}});
+  recorder_.record(
+      {Agenda::now(), node, T{{flight.sent, flight.kind, flight.from, flight.to, flight.bytes}}});
 }
 
 void Network::send(Message&& message) {
@@ -97,7 +96,7 @@ void Network::transmit(Message&& message) {
   for (Flight& flight : flights) {
     const EndpointSpec& endpoint = options_.endpoint;
     const double time = handling(endpoint.send_overhead, endpoint.send_bandwidth, flight.bytes);
-    Node& node = nodes_[flight.message.from];
+    Node& node = nodes_[flight.from];
     const std::uint32_t slot = keep(std::move(flight));
     if (time > 0) {
       node.sends_until = std::max(node.sends_until, Agenda::now()) + time;
@@ -110,7 +109,7 @@ void Network::transmit(Message&& message) {
 }
 
 std::uint32_t Network::keep(Flight&& flight) {
-  if (in_background(flight.message)) ++in_background_;
+  if (in_background(flight)) ++in_background_;
   ++carried_;
   if (free_slots_.empty()) {
     in_flight_.emplace_back(std::move(flight));
@@ -126,7 +125,7 @@ Network::Flight Network::release(std::uint32_t slot) {
   Flight flight = std::move(*in_flight_[slot]);
   in_flight_[slot].reset();
   free_slots_.push_back(slot);
-  if (in_background(flight.message)) --in_background_;
+  if (in_background(flight)) --in_background_;
   --carried_;
   return flight;
 }
@@ -134,8 +133,8 @@ Network::Flight Network::release(std::uint32_t slot) {
 // Unless the flight is lost until then.
 template <class Action>
 void Network::later(double date, std::uint32_t slot, Action action) {
-  agenda_.at(date, [this, slot, number = *in_flight_[slot]->message.sent, action] {
-    if (in_flight_[slot] && in_flight_[slot]->message.sent == number) action(slot);
+  agenda_.at(date, [this, slot, number = in_flight_[slot]->sent, action] {
+    if (in_flight_[slot] && in_flight_[slot]->sent == number) action(slot);
   });
 }
 
@@ -145,7 +144,7 @@ void Network::put_on_wire(std::span<const std::uint32_t> slots) {
   for (const std::uint32_t slot : slots) {
     Flight& flight = *in_flight_[slot];
     flight.stage = Stage::on_wire;
-    cargos.push_back({slot, flight.message.from, flight.message.to, flight.bytes});
+    cargos.push_back({slot, flight.from, flight.to, flight.bytes});
   }
   carrier_->start({cargos.data(), cargos.size()});
 }
@@ -153,13 +152,24 @@ void Network::put_on_wire(std::span<const std::uint32_t> slots) {
 void Network::launch(Message&& message, const MessageFate& fate, bool has_turn, Flights& flights) {
   const std::uint64_t header = mutant("headers-cost-nothing") ? 0 : options_.header;
   const std::uint64_t bytes = header + wire_size(message.body);
-  const NodeId from = message.from, to = message.to;
-  Flight& flight = flights.emplace_back(std::move(message), bytes, has_turn, fate.dropped, fate.delay);
-  flight.message.sent = record_sending(flight);
-  if (faults_ == nullptr || !faults_->cut(from, to)) return add_name(flight.message);
-  pass_on_turn(flight);
-  record<Lost>(from, flight);
-  flights.pop_back();
+  const MessageKind kind = record_sending(message, bytes);
+  const bool is_cut = faults_ != nullptr && faults_->cut(message.from, message.to);
+  if (!is_cut) add_name(message);
+  Flight flight{.from = message.from,
+                .to = message.to,
+                .sent = *message.sent,
+                .bytes = bytes,
+                .delay = fate.delay,
+                .kind = kind,
+                .has_turn = has_turn,
+                .dropped = fate.dropped,
+                .message = PackedMessage(std::move(message))};
+  if (is_cut) {
+    pass_on_turn(flight);
+    record<Lost>(flight.from, flight);
+  } else {
+    flights.push_back(std::move(flight));
+  }
 }
 
 // What makes two messages of one connection the same; of a shard's states, any two are.
@@ -183,32 +193,31 @@ bool Network::carries(const Message& like) const {
 }
 
 bool Network::is_lost(const Flight& flight) const {
-  const Message& m = flight.message;
-  return flight.dropped || !nodes_[m.to].up || (faults_ != nullptr && faults_->cut(m.from, m.to));
+  return flight.dropped || !nodes_[flight.to].up ||
+         (faults_ != nullptr && faults_->cut(flight.from, flight.to));
 }
 
 void Network::pass_on_turn(const Flight& flight) {
   if (!flight.has_turn) return;
-  agenda_.at(Agenda::now(),
-             [this, from = flight.message.from, to = flight.message.to] { send_next(from, to); });
+  agenda_.at(Agenda::now(), [this, from = flight.from, to = flight.to] { send_next(from, to); });
 }
 
 void Network::leave_wire(std::uint32_t slot) {
   Flight& flight = *in_flight_[slot];
   flight.stage = Stage::taken_in;
-  remove_name(flight.message);
+  if (options_.repeats) remove_name(flight.message.copy());
   pass_on_turn(flight);
   const EndpointSpec& endpoint = options_.endpoint;
   const double time = handling(endpoint.receive_overhead, endpoint.receive_bandwidth, flight.bytes);
   if (!(time > 0)) return leave_network(release(slot));
-  Node& node = nodes_[flight.message.to];
+  Node& node = nodes_[flight.to];
   node.takes_until = std::max(node.takes_until, Agenda::now()) + time;
   later(node.takes_until, slot, [this](std::uint32_t taken) { leave_network(release(taken)); });
 }
 
 void Network::leave_network(Flight&& flight) {
   if (flight.delay == 0) return arrive(std::move(flight));
-  const std::uint64_t number = *flight.message.sent;
+  const std::uint64_t number = flight.sent;
   const double date = Agenda::now() + flight.delay;
   delayed_.emplace(number, std::move(flight));
   agenda_.at(date, [this, number] {
@@ -218,11 +227,12 @@ void Network::leave_network(Flight&& flight) {
 
 void Network::arrive(Flight&& flight) {
   const bool lost = is_lost(flight);
-  lost ? record<Lost>(flight.message.from, flight) : record<Received>(flight.message.to, flight);
+  lost ? record<Lost>(flight.from, flight) : record<Received>(flight.to, flight);
   if (lost) return;
-  Node& node = nodes_[flight.message.to];
-  if (node.held) node.waiting.push_back(std::move(flight.message));
-  else hand_over(node, std::move(flight.message));
+  Node& node = nodes_[flight.to];
+  Message message = std::move(flight.message).unpack();
+  if (node.held) node.waiting.push_back(std::move(message));
+  else hand_over(node, std::move(message));
 }
 
 void Network::hand_over(Node& node, Message&& message) {
@@ -292,9 +302,9 @@ void Network::break_connections(NodeId node) {
   std::vector<std::uint32_t> slots;
   for (std::uint32_t slot = 0; slot < in_flight_.size(); ++slot) {
     const auto& flight = in_flight_[slot];
-    if (flight && (flight->message.from == node || flight->message.to == node)) slots.push_back(slot);
+    if (flight && (flight->from == node || flight->to == node)) slots.push_back(slot);
   }
-  std::ranges::sort(slots, {}, [this](std::uint32_t slot) { return sent(*in_flight_[slot]); });
+  std::ranges::sort(slots, {}, [this](std::uint32_t slot) { return in_flight_[slot]->sent; });
   std::vector<Flight> flights;
   for (const std::uint32_t slot : slots) {
     const Flight& flight = *in_flight_[slot];
@@ -302,14 +312,14 @@ void Network::break_connections(NodeId node) {
     if (flight.stage != Stage::taken_in) pass_on_turn(flight);
     flights.push_back(release(slot));
   }
-  std::erase_if(delayed_, [&flights, node](auto& entry) {
-    const Message& m = entry.second.message;
-    if (m.from != node && m.to != node) return false;
-    flights.push_back(std::move(entry.second));
-    return true;
-  });
-  std::ranges::sort(flights, {}, sent);
-  for (const Flight& flight : flights) record<Lost>(flight.message.from, flight);
+  for (auto entry = delayed_.begin(); entry != delayed_.end();) {
+    const auto next = std::next(entry);
+    if (entry->second.from == node || entry->second.to == node)
+      flights.push_back(std::move(delayed_.extract(entry).mapped()));
+    entry = next;
+  }
+  std::ranges::sort(flights, {}, &Flight::sent);
+  for (const Flight& flight : flights) record<Lost>(flight.from, flight);
 }
 
 void Network::close(const std::function<void(const Message&)>& unread) {
@@ -320,8 +330,8 @@ void Network::close(const std::function<void(const Message&)>& unread) {
   }
   for (auto& [number, flight] : delayed_) flights.push_back(std::move(flight));
   delayed_.clear();
-  std::ranges::sort(flights, {}, sent);
-  for (const Flight& flight : flights) record<Lost>(flight.message.from, flight);
+  std::ranges::sort(flights, {}, &Flight::sent);
+  for (const Flight& flight : flights) record<Lost>(flight.from, flight);
   for (Node& node : nodes_) {
     for (const Message& message : node.inbox) unread(message);
     for (const Message& message : node.waiting) unread(message);

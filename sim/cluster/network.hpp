@@ -31,6 +31,7 @@
 #include "sim/cluster/carrier.hpp"
 #include "sim/cluster/link_faults.hpp"
 #include "sim/protocol/message.hpp"
+#include "sim/protocol/packed_message.hpp"
 #include "sim/record/recorder.hpp"
 
 namespace psim {
@@ -124,16 +125,18 @@ class Network {
   void remove_name(const Message& message);
   enum class Stage : std::uint8_t { prepared, on_wire, taken_in };  // by the sender; ...; by the receiver
   struct Flight {
-    Message message;  // `sent` tells it from all others
+    NodeId from, to;
+    std::uint64_t sent;  // tells it from all others
     std::uint64_t bytes;
-    bool has_turn;                         // the next message of its connection waits for it
-    bool dropped;                          // by a fault, when it arrives
-    double delay;                          // by a fault, when it is through the network
-    MessageKind kind = MessageKind::join;  // for the record
+    double delay;      // by a fault, when it is through the network
+    MessageKind kind;  // for the record
+    bool has_turn;     // the next message of its connection waits for it
+    bool dropped;      // by a fault, when it arrives
     Stage stage = Stage::prepared;
+    PackedMessage message;
   };
   bool in_turn(NodeId from) const { return options_.one_by_one || options_.stream_from == from; }
-  bool in_background(const Message& m) const { return std::max(m.from, m.to) >= options_.background; }
+  bool in_background(const Flight& m) const { return std::max(m.from, m.to) >= options_.background; }
   void enqueue(Message&& message, std::uint32_t rank);
   using Flights = boost::container::small_vector<Flight, 1>;  // of one message: more if a fault doubles it
   void transmit(Message&& message);
@@ -152,7 +155,7 @@ class Network {
   bool is_lost(const Flight& flight) const;
   void arrive(Flight&& flight);
   void hand_over(Node& node, Message&& message);
-  std::uint64_t record_sending(Flight& flight);
+  MessageKind record_sending(Message& message, std::uint64_t bytes);
   template <class T>
   void record(NodeId node, const Flight& flight);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include "model/mutant.hpp"
@@ -57,8 +58,7 @@ void Stations::happen(const Event& event) {
   if (is_gone(segment)) return;
   if (event.kind == Kind::arrives) arrive(segment.slot);
   else if (event.kind == Kind::comes) come(segment);
-  else if (const Open& open = open_[segment.slot]; open.bytes <= packet || open.hops.empty())
-    slip_in(segment);
+  else if (const Open& open = open_[segment.slot]; open.bytes <= packet || open.hops == 0) slip_in(segment);
   else send_segments(segment.slot);
 }
 
@@ -76,10 +76,25 @@ void Stations::enter(std::uint32_t slot, double date, const Load& load) {
   open.sent = 0;
   open.under_way = 0;
   open.present = true;
-  open.hops.clear();
-  for (const std::uint32_t station : load.path) open.hops.push_back({station, 0});
-  open.back.assign(load.back.begin(), load.back.end());
+  lay_out(slot, load);
   plan(date, Kind::enters, {slot, ++open.life, 0, 0});
+}
+
+// Its way. One that is longer than all before it makes room in every slot.
+void Stations::lay_out(std::uint32_t slot, const Load& load) {
+  const std::size_t needed = load.path.size() + load.back.size();
+  if (needed > hops_each_) {
+    std::vector<Hop> wider(needed * (hops_.size() / hops_each_));
+    for (std::size_t i = 0; i < hops_.size(); ++i) wider[i / hops_each_ * needed + i % hops_each_] = hops_[i];
+    hops_ = std::move(wider);
+    hops_each_ = needed;
+  }
+  if (hops_.size() < open_.size() * hops_each_) hops_.resize(open_.size() * hops_each_);
+  open_[slot].hops = static_cast<std::uint16_t>(load.path.size());
+  open_[slot].back = static_cast<std::uint16_t>(load.back.size());
+  Hop* hop = hops_of(slot);
+  for (const std::uint32_t station : load.path) *hop++ = {station, 0};
+  for (const std::uint32_t station : load.back) *hop++ = {station, 0};
 }
 
 // The way of a single packet, which meets other packets only.
@@ -87,7 +102,7 @@ void Stations::slip_in(const Segment& whole) {
   const Open& open = open_[whole.slot];
   double head = clock_, tail = clock_;
   if (open.limit > 0) tail += open.bytes / open.limit;
-  for (const Hop& hop : open.hops) {
+  for (const Hop& hop : std::span(hops_of(whole.slot), open.hops)) {
     Station& station = stations_[hop.station];
     const double time = open.bytes / station.bandwidth;
     const double ready = std::max(head, tail - time);
@@ -112,8 +127,7 @@ void Stations::send_segments(std::uint32_t slot) {
     const Segment segment{slot, open.life, 0, static_cast<std::uint8_t>(open.sent % window)};
     const double rest = open.left - open.last_turn;
     const double bytes = rest > 0 ? std::min(next_segment(open), rest) : next_segment(open);
-    const double weight = rest > 0 ? open.weight : last_turn_weight * open.weight;
-    open.parts[segment.index] = {.bytes = bytes, .weight = weight, .announced = 1};
+    open.parts[segment.index] = {.bytes = bytes, .announced = 1, .is_last_turn = !(rest > 0)};
     open.left -= bytes;
     ++open.sent;
     ++open.under_way;
@@ -121,7 +135,7 @@ void Stations::send_segments(std::uint32_t slot) {
     if (open.limit > 0) {
       const double head = std::max(clock_, open.paced);
       open.paced = head + bytes / open.limit;
-      ready = std::max(head, open.paced - bytes / stations_[open.hops[0].station].bandwidth);
+      ready = std::max(head, open.paced - bytes / stations_[hops_of(slot)->station].bandwidth);
     }
     ready > clock_ ? plan(ready, Kind::comes, segment) : come(segment);
   }
@@ -130,10 +144,11 @@ void Stations::send_segments(std::uint32_t slot) {
 // To the queue of the station that it crosses next.
 void Stations::come(const Segment& segment) {
   Open& open = open_[segment.slot];
-  Hop& hop = open.hops[segment.hop];
+  const Open::Part& part = open.parts[segment.index];
+  Hop& hop = hops_of(segment.slot)[segment.hop];
   Station& station = stations_[hop.station];
   const double start = std::max(hop.virtual_date, station.virtual_date);
-  const double length = open.parts[segment.index].bytes / open.parts[segment.index].weight;
+  const double length = part.bytes / (part.is_last_turn ? last_turn_weight * open.weight : open.weight);
   hop.virtual_date = start + length;
   if (!station.busy) {
     station.virtual_date = start;
@@ -141,7 +156,7 @@ void Stations::come(const Segment& segment) {
   }
   const bool last = !(open.left > 0) && segment.index == (open.sent - 1) % window;
   const double at = last ? hop.virtual_date : start + open.place * length;
-  station.waiting.push({mutant("stations-are-not-fair") ? 0 : at, next_number_++, segment});
+  station.waiting.push({mutant("stations-are-not-fair") ? 0 : at, station.came++, segment});
 }
 
 void Stations::serve_next(std::uint32_t number) {
@@ -165,8 +180,8 @@ void Stations::serve(std::uint32_t number, const Segment& segment) {
   station.slipped_in = 0;
   plan_end(number, start + bytes / station.bandwidth);
   if (segment.hop == 0) {
-    for (const std::uint32_t back : open.back) {
-      Station& other = stations_[back];
+    for (const Hop& back : std::span(hops_of(segment.slot) + open.hops, open.back)) {
+      Station& other = stations_[back.station];
       if (other.busy) other.slipped_in += of_acknowledgements * bytes / other.bandwidth;
     }
   }
@@ -178,10 +193,10 @@ void Stations::serve(std::uint32_t number, const Segment& segment) {
 void Stations::announce(const Segment& segment, double begin, double end) {
   Open& open = open_[segment.slot];
   Open::Part& part = open.parts[segment.index];
-  while (part.announced < open.hops.size()) {
+  while (part.announced < open.hops) {
     Segment ahead = segment;
     ahead.hop = part.announced++;
-    const double time = part.bytes / stations_[open.hops[ahead.hop].station].bandwidth;
+    const double time = part.bytes / stations_[hops_of(segment.slot)[ahead.hop].station].bandwidth;
     const double ready = std::max(begin, end - time);
     if (!(ready > clock_)) return come(ahead);
     plan(ready, Kind::comes, ahead);
@@ -199,7 +214,7 @@ void Stations::end_turn(std::uint32_t number) {
 
 void Stations::leave(const Segment& segment) {
   Open& open = open_[segment.slot];
-  if (++open.parts[segment.index].passed < open.hops.size()) return;
+  if (++open.parts[segment.index].passed < open.hops) return;
   --open.under_way;
   if (open.left > 0) send_segments(segment.slot);
   else if (open.under_way == 0) arrive(segment.slot);
@@ -214,7 +229,7 @@ void Stations::cancel(std::uint32_t slot) {
   if (slot >= open_.size() || !open_[slot].present) return;
   const Open& open = open_[slot];
   open_[slot].present = false;
-  for (const Hop& hop : open.hops) {
+  for (const Hop& hop : std::span(hops_of(slot), open.hops)) {
     Station& station = stations_[hop.station];
     if (!station.busy || station.served.slot != slot || station.served.life != open.life) continue;
     station.busy = false;

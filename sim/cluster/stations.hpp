@@ -22,10 +22,11 @@
 #pragma once
 
 #include <boost/container/small_vector.hpp>
-#include <boost/heap/d_ary_heap.hpp>
 #include <cstdint>
 #include <functional>
 #include <vector>
+
+#include "sim/cluster/heap.hpp"
 
 namespace psim {
 
@@ -70,17 +71,18 @@ class Stations {
     double paced = 0;  // date until which the limit forbids more
     double place = 0;  // of its segments between start and finish, in [0, 1)
     struct Part {
-      double bytes = 0, weight = 1;
+      double bytes = 0;
       std::uint16_t announced = 0;  // hops that it has come to, or will
       std::uint16_t passed = 0;     // hops
+      bool is_last_turn = false;
     };
     Part parts[2] = {};      // the segments under way
     std::uint32_t life = 0;  // slots are used again; a segment knows by the life whose it is
     std::uint32_t sent = 0;  // segments
+    std::uint16_t hops = 0;  // of its path
+    std::uint16_t back = 0;  // stations that its acknowledgements cross
     std::uint8_t under_way = 0;
     bool present = false;
-    boost::container::small_vector<Hop, 2> hops = {};
-    std::vector<std::uint32_t> back = {};
   };
   struct Segment {
     std::uint32_t slot, life;
@@ -89,12 +91,12 @@ class Stations {
   };
   struct Waiting {
     double at;  // virtual date
-    std::uint64_t number;
+    std::uint32_t number;
     Segment segment;
-    bool operator<(const Waiting& o) const { return at > o.at || (at == o.at && number > o.number); }
+    // Numbers begin again at zero, which matters to none that wait together.
+    bool is_behind(std::uint32_t other) const { return static_cast<std::int32_t>(number - other) > 0; }
+    bool operator<(const Waiting& o) const { return at > o.at || (at == o.at && is_behind(o.number)); }
   };
-  template <class T>
-  using Queue = boost::heap::d_ary_heap<T, boost::heap::arity<4>>;  // the first is the greatest by <
   struct Station {
     explicit Station(double bytes_per_second) : bandwidth(bytes_per_second) {}
     double bandwidth;
@@ -104,8 +106,9 @@ class Stations {
     double slipped_in = 0;  // seconds that packets have taken from the segment that is served
     Segment served = {};
     std::uint32_t turn = 0;
+    std::uint32_t came = 0;  // segments that had to wait
     bool busy = false;
-    Queue<Waiting> waiting;
+    Heap<Waiting> waiting;
   };
   enum class Kind : std::uint8_t { enters, comes, ends, arrives };
   struct Event {
@@ -130,10 +133,16 @@ class Stations {
   void announce(const Segment& segment, double begin, double end);
   void leave(const Segment& segment);
   void arrive(std::uint32_t slot);
+  void lay_out(std::uint32_t slot, const Load& load);
+  Hop* hops_of(std::uint32_t slot) { return &hops_[slot * hops_each_]; }
+  const Hop* hops_of(std::uint32_t slot) const { return &hops_[slot * hops_each_]; }
 
   std::vector<Station> stations_;
   std::vector<Open> open_;  // by slot
-  Queue<Event> events_;
+  // Of each slot as many as the longest has: of its path, then of its way back.
+  std::vector<Hop> hops_;
+  std::size_t hops_each_ = 2;
+  Heap<Event> events_;
   double part_;  // of a load, that its largest segments are
   Arrived arrived_;
   double clock_ = 0;

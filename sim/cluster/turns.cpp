@@ -18,7 +18,7 @@ Turns::Turns(const Scenario& scenario)
             scenario.cluster.network.share_turn.value) {}
 
 std::uint64_t Turns::last_turn_of_next(NodeId from, NodeId to, std::uint64_t bytes) {
-  return longest_ == 0 ? 0 : last_turn(from, to, sent_[{from, to}]++, bytes);
+  return longest_ == 0 ? 0 : last_turn(from, to, sent_.add_one(from, to), bytes);
 }
 
 std::uint64_t Turns::last_turn(NodeId from, NodeId to, std::uint64_t number, std::uint64_t bytes) const {

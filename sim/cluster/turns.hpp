@@ -13,9 +13,8 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <utility>
 
+#include "sim/cluster/pair_counts.hpp"
 #include "sim/protocol/message.hpp"
 #include "sim/scenario/spec/scenario.hpp"
 
@@ -41,7 +40,7 @@ class Turns {
  private:
   std::uint64_t seed_ = 0;
   double longest_ = 0;
-  std::map<std::pair<NodeId, NodeId>, std::uint64_t> sent_ = {};  // messages, by connection
+  PairCounts sent_ = {};  // messages, by connection
 };
 
 }  // namespace psim

@@ -1,29 +1,65 @@
 #include "sim/protocol/pulls.hpp"
 
+#include <algorithm>
+
 #include "model/mutant.hpp"
 
 namespace psim {
 
+Pulls::All Pulls::all() const {
+  All all;
+  for (std::uint32_t w = 0; w < pulls_.size(); ++w) {
+    if (pulls_[w]) all.emplace(w, *pulls_[w]);
+  }
+  return all;
+}
+
 bool Pulls::put(std::uint32_t worker, const Pull& pull, const ShardState& state) {
   const bool is_back = !pull.pushes_sent;  // from a crash: its pulls start from 1 again
-  const auto before = pulls_.find(worker);
-  if (!is_back && before != pulls_.end() && before->second.number > pull.number) return false;
-  pulls_[worker] = pull;
+  const Pull* before = find(worker);
+  if (!is_back && before != nullptr && before->number > pull.number) return false;
+  erase(worker);
+  if (worker >= pulls_.size()) pulls_.resize(state.workers.size());
+  pulls_[worker] = std::make_unique<Pull>(pull);
   note_arrivals(worker, state);
   return true;
 }
 
-Pull* Pulls::find(std::uint32_t worker) {
-  const auto pull = pulls_.find(worker);
-  return pull == pulls_.end() ? nullptr : &pull->second;
+void Pulls::erase(std::uint32_t worker) {
+  const Pull* pull = find(worker);
+  if (pull == nullptr) return;
+  all_arrived_.erase({pull->clock, worker});
+  pulls_[worker].reset();
 }
 
 void Pulls::note_arrivals(std::uint32_t worker, const ShardState& state) {
-  const auto pull = pulls_.find(worker);
-  if (pull == pulls_.end()) return;
-  const bool all = state.workers[worker].arrived >= pull->second.pushes_sent.value_or(0);
-  if (all && !mutant("waits-for-own-push-for-ever")) all_arrived_.insert(worker);
-  else all_arrived_.erase(worker);
+  const Pull* pull = find(worker);
+  if (pull == nullptr) return;
+  const bool all = state.workers[worker].arrived >= pull->pushes_sent.value_or(0);
+  if (all && !mutant("waits-for-own-push-for-ever")) all_arrived_.emplace(pull->clock, worker);
+  else all_arrived_.erase({pull->clock, worker});
+}
+
+// Where late pushes are dropped a pull may be due although its worker's push is still to come. Elsewhere
+// those for clocks that the gate holds back are left out, but not those that no clock is left for.
+std::vector<std::uint32_t> Pulls::perhaps_due(const ShardState& state) const {
+  std::vector<std::uint32_t> workers;
+  if (state.options.rule.drops_stale) {
+    for (std::uint32_t w = 0; w < pulls_.size(); ++w) {
+      if (pulls_[w]) workers.push_back(w);
+    }
+    return workers;
+  }
+  const std::int64_t last = state.gate.last_clock(state.workers);
+  for (const auto& [clock, worker] : all_arrived_) {
+    if (clock > last) break;
+    workers.push_back(worker);
+  }
+  const std::int64_t over = std::max(state.options.steps, last + 1);
+  for (auto next = all_arrived_.lower_bound({over, 0}); next != all_arrived_.end(); ++next)
+    workers.push_back(next->second);
+  std::ranges::sort(workers);
+  return workers;
 }
 
 namespace {
@@ -73,15 +109,15 @@ bool Pulls::is_overdue(std::uint32_t w, const Pull& pull, const ShardState& stat
 }
 
 bool Pulls::is_through(std::uint32_t worker, const ShardState& state) const {
-  const auto pull = pulls_.find(worker);
-  return !state.options.rule.drops_stale && pull != pulls_.end() && is_over(pull->second, state) &&
-         state.workers[worker].arrived >= pull->second.pushes_sent.value_or(0);
+  const Pull* pull = find(worker);
+  return !state.options.rule.drops_stale && pull != nullptr && is_over(*pull, state) &&
+         state.workers[worker].arrived >= pull->pushes_sent.value_or(0);
 }
 
 bool Pulls::waits_for_others(std::uint32_t worker, const ShardState& state) const {
-  const auto pull = pulls_.find(worker);
-  return pull != pulls_.end() && pull->second.above >= state.version && !pull->second.computes &&
-         pull->second.pushes_sent.value_or(0) <= state.workers[worker].arrived;
+  const Pull* pull = find(worker);
+  return pull != nullptr && pull->above >= state.version && !pull->computes &&
+         pull->pushes_sent.value_or(0) <= state.workers[worker].arrived;
 }
 
 // Whether every worker that takes part has a pending push here, or waits for the next version.
@@ -96,10 +132,12 @@ bool Pulls::none_will_push(const ShardState& state) const {
 bool Pulls::restart_steps(const ShardState& state) {
   const ConsistencyRule& rule = state.options.rule;
   const bool some_wait = rule.gate == Gate::version && !rule.waits_for_all();
-  if (!some_wait || pulls_.empty() || state.updates.is_complete(state.workers) || !none_will_push(state))
+  const auto is_here = [](const auto& pull) { return pull != nullptr; };
+  if (!some_wait || state.updates.is_complete(state.workers) || !none_will_push(state) ||
+      std::ranges::none_of(pulls_, is_here))
     return false;
-  for (auto& [worker, pull] : pulls_) {
-    if (!state.updates.has(state.node_of(worker))) pull.above = -1;
+  for (std::uint32_t w = 0; w < pulls_.size(); ++w) {
+    if (pulls_[w] && !state.updates.has(state.node_of(w))) pulls_[w]->above = -1;
   }
   return true;
 }

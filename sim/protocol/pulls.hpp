@@ -10,7 +10,10 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "sim/protocol/message.hpp"
 #include "sim/protocol/shard_state.hpp"
@@ -19,16 +22,16 @@ namespace psim {
 
 class Pulls {
  public:
-  // By worker's number.
+  // A copy, by worker's number.
   using All = std::map<std::uint32_t, Pull>;
-  const All& all() const { return pulls_; }
+  All all() const;
   // Replaces the worker's older pull. Returns false if a newer one has overtaken it.
   bool put(std::uint32_t worker, const Pull& pull, const ShardState& state);
-  Pull* find(std::uint32_t worker);
-  void erase(std::uint32_t worker) {
-    pulls_.erase(worker);
-    all_arrived_.erase(worker);
+  Pull* find(std::uint32_t worker) { return worker < pulls_.size() ? pulls_[worker].get() : nullptr; }
+  const Pull* find(std::uint32_t worker) const {
+    return worker < pulls_.size() ? pulls_[worker].get() : nullptr;
   }
+  void erase(std::uint32_t worker);
   void clear() {
     pulls_.clear();
     all_arrived_.clear();
@@ -36,15 +39,11 @@ class Pulls {
   // To be told when pushes of the worker have arrived.
   void note_arrivals(std::uint32_t worker, const ShardState& state);
   // Calls `visit` with each worker whose pull may be due for what others did, rising; it may erase that pull.
-  // Most pulls of an incast wait for their own worker's push, so a look at all would cost each push O(n).
+  // Most pulls of an incast wait for their own worker's push, and most of fast workers for a clock that is
+  // still far, so a look at all would cost each push O(n).
   template <class Visit>
   void for_each_waiting(const ShardState& state, Visit visit) {
-    // Where late pushes are dropped a pull may be due although its worker's push is still to come.
-    if (state.options.rule.drops_stale) {
-      for (auto next = pulls_.begin(); next != pulls_.end();) visit(next++->first);
-    } else {
-      for (auto next = all_arrived_.begin(); next != all_arrived_.end();) visit(*next++);
-    }
+    for (const std::uint32_t worker : perhaps_due(state)) visit(worker);
   }
 
   // Whether this pull asks for a clock or a version that will not exist.
@@ -66,9 +65,13 @@ class Pulls {
 
  private:
   bool none_will_push(const ShardState& state) const;
+  std::vector<std::uint32_t> perhaps_due(const ShardState& state) const;
 
-  All pulls_;
-  std::set<std::uint32_t> all_arrived_;  // workers with a pull here, all of whose pushes have arrived
+  // By worker's number. There may be a million of them over all shards, and a map's node has more than twice
+  // a pull's overhead.
+  std::vector<std::unique_ptr<Pull>> pulls_;
+  // Clocks of pulls, and their workers, all of whose pushes have arrived.
+  std::set<std::pair<std::int64_t, std::uint32_t>> all_arrived_;
 };
 
 }  // namespace psim

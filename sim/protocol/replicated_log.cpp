@@ -17,7 +17,8 @@ void ReplicatedLog::begin(std::uint32_t epoch, std::vector<std::int64_t> pushes)
   clear();
   update_ = 0;
   committed_ = entries_;
-  for (std::size_t w = 0; w < workers_.size(); ++w) workers_[w] = {.begun = pushes[w]};
+  workers_.clear();
+  for (const std::int64_t begun : pushes) workers_.push_back({.begun = begun});
 }
 
 void ReplicatedLog::lead(std::uint32_t epoch) {
@@ -175,7 +176,7 @@ void ReplicatedLog::commit_through(std::int64_t entry) {
 // A push computed on a version that a crash undoes would come too late.
 bool ReplicatedLog::is_safe(std::size_t worker) const {
   if (!has_replicas() || mutant("told-too-early")) return true;
-  const std::int64_t own = workers_[worker].entry;
+  const std::int64_t own = seen(worker).entry;
   const std::int64_t shown = options_.shows_updates ? std::max(own, update_) : own;
   return replicated_index() + options_.replication.window >= shown;
 }

@@ -65,14 +65,10 @@ class ReplicatedLog {
     auto operator<=>(const Extent&) const = default;
   };
 
-  explicit ReplicatedLog(Options options) : options_(options), workers_(options.workers) {}
+  explicit ReplicatedLog(Options options) : options_(options) {}
   // The log of a copy whose state has this extent.
   ReplicatedLog(Options options, Extent extent)
-      : options_(options),
-        epoch_(extent.epoch),
-        entries_(extent.entries),
-        workers_(options.workers),
-        in_step_(true) {}
+      : options_(options), epoch_(extent.epoch), entries_(extent.entries), in_step_(true) {}
 
   Extent extent() const { return {epoch_, entries_}; }
   // Whether each push is logged as it arrives, and not only updates.
@@ -115,7 +111,7 @@ class ReplicatedLog {
   // Whether an answer to this worker shows nothing that a crash may undo.
   bool is_safe(std::size_t worker) const;
   // The number of the worker's first pushes that all replicas have.
-  std::int64_t committed(std::size_t worker) const { return workers_[worker].committed; }
+  std::int64_t committed(std::size_t worker) const { return seen(worker).committed; }
   // The number of first entries that are on all replicas.
   std::int64_t safe_entries() const { return committed_; }
   // How many entries each replica has confirmed.
@@ -160,7 +156,11 @@ class ReplicatedLog {
     std::int64_t committed = 0;  // pushes that all replicas have
     std::int64_t begun = 0;      // pushes that this server had when it became the owner
   };
-  OfWorker& of(NodeId worker) { return workers_[worker - options_.first_worker]; }
+  OfWorker& of(NodeId worker) {
+    if (workers_.empty()) workers_.resize(options_.workers);
+    return workers_[worker - options_.first_worker];
+  }
+  OfWorker seen(std::size_t worker) const { return workers_.empty() ? OfWorker{} : workers_[worker]; }
   void tell_if_ready(Copy& copy, double now, Deliveries& out) const;
   void commit_through(std::int64_t entry);
   std::int64_t replicated_index() const;
@@ -172,10 +172,10 @@ class ReplicatedLog {
   std::map<std::int64_t, SharedEntry> past_;  // entries of a former owner, for the next one
   // Owner.
   std::vector<Copy> copies_;
-  LogEntry next_;               // the decisions since the last entry
-  std::int64_t committed_ = 0;  // entries that all replicas have
-  std::int64_t update_ = 0;     // one more than the entry with the last update
-  std::vector<OfWorker> workers_;
+  LogEntry next_;                  // the decisions since the last entry
+  std::int64_t committed_ = 0;     // entries that all replicas have
+  std::int64_t update_ = 0;        // one more than the entry with the last update
+  std::vector<OfWorker> workers_;  // empty while nothing is known: most shards have no copies
   // Copy.
   bool in_step_ = false;
   NodeId primary_ = 0;

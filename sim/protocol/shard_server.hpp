@@ -79,7 +79,7 @@ class ShardServer {
   const std::vector<Push>& pending() const { return state_.updates.pending(); }
   std::vector<Push> early() const { return early_.all(); }
   // Pulls that wait because of the consistency model.
-  const Pulls::All& waiting() const { return pulls_.all(); }
+  Pulls::All waiting() const { return pulls_.all(); }
 
   // Makes this server the owner of the shard, in this ownership epoch and with these replicas. It ignores
   // messages of other epochs. New replicas and the next owner receive its state.

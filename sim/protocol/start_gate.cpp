@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "model/mutant.hpp"
 
@@ -19,6 +20,13 @@ bool StartGate::may_start(std::size_t worker, std::int64_t clock, std::int64_t p
   if (open || paces_.empty() || clock - clocks.slowest() > rule_.staleness_max) return open;
   grant(worker, clock, clocks, now);
   return is_open(worker, clock, pushes_sent, clocks);
+}
+
+std::int64_t StartGate::last_clock(const WorkerClocks& clocks) const {
+  if (rule_.gate != Gate::staleness) return std::numeric_limits<std::int64_t>::max() - 1;
+  std::int64_t bound = std::max(rule_.staleness, rule_.dynamic ? rule_.staleness_max : 0);
+  for (const auto& step : rule_.schedule) bound = std::max(bound, static_cast<std::int64_t>(step[1]));
+  return clocks.slowest() + bound + (mutant("one-clock-further") ? 1 : 0);
 }
 
 bool StartGate::is_open(std::size_t worker, std::int64_t clock, std::int64_t pushes_sent,

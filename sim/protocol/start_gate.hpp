@@ -25,6 +25,8 @@ class StartGate {
   // The same, without a new grant.
   bool is_open(std::size_t worker, std::int64_t clock, std::int64_t pushes_sent,
                const WorkerClocks& clocks) const;
+  // No pull for a later clock may start now, whatever its worker has done.
+  std::int64_t last_clock(const WorkerClocks& clocks) const;
 
  private:
   // dssp, by worker.

@@ -23,7 +23,7 @@ std::int64_t UpdateRule::least_of(NodeId worker, std::int64_t number) const {
 }
 
 void UpdateRule::note_version(const Push& push) {
-  last_computed_on_[index_of(push.worker)] = push.first_version;
+  if (options_.decided == Decided::elsewhere) last_computed_on_[index_of(push.worker)] = push.first_version;
 }
 
 // The first shard's decision about a push is binding for the other shards. Another shard may be behind; then
@@ -187,7 +187,7 @@ void UpdateRule::hear(const UpdateGroup& decision) {
   for (const PushId& id : decision.pushes) heard.workers.push_back(id.worker);
   decisions_.push_back(std::move(heard));
   // Each worker waits for every shard before it continues, so the first shard is no further ahead.
-  const std::size_t kept = last_computed_on_.size() + 2;
+  const auto kept = static_cast<std::size_t>(options_.rule.workers) + 2;
   if (decisions_.size() > kept) decisions_.pop_front();
 }
 

@@ -34,7 +34,9 @@ class UpdateRule {
   explicit UpdateRule(Options options)
       : options_(std::move(options)),
         pending_(options_.first_worker, static_cast<std::size_t>(options_.rule.workers)),
-        last_computed_on_(static_cast<std::size_t>(options_.rule.workers), -1) {}
+        last_computed_on_(
+            options_.decided == Decided::elsewhere ? static_cast<std::size_t>(options_.rule.workers) : 0,
+            -1) {}
 
   const std::vector<Push>& pending() const { return pending_.all(); }
   bool has(NodeId worker) const { return pending_.count_of(worker) > 0; }
@@ -100,7 +102,7 @@ class UpdateRule {
   std::vector<PushId> last_;
   std::deque<std::vector<PushId>> announced_;   // not applied here yet
   std::deque<Decision> decisions_;              // the last ones
-  std::vector<std::int64_t> last_computed_on_;  // by worker: version of the first shard; -1: unknown
+  std::vector<std::int64_t> last_computed_on_;  // where it decides, by worker: its version; -1: unknown
   double asked_ = 0;
 };
 

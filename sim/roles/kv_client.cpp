@@ -178,27 +178,29 @@ void KvClient::on_answer(const Message& message, Answer answer) {
   shard.unused = true;
   shard.version = answer.version;
   shard.finished = answer.finished;
+  if (weights_.empty()) weights_.resize(connections_.size());
   const Slice& values = answer.weights.values;
   if (values.count > 0) shard.has = answer.number;
-  if (job_.plan.workers_update() && answer.version > 0 && values.values)
-    update(shard, values, answer.version);
-  else shard.weights = std::move(answer.weights.values);
-  encoder_.received(s, shard.weights);
+  if (job_.plan.workers_update() && answer.version > 0 && values.values) update(s, values, answer.version);
+  else weights_[s] = std::move(answer.weights.values);
+  encoder_.received(s, weights_[s]);
   answered_one(shard.pull_task);
   if (retries_) settle(set_back);
 }
 
 // Servers only sum here, and under bsp a worker sees every sum: it runs the optimizer on its own copy.
-void KvClient::update(Connection& shard, const Slice& sum, std::int64_t version) {
+void KvClient::update(std::uint32_t s, const Slice& sum, std::int64_t version) {
+  Connection& shard = connections_[s];
+  Slice& weights = weights_[s];
   if (!shard.parameters)
     shard.parameters =
         std::make_unique<Parameters>(job_.plan.scenario.training.optimizer, job_.plan.storage(),
-                                     Values::copy_of(*shard.weights.values, shard.weights.begin, sum.count));
-  shard.weights.values.reset();  // or the update would have to copy
+                                     Values::copy_of(*weights.values, weights.begin, sum.count));
+  weights.values.reset();  // or the update would have to copy
   const double epochs = job_.plan.epochs().after(
       static_cast<double>(version - (mutant("workers-rate-is-an-update-ahead") ? 0 : 1)));
   shard.parameters->update(std::array{WeightedGradient{sum, 1.0}}, job_.plan.learning_rate().at(epochs));
-  shard.weights = {shard.parameters->weights(), 0, sum.count, version};
+  weights = {shard.parameters->weights(), 0, sum.count, version};
 }
 
 bool KvClient::answered(const ShardIds& shards) const {
@@ -244,10 +246,13 @@ std::int64_t KvClient::least_version_here() const {
 }
 
 std::vector<Slice> KvClient::take_weights() {
-  std::vector<Slice> parts;
-  for (Connection& shard : connections_)
-    parts.push_back(shard.finished || job_.plan.workers_update() ? shard.weights
-                                                                 : std::exchange(shard.weights, {}));
+  std::vector<Slice> parts = std::exchange(weights_, {});
+  parts.resize(connections_.size());
+  for (const std::uint32_t s : all_) {
+    if (!connections_[s].finished && !job_.plan.workers_update()) continue;
+    weights_.resize(connections_.size());
+    weights_[s] = parts[s];
+  }
   return parts;
 }
 

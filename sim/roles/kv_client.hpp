@@ -122,11 +122,10 @@ class KvClient {
     bool outstanding = false;   // the last pull is not answered yet
     bool unused = false;        // the weights that are here have not been used for a step
     bool finished = false;      // the shard wants no more pushes; while it is asked again, it did
+    bool has_push = false;      // where nodes may fail: a push of this worker waits for the next update
     std::int64_t clock = 0;     // of the last pull
     std::int64_t above = -1;    // the last pull is for a newer version
-    bool has_push = false;      // where nodes may fail: a push of this worker waits for the next update
     Timestamp pull_task = 0;
-    Slice weights = {};
     std::unique_ptr<Parameters> parameters = {};  // where workers update
   };
 
@@ -159,7 +158,7 @@ class KvClient {
   Message message_for(std::uint32_t shard, Body&& body) const;
   void handle(Message message);
   void on_answer(const Message& message, Answer answer);
-  void update(Connection& shard, const Slice& sum, std::int64_t version);
+  void update(std::uint32_t shard, const Slice& sum, std::int64_t version);
   void send(Message&& message);
   void on_ack(const Message& message, const Ack& ack);
   // Pushes `from` to `to` - 1 of a shard need not be waited for any more.
@@ -172,6 +171,7 @@ class KvClient {
   JobContext& job_;
   NodeId node_;
   std::vector<Connection> connections_;  // by shard
+  std::vector<Slice> weights_;           // by shard, as pulled; empty while none are here
   std::vector<Standing> standings_;      // by shard; empty where nothing fails
   ShardIds all_;
   PushEncoder encoder_;

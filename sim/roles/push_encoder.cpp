@@ -9,7 +9,9 @@ namespace psim {
 
 PushEncoder::PushEncoder(JobContext& job, NodeId node) : job_(job), node_(node) {
   const auto shards = static_cast<std::uint32_t>(job.plan.keys.shards.size());
-  for (std::uint32_t s = 0; s < shards; ++s) filters_.push_back(job.make_chain(s, node, true));
+  for (std::uint32_t s = 0; s < shards; ++s) {
+    if (auto chain = job.make_chain(s, node, true)) filters_.push_back(std::move(chain));
+  }
   const auto needs_weights = [](const FilterSpec& filter) { return filter.kind->needs_weights; };
   if (std::ranges::any_of(job.plan.scenario.filters, needs_weights)) last_weights_.resize(shards);
 }
@@ -50,7 +52,7 @@ PushEncoder::Part PushEncoder::part_of(std::uint32_t s, const std::shared_ptr<Va
 Encoded PushEncoder::encode(std::uint32_t s, const std::shared_ptr<Values>& gradient, const BatchKeys* batch,
                             KeyRange block) {
   const Part part = part_of(s, gradient, batch, block);
-  FilterChain* filters = filters_[s].get();
+  FilterChain* filters = filters_.empty() ? nullptr : filters_[s].get();
   if (filters == nullptr)
     return FilterChain::plain(part.values, part.keys, job_.plan.precision(),
                               job_.plan.scenario.messages.key_bytes());

@@ -32,7 +32,7 @@ class PushEncoder {
 
   JobContext& job_;
   NodeId node_;
-  std::vector<std::unique_ptr<FilterChain>> filters_;  // by shard
+  std::vector<std::unique_ptr<FilterChain>> filters_;  // by shard; none where messages go as they are
   std::vector<Slice> last_weights_;                    // by shard, for the filter kkt; empty without it
 };
 

@@ -96,8 +96,8 @@ std::vector<Line> thousands_of_nodes(const Settings& settings) {
            .bound = Bound::at_most,
            .limit = 1,
            .detail = fmt::format("{:.1f} kB; {:.0f} MB in all", per_node / 1e3, one.bytes / 1e6)},
-          {.name = fmt::format("... of a worker at one server, in units of 1.25 kB: {}", size_of(many)),
-           .ratio = per_pair / 1.25e3,
+          {.name = fmt::format("... of a worker at one server, in units of 0.75 kB: {}", size_of(many)),
+           .ratio = per_pair / 0.75e3,
            .bound = Bound::at_most,
            .limit = 1,
            .detail = fmt::format("{:.0f} bytes; {:.0f} MB in all", per_pair, all.bytes / 1e6)}};

@@ -69,6 +69,26 @@ TEST_CASE("an update concerns the pulls whose workers' own pushes have all arriv
   CHECK(waiting() == std::vector{1U});
 }
 
+TEST_CASE("an update concerns no pull for a clock that the slowest worker holds back", "[pulls]") {
+  ShardState state = shard(ssp);  // a bound of 1, 10 steps
+  Pulls pulls;
+  const auto waiting = [&] {
+    std::vector<std::uint32_t> workers;
+    pulls.for_each_waiting(state, [&](std::uint32_t w) { workers.push_back(w); });
+    return workers;
+  };
+  pulls.put(0, {.clock = 2, .number = 1, .pushes_sent = 0}, state);
+  pulls.put(1, {.clock = 1, .number = 1, .pushes_sent = 0}, state);
+  CHECK(waiting() == std::vector{1U});
+  state.workers.count_applied(0);
+  state.workers.count_applied(1);  // the slowest clock is 1
+  CHECK(waiting() == std::vector{0U, 1U});
+  pulls.put(0, {.clock = 3, .number = 2, .pushes_sent = 0}, state);
+  CHECK(waiting() == std::vector{1U});
+  pulls.put(0, {.clock = 10, .number = 3, .pushes_sent = 0}, state);  // no clock is left
+  CHECK(waiting() == std::vector{0U, 1U});
+}
+
 TEST_CASE("a pull waits for its worker's own pushes", "[pulls]") {
   ShardState state = shard(asp);
   state.workers[0].arrived = 3;
