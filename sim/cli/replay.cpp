@@ -12,6 +12,7 @@
 #include "sim/cli/progress.hpp"
 #include "sim/cli/run_folder.hpp"
 #include "sim/cli/study/replay.hpp"
+#include "sim/cli/study/shelf.hpp"
 #include "sim/cli/talk.hpp"
 #include "sim/record/summary.hpp"
 
@@ -115,7 +116,15 @@ int report(const Folder& run, const Comparer& comparer, const Json& now) {
 
 }  // namespace
 
-int replay(const std::string& directory, const Command& command) {
+int replay(const std::string& name, const Command& command) {
+  std::string directory = name;
+  if (!fs::exists(fs::symlink_status(name))) {  // as psim merge takes it
+    Shelf shelf = studies_shelf();
+    const bool is_run = !fs::exists(shelf.home / name) && fs::exists(runs_shelf().home / name);
+    directory = found_on(is_run ? runs_shelf() : shelf, name).string();
+    if (!is_run && name == "latest" && fs::exists(runs_shelf().home / name))
+      say("note: latest is the latest study; the latest run is {}\n", (runs_shelf().home / name).string());
+  }
   if (is_study(directory)) return replay_study(directory, command);
   const unsigned threads = command.threads;
   const Folder run = open_run(directory);

@@ -243,6 +243,21 @@ TEST_CASE("a phantom run has neither loss nor accuracy", "[study]") {
   CHECK_THAT(text, Catch::Contains("as it is"));
 }
 
+TEST_CASE("an interval that is wider than asked for says so", "[study]") {
+  Study s = study({}, {cell("a", {}, lasting({1, 1.1, 1.2, 1})), cell("b", {}, lasting({2, 2.1, 2.6, 1.9}))});
+  CHECK(width_line(s, evaluate(s)).empty());
+  for (const double asked : {0.001, 0.9}) {
+    s.until_ci = {{"half_width", asked}, {"pilot_seeds", 10}, {"seeds", 12}, {"baseline", "a"}};
+    const Evaluation e = evaluate(s);
+    REQUIRE(e.width);
+    const auto& ratio = *e.aggregates[1].versus->pairs.ratio;
+    CHECK(e.width->widest == Approx(ratio.interval.high / ratio.value - 1));
+    CHECK(e.width->narrow == (asked > 0.5));
+    CHECK_THAT(remarks(s, e), Catch::Contains("10 seeds have decided that 12 are needed"));
+    CHECK_THAT(width_line(s, e), Catch::Contains(asked > 0.5 ? "as narrow as asked" : "wider than asked"));
+  }
+}
+
 TEST_CASE("remarks explain the marks that are there, and no others", "[study]") {
   const Study one = study({}, {cell("a", {}, lasting({1})), cell("b", {}, lasting({2}))});
   const std::string single = remarks(one, evaluate(one));
