@@ -154,7 +154,7 @@ TEST_CASE("a study that cannot be written to is shown all the same", "[study]") 
 TEST_CASE("replay takes the names that merge takes", "[study]") {
   const Place place;
   place.write(std::string(scenario) + axes);
-  CHECK(contains(place.psim({"replay", "latest"}).err, "there is no study `latest`"));
+  CHECK(contains(place.psim({"replay", "latest"}).err, "there is no run or study `latest`"));
   REQUIRE(place.psim({"run", "scenario.toml"}).code == 0);
   CHECK(contains(place.psim({"replay", "latest"}).out, "same run: "));
   REQUIRE(place.psim({"compare", "scenario.toml"}).code == 0);
