@@ -80,6 +80,25 @@ std::string curves_csv(const Study& study) {
   return out;
 }
 
+std::string trials_csv(const Study& study) {
+  const Json& settings = study.tuning["settings"];
+  std::string out = "arm";
+  for (std::size_t i = 0; i + 1 < study.condition_axes.size(); ++i)  // the last one is the tuning itself
+    out += "," + csv_field(study.condition_axes[i]);
+  if (!settings.empty()) {
+    for (const auto& [field, value] : settings.front()["values"].items()) out += "," + csv_field(field);
+  }
+  out += ",rung,seeds,score,chosen\r\n";
+  for (const Json& one : settings) {
+    out += csv_field(one["arm"].get<std::string>());
+    for (const Json& label : one["condition"]) out += "," + csv_field(label.get<std::string>());
+    for (const Json& value : one["values"]) out += "," + csv_field(value.get<std::string>());
+    for (const char* key : {"rung", "seeds", "score"}) out += "," + csv_number(one[key]);
+    out += fmt::format(",{}\r\n", one["chosen"].get<bool>() ? 1 : 0);
+  }
+  return out;
+}
+
 std::string mean_curves_csv(const Study& study, std::size_t points) {
   std::vector<std::string> rows(points);
   std::string head;

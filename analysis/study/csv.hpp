@@ -28,6 +28,9 @@ constexpr const char* curve_keys[] = {"sim_time_s", "updates", "epoch", "bytes_s
 std::string runs_csv(const Study& study);
 std::string curves_csv(const Study& study);
 
+// Of a study with [tune]: a row for each setting of each arm and condition, with a column for each field.
+std::string trials_csv(const Study& study);
+
 // A row for each of `points` times, and for each curve number i the columns t<i>, mean<i>, low<i>, high<i>:
 // numbers alone, as pgfplots reads them.
 std::string mean_curves_csv(const Study& study, std::size_t points);

@@ -36,30 +36,43 @@ Json time_json(const std::optional<TimeToTarget>& time) {
           {"method", time->by_kaplan_meier ? "kaplan-meier" : "restricted mean"}};
 }
 
-Json versus_json(const std::optional<VersusBaseline>& versus) {
-  if (!versus) return nullptr;
-  const statistics::PairedComparison& pairs = versus->pairs;
-  return {{"ratio", pairs.ratio ? number(pairs.ratio->value) : Json()},
-          {"ratio_ci95", pairs.ratio ? interval(pairs.ratio->interval) : Json()},
-          {"difference_s", number(pairs.difference.value)},
-          {"difference_ci95", interval(pairs.difference.interval)},
-          {"p_better", pairs.better},
-          {"p_better_unpaired", pairs.unpaired_better},
-          {"p_value", pairs.test.p},
-          {"p_value_holm", versus->p_value_holm},
-          {"seeds", pairs.seeds},
-          {"budget_s", number(versus->budget_s)},
-          {"trustworthy", pairs.trustworthy}};
+Json until_ci_json(const Study& study, const Evaluation& evaluation) {
+  Json json = study.until_ci;
+  if (evaluation.width) {
+    json["widest"] = number(evaluation.width->widest);
+    json["narrow"] = evaluation.width->narrow;
+  }
+  return json;
 }
 
-Json aggregate_json(const Study& study, const Aggregate& a) {
+Json versus_json(const Study& study, const Evaluation& evaluation, const Aggregate& a) {
+  if (!a.versus) return nullptr;
+  const VersusBaseline* versus = &*a.versus;
+  const statistics::PairedComparison& pairs = versus->pairs;
+  Json json = {{"ratio", pairs.ratio ? number(pairs.ratio->value) : Json()},
+               {"ratio_ci95", pairs.ratio ? interval(pairs.ratio->interval) : Json()},
+               {"difference_s", number(pairs.difference.value)},
+               {"difference_ci95", interval(pairs.difference.interval)},
+               {"p_better", pairs.better},
+               {"p_better_unpaired", pairs.unpaired_better},
+               {"p_value", pairs.test.p},
+               {"p_value_holm", versus->p_value_holm},
+               {"seeds", pairs.seeds},
+               {"budget_s", number(versus->budget_s)},
+               {"trustworthy", pairs.trustworthy}};
+  if (!study.until_ci.is_null() && has_width(evaluation, a))
+    json["narrow"] = is_narrow(*a.versus, study.until_ci["half_width"].get<double>());
+  return json;
+}
+
+Json aggregate_json(const Study& study, const Evaluation& evaluation, const Aggregate& a) {
   Json json = {{"arm", a.cell->arm},
                {"condition", condition_json(study, *a.cell)},
                {"n", a.n},
                {"reached", a.reached},
                {"time_to_target", time_json(a.time_to_target)},
                {"time_s", statistic_json(a.time ? &*a.time : nullptr)},
-               {"versus_baseline", versus_json(a.versus)},
+               {"versus_baseline", versus_json(study, evaluation, a)},
                {"pareto", a.pareto}};
   for (const Measure& measure : measures()) {
     if (measure.with && !a.measure(measure.with)) continue;
@@ -99,7 +112,8 @@ Json document(const Study& study, const Evaluation& evaluation) {
       runs.push_back(std::move(entry));
     }
   }
-  for (const Aggregate& one : evaluation.aggregates) aggregates.push_back(aggregate_json(study, one));
+  for (const Aggregate& one : evaluation.aggregates)
+    aggregates.push_back(aggregate_json(study, evaluation, one));
   for (const StudyNote& note : evaluation.notes)
     notes.push_back({{"name", note.name}, {"text", note.text}, {"runs", note.runs}});
   for (const ArmProfile& arm : evaluation.profiles) profiles.push_back(profile_json(arm));
@@ -116,6 +130,7 @@ Json document(const Study& study, const Evaluation& evaluation) {
                {"runs", std::move(runs)},
                {"aggregates", std::move(aggregates)}};
   if (!profiles.empty()) json["profiles"] = std::move(profiles);
+  if (!study.until_ci.is_null()) json["until_ci"] = until_ci_json(study, evaluation);
   if (!study.tuning.is_null()) json["tuning"] = study.tuning;
   json["notes"] = std::move(notes);
   return json;

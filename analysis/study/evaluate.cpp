@@ -217,6 +217,21 @@ void add_note_on_acknowledgement(const Study& study, std::vector<StudyNote>& not
   notes.push_back(std::move(note));
 }
 
+// The widest interval decides.
+std::optional<WidthKept> width_kept(const Study& study, const Evaluation& evaluation) {
+  if (study.until_ci.is_null()) return std::nullopt;
+  WidthKept kept{.asked = study.until_ci["half_width"].get<double>(), .narrow = true};
+  bool compares = false;
+  for (const Aggregate& one : evaluation.aggregates) {
+    if (!has_width(evaluation, one)) continue;
+    compares = true;
+    kept.widest = std::max(kept.widest, half_width(*one.versus));
+    kept.narrow = kept.narrow && is_narrow(*one.versus, kept.asked);
+  }
+  if (!compares) return std::nullopt;
+  return kept;
+}
+
 // Each kind of note once; first, that runs got stuck.
 std::vector<StudyNote> notes_of(const Study& study) {
   std::vector<StudyNote> notes;
@@ -259,6 +274,20 @@ std::vector<std::vector<Aggregate*>> by_condition(std::vector<Aggregate>& aggreg
   return conditions;
 }
 
+bool has_width(const Evaluation& evaluation, const Aggregate& one) {
+  return one.versus && one.versus->pairs.ratio && !(evaluation.has_target && one.reached == 0);
+}
+
+double half_width(const VersusBaseline& versus) {
+  const statistics::Estimate& ratio = *versus.pairs.ratio;
+  return ratio.interval.high / ratio.value - 1;
+}
+
+bool is_narrow(const VersusBaseline& versus, double asked) {
+  constexpr double rounding = 1e-12;
+  return half_width(versus) <= asked + rounding || mutant("every-width-is-kept");
+}
+
 bool same_runs(const Cell& a, const Cell& b) {
   return std::ranges::equal(a.runs, b.runs, {}, &StudyRun::run, &StudyRun::run);
 }
@@ -276,6 +305,7 @@ Evaluation evaluate(const Study& study) {
     add_comparisons(condition, study.baseline);
   }
   correct_for_their_number(conditions, study.baseline);
+  result.width = width_kept(study, result);
   rank(study, result);
   result.notes = notes_of(study);
   return result;

@@ -15,11 +15,14 @@ struct StudyFile {
   std::string name, text;
 };
 
-// study.json, runs.csv, curves.csv, and short programs that read them. The same results give the same bytes.
+// study.json, runs.csv, curves.csv, and short programs that read them. The same results give the same
+// bytes.
 std::vector<StudyFile> study_files(const Study& study, const Evaluation& evaluation);
 
 // What a study's folder may have beside its scenario: those files, study.db, the manifest and the results.
 std::span<const std::string_view> study_file_names();
+// What the programs among them make there.
+std::span<const std::string_view> made_file_names();
 
 // study.db: the same tables in SQLite. Throws std::runtime_error when the disk refuses.
 void write_database(const std::filesystem::path& path, const Study& study);

@@ -108,6 +108,23 @@ void say_gaps(std::string& out, const Study& study, const Evaluation& evaluation
         "mean is one over the runs that did not.");
 }
 
+// A run may reach its target by one set of samples, and miss the same number by the other.
+void say_where_judged(std::string& out, const Study& study) {
+  for (const Cell& cell : study.cells) {
+    for (const StudyRun& run : cell.runs) {
+      const Json& summary = run.summary;
+      const auto on = [&](const char* what) {
+        return summary.value(Json::json_pointer(std::string("/evaluated_on/") + what), Json());
+      };
+      if (!summary["target"]["given"].get<bool>() || on("target") != "validation" || on("final") != "test")
+        continue;
+      return say(out,
+                 "The target is judged on the validation set; final loss and accuracy are over the test set, "
+                 "which nothing else looks at. So a run that reached a target may show less than it.");
+    }
+  }
+}
+
 // Which settings the tuned rows have, and what finding them took.
 void say_tuning(std::string& out, const Study& study) {
   const Json& tuning = study.tuning;
@@ -133,6 +150,21 @@ void say_tuning(std::string& out, const Study& study) {
 
 }  // namespace
 
+std::string width_line(const Study& study, const Evaluation& evaluation) {
+  if (study.until_ci.is_null()) return "";
+  const Json& asked = study.until_ci;
+  std::string line = fmt::format("--until-ci {:.4g}%: {} seeds have decided that {} are needed",
+                                 100 * asked["half_width"].get<double>(),
+                                 asked["pilot_seeds"].get<std::size_t>(), asked["seeds"].get<std::size_t>());
+  if (asked["baseline"] != study.baseline)
+    line += fmt::format(", with the baseline {}", arm_label(asked["baseline"]));
+  if (!evaluation.width) return line + ".";
+  line += fmt::format("; the widest interval of a ratio is ± {:.3g} %", 100 * evaluation.width->widest);
+  return line + (evaluation.width->narrow ? ": as narrow as asked."
+                                          : ": wider than asked. The seeds that decided scattered less than "
+                                            "all; a smaller percentage, or more --seeds, makes it narrower.");
+}
+
 std::string remarks(const Study& study, const Evaluation& evaluation) {
   std::string out;
   std::set<std::string> runs;
@@ -149,7 +181,9 @@ std::string remarks(const Study& study, const Evaluation& evaluation) {
         "A single seed says nothing about how far seeds scatter: there is no interval. --seeds 1,2,3,... "
         "adds some.");
   say_times(out, evaluation);
+  say_where_judged(out, study);
   say_comparisons(out, study, evaluation);
+  if (!study.until_ci.is_null()) say(out, width_line(study, evaluation));
   say_gaps(out, study, evaluation);
   say_tuning(out, study);
   if (!evaluation.profiles.empty())

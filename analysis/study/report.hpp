@@ -24,6 +24,9 @@ std::string table(const Study& study, const Evaluation& evaluation, const TableO
 // What the table's marks mean, its notes, and what does not fit into a cell.
 std::string remarks(const Study& study, const Evaluation& evaluation);
 
+// What --until-ci asked for, and whether the intervals are as narrow as that; empty without it.
+std::string width_line(const Study& study, const Evaluation& evaluation);
+
 struct ChartSize {
   int width = 72, height = 16;
   bool colour = false;

@@ -15,9 +15,12 @@ namespace {
 
 constexpr std::size_t points_of_curves = 200;
 
-constexpr std::array<std::string_view, 11> file_names{
+constexpr std::array<std::string_view, 12> file_names{
     "README.txt",    "analysis.R",    "analysis.py", "curves.csv", "curves.tex", "curves_mean.csv",
-    "manifest.json", "results.jsonl", "runs.csv",    "study.db",   "study.json"};
+    "manifest.json", "results.jsonl", "runs.csv",    "study.db",   "study.json", "trials.csv"};
+
+// What analysis.R and pdflatex make of them.
+constexpr std::array<std::string_view, 4> made_names{"curves.aux", "curves.log", "curves.pdf", "losses.pdf"};
 
 constexpr const char* analysis_py =
 #include "analysis/study/snippets/analysis.py.inc"
@@ -95,6 +98,7 @@ std::string curves_tex(const Study& study, std::size_t points) {
 }  // namespace
 
 std::span<const std::string_view> study_file_names() { return file_names; }
+std::span<const std::string_view> made_file_names() { return made_names; }
 
 std::vector<StudyFile> study_files(const Study& study, const Evaluation& evaluation) {
   std::vector<StudyFile> files{{"study.json", document(study, evaluation).dump(1) + "\n"},
@@ -107,6 +111,7 @@ std::vector<StudyFile> study_files(const Study& study, const Evaluation& evaluat
     files.push_back({"curves_mean.csv", std::move(curves)});
     files.push_back({"curves.tex", curves_tex(study, points_of_curves)});
   }
+  if (study.tuning.contains("settings")) files.push_back({"trials.csv", trials_csv(study)});
   return files;
 }
 

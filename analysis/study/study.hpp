@@ -41,7 +41,8 @@ struct Study {
   std::vector<std::string> condition_axes;  // the others, without the seed
   std::string baseline;                     // an arm
   Json tuning = {};                         // what [tune] found, and what that took; null without it
-  std::vector<Cell> cells;                  // the arms' axis first where it is the slowest
+  Json until_ci = {};  // what --until-ci was asked for, and the seeds that it decided on; null without it
+  std::vector<Cell> cells;  // the arms' axis first where it is the slowest
 };
 
 // Mean and standard deviation (n - 1) over seeds; sd is absent for a single value.
@@ -92,6 +93,12 @@ struct StudyNote {
   std::size_t runs = 1;  // that have it
 };
 
+// What became of the width that --until-ci was asked for.
+struct WidthKept {
+  double asked = 0, widest = 0;  // half widths of intervals of ratios, as shares of the ratios
+  bool narrow = false;           // the widest is no wider than asked
+};
+
 // How near an arm's times are to the best ones (statistics/profiles.hpp), over the conditions that all arms
 // have.
 struct ArmProfile {
@@ -104,11 +111,18 @@ struct Evaluation {
   bool has_target = false;
   std::vector<Aggregate> aggregates;  // by cell
   std::vector<ArmProfile> profiles;   // by arm; none for a single arm or condition
+  std::optional<WidthKept> width;     // where --until-ci has decided on the seeds
   std::vector<StudyNote> notes;
 };
 
 // `study` must outlive what is returned. Throws std::invalid_argument where the baseline is no arm.
 Evaluation evaluate(const Study& study);
+
+// Whether --until-ci looks at this comparison: its arm has a ratio, and not merely because both missed.
+bool has_width(const Evaluation& evaluation, const Aggregate& one);
+// Of a comparison with a ratio: half the width of its interval, as a share of it.
+double half_width(const VersusBaseline& versus);
+bool is_narrow(const VersusBaseline& versus, double asked);
 
 // The aggregates of each condition, in the order of their cells.
 std::vector<std::vector<Aggregate*>> by_condition(std::vector<Aggregate>& aggregates);

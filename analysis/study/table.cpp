@@ -32,9 +32,11 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-// On a command line a name has hyphens, so that it needs no quotes.
+// On a command line a name has hyphens, so that it needs no quotes, and may stand after a blank.
 std::string name_asked_for(std::string name) {
   std::ranges::replace(name, '-', ' ');
+  name.erase(0, std::min(name.find_first_not_of(' '), name.size()));
+  name.erase(name.find_last_not_of(' ') + 1);
   return name;
 }
 

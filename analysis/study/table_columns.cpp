@@ -78,7 +78,7 @@ std::string ratio_text(const statistics::PairedComparison& pairs) {
   const double high = times(faster ? std::max(ratio.interval.low, 0.0) : ratio.interval.high);
   // The bound that is nearest to 1 must not look like 1.
   const double nearest = pairs.seeds > 1 ? low : times(ratio.value);
-  const int needed = static_cast<int>(std::ceil(-std::log10(nearest - 1)));
+  const int needed = nearest > 1 ? static_cast<int>(std::ceil(-std::log10(nearest - 1))) : 1;
   // Nor must an interval look like a point.
   const int for_width =
       pairs.seeds > 1 && high > low ? static_cast<int>(std::ceil(-std::log10(high - low))) : 1;
@@ -107,8 +107,9 @@ std::string versus_cell(const TableView& view, const Aggregate& row) {
   if (row.time_to_target && row.reached == 0 && is_same_time(pairs)) return "both missed the target";
   if (is_same_time(pairs)) return pairs.seeds == 1 ? "same time, 1 seed" : "the same to 0.5 %";
   if (!sees_difference(*row.versus)) {
-    const char* what = pairs.seeds == 1 ? "same time, 1 seed" : "no difference seen with {} seeds";
-    return fmt::format(fmt::runtime(what), pairs.seeds);
+    if (pairs.seeds == 1) return "same time, 1 seed";
+    return view.brief || !pairs.ratio ? fmt::format("no difference seen with {} seeds", pairs.seeds)
+                                      : fmt::format("no difference seen: {}", ratio_text(pairs));
   }
   std::string text = pairs.ratio ? ratio_text(pairs)
                                  : fmt::format("{:.3g} s {}", std::abs(pairs.difference.value),

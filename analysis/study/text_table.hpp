@@ -17,7 +17,8 @@ struct TextColumn {
   std::vector<std::string> cells = {};
 };
 
-// Code points of UTF-8.
+// Columns of a terminal that UTF-8 takes: two for a wide letter, none for an accent that joins the one
+// before.
 std::size_t width_of(std::string_view text);
 
 // Lines of at most `width`, broken at spaces; a word that is longer is broken anywhere.

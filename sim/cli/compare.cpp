@@ -66,15 +66,17 @@ class Making {
       variants = tuned_variants(tuning_);
     }
     Command command = command_;
-    if (study_.until_ci > 0)
-      command = with_enough_seeds(command_, study_.until_ci, variants,
-                                  [this](Plan& pilot) { return *results(pilot, "pilot runs"); });
+    if (study_.until_ci > 0) {
+      EnoughSeeds enough = with_enough_seeds(command_, study_.until_ci, variants,
+                                             [this](Plan& pilot) { return *results(pilot, "pilot runs"); });
+      command = std::move(enough.command);
+      until_ci_ = std::move(enough.record);
+    }
     const bool is_base = variants.axis.empty() && study_.until_ci == 0;
     Plan plan = is_base ? std::move(base) : plan_study(command, true, variants);
     make(plan, "");
     if (slice_) return end_slice("all slices are done: psim merge " + dir_.string());
-    const Counts counts =
-        finish_study(dir_, *journal_, study_, command_.json, replay_line(command_).replace(5, 3, "compare"));
+    const Counts counts = finish_study(StudyFolder(dir_), *journal_, study_, command_.json, line());
     if (counts.missed > 0) say("exit code 1: {} of {} runs missed the target\n", counts.missed, counts.runs);
     return counts.no == 0 ? done : answer_is_no;
   }
@@ -86,13 +88,17 @@ class Making {
     manifest["study"] = hash_;
     if (*stage != '\0') manifest["stage"] = stage;
     if (!tuning_.is_null()) manifest["tuning"] = tuning_;
+    if (!until_ci_.is_null()) manifest["until_ci"] = until_ci_;
     if (!lock_ && holds_another_study(dir_, hash_)) {
       if (!StudyLock::alone(dir_))
         throw Refused(fmt::format("a process works on another study in {}", dir_.string()),
                       "wait for it, or name another folder with --out");
       say("note: {} held another study; this one takes its place\n", dir_.string());
     }
-    if (!lock_) lock_.emplace(StudyLock::to_work(dir_));
+    if (!lock_) {
+      if (const auto alone = StudyLock::alone(dir_)) remove_unfinished(dir_);
+      lock_.emplace(StudyLock::to_work(dir_));
+    }
     begin_study(dir_, plan, manifest, slice_.has_value());
     if (command_.out.empty() && !scratch_ && !command_.force) adopt_from_neighbours(dir_, plan, *journal_);
     const std::vector<std::size_t> mine = runs_of(slice_.value_or(Slice{}), plan.runs);
@@ -108,6 +114,12 @@ class Making {
     const auto is_missing = [this](const PlannedRun& run) { return journal_->find(run.hash) == nullptr; };
     if (std::ranges::any_of(plan.runs, is_missing)) return std::nullopt;
     return results_of(manifest_of(plan, command_, study_.baseline), *journal_);
+  }
+
+  // The command that does it again.
+  std::string line() const {
+    const std::string text = replay_line(command_).replace(5, 3, "compare");
+    return study_.until_ci > 0 ? fmt::format("{} --until-ci {:.6g}%", text, 100 * study_.until_ci) : text;
   }
 
   int end_slice(const std::string& next) const {
@@ -126,7 +138,7 @@ class Making {
   std::string hash_;
   std::optional<StudyLock> lock_;
   std::optional<Journal> journal_;
-  Json tuning_;
+  Json tuning_, until_ci_;
   std::size_t made_ = 0, mine_ = 0, planned_ = 0;
 };
 
@@ -141,12 +153,15 @@ int compare(const Command& command, const StudyCommand& study) {
   Plan plan = plan_study(command, !only_says);
   if (!only_says) return Making(command, study, slice).run(std::move(plan));
   const Effort effort = effort_of(plan);
+  if (study.count && plan.tune) say("{}\n", text_of(count_of(plan)));
   fmt::print("{}", study.count ? fmt::format("{}\n", effort.runs) : recipe(plan, command, study, effort));
   return done;
 }
 
 int merge(const std::string& directory, const StudyCommand& study, bool json) {
   StudyFolder folder(found_on(studies_shelf(), directory));
+  if (const auto alone = StudyLock::alone(folder.dir); alone && can_be_written(folder.dir))
+    remove_unfinished(folder.dir);
   const StudyLock lock = StudyLock::to_work(folder.dir);
   Journal journal(folder.dir);
   say_what_is_not_read(folder.dir, journal);
@@ -164,7 +179,7 @@ int merge(const std::string& directory, const StudyCommand& study, bool json) {
     return answer_is_no;
   }
   if (!study.baseline.empty()) set_baseline(folder, study.baseline);
-  const Counts counts = finish_study(folder.dir, journal, study, json, "psim merge " + shell_word(directory));
+  const Counts counts = finish_study(folder, journal, study, json, "psim merge " + shell_word(directory));
   if (counts.missed > 0) say("{} of {} runs missed the target\n", counts.missed, counts.runs);
   return done;
 }

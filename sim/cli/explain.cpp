@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "analysis/columns.hpp"
+#include "analysis/study/field_docs.hpp"
 #include "model/table.hpp"
 #include "sim/cli/command.hpp"
 #include "sim/cli/talk.hpp"
@@ -164,6 +165,17 @@ std::string explain_column(std::string_view name) {
   return {};
 }
 
+// "trustworthy", "budget": what a name in a study's files means; empty where none is called so.
+std::string explain_study_field(std::string_view name) {
+  for (const analysis::FieldDoc& field : analysis::study_field_docs) {
+    const bool without_unit =
+        field.name.ends_with("_s") && field.name.substr(0, field.name.size() - 2) == name;
+    if (name == field.name || without_unit)
+      return fmt::format("{}, in {}:\n  {}\n", field.name, field.where, indented(field.doc));
+  }
+  return {};
+}
+
 std::string with_needs(const std::string& text, std::string_view name) {
   const std::string needs = explain_needs(name);
   return fmt::format("{}{}{}", text, needs.empty() || text.ends_with("\n\n") ? "" : "\n", needs);
@@ -221,7 +233,7 @@ std::string explain(std::vector<std::string> words) {
   });
   std::erase(found, "");
   if (!found.empty()) return found.front();
-  found = {column, explain_field(name), explain_choice(name)};
+  found = {column, explain_study_field(name), explain_field(name), explain_choice(name)};
   std::erase(found, "");
   if (!found.empty()) return with_needs(fmt::format("{}", fmt::join(found, "\n")), name);
   for (const fs::path& file : scenarios()) {
@@ -230,6 +242,7 @@ std::string explain(std::vector<std::string> words) {
   }
   std::ranges::move(field_names(), std::back_inserter(names));
   for (const analysis::ColumnDoc& known : analysis::column_docs) names.emplace_back(known.name);
+  for (const analysis::FieldDoc& known : analysis::study_field_docs) names.emplace_back(known.name);
   throw nothing_called(
       name, names,
       "`psim list` shows models and topics; a field is written table.key, such as cluster.workers");
@@ -257,6 +270,7 @@ std::string list() {
   add("  {:<18} {}\n", "tasks", "what each pull waits for, as a graph of tasks (psim explain tasks MODEL)");
   add("  {:<18} {}\n", "units", "what durations, sizes, bandwidths and speeds may be given in");
   add("\nColumns and lines that psim prints: psim explain NAME, for example `per update`, reached, copies\n");
+  add("\nNames in a study's files: psim explain NAME, for example trustworthy, pareto, budget_s\n");
   add("\nFields: psim explain TABLE.KEY, for example cluster.network.share_spread; all of them: "
       "docs/scenario.md\n");
   return out;

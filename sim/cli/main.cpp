@@ -9,6 +9,7 @@
 #include <exception>
 #include <filesystem>
 #include <functional>
+#include <initializer_list>
 #include <stdexcept>
 #include <system_error>
 
@@ -65,6 +66,15 @@ void add_run_options(CLI::App* app, Command& c) {
       ->check(one_of({"none", "steps", "events"}));
 }
 
+// At most one of these options may be given.
+void exclude(CLI::App* app, std::initializer_list<const char*> names) {
+  for (const char* one : names) {
+    for (const char* other : names) {
+      if (one != other) app->get_option(one)->excludes(app->get_option(other));
+    }
+  }
+}
+
 void add_report_options(CLI::App* app, StudyCommand& s) {
   app->add_option("--baseline", s.baseline, "The arm that the others are compared with; the first if none.");
   app->add_option("--columns", s.columns, "Columns of the table, by name, separated by commas.")
@@ -73,6 +83,18 @@ void add_report_options(CLI::App* app, StudyCommand& s) {
   app->add_flag("--wide", s.wide, "All columns, in several tables.");
   app->add_flag("--markdown", s.markdown, "The table alone, in Markdown.");
   app->add_flag("--latex", s.latex, "The table alone, in LaTeX (booktabs).");
+  exclude(app, {"--json", "--markdown", "--latex"});
+  exclude(app, {"--json", "--wide", "--columns"});
+}
+
+// Whoever only asks how many runs there are, or makes a part of them, gets no table.
+void add_limits_of_study_options(CLI::App* app) {
+  exclude(app, {"--count", "--recipe", "--slice"});
+  for (const char* only : {"--count", "--recipe", "--slice"}) {
+    for (const char* of_table : {"--json", "--markdown", "--latex", "--wide", "--columns"})
+      exclude(app, {only, of_table});
+  }
+  app->get_option("--slices")->needs(app->get_option("--recipe"));
 }
 
 // `form`: what the words may be.
@@ -190,8 +212,8 @@ const Subcommand subcommands[] = {
        add_run_options(app, a.command);
        app->add_option("-j,--jobs", a.command.jobs, "Processes at once; 0 means one per core.")
            ->check(whole(0, 1024));
-       app->add_option("--seeds", a.command.seeds, "Seeds for every run, for example 1,2,3.")
-           ->check(seed_list());
+       app->add_option("--seeds", a.command.seeds, "Seeds for every run, for example 1,2,3 or 1-20.")
+           ->transform(seed_list());
        app->add_option(
               "--slice", a.study.slice,
               "Make only this part of the runs, for example 3/8; /8 takes the number from Slurm's array "
@@ -208,6 +230,7 @@ const Subcommand subcommands[] = {
                        "Slices of the recipe; if not given, as many as take ten minutes.")
            ->check(whole(1, 10'000));
        add_report_options(app, a.study);
+       add_limits_of_study_options(app);
      },
      [](const Asked& a) { return compare(complete(a.command, "none"), a.study); }},
     {"merge", "Put the results of a study's slices together, and compare them.",
@@ -270,7 +293,7 @@ const Subcommand subcommands[] = {
            ->allow_extra_args(false)
            ->check(not_empty());
        app->add_option("--license", a.archive.license,
-                       "Of the results, as SPDX names it; CC-BY-4.0 if not given.")
+                       "Of the results, as SPDX names it, for example CC-BY-4.0; not stated if not given.")
            ->check(not_empty());
        app->add_option("--data-dir", a.archive.data_dirs, "Where to look for the scenario's data files.")
            ->allow_extra_args(false);

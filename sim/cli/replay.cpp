@@ -5,6 +5,8 @@
 #include <array>
 #include <map>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include "analysis/run_files.hpp"
 #include "sim/cli/command.hpp"
@@ -12,8 +14,10 @@
 #include "sim/cli/progress.hpp"
 #include "sim/cli/run_folder.hpp"
 #include "sim/cli/study/replay.hpp"
+#include "sim/cli/study/shelf.hpp"
 #include "sim/cli/talk.hpp"
 #include "sim/record/summary.hpp"
+#include "sim/scenario/text/diagnostics.hpp"
 
 namespace psim::cli {
 namespace {
@@ -113,9 +117,32 @@ int report(const Folder& run, const Comparer& comparer, const Json& now) {
   return done;
 }
 
+// A path, or a name on the shelf of studies, as psim merge takes it, or of runs.
+std::string folder_to_replay(const std::string& name) {
+  const auto is_there = [](const fs::path& path) { return fs::exists(fs::symlink_status(path)); };
+  if (is_there(name)) return name;
+  const Shelf studies = studies_shelf(), runs = runs_shelf();
+  const bool is_run = !name.empty() && is_there(runs.home / name);
+  if (!name.empty() && is_there(studies.home / name)) {
+    if (is_run && name == "latest")
+      say("note: latest is the latest study; the latest run is {}\n", (runs.home / name).string());
+    return found_on(studies, name).string();
+  }
+  if (is_run) return found_on(runs, name).string();
+  std::vector<std::string> names;
+  for (const Shelf* shelf : {&studies, &runs}) {
+    for (const fs::path& folder : folders_on(*shelf)) names.push_back(folder.filename().string());
+  }
+  const std::string near = nearest(name, names);
+  throw Refused(fmt::format("there is no run or study `{}`", name),
+                near.empty() ? "`psim runs` and `psim studies` list those that there are"
+                             : fmt::format("did you mean `{}`?", near));
+}
+
 }  // namespace
 
-int replay(const std::string& directory, const Command& command) {
+int replay(const std::string& name, const Command& command) {
+  const std::string directory = folder_to_replay(name);
   if (is_study(directory)) return replay_study(directory, command);
   const unsigned threads = command.threads;
   const Folder run = open_run(directory);

@@ -8,6 +8,7 @@
 #include "sim/cli/record_run.hpp"
 #include "sim/cli/run_folder.hpp"
 #include "sim/cli/study/plan.hpp"
+#include "sim/cli/study/tuning.hpp"
 #include "sim/cli/talk.hpp"
 #include "sim/scenario/reference/reference.hpp"
 
@@ -37,14 +38,11 @@ std::string study_size(const Plan& plan) {
     seconds += run.seconds;
     bytes = std::max(bytes, run.bytes);
   }
-  std::string text = fmt::format("; psim compare makes {} runs of it", plan.runs.size());
-  if (plan.tune)
-    text += fmt::format(", and up to {} trials for each arm under each condition",
-                        settings_of(*plan.tune).size() * plan.tune->seeds.size());
-  return text + fmt::format(
-                    "\nunless targets end them sooner, the runs take roughly {} of one core; each takes "
-                    "about {:.0f} MB of memory",
-                    time_text(seconds), bytes / 1e6);
+  return fmt::format(
+      "; psim compare makes {} of it\nunless targets end them sooner, the runs take roughly {} of one core; "
+      "each "
+      "takes about {:.0f} MB of memory",
+      text_of(count_of(plan)), time_text(seconds * effort_of(plan).times), bytes / 1e6);
 }
 
 }  // namespace

@@ -195,7 +195,7 @@ std::string notes_text(const Json& notes) {
 
 std::string where_judged(const Json& training) {
   const Json on = training.value("evaluated_on", Json());  // runs of before have none
-  return on.is_object() && on["curve"] == "validation" ? " on the validation set" : "";
+  return on.is_object() && on.value("curve", Json()) == "validation" ? " on the validation set" : "";
 }
 
 std::string target_text(const Json& summary) {

@@ -80,6 +80,10 @@ Refused usage_error(const CLI::App& app, const CLI::ParseError& error) {
                         : of_study ? "studies/latest"
                                    : "scenarios/quickstart.toml")};
   }
+  if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr)
+    return {error.what(), "one of them would be ignored: leave it out"};
+  if (dynamic_cast<const CLI::RequiresError*>(&error) != nullptr)
+    return {error.what(), "alone it would be ignored"};
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) return mismatch(command, error.what());
   return {error.what(), fmt::format("`psim {} --help` lists the options", name)};
 }

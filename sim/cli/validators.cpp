@@ -4,8 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <string_view>
 #include <system_error>
 
 #include "sim/record/summary.hpp"
@@ -48,13 +51,52 @@ CLI::Validator percentage() {
   return {check, ""};
 }
 
+namespace {
+
+constexpr std::int64_t largest_seed = 9'000'000'000'000'000;
+constexpr std::int64_t most_seeds = 10'000;
+
+// The whole number that `text` is; nothing when it is none, or no seed.
+std::optional<std::int64_t> seed_in(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool good = error == std::errc{} && end == text.data() + text.size() && !text.starts_with('-') &&
+                    value <= largest_seed;
+  return good ? std::optional(value) : std::nullopt;
+}
+
+// "1-5,9" -> "1,2,3,4,5,9". Returns what is wrong with it; empty: nothing.
+std::string expand_seeds(std::string& text) {
+  std::string list;
+  std::int64_t count = 0;
+  for (std::string_view rest = text;; rest.remove_prefix(rest.find(',') + 1)) {
+    const std::string_view part = rest.substr(0, rest.find(','));
+    const std::size_t dash = part.find('-');
+    const auto first = seed_in(part.substr(0, dash));
+    const auto last = dash == std::string_view::npos ? first : seed_in(part.substr(dash + 1));
+    if (!first || !last)
+      return fmt::format("`{}` is not a list of seeds such as 1,2,3 or 1-5,9: {}", text,
+                         part.empty() ? "it has an empty place"
+                                      : fmt::format("`{}` is no seed from 0 to {}, and no range of them",
+                                                    part, largest_seed));
+    if (*last < *first) return fmt::format("`{}` runs backwards: did you mean {}-{}?", part, *last, *first);
+    count += *last - *first + 1;  // of two seeds that are not negative and below 2^53
+    if (count > most_seeds)
+      return fmt::format("`{}` has more than {} seeds; psim compares at most so many", text, most_seeds);
+    for (std::int64_t seed = *first; seed <= *last; ++seed)
+      fmt::format_to(std::back_inserter(list), ",{}", seed);
+    if (rest.find(',') == std::string_view::npos) break;
+  }
+  text = list.substr(1);
+  return "";
+}
+
+}  // namespace
+
 CLI::Validator seed_list() {
-  const auto check = [](const std::string& text) -> std::string {
-    const bool good = !text.empty() && text.find_first_not_of("0123456789, ") == std::string::npos &&
-                      std::isdigit(static_cast<unsigned char>(text.back())) != 0;
-    return good ? "" : fmt::format("`{}` is not a list of seeds such as 1,2,3", text);
-  };
-  return {check, ""};
+  return {[](std::string& text) { return expand_seeds(text); }, ""};
 }
 
 CLI::Validator not_empty(const char* otherwise) {

@@ -13,7 +13,7 @@ CLI::Validator whole(std::int64_t least, std::int64_t most);
 
 CLI::Validator duration();    // "10min" becomes its seconds
 CLI::Validator percentage();  // "5%" becomes its share
-CLI::Validator seed_list();   // "1,2,3"
+CLI::Validator seed_list();   // "1-3,7" becomes "1,2,3,7"
 // `otherwise`: what an empty text is.
 CLI::Validator not_empty(const char* otherwise = "it names no folder");
 CLI::Validator one_of(const std::vector<std::string>& names);

@@ -41,6 +41,7 @@ void draw_model(Draft& draft, Dice& dice) {
                  {"samples", "120", true},
                  {"features", "60", true},
                  {"nonzeros", "4", true}};
+  if (kind != "phantom" && dice.chance(0.2)) data.rows.push_back({"validation_fraction", "0.25"});
   Table& model = draft["model"];
   model.rows = {{"kind", '"' + kind + '"', true}};
   if (kind == "mlp") {

@@ -11,6 +11,44 @@
 #include "sim/scenario/reference/reference.hpp"
 
 namespace psim {
+namespace {
+
+std::string key_text(std::string_view key) {
+  constexpr std::string_view bare = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+  return !key.empty() && key.find_first_not_of(bare) == std::string_view::npos ? std::string(key)
+                                                                               : toml_string(key);
+}
+
+bool has_header(const toml::node& node) {
+  const toml::array* list = node.as_array();
+  return node.is_table() || (list != nullptr && !list->empty() && node.is_array_of_tables());
+}
+
+// Values stand before tables, which would take them for their own.
+void add_table(std::string& out, const toml::table& table, const std::string& path) {
+  for (auto&& [key, value] : table) {
+    if (!has_header(value)) out += fmt::format("{} = {}\n", key_text(key.str()), toml_of(value));
+  }
+  for (auto&& [key, value] : table) {
+    if (!has_header(value)) continue;
+    const std::string inner = path + (path.empty() ? "" : ".") + key_text(key.str());
+    const auto add = [&](const char* begin, const toml::table& one, const char* end) {
+      out += fmt::format("{}{}{}{}\n", out.empty() ? "" : "\n", begin, inner, end);
+      add_table(out, one, inner);
+    };
+    if (const toml::table* one = value.as_table()) add("[", *one, "]");
+    else
+      for (const toml::node& each : *value.as_array()) add("[[", *each.as_table(), "]]");
+  }
+}
+
+}  // namespace
+
+std::string toml_document(const toml::table& root) {
+  std::string out;
+  add_table(out, root, "");
+  return out;
+}
 
 std::string label_of(const toml::node& node) {
   if (const auto text = node.value_exact<std::string>()) return *text;

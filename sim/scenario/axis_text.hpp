@@ -14,4 +14,7 @@ std::string label_of(const toml::node& node);
 // On one line, to be read again.
 std::string toml_of(const toml::node& node);
 
+// A whole document: toml++'s own formatter writes 0.2 as 0.20000000000000001.
+std::string toml_document(const toml::table& root);
+
 }  // namespace psim

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <set>
-#include <sstream>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -250,10 +249,9 @@ std::string study_text(const LoadRequest& request, const std::vector<std::string
     }
   }
   document->root.erase("compare");
-  std::ostringstream out;
-  out << toml::toml_formatter(document->root) << "\n";
-  if (!compare.empty()) out << "\n[compare]\n" << compare;
-  return out.str();
+  std::string out = toml_document(document->root);
+  if (!compare.empty()) out += (out.empty() ? "[compare]\n" : "\n[compare]\n") + compare;
+  return out;
 }
 
 }  // namespace psim

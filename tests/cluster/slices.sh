@@ -75,7 +75,7 @@ sed -i '1s/"updates":[0-9]*/"updates":1/' "$file"
 expect 1 "$psim" merge "$scratch/killed"
 said '2 results in'
 said "$((12 - there + 1)) of 12 runs are missing"
-rm "$scratch/killed/.new-of-a-killed-process"
+[ ! -e "$scratch/killed/.new-of-a-killed-process" ] || fail "merge leaves what a killed process had begun"
 for n in 2 1 3; do expect 0 env PARALLEL_SEQ=$n "$psim" compare "$scenario" --out "$scratch/killed" --slice /3; done
 expect 0 "$psim" merge "$scratch/killed"
 same "$whole" "$scratch/killed"
@@ -130,6 +130,33 @@ grep -q 'runs missed the target' "$study.slurm-merge.out" || fail "the merge doe
 same "$scratch/other" "$study"
 expect 2 "$psim" compare "$scenario" --out "$scratch/{}" --recipe snakemake
 said 'snakemake takes the braces'
+
+echo "halving: every round needs the one before, and slices agree with one process"
+halving=$scratch/halving.toml
+cat >"$halving" <<'END'
+[data]
+validation_fraction = 0.25
+[training]
+batch_size = 16
+epochs = 1
+[cluster]
+workers = 2
+[compare]
+consistency = ["bsp", "asp"]
+seeds = [1, 2]
+[tune]
+method = "halving"
+trials = 8
+seeds = [11, 12, 13, 14]
+"training.learning_rate" = { from = 0.001, to = 1.0 }
+END
+expect 0 "$psim" compare "$halving" --threads 1 --out "$scratch/halved"
+for round in 1 2 3 4; do
+  for n in 2/2 1/2; do expect 0 "$psim" compare "$halving" --threads 1 --out "$scratch/halves" --slice $n; done
+done
+expect 0 "$psim" merge "$scratch/halves"
+same "$scratch/halved" "$scratch/halves"
+[ "$(wc -l <"$scratch/halved/trials.csv")" -eq 17 ] || fail "trials.csv has not each setting of each arm"
 
 echo "what is no slice"
 for wrong in '' / 3/ /x x/y 0/4 5/4 4 -1/4 +1/4 1/4/2 ' 1/4' 1/0 /0 0/0 99999999999999999999/99999999999999999999; do

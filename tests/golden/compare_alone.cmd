@@ -10,5 +10,5 @@ workers = 2
 time = "1ms"
 
 END
-psim compare small.toml | sed '/^[0-9]* runs/,$d; 1d'
+psim compare small.toml | sed '/^[0-9]* runs*/,$d; 1d'
 rm -rf small.toml studies

@@ -42,6 +42,6 @@ psim compare arms.toml --seeds 1,2 --markdown | grep '^|' | cut -d'|' -f2,3 | he
 psim compare tables.toml --seeds 1,2 --json >tables.json
 psim compare arms.toml --seeds 1,2 --json | diff - tables.json | grep -E '"(digest|condition|arm)"'
 psim compare tables.toml --set 'arm=[{ name = "a", seed = 3, consistency = "ssp 1", training = { steps = 5, learning_rate = 0.3 } }, { name = "b" }]' --set cluster.servers=1 >said
-grep '^  psim run' said
-sh -c "$(grep '^  psim run' said) --json" | grep -o '"consistency": .*'
+grep '^  psim run ' said
+sh -c "$(grep '^  psim run ' said) --json" | grep -o '"consistency": .*'
 rm -rf arms.toml tables.toml tables.json studies said

@@ -128,19 +128,35 @@ TEST_CASE("removing takes what psim wrote, and refuses the rest", "[shelf]") {
     fs::create_directories((study / foreign).parent_path());
     append(study / foreign, "mine");
     INFO(foreign);
-    CHECK(contains(shelf.run({"studies", "remove", shelf.study()}, 2).err, "which psim did not write"));
-    CHECK(fs::exists(study / foreign));
-    CHECK(fs::exists(study / "manifest.json"));
-    fs::remove(study / foreign);
-    if (std::string(foreign).starts_with("r")) fs::remove((study / foreign).parent_path());
+    const Outcome removed = shelf.run({"studies", "remove", shelf.study()});
+    CHECK(contains(removed.out, "what psim did not write is still there: "));
+    CHECK(contains(removed.out, "rm -r studies/" + shelf.study()));
+    CHECK(content(study / foreign) == "mine");
+    CHECK_FALSE(fs::exists(study / "manifest.json"));
+    CHECK_FALSE(fs::exists(study / "results.jsonl"));
+    fs::remove_all(study);
+    shelf.run({"compare", "small.toml"});
   }
-  fs::remove(study / "runs");
+  // Figures that its own programs drew, and what a process that was killed had begun, are no others'.
+  for (const char* made : {"curves.aux", "curves.log", "curves.pdf", "losses.pdf", ".new-host-1"})
+    append(study / made, "made");
   fs::create_directory_symlink(study, shelf.path() / "link");
   CHECK(contains(shelf.run({"studies", "remove", "link"}, 2).err, "is a link"));
   CHECK(psim::test::psim({"studies", "remove", "."}, study).code == 2);  // the folder that one is in
   CHECK(contains(shelf.run({"studies", "remove", "latest"}).out, "removed studies/" + shelf.study()));
   CHECK_FALSE(fs::exists(study));
   CHECK_FALSE(shelf.has("studies/latest"));
+}
+
+TEST_CASE("what a killed process had begun to write goes when the study is made", "[shelf]") {
+  const Shelf shelf;
+  const fs::path study = shelf.path() / "studies" / shelf.study();
+  for (const char* command : {"compare", "merge"}) {
+    for (const char* left : {".new-host-1", ".results.jsonl-host-1"}) append(study / left, "half");
+    shelf.run({command, std::string(command) == "merge" ? "latest" : "small.toml"});
+    CHECK_FALSE(fs::exists(study / ".new-host-1"));
+    CHECK_FALSE(fs::exists(study / ".results.jsonl-host-1"));
+  }
 }
 
 TEST_CASE("when the latest study is removed, the one before is the latest", "[shelf]") {
@@ -207,6 +223,8 @@ TEST_CASE("an archive is the same each time, checks, and can be replayed", "[she
   const Outcome again = shelf.run({"archive", shelf.study(), author[0], author[1], "-o", "two.tar.gz"});
   CHECK(contains(again.err, "notes.txt is left out"));
   CHECK(content(shelf.path() / "one.tar.gz") == content(shelf.path() / "two.tar.gz"));
+  // Whose results they are says what may be done with them; psim does not.
+  CHECK(contains(again.err, "without --license"));
   fs::create_directory(shelf.path() / "elsewhere");
   REQUIRE(process({"tar", "xzf", "../one.tar.gz"}, shelf.path() / "elsewhere").code == 0);
   const fs::path unpacked = shelf.path() / "elsewhere" / shelf.study();
@@ -216,6 +234,9 @@ TEST_CASE("an archive is the same each time, checks, and can be replayed", "[she
   const Json zenodo = Json::parse(content(unpacked / ".zenodo.json"));
   CHECK(zenodo["creators"][0]["name"] == "Lovelace, Ada");
   CHECK(zenodo["upload_type"] == "dataset");
+  CHECK_FALSE(zenodo.contains("license"));
+  CHECK_FALSE(contains(content(unpacked / "CITATION.cff"), "license:"));
+  CHECK(contains(content(unpacked / "LICENSE.txt"), "stated no licence"));
   CHECK(contains(psim::test::psim({"replay", "."}, unpacked).out, "8 of 8 runs are the same"));
   CHECK(psim::test::psim({"compare", "small.toml", "--count"}, unpacked).out == "8\n");
   // What is unpacked is a study as before: its archive is the same, and it can be removed.
@@ -224,6 +245,11 @@ TEST_CASE("an archive is the same each time, checks, and can be replayed", "[she
   CHECK(content(shelf.path() / "elsewhere/three.tar.gz") == content(shelf.path() / "one.tar.gz"));
   shelf.run({"studies", "remove", "elsewhere/" + shelf.study()});
   CHECK_FALSE(fs::exists(unpacked));
+  const Outcome free = shelf.run({"archive", "latest", "--license", "CC0-1.0", "-o", "free.tar.gz"});
+  CHECK_FALSE(contains(free.err, "without --license"));
+  REQUIRE(process({"tar", "xzf", "../free.tar.gz"}, shelf.path() / "elsewhere").code == 0);
+  CHECK(Json::parse(content(unpacked / ".zenodo.json"))["license"] == "cc0-1.0");
+  CHECK(contains(content(unpacked / "CITATION.cff"), "license: \"CC0-1.0\""));
 }
 
 TEST_CASE("an archive of what is not complete is refused, and says what is missing", "[shelf]") {

@@ -4,62 +4,10 @@
 #include <set>
 
 #include "tests/support/catch.hpp"
-#include "tests/support/run_psim.hpp"
+#include "tests/support/study_place.hpp"
 
 using namespace psim::test;
 namespace fs = std::filesystem;
-
-namespace {
-
-constexpr const char* scenario = R"([model]
-layers = [64, 10]
-[training]
-batch_size = 16
-steps = 6
-[cluster]
-workers = 2
-)";
-constexpr const char* axes = R"([compare]
-consistency = ["bsp", "asp"]
-"cluster.servers" = [1, 2]
-seeds = [1, 2]
-)";
-constexpr const char* tuned = R"([data]
-validation_fraction = 0.25
-[training]
-batch_size = 16
-epochs = 2
-[cluster]
-workers = 2
-[compare]
-consistency = ["bsp", "asp"]
-seeds = [1, 2]
-[tune]
-"training.learning_rate" = { from = 0.001, to = 1.0, points = 4 }
-)";
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-class Place {
- public:
-  void write(const std::string& text) const { std::ofstream(at("scenario.toml")) << text; }
-  fs::path at(const std::string& name) const { return folder_.path() / name; }
-  Outcome psim(std::vector<std::string> words) const { return psim::test::psim(words, folder_.path()); }
-  Json study(const std::string& name) const { return Json::parse(std::ifstream(at(name) / "study.json")); }
-  Json manifest(const std::string& name) const {
-    return Json::parse(std::ifstream(at(name) / "manifest.json"));
-  }
-  bool same(const std::string& a, const std::string& b) const {
-    return process({"diff", "-r", a, b}, folder_.path()).code == 0;
-  }
-
- private:
-  TemporaryFolder folder_;
-};
-
-}  // namespace
 
 TEST_CASE("a study is the same folder, however many processes make it and in whatever order", "[study]") {
   const Place place;
@@ -226,6 +174,26 @@ TEST_CASE("as many seeds as an interval needs are decided once, by ten", "[study
   CHECK(n >= 10);
   CHECK(place.psim({"compare", "scenario.toml", "--until-ci", "2%", "--out", "again"}).code == 0);
   CHECK(place.same("study", "again"));
+  // What was asked for and what became of it stays with the study.
+  const Json until = study["until_ci"];
+  CHECK(until["half_width"] == 0.02);
+  CHECK(until["pilot_seeds"] == 10);
+  CHECK(until["seeds"] == n);
+  double widest = 0;
+  for (const Json& one : study["aggregates"]) {
+    const Json& versus = one["versus_baseline"];
+    if (versus.is_null()) continue;
+    const double half = versus["ratio_ci95"][1].get<double>() / versus["ratio"].get<double>() - 1;
+    CHECK(versus["narrow"] == (half <= 0.02));
+    widest = std::max(widest, half);
+  }
+  CHECK(until["widest"].get<double>() == widest);
+  CHECK(until["narrow"] == (widest <= 0.02));
+  const std::string line = "--until-ci 2%: 10 seeds have decided that " + std::to_string(n) + " are needed";
+  CHECK(contains(first.out, "psim compare scenario.toml --until-ci 2%"));
+  for (const char* command : {"merge", "replay"}) CHECK(contains(place.psim({command, "study"}).out, line));
+  CHECK(place.psim({"merge", "study", "--baseline", "asp"}).code == 0);
+  CHECK(contains(place.psim({"replay", "study"}).out, line + ", with the baseline bsp"));
   for (const char* wrong : {"5", "0%", "x%", "200%", ""})
     CHECK(place.psim({"compare", "scenario.toml", "--until-ci", wrong}).code == 2);
   CHECK(place.psim({"compare", "scenario.toml", "--until-ci", "5%", "--slice", "1/2"}).code == 2);

@@ -140,6 +140,10 @@ def aggregate_of(study, cells, told):
         budget = told["versus_baseline"]["budget_s"]
         tau = math.inf if budget is None else budget
         mine["versus_baseline"] = {"budget_s": budget, **comparison_of(runs, base, tau)}
+        ratio = mine["versus_baseline"]["ratio"]
+        if "until_ci" in study and ratio and (mine["time_to_target"] is None or mine["reached"] > 0):
+            half = mine["versus_baseline"]["ratio_ci95"][1] / ratio - 1
+            mine["versus_baseline"]["narrow"] = half <= study["until_ci"]["half_width"]
     return mine
 
 
@@ -177,14 +181,16 @@ def find_front(aggregates):
         a["pareto"] = not any(beats(b, a) for b in aggregates if b["condition"] == a["condition"])
 
 
-def profiles_of(aggregates):
+def profiles_of(aggregates, tuned):
     """{arm: its ratios to the best arm}, over the conditions that all arms have."""
     arms = list(dict.fromkeys(a["arm"] for a in aggregates))
     conditions = {}
     for a in aggregates:
         time = a["time_to_target"]["median_s"] if a["time_to_target"] else a["time_s"] and a["time_s"]["mean"]
         conditions.setdefault(tuple(a["condition"].values()), {})[a["arm"]] = math.inf if time is None else time
-    whole = [times for times in conditions.values() if len(times) == len(arms)]
+    # Of a study with [tune] each condition is there twice; how the arms are untuned is no condition of its own.
+    whole = [times for condition, times in conditions.items()
+             if len(times) == len(arms) and not (tuned and condition[-1] == "untuned")]
     return {arm: sorted(times[arm] / min(times.values()) if math.isfinite(times[arm]) else math.inf
                         for times in whole) for arm in arms}
 
@@ -219,7 +225,10 @@ def main():
     find_front(mine)
     for a, told in zip(mine, study["aggregates"]):
         check.compare(f"{told['arm']} {tuple(told['condition'].values())}", a, told)
-    ratios = profiles_of(mine) if "profiles" in study else {}
+    if "until_ci" in study:
+        narrow = [a["versus_baseline"]["narrow"] for a in mine if "narrow" in (a["versus_baseline"] or {})]
+        check.compare("until_ci", {"narrow": all(narrow)}, {"narrow": study["until_ci"]["narrow"]})
+    ratios = profiles_of(mine, "tuning" in study) if "profiles" in study else {}
     for told in study.get("profiles", []):
         own_ratios = ratios[told["arm"]]
         check.compare(f"profile of {told['arm']}", {"arm": told["arm"], "score": own.score(own_ratios),

@@ -42,7 +42,7 @@ case $kind in
     has Rscript r-base-core
     (cd "$folder/target" && Rscript analysis.R) >"$folder/out"
     expect "$folder/out"
-    [ -s "$folder/target/curves.pdf" ]
+    [ -s "$folder/target/losses.pdf" ]
     (cd "$folder/plain" && Rscript analysis.R) | grep -qE '^  as it is +1 runs, 3 s$'
     ;;
   latex)

@@ -26,3 +26,24 @@ recomputed reached stragglers
 recomputed missed stragglers --set training.duration=1500ms --baseline asp
 recomputed crash server_crash
 recomputed plain compression --seeds 1,2
+recomputed narrow stragglers --until-ci 40%
+
+# Two conditions, tuned: the profiles are those of the tuned arms.
+cat >tuned.toml <<'END'
+[data]
+validation_fraction = 0.25
+[training]
+batch_size = 16
+epochs = 2
+[cluster]
+workers = 2
+[compare]
+consistency = ["bsp", "asp"]
+"cluster.workers" = [2, 4]
+seeds = [1, 2, 3]
+[tune]
+"training.learning_rate" = { from = 0.001, to = 1.0, points = 3 }
+END
+"$psim" compare tuned.toml --out tuned >said 2>&1 || { cat said; exit 1; }
+grep -q '"profiles"' tuned/study.json || { echo "a tuned study has no profiles"; exit 1; }
+python3 "$source/tests/snippets/reanalyse_study.py" tuned

@@ -29,7 +29,7 @@ for (one in unique(condition)) {
 
 curves <- read.csv("curves.csv", check.names = FALSE, na.strings = "")
 if (nrow(curves) > 0 && any(!is.na(curves$loss))) {
-  pdf("curves.pdf", width = 7, height = 4)
+  pdf("losses.pdf", width = 7, height = 4)
   plot(curves$sim_time_s, curves$loss, type = "n", xlab = "simulated time [s]", ylab = "loss")
   groups <- split(curves, curves$run, drop = TRUE)
   for (i in seq_along(groups))

@@ -173,6 +173,10 @@ int archive(const ArchiveCommand& asked) {
     say("note: {} is left out: psim did not write it\n", (folder.dir / other).string());
   if (asked.authors.empty())
     say("note: without --author 'Family, Given', CITATION.cff and .zenodo.json name nobody\n");
+  if (asked.license.empty())
+    say("note: without --license, for example CC-BY-4.0, nobody else may use the results: the archive states "
+        "no "
+        "licence\n");
   const std::vector<Citation> citations = citations_of_study(folder.dir, {.data_dirs = asked.data_dirs});
   write_archive(folder, contents, archive_papers(folder, asked, citations), out);
   fmt::print("wrote {}   SHA-256 {}\n", out.string(), analysis::sha256(read_file(out)));

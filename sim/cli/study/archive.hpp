@@ -9,10 +9,10 @@
 namespace psim::cli {
 
 struct ArchiveCommand {
-  std::string study;                  // a name, a path or `latest`
-  std::string out;                    // empty: NAME.tar.gz
-  std::vector<std::string> authors;   // "Family, Given", or a name
-  std::string license = "CC-BY-4.0";  // SPDX, of the results
+  std::string study;                 // a name, a path or `latest`
+  std::string out;                   // empty: NAME.tar.gz
+  std::vector<std::string> authors;  // "Family, Given", or a name
+  std::string license;               // SPDX, of the results; empty: their makers have not said
   std::vector<std::string> data_dirs;
 };
 

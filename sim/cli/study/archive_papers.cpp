@@ -111,8 +111,10 @@ std::string citation_cff(const Json& manifest, const ArchiveCommand& asked,
   std::string out = fmt::format(
       "cff-version: 1.2.0\nmessage: \"If you use this study, please cite it, and psim and SimGrid, with "
       "which "
-      "it was made.\"\ntitle: {}\ntype: dataset\nlicense: {}\nauthors:\n{}keywords:\n",
-      quoted(title_of(manifest)), quoted(asked.license), cff_authors(creators_of(asked), "  "));
+      "it was made.\"\ntitle: {}\ntype: dataset\n{}authors:\n{}keywords:\n",
+      quoted(title_of(manifest)),
+      asked.license.empty() ? "" : fmt::format("license: {}\n", quoted(asked.license)),
+      cff_authors(creators_of(asked), "  "));
   for (const char* word : keywords) out += fmt::format("  - {}\n", quoted(word));
   out += "references:\n";
   for (const Reference* work : works) out += cff_reference(*work);
@@ -132,7 +134,7 @@ std::string zenodo(const Json& manifest, const ArchiveCommand& asked,
   std::string license = asked.license;
   std::ranges::transform(license, license.begin(),
                          [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  const Json document = {
+  Json document = {
       {"title", title_of(manifest)},
       {"upload_type", "dataset"},
       {"description",
@@ -143,19 +145,22 @@ std::string zenodo(const Json& manifest, const ArchiveCommand& asked,
            manifest["runs"].size(), text_of(manifest, "psim"))},
       {"creators", creators},
       {"access_right", "open"},
-      {"license", license},
       {"keywords", keywords},
       {"related_identifiers", related},
       {"references", references}};
+  if (!license.empty()) document["license"] = license;
   return document.dump(2) + "\n";
 }
 
 std::string licence(const Json& manifest, const ArchiveCommand& asked) {
+  const std::string of_results =
+      asked.license.empty()
+          ? "its makers have stated no licence.\nAsk them before you use it."
+          : fmt::format("{}\n(https://spdx.org/licenses/{}.html).", asked.license, asked.license);
   return fmt::format(
-      "The results of the study ({}.toml, and all files that are not named below): {}\n"
-      "(https://spdx.org/licenses/{}.html).\n\n"
+      "The results of the study ({}.toml, and all files that are not named below): {}\n\n"
       "README.txt, analysis.py and analysis.R are part of psim:\n\n{}",
-      text_of(manifest, "name"), asked.license, asked.license, mit);
+      text_of(manifest, "name"), of_results, mit);
 }
 
 }  // namespace

@@ -56,9 +56,11 @@ class Sorter {
       if (fs::is_directory(status) && place == "results") look_into_results();
       else if (fs::is_directory(status) && place == "runs") look_into_runs();
       else if (fs::is_regular_file(status) && is_ours(place.string())) contents_.files.push_back(place);
+      else if (fs::is_regular_file(status) && is_made(place.string())) contents_.made.push_back(place);
       else contents_.foreign.push_back(place);
     }
     std::ranges::sort(contents_.files);
+    std::ranges::sort(contents_.made);
     std::ranges::sort(contents_.runs);
     std::ranges::sort(contents_.foreign);
     if (mutant("all-files-are-psims")) contents_.foreign.clear();
@@ -71,6 +73,9 @@ class Sorter {
     return std::ranges::any_of(analysis::study_file_names(), [&](std::string_view known) {
       return name == known || is_unfinished(name, known) || is_unfinished(name, scenario_);
     });
+  }
+  bool is_made(const std::string& name) const {
+    return std::ranges::find(analysis::made_file_names(), name) != analysis::made_file_names().end();
   }
   void look_into_results() {
     for (const fs::directory_entry& entry : fs::directory_iterator(dir_ / "results")) {
@@ -122,6 +127,7 @@ std::uintmax_t bytes_in(const fs::path& dir) {
 
 void remove_study(const fs::path& dir, const StudyContents& contents) {
   for (const fs::path& run : contents.runs) analysis::remove_run(dir / run);
+  for (const fs::path& file : contents.made) fs::remove(dir / file);
   for (const fs::path& file : contents.files) {
     if (file != "manifest.json") fs::remove(dir / file);
   }

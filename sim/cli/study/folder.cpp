@@ -12,6 +12,7 @@
 
 #include "analysis/study/files.hpp"
 #include "sim/cli/process.hpp"
+#include "sim/cli/study/summary_check.hpp"
 #include "sim/cli/talk.hpp"
 #include "sim/record/identity.hpp"
 
@@ -86,13 +87,15 @@ bool is_manifest(const Json& m) {
            run["condition"].size() == m["condition_axes"].size() &&
            std::ranges::all_of(run["condition"], is_text);
   };
-  const auto is_tuning = [](const Json& t) {
-    return t.is_object() && t.contains("best") && t["best"].is_array() && t.contains("runs") &&
-           t["runs"].is_array() && std::ranges::all_of(t["runs"], is_text);
+  const auto is_until_ci = [](const Json& u) {
+    const auto has = [&](const char* key) { return u.contains(key) && u[key].is_number_unsigned(); };
+    return u.is_object() && u.contains("half_width") && u["half_width"].is_number() && has("pilot_seeds") &&
+           has("seeds") && u.contains("baseline") && u["baseline"].is_string();
   };
   return std::ranges::all_of(m["data_dirs"], is_text) && std::ranges::all_of(m["condition_axes"], is_text) &&
          std::ranges::all_of(m["runs"], is_run) && has_baseline &&
-         (!m.contains("tuning") || is_tuning(m["tuning"]));
+         (!m.contains("tuning") || is_tuning(m["tuning"])) &&
+         (!m.contains("until_ci") || is_until_ci(m["until_ci"]));
 }
 
 }  // namespace
@@ -184,7 +187,20 @@ void set_baseline(StudyFolder& folder, const std::string& baseline) {
     if (std::ranges::find(arms, arm) == arms.end()) arms.push_back(arm);
   }
   folder.manifest["baseline"] = baseline_of(arms, folder.manifest["arm_axis"], baseline);
-  replace_file(folder.dir / manifest_name, folder.manifest.dump(1) + "\n");
+  if (can_be_written(folder.dir)) replace_file(folder.dir / manifest_name, folder.manifest.dump(1) + "\n");
+}
+
+bool can_be_written(const fs::path& dir) { return access(dir.c_str(), W_OK | X_OK) == 0; }
+
+void remove_unfinished(const fs::path& dir) {
+  std::vector<fs::path> left;
+  for (const fs::directory_entry& entry : fs::directory_iterator(dir)) {
+    const std::string name = entry.path().filename().string();
+    const bool is_file = fs::is_regular_file(entry.symlink_status());
+    if (is_file && (name.starts_with(unfinished) || name.starts_with(Journal::unsettled)))
+      left.push_back(entry.path());
+  }
+  for (const fs::path& file : left) fs::remove(file);
 }
 
 bool holds_another_study(const fs::path& dir, const std::string& study) {
@@ -214,20 +230,6 @@ std::vector<Json> missing_runs(const StudyFolder& folder, const Journal& journal
   return missing;
 }
 
-namespace {
-
-// What a summary must have to be read as one.
-Json summary_of(const std::string& text, const std::string& run) {
-  Json summary = Json::parse(text, nullptr, false);
-  const auto has = [&](const char* key) { return summary.contains(key) && summary[key].is_object(); };
-  if (!summary.is_object() || !has("target") || !has("staleness") || !has("time") || !has("final") ||
-      !summary.contains("notes") || !summary.contains("curve"))
-    throw DamagedRun(fmt::format("the result of run {} is no summary", run));
-  return summary;
-}
-
-}  // namespace
-
 analysis::Study results_of(const Json& m, const Journal& journal) {
   analysis::Study study{.name = m["name"],
                         .title = m["title"],
@@ -235,6 +237,7 @@ analysis::Study results_of(const Json& m, const Journal& journal) {
                         .condition_axes = m["condition_axes"],
                         .baseline = m["baseline"],
                         .tuning = m.value("tuning", Json()),
+                        .until_ci = m.value("until_ci", Json()),
                         .cells = {}};
   for (const Json& run : m["runs"]) {
     const std::string* summary = journal.find(run["run"]);
@@ -256,8 +259,12 @@ analysis::Study results_of(const Json& m, const Journal& journal) {
 void write_study(const StudyFolder& folder, Journal& journal, const analysis::Study& study,
                  const analysis::Evaluation& evaluation) {
   journal.settle(folder.hashes());
-  for (const analysis::StudyFile& file : analysis::study_files(study, evaluation))
-    replace_file(folder.dir / file.name, file.text);
+  const std::vector<analysis::StudyFile> files = analysis::study_files(study, evaluation);
+  for (const char* sometimes : {"curves_mean.csv", "curves.tex", "trials.csv"}) {
+    if (std::ranges::find(files, sometimes, &analysis::StudyFile::name) == files.end())
+      fs::remove(folder.dir / sometimes);
+  }
+  for (const analysis::StudyFile& file : files) replace_file(folder.dir / file.name, file.text);
   analysis::write_database(folder.dir / "study.db", study);
 }
 

@@ -43,7 +43,14 @@ struct StudyFolder {
   std::vector<std::string> hashes() const;  // of the runs and then the trials, in order; some are there twice
 };
 
-// Another baseline for the study. Throws Refused where no arm has this name.
+// Whether files can be made in the folder; that of a published study may be there to be read alone.
+bool can_be_written(const fs::path& dir);
+
+// Removes what processes that were killed had begun to write. For the only process that works there.
+void remove_unfinished(const fs::path& dir);
+
+// Another baseline for the study, in its folder, too, if that can be written. Throws Refused where no arm has
+// this name.
 void set_baseline(StudyFolder& folder, const std::string& baseline);
 
 // Whether the folder holds another study than the one with this hash.
@@ -55,7 +62,7 @@ std::vector<Json> missing_runs(const StudyFolder& folder, const Journal& journal
 // The results of a manifest's runs, or as many as there are.
 analysis::Study results_of(const Json& manifest, const Journal& journal);
 
-// Writes what is made from the results. For a complete study.
+// Writes what is made from the results, and removes what was made of others. For a complete study.
 void write_study(const StudyFolder& folder, Journal& journal, const analysis::Study& study,
                  const analysis::Evaluation& evaluation);
 

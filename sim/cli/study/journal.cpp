@@ -149,7 +149,7 @@ void Journal::add(const std::string& hash, const std::string& summary) {
 }
 
 void Journal::settle(const std::vector<std::string>& hashes) {
-  const fs::path fresh = folder_ / fmt::format(".{}-{}", settled, process_name());
+  const fs::path fresh = folder_ / (unsettled + process_name());
   std::set<std::string> kept;
   std::string text;
   for (const std::string& hash : hashes) {

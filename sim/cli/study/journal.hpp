@@ -19,6 +19,9 @@ namespace psim::cli {
 
 class Journal {
  public:
+  // How the name of a results.jsonl begins that is being written.
+  static constexpr const char* unsettled = ".results.jsonl-";
+
   // Whose lines count.
   enum class Builds { own, any };
 

@@ -6,11 +6,13 @@
 #include <set>
 #include <thread>
 
+#include "analysis/study/report.hpp"
 #include "sim/cli/differences.hpp"
 #include "sim/cli/interrupt.hpp"
 #include "sim/cli/study/folder.hpp"
 #include "sim/cli/study/make.hpp"
 #include "sim/cli/study/report.hpp"
+#include "sim/cli/study/summary_check.hpp"
 #include "sim/cli/study/tuning.hpp"
 #include "sim/cli/talk.hpp"
 
@@ -83,11 +85,16 @@ int replay_study(const fs::path& dir, const Command& given) {
   const InterruptsHeld interrupts;
   const auto on_result = [&](const PlannedRun& run, const std::string& summary) {
     const auto number = static_cast<std::size_t>(&run - plan.runs.data());
-    differences.compare(run, Json::parse(*recorded.find(hashes[number])), Json::parse(summary));
+    differences.compare(run, summary_of(*recorded.find(hashes[number]), hashes[number]),
+                        Json::parse(summary));
   };
   make_runs({.dir = dir, .command = asked, .is_kept = false}, plan, numbers, {.on_result = on_result},
             interrupts);
-  return differences.report(folder);
+  const analysis::Study study = results_of(folder.manifest, recorded);
+  const std::string width = analysis::width_line(study, analysis::evaluate(study));
+  const int code = differences.report(folder);
+  if (!width.empty()) fmt::print("{}\n", width);
+  return code;
 }
 
 }  // namespace psim::cli

@@ -7,10 +7,13 @@
 #include <cstdlib>
 #include <set>
 #include <stdexcept>
+#include <vector>
 
 #include "analysis/study/files.hpp"
 #include "analysis/study/report.hpp"
+#include "analysis/study/table_columns.hpp"
 #include "sim/cli/run_folder.hpp"
+#include "sim/cli/study/tuning.hpp"
 #include "sim/cli/talk.hpp"
 #include "sim/record/identity.hpp"
 
@@ -33,18 +36,61 @@ std::string target_line(const analysis::Study& study) {
   return targets.size() > 1 || target.empty() ? "" : fmt::format("target: {}\n", target);
 }
 
-std::string next_lines(const StudyFolder& folder) {
-  const Json& runs = folder.manifest["runs"];
+// A command that helps to go on, and what it does.
+struct Hint {
+  std::string command, does;
+};
+
+// What fits this study, the most useful first.
+std::vector<Hint> hints_of(const StudyFolder& folder, const analysis::Study& study,
+                           const analysis::Evaluation& evaluation) {
+  const std::string dir = shell_word(folder.dir.string());
+  const std::string scenario = shell_word((folder.dir / (study.name + ".toml")).string());
+  std::vector<Hint> hints{
+      {folder.manifest["runs"].front()["command"].get<std::string>(), "the first run with its record"}};
+  if (folder.manifest["runs"].size() == 1) return hints;
+  const auto is_undecided = [&](const analysis::Aggregate& one) {
+    return analysis::has_width(evaluation, one) && !analysis::sees_difference(*one.versus);
+  };
+  if (study.until_ci.is_null() && analysis::compares_times(evaluation) &&
+      std::ranges::any_of(evaluation.aggregates, is_undecided))
+    hints.push_back(
+        {fmt::format("psim compare {} --until-ci 5%", scenario), "as many seeds as narrow intervals need"});
+  std::set<std::string> arms;
+  for (const analysis::Cell& cell : study.cells) arms.insert(cell.arm);
+  const auto other =
+      std::ranges::find_if(arms, [&](const std::string& arm) { return arm != study.baseline; });
+  if (arms.size() > 2 && analysis::compares_times(evaluation))
+    hints.push_back({fmt::format("psim merge {} --baseline {}", dir, shell_word(*other)),
+                     "the same with another baseline"});
+  hints.push_back({fmt::format("psim runs --study {}", dir), "each run by itself"});
+  hints.push_back({fmt::format("cd {} && python3 analysis.py", dir), "the files in a program of your own"});
+  constexpr std::size_t most = 3;
+  hints.resize(std::min(most, hints.size()));
+  return hints;
+}
+
+// "32 runs (24 trials of [tune] and 8 of the study)"
+std::string runs_text(const StudyFolder& folder) {
+  const std::size_t runs = folder.manifest["runs"].size();
+  const Json tuning = folder.manifest.value("tuning", Json());
+  return text_of({.runs = runs, .trials = tuning.is_null() ? 0 : tuning["trials"].get<std::size_t>()});
+}
+
+std::string next_lines(const StudyFolder& folder, const analysis::Study& study,
+                       const analysis::Evaluation& evaluation) {
   std::string out;
-  if (runs.size() == 1)
+  if (folder.manifest["runs"].size() == 1)
     out +=
         "\nThis is one run, so there is nothing to compare. Give axes in [compare] of the scenario, or with\n"
         "  --seeds 1,2,3   or   --set 'consistency=[\"bsp\", \"ssp 3\", \"asp\"]'\n";
-  const Json& first = runs.front();
-  return out + fmt::format(
-                   "\n{} runs in {}/ (README.txt says what is there)   next, the first of them with its "
-                   "record:\n  {}\n",
-                   runs.size(), folder.dir.string(), first["command"].get<std::string>());
+  std::string does, commands;
+  for (const Hint& hint : hints_of(folder, study, evaluation)) {
+    does += (does.empty() ? "" : "; ") + hint.does;
+    commands += fmt::format("  {}\n", hint.command);  // alone in its line, to be copied
+  }
+  return out + fmt::format("\n{} in {}/ (README.txt says what is there)\nnext: {}\n{}", runs_text(folder),
+                           folder.dir.string(), does, commands);
 }
 
 Counts counts_of(const analysis::Study& study) {
@@ -81,7 +127,7 @@ void print_for_people(const StudyFolder& folder, const analysis::Study& study,
              analysis::loss_chart(study, {.width = std::clamp(terminal_width().value_or(86) - 14, 40, 100),
                                           .height = 16,
                                           .colour = may_colour()}));
-  fmt::print("{}", next_lines(folder));
+  fmt::print("{}", next_lines(folder, study, evaluation));
 }
 
 }  // namespace
@@ -100,13 +146,17 @@ void say_what_is_not_read(const fs::path& dir, const Journal& journal) {
         "one build of psim gave both, so it or the machine is broken: please report it");
 }
 
-Counts finish_study(const fs::path& dir, Journal& journal, const StudyCommand& asked, bool json,
+Counts finish_study(const StudyFolder& folder, Journal& journal, const StudyCommand& asked, bool json,
                     const std::string& line) {
-  const StudyFolder folder(dir);
   const analysis::Study study = results_of(folder.manifest, journal);
   const analysis::Evaluation evaluation = analysis::evaluate(study);
-  write_study(folder, journal, study, evaluation);
-  set_latest(dir);
+  if (can_be_written(folder.dir)) {
+    write_study(folder, journal, study, evaluation);
+    set_latest(folder.dir);
+  } else {
+    say("note: {} cannot be written to: the study is shown, and its files stay as they are\n",
+        folder.dir.string());
+  }
   if (json) fmt::print("{}\n", analysis::document(study, evaluation).dump(2));
   else print_for_people(folder, study, evaluation, asked, line);
   return counts_of(study);

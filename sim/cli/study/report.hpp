@@ -17,8 +17,9 @@ struct Counts {
   std::size_t runs = 0, missed = 0, no = 0;
 };
 
-// Writes a complete study's files and prints it, as `study` asks. `line`: the command that does it again.
-Counts finish_study(const fs::path& dir, Journal& journal, const StudyCommand& study, bool json,
+// Writes a complete study's files, if its folder can be written, and prints it, as `study` asks. `line`: the
+// command that does it again.
+Counts finish_study(const StudyFolder& folder, Journal& journal, const StudyCommand& study, bool json,
                     const std::string& line);
 
 // The runs that are missing, and what makes them.

@@ -14,6 +14,7 @@
 #include "sim/cli/study/folder.hpp"
 #include "sim/cli/study/replay.hpp"
 #include "sim/cli/study/shelf.hpp"
+#include "sim/cli/study/summary_check.hpp"
 #include "sim/cli/talk.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
 
@@ -26,28 +27,26 @@ bool is_run(const fs::path& dir) {
          fs::is_regular_file(dir / "run.db", none);
 }
 
-Shelf runs_shelf() { return {.one = "run", .many = "runs", .home = "runs", .holds = is_run}; }
-
 // What a list shows of a summary.
 Json row_of_summary(const Json& summary, const std::string& name, const std::string& where) {
-  const Json &target = summary["target"], &final = summary["final"];
-  const bool is_given = target["given"].get<bool>();
+  const auto at = [&](const char* path) { return summary.value(Json::json_pointer(path), Json()); };
+  const bool is_given = at("/target/given").get<bool>();
   return {{"name", name},
-          {"run", summary["scenario_hash"]},
-          {"scenario", summary["scenario"]},
-          {"title", summary["title"]},
+          {"run", at("/scenario_hash")},
+          {"scenario", at("/scenario")},
+          {"title", at("/title")},
           {"study", nullptr},
           {"arm", nullptr},
           {"condition", Json::object()},
-          {"consistency", summary["consistency"]},
-          {"seed", summary["seed"]},
-          {"sim_time_s", summary["sim_time_s"]},
+          {"consistency", at("/consistency")},
+          {"seed", at("/seed")},
+          {"sim_time_s", at("/sim_time_s")},
           {"reached", is_given ? Json(!misses_target(summary)) : Json(nullptr)},
-          {"time_to_target_s", is_given ? target["sim_time_s"] : Json(nullptr)},
-          {"final_loss", final.value("loss", Json())},
-          {"final_accuracy", final.value("accuracy", Json())},
-          {"digest", summary["digest"]},
-          {"psim", summary["psim"]},
+          {"time_to_target_s", is_given ? at("/target/sim_time_s") : Json(nullptr)},
+          {"final_loss", at("/final/loss")},
+          {"final_accuracy", at("/final/accuracy")},
+          {"digest", at("/digest")},
+          {"psim", at("/psim")},
           {"where", where}};
 }
 
@@ -58,7 +57,8 @@ Json damaged_row(const fs::path& dir) {
 void add_runs(const Shelf& shelf, std::vector<Json>& rows) {
   for (const fs::path& dir : folders_on(shelf)) {
     try {
-      rows.push_back(row_of_summary(summary_in(dir), dir.filename().string(), dir.string()));
+      const Json summary = summary_of(summary_in(dir).dump(), dir.string());
+      rows.push_back(row_of_summary(summary, dir.filename().string(), dir.string()));
     } catch (const std::exception&) {  // one damaged run must not hide the others
       rows.push_back(damaged_row(dir));
     }
@@ -75,7 +75,7 @@ void add_runs_of(const fs::path& dir, std::vector<Json>& rows) try {
     if (summary == nullptr) continue;
     const std::string name = fmt::format("{}-{}", scenario, hash.substr(0, 8));
     const fs::path recorded = dir / "runs" / name;
-    Json row = row_of_summary(Json::parse(*summary), name, (is_run(recorded) ? recorded : dir).string());
+    Json row = row_of_summary(summary_of(*summary, hash), name, (is_run(recorded) ? recorded : dir).string());
     row["study"] = dir.filename().string();
     row["arm"] = run["arm"];
     row["condition"] = run["condition"];
@@ -235,6 +235,8 @@ void rename_run(const Shelf& shelf, const std::string& name, const std::string& 
 }
 
 }  // namespace
+
+Shelf runs_shelf() { return {.one = "run", .many = "runs", .home = "runs", .holds = is_run}; }
 
 int runs(const ShelfCommand& asked) {
   const Shelf shelf = shelf_at(runs_shelf(), asked.in);

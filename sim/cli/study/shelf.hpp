@@ -73,7 +73,8 @@ std::string cut(const std::string& text, std::size_t width);
 int studies(const ShelfCommand& asked);
 int runs(const ShelfCommand& asked);
 
-// The shelf of studies, for commands that take one by its name.
+// The shelves of studies and of runs, for commands that take one by its name.
 Shelf studies_shelf();
+Shelf runs_shelf();
 
 }  // namespace psim::cli

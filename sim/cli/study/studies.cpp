@@ -1,9 +1,12 @@
 // psim studies: the studies that are there, and giving them other names or removing them.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <exception>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "sim/cli/study/contents.hpp"
 #include "sim/cli/study/folder.hpp"
@@ -33,7 +36,7 @@ Json row_of_study(const fs::path& dir) {
     conditions.insert(run["condition"].dump());
     seeds.insert(run["seed"].dump());
   }
-  const std::size_t missing = missing_runs(folder, journal).size();
+  const std::size_t all = folder.hashes().size(), missing = missing_runs(folder, journal).size();
   return {{"name", dir.filename().string()},
           {"folder", dir.string()},
           {"scenario", folder.manifest["name"].get<std::string>()},
@@ -42,8 +45,9 @@ Json row_of_study(const fs::path& dir) {
           {"arms", arms.size()},
           {"conditions", conditions.size()},
           {"seeds", seeds.size()},
-          {"runs", runs.size()},
-          {"done", runs.size() - missing},
+          {"runs", all},
+          {"trials", all - runs.size()},
+          {"done", all - missing},
           {"state", state_of(folder, missing)},
           {"psim", folder.manifest["psim"].get<std::string>()}};
 }
@@ -106,15 +110,22 @@ void remove_study_called(const Shelf& shelf, const std::string& name) {
   check_not_inside(dir);
   const StudyLock lock = locked(dir);
   const StudyContents contents = study_contents(dir, folder.manifest["name"].get<std::string>());
-  if (!contents.foreign.empty())
-    throw Refused(fmt::format("{} holds `{}`, which psim did not write", dir.string(),
-                              contents.foreign.front().string()),
-                  "move it elsewhere; psim removes nothing but its own files");
   const std::uintmax_t bytes = bytes_in(dir);
   remove_study(dir, contents);
   mend_latest(shelf, dir);
-  fmt::print("removed {}/: {} files and {} recorded runs, {}\n", dir.string(), contents.files.size(),
-             contents.runs.size(), size_text(static_cast<double>(bytes)));
+  const std::uintmax_t left = contents.foreign.empty() ? 0 : bytes_in(dir);
+  fmt::print("removed {}{}: {} files and {} recorded runs, {}\n", contents.foreign.empty() ? "" : "from ",
+             dir.string() + "/", contents.files.size() + contents.made.size(), contents.runs.size(),
+             size_text(static_cast<double>(bytes - std::min(bytes, left))));
+  if (contents.foreign.empty()) return;
+  constexpr std::size_t most = 5;
+  std::vector<std::string> names;
+  for (const fs::path& other : contents.foreign) names.push_back(other.string());
+  const std::size_t more = names.size() - std::min(names.size(), most);
+  names.resize(names.size() - more);
+  fmt::print("what psim did not write is still there: {}{}\nto remove this, too: rm -r {}\n",
+             fmt::join(names, ", "), more > 0 ? fmt::format(", and {} more", more) : "",
+             shell_word(dir.string()));
 }
 
 void rename_study(const Shelf& shelf, const std::string& name, const std::string& to) {

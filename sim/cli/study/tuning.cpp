@@ -7,8 +7,10 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <set>
 #include <span>
+#include <tuple>
 #include <utility>
 
 #include "analysis/statistics/time_to_target.hpp"
@@ -59,6 +61,12 @@ Score score_of(TuneMeasure measure, std::span<const analysis::StudyRun> runs, do
   return {loss, loss};
 }
 
+// A setting's score in its last round.
+struct Scored {
+  Score score;
+  std::size_t rung = 0, seeds = 0;
+};
+
 std::string label_of(const TuneSetting& setting) { return fmt::format("{}", fmt::join(setting.sets, " ")); }
 
 // The cells with the results of their settings, by the settings' labels.
@@ -83,14 +91,19 @@ class Tuner {
     start();
     const std::vector<TrialRound> rounds = rounds_of(spec_);
     for (std::size_t i = 0; i < rounds.size(); ++i) {
-      if (!make_round(rounds[i].seeds)) return std::nullopt;
+      if (!make_round(i + 1, rounds[i].seeds)) return std::nullopt;
       const std::size_t left = i + 1 < rounds.size() ? rounds[i + 1].settings : 1;
       for (auto& [cell, in_race] : race_) in_race.resize(left);
     }
-    for (const auto& [cell, in_race] : race_) {
-      const TuneSetting& best = settings_[in_race.front()];
-      tuning_.cells.push_back(
-          {cell.first, cell.second, best, scores_[cell][in_race.front()].value, fields_at_edge(spec_, best)});
+    for (const Race::key_type& cell : order_) {
+      const std::size_t chosen = race_.at(cell).front();
+      const std::map<std::size_t, Scored>& scores = scores_.at(cell);
+      const TuneSetting& best = settings_[chosen];
+      tuning_.cells.push_back({cell.first, cell.second, best, measured(scores.at(chosen).score.value),
+                               fields_at_edge(spec_, best)});
+      for (const auto& [number, one] : scores)
+        tuning_.tried.push_back({cell.first, cell.second, settings_[number], measured(one.score.value),
+                                 one.seeds, one.rung, number == chosen});
     }
     return std::move(tuning_);
   }
@@ -105,12 +118,18 @@ class Tuner {
       if (std::ranges::find(spec_.seeds, run.seed) != spec_.seeds.end())
         throw Refused(fmt::format("[tune]: seed {} is the study's own", run.seed),
                       "trials need other seeds: what is tuned on a seed is too good on it");
-      race_[{run.arm, run.condition}] = all;
+      if (race_.try_emplace({run.arm, run.condition}, all).second)
+        order_.emplace_back(run.arm, run.condition);
     }
   }
 
+  // A score as the validation set shows it.
+  double measured(double score) const {
+    return spec_.measure == TuneMeasure::accuracy && std::isfinite(score) ? -score : score;
+  }
+
   // Makes what is in the race with the first `seeds` seeds, and sorts it: the best first.
-  bool make_round(std::size_t seeds) {
+  bool make_round(std::size_t rung, std::size_t seeds) {
     Command command = command_;
     command.seed.reset();
     command.seeds = fmt::format("{}", fmt::join(std::span(spec_.seeds).first(seeds), ","));
@@ -124,7 +143,7 @@ class Tuner {
     const std::optional<analysis::Study> study = make_(plan);
     if (!study) return false;
     remember(plan, *study);
-    sort_race(Cells(*study));
+    sort_race(Cells(*study), rung, seeds);
     return true;
   }
 
@@ -132,8 +151,7 @@ class Tuner {
   void remember(Plan& plan, const analysis::Study& study) {
     for (PlannedRun& run : plan.runs) {
       run.loaded.reset();
-      if (std::ranges::find(tuning_.trials, run.hash, &PlannedRun::hash) == tuning_.trials.end())
-        tuning_.trials.push_back(std::move(run));
+      if (labels_.insert({run.arm, run.condition, run.seed}).second) tuning_.trials.push_back(std::move(run));
     }
     for (const analysis::Cell& cell : study.cells) {
       for (const analysis::StudyRun& run : cell.runs) {
@@ -143,7 +161,7 @@ class Tuner {
     }
   }
 
-  void sort_race(const Cells& cells) {
+  void sort_race(const Cells& cells, std::size_t rung, std::size_t seeds) {
     for (auto& [key, in_race] : race_) {
       const auto& results = cells.results.at(key);
       double budget = 0;
@@ -151,10 +169,10 @@ class Tuner {
         for (const analysis::StudyRun& run : cell->runs)
           budget = std::max(budget, run.summary["sim_time_s"].get<double>());
       }
-      std::map<std::size_t, Score>& scores = scores_[key];
+      std::map<std::size_t, Scored>& scores = scores_[key];
       for (const std::size_t i : in_race)
-        scores[i] = score_of(spec_.measure, results.at(label_of(settings_[i]))->runs, budget);
-      std::ranges::stable_sort(in_race, {}, [&](std::size_t i) { return scores.at(i); });
+        scores[i] = {score_of(spec_.measure, results.at(label_of(settings_[i]))->runs, budget), rung, seeds};
+      std::ranges::stable_sort(in_race, {}, [&](std::size_t i) { return scores.at(i).score; });
     }
   }
 
@@ -163,7 +181,9 @@ class Tuner {
   const MakeTrials& make_;
   std::vector<TuneSetting> settings_;
   Race race_;
-  std::map<Race::key_type, std::map<std::size_t, Score>> scores_;
+  std::vector<Race::key_type> order_;  // of the cells, as the study has them
+  std::map<Race::key_type, std::map<std::size_t, Scored>> scores_;
+  std::set<std::tuple<std::string, std::vector<std::string>, std::int64_t>> labels_;  // of the trials
   std::set<std::string> counted_;
   Tuning tuning_;
 };
@@ -186,7 +206,21 @@ Variants tuned_variants(const Json& tuning) {
 }
 
 Json Tuning::document(const TuneSpec& spec) const {
-  Json found = Json::array(), runs = Json::array();
+  Json found = Json::array(), runs = Json::array(), settings = Json::array();
+  for (const Tried& one : tried) {
+    Json values = Json::object();
+    for (const std::string& set : one.setting.sets) {
+      const Override field = *override_of(set);
+      values[field.key] = field.value;
+    }
+    settings.push_back({{"arm", one.arm},
+                        {"condition", one.condition},
+                        {"values", values},
+                        {"rung", one.rung},
+                        {"seeds", one.seeds},
+                        {"score", std::isfinite(one.score) ? Json(one.score) : Json()},
+                        {"chosen", one.chosen}});
+  }
   for (const Tuned& one : cells)
     found.push_back({{"arm", one.arm},
                      {"condition", one.condition},
@@ -200,6 +234,7 @@ Json Tuning::document(const TuneSpec& spec) const {
           {"trials", trials.size()},
           {"simulated_s", simulated_seconds},
           {"best", found},
+          {"settings", settings},
           {"runs", runs}};
 }
 
@@ -214,24 +249,48 @@ std::vector<TrialRound> rounds_of(const TuneSpec& spec) {
   return rounds;
 }
 
-Effort effort_of(const Plan& plan) {
-  Effort effort{.runs = plan.runs.size()};
-  if (!plan.tune) return effort;
+namespace {
+
+// By round, how many trials all cells make that the rounds before have not made.
+std::vector<std::size_t> trials_of(const Plan& plan) {
+  std::vector<std::size_t> trials;
+  if (!plan.tune) return trials;
   std::set<std::int64_t> seeds;
   for (const PlannedRun& run : plan.runs) seeds.insert(run.seed);
   const std::size_t cells = plan.runs.size() / seeds.size();
+  std::size_t seeds_before = 0;
+  for (const TrialRound& round : rounds_of(*plan.tune))
+    trials.push_back(cells * round.settings * (round.seeds - std::exchange(seeds_before, round.seeds)));
+  return trials;
+}
+
+}  // namespace
+
+RunCount count_of(const Plan& plan) {
+  const std::vector<std::size_t> trials = trials_of(plan);
+  return {.runs = plan.tune ? 2 * plan.runs.size() : plan.runs.size(),  // each arm as it is, and tuned
+          .trials = std::accumulate(trials.begin(), trials.end(), std::size_t{0})};
+}
+
+std::string text_of(const RunCount& count) {
+  const std::size_t all = count.runs + count.trials;
+  const std::string text = fmt::format("{} run{}", all, all == 1 ? "" : "s");
+  return count.trials == 0
+             ? text
+             : fmt::format("{} ({} trials of [tune] and {} of the study)", text, count.trials, count.runs);
+}
+
+Effort effort_of(const Plan& plan) {
+  const RunCount count = count_of(plan);
   const auto times = [&](std::size_t runs) {
     return static_cast<double>(runs) / static_cast<double>(plan.runs.size());
   };
-  effort = {
-      .runs = 2 * plan.runs.size(), .rounds = 1, .times = 2, .largest = 2};  // each arm as it is, and tuned
-  std::size_t seeds_before = 0;
-  for (const TrialRound& round : rounds_of(*plan.tune)) {
-    const std::size_t trials =
-        cells * round.settings * (round.seeds - std::exchange(seeds_before, round.seeds));
-    effort.runs += trials;
+  Effort effort{.runs = count.runs + count.trials,
+                .rounds = 1,
+                .times = times(count.runs + count.trials),
+                .largest = times(count.runs)};
+  for (const std::size_t trials : trials_of(plan)) {
     ++effort.rounds;
-    effort.times += times(trials);
     effort.largest = std::max(effort.largest, times(trials));
   }
   return effort;

@@ -24,12 +24,24 @@ struct Tuned {
   std::string arm;
   std::vector<std::string> condition;
   TuneSetting setting;
-  double score = 0;                  // smaller is better
+  double score = 0;                  // as measured; infinite where a run has no value
   std::vector<std::string> at_edge;  // fields whose best value is the first or the last of those tried
+};
+
+// A setting that was tried for an arm under a condition.
+struct Tried {
+  std::string arm;
+  std::vector<std::string> condition;
+  TuneSetting setting;
+  double score = 0;       // with the seeds of its last round
+  std::size_t seeds = 0;  // of that round
+  std::size_t rung = 0;   // its last round, from 1
+  bool chosen = false;
 };
 
 struct Tuning {
   std::vector<Tuned> cells;
+  std::vector<Tried> tried;
   std::vector<PlannedRun> trials;  // without what they have loaded
   double simulated_seconds = 0;    // of all trials
 
@@ -48,6 +60,15 @@ struct TrialRound {
   std::size_t settings = 0, seeds = 0;
 };
 std::vector<TrialRound> rounds_of(const TuneSpec& spec);
+
+// How many runs a study has: the same wherever psim says it.
+struct RunCount {
+  std::size_t runs = 0;    // of the study itself: with [tune], each arm as it is, and tuned
+  std::size_t trials = 0;  // of [tune]
+};
+RunCount count_of(const Plan& plan);
+// "8 runs", "32 runs (24 trials of [tune] and 8 of the study)"
+std::string text_of(const RunCount& count);
 
 // What a study takes with its trials. Slices that do not wait for each other make it in `rounds`: each of
 // trials needs the results of the one before, and the study those of the last.

@@ -29,8 +29,8 @@ Command with_seeds(Command command, const Plan& plan, std::size_t count) {
 
 }  // namespace
 
-Command with_enough_seeds(const Command& command, double half_width, const Variants& variants,
-                          const std::function<analysis::Study(Plan&)>& make) {
+EnoughSeeds with_enough_seeds(const Command& command, double half_width, const Variants& variants,
+                              const std::function<analysis::Study(Plan&)>& make) {
   const statistics::Precision precision{.relative_half_width = half_width};
   const Command pilot = with_seeds(command, plan_study(command, false), precision.pilot);
   Plan plan = plan_study(pilot, true, variants);
@@ -39,7 +39,7 @@ Command with_enough_seeds(const Command& command, double half_width, const Varia
   std::size_t seeds = 0;
   bool compares = false;
   for (const analysis::Aggregate& one : evaluation.aggregates) {
-    if (!one.versus || !one.versus->pairs.ratio || (evaluation.has_target && one.reached == 0)) continue;
+    if (!analysis::has_width(evaluation, one)) continue;
     compares = true;
     seeds = std::max(seeds, statistics::plan_seeds(one.versus->values, precision).seeds);
   }
@@ -50,7 +50,11 @@ Command with_enough_seeds(const Command& command, double half_width, const Varia
     throw Refused(fmt::format("--until-ci: this would take {} seeds", seeds),
                   "allow a wider interval, or compare over a longer budget");
   say("--until-ci: {} seeds have decided that {} are needed\n", precision.pilot, seeds);
-  return with_seeds(command, plan, seeds);
+  return {.command = with_seeds(command, plan, seeds),
+          .record = {{"half_width", half_width},
+                     {"pilot_seeds", precision.pilot},
+                     {"seeds", seeds},
+                     {"baseline", study.baseline}}};
 }
 
 }  // namespace psim::cli

@@ -12,9 +12,13 @@ namespace psim::cli {
 // half-width, as a share of the ratio. Ten seeds decide, once (statistics/sample_size.hpp): who looked after
 // every seed would stop at an interval that is narrow by chance.
 //
-// `make` makes all runs of a plan and returns what they gave. Returns the command with the seeds that it
-// takes. Throws Refused where no number of seeds that is feasible would do.
-Command with_enough_seeds(const Command& command, double half_width, const Variants& variants,
-                          const std::function<analysis::Study(Plan&)>& make);
+// `make` makes all runs of a plan and returns what they gave. Throws Refused where no number of seeds that is
+// feasible would do.
+struct EnoughSeeds {
+  Command command;  // with the seeds that it takes
+  Json record;      // what was asked for and decided, for the manifest
+};
+EnoughSeeds with_enough_seeds(const Command& command, double half_width, const Variants& variants,
+                              const std::function<analysis::Study(Plan&)>& make);
 
 }  // namespace psim::cli

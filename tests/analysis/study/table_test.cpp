@@ -43,13 +43,13 @@ using Cells = std::vector<std::string>;
 
 // A cell of a comparison with this ratio.
 std::string versus(double ratio, double low, double high, std::size_t seeds, double better,
-                   bool trustworthy = true, double p_holm = 0.01) {
+                   bool trustworthy = true, double p_holm = 0.01, bool brief = false) {
   const Study s = study({}, {cell("a", {}, lasting({1})), cell("b", {}, lasting({1}))});
   Evaluation e = evaluate(s);
   PairedComparison pairs{.seeds = seeds, .better = better, .trustworthy = trustworthy};
   pairs.ratio = {.value = ratio, .interval = {.low = low, .high = high}};
   e.aggregates[1].versus = {.pairs = pairs, .budget_s = 1, .p_value_holm = p_holm};
-  const TableView view{.study = s, .evaluation = e};
+  const TableView view{.study = s, .evaluation = e, .brief = brief};
   const auto found = std::ranges::find(table_columns(), "versus baseline",
                                        [](const TableColumn& c) { return c.name.name(); });
   return cell_text(*found, view, e.aggregates[1]);
@@ -67,7 +67,9 @@ TEST_CASE("a comparison is put in words", "[study]") {
   CHECK(versus(1 / 2.9, 1 / 3.2, 1 / 2.6, 10, 1) == "2.9x faster [2.6, 3.2], 10/10");
   CHECK(versus(1.4, 1.2, 1.7, 10, 0) == "1.4x slower [1.2, 1.7], 0/10");
   CHECK(versus(1.4, 1.2, 1.7, 5, 0.1, false) == "1.4x slower [1.2, 1.7], 0.5/5 ~");
-  CHECK(versus(1.4, 0.9, 1.7, 5, 0.2, false) == "no difference seen with 5 seeds");
+  CHECK(versus(1.4, 0.9, 1.7, 5, 0.2, false, 1, true) == "no difference seen with 5 seeds");
+  CHECK(versus(1.4, 0.9, 1.7, 5, 0.2, false) == "no difference seen: 1.4x slower [0.9, 1.7], 1/5");
+  CHECK(versus(0.8, 0.5, 1.25, 5, 0.6, false) == "no difference seen: 1.2x faster [0.8, 2.0], 3/5");
   CHECK(versus(1.4, 1.2, 1.7, 10, 0, true, 0.08) == "1.4x slower [1.2, 1.7], 0/10 ?");
   CHECK(versus(1.4, 1.2, 1.7, 5, 0, false, 0.08) == "1.4x slower [1.2, 1.7], 0/5 ~");
   // A bound that is no 1 does not look like one.
@@ -138,6 +140,20 @@ TEST_CASE("a table fits into 100 columns, whatever its labels", "[study]") {
     CHECK(widest(remarks(s, evaluate(s))) <= 100);
     CHECK(widest(text_of(s, {.width = 60})) <= 60);
   }
+}
+
+TEST_CASE("columns stand below each other, whatever letters are in them", "[study]") {
+  CHECK(width_of("同期") == 4);
+  CHECK(width_of("ｂｓｐ") == 6);
+  CHECK(width_of("한글") == 4);
+  CHECK(width_of("± é ß") == 5);
+  CHECK(width_of("e\u0301") == 1);
+  CHECK(width_of("\xff") == 1);  // no UTF-8
+  const Study s = study({}, {cell("同期", {}, lasting({1})), cell("asp", {}, lasting({2}))});
+  const std::vector<std::string> rows = lines(text_of(s, {.columns = {"time"}}));
+  REQUIRE(rows.size() == 4);
+  for (const std::string& row : rows) CHECK(width_of(row) == width_of(rows[0]));
+  for (const std::string& line : wrapped("同期同期同期", 5)) CHECK(width_of(line) <= 5);
 }
 
 TEST_CASE("nothing of a label is lost where it is broken", "[study]") {
@@ -225,6 +241,21 @@ TEST_CASE("a phantom run has neither loss nor accuracy", "[study]") {
   CHECK(text.find("loss") == std::string::npos);
   CHECK(text.find("accuracy") == std::string::npos);
   CHECK_THAT(text, Catch::Contains("as it is"));
+}
+
+TEST_CASE("an interval that is wider than asked for says so", "[study]") {
+  Study s = study({}, {cell("a", {}, lasting({1, 1.1, 1.2, 1})), cell("b", {}, lasting({2, 2.1, 2.6, 1.9}))});
+  CHECK(width_line(s, evaluate(s)).empty());
+  for (const double asked : {0.001, 0.9}) {
+    s.until_ci = {{"half_width", asked}, {"pilot_seeds", 10}, {"seeds", 12}, {"baseline", "a"}};
+    const Evaluation e = evaluate(s);
+    REQUIRE(e.width);
+    const auto& ratio = *e.aggregates[1].versus->pairs.ratio;
+    CHECK(e.width->widest == Approx(ratio.interval.high / ratio.value - 1));
+    CHECK(e.width->narrow == (asked > 0.5));
+    CHECK_THAT(remarks(s, e), Catch::Contains("10 seeds have decided that 12 are needed"));
+    CHECK_THAT(width_line(s, e), Catch::Contains(asked > 0.5 ? "as narrow as asked" : "wider than asked"));
+  }
 }
 
 TEST_CASE("remarks explain the marks that are there, and no others", "[study]") {
