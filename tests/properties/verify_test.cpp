@@ -139,7 +139,7 @@ const std::vector<Mutant>& mutants() {
            {asp, two_copies,
             faults(
                 {R"({kind="partition", between=[["server 0"], ["scheduler"]], at="235ms", lasts="1s"})",
-                 R"({kind="delay", messages=["replicate"], between=[["server 1"], ["server 2"]], delay="40ms"})",
+                 R"({kind="delay", messages=["replicate"], between=[["server 1"], ["server 2"]], delay="80ms"})",
                  crash(1, "385ms")})})},
   };
   return all;
