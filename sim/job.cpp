@@ -1,6 +1,7 @@
 #include "sim/job.hpp"
 
 #include <xxhash.h>
+#include <simgrid/s4u/Engine.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -56,7 +57,7 @@ void Job::end_soon() {
 
 void Job::plan_evaluations() {
   if (!evaluator_) return;
-  take_point();
+  take_point(Agenda::now());
   const std::optional<Period>& period = plan_.scenario.training.evaluate_every;
   if (!period) {  // once an epoch
     evaluate_updates_ =
@@ -64,15 +65,32 @@ void Job::plan_evaluations() {
   } else if (period->by_updates()) {
     evaluate_updates_ = period->updates;
   } else {
-    const double every = period->time.value;
-    const auto tick = [this, every](auto&& self, std::int64_t turn) -> void {
-      context_.agenda.at(static_cast<double>(turn) * every, [this, self, turn] {
-        if (is_over()) return;
-        if (take_point()) return run_.on_end(*this);
-        if (!run_.watch().is_stuck()) self(self, turn + 1);
-      });
-    };
-    tick(tick, 1);
+    evaluate_seconds_ = period->time.value;
+    const Target& target = plan_.scenario.training.target;
+    if ((target.given() && target.stop) || run_.waits_for_evaluations()) return plan_evaluation(1);
+    simgrid::s4u::Engine::on_time_advance_cb([this](double) {
+      if (!is_over()) take_points_before(Agenda::now());
+    });
+  }
+}
+
+// At its date, because something may come of it.
+void Job::plan_evaluation(std::int64_t turn) {
+  context_.agenda.at(static_cast<double>(turn) * evaluate_seconds_, [this, turn] {
+    if (is_over()) return;
+    if (take_point(Agenda::now())) return run_.on_end(*this);
+    if (!run_.watch().is_stuck()) plan_evaluation(turn + 1);
+  });
+}
+
+// The weights are still those of the dates since the last event. No date is added to the clock's, because
+// SimGrid's sums are rounded at each.
+void Job::take_points_before(double now) {
+  for (;;) {
+    const double date = static_cast<double>(last_evaluated_ + 1) * evaluate_seconds_;
+    if (!(date < now)) return;
+    ++last_evaluated_;
+    take_point(date);
   }
 }
 
@@ -89,14 +107,14 @@ void Job::on_update() {
   const std::int64_t turn = (updates - (mutant("evaluates-an-update-late") ? 1 : 0)) / evaluate_updates_;
   if (turn <= last_evaluated_) return;
   last_evaluated_ = turn;
-  if (take_point()) end_soon();
+  if (take_point(Agenda::now())) end_soon();
 }
 
 // True when this point reaches a target that ends the training.
-bool Job::take_point() {
+bool Job::take_point(double date) {
   const RunStats& stats = context_.recorder.stats();
   const SpaceStats& space = stats.spaces[number_];
-  CurvePoint point{.at = curve_finished_ ? finished_ : Agenda::now(),
+  CurvePoint point{.at = date,
                    .updates = stats.updates(number_),
                    .epoch = 0,
                    .bytes = stats.bytes_of(space),
@@ -121,7 +139,8 @@ void Job::end() {
 void Job::finish_curve() {
   if (!evaluator_ || std::exchange(curve_finished_, true)) return;
   const auto& curve = evaluator_->curve();
-  if (context_.recorder.stats().updates(number_) > curve.back().updates || curve.size() == 1) take_point();
+  if (context_.recorder.stats().updates(number_) > curve.back().updates || curve.size() == 1)
+    take_point(finished_);
   evaluator_->finish();
   const DataPart reported_on = plan_.split->reported_on();
   if (reported_on == judged_on()) return;

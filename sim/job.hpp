@@ -84,7 +84,9 @@ class Job final : private JobObserver {
   void on_clock(NodeId worker, std::int64_t clock) override { run_.on_clock(worker, clock); }
   void on_end() override;
   RunWatch& watch() override { return run_.watch(); }
-  bool take_point();
+  bool take_point(double date);
+  void plan_evaluation(std::int64_t turn);
+  void take_points_before(double now);
   void end_soon();
 
   const JobPlan& plan_;
@@ -97,7 +99,8 @@ class Job final : private JobObserver {
   JobContext context_;
   NodeActors actors_;
   std::int64_t evaluate_updates_ = 0;  // evaluate whenever so many more updates are done; 0: by time
-  std::int64_t last_evaluated_ = 0;    // in units of evaluate_updates_
+  double evaluate_seconds_ = 0;        // or whenever so much time has passed
+  std::int64_t last_evaluated_ = 0;    // in units of the one or the other
   bool curve_finished_ = false, ended_early_ = false;
   double finished_ = 0;
 };

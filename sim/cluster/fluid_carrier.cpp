@@ -1,6 +1,7 @@
 #include "sim/cluster/fluid_carrier.hpp"
 
 #include <simgrid/kernel/resource/Action.hpp>
+#include <xbt/config.hpp>
 
 #include <utility>
 
@@ -27,6 +28,7 @@ FluidCarrier::FluidCarrier(const Scenario& scenario, const Platform& platform, A
     : agenda_(agenda),
       routes_(platform.routes),
       turns_(scenario),
+      window_(latency_unit(scenario.cluster.network) * flow_model(scenario.cluster.network).window),
       acknowledgements_(scenario.cluster.network.cross_traffic && !mutant("no-cross-traffic") ? 0.05 : 0) {
   for (std::size_t node = 0; node < platform.hosts.size(); ++node) {
     nodes_.push_back({.host = platform.hosts[node], .links = {}});
@@ -86,16 +88,24 @@ void FluidCarrier::start_flow(Voyage& voyage, std::uint64_t bytes, double latenc
   for (const Node* end : {&from, &to}) {
     if (end->bandwidth < 1) scale_links(*end, 1);
   }
-  routes_->scale_latency(latency);
+  scale_latency(latency);
   voyage.flow = flow_between(from.host, to.host, bytes);
-  routes_->scale_latency(1);
   for (const Node* end : {&from, &to}) {
     if (end->bandwidth < 1) scale_links(*end, end->bandwidth);
   }
   slots_[voyage.flow->get_impl()] = {.slot = voyage.cargo.slot, .acknowledges = false};
 }
 
+// SimGrid lets a flow have a window per round trip of its own latency, so the window is scaled likewise.
+void FluidCarrier::scale_latency(double factor) {
+  if (factor == std::exchange(latency_factor_, factor)) return;
+  routes_->scale_latency(factor);
+  if (window_ > 0 && !mutant("windows-are-not-scaled"))
+    simgrid::config::set_value<double>("network/TCP-gamma", window_ * factor);
+}
+
 void FluidCarrier::start_acknowledgements(Voyage& voyage) {
+  scale_latency(1);
   const Cargo& cargo = voyage.cargo;
   voyage.acknowledgements =
       flow_between(nodes_[cargo.to].host, nodes_[cargo.from].host,

@@ -56,6 +56,7 @@ class FluidCarrier final : public Carrier {
   };
   void plan_last_turn(std::uint32_t slot);
   void start_flow(Voyage& voyage, std::uint64_t bytes, double latency);
+  void scale_latency(double factor);
   void start_acknowledgements(Voyage& voyage);
   void forget_acknowledgements(Voyage& voyage);
   static void scale_links(const Node& node, double factor);
@@ -64,6 +65,7 @@ class FluidCarrier final : public Carrier {
   Agenda& agenda_;
   RouteTable* routes_;
   Turns turns_;
+  double window_, latency_factor_ = 1;           // window_: as SimGrid knows it; 0: no limit
   double acknowledgements_;                      // bytes of them, per byte of a message
   std::vector<Voyage> voyages_;                  // by slot
   std::vector<std::uint32_t> last_turns_ = {};   // slots whose last turn begins at this date

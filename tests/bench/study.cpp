@@ -30,8 +30,8 @@ servers = 2
 }
 
 std::string study(int seeds, int steps) {
-  return scenario(models[0], steps) +
-         fmt::format("[compare]\nconsistency = [\"{}\"]\nseeds = \"1-{}\"\n", fmt::join(models, "\", \""), seeds);
+  return scenario(models[0], steps) + fmt::format("[compare]\nconsistency = [\"{}\"]\nseeds = \"1-{}\"\n",
+                                                  fmt::join(models, "\", \""), seeds);
 }
 
 // Seconds of a processor that one simulation takes, by itself.

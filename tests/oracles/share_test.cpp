@@ -10,6 +10,7 @@
 #include "tests/support/run_file.hpp"
 
 using namespace psim::test;
+using namespace std::string_literals;
 
 namespace {
 
@@ -99,5 +100,25 @@ TEST_CASE("asynchronous workers find phases in which their transfers do not meet
     const double best = 0.05, measured = step_time(lab);
     CHECK(measured < 1.07 * best);
     CHECK(measured > 0.93 * best);  // parts of one push that end before the others are answered before
+  }
+}
+
+// Also where a window of W bytes a round trip holds it back: 4 MB at W / (2 latency), LV08's with 13.01 times
+// the latency and 0.97 of the bandwidth.
+TEST_CASE("a lone message takes as long with turns as without", "[oracle]") {
+  for (const std::string& network :
+       {"latency = \"2ms\""s, "latency = \"10ms\"\ntcp_window = \"1MiB\""s,
+        "latency = \"1ms\"\nsimgrid_model = \"cm02\"\ntcp_window = \"64KiB\""s, "latency = \"50us\""s}) {
+    INFO(network);
+    const auto time = [&](const std::string& more) {
+      return run_toml(
+                 "[model]\nkind = \"phantom\"\nparameters = 1_000_000\n[training]\nsteps = 3\n"
+                 "[cluster]\nworkers = 1\nservers = 1\n[cluster.network]\n" +
+                 network + "\n" + more + "\n[compute]\ntime = \"10ms\"\n")["sim_time_s"]
+          .get<double>();
+    };
+    const double ideal = time("share_spread = 0.0");
+    CHECK(time("") == Approx(ideal).epsilon(1e-9));
+    CHECK(time("cross_traffic = true") == Approx(ideal).epsilon(1e-9));
   }
 }
