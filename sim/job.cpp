@@ -1,7 +1,6 @@
 #include "sim/job.hpp"
 
 #include <xxhash.h>
-#include <simgrid/s4u/Engine.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -68,8 +67,8 @@ void Job::plan_evaluations() {
     evaluate_seconds_ = period->time.value;
     const Target& target = plan_.scenario.training.target;
     if ((target.given() && target.stop) || run_.waits_for_evaluations()) return plan_evaluation(1);
-    simgrid::s4u::Engine::on_time_advance_cb([this](double) {
-      if (!is_over()) take_points_before(Agenda::now());
+    Agenda::on_advance([this](double now) {
+      if (!is_over()) take_points_before(now);
     });
   }
 }

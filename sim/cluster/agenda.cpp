@@ -15,6 +15,10 @@ void Agenda::at(double date, std::function<void()> action) {
   arm();
 }
 
+void Agenda::on_advance(const std::function<void(double)>& look) {
+  simgrid::s4u::Engine::on_time_advance_cb([look](double) { look(now()); });
+}
+
 void Agenda::clear() {
   entries_ = {};
   if (armed_ != nullptr) armed_->remove();

@@ -22,6 +22,9 @@ class Agenda {
   // `action` runs in the simulation kernel, outside every actor, at `date`, or now if `date` is past.
   void at(double date, std::function<void()> action);
 
+  // `look` sees the date whenever the clock has gone on, before anybody does anything at that date.
+  static void on_advance(const std::function<void(double now)>& look);
+
   // Drops everything. Pending entries keep the simulated clock running, so this belongs to a run's end.
   void clear();
 
