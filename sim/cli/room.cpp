@@ -37,7 +37,7 @@ std::string slow_note(const LoadedScenario& loaded) {
   if (scenario.cluster.network.model != NetworkModel::fluid) return "";
   const Estimate needed = estimate(loaded, 1);
   // Messages, times the square of the transfers that overlap, in a second: docs/network.md, "What it costs".
-  constexpr double solved = 1.5e10;
+  constexpr double solved = 3e10;
   constexpr double long_run = 60;  // seconds
   const double overlap = static_cast<double>(scenario.cluster.workers) * needed.shards;
   const double seconds = needed.messages * overlap * overlap / solved;
