@@ -38,6 +38,11 @@ Study with_target() {
 
 Study without_target() { return study({}, {cell("", {}, {{.time = 3, .loss = {}}})}); }
 
+Study with_stuck() {
+  return study({}, {cell("wait", {}, {{.time = 3, .stuck = true}, {.time = 3}}),
+                    cell("remove", {}, lasting({2, 2})), cell("at once", {}, lasting({0, 2}))});
+}
+
 void write(const Study& study, const std::filesystem::path& folder) {
   std::filesystem::create_directories(folder);
   for (const StudyFile& file : study_files(study, evaluate(study)))
@@ -58,4 +63,5 @@ void write(const Study& study, const std::filesystem::path& folder) {
 int main(int, char** argv) {
   write(with_target(), std::filesystem::path(argv[1]) / "target");
   write(without_target(), std::filesystem::path(argv[1]) / "plain");
+  write(with_stuck(), std::filesystem::path(argv[1]) / "stuck");
 }

@@ -19,10 +19,17 @@ expect() {
   grep -qE '^  50% "top-k", a_b & \{c\} \\d #1 \$x\^2\$ ~ +9 runs, 2\.333 s, 0\.357 of the baseline.s time$' "$1"
   grep -qE '^  asp +9 runs, 17\.33 s, 2\.600 of the baseline.s time$' "$1"
 }
+# Where the baseline's run got stuck there is nothing to divide by.
+expect_no_ratio() {
+  grep -qiE '^  wait +2 runs, inf s$' "$1"
+  [ "$(grep -cE "^  (remove|at once) +2 runs, [12] s; no ratio to the baseline's time: a run got stuck" "$1")" = 2 ]
+}
 python_says() {
   (cd "$folder/target" && "$1" analysis.py) >"$folder/out"
   expect "$folder/out"
   (cd "$folder/plain" && "$1" analysis.py) | grep -qE '^  as it is +1 runs, 3 s$'
+  (cd "$folder/stuck" && "$1" analysis.py) >"$folder/out-stuck"
+  expect_no_ratio "$folder/out-stuck"
 }
 
 case $kind in
@@ -44,6 +51,8 @@ case $kind in
     expect "$folder/out"
     [ -s "$folder/target/losses.pdf" ]
     (cd "$folder/plain" && Rscript analysis.R) | grep -qE '^  as it is +1 runs, 3 s$'
+    (cd "$folder/stuck" && Rscript analysis.R) >"$folder/out-stuck"
+    expect_no_ratio "$folder/out-stuck"
     ;;
   latex)
     has pdflatex texlive-pictures
@@ -60,6 +69,6 @@ case $kind in
     ;;
   reanalysis)
     has python3 python3
-    for study in target plain; do python3 "$source/tests/snippets/reanalyse_study.py" "$folder/$study"; done
+    for study in target plain stuck; do python3 "$source/tests/snippets/reanalyse_study.py" "$folder/$study"; done
     ;;
 esac

@@ -1,6 +1,7 @@
 # Reads this study's runs.csv, with base R alone: Rscript analysis.R
 # A run that missed its target counts with the condition's budget, the smallest one of the runs that missed it.
-# Without a target the time is that of the whole run. docs/statistics.md of psim has the formulas.
+# Without a target the time is that of the whole run, which is infinite if the run got stuck.
+# docs/statistics.md of psim has the formulas.
 baseline <- "BASELINE"
 
 runs <- read.csv("runs.csv", check.names = FALSE, na.strings = "", colClasses = c(arm = "character"))
@@ -21,8 +22,16 @@ for (one in unique(condition)) {
     own <- here[here$arm == arm, ]
     line <- sprintf("  %-30s %d runs, %.4g s", if (arm == "") "as it is" else arm, nrow(own), mean(own$time))
     both <- merge(own, base, by = "seed")
-    if (arm != baseline && nrow(both) > 0)
-      line <- paste0(line, sprintf(", %.3f of the baseline's time", exp(mean(log(both$time.x / both$time.y)))))
+    if (arm != baseline && nrow(both) > 0) {
+      times <- c(both$time.x, both$time.y)
+      line <- paste0(line, if (any(is.infinite(times))) {
+        "; no ratio to the baseline's time: a run got stuck, so that it has no end"
+      } else if (any(times <= 0)) {
+        "; no ratio to the baseline's time: a run took no time"
+      } else {
+        sprintf(", %.3f of the baseline's time", exp(mean(log(both$time.x / both$time.y))))
+      })
+    }
     cat(line, "\n", sep = "")
   }
 }

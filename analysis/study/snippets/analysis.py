@@ -2,7 +2,8 @@
 """Reads this study's runs.csv and study.json: the time of each arm, and how it compares with the baseline.
 
 A run that missed its target counts with the condition's budget, the smallest one of the runs that missed it.
-Without a target the time is that of the whole run. docs/statistics.md of psim has the formulas.
+Without a target the time is that of the whole run, which is infinite if the run got stuck.
+docs/statistics.md of psim has the formulas.
 """
 import csv
 import json
@@ -47,9 +48,15 @@ for condition, arms in conditions.items():
         mean = statistics.fmean(time(run) for run in by_seed.values())
         pairs = [(time(run), baseline[seed]) for seed, run in by_seed.items() if seed in baseline]
         line = f"  {arm or 'as it is':30} {len(by_seed)} runs, {mean:.4g} s"
-        if arm != study["baseline"] and pairs and min(map(min, pairs)) > 0:
-            ratio = statistics.geometric_mean([own / base for own, base in pairs])
-            line += f", {ratio:.3f} of the baseline's time"
+        if arm != study["baseline"] and pairs:
+            both = [seconds for pair in pairs for seconds in pair]
+            if math.inf in both:
+                line += "; no ratio to the baseline's time: a run got stuck, so that it has no end"
+            elif min(both) <= 0:
+                line += "; no ratio to the baseline's time: a run took no time"
+            else:
+                ratio = statistics.geometric_mean([own / base for own, base in pairs])
+                line += f", {ratio:.3f} of the baseline's time"
         print(line)
 
 if pandas is not None:
