@@ -1,6 +1,7 @@
 #include "sim/run_result.hpp"
 
 #include "model/mutant.hpp"
+#include "sim/cluster/slowest_heartbeat.hpp"
 #include "sim/record/invariants.hpp"
 #include "sim/scenario/reference/reference.hpp"
 
@@ -75,6 +76,7 @@ RunResult result_of(const EndedRun& run) {
                    .inference = first.actors().finish_inference(run.end),
                    .stuck = mutant("silent-hang") ? std::vector<std::string>{} : run.stuck};
   if (run.faults != nullptr) result.faults = run.faults->uses();
+  if (run.scenario.may_fail()) result.slowest_heartbeat = slowest_heartbeat(run.scenario);
   for (Job& job : run.jobs) {
     job.finish_curve();
     add_workers(job, result);

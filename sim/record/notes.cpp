@@ -199,12 +199,20 @@ Texts silent_inference(const Scenario&, const RunResult& run) {
   return {fmt::format("the inference group answered none of {} requests", run.inference->requests)};
 }
 
+Texts hasty_detectors(const Scenario& scenario, const RunResult& run) {
+  if (!run.failures || run.failures->false_suspicions == 0) return {};
+  const std::string text = hasty_detector(scenario, run.slowest_heartbeat);
+  if (text.empty()) return {};
+  return {fmt::format("{} of {} suspicions were false: {}", run.failures->false_suspicions,
+                      run.failures->suspicions, text)};
+}
+
 struct Row {
   std::string_view name;
   Texts (*texts)(const Scenario&, const RunResult&);
 };
 
-constexpr std::array<Row, 11> rows{{
+constexpr std::array<Row, 12> rows{{
     {"diverged", risen_losses},
     {"little-computing", little_computing},
     {"late-straggler", late_stragglers},
@@ -216,9 +224,24 @@ constexpr std::array<Row, 11> rows{{
     {"idle-bound", idle_bounds},
     {"idle-correction", idle_corrections},
     {"silent-inference", silent_inference},
+    {"hasty-detector", hasty_detectors},
 }};
 
 }  // namespace
+
+std::string hasty_detector(const Scenario& scenario, double way) {
+  const RecoverySpec& recovery = scenario.recovery;
+  const double heartbeat = recovery.heartbeat.value, timeout = recovery.timeout.value;
+  const double silence = way + heartbeat;
+  if (!scenario.may_fail() || recovery.detector != DetectorKind::timeout || timeout > silence) return "";
+  return fmt::format(
+      "recovery.timeout, {:.4g} s, is not longer than the silence of a node that is up: its heartbeat takes "
+      "up "
+      "to {:.4g} s to the scheduler, and the next one comes up to {:.4g} s later; every false suspicion "
+      "moves "
+      "shards and makes more. Give a longer one, for example --set recovery.timeout={}s",
+      timeout, way, heartbeat, std::ceil(20 * silence) / 10);
+}
 
 std::vector<Note> notes(const Scenario& scenario, const RunResult& result) {
   std::vector<Note> all;

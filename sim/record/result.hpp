@@ -81,6 +81,7 @@ struct RunResult {
   std::uint64_t weights = 0;                    // a hash of the last ones; none of a phantom model
   std::vector<SpaceResult> spaces = {};       // none without groups; all above but `stats` is the first one's
   std::optional<FailureStats> failures = {};  // where nodes or messages may fail
+  double slowest_heartbeat = 0;  // seconds that one takes to the scheduler at most; 0: none was sent
   std::optional<InferenceStats> inference = {};  // where there is such a group
   std::vector<FaultUse> faults = {};             // by table
   bool ended_early = false;  // as if all were through, while a worker still had steps to do

@@ -34,12 +34,14 @@ Start join(JobContext& job, NodeId node, const std::function<void(Message)>& oth
     return *job.network.receive(node).as<Start>();
   }
   Start start;
+  job.state.joins[node] = true;
   tell_until(job, node, here, [&](Message& message) {
     const Start* answer = message.as<Start>();
     if (answer != nullptr) start = *answer;
     else if (others) others(std::move(message));
     return answer != nullptr;
   });
+  job.state.joins[node] = false;
   return start;
 }
 

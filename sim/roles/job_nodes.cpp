@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "sim/scenario/text/diagnostics.hpp"
+
 namespace psim {
 
 void JobNodes::make(const std::shared_ptr<Values>& weights) {
@@ -68,6 +70,19 @@ std::vector<Slice> JobNodes::weights() const {
   return parts;
 }
 
+// Empty: everybody has been told to start.
+std::string JobNodes::who_joins() const {
+  std::int64_t servers = 0, workers = 0;
+  for (NodeId node = 0; node < job_.state.joins.size(); ++node) {
+    if (!job_.state.joins[node] || !job_.network.is_up(node)) continue;
+    ++(job_.plan.is_server(node) ? servers : workers);
+  }
+  if (servers + workers == 0) return {};
+  return fmt::format("at {:.6g} s {} and {} wait for the scheduler to let them start{}", Agenda::now(),
+                     counted(servers, "server"), counted(workers, "worker"),
+                     job_.network.is_up(scheduler_node) ? "" : ", and it is down");
+}
+
 // What is the same of many shards is said once, and of thousands of workers only the first are named.
 std::vector<std::string> JobNodes::who_waits() const {
   constexpr std::size_t most = 20;
@@ -90,6 +105,7 @@ std::vector<std::string> JobNodes::who_waits() const {
           server->version(), server->pending().size(), server->state().workers.slowest()));
     }
   }
+  if (std::string joins = who_joins(); !joins.empty()) say(std::move(joins));
   const bool nobody_hears = !job_.network.is_up(scheduler_node);
   for (std::uint32_t w = 0; nobody_hears && w < workers_.size(); ++w) {
     if (workers_[w]->is_through())

@@ -43,6 +43,7 @@ class JobNodes {
   }
 
  private:
+  std::string who_joins() const;
   const ShardServer* owner_of(std::uint32_t shard) const;
   const ShardServer* best_of(std::uint32_t shard) const;
 

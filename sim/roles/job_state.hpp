@@ -20,6 +20,7 @@ struct JobState {
         taken_out(plan.workers()),
         keys_used(plan.workers()),
         busy(nodes),
+        joins(nodes),
         last_weights(plan.keys.shards.size()) {}
 
   // Of each worker: it has done all its steps; it has left before that, or has not joined yet; the scheduler
@@ -31,6 +32,7 @@ struct JobState {
 
   std::vector<std::uint64_t> keys_used;  // sparse models: of all steps, by worker
   std::vector<int> busy;                 // by node: computations going on, of workers and servers
+  std::vector<bool> joins;               // by node: it has asked to take part, and is not told to start yet
 
   // By shard: what its last owner had when it went down, or gave the shard up.
   struct Last {

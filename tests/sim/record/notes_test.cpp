@@ -59,6 +59,25 @@ TEST_CASE("a straggler that is as fast as others is noted", "[notes]") {
              "straggler.1 slowed no worker down: its probability is 0"));
 }
 
+TEST_CASE("a detector that is faster than a heartbeat is noted once it has been wrong", "[notes]") {
+  Scenario scenario;
+  scenario.recovery.enabled = true;  // a heartbeat each 0.5 s, a timeout of 2 s
+  RunResult run = good_run();
+  run.slowest_heartbeat = 1.6;
+  run.failures = FailureStats{};
+  CHECK(notes(scenario, run).empty());
+  run.failures->suspicions = 5;
+  run.failures->false_suspicions = 4;
+  CHECK(says("hasty-detector", scenario, run, "4 of 5 suspicions were false: recovery.timeout, 2 s, is not"));
+  CHECK(says("hasty-detector", scenario, run, "takes up to 1.6 s to the scheduler"));
+  CHECK(says("hasty-detector", scenario, run, "--set recovery.timeout=4.2s"));
+  run.slowest_heartbeat = 1.4;  // the network is not why
+  CHECK(notes(scenario, run).empty());
+  run.slowest_heartbeat = 1.6;
+  scenario.recovery.detector = DetectorKind::phi_accrual;  // it learns how long the gaps are
+  CHECK(notes(scenario, run).empty());
+}
+
 TEST_CASE("what acts on late pushes is noted where none was late enough", "[notes]") {
   Scenario scenario;
   RunResult run = good_run();
