@@ -64,6 +64,9 @@ LoadRequest load_request(const Command& command, Diagnostics& diagnostics);
 // KEY=VALUE; nothing when it is not that.
 std::optional<Override> override_of(const std::string& set);
 
+// Without the one seed that --seed or --set give: for runs with seeds of their own.
+Command without_seed(Command command);
+
 // Where to look for data before the scenario's own folder: --data-dir, then PSIM_DATA.
 std::vector<fs::path> data_folders(const Command& command);
 
@@ -108,6 +111,10 @@ std::string read_file(const fs::path& path);
 
 // As a shell takes it for one word: in single quotes where it needs them.
 std::string shell_word(const std::string& text);
+// The same of a file or folder: no program takes it for an option.
+std::string file_word(const fs::path& path);
+// "--baseline bsp", or "--baseline=-x" where the value would be taken for an option.
+std::string option_words(const std::string& name, const std::string& value);
 
 // The command line that repeats a run.
 std::string replay_line(const Command& command);
@@ -115,7 +122,7 @@ std::string replay_line(const Command& command);
 int run(const Command& command);
 int check(const Command& command);
 int replay(const std::string& directory, const Command& command);
-int verify(const std::string& directory, bool json);
+int verify(const std::string& name, bool json);
 int compare(const Command& command, const StudyCommand& study);
 int merge(const std::string& directory, const StudyCommand& study, bool json);
 int fuzz(const FuzzCommand& command);

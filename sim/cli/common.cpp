@@ -70,6 +70,15 @@ LoadRequest load_request(const Command& command, Diagnostics& diagnostics) {
   return request;
 }
 
+Command without_seed(Command command) {
+  command.seed.reset();
+  std::erase_if(command.sets, [](const std::string& set) {
+    const std::optional<Override> one = override_of(set);
+    return one && one->key == "seed";
+  });
+  return command;
+}
+
 std::vector<fs::path> data_folders(const Command& command) {
   std::vector<fs::path> folders(command.data_dirs.begin(), command.data_dirs.end());
   if (const char* dir = std::getenv("PSIM_DATA"); dir != nullptr && *dir != '\0') folders.emplace_back(dir);
@@ -168,12 +177,21 @@ std::string shell_word(const std::string& text) {
   return quoted + "'";
 }
 
+std::string file_word(const fs::path& path) {
+  const std::string text = path.string();
+  return shell_word(text.starts_with('-') ? "./" + text : text);
+}
+
+std::string option_words(const std::string& name, const std::string& value) {
+  return name + (value.starts_with('-') ? "=" : " ") + shell_word(value);
+}
+
 std::string replay_line(const Command& command) {
-  std::string line = "psim run " + shell_word(command.scenario);
+  std::string line = "psim run " + file_word(command.scenario);
   if (command.seed) line += fmt::format(" --seed {}", *command.seed);
   for (const std::string& set : command.sets) line += " --set " + shell_word(set);
-  if (!command.seeds.empty()) line += " --seeds " + shell_word(command.seeds);
-  for (const std::string& dir : command.data_dirs) line += " --data-dir " + shell_word(dir);
+  if (!command.seeds.empty()) line += " " + option_words("--seeds", command.seeds);
+  for (const std::string& dir : command.data_dirs) line += " --data-dir " + file_word(dir);
   return line;
 }
 

@@ -75,7 +75,7 @@ class Making {
     const bool is_base = variants.axis.empty() && study_.until_ci == 0;
     Plan plan = is_base ? std::move(base) : plan_study(command, true, variants);
     make(plan, "");
-    if (slice_) return end_slice("all slices are done: psim merge " + dir_.string());
+    if (slice_) return end_slice("all slices are done: psim merge " + file_word(dir_));
     const Counts counts = finish_study(StudyFolder(dir_), *journal_, study_, command_.json, line());
     if (counts.missed > 0) say("exit code 1: {} of {} runs missed the target\n", counts.missed, counts.runs);
     return counts.no == 0 ? done : answer_is_no;
@@ -179,7 +179,7 @@ int merge(const std::string& directory, const StudyCommand& study, bool json) {
     return answer_is_no;
   }
   if (!study.baseline.empty()) set_baseline(folder, study.baseline);
-  const Counts counts = finish_study(folder, journal, study, json, "psim merge " + shell_word(directory));
+  const Counts counts = finish_study(folder, journal, study, json, "psim merge " + file_word(directory));
   if (counts.missed > 0) say("{} of {} runs missed the target\n", counts.missed, counts.runs);
   return done;
 }

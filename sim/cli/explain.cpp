@@ -6,9 +6,11 @@
 #include <array>
 #include <fstream>
 #include <iterator>
+#include <span>
 
 #include "analysis/columns.hpp"
 #include "analysis/study/field_docs.hpp"
+#include "analysis/summary_docs.hpp"
 #include "model/table.hpp"
 #include "sim/cli/command.hpp"
 #include "sim/cli/talk.hpp"
@@ -154,24 +156,54 @@ std::string without_brackets(std::string_view text) {
   return out;
 }
 
-// "compute", "compute [%]": what a column or line of psim's tables holds; empty when there is none.
-std::string explain_column(std::string_view name) {
+// On a command line a name may have hyphens, so that it needs no quotes.
+std::string with_blanks(std::string_view name) {
+  std::string out(name);
+  std::ranges::replace(out, '-', ' ');
+  return out;
+}
+
+// "compute", "compute [%]", "time-to-target": what a column or line of psim's tables holds; empty when there
+// is none.
+std::string explain_column(std::string_view asked) {
+  const std::string name = with_blanks(asked);
   for (const analysis::ColumnDoc& column : analysis::column_docs) {
     const std::string heading = analysis::heading_of(column);
     // The command line is read without the brackets of "[%]".
-    if (name == column.name || without_brackets(name) == without_brackets(heading))
+    if (name == with_blanks(column.name) || without_brackets(name) == with_blanks(without_brackets(heading)))
       return fmt::format("{}, where psim prints it:\n  {}\n", heading, indented(column.doc));
   }
   return {};
 }
 
-// "trustworthy", "budget": what a name in a study's files means; empty where none is called so.
-std::string explain_study_field(std::string_view name) {
-  for (const analysis::FieldDoc& field : analysis::study_field_docs) {
-    const bool without_unit =
-        field.name.ends_with("_s") && field.name.substr(0, field.name.size() - 2) == name;
-    if (name == field.name || without_unit)
+// "trustworthy", "budget", "catch-up": what a name in a study's or a run's files means; empty where none is
+// called so.
+std::string explain_file_field(std::span<const analysis::FieldDoc> docs, std::string_view asked) {
+  const auto plain = [](std::string_view name) {
+    std::string out = with_blanks(name);
+    std::ranges::replace(out, '_', ' ');
+    return out;
+  };
+  const std::string name = plain(asked);
+  for (const analysis::FieldDoc& field : docs) {
+    const std::string known = plain(field.name);
+    if (known == name || known == name + " s")
       return fmt::format("{}, in {}:\n  {}\n", field.name, field.where, indented(field.doc));
+  }
+  return {};
+}
+
+// "compare.consistency": an axis, or what [tune] tries, is a field with a list of values.
+std::string explain_list_of(std::string_view name) {
+  for (const std::string_view table : {"compare.", "tune."}) {
+    if (!name.starts_with(table)) continue;
+    std::string field(name.substr(table.size()));
+    std::erase(field, '"');
+    const std::string text = explain_field(field);
+    if (text.empty()) return {};
+    const std::string_view what =
+        table == "tune." ? "values that [tune] tries for every arm" : "an axis of [compare]";
+    return fmt::format("{}: {}, a list of values of\n\n{}", name, what, text);
   }
   return {};
 }
@@ -233,7 +265,12 @@ std::string explain(std::vector<std::string> words) {
   });
   std::erase(found, "");
   if (!found.empty()) return found.front();
-  found = {column, explain_study_field(name), explain_field(name), explain_choice(name)};
+  found = {column,
+           explain_file_field(analysis::study_field_docs, name),
+           explain_file_field(analysis::summary_field_docs, name),
+           explain_field(name),
+           explain_choice(name),
+           explain_list_of(name)};
   std::erase(found, "");
   if (!found.empty()) return with_needs(fmt::format("{}", fmt::join(found, "\n")), name);
   for (const fs::path& file : scenarios()) {
@@ -243,6 +280,7 @@ std::string explain(std::vector<std::string> words) {
   std::ranges::move(field_names(), std::back_inserter(names));
   for (const analysis::ColumnDoc& known : analysis::column_docs) names.emplace_back(known.name);
   for (const analysis::FieldDoc& known : analysis::study_field_docs) names.emplace_back(known.name);
+  for (const analysis::FieldDoc& known : analysis::summary_field_docs) names.emplace_back(known.name);
   throw nothing_called(
       name, names,
       "`psim list` shows models and topics; a field is written table.key, such as cluster.workers");
@@ -271,6 +309,7 @@ std::string list() {
   add("  {:<18} {}\n", "units", "what durations, sizes, bandwidths and speeds may be given in");
   add("\nColumns and lines that psim prints: psim explain NAME, for example `per update`, reached, copies\n");
   add("\nNames in a study's files: psim explain NAME, for example trustworthy, pareto, budget_s\n");
+  add("\nNames in a run's summary.json: psim explain NAME, for example unused_at_end, catch_up_s\n");
   add("\nFields: psim explain TABLE.KEY, for example cluster.network.share_spread; all of them: "
       "docs/scenario.md\n");
   return out;

@@ -250,7 +250,8 @@ const Subcommand subcommands[] = {
      "  psim replay runs/latest                            a run, event by event\n"
      "  psim replay studies/latest                         all runs of a study\n",
      [](CLI::App* app, Asked& a) {
-       app->add_option("directory", a.directory, "The run or study, for example runs/latest.")->required();
+       app->add_option("directory", a.directory, "The run or study: its path or name, or `latest`.")
+           ->required();
        app->add_option("--threads", a.command.threads, "Threads for gradients; 0 means all cores.")
            ->check(whole(0, 1024));
      },
@@ -313,7 +314,9 @@ const Subcommand subcommands[] = {
     {"verify", "Check that a finished run kept the promises of its consistency model and of replication.",
      "  psim run server_crash --trace events\n  psim verify runs/latest\n",
      [](CLI::App* app, Asked& a) {
-       app->add_option("directory", a.directory, "The run, recorded with --trace events.")->required();
+       app->add_option("directory", a.directory,
+                       "The run, recorded with --trace events: its path or name, or `latest`.")
+           ->required();
        app->add_flag("--json", a.command.json, "Print one JSON document.");
      },
      [](const Asked& a) { return verify(a.directory, a.command.json); }},

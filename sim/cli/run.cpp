@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/cli/command.hpp"
 #include "sim/cli/progress.hpp"
@@ -10,6 +11,8 @@
 #include "sim/cli/study/plan.hpp"
 #include "sim/cli/study/tuning.hpp"
 #include "sim/cli/talk.hpp"
+#include "sim/cluster/slowest_heartbeat.hpp"
+#include "sim/record/notes.hpp"
 #include "sim/scenario/reference/reference.hpp"
 
 namespace psim::cli {
@@ -24,8 +27,7 @@ void require_room(const LoadedScenario& loaded, const Command& command) {
 // What compares the scenario as it was run: along its own axes, or with several seeds where it has none.
 std::string compare_line(Command command, bool has_axes) {
   if (!has_axes) {
-    command.seed.reset();
-    std::erase_if(command.sets, [](const std::string& set) { return set.starts_with("seed="); });
+    command = without_seed(std::move(command));
     command.seeds = "1,2,3";
   }
   return replay_line(command).replace(5, 3, "compare");
@@ -83,7 +85,7 @@ int run(const Command& command) {
   } else {
     fmt::print("{}", summary_text(*summary, replay_line(command)));
     fmt::print("\n{} {}/   next: {}, or psim replay {}\n", reused ? "already done, see" : "wrote",
-               dir.string(), compare_line(command, loaded.has_axes), dir.string());
+               dir.string(), compare_line(command, loaded.has_axes), file_word(dir));
   }
   for (const auto& line : (*summary)["stuck"]) say("stuck: {}\n", line.get<std::string>());
   if (misses_target(*summary)) say("exit code 1: the target was not reached\n");
@@ -92,6 +94,11 @@ int run(const Command& command) {
 
 int check(const Command& command) {
   const LoadedScenario loaded = load_for_run(command);
+  if (const std::string hasty = loaded.scenario.may_fail()
+                                    ? hasty_detector(loaded.scenario, slowest_heartbeat(loaded.scenario))
+                                    : "";
+      !hasty.empty())
+    say("note: {}\n", hasty);
   std::string runs;
   if (loaded.has_axes) runs = study_size(plan_study(command, false));
   fmt::print("{}", resolved_toml(loaded.scenario));

@@ -2,7 +2,9 @@
 // case it ends, however short the heartbeats and however long the steps.
 #include <fmt/format.h>
 
+#include <fstream>
 #include <string>
+#include <vector>
 
 #include "tests/support/catch.hpp"
 #include "tests/support/run_psim.hpp"
@@ -121,6 +123,51 @@ TEST_CASE("heartbeats of microseconds and steps of hours end with a diagnosis", 
                             {"--set", "compute.time=\"10h\"", "--set", "recovery.heartbeat=\"5ms\""});
   REQUIRE_FALSE(run["stuck"].empty());
   CHECK(run["stuck"][0].get<std::string>().find("nothing new has come") != std::string::npos);
+}
+
+TEST_CASE("whoever waits to be let start is named where the scheduler is gone for good", "[endings]") {
+  const Json run =
+      run_toml(two_workers("[[fault]]\nkind = \"crash\"\nnodes = [\"scheduler\"]\nat = \"0s\"\n"));
+  REQUIRE(run["stuck"].size() == 1);
+  CHECK(run["stuck"][0].get<std::string>().find(
+            "1 server and 2 workers wait for the scheduler to let them start, and it is down") !=
+        std::string::npos);
+}
+
+TEST_CASE("a detector that is faster than the network is noted by check and by the run", "[endings]") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "s.toml") << R"([model]
+kind = "phantom"
+parameters = 1000
+[training]
+steps = 20
+[cluster]
+workers = 4
+servers = 2
+[compute]
+time = "10ms"
+[recovery]
+enabled = true
+)";
+  const auto says = [&](const std::string& latency, const std::string& timeout) {
+    const std::vector<std::string> sets{"s.toml", "--set", "cluster.network.latency=" + latency, "--set",
+                                        "recovery.timeout=" + timeout};
+    std::vector<std::string> words{"check"};
+    words.insert(words.end(), sets.begin(), sets.end());
+    const std::string check = psim::test::psim(words, folder.path()).err;
+    words.front() = "run";
+    words.emplace_back("--json");
+    const Json run = Json::parse(psim::test::psim(words, folder.path()).out);
+    const bool is_noted = run["notes"].dump().find("hasty-detector") != std::string::npos;
+    CHECK(is_noted == (run["failures"]["false_suspicions"] > 0));
+    // Two links of 70 ms, each times the 13.01 of lv08.
+    CHECK(is_noted ==
+          (check.find("its heartbeat takes up to 1.821 s to the scheduler") != std::string::npos));
+    return is_noted;
+  };
+  CHECK(says("70ms", "2s"));
+  CHECK_FALSE(says("70ms", "4.7s"));  // as the note says
+  CHECK_FALSE(says("1ms", "2s"));
 }
 
 TEST_CASE("requests are not repeated while they are on their way", "[endings]") {

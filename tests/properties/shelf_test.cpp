@@ -250,6 +250,18 @@ TEST_CASE("an archive is the same each time, checks, and can be replayed", "[she
   REQUIRE(process({"tar", "xzf", "../free.tar.gz"}, shelf.path() / "elsewhere").code == 0);
   CHECK(Json::parse(content(unpacked / ".zenodo.json"))["license"] == "cc0-1.0");
   CHECK(contains(content(unpacked / "CITATION.cff"), "license: \"CC0-1.0\""));
+  CHECK_FALSE(contains(free.err, "SPDX"));
+  // What SPDX does not name is stated as it is, and only where any text may stand.
+  const Outcome odd = shelf.run({"archive", "latest", "--license", "nosuch", "-o", "odd.tar.gz"});
+  CHECK(contains(odd.err, "note: --license nosuch: SPDX has no such identifier that psim knows"));
+  REQUIRE(process({"tar", "xzf", "../odd.tar.gz"}, shelf.path() / "elsewhere").code == 0);
+  CHECK_FALSE(contains(content(unpacked / "CITATION.cff"), "license"));
+  CHECK_FALSE(Json::parse(content(unpacked / ".zenodo.json")).contains("license"));
+  CHECK(contains(content(unpacked / "LICENSE.txt"), "named below): nosuch."));
+  // SPDX's names are the same in any case; files have them as SPDX writes them.
+  shelf.run({"archive", "latest", "--license", "cc-by-4.0", "-o", "by.tar.gz"});
+  REQUIRE(process({"tar", "xzf", "../by.tar.gz"}, shelf.path() / "elsewhere").code == 0);
+  CHECK(contains(content(unpacked / "CITATION.cff"), "license: \"CC-BY-4.0\""));
 }
 
 TEST_CASE("an archive of what is not complete is refused, and says what is missing", "[shelf]") {
@@ -296,13 +308,21 @@ TEST_CASE("a study that a process works on stays where it is", "[shelf]") {
 TEST_CASE("a study cites what its runs and its table use", "[shelf]") {
   const Shelf shelf;
   const std::string text = shelf.run({"cite", "latest"}).out;
-  for (const char* key :
-       {"[psim]", "[casanova2014simgrid]", "[guennebaud2010eigen]", "[valiant1990bsp]",
-        "[dean2012distbelief]", "[alpaydin1998digits]", "[holm1979]", "[efron1979bootstrap]"}) {
+  for (const char* key : {"[psim]", "[casanova2014simgrid]", "[guennebaud2010eigen]", "[valiant1990bsp]",
+                          "[dean2012distbelief]", "[alpaydin1998digits]", "[holm1979]",
+                          "[efron1979bootstrap]", "[silverman1986density]"}) {
     INFO(key);
     CHECK(contains(text, key));
   }
+  for (const char* method : {"\n  intervals of ", "\n  p values"}) {  // each has a work of the bibliography
+    const std::size_t line = text.find(method);
+    REQUIRE(line != std::string::npos);
+    CHECK(contains(text.substr(line, text.find('\n', line + 1) - line), "["));
+  }
   CHECK_FALSE(contains(text, "[ho2013ssp]"));  // no arm is ssp
+  CHECK_FALSE(contains(text, "[stein1945]"));  // nor was a pilot made
+  shelf.run({"compare", "small.toml", "--until-ci", "90%", "--out", "ci"});
+  CHECK(contains(shelf.run({"cite", "ci"}).out, "[stein1945]"));
   const std::string of_scenario = shelf.run({"cite", "small.toml"}).out;
   CHECK(contains(of_scenario, "[dean2012distbelief]"));
   CHECK_FALSE(contains(of_scenario, "[holm1979]"));  // a scenario has no table

@@ -151,6 +151,17 @@ TEST_CASE("a study that cannot be written to is shown all the same", "[study]") 
   process({"chmod", "-R", "u+w", "study"}, place.at("."));
 }
 
+TEST_CASE("verify takes the names that replay takes, of runs", "[study]") {
+  const Place place;
+  place.write(scenario);
+  CHECK(contains(place.psim({"verify", "latest"}).err, "there is no run `latest`"));
+  REQUIRE(place.psim({"run", "scenario.toml", "--trace", "events"}).code == 0);
+  const Outcome verdict = place.psim({"verify", "latest"});
+  CHECK(verdict.code == 0);
+  CHECK(contains(verdict.out, "holds"));
+  CHECK(place.psim({"verify", "runs/latest"}).code == 0);
+}
+
 TEST_CASE("replay takes the names that merge takes", "[study]") {
   const Place place;
   place.write(std::string(scenario) + axes);

@@ -69,8 +69,7 @@ void check_complete(const StudyFolder& folder, const StudyContents& contents) {
     throw Refused(
         fmt::format("{} is not complete: {} of {} runs are missing, the first is {}", dir, missing.size(),
                     folder.manifest["runs"].size(), missing.front()["run"].get<std::string>()),
-        fmt::format("psim compare {} --out {}", shell_word((folder.dir / scenario).string()),
-                    shell_word(dir)));
+        fmt::format("psim compare {} --out {}", file_word(folder.dir / scenario), file_word(dir)));
   const bool is_tuning = folder.manifest.contains("stage");
   std::vector<std::string> lacking;
   for (const std::string& name : {scenario, std::string("results.jsonl"), std::string("study.json"),
@@ -81,7 +80,7 @@ void check_complete(const StudyFolder& folder, const StudyContents& contents) {
     throw Refused(fmt::format("{} is not complete: {}", dir,
                               is_tuning ? "its trials are there, the study itself is not"
                                         : fmt::format("{} missing", fmt::join(lacking, ", "))),
-                  fmt::format("psim merge {}", shell_word(dir)));
+                  fmt::format("psim merge {}", file_word(dir)));
 }
 
 // A second name for the same bytes where the file system can, else a copy.
@@ -177,6 +176,12 @@ int archive(const ArchiveCommand& asked) {
     say("note: without --license, for example CC-BY-4.0, nobody else may use the results: the archive states "
         "no "
         "licence\n");
+  else if (spdx_of(asked.license).empty())
+    say("note: --license {}: SPDX has no such identifier that psim knows, so LICENSE.txt alone states it, "
+        "and "
+        "not CITATION.cff and .zenodo.json, which take such identifiers only: {}; more are at "
+        "https://spdx.org/licenses/\n",
+        asked.license, spdx_names());
   const std::vector<Citation> citations = citations_of_study(folder.dir, {.data_dirs = asked.data_dirs});
   write_archive(folder, contents, archive_papers(folder, asked, citations), out);
   fmt::print("wrote {}   SHA-256 {}\n", out.string(), analysis::sha256(read_file(out)));

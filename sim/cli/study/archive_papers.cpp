@@ -1,9 +1,11 @@
 #include "sim/cli/study/archive_papers.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 
 #include "sim/cli/study/cite.hpp"
 #include "sim/record/identity.hpp"
@@ -14,6 +16,22 @@ namespace {
 constexpr const char* mit =
 #include "sim/cli/LICENSE.inc"
     ;
+
+constexpr std::string_view licences[] = {
+    "CC-BY-4.0",     "CC-BY-SA-4.0",      "CC-BY-NC-4.0",  "CC-BY-3.0",
+    "CC0-1.0",       "ODbL-1.0",          "ODC-By-1.0",    "PDDL-1.0",
+    "MIT",           "Apache-2.0",        "BSD-2-Clause",  "BSD-3-Clause",
+    "ISC",           "MPL-2.0",           "GPL-2.0-only",  "GPL-2.0-or-later",
+    "GPL-3.0-only",  "GPL-3.0-or-later",  "LGPL-2.1-only", "LGPL-2.1-or-later",
+    "LGPL-3.0-only", "LGPL-3.0-or-later", "AGPL-3.0-only", "AGPL-3.0-or-later",
+    "EUPL-1.2",      "Unlicense",         "Zlib"};
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(out, out.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return out;
+}
 
 std::string text_of(const Json& manifest, const char* key) { return manifest[key].get<std::string>(); }
 
@@ -55,7 +73,7 @@ std::string readme(const StudyFolder& folder, const std::vector<Citation>& citat
       title_of(m), m["runs"].size(), "SHA256SUMS", text_of(m, "psim"), text_of(m, "build"),
       text_of(m, "instruction_set"), libraries_of(m), m["machine"].value("processor", ""),
       m["machine"].value("cores", 0), m["machine"].value("system", ""), text_of(m, "psim"),
-      text_of(m, "instruction_set"), shell_word(name + ".toml"), name + ".toml", citation_text(citations));
+      text_of(m, "instruction_set"), file_word(name + ".toml"), name + ".toml", citation_text(citations));
 }
 
 // As CITATION.cff has them: each a list item, `indent` deep.
@@ -108,12 +126,14 @@ constexpr const char* keywords[] = {"parameter server", "distributed machine lea
 
 std::string citation_cff(const Json& manifest, const ArchiveCommand& asked,
                          const std::vector<const Reference*>& works) {
+  const std::string_view license = spdx_of(asked.license);
   std::string out = fmt::format(
       "cff-version: 1.2.0\nmessage: \"If you use this study, please cite it, and psim and SimGrid, with "
       "which "
       "it was made.\"\ntitle: {}\ntype: dataset\n{}authors:\n{}keywords:\n",
       quoted(title_of(manifest)),
-      asked.license.empty() ? "" : fmt::format("license: {}\n", quoted(asked.license)),
+      // The key takes SPDX's names alone.
+      license.empty() ? "" : fmt::format("license: {}\n", quoted(std::string(license))),
       cff_authors(creators_of(asked), "  "));
   for (const char* word : keywords) out += fmt::format("  - {}\n", quoted(word));
   out += "references:\n";
@@ -131,9 +151,6 @@ std::string zenodo(const Json& manifest, const ArchiveCommand& asked,
     if (!work->field("doi").empty())
       related.push_back({{"identifier", work->field("doi")}, {"relation", "references"}, {"scheme", "doi"}});
   }
-  std::string license = asked.license;
-  std::ranges::transform(license, license.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   Json document = {
       {"title", title_of(manifest)},
       {"upload_type", "dataset"},
@@ -148,15 +165,17 @@ std::string zenodo(const Json& manifest, const ArchiveCommand& asked,
       {"keywords", keywords},
       {"related_identifiers", related},
       {"references", references}};
-  if (!license.empty()) document["license"] = license;
+  if (const std::string_view license = spdx_of(asked.license); !license.empty())
+    document["license"] = lower(license);
   return document.dump(2) + "\n";
 }
 
 std::string licence(const Json& manifest, const ArchiveCommand& asked) {
+  const std::string_view known = spdx_of(asked.license);
   const std::string of_results =
-      asked.license.empty()
-          ? "its makers have stated no licence.\nAsk them before you use it."
-          : fmt::format("{}\n(https://spdx.org/licenses/{}.html).", asked.license, asked.license);
+      asked.license.empty() ? "its makers have stated no licence.\nAsk them before you use it."
+      : known.empty()       ? asked.license + "."
+                            : fmt::format("{0}\n(https://spdx.org/licenses/{0}.html).", known);
   return fmt::format(
       "The results of the study ({}.toml, and all files that are not named below): {}\n\n"
       "README.txt, analysis.py and analysis.R are part of psim:\n\n{}",
@@ -164,6 +183,13 @@ std::string licence(const Json& manifest, const ArchiveCommand& asked) {
 }
 
 }  // namespace
+
+std::string_view spdx_of(std::string_view name) {
+  const auto known = std::ranges::find(licences, lower(name), lower);
+  return known == std::end(licences) ? std::string_view() : *known;
+}
+
+std::string spdx_names() { return fmt::format("{}", fmt::join(licences, ", ")); }
 
 std::vector<analysis::StudyFile> archive_papers(const StudyFolder& folder, const ArchiveCommand& asked,
                                                 const std::vector<Citation>& citations) {

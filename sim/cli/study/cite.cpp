@@ -40,12 +40,12 @@ constexpr Method methods[] = {
          return one.time_interval_s || (one.time_to_target && one.time_to_target->interval_s);
        });
      }},
-    {"mean times over different budgets", "Kaplan and Meier, 1958",
+    {"mean times over different budgets", "Kaplan and Meier, 1958; Greenwood, 1926",
      [](const Evaluation& e) {
        return any_cell(
            e, [](const Aggregate& one) { return one.time_to_target && one.time_to_target->by_kaplan_meier; });
      }},
-    {"intervals of ratios: studentised bootstrap", "Efron, 1979; Hall, 1988", is_compared},
+    {"intervals of ratios: studentised bootstrap", "Efron, 1979; Hall, 1988; Silverman, 1986", is_compared},
     {"p values: sign flips", "Fisher, 1935", is_compared},
     {"p values: random sign flips", "Phipson and Smyth, 2010",
      [](const Evaluation& e) {
@@ -98,6 +98,8 @@ void add_methods_of(const StudyFolder& folder, std::vector<Citation>& all) {
   for (const Method& method : methods) {
     if (method.is_used(evaluation)) add_citation(all, {method.what, references_in(method.source)});
   }
+  if (!study.until_ci.is_null())
+    add_citation(all, {"as many seeds as --until-ci needs: a pilot decides", references_in("Stein, 1945")});
 }
 
 bool is_study_name(const std::string& name) {

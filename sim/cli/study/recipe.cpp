@@ -197,7 +197,7 @@ std::string compare_line(Command command, const StudyCommand& study, const std::
   std::string line = replay_line(command);  // "psim run ..."
   line = fmt::format("{} compare{} --out {}", psim, line.substr(std::string("psim run").size()),
                      shell_word(folder));
-  if (!study.baseline.empty()) line += " --baseline " + shell_word(study.baseline);
+  if (!study.baseline.empty()) line += " " + option_words("--baseline", study.baseline);
   if (command.trace != "none") line += " --trace " + command.trace;
   return line + " --jobs 1 --threads 1";
 }

@@ -44,8 +44,8 @@ struct Hint {
 // What fits this study, the most useful first.
 std::vector<Hint> hints_of(const StudyFolder& folder, const analysis::Study& study,
                            const analysis::Evaluation& evaluation) {
-  const std::string dir = shell_word(folder.dir.string());
-  const std::string scenario = shell_word((folder.dir / (study.name + ".toml")).string());
+  const std::string dir = file_word(folder.dir);
+  const std::string scenario = file_word(folder.dir / (study.name + ".toml"));
   std::vector<Hint> hints{
       {folder.manifest["runs"].front()["command"].get<std::string>(), "the first run with its record"}};
   if (folder.manifest["runs"].size() == 1) return hints;
@@ -61,7 +61,7 @@ std::vector<Hint> hints_of(const StudyFolder& folder, const analysis::Study& stu
   const auto other =
       std::ranges::find_if(arms, [&](const std::string& arm) { return arm != study.baseline; });
   if (arms.size() > 2 && analysis::compares_times(evaluation))
-    hints.push_back({fmt::format("psim merge {} --baseline {}", dir, shell_word(*other)),
+    hints.push_back({fmt::format("psim merge {} {}", dir, option_words("--baseline", *other)),
                      "the same with another baseline"});
   hints.push_back({fmt::format("psim runs --study {}", dir), "each run by itself"});
   hints.push_back({fmt::format("cd {} && python3 analysis.py", dir), "the files in a program of your own"});
@@ -171,7 +171,7 @@ void print_missing(const StudyFolder& folder, const std::vector<Json>& missing) 
   if (missing.size() > most) fmt::print("  ... and {} more\n", missing.size() - most);
   fmt::print(
       "the same slices again make what is missing; so does, in one process:\n  psim compare {} --out {}\n",
-      (folder.dir / (folder.manifest["name"].get<std::string>() + ".toml")).string(), folder.dir.string());
+      file_word(folder.dir / (folder.manifest["name"].get<std::string>() + ".toml")), file_word(folder.dir));
 }
 
 }  // namespace psim::cli

@@ -124,8 +124,7 @@ void remove_study_called(const Shelf& shelf, const std::string& name) {
   const std::size_t more = names.size() - std::min(names.size(), most);
   names.resize(names.size() - more);
   fmt::print("what psim did not write is still there: {}{}\nto remove this, too: rm -r {}\n",
-             fmt::join(names, ", "), more > 0 ? fmt::format(", and {} more", more) : "",
-             shell_word(dir.string()));
+             fmt::join(names, ", "), more > 0 ? fmt::format(", and {} more", more) : "", file_word(dir));
 }
 
 void rename_study(const Shelf& shelf, const std::string& name, const std::string& to) {

@@ -130,8 +130,7 @@ class Tuner {
 
   // Makes what is in the race with the first `seeds` seeds, and sorts it: the best first.
   bool make_round(std::size_t rung, std::size_t seeds) {
-    Command command = command_;
-    command.seed.reset();
+    Command command = without_seed(command_);  // trials have their own
     command.seeds = fmt::format("{}", fmt::join(std::span(spec_.seeds).first(seeds), ","));
     const auto variants = [this](const std::string& arm, const std::vector<std::string>& condition) {
       std::vector<Variant> result;

@@ -22,8 +22,8 @@ Command with_seeds(Command command, const Plan& plan, std::size_t count) {
     const bool is_trials = plan.tune && std::ranges::find(plan.tune->seeds, next) != plan.tune->seeds.end();
     if (!is_trials) seeds.insert(next);
   }
+  command = without_seed(std::move(command));
   command.seeds = fmt::format("{}", fmt::join(seeds, ","));
-  command.seed.reset();
   return command;
 }
 
