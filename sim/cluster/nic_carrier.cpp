@@ -45,7 +45,9 @@ void NicCarrier::enter(const Cargo& cargo) {
       .bytes = static_cast<double>(cargo.bytes),
       .weight = share_weight(network, latency, way.slowness),
       .limit = way.limit * model_.bandwidth,
-      .last_turn = static_cast<double>(turns_.last_turn_of_next(cargo.from, cargo.to, cargo.bytes)),
+      .last_turn = latency > 0 || mutant("turns-without-latency")
+                       ? static_cast<double>(turns_.last_turn_of_next(cargo.from, cargo.to, cargo.bytes))
+                       : 0,
       .path = way.stations};
   if (model_.window > 0 && latency > 0) {
     const double limit = model_.bandwidth * model_.window / (2 * latency);
@@ -60,14 +62,15 @@ void NicCarrier::enter(const Cargo& cargo) {
 }
 
 void NicCarrier::cancel(std::uint32_t slot) {
+  stations_.cancel(slot, Agenda::now());  // it may arrive at this date, too late
   numbers_[slot] = 0;
-  stations_.cancel(slot);
   wake_in_time();
 }
 
 void NicCarrier::set_bandwidth(NodeId node, double factor) {
   for (const std::uint32_t station : wiring_.own(node))
-    stations_.set_bandwidth(station, factor * model_.bandwidth * wiring_.bandwidths()[station]);
+    stations_.set_bandwidth(station, factor * model_.bandwidth * wiring_.bandwidths()[station],
+                            Agenda::now());
   wake_in_time();
 }
 

@@ -15,6 +15,7 @@ namespace {
 constexpr double packet = 1500;               // bytes: Ethernet's largest payload
 constexpr std::uint8_t window = 2;            // segments
 constexpr double of_acknowledgements = 0.05;  // bytes in the opposite direction, as SimGrid has it
+constexpr double parts_of_rest = 256;
 constexpr double golden_section = 0.6180339887498949;
 
 }  // namespace
@@ -32,7 +33,7 @@ void Stations::plan(double date, Kind kind, const Segment& segment) {
 void Stations::plan_end(std::uint32_t number, double date) {
   Station& station = stations_[number];
   station.end = date;
-  plan(date, Kind::ends, {number, ++station.turn, 0, 0});
+  plan(date, Kind::ends, {number, ++station.turn, 0, 0, 0});
 }
 
 double Stations::next() const {
@@ -57,7 +58,7 @@ void Stations::happen(const Event& event) {
   }
   if (is_gone(segment)) return;
   if (event.kind == Kind::arrives) arrive(segment.slot);
-  else if (event.kind == Kind::comes) come(segment);
+  else if (event.kind == Kind::comes) has_changed_ && !is_due(segment) ? void() : come(segment);
   else if (const Open& open = open_[segment.slot]; open.bytes <= packet || open.hops == 0) slip_in(segment);
   else send_segments(segment.slot);
 }
@@ -75,9 +76,10 @@ void Stations::enter(std::uint32_t slot, double date, const Load& load) {
   open.place = place - std::floor(place);
   open.sent = 0;
   open.under_way = 0;
+  for (Open::Part& part : open.parts) part.bytes = 0;
   open.present = true;
   lay_out(slot, load);
-  plan(date, Kind::enters, {slot, ++open.life, 0, 0});
+  plan(date, Kind::enters, {slot, ++open.life, 0, 0, 0});
 }
 
 // Its way. One that is longer than all before it makes room in every slot.
@@ -93,8 +95,8 @@ void Stations::lay_out(std::uint32_t slot, const Load& load) {
   open_[slot].hops = static_cast<std::uint16_t>(load.path.size());
   open_[slot].back = static_cast<std::uint16_t>(load.back.size());
   Hop* hop = hops_of(slot);
-  for (const std::uint32_t station : load.path) *hop++ = {station, 0};
-  for (const std::uint32_t station : load.back) *hop++ = {station, 0};
+  for (const std::uint32_t station : load.path) *hop++ = {station, {}, 0};
+  for (const std::uint32_t station : load.back) *hop++ = {station, {}, 0};
 }
 
 // The way of a single packet, which meets other packets only.
@@ -124,10 +126,13 @@ double Stations::next_segment(const Open& open) const {
 void Stations::send_segments(std::uint32_t slot) {
   Open& open = open_[slot];
   while (open.under_way < window && open.left > 0) {
-    const Segment segment{slot, open.life, 0, static_cast<std::uint8_t>(open.sent % window)};
+    const std::uint8_t index = open.parts[0].bytes > 0 ? 1 : 0;  // segments may overtake each other
+    const Segment segment{slot, open.life, 0, static_cast<std::uint8_t>(open.sent), index};
     const double rest = open.left - open.last_turn;
     const double bytes = rest > 0 ? std::min(next_segment(open), rest) : next_segment(open);
-    open.parts[segment.index] = {.bytes = bytes, .announced = 1, .is_last_turn = !(rest > 0)};
+    open.parts[segment.index] = {
+        .bytes = bytes, .announced = 1, .number = segment.number, .is_last_turn = !(rest > 0)};
+    for (Hop& hop : std::span(hops_of(slot), open.hops)) hop.at[segment.index] = {};
     open.left -= bytes;
     ++open.sent;
     ++open.under_way;
@@ -141,20 +146,33 @@ void Stations::send_segments(std::uint32_t slot) {
   }
 }
 
+// Of those that the segment's next station, or the one that serves it, must pass.
+double Stations::bytes_of(const Segment& segment) const {
+  const double bytes = open_[segment.slot].parts[segment.index].bytes;
+  const std::uint8_t rest = hops_of(segment.slot)[segment.hop].at[segment.index].rest;
+  return rest == 0 ? bytes : bytes * rest / parts_of_rest;
+}
+
+double Stations::time_of(const Segment& segment) const {
+  return bytes_of(segment) / stations_[hops_of(segment.slot)[segment.hop].station].bandwidth;
+}
+
 // To the queue of the station that it crosses next.
 void Stations::come(const Segment& segment) {
   Open& open = open_[segment.slot];
   const Open::Part& part = open.parts[segment.index];
   Hop& hop = hops_of(segment.slot)[segment.hop];
   Station& station = stations_[hop.station];
+  hop.at[segment.index].stage = Stage::here;
   const double start = std::max(hop.virtual_date, station.virtual_date);
-  const double length = part.bytes / (part.is_last_turn ? last_turn_weight * open.weight : open.weight);
+  const double length =
+      bytes_of(segment) / (part.is_last_turn ? last_turn_weight * open.weight : open.weight);
   hop.virtual_date = start + length;
   if (!station.busy) {
     station.virtual_date = start;
     return serve(hop.station, segment);
   }
-  const bool last = !(open.left > 0) && segment.index == (open.sent - 1) % window;
+  const bool last = !(open.left > 0) && segment.number == static_cast<std::uint8_t>(open.sent - 1);
   const double at = last ? hop.virtual_date : start + open.place * length;
   station.waiting.push({mutant("stations-are-not-fair") ? 0 : at, station.came++, segment});
 }
@@ -173,7 +191,7 @@ void Stations::serve_next(std::uint32_t number) {
 void Stations::serve(std::uint32_t number, const Segment& segment) {
   Station& station = stations_[number];
   const Open& open = open_[segment.slot];
-  const double bytes = open.parts[segment.index].bytes;
+  const double bytes = bytes_of(segment);
   const double start = std::max(clock_, station.packets_until);
   station.busy = true;
   station.served = segment;
@@ -196,25 +214,71 @@ void Stations::announce(const Segment& segment, double begin, double end) {
   while (part.announced < open.hops) {
     Segment ahead = segment;
     ahead.hop = part.announced++;
-    const double time = part.bytes / stations_[hops_of(segment.slot)[ahead.hop].station].bandwidth;
-    const double ready = std::max(begin, end - time);
+    const double ready = std::max(begin, end - time_of(ahead));
     if (!(ready > clock_)) return come(ahead);
     plan(ready, Kind::comes, ahead);
   }
+}
+
+// That it comes earlier to where it has not come yet. What was planned before happens too, and is not due.
+void Stations::announce_again(const Segment& segment, double end) {
+  Segment ahead = segment;
+  while (++ahead.hop < open_[segment.slot].parts[segment.index].announced) {
+    if (at(ahead).stage == Stage::ahead) plan(std::max(clock_, end - time_of(ahead)), Kind::comes, ahead);
+  }
+}
+
+// The last station before that serves it now; null where all of it has passed.
+const Stations::Station* Stations::source_of(const Segment& segment) const {
+  Segment before = segment;
+  while (before.hop-- > 0) {
+    const Hop& hop = hops_of(segment.slot)[before.hop];
+    if (hop.at[segment.index].stage == Stage::through) return nullptr;
+    const Station& station = stations_[hop.station];
+    if (station.busy && station.served == before) return &station;
+  }
+  return nullptr;
+}
+
+// Whether it comes at the date that was planned. If the station before has become slower, later.
+bool Stations::is_due(const Segment& segment) {
+  const bool is_under_way = open_[segment.slot].parts[segment.index].number == segment.number;
+  if (!is_under_way || at(segment).stage != Stage::ahead) return false;
+  const Station* source = source_of(segment);
+  const double ready = source == nullptr ? clock_ : source->end - time_of(segment);
+  if (ready > clock_) plan(ready, Kind::comes, segment);
+  return !(ready > clock_);
+}
+
+// Whether the station that ends it has not had all of it, because one before has become slower. The rest,
+// rounded up, comes later.
+bool Stations::lacks_rest(const Segment& segment) {
+  const Station* source = source_of(segment);
+  if (source == nullptr) return false;
+  const double rest = (source->end - clock_) * source->bandwidth;
+  if (!(rest > packet)) return false;
+  const double parts = std::ceil(parts_of_rest * rest / open_[segment.slot].parts[segment.index].bytes);
+  at(segment) = {.stage = Stage::ahead,
+                 .rest = parts < parts_of_rest ? static_cast<std::uint8_t>(parts) : std::uint8_t{0}};
+  plan(std::max(clock_, source->end - time_of(segment)), Kind::comes, segment);
+  return true;
 }
 
 void Stations::end_turn(std::uint32_t number) {
   Station& station = stations_[number];
   if (station.slipped_in > 0) return plan_end(number, clock_ + std::exchange(station.slipped_in, 0));
   const Segment segment = station.served;
-  if (!is_gone(segment)) leave(segment);  // while busy: the load's next segment goes behind those that wait
+  const bool stays = is_gone(segment) || (has_changed_ && lacks_rest(segment));
+  if (!stays) leave(segment);  // while busy: the load's next segment goes behind those that wait
   station.busy = false;
   serve_next(number);
 }
 
 void Stations::leave(const Segment& segment) {
+  at(segment).stage = Stage::through;
   Open& open = open_[segment.slot];
   if (++open.parts[segment.index].passed < open.hops) return;
+  open.parts[segment.index].bytes = 0;
   --open.under_way;
   if (open.left > 0) send_segments(segment.slot);
   else if (open.under_way == 0) arrive(segment.slot);
@@ -225,7 +289,8 @@ void Stations::arrive(std::uint32_t slot) {
   arrived_(slot, clock_);
 }
 
-void Stations::cancel(std::uint32_t slot) {
+void Stations::cancel(std::uint32_t slot, double date) {
+  advance(date);
   if (slot >= open_.size() || !open_[slot].present) return;
   const Open& open = open_[slot];
   open_[slot].present = false;
@@ -238,11 +303,20 @@ void Stations::cancel(std::uint32_t slot) {
   }
 }
 
-void Stations::set_bandwidth(std::uint32_t number, double bandwidth) {
+// All that the station still has to do takes longer, or less long.
+void Stations::set_bandwidth(std::uint32_t number, double bandwidth, double date) {
+  if (!mutant("changes-count-since-the-last-event")) advance(date);
   Station& station = stations_[number];
   const double before = std::exchange(station.bandwidth, bandwidth);
-  if (station.busy && before != bandwidth)
-    plan_end(number, clock_ + (station.end - clock_) * before / bandwidth);
+  if (before == bandwidth) return;
+  has_changed_ = true;
+  const double times = before / bandwidth;
+  station.slipped_in *= times;
+  station.packets_until = clock_ + std::max(0.0, station.packets_until - clock_) * times;
+  if (!station.busy) return;
+  plan_end(number, clock_ + (station.end - clock_) * times);
+  if (bandwidth > before && !mutant("what-is-announced-stays-late"))
+    announce_again(station.served, station.end);
 }
 
 }  // namespace psim

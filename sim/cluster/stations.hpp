@@ -19,6 +19,9 @@
 //   (Hahne, "Round-robin scheduling for max-min fairness in data networks", IEEE JSAC 1991), because what
 //   waits elsewhere takes no turn here.
 // - Packets. What fits into one packet slips in between two packets of a segment, which ends so much later.
+// - Changes. A station that gets slower or faster delays or hastens what it serves and what it announced. The
+//   stations behind it look whether a segment is there when it is to come, and when they end it. If not, what
+//   lacks waits for its turn anew, so that a load that is slow elsewhere keeps no other waiting.
 #pragma once
 
 #include <boost/container/small_vector.hpp>
@@ -50,9 +53,11 @@ class Stations {
 
   // From `date` on. `slot`: a small number that no other load has now.
   void enter(std::uint32_t slot, double date, const Load& load);
-  // Nothing more of it is sent, and it does not arrive.
-  void cancel(std::uint32_t slot);
-  void set_bandwidth(std::uint32_t station, double bandwidth);
+  // From `date` on, or from the date until which all has happened if that is later. Nothing more of it is
+  // sent, and it does not arrive.
+  void cancel(std::uint32_t slot, double date);
+  // From then on, too.
+  void set_bandwidth(std::uint32_t station, double bandwidth, double date);
 
   // The date of what happens next; infinite: nothing.
   double next() const;
@@ -60,8 +65,14 @@ class Stations {
   void advance(double until);
 
  private:
+  enum class Stage : std::uint8_t { ahead, here, through };
   struct Hop {
     std::uint32_t station;
+    struct At {
+      Stage stage;
+      std::uint8_t rest;  // 256ths of the segment that it must still pass; 0: all
+    };
+    At at[2];             // by index of the segment
     double virtual_date;  // finish of the load's last segment there
   };
   // A load on its way.
@@ -71,9 +82,10 @@ class Stations {
     double paced = 0;  // date until which the limit forbids more
     double place = 0;  // of its segments between start and finish, in [0, 1)
     struct Part {
-      double bytes = 0;
-      std::uint16_t announced = 0;  // hops that it has come to, or will
+      double bytes = 0;             // 0: there is none
+      std::uint16_t announced = 0;  // hops that it has come to, or that its coming is planned for
       std::uint16_t passed = 0;     // hops
+      std::uint8_t number = 0;      // as in Segment
       bool is_last_turn = false;
     };
     Part parts[2] = {};      // the segments under way
@@ -87,7 +99,9 @@ class Stations {
   struct Segment {
     std::uint32_t slot, life;
     std::uint16_t hop;
-    std::uint8_t index;  // in Open::parts
+    std::uint8_t number;  // of the load's segments; begins again at zero, which none under way notices
+    std::uint8_t index;   // in Open::parts
+    bool operator==(const Segment&) const = default;
   };
   struct Waiting {
     double at;  // virtual date
@@ -131,11 +145,18 @@ class Stations {
   void serve(std::uint32_t station, const Segment& segment);
   void end_turn(std::uint32_t station);
   void announce(const Segment& segment, double begin, double end);
+  void announce_again(const Segment& segment, double end);
+  const Station* source_of(const Segment& segment) const;
+  bool is_due(const Segment& segment);
+  bool lacks_rest(const Segment& segment);
+  double time_of(const Segment& segment) const;
   void leave(const Segment& segment);
   void arrive(std::uint32_t slot);
   void lay_out(std::uint32_t slot, const Load& load);
   Hop* hops_of(std::uint32_t slot) { return &hops_[slot * hops_each_]; }
   const Hop* hops_of(std::uint32_t slot) const { return &hops_[slot * hops_each_]; }
+  Hop::At& at(const Segment& s) { return hops_of(s.slot)[s.hop].at[s.index]; }
+  double bytes_of(const Segment& segment) const;
 
   std::vector<Station> stations_;
   std::vector<Open> open_;  // by slot
@@ -146,6 +167,7 @@ class Stations {
   double part_;  // of a load, that its largest segments are
   Arrived arrived_;
   double clock_ = 0;
+  bool has_changed_ = false;  // a bandwidth
   std::uint64_t next_number_ = 0, entered_ = 0;
 };
 

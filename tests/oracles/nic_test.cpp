@@ -162,6 +162,71 @@ TEST_CASE("nic: near SimGrid's flows under bsp, and under asp where connections 
   }
 }
 
+TEST_CASE("nic: a link that is degraded for a time costs what it costs SimGrid's flows", "[oracle][nic]") {
+  const auto degraded = [](const std::string& node, int from, int lasts, double factor) {
+    return fmt::format(
+        "[[fault]]\nkind = \"degrade\"\nnodes = [\"{}\"]\nat = \"{}ms\"\nlasts = \"{}ms\"\nfactor = {}", node,
+        from, lasts, factor);
+  };
+  const auto end = [](Step s, const std::string& carrier) {
+    s.carrier = carrier;
+    if (carrier == "nic" && s.workers > 1) s.network = "segments = 32";
+    return run(s)["sim_time_s"].get<double>();
+  };
+  // Alone 20 megabytes take 0.16 s each way, and a segment is at most a quarter of them.
+  for (const std::string node : {"server 0", "worker 0"}) {
+    for (const auto& [from, lasts] : std::vector<std::pair<int, int>>{{0, 300}, {60, 150}, {230, 80}}) {
+      for (const double factor : {0.001, 0.3}) {
+        INFO(node << " from " << from << " for " << lasts << " ms: " << factor);
+        const Step s{.megabytes = 20, .more = degraded(node, from, lasts, factor), .spread = 0.5, .steps = 3};
+        CHECK(end(s, "nic") == Approx(end(s, "fluid")).epsilon(0).margin(0.04));
+        Step many = s;
+        many.workers = 4;
+        many.servers = 2;
+        CHECK(end(many, "nic") == Approx(end(many, "fluid")).epsilon(0.02));
+      }
+    }
+  }
+}
+
+TEST_CASE("nic: a degraded link that is cut too, or whose node crashes, ends with the fault",
+          "[oracle][nic]") {
+  for (const char* other :
+       {"kind = \"link-down\"\nnodes = [\"server 0\"]\nat = \"0.2s\"\nlasts = \"0.3s\"",
+        "kind = \"partition\"\nbetween = [[\"server 0\"], [\"worker 1\"]]\nat = \"0.2s\"\nlasts = \"0.3s\"",
+        "kind = \"crash\"\nnodes = [\"worker 1\"]\nat = \"0.2s\"\nrestart_after = \"0.1s\""}) {
+    INFO(other);
+    Step s{.workers = 2,
+           .servers = 2,
+           .megabytes = 20,
+           .more = fmt::format("[[fault]]\nkind = \"degrade\"\nnodes = [\"server 0\", \"worker 1\"]\n"
+                               "at = \"0.1s\"\nlasts = \"0.3s\"\nfactor = 0.001\n[[fault]]\n{}",
+                               other),
+           .steps = 5};
+    const Json nic = run(s);
+    s.carrier = "fluid";
+    const Json fluid = run(s);
+    CHECK(nic["stuck"].empty());
+    CHECK(nic["bytes_sent"].get<double>() ==
+          nic["bytes_received"].get<double>() + nic["bytes_lost"].get<double>());
+    CHECK(nic["sim_time_s"].get<double>() == Approx(fluid["sim_time_s"].get<double>()).epsilon(0.05));
+  }
+}
+
+TEST_CASE("a network without latency shares ideally, whatever the spread", "[oracle][nic]") {
+  for (const std::string carrier : {"fluid", "nic"}) {
+    Step s{.workers = 6,
+           .servers = 2,
+           .network = "latency = \"0s\"",
+           .consistency = "asp",
+           .cv = 0.2,
+           .carrier = carrier};
+    const double ideal = mean_step(s);
+    s.spread = 0.5;
+    CHECK(mean_step(s) == Approx(ideal).epsilon(1e-9));
+  }
+}
+
 TEST_CASE("a message costs its sender and its receiver their overheads and their time per byte", "[oracle]") {
   // The push and the answer pay all four; the pull is out of the way meanwhile.
   const std::string costs =

@@ -168,7 +168,7 @@ TEST_CASE("a cancelled load takes no more bandwidth, and its slot is free", "[ni
   run.stations.enter(0, 0, {.bytes = mega, .path = {0, 1}});
   run.stations.enter(1, 0, {.bytes = mega, .path = {0, 1}});
   run.stations.advance(0.5);
-  run.stations.cancel(0);
+  run.stations.cancel(0, 0.5);
   run.stations.enter(0, 2, {.bytes = mega, .path = {0, 1}});
   run.end();
   CHECK(run.arrived.at(1) == Approx(1.25).epsilon(0.05));
@@ -178,10 +178,73 @@ TEST_CASE("a cancelled load takes no more bandwidth, and its slot is free", "[ni
 TEST_CASE("a station that gets slower or faster finishes its segment so", "[nic]") {
   Run run({1e6, 1e6}, 128);
   run.stations.enter(0, 0, {.bytes = mega, .path = {0, 1}});
-  run.stations.advance(0.5);
-  run.stations.set_bandwidth(0, 0.5e6);
-  run.stations.advance(0.9);
-  run.stations.set_bandwidth(0, 1e6);
+  run.stations.set_bandwidth(0, 0.5e6, 0.5);
+  run.stations.set_bandwidth(0, 1e6, 0.9);
   run.end();
   CHECK(run.arrived.at(0) == Approx(1.2).epsilon(2.0 / 128));
+}
+
+namespace {
+
+// The date by which `bytes` are through a link of bandwidth 1, which between two dates has `factor` of it.
+double through(double bytes, double from, double until, double factor) {
+  if (bytes <= from) return bytes;
+  const double meanwhile = (until - from) * factor;
+  return bytes <= from + meanwhile ? from + (bytes - from) / factor : until + bytes - from - meanwhile;
+}
+
+}  // namespace
+
+TEST_CASE("a load ends when its bytes are through, whichever station is slow for a time", "[nic]") {
+  constexpr unsigned segments = 32;
+  for (const std::uint32_t slow : {0U, 1U, 2U}) {
+    for (const auto& [from, until] : std::vector<std::pair<double, double>>{
+             {0, 0.3}, {0, 5}, {0.2, 0.25}, {0.2, 1.5}, {0.501, 3}, {0.97, 1.2}, {1.5, 2}}) {
+      for (const double factor : {1e-9, 1e-3, 0.1, 0.6}) {
+        INFO("station " << slow << " from " << from << " to " << until << ": " << factor);
+        Run run({1e6, 1e6, 1e6}, segments);
+        run.stations.enter(0, 0, {.bytes = mega, .path = {0, 1, 2}});
+        run.stations.set_bandwidth(slow, factor * 1e6, from);
+        run.stations.set_bandwidth(slow, 1e6, until);
+        run.end();
+        CHECK(run.arrived.at(0) == Approx(through(1, from, until, factor)).epsilon(0).margin(2.0 / segments));
+      }
+    }
+  }
+}
+
+TEST_CASE("no byte leaves before it is there: a slow station after a slow one", "[nic]") {
+  // Half of the load is through both when the first almost stops. The second does so when the first runs
+  // again, for a second each: what was not through the first is not through the second.
+  Run run({1e6, 1e6}, 32);
+  run.stations.enter(0, 0, {.bytes = mega, .path = {0, 1}});
+  run.stations.set_bandwidth(0, 1e-3, 0.5);
+  run.stations.set_bandwidth(0, 1e6, 1.5);
+  run.stations.set_bandwidth(1, 1e-3, 1.5);
+  run.stations.set_bandwidth(1, 1e6, 2.5);
+  run.end();
+  CHECK(run.arrived.at(0) == Approx(3).epsilon(0).margin(2.0 / 32));
+}
+
+TEST_CASE("a load that has become slow keeps no other waiting where they meet", "[nic]") {
+  // Loads 0 and 1 share station 2. Load 0 almost stops at 0.5, with a quarter of it through; so the other has
+  // the station for itself, and is through at 1.25. The rest of load 0 goes from 10 on.
+  Run run({1e6, 1e6, 1e6}, 32);
+  run.stations.enter(0, 0, {.bytes = mega, .path = {0, 2}});
+  run.stations.enter(1, 0, {.bytes = mega, .path = {1, 2}});
+  run.stations.set_bandwidth(0, 1e-3, 0.5);
+  run.stations.set_bandwidth(0, 1e6, 10);
+  run.end();
+  CHECK(run.arrived.at(1) == Approx(1.25).epsilon(0).margin(3 * 2.0 / 32));
+  CHECK(run.arrived.at(0) == Approx(10.75).epsilon(0).margin(3 * 2.0 / 32));
+}
+
+TEST_CASE("a cancelled load leaves its turn to the next when it is cancelled, not before", "[nic]") {
+  Run run({1e6}, 2);
+  run.stations.enter(0, 0, {.bytes = mega, .path = {0}});
+  run.stations.enter(1, 0, {.bytes = mega, .path = {0}});
+  run.stations.advance(0);
+  run.stations.cancel(0, 0.25);
+  run.end();
+  CHECK(run.arrived.at(1) == near(1.25));
 }
