@@ -123,7 +123,7 @@ TEST_CASE("a sparse gradient is the dense one, bit for bit", "[logistic]") {
   check_sparse_is_dense<double>(bias);
 }
 
-TEST_CASE("keys that a batch does not need have gradient zero; missing ones are refused", "[logistic]") {
+TEST_CASE("keys that a batch does not need have gradient zero, and missing ones are refused", "[logistic]") {
   const DataSplit data = some_data(60, 40);
   const auto learner = make_learner(spec_of(Precision::float64), data);
   const Values weights = random_weights<double>(41);

@@ -91,7 +91,7 @@ TEST_CASE("devices of unequal speed: the slowest part decides", "[devices]") {
   CHECK(seconds_per_step(uneven) == Approx(step / 3 * 5).epsilon(1e-9));
 }
 
-TEST_CASE("layer by layer as much is copied; each local step copies again", "[devices]") {
+TEST_CASE("layer by layer as much is copied, and each local step copies again", "[devices]") {
   const std::string two = "count = 2\nbus_bandwidth = \"8GBps\"\nbus_latency = \"0s\"";
   const double copies = 4 * model / 8e9;
   const Json overlap = run(two, "[messages]\nunit = \"array\"\noverlap = true");

@@ -143,7 +143,7 @@ TEST_CASE("uniform steps: k-sync takes the k-th order statistic", "[oracle]") {
   }
 }
 
-TEST_CASE("whatever the distribution, asp and k-batch-async take k E[X] / P", "[oracle]") {
+TEST_CASE("whatever the distribution, asp and k-batch-async take k E(X) / P", "[oracle]") {
   // Of a Markov chain the variance of the mean is that of independent steps times (1 + r) / (1 - r).
   const double slow = 0.05 / (0.05 + 0.25), mean = 1 + 4 * slow, r = 1 - 0.05 - 0.25;
   const double markov = std::sqrt(slow * (1 - slow) * 16 / (mean * mean) * (1 + r) / (1 - r));

@@ -61,7 +61,7 @@ TEST_CASE("tf1-syncreplicas learns what bsp learns, and throws nothing away", "[
     CHECK(run["curve"][i]["loss"] == bsp["curve"][i]["loss"]);
 }
 
-TEST_CASE("presets are an axis; a field of the file that one gives no meaning is left out of its runs",
+TEST_CASE("presets are an axis, and a field of the file that one gives no meaning is left out of its runs",
           "[presets]") {
   const TemporaryFolder folder;
   std::ofstream(folder.path() / "scenario.toml")

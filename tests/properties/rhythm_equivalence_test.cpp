@@ -88,7 +88,7 @@ TEST_CASE("one worker that pulls rarely goes on alone as with the server", "[equ
   }
 }
 
-TEST_CASE("without compensation asp is asp; with it late gradients differ", "[equivalence][rhythm]") {
+TEST_CASE("without compensation asp is asp, and with it late gradients differ", "[equivalence][rhythm]") {
   const auto asp = [](const std::string& more) {
     return run(
         {.consistency = "model = \"asp\"", .servers = 2, .optimizer = "learning_rate = 0.25\n" + more});

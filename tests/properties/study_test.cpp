@@ -135,7 +135,7 @@ TEST_CASE("halving gives the better half more seeds until one setting is left", 
   CHECK(tuning["settings_per_arm"] == 8);
 }
 
-TEST_CASE("what is wrong with [tune] is said before anything runs", "[study][tune]") {
+TEST_CASE("what is wrong with tuning is said before anything runs", "[study][tune]") {
   const Place place;
   const auto error = [&](const std::string& text) {
     place.write(text);

@@ -81,7 +81,7 @@ TEST_CASE("a lone load takes bytes / the slowest bandwidth, whatever its segment
   }
 }
 
-TEST_CASE("a limit paces a load; nothing at all takes no time", "[nic]") {
+TEST_CASE("a limit paces a load, and nothing at all takes no time", "[nic]") {
   Run run({1e8, 1e8});
   run.stations.enter(0, 0, {.bytes = mega, .limit = 1e7, .path = {0, 1}});
   run.stations.enter(1, 0, {.bytes = 0, .path = {0, 1}});

@@ -96,7 +96,7 @@ TEST_CASE("two bits: the threshold counts, what is missing comes later", "[filte
   CHECK(send({0, 0, 0, 0, 0}) == Floats{0, 0, 0, 0, 0});
 }
 
-TEST_CASE("top-k keeps exactly the k largest; of equal ones the first", "[filter]") {
+TEST_CASE("top-k keeps exactly the k largest, of equal ones the first", "[filter]") {
   const auto top = [](double fraction) {
     return FilterSpec{.kind = "top-k", .settings = {{"fraction", fraction}}, .error_feedback = false};
   };
@@ -112,7 +112,7 @@ TEST_CASE("top-k keeps exactly the k largest; of equal ones the first", "[filter
   CHECK(std::ranges::count_if(got, [](float x) { return x != 0; }) == 1000);
 }
 
-TEST_CASE("random-k: k of n, all equally often; scaled up when nothing comes later", "[filter]") {
+TEST_CASE("random-k: k of n, all equally often, and scaled up when nothing comes later", "[filter]") {
   const FilterSpec random{.kind = "random-k", .settings = {{"fraction", 0.3}}};
   FilterChain chain = chain_of({without_feedback(random)}, 10);
   std::vector<double> sums(10);

@@ -137,8 +137,9 @@ TEST_CASE("a replica that has lost everything gets the state again, and is no co
   CHECK(told(log.confirm(a, 1, 0).deliveries) == Lines{"a #1"});
 }
 
-TEST_CASE("the next owner is ready when it has all that was there when its state was; no answer waits for it",
-          "[log]") {
+TEST_CASE(
+    "the next owner is ready when it has all that was there when its state was, and no answer waits for it",
+    "[log]") {
   ReplicatedLog log = owner({a});
   append(log, 0, 0);
   CHECK(told(log.set_copies({.epoch = 1, .replicas = {a}, .next = c}, 0)) == Lines{"c state"});

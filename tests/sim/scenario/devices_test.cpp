@@ -59,7 +59,7 @@ TEST_CASE("a step ends with the slowest device", "[devices]") {
   CHECK(devices_time_ratio(scenario, 0) == Approx(0.2 * 4).epsilon(1e-15));
 }
 
-TEST_CASE("without a bus nothing is copied; sums on the host take every copy over it", "[devices]") {
+TEST_CASE("without a bus nothing is copied, and sums on the host take every copy over it", "[devices]") {
   DeviceSpec devices{.bus_latency = {1e-3}};
   CHECK(device_copies(devices, 8e6).seconds == 0);
   CHECK(device_copies(devices, 8e6).bus_bytes == 0);

@@ -75,7 +75,8 @@ TEST_CASE("a database is the last node, and workers alone talk to it", "[nodes]"
   for (std::uint32_t node = 0; node < 5; ++node) CHECK(talks(scenario, 4, node) == (node == 2 || node == 3));
 }
 
-TEST_CASE("a graph's links lead where they say; names that are no node's are switches", "[nodes][topology]") {
+TEST_CASE("a graph's links lead where they say, and names that are no node's are switches",
+          "[nodes][topology]") {
   ClusterSpec c = cluster(1, 1);  // nodes 0 to 2
   c.network.links = {{.between = {"scheduler", "b"}, .bandwidth = {}, .latency = {}},
                      {.between = {"a", "b"}, .bandwidth = BytesPerSecond{7}, .latency = {}},

@@ -169,7 +169,7 @@ TEST_CASE("a row without a meaning beside what the file chose is left out", "[pr
   CHECK_FALSE(with("tf1-syncreplicas", "", {{"consistency.model", "bsp"}}).consistency.k);
 }
 
-TEST_CASE("a preset of the file makes fields meaningless, and says so; one from outside leaves them out",
+TEST_CASE("a preset of the file makes fields meaningless, and says so, and one from outside leaves them out",
           "[presets]") {
   const std::string staleness = fmt::format("{}[consistency]\nstaleness = 2\n", plain);
   const Loaded in_file = load("preset = \"mxnet-dist_async\"\n" + staleness);
