@@ -20,6 +20,12 @@ constexpr Group groups[] = {
     {"transport", transport_against_loop},  {"memory", peak_memory},   {"study", study_against_runs},
     {"scale", thousands_of_nodes}};
 
+std::vector<std::string> group_names() {
+  std::vector<std::string> names;
+  for (const Group& group : groups) names.emplace_back(group.name);
+  return names;
+}
+
 std::string bound_text(const Line& line) {
   if (line.bound == Bound::none) return "";
   return fmt::format("{} {:.2f}", line.bound == Bound::at_least ? ">=" : "<=", line.limit);
@@ -87,9 +93,9 @@ int main(int argc, char** argv) {
   app.add_option("--repeats", settings.repeats, "Repeats of each measurement.")->check(CLI::Range(1, 1000));
   app.add_option("--patience", settings.patience,
                  "Seconds that a group of lines waits for other processes to leave the cores alone.");
-  app.add_option("--only", only, "Only these groups: gradient, run, fashion, transport, memory, scale.")
+  app.add_option("--only", only, "Only these groups.")
       ->delimiter(',')
-      ->check(CLI::IsMember({"gradient", "run", "fashion", "transport", "memory"}));
+      ->check(CLI::IsMember(psim::bench::group_names()));
   app.add_option("--json", json_file, "Write the table as JSON to this file too.");
   CLI11_PARSE(app, argc, argv);
   if (settings.quick) settings.repeats = 1, settings.patience = 0;

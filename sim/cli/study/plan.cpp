@@ -126,26 +126,34 @@ std::vector<Candidate> cross_product(const Command& command, const std::vector<A
   return seeds == axes.end() ? candidates : crossed(candidates, *seeds, arm_axis);
 }
 
-// Counts what the data sets take, each once.
+double bytes_of(const DataSplit& data) {
+  double bytes = 0;
+  for (const Dataset* set : {&data.train, &data.test, &data.validation})
+    bytes += 4.0 * static_cast<double>(set->inputs.size() + set->targets.size()) +
+             8.0 * static_cast<double>(set->labels.size() + set->sparse_inputs.index.size());
+  return bytes;
+}
+
+// Which data the planner keeps for its runs. Each run is a forked copy of it, and a copy of many megabytes
+// takes longer than a small data set takes to be loaded again.
 class DataBudget {
  public:
-  // Whether there is room for the data of one more scenario.
   bool takes(const LoadedScenario& loaded) {
-    add(loaded.data.get());
-    for (const LoadedJob& job : loaded.jobs) add(job.data.get());
-    return bytes_ <= most;
+    std::set<const DataSplit*> more{loaded.data.get()};
+    for (const LoadedJob& job : loaded.jobs) more.insert(job.data.get());
+    more.erase(nullptr);
+    std::erase_if(more, [this](const DataSplit* data) { return kept_.contains(data); });
+    double bytes = 0;
+    for (const DataSplit* data : more) bytes += bytes_of(*data);
+    if (bytes > 0 && bytes_ + bytes > (bytes > large ? most : most_of_small)) return false;
+    kept_.insert(more.begin(), more.end());
+    bytes_ += bytes;
+    return true;
   }
 
  private:
-  static constexpr double most = 512e6;
-  void add(const DataSplit* data) {
-    if (data == nullptr || std::ranges::find(counted_, data) != counted_.end()) return;
-    counted_.push_back(data);
-    for (const Dataset* set : {&data->train, &data->test, &data->validation})
-      bytes_ += 4.0 * static_cast<double>(set->inputs.size() + set->targets.size()) +
-                8.0 * static_cast<double>(set->labels.size() + set->sparse_inputs.index.size());
-  }
-  std::vector<const DataSplit*> counted_;
+  static constexpr double large = 8e6, most_of_small = 32e6, most = 512e6;  // bytes
+  std::set<const DataSplit*> kept_;
   double bytes_ = 0;
 };
 
