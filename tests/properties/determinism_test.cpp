@@ -132,6 +132,17 @@ TEST_CASE("the digest does not depend on evaluation", "[determinism]") {
   }
 }
 
+// Its evaluations are dates of the clock, which round SimGrid's sums, and do no more than that.
+TEST_CASE("a target that is not reached moves no date", "[determinism]") {
+  const auto time = [](const char* training) {
+    const Files files(fmt::format(fmt::runtime(digits), training, "model = \"asp\"", 2));
+    const Outcome run = psim::test::psim({"run", "scenario.toml", "--json"}, files.folder.path());
+    return Json::parse(run.out)["sim_time_s"].get<double>();
+  };
+  CHECK(time("evaluate_every = \"700us\"\ntarget = { accuracy = 0.9999 }") ==
+        Approx(time("")).epsilon(1e-12));
+}
+
 // Detectors and repetitions are dates, too. An evaluation between them would add a rounding of the clock.
 TEST_CASE("the digest does not depend on evaluation where nodes fail either", "[determinism]") {
   const std::string toml = shipped("rolling_restart.toml");
