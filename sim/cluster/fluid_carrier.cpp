@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "model/mutant.hpp"
+#include "sim/cluster/shares.hpp"
 #include "sim/cluster/simgrid_version.hpp"
 
 namespace sg4 = simgrid::s4u;
@@ -29,7 +30,7 @@ FluidCarrier::FluidCarrier(const Scenario& scenario, const Platform& platform, A
       routes_(platform.routes),
       turns_(scenario),
       window_(latency_unit(scenario.cluster.network) * flow_model(scenario.cluster.network).window),
-      acknowledgements_(scenario.cluster.network.cross_traffic && !mutant("no-cross-traffic") ? 0.05 : 0) {
+      acknowledges_(scenario.cluster.network.cross_traffic && !mutant("no-cross-traffic")) {
   for (std::size_t node = 0; node < platform.hosts.size(); ++node) {
     nodes_.push_back({.host = platform.hosts[node], .links = {}});
     for (sg4::Link* link : platform.own_links[node])
@@ -65,7 +66,7 @@ void FluidCarrier::start(std::span<const Cargo> cargos) {
       Voyage& voyage = voyages_[cargo.slot];
       voyage.cargo = cargo;
       voyage.last_turn = turns_.last_turn_of_next(cargo.from, cargo.to, cargo.bytes);
-      if (acknowledgements_ > 0) start_acknowledgements(voyage);
+      if (acknowledges_) start_acknowledgements(voyage);
       start_flow(voyage, cargo.bytes - voyage.last_turn, voyage.last_turn > 0 ? 1 - 1 / last_turn_weight : 1);
     }
   });
@@ -109,7 +110,7 @@ void FluidCarrier::start_acknowledgements(Voyage& voyage) {
   const Cargo& cargo = voyage.cargo;
   voyage.acknowledgements =
       flow_between(nodes_[cargo.to].host, nodes_[cargo.from].host,
-                   static_cast<std::uint64_t>(acknowledgements_ * static_cast<double>(cargo.bytes)));
+                   static_cast<std::uint64_t>(share_of_acknowledgements * static_cast<double>(cargo.bytes)));
   slots_[voyage.acknowledgements->get_impl()] = {.slot = cargo.slot, .acknowledges = true};
 }
 

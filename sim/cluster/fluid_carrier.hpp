@@ -65,8 +65,8 @@ class FluidCarrier final : public Carrier {
   Agenda& agenda_;
   RouteTable* routes_;
   Turns turns_;
-  double window_, latency_factor_ = 1;           // window_: as SimGrid knows it; 0: no limit
-  double acknowledgements_;                      // bytes of them, per byte of a message
+  double window_, latency_factor_ = 1;  // window_: as SimGrid knows it; 0: no limit
+  bool acknowledges_;
   std::vector<Voyage> voyages_;                  // by slot
   std::vector<std::uint32_t> last_turns_ = {};   // slots whose last turn begins at this date
   std::unordered_map<const void*, Flow> slots_;  // by activity; unordered: looked up only

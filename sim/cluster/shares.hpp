@@ -22,6 +22,9 @@ struct FlowModel {
 };
 FlowModel flow_model(const NetworkSpec& network);
 
+// Bytes of acknowledgements in the opposite direction, per byte of a message, as SimGrid has it.
+inline constexpr double share_of_acknowledgements = 0.05;
+
 // Of a message. `latency`: its way's; `slowness`: seconds per byte of all links of its way together.
 double share_weight(const NetworkSpec& network, double latency, double slowness);
 

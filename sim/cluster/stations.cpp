@@ -7,14 +7,14 @@
 #include <utility>
 
 #include "model/mutant.hpp"
+#include "sim/cluster/shares.hpp"
 #include "sim/cluster/turns.hpp"
 
 namespace psim {
 namespace {
 
-constexpr double packet = 1500;               // bytes: Ethernet's largest payload
-constexpr std::uint8_t window = 2;            // segments
-constexpr double of_acknowledgements = 0.05;  // bytes in the opposite direction, as SimGrid has it
+constexpr double packet = 1500;     // bytes: Ethernet's largest payload
+constexpr std::uint8_t window = 2;  // segments
 constexpr double parts_of_rest = 256;
 constexpr double golden_section = 0.6180339887498949;
 
@@ -200,7 +200,7 @@ void Stations::serve(std::uint32_t number, const Segment& segment) {
   if (segment.hop == 0) {
     for (const Hop& back : std::span(hops_of(segment.slot) + open.hops, open.back)) {
       Station& other = stations_[back.station];
-      if (other.busy) other.slipped_in += of_acknowledgements * bytes / other.bandwidth;
+      if (other.busy) other.slipped_in += share_of_acknowledgements * bytes / other.bandwidth;
     }
   }
   announce(segment, start, station.end);
