@@ -82,7 +82,9 @@ class Stream {
  public:
   Stream(const fs::path& path, std::string_view table) : table_(table), query_(path, sql_of(table)) {
     for (int i = 0; i < sqlite3_column_count(query_.row()); ++i) {
-      const auto place = columns.find(sqlite3_column_name(query_.row(), i));
+      const std::string_view column = sqlite3_column_name(query_.row(), i);
+      if (table == "release" && column == "sender") continue;  // the row is about a worker's pull
+      const auto place = columns.find(column);
       if (place != columns.end()) places_.emplace_back(i, place->second);
     }
     advance();

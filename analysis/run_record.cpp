@@ -74,6 +74,24 @@ void add_sizes(const Fields& fields, Facts& f) {
   f.first_samples = batch * (warmup > 0 ? warmup : steps);
 }
 
+std::vector<SlowWorkers> stragglers_of(const toml::table& scenario) {
+  std::vector<SlowWorkers> all;
+  const toml::array* rows = scenario["straggler"].as_array();
+  for (std::size_t n = 0; rows != nullptr && n < rows->size(); ++n) {
+    const toml::table* row = rows->at(n).as_table();
+    if (row == nullptr) continue;
+    SlowWorkers slow{.workers = {}, .slowdown = row->at_path("slowdown").value_or(1.0), .until = {}};
+    if (const toml::array* workers = row->at_path("workers").as_array()) {
+      for (const toml::node& worker : *workers)
+        slow.workers.push_back(static_cast<std::uint32_t>(worker.value_or<std::int64_t>(0)));
+    }
+    if (const auto from = row->at_path("from").value<std::string_view>()) slow.from = quantity(*from);
+    if (const auto until = row->at_path("until").value<std::string_view>()) slow.until = quantity(*until);
+    all.push_back(std::move(slow));
+  }
+  return all;
+}
+
 Facts facts_of(const toml::table& scenario) {
   const Fields fields{scenario};
   Facts f;
@@ -100,6 +118,7 @@ Facts facts_of(const toml::table& scenario) {
                              : fields.number("consistency.k", f.workers);
   f.pull_every = fields.number("training.pull_every", 1);
   f.elastic = fields.word("training.algorithm") == "elastic";
+  f.servers_work = scenario.at_path("cluster.server.flops_per_value").value_or(0.0) > 0;
   f.steals = fields.word("training.work") == "stealing";
   f.overlap = scenario.at_path("messages.overlap").value_or(false);
   f.copies = fields.number("replication.copies", 0);
@@ -108,6 +127,7 @@ Facts facts_of(const toml::table& scenario) {
   f.at_least_once = fields.word("recovery.semantics") == "at-least-once";
   if (const std::string_view text = fields.word("training.duration"); !text.empty())
     f.duration = quantity(text);
+  f.stragglers = stragglers_of(scenario);
   add_sizes(fields, f);
   return f;
 }
@@ -153,7 +173,8 @@ std::string Facts::name_of(std::uint32_t node) const {
   if (node == 0) return "scheduler";
   if (is_server(node)) return fmt::format("server {}", node - 1);
   if (is_worker(node)) return fmt::format("worker {}", first_worker + worker(node));
-  return fmt::format("node {}", node);
+  const std::size_t other = node - 1 - servers - workers;
+  return other < others.size() ? others[other] : fmt::format("node {}", node);
 }
 
 std::optional<Row> Job::own(const Row& row) const {
@@ -191,6 +212,11 @@ RunRecord::RunRecord(const fs::path& folder) : database_(folder / "run.db") {
     facts = facts_of(scenario_in(scenario));
     summary = summary_in(summary_file);
     nodes_ = count_nodes(database_, facts);
+    query(database_, "SELECT role, number FROM node ORDER BY node", [&](sqlite3_stmt* row) {
+      const std::string_view role = text(row, 0);
+      if (role == "scheduler" || role == "server" || role == "worker") return;
+      facts.others.push_back(fmt::format("{} {}", role, sqlite3_column_int64(row, 1)));
+    });
     query(database_, "SELECT here_at_first FROM worker ORDER BY worker",
           [&](sqlite3_stmt* row) { facts.here_at_first.push_back(sqlite3_column_int(row, 0) != 0); });
     if (facts.here_at_first.size() != facts.workers)

@@ -80,6 +80,14 @@ struct Row {
   bool is_last_part() const { return part + 1 == parts; }
 };
 
+// Workers that are slower than the others, as the scenario says.
+struct SlowWorkers {
+  std::vector<std::uint32_t> workers;
+  double slowdown = 1;          // times as long
+  double from = 0;              // seconds
+  std::optional<double> until;  // likewise; none: to the end
+};
+
 // What the scenario promises.
 struct Facts {
   std::uint32_t servers = 0, workers = 0;
@@ -89,9 +97,10 @@ struct Facts {
   std::vector<std::pair<double, std::int64_t>> schedule;  // ssp: from this clock on, this bound
   std::int64_t group = 1;                                 // bsp, k models: pushes of an update
   std::int64_t pull_every = 1;
-  bool elastic = false;  // a push is sent before its clock's computation
-  bool overlap = false;  // a clock begins when the weights of its first layers are here
-  bool steals = false;   // workers push what they computed of others' samples as well
+  bool elastic = false;       // a push is sent before its clock's computation
+  bool overlap = false;       // a clock begins when the weights of its first layers are here
+  bool servers_work = false;  // an update takes time
+  bool steals = false;        // workers push what they computed of others' samples as well
   std::int64_t copies = 0, window = 0;
   bool every_push = false;         // is replicated, not every update
   bool at_least_once = false;      // a push that comes again may be applied again
@@ -104,13 +113,15 @@ struct Facts {
   bool filtered = false;
   double disk = 0;                  // bytes per second
   std::vector<bool> here_at_first;  // by worker of the run
+  std::vector<SlowWorkers> stragglers;
+  std::vector<std::string> others;  // names of the nodes after the workers
 
   bool is_server(std::uint32_t node) const { return node > 0 && node <= servers; }
   bool is_worker(std::uint32_t node) const { return node > servers && node <= servers + workers; }
   std::uint32_t worker(std::uint32_t node) const { return node - 1 - servers; }
   // Clocks that a worker which starts `clock` may be ahead of another; none: no bound.
   std::optional<std::int64_t> bound_at(std::int64_t clock) const;
-  // "server 1", "worker 3", as scenarios call them.
+  // "server 1", "worker 3", as scenarios call them; "storage 0".
   std::string name_of(std::uint32_t node) const;
 };
 

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -16,10 +17,9 @@
 #include "analysis/run_record.hpp"
 #include "sim/cli/command.hpp"
 #include "sim/cli/interrupt.hpp"
-#include "sim/cli/study/archive.hpp"
 #include "sim/cli/study/cite.hpp"
 #include "sim/cli/study/recipe.hpp"
-#include "sim/cli/study/shelf.hpp"
+#include "sim/cli/subcommand.hpp"
 #include "sim/cli/talk.hpp"
 #include "sim/cli/usage.hpp"
 #include "sim/cli/validators.hpp"
@@ -155,30 +155,10 @@ int guarded(const std::function<int()>& action) {
   return our_fault;
 }
 
-// What the command line asks for.
-struct Asked {
-  Command command;
-  StudyCommand study;
-  FuzzCommand fuzz;
-  ShelfCommand shelf;
-  ArchiveCommand archive;
-  bool bibtex = false;
-  std::string directory;
-  std::vector<std::string> words;
-  bool reference = false;
-};
-
 int print(std::string_view text) {
   fmt::print("{}", text);
   return done;
 }
-
-// A subcommand: its options, and what answers it.
-struct Subcommand {
-  const char *name, *description, *examples;
-  void (*add_options)(CLI::App*, Asked&);
-  int (*answer)(const Asked&);
-};
 
 constexpr const char* general =
     "Examples:\n"
@@ -362,12 +342,14 @@ int main(int argc, char** argv) {
                        fmt::format("psim {} ({})", psim::version_text(), psim::instruction_set()));
   Asked asked;
   int code = done;
-  for (const Subcommand& one : subcommands) {
+  const auto add = [&](const Subcommand& one) {
     CLI::App* sub = app.add_subcommand(one.name, one.description);
     sub->footer(fmt::format("Examples:\n{}\n`psim --help` lists the exit codes.", one.examples));
     one.add_options(sub, asked);
     sub->callback([&] { code = one.answer(asked); });
-  }
+  };
+  std::ranges::for_each(subcommands, add);
+  std::ranges::for_each(see_subcommands(), add);
   return guarded([&] {
     parse(app, {argv + 1, argv + argc});
     return code;

@@ -1,0 +1,106 @@
+// Makes the causal graph out of events, in their order: what came of what, by rules of each type of event.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "analysis/causes/graph.hpp"
+
+namespace psim::analysis {
+
+class CauseBuilder {
+ public:
+  explicit CauseBuilder(const Facts& facts) : facts_(facts) {}
+  void on(const Row& row);
+  CausalGraph graph() &&;
+
+ private:
+  using Id = std::uint32_t;
+  static constexpr Id none = CausalGraph::none;
+  struct Edge {
+    Id cause;
+    Kind kind;
+    double least;
+  };
+  struct Node {
+    Id last = none;         // moment here
+    Id first_now = none;    // of those at the date of the last one
+    Id handled = none;      // the last at an earlier date that is no arrival
+    Id handled_now = none;  // ... at that date
+    Id control = none;      // the last of a worker's own course: computing, waiting
+    Id down = none;         // the fault that took it away
+    Id heartbeat = none;    // it sent
+    Id heard = none;        // its last heartbeat that arrived
+    bool computes = false;
+    std::vector<Id> arrived;  // since the last moment that may have waited for them
+  };
+  // What a server knows of a worker's requests about a shard.
+  struct Requests {
+    Id pull = none, release = none;
+    std::map<std::int64_t, Id> pushes;  // that arrived and have no outcome yet
+  };
+  // What the next update of a shard is made of.
+  struct Update {
+    std::vector<Id> outcomes;
+    Id last_push = none;  // of those that made it, the one that arrived last
+  };
+
+  void on_sent(const Row& row);
+  void on_received(const Row& row);
+  void on_lost(const Row& row);
+  void on_computation(const Row& row);
+  void on_wait(const Row& row);
+  void on_release(const Row& row);
+  void on_outcome(const Row& row);
+  void on_update(const Row& row);
+  void on_fault(const Row& row);
+  void on_suspicion(const Row& row);
+  void on_repetition(const Row& row);
+  void on_other(const Row& row);
+
+  // The moment of the row, with the edges that were collected; nobody's yet, or at a node.
+  Id add(const Row& row);
+  Id happens(const Row& row, std::uint32_t at_node);
+  std::uint8_t word(std::string_view text);
+  Node& node(std::uint32_t number);
+  Requests& requests(const Row& row, std::uint32_t server, std::uint32_t worker);
+  const Moment& moment(Id id) const { return moments_[id]; }
+  double date(Id id) const { return moments_[id].at; }
+  bool is_now(Id id, double now) const { return id != none && moments_[id].at == now; }
+  // Something from outside has set the node going at this date.
+  bool is_woken(const Node& here, double now) const;
+
+  // The edges of the moment to be added next; the first is the binding one.
+  void after(Id cause, Kind kind, double least);
+  void bind(Id cause, Kind kind, double now);
+  // It came of something at the same date at this node, or of nothing that is known since the last moment
+  // here.
+  void bind_to_node(const Node& here, double now, Kind otherwise = Kind::idle);
+  // It came of working on a message that had arrived.
+  void bind_to_message(const Node& here, Id arrived, double now);
+  void take_arrived(Node& here);
+  Id sending_of(const Row& row) const;
+  Id arrival_of(std::int64_t message) const;
+
+  const Facts& facts_;
+  std::vector<Moment> moments_;
+  std::vector<Edge> edges_, next_;
+  std::vector<std::uint32_t> first_edge_;  // by moment
+  std::vector<std::string> words_{""};
+  std::map<std::string, std::uint8_t, std::less<>> word_of_;
+  std::deque<Node> nodes_;
+  std::vector<Id> sent_, received_;  // by number of the sending
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, Requests>
+      requests_;                                                                // server, shard, worker
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Update> updates_;           // server, shard
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Id> connections_;           // from, to: last arrival
+  std::map<std::tuple<std::uint32_t, std::uint8_t, std::uint32_t>, Id> asked_;  // worker, kind, shard
+  std::map<std::pair<std::int64_t, std::uint32_t>, Id> faults_;                 // table, target
+};
+
+}  // namespace psim::analysis

@@ -1,0 +1,148 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "analysis/causes/words.hpp"
+#include "analysis/study/text_table.hpp"
+
+namespace psim::analysis {
+namespace {
+
+std::string until_text(const Until& until) {
+  if (until.what == Until::What::date) return seconds_text(until.date);
+  return until.what == Until::What::end ? "end" : "target";
+}
+
+Json json_of(const StalenessCost& cost) {
+  return {{"updates_mean", cost.updates_mean},
+          {"age_mean_s", cost.age_mean},
+          {"age_max_s", cost.age_max},
+          {"gradients", cost.applied},
+          {"computations", cost.computations},
+          {"torn", cost.torn},
+          {"widest", cost.widest}};
+}
+
+std::string table_of(std::vector<TextColumn>& columns, std::size_t width) {
+  std::vector<const TextColumn*> all;
+  for (const TextColumn& column : columns) all.push_back(&column);
+  return render(all, {}, TableFormat::text, width);
+}
+
+std::string shares_table(const Explanation& why, const Facts& facts, std::size_t width) {
+  constexpr std::size_t shown = 8;
+  std::vector<TextColumn> columns{{"on the critical path", true}, {"what", true}, {"time"}, {"share"}};
+  double rest = why.total;
+  for (std::size_t n = 0; n < std::min(shown, why.shares.size()); ++n) {
+    const Share& share = why.shares[n];
+    rest -= share.seconds;
+    columns[0].cells.push_back(facts.name_of(share.node));
+    columns[1].cells.emplace_back(name_of(share.kind));
+    columns[2].cells.push_back(seconds_text(share.seconds));
+    columns[3].cells.push_back(fmt::format("{:.1f} %", 100 * share.seconds / why.total));
+  }
+  if (why.shares.size() > shown) {
+    columns[0].cells.push_back(fmt::format("{} more", why.shares.size() - shown));
+    columns[1].cells.emplace_back("");
+    columns[2].cells.push_back(seconds_text(std::max(0.0, rest)));
+    columns[3].cells.push_back(fmt::format("{:.1f} %", 100 * std::max(0.0, rest) / why.total));
+  }
+  return table_of(columns, width);
+}
+
+std::string waits_table(const Explanation& why, const Facts& facts, std::size_t width) {
+  constexpr std::size_t shown = 12;
+  std::vector<WaitTotal> waits = why.waits;
+  std::ranges::stable_sort(waits, std::ranges::greater{}, &WaitTotal::seconds);
+  std::vector<TextColumn> columns{
+      {"who waited", true}, {"for", true}, {"mostly", true}, {"times"}, {"time"}, {"from"}, {"to"}};
+  for (std::size_t n = 0; n < std::min(shown, waits.size()); ++n) {
+    const WaitTotal& wait = waits[n];
+    columns[0].cells.push_back(facts.name_of(wait.waiter));
+    columns[1].cells.push_back(facts.name_of(wait.awaited));
+    columns[2].cells.emplace_back(name_of(wait.kind));
+    columns[3].cells.push_back(fmt::format("{}", wait.count));
+    columns[4].cells.push_back(seconds_text(wait.seconds));
+    columns[5].cells.push_back(seconds_text(wait.first));
+    columns[6].cells.push_back(seconds_text(wait.last));
+  }
+  std::string table = table_of(columns, width);
+  if (waits.size() > shown) table += fmt::format("{} more pairs: --json has all\n", waits.size() - shown);
+  return table;
+}
+
+std::string slack_table(const Explanation& why, const Facts& facts, std::size_t width) {
+  constexpr std::size_t shown = 12;
+  std::vector<NodeSlack> nodes = why.slack;
+  std::ranges::stable_sort(nodes, std::ranges::greater{}, &NodeSlack::on_path);
+  std::vector<TextColumn> columns{
+      {"node", true}, {"computations, updates"}, {"on the path"}, {"slack (median)"}};
+  for (std::size_t n = 0; n < std::min(shown, nodes.size()); ++n) {
+    const NodeSlack& node = nodes[n];
+    columns[0].cells.push_back(facts.name_of(node.node));
+    columns[1].cells.push_back(fmt::format("{}", node.moments));
+    columns[2].cells.push_back(fmt::format("{}", node.on_path));
+    columns[3].cells.push_back(node.moments == node.without_effect ? "-" : seconds_text(node.median));
+  }
+  return table_of(columns, width);
+}
+
+}  // namespace
+
+std::string text(const Explanation& why, const Facts& facts, std::size_t width) {
+  std::string out;
+  for (const std::string& sentence : why.sentences) {
+    for (const std::string& line : wrapped(sentence, width)) out += line + "\n";
+  }
+  out += "\n" + shares_table(why, facts, width);
+  if (!why.waits.empty()) out += "\n" + waits_table(why, facts, width);
+  if (!why.slack.empty()) out += "\n" + slack_table(why, facts, width);
+  const StalenessCost& cost = why.staleness;
+  if (cost.applied > 0)
+    out += fmt::format(
+        "\ngradients were applied {} after their weights left the server (at most {}); {} of {} steps\n"
+        "computed on shards of unequal versions, at most {} apart\n",
+        seconds_text(cost.age_mean), seconds_text(cost.age_max), cost.torn, cost.computations, cost.widest);
+  return out;
+}
+
+Json document(const Explanation& why, const Facts& facts) {
+  Json path = Json::array(), shares = Json::array(), waits = Json::array(), slack = Json::array();
+  for (std::size_t n = 0; n < why.path.size(); ++n) {
+    const Piece& piece = why.path[n];
+    Json one{{"node", facts.name_of(piece.node)},
+             {"kind", name_of(piece.kind)},
+             {"begin_s", piece.begin},
+             {"end_s", piece.end},
+             {"cause", why.causes[n]}};
+    if (piece.kind == Kind::network) one["to"] = facts.name_of(piece.to);
+    path.push_back(std::move(one));
+  }
+  for (const Share& share : why.shares)
+    shares.push_back({{"node", facts.name_of(share.node)},
+                      {"kind", name_of(share.kind)},
+                      {"seconds", share.seconds},
+                      {"share", share.seconds / why.total}});
+  for (const WaitTotal& wait : why.waits)
+    waits.push_back({{"worker", facts.worker(wait.waiter)},
+                     {"for", facts.name_of(wait.awaited)},
+                     {"mostly", name_of(wait.kind)},
+                     {"count", wait.count},
+                     {"seconds", wait.seconds},
+                     {"first_s", wait.first},
+                     {"last_s", wait.last}});
+  for (const NodeSlack& node : why.slack)
+    slack.push_back({{"node", facts.name_of(node.node)},
+                     {"moments", node.moments},
+                     {"on_path", node.on_path},
+                     {"without_effect", node.without_effect},
+                     {"least_s", node.least},
+                     {"median_s", node.median}});
+  return {
+      {"schema", "psim.why/1"},     {"until", until_text(why.until)}, {"total_s", why.total},
+      {"sentences", why.sentences}, {"path", std::move(path)},        {"shares", std::move(shares)},
+      {"waits", std::move(waits)},  {"slack", std::move(slack)},      {"staleness", json_of(why.staleness)}};
+}
+
+}  // namespace psim::analysis

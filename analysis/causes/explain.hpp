@@ -1,0 +1,67 @@
+// Why a run took as long as it did: its critical path, who waited for whom, what staleness came to, and two
+// sentences that say so.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/causes/path.hpp"
+
+namespace psim::analysis {
+
+// What to explain: the run's end, when the target was reached, or what had happened until a date in seconds.
+struct Until {
+  enum class What : std::uint8_t { end, target, date } what = What::end;
+  double date = 0;
+};
+
+struct Share {
+  std::uint32_t node = 0;
+  Kind kind = Kind::idle;
+  double seconds = 0;
+};
+
+// Of one node's computations (a server's updates): how much later they could have ended. `least`, `median`:
+// seconds, of those that the end depends on at all.
+struct NodeSlack {
+  std::uint32_t node = 0;
+  std::int64_t moments = 0, on_path = 0, without_effect = 0;
+  double least = 0, median = 0;
+};
+
+// What asynchrony came to. Ages: seconds from a server's sending of weights until the gradient of these
+// weights was applied there. Torn: computations on shards of unequal versions.
+struct StalenessCost {
+  std::int64_t applied = 0, computations = 0, torn = 0,
+               widest = 0;  // widest: versions between two shards of one model
+  double age_mean = 0, age_max = 0, updates_mean = 0;
+};
+
+struct Explanation {
+  Until until;
+  double total = 0;  // simulated seconds from the start
+  std::vector<std::string> sentences;
+  std::vector<Piece> path;
+  std::vector<std::string> causes;  // of the pieces
+  std::vector<Share> shares;        // of the path, most first; their sum is the total
+  std::vector<WaitTotal> waits;
+  std::vector<NodeSlack> slack;
+  StalenessCost staleness;
+};
+
+// Throws Unverifiable: for a run without events, and for a target that was not reached.
+Explanation explain(const RunRecord& record, Until until = {});
+
+// What every run must hold: no cause after its effect, and a path without gaps from the start to the end. A
+// message for each violation.
+std::vector<std::string> broken_causes(const CausalGraph& graph, const Json& summary);
+
+// For people. `width`: columns of the terminal.
+std::string text(const Explanation& why, const Facts& facts, std::size_t width);
+// "psim.why/1"
+Json document(const Explanation& why, const Facts& facts);
+
+}  // namespace psim::analysis

@@ -1,0 +1,197 @@
+#include "analysis/causes/words.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <utility>
+
+namespace psim::analysis {
+namespace {
+
+std::string percent(double part, double whole) { return fmt::format("{:.0f} %", 100 * part / whole); }
+
+// "0-2 and 4-7" for 0, 1, 2, 4, 5, 6, 7.
+std::string ranges_text(const std::vector<std::uint32_t>& numbers) {
+  std::vector<std::string> ranges;
+  for (std::size_t n = 0; n < numbers.size();) {
+    std::size_t end = n + 1;
+    while (end < numbers.size() && numbers[end] == numbers[end - 1] + 1) ++end;
+    if (end - n > 2) ranges.push_back(fmt::format("{}-{}", numbers[n], numbers[end - 1]));
+    else
+      for (std::size_t one = n; one < end; ++one) ranges.push_back(fmt::format("{}", numbers[one]));
+    n = end;
+  }
+  if (ranges.size() == 1) return ranges.front();
+  const std::string last = ranges.back();
+  ranges.pop_back();
+  return fmt::format("{} and {}", fmt::join(ranges, ", "), last);
+}
+
+// " (4x slower from 0 s on)" of a straggler, as the scenario has it.
+std::string slowness_text(const Facts& facts, std::uint32_t node) {
+  if (!facts.is_worker(node)) return "";
+  for (const SlowWorkers& slow : facts.stragglers) {
+    if (std::ranges::find(slow.workers, facts.worker(node)) == slow.workers.end() || slow.slowdown <= 1)
+      continue;
+    const std::string until = slow.until ? fmt::format(" to {}", seconds_text(*slow.until)) : " on";
+    return fmt::format(" ({:.3g}x slower from {}{})", slow.slowdown, seconds_text(slow.from), until);
+  }
+  return "";
+}
+
+// Seconds of the path by what somebody would say: whose computing, whose links, ...
+struct Blame {
+  std::map<Kind, double> of_kind;
+  std::map<std::pair<Kind, std::uint32_t>, double> of_node;
+  explicit Blame(const Explanation& why, const Facts& facts) {
+    for (const Piece& piece : why.path) {
+      const bool at_server = piece.kind == Kind::network && facts.is_server(piece.to);
+      of_kind[piece.kind] += piece.seconds();
+      of_node[{piece.kind, at_server ? piece.to : piece.node}] += piece.seconds();
+    }
+  }
+  Kind most() const {
+    return std::ranges::max_element(of_kind, {}, [](const auto& entry) { return entry.second; })->first;
+  }
+  // The node with most of a kind.
+  std::pair<std::uint32_t, double> most_of(Kind kind) const {
+    std::pair<std::uint32_t, double> best{0, -1};
+    for (const auto& [key, seconds] : of_node) {
+      if (key.first == kind && seconds > best.second) best = {key.second, seconds};
+    }
+    return best;
+  }
+  std::size_t nodes_of(Kind kind) const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(of_node, [kind](const auto& entry) { return entry.first.first == kind; }));
+  }
+};
+
+constexpr std::array<std::string_view, kind_names.size()> what_it_is{"computing",
+                                                                     "messages on their way",
+                                                                     "work on servers",
+                                                                     "waiting until a silence was noticed",
+                                                                     "nodes that were down",
+                                                                     "waiting for a date"};
+
+std::string path_sentence(const Explanation& why, const Facts& facts) {
+  const Blame blame(why, facts);
+  const Kind kind = blame.most();
+  const auto [node, seconds] = blame.most_of(kind);
+  const double of_kind = blame.of_kind.at(kind);
+  const std::string name = facts.name_of(node) + slowness_text(facts, node);
+  if (kind == Kind::compute && seconds > 0.5 * why.total)
+    return fmt::format("{} decides how long it takes: its computing is {} of the critical path.", name,
+                       percent(seconds, why.total));
+  std::string sentence = fmt::format("{} of the critical path is {}", percent(of_kind, why.total),
+                                     what_it_is[static_cast<std::size_t>(kind)]);
+  if (seconds > 0.6 * of_kind) {
+    sentence += kind == Kind::network ? fmt::format(", most of it to and from {}", name)
+                                      : fmt::format(", most of it at {}", name);
+  } else if (blame.nodes_of(kind) > 1) {
+    sentence += fmt::format(", now at one node, now at another: the most, {}, is at {}",
+                            percent(seconds, why.total), name);
+  }
+  return sentence + ".";
+}
+
+// Why workers must wait at all, as their consistency model has it.
+std::string rule_text(const Explanation& why, const RunRecord& record, double first) {
+  const Facts& facts = record.facts;
+  if (!facts.has_servers) return ", because every step needs the part of every worker";
+  if (facts.model == "bsp") return ", because under bsp every step needs the push of every worker";
+  if (facts.model == "ssp" || facts.model == "dssp")
+    return fmt::format(", because a lead of {} clock{} is used up after {}", facts.staleness,
+                       facts.staleness == 1 ? "" : "s", seconds_text(first));
+  if (facts.group > 1 && facts.model != "asp")
+    return fmt::format(", because an update needs {} pushes", facts.group);
+  return why.waits.empty() ? "" : ", for the answers to their requests";
+}
+
+// Waits for one node, of all workers.
+struct Awaited {
+  std::vector<std::uint32_t> waiters;
+  std::int64_t count = 0;
+  double seconds = 0, first = 0;
+  Kind kind = Kind::idle;
+};
+
+std::map<std::uint32_t, Awaited> by_awaited(const Explanation& why) {
+  std::map<std::uint32_t, Awaited> all;
+  for (const WaitTotal& wait : why.waits) {
+    Awaited& one = all[wait.awaited];
+    if (one.count == 0 || wait.first < one.first) one.first = wait.first;
+    if (wait.seconds > one.seconds) one.kind = wait.kind;
+    one.waiters.push_back(wait.waiter);
+    one.count += wait.count;
+    one.seconds += wait.seconds;
+  }
+  return all;
+}
+
+std::string wait_sentence(const Explanation& why, const RunRecord& record) {
+  const Facts& facts = record.facts;
+  const std::map<std::uint32_t, Awaited> all = by_awaited(why);
+  double waited = 0;
+  for (const auto& [node, one] : all) waited += one.seconds;
+  const double of_workers = why.total * facts.workers;
+  if (!(waited > 0.02 * of_workers)) {
+    std::string sentence =
+        fmt::format("Workers hardly waited: {} of their time", percent(waited, of_workers));
+    if (why.staleness.updates_mean > 0)
+      sentence += fmt::format("; a gradient was {:.3g} updates old on average when it was applied",
+                              why.staleness.updates_mean);
+    return sentence + ".";
+  }
+  const auto most = std::ranges::max_element(all, {}, [](const auto& entry) { return entry.second.seconds; });
+  const Awaited& one = most->second;
+  const bool for_worker = facts.is_worker(most->first);
+  std::string sentence =
+      fmt::format("{} waited {} times for {}, {} each in all", names_of(facts, one.waiters), one.count,
+                  facts.name_of(most->first) + (for_worker ? "" : fmt::format(" ({})", name_of(one.kind))),
+                  seconds_text(one.seconds / static_cast<double>(one.waiters.size())));
+  sentence += rule_text(why, record, one.first);
+  if (one.seconds < 0.6 * waited)
+    sentence +=
+        fmt::format("; that is {} of all waiting, the rest is for {}", percent(one.seconds, waited),
+                    all.size() == 2 ? "one other node" : fmt::format("{} other nodes", all.size() - 1));
+  sentence.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(sentence.front())));
+  return sentence + ".";
+}
+
+}  // namespace
+
+std::string seconds_text(double seconds) {
+  if (seconds == 0) return "0 s";
+  if (seconds < 1e-3) return fmt::format("{:.3g} us", seconds * 1e6);
+  if (seconds < 1) return fmt::format("{:.3g} ms", seconds * 1e3);
+  return fmt::format("{:.3g} s", seconds);
+}
+
+std::string names_of(const Facts& facts, std::vector<std::uint32_t> nodes) {
+  std::ranges::sort(nodes);
+  nodes.erase(std::ranges::unique(nodes).begin(), nodes.end());
+  const bool only_workers =
+      std::ranges::all_of(nodes, [&](std::uint32_t node) { return facts.is_worker(node); });
+  if (only_workers && nodes.size() == facts.workers && nodes.size() > 2) return "all workers";
+  if (only_workers && nodes.size() > 1) {
+    std::vector<std::uint32_t> numbers;
+    for (const std::uint32_t node : nodes) numbers.push_back(facts.worker(node));
+    return "workers " + ranges_text(numbers);
+  }
+  std::vector<std::string> names;
+  for (const std::uint32_t node : nodes) names.push_back(facts.name_of(node));
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::vector<std::string> sentences_of(const Explanation& why, const RunRecord& record) {
+  std::string first = path_sentence(why, record.facts);
+  first.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(first.front())));
+  return {std::move(first), wait_sentence(why, record)};
+}
+
+}  // namespace psim::analysis

@@ -1,0 +1,39 @@
+// What a subcommand is: its options, and what answers it.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sim/cli/command.hpp"
+#include "sim/cli/see/see.hpp"
+#include "sim/cli/study/archive.hpp"
+#include "sim/cli/study/shelf.hpp"
+
+namespace psim::cli {
+
+// What the command line asks for.
+struct Asked {
+  Command command;
+  StudyCommand study;
+  FuzzCommand fuzz;
+  ShelfCommand shelf;
+  ArchiveCommand archive;
+  WhyCommand why;
+  bool bibtex = false;
+  std::string directory;
+  std::vector<std::string> words;
+  bool reference = false;
+};
+
+struct Subcommand {
+  const char *name, *description, *examples;
+  void (*add_options)(CLI::App*, Asked&);
+  int (*answer)(const Asked&);
+};
+
+// Those that look at runs that are finished.
+std::span<const Subcommand> see_subcommands();
+
+}  // namespace psim::cli
