@@ -82,6 +82,7 @@ CauseBuilder::Id CauseBuilder::happens(const Row& row, std::uint32_t at_node) {
     if (here.handled_now != none) here.handled = std::exchange(here.handled_now, none);
   }
   here.last = id;
+  if (!row.is("received", "heartbeat")) here.work = id;
   if (!is_arrival(moments_[id])) here.handled_now = id;
   return id;
 }
@@ -102,7 +103,7 @@ bool CauseBuilder::is_woken(const Node& here, double now) const {
 
 void CauseBuilder::bind_to_node(const Node& here, double now, Kind otherwise) {
   if (here.computes && !is_now(here.last, now)) return bind(here.control, Kind::compute, now);
-  bind(here.last, otherwise, now);
+  bind(is_now(here.last, now) ? here.last : here.work, otherwise, now);
 }
 
 void CauseBuilder::bind_to_message(const Node& here, Id arrived, double now) {
@@ -147,8 +148,8 @@ void CauseBuilder::on_sent(const Row& row) {
     if (is_now(asked.release, row.at)) bind(asked.release, Kind::idle, row.at);
     else bind_to_message(here, asked.pull, row.at);
     after(asked.pull, Kind::idle, 0);
-  } else if (is_heartbeat && here.heartbeat != none) {
-    bind(here.heartbeat, Kind::idle, row.at);
+  } else if (is_heartbeat) {
+    bind(here.work, Kind::idle, row.at);
   } else if (is_now(here.control, row.at)) {
     bind(here.control, Kind::idle, row.at);
   } else if (!is_now(here.last, row.at) && turn != connections_.end() && is_now(turn->second, row.at)) {
@@ -158,10 +159,11 @@ void CauseBuilder::on_sent(const Row& row) {
   } else {
     bind_to_node(here, row.at, here.last == none ? Kind::idle : Kind::timeout);
   }
-  const Id id = happens(row, row.node);
+  // Whoever sends heartbeats does so beside all other work.
+  const Id id = is_heartbeat ? add(row) : happens(row, row.node);
   set_at(sent_, row.number, id);
+  if (is_heartbeat) return;
   asked_[{row.node, moments_[id].word, row.shard}] = id;
-  if (is_heartbeat) node(row.node).heartbeat = id;
   if (!facts_.is_worker(row.node)) node(row.node).arrived.clear();
 }
 
@@ -248,20 +250,18 @@ void CauseBuilder::on_update(const Row& row) {
   happens(row, row.node);
 }
 
+// What a node does when a fault is over it does because the fault is over: until then the fault kept it.
 void CauseBuilder::on_fault(const Row& row) {
   Node& target = node(row.peer);
   const std::pair key{static_cast<std::int64_t>(word(row.kind)), row.peer};
-  if (row.begins != 0) {
-    bind_to_node(target, row.at);
-  } else if (const auto begun = faults_.find(key); begun != faults_.end()) {
-    bind(begun->second, row.takes_away() ? Kind::down : Kind::idle, row.at);
-  }
+  const auto begun = faults_.find(key);
+  if (row.begins == 0 && begun != faults_.end()) bind(begun->second, Kind::down, row.at);
+  else if (row.kind == "restart" && target.down != none) bind(target.down, Kind::down, row.at);
+  else bind_to_node(target, row.at);
   const Id id = happens(row, row.peer);
   moments_[id].node = row.peer;
-  if (row.begins == 0) return;
-  faults_[key] = id;
-  if (!row.takes_away()) return;
-  node(row.peer).down = id;
+  if (row.begins != 0) faults_[key] = id;
+  if (row.takes_away()) node(row.peer).down = row.begins != 0 ? id : none;
 }
 
 // It has heard nothing since the node's last heartbeat, or since the node went down.

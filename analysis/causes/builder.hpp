@@ -34,7 +34,7 @@ class CauseBuilder {
     Id handled_now = none;  // ... at that date
     Id control = none;      // the last of a worker's own course: computing, waiting
     Id down = none;         // the fault that took it away
-    Id heartbeat = none;    // it sent
+    Id work = none;         // the last moment here that is about no heartbeat
     Id heard = none;        // its last heartbeat that arrived
     bool computes = false;
     std::vector<Id> arrived;  // since the last moment that may have waited for them

@@ -64,7 +64,7 @@ std::vector<Piece> path_to(const CausalGraph& graph, std::uint32_t end, double u
 }
 
 std::string cause_of(const CausalGraph& graph, const Facts& facts, const Piece& piece) {
-  if (piece.effect == CausalGraph::none) return "nothing more happened";
+  if (piece.effect == CausalGraph::none) return "nothing more was needed";
   const Moment& effect = graph.moments[piece.effect];
   const std::optional<Binding> binding = binding_of(graph, piece.effect);
   const auto clock_of = [](const Moment& moment) { return fmt::format("step {}", moment.clock); };
@@ -87,7 +87,8 @@ std::string cause_of(const CausalGraph& graph, const Facts& facts, const Piece& 
       return effect.type == Name("suspicion")
                  ? fmt::format("nothing is heard from {} until it is suspected", facts.name_of(effect.peer))
                  : "no answer came";
-    case Kind::down: return "down";
+    case Kind::down:
+      return fmt::format("{} lasts", binding ? graph.word_of(graph.moments[binding->cause]) : "fault");
     case Kind::idle: break;
   }
   return binding ? "until its time came" : "had not begun";

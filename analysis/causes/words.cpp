@@ -154,7 +154,7 @@ std::string wait_sentence(const Explanation& why, const RunRecord& record) {
       fmt::format("{} waited {} times for {}, {} each in all", names_of(facts, one.waiters), one.count,
                   facts.name_of(most->first) + (for_worker ? "" : fmt::format(" ({})", name_of(one.kind))),
                   seconds_text(one.seconds / static_cast<double>(one.waiters.size())));
-  sentence += rule_text(why, record, one.first);
+  if (one.kind != Kind::network) sentence += rule_text(why, record, one.first);
   if (one.seconds < 0.6 * waited)
     sentence +=
         fmt::format("; that is {} of all waiting, the rest is for {}", percent(one.seconds, waited),
