@@ -84,17 +84,20 @@ std::string path_sentence(const Explanation& why, const Facts& facts) {
   const auto [node, seconds] = blame.most_of(kind);
   const double of_kind = blame.of_kind.at(kind);
   const std::string name = facts.name_of(node) + slowness_text(facts, node);
-  if (kind == Kind::compute && seconds > 0.5 * why.total)
+  double waited = 0;
+  for (const WaitTotal& wait : why.waits) waited += wait.awaited == node ? wait.seconds : 0;
+  const bool is_awaited = waited > 0.05 * why.total * facts.workers || facts.workers == 1;
+  if (kind == Kind::compute && is_awaited && seconds > 0.5 * why.total)
     return fmt::format("{} decides how long it takes: its computing is {} of the critical path.", name,
                        percent(seconds, why.total));
   std::string sentence = fmt::format("{} of the critical path is {}", percent(of_kind, why.total),
                                      what_it_is[static_cast<std::size_t>(kind)]);
   if (seconds > 0.6 * of_kind) {
-    sentence += kind == Kind::network ? fmt::format(", most of it to and from {}", name)
-                                      : fmt::format(", most of it at {}", name);
+    sentence += kind == Kind::network ? ", most of them to and from " + name : ", most of it at " + name;
   } else if (blame.nodes_of(kind) > 1) {
-    sentence += fmt::format(", now at one node, now at another: the most, {}, is at {}",
-                            percent(seconds, why.total), name);
+    sentence += fmt::format("{}; {} has the most of it, {}",
+                            kind == Kind::compute ? ", now of one worker, now of another" : "", name,
+                            percent(seconds, why.total));
   }
   return sentence + ".";
 }
@@ -112,53 +115,79 @@ std::string rule_text(const Explanation& why, const RunRecord& record, double fi
   return why.waits.empty() ? "" : ", for the answers to their requests";
 }
 
-// Waits for one node, of all workers.
+// Waits for one node, or for all nodes of which the same was awaited.
 struct Awaited {
-  std::vector<std::uint32_t> waiters;
+  std::vector<std::uint32_t> waiters = {}, nodes = {};
   std::int64_t count = 0;
   double seconds = 0, first = 0;
-  Kind kind = Kind::idle;
+  void add(const WaitTotal& wait) {
+    if (count == 0 || wait.first < first) first = wait.first;
+    waiters.push_back(wait.waiter);
+    nodes.push_back(wait.awaited);
+    count += wait.count;
+    seconds += wait.seconds;
+  }
+  double each() const {
+    std::vector<std::uint32_t> workers = waiters;
+    std::ranges::sort(workers);
+    return seconds / static_cast<double>(std::ranges::unique(workers).begin() - workers.begin());
+  }
 };
 
-std::map<std::uint32_t, Awaited> by_awaited(const Explanation& why) {
-  std::map<std::uint32_t, Awaited> all;
-  for (const WaitTotal& wait : why.waits) {
-    Awaited& one = all[wait.awaited];
-    if (one.count == 0 || wait.first < one.first) one.first = wait.first;
-    if (wait.seconds > one.seconds) one.kind = wait.kind;
-    one.waiters.push_back(wait.waiter);
-    one.count += wait.count;
-    one.seconds += wait.seconds;
+const Awaited* most_of(const std::map<std::uint32_t, Awaited>& nodes) {
+  const auto most =
+      std::ranges::max_element(nodes, {}, [](const auto& entry) { return entry.second.seconds; });
+  return most == nodes.end() ? nullptr : &most->second;
+}
+
+// "for worker 3", "for messages to and from servers", ...
+std::string what_for(const Facts& facts, Kind kind, const Awaited& all, const Awaited& most) {
+  const std::string name = facts.name_of(most.nodes.front());
+  const bool is_one = most.seconds > 0.6 * all.seconds;
+  switch (kind) {
+    case Kind::compute: return is_one ? "for " + name : fmt::format("for each other, most for {}", name);
+    case Kind::network:
+      return is_one ? fmt::format("for messages to and from {}", name)
+                    : fmt::format("for messages, most to and from {}", name);
+    case Kind::service: return fmt::format("for {} to work on messages", is_one ? name : "servers");
+    case Kind::timeout: return "until a silence was noticed";
+    case Kind::down: return fmt::format("for {} to be back", is_one ? name : "nodes");
+    case Kind::idle: break;
   }
-  return all;
+  return fmt::format("for a date at {}", name);
+}
+
+std::string few_waits(const Explanation& why, double waited, double of_workers) {
+  std::string sentence = fmt::format("Workers hardly waited: {} of their time", percent(waited, of_workers));
+  if (why.staleness.updates_mean > 0)
+    sentence += fmt::format("; the price is staleness: a gradient was {:.3g} updates old on average",
+                            why.staleness.updates_mean);
+  return sentence + ".";
 }
 
 std::string wait_sentence(const Explanation& why, const RunRecord& record) {
   const Facts& facts = record.facts;
-  const std::map<std::uint32_t, Awaited> all = by_awaited(why);
+  std::map<Kind, Awaited> kinds;
+  std::map<Kind, std::map<std::uint32_t, Awaited>> nodes;
   double waited = 0;
-  for (const auto& [node, one] : all) waited += one.seconds;
-  const double of_workers = why.total * facts.workers;
-  if (!(waited > 0.02 * of_workers)) {
-    std::string sentence =
-        fmt::format("Workers hardly waited: {} of their time", percent(waited, of_workers));
-    if (why.staleness.updates_mean > 0)
-      sentence += fmt::format("; a gradient was {:.3g} updates old on average when it was applied",
-                              why.staleness.updates_mean);
-    return sentence + ".";
+  for (const WaitTotal& wait : why.waits) {
+    kinds[wait.kind].add(wait);
+    nodes[wait.kind][wait.awaited].add(wait);
+    waited += wait.seconds;
   }
-  const auto most = std::ranges::max_element(all, {}, [](const auto& entry) { return entry.second.seconds; });
-  const Awaited& one = most->second;
-  const bool for_worker = facts.is_worker(most->first);
-  std::string sentence =
-      fmt::format("{} waited {} times for {}, {} each in all", names_of(facts, one.waiters), one.count,
-                  facts.name_of(most->first) + (for_worker ? "" : fmt::format(" ({})", name_of(one.kind))),
-                  seconds_text(one.seconds / static_cast<double>(one.waiters.size())));
-  if (one.kind != Kind::network) sentence += rule_text(why, record, one.first);
-  if (one.seconds < 0.6 * waited)
-    sentence +=
-        fmt::format("; that is {} of all waiting, the rest is for {}", percent(one.seconds, waited),
-                    all.size() == 2 ? "one other node" : fmt::format("{} other nodes", all.size() - 1));
+  const double of_workers = why.total * facts.workers;
+  if (!(waited > 0.02 * of_workers)) return few_waits(why, waited, of_workers);
+  const auto& [kind, all] =
+      *std::ranges::max_element(kinds, {}, [](const auto& entry) { return entry.second.seconds; });
+  const Awaited& most = *most_of(nodes[kind]);
+  const Awaited& told = kind == Kind::compute && most.seconds > 0.6 * all.seconds ? most : all;
+  std::string sentence = fmt::format("{} waited {} times {}, {} each in all", names_of(facts, told.waiters),
+                                     told.count, what_for(facts, kind, all, most), seconds_text(told.each()));
+  if (kind == Kind::compute) sentence += rule_text(why, record, told.first);
+  if (told.seconds < 0.8 * waited)
+    sentence += fmt::format("; that is {} of all waiting", percent(told.seconds, waited));
+  if (kind == Kind::network && why.staleness.updates_mean > 0)
+    sentence += fmt::format("; a gradient was {:.3g} updates old on average", why.staleness.updates_mean);
   sentence.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(sentence.front())));
   return sentence + ".";
 }
@@ -188,10 +217,34 @@ std::string names_of(const Facts& facts, std::vector<std::uint32_t> nodes) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+namespace {
+
+// Empty where faults took next to nothing of the path, or it was said already.
+std::string fault_sentence(const Explanation& why, const Facts& facts) {
+  const Blame blame(why, facts);
+  const auto seconds_of = [&](Kind kind) {
+    const auto found = blame.of_kind.find(kind);
+    return found == blame.of_kind.end() ? 0 : found->second;
+  };
+  const double silent = seconds_of(Kind::timeout), down = seconds_of(Kind::down);
+  const Kind most = blame.most();
+  if (!(silent + down > 0.05 * why.total) || most == Kind::timeout || most == Kind::down) return "";
+  std::vector<std::string> parts;
+  if (silent > 0) parts.push_back(fmt::format("{} until silences were noticed", seconds_text(silent)));
+  if (down > 0) parts.push_back(fmt::format("{} while faults lasted", seconds_text(down)));
+  return fmt::format("Faults are {} of the critical path: {}.", percent(silent + down, why.total),
+                     fmt::join(parts, " and "));
+}
+
+}  // namespace
+
 std::vector<std::string> sentences_of(const Explanation& why, const RunRecord& record) {
   std::string first = path_sentence(why, record.facts);
   first.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(first.front())));
-  return {std::move(first), wait_sentence(why, record)};
+  std::vector<std::string> sentences{std::move(first), wait_sentence(why, record)};
+  if (std::string faults = fault_sentence(why, record.facts); !faults.empty())
+    sentences.push_back(std::move(faults));
+  return sentences;
 }
 
 }  // namespace psim::analysis

@@ -62,7 +62,10 @@ void add_run_options(CLI::App* app, Command& c) {
   app->add_flag("--json", c.json, "Print one JSON document; writes no files unless --out is given.");
   app->add_flag("--force", c.force,
                 "Run again even if the run is there already, and even if memory seems too small.");
-  app->add_option("--trace", c.trace, "What run.db keeps: none, steps or events.")
+  app->add_option(
+         "--trace", c.trace,
+         "What run.db keeps: none, steps or events. `run` keeps events, or steps where there would be "
+         "too many of them.")
       ->check(one_of({"none", "steps", "events"}));
 }
 
@@ -175,13 +178,13 @@ const Subcommand subcommands[] = {
      "  psim run my.toml --set cluster.workers=16 --seed 7\n"
      "  psim run my.toml --set 'model.layers=[64, 10]'     a list: in quotes, for the shell\n"
      "  psim run my.toml --json | jq .final\n"
-     "  psim run my.toml --trace events --out here         then: psim verify here\n",
+     "  psim run my.toml --out here                        then: psim why here\n",
      [](CLI::App* app, Asked& a) {
        add_run_options(app, a.command);
        app->add_option("--context", a.command.context, "SimGrid's context factory; never changes results.")
            ->check(one_of({"raw", "boost", "ucontext", "thread"}));
      },
-     [](const Asked& a) { return run(complete(a.command, "steps")); }},
+     [](const Asked& a) { return run(complete(a.command, "")); }},
     {"compare", "Run a scenario's [compare] axes and seeds, and compare the results.",
      "  psim compare stragglers                            the scenario's own axes\n"
      "  psim compare my.toml --seeds 1,2,3                 every run with three seeds\n"

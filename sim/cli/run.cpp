@@ -2,8 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
+#include "analysis/causes/explain.hpp"
+#include "analysis/study/text_table.hpp"
 #include "sim/cli/command.hpp"
 #include "sim/cli/progress.hpp"
 #include "sim/cli/record_run.hpp"
@@ -13,6 +16,7 @@
 #include "sim/cli/talk.hpp"
 #include "sim/cluster/slowest_heartbeat.hpp"
 #include "sim/record/notes.hpp"
+#include "sim/scenario/estimate.hpp"
 #include "sim/scenario/reference/reference.hpp"
 
 namespace psim::cli {
@@ -22,6 +26,26 @@ namespace {
 void require_room(const LoadedScenario& loaded, const Command& command) {
   if (std::string why_not = no_room(loaded, command); !why_not.empty()) throw Invalid{std::move(why_not)};
   say("{}", slow_note(loaded));
+}
+
+// Events as well, unless they would fill hundreds of megabytes: then --trace events asks for them.
+std::string usual_trace(const LoadedScenario& loaded) {
+  constexpr double most_messages = 250'000, most_nodes = 1000;
+  const Estimate expected = estimate(loaded, 1);
+  const bool is_long = std::isfinite(expected.messages) && expected.messages > most_messages;
+  return is_long || expected.nodes > most_nodes ? "steps" : "events";
+}
+
+// What took the time, in two sentences, of a run that has recorded its events.
+std::string why_text(const fs::path& dir, const std::string& trace) try {
+  if (trace_level(trace) < trace_level("events")) return "";
+  std::string text;
+  for (const std::string& sentence : analysis::explain(analysis::RunRecord(dir)).sentences) {
+    for (const std::string& line : analysis::wrapped(sentence, 88)) text += fmt::format("\n  {}", line);
+  }
+  return text + "\n";
+} catch (const analysis::Unverifiable&) {
+  return "";  // nothing happened
 }
 
 // What compares the scenario as it was run: along its own axes, or with several seeds where it has none.
@@ -57,12 +81,13 @@ int run(const Command& command) {
       !command.out.empty() ? folder_named(command.out) : run_directory(identity.name, identity.scenario_hash);
   Command kept = command;
   kept.out = keep ? dir.string() : "";
+  if (kept.trace.empty()) kept.trace = keep ? usual_trace(loaded) : "none";
 
   std::optional<Json> summary;
   bool reused = false;
   if (keep) {
     if (!command.force) {
-      Finished found = finished_run(dir, identity.scenario_hash, command.trace);
+      Finished found = finished_run(dir, identity.scenario_hash, kept.trace);
       if (!found.why_not.empty()) {
         check_target(dir);
         say("{}/ is computed again: {}\n", dir.string(), found.why_not);
@@ -83,9 +108,11 @@ int run(const Command& command) {
   if (command.json) {
     fmt::print("{}\n", summary->dump(2));
   } else {
-    fmt::print("{}", summary_text(*summary, replay_line(command)));
-    fmt::print("\n{} {}/   next: {}, or psim replay {}\n", reused ? "already done, see" : "wrote",
-               dir.string(), compare_line(command, loaded.has_axes), file_word(dir));
+    const std::string why = why_text(dir, kept.trace);
+    fmt::print("{}{}", summary_text(*summary, replay_line(command)), why);
+    fmt::print("\n{} {}/   next: {}{}, or psim replay {}\n", reused ? "already done, see" : "wrote",
+               dir.string(), why.empty() ? "" : fmt::format("psim why {}, ", file_word(dir)),
+               compare_line(command, loaded.has_axes), file_word(dir));
   }
   for (const auto& line : (*summary)["stuck"]) say("stuck: {}\n", line.get<std::string>());
   if (misses_target(*summary)) say("exit code 1: the target was not reached\n");

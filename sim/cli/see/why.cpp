@@ -1,7 +1,9 @@
 // psim why.
 #include <fmt/format.h>
 
-#include "analysis/causes/explain.hpp"
+#include <array>
+
+#include "analysis/causes/difference.hpp"
 #include "sim/cli/command.hpp"
 #include "sim/cli/see/see.hpp"
 #include "sim/cli/talk.hpp"
@@ -15,15 +17,26 @@ analysis::Until until_of(const WhyCommand& command) {
   return {command.until == "target" ? What::target : What::end};
 }
 
+std::size_t width() { return static_cast<std::size_t>(terminal_width().value_or(100)); }
+
+int why_two(const WhyCommand& command) {
+  const std::array<std::string, 2> names{command.runs[0], command.runs[1]};
+  const std::array records{analysis::RunRecord(run_named(names[0])),
+                           analysis::RunRecord(run_named(names[1]))};
+  const analysis::Difference difference = analysis::difference_of(records, names, until_of(command));
+  if (command.json) fmt::print("{}\n", analysis::document(difference, records).dump(2));
+  else fmt::print("{}", analysis::text(difference, width()));
+  return done;
+}
+
 }  // namespace
 
 int why(const WhyCommand& command) {
+  if (command.runs.size() == 2) return why_two(command);
   const analysis::RunRecord record(run_named(command.runs.front()));
   const analysis::Explanation why = analysis::explain(record, until_of(command));
   if (command.json) fmt::print("{}\n", analysis::document(why, record.facts).dump(2));
-  else
-    fmt::print("{}",
-               analysis::text(why, record.facts, static_cast<std::size_t>(terminal_width().value_or(100))));
+  else fmt::print("{}", analysis::text(why, record.facts, width()));
   return done;
 }
 

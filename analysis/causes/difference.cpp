@@ -1,0 +1,198 @@
+#include "analysis/causes/difference.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "analysis/causes/words.hpp"
+#include "analysis/study/text_table.hpp"
+
+namespace psim::analysis {
+namespace {
+
+std::vector<ShareChange> changes_of(const std::array<RunRecord, 2>& records,
+                                    const std::array<Explanation, 2>& runs) {
+  std::map<std::pair<std::string, Kind>, std::array<double, 2>> seconds;
+  for (std::size_t run = 0; run < 2; ++run) {
+    for (const Share& share : runs[run].shares)
+      seconds[{records[run].facts.name_of(share.node), share.kind}][run] += share.seconds;
+  }
+  std::vector<ShareChange> changes;
+  for (const auto& [key, both] : seconds) changes.push_back({key.first, key.second, both});
+  std::ranges::stable_sort(changes, std::ranges::greater{},
+                           [](const ShareChange& change) { return std::abs(change.difference()); });
+  return changes;
+}
+
+// "worker 3 sends push of step 4 to server 0"
+std::string event_text(const CausalGraph& graph, const Facts& facts, const Moment& moment) {
+  const std::string node = facts.name_of(moment.node), peer = facts.name_of(moment.peer);
+  const std::string_view word = graph.word_of(moment);
+  const Name type = moment.type;
+  if (type == Name("sent")) return fmt::format("{} sends {} to {} (step {})", node, word, peer, moment.clock);
+  if (type == Name("received")) return fmt::format("{} receives {} of {}", node, word, peer);
+  if (type == Name("begun")) return fmt::format("{} begins step {}", node, moment.clock);
+  if (type == Name("ended")) return fmt::format("{} has computed step {}", node, moment.clock);
+  if (type == Name("model_update"))
+    return fmt::format("{} makes version {} of shard {}", node, moment.version, moment.shard);
+  if (type == Name("wait")) return fmt::format("{} has waited since {}", node, seconds_text(moment.since));
+  if (type == Name("release")) return fmt::format("{} answers a pull of {} that had to wait", node, peer);
+  if (type == Name("fault")) return fmt::format("fault {} at {}", word, peer);
+  if (type == Name("applied"))
+    return fmt::format("{} applies a push of {} (step {})", node, peer, moment.clock);
+  return fmt::format("{} at {}", type.text(), node);
+}
+
+bool same(const CausalGraph& a, const CausalGraph& b, std::uint32_t id) {
+  const Moment &one = a.moments[id], &other = b.moments[id];
+  return one.at == other.at && one.node == other.node && one.peer == other.peer && one.type == other.type &&
+         one.clock == other.clock && one.version == other.version && one.shard == other.shard &&
+         one.bytes == other.bytes && a.word_of(one) == b.word_of(other);
+}
+
+std::optional<Difference::Parting> parting_of(const std::array<RunRecord, 2>& records) {
+  const CausalGraph a = causal_graph(records[0]), b = causal_graph(records[1]);
+  const auto shorter = static_cast<std::uint32_t>(std::min(a.size(), b.size()));
+  std::uint32_t id = 0;
+  while (id < shorter && same(a, b, id)) ++id;
+  if (id == shorter) return std::nullopt;
+  return Difference::Parting{.at = std::min(a.moments[id].at, b.moments[id].at),
+                             .events = {event_text(a, records[0].facts, a.moments[id]),
+                                        event_text(b, records[1].facts, b.moments[id])}};
+}
+
+// "2.65 s less of worker 3's computing"
+std::string change_text(const ShareChange& change) {
+  constexpr std::array<std::string_view, kind_names.size()> whats{
+      "{}'s computing",         "messages of {}", "{}'s work on messages",
+      "silence until {} acted", "faults at {}",   "waiting for a date at {}"};
+  return fmt::format("{} {} of {}", seconds_text(std::abs(change.difference())),
+                     change.difference() < 0 ? "less" : "more",
+                     fmt::format(fmt::runtime(whats[static_cast<std::size_t>(change.kind)]), change.node));
+}
+
+std::vector<std::string> sentences_of(const Difference& d) {
+  const double seconds = d.seconds();
+  std::string first = fmt::format("{} took {}, {} {}", d.names[1], seconds_text(d.runs[1].total), d.names[0],
+                                  seconds_text(d.runs[0].total));
+  if (seconds != 0 && d.runs[0].total > 0 && d.runs[1].total > 0) {
+    const double ratio =
+        std::max(d.runs[0].total, d.runs[1].total) / std::min(d.runs[0].total, d.runs[1].total);
+    first += fmt::format(": {} {}, {:.3g} times as {}", seconds_text(std::abs(seconds)),
+                         seconds < 0 ? "less" : "more", ratio, seconds < 0 ? "fast" : "long");
+  }
+  std::vector<std::string> parts;
+  for (const ShareChange& change : d.changes) {
+    if (parts.size() < 3 && std::abs(change.difference()) > 0.1 * std::abs(seconds) &&
+        change.difference() != 0)
+      parts.push_back(change_text(change));
+  }
+  std::vector<std::string> sentences{first + "."};
+  if (!parts.empty()) {
+    std::string second = "Its critical path has " + parts.front();
+    for (std::size_t n = 1; n < parts.size(); ++n)
+      second += (n + 1 == parts.size() ? " and " : ", ") + parts[n];
+    sentences.push_back(second + ".");
+  }
+  if (d.parting)
+    sentences.push_back(fmt::format("They part at {}: in {}, {}; in {}, {}.", seconds_text(d.parting->at),
+                                    d.names[0], d.parting->events[0], d.names[1], d.parting->events[1]));
+  else sentences.push_back("They have the same events as far as the shorter one goes.");
+  return sentences;
+}
+
+std::vector<std::string> cautions_of(const std::array<RunRecord, 2>& records) {
+  std::vector<std::string> cautions;
+  const auto differ = [&](const char* field) {
+    return records[0].summary.at(field) != records[1].summary.at(field);
+  };
+  if (differ("seed"))
+    cautions.push_back(
+        "the runs have different seeds, so chance is one of the causes: compare runs of one seed");
+  if (differ("scenario"))
+    cautions.push_back("the runs are of different scenarios: what they do may not be comparable");
+  const auto is_reached = [](const RunRecord& record) {
+    const Json& target = record.summary.at("target");
+    return !target.value("given", false) || target.value("reached", false);
+  };
+  if (is_reached(records[0]) != is_reached(records[1]))
+    cautions.push_back("only one of the runs reached its target: their times are of different things");
+  return cautions;
+}
+
+}  // namespace
+
+Difference difference_of(const std::array<RunRecord, 2>& records, const std::array<std::string, 2>& names,
+                         Until until) {
+  Difference d{.names = names,
+               .runs = {explain(records[0], until), explain(records[1], until)},
+               .changes = {},
+               .parting = parting_of(records),
+               .sentences = {},
+               .cautions = cautions_of(records)};
+  d.changes = changes_of(records, d.runs);
+  d.sentences = sentences_of(d);
+  return d;
+}
+
+std::string text(const Difference& d, std::size_t width) {
+  constexpr std::size_t shown = 10;
+  std::string out;
+  const auto add = [&](const std::string& sentence) {
+    for (const std::string& line : wrapped(sentence, width)) out += line + "\n";
+  };
+  for (const std::string& sentence : d.sentences) add(sentence);
+  for (const std::string& caution : d.cautions) add("note: " + caution);
+  std::vector<TextColumn> columns{
+      {"on the critical path", true}, {"what", true}, {d.names[0]}, {d.names[1]}, {"difference"}};
+  const auto put = [&](const std::string& node, std::string_view kind, double a, double b) {
+    columns[0].cells.push_back(node);
+    columns[1].cells.emplace_back(kind);
+    columns[2].cells.push_back(seconds_text(a));
+    columns[3].cells.push_back(seconds_text(b));
+    columns[4].cells.push_back((b < a ? "-" : "+") + seconds_text(std::abs(b - a)));
+  };
+  std::array<double, 2> rest{};
+  for (std::size_t n = 0; n < d.changes.size(); ++n) {
+    const ShareChange& change = d.changes[n];
+    if (n < shown) put(change.node, name_of(change.kind), change.seconds[0], change.seconds[1]);
+    else
+      for (std::size_t run = 0; run < 2; ++run) rest[run] += change.seconds[run];
+  }
+  if (d.changes.size() > shown) put(fmt::format("{} more", d.changes.size() - shown), "", rest[0], rest[1]);
+  put("all", "", d.runs[0].total, d.runs[1].total);
+  std::vector<const TextColumn*> all;
+  for (const TextColumn& column : columns) all.push_back(&column);
+  return out + "\n" + render(all, {}, TableFormat::text, width);
+}
+
+Json document(const Difference& d, const std::array<RunRecord, 2>& records) {
+  Json runs = Json::array(), changes = Json::array();
+  for (std::size_t run = 0; run < 2; ++run) {
+    Json one = document(d.runs[run], records[run].facts);
+    one["run"] = d.names[run];
+    runs.push_back(std::move(one));
+  }
+  for (const ShareChange& change : d.changes)
+    changes.push_back({{"node", change.node},
+                       {"kind", name_of(change.kind)},
+                       {"first_s", change.seconds[0]},
+                       {"second_s", change.seconds[1]},
+                       {"difference_s", change.difference()}});
+  Json all{{"schema", "psim.why-difference/1"},
+           {"sentences", d.sentences},
+           {"cautions", d.cautions},
+           {"difference_s", d.seconds()},
+           {"differences", std::move(changes)}};
+  if (d.parting)
+    all["parting"] = {
+        {"at_s", d.parting->at}, {"first", d.parting->events[0]}, {"second", d.parting->events[1]}};
+  else all["parting"] = nullptr;
+  all["runs"] = std::move(runs);
+  return all;
+}
+
+}  // namespace psim::analysis

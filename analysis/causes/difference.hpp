@@ -1,0 +1,45 @@
+// Two runs side by side: where they part, and what made the difference between their times.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/causes/explain.hpp"
+
+namespace psim::analysis {
+
+// What of the critical paths has become longer or shorter. The differences of all add up to that of the
+// times.
+struct ShareChange {
+  std::string node;
+  Kind kind = Kind::idle;
+  std::array<double, 2> seconds = {};  // in the first run, in the second
+  double difference() const { return seconds[1] - seconds[0]; }
+};
+
+struct Difference {
+  std::array<std::string, 2> names;  // of the runs, as the user called them
+  std::array<Explanation, 2> runs;
+  std::vector<ShareChange> changes;  // largest first
+  // The first event of each run that the other does not have at this place; none: one is all of the other.
+  struct Parting {
+    double at = 0;
+    std::array<std::string, 2> events;
+  };
+  std::optional<Parting> parting;
+  std::vector<std::string> sentences, cautions;
+  double seconds() const { return runs[1].total - runs[0].total; }
+};
+
+// Throws Unverifiable.
+Difference difference_of(const std::array<RunRecord, 2>& records, const std::array<std::string, 2>& names,
+                         Until until);
+
+std::string text(const Difference& difference, std::size_t width);
+// "psim.why-difference/1"
+Json document(const Difference& difference, const std::array<RunRecord, 2>& records);
+
+}  // namespace psim::analysis
