@@ -206,7 +206,7 @@ RunRecord::RunRecord(const fs::path& folder) : database_(folder / "run.db") {
   query(database_, "SELECT value FROM meta WHERE key = 'trace'",
         [&](sqlite3_stmt* row) { trace = text(row, 0); });
   if (trace != "events")
-    throw Unverifiable(fmt::format("{} has no events to verify", folder.string()),
+    throw Unverifiable(fmt::format("{} has no events to look at", folder.string()),
                        "run it again with --trace events (and --force, if it is already there)");
   try {
     facts = facts_of(scenario_in(scenario));

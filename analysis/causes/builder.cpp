@@ -148,6 +148,7 @@ void CauseBuilder::on_sent(const Row& row) {
     if (is_now(asked.release, row.at)) bind(asked.release, Kind::idle, row.at);
     else bind_to_message(here, asked.pull, row.at);
     after(asked.pull, Kind::idle, 0);
+    after(updates_[{row.node, row.shard}].before, Kind::idle, 0);
   } else if (is_heartbeat) {
     bind(here.work, Kind::idle, row.at);
   } else if (is_now(here.control, row.at)) {
@@ -194,7 +195,7 @@ void CauseBuilder::on_computation(const Row& row) {
   if (starts || is_cut) {
     if (!is_cut && is_now(here.control, row.at)) bind(here.control, Kind::idle, row.at);
     else if (is_now(here.last, row.at)) bind(here.last, Kind::idle, row.at);
-    else bind(here.control, here.computes ? Kind::compute : Kind::idle, row.at);
+    else bind(here.control, Kind::compute, row.at);  // an update of its own
     if (starts) take_arrived(here);
   } else {
     bind(here.control, Kind::compute, row.at);
@@ -219,6 +220,7 @@ void CauseBuilder::on_release(const Row& row) {
   if (row.sent >= 0) bind_to_message(here, arrival_of(row.sent), row.at);
   else bind_to_node(here, row.at);
   after(asked.pull, Kind::idle, 0);
+  after(updates_[{row.node, row.shard}].before, Kind::idle, 0);
   const Id id = happens(row, row.node);
   requests(row, row.node, row.peer).release = id;
 }
@@ -247,7 +249,8 @@ void CauseBuilder::on_update(const Row& row) {
     for (const Id id : update.outcomes) after(id, Kind::idle, 0);
     update = {};
   }
-  happens(row, row.node);
+  const Id id = happens(row, row.node);
+  if (!facts_.is_worker(row.node)) updates_[{row.node, row.shard}].before = id;
 }
 
 // What a node does when a fault is over it does because the fault is over: until then the fault kept it.

@@ -48,6 +48,7 @@ class CauseBuilder {
   struct Update {
     std::vector<Id> outcomes;
     Id last_push = none;  // of those that made it, the one that arrived last
+    Id before = none;     // the last update
   };
 
   void on_sent(const Row& row);

@@ -351,8 +351,10 @@ int main(int argc, char** argv) {
     one.add_options(sub, asked);
     sub->callback([&] { code = one.answer(asked); });
   };
-  std::ranges::for_each(subcommands, add);
+  const std::span all(subcommands);
+  std::ranges::for_each(all.first(2), add);  // run and compare; what looks at their results comes next
   std::ranges::for_each(see_subcommands(), add);
+  std::ranges::for_each(all.subspan(2), add);
   return guarded([&] {
     parse(app, {argv + 1, argv + argc});
     return code;

@@ -245,11 +245,11 @@ TEST_CASE("verify says what it needs", "[verify]") {
   std::ofstream(folder.path() / "scenario.toml") << base;
   const auto psim_here = [&](const Words& words) { return psim::test::psim(words, folder.path()); };
   CHECK(psim_here({"verify", "run"}).code == 2);
-  REQUIRE(psim_here({"run", "scenario.toml", "--out", "run"}).code == 0);
+  REQUIRE(psim_here({"run", "scenario.toml", "--out", "run", "--trace", "steps"}).code == 0);
   const Outcome without = psim_here({"verify", "run"});
   CHECK(without.code == 2);
   CHECK(without.err.find("--trace events") != std::string::npos);
-  REQUIRE(psim_here({"run", "scenario.toml", "--out", "run", "--force", "--trace", "events"}).code == 0);
+  REQUIRE(psim_here({"run", "scenario.toml", "--out", "run", "--force"}).code == 0);
   CHECK(psim_here({"verify", "run"}).code == 0);
 
   // A row that is changed afterwards is found, with its number.
@@ -260,4 +260,13 @@ TEST_CASE("verify says what it needs", "[verify]") {
   const Verified changed = verify(folder.path());
   CHECK(changed.outcome.code == 1);
   CHECK(std::ranges::count(changed.broken, "reads") == 1);
+
+  // So is a message that arrives before it was sent.
+  REQUIRE(psim_here({"run", "scenario.toml", "--out", "run", "--force"}).code == 0);
+  change_run(
+      folder.path() / "run",
+      "UPDATE received SET at_s = (SELECT at_s FROM sent WHERE sent.number = message) - 0.0001 WHERE number "
+      "= "
+      "(SELECT max(received.number) FROM received JOIN sent ON sent.number = message WHERE kind = 'push')");
+  CHECK(std::ranges::count(verify(folder.path()).broken, "causes") == 1);
 }

@@ -1,0 +1,267 @@
+// Why a run took as long as it did, where the answer is known: each part of the critical path against its
+// formula.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/support/catch.hpp"
+#include "tests/support/run_psim.hpp"
+
+using namespace psim::test;
+
+namespace {
+
+// Seconds: one way, over two links; of a model of 250,000 values at 500 MB/s.
+constexpr double latency = 2e-3, transfer = 2e-3;
+
+struct Case {
+  std::string training = "steps = 10", consistency = "[consistency]\nmodel = \"bsp\"",
+              cluster = "workers = 4\nservers = 1";
+  std::string compute = "time = \"100ms\"", bandwidth = "500MBps", more = "";
+};
+
+std::string toml(const Case& c) {
+  return fmt::format(R"([model]
+kind = "phantom"
+parameters = 250_000
+[training]
+batch_size = 1
+{}
+{}
+[compute]
+{}
+[cluster]
+{}
+[cluster.network]
+latency = "1ms"
+bandwidth = "{}"
+header = "0B"
+share_spread = 0.0
+simgrid_model = "cm02"
+{})",
+                     c.training, c.consistency, c.compute, c.cluster, c.bandwidth, c.more);
+}
+
+Outcome shell(const std::vector<std::string>& words, const TemporaryFolder& folder) {
+  return psim::test::psim(words, folder.path());
+}
+
+Json why(const Case& c, const std::vector<std::string>& options = {}) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "case.toml") << toml(c);
+  const Outcome run = shell({"run", "case.toml", "--out", "run"}, folder);
+  INFO(run.err << run.out);
+  REQUIRE(run.code <= 1);
+  std::vector<std::string> words{"why", "run", "--json"};
+  words.insert(words.end(), options.begin(), options.end());
+  const Outcome told = shell(words, folder);
+  INFO(told.err);
+  REQUIRE(told.code == 0);
+  REQUIRE(shell({"verify", "run"}, folder).code == 0);
+  Json why = Json::parse(told.out);
+  why["summary"] = Json::parse(content(folder.path() / "run" / "summary.json"));
+  return why;
+}
+
+// Seconds of the path, of a kind; of a node too if it is named.
+double seconds(const Json& why, const std::string& kind, const std::string& node = "") {
+  double sum = 0;
+  for (const Json& share : why["shares"]) {
+    if (share["kind"] == kind && (node.empty() || share["node"] == node))
+      sum += share["seconds"].get<double>();
+  }
+  return sum;
+}
+
+double whole(const Json& why) {
+  double sum = 0, reached = 0;
+  for (const Json& piece : why["path"]) {
+    CHECK(piece["begin_s"] == reached);
+    reached = piece["end_s"];
+    sum += piece["end_s"].get<double>() - piece["begin_s"].get<double>();
+  }
+  CHECK(reached == why["total_s"]);
+  return sum;
+}
+
+std::map<std::pair<int, std::string>, Json> waits(const Json& why) {
+  std::map<std::pair<int, std::string>, Json> all;
+  for (const Json& wait : why["waits"]) all[{wait["worker"], wait["for"]}] = wait;
+  return all;
+}
+
+const std::string straggler = "[[straggler]]\nworkers = [2]\nslowdown = 4.0\n";
+
+}  // namespace
+
+TEST_CASE("under bsp the critical path is the straggler's", "[oracle][causes]") {
+  const Json told = why({.more = straggler});
+  CHECK(whole(told) == Approx(told["summary"]["sim_time_s"].get<double>()).epsilon(1e-12));
+  CHECK(seconds(told, "compute", "worker 2") == Approx(10 * 0.4).epsilon(1e-9));
+  CHECK(seconds(told, "compute") == Approx(10 * 0.4).epsilon(1e-9));
+  // Join, start, pull and first answer, then ten pushes and ten answers. All answers leave at once; the last
+  // has no weights.
+  CHECK(seconds(told, "network") == Approx(24 * latency + 10 * transfer + 10 * 4 * transfer).epsilon(1e-6));
+  // All but the first wait of each worker are for the straggler, as long as they have nothing to do.
+  const auto all = waits(told);
+  for (const int worker : {0, 1, 3}) {
+    const Json& wait = all.at({worker, "worker 2"});
+    CHECK(wait["count"] == 10);
+    CHECK(wait["mostly"] == "compute");
+    CHECK(wait["seconds"].get<double>() == Approx(10 * (0.4 - 0.1)).epsilon(0.08));
+  }
+  for (const Json& node : told["slack"]) {  // the others could be later by what they wait
+    if (node["node"] == "worker 2") CHECK(node["median_s"] == 0);
+    if (node["node"] == "worker 0") CHECK(node["median_s"].get<double>() == Approx(0.3).epsilon(0.05));
+  }
+  CHECK(told["sentences"][0].get<std::string>().find("Worker 2 (4x slower from 0 s on)") == 0);
+  CHECK(told["sentences"][1].get<std::string>().find("Workers 0, 1 and 3 waited 30 times for worker 2") == 0);
+}
+
+TEST_CASE("asp waits for nobody, and its path is one worker's", "[oracle][causes]") {
+  const Json told =
+      why({.consistency = "[consistency]\nmodel = \"asp\"", .bandwidth = "50GBps", .more = straggler});
+  for (const auto& [who, wait] : waits(told)) CHECK(who.second == "server 0");
+  CHECK(seconds(told, "compute", "worker 2") == Approx(4.0).epsilon(1e-9));  // the last that is through
+  CHECK(whole(told) == Approx(4 + 24 * latency).epsilon(0.001));
+  CHECK(told["staleness"]["updates_mean"] == told["summary"]["staleness"]["mean"]);
+}
+
+TEST_CASE("under ssp workers wait once the bound is used up", "[oracle][causes]") {
+  const Json told = why({.consistency = "[consistency]\nmodel = \"ssp\"\nstaleness = 3",
+                         .bandwidth = "50GBps",
+                         .more = straggler});
+  // A fast worker may start clock 5 when the straggler has finished two, at 0.8 s; it is ready at 0.5 s.
+  const auto all = waits(told);
+  for (const int worker : {0, 1, 3}) {
+    const Json& wait = all.at({worker, "worker 2"});
+    CHECK(wait["count"] == 5);  // before clocks 5 to 9
+    CHECK(wait["first_s"].get<double>() == Approx(0.5 + 12 * latency).epsilon(0.01));
+  }
+  CHECK(told["sentences"][1].get<std::string>().find("a lead of 3 clocks is used up after 52") !=
+        std::string::npos);
+}
+
+TEST_CASE("an incast is the server's network", "[oracle][causes]") {
+  const Json told = why({.compute = "time = \"1us\""});
+  CHECK(seconds(told, "compute") < 1e-4);
+  // Four pushes share the server's link, and four answers do: each takes four times as long as alone.
+  CHECK(seconds(told, "network") == Approx(24 * latency + 20 * 4 * transfer).epsilon(0.01));
+  for (const auto& [who, wait] : waits(told)) {
+    CHECK(who.second == "server 0");
+    CHECK(wait["mostly"] == "network");
+  }
+  CHECK(told["sentences"][0].get<std::string>().find(
+            "messages on their way, most of them to and from server 0") != std::string::npos);
+}
+
+TEST_CASE("work on a server is its own kind of time, with the pushes before it in its queue",
+          "[oracle][causes]") {
+  // 250,000 values of 40 flops at 1 Gf: 10 ms a push.
+  const Case work{.cluster = "workers = 4\nservers = 1\nserver = { speed = \"1Gf\", flops_per_value = 40.0 }",
+                  .bandwidth = "500GBps"};
+  const Json told = why(work);
+  CHECK(seconds(told, "service", "server 0") == Approx(10 * 4 * 0.010).epsilon(1e-3));
+  CHECK(seconds(told, "compute") == Approx(10 * 0.1).epsilon(1e-9));
+  CHECK(whole(told) == Approx(told["summary"]["sim_time_s"].get<double>()).epsilon(1e-12));
+  // Of asp the pushes are taken one by one, and the last worker's last push is answered last.
+  Case asynchronous = work;
+  asynchronous.consistency = "[consistency]\nmodel = \"asp\"";
+  const Json answered = why(asynchronous);
+  CHECK(seconds(answered, "compute") == Approx(10 * 0.1).epsilon(1e-9));
+  CHECK(seconds(answered, "service") > 10 * 0.010);
+  CHECK(seconds(answered, "idle") == 0);
+}
+
+TEST_CASE("after a crash the path goes through the time until it was noticed", "[oracle][causes][failure]") {
+  const Case crash{.cluster = "workers = 4\nservers = 2",
+                   .more =
+                       "[replication]\ncopies = 1\n[recovery]\nheartbeat = \"50ms\"\ntimeout = \"500ms\"\n"
+                       "[[fault]]\nkind = \"crash\"\nnodes = [\"server 1\"]\nat = \"450ms\"\n"};
+  const Json told = why(crash);
+  double noticed = 0;
+  for (const Json& piece : told["path"]) {
+    if (piece["kind"] != "timeout" || piece["node"] != "scheduler") continue;
+    CHECK(piece["begin_s"] == 0.45);
+    noticed = piece["end_s"].get<double>() - piece["begin_s"].get<double>();
+  }
+  // The last heartbeat left at most 50 ms before the crash.
+  CHECK(noticed > 0.5 - 0.051);
+  CHECK(noticed < 0.5 + 0.002);
+  CHECK(noticed ==
+        Approx(told["summary"]["failures"]["recoveries"][0]["detection_s"].get<double>()).epsilon(1e-9));
+  CHECK(seconds(told, "compute") == Approx(10 * 0.1).epsilon(0.1));
+}
+
+TEST_CASE("a worker that comes back was down on the path if the others wait for it",
+          "[oracle][causes][failure]") {
+  const Json told = why({.more = "[recovery]\nworkers = \"wait\"\n[[fault]]\nkind = \"crash\"\n"
+                                 "nodes = [\"worker 1\"]\nat = \"250ms\"\nrestart_after = \"2s\"\n"});
+  CHECK(seconds(told, "down", "worker 1") == Approx(2.0).epsilon(1e-9));
+}
+
+TEST_CASE("a repetition is a time in which no answer came", "[oracle][causes][failure]") {
+  // The link is cut for 30 ms when all push: what is lost is sent again.
+  const Json told =
+      why({.more = "[[fault]]\nkind = \"partition\"\nbetween = [[\"worker 0\"], [\"server 0\"]]\n"
+                   "from = \"100ms\"\nuntil = \"150ms\"\n"});
+  CHECK(seconds(told, "timeout") > 0.05);
+  CHECK(seconds(told, "compute") == Approx(10 * 0.1).epsilon(1e-9));
+}
+
+TEST_CASE("without servers the path goes around the ring, or through the stages", "[oracle][causes]") {
+  const Json ring = why({.consistency = "",
+                         .cluster = "workers = 4",
+                         .more = "[architecture]\nkind = \"all-reduce\"\n" + straggler});
+  CHECK(seconds(ring, "compute", "worker 2") == Approx(10 * 0.4).epsilon(1e-9));
+  CHECK(seconds(ring, "compute") == Approx(10 * 0.4).epsilon(1e-9));
+  // Six rounds of a quarter of the model each.
+  CHECK(seconds(ring, "network") == Approx(2 * latency + 10 * 6 * (latency + transfer / 4)).epsilon(0.02));
+  CHECK(whole(ring) == Approx(ring["summary"]["sim_time_s"].get<double>()).epsilon(1e-12));
+}
+
+TEST_CASE("two runs differ by what their paths differ by", "[oracle][causes]") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "case.toml") << toml({.bandwidth = "50GBps", .more = straggler});
+  REQUIRE(shell({"run", "case.toml", "--out", "bsp"}, folder).code == 0);
+  REQUIRE(shell({"run", "case.toml", "--out", "fast", "--set", "straggler.0.slowdown=2"}, folder).code == 0);
+  const Outcome told = shell({"why", "bsp", "fast", "--json"}, folder);
+  INFO(told.err);
+  REQUIRE(told.code == 0);
+  const Json both = Json::parse(told.out);
+  double sum = 0;
+  for (const Json& change : both["differences"]) sum += change["difference_s"].get<double>();
+  CHECK(sum == Approx(both["difference_s"].get<double>()).epsilon(1e-9));
+  CHECK(both["differences"][0]["node"] == "worker 2");
+  CHECK(both["differences"][0]["kind"] == "compute");
+  CHECK(both["differences"][0]["difference_s"].get<double>() == Approx(-10 * 0.2).epsilon(1e-9));
+  // The first thing that differs is the straggler's first step, which ends sooner.
+  CHECK(both["parting"]["at_s"].get<double>() == Approx(0.2).epsilon(0.05));
+  const Outcome same = shell({"why", "bsp", "bsp", "--json"}, folder);
+  CHECK(Json::parse(same.out)["parting"].is_null());
+  CHECK(Json::parse(same.out)["difference_s"] == 0);
+}
+
+TEST_CASE("why answers for a part of a run, and says what it cannot answer", "[causes]") {
+  const Json half = why({.more = straggler}, {"--at", "2s"});
+  CHECK(half["total_s"] == 2.0);
+  CHECK(half["until"] == "2 s");
+  whole(half);
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "case.toml") << toml({});
+  REQUIRE(shell({"run", "case.toml", "--out", "run", "--trace", "steps"}, folder).code == 0);
+  const Outcome no_events = shell({"why", "run"}, folder);
+  CHECK(no_events.code == 2);
+  CHECK(no_events.err.find("--trace events") != std::string::npos);
+  REQUIRE(shell({"run", "case.toml", "--out", "run", "--force"}, folder).code == 0);
+  const Outcome no_target = shell({"why", "run", "--until", "target"}, folder);
+  CHECK(no_target.code == 2);
+  CHECK(no_target.err.find("no target") != std::string::npos);
+  CHECK(shell({"why", "nowhere"}, folder).code == 2);
+  CHECK(shell({"why", "run", "--at", "soon"}, folder).code == 2);
+}
