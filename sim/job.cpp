@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "model/mutant.hpp"
+#include "sim/roles/gradient_probe.hpp"
 #include "sim/scenario/spec/pace.hpp"
 
 namespace psim {
@@ -29,7 +30,8 @@ Job::Job(const JobPlan& plan, std::size_t number, Machines& machines, RunObserve
       state_(plan, machines.platform.hosts.size()),
       context_{plan,          machines.agenda, machines.network, machines.recorder,
                machines.pool, slowness_,       state_,           *this},
-      actors_(context_, machines.platform) {
+      actors_(context_, machines.platform),
+      measures_gradients_(GradientProbe::why_not(plan).empty()) {
   if (plan.learner)
     evaluator_ = std::make_unique<Evaluator>(*plan.learner, plan.split->part(judged_on()),
                                              plan.scenario.training.target, machines.pool);
@@ -107,6 +109,17 @@ void Job::on_update() {
   if (turn <= last_evaluated_) return;
   last_evaluated_ = turn;
   if (take_point(Agenda::now())) end_soon();
+}
+
+void Job::on_applied(const PushOutcome& push) {
+  GradientProbe* probe = gradients();
+  if (probe == nullptr || push.shard != plan_.first_shard) return;
+  probe->on_applied(plan_,
+                    {.at = Agenda::now(),
+                     .worker = push.worker,
+                     .clock = push.clock,
+                     .staleness = push.staleness.value_or(0)},
+                    nodes().weights());
 }
 
 // True when this point reaches a target that ends the training.

@@ -44,6 +44,7 @@ class RunObserver {
   virtual bool waits_for_evaluations() const = 0;                // their results are wanted at once
   virtual void on_evaluation(const Evaluation& result) = 0;
   virtual RunWatch& watch() = 0;
+  virtual GradientProbe* gradients() = 0;  // null: nobody asks about them
 };
 
 class Job final : private JobObserver {
@@ -84,6 +85,8 @@ class Job final : private JobObserver {
   void on_clock(NodeId worker, std::int64_t clock) override { run_.on_clock(worker, clock); }
   void on_end() override;
   RunWatch& watch() override { return run_.watch(); }
+  GradientProbe* gradients() override { return measures_gradients_ ? run_.gradients() : nullptr; }
+  void on_applied(const PushOutcome& push) override;
   bool take_point(double date);
   void plan_evaluation(std::int64_t turn);
   void take_points_before(double now);
@@ -102,6 +105,7 @@ class Job final : private JobObserver {
   double evaluate_seconds_ = 0;        // or whenever so much time has passed
   std::int64_t last_evaluated_ = 0;    // in units of the one or the other
   bool curve_finished_ = false, ended_early_ = false;
+  bool measures_gradients_;
   double finished_ = 0;
 };
 

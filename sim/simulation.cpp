@@ -19,6 +19,7 @@ class Simulation final : public RunObserver {
  public:
   Simulation(const LoadedScenario& loaded, const RunOptions& options, const std::vector<EventSink*>& sinks)
       : scenario_(loaded.scenario),
+        gradients_(options.gradients),
         plans_(plan_jobs(loaded)),
         machines_(scenario_, plans_, options, sinks),
         jobs_(make_jobs(plans_, machines_, *this)),
@@ -53,11 +54,13 @@ class Simulation final : public RunObserver {
   bool waits_for_evaluations() const override { return faults_.waits_for_evaluations(); }
   void on_evaluation(const Evaluation& result) override { faults_.on_evaluation(result); }
   RunWatch& watch() override { return watch_; }
+  GradientProbe* gradients() override { return gradients_; }
   void note_stuck() {
     if (!end_.has_ended()) watch_.note_stuck();
   }
 
   const Scenario& scenario_;
+  GradientProbe* gradients_;
   std::vector<JobPlan> plans_;
   Machines machines_;
   std::deque<Job> jobs_;

@@ -10,9 +10,12 @@
 
 namespace psim {
 
+class GradientProbe;
+
 struct RunOptions {
-  unsigned threads = 1;  // for gradients and evaluations
-  std::string context;   // SimGrid's context factory; empty: the build's default
+  unsigned threads = 1;                // for gradients and evaluations
+  std::string context;                 // SimGrid's context factory; empty: the build's default
+  GradientProbe* gradients = nullptr;  // to compare gradients with fresh ones; null: nobody asks
 };
 
 RunResult simulate(const LoadedScenario& loaded, const RunOptions& options,

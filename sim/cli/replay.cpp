@@ -4,20 +4,18 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "analysis/run_files.hpp"
+#include "sim/cli/again.hpp"
 #include "sim/cli/command.hpp"
 #include "sim/cli/differences.hpp"
 #include "sim/cli/progress.hpp"
-#include "sim/cli/run_folder.hpp"
 #include "sim/cli/study/replay.hpp"
 #include "sim/cli/study/shelf.hpp"
 #include "sim/cli/talk.hpp"
 #include "sim/record/summary.hpp"
-#include "sim/scenario/text/diagnostics.hpp"
 
 namespace psim::cli {
 namespace {
@@ -56,41 +54,8 @@ class Comparer final : public EventSink {
   std::string now_;
 };
 
-std::string value_of(const std::map<std::string, std::string>& texts, const std::string& key) {
-  const auto found = texts.find(key);
-  return found == texts.end() ? "" : found->second;
-}
-
-struct Folder {
-  fs::path path;
-  RecordedRun recorded;
-  Json summary;
-};
-
-// Throws DamagedRun.
-Folder open_run(const std::string& directory) {
-  const fs::path path(directory);
-  for (const char* name : {"run.db", "scenario.toml", "summary.json"}) {
-    if (!fs::is_regular_file(path / name))
-      throw Refused(fmt::format("{} is not a run: {} is missing", directory, name),
-                    "`psim run` makes one under runs/");
-  }
-  return {.path = path, .recorded = RecordedRun(path / "run.db"), .summary = summary_in(path)};
-}
-
-// In the folders that the run found its data in.
-LoadedScenario load_again(const Folder& run) {
-  Diagnostics diagnostics;
-  LoadRequest request{.path = (run.path / "scenario.toml").string(), .overrides = {}, .data_dirs = {}};
-  std::istringstream dirs(value_of(run.recorded.host, "data_dirs"));
-  for (std::string line; std::getline(dirs, line);) request.data_dirs.emplace_back(line);
-  std::optional<LoadedScenario> loaded = load_scenario(request, diagnostics);
-  if (!loaded) throw Invalid{diagnostics.render()};
-  return std::move(*loaded);
-}
-
 // Prints what differs, if anything does, and returns the exit code.
-int report(const Folder& run, const Comparer& comparer, const Json& now) {
+int report(const FinishedRun& run, const Comparer& comparer, const Json& now) {
   const std::string digest = now["digest"], recorded_digest = value_of(run.recorded.meta, "digest");
   std::string difference = comparer.report();
   if (difference.empty() && digest != recorded_digest)
@@ -145,7 +110,7 @@ int replay(const std::string& name, const Command& command) {
   const std::string directory = folder_to_replay(name);
   if (is_study(directory)) return replay_study(directory, command);
   const unsigned threads = command.threads;
-  const Folder run = open_run(directory);
+  const FinishedRun run = open_run(directory);
   const LoadedScenario loaded = load_again(run);
   Comparer comparer(run.recorded);
   const RunResult result =

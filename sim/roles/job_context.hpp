@@ -46,6 +46,9 @@ struct JobContext {
       if (what.phase == ComputePhase::begun && what.work == Work::step) observer.on_clock(node, *what.clock);
     }
     if constexpr (std::is_same_v<T, Finish>) observer.on_clock(node, what.clock);
+    if constexpr (std::is_same_v<T, PushOutcome>) {
+      if (what.outcome == Outcome::applied) observer.on_applied(what);
+    }
     recorder.record({Agenda::now(), node, what});
   }
 };

@@ -4,8 +4,11 @@
 #include <cstdint>
 
 #include "sim/protocol/message.hpp"
+#include "sim/record/server_events.hpp"
 
 namespace psim {
+
+class GradientProbe;
 
 // About the run.
 class RunWatch {
@@ -26,6 +29,8 @@ class JobObserver {
   virtual void on_clock(NodeId worker, std::int64_t clock) = 0;  // it starts this clock, or has done the last
   virtual void on_end() = 0;                                     // every worker of the job has left
   virtual RunWatch& watch() = 0;
+  virtual GradientProbe* gradients() = 0;  // null: nobody asks about them
+  virtual void on_applied(const PushOutcome& push) = 0;
 };
 
 }  // namespace psim

@@ -2,6 +2,7 @@
 
 #include "model/mutant.hpp"
 #include "sim/roles/elastic_step.hpp"
+#include "sim/roles/gradient_probe.hpp"
 #include "sim/roles/gradient_step.hpp"
 #include "sim/roles/overlap_step.hpp"
 #include "sim/roles/shared_step.hpp"
@@ -42,6 +43,7 @@ LocalWork StepContext::begin(bool keep) {
   if (job.plan.learner == nullptr) return work;
   if (work.keys) job.state.keys_used[index] += work.keys->keys.size();
   work.rate = job.plan.learning_rate().at(job.plan.epochs().after(static_cast<double>(clock)));
+  if (GradientProbe* probe = job.observer.gradients()) probe->on_work(node, work);
   return work;
 }
 
@@ -54,6 +56,8 @@ std::shared_ptr<Assembly> StepContext::take_weights(const BatchKeys* keys) {
 Timestamp StepContext::push(const ShardIds& shards, const std::shared_ptr<Values>& gradient) {
   const auto parameters = static_cast<std::int64_t>(job.plan.keys.parameters);
   const std::int64_t blocks = job.plan.scenario.training.feature_blocks;
+  if (GradientProbe* probe = job.observer.gradients(); probe != nullptr && gradient)
+    probe->on_gradient(node, clock, *gradient);
   return kv.push(shards, clock, gradient, batch_size,
                  blocks > 1 ? feature_block(parameters, blocks, clock) : KeyRange{});
 }

@@ -265,3 +265,45 @@ TEST_CASE("why answers for a part of a run, and says what it cannot answer", "[c
   CHECK(shell({"why", "nowhere"}, folder).code == 2);
   CHECK(shell({"why", "run", "--at", "soon"}, folder).code == 2);
 }
+
+TEST_CASE("a gradient is the fresh one as long as nothing was applied in between", "[oracle][causes]") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "case.toml") << R"([model]
+layers = [64, 10]
+[training]
+batch_size = 16
+steps = 12
+[cluster]
+workers = 4
+servers = 2
+[compute]
+time = "10ms"
+[[straggler]]
+workers = [1]
+slowdown = 3.0
+)";
+  const auto gradients = [&](const std::string& model) {
+    REQUIRE(shell({"run", "case.toml", "--out", model, "--set", "consistency.model=" + model}, folder).code ==
+            0);
+    const Outcome told = shell({"why", model, "--gradients", "--json"}, folder);
+    INFO(told.err);
+    REQUIRE(told.code == 0);
+    return Json::parse(told.out).at("gradients");
+  };
+  const Json bsp = gradients("bsp"), asp = gradients("asp");
+  CHECK(bsp["count"] == 4 * 12);
+  CHECK(bsp["cosine_min"].get<double>() == Approx(1).epsilon(1e-6));
+  CHECK(bsp["length_ratio_mean"].get<double>() == Approx(1).epsilon(1e-6));
+  CHECK(asp["count"] == 4 * 12);
+  CHECK(asp["cosine_mean"].get<double>() < 0.999);
+  CHECK(asp["by_staleness"].size() > 2);
+  for (const Json& row : asp["by_staleness"]) {
+    if (row["staleness"] == 0) CHECK(row["cosine_min"].get<double>() == Approx(1).epsilon(1e-6));
+    else CHECK(row["cosine_mean"].get<double>() < 1 - 1e-6);
+  }
+  // There is nothing to compare in a phantom model.
+  std::ofstream(folder.path() / "phantom.toml") << toml({});
+  REQUIRE(shell({"run", "phantom.toml", "--out", "phantom"}, folder).code == 0);
+  CHECK(shell({"why", "phantom", "--gradients"}, folder).code == 2);
+  CHECK(shell({"why", "bsp", "asp", "--gradients"}, folder).code == 2);
+}

@@ -24,6 +24,8 @@ const Subcommand subcommands[] = {
        app->add_option("--at", a.why.at, "Explain what had happened until this date, for example 2s.")
            ->excludes("--until")
            ->transform(duration());
+       app->add_flag("--gradients", a.why.gradients,
+                     "Make the run once more and compare each gradient with a fresh one.");
        app->add_flag("--json", a.why.json, "Print one JSON document.");
      },
      [](const Asked& a) { return why(a.why); }},

@@ -14,6 +14,7 @@ struct WhyCommand {
   std::vector<std::string> runs;  // one, or two to compare
   std::string until = "end";      // or target
   std::optional<double> at;       // a date in simulated seconds
+  bool gradients = false;         // compare each with a fresh one, in another run
   bool json = false;
 };
 int why(const WhyCommand& command);

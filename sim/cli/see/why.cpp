@@ -5,6 +5,7 @@
 
 #include "analysis/causes/difference.hpp"
 #include "sim/cli/command.hpp"
+#include "sim/cli/see/gradients.hpp"
 #include "sim/cli/see/see.hpp"
 #include "sim/cli/talk.hpp"
 
@@ -20,6 +21,8 @@ analysis::Until until_of(const WhyCommand& command) {
 std::size_t width() { return static_cast<std::size_t>(terminal_width().value_or(100)); }
 
 int why_two(const WhyCommand& command) {
+  if (command.gradients)
+    throw Refused("--gradients is about one run", "psim why RUN --gradients, for each of them");
   const std::array<std::string, 2> names{command.runs[0], command.runs[1]};
   const std::array records{analysis::RunRecord(run_named(names[0])),
                            analysis::RunRecord(run_named(names[1]))};
@@ -33,10 +36,19 @@ int why_two(const WhyCommand& command) {
 
 int why(const WhyCommand& command) {
   if (command.runs.size() == 2) return why_two(command);
-  const analysis::RunRecord record(run_named(command.runs.front()));
+  const fs::path run = run_named(command.runs.front());
+  const analysis::RunRecord record(run);
   const analysis::Explanation why = analysis::explain(record, until_of(command));
-  if (command.json) fmt::print("{}\n", analysis::document(why, record.facts).dump(2));
-  else fmt::print("{}", analysis::text(why, record.facts, width()));
+  std::optional<GradientsReport> gradients;
+  if (command.gradients) gradients = measure_gradients(run);
+  if (command.json) {
+    Json document = analysis::document(why, record.facts);
+    if (gradients) document["gradients"] = gradients->json;
+    fmt::print("{}\n", document.dump(2));
+  } else {
+    fmt::print("{}", analysis::text(why, record.facts, width()));
+    if (gradients) fmt::print("\n{}", gradients->text);
+  }
   return done;
 }
 

@@ -1,0 +1,38 @@
+#include "sim/cli/again.hpp"
+
+#include <fmt/format.h>
+
+#include <sstream>
+#include <utility>
+
+#include "sim/cli/run_folder.hpp"
+#include "sim/cli/talk.hpp"
+#include "sim/scenario/text/diagnostics.hpp"
+
+namespace psim::cli {
+
+std::string value_of(const std::map<std::string, std::string>& texts, const std::string& key) {
+  const auto found = texts.find(key);
+  return found == texts.end() ? "" : found->second;
+}
+
+FinishedRun open_run(const fs::path& path) {
+  for (const char* name : {"run.db", "scenario.toml", "summary.json"}) {
+    if (!fs::is_regular_file(path / name))
+      throw Refused(fmt::format("{} is not a run: {} is missing", path.string(), name),
+                    "`psim run` makes one under runs/");
+  }
+  return {.path = path, .recorded = RecordedRun(path / "run.db"), .summary = summary_in(path)};
+}
+
+LoadedScenario load_again(const FinishedRun& run) {
+  Diagnostics diagnostics;
+  LoadRequest request{.path = (run.path / "scenario.toml").string(), .overrides = {}, .data_dirs = {}};
+  std::istringstream dirs(value_of(run.recorded.host, "data_dirs"));
+  for (std::string line; std::getline(dirs, line);) request.data_dirs.emplace_back(line);
+  std::optional<LoadedScenario> loaded = load_scenario(request, diagnostics);
+  if (!loaded) throw Invalid{diagnostics.render()};
+  return std::move(*loaded);
+}
+
+}  // namespace psim::cli

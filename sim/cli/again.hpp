@@ -1,0 +1,26 @@
+// A finished run, to be made once more.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "sim/cli/command.hpp"
+
+namespace psim::cli {
+
+struct FinishedRun {
+  fs::path path;
+  RecordedRun recorded;
+  Json summary;
+};
+
+// Throws Refused for what is no run, and DamagedRun.
+FinishedRun open_run(const fs::path& path);
+
+// Its scenario, with the data in the folders in which it was found. Throws Invalid.
+LoadedScenario load_again(const FinishedRun& run);
+
+// Empty where there is none.
+std::string value_of(const std::map<std::string, std::string>& texts, const std::string& key);
+
+}  // namespace psim::cli

@@ -1,0 +1,88 @@
+#include "sim/cli/see/gradients.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "analysis/study/text_table.hpp"
+#include "sim/cli/again.hpp"
+#include "sim/cli/progress.hpp"
+#include "sim/cli/talk.hpp"
+#include "sim/roles/gradient_probe.hpp"
+
+namespace psim::cli {
+namespace {
+
+struct Sum {
+  std::int64_t count = 0;
+  double cosine = 0, least = 1, ratio = 0;
+  void add(const ProbedGradient& one) {
+    ++count;
+    cosine += one.cosine;
+    ratio += one.ratio;
+    least = std::min(least, one.cosine);
+  }
+  double mean_cosine() const { return cosine / static_cast<double>(count); }
+  double mean_ratio() const { return ratio / static_cast<double>(count); }
+};
+
+Json json_of(const Sum& sum) {
+  return {{"count", sum.count},
+          {"cosine_mean", sum.mean_cosine()},
+          {"cosine_min", sum.least},
+          {"length_ratio_mean", sum.mean_ratio()}};
+}
+
+std::string table_of(const std::map<std::int64_t, Sum>& by_staleness) {
+  std::vector<analysis::TextColumn> columns{
+      {"staleness [updates]"}, {"gradients"}, {"cosine"}, {"least"}, {"length"}};
+  for (const auto& [staleness, sum] : by_staleness) {
+    columns[0].cells.push_back(fmt::to_string(staleness));
+    columns[1].cells.push_back(fmt::to_string(sum.count));
+    columns[2].cells.push_back(fmt::format("{:.4f}", sum.mean_cosine()));
+    columns[3].cells.push_back(fmt::format("{:.4f}", sum.least));
+    columns[4].cells.push_back(fmt::format("{:.3f}", sum.mean_ratio()));
+  }
+  std::vector<const analysis::TextColumn*> all;
+  for (const analysis::TextColumn& column : columns) all.push_back(&column);
+  return analysis::render(all, {}, analysis::TableFormat::text, 100);
+}
+
+}  // namespace
+
+GradientsReport measure_gradients(const fs::path& path) {
+  const FinishedRun run = open_run(path);
+  const LoadedScenario loaded = load_again(run);
+  GradientProbe probe;
+  const RunResult result =
+      simulate_with_progress(loaded, {.threads = thread_count(0), .context = "", .gradients = &probe}, {});
+  if (result.digest != run.summary.at("digest"))
+    throw Refused("the run comes out differently now, so its gradients cannot be looked at",
+                  fmt::format("psim replay {} says how", file_word(path)));
+  if (probe.gradients().empty())
+    throw Refused("this run has no gradients that could be compared with fresh ones",
+                  "they are compared where workers push the gradient of one dense batch on pulled weights");
+  Sum all;
+  std::map<std::int64_t, Sum> by_staleness;
+  for (const ProbedGradient& one : probe.gradients()) {
+    all.add(one);
+    by_staleness[one.staleness].add(one);
+  }
+  Json rows = Json::array();
+  for (const auto& [staleness, sum] : by_staleness) {
+    Json row{{"staleness", staleness}};
+    row.update(json_of(sum));
+    rows.push_back(std::move(row));
+  }
+  Json json = json_of(all);
+  json["by_staleness"] = std::move(rows);
+  return {.text = fmt::format(
+              "the cosine between an applied gradient and the fresh one of the same samples is {:.4f} on "
+              "average\n\n{}",
+              all.mean_cosine(), table_of(by_staleness)),
+          .json = std::move(json)};
+}
+
+}  // namespace psim::cli
