@@ -10,6 +10,7 @@
 #include "sim/cli/progress.hpp"
 #include "sim/cli/run_folder.hpp"
 #include "sim/cli/talk.hpp"
+#include "sim/cluster/make_link_map.hpp"
 #include "sim/record/summary.hpp"
 #include "sim/scenario/reference/reference.hpp"
 
@@ -55,6 +56,8 @@ Json simulate_into(const fs::path& dir, const Command& command, const LoadedScen
                                                   {"digest", result.digest},
                                                   {"sim_time_s", shortest(result.sim_time)},
                                                   {"trace", command.trace}};
+    if (trace_level(command.trace) == TraceLevel::events)
+      file.write_links(make_link_map(loaded.scenario, file.connections()));
     file.finish(result, meta, host_facts(command, host_seconds() - begin));
   }
   write_file(partial / "scenario.toml",

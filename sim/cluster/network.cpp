@@ -144,6 +144,7 @@ void Network::put_on_wire(std::span<const std::uint32_t> slots) {
   for (const std::uint32_t slot : slots) {
     Flight& flight = *in_flight_[slot];
     flight.stage = Stage::on_wire;
+    flight.begun = Agenda::now();
     cargos.push_back({slot, flight.from, flight.to, flight.bytes});
   }
   carrier_->start({cargos.data(), cargos.size()});
@@ -209,6 +210,9 @@ void Network::leave_wire(std::uint32_t slot) {
   pass_on_turn(flight);
   const EndpointSpec& endpoint = options_.endpoint;
   const double time = handling(endpoint.receive_overhead, endpoint.receive_bandwidth, flight.bytes);
+  if (time > 0 || flight.delay > 0 ||
+      handling(endpoint.send_overhead, endpoint.send_bandwidth, flight.bytes) > 0)
+    recorder_.on_wire(flight.sent, flight.begun, Agenda::now());
   if (!(time > 0)) return leave_network(release(slot));
   Node& node = nodes_[flight.to];
   node.takes_until = std::max(node.takes_until, Agenda::now()) + time;

@@ -129,6 +129,7 @@ class Network {
     std::uint64_t sent;  // tells it from all others
     std::uint64_t bytes;
     double delay;      // by a fault, when it is through the network
+    double begun = 0;  // when it came on the wire
     MessageKind kind;  // for the record
     bool has_turn;     // the next message of its connection waits for it
     bool dropped;      // by a fault, when it arrives

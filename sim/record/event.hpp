@@ -42,6 +42,9 @@ class EventSink {
  public:
   virtual ~EventSink() = default;
   virtual void on(const Event& event, std::uint64_t hash) = 0;
+  // A message, by the number of its sending, had to wait at its sender or receiver, or a fault delayed it:
+  // when it was on the wire. No event, because only who explains times asks.
+  virtual void on_wire(std::uint64_t /*message*/, double /*begin*/, double /*end*/) {}
 };
 
 }  // namespace psim

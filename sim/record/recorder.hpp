@@ -96,6 +96,10 @@ class Recorder {
   }
   // Returns the event's number, from 0.
   std::uint64_t record(const Event& event);
+  // See EventSink::on_wire.
+  void on_wire(std::uint64_t message, double begin, double end) {
+    for (EventSink* sink : sinks_) sink->on_wire(message, begin, end);
+  }
 
   // A worker that is to join later.
   void absent_at_first(NodeId worker) { books_[worker_index(worker)].is_absent_at_first(); }

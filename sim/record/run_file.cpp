@@ -99,6 +99,7 @@ RunFile::RunFile(const std::filesystem::path& path, TraceLevel level, const Scen
     insert_[i++] = std::make_unique<Statement>(db, (sql + ")").c_str());
   });
   insert_step_ = std::make_unique<Statement>(db, "INSERT INTO step VALUES (?,?,?,?,?,?)");
+  insert_wire_ = std::make_unique<Statement>(db, "INSERT INTO wire VALUES (?,?,?)");
   insert_hash_ = std::make_unique<Statement>(db, "INSERT INTO event_hash VALUES (?,?)");
   hashes_.reserve(block);
 }
@@ -117,7 +118,13 @@ void RunFile::on(const Event& e, std::uint64_t hash) {
   if (level_ == TraceLevel::none) return;
   const Computation* what = e.as<Computation>();
   if (what != nullptr && what->work == Work::step) write_step(e.at, e.node - 1 - servers_, *what);
-  if (level_ == TraceLevel::events) write_event(e);
+  if (level_ != TraceLevel::events) return;
+  write_event(e);
+  if (const Sent* message = e.as<Sent>()) connections_.add(message->from, message->to);
+}
+
+void RunFile::on_wire(std::uint64_t message, double begin, double end) {
+  if (level_ == TraceLevel::events) (*insert_wire_)(message, begin, end);
 }
 
 void RunFile::write_event(const Event& event) {
@@ -188,6 +195,19 @@ void RunFile::finish(const RunResult& result, const std::map<std::string, std::s
   for (std::size_t n = 0; n < result.spaces.size(); ++n) put_training(result.spaces[n], n);
   write_groups(result);
   execute("COMMIT");
+}
+
+void RunFile::write_links(const LinkMap& map) {
+  Statement put_link(db_.get(), "INSERT INTO link VALUES (?,?,?,?,?)"),
+      put_hop(db_.get(), "INSERT INTO hop VALUES (?,?,?,?)"),
+      put_ends(db_.get(), "INSERT INTO ends VALUES (?,?,?,?,?)");
+  for (std::size_t i = 0; i < map.links.size(); ++i) {
+    const LinkMap::Link& link = map.links[i];
+    put_link(i, link.name, link.bandwidth, link.latency, link.is_shared);
+  }
+  for (const LinkMap::Hop& hop : map.hops) put_hop(hop.sender, hop.receiver, hop.position, hop.link);
+  put_ends(map.ends.window, map.ends.send_overhead, map.ends.send_bandwidth, map.ends.receive_overhead,
+           map.ends.receive_bandwidth);
 }
 
 void RunFile::write_groups(const RunResult& result) {

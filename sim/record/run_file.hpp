@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "sim/record/link_map.hpp"
 #include "sim/record/result.hpp"
 #include "sim/scenario/load.hpp"
 
@@ -31,8 +32,12 @@ class RunFile final : public EventSink {
   ~RunFile() override;
 
   void on(const Event& event, std::uint64_t hash) override;
+  void on_wire(std::uint64_t message, double begin, double end) override;
   void finish(const RunResult& result, const std::map<std::string, std::string>& meta,
               const std::map<std::string, std::string>& host);
+  // At level `events`, before finish: what the messages of these connections crossed.
+  const Connections& connections() const { return connections_; }
+  void write_links(const LinkMap& map);
 
  private:
   class Statement;
@@ -57,7 +62,8 @@ class RunFile final : public EventSink {
   };
   std::vector<std::optional<Step>> begun_;  // per worker: in hand
   std::array<std::unique_ptr<Statement>, std::variant_size_v<Subject>> insert_;
-  std::unique_ptr<Statement> insert_step_, insert_hash_;
+  std::unique_ptr<Statement> insert_step_, insert_hash_, insert_wire_;
+  Connections connections_;  // at level `events`
 };
 
 // A run.db that cannot be read.

@@ -20,6 +20,22 @@ CREATE TABLE worker_group (number INTEGER PRIMARY KEY, name TEXT, namespace INTE
                            bytes_sent INTEGER);
 -- Every computation, in a pipeline of each micro-batch forward and backward: trace level `steps` and above.
 CREATE TABLE step (worker INTEGER, clock INTEGER, begin_s REAL, end_s REAL, kept INTEGER, version INTEGER);
+-- The next four: trace level `events`.
+-- Links, one row for each direction, or for a link of a platform file that has one for both. bandwidth: bytes per
+-- second that messages get of it in all, NULL without limit; latency_s: that it adds to a message's; both with the
+-- factors of the flow model (lv08: 0.97 and 13.01). shared: 0 if every message has the whole bandwidth.
+CREATE TABLE link (link INTEGER PRIMARY KEY, name TEXT, bandwidth REAL, latency_s REAL, shared INTEGER);
+-- Which links the messages from `sender` to `receiver` cross, in the order of `position`. NULL: whoever it is; so
+-- the way from node 3 to node 1 has the rows where (sender = 3 OR sender IS NULL) AND (receiver = 1 OR receiver
+-- IS NULL). For all that sent messages. Many a link is no row's: nothing crossed it.
+CREATE TABLE hop (sender INTEGER, receiver INTEGER, position INTEGER, link INTEGER);
+-- One row: what else a message takes. window_bytes: it has at most window_bytes / (latency of its way) bytes per
+-- second. At its sender and its receiver, one message at a time: overhead + bytes / bandwidth. NULL: no limit.
+CREATE TABLE ends (window_bytes REAL, send_overhead_s REAL, send_bandwidth REAL, receive_overhead_s REAL,
+                   receive_bandwidth REAL);
+-- When a message was on the wire. Those that are not here were there from sent_s to received_s: nodes without
+-- overhead, no delay by a fault.
+CREATE TABLE wire (message INTEGER PRIMARY KEY, begin_s REAL, end_s REAL);
 -- 32 bits of every event's hash, little-endian, 16384 to a row: by them `psim replay` finds the first
 -- event that differs.
 CREATE TABLE event_hash (block INTEGER PRIMARY KEY, hashes BLOB);

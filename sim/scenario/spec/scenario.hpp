@@ -126,6 +126,7 @@ struct PlatformFile {
   struct Link {
     double bandwidth, latency;  // bytes per second, seconds
     bool fat_pipe;              // every flow has the whole bandwidth
+    std::string name = {};
   };
   struct Route {
     std::uint32_t from, to;
