@@ -158,6 +158,8 @@ class RunRecord {
   // Calls `row` with every event, in order; returns their number. Throws Unverifiable at one that cannot be
   // of a run of this scenario.
   std::int64_t each(const std::function<void(const Row&)>& row) const;
+  // For what is no event: the tables of run.db besides those.
+  const std::filesystem::path& database() const { return database_; }
 
  private:
   void read_jobs(const std::filesystem::path& folder);

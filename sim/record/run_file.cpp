@@ -16,7 +16,9 @@
 namespace psim {
 namespace {
 
-constexpr std::size_t block = 16384;
+constexpr std::size_t block = 16384;  // hashes to a row
+constexpr std::size_t batch_size = 1024;  // events; they stay in the cache of a core
+static_assert(block % batch_size == 0);
 constexpr int application_id = 0x7073696d;  // "psim": by this, a run is told from somebody else's database
 
 const char* const schema =
@@ -53,6 +55,15 @@ class RunFile::Statement {
     if (sqlite3_step(statement_) != SQLITE_DONE) fail(db_, "run.db");
     sqlite3_reset(statement_);
   }
+  // A column that has no value keeps none from one row to the next: most events have few of their columns.
+  template <class T>
+  void bind(int i, const std::optional<T>& value) {
+    const auto column = static_cast<std::size_t>(i);
+    if (column >= has_value_.size()) has_value_.resize(column + 1, true);
+    if (value) bind(i, *value);
+    else if (has_value_[column]) sqlite3_bind_null(statement_, i);
+    has_value_[column] = value.has_value();
+  }
   template <class T>
   void bind(int i, const T& value) {
     if constexpr (std::is_floating_point_v<T>) sqlite3_bind_double(statement_, i, value);
@@ -62,10 +73,8 @@ class RunFile::Statement {
       sqlite3_bind_blob64(statement_, i, value.data(), value.size() * sizeof(std::uint32_t),
                           SQLITE_TRANSIENT);
     } else if constexpr (Named<T>) {
-      bind(i, name_in(value));
-    } else if constexpr (requires { value.has_value(); }) {
-      if (value) bind(i, *value);
-      else sqlite3_bind_null(statement_, i);
+      const std::string_view name = name_in(value);  // which lives as long as the program
+      sqlite3_bind_text(statement_, i, name.data(), static_cast<int>(name.size()), SQLITE_STATIC);
     } else {
       const std::string_view text(value);
       sqlite3_bind_text(statement_, i, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
@@ -75,21 +84,25 @@ class RunFile::Statement {
  private:
   sqlite3* db_;
   sqlite3_stmt* statement_ = nullptr;
+  std::vector<bool> has_value_;  // by column
 };
 
 RunFile::RunFile(const std::filesystem::path& path, TraceLevel level, const Scenario& scenario)
     : level_(level),
       servers_(static_cast<std::uint32_t>(scenario.cluster.servers)),
-      begun_(static_cast<std::size_t>(scenario.cluster.workers)) {
+      begun_(static_cast<std::size_t>(scenario.cluster.workers)),
+      writer_([this](const Batch& batch) { write(batch); }) {
   for (std::uint32_t node = 0; node < node_count(scenario.cluster); ++node)
     nodes_.push_back(node_name(scenario.cluster, node));
   for (const GroupSpec& group : scenario.groups) groups_.push_back(group.name);
   sqlite3* db = nullptr;
-  const int result = sqlite3_open(path.c_str(), &db);
+  // One thread uses it at a time.
+  const int result = sqlite3_open_v2(
+      path.c_str(), &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
   db_.reset(db);  // to be closed even if it could not be opened
   if (result != SQLITE_OK) fail(db, path.string());
   // The file appears under its name only when it is complete, so it needs no journal.
-  execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA page_size = 16384;");
+  execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA page_size = 4096; PRAGMA locking_mode = EXCLUSIVE;");
   execute(fmt::format("PRAGMA application_id = {};", application_id));
   execute(schema + event_tables());
   execute("BEGIN");
@@ -101,7 +114,6 @@ RunFile::RunFile(const std::filesystem::path& path, TraceLevel level, const Scen
   insert_step_ = std::make_unique<Statement>(db, "INSERT INTO step VALUES (?,?,?,?,?,?)");
   insert_wire_ = std::make_unique<Statement>(db, "INSERT INTO wire VALUES (?,?,?)");
   insert_hash_ = std::make_unique<Statement>(db, "INSERT INTO event_hash VALUES (?,?)");
-  hashes_.reserve(block);
 }
 
 RunFile::~RunFile() = default;
@@ -113,18 +125,38 @@ void RunFile::execute(const std::string& sql) {
 }
 
 void RunFile::on(const Event& e, std::uint64_t hash) {
-  hashes_.push_back(static_cast<std::uint32_t>(hash));
-  if (hashes_.size() == block) write_hashes();
-  if (level_ == TraceLevel::none) return;
-  const Computation* what = e.as<Computation>();
-  if (what != nullptr && what->work == Work::step) write_step(e.at, e.node - 1 - servers_, *what);
-  if (level_ != TraceLevel::events) return;
-  write_event(e);
-  if (const Sent* message = e.as<Sent>()) connections_.add(message->from, message->to);
+  batch_.hashes.push_back(static_cast<std::uint32_t>(hash));
+  const bool is_kept = level_ == TraceLevel::events ||
+                       (level_ == TraceLevel::steps && e.as<Computation>() != nullptr);
+  if (is_kept) batch_.events.push_back(e);
+  if (batch_.hashes.size() == batch_size) writer_.add(std::exchange(batch_, new_batch()));
+}
+
+RunFile::Batch RunFile::new_batch() const {
+  Batch batch;
+  batch.hashes.reserve(batch_size);
+  if (level_ == TraceLevel::events) batch.events.reserve(batch_size);
+  return batch;
 }
 
 void RunFile::on_wire(std::uint64_t message, double begin, double end) {
-  if (level_ == TraceLevel::events) (*insert_wire_)(message, begin, end);
+  if (level_ == TraceLevel::events) batch_.wires.push_back({message, begin, end});
+}
+
+void RunFile::write(const Batch& batch) {
+  hashes_.insert(hashes_.end(), batch.hashes.begin(), batch.hashes.end());
+  if (hashes_.size() == block) write_hashes();
+  for (const Event& e : batch.events) {
+    const Computation* what = e.as<Computation>();
+    if (what != nullptr && what->work == Work::step) write_step(e.at, e.node - 1 - servers_, *what);
+    if (level_ == TraceLevel::events) write_event(e);
+  }
+  for (const auto& [message, begin, end] : batch.wires) (*insert_wire_)(message, begin, end);
+}
+
+void RunFile::write_hashes() {
+  (*insert_hash_)(blocks_++, hashes_);
+  hashes_.clear();
 }
 
 void RunFile::write_event(const Event& event) {
@@ -139,6 +171,7 @@ void RunFile::write_event(const Event& event) {
       },
       event.what);
   insert.execute();
+  if (const Sent* message = event.as<Sent>()) connections_.add(message->from, message->to);
 }
 
 void RunFile::write_step(double at, std::uint32_t worker, const Computation& what) {
@@ -152,14 +185,9 @@ void RunFile::write_step(double at, std::uint32_t worker, const Computation& wha
                   begin->what.version);
 }
 
-void RunFile::write_hashes() {
-  (*insert_hash_)(blocks_++, hashes_);
-  hashes_.clear();
-}
-
 void RunFile::finish(const RunResult& result, const std::map<std::string, std::string>& meta,
                      const std::map<std::string, std::string>& host) {
-  if (!hashes_.empty()) write_hashes();
+  close_events();
   Statement put_meta(db_.get(), "INSERT INTO meta VALUES (?,?)"),
       put_host(db_.get(), "INSERT INTO host VALUES (?,?)");
   for (const auto& [key, value] : meta) put_meta(key, value);
@@ -195,6 +223,17 @@ void RunFile::finish(const RunResult& result, const std::map<std::string, std::s
   for (std::size_t n = 0; n < result.spaces.size(); ++n) put_training(result.spaces[n], n);
   write_groups(result);
   execute("COMMIT");
+}
+
+void RunFile::close_events() {
+  writer_.close();
+  if (!batch_.hashes.empty()) write(std::exchange(batch_, {}));
+  if (!hashes_.empty()) write_hashes();
+}
+
+const Connections& RunFile::connections() {
+  close_events();
+  return connections_;
 }
 
 void RunFile::write_links(const LinkMap& map) {

@@ -1,5 +1,6 @@
 // run.db: a run as tables that a student can query (schema.sql). An event sink while the run goes on;
-// totals are added at its end.
+// totals are added at its end. A thread of its own writes (batch_writer.hpp), so that a traced run hardly
+// takes longer than another where a core is free.
 #pragma once
 
 #include <array>
@@ -13,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "sim/record/batch_writer.hpp"
 #include "sim/record/link_map.hpp"
 #include "sim/record/result.hpp"
 #include "sim/scenario/load.hpp"
@@ -35,14 +37,27 @@ class RunFile final : public EventSink {
   void on_wire(std::uint64_t message, double begin, double end) override;
   void finish(const RunResult& result, const std::map<std::string, std::string>& meta,
               const std::map<std::string, std::string>& host);
-  // At level `events`, before finish: what the messages of these connections crossed.
-  const Connections& connections() const { return connections_; }
+  // At level `events`, when the run is over, before finish: what the messages of these connections crossed.
+  const Connections& connections();
   void write_links(const LinkMap& map);
 
  private:
   class Statement;
   void execute(const std::string& sql);
+  // Of the run, in its order.
+  struct Batch {
+    std::vector<std::uint32_t> hashes = {};
+    std::vector<Event> events = {};  // those that the level keeps
+    struct Wire {
+      std::uint64_t message;
+      double begin, end;
+    };
+    std::vector<Wire> wires = {};
+  };
+  Batch new_batch() const;
+  void write(const Batch& batch);
   void write_hashes();
+  void close_events();
   void write_event(const Event& event);
   void write_step(double at, std::uint32_t worker, const Computation& what);
   void write_groups(const RunResult& result);
@@ -55,7 +70,7 @@ class RunFile final : public EventSink {
   std::uint32_t servers_;
   std::vector<std::string> nodes_, groups_;  // their names
   std::int64_t events_ = 0, blocks_ = 0;
-  std::vector<std::uint32_t> hashes_;
+  std::vector<std::uint32_t> hashes_;  // of the next row
   struct Step {
     double begin = 0;
     Computation what = {};
@@ -64,6 +79,8 @@ class RunFile final : public EventSink {
   std::array<std::unique_ptr<Statement>, std::variant_size_v<Subject>> insert_;
   std::unique_ptr<Statement> insert_step_, insert_hash_, insert_wire_;
   Connections connections_;  // at level `events`
+  Batch batch_;
+  BatchWriter<Batch> writer_;  // last: its thread uses the rest
 };
 
 // A run.db that cannot be read.

@@ -106,5 +106,6 @@ std::vector<Line> transport_against_loop(const Settings& settings);
 std::vector<Line> peak_memory(const Settings& settings);
 std::vector<Line> study_against_runs(const Settings& settings);
 std::vector<Line> thousands_of_nodes(const Settings& settings);
+std::vector<Line> recording(const Settings& settings);
 
 }  // namespace psim::bench
