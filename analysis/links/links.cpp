@@ -12,7 +12,8 @@ namespace {
 // What came to an end, in this order: arrivals and losses, with their dates on the wire if they have any.
 constexpr const char* all_transfers =
     "SELECT sent.number, sent.node, receiver, sent_bytes, sent.at_s, over.at_s, is_lost, begin_s, end_s FROM "
-    "(SELECT number, at_s, message, 0 AS is_lost FROM received UNION ALL SELECT number, at_s, message, 1 FROM "
+    "(SELECT number, at_s, message, 0 AS is_lost FROM received UNION ALL SELECT number, at_s, message, 1 "
+    "FROM "
     "lost) over JOIN sent ON sent.number = over.message LEFT JOIN wire ON wire.message = sent.number "
     "ORDER BY over.number";
 

@@ -16,12 +16,12 @@ struct Transfer {
   std::int64_t message = 0;  // the number of its sending
   std::uint32_t from = 0, to = 0;
   std::uint64_t bytes = 0;
-  bool is_lost = false;               // it did not arrive: `received` is when it was lost, and sharing is 0
-  double sent = 0, received = 0;      // dates, in seconds
-  double begin = 0, end = 0;          // of its bytes on the links, after its latency
-  double latency = 0, alone = 0;      // seconds
-  double sharing = 0;                 // seconds that others' messages, or a fault of a link, cost it
-  double rest = 0;                    // at its sender, at its receiver, and by a fault's delay
+  bool is_lost = false;           // it did not arrive: `received` is when it was lost, and sharing is 0
+  double sent = 0, received = 0;  // dates, in seconds
+  double begin = 0, end = 0;      // of its bytes on the links, after its latency
+  double latency = 0, alone = 0;  // seconds
+  double sharing = 0;             // seconds that others' messages, or a fault of a link, cost it
+  double rest = 0;                // at its sender, at its receiver, and by a fault's delay
 };
 
 // Calls `f` with every message that arrived or was lost, in the order in which it did.
@@ -38,8 +38,8 @@ struct LinkUse {
   double use_while_busy = 0;    // bytes over what it can carry in that time
   double use = 0;               // likewise, in the whole run
   std::vector<Sender> senders;  // the three that sent most through it, the first one most
-  // Seconds (from, to) in which it carried at least `full_share` of its bandwidth, if every message spread its
-  // bytes evenly over its transfer. An estimate: a message is faster where it has a link to itself.
+  // Seconds (from, to) in which it carried at least `full_share` of its bandwidth, if every message spread
+  // its bytes evenly over its transfer. An estimate: a message is faster where it has a link to itself.
   std::vector<std::pair<double, double>> full;
   double full_seconds() const;
 };

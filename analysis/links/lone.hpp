@@ -29,8 +29,8 @@ class Lone {
   const std::vector<Link>& links() const { return links_; }
   // Those that a message crosses, in this order; empty if no message ever did.
   std::vector<std::uint32_t> way(std::uint32_t from, std::uint32_t to) const;
-  double latency(std::uint32_t from, std::uint32_t to) const;                         // seconds
-  double transfer(std::uint32_t from, std::uint32_t to, std::uint64_t bytes) const;   // likewise, beside it
+  double latency(std::uint32_t from, std::uint32_t to) const;                        // seconds
+  double transfer(std::uint32_t from, std::uint32_t to, std::uint64_t bytes) const;  // likewise, beside it
   // What its sender and its receiver need to prepare it and to take it in, in seconds.
   double handling(std::uint64_t bytes) const;
 

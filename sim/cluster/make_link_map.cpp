@@ -75,9 +75,8 @@ class FileRoutes {
     if (!(own > 1e-9 * route.latency)) return way;
     const auto [at, is_new] = own_.try_emplace({from, to}, static_cast<std::uint32_t>(links_.size()));
     if (is_new)
-      links_.push_back(
-          {fmt::format("{} to {}, latency", node_name(cluster_, from), node_name(cluster_, to)),
-           std::nullopt, flow_model(cluster_.network).latency * own, false});
+      links_.push_back({fmt::format("{} to {}, latency", node_name(cluster_, from), node_name(cluster_, to)),
+                        std::nullopt, flow_model(cluster_.network).latency * own, false});
     way.push_back(at->second);
     return way;
   }

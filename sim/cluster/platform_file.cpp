@@ -201,8 +201,8 @@ PlatformReport inspect_platform(const std::filesystem::path& path, const std::ve
   report.without_route = json["without_route"].get<Pairs>();
   report.file.speeds = json["speeds"].get<std::vector<double>>();
   for (const Json& link : json["links"])
-    report.file.links.push_back({link[0].get<double>(), link[1].get<double>(), link[2].get<bool>(),
-                                 link[3].get<std::string>()});
+    report.file.links.push_back(
+        {link[0].get<double>(), link[1].get<double>(), link[2].get<bool>(), link[3].get<std::string>()});
   for (const Json& route : json["routes"])
     report.file.routes.push_back({route[0].get<std::uint32_t>(), route[1].get<std::uint32_t>(),
                                   route[2].get<std::vector<std::uint32_t>>(), route[3].get<double>()});

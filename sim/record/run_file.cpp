@@ -10,13 +10,14 @@
 #include <type_traits>
 #include <utility>
 
+#include "model/mutant.hpp"
 #include "sim/record/event_fields.hpp"
 #include "sim/scenario/spec/nodes.hpp"
 
 namespace psim {
 namespace {
 
-constexpr std::size_t block = 16384;  // hashes to a row
+constexpr std::size_t block = 16384;      // hashes to a row
 constexpr std::size_t batch_size = 1024;  // events; they stay in the cache of a core
 static_assert(block % batch_size == 0);
 constexpr int application_id = 0x7073696d;  // "psim": by this, a run is told from somebody else's database
@@ -102,7 +103,9 @@ RunFile::RunFile(const std::filesystem::path& path, TraceLevel level, const Scen
   db_.reset(db);  // to be closed even if it could not be opened
   if (result != SQLITE_OK) fail(db, path.string());
   // The file appears under its name only when it is complete, so it needs no journal.
-  execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA page_size = 4096; PRAGMA locking_mode = EXCLUSIVE;");
+  execute(
+      "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA page_size = 4096; PRAGMA locking_mode = "
+      "EXCLUSIVE;");
   execute(fmt::format("PRAGMA application_id = {};", application_id));
   execute(schema + event_tables());
   execute("BEGIN");
@@ -126,8 +129,8 @@ void RunFile::execute(const std::string& sql) {
 
 void RunFile::on(const Event& e, std::uint64_t hash) {
   batch_.hashes.push_back(static_cast<std::uint32_t>(hash));
-  const bool is_kept = level_ == TraceLevel::events ||
-                       (level_ == TraceLevel::steps && e.as<Computation>() != nullptr);
+  const bool is_kept =
+      level_ == TraceLevel::events || (level_ == TraceLevel::steps && e.as<Computation>() != nullptr);
   if (is_kept) batch_.events.push_back(e);
   if (batch_.hashes.size() == batch_size) writer_.add(std::exchange(batch_, new_batch()));
 }
@@ -140,7 +143,8 @@ RunFile::Batch RunFile::new_batch() const {
 }
 
 void RunFile::on_wire(std::uint64_t message, double begin, double end) {
-  if (level_ == TraceLevel::events) batch_.wires.push_back({message, begin, end});
+  if (level_ == TraceLevel::events && !mutant("dates-on-the-wire-are-forgotten"))
+    batch_.wires.push_back({message, begin, end});
 }
 
 void RunFile::write(const Batch& batch) {

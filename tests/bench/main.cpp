@@ -18,7 +18,7 @@ struct Group {
 constexpr Group groups[] = {
     {"gradient", gradient_against_product}, {"run", run_against_loop}, {"fashion", fashion_against_plain},
     {"transport", transport_against_loop},  {"memory", peak_memory},   {"study", study_against_runs},
-    {"scale", thousands_of_nodes}, {"recording", recording}};
+    {"scale", thousands_of_nodes},          {"recording", recording}};
 
 std::vector<std::string> group_names() {
   std::vector<std::string> names;
