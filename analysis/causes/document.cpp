@@ -24,6 +24,19 @@ Json json_of(const StalenessCost& cost) {
           {"widest", cost.widest}};
 }
 
+Json json_of(const NetworkTime& time) {
+  return {{"latency_s", time.latency}, {"alone_s", time.alone}, {"sharing_s", time.sharing}, {"rest_s", time.rest}};
+}
+
+Json json_of(const LinkUse& link, const Facts& facts) {
+  Json senders = Json::array();
+  for (const LinkUse::Sender& sender : link.senders)
+    senders.push_back({{"node", facts.name_of(sender.node)}, {"bytes", sender.bytes}});
+  return {{"link", link.link.name}, {"bytes", link.bytes}, {"messages", link.messages}, {"busy_s", link.busy},
+          {"use", link.use}, {"use_while_busy", link.use_while_busy}, {"full_s", link.full_seconds()},
+          {"senders", std::move(senders)}};
+}
+
 std::string table_of(std::vector<TextColumn>& columns, std::size_t width) {
   std::vector<const TextColumn*> all;
   for (const TextColumn& column : columns) all.push_back(&column);
@@ -72,6 +85,34 @@ std::string waits_table(const Explanation& why, const Facts& facts, std::size_t 
   return table;
 }
 
+// Links that were full, if any were.
+std::string links_table(const Explanation& why, const Facts& facts, std::size_t width) {
+  std::vector<TextColumn> columns{{"link", true}, {"full"}, {"busy"}, {"use"}, {"bytes"}, {"mostly of", true}};
+  for (const LinkUse& link : why.links) {
+    if (!(link.full_seconds() > 0.01 * why.total)) continue;
+    columns[0].cells.push_back(link.link.name);
+    columns[1].cells.push_back(seconds_text(link.full_seconds()));
+    columns[2].cells.push_back(seconds_text(link.busy));
+    columns[3].cells.push_back(fmt::format("{:.0f} %", 100 * link.use));
+    columns[4].cells.push_back(fmt::format("{:.3g} MB", static_cast<double>(link.bytes) / 1e6));
+    std::vector<std::uint32_t> senders;
+    for (const LinkUse::Sender& sender : link.senders) senders.push_back(sender.node);
+    columns[5].cells.push_back(names_of(facts, senders));
+  }
+  return columns[0].cells.empty() ? "" : "\n" + table_of(columns, width);
+}
+
+std::string network_text(const NetworkTime& time) {
+  const double all = time.latency + time.alone + time.sharing + time.rest;
+  if (!(all > 0)) return "";
+  const auto share = [all](double part) { return 100 * part / all; };
+  std::string text = fmt::format("of the path's {} in messages, {:.0f} % is latency, {:.0f} % transfer of a lone message, "
+                                 "{:.0f} % sharing of links",
+                                 seconds_text(all), share(time.latency), share(time.alone), share(time.sharing));
+  if (time.rest > 0.005 * all) text += fmt::format(", {:.0f} % work at both ends and faults", share(time.rest));
+  return text + "\n";
+}
+
 std::string slack_table(const Explanation& why, const Facts& facts, std::size_t width) {
   constexpr std::size_t shown = 12;
   std::vector<NodeSlack> nodes = why.slack;
@@ -96,7 +137,9 @@ std::string text(const Explanation& why, const Facts& facts, std::size_t width) 
     for (const std::string& line : wrapped(sentence, width)) out += line + "\n";
   }
   out += "\n" + shares_table(why, facts, width);
+  out += network_text(why.network);
   if (!why.waits.empty()) out += "\n" + waits_table(why, facts, width);
+  out += links_table(why, facts, width);
   if (!why.slack.empty()) out += "\n" + slack_table(why, facts, width);
   const StalenessCost& cost = why.staleness;
   if (cost.applied > 0)
@@ -108,7 +151,7 @@ std::string text(const Explanation& why, const Facts& facts, std::size_t width) 
 }
 
 Json document(const Explanation& why, const Facts& facts) {
-  Json path = Json::array(), shares = Json::array(), waits = Json::array(), slack = Json::array();
+  Json path = Json::array(), shares = Json::array(), waits = Json::array(), slack = Json::array(), links = Json::array();
   for (std::size_t n = 0; n < why.path.size(); ++n) {
     const Piece& piece = why.path[n];
     Json one{{"node", facts.name_of(piece.node)},
@@ -119,6 +162,7 @@ Json document(const Explanation& why, const Facts& facts) {
     if (piece.kind == Kind::network) one["to"] = facts.name_of(piece.to);
     path.push_back(std::move(one));
   }
+  for (const LinkUse& link : why.links) links.push_back(json_of(link, facts));
   for (const Share& share : why.shares)
     shares.push_back({{"node", facts.name_of(share.node)},
                       {"kind", name_of(share.kind)},
@@ -142,7 +186,9 @@ Json document(const Explanation& why, const Facts& facts) {
   return {
       {"schema", "psim.why/1"},     {"until", until_text(why.until)}, {"total_s", why.total},
       {"sentences", why.sentences}, {"path", std::move(path)},        {"shares", std::move(shares)},
-      {"waits", std::move(waits)},  {"slack", std::move(slack)},      {"staleness", json_of(why.staleness)}};
+      {"waits", std::move(waits)},  {"slack", std::move(slack)},      {"network", json_of(why.network)},
+          {"links", std::move(links)},
+          {"staleness", json_of(why.staleness)}};
 }
 
 }  // namespace psim::analysis

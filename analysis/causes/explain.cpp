@@ -132,6 +132,31 @@ class StalenessBook {
   std::map<std::uint32_t, std::map<std::uint32_t, std::int64_t>> here_;            // worker, shard: version
 };
 
+NetworkTime network_time(const RunRecord& record, const CausalGraph& graph, const std::vector<Piece>& path) {
+  std::vector<bool> on_path(graph.sent.size(), false);
+  for (const Piece& piece : path) {
+    if (piece.kind == Kind::network) on_path[static_cast<std::size_t>(graph.moments[piece.effect].message)] = true;
+  }
+  NetworkTime time;
+  each_transfer(record, Lone(record), [&](const Transfer& message) {
+    if (!on_path[static_cast<std::size_t>(message.message)]) return;
+    time.latency += message.latency;
+    time.alone += message.alone;
+    time.sharing += message.sharing;
+    time.rest += message.rest;
+  });
+  return time;
+}
+
+std::vector<LinkUse> fullest_links(const RunRecord& record) {
+  constexpr std::size_t shown = 8;
+  std::vector<LinkUse> links = links_of(record);
+  std::ranges::stable_sort(links, std::ranges::greater{},
+                           [](const LinkUse& link) { return std::pair(link.full_seconds(), link.use); });
+  if (links.size() > shown) links.resize(shown);
+  return links;
+}
+
 }  // namespace
 
 Explanation explain(const RunRecord& record, Until until) {
@@ -151,6 +176,8 @@ Explanation explain(const RunRecord& record, Until until) {
     book.on(graph.moments[id]);
   why.staleness = book.cost();
   why.staleness.updates_mean = record.summary.at("staleness").at("mean");
+  why.network = network_time(record, graph, why.path);
+  why.links = fullest_links(record);
   why.sentences = sentences_of(why, record);
   return why;
 }

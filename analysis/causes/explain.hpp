@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analysis/causes/path.hpp"
+#include "analysis/links/links.hpp"
 
 namespace psim::analysis {
 
@@ -40,6 +41,12 @@ struct StalenessCost {
   double age_mean = 0, age_max = 0, updates_mean = 0;
 };
 
+// Where the time of the path's messages went, in seconds: the latency of their ways, their bytes on links that they have
+// for themselves, what sharing links adds to that, and the rest, at their senders and receivers.
+struct NetworkTime {
+  double latency = 0, alone = 0, sharing = 0, rest = 0;
+};
+
 struct Explanation {
   Until until;
   double total = 0;  // simulated seconds from the start
@@ -50,6 +57,8 @@ struct Explanation {
   std::vector<WaitTotal> waits;
   std::vector<NodeSlack> slack;
   StalenessCost staleness;
+  NetworkTime network;
+  std::vector<LinkUse> links;  // that were full the longest, at most eight; over the whole run
 };
 
 // Throws Unverifiable: for a run without events, and for a target that was not reached.

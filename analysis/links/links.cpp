@@ -34,13 +34,13 @@ double carried(const Transfer& t) {
   return share * static_cast<double>(t.bytes);
 }
 
-// A message that took no time has no rate, and cannot fill a link.
+// A message that took no time, or has no bytes, has no rate and cannot fill a link.
 void add(const Transfer& t, Load& load) {
   const double bytes = carried(t);
   ++load.use.messages;
   load.use.bytes += static_cast<std::uint64_t>(bytes);
   load.by_sender[t.from] += static_cast<std::uint64_t>(bytes);
-  if (!(t.end > t.begin)) return;
+  if (!(t.end > t.begin) || !(bytes > 0)) return;
   const double rate = bytes / (t.end - t.begin);
   load.changes.push_back({t.begin, rate});
   load.changes.push_back({t.end, -rate});

@@ -158,6 +158,20 @@ TEST_CASE("an incast is the server's network", "[oracle][causes]") {
   }
   CHECK(told["sentences"][0].get<std::string>().find(
             "messages on their way, most of them to and from server 0") != std::string::npos);
+  // Of the path's messages 24 have latency; the 20 of a whole model take three times as long again as alone.
+  CHECK(told["network"]["latency_s"].get<double>() == Approx(24 * latency).epsilon(1e-6));
+  CHECK(told["network"]["alone_s"].get<double>() == Approx(20 * transfer).epsilon(1e-6));
+  CHECK(told["network"]["sharing_s"].get<double>() == Approx(20 * 3 * transfer).epsilon(1e-3));
+  // Both directions of the server's link are full while anything is on it, and nobody else's ever is.
+  REQUIRE(told["links"].size() >= 2);
+  for (std::size_t link = 0; link < 2; ++link) {
+    const Json& use = told["links"][link];
+    CHECK(use["link"].get<std::string>().find("server 0") == 0);
+    CHECK(use["busy_s"].get<double>() == Approx(10 * 4 * transfer).epsilon(1e-3));
+    CHECK(use["full_s"].get<double>() == Approx(use["busy_s"].get<double>()).epsilon(1e-3));
+    CHECK(use["use_while_busy"].get<double>() == Approx(1).epsilon(1e-3));
+  }
+  for (std::size_t link = 2; link < told["links"].size(); ++link) CHECK(told["links"][link]["full_s"] == 0);
 }
 
 TEST_CASE("work on a server is its own kind of time, with the pushes before it in its queue",
