@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -58,7 +59,9 @@ class RunFile final : public EventSink {
   void write(const Batch& batch);
   void write_hashes();
   void close_events();
-  void write_event(const Event& event);
+  // Of one type, with their numbers.
+  using Events = std::vector<std::pair<std::int64_t, const Event*>>;
+  void write_events(std::size_t type, const Events& events);
   void write_step(double at, std::uint32_t worker, const Computation& what);
   void write_groups(const RunResult& result);
 
@@ -76,7 +79,11 @@ class RunFile final : public EventSink {
     Computation what = {};
   };
   std::vector<std::optional<Step>> begun_;  // per worker: in hand
-  std::array<std::unique_ptr<Statement>, std::variant_size_v<Subject>> insert_;
+  struct Insert {
+    std::unique_ptr<Statement> one, many;
+  };
+  std::array<Insert, std::variant_size_v<Subject>> insert_;
+  std::array<Events, std::variant_size_v<Subject>> of_type_;  // of a batch
   std::unique_ptr<Statement> insert_step_, insert_hash_, insert_wire_;
   Connections connections_;  // at level `events`
   Batch batch_;
