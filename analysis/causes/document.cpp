@@ -25,15 +25,23 @@ Json json_of(const StalenessCost& cost) {
 }
 
 Json json_of(const NetworkTime& time) {
-  return {{"latency_s", time.latency}, {"alone_s", time.alone}, {"sharing_s", time.sharing}, {"rest_s", time.rest}};
+  return {{"latency_s", time.latency},
+          {"alone_s", time.alone},
+          {"sharing_s", time.sharing},
+          {"rest_s", time.rest}};
 }
 
 Json json_of(const LinkUse& link, const Facts& facts) {
   Json senders = Json::array();
   for (const LinkUse::Sender& sender : link.senders)
     senders.push_back({{"node", facts.name_of(sender.node)}, {"bytes", sender.bytes}});
-  return {{"link", link.link.name}, {"bytes", link.bytes}, {"messages", link.messages}, {"busy_s", link.busy},
-          {"use", link.use}, {"use_while_busy", link.use_while_busy}, {"full_s", link.full_seconds()},
+  return {{"link", link.link.name},
+          {"bytes", link.bytes},
+          {"messages", link.messages},
+          {"busy_s", link.busy},
+          {"use", link.use},
+          {"use_while_busy", link.use_while_busy},
+          {"full_s", link.full_seconds()},
           {"senders", std::move(senders)}};
 }
 
@@ -87,7 +95,8 @@ std::string waits_table(const Explanation& why, const Facts& facts, std::size_t 
 
 // Links that were full, if any were.
 std::string links_table(const Explanation& why, const Facts& facts, std::size_t width) {
-  std::vector<TextColumn> columns{{"link", true}, {"full"}, {"busy"}, {"use"}, {"bytes"}, {"mostly of", true}};
+  std::vector<TextColumn> columns{{"link", true}, {"full"},  {"busy"},
+                                  {"use"},        {"bytes"}, {"mostly of", true}};
   for (const LinkUse& link : why.links) {
     if (!(link.full_seconds() > 0.01 * why.total)) continue;
     columns[0].cells.push_back(link.link.name);
@@ -106,10 +115,12 @@ std::string network_text(const NetworkTime& time) {
   const double all = time.latency + time.alone + time.sharing + time.rest;
   if (!(all > 0)) return "";
   const auto share = [all](double part) { return 100 * part / all; };
-  std::string text = fmt::format("of the path's {} in messages, {:.0f} % is latency, {:.0f} % transfer of a lone message, "
-                                 "{:.0f} % sharing of links",
-                                 seconds_text(all), share(time.latency), share(time.alone), share(time.sharing));
-  if (time.rest > 0.005 * all) text += fmt::format(", {:.0f} % work at both ends and faults", share(time.rest));
+  std::string text = fmt::format(
+      "of the path's {} in messages, {:.0f} % is latency, {:.0f} % transfer of a lone message, "
+      "{:.0f} % sharing of links",
+      seconds_text(all), share(time.latency), share(time.alone), share(time.sharing));
+  if (time.rest > 0.005 * all)
+    text += fmt::format(", {:.0f} % work at both ends and faults", share(time.rest));
   return text + "\n";
 }
 
@@ -151,7 +162,8 @@ std::string text(const Explanation& why, const Facts& facts, std::size_t width) 
 }
 
 Json document(const Explanation& why, const Facts& facts) {
-  Json path = Json::array(), shares = Json::array(), waits = Json::array(), slack = Json::array(), links = Json::array();
+  Json path = Json::array(), shares = Json::array(), waits = Json::array(), slack = Json::array(),
+       links = Json::array();
   for (std::size_t n = 0; n < why.path.size(); ++n) {
     const Piece& piece = why.path[n];
     Json one{{"node", facts.name_of(piece.node)},
@@ -183,10 +195,15 @@ Json document(const Explanation& why, const Facts& facts) {
                      {"without_effect", node.without_effect},
                      {"least_s", node.least},
                      {"median_s", node.median}});
-  return {
-      {"schema", "psim.why/1"},     {"until", until_text(why.until)}, {"total_s", why.total},
-      {"sentences", why.sentences}, {"path", std::move(path)},        {"shares", std::move(shares)},
-      {"waits", std::move(waits)},  {"slack", std::move(slack)},      {"network", json_of(why.network)},
+  return {{"schema", "psim.why/1"},
+          {"until", until_text(why.until)},
+          {"total_s", why.total},
+          {"sentences", why.sentences},
+          {"path", std::move(path)},
+          {"shares", std::move(shares)},
+          {"waits", std::move(waits)},
+          {"slack", std::move(slack)},
+          {"network", json_of(why.network)},
           {"links", std::move(links)},
           {"staleness", json_of(why.staleness)}};
 }

@@ -135,7 +135,8 @@ class StalenessBook {
 NetworkTime network_time(const RunRecord& record, const CausalGraph& graph, const std::vector<Piece>& path) {
   std::vector<bool> on_path(graph.sent.size(), false);
   for (const Piece& piece : path) {
-    if (piece.kind == Kind::network) on_path[static_cast<std::size_t>(graph.moments[piece.effect].message)] = true;
+    if (piece.kind == Kind::network)
+      on_path[static_cast<std::size_t>(graph.moments[piece.effect].message)] = true;
   }
   NetworkTime time;
   each_transfer(record, Lone(record), [&](const Transfer& message) {

@@ -41,8 +41,9 @@ struct StalenessCost {
   double age_mean = 0, age_max = 0, updates_mean = 0;
 };
 
-// Where the time of the path's messages went, in seconds: the latency of their ways, their bytes on links that they have
-// for themselves, what sharing links adds to that, and the rest, at their senders and receivers.
+// Where the time of the path's messages went, in seconds: the latency of their ways, their bytes on links
+// that they have for themselves, what sharing links adds to that, and the rest, at their senders and
+// receivers.
 struct NetworkTime {
   double latency = 0, alone = 0, sharing = 0, rest = 0;
 };
