@@ -68,6 +68,9 @@ const std::map<std::string_view, Place> columns{
     {"updated_in_epoch", &Row::updated_in},
     {"leaves", &Row::leaves},
     {"begins", &Row::begins},
+    {"releaser", &Row::releaser},
+    {"fault_table", &Row::fault_table},
+    {"has_target", &Row::has_target},
     {"sent_bytes", &Row::bytes},
     {"weights_hash", &Row::weights_hash},
     {"state_hash", &Row::state_hash},
@@ -98,6 +101,8 @@ class Stream {
  private:
   // What arrives or is lost has the columns of its sending, and its own in their place.
   static std::string sql_of(std::string_view table) {
+    if (table == "release") return "SELECT *, sender AS releaser FROM release ORDER BY number";
+    if (table == "fault") return "SELECT *, target IS NOT NULL AS has_target FROM fault ORDER BY number";
     if (table != "received" && table != "lost") return fmt::format("SELECT * FROM {} ORDER BY number", table);
     return fmt::format(
         "SELECT sent.*, {1}, {0}.* FROM {0} LEFT JOIN sent ON sent.number = message ORDER BY {0}.number",
@@ -131,7 +136,9 @@ class Stream {
 // have reached. Checks rely on that.
 bool fits(const Row& row, const Facts& facts, std::int64_t nodes, std::int64_t events) {
   const auto reached = [events](auto... numbers) { return ((numbers >= -1 && numbers <= events) && ...); };
-  if (row.node >= nodes || row.peer >= nodes || row.type == Name() || !reached(row.sent)) return false;
+  if (row.node >= nodes || row.peer >= nodes || row.releaser >= nodes || row.type == Name() ||
+      !reached(row.sent))
+    return false;
   const bool by_server = facts.is_server(row.node), by_worker = facts.is_worker(row.node),
              on_worker = facts.is_worker(row.peer);
   if (row.is("received") || row.is("lost") || row.is("wait")) {
@@ -165,7 +172,7 @@ std::int64_t RunRecord::each(const std::function<void(const Row&)>& on_row) cons
     const auto next = std::ranges::min_element(streams, {}, order);
     if (!next->row()) return count;
     const Row& event = *next->row();
-    if (!fits(event, facts, nodes_, events))
+    if (!fits(event, facts, std::ssize(names), events))
       throw Unverifiable(
           fmt::format("{}: event {} does not fit the scenario", database_.string(), event.number), damaged);
     ++count;

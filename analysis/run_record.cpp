@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
-#include <map>
 #include <string_view>
 
 #include "analysis/database.hpp"
@@ -15,17 +14,21 @@ namespace psim::analysis {
 namespace fs = std::filesystem;
 namespace {
 
-// The scenario's nodes are those that the run had; returns the number of all.
-std::int64_t count_nodes(const fs::path& database, const Facts& facts) {
-  std::map<std::string, std::int64_t, std::less<>> of_role{{"server", 0}, {"worker", 0}};
-  query(database, "SELECT role, count(*) FROM node GROUP BY role",
-        [&](sqlite3_stmt* row) { of_role[std::string(text(row, 0))] = sqlite3_column_int64(row, 1); });
-  std::int64_t all = 0;
-  for (const auto& [role, count] : of_role) all += count;
-  if (of_role["server"] != facts.servers || of_role["worker"] != facts.workers)
+// The scenario's nodes are those that the run had; returns the names of those after the workers.
+std::vector<std::string> other_nodes(const fs::path& database, const Facts& facts) {
+  std::uint32_t servers = 0, workers = 0;
+  std::vector<std::string> others;
+  query(database, "SELECT role, number FROM node ORDER BY node", [&](sqlite3_stmt* row) {
+    const std::string_view role = text(row, 0);
+    if (role == "server") ++servers;
+    else if (role == "worker") ++workers;
+    else if (role == "inference") others.push_back(fmt::format("{} {}", role, sqlite3_column_int64(row, 1)));
+    else if (role != "scheduler") others.emplace_back(role);
+  });
+  if (servers != facts.servers || workers != facts.workers)
     throw std::runtime_error(fmt::format("scenario.toml has {} servers and {} workers, run.db {} and {}",
-                                         facts.servers, facts.workers, of_role["server"], of_role["worker"]));
-  return all;
+                                         facts.servers, facts.workers, servers, workers));
+  return others;
 }
 
 // "64B", "500MBps", "50us": in bytes, bytes per second, seconds, as psim writes them, exactly.
@@ -74,22 +77,37 @@ void add_sizes(const Fields& fields, Facts& f) {
   f.first_samples = batch * (warmup > 0 ? warmup : steps);
 }
 
-std::vector<SlowWorkers> stragglers_of(const toml::table& scenario) {
-  std::vector<SlowWorkers> all;
-  const toml::array* rows = scenario["straggler"].as_array();
-  for (std::size_t n = 0; rows != nullptr && n < rows->size(); ++n) {
-    const toml::table* row = rows->at(n).as_table();
-    if (row == nullptr) continue;
-    SlowWorkers slow{.workers = {}, .slowdown = row->at_path("slowdown").value_or(1.0), .until = {}};
-    if (const toml::array* workers = row->at_path("workers").as_array()) {
+void add_speeds(const Fields& fields, Facts& f) {
+  const auto list = [&](std::string_view path) {
+    const toml::array* rows = fields.scenario.at_path(path).as_array();
+    return rows == nullptr ? toml::array{} : *rows;
+  };
+  const auto seconds = [](const toml::node& row, std::string_view name) -> std::optional<double> {
+    const auto text = row.as_table()->at_path(name).value<std::string_view>();
+    return text ? std::optional(quantity(*text)) : std::nullopt;
+  };
+  for (const toml::node& row : list("straggler")) {
+    if (!row.is_table()) throw std::runtime_error("straggler is no list of tables");
+    const toml::table& table = *row.as_table();
+    Straggler one{.workers = {},
+                  .slowdown = table.at_path("slowdown").value_or(1.0),
+                  .from = seconds(row, "from").value_or(0.0),
+                  .until = seconds(row, "until"),
+                  .every = seconds(row, "every"),
+                  .probability = table.at_path("probability").value<double>()};
+    if (const toml::array* workers = table.at_path("workers").as_array()) {
       for (const toml::node& worker : *workers)
-        slow.workers.push_back(static_cast<std::uint32_t>(worker.value_or<std::int64_t>(0)));
+        one.workers.push_back(static_cast<std::uint32_t>(worker.value_or<std::int64_t>(0)));
     }
-    if (const auto from = row->at_path("from").value<std::string_view>()) slow.from = quantity(*from);
-    if (const auto until = row->at_path("until").value<std::string_view>()) slow.until = quantity(*until);
-    all.push_back(std::move(slow));
+    f.stragglers.push_back(std::move(one));
   }
-  return all;
+  for (const toml::node& row : list("fault"))
+    f.fault_factors.push_back(row.is_table() ? row.as_table()->at_path("factor").value_or(1.0) : 1.0);
+  f.server_flops_per_value = fields.scenario.at_path("cluster.server.flops_per_value").value_or(0.0);
+  if (const std::string_view one = fields.word("cluster.server.speed"); !one.empty())
+    f.server_speeds.push_back(quantity(one));
+  for (const toml::node& one : list("cluster.server.speed"))
+    f.server_speeds.push_back(quantity(one.value_or(std::string_view{})));
 }
 
 Facts facts_of(const toml::table& scenario) {
@@ -127,8 +145,8 @@ Facts facts_of(const toml::table& scenario) {
   f.at_least_once = fields.word("recovery.semantics") == "at-least-once";
   if (const std::string_view text = fields.word("training.duration"); !text.empty())
     f.duration = quantity(text);
-  f.stragglers = stragglers_of(scenario);
   add_sizes(fields, f);
+  add_speeds(fields, f);
   return f;
 }
 
@@ -206,17 +224,16 @@ RunRecord::RunRecord(const fs::path& folder) : database_(folder / "run.db") {
   query(database_, "SELECT value FROM meta WHERE key = 'trace'",
         [&](sqlite3_stmt* row) { trace = text(row, 0); });
   if (trace != "events")
-    throw Unverifiable(fmt::format("{} has no events to look at", folder.string()),
-                       "run it again with --trace events (and --force, if it is already there)");
+    throw Unverifiable(
+        fmt::format("{} has no events", folder.string()),
+        fmt::format("psim run {0}/scenario.toml --trace events --out {0} --force   makes it again, with them",
+                    folder.lexically_normal().string()));
   try {
     facts = facts_of(scenario_in(scenario));
     summary = summary_in(summary_file);
-    nodes_ = count_nodes(database_, facts);
-    query(database_, "SELECT role, number FROM node ORDER BY node", [&](sqlite3_stmt* row) {
-      const std::string_view role = text(row, 0);
-      if (role == "scheduler" || role == "server" || role == "worker") return;
-      facts.others.push_back(fmt::format("{} {}", role, sqlite3_column_int64(row, 1)));
-    });
+    facts.others = other_nodes(database_, facts);
+    const std::size_t nodes = 1 + facts.servers + facts.workers + facts.others.size();
+    for (std::uint32_t node = 0; node < nodes; ++node) names.push_back(facts.name_of(node));
     query(database_, "SELECT here_at_first FROM worker ORDER BY worker",
           [&](sqlite3_stmt* row) { facts.here_at_first.push_back(sqlite3_column_int(row, 0) != 0); });
     if (facts.here_at_first.size() != facts.workers)

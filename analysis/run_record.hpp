@@ -64,6 +64,9 @@ struct Row {
   std::int64_t staleness = 0, samples = 0, part = 0, parts = 0;
   std::int64_t applied = 0, arrived = 0, skipped_clocks = 0, takes_part = 0, is_awaited = 0;  // membership
   std::int64_t safe_pushes = 0, waiting_pushes = 0, updated_in = 0, leaves = 0, begins = 0;
+  std::uint32_t releaser = 0;    // of a release: who sent the message that it is about
+  std::int64_t fault_table = 0;  // of a fault: which of Facts::fault_factors
+  std::int64_t has_target = 0;   // of a fault: it happens to its peer; else to all, or to no node
   std::uint64_t bytes = 0, weights_hash = 0, state_hash = 0;
   std::uint64_t values = 0, keys = 0, ids = 0;  // that a message carries
 
@@ -80,12 +83,14 @@ struct Row {
   bool is_last_part() const { return part + 1 == parts; }
 };
 
-// Workers that are slower than the others, as the scenario says.
-struct SlowWorkers {
+// Workers that are slow: always, in a window of time, or by chance.
+struct Straggler {
   std::vector<std::uint32_t> workers;
-  double slowdown = 1;          // times as long
-  double from = 0;              // seconds
-  std::optional<double> until;  // likewise; none: to the end
+  double slowdown = 1;
+  double from = 0;                    // seconds
+  std::optional<double> until;        // seconds
+  std::optional<double> every;        // seconds: the window comes again
+  std::optional<double> probability;  // of a step
 };
 
 // What the scenario promises.
@@ -113,15 +118,19 @@ struct Facts {
   bool filtered = false;
   double disk = 0;                  // bytes per second
   std::vector<bool> here_at_first;  // by worker of the run
-  std::vector<SlowWorkers> stragglers;
-  std::vector<std::string> others;  // names of the nodes after the workers
+  std::vector<Straggler> stragglers;
+  std::vector<double> fault_factors;  // by [[fault]]: what is left of the speed or the bandwidth
+  // A server's operations for each value that it takes, and in a second; no speed: the platform's.
+  double server_flops_per_value = 0;
+  std::vector<double> server_speeds;  // one for all, or by server
+  std::vector<std::string> others;    // names of the nodes after the workers
 
   bool is_server(std::uint32_t node) const { return node > 0 && node <= servers; }
   bool is_worker(std::uint32_t node) const { return node > servers && node <= servers + workers; }
   std::uint32_t worker(std::uint32_t node) const { return node - 1 - servers; }
   // Clocks that a worker which starts `clock` may be ahead of another; none: no bound.
   std::optional<std::int64_t> bound_at(std::int64_t clock) const;
-  // "server 1", "worker 3", as scenarios call them; "storage 0".
+  // "server 1", "worker 3", "storage", as scenarios call them.
   std::string name_of(std::uint32_t node) const;
 };
 
@@ -154,7 +163,8 @@ class RunRecord {
 
   Facts facts;
   Json summary;
-  std::vector<Job> jobs;  // empty when there is only one
+  std::vector<Job> jobs;           // empty when there is only one
+  std::vector<std::string> names;  // of the run's nodes: "server 1", "storage"
   // Calls `row` with every event, in order; returns their number. Throws Unverifiable at one that cannot be
   // of a run of this scenario.
   std::int64_t each(const std::function<void(const Row&)>& row) const;
@@ -164,7 +174,6 @@ class RunRecord {
  private:
   void read_jobs(const std::filesystem::path& folder);
   std::filesystem::path database_;
-  std::int64_t nodes_ = 0;  // of the run, whatever their roles
 };
 
 }  // namespace psim::analysis

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/timeline/day.hpp"
 #include "analysis/verify_checks.hpp"
 
 namespace psim::analysis {
@@ -17,97 +18,30 @@ namespace {
 // Sums of many short times are rounded, in another order than the run's own.
 bool same(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max({1.0, std::abs(a), std::abs(b)}); }
 
-// What a worker does, as far as its events tell, and for how long it has done so.
-class Day {
- public:
-  enum Use : std::uint8_t { compute, network, wait, absent };
-  using Uses = std::array<double, 4>;
-
-  // `last`: its time ends then at the latest, whatever comes after.
-  Day(bool is_here, double last) : here_(is_here), last_(last) {}
-  void on_message(double at, int change) {
-    pass(at);
-    on_the_way_ += change;
-  }
-  void on_join(double at) {
-    if ((here_ && !through_) || at > last_) return;
-    pass(at);
-    here_ = true;
-    through_ = false;
-    counted_ = all_;  // it was not over after all
-  }
-  void goes(double at) {
-    pass(at);
-    here_ = computes_ = false;
-  }
-  void computes(double at, bool now) {
-    pass(at);
-    computes_ = now;
-  }
-  void is_through(double at) {
-    pass(at);
-    computes_ = false;
-    through_ = true;
-    counted_ = all_;
-  }
-  // Seconds of each use.
-  Uses uses() {
-    pass(last_);
-    return through_ ? counted_ : all_;
-  }
-
- private:
-  void pass(double now) {
-    const Use use = !here_ ? absent : computes_ ? compute : on_the_way_ > 0 && !through_ ? network : wait;
-    const double until = std::min(now, last_);
-    all_[use] += until - since_;
-    since_ = until;
-  }
-  bool here_, computes_ = false, through_ = false;
-  int on_the_way_ = 0;
-  double since_ = 0, last_;
-  Uses all_ = {}, counted_ = {};
-};
-
 class Times final : public Check {
  public:
   explicit Times(const Evidence& evidence)
-      : Check(evidence, "time", "the shares of each worker's time match its events and sum to 1") {
-    // Of a group whose training ended before that of others, the workers' time ended with it.
-    const bool has_groups = summary_.contains("groups");
-    for (std::uint32_t w = 0; w < facts_.workers; ++w) {
-      const Json& end =
-          has_groups ? summary_.at("workers").at(w).at("time").at("total_s") : summary_.at("sim_time_s");
-      days_.emplace_back(facts_.here_at_first[w], end.get<double>());
-    }
-  }
+      : Check(evidence, "time", "the shares of each worker's time match its events and sum to 1"),
+        uses_(facts_.workers),
+        days_(facts_, summary_, [this](std::uint32_t worker, double begin, double end, Use use) {
+          uses_[worker][static_cast<std::size_t>(use)] += end - begin;
+        }) {}
 
-  void on(const Row& row) override {
-    const auto day = [&](std::uint32_t node) -> Day& { return days_[worker(node)]; };
-    if (row.is_message()) {
-      for (const std::uint32_t node : {row.node, row.peer}) {
-        if (facts_.is_worker(node)) day(node).on_message(row.at, row.is("sent") ? 1 : -1);
-      }
-      if (row.is("sent", "join") && facts_.is_worker(row.node)) day(row.node).on_join(row.at);
-    }
-    if (row.is_computation()) day(row.node).computes(row.at, row.is("begun") || row.is("resumed"));
-    if (row.is("finish")) row.leaves != 0 ? day(row.node).goes(row.at) : day(row.node).is_through(row.at);
-    if (row.is_crash() && facts_.is_worker(row.peer)) day(row.peer).goes(row.at);
-  }
+  void on(const Row& row) override { days_.on(row); }
 
   void at_end(std::int64_t) override {
-    Day::Uses all = {};
-    for (std::size_t w = 0; w < days_.size(); ++w) {
-      const Json& told = summary_.at("workers").at(w).at("time");
-      const Day::Uses uses = days_[w].uses();
-      compare(fmt::format("worker {}", w), uses, told);
-      for (std::size_t use = 0; use < uses.size(); ++use) all[use] += uses[use];
+    days_.close();
+    Uses all = {};
+    for (std::size_t w = 0; w < uses_.size(); ++w) {
+      compare(fmt::format("worker {}", w), uses_[w], summary_.at("workers").at(w).at("time"));
+      for (std::size_t use = 0; use < all.size(); ++use) all[use] += uses_[w][use];
     }
     compare("all workers", all, summary_.at("time"));
   }
 
  private:
-  void compare(const std::string& whose, const Day::Uses& uses, const Json& told) {
+  using Uses = std::array<double, 5>;  // seconds, by Use
+  void compare(const std::string& whose, const Uses& uses, const Json& told) {
     double total = 0;
     for (const double seconds : uses) total += seconds;
     examined();
@@ -116,15 +50,19 @@ class Times final : public Check {
       violated("{}: {:.9g} s in the events, {:.9g} s in the summary", whose, total,
                told.at("total_s").get<double>());
     if (!(total > 0) || !sums_up) return;
-    constexpr std::array names{"compute_share", "network_share", "wait_share", "absent_share"};
-    for (std::size_t use = 0; use < uses.size(); ++use) {
-      const double share = told.at(names[use]);
-      if (!same(uses[use] / total, share))
-        violated("{}: {} is {:.9g} in the events, {:.9g} in the summary", whose, names[use],
-                 uses[use] / total, share);
+    constexpr std::pair<Use, const char*> names[] = {{Use::compute, "compute_share"},
+                                                     {Use::network, "network_share"},
+                                                     {Use::wait, "wait_share"},
+                                                     {Use::down, "absent_share"}};
+    for (const auto& [use, name] : names) {
+      const double share = told.at(name), seen = uses[static_cast<std::size_t>(use)] / total;
+      if (!same(seen, share))
+        violated("{}: {} is {:.9g} in the events, {:.9g} in the summary", whose, name, seen, share);
     }
   }
-  std::vector<Day> days_;
+
+  std::vector<Uses> uses_;  // by worker
+  Days days_;
 };
 
 class Samples final : public Check {

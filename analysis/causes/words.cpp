@@ -34,7 +34,7 @@ std::string ranges_text(const std::vector<std::uint32_t>& numbers) {
 // " (4x slower from 0 s on)" of a straggler, as the scenario has it.
 std::string slowness_text(const Facts& facts, std::uint32_t node) {
   if (!facts.is_worker(node)) return "";
-  for (const SlowWorkers& slow : facts.stragglers) {
+  for (const Straggler& slow : facts.stragglers) {
     if (std::ranges::find(slow.workers, facts.worker(node)) == slow.workers.end() || slow.slowdown <= 1)
       continue;
     const std::string until = slow.until ? fmt::format(" to {}", seconds_text(*slow.until)) : " on";

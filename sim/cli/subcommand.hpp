@@ -21,6 +21,8 @@ struct Asked {
   ShelfCommand shelf;
   ArchiveCommand archive;
   WhyCommand why;
+  TimelineCommand timeline;
+  ExportCommand exported;
   bool bibtex = false;
   std::string directory;
   std::vector<std::string> words;

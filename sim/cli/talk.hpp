@@ -21,6 +21,8 @@ void say(fmt::format_string<Values...> format, Values&&... values) {
 
 // Columns of the terminal that stdout is; nothing where it is none.
 std::optional<int> terminal_width();
+// Whether stdout is a terminal that shows colours, and whose user wants them.
+bool may_colour();
 
 // Something that the user asked for and psim will not do. Ends with exit code 2.
 struct Refused : std::runtime_error {

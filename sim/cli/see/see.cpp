@@ -7,6 +7,37 @@
 namespace psim::cli {
 namespace {
 
+void add_run(CLI::App* app, std::string& run) {
+  app->add_option("run", run, "The run, recorded with --trace events: its path or name, or `latest`.")
+      ->required();
+}
+
+void add_window(CLI::App* app, std::optional<double>& from, std::optional<double>& until) {
+  app->add_option("--from", from, "The first date, for example 1s; else the run's begin.")
+      ->transform(duration());
+  app->add_option("--until", until, "The last date, for example 2s.")->transform(duration());
+}
+
+void add_export_options(CLI::App* app, ExportCommand& e) {
+  add_run(app, e.run);
+  const auto file = [app](const char* name, std::string& path, const char* what) {
+    app->add_option(name, path, what)->check(not_empty("it names no file"));
+  };
+  file("--perfetto", e.perfetto, "A trace for ui.perfetto.dev: a process for each node.");
+  file("--paje", e.paje, "A trace for ViTE and pj_dump.");
+  file("--csv", e.csv, "Spans, messages and marks as one table.");
+  file("--dot", e.dot, "What came of what, for Graphviz: the first clocks, or --from and --until.");
+  file("--tikz", e.tikz, "Time line and loss for LaTeX.");
+  app->add_option("--svg", e.svg, "A folder for charts: time line, loss, staleness, clocks, traffic.")
+      ->check(not_empty());
+  app->add_option("--width-mm", e.width_mm, "Width of the charts of --svg in millimetres; 180 if not given.")
+      ->check(CLI::Range(50, 1000));
+  add_window(app, e.from, e.until);
+  app->add_flag("--all-flows", e.all_flows,
+                "Draw every message as an arrow in --perfetto, not only those of the critical path.");
+  app->add_flag("--force", e.force, "Replace files that psim export has not written.");
+}
+
 const Subcommand subcommands[] = {
     {"why", "Say why a run took as long as it did: its critical path, and who waited for whom.",
      "  psim why latest                                    of the last run\n"
@@ -29,6 +60,26 @@ const Subcommand subcommands[] = {
        app->add_flag("--json", a.why.json, "Print one JSON document.");
      },
      [](const Asked& a) { return why(a.why); }},
+    {"timeline", "Draw what every node did when: who computed, waited (and for whom), or was down.",
+     "  psim timeline latest                               the first four clocks\n"
+     "  psim timeline quickstart-1a2b3c4d --from 1s --until 1.2s\n",
+     [](CLI::App* app, Asked& a) {
+       add_run(app, a.timeline.run);
+       app->add_option("--clocks", a.timeline.clocks,
+                       "Until every worker has computed so many clocks; 4 if nothing is given.")
+           ->check(whole(1, 1'000'000'000));
+       add_window(app, a.timeline.from, a.timeline.until);
+       app->get_option("--until")->excludes("--clocks");
+       app->add_option("--width", a.timeline.width, "Characters of a line; else the terminal's.")
+           ->check(whole(40, 1000));
+     },
+     [](const Asked& a) { return timeline(a.timeline); }},
+    {"export", "Write a run in the formats of other programs, and as charts.",
+     "  psim export latest --perfetto run.pftrace          then open it in ui.perfetto.dev\n"
+     "  psim export latest --svg charts --width-mm 85      for a column of a paper\n"
+     "  psim export latest --csv run.csv --dot causes.dot --until 100ms\n",
+     [](CLI::App* app, Asked& a) { add_export_options(app, a.exported); },
+     [](const Asked& a) { return export_run(a.exported); }},
 };
 
 }  // namespace

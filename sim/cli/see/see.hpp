@@ -1,6 +1,7 @@
 // Subcommands that look at finished runs and studies.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +19,26 @@ struct WhyCommand {
   bool json = false;
 };
 int why(const WhyCommand& command);
+
+// The options of `timeline`.
+struct TimelineCommand {
+  std::string run;
+  std::optional<std::int64_t> clocks;
+  std::optional<double> from, until;  // simulated seconds
+  std::optional<int> width;           // characters; else the terminal's
+};
+int timeline(const TimelineCommand& asked);
+
+// The options of `export`. Paths; empty: not that.
+struct ExportCommand {
+  std::string run;
+  std::string perfetto, paje, csv, dot, tikz;  // files
+  std::string svg;                             // a folder
+  std::optional<double> from, until;           // simulated seconds
+  double width_mm = 180;                       // of charts
+  bool all_flows = false, force = false;
+};
+int export_run(const ExportCommand& asked);
 
 // The folder of a finished run: a path, or a name on the shelf of runs.
 fs::path run_named(const std::string& name);

@@ -20,12 +20,6 @@
 namespace psim::cli {
 namespace {
 
-bool may_colour() {
-  const char* term = std::getenv("TERM");
-  return isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr && term != nullptr &&
-         std::string_view(term) != "dumb";
-}
-
 // "target: accuracy 93 %"; empty where runs have none, or different ones.
 std::string target_line(const analysis::Study& study) {
   std::set<std::string> targets;

@@ -1,0 +1,243 @@
+#include "analysis/timeline/spans.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "analysis/timeline/service.hpp"
+#include "model/mutant.hpp"
+
+namespace psim::analysis {
+namespace {
+
+// Whom a worker's waits are for.
+class Released {
+ public:
+  void on(const Row& row) {
+    if (row.is("release")) {
+      if (row.sent >= 0) last_[{row.node, row.shard, row.peer}] = {row.pull, row.releaser};
+      else last_.erase({row.node, row.shard, row.peer});
+    }
+    if (row.is("sent", "weights") || (row.is("sent") && row.kind == "finished")) {
+      const auto found = last_.find({row.node, row.shard, row.peer});
+      if (found != last_.end() && found->second.first == row.pull) behind_[row.number] = found->second.second;
+    }
+    if (row.is("lost")) behind_.erase(row.sent);
+  }
+  // Who has made the sender send `message`.
+  std::uint32_t behind(std::int64_t message, std::uint32_t sender) {
+    const auto found = behind_.find(message);
+    return found == behind_.end() || mutant("waits-for-the-server") ? sender : found->second;
+  }
+
+ private:
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::pair<std::int64_t, std::uint32_t>>
+      last_;                                      // by server, shard and worker: pull and releaser
+  std::map<std::int64_t, std::uint32_t> behind_;  // by message
+};
+
+class Builder {
+ public:
+  explicit Builder(const RunRecord& run)
+      : run_(run),
+        days_(run.facts, run.summary,
+              [this](std::uint32_t worker, double begin, double end, Use use) {
+                const std::uint32_t node = 1 + run_.facts.servers + worker;
+                add(node, {.begin = begin, .end = end, .use = use, .for_node = node, .clock = clock_[node]});
+              }),
+        service_(run.facts,
+                 [this](const Service::Work& work) {
+                   add(work.node, {.begin = work.begin,
+                                   .end = work.end,
+                                   .use = Use::service,
+                                   .for_node = work.sender,
+                                   .clock = work.clock,
+                                   .message = work.message});
+                 }),
+        clock_(run.names.size()),
+        down_since_(run.names.size()),
+        seen_(run.names.size()) {
+    line_.end = run.summary.at("sim_time_s").get<double>();
+    for (std::uint32_t node = 0; node < run.names.size(); ++node)
+      line_.lanes.push_back({.node = node, .name = run.names[node], .spans = {}, .marks = {}});
+  }
+
+  void on(const Row& row) {
+    days_.on(row);
+    service_.on(row);
+    released_.on(row);
+    if (row.is("begun") && row.is_step()) clock_[row.node] = row.clock;
+    if (row.is("wait")) on_wait(row);
+    if (row.is("sent")) on_sent(row);
+    if (row.is("fault")) on_fault(row);
+    add_mark(row);
+  }
+
+  Timeline finish() {
+    days_.close();
+    service_.close(line_.end);
+    for (std::uint32_t node = 0; node < down_since_.size(); ++node) comes(node, line_.end);
+    for (const auto& [key, begin] : open_) add_shade(key, begin, line_.end);
+    add_stragglers();
+    for (Lane& lane : line_.lanes) tidy(lane);
+    return std::move(line_);
+  }
+
+ private:
+  using FaultKey = std::tuple<std::int64_t, std::uint32_t, std::string>;  // [[fault]], node, kind
+
+  void add(std::uint32_t node, const Span& span) { line_.lanes[node].spans.push_back(span); }
+
+  // A worker's pieces are cut wherever its uses change: at the wait's begin, too, if it is cut nowhere else.
+  void on_wait(const Row& row) {
+    if (!run_.facts.is_worker(row.node)) return;
+    days_.mark(run_.facts.worker(row.node), row.at);
+    std::vector<Span>& spans = line_.lanes[row.node].spans;
+    const std::uint32_t whom = released_.behind(row.sent, row.peer);
+    std::size_t first = spans.size();
+    while (first > 0 && spans[first - 1].end > row.since) --first;
+    if (first < spans.size() && spans[first].begin < row.since) {
+      Span before = spans[first];
+      before.end = spans[first].begin = row.since;
+      spans.insert(spans.begin() + static_cast<std::ptrdiff_t>(first++), before);
+    }
+    for (std::size_t i = first; i < spans.size(); ++i) {
+      if (spans[i].use != Use::wait && spans[i].use != Use::network) continue;
+      spans[i].for_node = whom;
+      spans[i].message = row.sent;
+      if (row.clock > 0) spans[i].clock = row.clock;
+    }
+  }
+
+  // Servers are there from the begin, or from when they first speak.
+  void on_sent(const Row& row) {
+    if (run_.facts.is_worker(row.node)) return;
+    const bool is_first = !seen_[row.node];
+    seen_[row.node] = true;
+    if (is_first && row.is("sent", "join") && row.at > 0) down_since_[row.node] = 0;
+    comes(row.node, row.at);
+  }
+
+  void on_fault(const Row& row) {
+    if (row.has_target != 0 && !run_.facts.is_worker(row.peer)) {
+      if (row.is_crash() && !down_since_[row.peer]) down_since_[row.peer] = row.at;
+      if (!row.is_crash() && (row.is("fault", "crash") || row.kind == "restart" || row.kind == "join"))
+        comes(row.peer, row.at);
+    }
+    constexpr std::string_view at_once[] = {"crash", "restart", "leave", "join", "heal", "disk-loss"};
+    if (std::ranges::count(at_once, row.kind) > 0) return;
+    const std::uint32_t node = row.has_target != 0 ? row.peer : Shade::everybody;
+    const FaultKey key{row.fault_table, node, row.kind};
+    const auto found = open_.find(key);
+    if (row.begins != 0 && found == open_.end()) open_.emplace(key, row.at);
+    if (row.begins != 0 || found == open_.end()) return;
+    add_shade(key, found->second, row.at);
+    open_.erase(found);
+  }
+
+  void comes(std::uint32_t node, double at) {
+    const std::optional<double> since = std::exchange(down_since_[node], std::nullopt);
+    if (since && *since < at) add(node, {.begin = *since, .end = at, .use = Use::down, .for_node = node});
+  }
+
+  void add_shade(const FaultKey& key, double begin, double end) {
+    const auto& [table, node, kind] = key;
+    const std::vector<double>& factors = run_.facts.fault_factors;
+    const bool has_factor = kind == "slow" || kind == "degrade";
+    const auto number = static_cast<std::size_t>(table);
+    std::string text =
+        has_factor && number < factors.size()
+            ? fmt::format("{}: {} of its {}", kind, factors[number], kind == "slow" ? "speed" : "bandwidth")
+            : kind;
+    if (begin < end) line_.shades.push_back({node, begin, end, std::move(text)});
+  }
+
+  void add_stragglers();
+  void add_mark(const Row& row);
+  static void tidy(Lane& lane);
+
+  const RunRecord& run_;
+  Timeline line_;
+  Days days_;
+  Service service_;
+  Released released_;
+  std::vector<std::int64_t> clock_;                // by node: that a worker has begun last
+  std::vector<std::optional<double>> down_since_;  // by node; of workers Days knows it
+  std::vector<bool> seen_;                         // by node: it has sent something
+  std::map<FaultKey, double> open_;                // since when a fault lasts
+};
+
+void Builder::add_stragglers() {
+  for (const Straggler& one : run_.facts.stragglers) {
+    const std::string text = one.probability
+                                 ? fmt::format("straggler: a step is {} times slower with probability {}",
+                                               one.slowdown, *one.probability)
+                                 : fmt::format("straggler: {} times slower", one.slowdown);
+    constexpr int most = 10'000;  // windows
+    for (int turn = 0; turn < most; ++turn) {
+      const double moved = one.every ? turn * *one.every : 0;
+      const double begin = one.from + moved;
+      const double end = one.until ? std::min(line_.end, *one.until + moved) : line_.end;
+      if (begin < end) {
+        for (const std::uint32_t worker : one.workers) {
+          if (worker < run_.facts.workers)
+            line_.shades.push_back({1 + run_.facts.servers + worker, begin, end, text});
+        }
+      }
+      if (!one.every || !(*one.every > 0) || begin >= line_.end) break;
+    }
+  }
+}
+
+void Builder::add_mark(const Row& row) {
+  const auto mark = [&](std::uint32_t node, const char* kind, std::string text) {
+    line_.lanes[node].marks.push_back({row.at, kind, std::move(text)});
+  };
+  if (row.is("fault"))
+    mark(row.has_target != 0 ? row.peer : row.node, "fault",
+         fmt::format("{}{}", row.kind, row.begins != 0 ? "" : " ends"));
+  if (row.is("suspicion")) mark(row.peer, "suspicion", "suspected");
+  if (row.is("view_change")) mark(row.node, "view", fmt::format("view {}", row.view));
+  if (row.is("promotion")) mark(row.node, "promotion", fmt::format("owns shard {}", row.shard));
+  if (row.is("model_update")) mark(row.node, "update", fmt::format("version {}", row.version));
+  if (row.is("sent", "join") && row.at > 0) mark(row.node, "join", "joins");
+  if (row.is("finish"))
+    mark(row.node, row.leaves != 0 ? "leave" : "done", row.leaves != 0 ? "leaves" : "is through");
+}
+
+// Neighbours that say the same are one; nothing is after the end.
+void Builder::tidy(Lane& lane) {
+  std::ranges::stable_sort(lane.spans, {}, &Span::begin);
+  std::vector<Span> spans;
+  for (const Span& span : lane.spans) {
+    const bool goes_on = !spans.empty() && !(spans.back().end < span.begin) && spans.back().use == span.use &&
+                         spans.back().for_node == span.for_node && spans.back().clock == span.clock &&
+                         spans.back().message == span.message;
+    if (goes_on) spans.back().end = span.end;
+    else spans.push_back(span);
+  }
+  lane.spans = std::move(spans);
+}
+
+}  // namespace
+
+double Lane::seconds(Use use, double from, double until) const {
+  double sum = 0;
+  for (const Span& span : spans) {
+    if (span.use == use) sum += std::max(0.0, std::min(span.end, until) - std::max(span.begin, from));
+  }
+  return sum;
+}
+
+Timeline timeline_of(const RunRecord& run) {
+  Builder builder(run);
+  run.each([&](const Row& row) { builder.on(row); });
+  return builder.finish();
+}
+
+}  // namespace psim::analysis

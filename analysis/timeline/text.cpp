@@ -1,0 +1,198 @@
+#include "analysis/timeline/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <numeric>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace psim::analysis {
+namespace {
+
+struct Letter {
+  char letter;
+  const char* meaning;
+  const char* colour;
+};
+// By Use; then an update.
+constexpr Letter letters[] = {{'C', "computes", "\033[32m"}, {'n', "messages on their way", "\033[34m"},
+                              {'.', "waits", "\033[33m"},    {'s', "a server works", "\033[36m"},
+                              {'x', "down", "\033[31m"},     {'u', "an update of the weights", "\033[35m"}};
+constexpr std::size_t uses = 5, update = 5;
+
+bool is_of_worker(const Lane& lane) { return lane.name.starts_with("worker"); }
+
+class Drawing {
+ public:
+  Drawing(const Timeline& line, const TimelineText& options) : line_(line), options_(options) {
+    const auto width = [](const Lane& lane) { return lane.name.size(); };
+    for (const Lane& lane : line.lanes) margin_ = std::max(margin_, width(lane) + 2);
+    columns_ = static_cast<std::size_t>(std::max(40, options.width)) - margin_;
+    step_ = (options.until - options.from) / static_cast<double>(columns_);
+  }
+
+  std::string text() {
+    std::string out = scale();
+    const auto [shown, left_out] = lanes_to_show(line_, options_.from, options_.until, options_.most_lanes);
+    for (const Lane* lane : shown) out += row(*lane);
+    if (left_out > 0)
+      out += fmt::format(
+          "({} more node{}: these are those that something happens to, and those that wait and "
+          "compute the most)\n",
+          left_out, left_out == 1 ? "" : "s");
+    return out + legend() + waits(shown) + happenings();
+  }
+
+ private:
+  // Dates above the first, the middle and the last columns.
+  std::string scale() const {
+    const auto date = [this](double share) {
+      return fmt::format("{:.4g}", options_.from + share * (options_.until - options_.from));
+    };
+    const std::string first = date(0), middle = date(0.5), last = date(1) + " s";
+    std::string line(columns_, ' ');
+    line.replace(0, first.size(), first);
+    line.replace(columns_ / 2, middle.size(), middle);
+    line.replace(columns_ - last.size(), last.size(), last);
+    std::string ticks(columns_, '-');
+    for (const std::size_t tick : {std::size_t{0}, columns_ / 2, columns_ - 1}) ticks[tick] = '|';
+    const std::string space(margin_, ' ');
+    return space + line + "\n" + space + ticks + "\n";
+  }
+
+  bool is_here(double begin, double end) const { return begin < options_.until && end > options_.from; }
+  bool is_here(const Mark& mark) const { return mark.at >= options_.from && mark.at <= options_.until; }
+
+  // Of each column the use that takes most of it; of a server that has none, whether it has updated.
+  std::string row(const Lane& lane) {
+    std::vector<std::array<double, uses>> seconds(columns_);
+    for (const Span& span : lane.spans) {
+      if (!is_here(span.begin, span.end)) continue;
+      for (std::size_t i = column(span.begin); i <= column(span.end) && i < columns_; ++i) {
+        const double begin = options_.from + static_cast<double>(i) * step_;
+        seconds[i][static_cast<std::size_t>(span.use)] +=
+            std::max(0.0, std::min(span.end, begin + step_) - std::max(span.begin, begin));
+      }
+    }
+    std::vector<std::size_t> cells(columns_, std::size(letters));
+    if (!is_of_worker(lane)) {
+      for (const Mark& mark : lane.marks) {
+        if (mark.kind == "update" && is_here(mark)) cells[std::min(column(mark.at), columns_ - 1)] = update;
+      }
+    }
+    for (std::size_t i = 0; i < columns_; ++i) {
+      const auto most = std::ranges::max_element(seconds[i]);
+      const double nothing = step_ - std::accumulate(seconds[i].begin(), seconds[i].end(), 0.0);
+      const bool rules = *most > 0 && (is_of_worker(lane) ? *most >= nothing : true);
+      if (rules && cells[i] != update) cells[i] = static_cast<std::size_t>(most - seconds[i].begin());
+    }
+    std::string out = fmt::format("{:<{}}", lane.name, margin_);
+    for (const std::size_t cell : cells) {
+      if (cell == std::size(letters)) {
+        out += ' ';
+        continue;
+      }
+      used_.insert(cell);
+      if (options_.colour) out += fmt::format("{}{}\033[0m", letters[cell].colour, letters[cell].letter);
+      else out += letters[cell].letter;
+    }
+    return out.substr(0, out.find_last_not_of(' ') + 1) + "\n";
+  }
+
+  std::size_t column(double date) const {
+    const double place = (std::max(date, options_.from) - options_.from) / step_;
+    return place >= static_cast<double>(columns_) ? columns_ : static_cast<std::size_t>(place);
+  }
+
+  std::string legend() const {
+    std::string out = fmt::format("A column is {:.3g} s.", step_);
+    for (const std::size_t one : used_)
+      out += fmt::format(" {}{}: {}", one == *used_.begin() ? "" : " ", letters[one].letter,
+                         letters[one].meaning);
+    return out + "\n";
+  }
+
+  // Whom each worker waited for, and how long.
+  std::string waits(const std::vector<const Lane*>& shown) const {
+    std::string out;
+    for (const Lane* lane : shown) {
+      std::map<std::uint32_t, double> of;
+      double sum = 0;
+      for (const Span& span : lane->spans) {
+        if (span.use != Use::wait || !is_here(span.begin, span.end)) continue;
+        const double seconds = std::min(span.end, options_.until) - std::max(span.begin, options_.from);
+        of[span.for_node] += seconds;
+        sum += seconds;
+      }
+      if (!(sum > 0)) continue;
+      std::vector<std::pair<std::uint32_t, double>> order(of.begin(), of.end());
+      std::ranges::stable_sort(order, [](const auto& a, const auto& b) { return a.second > b.second; });
+      out += fmt::format("  {:<{}}{:>10.4g} s  ", lane->name, margin_, sum);
+      constexpr std::size_t most = 3;
+      constexpr double little = 0.005;  // of all: 0 %
+      std::size_t shown_here = 0;
+      for (const auto& [node, seconds] : order) {
+        if (shown_here == most || seconds < little * sum) break;
+        out += fmt::format("{}{} {:.0f} %", shown_here++ == 0 ? "" : ", ",
+                           node == lane->node ? "nothing that came" : line_.lanes[node].name,
+                           100 * seconds / sum);
+      }
+      out += "\n";
+    }
+    return out.empty() ? out : "\nWaits, and whom they were for:\n" + out;
+  }
+
+  // Faults and slow times, in the order of their dates.
+  std::string happenings() const {
+    std::vector<std::pair<double, std::string>> lines;
+    for (const Shade& shade : line_.shades) {
+      if (!is_here(shade.begin, shade.end)) continue;
+      const std::string whose = shade.node == Shade::everybody ? "all" : line_.lanes[shade.node].name;
+      lines.emplace_back(shade.begin, fmt::format("{:<{}}{:.4g} s to {:.4g} s  {}", whose, margin_,
+                                                  shade.begin, shade.end, shade.text));
+    }
+    for (const Lane& lane : line_.lanes) {
+      for (const Mark& mark : lane.marks) {
+        const bool is_rare = mark.kind != "update" && mark.kind != "done";
+        if (is_rare && is_here(mark))
+          lines.emplace_back(mark.at,
+                             fmt::format("{:<{}}{:.4g} s  {}", lane.name, margin_, mark.at, mark.text));
+      }
+    }
+    if (lines.empty()) return "";
+    std::ranges::stable_sort(lines, {}, &std::pair<double, std::string>::first);
+    std::string out = "\nWhat happened:\n";
+    constexpr std::size_t most = 20;
+    for (std::size_t i = 0; i < std::min(most, lines.size()); ++i) out += "  " + lines[i].second + "\n";
+    return lines.size() > most ? out + fmt::format("  and {} more\n", lines.size() - most) : out;
+  }
+
+  const Timeline& line_;
+  const TimelineText& options_;
+  std::size_t margin_ = 0, columns_ = 0;
+  double step_ = 0;
+  std::set<std::size_t> used_;  // letters
+};
+
+}  // namespace
+
+std::string text_of(const Timeline& line, const TimelineText& options) {
+  return Drawing(line, options).text();
+}
+
+double end_of_clocks(const Timeline& line, std::int64_t clocks) {
+  double end = 0;
+  for (const Lane& lane : line.lanes) {
+    for (const Span& span : lane.spans) {
+      if (span.use == Use::compute && span.clock < clocks) end = std::max(end, span.end);
+    }
+  }
+  return end > 0 ? std::min(end, line.end) : line.end;
+}
+
+}  // namespace psim::analysis

@@ -1,0 +1,143 @@
+// psim export.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <initializer_list>
+#include <stdexcept>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "analysis/export/exports.hpp"
+#include "analysis/run_record.hpp"
+#include "analysis/timeline/text.hpp"
+#include "sim/cli/command.hpp"
+#include "sim/cli/run_folder.hpp"
+#include "sim/cli/see/see.hpp"
+#include "sim/cli/talk.hpp"
+
+namespace psim::cli {
+namespace {
+
+bool is_there(const fs::path& path) { return fs::exists(fs::symlink_status(path)); }
+
+// Only what psim export wrote itself is replaced without being told to.
+void check_file(const fs::path& path, std::string_view mark, bool force) {
+  if (fs::is_directory(path)) throw Refused(fmt::format("{} is a folder", path.string()), "name a file");
+  if (!is_there(path) || force) return;
+  std::string begin(analysis::mark_within, '\0');
+  std::ifstream file(path, std::ios::binary);
+  file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  if (begin.find(mark) == std::string::npos)
+    throw Refused(fmt::format("{} is there, and psim export has not written it", path.string()),
+                  "name another file, or give --force");
+}
+
+// A file appears when it is complete.
+void put(const fs::path& path, const std::string& text) {
+  const fs::path partial = path.string() + ".psim-partial";
+  try {
+    write_file(partial, text);
+    fs::rename(partial, path);
+  } catch (const fs::filesystem_error& error) {
+    std::error_code none;
+    fs::remove(partial, none);
+    throw Refused(fmt::format("{} cannot be written: {}", path.string(), error.code().message()),
+                  "name another file");
+  }
+}
+
+// The window of pictures: what is asked for, or the first clocks, as psim timeline has it.
+std::pair<double, double> window_of(const ExportCommand& asked, const analysis::Timeline& line) {
+  constexpr std::int64_t few = 4;  // clocks
+  const double from = asked.from.value_or(0);
+  const double until = asked.until  ? std::min(*asked.until, line.end)
+                       : asked.from ? line.end
+                                    : analysis::end_of_clocks(line, few);
+  if (!(from < until))
+    throw Refused(fmt::format("there is nothing from {:.6g} s until {:.6g} s", from, until),
+                  fmt::format("the run ends at {:.6g} s", line.end));
+  return {from, until};
+}
+
+class Export {
+ public:
+  explicit Export(const ExportCommand& asked) : asked_(asked), folder_(run_named(asked.run)) {
+    const auto check = [&](const std::string& path, std::string_view mark) {
+      if (!path.empty()) check_file(path, mark, asked.force);
+    };
+    check(asked.perfetto, analysis::perfetto_mark);
+    check(asked.paje, analysis::paje_mark);
+    check(asked.csv, analysis::csv_mark);
+    check(asked.dot, analysis::dot_mark);
+    check(asked.tikz, analysis::tikz_mark);
+    if (!asked.svg.empty() && is_there(asked.svg) && !fs::is_directory(asked.svg))
+      throw Refused(fmt::format("{} is no folder", asked.svg),
+                    "--svg names a folder: there are several charts");
+  }
+
+  int answer() {
+    const analysis::RunRecord run(folder_);
+    const analysis::Recording all =
+        analysis::recording_of(run, folder_.lexically_normal().filename().string());
+    const auto [from, until] = window_of(asked_, all.line);
+    const analysis::Recording window = analysis::part_of(all, from, until);
+    const bool is_part = asked_.from || asked_.until;
+    const analysis::Recording& chosen = is_part ? window : all;
+    if (!asked_.perfetto.empty()) write(asked_.perfetto, analysis::perfetto(chosen, flows(run, chosen)));
+    if (!asked_.paje.empty()) write(asked_.paje, analysis::paje(chosen));
+    if (!asked_.csv.empty()) write(asked_.csv, analysis::csv(chosen));
+    if (!asked_.dot.empty()) write(asked_.dot, dot(run, window));
+    if (!asked_.tikz.empty()) write(asked_.tikz, analysis::tikz(all, window));
+    if (!asked_.svg.empty()) write_pictures(analysis::pictures(all, window, asked_.width_mm));
+    return done;
+  }
+
+ private:
+  std::vector<std::int64_t> flows(const analysis::RunRecord& run, const analysis::Recording& chosen) const {
+    if (!asked_.all_flows) return analysis::messages_of_path(run, analysis::causal_graph(run));
+    std::vector<std::int64_t> numbers;
+    for (const analysis::Message& message : chosen.messages) numbers.push_back(message.number);
+    return numbers;
+  }
+
+  static std::string dot(const analysis::RunRecord& run, const analysis::Recording& window) {
+    try {
+      return analysis::dot(window, analysis::causal_graph(run));
+    } catch (const std::length_error& error) {
+      throw Refused(fmt::format("--dot: {}", error.what()), "choose less with --from and --until");
+    }
+  }
+
+  void write_pictures(const std::vector<analysis::Picture>& pictures) const {
+    const fs::path folder = folder_named(asked_.svg);
+    for (const analysis::Picture& one : pictures)
+      check_file(folder / one.name, analysis::svg_mark, asked_.force);
+    fs::create_directories(folder);
+    for (const analysis::Picture& one : pictures) write(folder / one.name, one.text);
+  }
+
+  static void write(const fs::path& path, const std::string& text) {
+    put(path, text);
+    fmt::print("wrote {}\n", path.string());
+  }
+
+  const ExportCommand& asked_;
+  fs::path folder_;
+};
+
+}  // namespace
+
+int export_run(const ExportCommand& asked) {
+  const std::initializer_list<std::string> targets{asked.perfetto, asked.paje, asked.csv,
+                                                   asked.dot,      asked.svg,  asked.tikz};
+  const bool has_target = std::ranges::any_of(targets, [](const std::string& path) { return !path.empty(); });
+  if (!has_target)
+    throw Refused("psim export does not know what to write",
+                  "give one or more of --perfetto, --paje, --csv, --dot, --tikz FILE and --svg FOLDER");
+  return Export(asked).answer();
+}
+
+}  // namespace psim::cli

@@ -1,0 +1,34 @@
+// psim timeline.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/run_record.hpp"
+#include "analysis/timeline/text.hpp"
+#include "sim/cli/command.hpp"
+#include "sim/cli/see/see.hpp"
+#include "sim/cli/talk.hpp"
+
+namespace psim::cli {
+
+int timeline(const TimelineCommand& asked) {
+  const fs::path folder = run_named(asked.run);
+  const analysis::Timeline line = analysis::timeline_of(analysis::RunRecord(folder));
+  constexpr std::int64_t few = 4;  // clocks, where neither they nor a date is given
+  constexpr int unknown_width = 86;
+  analysis::TimelineText options;
+  options.from = asked.from.value_or(0);
+  options.until = asked.until                   ? std::min(*asked.until, line.end)
+                  : asked.clocks || !asked.from ? analysis::end_of_clocks(line, asked.clocks.value_or(few))
+                                                : line.end;
+  options.width = asked.width.value_or(terminal_width().value_or(unknown_width));
+  options.colour = may_colour();
+  if (!(options.from < options.until))
+    throw Refused(fmt::format("there is nothing from {:.6g} s until {:.6g} s", options.from, options.until),
+                  fmt::format("the run ends at {:.6g} s", line.end));
+  fmt::print("{}: {:.4g} s to {:.4g} s of {:.4g} s\n\n{}", folder.string(), options.from, options.until,
+             line.end, analysis::text_of(line, options));
+  return done;
+}
+
+}  // namespace psim::cli

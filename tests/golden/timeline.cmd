@@ -1,0 +1,1 @@
+psim run scenarios/stragglers.toml --trace events --out run --set cluster.workers=3 --set training.epochs=2 --set 'straggler=[{workers=[2], slowdown=3}]' >/dev/null 2>&1; psim timeline run --clocks 2 --width 70; psim timeline run --from 1000s; psim timeline nothing; rm -r run
