@@ -166,12 +166,20 @@ std::string svg_text(double x, double y, const std::string& text, const char* an
                      escaped(text));
 }
 
+// DejaVu Sans, as far as charts need it; other letters come from the reader's fonts.
+constexpr std::string_view font =
+#include "analysis/export/font.inc"
+    ;
+
 std::string svg_document(double width_mm, double height_mm, const std::string& body) {
   return fmt::format(
       "{0}\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{1:.2f}mm\" height=\"{2:.2f}mm\" "
-      "viewBox=\"0 0 {1:.2f} {2:.2f}\" font-family=\"'DejaVu Sans', Verdana, Arial, sans-serif\" "
-      "font-size=\"{3}\">\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n{4}</svg>\n",
-      svg_mark, width_mm, height_mm, text_mm, body);
+      "viewBox=\"0 0 {1:.2f} {2:.2f}\" font-family=\"'psim Sans', 'DejaVu Sans', Verdana, Arial, "
+      "sans-serif\" "
+      "font-size=\"{3}\">\n<style>@font-face{{font-family:'psim "
+      "Sans';src:url(data:font/ttf;base64,{5})}}</style>\n<rect width=\"100%\" height=\"100%\" "
+      "fill=\"#fff\"/>\n{4}</svg>\n",
+      svg_mark, width_mm, height_mm, text_mm, body, font);
 }
 
 std::string svg(const Plot& plot, double width_mm) { return Chart(plot, width_mm).document(); }
