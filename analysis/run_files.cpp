@@ -51,6 +51,9 @@ bool bears_mark(const fs::path& path) {
   return id == application_id;
 }
 
+// Whether psim wrote it there.
+bool is_ours(const fs::path& path) { return is_of_a_run(path.filename().string()) || is_page(path); }
+
 // Nothing when the file cannot be read.
 std::optional<std::string> hash_of(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -77,6 +80,13 @@ std::map<std::string, fs::path, std::less<>> sealed_files(const fs::path& folder
 
 }  // namespace
 
+bool bears_page_mark(const fs::path& path) {
+  constexpr std::size_t head = 1000;
+  return beginning_of(path, head).find(page_mark) != std::string::npos;
+}
+
+bool is_page(const fs::path& path) { return path.filename() == page_name && bears_page_mark(path); }
+
 Contents contents_of(const fs::path& folder) {
   Contents contents;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
@@ -84,7 +94,7 @@ Contents contents_of(const fs::path& folder) {
     const fs::file_status status = entry.symlink_status();
     if (!fs::exists(status)) continue;  // removed meanwhile
     contents.empty = false;
-    if (!fs::is_regular_file(status) || !is_of_a_run(name)) contents.foreign = name;
+    if (!fs::is_regular_file(status) || !is_ours(entry.path())) contents.foreign = name;
     else if (name == sums) contents.complete = true;
     else if (bears_mark(entry.path())) contents.marked = true;
   }
@@ -95,7 +105,7 @@ void remove_run(const fs::path& folder) {
   std::error_code ignored;  // somebody else may remove the same
   std::vector<fs::path> files;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
-    if (is_of_a_run(entry.path().filename().string()) && !entry.is_directory(ignored))
+    if (!entry.is_directory(ignored) && is_ours(entry.path()))
       files.push_back(entry.path());
   }
   for (const fs::path& file : files) fs::remove(file, ignored);

@@ -9,6 +9,13 @@
 
 namespace psim::analysis {
 
+// A page that psim report made may stand beside a run's or a study's files. It says so itself at its beginning:
+// a file of the same name without this mark is somebody else's.
+inline constexpr std::string_view page_name = "report.html";
+inline constexpr std::string_view page_mark = R"(<meta name="generator" content="psim report">)";
+bool bears_page_mark(const std::filesystem::path& path);
+bool is_page(const std::filesystem::path& path);  // and has that name
+
 // Bytes 68 to 71 of run.db, big-endian: "psim".
 inline constexpr std::uint32_t application_id = 0x7073696d;
 
@@ -25,7 +32,7 @@ Contents contents_of(const std::filesystem::path& folder);
 // Removes the files of a run and then the folder. Whatever else is in there stays, and so does the folder.
 void remove_run(const std::filesystem::path& folder);
 
-// Writes the file `checksums`: a hash of every other file. `xxhsum -c checksums` understands it.
+// Writes the file `checksums`: a hash of every other file but the page. `xxhsum -c checksums` understands it.
 void seal(const std::filesystem::path& folder);
 
 // Which file is not what psim wrote, and how it differs: "run.db has changed since it was written". Empty

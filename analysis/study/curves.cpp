@@ -8,28 +8,28 @@
 namespace psim::analysis {
 namespace {
 
-// The run's losses up to the first one that is not a number.
-statistics::Curve loss_curve(const Json& summary, bool& diverged) {
+// The run's values up to the first one that is not a number.
+statistics::Curve curve_of(const Json& summary, const CurveAxes& axes, bool& diverged) {
   statistics::Curve curve;
-  bool has_losses = false;
+  bool has_values = false;
   for (const Json& point : summary["curve"]) {
-    const Json loss = point.value("loss", Json());
-    if (!loss.is_number() || !std::isfinite(loss.get<double>())) {
-      diverged = has_losses;  // a run without a real model has no loss at all
+    const Json value = point.value(axes.shows, Json()), place = point.value(axes.along, Json());
+    if (!value.is_number() || !std::isfinite(value.get<double>()) || !place.is_number()) {
+      diverged = has_values;  // a run without a real model has no loss at all
       break;
     }
-    has_losses = true;
-    curve.push_back({.time_s = point["sim_time_s"].get<double>(), .value = loss.get<double>()});
+    has_values = true;
+    curve.push_back({.time_s = place.get<double>(), .value = value.get<double>()});
   }
   return curve;
 }
 
-MeanCurve mean_curve(const Cell& cell, std::size_t points) {
+MeanCurve mean_curve(const Cell& cell, std::size_t points, const CurveAxes& axes) {
   MeanCurve result{.label = arm_label(cell.arm), .band = {}, .runs = cell.runs.size()};
   std::vector<statistics::Curve> curves;
   for (const StudyRun& run : cell.runs) {
     bool diverged = false;
-    curves.push_back(loss_curve(run.summary, diverged));
+    curves.push_back(curve_of(run.summary, axes, diverged));
     if (diverged) ++result.diverged;
   }
   const auto is_empty = [](const statistics::Curve& curve) { return curve.empty(); };
@@ -39,7 +39,7 @@ MeanCurve mean_curve(const Cell& cell, std::size_t points) {
 
 }  // namespace
 
-std::vector<ConditionCurves> mean_curves(const Study& study, std::size_t points) {
+std::vector<ConditionCurves> mean_curves(const Study& study, std::size_t points, const CurveAxes& axes) {
   std::vector<ConditionCurves> conditions;
   for (const std::vector<const Cell*>& condition : conditions_of(study)) {
     ConditionCurves& here = conditions.emplace_back();
@@ -53,7 +53,7 @@ std::vector<ConditionCurves> mean_curves(const Study& study, std::size_t points)
         continue;
       }
       drawn.push_back(cell);
-      here.curves.push_back(mean_curve(*cell, points));
+      here.curves.push_back(mean_curve(*cell, points, axes));
     }
   }
   return conditions;

@@ -23,7 +23,12 @@ struct ConditionCurves {
   std::vector<MeanCurve> curves;
 };
 
+// What a curve shows, and along what: keys of a summary's curve. Points then hold other things than times.
+struct CurveAxes {
+  const char *along = "sim_time_s", *shows = "loss";
+};
+
 // By condition. A curve ends where the first of its runs ends or diverges.
-std::vector<ConditionCurves> mean_curves(const Study& study, std::size_t points);
+std::vector<ConditionCurves> mean_curves(const Study& study, std::size_t points, const CurveAxes& axes = {});
 
 }  // namespace psim::analysis

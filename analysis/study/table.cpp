@@ -92,32 +92,6 @@ std::vector<Row> rows_of(const TableView& view, const Picked& columns) {
   return rows;
 }
 
-// Columns that are not asked for by name: of those that a row has, all, or those that say most.
-struct Choice {
-  Picked columns;
-  std::vector<std::string_view> zero;  // left out: 0 in every row
-};
-Choice choose(const TableView& view, bool wide) {
-  Choice choice;
-  const std::vector<Aggregate>& rows = view.evaluation.aggregates;
-  for (const TableColumn& column : table_columns()) {
-    if (column.place == (wide ? Place::narrow : Place::wide)) continue;
-    const auto known = [&](const Aggregate& row) { return is_known(column, view, row); };
-    const auto zero = [&](const Aggregate& row) {
-      return !known(row) || !(row.measure(column.key)->mean > 0);
-    };
-    if (std::ranges::none_of(rows, known)) continue;
-    if (column.name.name() == "versus baseline" && !compares_times(view.evaluation)) continue;
-    if (column.place == Place::without_target && view.evaluation.has_target && !wide) continue;
-    if (column.if_zero != IfZero::shown && std::ranges::all_of(rows, zero)) {
-      if (column.if_zero == IfZero::named) choice.zero.push_back(column.name.name());
-      continue;
-    }
-    choice.columns.push_back(&column);
-  }
-  return choice;
-}
-
 // The columns as texts: first those that name the rows.
 std::vector<TextColumn> texts_of(const TableView& view, const std::vector<Row>& rows, const Picked& columns) {
   std::vector<TextColumn> texts{{.heading = heading_of_axis(view.study.arm_axis), .is_text = true}};
@@ -186,17 +160,43 @@ std::string profile_table(const Evaluation& evaluation, const Study& study, cons
 
 }  // namespace
 
-std::string table(const Study& study, const Evaluation& evaluation, const TableOptions& options) {
-  const bool asked = !options.columns.empty(), brief = !asked && !options.wide;
+TableView view_of(const Study& study, const Evaluation& evaluation, bool brief) {
   TableView view{.study = study, .evaluation = evaluation, .brief = brief};
   for (const Aggregate& one : evaluation.aggregates)
     view.slowest_s = std::max({view.slowest_s, one.time_to_target ? one.time_to_target->restricted_mean_s : 0,
                                one.time ? one.time->mean : 0});
-  Choice choice;
+  return view;
+}
+
+ColumnChoice choose_columns(const TableView& view, bool wide) {
+  ColumnChoice choice;
+  const std::vector<Aggregate>& rows = view.evaluation.aggregates;
+  for (const TableColumn& column : table_columns()) {
+    if (column.place == (wide ? Place::narrow : Place::wide)) continue;
+    const auto known = [&](const Aggregate& row) { return is_known(column, view, row); };
+    const auto zero = [&](const Aggregate& row) {
+      return !known(row) || !(row.measure(column.key)->mean > 0);
+    };
+    if (std::ranges::none_of(rows, known)) continue;
+    if (column.name.name() == "versus baseline" && !compares_times(view.evaluation)) continue;
+    if (column.place == Place::without_target && view.evaluation.has_target && !wide) continue;
+    if (column.if_zero != IfZero::shown && std::ranges::all_of(rows, zero)) {
+      if (column.if_zero == IfZero::named) choice.zero.push_back(column.name.name());
+      continue;
+    }
+    choice.columns.push_back(&column);
+  }
+  return choice;
+}
+
+std::string table(const Study& study, const Evaluation& evaluation, const TableOptions& options) {
+  const bool asked = !options.columns.empty(), brief = !asked && !options.wide;
+  const TableView view = view_of(study, evaluation, brief);
+  ColumnChoice choice;
   if (asked) {
     for (const std::string& name : options.columns) choice.columns.push_back(&column_called(name));
   } else {
-    choice = choose(view, options.wide);
+    choice = choose_columns(view, options.wide);
   }
   const std::vector<Row> rows = rows_of(view, choice.columns);
   std::vector<std::size_t> breaks;

@@ -3,13 +3,15 @@
 
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "analysis/columns.hpp"
 #include "analysis/study/study.hpp"
 
 namespace psim::analysis {
 
-// What cells are made from.
+// What cells are made from; view_of fills it in.
 struct TableView {
   const Study& study;
   const Evaluation& evaluation;
@@ -38,6 +40,14 @@ struct TableColumn {
   bool is_text = false;
 };
 std::span<const TableColumn> table_columns();
+TableView view_of(const Study& study, const Evaluation& evaluation, bool brief);
+
+// Columns that are not asked for by name: of those that a row has, all, or those that say most.
+struct ColumnChoice {
+  std::vector<const TableColumn*> columns;
+  std::vector<std::string_view> zero;  // left out: 0 in every row
+};
+ColumnChoice choose_columns(const TableView& view, bool wide);
 
 std::string cell_text(const TableColumn& column, const TableView& view, const Aggregate& row);
 

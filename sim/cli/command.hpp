@@ -46,6 +46,7 @@ struct StudyCommand {
   std::size_t slices = 0;  // ... in so many slices; 0: by the estimated time
   std::vector<std::string> columns;
   bool wide = false, markdown = false, latex = false;
+  bool page = false;  // also make its report.html
 };
 
 // The options of `fuzz`.
@@ -124,6 +125,8 @@ int check(const Command& command);
 int replay(const std::string& directory, const Command& command);
 int verify(const std::string& name, bool json);
 int compare(const Command& command, const StudyCommand& study);
+// An HTML page of the run or study that `name` means, at `out` or else in its folder.
+int report(const std::string& name, const std::string& out);
 int merge(const std::string& directory, const StudyCommand& study, bool json);
 int fuzz(const FuzzCommand& command);
 

@@ -86,7 +86,9 @@ void add_report_options(CLI::App* app, StudyCommand& s) {
   app->add_flag("--wide", s.wide, "All columns, in several tables.");
   app->add_flag("--markdown", s.markdown, "The table alone, in Markdown.");
   app->add_flag("--latex", s.latex, "The table alone, in LaTeX (booktabs).");
+  app->add_flag("--report", s.page, "Also make report.html, to be read in a browser (psim report).");
   exclude(app, {"--json", "--markdown", "--latex"});
+  exclude(app, {"--json", "--report"});
   exclude(app, {"--json", "--wide", "--columns"});
 }
 
@@ -94,7 +96,7 @@ void add_report_options(CLI::App* app, StudyCommand& s) {
 void add_limits_of_study_options(CLI::App* app) {
   exclude(app, {"--count", "--recipe", "--slice"});
   for (const char* only : {"--count", "--recipe", "--slice"}) {
-    for (const char* of_table : {"--json", "--markdown", "--latex", "--wide", "--columns"})
+    for (const char* of_table : {"--report", "--json", "--markdown", "--latex", "--wide", "--columns"})
       exclude(app, {only, of_table});
   }
   app->get_option("--slices")->needs(app->get_option("--recipe"));
@@ -239,6 +241,16 @@ const Subcommand subcommands[] = {
            ->check(whole(0, 1024));
      },
      [](const Asked& a) { return replay(a.directory, a.command); }},
+    {"report", "Make an HTML page of a run or a study: one file, to be read in a browser or sent.",
+     "  psim report latest                                 the latest study, or else the latest run\n"
+     "  psim report runs/latest                            a run; recorded with --trace events it has a time line\n"
+     "  psim report stragglers-1a2b3c4d --out slow.html\n",
+     [](CLI::App* app, Asked& a) {
+       app->add_option("name", a.directory, "The run or study: its path or name, or `latest`.")->required();
+       app->add_option("-o,--out", a.command.out, "The file, instead of report.html in the run's or study's folder.")
+           ->check(not_empty());
+     },
+     [](const Asked& a) { return report(a.directory, a.command.out); }},
     {"studies", "List the studies in studies/; rename or remove one.",
      "  psim studies                                       all of them\n"
      "  psim studies 'strag*'                              a glob, or a part of the name\n"

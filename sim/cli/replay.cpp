@@ -82,32 +82,10 @@ int report(const FinishedRun& run, const Comparer& comparer, const Json& now) {
   return done;
 }
 
-// A path, or a name on the shelf of studies, as psim merge takes it, or of runs.
-std::string folder_to_replay(const std::string& name) {
-  const auto is_there = [](const fs::path& path) { return fs::exists(fs::symlink_status(path)); };
-  if (is_there(name)) return name;
-  const Shelf studies = studies_shelf(), runs = runs_shelf();
-  const bool is_run = !name.empty() && is_there(runs.home / name);
-  if (!name.empty() && is_there(studies.home / name)) {
-    if (is_run && name == "latest")
-      say("note: latest is the latest study; the latest run is {}\n", (runs.home / name).string());
-    return found_on(studies, name).string();
-  }
-  if (is_run) return found_on(runs, name).string();
-  std::vector<std::string> names;
-  for (const Shelf* shelf : {&studies, &runs}) {
-    for (const fs::path& folder : folders_on(*shelf)) names.push_back(folder.filename().string());
-  }
-  const std::string near = nearest(name, names);
-  throw Refused(fmt::format("there is no run or study `{}`", name),
-                near.empty() ? "`psim runs` and `psim studies` list those that there are"
-                             : fmt::format("did you mean `{}`?", near));
-}
-
 }  // namespace
 
 int replay(const std::string& name, const Command& command) {
-  const std::string directory = folder_to_replay(name);
+  const std::string directory = run_or_study(name).string();
   if (is_study(directory)) return replay_study(directory, command);
   const unsigned threads = command.threads;
   const FinishedRun run = open_run(directory);

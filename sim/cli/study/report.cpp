@@ -13,6 +13,7 @@
 #include "analysis/study/report.hpp"
 #include "analysis/study/table_columns.hpp"
 #include "sim/cli/run_folder.hpp"
+#include "sim/cli/see/report.hpp"
 #include "sim/cli/study/tuning.hpp"
 #include "sim/cli/talk.hpp"
 #include "sim/record/identity.hpp"
@@ -153,6 +154,7 @@ Counts finish_study(const StudyFolder& folder, Journal& journal, const StudyComm
   }
   if (json) fmt::print("{}\n", analysis::document(study, evaluation).dump(2));
   else print_for_people(folder, study, evaluation, asked, line);
+  if (asked.page) write_study_page(folder, study, evaluation, page_target(folder.dir, ""));
   return counts_of(study);
 }
 

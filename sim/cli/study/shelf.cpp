@@ -109,6 +109,27 @@ fs::path found_on(const Shelf& shelf, const std::string& name) {
                              : fmt::format("did you mean `{}`?", near));
 }
 
+fs::path run_or_study(const std::string& name) {
+  const auto is_there = [](const fs::path& path) { return fs::exists(fs::symlink_status(path)); };
+  if (is_there(name)) return name;
+  const Shelf studies = studies_shelf(), runs = runs_shelf();
+  const bool is_run = !name.empty() && is_there(runs.home / name);
+  if (!name.empty() && is_there(studies.home / name)) {
+    if (is_run && name == "latest")
+      say("note: latest is the latest study; the latest run is {}\n", (runs.home / name).string());
+    return found_on(studies, name);
+  }
+  if (is_run) return found_on(runs, name);
+  std::vector<std::string> names;
+  for (const Shelf* shelf : {&studies, &runs}) {
+    for (const fs::path& folder : folders_on(*shelf)) names.push_back(folder.filename().string());
+  }
+  const std::string near = nearest(name, names);
+  throw Refused(fmt::format("there is no run or study `{}`", name),
+                near.empty() ? "`psim runs` and `psim studies` list those that there are"
+                             : fmt::format("did you mean `{}`?", near));
+}
+
 fs::path rename_folder(const Shelf& shelf, const fs::path& dir, const std::string& name) {
   check_name(name);
   check_not_inside(dir);

@@ -30,6 +30,9 @@ bool fits(const std::string& pattern, const std::string& name);
 // it.
 fs::path found_on(const Shelf& shelf, const std::string& name);
 
+// The same of a name that may be on either shelf: a path, or else a study, or else a run.
+fs::path run_or_study(const std::string& name);
+
 // Gives a folder another name, beside where it is; `latest` follows. Returns the new path. Throws Refused.
 fs::path rename_folder(const Shelf& shelf, const fs::path& dir, const std::string& name);
 

@@ -1,0 +1,35 @@
+// A study or a run as one HTML file that asks for nothing: numbers, figures and the programs that move them.
+// Without those programs all tables and figures are there as well.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "analysis/study/study.hpp"
+
+namespace psim::analysis {
+
+// What a page knows of a run of its study.
+struct RunPlace {
+  std::string command;  // that makes it again
+  std::string report;   // its page, relative to the study's folder; empty: there is none
+};
+
+struct StudyPage {
+  const Study& study;
+  const Evaluation& evaluation;
+  std::string target = {};                   // "accuracy 93 %"; empty: runs have none, or several
+  std::string command = {}, scenario = {};  // that make the study again
+  std::map<std::string, RunPlace> runs = {};
+};
+std::string study_page(const StudyPage& page);
+
+// Parts of a page.
+struct Sheet {
+  std::string title, body;
+  Json data;
+  std::string script;  // behind the one that all pages have
+};
+std::string html_of(const Sheet& sheet);
+
+}  // namespace psim::analysis

@@ -1,0 +1,140 @@
+// What all pages of psim have: their data, charts of dygraphs, and keys that move a view.
+"use strict";
+const data = JSON.parse(document.getElementById("data").textContent);
+
+// <name class="...">children</name>
+function element(name, attributes, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes || {})) made.setAttribute(key, value);
+  made.append(...children);
+  return made;
+}
+
+function letterOf(series) {
+  return series < 26 ? String.fromCharCode(97 + series) : letterOf(Math.floor(series / 26) - 1) + letterOf(series % 26);
+}
+
+function colour(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+}
+
+function rounded(value) {
+  if (value === null || value === undefined || Number.isNaN(value)) return "-";
+  return Math.abs(value) >= 1e5 ? String(Math.round(value)) : String(Number(value.toPrecision(4)));
+}
+
+// Radio buttons; `change` gets the chosen value.
+function choice(name, title, options, chosen, change) {
+  const set = element("fieldset", {}, element("legend", {}, title));
+  for (const [value, text] of options) {
+    const input = element("input", { type: "radio", name, value, class: "unseen" });
+    input.checked = value === chosen;
+    input.addEventListener("change", () => change(value));
+    set.append(element("label", {}, input, text));
+  }
+  return set;
+}
+
+function tick(title, checked, change) {
+  const input = element("input", { type: "checkbox" });
+  input.checked = checked;
+  input.addEventListener("change", () => change(input.checked));
+  return element("label", {}, input, " " + title);
+}
+
+// Arrows, + and -, and 0 or Home, for a view of `window()` in [begin, end] that `show` sets.
+function keys(host, whole, view, show) {
+  host.tabIndex = 0;
+  host.addEventListener("keydown", (event) => {
+    const [begin, end] = view();
+    const width = end - begin;
+    const moves = {
+      ArrowLeft: () => [begin - width / 8, end - width / 8], ArrowRight: () => [begin + width / 8, end + width / 8],
+      "+": () => [begin + width / 6, end - width / 6], "=": () => [begin + width / 6, end - width / 6],
+      "-": () => [begin - width / 4, end + width / 4], 0: whole, Home: whole,
+    };
+    const move = moves[event.key];
+    if (!move || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    show(within(move(), whole()));
+  });
+}
+
+// The window, as wide, moved so that it lies in `whole`; all of that if it is wider.
+function within([begin, end], [low, high]) {
+  const width = Math.min(end - begin, high - low);
+  const first = Math.min(Math.max(begin, low), high - width);
+  return [first, first + width];
+}
+
+const dashes = [null, [9, 3], [3, 2], [10, 3, 2, 3], null, [14, 4], [1, 3], [6, 2, 1, 2, 1, 2]];
+
+// Curves that have their own places on the x axis, as one table: rows of x and, by curve, [low, mean, high].
+function table(curves) {
+  const places = new Map();
+  curves.forEach((curve, number) => curve.x.forEach((x, i) => {
+    if (!places.has(x)) places.set(x, [x, ...curves.map(() => null)]);
+    const mean = curve.mean[i];
+    places.get(x)[number + 1] = [curve.low.length ? curve.low[i] : mean, mean, curve.high.length ? curve.high[i] : mean];
+  }));
+  return [...places.values()].sort((a, b) => a[0] - b[0]);
+}
+
+// A logarithm has no place for what is not above zero.
+function positive(rows) {
+  const least = Math.min(...rows.flatMap((row) => row.slice(1).filter((v) => v && v[1] > 0).map((v) => v[1])));
+  return rows.map((row) => row.map((v) => (Array.isArray(v) ? v.map((one) => Math.max(one, least / 10)) : v)));
+}
+
+// Names at the ends of lines, none above another.
+function nameEnds(graph, host, curves) {
+  host.querySelectorAll(".end").forEach((old) => old.remove());
+  const shown = graph.xAxisRange()[1];
+  const ends = curves.map((curve) => {
+    let last = curve.x.length - 1;
+    while (last > 0 && curve.x[last] > shown) --last;
+    return { curve, y: graph.toDomYCoord(curve.mean[last]) };
+  }).sort((a, b) => b.y - a.y);
+  let above = Infinity;
+  for (const { curve, y } of ends) {
+    above = Math.min(Math.max(0, y), above - 17);
+    const name = element("span", { class: "end s" + (curve.series % 8) }, element("b", {}, letterOf(curve.series)), " " + curve.label);
+    name.style.top = above + "px";
+    name.style.transform = "translateY(-50%)";
+    host.append(name);
+  }
+}
+
+// Curves in `host`: {curves: [{series, label, x, mean, low, high}], xName, yName, log}.
+function chart(host, what) {
+  const live = element("div", { class: "live" });
+  const readout = element("p", { class: "readout", "aria-live": "polite" });
+  host.replaceChildren(live, readout);
+  const rows = what.log ? positive(table(what.curves)) : table(what.curves);
+  const graph = new Dygraph(live, rows, {
+    customBars: true, connectSeparatedPoints: true, labels: ["x", ...what.curves.map((c, i) => i + " " + c.label)],
+    colors: what.curves.map((c) => colour("s" + (c.series % 8))), logscale: what.log, fillAlpha: 0.16, strokeWidth: 2.2,
+    series: Object.fromEntries(what.curves.map((c, i) => [i + " " + c.label, { strokePattern: dashes[c.series % 8] }])),
+    xlabel: what.xName, ylabel: what.yName, legend: "never", gridLineColor: colour("line"), axisLineColor: colour("line"),
+    axes: { y: { axisLabelFormatter: rounded, axisLabelWidth: 56 }, x: { axisLabelFormatter: rounded } },
+    highlightCircleSize: 4, drawCallback: (g) => nameEnds(g, live, what.curves),
+    highlightCallback: (event, x, points) => {
+      readout.replaceChildren(`${what.xName} ${rounded(x)}: `, ...points.flatMap((p) => {
+        const number = Number(p.name.split(" ", 1)[0]);
+        return [element("b", {}, letterOf(what.curves[number].series)), ` ${what.curves[number].label} ${rounded(p.yval)}   `];
+      }));
+    },
+  });
+  const whole = graph.xAxisExtremes();
+  keys(live, () => whole, () => graph.xAxisRange(), (dateWindow) => graph.updateOptions({ dateWindow }));
+  live.setAttribute("role", "application");
+  live.setAttribute("aria-label", `${what.yName} over ${what.xName}. Arrow keys move, plus and minus zoom, 0 shows all.`);
+  return graph;
+}
+
+// Scrolls to what a link within the page names, and gives it the focus.
+document.addEventListener("click", (event) => {
+  const link = event.target.closest('a[href^="#"]');
+  const goal = link && document.getElementById(decodeURIComponent(link.getAttribute("href").slice(1)));
+  if (goal) goal.focus();
+});

@@ -1,0 +1,57 @@
+// Figures of HTML and SVG that need no program to be seen: what is drawn stands at shares of the width and the
+// height, so letters stay readable on any screen.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace psim::analysis {
+
+// "a", "b", ..., "z", "aa": names a series beside its colour.
+std::string letter_of(std::size_t series);
+
+// From the smallest value to the largest one.
+class Scale {
+ public:
+  // `is_log`: only for positive values.
+  Scale(double low, double high, bool is_log = false);
+  double share(double value) const;  // 0 to 1
+  std::vector<double> ticks() const;
+  bool is_log() const { return is_log_; }
+
+ private:
+  double low_, high_;
+  bool is_log_;
+};
+
+using Line = std::vector<std::pair<double, double>>;
+
+class Plot {
+ public:
+  // Both axes with what they show and the unit: "simulated time [s]".
+  Plot(Scale x, Scale y, std::string x_name, std::string y_name);
+  void add_line(std::size_t series, const Line& line);
+  // `outline`: the upper edge forwards, then the lower one backwards.
+  void add_band(std::size_t series, const Line& outline);
+  // `content`: HTML at a place, its centre there.
+  void add_at(double x, double y, const std::string& content);
+  // Names a line at its end.
+  void add_end(std::size_t series, double y, const std::string& name);
+  // `name`: what the figure shows, for those who do not see it.
+  std::string html(const std::string& name) const;
+
+ private:
+  std::string points(const Line& line) const;
+  Scale x_, y_;
+  std::string x_name_, y_name_, shapes_, content_;
+  struct End {
+    std::size_t series;
+    double share;
+    std::string name;
+  };
+  std::vector<End> ends_;
+};
+
+}  // namespace psim::analysis

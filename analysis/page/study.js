@@ -1,0 +1,65 @@
+// A study's page: curves along the axis that is asked for, and columns on demand.
+"use strict";
+{
+  const state = { along: "sim_time_s", shows: "loss", log: true, hidden: new Set() };
+  const hosts = [...document.querySelectorAll(".curves")];
+  let graphs = [];
+
+  const current = () => data.curves.find((one) => one.along === state.along && one.shows === state.shows);
+
+  function draw() {
+    graphs.forEach((graph) => graph.destroy());
+    const set = current();
+    graphs = hosts.map((host) => {
+      const curves = set.conditions[Number(host.dataset.condition)].filter((curve) => !state.hidden.has(curve.series));
+      return chart(host, { curves, xName: set.x_name, yName: set.y_name, log: state.log && state.shows === "loss" });
+    });
+  }
+
+  function pick(key) {
+    return (value) => {
+      state[key] = value;
+      draw();
+    };
+  }
+
+  // Buttons that show and hide an arm.
+  function arms() {
+    const known = new Map(current().conditions.flat().map((curve) => [curve.series, curve.label]));
+    return [...known].map(([series, label]) => {
+      const button = element("button", { type: "button", "aria-pressed": "true" },
+        element("b", { class: "letter s" + (series % 8) }, letterOf(series)), " " + label);
+      button.addEventListener("click", () => {
+        const hides = !state.hidden.has(series);
+        if (hides && state.hidden.size + 1 === known.size) return;  // one stays
+        state.hidden[hides ? "add" : "delete"](series);
+        button.setAttribute("aria-pressed", String(!hides));
+        draw();
+      });
+      return button;
+    });
+  }
+
+  function control() {
+    const along = new Map(data.curves.map((one) => [one.along, one.x_doc]));
+    const shows = new Map(data.curves.map((one) => [one.shows, one.shows]));
+    const controls = element("div", { class: "controls" }, choice("along", "along", [...along], state.along, pick("along")));
+    if (shows.size > 1) controls.append(choice("shows", "shows", [...shows], state.shows, pick("shows")));
+    controls.append(element("fieldset", {}, tick("logarithm of the loss", true, pick("log"))), ...arms());
+    hosts[0].parentElement.insertBefore(controls, hosts[0].parentElement.querySelector(".curves, h3"));
+    controls.after(element("p", { class: "hint" }, "Drag to zoom, double-click to see all; with the keyboard: arrows, +, - and 0."));
+  }
+
+  if (hosts.length && data.curves.length) {
+    control();
+    draw();
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+  }
+
+  const results = document.getElementById("results");
+  if (results && results.querySelector(".more")) {
+    results.classList.add("hide-more");
+    const all = tick("all columns", false, (on) => results.classList.toggle("hide-more", !on));
+    results.parentElement.before(element("div", { class: "controls" }, all));
+  }
+}

@@ -1,0 +1,250 @@
+// Figures of a study's page that stand as they are: times, the Pareto front, maps over conditions, waits.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "analysis/page/plot.hpp"
+#include "analysis/page/study_parts.hpp"
+#include "analysis/study/labels.hpp"
+
+namespace psim::analysis {
+namespace {
+
+using Condition = std::vector<const Aggregate*>;
+
+std::vector<Condition> conditions_in(const StudyView& view) {
+  std::vector<Condition> conditions;
+  for (const std::vector<const Cell*>& cells : conditions_of(view.page.study)) {
+    Condition& condition = conditions.emplace_back();
+    for (const Cell* cell : cells)
+      condition.push_back(&*std::ranges::find(view.page.evaluation.aggregates, cell, &Aggregate::cell));
+  }
+  return conditions;
+}
+
+std::string title_of(const StudyView& view, const Condition& condition) {
+  const std::string label = condition_label(view.page.study, *condition.front()->cell);
+  return label.empty() ? "" : fmt::format("<h3>{}</h3>", escaped(label));
+}
+
+// The number of a run in study.json.
+std::size_t number_of(const StudyView& view, const Cell& cell, const StudyRun& run) {
+  std::size_t number = 0;
+  for (const Cell& other : view.page.study.cells) {
+    if (&other == &cell) return number + static_cast<std::size_t>(&run - cell.runs.data());
+    number += other.runs.size();
+  }
+  return number;
+}
+
+std::string anchor_of(const StudyView& view, const Cell& cell, const StudyRun& run) {
+  return fmt::format("#run-{}-{}", number_of(view, cell, run), escaped(run.run));
+}
+
+double time_at(const Aggregate& one) {
+  return one.time_to_target ? one.time_to_target->restricted_mean_s
+         : one.time         ? one.time->mean
+                            : std::numeric_limits<double>::quiet_NaN();
+}
+
+std::optional<statistics::Interval> interval_of(const Aggregate& one) {
+  return one.time_to_target ? one.time_to_target->interval_s : one.time_interval_s;
+}
+
+// Each seed's time as a dot that leads to its run, the mean as a line, its interval as a bar.
+std::string time_row(const StudyView& view, const Aggregate& one, double most) {
+  const auto left = [&](double seconds) { return 100 * std::clamp(seconds / most, 0.0, 1.0); };
+  const std::size_t series = view.series_of(one.cell->arm);
+  std::string track;
+  if (const auto interval = interval_of(one); interval)
+    track += fmt::format("<span class=\"interval\" style=\"left:{:.2f}%;width:{:.2f}%\"></span>", left(interval->low),
+                         left(interval->high) - left(interval->low));
+  for (const StudyRun& run : one.cell->runs) {
+    const std::optional<double> time = time_of(run.summary);
+    const double budget = timed(run).budget_s;
+    const double at = time ? *time : std::isfinite(budget) ? budget : most;
+    track += fmt::format(
+        "<a class=\"dot{}\" href=\"{}\" style=\"left:{:.2f}%\" title=\"seed {}: {}\"><span class=\"unseen\">seed "
+        "{}</span></a>",
+        time ? "" : " missed", anchor_of(view, *one.cell, run), left(at), run.seed,
+        time ? fmt::format("{} s", *time) : "missed the target", run.seed);
+  }
+  const std::string path = view.path_of(one) + (one.time_to_target ? "/time_to_target/restricted_mean_s" : "/time_s/mean");
+  if (std::isfinite(time_at(one)))
+    track += fmt::format("<span class=\"mean\" style=\"left:{:.2f}%\"></span>", left(time_at(one)));
+  return fmt::format(
+      "<div class=\"strip s{}\"><span class=\"who\">{} {}</span><span class=\"track\">{}</span><span "
+      "class=\"what\">{}{}</span></div>",
+      series % 8, letter_html(series), escaped(arm_label(one.cell->arm)), track,
+      one.time_to_target && one.time_to_target->cut > 0 ? "&ge; " : "", view.numbers(path, as_seconds));
+}
+
+double longest(const Condition& condition) {
+  double most = 0;
+  for (const Aggregate* one : condition) {
+    if (std::isfinite(time_at(*one))) most = std::max(most, time_at(*one));
+    if (const auto interval = interval_of(*one); interval) most = std::max(most, interval->high);
+    for (const StudyRun& run : one->cell->runs) most = std::max(most, time_of(run.summary).value_or(0));
+  }
+  return most > 0 ? 1.04 * most : 1;
+}
+
+std::string share_bar(const StudyView& view, const std::string& path) {
+  std::string out;
+  for (const char* use : {"compute", "network", "wait", "absent"}) {
+    const std::string place = fmt::format("{}/{}_share", path, use);
+    const double share = view.numbers.at(place).get<double>();
+    if (!(share > 0)) continue;
+    out += fmt::format("<span class=\"use {}\" style=\"width:{:.3f}%\"><span>{}</span></span>", use, 100 * share,
+                       view.numbers(place, as_percent, use));
+  }
+  return fmt::format("<span class=\"bar\">{}</span>", out);
+}
+
+// Of one map: the mean time where a row's and a column's values meet, the darker the slower.
+using Places = std::map<std::pair<std::string, std::string>, const Aggregate*>;
+std::string heat_map(const StudyView& view, const std::string& title, const std::string& corner,
+                     const std::vector<std::string>& rows, const std::vector<std::string>& columns,
+                     const Places& places, std::pair<double, double> extent) {
+  std::string out = fmt::format("<table class=\"heat\"><caption>{}</caption><thead><tr><th>{}</th>", escaped(title),
+                                escaped(corner));
+  for (const std::string& column : columns) out += fmt::format("<th scope=\"col\">{}</th>", escaped(column));
+  out += "</tr></thead><tbody>";
+  for (const std::string& row : rows) {
+    out += fmt::format("<tr><th scope=\"row\">{}</th>", escaped(row));
+    for (const std::string& column : columns) {
+      const auto found = places.find({row, column});
+      if (found == places.end() || !std::isfinite(time_at(*found->second))) {
+        out += "<td class=\"number\">-</td>";
+        continue;
+      }
+      const Aggregate& one = *found->second;
+      const double share = Scale(extent.first, extent.second, true).share(time_at(one));
+      out += fmt::format("<td class=\"number\" style=\"--heat:{:.0f}%\">{}{}</td>", 10 + 70 * share,
+                         one.time_to_target && one.time_to_target->cut > 0 ? "&ge; " : "",
+                         view.numbers(view.path_of(one) + (one.time_to_target ? "/time_to_target/restricted_mean_s" : "/time_s/mean"), as_seconds));
+    }
+    out += "</tr>";
+  }
+  return out + "</tbody></table>";
+}
+
+void add_once(std::vector<std::string>& all, const std::string& one) {
+  if (std::ranges::find(all, one) == all.end()) all.push_back(one);
+}
+
+}  // namespace
+
+std::string time_figures(const StudyView& view) {
+  std::string out;
+  for (const Condition& condition : conditions_in(view)) {
+    out += title_of(view, condition) + "<div class=\"strips\">";
+    const double most = longest(condition);
+    for (const Aggregate* one : condition) out += time_row(view, *one, most);
+    out += "<div class=\"strip axis\"><span class=\"who\"></span><span class=\"track\">";
+    const Scale scale(0, most);
+    for (const double tick : scale.ticks())
+      out += fmt::format("<span class=\"xtick\" style=\"left:{:.2f}%\">{:.4g}</span>", 100 * scale.share(tick), tick);
+    out += "</span><span class=\"what\">s</span></div></div>";
+  }
+  return out;
+}
+
+std::string pareto_figures(const StudyView& view) {
+  std::string out;
+  for (const Condition& condition : conditions_in(view)) {
+    Line places;
+    Condition drawn;
+    for (const Aggregate* one : condition) {
+      if (!std::isfinite(time_at(*one)) || one->measure("bytes_sent") == nullptr) continue;
+      places.emplace_back(time_at(*one), one->measure("bytes_sent")->mean / 1e6);
+      drawn.push_back(one);
+    }
+    if (drawn.size() < 2) continue;
+    const auto [left, right] = std::ranges::minmax(places, {}, &std::pair<double, double>::first);
+    const auto [low, high] = std::ranges::minmax(places, {}, &std::pair<double, double>::second);
+    Plot plot(Scale(0, 1.1 * right.first), Scale(0, 1.15 * high.second), "mean time [s]", "sent [MB]");
+    for (std::size_t i = 0; i < drawn.size(); ++i) {
+      const Aggregate& one = *drawn[i];
+      const std::string path = view.path_of(one);
+      const std::string accuracy =
+          one.measure("final_accuracy") == nullptr
+              ? ""
+              : ", " + view.numbers(path + "/final_accuracy/mean", {.scale = 100, .decimals = 1, .unit = " %"});
+      plot.add_at(places[i].first, places[i].second,
+                  fmt::format("<span class=\"point {} s{}\"><a class=\"mark\" href=\"{}\" title=\"its first run\">{}</a> "
+                              "<span class=\"name\">{}{}{}</span></span>",
+                              one.pareto ? "front" : "behind", view.series_of(one.cell->arm) % 8,
+                              anchor_of(view, *one.cell, one.cell->runs.front()), letter_of(view.series_of(one.cell->arm)),
+                              escaped(arm_label(one.cell->arm)), accuracy, one.pareto ? "" : " (behind)"));
+    }
+    out += title_of(view, condition) + "<div class=\"scatter\">" +
+           plot.html("Mean time and bytes sent of each arm, with its final accuracy") + "</div>";
+  }
+  return out;
+}
+
+std::string heat_maps(const StudyView& view) {
+  const Study& study = view.page.study;
+  if (study.condition_axes.empty()) return "";
+  struct Map {
+    std::string title;
+    std::vector<std::string> rows, columns;
+    Places places;
+  };
+  const bool has_two = study.condition_axes.size() > 1;
+  std::vector<Map> maps;
+  std::pair<double, double> extent{std::numeric_limits<double>::infinity(), 0};
+  for (const Aggregate& one : view.page.evaluation.aggregates) {
+    const std::vector<std::string>& c = one.cell->condition;
+    std::string title = has_two ? arm_label(one.cell->arm) : "";
+    for (std::size_t i = 2; i < c.size(); ++i)
+      title += fmt::format(", {} = {}", heading_of_axis(study.condition_axes[i]), c[i]);
+    auto map = std::ranges::find(maps, title, &Map::title);
+    if (map == maps.end()) map = maps.insert(map, {.title = title, .rows = {}, .columns = {}, .places = {}});
+    const std::string column = has_two ? c[1] : arm_label(one.cell->arm);
+    add_once(map->rows, c[0]);
+    add_once(map->columns, column);
+    map->places[{c[0], column}] = &one;
+    if (const double time = time_at(one); std::isfinite(time) && time > 0)
+      extent = {std::min(extent.first, time), std::max(extent.second, time)};
+  }
+  std::string out;
+  const std::string corner = fmt::format("{} \\ {}", heading_of_axis(study.condition_axes[0]),
+                                         heading_of_axis(has_two ? study.condition_axes[1] : study.arm_axis));
+  for (const Map& map : maps) out += heat_map(view, map.title, corner, map.rows, map.columns, map.places, extent);
+  return "<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"mean times over the conditions\">" + out + "</div>";
+}
+
+std::string waiting_figures(const StudyView& view) {
+  constexpr std::size_t most_workers = 40;
+  std::string out;
+  const std::vector<Condition> conditions = conditions_in(view);
+  for (const Condition& condition : conditions) {
+    std::string arms;
+    for (const Aggregate* one : condition) {
+      const Cell& cell = *one->cell;
+      const std::string run = fmt::format("/runs/{}", number_of(view, cell, cell.runs.front()));
+      const std::size_t workers = cell.runs.front().summary["workers"].size();
+      std::string rows;
+      for (std::size_t i = 0; i < std::min(workers, most_workers); ++i)
+        rows += fmt::format("<div class=\"row\"><span class=\"who\">worker {}</span>{}</div>", i,
+                            share_bar(view, fmt::format("{}/workers/{}", run, i)));
+      if (workers > most_workers) rows += fmt::format("<p>... and {} more</p>", workers - most_workers);
+      const std::size_t series = view.series_of(cell.arm);
+      arms += fmt::format("<div class=\"uses\"><h3>{} {}<small>seed {}</small></h3>{}</div>", letter_html(series),
+                          escaped(arm_label(cell.arm)), view.numbers(run + "/seed"), rows);
+    }
+    const std::string figure = "<div class=\"multiples\">" + arms + "</div>";
+    out += conditions.size() == 1 ? figure
+                                  : fmt::format("<details><summary>{}</summary>{}</details>",
+                                                escaped(condition_label(view.page.study, *condition.front()->cell)), figure);
+  }
+  return out;
+}
+
+}  // namespace psim::analysis

@@ -1,0 +1,52 @@
+// Parts of a study's page.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analysis/page/html.hpp"
+#include "analysis/page/page.hpp"
+
+namespace psim::analysis {
+
+// What all parts are made from: the page, and study.json, whose numbers are shown.
+struct StudyView {
+  const StudyPage& page;
+  const Json& document;
+  Numbers numbers;
+  // The place of a cell in the order of its arms: its letter and colour.
+  std::size_t series_of(const std::string& arm) const;
+  // "/aggregates/3"
+  std::string path_of(const Aggregate& one) const;
+};
+
+// Who won, by how much, and why: sentences, as HTML.
+std::string study_answer(const StudyView& view);
+std::string results_table(const StudyView& view);
+std::string remarks_of(const StudyView& view);
+
+// Mean curves with bands; the programs of the page show the same along other axes.
+std::string curve_figures(const StudyView& view);
+Json curve_data(const StudyView& view);
+
+std::string time_figures(const StudyView& view);
+std::string pareto_figures(const StudyView& view);
+std::string heat_maps(const StudyView& view);
+// Who waited, and who did not: the workers of each arm's first run.
+std::string waiting_figures(const StudyView& view);
+std::string runs_table(const StudyView& view);
+
+// Means of the workers' shares over an arm's runs, by worker. None: runs have different workers.
+struct WorkerShares {
+  double compute = 0, wait = 0, network = 0;
+};
+std::vector<WorkerShares> worker_shares(const Cell& cell);
+// The workers for which the others waited: they hardly waited, and the others did. Empty: nobody stands out.
+std::vector<std::size_t> awaited_workers(const std::vector<WorkerShares>& shares);
+
+// "worker 3", "workers 3 and 5"
+std::string workers_text(const std::vector<std::size_t>& workers);
+// <b class="letter s2">c</b>
+std::string letter_html(std::size_t series);
+
+}  // namespace psim::analysis

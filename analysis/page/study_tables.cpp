@@ -1,0 +1,120 @@
+// Tables of a study's page: results, what their marks mean, and runs.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <sstream>
+
+#include "analysis/page/plot.hpp"
+#include "analysis/page/study_parts.hpp"
+#include "analysis/study/labels.hpp"
+#include "analysis/study/report.hpp"
+#include "analysis/study/table_columns.hpp"
+
+namespace psim::analysis {
+namespace {
+
+// Where in an aggregate a column's number stands.
+std::string place_of(const TableColumn& column) {
+  constexpr std::array<std::pair<std::string_view, const char*>, 6> others{{
+      {"time to target", "/time_to_target/restricted_mean_s"},
+      {"time", "/time_s/mean"},
+      {"versus baseline", "/versus_baseline/ratio"},
+      {"reached", "/reached"},
+      {"median", "/time_to_target/median_s"},
+      {"p", "/versus_baseline/p_value_holm"},
+  }};
+  if (column.key != nullptr) return fmt::format("/{}/mean", column.key);
+  return std::ranges::find(others, column.name.name(), &decltype(others)::value_type::first)->second;
+}
+
+std::string head(std::string_view heading, std::string_view doc, bool is_more = false) {
+  return fmt::format("<th scope=\"col\"{} title=\"{}\">{}</th>", is_more ? " class=\"more\"" : "", escaped(doc),
+                     escaped(heading));
+}
+
+// "the best of 4 arms" needs no colour: a filled bar below the number says how large it is.
+std::string cell_html(const StudyView& view, const TableColumn& column, const Aggregate& one, bool is_more) {
+  const TableView table = view_of(view.page.study, view.page.evaluation, false);
+  const std::string text = cell_text(column, table, one), path = view.path_of(one) + place_of(column);
+  const bool is_number = !view.numbers.at(path).is_null();
+  return fmt::format("<td class=\"{}{}\">{}</td>", column.is_text ? "text" : "number", is_more ? " more" : "",
+                     is_number ? view.numbers.told(path, text) : escaped(text));
+}
+
+}  // namespace
+
+std::string letter_html(std::size_t series) {
+  return fmt::format("<b class=\"letter s{}\">{}</b>", series % 8, letter_of(series));
+}
+
+std::string results_table(const StudyView& view) {
+  const Study& study = view.page.study;
+  const TableView table = view_of(study, view.page.evaluation, false);
+  const std::vector<const TableColumn*> all = choose_columns(table, true).columns;
+  const std::vector<const TableColumn*> first = choose_columns(table, false).columns;
+  const bool has_shares = std::ranges::any_of(first, [](const auto* c) { return c->place == Place::narrow; });
+  const auto is_more = [&](const TableColumn* column) {
+    return std::ranges::find(first, column) == first.end() && !(has_shares && column->name.name() == "wait");
+  };
+  std::string out = "<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"results\"><table id=\"results\"><thead><tr>";
+  out += head(heading_of_axis(study.arm_axis), "What is compared.");
+  for (const std::string& axis : study.condition_axes) out += head(heading_of_axis(axis), "A condition: " + axis);
+  for (const TableColumn* column : all)
+    out += head(column->name.heading(), column_docs[place_of_column(column->name.name())].doc, is_more(column));
+  out += "</tr></thead><tbody>";
+  for (const std::vector<const Cell*>& condition : conditions_of(study)) {
+    bool begins = true;
+    for (const Cell* cell : condition) {
+      const Aggregate& one = *std::ranges::find(view.page.evaluation.aggregates, cell, &Aggregate::cell);
+      out += fmt::format("<tr{}><th scope=\"row\">{} {}</th>", begins ? " class=\"begins\"" : "",
+                         letter_html(view.series_of(cell->arm)), escaped(arm_label(cell->arm)));
+      begins = false;
+      for (const std::string& value : cell->condition) out += fmt::format("<td class=\"text\">{}</td>", escaped(value));
+      for (const TableColumn* column : all) out += cell_html(view, *column, one, is_more(column));
+      out += "</tr>";
+    }
+  }
+  return out + "</tbody></table></div>";
+}
+
+std::string remarks_of(const StudyView& view) {
+  std::istringstream lines(remarks(view.page.study, view.page.evaluation));
+  std::string out, text;
+  for (std::string line; std::getline(lines, line);) text += line + "\n";
+  return text.empty() ? "" : fmt::format("<details><summary>What the marks mean, and notes</summary><pre class=\"words\">{}</pre></details>", escaped(text));
+}
+
+std::string runs_table(const StudyView& view) {
+  std::string out =
+      "<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"runs\"><table id=\"runs\"><thead><tr>" +
+      head(heading_of_axis(view.page.study.arm_axis), "What is compared.");
+  for (const std::string& axis : view.page.study.condition_axes) out += head(heading_of_axis(axis), axis);
+  out += "<th scope=\"col\">seed</th><th scope=\"col\">time to target [s]</th><th scope=\"col\">length [s]</th>"
+         "<th scope=\"col\">updates</th><th scope=\"col\">final loss</th><th scope=\"col\">digest</th>"
+         "<th scope=\"col\">the run</th></tr></thead><tbody>";
+  const Json& runs = view.document["runs"];
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const std::string path = fmt::format("/runs/{}", i), hash = runs[i]["run"], arm = runs[i]["arm"];
+    out += fmt::format("<tr id=\"run-{}-{}\" tabindex=\"-1\"><th scope=\"row\">{} {}</th>", i, escaped(hash),
+                       letter_html(view.series_of(arm)), escaped(arm_label(arm)));
+    for (const auto& [axis, value] : runs[i]["condition"].items())
+      out += fmt::format("<td class=\"text\">{}</td>", escaped(value.get<std::string>()));
+    const bool reached = runs[i]["target"]["reached"];
+    out += fmt::format("<td class=\"number\">{}</td><td class=\"number\">{}</td>", view.numbers(path + "/seed"),
+                       reached ? view.numbers(path + "/target/sim_time_s") : "-");
+    for (const char* key : {"/sim_time_s", "/updates", "/final/loss"})
+      out += fmt::format("<td class=\"number\">{}</td>", view.numbers(path + key, {.digits = 4}));
+    out += fmt::format("<td><code>{:.8}</code></td>", escaped(runs[i]["digest"].get<std::string>()));
+    const auto place = view.page.runs.find(hash);
+    const RunPlace known = place == view.page.runs.end() ? RunPlace{} : place->second;
+    out += fmt::format("<td class=\"text\">{}<details><summary>command</summary><code class=\"command\">{}</code></details></td></tr>",
+                       known.report.empty() ? "" : fmt::format("<a href=\"{}\">report</a> ", escaped(known.report)),
+                       escaped(known.command));
+  }
+  return out + "</tbody></table></div>";
+}
+
+}  // namespace psim::analysis

@@ -1,0 +1,97 @@
+// psim report.
+#include "sim/cli/see/report.hpp"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "analysis/page/page.hpp"
+#include "analysis/run_files.hpp"
+#include "sim/cli/process.hpp"
+#include "sim/cli/run_folder.hpp"
+#include "sim/cli/study/report.hpp"
+#include "sim/cli/study/replay.hpp"
+#include "sim/cli/study/shelf.hpp"
+#include "sim/cli/talk.hpp"
+
+namespace psim::cli {
+namespace {
+
+// The one target that all runs have; empty where there is none, or where they differ.
+std::string target_of(const analysis::Study& study) {
+  std::set<std::string> targets;
+  for (const analysis::Cell& cell : study.cells) {
+    for (const analysis::StudyRun& run : cell.runs) targets.insert(target_text(run.summary));
+  }
+  return targets.size() == 1 ? *targets.begin() : "";
+}
+
+// Readers see the old page or the new one, in full.
+void put_page(const fs::path& target, const std::string& text) {
+  const fs::path fresh = fmt::format("{}.new-{}", target.string(), process_name());
+  write_file(fresh, text);
+  fs::rename(fresh, target);
+  fmt::print("report: {}   ({}; open it in a browser: xdg-open {})\n", target.string(),
+             size_text(static_cast<double>(text.size())), file_word(target));
+}
+
+// By hash: the command of each run, and its own page where it was recorded with the study and has one.
+std::map<std::string, analysis::RunPlace> places_of(const StudyFolder& folder) {
+  std::map<std::string, analysis::RunPlace> places;
+  for (const Json& run : folder.manifest["runs"]) {
+    const std::string hash = run["run"];
+    analysis::RunPlace& place = places[hash];
+    place.command = run["command"];
+    const fs::path page = fs::path("runs") / fmt::format("{}-{}", folder.manifest["name"].get<std::string>(), hash.substr(0, 8)) /
+                          analysis::page_name;
+    if (analysis::is_page(folder.dir / page)) place.report = page.string();
+  }
+  return places;
+}
+
+int report_study(const fs::path& dir, const std::string& out) {
+  const StudyFolder folder(dir);
+  const fs::path target = page_target(dir, out);
+  const Journal journal(dir, Journal::Builds::any);
+  say_what_is_not_read(dir, journal);
+  if (const std::vector<Json> missing = missing_runs(folder, journal);
+      !missing.empty() || folder.manifest.contains("stage"))
+    throw Refused(fmt::format("{} is not complete", dir.string()),
+                  fmt::format("`psim merge {}` says what is missing", file_word(dir)));
+  const analysis::Study study = results_of(folder.manifest, journal);
+  write_study_page(folder, study, analysis::evaluate(study), target);
+  return done;
+}
+
+}  // namespace
+
+fs::path page_target(const fs::path& dir, const std::string& out) {
+  const fs::path target = out.empty() ? dir / analysis::page_name : fs::path(out);
+  const fs::file_status status = fs::symlink_status(target);
+  if (fs::is_directory(status))
+    throw Refused(fmt::format("{} is a folder", target.string()),
+                  fmt::format("name a file: {}", (target / analysis::page_name).string()));
+  if (fs::exists(status) && (!fs::is_regular_file(status) || !analysis::bears_page_mark(target)))
+    throw Refused(fmt::format("{} is no page that psim made", target.string()),
+                  "name another file with --out; psim replaces nothing but its own pages");
+  return target;
+}
+
+void write_study_page(const StudyFolder& folder, const analysis::Study& study,
+                      const analysis::Evaluation& evaluation, const fs::path& target) {
+  const std::string file = study.name + ".toml";
+  put_page(target, analysis::study_page({.study = study,
+                                         .evaluation = evaluation,
+                                         .target = target_of(study),
+                                         .command = "psim compare " + file_word(file),
+                                         .scenario = read_file(folder.dir / file),
+                                         .runs = places_of(folder)}));
+}
+
+int report(const std::string& name, const std::string& out) {
+  const fs::path dir = run_or_study(name);
+  if (is_study(dir)) return report_study(dir, out);
+  throw Refused(fmt::format("{} is no study", dir.string()), "psim report takes a study");
+}
+
+}  // namespace psim::cli
