@@ -5,7 +5,9 @@
 #include <map>
 #include <string>
 
+#include "analysis/run_record.hpp"
 #include "analysis/study/study.hpp"
+#include "analysis/timeline/spans.hpp"
 
 namespace psim::analysis {
 
@@ -23,6 +25,17 @@ struct StudyPage {
   std::map<std::string, RunPlace> runs = {};
 };
 std::string study_page(const StudyPage& page);
+
+struct RunPage {
+  const Json& summary;
+  const Timeline* timeline = nullptr;  // of a run that was recorded with all its events ...
+  const RunRecord* record = nullptr;   // ... and these; null without them
+  Json why = {};                       // "psim.why/1", the run's causes; null without them
+  std::string target = {};
+  std::string command = {}, scenario = {};  // that make the run again
+  std::string with_events = {};             // that makes it with its events
+};
+std::string run_page(const RunPage& page);
 
 // Parts of a page.
 struct Sheet {

@@ -11,7 +11,7 @@
 namespace psim::analysis {
 namespace {
 
-constexpr int width = 1000, height = 1000;  // of the view box that is stretched over a figure
+constexpr int box_width = 1000, box_height = 1000;  // of the view box that is stretched over a figure
 
 std::string tick_text(double value) { return fmt::format("{:.4g}", value); }
 
@@ -62,7 +62,7 @@ Plot::Plot(Scale x, Scale y, std::string x_name, std::string y_name)
 std::string Plot::points(const Line& line) const {
   std::string out;
   for (const auto& [x, y] : line)
-    out += fmt::format("{:.1f},{:.1f} ", width * x_.share(x), height * (1 - y_.share(y)));
+    out += fmt::format("{:.1f},{:.1f} ", box_width * x_.share(x), box_height * (1 - y_.share(y)));
   return out;
 }
 
@@ -87,12 +87,12 @@ std::string Plot::html(const std::string& name) const {
   std::string out = fmt::format(
       "<div class=\"plot\" role=\"img\" aria-label=\"{}\"><div class=\"area\">"
       "<svg viewBox=\"0 0 {} {}\" preserveAspectRatio=\"none\" aria-hidden=\"true\">",
-      escaped(name), width, height);
+      escaped(name), box_width, box_height);
   std::string labels;
   for (const double tick : y_.ticks()) {
     const double at = y_.share(tick);
-    out += fmt::format("<line class=\"grid\" x1=\"0\" x2=\"{0}\" y1=\"{1:.1f}\" y2=\"{1:.1f}\"/>", width,
-                       height * (1 - at));
+    out += fmt::format("<line class=\"grid\" x1=\"0\" x2=\"{0}\" y1=\"{1:.1f}\" y2=\"{1:.1f}\"/>", box_width,
+                       box_height * (1 - at));
     labels += fmt::format("<span class=\"ytick\" style=\"bottom:{:.2f}%\">{}</span>", 100 * at, tick_text(tick));
   }
   for (const double tick : x_.ticks())

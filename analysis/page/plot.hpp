@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +25,16 @@ class Scale {
  private:
   double low_, high_;
   bool is_log_;
+};
+
+// The smallest and the largest of some values.
+struct Extent {
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+  void add(double value) {
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  bool is_known() const { return low <= high; }
 };
 
 using Line = std::vector<std::pair<double, double>>;

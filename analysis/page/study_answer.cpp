@@ -19,10 +19,13 @@ std::string arm_html(const StudyView& view, const std::string& arm) {
   return fmt::format("<b class=\"name s{}\">{}</b>", view.series_of(arm) % 8, escaped(arm_label(arm)));
 }
 
-// "2.7x faster [2.4, 3.1], 5/5" -> the same with the exact ratio behind it.
+// The table's "2.7x faster [2.4, 3.1], 5/5" with "under 5/5 seeds" at its end, and the exact ratio behind it.
 std::string ratio_html(const StudyView& view, const TableView& table, const Aggregate& one) {
-  return view.numbers.told(view.path_of(one) + "/versus_baseline/ratio",
-                           cell_text(column_named("versus baseline"), table, one));
+  std::string text = cell_text(column_named("versus baseline"), table, one);
+  const std::size_t comma = text.rfind("], ");
+  if (comma != std::string::npos)
+    text = fmt::format("{}] under {} seeds", text.substr(0, comma), text.substr(comma + 3));
+  return view.numbers.told(view.path_of(one) + "/versus_baseline/ratio", text);
 }
 
 // Of one condition: the arms that are faster than the baseline, those that are slower, and the others.
@@ -112,13 +115,15 @@ std::string waits(const StudyView& view, const std::vector<const Aggregate*>& co
   const auto share = [&](const Aggregate& one) {
     return view.numbers(view.path_of(one) + "/wait_percent/mean", percent);
   };
-  std::string out = fmt::format("<p>Under {} workers waited {} of their time", arm_html(view, most.cell->arm),
+  std::string out = fmt::format("<p>Why: under {} workers waited {} of their time", arm_html(view, most.cell->arm),
                                 share(most));
   const std::vector<WorkerShares> shares = worker_shares(*most.cell);
   if (const std::vector<std::size_t> awaited = awaited_workers(shares); !awaited.empty())
-    out += fmt::format(": the others waited for {}", workers_text(awaited));
+    out += fmt::format(", all of them for {}, the only one{} that hardly waited", workers_text(awaited),
+                       awaited.size() > 1 ? "s" : "");
   if (&least != &most)
-    out += fmt::format("; under {} they waited {}", arm_html(view, least.cell->arm), share(least));
+    out += fmt::format("; under {} they waited {}, and computed {}", arm_html(view, least.cell->arm), share(least),
+                       view.numbers(view.path_of(least) + "/compute_percent/mean", percent));
   return out + ".</p>";
 }
 

@@ -18,11 +18,11 @@ struct Axis {
   const char *key, *name, *doc;
   double scale = 1;
 };
-constexpr std::array<Axis, 4> axes{{{"sim_time_s", "simulated time [s]", "simulated time"},
+constexpr std::array<Axis, 4> curve_axes{{{"sim_time_s", "simulated time [s]", "simulated time"},
                                     {"updates", "updates", "updates of the weights"},
                                     {"epoch", "epochs", "passes over the training set"},
                                     {"bytes_sent", "sent [MB]", "bytes sent by all nodes", 1e-6}}};
-constexpr std::array<Axis, 2> values{{{"loss", "loss", "loss"}, {"accuracy", "accuracy [%]", "accuracy", 100}}};
+constexpr std::array<Axis, 2> curve_values{{{"loss", "loss", "loss"}, {"accuracy", "accuracy [%]", "accuracy", 100}}};
 
 // So that a page stays small whatever the study is, and curves stay smooth.
 std::size_t points_of(const Study& study) {
@@ -37,15 +37,6 @@ Json brief(double value) {
   const double ten = std::abs(value) > 0 ? std::pow(10, std::floor(std::log10(std::abs(value)))) : 1;
   return Json::parse(fmt::format("{:.6g}", std::round(value / ten * digits) / digits * ten));
 }
-
-struct Extent {
-  double low = std::numeric_limits<double>::infinity(), high = -low;
-  void add(double value) {
-    low = std::min(low, value);
-    high = std::max(high, value);
-  }
-  bool is_known() const { return low <= high; }
-};
 
 // The series of a curve's label "a or b" is that of its first arm.
 std::size_t series_of(const StudyView& view, const std::string& label) {
@@ -110,8 +101,8 @@ std::string curve_figures(const StudyView& view) {
 
 Json curve_data(const StudyView& view) {
   Json all = Json::array();
-  for (const Axis& along : axes) {
-    for (const Axis& shows : values) {
+  for (const Axis& along : curve_axes) {
+    for (const Axis& shows : curve_values) {
       Json conditions = Json::array();
       bool is_known = false;
       for (const ConditionCurves& condition :

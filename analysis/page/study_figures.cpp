@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 
+#include "analysis/page/parts.hpp"
 #include "analysis/page/plot.hpp"
 #include "analysis/page/study_parts.hpp"
 #include "analysis/study/labels.hpp"
@@ -91,18 +92,6 @@ double longest(const Condition& condition) {
     for (const StudyRun& run : one->cell->runs) most = std::max(most, time_of(run.summary).value_or(0));
   }
   return most > 0 ? 1.04 * most : 1;
-}
-
-std::string share_bar(const StudyView& view, const std::string& path) {
-  std::string out;
-  for (const char* use : {"compute", "network", "wait", "absent"}) {
-    const std::string place = fmt::format("{}/{}_share", path, use);
-    const double share = view.numbers.at(place).get<double>();
-    if (!(share > 0)) continue;
-    out += fmt::format("<span class=\"use {}\" style=\"width:{:.3f}%\"><span>{}</span></span>", use, 100 * share,
-                       view.numbers(place, as_percent, use));
-  }
-  return fmt::format("<span class=\"bar\">{}</span>", out);
 }
 
 // Of one map: the mean time where a row's and a column's values meet, the darker the slower.
@@ -233,7 +222,7 @@ std::string waiting_figures(const StudyView& view) {
       std::string rows;
       for (std::size_t i = 0; i < std::min(workers, most_workers); ++i)
         rows += fmt::format("<div class=\"row\"><span class=\"who\">worker {}</span>{}</div>", i,
-                            share_bar(view, fmt::format("{}/workers/{}", run, i)));
+                            share_bar(view.numbers, fmt::format("{}/workers/{}", run, i)));
       if (workers > most_workers) rows += fmt::format("<p>... and {} more</p>", workers - most_workers);
       const std::size_t series = view.series_of(cell.arm);
       arms += fmt::format("<div class=\"uses\"><h3>{} {}<small>seed {}</small></h3>{}</div>", letter_html(series),

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "analysis/page/parts.hpp"
 #include "analysis/page/study_parts.hpp"
 #include "analysis/study/files.hpp"
 #include "analysis/study/labels.hpp"
@@ -13,13 +14,6 @@ namespace {
 constexpr const char study_script[] =
 #include "analysis/page/study.js.inc"
     ;
-
-// `text` as a heading, and below it what `content` shows; nothing without that.
-std::string section(const char* id, const std::string& heading, const std::string& intro, const std::string& content) {
-  if (content.empty()) return "";
-  return fmt::format("<section id=\"{}\"><h2>{}</h2>{}{}</section>", id, heading,
-                     intro.empty() ? "" : fmt::format("<p class=\"intro\">{}</p>", intro), content);
-}
 
 std::string header(const StudyView& view) {
   const Study& study = view.page.study;
@@ -118,8 +112,7 @@ std::string study_page(const StudyPage& page) {
                   "A dot is the run of one seed and leads to it; the upright line is the mean, the bar its 95 % interval.",
                   time_figures(view));
   body += section("waiting", waiting_heading(view),
-                  "Each bar is a worker's time: <span class=\"key compute\"></span> computing, <span class=\"key network\"></span> "
-                  "on the network, <span class=\"key wait\"></span> waiting, <span class=\"key absent\"></span> absent.",
+                  fmt::format("Each bar is a worker's time: {}.", bar_keys),
                   waiting_figures(view));
   body += section("pareto", "What time costs in traffic",
                   "Left and low is better; the percentage is the final accuracy. A filled mark is on the Pareto front: no other arm is as good in "

@@ -3,10 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <set>
 
 #include "analysis/page/page.hpp"
 #include "analysis/run_files.hpp"
+#include "analysis/run_record.hpp"
+#include "analysis/timeline/spans.hpp"
 #include "sim/cli/process.hpp"
 #include "sim/cli/run_folder.hpp"
 #include "sim/cli/study/report.hpp"
@@ -63,6 +66,28 @@ int report_study(const fs::path& dir, const std::string& out) {
   return done;
 }
 
+int report_run(const fs::path& dir, const std::string& out) {
+  const fs::path target = page_target(dir, out);
+  const Json summary = summary_in(dir);
+  analysis::RunPage page{.summary = summary,
+                         .target = target_text(summary),
+                         .command = "psim run scenario.toml",
+                         .scenario = read_file(dir / "scenario.toml"),
+                         .with_events = fmt::format("psim run {} --trace events --out {}",
+                                                    file_word(dir / "scenario.toml"),
+                                                    file_word(dir.string() + "-events"))};
+  std::optional<analysis::RunRecord> record;
+  std::optional<analysis::Timeline> timeline;
+  if (recorded_meta(dir / "run.db")["trace"] == "events") {
+    record.emplace(dir);
+    timeline = analysis::timeline_of(*record);
+    page.record = &*record;
+    page.timeline = &*timeline;
+  }
+  put_page(target, analysis::run_page(page));
+  return done;
+}
+
 }  // namespace
 
 fs::path page_target(const fs::path& dir, const std::string& out) {
@@ -91,7 +116,9 @@ void write_study_page(const StudyFolder& folder, const analysis::Study& study,
 int report(const std::string& name, const std::string& out) {
   const fs::path dir = run_or_study(name);
   if (is_study(dir)) return report_study(dir, out);
-  throw Refused(fmt::format("{} is no study", dir.string()), "psim report takes a study");
+  if (runs_shelf().holds(dir)) return report_run(dir, out);
+  throw Refused(fmt::format("{} is neither a run nor a study", dir.string()),
+                "`psim runs` and `psim studies` list those that there are");
 }
 
 }  // namespace psim::cli

@@ -1,0 +1,29 @@
+#include "analysis/page/parts.hpp"
+
+#include <fmt/format.h>
+
+namespace psim::analysis {
+
+const char* const bar_keys =
+    "<span class=\"key compute\"></span> computing, <span class=\"key network\"></span> on the network, <span "
+    "class=\"key wait\"></span> waiting, <span class=\"key absent\"></span> absent";
+
+std::string section(const char* id, const std::string& heading, const std::string& intro, const std::string& content) {
+  if (content.empty()) return "";
+  return fmt::format("<section id=\"{}\"><h2>{}</h2>{}{}</section>", id, heading,
+                     intro.empty() ? "" : fmt::format("<p class=\"intro\">{}</p>", intro), content);
+}
+
+std::string share_bar(const Numbers& numbers, const std::string& path) {
+  std::string out;
+  for (const char* use : {"compute", "network", "wait", "absent"}) {
+    const std::string place = fmt::format("{}/{}_share", path, use);
+    const double share = numbers.at(place).get<double>();
+    if (!(share > 0)) continue;
+    out += fmt::format("<span class=\"use {}\" style=\"width:{:.3f}%\"><span>{}</span></span>", use, 100 * share,
+                       numbers(place, as_percent, use));
+  }
+  return fmt::format("<span class=\"bar\">{}</span>", out);
+}
+
+}  // namespace psim::analysis

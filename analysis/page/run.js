@@ -1,0 +1,72 @@
+// A run's page: the time line, and charts that show the same time as it does.
+"use strict";
+{
+  const graphs = [];
+  let line = null, moving = false;
+
+  const curve = (series, label, points, scale = 1) => ({
+    series, label, x: points.map((p) => p[0]), mean: points.map((p) => (p[1] === null ? null : p[1] * scale)), low: [], high: [],
+  });
+
+  // A chart in `host` whose window is the time line's, whichever of the two moves.
+  function joined(host, what) {
+    const graph = chart(host, { xName: "simulated time [s]", log: false, ...what });
+    graphs.push(graph);
+    graph.updateOptions({
+      dateWindow: [0, data.end],
+      zoomCallback: (begin, end) => { if (line && !moving) line.show([begin, end]); },
+    });
+    return graph;
+  }
+
+  function follow(view) {
+    moving = true;
+    graphs.forEach((graph) => graph.updateOptions({ dateWindow: view }));
+    moving = false;
+  }
+
+  function place(after, title) {
+    const host = element("div", { class: "curves" });
+    after.append(element("h3", {}, title), host);
+    return host;
+  }
+
+  function drawLoss() {
+    const host = document.getElementById("loss");
+    if (!host) return;
+    const points = data.curve.filter((p) => p[1] !== null);
+    const section = host.parentElement;
+    joined(host, { curves: [curve(0, "loss", points)], yName: "loss", log: points.every((p) => p[1] > 0) });
+    const accuracy = data.curve.filter((p) => p[2] !== null && p[2] !== undefined).map((p) => [p[0], p[2]]);
+    if (accuracy.length > 1) joined(place(section, "Accuracy"), { curves: [curve(2, "accuracy", accuracy, 100)], yName: "accuracy [%]" });
+  }
+
+  // What only a run with its events has.
+  function drawEvents() {
+    const events = data.events, after = document.getElementById("training") || document.getElementById("lanes");
+    if (events.staleness.length > 1)
+      joined(place(after, "Staleness of the pushes that were applied (means of short times)"), { curves: [curve(1, "staleness", events.staleness)], yName: "staleness [updates]" });
+    const clocks = events.clocks.filter((one) => one.line.length > 1);
+    if (clocks.length)
+      joined(place(after, "Clocks: which step each worker was in"), { curves: clocks.map((one) => curve(one.worker, "worker " + one.worker, one.line)), yName: "clock" });
+    const traffic = document.getElementById("traffic");
+    const rates = (bytes) => bytes.map((b, i) => [(i + 0.5) * events.bin_s, b / events.bin_s / 1e6]);
+    if (events.traffic.length) {
+      joined(place(traffic, "Sent by each node"), { curves: events.traffic.map((one, i) => curve(i, one.name, rates(one.out))), yName: "MB/s" });
+      joined(place(traffic, "Received by each node"), { curves: events.traffic.map((one, i) => curve(i, one.name, rates(one.in))), yName: "MB/s" });
+    }
+  }
+
+  function drawCharts() {
+    graphs.splice(0).forEach((graph) => graph.destroy());
+    drawLoss();
+    if (data.events) drawEvents();
+  }
+
+  drawCharts();
+  if (data.timeline) {
+    line = new TimeLine(document.getElementById("timeline"), data.timeline, data.events, data.path);
+    line.onView(follow);
+    window.timeLine = line;
+  }
+}

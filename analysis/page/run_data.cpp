@@ -1,0 +1,185 @@
+// A run as its page's programs read it. Dates are whole nanoseconds, each as the distance from the one before,
+// because a long run has a hundred thousand of them.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "analysis/page/run_parts.hpp"
+
+namespace psim::analysis {
+namespace {
+
+constexpr std::size_t most_pieces = 300'000, most_messages = 120'000, bins = 240;
+
+std::int64_t nanoseconds(double seconds) { return std::llround(seconds * 1e9); }
+
+// Pieces shorter than `least`, one behind the other, as one with the use that takes most of it.
+std::vector<Span> coarsened(const std::vector<Span>& spans, double least) {
+  std::vector<Span> out;
+  std::array<double, 5> seconds{};
+  bool is_open = false;
+  for (const Span& span : spans) {
+    const double length = span.end - span.begin;
+    const bool is_short = length < least;
+    const bool joins = is_open && is_short && span.end - out.back().begin < least &&
+                       span.begin <= out.back().end;
+    if (!joins) {
+      out.push_back(span);
+      seconds = {};
+      is_open = is_short;
+    }
+    seconds[static_cast<std::size_t>(span.use)] += length;
+    if (!joins) continue;
+    out.back().end = span.end;
+    out.back().use = static_cast<Use>(std::ranges::max_element(seconds) - seconds.begin());
+  }
+  return out;
+}
+
+std::size_t pieces_of(const Timeline& timeline) {
+  std::size_t pieces = 0;
+  for (const Lane& lane : timeline.lanes) pieces += lane.spans.size();
+  return pieces;
+}
+
+Json lane_json(const Lane& lane, const std::vector<Span>& spans) {
+  Json pieces = Json::array(), marks = Json::array();
+  std::int64_t last = 0;
+  for (const Span& span : spans) {
+    const std::int64_t begin = nanoseconds(span.begin), end = nanoseconds(span.end);
+    for (const std::int64_t number : {begin - last, end - begin, static_cast<std::int64_t>(span.use),
+                                      static_cast<std::int64_t>(span.for_node), span.clock})
+      pieces.push_back(number);
+    last = end;
+  }
+  for (const Mark& mark : lane.marks) {
+    if (mark.kind != "update") marks.push_back({mark.at, mark.kind, mark.text});
+  }
+  return {{"node", lane.node}, {"name", lane.name}, {"pieces", std::move(pieces)}, {"marks", std::move(marks)}};
+}
+
+Json timeline_json(const Timeline& timeline) {
+  Json lanes = Json::array(), shades = Json::array();
+  double least = 0;
+  std::vector<std::vector<Span>> spans;
+  for (const Lane& lane : timeline.lanes) spans.push_back(lane.spans);
+  for (std::size_t pieces = pieces_of(timeline); pieces > most_pieces;) {
+    least = least > 0 ? 2 * least : timeline.end / 1e5;
+    pieces = 0;
+    for (std::size_t i = 0; i < spans.size(); ++i) {
+      spans[i] = coarsened(timeline.lanes[i].spans, least);
+      pieces += spans[i].size();
+    }
+    if (least > timeline.end) break;
+  }
+  for (std::size_t i = 0; i < spans.size(); ++i) lanes.push_back(lane_json(timeline.lanes[i], spans[i]));
+  for (const Shade& shade : timeline.shades)
+    shades.push_back({{"node", shade.node == Shade::everybody ? Json() : Json(shade.node)},
+                      {"begin", shade.begin}, {"end", shade.end}, {"text", shade.text}});
+  Json uses = Json::array();
+  for (const Use use : {Use::compute, Use::network, Use::wait, Use::service, Use::down}) uses.push_back(name_of(use));
+  return {{"end", timeline.end}, {"uses", uses}, {"joined_below_s", least}, {"lanes", lanes}, {"shades", shades}};
+}
+
+// Messages, staleness, clocks and traffic, from the events.
+class Reader {
+ public:
+  explicit Reader(const RunPage& page) : end_(std::max(page.timeline->end, 1e-9)), facts_(page.record->facts) {
+    page.record->each([this](const Row& row) { on(row); });
+  }
+  Json json() {
+    Json kinds = Json::array(), staleness = Json::array(), clocks = Json::array(), traffic = Json::array();
+    for (const auto& [kind, number] : kinds_) kinds[number] = kind;
+    for (std::size_t i = 0; i < bins; ++i) {
+      if (stale_[i].second > 0)
+        staleness.push_back({middle(i), stale_[i].first / static_cast<double>(stale_[i].second)});
+    }
+    for (const auto& [worker, line] : clocks_) clocks.push_back({{"worker", worker}, {"line", line}});
+    for (const auto& [node, bytes] : traffic_)
+      traffic.push_back({{"name", facts_.name_of(node)}, {"out", bytes.first}, {"in", bytes.second}});
+    Json out = {{"bin_s", end_ / bins}, {"staleness", staleness}, {"clocks", clocks}, {"traffic", traffic}};
+    if (sent_.size() <= most_messages) out["messages"] = {{"kinds", kinds}, {"list", messages()}};
+    return out;
+  }
+
+ private:
+  struct Message {
+    double sent, received;
+    std::uint32_t from, to;
+    std::size_t kind;
+    std::uint64_t bytes;
+  };
+  double middle(std::size_t bin) const { return (static_cast<double>(bin) + 0.5) * end_ / bins; }
+  std::size_t bin_of(double at) const {
+    return std::min(bins - 1, static_cast<std::size_t>(std::max(0.0, at) / end_ * bins));
+  }
+  void on(const Row& row) {
+    if (row.is("sent")) {
+      const std::size_t kind = kinds_.try_emplace(std::string(row.kind), kinds_.size()).first->second;
+      sent_[row.number] = {row.at, -1, row.node, row.peer, kind, row.bytes};
+      add(row.node, row.at, row.bytes, 0);
+    } else if (row.is("received")) {
+      const auto message = sent_.find(row.sent);
+      if (message == sent_.end()) return;
+      message->second.received = row.at;
+      add(row.node, row.at, 0, message->second.bytes);
+    } else if (row.is("applied")) {
+      auto& [sum, count] = stale_[bin_of(row.at)];
+      sum += static_cast<double>(row.staleness);
+      ++count;
+    } else if (row.is("begun") && row.is_step()) {
+      clock(row);
+    }
+  }
+  void add(std::uint32_t node, double at, std::uint64_t out, std::uint64_t in) {
+    auto& [all_out, all_in] = traffic_.try_emplace(node, std::vector<std::uint64_t>(bins), std::vector<std::uint64_t>(bins)).first->second;
+    all_out[bin_of(at)] += out;
+    all_in[bin_of(at)] += in;
+  }
+  // One point for each bin at most.
+  void clock(const Row& row) {
+    Json& line = clocks_.try_emplace(facts_.worker(row.node), Json::array()).first->second;
+    const bool is_new = line.empty() || bin_of(line.back()[0].get<double>()) != bin_of(row.at);
+    if (is_new) line.push_back({row.at, row.clock});
+    else line.back() = {row.at, row.clock};
+  }
+  Json messages() const {
+    Json list = Json::array();
+    std::int64_t last = 0;
+    for (const auto& [number, m] : sent_) {
+      const std::int64_t at = nanoseconds(m.sent);
+      const std::int64_t took = m.received < 0 ? -1 : nanoseconds(m.received) - at;
+      for (const std::int64_t value : {at - last, took, std::int64_t{m.from}, std::int64_t{m.to},
+                                       static_cast<std::int64_t>(m.kind), static_cast<std::int64_t>(m.bytes)})
+        list.push_back(value);
+      last = at;
+    }
+    return list;
+  }
+
+  double end_;
+  const Facts& facts_;
+  std::map<std::int64_t, Message> sent_;  // by their numbers, which rise with time
+  std::map<std::string, std::size_t, std::less<>> kinds_;
+  std::array<std::pair<double, std::size_t>, bins> stale_{};
+  std::map<std::uint32_t, Json> clocks_;
+  std::map<std::uint32_t, std::pair<std::vector<std::uint64_t>, std::vector<std::uint64_t>>> traffic_;
+};
+
+}  // namespace
+
+Json run_data(const RunView& view) {
+  Json curve = Json::array();
+  for (const Json& point : view.page.summary["curve"])
+    curve.push_back({point["sim_time_s"], point.value("loss", Json()), point.value("accuracy", Json())});
+  Json out = {{"end", view.page.summary["sim_time_s"]}, {"curve", std::move(curve)}};
+  if (view.page.timeline != nullptr) out["timeline"] = timeline_json(*view.page.timeline);
+  if (view.page.record != nullptr && view.page.timeline != nullptr) out["events"] = Reader(view.page).json();
+  if (view.page.why.contains("path")) out["path"] = view.page.why["path"];
+  return out;
+}
+
+}  // namespace psim::analysis

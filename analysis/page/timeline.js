@@ -1,0 +1,223 @@
+// A time line of every node on a canvas. However many pieces there are, a frame looks only at those that are
+// seen: a search in each row, and pieces narrower than a pixel drawn as one, in the colour that takes most of it.
+"use strict";
+const gutter = 118, rowHeight = 24, topMargin = 26;
+
+// The numbers of a row, decoded: dates in seconds, and the seconds of each use before each piece.
+function decoded(lane, uses) {
+  const count = lane.pieces.length / 5;
+  const row = {
+    name: lane.name, node: lane.node, marks: lane.marks, count,
+    begin: new Float64Array(count), end: new Float64Array(count), use: new Uint8Array(count),
+    other: new Int32Array(count), clock: new Int32Array(count), before: uses.map(() => new Float64Array(count + 1)),
+  };
+  let at = 0;
+  for (let i = 0; i < count; ++i) {
+    at += lane.pieces[5 * i];
+    row.begin[i] = at / 1e9;
+    at += lane.pieces[5 * i + 1];
+    row.end[i] = at / 1e9;
+    row.use[i] = lane.pieces[5 * i + 2];
+    row.other[i] = lane.pieces[5 * i + 3];
+    row.clock[i] = lane.pieces[5 * i + 4];
+    row.before.forEach((sums, use) => {
+      sums[i + 1] = sums[i] + (use === row.use[i] ? row.end[i] - row.begin[i] : 0);
+    });
+  }
+  return row;
+}
+
+// The first of [from, count) whose `dates` are above `date`.
+function firstAbove(dates, date, from, count) {
+  let low = from, high = count;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (dates[middle] > date) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+class TimeLine {
+  constructor(host, timeline, events, path) {
+    this.timeline = timeline;
+    this.rows = timeline.lanes.map((lane) => decoded(lane, timeline.uses)).filter((row) => row.count || row.marks.length);
+    this.rowOf = new Map(this.rows.map((row, i) => [row.node, i]));
+    this.nameOf = new Map(timeline.lanes.map((lane) => [lane.node, lane.name]));
+    this.rowByName = new Map(this.rows.map((row, i) => [row.name, i]));
+    this.path = path || [];
+    this.messages = this.decodedMessages(events);
+    this.view = [0, timeline.end];
+    this.chosen = null;
+    this.arrows = false;
+    this.listeners = [];
+    this.canvas = element("canvas", { role: "application", "aria-label": "What every node did when. Left and right move, plus and minus zoom, up and down choose a node, n and p go from piece to piece, 0 shows all." });
+    this.told = element("p", { class: "readout", "aria-live": "polite" });
+    host.replaceChildren(this.controls(), this.canvas, this.told);
+    host.removeAttribute("role");
+    this.listen();
+    this.resize();
+  }
+
+  decodedMessages(events) {
+    if (!events || !events.messages) return null;
+    const { list, kinds } = events.messages;
+    const count = list.length / 6;
+    const made = { count, kinds, sent: new Float64Array(count), received: new Float64Array(count), from: new Int32Array(count), to: new Int32Array(count), kind: new Uint8Array(count), bytes: new Float64Array(count) };
+    let at = 0;
+    for (let i = 0; i < count; ++i) {
+      at += list[6 * i];
+      made.sent[i] = at / 1e9;
+      made.received[i] = list[6 * i + 1] < 0 ? NaN : (at + list[6 * i + 1]) / 1e9;
+      made.from[i] = list[6 * i + 2];
+      made.to[i] = list[6 * i + 3];
+      made.kind[i] = list[6 * i + 4];
+      made.bytes[i] = list[6 * i + 5];
+    }
+    return made;
+  }
+
+  controls() {
+    const button = (text, label, act) => {
+      const made = element("button", { type: "button", "aria-label": label }, text);
+      made.addEventListener("click", act);
+      return made;
+    };
+    const bar = element("div", { class: "controls" },
+      button("+", "zoom in", () => this.zoom(0.5)), button("\u2212", "zoom out", () => this.zoom(2)),
+      button("\u2190", "earlier", () => this.pan(-0.25)), button("\u2192", "later", () => this.pan(0.25)),
+      button("all", "show all", () => this.show([0, this.timeline.end])));
+    if (this.messages) bar.append(tick("arrows of messages", false, (on) => { this.arrows = on; this.draw(); }));
+    if (this.path.length) bar.append(tick("critical path", true, (on) => { this.hidesPath = !on; this.draw(); }));
+    bar.append(element("span", { class: "hint" }, "Drag to move, Ctrl and wheel to zoom; click a piece to see its messages."));
+    return bar;
+  }
+
+  // `act` gets the window whenever it changes.
+  onView(act) {
+    this.listeners.push(act);
+  }
+
+  show(view) {
+    const least = this.timeline.end * 1e-8;
+    if (view[1] - view[0] < least) return;
+    this.view = within(view, [0, this.timeline.end]);
+    this.listeners.forEach((act) => act(this.view));
+    this.draw();
+  }
+
+  zoom(factor, at = (this.view[0] + this.view[1]) / 2) {
+    this.show([at - (at - this.view[0]) * factor, at + (this.view[1] - at) * factor]);
+  }
+
+  pan(share) {
+    const width = this.view[1] - this.view[0];
+    this.show([this.view[0] + share * width, this.view[1] + share * width]);
+  }
+
+  listen() {
+    keys(this.canvas, () => [0, this.timeline.end], () => this.view, (view) => this.show(view));
+    this.canvas.addEventListener("keydown", (event) => this.step(event));
+    this.canvas.addEventListener("wheel", (event) => {
+      if (!event.ctrlKey) return;
+      event.preventDefault();
+      this.zoom(Math.exp(event.deltaY / 300), this.dateAt(event.offsetX));
+    }, { passive: false });
+    let held = null;
+    this.canvas.addEventListener("pointerdown", (event) => {
+      held = { x: event.offsetX, view: this.view, moved: false };
+      this.canvas.setPointerCapture(event.pointerId);
+    });
+    this.canvas.addEventListener("pointermove", (event) => {
+      if (!held) return this.hover(event);
+      const by = (held.x - event.offsetX) / this.plotWidth() * (held.view[1] - held.view[0]);
+      held.moved = held.moved || Math.abs(held.x - event.offsetX) > 3;
+      if (held.moved) this.show([held.view[0] + by, held.view[1] + by]);
+    });
+    this.canvas.addEventListener("pointerup", (event) => {
+      if (held && !held.moved) this.choose(this.pieceAt(event.offsetX, event.offsetY));
+      held = null;
+    });
+    new ResizeObserver(() => this.resize()).observe(this.canvas.parentElement);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
+  }
+
+  // Keys that go from row to row and from piece to piece.
+  step(event) {
+    const chosen = this.chosen || { row: 0, piece: firstAbove(this.rows[0].end, this.view[0], 0, this.rows[0].count) };
+    let { row, piece } = chosen;
+    if (event.key === "n") piece = Math.min(piece + 1, this.rows[row].count - 1);
+    else if (event.key === "p") piece = Math.max(piece - 1, 0);
+    else if (event.key === "ArrowUp" || event.key === "ArrowDown") {
+      row = Math.min(Math.max(row + (event.key === "ArrowUp" ? -1 : 1), 0), this.rows.length - 1);
+      const at = this.rows[chosen.row].count ? this.rows[chosen.row].begin[chosen.piece] : 0;
+      piece = Math.min(firstAbove(this.rows[row].end, at, 0, this.rows[row].count), Math.max(0, this.rows[row].count - 1));
+    } else return;
+    event.preventDefault();
+    this.choose(this.rows[row].count ? { row, piece } : { row, piece: 0 });
+  }
+
+  plotWidth() { return this.width - gutter; }
+  xOf(date) { return gutter + (date - this.view[0]) / (this.view[1] - this.view[0]) * this.plotWidth(); }
+  dateAt(x) { return this.view[0] + (x - gutter) / this.plotWidth() * (this.view[1] - this.view[0]); }
+  yOf(row) { return topMargin + row * rowHeight; }
+
+  pieceAt(x, y) {
+    const row = Math.floor((y - topMargin) / rowHeight);
+    if (x < gutter || row < 0 || row >= this.rows.length) return null;
+    const lane = this.rows[row], date = this.dateAt(x);
+    const piece = firstAbove(lane.end, date, 0, lane.count);
+    return piece < lane.count && lane.begin[piece] <= date ? { row, piece } : null;
+  }
+
+  choose(place) {
+    this.chosen = place;
+    this.told.textContent = place ? this.text(place) : "";
+    this.draw();
+  }
+
+  hover(event) {
+    if (this.chosen) return;
+    const place = this.pieceAt(event.offsetX, event.offsetY);
+    const text = place ? this.text(place) : "";
+    if (this.told.textContent !== text) this.told.textContent = text;
+  }
+
+  // "worker 2 waits 12.3 ms for worker 3, clock 14, from 0.132 s"
+  text({ row, piece }) {
+    const lane = this.rows[row];
+    if (!lane.count) return lane.name;
+    const use = this.timeline.uses[lane.use[piece]], other = this.nameOf.get(lane.other[piece]);
+    const verb = { compute: "computes", network: "has messages on their way for", wait: "waits", service: "works on a message for", down: "is down for" }[use];
+    const whom = (use === "wait" || use === "service") && other && other !== lane.name ? (use === "wait" ? " for " : " of ") + other : "";
+    return `${lane.name} ${verb} ${duration(lane.end[piece] - lane.begin[piece])}${whom}, clock ${lane.clock[piece]}, from ${rounded(lane.begin[piece])} s`;
+  }
+
+  resize() {
+    const width = this.canvas.parentElement.clientWidth;
+    this.width = width;
+    this.height = topMargin + this.rows.length * rowHeight + 6;
+    const scale = window.devicePixelRatio || 1;
+    this.canvas.width = Math.round(width * scale);
+    this.canvas.height = Math.round(this.height * scale);
+    this.canvas.style.width = width + "px";
+    this.canvas.style.height = this.height + "px";
+    this.scale = scale;
+    this.draw();
+  }
+
+  // Once for each frame, however often it is asked for.
+  draw() {
+    if (this.asked) return;
+    this.asked = true;
+    requestAnimationFrame(() => {
+      this.asked = false;
+      drawTimeLine(this);
+    });
+  }
+}
+
+function duration(seconds) {
+  if (seconds >= 1) return rounded(seconds) + " s";
+  return seconds >= 1e-3 ? rounded(seconds * 1e3) + " ms" : rounded(seconds * 1e6) + " \u00b5s";
+}

@@ -1,0 +1,211 @@
+// One frame of a time line.
+"use strict";
+
+function drawTimeLine(line) {
+  const g = line.canvas.getContext("2d");
+  g.setTransform(line.scale, 0, 0, line.scale, 0, 0);
+  g.clearRect(0, 0, line.width, line.height);
+  const style = {
+    ink: colour("ink"), soft: colour("soft"), line: colour("line"), paper: colour("paper"), accent: colour("accent"),
+    uses: line.timeline.uses.map((use) => colour(use)), patterns: line.timeline.uses.map((use) => patternOf(g, use)),
+    font: "12px system-ui, sans-serif",
+  };
+  g.font = style.font;
+  g.textBaseline = "middle";
+  drawAxis(g, line, style);
+  g.save();
+  g.beginPath();
+  g.rect(gutter, 0, line.plotWidth(), line.height);
+  g.clip();
+  line.rows.forEach((row, i) => drawRow(g, line, style, row, line.yOf(i)));
+  drawShades(g, line, style);
+  if (!line.hidesPath) drawPath(g, line, style);
+  drawArrows(g, line, style);
+  drawMarks(g, line, style);
+  drawChosen(g, line, style);
+  g.restore();
+}
+
+// Hatches beside the colours: network is striped, waiting is dotted, service is barred, down is crossed.
+const patternCache = new Map();
+function patternOf(g, use) {
+  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+  const key = use + dark;
+  if (patternCache.has(key)) return patternCache.get(key);
+  const tile = element("canvas", { width: 8, height: 8 });
+  const t = tile.getContext("2d");
+  t.fillStyle = colour(use);
+  t.fillRect(0, 0, 8, 8);
+  t.strokeStyle = t.fillStyle = use === "wait" ? colour("soft") : colour("paper");
+  t.globalAlpha = 0.55;
+  t.lineWidth = 1.6;
+  const strokes = { network: [[-2, 6, 6, -2], [2, 10, 10, 2]], service: [[2, 0, 2, 8], [6, 0, 6, 8]], down: [[0, 0, 8, 8], [8, 0, 0, 8]] }[use] || [];
+  for (const [a, b, c, d] of strokes) {
+    t.beginPath();
+    t.moveTo(a, b);
+    t.lineTo(c, d);
+    t.stroke();
+  }
+  if (use === "wait") {
+    t.fillRect(1, 1, 1.4, 1.4);
+    t.fillRect(5, 5, 1.4, 1.4);
+  }
+  const pattern = g.createPattern(tile, "repeat");
+  patternCache.set(key, pattern);
+  return pattern;
+}
+
+function ticksOf(low, high) {
+  const rough = (high - low) / 7, ten = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((one) => one * ten).find((one) => one >= rough);
+  const all = [];
+  for (let i = Math.ceil(low / step); i * step <= high; ++i) all.push(i * step);
+  return { all, digits: Math.max(0, -Math.floor(Math.log10(step))) };
+}
+
+function drawAxis(g, line, style) {
+  const { all, digits } = ticksOf(line.view[0], line.view[1]);
+  g.fillStyle = style.soft;
+  g.textAlign = "center";
+  for (const at of all) {
+    const x = line.xOf(at);
+    g.fillText(at.toFixed(Math.min(digits, 9)), x, 10);
+    g.fillStyle = style.line;
+    g.fillRect(x, 20, 1, line.height);
+    g.fillStyle = style.soft;
+  }
+  g.textAlign = "left";
+  g.fillText("simulated s", 0, 10);
+  g.fillStyle = style.ink;
+  line.rows.forEach((row, i) => g.fillText(row.name, 0, line.yOf(i) + rowHeight / 2));
+}
+
+function drawRow(g, line, style, row, y) {
+  const [from, until] = line.view, pixel = (until - from) / line.plotWidth();
+  let i = firstAbove(row.end, from, 0, row.count);
+  while (i < row.count && row.begin[i] < until) {
+    const x = line.xOf(row.begin[i]), width = (row.end[i] - row.begin[i]) / pixel;
+    if (width >= 1) {
+      drawPiece(g, line, style, row, i, x, y, width);
+      ++i;
+      continue;
+    }
+    const column = Math.floor(x), next = Math.max(i + 1, firstAbove(row.end, line.dateAt(column + 1), i, row.count));
+    let most = 0, share = -1;
+    row.before.forEach((sums, use) => {
+      if (sums[next] - sums[i] > share) [most, share] = [use, sums[next] - sums[i]];
+    });
+    g.fillStyle = style.uses[most];
+    g.fillRect(column, y + 3, 1, rowHeight - 6);
+    i = next;
+  }
+}
+
+function drawPiece(g, line, style, row, i, x, y, width) {
+  const use = row.use[i];
+  g.fillStyle = width > 3 ? style.patterns[use] : style.uses[use];
+  g.fillRect(x, y + 3, width, rowHeight - 6);
+  if (width < 42) return;
+  const name = line.timeline.uses[use], other = line.nameOf.get(row.other[i]);
+  const text = name === "compute" ? `clock ${row.clock[i]}` : name === "wait" && other !== row.name ? `for ${other}` : name;
+  const size = g.measureText(text).width;
+  if (size + 8 > width) return;
+  const at = Math.max(x, gutter) + 4;
+  g.fillStyle = name === "compute" ? style.uses[use] : style.paper;
+  g.globalAlpha = 0.85;
+  g.fillRect(at - 2, y + 5, size + 4, rowHeight - 10);
+  g.globalAlpha = 1;
+  g.fillStyle = name === "compute" ? style.paper : style.ink;
+  g.fillText(text, at, y + rowHeight / 2);
+}
+
+function drawShades(g, line, style) {
+  for (const shade of line.timeline.shades) {
+    const rows = shade.node === null ? line.rows.map((row, i) => i) : [line.rowOf.get(shade.node)];
+    const x = line.xOf(shade.begin), width = line.xOf(Math.min(shade.end ?? line.timeline.end, line.timeline.end)) - x;
+    for (const row of rows) {
+      if (row === undefined) continue;
+      g.fillStyle = colour("down");
+      g.globalAlpha = 0.12;
+      g.fillRect(x, line.yOf(row), width, rowHeight);
+      g.globalAlpha = 1;
+      g.fillRect(x, line.yOf(row), width, 2);
+    }
+  }
+}
+
+function drawMarks(g, line, style) {
+  line.rows.forEach((row, i) => row.marks.forEach(([at, kind]) => {
+    if (at < line.view[0] || at > line.view[1]) return;
+    const x = line.xOf(at), y = line.yOf(i);
+    g.fillStyle = style.ink;
+    g.fillRect(x - 0.75, y, 1.5, rowHeight);
+    g.fillText(kind[0].toUpperCase(), x + 3, y + rowHeight / 2);
+  }));
+}
+
+// A line below the rows that the run had to wait for, and from row to row where a message went.
+function drawPath(g, line, style) {
+  g.strokeStyle = g.fillStyle = style.ink;
+  g.lineWidth = 2;
+  for (const piece of line.path) {
+    if (piece.end_s < line.view[0] || piece.begin_s > line.view[1]) continue;
+    const row = line.rowByName.get(piece.node), to = line.rowByName.get(piece.to);
+    if (row === undefined) continue;
+    const left = line.xOf(piece.begin_s), right = line.xOf(piece.end_s), y = line.yOf(row) + rowHeight - 2;
+    if (piece.kind === "network" && to !== undefined && to !== row) {
+      g.beginPath();
+      g.moveTo(left, y);
+      g.lineTo(right, line.yOf(to) + rowHeight - 2);
+      g.stroke();
+    } else g.fillRect(left, y - 1, Math.max(1, right - left), 3);
+  }
+}
+
+// Messages that are seen: all, where they are asked for, or those of the piece that is chosen.
+function messagesToDraw(line) {
+  const m = line.messages, most = 1500, found = [];
+  if (!m) return found;
+  const lane = line.chosen && line.rows[line.chosen.row];
+  const [from, until] = lane && lane.count ? [lane.begin[line.chosen.piece], lane.end[line.chosen.piece]] : line.view;
+  for (let i = firstAbove(m.sent, until, 0, m.count) - 1; i >= 0 && found.length < most; --i) {
+    if (m.sent[i] < from - line.timeline.end / 50) break;
+    if (!(m.received[i] >= from)) continue;
+    const touches = lane && (m.from[i] === lane.node || m.to[i] === lane.node);
+    if (touches || line.arrows) found.push(i);
+  }
+  return found;
+}
+
+function drawArrows(g, line, style) {
+  if (!line.arrows && !line.chosen) return;
+  const m = line.messages;
+  g.strokeStyle = g.fillStyle = style.ink;
+  g.lineWidth = 1;
+  for (const i of messagesToDraw(line)) {
+    const from = line.rowOf.get(m.from[i]), to = line.rowOf.get(m.to[i]);
+    if (from === undefined || to === undefined) continue;
+    const x = line.xOf(m.sent[i]), y = line.yOf(from) + rowHeight / 2;
+    const toX = line.xOf(m.received[i]), toY = line.yOf(to) + rowHeight / 2, angle = Math.atan2(toY - y, toX - x);
+    g.globalAlpha = 0.7;
+    g.beginPath();
+    g.moveTo(x, y);
+    g.lineTo(toX, toY);
+    g.stroke();
+    g.beginPath();
+    g.moveTo(toX, toY);
+    g.lineTo(toX - 7 * Math.cos(angle - 0.4), toY - 7 * Math.sin(angle - 0.4));
+    g.lineTo(toX - 7 * Math.cos(angle + 0.4), toY - 7 * Math.sin(angle + 0.4));
+    g.fill();
+    g.globalAlpha = 1;
+  }
+}
+
+function drawChosen(g, line, style) {
+  const place = line.chosen, lane = place && line.rows[place.row];
+  if (!lane || !lane.count) return;
+  const x = line.xOf(lane.begin[place.piece]), width = line.xOf(lane.end[place.piece]) - x;
+  g.strokeStyle = style.accent;
+  g.lineWidth = 3;
+  g.strokeRect(x - 1, line.yOf(place.row) + 1, Math.max(3, width + 2), rowHeight - 2);
+}
