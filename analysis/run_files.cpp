@@ -105,8 +105,7 @@ void remove_run(const fs::path& folder) {
   std::error_code ignored;  // somebody else may remove the same
   std::vector<fs::path> files;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
-    if (!entry.is_directory(ignored) && is_ours(entry.path()))
-      files.push_back(entry.path());
+    if (!entry.is_directory(ignored) && is_ours(entry.path())) files.push_back(entry.path());
   }
   for (const fs::path& file : files) fs::remove(file, ignored);
   fs::remove(folder, ignored);  // only when it is empty

@@ -9,8 +9,8 @@
 
 namespace psim::analysis {
 
-// A page that psim report made may stand beside a run's or a study's files. It says so itself at its beginning:
-// a file of the same name without this mark is somebody else's.
+// A page that psim report made may stand beside a run's or a study's files. It says so itself at its
+// beginning: a file of the same name without this mark is somebody else's.
 inline constexpr std::string_view page_name = "report.html";
 inline constexpr std::string_view page_mark = R"(<meta name="generator" content="psim report">)";
 bool bears_page_mark(const std::filesystem::path& path);

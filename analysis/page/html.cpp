@@ -41,7 +41,8 @@ std::string shown(const Json& value, const Shape& shape) {
   int decimals = shape.decimals;
   if (decimals < 0) {
     const double size = std::abs(number);
-    decimals = size > 0 ? std::clamp(shape.digits - 1 - static_cast<int>(std::floor(std::log10(size))), 0, 9) : 0;
+    decimals =
+        size > 0 ? std::clamp(shape.digits - 1 - static_cast<int>(std::floor(std::log10(size))), 0, 9) : 0;
   }
   return fmt::format("{:.{}f}{}", number, decimals, shape.unit);
 }
@@ -54,10 +55,11 @@ const Json& Numbers::at(const std::string& path) const {
 
 std::string Numbers::operator()(const std::string& path, const Shape& shape, std::string_view doc) const {
   const Json& value = at(path);
-  return fmt::format("<data value=\"{0}\" data-path=\"{1}\" data-scale=\"{2}{3}\" title=\"{4}{0}\">{5}</data>",
-                     escaped(value.is_string() ? value.get<std::string>() : value.dump()), escaped(path),
-                     shape.is_inverse ? "/" : "", shape.scale, doc.empty() ? "" : escaped(doc) + "&#10;",
-                     escaped(shown(value, shape)));
+  return fmt::format(
+      "<data value=\"{0}\" data-path=\"{1}\" data-scale=\"{2}{3}\" title=\"{4}{0}\">{5}</data>",
+      escaped(value.is_string() ? value.get<std::string>() : value.dump()), escaped(path),
+      shape.is_inverse ? "/" : "", shape.scale, doc.empty() ? "" : escaped(doc) + "&#10;",
+      escaped(shown(value, shape)));
 }
 
 std::string Numbers::told(const std::string& path, const std::string& text, std::string_view doc) const {

@@ -18,10 +18,10 @@ std::string script_json(const Json& json);
 
 // How a number is shown.
 struct Shape {
-  int digits = 3;          // significant ones, if `decimals` is not given
-  double scale = 1;        // 100 for a share in percent
-  int decimals = -1;       // behind the point
-  const char* unit = "";   // with its blank
+  int digits = 3;           // significant ones, if `decimals` is not given
+  double scale = 1;         // 100 for a share in percent
+  int decimals = -1;        // behind the point
+  const char* unit = "";    // with its blank
   bool is_inverse = false;  // 1 / value
 };
 inline constexpr Shape as_percent{.scale = 100, .decimals = 0, .unit = " %"};

@@ -20,7 +20,7 @@ struct RunPlace {
 struct StudyPage {
   const Study& study;
   const Evaluation& evaluation;
-  std::string target = {};                   // "accuracy 93 %"; empty: runs have none, or several
+  std::string target = {};                  // "accuracy 93 %"; empty: runs have none, or several
   std::string command = {}, scenario = {};  // that make the study again
   std::map<std::string, RunPlace> runs = {};
 };

@@ -96,10 +96,11 @@ function nameEnds(graph, host, curves) {
     return { curve, y: graph.toDomYCoord(curve.mean[last]) };
   }).sort((a, b) => b.y - a.y);
   let above = Infinity;
+  for (const end of ends) above = end.y = Math.min(Math.max(0, end.y), above - 17);
+  const down = Math.max(0, -above);  // too many for the height: the lowest hang below it
   for (const { curve, y } of ends) {
-    above = Math.min(Math.max(0, y), above - 17);
     const name = element("span", { class: "end s" + (curve.series % 8) }, element("b", {}, letterOf(curve.series)), " " + curve.label);
-    name.style.top = above + "px";
+    name.style.top = y + down + "px";
     name.style.transform = "translateY(-50%)";
     host.append(name);
   }

@@ -5,10 +5,12 @@
 namespace psim::analysis {
 
 const char* const bar_keys =
-    "<span class=\"key compute\"></span> computing, <span class=\"key network\"></span> on the network, <span "
+    "<span class=\"key compute\"></span> computing, <span class=\"key network\"></span> on the network, "
+    "<span "
     "class=\"key wait\"></span> waiting, <span class=\"key absent\"></span> absent";
 
-std::string section(const char* id, const std::string& heading, const std::string& intro, const std::string& content) {
+std::string section(const char* id, const std::string& heading, const std::string& intro,
+                    const std::string& content) {
   if (content.empty()) return "";
   return fmt::format("<section id=\"{}\"><h2>{}</h2>{}{}</section>", id, heading,
                      intro.empty() ? "" : fmt::format("<p class=\"intro\">{}</p>", intro), content);
@@ -20,8 +22,8 @@ std::string share_bar(const Numbers& numbers, const std::string& path) {
     const std::string place = fmt::format("{}/{}_share", path, use);
     const double share = numbers.at(place).get<double>();
     if (!(share > 0)) continue;
-    out += fmt::format("<span class=\"use {}\" style=\"width:{:.3f}%\"><span>{}</span></span>", use, 100 * share,
-                       numbers(place, as_percent, use));
+    out += fmt::format("<span class=\"use {}\" style=\"width:{:.3f}%\"><span>{}</span></span>", use,
+                       100 * share, numbers(place, as_percent, use));
   }
   return fmt::format("<span class=\"bar\">{}</span>", out);
 }

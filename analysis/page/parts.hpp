@@ -8,7 +8,8 @@
 namespace psim::analysis {
 
 // A heading, as HTML, and below it what `content` shows; nothing without that.
-std::string section(const char* id, const std::string& heading, const std::string& intro, const std::string& content);
+std::string section(const char* id, const std::string& heading, const std::string& intro,
+                    const std::string& content);
 
 // What a worker did with its time, as a bar: the shares below `path`.
 std::string share_bar(const Numbers& numbers, const std::string& path);

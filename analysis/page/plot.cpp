@@ -32,7 +32,8 @@ Scale::Scale(double low, double high, bool is_log) : low_(low), high_(high), is_
 }
 
 double Scale::share(double value) const {
-  const double share = is_log_ ? std::log(value / low_) / std::log(high_ / low_) : (value - low_) / (high_ - low_);
+  const double share =
+      is_log_ ? std::log(value / low_) / std::log(high_ / low_) : (value - low_) / (high_ - low_);
   return std::clamp(share, 0.0, 1.0);
 }
 
@@ -40,7 +41,8 @@ std::vector<double> Scale::ticks() const {
   std::vector<double> all;
   constexpr double most = 6;
   if (is_log_) {
-    const std::vector<double> steps = high_ / low_ > 100 ? std::vector<double>{1} : std::vector<double>{1, 2, 5};
+    const std::vector<double> steps =
+        high_ / low_ > 100 ? std::vector<double>{1} : std::vector<double>{1, 2, 5};
     for (double ten = std::pow(10, std::floor(std::log10(low_))); ten <= high_; ten *= 10) {
       for (const double step : steps) {
         if (step * ten >= low_ && step * ten <= high_) all.push_back(step * ten);
@@ -93,7 +95,8 @@ std::string Plot::html(const std::string& name) const {
     const double at = y_.share(tick);
     out += fmt::format("<line class=\"grid\" x1=\"0\" x2=\"{0}\" y1=\"{1:.1f}\" y2=\"{1:.1f}\"/>", box_width,
                        box_height * (1 - at));
-    labels += fmt::format("<span class=\"ytick\" style=\"bottom:{:.2f}%\">{}</span>", 100 * at, tick_text(tick));
+    labels +=
+        fmt::format("<span class=\"ytick\" style=\"bottom:{:.2f}%\">{}</span>", 100 * at, tick_text(tick));
   }
   for (const double tick : x_.ticks())
     labels += fmt::format("<span class=\"xtick\" style=\"left:{:.2f}%\">{}</span>", 100 * x_.share(tick),
@@ -104,11 +107,11 @@ std::string Plot::html(const std::string& name) const {
   double lowest = -std::numeric_limits<double>::infinity();
   for (const End& end : ends) {
     lowest = std::max(end.share, lowest + room);
-    labels += fmt::format("<span class=\"end s{}\" style=\"bottom:{:.2f}%\"><b>{}</b> {}</span>", end.series % 8,
-                          100 * lowest, letter_of(end.series), escaped(end.name));
+    labels += fmt::format("<span class=\"end s{}\" style=\"bottom:{:.2f}%\"><b>{}</b> {}</span>",
+                          end.series % 8, 100 * lowest, letter_of(end.series), escaped(end.name));
   }
-  return out + fmt::format("{}</svg>{}{}</div><p class=\"yname\">{}</p><p class=\"xname\">{}</p></div>", shapes_,
-                           content_, labels, escaped(y_name_), escaped(x_name_));
+  return out + fmt::format("{}</svg>{}{}</div><p class=\"yname\">{}</p><p class=\"xname\">{}</p></div>",
+                           shapes_, content_, labels, escaped(y_name_), escaped(x_name_));
 }
 
 }  // namespace psim::analysis

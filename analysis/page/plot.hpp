@@ -1,5 +1,5 @@
-// Figures of HTML and SVG that need no program to be seen: what is drawn stands at shares of the width and the
-// height, so letters stay readable on any screen.
+// Figures of HTML and SVG that need no program to be seen: what is drawn stands at shares of the width and
+// the height, so letters stay readable on any screen.
 #pragma once
 
 #include <cstddef>

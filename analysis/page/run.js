@@ -48,12 +48,13 @@
       joined(place(after, "Staleness of the pushes that were applied (means of short times)"), { curves: [curve(1, "staleness", events.staleness)], yName: "staleness [updates]" });
     const clocks = events.clocks.filter((one) => one.line.length > 1);
     if (clocks.length)
-      joined(place(after, "Clocks: which step each worker was in"), { curves: clocks.map((one) => curve(one.worker, "worker " + one.worker, one.line)), yName: "clock" });
+      joined(place(after, events.clocks.length < data.workers ? "Clocks: which step each of the first workers was in" : "Clocks: which step each worker was in"), { curves: clocks.map((one) => curve(one.worker, "worker " + one.worker, one.line)), yName: "clock" });
     const traffic = document.getElementById("traffic");
+    const more = data.timeline.lanes.length > events.traffic.length ? "The first nodes: " : "";
     const rates = (bytes) => bytes.map((b, i) => [(i + 0.5) * events.bin_s, b / events.bin_s / 1e6]);
     if (events.traffic.length) {
-      joined(place(traffic, "Sent by each node"), { curves: events.traffic.map((one, i) => curve(i, one.name, rates(one.out))), yName: "MB/s" });
-      joined(place(traffic, "Received by each node"), { curves: events.traffic.map((one, i) => curve(i, one.name, rates(one.in))), yName: "MB/s" });
+      joined(place(traffic, more + "Sent by each node"), { curves: events.traffic.map((one, i) => curve(i, one.name, rates(one.out))), yName: "MB/s" });
+      joined(place(traffic, more + "Received by each node"), { curves: events.traffic.map((one, i) => curve(i, one.name, rates(one.in))), yName: "MB/s" });
     }
   }
 

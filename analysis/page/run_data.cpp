@@ -1,5 +1,5 @@
-// A run as its page's programs read it. Dates are whole nanoseconds, each as the distance from the one before,
-// because a long run has a hundred thousand of them.
+// A run as its page's programs read it. Dates are whole nanoseconds, each as the distance from the one
+// before, because a long run has a hundred thousand of them.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,7 +12,8 @@
 namespace psim::analysis {
 namespace {
 
-constexpr std::size_t most_pieces = 300'000, most_messages = 120'000, bins = 240;
+constexpr std::size_t most_pieces = 300'000, most_messages = 120'000, bins = 240, traffic_bins = 60,
+                      most_lines = 16;
 
 std::int64_t nanoseconds(double seconds) { return std::llround(seconds * 1e9); }
 
@@ -24,8 +25,8 @@ std::vector<Span> coarsened(const std::vector<Span>& spans, double least) {
   for (const Span& span : spans) {
     const double length = span.end - span.begin;
     const bool is_short = length < least;
-    const bool joins = is_open && is_short && span.end - out.back().begin < least &&
-                       span.begin <= out.back().end;
+    const bool joins =
+        is_open && is_short && span.end - out.back().begin < least && span.begin <= out.back().end;
     if (!joins) {
       out.push_back(span);
       seconds = {};
@@ -58,7 +59,8 @@ Json lane_json(const Lane& lane, const std::vector<Span>& spans) {
   for (const Mark& mark : lane.marks) {
     if (mark.kind != "update") marks.push_back({mark.at, mark.kind, mark.text});
   }
-  return {{"node", lane.node}, {"name", lane.name}, {"pieces", std::move(pieces)}, {"marks", std::move(marks)}};
+  return {
+      {"node", lane.node}, {"name", lane.name}, {"pieces", std::move(pieces)}, {"marks", std::move(marks)}};
 }
 
 Json timeline_json(const Timeline& timeline) {
@@ -78,16 +80,40 @@ Json timeline_json(const Timeline& timeline) {
   for (std::size_t i = 0; i < spans.size(); ++i) lanes.push_back(lane_json(timeline.lanes[i], spans[i]));
   for (const Shade& shade : timeline.shades)
     shades.push_back({{"node", shade.node == Shade::everybody ? Json() : Json(shade.node)},
-                      {"begin", shade.begin}, {"end", shade.end}, {"text", shade.text}});
+                      {"begin", shade.begin},
+                      {"end", shade.end},
+                      {"text", shade.text}});
   Json uses = Json::array();
-  for (const Use use : {Use::compute, Use::network, Use::wait, Use::service, Use::down}) uses.push_back(name_of(use));
-  return {{"end", timeline.end}, {"uses", uses}, {"joined_below_s", least}, {"lanes", lanes}, {"shades", shades}};
+  for (const Use use : {Use::compute, Use::network, Use::wait, Use::service, Use::down})
+    uses.push_back(name_of(use));
+  return {
+      {"end", timeline.end}, {"uses", uses}, {"joined_below_s", least}, {"lanes", lanes}, {"shades", shades}};
+}
+
+// Names once, and pieces by the numbers of theirs: node, kind, begin, length, to (-1: nobody).
+Json path_json(const Json& path) {
+  std::map<std::string, std::size_t> names;
+  Json listed = Json::array(), pieces = Json::array();
+  const auto number_of = [&](const Json& piece, const char* key) {
+    if (!piece.contains(key) || !piece[key].is_string()) return std::int64_t{-1};
+    const auto [at, is_new] = names.try_emplace(piece[key].get<std::string>(), names.size());
+    if (is_new) listed.push_back(at->first);
+    return static_cast<std::int64_t>(at->second);
+  };
+  for (const Json& piece : path) {
+    const std::int64_t begin = nanoseconds(piece["begin_s"]), end = nanoseconds(piece["end_s"]);
+    for (const std::int64_t value :
+         {number_of(piece, "node"), number_of(piece, "kind"), begin, end - begin, number_of(piece, "to")})
+      pieces.push_back(value);
+  }
+  return {{"names", listed}, {"pieces", pieces}};
 }
 
 // Messages, staleness, clocks and traffic, from the events.
 class Reader {
  public:
-  explicit Reader(const RunPage& page) : end_(std::max(page.timeline->end, 1e-9)), facts_(page.record->facts) {
+  explicit Reader(const RunPage& page)
+      : end_(std::max(page.timeline->end, 1e-9)), facts_(page.record->facts) {
     page.record->each([this](const Row& row) { on(row); });
   }
   Json json() {
@@ -100,7 +126,8 @@ class Reader {
     for (const auto& [worker, line] : clocks_) clocks.push_back({{"worker", worker}, {"line", line}});
     for (const auto& [node, bytes] : traffic_)
       traffic.push_back({{"name", facts_.name_of(node)}, {"out", bytes.first}, {"in", bytes.second}});
-    Json out = {{"bin_s", end_ / bins}, {"staleness", staleness}, {"clocks", clocks}, {"traffic", traffic}};
+    Json out = {
+        {"bin_s", end_ / traffic_bins}, {"staleness", staleness}, {"clocks", clocks}, {"traffic", traffic}};
     if (sent_.size() <= most_messages) out["messages"] = {{"kinds", kinds}, {"list", messages()}};
     return out;
   }
@@ -113,8 +140,8 @@ class Reader {
     std::uint64_t bytes;
   };
   double middle(std::size_t bin) const { return (static_cast<double>(bin) + 0.5) * end_ / bins; }
-  std::size_t bin_of(double at) const {
-    return std::min(bins - 1, static_cast<std::size_t>(std::max(0.0, at) / end_ * bins));
+  std::size_t bin_of(double at, std::size_t all = bins) const {
+    return std::min(all - 1, static_cast<std::size_t>(std::max(0.0, at) / end_ * static_cast<double>(all)));
   }
   void on(const Row& row) {
     if (row.is("sent")) {
@@ -135,12 +162,17 @@ class Reader {
     }
   }
   void add(std::uint32_t node, double at, std::uint64_t out, std::uint64_t in) {
-    auto& [all_out, all_in] = traffic_.try_emplace(node, std::vector<std::uint64_t>(bins), std::vector<std::uint64_t>(bins)).first->second;
-    all_out[bin_of(at)] += out;
-    all_in[bin_of(at)] += in;
+    if (node >= most_lines) return;
+    auto& [all_out, all_in] = traffic_
+                                  .try_emplace(node, std::vector<std::uint64_t>(traffic_bins),
+                                               std::vector<std::uint64_t>(traffic_bins))
+                                  .first->second;
+    all_out[bin_of(at, traffic_bins)] += out;
+    all_in[bin_of(at, traffic_bins)] += in;
   }
   // One point for each bin at most.
   void clock(const Row& row) {
+    if (facts_.worker(row.node) >= most_lines) return;
     Json& line = clocks_.try_emplace(facts_.worker(row.node), Json::array()).first->second;
     const bool is_new = line.empty() || bin_of(line.back()[0].get<double>()) != bin_of(row.at);
     if (is_new) line.push_back({row.at, row.clock});
@@ -175,10 +207,12 @@ Json run_data(const RunView& view) {
   Json curve = Json::array();
   for (const Json& point : view.page.summary["curve"])
     curve.push_back({point["sim_time_s"], point.value("loss", Json()), point.value("accuracy", Json())});
-  Json out = {{"end", view.page.summary["sim_time_s"]}, {"curve", std::move(curve)}};
+  Json out = {{"end", view.page.summary["sim_time_s"]},
+              {"workers", view.page.summary["workers"].size()},
+              {"curve", std::move(curve)}};
   if (view.page.timeline != nullptr) out["timeline"] = timeline_json(*view.page.timeline);
   if (view.page.record != nullptr && view.page.timeline != nullptr) out["events"] = Reader(view.page).json();
-  if (view.page.why.contains("path")) out["path"] = view.page.why["path"];
+  if (view.page.why.contains("path")) out["path"] = path_json(view.page.why["path"]);
   return out;
 }
 

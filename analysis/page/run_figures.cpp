@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "analysis/page/parts.hpp"
 #include "analysis/page/plot.hpp"
@@ -42,7 +43,8 @@ std::string lane_row(const Lane& lane, double end) {
   for (std::size_t i = 0; i < still_columns;) {
     std::size_t next = i + 1;
     while (next < still_columns && uses[next] == uses[i]) ++next;
-    if (uses[i] >= 0) paths[static_cast<std::size_t>(uses[i])] += fmt::format("M{} 0h{}v10h-{}z", i, next - i, next - i);
+    if (uses[i] >= 0)
+      paths[static_cast<std::size_t>(uses[i])] += fmt::format("M{} 0h{}v10h-{}z", i, next - i, next - i);
     i = next;
   }
   std::string out;
@@ -58,73 +60,94 @@ std::string lane_row(const Lane& lane, double end) {
 
 }  // namespace
 
-WaitedFor waits_of(const Timeline& timeline) {
+WaitedFor waits_of(const Json& why) {
   WaitedFor waits;
-  waits.seconds.assign(timeline.lanes.size(), std::vector<double>(timeline.lanes.size()));
-  std::vector<double> awaited(timeline.lanes.size());
-  const auto lane_of = [&](std::uint32_t node) {
-    return static_cast<std::size_t>(std::ranges::find(timeline.lanes, node, &Lane::node) - timeline.lanes.begin());
-  };
-  for (std::size_t i = 0; i < timeline.lanes.size(); ++i) {
-    for (const Span& span : timeline.lanes[i].spans) {
-      if (span.use != Use::wait) continue;
-      const std::size_t other = lane_of(span.for_node);
-      if (other >= awaited.size()) continue;
-      waits.seconds[i][other] += span.end - span.begin;
-      waits.total += span.end - span.begin;
-      if (other != i) awaited[other] += span.end - span.begin;
-    }
+  if (!why.contains("waits")) return waits;
+  std::map<std::string, double> awaited;
+  for (const Json& one : why["waits"]) {
+    const double seconds = one["seconds"];
+    waits.total += seconds;
+    const double whole = awaited[one["for"].get<std::string>()] += seconds;
+    if (whole <= waits.for_most) continue;
+    waits.for_most = whole;
+    waits.most_awaited = one["for"];
   }
-  if (awaited.empty()) return waits;
-  waits.most_awaited = static_cast<std::size_t>(std::ranges::max_element(awaited) - awaited.begin());
-  waits.for_most = awaited[waits.most_awaited];
   return waits;
 }
 
 std::string lanes_figure(const Timeline& timeline) {
-  std::string out = "<div id=\"timeline\" class=\"lanes\" role=\"img\" aria-label=\"What every node did when\">";
+  std::string out =
+      "<div id=\"timeline\" class=\"lanes\" role=\"img\" aria-label=\"What every node did when\">";
+  constexpr std::size_t most = 64;
+  std::size_t lanes = 0;
   for (const Lane& lane : timeline.lanes) {
-    if (!lane.spans.empty()) out += lane_row(lane, timeline.end);
+    if (!lane.spans.empty() && ++lanes <= most) out += lane_row(lane, timeline.end);
   }
+  if (lanes > most) out += fmt::format("<p>... and {} more</p>", lanes - most);
   out += "<div class=\"row\"><span></span><span class=\"axis\">";
   const Scale scale(0, timeline.end);
   for (const double tick : scale.ticks())
-    out += fmt::format("<span class=\"xtick\" style=\"left:{:.2f}%\">{:.4g}</span>", 100 * scale.share(tick), tick);
+    out += fmt::format("<span class=\"xtick\" style=\"left:{:.2f}%\">{:.4g}</span>", 100 * scale.share(tick),
+                       tick);
   return out + "</span></div></div>";
 }
 
 std::string waits_table(const RunView& view) {
-  if (view.page.timeline == nullptr) return "";
-  const Timeline& timeline = *view.page.timeline;
-  const WaitedFor waits = waits_of(timeline);
-  if (!(waits.total > 0)) return "";
-  std::vector<std::size_t> awaited, waiting;
+  std::vector<std::string> awaited;
+  std::map<std::int64_t, std::map<std::string, const Json*>> waits;  // by worker
   double most = 0;
-  for (std::size_t i = 0; i < timeline.lanes.size(); ++i) {
-    double by = 0, on = 0;
-    for (std::size_t j = 0; j < timeline.lanes.size(); ++j) {
-      by += waits.seconds[i][j];
-      on += waits.seconds[j][i];
-      most = std::max(most, waits.seconds[i][j]);
-    }
-    if (by > 0) waiting.push_back(i);
-    if (on > 0) awaited.push_back(i);
+  const Json& all = view.page.why.contains("waits") ? view.page.why["waits"] : Json::array();
+  for (const Json& one : all) {
+    const std::string name = one["for"];
+    if (std::ranges::find(awaited, name) == awaited.end()) awaited.push_back(name);
+    waits[one["worker"].get<std::int64_t>()][name] = &one;
+    most = std::max(most, one["seconds"].get<double>());
   }
-  constexpr std::size_t most_lanes = 40;
-  if (awaited.size() > most_lanes || waiting.size() > most_lanes) return "";
-  std::string out = "<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"who waited for whom\"><table class=\"heat\"><thead><tr><th>waited [s] \\ for</th>";
-  for (const std::size_t j : awaited) out += fmt::format("<th scope=\"col\">{}</th>", escaped(timeline.lanes[j].name));
-  out += "</tr></thead><tbody>";
-  for (const std::size_t i : waiting) {
-    out += fmt::format("<tr><th scope=\"row\">{}</th>", escaped(timeline.lanes[i].name));
-    for (const std::size_t j : awaited) {
-      const double seconds = waits.seconds[i][j];
-      if (!(seconds > 0)) out += "<td class=\"number\"></td>";
-      else out += fmt::format("<td class=\"number\" style=\"--heat:{:.0f}%\" title=\"{} s\">{:.3g}</td>", 90 * seconds / most, seconds, seconds);
+  constexpr std::size_t most_names = 40;
+  if (awaited.empty() || awaited.size() > most_names || waits.size() > most_names) return "";
+  std::ranges::sort(awaited);
+  std::string rows, heads;
+  for (const std::string& name : awaited) heads += fmt::format("<th scope=\"col\">{}</th>", escaped(name));
+  for (const auto& [worker, whom] : waits) {
+    rows += fmt::format("<tr><th scope=\"row\">worker {}</th>", worker);
+    for (const std::string& name : awaited) {
+      const auto found = whom.find(name);
+      if (found == whom.end()) {
+        rows += "<td class=\"number\"></td>";
+        continue;
+      }
+      const Json& one = *found->second;
+      rows += fmt::format("<td class=\"number\" style=\"--heat:{:.0f}%\" title=\"{} s, {} times\">{}</td>",
+                          most > 0 ? 90 * one["seconds"].get<double>() / most : 0, one["seconds"].dump(),
+                          one["count"].dump(), shown(one["seconds"]));
     }
-    out += "</tr>";
+    rows += "</tr>";
   }
-  return out + "</tbody></table></div>";
+  return fmt::format(
+      "<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"who waited for whom\"><table "
+      "class=\"heat\"><thead><tr><th>waited [s] \\ for</th>{}</tr></thead><tbody>{}</tbody></table></div>",
+      heads, rows);
+}
+
+std::string path_table(const RunView& view) {
+  constexpr std::size_t most = 8;
+  std::string rows;
+  const Json& all = view.page.why.contains("shares") ? view.page.why["shares"] : Json::array();
+  for (std::size_t i = 0; i < std::min(most, all.size()); ++i) {
+    const double percent = 100 * all[i]["share"].get<double>();
+    rows += fmt::format(
+        "<tr><th scope=\"row\">{}</th><td class=\"text\">{}</td><td class=\"number\" title=\"{} s\">{} s</td>"
+        "<td class=\"number\">{:.0f} %</td><td class=\"sized\"><span "
+        "style=\"width:{:.1f}%\"></span></td></tr>",
+        escaped(all[i]["node"].get<std::string>()), escaped(all[i]["kind"].get<std::string>()),
+        all[i]["seconds"].dump(), shown(all[i]["seconds"]), percent, percent);
+  }
+  return rows.empty() ? ""
+                      : fmt::format(
+                            "<div class=\"wide\"><table><thead><tr><th>on the critical "
+                            "path</th><th>what</th><th>time</th><th>share</th>"
+                            "<th></th></tr></thead><tbody>{}</tbody></table></div>",
+                            rows);
 }
 
 std::string workers_figure(const RunView& view) {
@@ -149,50 +172,66 @@ std::string loss_figure(const RunView& view) {
     y.add(line.back().second);
   }
   if (line.size() < 2) return "";
-  Plot plot(Scale(0, x.high), Scale(y.low, y.high, y.low > 0), "simulated time [s]", y.low > 0 ? "loss (log scale)" : "loss");
+  Plot plot(Scale(0, x.high), Scale(y.low, y.high, y.low > 0), "simulated time [s]",
+            y.low > 0 ? "loss (log scale)" : "loss");
   plot.add_line(0, line);
   return "<div id=\"loss\" class=\"curves\">" + plot.html("Loss over simulated time") + "</div>";
 }
 
 std::string traffic_table(const RunView& view) {
-  std::string out = "<table><thead><tr><th>kind of message</th><th>sent</th><th></th></tr></thead><tbody>";
+  std::string out =
+      "<div class=\"wide\"><table><thead><tr><th>kind of "
+      "message</th><th>sent</th><th></th></tr></thead><tbody>";
   const Json& kinds = view.page.summary["bytes_by_kind"];
   const double all = view.page.summary["bytes_sent"];
   for (const auto& [kind, bytes] : kinds.items())
-    out += fmt::format("<tr><th scope=\"row\">{}</th><td class=\"number\">{}</td><td class=\"sized\"><span style=\"width:{:.1f}%\"></span></td></tr>",
-                       escaped(kind), view.numbers("/bytes_by_kind/" + kind, as_megabytes),
-                       all > 0 ? 100 * bytes.get<double>() / all : 0);
-  out += fmt::format("<tr><th scope=\"row\">all</th><td class=\"number\">{}</td><td></td></tr></tbody></table>",
-                     view.numbers("/bytes_sent", as_megabytes));
+    out += fmt::format(
+        "<tr><th scope=\"row\">{}</th><td class=\"number\">{}</td><td class=\"sized\"><span "
+        "style=\"width:{:.1f}%\"></span></td></tr>",
+        escaped(kind), view.numbers("/bytes_by_kind/" + kind, as_megabytes),
+        all > 0 ? 100 * bytes.get<double>() / all : 0);
+  out += fmt::format(
+      "<tr><th scope=\"row\">all</th><td class=\"number\">{}</td><td></td></tr></tbody></table></div>",
+      view.numbers("/bytes_sent", as_megabytes));
   return out;
 }
 
 std::string recoveries_figure(const RunView& view) {
   if (!view.page.summary.contains("failures")) return "";
   const Json& recoveries = view.page.summary["failures"]["recoveries"];
-  constexpr std::array<std::pair<const char*, const char*>, 4> parts{
-      {{"detection_s", "detection"}, {"takeover_s", "takeover"}, {"transfer_s", "transfer"}, {"catch_up_s", "catch-up"}}};
+  constexpr std::array<std::pair<const char*, const char*>, 4> parts{{{"detection_s", "detection"},
+                                                                      {"takeover_s", "takeover"},
+                                                                      {"transfer_s", "transfer"},
+                                                                      {"catch_up_s", "catch-up"}}};
   double longest = 0;
   for (const Json& one : recoveries) {
     if (one["total_s"].is_number()) longest = std::max(longest, one["total_s"].get<double>());
   }
-  std::string out = recoveries.empty() ? "" : "<table class=\"recoveries\"><thead><tr><th>server</th><th>crash at</th>";
+  std::string out =
+      recoveries.empty()
+          ? ""
+          : "<div class=\"wide\"><table class=\"recoveries\"><thead><tr><th>server</th><th>crash at</th>";
   if (recoveries.empty()) return out;
   for (const auto& [key, name] : parts) out += fmt::format("<th>{}</th>", name);
   out += "<th>in all</th><th></th></tr></thead><tbody>";
   for (std::size_t i = 0; i < recoveries.size(); ++i) {
     const std::string path = fmt::format("/failures/recoveries/{}", i);
     std::string bar;
-    out += fmt::format("<tr><th scope=\"row\">{}</th><td class=\"number\">{}</td>", view.numbers(path + "/server"), view.numbers(path + "/at_s", as_seconds));
+    out += fmt::format("<tr><th scope=\"row\">{}</th><td class=\"number\">{}</td>",
+                       view.numbers(path + "/server"), view.numbers(path + "/at_s", as_seconds));
     for (std::size_t p = 0; p < parts.size(); ++p) {
       const Json& seconds = recoveries[i][parts[p].first];
-      out += fmt::format("<td class=\"number\">{}</td>", view.numbers(fmt::format("{}/{}", path, parts[p].first), as_seconds));
+      out += fmt::format("<td class=\"number\">{}</td>",
+                         view.numbers(fmt::format("{}/{}", path, parts[p].first), as_seconds));
       if (seconds.is_number() && longest > 0)
-        bar += fmt::format("<span class=\"part s{}\" style=\"width:{:.2f}%\" title=\"{}\"><b>{}</b></span>", p, 100 * seconds.get<double>() / longest, parts[p].second, p + 1);
+        bar += fmt::format("<span class=\"part s{}\" style=\"width:{:.2f}%\" title=\"{}\"><b>{}</b></span>",
+                           p, 100 * seconds.get<double>() / longest, parts[p].second, p + 1);
     }
-    out += fmt::format("<td class=\"number\">{}</td><td class=\"sized\"><span class=\"bar\">{}</span></td></tr>", view.numbers(path + "/total_s", as_seconds), bar);
+    out +=
+        fmt::format("<td class=\"number\">{}</td><td class=\"sized\"><span class=\"bar\">{}</span></td></tr>",
+                    view.numbers(path + "/total_s", as_seconds), bar);
   }
-  return out + "</tbody></table>";
+  return out + "</tbody></table></div>";
 }
 
 }  // namespace psim::analysis

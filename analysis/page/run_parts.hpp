@@ -13,14 +13,12 @@ struct RunView {
   Numbers numbers;  // of summary.json
 };
 
-// Seconds that each worker waited for each node, with the network in those waits: by `for` and then the worker.
+// Of all seconds that workers waited: how many for whom it was most.
 struct WaitedFor {
-  std::vector<std::vector<double>> seconds;  // by the lane that waited, by the lane that it waited for
-  double total = 0;
-  std::size_t most_awaited = 0;  // a lane
-  double for_most = 0;
+  double total = 0, for_most = 0;
+  std::string most_awaited;
 };
-WaitedFor waits_of(const Timeline& timeline);
+WaitedFor waits_of(const Json& why);
 
 // What happened, in words.
 std::string run_answer(const RunView& view);
@@ -29,6 +27,8 @@ std::string waiting_heading(const RunView& view);
 
 std::string lanes_figure(const Timeline& timeline);
 std::string waits_table(const RunView& view);
+// What the critical path is made of.
+std::string path_table(const RunView& view);
 std::string workers_figure(const RunView& view);
 std::string loss_figure(const RunView& view);
 std::string traffic_table(const RunView& view);

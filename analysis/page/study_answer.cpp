@@ -44,7 +44,8 @@ std::string compared_times(const StudyView& view, const std::vector<const Aggreg
   std::vector<std::string> parts;
   const auto say = [&](const std::vector<const Aggregate*>& arms) {
     for (const Aggregate* one : arms)
-      parts.push_back(fmt::format("{} was {}", arm_html(view, one->cell->arm), ratio_html(view, table, *one)));
+      parts.push_back(
+          fmt::format("{} was {}", arm_html(view, one->cell->arm), ratio_html(view, table, *one)));
   };
   say(faster);
   say(slower);
@@ -55,8 +56,8 @@ std::string compared_times(const StudyView& view, const std::vector<const Aggreg
           ? fmt::format("in reaching {}", page.target.empty() ? "the target" : escaped(page.target))
           : "to its end";
   return parts.empty() ? ""
-                       : fmt::format("<p>Compared with {} {}: {}.</p>", arm_html(view, page.study.baseline), what,
-                                     fmt::join(parts, "; "));
+                       : fmt::format("<p>Compared with {} {}: {}.</p>", arm_html(view, page.study.baseline),
+                                     what, fmt::join(parts, "; "));
 }
 
 // An arm with its time and how often it reached the target.
@@ -73,7 +74,8 @@ std::string best_time(const StudyView& view, const std::vector<const Aggregate*>
     return one->time_to_target ? one->time_to_target->restricted_mean_s : one->time ? one->time->mean : -1;
   };
   std::vector<const Aggregate*> known;
-  std::ranges::copy_if(condition, std::back_inserter(known), [&](const Aggregate* one) { return time(one) >= 0; });
+  std::ranges::copy_if(condition, std::back_inserter(known),
+                       [&](const Aggregate* one) { return time(one) >= 0; });
   if (known.empty()) return "";
   const Aggregate& best = **std::ranges::min_element(known, {}, time);
   const Aggregate& last = **std::ranges::max_element(known, {}, time);
@@ -82,8 +84,8 @@ std::string best_time(const StudyView& view, const std::vector<const Aggregate*>
   if (&best == &last || !compares_times(view.page.evaluation))
     return fmt::format("<p class=\"lead\">{} {} {} on average.</p>", arm_html(view, best.cell->arm), verb,
                        time_html(view, best));
-  return fmt::format("<p class=\"lead\">{} {} {} on average, {} in {}.</p>", arm_html(view, best.cell->arm), verb,
-                     time_html(view, best), arm_html(view, last.cell->arm), time_html(view, last));
+  return fmt::format("<p class=\"lead\">{} {} {} on average, {} in {}.</p>", arm_html(view, best.cell->arm),
+                     verb, time_html(view, best), arm_html(view, last.cell->arm), time_html(view, last));
 }
 
 // Where times do not differ, what the weights are worth at the end.
@@ -115,15 +117,15 @@ std::string waits(const StudyView& view, const std::vector<const Aggregate*>& co
   const auto share = [&](const Aggregate& one) {
     return view.numbers(view.path_of(one) + "/wait_percent/mean", percent);
   };
-  std::string out = fmt::format("<p>Why: under {} workers waited {} of their time", arm_html(view, most.cell->arm),
-                                share(most));
+  std::string out = fmt::format("<p>Why: under {} workers waited {} of their time",
+                                arm_html(view, most.cell->arm), share(most));
   const std::vector<WorkerShares> shares = worker_shares(*most.cell);
   if (const std::vector<std::size_t> awaited = awaited_workers(shares); !awaited.empty())
     out += fmt::format(", all of them for {}, the only one{} that hardly waited", workers_text(awaited),
                        awaited.size() > 1 ? "s" : "");
   if (&least != &most)
-    out += fmt::format("; under {} they waited {}, and computed {}", arm_html(view, least.cell->arm), share(least),
-                       view.numbers(view.path_of(least) + "/compute_percent/mean", percent));
+    out += fmt::format("; under {} they waited {}, and computed {}", arm_html(view, least.cell->arm),
+                       share(least), view.numbers(view.path_of(least) + "/compute_percent/mean", percent));
   return out + ".</p>";
 }
 
@@ -137,8 +139,8 @@ std::string over_conditions(const StudyView& view, const std::string& arm) {
     ++(one.versus->pairs.ratio->value < 1 ? faster : slower);
   }
   if (all == 0) return "";
-  return fmt::format("{} was faster under {} and slower under {} of {} conditions", arm_html(view, arm), faster,
-                     slower, all);
+  return fmt::format("{} was faster under {} and slower under {} of {} conditions", arm_html(view, arm),
+                     faster, slower, all);
 }
 
 }  // namespace

@@ -19,10 +19,11 @@ struct Axis {
   double scale = 1;
 };
 constexpr std::array<Axis, 4> curve_axes{{{"sim_time_s", "simulated time [s]", "simulated time"},
-                                    {"updates", "updates", "updates of the weights"},
-                                    {"epoch", "epochs", "passes over the training set"},
-                                    {"bytes_sent", "sent [MB]", "bytes sent by all nodes", 1e-6}}};
-constexpr std::array<Axis, 2> curve_values{{{"loss", "loss", "loss"}, {"accuracy", "accuracy [%]", "accuracy", 100}}};
+                                          {"updates", "updates", "updates of the weights"},
+                                          {"epoch", "epochs", "passes over the training set"},
+                                          {"bytes_sent", "sent [MB]", "bytes sent by all nodes", 1e-6}}};
+constexpr std::array<Axis, 2> curve_values{
+    {{"loss", "loss", "loss"}, {"accuracy", "accuracy [%]", "accuracy", 100}}};
 
 // So that a page stays small whatever the study is, and curves stay smooth.
 std::size_t points_of(const Study& study) {
@@ -57,7 +58,8 @@ std::string curve_figure(const StudyView& view, const ConditionCurves& condition
     }
   }
   if (!x.is_known()) return "";
-  Plot plot(Scale(x.low, x.high), Scale(y.low, y.high, y.low > 0), "simulated time [s]", y.low > 0 ? "loss (log scale)" : "loss");
+  Plot plot(Scale(x.low, x.high), Scale(y.low, y.high, y.low > 0), "simulated time [s]",
+            y.low > 0 ? "loss (log scale)" : "loss");
   for (const MeanCurve& curve : condition.curves) {
     if (curve.band.empty()) continue;
     const std::size_t series = series_of(view, curve.label);
@@ -73,7 +75,8 @@ std::string curve_figure(const StudyView& view, const ConditionCurves& condition
     plot.add_line(series, mean);
     plot.add_end(series, curve.band.back().mean, curve.label);
   }
-  const std::string label = condition.label.empty() ? "" : fmt::format("<h3>{}</h3>", escaped(condition.label));
+  const std::string label =
+      condition.label.empty() ? "" : fmt::format("<h3>{}</h3>", escaped(condition.label));
   return fmt::format("{}<div class=\"curves\" data-condition=\"{}\">{}</div>", label, number,
                      plot.html("Mean loss of each arm over simulated time, with 95 % intervals"));
 }
@@ -86,7 +89,12 @@ Json band_json(const StudyView& view, const MeanCurve& curve, const Axis& along,
     if (point.interval) low.push_back(brief(point.interval->low * shows.scale));
     if (point.interval) high.push_back(brief(point.interval->high * shows.scale));
   }
-  return {{"series", series_of(view, curve.label)}, {"label", curve.label}, {"x", x}, {"mean", mean}, {"low", low}, {"high", high}};
+  return {{"series", series_of(view, curve.label)},
+          {"label", curve.label},
+          {"x", x},
+          {"mean", mean},
+          {"low", low},
+          {"high", high}};
 }
 
 }  // namespace
@@ -105,8 +113,8 @@ Json curve_data(const StudyView& view) {
     for (const Axis& shows : curve_values) {
       Json conditions = Json::array();
       bool is_known = false;
-      for (const ConditionCurves& condition :
-           mean_curves(view.page.study, points_of(view.page.study), {.along = along.key, .shows = shows.key})) {
+      for (const ConditionCurves& condition : mean_curves(view.page.study, points_of(view.page.study),
+                                                          {.along = along.key, .shows = shows.key})) {
         Json curves = Json::array();
         for (const MeanCurve& curve : condition.curves) {
           if (!curve.band.empty()) curves.push_back(band_json(view, curve, along, shows));
@@ -115,7 +123,12 @@ Json curve_data(const StudyView& view) {
         conditions.push_back(std::move(curves));
       }
       if (is_known)
-        all.push_back({{"along", along.key}, {"x_name", along.name}, {"x_doc", along.doc}, {"shows", shows.key}, {"y_name", shows.name}, {"conditions", std::move(conditions)}});
+        all.push_back({{"along", along.key},
+                       {"x_name", along.name},
+                       {"x_doc", along.doc},
+                       {"shows", shows.key},
+                       {"y_name", shows.name},
+                       {"conditions", std::move(conditions)}});
     }
   }
   return all;

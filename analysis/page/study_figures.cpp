@@ -62,19 +62,21 @@ std::string time_row(const StudyView& view, const Aggregate& one, double most) {
   const std::size_t series = view.series_of(one.cell->arm);
   std::string track;
   if (const auto interval = interval_of(one); interval)
-    track += fmt::format("<span class=\"interval\" style=\"left:{:.2f}%;width:{:.2f}%\"></span>", left(interval->low),
-                         left(interval->high) - left(interval->low));
+    track += fmt::format("<span class=\"interval\" style=\"left:{:.2f}%;width:{:.2f}%\"></span>",
+                         left(interval->low), left(interval->high) - left(interval->low));
   for (const StudyRun& run : one.cell->runs) {
     const std::optional<double> time = time_of(run.summary);
     const double budget = timed(run).budget_s;
     const double at = time ? *time : std::isfinite(budget) ? budget : most;
     track += fmt::format(
-        "<a class=\"dot{}\" href=\"{}\" style=\"left:{:.2f}%\" title=\"seed {}: {}\"><span class=\"unseen\">seed "
+        "<a class=\"dot{}\" href=\"{}\" style=\"left:{:.2f}%\" title=\"seed {}: {}\"><span "
+        "class=\"unseen\">seed "
         "{}</span></a>",
         time ? "" : " missed", anchor_of(view, *one.cell, run), left(at), run.seed,
         time ? fmt::format("{} s", *time) : "missed the target", run.seed);
   }
-  const std::string path = view.path_of(one) + (one.time_to_target ? "/time_to_target/restricted_mean_s" : "/time_s/mean");
+  const std::string path =
+      view.path_of(one) + (one.time_to_target ? "/time_to_target/restricted_mean_s" : "/time_s/mean");
   if (std::isfinite(time_at(one)))
     track += fmt::format("<span class=\"mean\" style=\"left:{:.2f}%\"></span>", left(time_at(one)));
   return fmt::format(
@@ -99,8 +101,8 @@ using Places = std::map<std::pair<std::string, std::string>, const Aggregate*>;
 std::string heat_map(const StudyView& view, const std::string& title, const std::string& corner,
                      const std::vector<std::string>& rows, const std::vector<std::string>& columns,
                      const Places& places, std::pair<double, double> extent) {
-  std::string out = fmt::format("<table class=\"heat\"><caption>{}</caption><thead><tr><th>{}</th>", escaped(title),
-                                escaped(corner));
+  std::string out = fmt::format("<table class=\"heat\"><caption>{}</caption><thead><tr><th>{}</th>",
+                                escaped(title), escaped(corner));
   for (const std::string& column : columns) out += fmt::format("<th scope=\"col\">{}</th>", escaped(column));
   out += "</tr></thead><tbody>";
   for (const std::string& row : rows) {
@@ -113,9 +115,12 @@ std::string heat_map(const StudyView& view, const std::string& title, const std:
       }
       const Aggregate& one = *found->second;
       const double share = Scale(extent.first, extent.second, true).share(time_at(one));
-      out += fmt::format("<td class=\"number\" style=\"--heat:{:.0f}%\">{}{}</td>", 10 + 70 * share,
-                         one.time_to_target && one.time_to_target->cut > 0 ? "&ge; " : "",
-                         view.numbers(view.path_of(one) + (one.time_to_target ? "/time_to_target/restricted_mean_s" : "/time_s/mean"), as_seconds));
+      out += fmt::format(
+          "<td class=\"number\" style=\"--heat:{:.0f}%\">{}{}</td>", 10 + 70 * share,
+          one.time_to_target && one.time_to_target->cut > 0 ? "&ge; " : "",
+          view.numbers(
+              view.path_of(one) + (one.time_to_target ? "/time_to_target/restricted_mean_s" : "/time_s/mean"),
+              as_seconds));
     }
     out += "</tr>";
   }
@@ -137,7 +142,8 @@ std::string time_figures(const StudyView& view) {
     out += "<div class=\"strip axis\"><span class=\"who\"></span><span class=\"track\">";
     const Scale scale(0, most);
     for (const double tick : scale.ticks())
-      out += fmt::format("<span class=\"xtick\" style=\"left:{:.2f}%\">{:.4g}</span>", 100 * scale.share(tick), tick);
+      out += fmt::format("<span class=\"xtick\" style=\"left:{:.2f}%\">{:.4g}</span>",
+                         100 * scale.share(tick), tick);
     out += "</span><span class=\"what\">s</span></div></div>";
   }
   return out;
@@ -157,19 +163,28 @@ std::string pareto_figures(const StudyView& view) {
     const auto [left, right] = std::ranges::minmax(places, {}, &std::pair<double, double>::first);
     const auto [low, high] = std::ranges::minmax(places, {}, &std::pair<double, double>::second);
     Plot plot(Scale(0, 1.1 * right.first), Scale(0, 1.15 * high.second), "mean time [s]", "sent [MB]");
+    const auto covers = [&](std::size_t i, std::size_t j) {  // their names would stand one upon the other
+      return std::abs(places[i].first - places[j].first) < 0.3 * right.first &&
+             std::abs(places[i].second - places[j].second) < 0.07 * high.second &&
+             (places[j].first < places[i].first || (places[j].first <= places[i].first && j < i));
+    };
     for (std::size_t i = 0; i < drawn.size(); ++i) {
+      bool is_below = false;
+      for (std::size_t j = 0; j < drawn.size(); ++j) is_below = is_below || (j != i && covers(i, j));
       const Aggregate& one = *drawn[i];
       const std::string path = view.path_of(one);
-      const std::string accuracy =
-          one.measure("final_accuracy") == nullptr
-              ? ""
-              : ", " + view.numbers(path + "/final_accuracy/mean", {.scale = 100, .decimals = 1, .unit = " %"});
-      plot.add_at(places[i].first, places[i].second,
-                  fmt::format("<span class=\"point {} s{}\"><a class=\"mark\" href=\"{}\" title=\"its first run\">{}</a> "
-                              "<span class=\"name\">{}{}{}</span></span>",
-                              one.pareto ? "front" : "behind", view.series_of(one.cell->arm) % 8,
-                              anchor_of(view, *one.cell, one.cell->runs.front()), letter_of(view.series_of(one.cell->arm)),
-                              escaped(arm_label(one.cell->arm)), accuracy, one.pareto ? "" : " (behind)"));
+      const std::string accuracy = one.measure("final_accuracy") == nullptr
+                                       ? ""
+                                       : ", " + view.numbers(path + "/final_accuracy/mean",
+                                                             {.scale = 100, .decimals = 1, .unit = " %"});
+      plot.add_at(
+          places[i].first, places[i].second,
+          fmt::format(
+              "<span class=\"point {}{} s{}\"><a class=\"mark\" href=\"{}\" title=\"its first run\">{}</a> "
+              "<span class=\"name\">{}{}{}</span></span>",
+              one.pareto ? "front" : "behind", is_below ? " above" : "", view.series_of(one.cell->arm) % 8,
+              anchor_of(view, *one.cell, one.cell->runs.front()), letter_of(view.series_of(one.cell->arm)),
+              escaped(arm_label(one.cell->arm)), accuracy, one.pareto ? "" : " (behind)"));
     }
     out += title_of(view, condition) + "<div class=\"scatter\">" +
            plot.html("Mean time and bytes sent of each arm, with its final accuracy") + "</div>";
@@ -205,8 +220,10 @@ std::string heat_maps(const StudyView& view) {
   std::string out;
   const std::string corner = fmt::format("{} \\ {}", heading_of_axis(study.condition_axes[0]),
                                          heading_of_axis(has_two ? study.condition_axes[1] : study.arm_axis));
-  for (const Map& map : maps) out += heat_map(view, map.title, corner, map.rows, map.columns, map.places, extent);
-  return "<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"mean times over the conditions\">" + out + "</div>";
+  for (const Map& map : maps)
+    out += heat_map(view, map.title, corner, map.rows, map.columns, map.places, extent);
+  return "<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"mean times over the conditions\">" +
+         out + "</div>";
 }
 
 std::string waiting_figures(const StudyView& view) {
@@ -225,13 +242,15 @@ std::string waiting_figures(const StudyView& view) {
                             share_bar(view.numbers, fmt::format("{}/workers/{}", run, i)));
       if (workers > most_workers) rows += fmt::format("<p>... and {} more</p>", workers - most_workers);
       const std::size_t series = view.series_of(cell.arm);
-      arms += fmt::format("<div class=\"uses\"><h3>{} {}<small>seed {}</small></h3>{}</div>", letter_html(series),
-                          escaped(arm_label(cell.arm)), view.numbers(run + "/seed"), rows);
+      arms +=
+          fmt::format("<div class=\"uses\"><h3>{} {}<small>seed {}</small></h3>{}</div>", letter_html(series),
+                      escaped(arm_label(cell.arm)), view.numbers(run + "/seed"), rows);
     }
     const std::string figure = "<div class=\"multiples\">" + arms + "</div>";
-    out += conditions.size() == 1 ? figure
-                                  : fmt::format("<details><summary>{}</summary>{}</details>",
-                                                escaped(condition_label(view.page.study, *condition.front()->cell)), figure);
+    out += conditions.size() == 1
+               ? figure
+               : fmt::format("<details><summary>{}</summary>{}</details>",
+                             escaped(condition_label(view.page.study, *condition.front()->cell)), figure);
   }
   return out;
 }

@@ -20,7 +20,9 @@ std::string header(const StudyView& view) {
   return fmt::format("<header><p class=\"kind\">A study by psim {}: {}, {} runs</p><h1>{}</h1>{}</header>",
                      view.numbers("/psim"), escaped(study.name), view.document["runs"].size(),
                      escaped(study.title.empty() ? study.name : study.title),
-                     view.page.target.empty() ? "" : fmt::format("<p class=\"kind\">Target: {}</p>", escaped(view.page.target)));
+                     view.page.target.empty()
+                         ? ""
+                         : fmt::format("<p class=\"kind\">Target: {}</p>", escaped(view.page.target)));
 }
 
 // Who was waited for, where it is the same under some arm.
@@ -28,7 +30,8 @@ std::string waiting_heading(const StudyView& view) {
   for (const Cell& cell : view.page.study.cells) {
     const std::vector<WorkerShares> shares = worker_shares(cell);
     if (const std::vector<std::size_t> awaited = awaited_workers(shares); !awaited.empty())
-      return fmt::format("Under {} the others waited for {}", escaped(arm_label(cell.arm)), workers_text(awaited));
+      return fmt::format("Under {} the others waited for {}", escaped(arm_label(cell.arm)),
+                         workers_text(awaited));
   }
   return "What the workers did with their time";
 }
@@ -36,12 +39,16 @@ std::string waiting_heading(const StudyView& view) {
 std::string made(const StudyView& view) {
   const StudyPage& page = view.page;
   std::string out;
-  if (!page.command.empty()) out += fmt::format("<p>This makes the study again:</p><pre class=\"command\">{}</pre>", escaped(page.command));
+  if (!page.command.empty())
+    out += fmt::format("<p>This makes the study again:</p><pre class=\"command\">{}</pre>",
+                       escaped(page.command));
   if (!page.scenario.empty())
-    out += fmt::format("<details><summary>The scenario</summary><pre>{}</pre></details>", escaped(page.scenario));
-  return out + fmt::format("<p class=\"kind\">psim {}, instruction set {}, build {}. Numbers are those of "
-                           "<code>study.json</code>; point at one to see all its digits.</p>",
-                           view.numbers("/psim"), view.numbers("/instruction_set"), view.numbers("/build"));
+    out += fmt::format("<details><summary>The scenario</summary><pre>{}</pre></details>",
+                       escaped(page.scenario));
+  return out + fmt::format(
+                   "<p class=\"kind\">psim {}, instruction set {}, build {}. Numbers are those of "
+                   "<code>study.json</code>; point at one to see all its digits.</p>",
+                   view.numbers("/psim"), view.numbers("/instruction_set"), view.numbers("/build"));
 }
 
 }  // namespace
@@ -103,26 +110,32 @@ std::string study_page(const StudyPage& page) {
   const char* letters = "Each arm has a letter and a colour, the same in all figures.";
   std::string body = header(view);
   body += fmt::format("<section id=\"answer\">{}</section>", study_answer(view));
-  body += section("table", "Results", "Means over seeds. In brackets: 95 % intervals; behind ±: standard deviations.",
+  body += section("table", "Results",
+                  "Means over seeds. In brackets: 95 % intervals; behind ±: standard deviations.",
                   results_table(view) + remarks_of(view));
-  body += section("curves", "Loss, along what you like",
-                  fmt::format("{} Lines are means over seeds, bands their 95 % intervals; a line ends where the first of its runs ends.", letters),
+  body += section("curves", "How fast each arm learns",
+                  fmt::format("{} Lines are means over seeds, bands their 95 % intervals; a line ends where "
+                              "the first of its runs ends.",
+                              letters),
                   curve_figures(view));
   body += section("times", has_target ? "Time to the target" : "Length of the runs",
-                  "A dot is the run of one seed and leads to it; the upright line is the mean, the bar its 95 % interval.",
+                  "A dot is the run of one seed and leads to it; the upright line is the mean, the bar its "
+                  "95 % interval.",
                   time_figures(view));
-  body += section("waiting", waiting_heading(view),
-                  fmt::format("Each bar is a worker's time: {}.", bar_keys),
+  body += section("waiting", waiting_heading(view), fmt::format("Each bar is a worker's time: {}.", bar_keys),
                   waiting_figures(view));
   body += section("pareto", "What time costs in traffic",
-                  "Left and low is better; the percentage is the final accuracy. A filled mark is on the Pareto front: no other arm is as good in "
+                  "Left and low is better; the percentage is the final accuracy. A filled mark is on the "
+                  "Pareto front: no other arm is as good in "
                   "time, bytes and accuracy, and better in one.",
                   pareto_figures(view));
   body += section("map", "Mean times over the conditions", "The darker, the slower.", heat_maps(view));
   body += section("all-runs", "Every run", "", runs_table(view));
   body += section("made", "How this was made", "", made(view));
-  return html_of({.title = (page.study.title.empty() ? page.study.name : page.study.title) + " - psim", .body = body,
-                  .data = {{"curves", curve_data(view)}}, .script = study_script});
+  return html_of({.title = (page.study.title.empty() ? page.study.name : page.study.title) + " - psim",
+                  .body = body,
+                  .data = {{"curves", curve_data(view)}},
+                  .script = study_script});
 }
 
 }  // namespace psim::analysis

@@ -31,8 +31,8 @@ std::string place_of(const TableColumn& column) {
 }
 
 std::string head(std::string_view heading, std::string_view doc, bool is_more = false) {
-  return fmt::format("<th scope=\"col\"{} title=\"{}\">{}</th>", is_more ? " class=\"more\"" : "", escaped(doc),
-                     escaped(heading));
+  return fmt::format("<th scope=\"col\"{} title=\"{}\">{}</th>", is_more ? " class=\"more\"" : "",
+                     escaped(doc), escaped(heading));
 }
 
 // "the best of 4 arms" needs no colour: a filled bar below the number says how large it is.
@@ -59,11 +59,15 @@ std::string results_table(const StudyView& view) {
   const auto is_more = [&](const TableColumn* column) {
     return std::ranges::find(first, column) == first.end() && !(has_shares && column->name.name() == "wait");
   };
-  std::string out = "<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"results\"><table id=\"results\"><thead><tr>";
+  std::string out =
+      "<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"results\"><table "
+      "id=\"results\"><thead><tr>";
   out += head(heading_of_axis(study.arm_axis), "What is compared.");
-  for (const std::string& axis : study.condition_axes) out += head(heading_of_axis(axis), "A condition: " + axis);
+  for (const std::string& axis : study.condition_axes)
+    out += head(heading_of_axis(axis), "A condition: " + axis);
   for (const TableColumn* column : all)
-    out += head(column->name.heading(), column_docs[place_of_column(column->name.name())].doc, is_more(column));
+    out +=
+        head(column->name.heading(), column_docs[place_of_column(column->name.name())].doc, is_more(column));
   out += "</tr></thead><tbody>";
   for (const std::vector<const Cell*>& condition : conditions_of(study)) {
     bool begins = true;
@@ -72,7 +76,8 @@ std::string results_table(const StudyView& view) {
       out += fmt::format("<tr{}><th scope=\"row\">{} {}</th>", begins ? " class=\"begins\"" : "",
                          letter_html(view.series_of(cell->arm)), escaped(arm_label(cell->arm)));
       begins = false;
-      for (const std::string& value : cell->condition) out += fmt::format("<td class=\"text\">{}</td>", escaped(value));
+      for (const std::string& value : cell->condition)
+        out += fmt::format("<td class=\"text\">{}</td>", escaped(value));
       for (const TableColumn* column : all) out += cell_html(view, *column, one, is_more(column));
       out += "</tr>";
     }
@@ -84,7 +89,11 @@ std::string remarks_of(const StudyView& view) {
   std::istringstream lines(remarks(view.page.study, view.page.evaluation));
   std::string out, text;
   for (std::string line; std::getline(lines, line);) text += line + "\n";
-  return text.empty() ? "" : fmt::format("<details><summary>What the marks mean, and notes</summary><pre class=\"words\">{}</pre></details>", escaped(text));
+  return text.empty() ? ""
+                      : fmt::format(
+                            "<details><summary>What the marks mean, and notes</summary><pre "
+                            "class=\"words\">{}</pre></details>",
+                            escaped(text));
 }
 
 std::string runs_table(const StudyView& view) {
@@ -92,9 +101,10 @@ std::string runs_table(const StudyView& view) {
       "<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"runs\"><table id=\"runs\"><thead><tr>" +
       head(heading_of_axis(view.page.study.arm_axis), "What is compared.");
   for (const std::string& axis : view.page.study.condition_axes) out += head(heading_of_axis(axis), axis);
-  out += "<th scope=\"col\">seed</th><th scope=\"col\">time to target [s]</th><th scope=\"col\">length [s]</th>"
-         "<th scope=\"col\">updates</th><th scope=\"col\">final loss</th><th scope=\"col\">digest</th>"
-         "<th scope=\"col\">the run</th></tr></thead><tbody>";
+  out +=
+      "<th scope=\"col\">seed</th><th scope=\"col\">time to target [s]</th><th scope=\"col\">length [s]</th>"
+      "<th scope=\"col\">updates</th><th scope=\"col\">final loss</th><th scope=\"col\">digest</th>"
+      "<th scope=\"col\">the run</th></tr></thead><tbody>";
   const Json& runs = view.document["runs"];
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const std::string path = fmt::format("/runs/{}", i), hash = runs[i]["run"], arm = runs[i]["arm"];
@@ -103,16 +113,19 @@ std::string runs_table(const StudyView& view) {
     for (const auto& [axis, value] : runs[i]["condition"].items())
       out += fmt::format("<td class=\"text\">{}</td>", escaped(value.get<std::string>()));
     const bool reached = runs[i]["target"]["reached"];
-    out += fmt::format("<td class=\"number\">{}</td><td class=\"number\">{}</td>", view.numbers(path + "/seed"),
-                       reached ? view.numbers(path + "/target/sim_time_s") : "-");
+    out +=
+        fmt::format("<td class=\"number\">{}</td><td class=\"number\">{}</td>", view.numbers(path + "/seed"),
+                    reached ? view.numbers(path + "/target/sim_time_s") : "-");
     for (const char* key : {"/sim_time_s", "/updates", "/final/loss"})
       out += fmt::format("<td class=\"number\">{}</td>", view.numbers(path + key, {.digits = 4}));
     out += fmt::format("<td><code>{:.8}</code></td>", escaped(runs[i]["digest"].get<std::string>()));
     const auto place = view.page.runs.find(hash);
     const RunPlace known = place == view.page.runs.end() ? RunPlace{} : place->second;
-    out += fmt::format("<td class=\"text\">{}<details><summary>command</summary><code class=\"command\">{}</code></details></td></tr>",
-                       known.report.empty() ? "" : fmt::format("<a href=\"{}\">report</a> ", escaped(known.report)),
-                       escaped(known.command));
+    out += fmt::format(
+        "<td class=\"text\">{}<details><summary>command</summary><code "
+        "class=\"command\">{}</code></details></td></tr>",
+        known.report.empty() ? "" : fmt::format("<a href=\"{}\">report</a> ", escaped(known.report)),
+        escaped(known.command));
   }
   return out + "</tbody></table></div>";
 }

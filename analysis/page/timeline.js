@@ -1,7 +1,7 @@
 // A time line of every node on a canvas. However many pieces there are, a frame looks only at those that are
 // seen: a search in each row, and pieces narrower than a pixel drawn as one, in the colour that takes most of it.
 "use strict";
-const gutter = 118, rowHeight = 24, topMargin = 26;
+const gutter = 118, topMargin = 26, mostRows = 400;
 
 // The numbers of a row, decoded: dates in seconds, and the seconds of each use before each piece.
 function decoded(lane, uses) {
@@ -38,14 +38,23 @@ function firstAbove(dates, date, from, count) {
   return low;
 }
 
+// Pieces of the critical path: {node, kind, begin_s, end_s, to}.
+function decodedPath({ names, pieces }) {
+  const made = [];
+  for (let i = 0; i < pieces.length; i += 5)
+    made.push({ node: names[pieces[i]], kind: names[pieces[i + 1]], begin_s: pieces[i + 2] / 1e9, end_s: (pieces[i + 2] + pieces[i + 3]) / 1e9, to: names[pieces[i + 4]] });
+  return made;
+}
+
 class TimeLine {
   constructor(host, timeline, events, path) {
     this.timeline = timeline;
-    this.rows = timeline.lanes.map((lane) => decoded(lane, timeline.uses)).filter((row) => row.count || row.marks.length);
+    this.rows = timeline.lanes.slice(0, mostRows).map((lane) => decoded(lane, timeline.uses));
+    this.rowHeight = this.rows.length > 40 ? Math.max(4, Math.floor(960 / this.rows.length)) : 24;
     this.rowOf = new Map(this.rows.map((row, i) => [row.node, i]));
     this.nameOf = new Map(timeline.lanes.map((lane) => [lane.node, lane.name]));
     this.rowByName = new Map(this.rows.map((row, i) => [row.name, i]));
-    this.path = path || [];
+    this.path = path ? decodedPath(path) : [];
     this.messages = this.decodedMessages(events);
     this.view = [0, timeline.end];
     this.chosen = null;
@@ -89,6 +98,8 @@ class TimeLine {
       button("all", "show all", () => this.show([0, this.timeline.end])));
     if (this.messages) bar.append(tick("arrows of messages", false, (on) => { this.arrows = on; this.draw(); }));
     if (this.path.length) bar.append(tick("critical path", true, (on) => { this.hidesPath = !on; this.draw(); }));
+    const hidden = this.timeline.lanes.length - this.rows.length;
+    if (hidden > 0) bar.append(element("span", { class: "hint" }, `${hidden} more nodes are not shown.`));
     bar.append(element("span", { class: "hint" }, "Drag to move, Ctrl and wheel to zoom; click a piece to see its messages."));
     return bar;
   }
@@ -160,10 +171,10 @@ class TimeLine {
   plotWidth() { return this.width - gutter; }
   xOf(date) { return gutter + (date - this.view[0]) / (this.view[1] - this.view[0]) * this.plotWidth(); }
   dateAt(x) { return this.view[0] + (x - gutter) / this.plotWidth() * (this.view[1] - this.view[0]); }
-  yOf(row) { return topMargin + row * rowHeight; }
+  yOf(row) { return topMargin + row * this.rowHeight; }
 
   pieceAt(x, y) {
-    const row = Math.floor((y - topMargin) / rowHeight);
+    const row = Math.floor((y - topMargin) / this.rowHeight);
     if (x < gutter || row < 0 || row >= this.rows.length) return null;
     const lane = this.rows[row], date = this.dateAt(x);
     const piece = firstAbove(lane.end, date, 0, lane.count);
@@ -196,7 +207,7 @@ class TimeLine {
   resize() {
     const width = this.canvas.parentElement.clientWidth;
     this.width = width;
-    this.height = topMargin + this.rows.length * rowHeight + 6;
+    this.height = topMargin + this.rows.length * this.rowHeight + 6;
     const scale = window.devicePixelRatio || 1;
     this.canvas.width = Math.round(width * scale);
     this.canvas.height = Math.round(this.height * scale);

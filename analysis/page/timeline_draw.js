@@ -26,6 +26,11 @@ function drawTimeLine(line) {
   g.restore();
 }
 
+// Between rows.
+function gapOf(line) {
+  return line.rowHeight < 16 ? 0.5 : 3;
+}
+
 // Hatches beside the colours: network is striped, waiting is dotted, service is barred, down is crossed.
 const patternCache = new Map();
 function patternOf(g, use) {
@@ -77,11 +82,15 @@ function drawAxis(g, line, style) {
   g.textAlign = "left";
   g.fillText("simulated s", 0, 10);
   g.fillStyle = style.ink;
-  line.rows.forEach((row, i) => g.fillText(row.name, 0, line.yOf(i) + rowHeight / 2));
+  const each = Math.max(1, Math.ceil(13 / line.rowHeight));  // names that do not cover each other
+  line.rows.forEach((row, i) => {
+    if (i % each === 0) g.fillText(row.name, 0, line.yOf(i) + line.rowHeight / 2);
+  });
 }
 
 function drawRow(g, line, style, row, y) {
   const [from, until] = line.view, pixel = (until - from) / line.plotWidth();
+  const gap = gapOf(line);
   let i = firstAbove(row.end, from, 0, row.count);
   while (i < row.count && row.begin[i] < until) {
     const x = line.xOf(row.begin[i]), width = (row.end[i] - row.begin[i]) / pixel;
@@ -96,7 +105,7 @@ function drawRow(g, line, style, row, y) {
       if (sums[next] - sums[i] > share) [most, share] = [use, sums[next] - sums[i]];
     });
     g.fillStyle = style.uses[most];
-    g.fillRect(column, y + 3, 1, rowHeight - 6);
+    g.fillRect(column, y + gap, 1, line.rowHeight - 2 * gap);
     i = next;
   }
 }
@@ -104,8 +113,8 @@ function drawRow(g, line, style, row, y) {
 function drawPiece(g, line, style, row, i, x, y, width) {
   const use = row.use[i];
   g.fillStyle = width > 3 ? style.patterns[use] : style.uses[use];
-  g.fillRect(x, y + 3, width, rowHeight - 6);
-  if (width < 42) return;
+  g.fillRect(x, y + gapOf(line), width, line.rowHeight - 2 * gapOf(line));
+  if (width < 42 || line.rowHeight < 16) return;
   const name = line.timeline.uses[use], other = line.nameOf.get(row.other[i]);
   const text = name === "compute" ? `clock ${row.clock[i]}` : name === "wait" && other !== row.name ? `for ${other}` : name;
   const size = g.measureText(text).width;
@@ -113,10 +122,10 @@ function drawPiece(g, line, style, row, i, x, y, width) {
   const at = Math.max(x, gutter) + 4;
   g.fillStyle = name === "compute" ? style.uses[use] : style.paper;
   g.globalAlpha = 0.85;
-  g.fillRect(at - 2, y + 5, size + 4, rowHeight - 10);
+  g.fillRect(at - 2, y + 5, size + 4, line.rowHeight - 10);
   g.globalAlpha = 1;
   g.fillStyle = name === "compute" ? style.paper : style.ink;
-  g.fillText(text, at, y + rowHeight / 2);
+  g.fillText(text, at, y + line.rowHeight / 2);
 }
 
 function drawShades(g, line, style) {
@@ -127,7 +136,7 @@ function drawShades(g, line, style) {
       if (row === undefined) continue;
       g.fillStyle = colour("down");
       g.globalAlpha = 0.12;
-      g.fillRect(x, line.yOf(row), width, rowHeight);
+      g.fillRect(x, line.yOf(row), width, line.rowHeight);
       g.globalAlpha = 1;
       g.fillRect(x, line.yOf(row), width, 2);
     }
@@ -139,8 +148,8 @@ function drawMarks(g, line, style) {
     if (at < line.view[0] || at > line.view[1]) return;
     const x = line.xOf(at), y = line.yOf(i);
     g.fillStyle = style.ink;
-    g.fillRect(x - 0.75, y, 1.5, rowHeight);
-    g.fillText(kind[0].toUpperCase(), x + 3, y + rowHeight / 2);
+    g.fillRect(x - 0.75, y, 1.5, line.rowHeight);
+    g.fillText(kind[0].toUpperCase(), x + 3, y + line.rowHeight / 2);
   }));
 }
 
@@ -148,15 +157,17 @@ function drawMarks(g, line, style) {
 function drawPath(g, line, style) {
   g.strokeStyle = g.fillStyle = style.ink;
   g.lineWidth = 2;
-  for (const piece of line.path) {
-    if (piece.end_s < line.view[0] || piece.begin_s > line.view[1]) continue;
+  const seen = line.path.filter((piece) => piece.end_s >= line.view[0] && piece.begin_s <= line.view[1]);
+  const connects = seen.length < 300;  // more would cover what they connect
+  for (const piece of seen) {
     const row = line.rowByName.get(piece.node), to = line.rowByName.get(piece.to);
     if (row === undefined) continue;
-    const left = line.xOf(piece.begin_s), right = line.xOf(piece.end_s), y = line.yOf(row) + rowHeight - 2;
+    const left = line.xOf(piece.begin_s), right = line.xOf(piece.end_s), y = line.yOf(row) + line.rowHeight - 2;
     if (piece.kind === "network" && to !== undefined && to !== row) {
+      if (!connects) continue;
       g.beginPath();
       g.moveTo(left, y);
-      g.lineTo(right, line.yOf(to) + rowHeight - 2);
+      g.lineTo(right, line.yOf(to) + line.rowHeight - 2);
       g.stroke();
     } else g.fillRect(left, y - 1, Math.max(1, right - left), 3);
   }
@@ -185,8 +196,8 @@ function drawArrows(g, line, style) {
   for (const i of messagesToDraw(line)) {
     const from = line.rowOf.get(m.from[i]), to = line.rowOf.get(m.to[i]);
     if (from === undefined || to === undefined) continue;
-    const x = line.xOf(m.sent[i]), y = line.yOf(from) + rowHeight / 2;
-    const toX = line.xOf(m.received[i]), toY = line.yOf(to) + rowHeight / 2, angle = Math.atan2(toY - y, toX - x);
+    const x = line.xOf(m.sent[i]), y = line.yOf(from) + line.rowHeight / 2;
+    const toX = line.xOf(m.received[i]), toY = line.yOf(to) + line.rowHeight / 2, angle = Math.atan2(toY - y, toX - x);
     g.globalAlpha = 0.7;
     g.beginPath();
     g.moveTo(x, y);
@@ -207,5 +218,5 @@ function drawChosen(g, line, style) {
   const x = line.xOf(lane.begin[place.piece]), width = line.xOf(lane.end[place.piece]) - x;
   g.strokeStyle = style.accent;
   g.lineWidth = 3;
-  g.strokeRect(x - 1, line.yOf(place.row) + 1, Math.max(3, width + 2), rowHeight - 2);
+  g.strokeRect(x - 1, line.yOf(place.row) + 1, Math.max(3, width + 2), line.rowHeight - 2);
 }

@@ -125,8 +125,6 @@ int check(const Command& command);
 int replay(const std::string& directory, const Command& command);
 int verify(const std::string& name, bool json);
 int compare(const Command& command, const StudyCommand& study);
-// An HTML page of the run or study that `name` means, at `out` or else in its folder.
-int report(const std::string& name, const std::string& out);
 int merge(const std::string& directory, const StudyCommand& study, bool json);
 int fuzz(const FuzzCommand& command);
 

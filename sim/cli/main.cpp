@@ -241,16 +241,6 @@ const Subcommand subcommands[] = {
            ->check(whole(0, 1024));
      },
      [](const Asked& a) { return replay(a.directory, a.command); }},
-    {"report", "Make an HTML page of a run or a study: one file, to be read in a browser or sent.",
-     "  psim report latest                                 the latest study, or else the latest run\n"
-     "  psim report runs/latest                            a run; recorded with --trace events it has a time line\n"
-     "  psim report stragglers-1a2b3c4d --out slow.html\n",
-     [](CLI::App* app, Asked& a) {
-       app->add_option("name", a.directory, "The run or study: its path or name, or `latest`.")->required();
-       app->add_option("-o,--out", a.command.out, "The file, instead of report.html in the run's or study's folder.")
-           ->check(not_empty());
-     },
-     [](const Asked& a) { return report(a.directory, a.command.out); }},
     {"studies", "List the studies in studies/; rename or remove one.",
      "  psim studies                                       all of them\n"
      "  psim studies 'strag*'                              a glob, or a part of the name\n"

@@ -6,14 +6,17 @@
 #include <optional>
 #include <set>
 
+#include "analysis/causes/explain.hpp"
 #include "analysis/page/page.hpp"
 #include "analysis/run_files.hpp"
 #include "analysis/run_record.hpp"
 #include "analysis/timeline/spans.hpp"
+#include "model/mutant.hpp"
 #include "sim/cli/process.hpp"
 #include "sim/cli/run_folder.hpp"
-#include "sim/cli/study/report.hpp"
+#include "sim/cli/see/see.hpp"
 #include "sim/cli/study/replay.hpp"
+#include "sim/cli/study/report.hpp"
 #include "sim/cli/study/shelf.hpp"
 #include "sim/cli/talk.hpp"
 
@@ -45,8 +48,10 @@ std::map<std::string, analysis::RunPlace> places_of(const StudyFolder& folder) {
     const std::string hash = run["run"];
     analysis::RunPlace& place = places[hash];
     place.command = run["command"];
-    const fs::path page = fs::path("runs") / fmt::format("{}-{}", folder.manifest["name"].get<std::string>(), hash.substr(0, 8)) /
-                          analysis::page_name;
+    const fs::path page =
+        fs::path("runs") /
+        fmt::format("{}-{}", folder.manifest["name"].get<std::string>(), hash.substr(0, 8)) /
+        analysis::page_name;
     if (analysis::is_page(folder.dir / page)) place.report = page.string();
   }
   return places;
@@ -69,18 +74,19 @@ int report_study(const fs::path& dir, const std::string& out) {
 int report_run(const fs::path& dir, const std::string& out) {
   const fs::path target = page_target(dir, out);
   const Json summary = summary_in(dir);
-  analysis::RunPage page{.summary = summary,
-                         .target = target_text(summary),
-                         .command = "psim run scenario.toml",
-                         .scenario = read_file(dir / "scenario.toml"),
-                         .with_events = fmt::format("psim run {} --trace events --out {}",
-                                                    file_word(dir / "scenario.toml"),
-                                                    file_word(dir.string() + "-events"))};
+  analysis::RunPage page{
+      .summary = summary,
+      .target = target_text(summary),
+      .command = "psim run scenario.toml",
+      .scenario = read_file(dir / "scenario.toml"),
+      .with_events = fmt::format("psim run {} --trace events --out {}", file_word(dir / "scenario.toml"),
+                                 file_word(dir.string() + "-events"))};
   std::optional<analysis::RunRecord> record;
   std::optional<analysis::Timeline> timeline;
   if (recorded_meta(dir / "run.db")["trace"] == "events") {
     record.emplace(dir);
     timeline = analysis::timeline_of(*record);
+    page.why = analysis::document(analysis::explain(*record), record->facts);
     page.record = &*record;
     page.timeline = &*timeline;
   }
@@ -96,7 +102,8 @@ fs::path page_target(const fs::path& dir, const std::string& out) {
   if (fs::is_directory(status))
     throw Refused(fmt::format("{} is a folder", target.string()),
                   fmt::format("name a file: {}", (target / analysis::page_name).string()));
-  if (fs::exists(status) && (!fs::is_regular_file(status) || !analysis::bears_page_mark(target)))
+  const bool is_page = fs::is_regular_file(status) && analysis::bears_page_mark(target);
+  if (fs::exists(status) && !is_page && !mutant("pages-replace-anything"))
     throw Refused(fmt::format("{} is no page that psim made", target.string()),
                   "name another file with --out; psim replaces nothing but its own pages");
   return target;

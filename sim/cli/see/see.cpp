@@ -80,6 +80,18 @@ const Subcommand subcommands[] = {
      "  psim export latest --csv run.csv --dot causes.dot --until 100ms\n",
      [](CLI::App* app, Asked& a) { add_export_options(app, a.exported); },
      [](const Asked& a) { return export_run(a.exported); }},
+    {"report", "Make an HTML page of a run or a study: one file, to be read in a browser or sent.",
+     "  psim report latest                                 the latest study, or else the latest run\n"
+     "  psim report runs/latest                            a run; recorded with --trace events it has a time "
+     "line\n"
+     "  psim report stragglers-1a2b3c4d --out slow.html\n",
+     [](CLI::App* app, Asked& a) {
+       app->add_option("name", a.directory, "The run or study: its path or name, or `latest`.")->required();
+       app->add_option("-o,--out", a.command.out,
+                       "The file, instead of report.html in the run's or study's folder.")
+           ->check(not_empty());
+     },
+     [](const Asked& a) { return report(a.directory, a.command.out); }},
 };
 
 }  // namespace

@@ -40,6 +40,9 @@ struct ExportCommand {
 };
 int export_run(const ExportCommand& asked);
 
+// An HTML page of the run or study that `name` means, at `out` or else in its folder.
+int report(const std::string& name, const std::string& out);
+
 // The folder of a finished run: a path, or a name on the shelf of runs.
 fs::path run_named(const std::string& name);
 

@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "analysis/run_files.hpp"
 #include "analysis/study/files.hpp"
 #include "sim/cli/process.hpp"
 #include "sim/cli/study/summary_check.hpp"
@@ -264,6 +265,11 @@ void write_study(const StudyFolder& folder, Journal& journal, const analysis::St
     if (std::ranges::find(files, sometimes, &analysis::StudyFile::name) == files.end())
       fs::remove(folder.dir / sometimes);
   }
+  // A page shows what the study was when it was made.
+  const fs::path page = folder.dir / analysis::page_name;
+  const bool is_new =
+      !fs::exists(folder.dir / "study.json") || read_file(folder.dir / "study.json") != files.front().text;
+  if (is_new && analysis::is_page(page)) fs::remove(page);
   for (const analysis::StudyFile& file : files) replace_file(folder.dir / file.name, file.text);
   analysis::write_database(folder.dir / "study.db", study);
 }

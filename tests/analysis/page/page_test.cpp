@@ -1,0 +1,138 @@
+// Goal: a page says what the document says, whatever names are in it, and asks for nothing. Method: studies
+// made by hand, and the page as text; tests/page opens pages in a browser.
+#include "analysis/page/page.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "analysis/page/html.hpp"
+#include "analysis/page/plot.hpp"
+#include "analysis/run_files.hpp"
+#include "analysis/study/files.hpp"
+#include "tests/analysis/study/make_study.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/run_psim.hpp"
+
+using namespace psim::analysis;
+using namespace psim::test;
+
+namespace {
+
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t times = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++times;
+  return times;
+}
+
+// Worker 1 computes all the time, and the other two wait for it; the losses fall.
+void add_workers(Study& study) {
+  for (Cell& cell : study.cells) {
+    for (StudyRun& run : cell.runs) {
+      run.summary["digest"] = "0123456789abcdef";
+      Json& workers = run.summary["workers"] = Json::array();
+      for (const double wait : {0.75, 0.0, 0.75})
+        workers.push_back({{"compute_share", 1 - wait},
+                           {"wait_share", wait},
+                           {"network_share", 0.0},
+                           {"absent_share", 0.0}});
+    }
+  }
+}
+
+Study two_arms(const std::string& slow, const std::string& fast) {
+  Study s = study(
+      {}, {cell(slow, {}, reaching({4, 5, 6, 5, 4})), cell(fast, {}, reaching({2, 2.4, 3.1, 2.6, 2.1}))});
+  for (Cell& one : s.cells) {
+    for (StudyRun& run : one.runs) {
+      for (int i = 0; i < 5; ++i)
+        run.summary["curve"].push_back({{"sim_time_s", 0.5 * i},
+                                        {"updates", i},
+                                        {"epoch", 0.1 * i},
+                                        {"bytes_sent", 100 * i},
+                                        {"loss", 2.0 / (1 + i)},
+                                        {"accuracy", 0.1 * i}});
+    }
+  }
+  add_workers(s);
+  return s;
+}
+
+std::string page_of(const Study& study) {
+  const Evaluation evaluation = evaluate(study);
+  return study_page({.study = study, .evaluation = evaluation, .target = "accuracy 93 %"});
+}
+
+std::string attribute(const std::string& tag, const std::string& name) {
+  const std::string begins = name + "=\"";
+  const std::size_t at = tag.find(begins);
+  if (at == std::string::npos) return "";
+  const std::size_t from = at + begins.size();
+  return tag.substr(from, tag.find('"', from) - from);
+}
+
+}  // namespace
+
+TEST_CASE("every number of a page is the one of the document", "[page]") {
+  const Study s = two_arms("bsp", "asp");
+  const Json all = document(s, evaluate(s));
+  const std::string page = page_of(s);
+  std::size_t numbers = 0;
+  for (std::size_t at = page.find("<data "); at != std::string::npos; at = page.find("<data ", at + 1)) {
+    const std::string tag = page.substr(at, page.find('>', at) - at);
+    const std::string path = attribute(tag, "data-path"), value = attribute(tag, "value");
+    INFO(tag);
+    const Json& exact = all.at(Json::json_pointer(path));
+    CHECK(value == (exact.is_string() ? exact.get<std::string>() : exact.dump()));
+    ++numbers;
+  }
+  CHECK(numbers > 60);
+}
+
+TEST_CASE("a page says who won and for whom was waited", "[page]") {
+  const std::string page = page_of(two_arms("bsp", "asp"));
+  const std::string answer = page.substr(page.find("<section id=\"answer\">"), 3000);
+  CHECK(answer.find(">asp</b> reached accuracy 93 % in ") != std::string::npos);
+  CHECK(answer.find("x faster [") != std::string::npos);
+  CHECK(answer.find("under 5/5 seeds") != std::string::npos);
+  CHECK(answer.find("all of them for worker 1") != std::string::npos);
+  CHECK(page.find("<h2>Under bsp the others waited for worker 1</h2>") != std::string::npos);
+}
+
+TEST_CASE("no name of a study ends its page", "[page]") {
+  const std::string evil = "</script><img src=x onerror=alert(1)>";
+  const std::string page = page_of(two_arms("bsp", evil));
+  CHECK(count(page, "<img") == 0);
+  CHECK(count(page, "</script>") == 2);  // of the data and of the programs
+  CHECK(page.find("&lt;img src=x") != std::string::npos);
+}
+
+TEST_CASE("a page brings everything with it", "[page]") {
+  const std::string page = page_of(two_arms("bsp", "asp"));
+  const std::string head = page.substr(0, 1000);
+  CHECK(head.find(page_mark) != std::string::npos);
+  CHECK(head.find("default-src 'none'") != std::string::npos);
+  CHECK(page.find("sourceMappingURL") == std::string::npos);
+  CHECK(page.find("Permission is hereby granted, free of charge") != std::string::npos);
+  for (const char* file : {"page.css", "page.js", "study.js"}) {
+    INFO(file);
+    CHECK(page.find(content(source_folder() / "analysis/page" / file)) != std::string::npos);
+  }
+  CHECK(page.size() < 600'000);
+}
+
+TEST_CASE("numbers are rounded as their shape says", "[page]") {
+  CHECK(shown(2.9000000000000004, as_seconds) == "2.90 s");
+  CHECK(shown(0.6027, as_percent) == "60 %");
+  CHECK(shown(83) == "83");
+  CHECK(shown(nullptr) == "-");
+  CHECK(shown(0.25, {.digits = 2, .is_inverse = true}) == "4.0");
+  CHECK(shown(0.0, as_seconds) == "0 s");
+}
+
+TEST_CASE("an axis has its ticks within its ends", "[page]") {
+  CHECK(Scale(0, 3).ticks() == std::vector<double>{0, 0.5, 1, 1.5, 2, 2.5, 3});
+  CHECK(Scale(0.4, 2.4, true).ticks() == std::vector<double>{0.5, 1, 2});
+  CHECK(Scale(5, 5).share(5) == 0.5);  // a single value
+  CHECK(letter_of(0) == "a");
+  CHECK(letter_of(27) == "ab");
+}

@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+"""Opens a page of psim report in Chromium, as a reader would.
+
+page_test.py PAGE DOCUMENT PICTURES: fails on a console message, on a request, on a control that does nothing to be
+seen as wrong by the browser, and on a number that is not the one of DOCUMENT (study.json or summary.json).
+Keeps pictures of the page as PICTURES-*.png. Exit code 77: there is no Chromium here.
+"""
+import json
+import os
+import re
+import shutil
+import sys
+
+from browser import Browser
+
+problems = []
+
+
+def check(holds, what):
+    if not holds:
+        problems.append(what)
+
+
+def at(document, path):
+    for step in path.split("/")[1:]:
+        document = document[int(step)] if isinstance(document, list) else document[step]
+    return document
+
+
+def parsed(value):
+    try:
+        return json.loads(value)
+    except ValueError:
+        return value
+
+
+def first_number(text):
+    found = re.search(r"-?\d+(\.\d+)?", text)
+    return (float(found.group()), len((found.group(1) or ".")) - 1) if found else None
+
+
+def check_numbers(browser, document):
+    """Each number says where it stands in the document: its value is that one, and what is shown its rounding."""
+    numbers = browser.run("""[...document.querySelectorAll('data')].map(d => ({value: d.value, path: d.dataset.path,
+        scale: d.dataset.scale, text: d.textContent, title: d.title}))""")
+    check(len(numbers) > 10, f"only {len(numbers)} numbers")
+    for number in numbers:
+        try:
+            exact = at(document, number["path"])
+        except (KeyError, IndexError, ValueError):
+            problems.append(f"{number['path']} is not in the document")
+            continue
+        value = parsed(number["value"])
+        check(exact == value or str(exact) == number["value"], f"{number['path']}: {number['value']}, not {exact}")
+        check(number["value"] in number["title"], f"{number['path']}: the digits are not in its title")
+        shown, scale = first_number(number["text"]), number.get("scale")
+        if shown is None or isinstance(exact, str) or exact is None or scale is None:
+            continue
+        expected = float(scale[1:]) / exact if scale.startswith("/") else exact * float(scale)
+        check(abs(shown[0] - expected) <= 0.5000001 * 10.0 ** -shown[1], f"{number['path']}: shows {number['text']} for {exact}")
+    return len(numbers)
+
+
+def press_everything(browser):
+    """Every button, radio button, tick, summary and link within the page."""
+    count = browser.run("""(() => { const all = [...document.querySelectorAll('button, input, summary, a[href^="#"]')];
+        window.everything = all; return all.length; })()""")
+    for number in range(count):
+        browser.run(f"everything[{number}].click(); new Promise(r => requestAnimationFrame(() => setTimeout(r, 5)))")
+    return count
+
+
+def press_keys(browser):
+    """The charts answer to keys: + shows less of the axis, 0 all of it."""
+    for place in ("#timeline canvas", ".live"):
+        if not browser.run(f"!!document.querySelector('main {place}')"):
+            continue
+        browser.run(f"document.querySelector('main {place}').focus()")
+        check(browser.run("document.activeElement.tabIndex === 0"), f"{place} does not take the focus")
+        for key in ("+", "+", "ArrowRight", "-", "ArrowLeft", "ArrowDown", "n", "p", "ArrowUp"):
+            browser.key(key)
+        if place == "#timeline canvas":
+            view = browser.run("timeLine.view")
+            check(view[1] - view[0] < browser.run("timeLine.timeline.end"), "+ does not zoom the time line")
+            check(browser.run("!!timeLine.told.textContent"), "a chosen piece is not told")
+        browser.key("0")
+        if place == "#timeline canvas":
+            check(browser.run("timeLine.view[0] === 0 && timeLine.view[1] === timeLine.timeline.end"), "0 does not show all")
+
+
+def check_shape(browser, where):
+    check(browser.run("document.documentElement.scrollWidth <= document.documentElement.clientWidth + 1"),
+          f"{where}: the page is wider than the window")
+    for selector, what in (("h1", "heading"), ("table", "table"), ("#answer p", "answer")):
+        check(browser.run(f"!!document.querySelector('{selector}')"), f"{where}: no {what}")
+
+
+def without_programs(browser, page):
+    """Tables and figures are there before any program runs."""
+    browser.ask("Emulation.setScriptExecutionDisabled", value=True)
+    browser.open(page)
+    browser.ask("Emulation.setScriptExecutionDisabled", value=False)
+    check(browser.run("document.querySelectorAll('svg polyline, svg path').length > 0"), "no figure without JavaScript")
+    check(browser.run("!document.querySelector('.dygraph-legend, .live')"), "JavaScript was not off")
+
+
+def main(page, document, pictures):
+    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if program is None:
+        print("skipped: there is no Chromium here; on Debian: apt-get install chromium")
+        return 77
+    with open(document, encoding="utf-8") as file:
+        values = json.load(file)
+    with open(page, encoding="utf-8") as file:
+        text = file.read()
+    data = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S).group(1)
+    check(len(text) - len(data) < 1_000_000, f"{len(text) - len(data)} bytes beside the data")
+    browser = Browser(program)
+    try:
+        for name, width, height, dark in (("light", 1200, 900, False), ("dark", 1200, 900, True),
+                                          ("narrow", 400, 800, False), ("wide", 3840, 2160, False)):
+            browser.look(dark)
+            browser.size(width, height)
+            browser.open(page)
+            browser.run("new Promise(r => setTimeout(r, 200))")
+            check_shape(browser, name)
+            browser.picture(f"{pictures}-{name}.png")
+        browser.look(False)
+        browser.size(1200, 900)
+        browser.open(page)
+        numbers = check_numbers(browser, values)
+        press_keys(browser)
+        pressed = press_everything(browser)
+        check(pressed > 0, f"only {pressed} controls")
+        browser.picture(f"{pictures}-pressed.png")
+        without_programs(browser, page)
+        browser.picture(f"{pictures}-still.png")
+        browser.paper(f"{pictures}.pdf")
+        problems.extend(browser.complaints)
+    finally:
+        browser.close()
+    for problem in problems[:40]:
+        print(problem)
+    if not problems:
+        print(f"{numbers} numbers are those of {os.path.basename(document)}; {pressed} controls pressed; pictures: {pictures}-*.png")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 4:
+        sys.exit(__doc__)
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,90 @@
+// psim report: where pages are written, what they may replace, and that nothing else minds them.
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "tests/support/catch.hpp"
+#include "tests/support/run_psim.hpp"
+
+using namespace psim::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* scenario = R"(model = {layers = [64, 10]}
+training = {batch_size = 16, steps = 4}
+cluster = {workers = 2}
+)";
+
+class Desk {
+ public:
+  Desk() { std::ofstream(folder_.path() / "small.toml") << scenario; }
+  const fs::path& path() const { return folder_.path(); }
+  Outcome run(const std::vector<std::string>& words, int code = 0) const {
+    Outcome outcome = psim::test::psim(words, path());
+    INFO(words[0] << " " << (words.size() > 1 ? words[1] : "") << "\n" << outcome.out << outcome.err);
+    REQUIRE(outcome.code == code);
+    return outcome;
+  }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a page stands in the folder of its run, and nothing minds it", "[report]") {
+  const Desk desk;
+  desk.run({"run", "small.toml", "--trace", "events", "--out", "one"});
+  const std::string sums = content(desk.path() / "one/checksums");
+  CHECK(contains(desk.run({"report", "one"}).out, "report: one/report.html"));
+  CHECK(contains(content(desk.path() / "one/report.html"), "id=\"timeline\""));
+  CHECK(content(desk.path() / "one/checksums") == sums);
+  desk.run({"verify", "one"});
+  desk.run({"replay", "one"});
+  desk.run({"report", "one"});  // replaces its own
+  CHECK(!contains(desk.run({"run", "small.toml", "--trace", "events", "--out", "one"}).err,
+                  "again"));  // is reused
+  desk.run({"run", "small.toml", "--out", "one", "--force"});
+  CHECK(!fs::exists(desk.path() / "one/report.html"));
+  CHECK(contains(desk.run({"report", "one"}).out, "one/report.html"));
+  CHECK(contains(content(desk.path() / "one/report.html"), "recorded without its events"));
+  std::ofstream(desk.path() / "one/report.html") << "my own notes";
+  CHECK(contains(desk.run({"report", "one"}, 2).err, "is no page that psim made"));
+  CHECK(content(desk.path() / "one/report.html") == "my own notes");
+  CHECK(contains(desk.run({"run", "small.toml", "--out", "one", "--force"}, 2).err,
+                 "which psim did not write"));
+}
+
+TEST_CASE("a study's page goes where the study goes", "[report]") {
+  const Desk desk;
+  desk.run({"compare", "small.toml", "--set", "consistency=[bsp, asp]", "--seeds", "1,2", "--report"});
+  const fs::path study = fs::canonical(desk.path() / "studies/latest");
+  const std::string page = content(study / "report.html");
+  CHECK(contains(page, "<table id=\"results\">"));
+  desk.run({"report", "latest", "--out", "other.html"});
+  CHECK(content(desk.path() / "other.html") == page);
+  desk.run({"merge", "latest"});
+  CHECK(content(study / "report.html") == page);  // nothing is new
+  desk.run({"replay", "latest"});
+  CHECK(contains(desk.run({"archive", "latest", "-o", "it.tar.gz"}).out, "wrote it.tar.gz"));
+  CHECK(contains(process({"tar", "tzf", "it.tar.gz"}, desk.path()).out, "/report.html"));
+  desk.run({"merge", "latest", "--baseline", "asp"});
+  CHECK(!fs::exists(study / "report.html"));  // it would show another baseline
+  desk.run({"report", "latest"});
+  desk.run({"studies", "remove", "latest"});
+  CHECK(!fs::exists(study));
+}
+
+TEST_CASE("what has no page is said", "[report]") {
+  const Desk desk;
+  CHECK(contains(desk.run({"report", "nothing"}, 2).err, "there is no run or study `nothing`"));
+  CHECK(contains(desk.run({"report", "."}, 2).err, "is neither a run nor a study"));
+  desk.run({"run", "small.toml", "--out", "one"});
+  fs::create_directory(desk.path() / "here");
+  CHECK(contains(desk.run({"report", "one", "--out", "here"}, 2).err, "here is a folder"));
+}
