@@ -55,6 +55,7 @@ class TimeLine {
     this.nameOf = new Map(timeline.lanes.map((lane) => [lane.node, lane.name]));
     this.rowByName = new Map(this.rows.map((row, i) => [row.name, i]));
     this.path = path ? decodedPath(path) : [];
+    this.pathEnds = Float64Array.from(this.path, (piece) => piece.end_s);
     this.messages = this.decodedMessages(events);
     this.view = [0, timeline.end];
     this.chosen = null;

@@ -17,7 +17,7 @@ function drawTimeLine(line) {
   g.beginPath();
   g.rect(gutter, 0, line.plotWidth(), line.height);
   g.clip();
-  line.rows.forEach((row, i) => drawRow(g, line, style, row, line.yOf(i)));
+  drawRows(g, line, style);
   drawShades(g, line, style);
   if (!line.hidesPath) drawPath(g, line, style);
   drawArrows(g, line, style);
@@ -88,31 +88,71 @@ function drawAxis(g, line, style) {
   });
 }
 
-function drawRow(g, line, style, row, y) {
-  const [from, until] = line.view, pixel = (until - from) / line.plotWidth();
-  const gap = gapOf(line);
-  let i = firstAbove(row.end, from, 0, row.count);
-  while (i < row.count && row.begin[i] < until) {
-    const x = line.xOf(row.begin[i]), width = (row.end[i] - row.begin[i]) / pixel;
-    if (width >= 1) {
-      drawPiece(g, line, style, row, i, x, y, width);
+// The first from `from` on whose date is above: near it, as in the next pixel, by steps that double.
+function nextAbove(dates, date, from, count) {
+  let step = 1;
+  while (from + step < count && dates[from + step] <= date) step *= 2;
+  return firstAbove(dates, date, from + (step >> 1), Math.min(count, from + step + 1));
+}
+
+// The use that takes most of the pieces from `i` to before `next`.
+function mostUsed(row, i, next) {
+  let most = 0, share = -1;
+  for (let use = 0; use < row.before.length; ++use) {
+    const seconds = row.before[use][next] - row.before[use][i];
+    if (seconds > share) [most, share] = [use, seconds];
+  }
+  return most;
+}
+
+// "#0072b2" as a pixel of an image.
+function pixelOf(hex) {
+  const rgb = parseInt(hex.slice(1), 16);
+  return ((255 << 24) | ((rgb & 255) << 16) | (rgb & 0xff00) | (rgb >> 16)) >>> 0;
+}
+
+// Pieces wider than a hatch are drawn by themselves; narrower ones are pixels of an image that has a line for each
+// row, because ten thousands of rectangles take longer than a frame.
+function drawRows(g, line, style) {
+  const width = Math.ceil(line.plotWidth()), gap = gapOf(line), wide = [];
+  if (width < 1 || !line.rows.length) return;
+  const image = new ImageData(width, line.rows.length), all = new Uint32Array(image.data.buffer);
+  const pixels = style.uses.map(pixelOf);
+  line.rows.forEach((row, i) => fillRow(line, row, i, all.subarray(i * width, (i + 1) * width), pixels, wide));
+  line.strip = line.strip || element("canvas");
+  [line.strip.width, line.strip.height] = [width, line.rows.length];
+  line.strip.getContext("2d").putImageData(image, 0, 0);
+  g.imageSmoothingEnabled = false;
+  line.rows.forEach((row, i) => {
+    g.drawImage(line.strip, 0, i, width, 1, gutter, line.yOf(i) + gap, width, line.rowHeight - 2 * gap);
+  });
+  for (const [row, piece, x, size] of wide) drawPiece(g, line, style, line.rows[row], piece, x, line.yOf(row), size);
+}
+
+// One row: `pixels` for what is narrow; what is wide goes to `wide`.
+function fillRow(line, row, number, out, pixels, wide) {
+  const [from, until] = line.view, scale = line.plotWidth() / (until - from);
+  for (let i = firstAbove(row.end, from, 0, row.count); i < row.count && row.begin[i] < until;) {
+    const x = (row.begin[i] - from) * scale, width = (row.end[i] - row.begin[i]) * scale;
+    if (width > 3) {
+      wide.push([number, i, x + gutter, width]);
       ++i;
       continue;
     }
-    const column = Math.floor(x), next = Math.max(i + 1, firstAbove(row.end, line.dateAt(column + 1), i, row.count));
-    let most = 0, share = -1;
-    row.before.forEach((sums, use) => {
-      if (sums[next] - sums[i] > share) [most, share] = [use, sums[next] - sums[i]];
-    });
-    g.fillStyle = style.uses[most];
-    g.fillRect(column, y + gap, 1, line.rowHeight - 2 * gap);
+    if (width >= 1) {
+      out.fill(pixels[row.use[i]], Math.max(0, Math.round(x)), Math.round(x + width));
+      ++i;
+      continue;
+    }
+    const column = Math.floor(x), next = Math.max(i + 1, nextAbove(row.end, from + (column + 1) / scale, i, row.count));
+    if (column >= 0 && column < out.length) out[column] = pixels[mostUsed(row, i, next)];
     i = next;
   }
 }
 
 function drawPiece(g, line, style, row, i, x, y, width) {
   const use = row.use[i];
-  g.fillStyle = width > 3 ? style.patterns[use] : style.uses[use];
+  g.fillStyle = style.patterns[use];
   g.fillRect(x, y + gapOf(line), width, line.rowHeight - 2 * gapOf(line));
   if (width < 42 || line.rowHeight < 16) return;
   const name = line.timeline.uses[use], other = line.nameOf.get(row.other[i]);
@@ -153,14 +193,17 @@ function drawMarks(g, line, style) {
   }));
 }
 
-// A line below the rows that the run had to wait for, and from row to row where a message went.
+// A line below the rows that the run had to wait for, and from row to row where a message went. Pieces follow
+// each other without a gap, so a search finds the first that is seen.
 function drawPath(g, line, style) {
+  const ends = line.pathEnds, reached = new Float64Array(line.rows.length).fill(-1);
+  const first = firstAbove(ends, line.view[0], 0, ends.length);
+  const last = Math.min(firstAbove(ends, line.view[1], first, ends.length) + 1, ends.length);
+  const connects = last - first < 300;  // more would cover what they connect
   g.strokeStyle = g.fillStyle = style.ink;
   g.lineWidth = 2;
-  const seen = line.path.filter((piece) => piece.end_s >= line.view[0] && piece.begin_s <= line.view[1]);
-  const connects = seen.length < 300;  // more would cover what they connect
-  for (const piece of seen) {
-    const row = line.rowByName.get(piece.node), to = line.rowByName.get(piece.to);
+  for (let i = first; i < last; ++i) {
+    const piece = line.path[i], row = line.rowByName.get(piece.node), to = line.rowByName.get(piece.to);
     if (row === undefined) continue;
     const left = line.xOf(piece.begin_s), right = line.xOf(piece.end_s), y = line.yOf(row) + line.rowHeight - 2;
     if (piece.kind === "network" && to !== undefined && to !== row) {
@@ -169,7 +212,10 @@ function drawPath(g, line, style) {
       g.moveTo(left, y);
       g.lineTo(right, line.yOf(to) + line.rowHeight - 2);
       g.stroke();
-    } else g.fillRect(left, y - 1, Math.max(1, right - left), 3);
+    } else if (right >= reached[row] + 0.5) {
+      g.fillRect(left, y - 1, Math.max(1, right - left), 3);
+      reached[row] = Math.max(left + 1, right);
+    }
   }
 }
 
