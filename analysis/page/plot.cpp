@@ -58,34 +58,34 @@ std::vector<double> Scale::ticks() const {
   return all;
 }
 
-Plot::Plot(Scale x, Scale y, std::string x_name, std::string y_name)
+Figure::Figure(Scale x, Scale y, std::string x_name, std::string y_name)
     : x_(x), y_(y), x_name_(std::move(x_name)), y_name_(std::move(y_name)) {}
 
-std::string Plot::points(const Line& line) const {
+std::string Figure::points(const Dots& line) const {
   std::string out;
   for (const auto& [x, y] : line)
     out += fmt::format("{:.1f},{:.1f} ", box_width * x_.share(x), box_height * (1 - y_.share(y)));
   return out;
 }
 
-void Plot::add_line(std::size_t series, const Line& line) {
+void Figure::add_line(std::size_t series, const Dots& line) {
   shapes_ += fmt::format("<polyline class=\"line s{}\" points=\"{}\"/>", series % 8, points(line));
 }
 
-void Plot::add_band(std::size_t series, const Line& outline) {
+void Figure::add_band(std::size_t series, const Dots& outline) {
   shapes_ += fmt::format("<polygon class=\"band s{}\" points=\"{}\"/>", series % 8, points(outline));
 }
 
-void Plot::add_at(double x, double y, const std::string& content) {
+void Figure::add_at(double x, double y, const std::string& content) {
   content_ += fmt::format("<span class=\"at\" style=\"left:{:.2f}%;bottom:{:.2f}%\">{}</span>",
                           100 * x_.share(x), 100 * y_.share(y), content);
 }
 
-void Plot::add_end(std::size_t series, double y, const std::string& name) {
+void Figure::add_end(std::size_t series, double y, const std::string& name) {
   ends_.push_back({series, y_.share(y), name});
 }
 
-std::string Plot::html(const std::string& name) const {
+std::string Figure::html(const std::string& name) const {
   std::string out = fmt::format(
       "<div class=\"plot\" role=\"img\" aria-label=\"{}\"><div class=\"area\">"
       "<svg viewBox=\"0 0 {} {}\" preserveAspectRatio=\"none\" aria-hidden=\"true\">",

@@ -37,15 +37,15 @@ struct Extent {
   bool is_known() const { return low <= high; }
 };
 
-using Line = std::vector<std::pair<double, double>>;
+using Dots = std::vector<std::pair<double, double>>;
 
-class Plot {
+class Figure {
  public:
   // Both axes with what they show and the unit: "simulated time [s]".
-  Plot(Scale x, Scale y, std::string x_name, std::string y_name);
-  void add_line(std::size_t series, const Line& line);
+  Figure(Scale x, Scale y, std::string x_name, std::string y_name);
+  void add_line(std::size_t series, const Dots& line);
   // `outline`: the upper edge forwards, then the lower one backwards.
-  void add_band(std::size_t series, const Line& outline);
+  void add_band(std::size_t series, const Dots& outline);
   // `content`: HTML at a place, its centre there.
   void add_at(double x, double y, const std::string& content);
   // Names a line at its end.
@@ -54,7 +54,7 @@ class Plot {
   std::string html(const std::string& name) const;
 
  private:
-  std::string points(const Line& line) const;
+  std::string points(const Dots& line) const;
   Scale x_, y_;
   std::string x_name_, y_name_, shapes_, content_;
   struct End {

@@ -163,7 +163,7 @@ std::string workers_figure(const RunView& view) {
 
 std::string loss_figure(const RunView& view) {
   Extent x, y;
-  Line line;
+  Dots line;
   for (const Json& point : view.page.summary["curve"]) {
     const Json loss = point.value("loss", Json());
     if (!loss.is_number() || !std::isfinite(loss.get<double>())) break;
@@ -172,8 +172,8 @@ std::string loss_figure(const RunView& view) {
     y.add(line.back().second);
   }
   if (line.size() < 2) return "";
-  Plot plot(Scale(0, x.high), Scale(y.low, y.high, y.low > 0), "simulated time [s]",
-            y.low > 0 ? "loss (log scale)" : "loss");
+  Figure plot(Scale(0, x.high), Scale(y.low, y.high, y.low > 0), "simulated time [s]",
+              y.low > 0 ? "loss (log scale)" : "loss");
   plot.add_line(0, line);
   return "<div id=\"loss\" class=\"curves\">" + plot.html("Loss over simulated time") + "</div>";
 }

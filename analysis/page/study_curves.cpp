@@ -58,12 +58,12 @@ std::string curve_figure(const StudyView& view, const ConditionCurves& condition
     }
   }
   if (!x.is_known()) return "";
-  Plot plot(Scale(x.low, x.high), Scale(y.low, y.high, y.low > 0), "simulated time [s]",
-            y.low > 0 ? "loss (log scale)" : "loss");
+  Figure plot(Scale(x.low, x.high), Scale(y.low, y.high, y.low > 0), "simulated time [s]",
+              y.low > 0 ? "loss (log scale)" : "loss");
   for (const MeanCurve& curve : condition.curves) {
     if (curve.band.empty()) continue;
     const std::size_t series = series_of(view, curve.label);
-    Line mean, outline;
+    Dots mean, outline;
     for (const statistics::BandPoint& point : curve.band) {
       mean.emplace_back(point.time_s, point.mean);
       if (point.interval) outline.emplace_back(point.time_s, point.interval->high);

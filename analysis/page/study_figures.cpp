@@ -152,7 +152,7 @@ std::string time_figures(const StudyView& view) {
 std::string pareto_figures(const StudyView& view) {
   std::string out;
   for (const Condition& condition : conditions_in(view)) {
-    Line places;
+    Dots places;
     Condition drawn;
     for (const Aggregate* one : condition) {
       if (!std::isfinite(time_at(*one)) || one->measure("bytes_sent") == nullptr) continue;
@@ -162,7 +162,7 @@ std::string pareto_figures(const StudyView& view) {
     if (drawn.size() < 2) continue;
     const auto [left, right] = std::ranges::minmax(places, {}, &std::pair<double, double>::first);
     const auto [low, high] = std::ranges::minmax(places, {}, &std::pair<double, double>::second);
-    Plot plot(Scale(0, 1.1 * right.first), Scale(0, 1.15 * high.second), "mean time [s]", "sent [MB]");
+    Figure plot(Scale(0, 1.1 * right.first), Scale(0, 1.15 * high.second), "mean time [s]", "sent [MB]");
     const auto covers = [&](std::size_t i, std::size_t j) {  // their names would stand one upon the other
       return std::abs(places[i].first - places[j].first) < 0.3 * right.first &&
              std::abs(places[i].second - places[j].second) < 0.07 * high.second &&
