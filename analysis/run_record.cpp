@@ -31,24 +31,6 @@ std::vector<std::string> other_nodes(const fs::path& database, const Facts& fact
   return others;
 }
 
-// "64B", "500MBps", "50us": in bytes, bytes per second, seconds, as psim writes them, exactly.
-double quantity(std::string_view text) {
-  struct Prefix {
-    std::string_view name;
-    double times, divided;
-  };
-  constexpr Prefix prefixes[] = {{"n", 1, 1e9},         {"u", 1, 1e6}, {"m", 1, 1e3},      {"k", 1e3, 1},
-                                 {"Ki", 1024, 1},       {"K", 1e3, 1}, {"Mi", 1048576, 1}, {"M", 1e6, 1},
-                                 {"Gi", 1073741824, 1}, {"G", 1e9, 1}};
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
-  for (const Prefix& one : prefixes) {
-    if (unit.starts_with(one.name)) return number * one.times / one.divided;
-  }
-  return number;
-}
-
 // The fields of a run's scenario, where every default is written out; a field without meaning is left out.
 struct Fields {
   const toml::table& scenario;
@@ -68,13 +50,15 @@ void add_sizes(const Fields& fields, Facts& f) {
   f.bytes_per_listed_key = std::max<std::uint64_t>(f.bytes_per_key, 4);
   f.filtered = fields.scenario.contains("filter");
   f.disk = quantity(fields.word("snapshot.bandwidth"));
-  if (fields.word("training.work") != "static") return;
-  const std::int64_t batch =
-      fields.number("training.batch_size", 0) * fields.number("training.accumulate", 1);
-  const std::int64_t steps = fields.number("training.local_steps", 1),
+  const std::int64_t batch = fields.number("training.batch_size", 0),
+                     each = fields.number("training.accumulate", 1),
+                     steps = fields.number("training.local_steps", 1),
                      warmup = fields.number("training.warmup_steps", 0);
-  f.samples = batch * steps;
-  f.first_samples = batch * (warmup > 0 ? warmup : steps);
+  f.batches = each * steps;
+  f.first_batches = each * (warmup > 0 ? warmup : steps);
+  if (fields.word("training.work") != "static") return;
+  f.samples = batch * f.batches;
+  f.first_samples = batch * f.first_batches;
 }
 
 void add_speeds(const Fields& fields, Facts& f) {
@@ -145,6 +129,7 @@ Facts facts_of(const toml::table& scenario) {
   f.at_least_once = fields.word("recovery.semantics") == "at-least-once";
   if (const std::string_view text = fields.word("training.duration"); !text.empty())
     f.duration = quantity(text);
+  f.copies_over_bus = fields.number("cluster.worker.device.count", 1) > 1;
   add_sizes(fields, f);
   add_speeds(fields, f);
   return f;
@@ -171,6 +156,23 @@ Json summary_in(const fs::path& file) {
 }
 
 }  // namespace
+
+double quantity(std::string_view text) {
+  struct Prefix {
+    std::string_view name;
+    double times, divided;
+  };
+  constexpr Prefix prefixes[] = {{"n", 1, 1e9},         {"u", 1, 1e6}, {"m", 1, 1e3},      {"k", 1e3, 1},
+                                 {"Ki", 1024, 1},       {"K", 1e3, 1}, {"Mi", 1048576, 1}, {"M", 1e6, 1},
+                                 {"Gi", 1073741824, 1}, {"G", 1e9, 1}, {"T", 1e12, 1}};
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
+  for (const Prefix& one : prefixes) {
+    if (unit.starts_with(one.name)) return number * one.times / one.divided;
+  }
+  return number;
+}
 
 Unverifiable unrelated_files(const fs::path& folder, std::string_view why) {
   return {fmt::format("{}: {}", folder.string(), why),

@@ -44,7 +44,7 @@ class Name {
       "view_change", "place", "participant", "snapshot", "copy", "promotion", "membership", "fault",
       "prediction", "repetition", "wait", "release",
       // kinds of messages and of faults
-      "pull", "weights", "push", "join", "heartbeat", "leave", "state", "restore", "crash"};
+      "pull", "weights", "push", "join", "heartbeat", "leave", "state", "restore", "samples", "crash"};
   std::uint8_t place_ = 0;
 };
 
@@ -93,6 +93,9 @@ struct Straggler {
   std::optional<double> probability;  // of a step
 };
 
+// "64B", "500MBps", "50us": in bytes, bytes per second, seconds, as psim writes them, exactly.
+double quantity(std::string_view text);
+
 // What the scenario promises.
 struct Facts {
   std::uint32_t servers = 0, workers = 0;
@@ -113,6 +116,7 @@ struct Facts {
   std::optional<double> duration;  // seconds
   // Samples of each of a worker's computations; none: they differ, or are not known.
   std::optional<std::int64_t> samples, first_samples;
+  std::int64_t batches = 1, first_batches = 1;  // of a clock, and of a worker's first one
   // Sizes of messages.
   std::uint64_t header = 0, bytes_per_value = 4, bytes_per_key = 0, bytes_per_listed_key = 4;
   bool filtered = false;
@@ -123,7 +127,8 @@ struct Facts {
   // A server's operations for each value that it takes, and in a second; no speed: the platform's.
   double server_flops_per_value = 0;
   std::vector<double> server_speeds;  // one for all, or by server
-  std::vector<std::string> others;    // names of the nodes after the workers
+  bool copies_over_bus = false;     // a worker's computing is in part copies between its devices
+  std::vector<std::string> others;  // names of the nodes after the workers
 
   bool is_server(std::uint32_t node) const { return node > 0 && node <= servers; }
   bool is_worker(std::uint32_t node) const { return node > servers && node <= servers + workers; }

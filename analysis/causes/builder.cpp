@@ -114,9 +114,56 @@ void CauseBuilder::bind_to_message(const Node& here, Id arrived, double now) {
   bind(was_busy ? busy : arrived, Kind::service, now);
 }
 
-void CauseBuilder::take_arrived(Node& here) {
+// Samples that came ahead of their clock are not what this one needs.
+void CauseBuilder::take_arrived(Node& here, std::int64_t clock) {
   for (const Id id : here.arrived) after(id, Kind::idle, 0);
   here.arrived.clear();
+  std::erase_if(here.samples, [&](const std::pair<std::int64_t, Id>& batch) {
+    if (batch.first > clock) return false;
+    after(batch.second, Kind::idle, 0);
+    return true;
+  });
+}
+
+const Facts& CauseBuilder::facts_of(std::uint32_t shard) const {
+  for (const Job& job : jobs_) {
+    if (shard >= job.first_shard && shard < job.first_shard + job.shards) return job.facts;
+  }
+  return facts_;
+}
+
+void CauseBuilder::after_what_it_needs(const Row& row, const Requests& asked) {
+  for (auto own = asked.outcomes.rbegin(); own != asked.outcomes.rend(); ++own) {
+    if (own->first >= asked.pushes_before) continue;
+    after(own->second, Kind::idle, 0);
+    break;
+  }
+  const auto found = shards_.find({row.node, row.shard});
+  if (found == shards_.end()) return;
+  const Shard& shard = found->second;
+  if (asked.above >= 0) {
+    const auto made = std::ranges::upper_bound(shard.versions, asked.above, {},
+                                               [](const auto& version) { return version.first; });
+    if (made != shard.versions.end()) after(made->second, Kind::idle, 0);
+  }
+  const std::optional<std::int64_t> bound = facts_of(row.shard).bound_at(asked.clock);
+  if (!bound) return;
+  const auto through = shard.all_through.find(asked.clock - *bound - 1);
+  if (through != shard.all_through.end()) after(through->second, Kind::idle, 0);
+}
+
+void CauseBuilder::count_clock(const Row& row, Id outcome) {
+  const Facts& facts = facts_of(row.shard);
+  if (!facts.bound_at(row.clock)) return;
+  Shard& shard = shards_[{row.node, row.shard}];
+  std::vector<Id>& there = shard.clocks[row.clock];
+  there.push_back(outcome);
+  if (there.size() < facts.workers) return;
+  for (auto last = there.rbegin(); last != there.rend(); ++last) after(*last, Kind::idle, 0);
+  const Id all = add(row);
+  moments_[all].type = Name();
+  shard.clocks.erase(row.clock);
+  shard.all_through.emplace(row.clock, all);
 }
 
 CauseBuilder::Id CauseBuilder::arrival_of(std::int64_t message) const {
@@ -148,7 +195,7 @@ void CauseBuilder::on_sent(const Row& row) {
     if (is_now(asked.release, row.at)) bind(asked.release, Kind::idle, row.at);
     else bind_to_message(here, asked.pull, row.at);
     after(asked.pull, Kind::idle, 0);
-    after(updates_[{row.node, row.shard}].before, Kind::idle, 0);
+    after_what_it_needs(row, asked);
   } else if (is_heartbeat) {
     bind(here.work, Kind::idle, row.at);
   } else if (is_now(here.control, row.at)) {
@@ -177,9 +224,21 @@ void CauseBuilder::on_received(const Row& row) {
     node(row.peer).heard = id;
     return;
   }
-  node(row.node).arrived.push_back(id);
-  if (row.is("received", "pull")) requests(row, row.node, row.peer).pull = id;
+  if (row.is("received", "samples")) node(row.node).samples.emplace_back(clock_of_batch(row.part), id);
+  else node(row.node).arrived.push_back(id);
+  if (row.is("received", "pull")) {
+    Requests& asked = requests(row, row.node, row.peer);
+    asked.pull = id;
+    asked.above = row.above;
+    asked.clock = row.clock;
+    asked.pushes_before = row.pushes_before;
+  }
   if (row.is("received", "push")) requests(row, row.node, row.peer).pushes[row.push] = id;
+}
+
+std::int64_t CauseBuilder::clock_of_batch(std::int64_t batch) const {
+  const std::int64_t later = batch - facts_.first_batches;
+  return later < 0 ? 0 : 1 + later / facts_.batches;
 }
 
 // Nobody learns of it; but the next message of its connection may have waited for its turn.
@@ -196,7 +255,7 @@ void CauseBuilder::on_computation(const Row& row) {
     if (!is_cut && is_now(here.control, row.at)) bind(here.control, Kind::idle, row.at);
     else if (is_now(here.last, row.at)) bind(here.last, Kind::idle, row.at);
     else bind(here.control, Kind::compute, row.at);  // an update of its own
-    if (starts) take_arrived(here);
+    if (starts) take_arrived(here, row.clock);
   } else {
     bind(here.control, Kind::compute, row.at);
   }
@@ -210,7 +269,7 @@ void CauseBuilder::on_wait(const Row& row) {
   Node& here = node(row.node);
   bind_to_message(here, arrival_of(row.sent), row.at);
   after(here.control, Kind::idle, 0);
-  take_arrived(here);
+  take_arrived(here, row.clock);
   node(row.node).control = happens(row, row.node);
 }
 
@@ -220,7 +279,7 @@ void CauseBuilder::on_release(const Row& row) {
   if (row.sent >= 0) bind_to_message(here, arrival_of(row.sent), row.at);
   else bind_to_node(here, row.at);
   after(asked.pull, Kind::idle, 0);
-  after(updates_[{row.node, row.shard}].before, Kind::idle, 0);
+  after_what_it_needs(row, asked);
   const Id id = happens(row, row.node);
   requests(row, row.node, row.peer).release = id;
 }
@@ -233,7 +292,9 @@ void CauseBuilder::on_outcome(const Row& row) {
   after(arrived, Kind::idle, 0);
   if (push != asked.pushes.end()) asked.pushes.erase(push);
   const Id id = happens(row, row.node);
+  asked.outcomes.emplace_back(row.push, id);
   if (!row.is("applied")) return;
+  count_clock(row, id);
   Update& update = updates_[{row.node, row.shard}];
   update.outcomes.push_back(id);
   if (arrived != none && (update.last_push == none || arrived > update.last_push)) update.last_push = arrived;
@@ -250,7 +311,9 @@ void CauseBuilder::on_update(const Row& row) {
     update = {};
   }
   const Id id = happens(row, row.node);
-  if (!facts_.is_worker(row.node)) updates_[{row.node, row.shard}].before = id;
+  auto& versions = shards_[{row.node, row.shard}].versions;
+  while (!versions.empty() && versions.back().first >= row.version) versions.pop_back();  // it was set back
+  versions.emplace_back(row.version, id);
 }
 
 // What a node does when a fault is over it does because the fault is over: until then the fault kept it.
@@ -292,7 +355,7 @@ void CauseBuilder::on_other(const Row& row) {
   else if (!is_worker && !here.arrived.empty() && !is_now(here.last, row.at))
     bind_to_message(here, here.arrived.front(), row.at);
   else bind_to_node(here, row.at);
-  if (row.is("finish")) take_arrived(here);
+  if (row.is("finish")) take_arrived(here, row.clock);
   happens(row, row.node);
   if (!is_worker) node(row.node).arrived.clear();
 }
@@ -318,7 +381,7 @@ CausalGraph CauseBuilder::graph() && {
 }
 
 CausalGraph causal_graph(const RunRecord& record) {
-  CauseBuilder builder(record.facts);
+  CauseBuilder builder(record.facts, record.jobs);
   record.each([&](const Row& row) { builder.on(row); });
   return std::move(builder).graph();
 }

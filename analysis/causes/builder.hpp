@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <span>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -15,7 +17,8 @@ namespace psim::analysis {
 
 class CauseBuilder {
  public:
-  explicit CauseBuilder(const Facts& facts) : facts_(facts) {}
+  // `jobs`: where there are several, each promises something of its own.
+  explicit CauseBuilder(const Facts& facts, std::span<const Job> jobs = {}) : facts_(facts), jobs_(jobs) {}
   void on(const Row& row);
   CausalGraph graph() &&;
 
@@ -37,18 +40,26 @@ class CauseBuilder {
     Id work = none;         // the last moment here that is about no heartbeat
     Id heard = none;        // its last heartbeat that arrived
     bool computes = false;
-    std::vector<Id> arrived;  // since the last moment that may have waited for them
+    std::vector<Id> arrived;                           // since the last moment that may have waited for them
+    std::vector<std::pair<std::int64_t, Id>> samples;  // likewise, with the clock that they are for
   };
   // What a server knows of a worker's requests about a shard.
   struct Requests {
     Id pull = none, release = none;
-    std::map<std::int64_t, Id> pushes;  // that arrived and have no outcome yet
+    std::int64_t above = -1, clock = 0, pushes_before = 0;   // of the pull
+    std::map<std::int64_t, Id> pushes;                       // that arrived and have no outcome yet
+    std::vector<std::pair<std::int64_t, Id>> outcomes = {};  // of the others, in their order
   };
   // What the next update of a shard is made of.
   struct Update {
     std::vector<Id> outcomes;
     Id last_push = none;  // of those that made it, the one that arrived last
-    Id before = none;     // the last update
+  };
+  // What a shard came to, and when: what an answer to a pull may need.
+  struct Shard {
+    std::vector<std::pair<std::int64_t, Id>> versions;  // rising: the moments that made them
+    std::map<std::int64_t, std::vector<Id>> clocks;     // outcomes of the pushes that finish a clock ...
+    std::map<std::int64_t, Id> all_through;             // ... and the moment when all workers' were there
   };
 
   void on_sent(const Row& row);
@@ -84,11 +95,19 @@ class CauseBuilder {
   void bind_to_node(const Node& here, double now, Kind otherwise = Kind::idle);
   // It came of working on a message that had arrived.
   void bind_to_message(const Node& here, Id arrived, double now);
-  void take_arrived(Node& here);
+  void take_arrived(Node& here, std::int64_t clock);
+  // It answers a pull: that needs the version, and the other workers' clocks, that the pull asked for, and
+  // the worker's own pushes.
+  void after_what_it_needs(const Row& row, const Requests& asked);
+  // All workers' pushes of this clock may be there now: then that is a moment.
+  void count_clock(const Row& row, Id outcome);
+  const Facts& facts_of(std::uint32_t shard) const;
+  std::int64_t clock_of_batch(std::int64_t batch) const;
   Id sending_of(const Row& row) const;
   Id arrival_of(std::int64_t message) const;
 
   const Facts& facts_;
+  std::span<const Job> jobs_;
   std::vector<Moment> moments_;
   std::vector<Edge> edges_, next_;
   std::vector<std::uint32_t> first_edge_;  // by moment
@@ -99,6 +118,7 @@ class CauseBuilder {
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, Requests>
       requests_;                                                                // server, shard, worker
   std::map<std::pair<std::uint32_t, std::uint32_t>, Update> updates_;           // server, shard
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Shard> shards_;             // likewise
   std::map<std::pair<std::uint32_t, std::uint32_t>, Id> connections_;           // from, to: last arrival
   std::map<std::tuple<std::uint32_t, std::uint8_t, std::uint32_t>, Id> asked_;  // worker, kind, shard
   std::map<std::pair<std::int64_t, std::uint32_t>, Id> faults_;                 // table, target

@@ -29,22 +29,6 @@ bool is_leftover(const Moment& moment, std::string_view word) {
   return moment.type == Name("lost") || moment.type == Name("unused") || word == "heartbeat";
 }
 
-// What the path ends with: the last worker that was through, if that ended the run; else the last update of
-// the model until the date. Of a run that got stuck, and of one without updates, the last thing that anybody
-// did.
-std::uint32_t end_of(const CausalGraph& graph, double date, const Json& summary, bool is_end) {
-  std::uint32_t last = CausalGraph::none, update = CausalGraph::none;
-  for (std::uint32_t id = 0; id < graph.size() && graph.moments[id].at <= date; ++id) {
-    const Moment& moment = graph.moments[id];
-    if (is_leftover(moment, graph.word_of(moment))) continue;
-    last = id;
-    if (moment.type == Name("model_update")) update = id;
-    if (is_end && moment.type == Name("finish") && moment.at == date) return id;
-  }
-  const bool is_stuck = is_end && !summary.at("stuck").empty();
-  return update == CausalGraph::none || is_stuck ? last : update;
-}
-
 std::vector<Share> shares_of(const std::vector<Piece>& path) {
   std::map<std::pair<std::uint32_t, Kind>, double> seconds;
   for (const Piece& piece : path) seconds[{piece.node, piece.kind}] += piece.seconds();
@@ -159,6 +143,22 @@ std::vector<LinkUse> fullest_links(const RunRecord& record) {
 }
 
 }  // namespace
+
+// What the path ends with: the last worker that was through, if that ended the run; else the last update of
+// the model until the date. Of a run that got stuck, and of one without updates, the last thing that anybody
+// did.
+std::uint32_t end_of(const CausalGraph& graph, double date, const Json& summary, bool is_end) {
+  std::uint32_t last = CausalGraph::none, update = CausalGraph::none;
+  for (std::uint32_t id = 0; id < graph.size() && graph.moments[id].at <= date; ++id) {
+    const Moment& moment = graph.moments[id];
+    if (is_leftover(moment, graph.word_of(moment))) continue;
+    last = id;
+    if (moment.type == Name("model_update")) update = id;
+    if (is_end && moment.type == Name("finish") && moment.at == date) return id;
+  }
+  const bool is_stuck = is_end && !summary.at("stuck").empty();
+  return update == CausalGraph::none || is_stuck ? last : update;
+}
 
 Explanation explain(const RunRecord& record, Until until) {
   const CausalGraph graph = causal_graph(record);

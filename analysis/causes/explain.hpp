@@ -65,6 +65,10 @@ struct Explanation {
 // Throws Unverifiable: for a run without events, and for a target that was not reached.
 Explanation explain(const RunRecord& record, Until until = {});
 
+// What the path of a run until a date ends with. `is_end`: the date is the run's end. none: nothing had
+// happened.
+std::uint32_t end_of(const CausalGraph& graph, double date, const Json& summary, bool is_end);
+
 // What every run must hold: no cause after its effect, and a path without gaps from the start to the end. A
 // message for each violation.
 std::vector<std::string> broken_causes(const CausalGraph& graph, const Json& summary);

@@ -9,6 +9,10 @@
 // - An edge goes from an effect to its cause, and a cause has the smaller number: the graph has no circles,
 // and
 //   every pass over it is one loop over the numbers.
+// - An answer that a server gave at once may have needed much: a version, the other workers' clocks. What it
+// needs
+//   is among its causes too, with the moment at which the pushes of all workers for a clock were there, which
+//   is the only one that is no event of the record: it has no type.
 // - A server works on one message at a time, and the record has no event for the begin of that work. It began
 // when
 //   the message was there, or when the server was through with the one before.

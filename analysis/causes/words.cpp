@@ -196,8 +196,8 @@ std::string wait_sentence(const Explanation& why, const RunRecord& record) {
 
 std::string seconds_text(double seconds) {
   if (seconds == 0) return "0 s";
-  if (seconds < 1e-3) return fmt::format("{:.3g} us", seconds * 1e6);
-  if (seconds < 1) return fmt::format("{:.3g} ms", seconds * 1e3);
+  if (seconds < 0.9995e-3) return fmt::format("{:.3g} us", seconds * 1e6);
+  if (seconds < 0.9995) return fmt::format("{:.3g} ms", seconds * 1e3);
   return fmt::format("{:.3g} s", seconds);
 }
 

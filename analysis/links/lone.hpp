@@ -33,6 +33,7 @@ class Lone {
   double transfer(std::uint32_t from, std::uint32_t to, std::uint64_t bytes) const;  // likewise, beside it
   // What its sender and its receiver need to prepare it and to take it in, in seconds.
   double handling(std::uint64_t bytes) const;
+  double window() const { return window_; }  // bytes on their way at once; infinity: without limit
 
  private:
   struct Hop {

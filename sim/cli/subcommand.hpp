@@ -23,6 +23,7 @@ struct Asked {
   WhyCommand why;
   TimelineCommand timeline;
   ExportCommand exported;
+  WhatIfCommand what_if;
   bool bibtex = false;
   std::string directory;
   std::vector<std::string> words;

@@ -92,6 +92,28 @@ const Subcommand subcommands[] = {
            ->check(not_empty());
      },
      [](const Asked& a) { return report(a.directory, a.command.out); }},
+    {"what-if", "Say what a run would have been with something changed: predicted, and run again.",
+     "  psim what-if latest                                what would help most\n"
+     "  psim what-if latest no-straggler bandwidth=2x      these two\n"
+     "  psim what-if latest 'compute=worker 3:0,25,50,75,100%'   a curve\n"
+     "  psim what-if latest 'no-crash=server 1' no-faults\n"
+     "  psim what-if latest --set consistency.model=asp    only run again: there is no prediction\n",
+     [](CLI::App* app, Asked& a) {
+       app->add_option("run", a.what_if.run,
+                       "The run, recorded with --trace events: its path or name, or `latest`.")
+           ->required();
+       app->add_option("change", a.what_if.changes,
+                       "no-straggler[=worker N], no-faults, no-crash=NODE, bandwidth=2x, latency=0.5x, "
+                       "compute=[worker N:]50%; without any, those that make sense for the run.");
+       app->add_option("--set", a.what_if.sets, "Another value of a field, as in `psim run`.")
+           ->take_all()
+           ->expected(1)
+           ->type_name("KEY=VALUE");
+       app->add_flag("--predict-only", a.what_if.predict_only, "Run nothing again.");
+       app->add_flag("--rank", a.what_if.rank, "Put what helps most first, and run only that again.");
+       app->add_flag("--json", a.what_if.json, "Print one JSON document.");
+     },
+     [](const Asked& a) { return what_if(a.what_if); }},
 };
 
 }  // namespace

@@ -42,6 +42,13 @@ int export_run(const ExportCommand& asked);
 
 // An HTML page of the run or study that `name` means, at `out` or else in its folder.
 int report(const std::string& name, const std::string& out);
+// The options of `what-if`.
+struct WhatIfCommand {
+  std::string run;
+  std::vector<std::string> changes, sets;  // sets: KEY=VALUE
+  bool predict_only = false, rank = false, json = false;
+};
+int what_if(const WhatIfCommand& command);
 
 // The folder of a finished run: a path, or a name on the shelf of runs.
 fs::path run_named(const std::string& name);

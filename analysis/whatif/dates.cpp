@@ -1,0 +1,211 @@
+#include "analysis/whatif/dates.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <queue>
+#include <tuple>
+#include <utility>
+
+#include "model/mutant.hpp"
+
+namespace psim::analysis {
+namespace {
+
+constexpr auto nothing = [](std::uint32_t) {};
+
+// The sending of the message that a moment ends; none: it ends none.
+std::uint32_t sending_of(const CausalGraph& graph, std::uint32_t effect) {
+  const auto [first, last] = out_edges(effect, graph.moments);
+  for (auto edge = first; edge != last; ++edge) {
+    const auto cause = static_cast<std::uint32_t>(target(*edge, graph.moments));
+    const Moment& sending = graph.moments[cause];
+    if (graph.moments[*edge].kind == Kind::network && sending.type == Name("sent") &&
+        sending.number == graph.moments[effect].message)
+      return cause;
+  }
+  return CausalGraph::none;
+}
+
+}  // namespace
+
+Replay::Replay(const RunRecord& record, const CausalGraph& graph)
+    : graph_(graph),
+      facts_(record.facts),
+      ways_(record),
+      speed_(record.facts),
+      message_of_(graph.size(), CausalGraph::none),
+      first_effect_(graph.size() + 1, 0) {
+  const auto each_edge = [&](auto visit) {
+    for (std::uint32_t id = 0; id < graph_.size(); ++id) {
+      const auto [first, last] = out_edges(id, graph_.moments);
+      for (auto edge = first; edge != last; ++edge)
+        visit(static_cast<std::uint32_t>(target(*edge, graph_.moments)), id);
+    }
+  };
+  each_edge([&](std::uint32_t cause, std::uint32_t) { ++first_effect_[cause + 1]; });
+  for (std::size_t id = 0; id < graph_.size(); ++id) first_effect_[id + 1] += first_effect_[id];
+  effects_.resize(first_effect_.back());
+  std::vector<std::uint32_t> next(first_effect_.begin(), first_effect_.end() - 1);
+  each_edge([&](std::uint32_t cause, std::uint32_t effect) { effects_[next[cause]++] = effect; });
+  find_messages();
+  weigh_messages();
+}
+
+void Replay::find_messages() {
+  for (std::uint32_t id = 0; id < graph_.size(); ++id) {
+    const std::uint32_t sent = sending_of(graph_, id);
+    if (sent == CausalGraph::none) continue;
+    const Moment& sending = graph_.moments[sent];
+    const double seconds = graph_.moments[id].at - sending.at;
+    Carried message{.sending = sent, .effect = id, .way = ways_.number_of(sending.node, sending.peer)};
+    message.handling = std::min(seconds, ways_.handling(sending.bytes));
+    message.latency = std::min(seconds - message.handling, ways_.latency(message.way));
+    message_of_[id] = static_cast<std::uint32_t>(messages_.size());
+    messages_.push_back(message);
+  }
+}
+
+// What each message had to carry: what it could at its rates, between its dates in the run.
+void Replay::weigh_messages() {
+  std::vector<std::tuple<double, bool, std::uint32_t>> events;  // date, begins, message
+  for (std::uint32_t n = 0; n < messages_.size(); ++n) {
+    const Carried& one = messages_[n];
+    const double begin = graph_.moments[one.sending].at + one.handling + one.latency,
+                 end = graph_.moments[one.effect].at;
+    if (!(begin < end)) continue;
+    events.emplace_back(begin, true, n);
+    events.emplace_back(end, false, n);
+  }
+  std::ranges::sort(events);
+  Sharing sharing(ways_, 1, 1);
+  for (const auto& [date, begins, n] : events) {
+    if (begins) {
+      sharing.begin(n, messages_[n].way, date, 0, nothing);
+    } else {
+      sharing.end(n, date, nothing);
+      messages_[n].load = -sharing.left(n);
+    }
+  }
+}
+
+// One pass, in the order of the new dates.
+class Replay::Pass {
+ public:
+  Pass(const Replay& replay, const Hypothesis& hypothesis)
+      : replay_(replay),
+        graph_(replay.graph_),
+        hypothesis_(hypothesis),
+        speed_(replay.facts_, hypothesis.never_slow),
+        sharing_(replay.ways_, hypothesis.bandwidth, hypothesis.latency),
+        dates_(graph_.size(), 0),
+        open_(graph_.size(), 0),
+        turns_(replay.messages_.size(), 0) {}
+
+  std::vector<double> run() {
+    for (std::uint32_t id = 0; id < graph_.size(); ++id) {
+      const auto causes = static_cast<std::uint32_t>(out_degree(id, graph_.moments));
+      const bool is_fixed = causes == 0 || graph_.moments[id].type == Name("fault");
+      open_[id] = is_fixed ? 0 : causes;
+      if (!is_fixed) continue;
+      dates_[id] = graph_.moments[id].at;
+      events_.push({dates_[id], What::moment, id, 0});
+    }
+    while (!events_.empty()) {
+      const Event event = events_.top();
+      events_.pop();
+      on(event);
+    }
+    return std::move(dates_);
+  }
+
+ private:
+  enum class What : std::uint8_t { moment, begins, ends };  // the latter two: of a message on the links
+  struct Event {
+    double date;
+    What what;
+    std::uint32_t number, turn;  // turn: of an end; only the last one that was announced counts
+    bool operator>(const Event& other) const {
+      return std::tie(date, what, number, turn) > std::tie(other.date, other.what, other.number, other.turn);
+    }
+  };
+
+  void on(const Event& event) {
+    const auto announce = [this](std::uint32_t message) {
+      events_.push({sharing_.end_of(message), What::ends, message, ++turns_[message]});
+    };
+    if (event.what == What::moment) return happens(event.number);
+    const Carried& message = replay_.messages_[event.number];
+    if (event.what == What::begins) {
+      sharing_.begin(event.number, message.way, event.date, message.load, announce);
+    } else if (event.turn == turns_[event.number]) {
+      sharing_.end(event.number, event.date, announce);
+      allow(message.effect, event.date);
+    }
+  }
+
+  // All that it allows. A message ends when it has carried all.
+  void happens(std::uint32_t id) {
+    for (std::uint32_t n = replay_.first_effect_[id]; n < replay_.first_effect_[id + 1]; ++n) {
+      const std::uint32_t effect = replay_.effects_[n];
+      if (open_[effect] == 0) continue;  // it stays at its date
+      const std::uint32_t number = replay_.message_of_[effect];
+      if (number == CausalGraph::none || replay_.messages_[number].sending != id) {
+        allow(effect, dates_[id] + least(effect, id));
+        continue;
+      }
+      const Carried& message = replay_.messages_[number];
+      const double begin = dates_[id] + message.handling + message.latency * hypothesis_.latency;
+      if (message.load > 0) events_.push({begin, What::begins, number, 0});
+      else allow(effect, begin);
+    }
+  }
+
+  void allow(std::uint32_t id, double date) {
+    dates_[id] = std::max(dates_[id], date);
+    if (--open_[id] == 0) events_.push({dates_[id], What::moment, id, 0});
+  }
+
+  // Seconds that the effect comes after the cause at least.
+  double least(std::uint32_t id, std::uint32_t cause) const {
+    const auto [first, last] = out_edges(id, graph_.moments);
+    const auto edge =
+        std::find_if(first, last, [&](const auto& one) { return target(one, graph_.moments) == cause; });
+    const Cause& why = graph_.moments[*edge];
+    const Moment& effect = graph_.moments[id];
+    if (edge != first && mutant("only-the-binding-cause")) return -dates_[cause];
+    if (why.kind != Kind::compute || !replay_.facts_.is_worker(effect.node)) return why.least;
+    const std::uint32_t worker = replay_.facts_.worker(effect.node);
+    double factor = hypothesis_.compute.empty() ? 1 : hypothesis_.compute[worker];
+    const auto clock = static_cast<std::size_t>(std::max<std::int64_t>(effect.clock, 0));
+    if (!hypothesis_.of_clock.empty() && clock < hypothesis_.of_clock[worker].size())
+      factor *= hypothesis_.of_clock[worker][clock];
+    const double work = replay_.speed_.work(worker, graph_.moments[cause].at, effect.at);
+    return speed_.end(worker, dates_[cause], factor * work) - dates_[cause];
+  }
+
+  const Replay& replay_;
+  const CausalGraph& graph_;
+  const Hypothesis& hypothesis_;
+  Speed speed_;
+  Sharing sharing_;
+  std::vector<double> dates_;
+  std::vector<std::uint32_t> open_;   // by moment: causes that have not happened
+  std::vector<std::uint32_t> turns_;  // by message
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+};
+
+std::vector<double> Replay::dates(const Hypothesis& hypothesis) const {
+  return Pass(*this, hypothesis).run();
+}
+
+double Replay::error() const {
+  const std::vector<double> again = dates({});
+  double most = 0, end = 0;
+  for (std::uint32_t id = 0; id < graph_.size(); ++id) {
+    most = std::max(most, std::abs(again[id] - graph_.moments[id].at));
+    end = std::max(end, graph_.moments[id].at);
+  }
+  return end > 0 ? most / end : 0;
+}
+
+}  // namespace psim::analysis

@@ -1,0 +1,61 @@
+// When everything would have happened: a run's causal graph once more, with other times between causes and
+// effects.
+//
+// Decisions:
+// - A moment comes when all its causes allow it: t'(v) = max over causes u of t'(u) + least'(u, v). With
+// nothing
+//   changed that is the run itself, date by date.
+// - Messages share links with those that are on their way at the new dates (sharing.hpp). So the moments come
+// in
+//   the order of the new dates.
+// - Faults stay at their dates, and so does what has no cause.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analysis/causes/graph.hpp"
+#include "analysis/whatif/sharing.hpp"
+#include "analysis/whatif/speed.hpp"
+
+namespace psim::analysis {
+
+struct Hypothesis {
+  std::vector<double> compute = {};   // by worker: a computation takes so many times as long; empty: 1
+  std::vector<bool> never_slow = {};  // by worker: the scenario's stragglers leave it out; empty: false
+  // By worker and clock, beside that; empty: 1.
+  std::vector<std::vector<double>> of_clock = {};
+  double bandwidth = 1, latency = 1;  // of all links: so many times as much
+};
+
+// The way of a message, from its sending to the moment that it ends with.
+struct Carried {
+  std::uint32_t sending = 0, effect = 0;  // moments
+  std::uint32_t way = 0;
+  double handling = 0, latency = 0;  // seconds before its bytes are on the links
+  double load = 0;                   // what it has to carry
+};
+
+class Replay {
+ public:
+  Replay(const RunRecord& record, const CausalGraph& graph);
+  // By moment, in seconds.
+  std::vector<double> dates(const Hypothesis& hypothesis) const;
+  // Of the unchanged run: by how much a date is off at most, as a share of the last one.
+  double error() const;
+
+ private:
+  class Pass;
+  void find_messages();
+  void weigh_messages();
+
+  const CausalGraph& graph_;
+  const Facts& facts_;
+  Ways ways_;
+  Speed speed_;
+  std::vector<Carried> messages_;
+  std::vector<std::uint32_t> message_of_;  // by moment: of the message that ends with it; none: it is no such
+  std::vector<std::uint32_t> first_effect_, effects_;  // by moment: its effects
+};
+
+}  // namespace psim::analysis

@@ -1,0 +1,216 @@
+#include "analysis/whatif/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "analysis/causes/words.hpp"
+#include "analysis/chart.hpp"
+#include "analysis/study/text_table.hpp"
+
+namespace psim::analysis {
+namespace {
+
+constexpr double exact = 1e-9;  // a share that is no more than rounding
+
+template <class T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+
+std::string time_cell(const std::optional<double>& seconds) { return seconds ? seconds_text(*seconds) : "-"; }
+
+std::string error_cell(const Outcome& outcome) {
+  if (!outcome.error) return "-";
+  if (std::abs(*outcome.error) <= exact) return "exact";
+  return fmt::format("{:+.2g} %", 100 * *outcome.error);
+}
+
+std::string accuracy_cell(const Rerun& run) {
+  return run.accuracy ? fmt::format("{:.1f} %", 100 * *run.accuracy) : "-";
+}
+
+std::string loss_cell(const Rerun& run) { return run.loss ? fmt::format("{:.4g}", *run.loss) : "-"; }
+
+std::string target_cell(const Rerun& run) {
+  if (run.is_stuck) return "stuck";
+  return !run.reached ? "-" : *run.reached ? "reached" : "missed";
+}
+
+std::string table_of(std::vector<TextColumn>& columns, std::size_t width) {
+  std::vector<const TextColumn*> shown;
+  for (const TextColumn& column : columns) {
+    const auto is_empty = [](const std::string& cell) { return cell == "-"; };
+    if (!std::ranges::all_of(column.cells, is_empty)) shown.push_back(&column);
+  }
+  return render(shown, {}, TableFormat::text, width);
+}
+
+std::string outcomes_table(const WhatIf& all, std::size_t width) {
+  std::vector<TextColumn> columns{{"change", true}, {"predicted"}, {"re-run"},   {"error"},
+                                  {"faster by"},    {"loss"},      {"accuracy"}, {"target", true}};
+  const auto row = [&](std::vector<std::string> cells) {
+    for (std::size_t n = 0; n < cells.size(); ++n) columns[n].cells.push_back(std::move(cells[n]));
+  };
+  row({"as it was", seconds_text(all.original), "-", "-", "-", loss_cell(all.as_it_was),
+       accuracy_cell(all.as_it_was), target_cell(all.as_it_was)});
+  for (const Outcome& one : all.outcomes) {
+    const std::optional<double> best = one.best();
+    const Rerun none;
+    const Rerun& run = one.rerun ? *one.rerun : none;
+    row({one.change.text, time_cell(one.predicted), one.rerun ? seconds_text(one.rerun->actual.end) : "-",
+         error_cell(one), best ? fmt::format("{:.3g}x", all.original / *best) : "-", loss_cell(run),
+         accuracy_cell(run), target_cell(run)});
+  }
+  return table_of(columns, width);
+}
+
+// The best that was asked for, in a sentence.
+std::string sentence(const WhatIf& all) {
+  const Outcome* best = nullptr;
+  for (const Outcome& one : all.outcomes) {
+    if (one.best() && (best == nullptr || *one.best() < *best->best())) best = &one;
+  }
+  if (best == nullptr) return "Nothing can be said about these changes without a re-run.";
+  const double seconds = *best->best();
+  if (!(seconds < all.original * (1 - exact)))
+    return fmt::format("None of these changes makes the run faster: it takes {}.",
+                       seconds_text(all.original));
+  std::string out = fmt::format("Most helps {}: {} in place of {}, {:.3g}x as fast", best->change.text,
+                                seconds_text(seconds), seconds_text(all.original), all.original / seconds);
+  if (!best->rerun) out += ", if nothing but times changes (a prediction)";
+  return out + ".";
+}
+
+std::string attribution_text(const Attribution& why, const Facts& facts, std::size_t width) {
+  if (why.slowdown < least_slowdown)
+    return fmt::format("\ncomputing that is uneven costs {:.1f} %: too little to blame anybody for\n",
+                       100 * (why.slowdown - 1));
+  std::string out =
+      fmt::format("\nif every worker computed like the median one: {}; the run took {:.3g}x that\n\n",
+                  seconds_text(why.ideal), why.slowdown);
+  constexpr std::size_t shown = 6;
+  std::vector<TextColumn> columns{{"of this slowdown", true}, {"gone without it"}, {"there with it alone"}};
+  for (std::size_t n = 0; n < std::min(shown, why.workers.size()); ++n) {
+    columns[0].cells.push_back(facts.name_of(1 + facts.servers + why.workers[n].worker));
+    columns[1].cells.push_back(fmt::format("{:.1f} %", 100 * why.workers[n].removed));
+    columns[2].cells.push_back(fmt::format("{:.1f} %", 100 * why.workers[n].added));
+  }
+  return out + table_of(columns, width);
+}
+
+// A curve for each worker whose computing was asked for at several shares, with what the run itself is: 100
+// %.
+std::string curves(const WhatIf& all, const Facts& facts, std::size_t width) {
+  std::map<std::vector<std::uint32_t>, std::pair<Points, Points>> of_nodes;
+  for (const Outcome& one : all.outcomes) {
+    if (one.change.what != Change::What::compute) continue;
+    auto& [predicted, really] = of_nodes[one.change.nodes];
+    if (one.predicted) predicted.emplace_back(100 * one.change.factor, *one.predicted);
+    if (one.rerun) really.emplace_back(100 * one.change.factor, one.rerun->actual.end);
+  }
+  std::string out;
+  for (auto& [nodes, curve] : of_nodes) {
+    if (curve.first.size() < 3) continue;
+    std::vector<Series> series{{"predicted", std::move(curve.first)}};
+    if (!curve.second.empty()) series.push_back({"re-run", std::move(curve.second)});
+    for (Series& one : series) std::ranges::sort(one.points);
+    const std::string who = nodes.empty() ? "all workers" : facts.name_of(nodes.front());
+    const auto columns = static_cast<int>(std::clamp<std::size_t>(width, 40, 100)) - 14;
+    out += "\n" + chart(series, {.x_label = fmt::format("computing time of {} (%)", who),
+                                 .y_label = "simulated seconds",
+                                 .width = columns,
+                                 .height = 12});
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<double> Outcome::best() const { return rerun ? std::optional(rerun->actual.end) : predicted; }
+
+Rerun rerun_of(const RunRecord& record, const CausalGraph& graph) {
+  const Json& summary = record.summary;
+  Rerun run{.actual = actual(record, graph), .is_stuck = !summary.at("stuck").empty()};
+  const auto number = [&](const char* name) -> std::optional<double> {
+    const auto last = summary.find("final");
+    if (last == summary.end() || !last->is_object() || !last->contains(name) || !last->at(name).is_number())
+      return std::nullopt;
+    return last->at(name).get<double>();
+  };
+  run.loss = number("loss");
+  run.accuracy = number("accuracy");
+  const auto target = summary.find("target");
+  if (target != summary.end() && target->is_object() && target->value("given", false))
+    run.reached = target->value("reached", false);
+  return run;
+}
+
+std::string text(const WhatIf& all, const Facts& facts, std::size_t width) {
+  std::string out;
+  if (!all.outcomes.empty()) {
+    for (const std::string& line : wrapped(sentence(all), width)) out += line + "\n";
+    out += "\n" + outcomes_table(all, width);
+  }
+  const bool is_rerun =
+      std::ranges::any_of(all.outcomes, [](const Outcome& one) { return one.error.has_value(); });
+  if (is_rerun && !all.as_it_was.actual.is_finished)
+    out +=
+        "predicted: until as many steps are computed. A re-run ends at its own target or date; the error is "
+        "that\n"
+        "of the time of equally many steps\n";
+  if (facts.fault_factors.size() > 0)
+    out +=
+        "predictions leave faults at their dates, and what came of them as it was; only no-faults and "
+        "no-crash\n"
+        "take them away\n";
+  for (const Outcome& one : all.outcomes) {
+    if (!one.no_rerun.empty()) out += fmt::format("no re-run of {}\n", one.no_rerun);
+  }
+  out += curves(all, facts, width);
+  if (all.attribution) out += attribution_text(*all.attribution, facts, width);
+  if (all.replay_error > exact)
+    out += fmt::format(
+        "\nwarning: the causal graph does not give this run's own dates: they are off by up to {:.2g} %\n",
+        100 * all.replay_error);
+  return out;
+}
+
+Json document(const WhatIf& all) {
+  Json changes = Json::array(), blamed = Json::array();
+  for (const Outcome& one : all.outcomes) {
+    const std::optional<double> best = one.best();
+    const Rerun none;
+    const Rerun& run = one.rerun ? *one.rerun : none;
+    changes.push_back({{"change", one.change.text},
+                       {"sets", one.sets},
+                       {"predicted_s", or_null(one.predicted)},
+                       {"rerun_s", one.rerun ? Json(run.actual.end) : Json()},
+                       {"error", or_null(one.error)},
+                       {"speedup", best ? Json(all.original / *best) : Json()},
+                       {"loss", or_null(run.loss)},
+                       {"accuracy", or_null(run.accuracy)},
+                       {"reached", or_null(run.reached)},
+                       {"stuck", one.rerun ? Json(run.is_stuck) : Json()}});
+  }
+  if (all.attribution) {
+    for (const Blamed& one : all.attribution->workers)
+      blamed.push_back({{"worker", one.worker}, {"removed", one.removed}, {"added", one.added}});
+  }
+  const Rerun& was = all.as_it_was;
+  return {{"schema", "psim.what-if/1"},
+          {"original",
+           {{"seconds", all.original},
+            {"loss", or_null(was.loss)},
+            {"accuracy", or_null(was.accuracy)},
+            {"reached", or_null(was.reached)}}},
+          {"changes", std::move(changes)},
+          {"slowdown", all.attribution ? Json(all.attribution->slowdown) : Json()},
+          {"ideal_s", all.attribution ? Json(all.attribution->ideal) : Json()},
+          {"attribution", std::move(blamed)},
+          {"replay_error", all.replay_error}};
+}
+
+}  // namespace psim::analysis

@@ -1,0 +1,177 @@
+// What a change is in a scenario.
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <set>
+#include <sstream>
+#include <string>
+#include <utility>
+
+#include "analysis/whatif/change.hpp"
+
+namespace psim::analysis {
+namespace {
+
+// KEY=VALUE for a list of tables, in one line.
+std::string list_text(std::string_view key, const toml::array& rows) {
+  std::string text;
+  for (const toml::node& row : rows) {
+    std::ostringstream out;
+    toml::table table = *row.as_table();
+    table.is_inline(true);
+    out << table;
+    text += (text.empty() ? "" : ", ") + out.str();
+  }
+  std::ranges::replace(text, '\n', ' ');
+  return fmt::format("{}=[{}]", key, text);
+}
+
+// Collects a change's fields.
+class Sets {
+ public:
+  explicit Sets(const std::filesystem::path& run)
+      : scenario_(toml::parse_file((run / "scenario.toml").string())) {}
+
+  bool has(std::string_view key) const { return static_cast<bool>(scenario_.at_path(key)); }
+  toml::array list(std::string_view key) const {
+    const toml::array* list = scenario_[key].as_array();
+    return list == nullptr ? toml::array{} : *list;
+  }
+  // Times a quantity, or each of a list of them; the unit becomes the base unit.
+  void times(const std::string& path, double factor, std::string_view unit) {
+    const toml::node_view<const toml::node> field = std::as_const(scenario_).at_path(path);
+    std::string key = path;  // "link[0].latency" is link.0.latency on the command line
+    std::ranges::replace(key, '[', '.');
+    std::erase(key, ']');
+    if (const auto text = field.value<std::string_view>()) {
+      out.push_back(fmt::format("{}={}", key, scaled(*text, factor, unit)));
+    } else if (const toml::array* list = field.as_array()) {
+      std::string all;
+      for (const toml::node& one : *list)
+        all += fmt::format("{}\"{}\"", all.empty() ? "" : ", ",
+                           scaled(one.value_or(std::string_view{}), factor, unit));
+      out.push_back(fmt::format("{}=[{}]", key, all));
+    }
+  }
+  void set(std::string_view key, const toml::array& rows) { out.push_back(list_text(key, rows)); }
+
+  std::vector<std::string> out;
+
+ private:
+  static std::string scaled(std::string_view text, double factor, std::string_view unit) {
+    return fmt::format("{}{}", quantity(text) * factor, unit);
+  }
+  toml::table scenario_;
+};
+
+toml::array numbers(const std::vector<std::uint32_t>& workers) {
+  toml::array list;
+  for (const std::uint32_t worker : workers) list.push_back(static_cast<std::int64_t>(worker));
+  return list;
+}
+
+// A row that is left without workers is slow no more: the rows after it draw from their own random streams,
+// which have their numbers.
+void without_stragglers(const Change& change, const Facts& facts, Sets& sets) {
+  toml::array rows = sets.list("straggler");
+  for (std::size_t n = 0; n < rows.size() && n < facts.stragglers.size(); ++n) {
+    toml::table& row = *rows[n].as_table();
+    std::vector<std::uint32_t> left;
+    for (const std::uint32_t worker : facts.stragglers[n].workers) {
+      const std::uint32_t node = 1 + facts.servers + worker;
+      if (!change.nodes.empty() && std::ranges::find(change.nodes, node) == change.nodes.end())
+        left.push_back(worker);
+    }
+    if (left.empty()) row.insert_or_assign("slowdown", 1.0);
+    else row.insert_or_assign("workers", numbers(left));
+  }
+  sets.set("straggler", rows);
+}
+
+void without_faults(const Change& change, const Facts& facts, Sets& sets) {
+  toml::array left;
+  std::set<std::string> names;
+  for (const std::uint32_t node : change.nodes) names.insert(facts.name_of(node));
+  bool is_named = false;
+  for (const toml::node& fault : sets.list("fault")) {
+    toml::table row = *fault.as_table();
+    const std::string kind = row["kind"].value_or(std::string{});
+    const bool takes_away = kind == "crash" || kind == "restart" || kind == "leave" || kind == "join";
+    if (!takes_away || row["nodes"].as_array() == nullptr) {
+      left.push_back(row);
+      continue;
+    }
+    toml::array nodes;
+    for (const toml::node& one : *row["nodes"].as_array()) {
+      const std::string name = one.value_or(std::string{});
+      if (names.contains(name)) is_named = true;
+      else nodes.push_back(name);
+    }
+    if (nodes.empty()) continue;
+    row.insert_or_assign("nodes", nodes);
+    left.push_back(row);
+  }
+  if (change.nodes.empty()) left.clear();
+  else if (!is_named)
+    throw Unverifiable(fmt::format("`{}`: no [[fault]] crashes {} by its name", change.text, *names.begin()),
+                       "no-faults leaves out all of them");
+  sets.set("fault", left);
+  // Heartbeats and acknowledgements go on: only the fault is gone.
+  if (sets.has("recovery.timeout")) sets.out.emplace_back("recovery.enabled=true");
+}
+
+// One worker is faster when all are, and the others are slow: a scenario has one time for all, and
+// stragglers.
+void compute(const Change& change, const Facts& facts, Sets& sets) {
+  if (sets.has("group"))
+    throw Unverifiable(fmt::format("`{}`: groups have times of their own", change.text),
+                       "use --set with the field of the group");
+  const double factor = std::max(change.factor, hardly_any);
+  std::vector<std::uint32_t> slower;
+  for (std::uint32_t worker = 0; worker < facts.workers && !change.nodes.empty(); ++worker) {
+    const bool is_meant = facts.worker(change.nodes.front()) == worker;
+    if (is_meant == (factor > 1)) slower.push_back(worker);
+  }
+  if (change.nodes.empty() || factor < 1) {
+    sets.times("compute.time", factor, "s");
+    sets.times("compute.shift", factor, "s");
+    sets.times("cluster.worker.speed", 1 / factor, "f");
+    sets.times("cluster.worker.device.speeds", 1 / factor, "f");
+  }
+  if (slower.empty() || factor == 1) return;
+  toml::array rows = sets.list("straggler");
+  toml::table row;
+  row.insert("workers", numbers(slower));
+  row.insert("slowdown", std::max(factor, 1 / factor));
+  rows.push_back(row);
+  sets.set("straggler", rows);
+}
+
+void network(const Change& change, const std::string& field, std::string_view unit, Sets& sets) {
+  const std::string key = "cluster.network." + field;
+  if (!sets.has(key))
+    throw Unverifiable(fmt::format("`{}`: this run's network is that of a platform file", change.text),
+                       "change the file, and run the scenario with it");
+  sets.times(key, change.factor, unit);
+  for (std::size_t n = 0; sets.has(fmt::format("cluster.network.link[{}]", n)); ++n)
+    sets.times(fmt::format("cluster.network.link[{}].{}", n, field), change.factor, unit);
+}
+
+}  // namespace
+
+std::vector<std::string> sets_of(const Change& change, const std::filesystem::path& run, const Facts& facts) {
+  if (change.what == Change::What::set) return {change.text};
+  Sets sets(run);
+  switch (change.what) {
+    case Change::What::no_straggler: without_stragglers(change, facts, sets); break;
+    case Change::What::no_fault: without_faults(change, facts, sets); break;
+    case Change::What::compute: compute(change, facts, sets); break;
+    case Change::What::bandwidth: network(change, "bandwidth", "Bps", sets); break;
+    case Change::What::latency: network(change, "latency", "s", sets); break;
+    case Change::What::set: break;
+  }
+  return std::move(sets.out);
+}
+
+}  // namespace psim::analysis

@@ -1,0 +1,181 @@
+// psim what-if.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <limits>
+#include <sstream>
+#include <utility>
+
+#include "analysis/causes/explain.hpp"
+#include "analysis/database.hpp"
+#include "analysis/whatif/report.hpp"
+#include "sim/cli/command.hpp"
+#include "sim/cli/interrupt.hpp"
+#include "sim/cli/process.hpp"
+#include "sim/cli/scratch.hpp"
+#include "sim/cli/see/see.hpp"
+#include "sim/cli/talk.hpp"
+
+namespace psim::cli {
+namespace {
+
+using analysis::Change;
+using analysis::Outcome;
+
+// Makes runs with changes, in processes of their own, and reads them.
+class Reruns {
+ public:
+  explicit Reruns(const fs::path& run) : run_(run), scratch_("psim-what-if") {
+    analysis::query(run / "run.db", "SELECT value FROM host WHERE key = 'data_dirs'", [&](sqlite3_stmt* row) {
+      std::istringstream dirs{std::string(analysis::text(row, 0))};
+      for (std::string line; std::getline(dirs, line);) {
+        if (fs::is_directory(line)) data_dirs_.push_back(line);
+      }
+    });
+  }
+
+  // Throws Refused when there is no such run.
+  analysis::Rerun of(const Outcome& outcome) {
+    const fs::path folder = scratch_.path() / fmt::format("run-{}", ++number_);
+    std::vector<std::string> words{
+        "run", (run_ / "scenario.toml").string(), "--trace", "events", "--out", folder.string()};
+    for (const std::string& set : outcome.sets) words.insert(words.end(), {"--set", set});
+    for (const std::string& dir : data_dirs_) words.insert(words.end(), {"--data-dir", dir});
+    const fs::path log = folder.string() + ".log";
+    const int status = run_to_end(std::move(words), log);
+    const bool is_made =
+        WIFEXITED(status) && (WEXITSTATUS(status) == done || WEXITSTATUS(status) == answer_is_no);
+    if (!is_made || !fs::exists(folder / "summary.json"))
+      throw Refused(
+          fmt::format("{} cannot be run: {}\n{}", outcome.change.text, how_it_ended(status), read_file(log)),
+          "--predict-only asks for no run");
+    const analysis::RunRecord record(folder);
+    analysis::Rerun rerun = analysis::rerun_of(record, analysis::causal_graph(record));
+    fs::remove_all(folder);
+    return rerun;
+  }
+
+ private:
+  int run_to_end(std::vector<std::string> words, const fs::path& log) const {
+    const int file = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (file < 0) throw fs::filesystem_error("open", log, std::error_code(errno, std::generic_category()));
+    const pid_t child = start_psim(std::move(words), file, file);
+    close(file);
+    int status = 0;
+    for (;;) {
+      interrupts_.wait();
+      if (const int signal = interrupts_.pending(); signal != 0) {
+        kill(child, SIGKILL);
+        waitpid(child, &status, 0);
+        throw Interrupted{signal, "interrupted: nothing is kept"};
+      }
+      if (waitpid(child, &status, WNOHANG) == child) return status;
+    }
+  }
+
+  InterruptsHeld interrupts_;  // until the temporary folder is gone
+  fs::path run_;
+  ScratchFolder scratch_;
+  std::vector<std::string> data_dirs_;
+  int number_ = 0;
+};
+
+// The worker whose computing is most of the critical path; the scheduler: nobody's is any of it.
+std::uint32_t busiest_of(const analysis::CausalGraph& graph, const analysis::RunRecord& record, double end) {
+  const std::uint32_t last = analysis::end_of(graph, end, record.summary, true);
+  std::vector<double> seconds(1 + record.facts.servers + record.facts.workers, 0);
+  if (last == analysis::CausalGraph::none) return 0;
+  for (const analysis::Piece& piece : analysis::path_to(graph, last, end)) {
+    if (piece.kind == analysis::Kind::compute && piece.node < seconds.size())
+      seconds[piece.node] += piece.seconds();
+  }
+  return static_cast<std::uint32_t>(std::ranges::max_element(seconds) - seconds.begin());
+}
+
+// What was asked for, and what the causal graph says to it.
+struct Question {
+  Outcome outcome;
+  std::optional<analysis::Prediction> prediction;
+};
+
+std::vector<Question> questions_of(const WhatIfCommand& command, const analysis::RunRecord& record,
+                                   const analysis::CausalGraph& graph, const analysis::Predictor& predictor,
+                                   const fs::path& run) {
+  std::vector<Change> changes;
+  for (const std::string& text : command.changes) {
+    for (Change& change : analysis::changes_of(text, record)) changes.push_back(std::move(change));
+  }
+  for (const std::string& set : command.sets) {
+    if (!override_of(set))
+      throw Refused(fmt::format("--set {}: an override needs a key and a value", set),
+                    "for example --set cluster.workers=16");
+    changes.push_back({.what = Change::What::set, .nodes = {}, .text = set});
+  }
+  if (changes.empty())
+    changes = analysis::usual_changes(record, graph, busiest_of(graph, record, predictor.original().end));
+  std::vector<Question> questions;
+  for (Change& change : changes) {
+    Question& question = questions.emplace_back();
+    question.prediction = predictor.of(change);
+    if (question.prediction) question.outcome.predicted = question.prediction->end;
+    question.outcome.change = std::move(change);
+    try {
+      question.outcome.sets = analysis::sets_of(question.outcome.change, run, record.facts);
+    } catch (const analysis::Unverifiable& impossible) {
+      question.outcome.no_rerun = fmt::format("{}; {}", impossible.what(), impossible.help);
+    }
+  }
+  return questions;
+}
+
+// What is predicted to help most comes first; what nothing is predicted of, last.
+void rank(std::vector<Question>& questions) {
+  std::ranges::stable_sort(questions, {}, [](const Question& one) {
+    return one.outcome.predicted.value_or(std::numeric_limits<double>::infinity());
+  });
+}
+
+void run_again(const fs::path& run, const analysis::Predictor& predictor, std::vector<Question>& questions,
+               bool only_the_first) {
+  Reruns reruns(run);
+  for (Question& question : questions) {
+    Outcome& outcome = question.outcome;
+    if (!outcome.no_rerun.empty()) continue;
+    outcome.rerun = reruns.of(outcome);
+    if (question.prediction)
+      outcome.error = analysis::error_of(*question.prediction, predictor.original(), outcome.rerun->actual);
+    if (only_the_first) return;
+  }
+}
+
+}  // namespace
+
+int what_if(const WhatIfCommand& command) {
+  const fs::path run = run_named(command.run);
+  const analysis::RunRecord record(run);
+  const analysis::CausalGraph graph = analysis::causal_graph(record);
+  if (graph.size() == 0) throw analysis::Unverifiable("nothing happened in this run", "choose another one");
+  const analysis::Predictor predictor(record, graph);
+  std::vector<Question> questions = questions_of(command, record, graph, predictor, run);
+  const bool is_ranked = command.rank || (command.changes.empty() && command.sets.empty());
+  if (is_ranked) rank(questions);
+  if (!command.predict_only) run_again(run, predictor, questions, is_ranked);
+  analysis::WhatIf all{.original = predictor.original().end,
+                       .as_it_was = analysis::rerun_of(record, graph),
+                       .replay_error = predictor.replay_error(),
+                       .outcomes = {},
+                       .attribution = attribution_of(record, graph, predictor)};
+  for (Question& question : questions) all.outcomes.push_back(std::move(question.outcome));
+  if (command.json) fmt::print("{}\n", analysis::document(all).dump(2));
+  else
+    fmt::print("{}",
+               analysis::text(all, record.facts, static_cast<std::size_t>(terminal_width().value_or(100))));
+  return done;
+}
+
+}  // namespace psim::cli

@@ -1,0 +1,223 @@
+// What would have been: predicted from a run's causal graph, against the same run made again with the change.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "tests/support/catch.hpp"
+#include "tests/support/run_psim.hpp"
+
+using namespace psim::test;
+using namespace std::string_literals;
+
+namespace {
+
+// Steps of 10 ms, a model that takes 8 ms alone on a link, and a worker that is slow.
+struct Plan {
+  std::string consistency = R"(model = "bsp")";
+  int steps = 20;
+  std::string more = "[[straggler]]\nworkers = [2]\nslowdown = 4.0\n";
+  std::string kind;         // of the architecture; empty: servers
+  double mega_values = 10;  // of the model, in millions
+  std::string compute = R"(distribution = "constant")";
+};
+
+std::string toml(const Plan& plan) {
+  const bool has_servers = plan.kind.empty();
+  return fmt::format(
+      R"([model]
+kind = "phantom"
+parameters = {}
+[training]
+batch_size = 8
+steps = {}
+{}
+[compute]
+time = "10ms"
+{}
+[cluster]
+workers = 4
+{}
+[cluster.network]
+bandwidth = "1GBps"
+latency = "100us"
+simgrid_model = "cm02"
+share_spread = 0.0
+{})",
+      std::llround(plan.mega_values * 1e6), plan.steps,
+      has_servers ? "[consistency]\n" + plan.consistency : "[architecture]\nkind = \"" + plan.kind + "\"",
+      plan.compute, has_servers ? "servers = 2" : "", plan.more);
+}
+
+// The plan's run in a folder of its own.
+class Recorded {
+ public:
+  explicit Recorded(const Plan& plan) {
+    std::ofstream(folder_.path() / "plan.toml") << toml(plan);
+    const Outcome run =
+        psim::test::psim({"run", "plan.toml", "--trace", "events", "--out", "run"}, folder_.path());
+    INFO(run.err);
+    REQUIRE(run.code <= 1);
+  }
+  Json what_if(std::vector<std::string> words) const {
+    words.insert(words.begin(), {"what-if", "run"});
+    words.emplace_back("--json");
+    const Outcome asked = psim::test::psim(words, folder_.path());
+    INFO(asked.err);
+    REQUIRE(asked.code == 0);
+    return Json::parse(asked.out);
+  }
+  Outcome refused(std::vector<std::string> words) const {
+    words.insert(words.begin(), {"what-if", "run"});
+    return psim::test::psim(words, folder_.path());
+  }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+void check_exact(const Json& answer) {
+  CHECK(answer["replay_error"] <= 1e-9);
+  for (const Json& change : answer["changes"]) {
+    INFO(change.dump());
+    CHECK(std::abs(change["error"].get<double>()) <= 1e-9);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("what-if: where nothing reorders, bsp is predicted to the last digit") {
+  const Recorded run(Plan{});
+  const Json answer =
+      run.what_if({"no-straggler", "bandwidth=2x", "bandwidth=0.5x", "latency=10x", "compute=0.5x",
+                   "compute=worker 2:0,25,50,75,100,200%", "compute=worker 0:50,800%"});
+  check_exact(answer);
+  REQUIRE(answer["changes"].size() == 13);
+  // The others' 60 MB for each server begin at 10 ms; by 40 ms 30 are there. Then all four share, until 80
+  // ms. The straggler's last 10 MB for each of two servers have its own link to themselves: 20 ms. So its
+  // push ends at 100 ms, and without it all do at 90.
+  const double saved =
+      answer["original"]["seconds"].get<double>() - answer["changes"][0]["rerun_s"].get<double>();
+  CHECK(saved == Approx(20 * 0.01));
+}
+
+TEST_CASE("what-if: ssp, a ring and a pipeline are predicted to the last digit") {
+  const std::vector<Plan> plans{
+      {.consistency = "model = \"ssp\"\nstaleness = 2", .mega_values = 0.001},
+      {.kind = "all-reduce"},
+      {.more = "", .kind = "model-parallel"},
+  };
+  for (const Plan& plan : plans) {
+    INFO(plan.consistency << plan.kind);
+    const Recorded run(plan);
+    std::vector<std::string> changes{"bandwidth=0.5x", "latency=2x", "compute=0.5x", "compute=worker 1:300%"};
+    if (!plan.more.empty()) changes.emplace_back("no-straggler");
+    check_exact(run.what_if(changes));
+  }
+}
+
+TEST_CASE("what-if: without a straggler for a while, and with one whose time comes again") {
+  for (const std::string window :
+       {"from = \"0.1s\"\nuntil = \"0.35s\"", "until = \"30ms\"\nevery = \"110ms\""}) {
+    INFO(window);
+    const Recorded run(Plan{.more = "[[straggler]]\nworkers = [2]\nslowdown = 4.0\n" + window +
+                                    "\n[[straggler]]\nworkers = [1]\nslowdown = 2.0\nfrom = \"0.2s\"\n"});
+    check_exact(run.what_if(
+        {"no-straggler", "no-straggler=worker 2", "no-straggler=worker 1", "compute=0.5x", "bandwidth=2x"}));
+  }
+}
+
+TEST_CASE("what-if: a server that never crashed") {
+  const std::string more = R"([recovery]
+retry = "20ms"
+heartbeat = "20ms"
+timeout = "100ms"
+[[fault]]
+kind = "crash"
+nodes = ["server 1"]
+at = "0.5s"
+restart_after = "0.2s"
+)";
+  const Recorded run(Plan{.steps = 120, .more = more, .mega_values = 0.1});
+  const Json answer = run.what_if({"no-crash=server 1", "no-faults"});
+  for (const Json& change : answer["changes"]) {
+    INFO(change.dump());
+    CHECK(change["rerun_s"] < answer["original"]["seconds"]);
+    // The pace until the crash, which heartbeats disturb a little.
+    CHECK(std::abs(change["error"].get<double>()) < 0.005);
+  }
+  const Json none = run.what_if({"no-crash=server 0"});
+  CHECK(none["changes"][0]["predicted_s"].is_null());
+  CHECK(none["changes"][0]["rerun_s"].is_null());
+  CHECK(run.refused({"no-crash=server 7"}).code == 2);
+}
+
+TEST_CASE("what-if: under asp the prediction is of as many steps, and the re-run tells the rest") {
+  const Recorded run(Plan{.consistency = "model = \"asp\"", .mega_values = 0.001});
+  const Json answer = run.what_if({"no-straggler", "compute=worker 2:50%"});
+  for (const Json& change : answer["changes"]) CHECK(std::abs(change["error"].get<double>()) < 0.01);
+}
+
+TEST_CASE("what-if: the slowdown is the straggler's") {
+  const Recorded run(Plan{.mega_values = 0.001});
+  const Json answer = run.what_if({"no-straggler", "--predict-only"});
+  CHECK(answer["changes"][0]["rerun_s"].is_null());
+  CHECK(answer["ideal_s"].get<double>() == Approx(answer["changes"][0]["predicted_s"].get<double>()));
+  CHECK(answer["slowdown"].get<double>() ==
+        Approx(answer["original"]["seconds"].get<double>() / answer["ideal_s"].get<double>()));
+  REQUIRE(answer["attribution"].size() == 4);
+  CHECK(answer["attribution"][0]["worker"] == 2);
+  CHECK(answer["attribution"][0]["removed"].get<double>() == Approx(1));
+  CHECK(answer["attribution"][0]["added"].get<double>() == Approx(1));
+  CHECK(std::abs(answer["attribution"][1]["removed"].get<double>()) < 1e-9);
+}
+
+TEST_CASE("what-if: without a change it asks what would help most, and runs that again") {
+  const Recorded run(Plan{.mega_values = 0.001});
+  const Json answer = run.what_if({});
+  REQUIRE(answer["changes"].size() >= 4);
+  CHECK(answer["changes"][0]["change"] == "no-straggler");
+  CHECK(answer["changes"][0]["error"].is_number());
+  double before = 0;
+  for (const Json& change : answer["changes"]) {
+    CHECK(change["predicted_s"].get<double>() >= before);
+    before = change["predicted_s"];
+    if (change != answer["changes"][0]) CHECK(change["rerun_s"].is_null());
+  }
+  const Json set = run.what_if({"--set", "training.steps=10"});
+  CHECK(set["changes"][0]["predicted_s"].is_null());
+  CHECK(set["changes"][0]["rerun_s"] < set["original"]["seconds"]);
+}
+
+TEST_CASE("what-if: nonsense is refused, with what there is to ask") {
+  const Recorded run(Plan{});
+  const std::vector<std::pair<std::string, std::string>> cases{
+      {"faster", "is no change"},
+      {"no-straggler=worker 9", "there is no worker 9"},
+      {"no-straggler=worker 1", "worker 1 is no straggler"},
+      {"no-faults", "this run has no [[fault]]"},
+      {"bandwidth=fast", "is no factor"},
+      {"bandwidth=0", "is no factor"},
+      {"compute=server 0:50%", "servers compute no steps"},
+      {"compute=worker x:50%", "is no node"},
+      {"compute=worker 1:-5%", "is no factor"},
+      {"compute=", "is no change"},
+  };
+  for (const auto& [change, why] : cases) {
+    const Outcome asked = run.refused({change});
+    INFO(change << ": " << asked.err);
+    CHECK(asked.code == 2);
+    CHECK(asked.err.find(why) != std::string::npos);
+  }
+  CHECK(run.refused({"--set", "training.steps"}).code == 2);
+  CHECK(run.refused({"--set", "training.steps=no"}).code == 2);
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "plan.toml") << toml(Plan{});
+  REQUIRE(psim::test::psim({"run", "plan.toml", "--out", "run", "--trace", "steps"}, folder.path()).code ==
+          0);
+  const Outcome asked = psim::test::psim({"what-if", "run"}, folder.path());
+  CHECK(asked.code == 2);
+  CHECK(asked.err.find("--trace events") != std::string::npos);
+}
