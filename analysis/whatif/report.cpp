@@ -67,6 +67,12 @@ std::string outcomes_table(const WhatIf& all, std::size_t width) {
   return table_of(columns, width);
 }
 
+std::string paragraph(const std::string& text, std::size_t width) {
+  std::string out;
+  for (const std::string& line : wrapped(text, width)) out += line + "\n";
+  return out;
+}
+
 // The best that was asked for, in a sentence.
 std::string sentence(const WhatIf& all) {
   const Outcome* best = nullptr;
@@ -151,21 +157,20 @@ Rerun rerun_of(const RunRecord& record, const CausalGraph& graph) {
 std::string text(const WhatIf& all, const Facts& facts, std::size_t width) {
   std::string out;
   if (!all.outcomes.empty()) {
-    for (const std::string& line : wrapped(sentence(all), width)) out += line + "\n";
-    out += "\n" + outcomes_table(all, width);
+    out += paragraph(sentence(all), width) + "\n" + outcomes_table(all, width);
   }
   const bool is_rerun =
       std::ranges::any_of(all.outcomes, [](const Outcome& one) { return one.error.has_value(); });
   if (is_rerun && !all.as_it_was.actual.is_finished)
-    out +=
+    out += paragraph(
         "predicted: until as many steps are computed. A re-run ends at its own target or date; the error is "
-        "that\n"
-        "of the time of equally many steps\n";
-  if (facts.fault_factors.size() > 0)
-    out +=
-        "predictions leave faults at their dates, and what came of them as it was; only no-faults and "
-        "no-crash\n"
-        "take them away\n";
+        "that of the time of equally many steps.",
+        width);
+  if (facts.faults > 0)
+    out += paragraph(
+        "Predictions leave faults at their dates, and what came of them as it was; only no-faults and "
+        "no-crash take them away.",
+        width);
   for (const Outcome& one : all.outcomes) {
     if (!one.no_rerun.empty()) out += fmt::format("no re-run of {}\n", one.no_rerun);
   }
