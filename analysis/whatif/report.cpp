@@ -166,7 +166,7 @@ std::string text(const WhatIf& all, const Facts& facts, std::size_t width) {
         "predicted: until as many steps are computed. A re-run ends at its own target or date; the error is "
         "that of the time of equally many steps.",
         width);
-  if (facts.faults > 0)
+  if (!facts.fault_factors.empty())
     out += paragraph(
         "Predictions leave faults at their dates, and what came of them as it was; only no-faults and "
         "no-crash take them away.",
