@@ -49,7 +49,7 @@ TEST_CASE("a page stands in the folder of its run, and nothing minds it", "[repo
   desk.run({"report", "one"});  // replaces its own
   CHECK(!contains(desk.run({"run", "small.toml", "--trace", "events", "--out", "one"}).err,
                   "again"));  // is reused
-  desk.run({"run", "small.toml", "--out", "one", "--force"});
+  desk.run({"run", "small.toml", "--trace", "steps", "--out", "one", "--force"});
   CHECK(!fs::exists(desk.path() / "one/report.html"));
   CHECK(contains(desk.run({"report", "one"}).out, "one/report.html"));
   CHECK(contains(content(desk.path() / "one/report.html"), "recorded without its events"));
