@@ -137,7 +137,7 @@ class Stream {
 bool fits(const Row& row, const Facts& facts, std::int64_t nodes, std::int64_t events) {
   const auto reached = [events](auto... numbers) { return ((numbers >= -1 && numbers <= events) && ...); };
   if (row.node >= nodes || row.peer >= nodes || row.releaser >= nodes || row.type == Name() ||
-      !reached(row.sent))
+      !reached(row.sent, row.number))
     return false;
   const bool by_server = facts.is_server(row.node), by_worker = facts.is_worker(row.node),
              on_worker = facts.is_worker(row.peer);

@@ -87,6 +87,8 @@ void add_speeds(const Fields& fields, Facts& f) {
   }
   for (const toml::node& row : list("fault"))
     f.fault_factors.push_back(row.is_table() ? row.as_table()->at_path("factor").value_or(1.0) : 1.0);
+  for (const toml::node& row : list("filter"))
+    f.servers_work |= row.is_table() && row.as_table()->at_path("flops_per_value").value_or(0.0) > 0;
   f.server_flops_per_value = fields.scenario.at_path("cluster.server.flops_per_value").value_or(0.0);
   if (const std::string_view one = fields.word("cluster.server.speed"); !one.empty())
     f.server_speeds.push_back(quantity(one));

@@ -113,13 +113,14 @@ void Job::on_update() {
 
 void Job::on_applied(const PushOutcome& push) {
   GradientProbe* probe = gradients();
-  if (probe == nullptr || push.shard != plan_.first_shard) return;
-  probe->on_applied(plan_,
+  if (probe == nullptr) return;
+  const std::uint32_t shard = push.shard - plan_.first_shard;
+  probe->on_applied(plan_, shard,
                     {.at = Agenda::now(),
                      .worker = push.worker,
                      .clock = push.clock,
                      .staleness = push.staleness.value_or(0)},
-                    nodes().weights());
+                    nodes().weights()[shard]);
 }
 
 // True when this point reaches a target that ends the training.

@@ -18,6 +18,13 @@ bool is_arrival(const Moment& moment) {
 
 }  // namespace
 
+CauseBuilder::CauseBuilder(const Facts& facts, std::span<const Job> jobs)
+    : facts_(facts),
+      jobs_(jobs),
+      storage_(
+          static_cast<std::uint32_t>(1 + facts.servers + facts.workers +
+                                     (std::ranges::find(facts.others, "storage") - facts.others.begin()))) {}
+
 void CauseBuilder::on(const Row& row) {
   if (is_detail(row)) return;
   if (row.is("sent")) return on_sent(row);
@@ -60,10 +67,12 @@ CauseBuilder::Id CauseBuilder::add(const Row& row) {
                       .clock = row.clock,
                       .version = row.version,
                       .bytes = row.bytes,
+                      .staleness = row.staleness,
                       .since = row.since,
                       .node = row.node,
                       .peer = row.peer,
                       .shard = row.shard,
+                      .begins = row.begins != 0,
                       .type = row.type,
                       .word = word(!row.kind.empty()   ? row.kind
                                    : !row.work.empty() ? row.work
@@ -106,11 +115,17 @@ void CauseBuilder::bind_to_node(const Node& here, double now, Kind otherwise) {
   bind(is_now(here.last, now) ? here.last : here.work, otherwise, now);
 }
 
-void CauseBuilder::bind_to_message(const Node& here, Id arrived, double now) {
-  if (arrived == none || (!is_now(arrived, now) && is_woken(here, now))) return bind_to_node(here, now);
-  if (is_now(arrived, now)) return bind(arrived, Kind::idle, now);
+void CauseBuilder::bind_to_message(const Row& row, Id arrived) {
+  const Node& here = node(row.node);
+  const double now = row.at;
+  if (arrived != none && is_now(arrived, now)) return bind(arrived, Kind::idle, now);
+  if (is_woken(here, now)) return bind_to_node(here, now);
+  if (!works(row.node)) {
+    const bool had_turn = !is_now(here.last, now) && is_now(here.delivered, now);
+    return had_turn ? bind(here.delivered, Kind::idle, now) : bind_to_node(here, now);
+  }
   const Id busy = is_now(here.handled_now, now) ? here.handled : here.handled_now;
-  const bool was_busy = busy != none && date(busy) > date(arrived);
+  const bool was_busy = busy != none && (arrived == none || date(busy) > date(arrived));
   bind(was_busy ? busy : arrived, Kind::service, now);
 }
 
@@ -187,23 +202,22 @@ void set_at(std::vector<std::uint32_t>& by_number, std::int64_t number, std::uin
 }  // namespace
 
 void CauseBuilder::on_sent(const Row& row) {
-  Node& here = node(row.node);
-  const auto turn = connections_.find({row.node, row.peer});
+  const Node& here = node(row.node);
   const bool is_weights = row.is("sent", "weights"), is_heartbeat = row.is("sent", "heartbeat");
   if (is_weights && facts_.is_server(row.node)) {
     const Requests& asked = requests(row, row.node, row.peer);
     if (is_now(asked.release, row.at)) bind(asked.release, Kind::idle, row.at);
-    else bind_to_message(here, asked.pull, row.at);
+    else bind_to_message(row, asked.pull);
     after(asked.pull, Kind::idle, 0);
     after_what_it_needs(row, asked);
   } else if (is_heartbeat) {
     bind(here.work, Kind::idle, row.at);
   } else if (is_now(here.control, row.at)) {
     bind(here.control, Kind::idle, row.at);
-  } else if (!is_now(here.last, row.at) && turn != connections_.end() && is_now(turn->second, row.at)) {
-    bind(turn->second, Kind::idle, row.at);
-  } else if (!is_now(here.last, row.at) && facts_.servers_work && facts_.is_server(row.node)) {
-    bind_to_message(here, here.arrived.empty() ? none : here.arrived.front(), row.at);
+  } else if (!is_now(here.last, row.at) && is_now(here.delivered, row.at)) {
+    bind(here.delivered, Kind::idle, row.at);  // its turn after another message
+  } else if (!is_now(here.last, row.at) && works(row.node)) {
+    bind_to_message(row, here.arrived.empty() ? none : here.arrived.front());
   } else {
     bind_to_node(here, row.at, here.last == none ? Kind::idle : Kind::timeout);
   }
@@ -219,11 +233,11 @@ void CauseBuilder::on_received(const Row& row) {
   bind(sending_of(row), Kind::network, row.at);
   const Id id = happens(row, row.node);
   set_at(received_, row.sent, id);
-  connections_[{row.peer, row.node}] = id;
   if (row.is("received", "heartbeat")) {
     node(row.peer).heard = id;
     return;
   }
+  node(row.peer).delivered = id;
   if (row.is("received", "samples")) node(row.node).samples.emplace_back(clock_of_batch(row.part), id);
   else node(row.node).arrived.push_back(id);
   if (row.is("received", "pull")) {
@@ -241,10 +255,10 @@ std::int64_t CauseBuilder::clock_of_batch(std::int64_t batch) const {
   return later < 0 ? 0 : 1 + later / facts_.batches;
 }
 
-// Nobody learns of it; but the next message of its connection may have waited for its turn.
+// Nobody learns of it; but the sender's next message may have waited for its turn.
 void CauseBuilder::on_lost(const Row& row) {
   bind(sending_of(row), Kind::network, row.at);
-  connections_[{row.node, row.peer}] = add(row);
+  node(row.node).delivered = add(row);
 }
 
 void CauseBuilder::on_computation(const Row& row) {
@@ -267,17 +281,16 @@ void CauseBuilder::on_computation(const Row& row) {
 
 void CauseBuilder::on_wait(const Row& row) {
   Node& here = node(row.node);
-  bind_to_message(here, arrival_of(row.sent), row.at);
+  bind_to_message(row, arrival_of(row.sent));
   after(here.control, Kind::idle, 0);
   take_arrived(here, row.clock);
   node(row.node).control = happens(row, row.node);
 }
 
 void CauseBuilder::on_release(const Row& row) {
-  const Node& here = node(row.node);
   Requests& asked = requests(row, row.node, row.peer);
-  if (row.sent >= 0) bind_to_message(here, arrival_of(row.sent), row.at);
-  else bind_to_node(here, row.at);
+  if (row.sent >= 0) bind_to_message(row, arrival_of(row.sent));
+  else bind_to_node(node(row.node), row.at);
   after(asked.pull, Kind::idle, 0);
   after_what_it_needs(row, asked);
   const Id id = happens(row, row.node);
@@ -288,7 +301,7 @@ void CauseBuilder::on_outcome(const Row& row) {
   Requests& asked = requests(row, row.node, row.peer);
   const auto push = asked.pushes.find(row.push);
   const Id arrived = push == asked.pushes.end() ? none : push->second;
-  bind_to_message(node(row.node), arrived, row.at);
+  bind_to_message(row, arrived);
   after(arrived, Kind::idle, 0);
   if (push != asked.pushes.end()) asked.pushes.erase(push);
   const Id id = happens(row, row.node);
@@ -301,12 +314,11 @@ void CauseBuilder::on_outcome(const Row& row) {
 }
 
 void CauseBuilder::on_update(const Row& row) {
-  const Node& here = node(row.node);
   if (facts_.is_worker(row.node)) {
-    bind_to_node(here, row.at);
+    bind_to_node(node(row.node), row.at);
   } else {
     Update& update = updates_[{row.node, row.shard}];
-    bind_to_message(here, update.last_push, row.at);
+    bind_to_message(row, update.last_push);
     for (const Id id : update.outcomes) after(id, Kind::idle, 0);
     update = {};
   }
@@ -352,8 +364,8 @@ void CauseBuilder::on_other(const Row& row) {
   Node& here = node(row.node);
   const bool is_worker = facts_.is_worker(row.node);
   if (is_worker && is_now(here.control, row.at)) bind(here.control, Kind::idle, row.at);
-  else if (!is_worker && !here.arrived.empty() && !is_now(here.last, row.at))
-    bind_to_message(here, here.arrived.front(), row.at);
+  else if (works(row.node) && !is_now(here.last, row.at))
+    bind_to_message(row, here.arrived.empty() ? none : here.arrived.front());
   else bind_to_node(here, row.at);
   if (row.is("finish")) take_arrived(here, row.clock);
   happens(row, row.node);

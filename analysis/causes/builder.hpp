@@ -18,7 +18,7 @@ namespace psim::analysis {
 class CauseBuilder {
  public:
   // `jobs`: where there are several, each promises something of its own.
-  explicit CauseBuilder(const Facts& facts, std::span<const Job> jobs = {}) : facts_(facts), jobs_(jobs) {}
+  explicit CauseBuilder(const Facts& facts, std::span<const Job> jobs = {});
   void on(const Row& row);
   CausalGraph graph() &&;
 
@@ -39,6 +39,7 @@ class CauseBuilder {
     Id down = none;         // the fault that took it away
     Id work = none;         // the last moment here that is about no heartbeat
     Id heard = none;        // its last heartbeat that arrived
+    Id delivered = none;    // the last end of a message of its own
     bool computes = false;
     std::vector<Id> arrived;                           // since the last moment that may have waited for them
     std::vector<std::pair<std::int64_t, Id>> samples;  // likewise, with the clock that they are for
@@ -93,8 +94,13 @@ class CauseBuilder {
   // It came of something at the same date at this node, or of nothing that is known since the last moment
   // here.
   void bind_to_node(const Node& here, double now, Kind otherwise = Kind::idle);
-  // It came of working on a message that had arrived.
-  void bind_to_message(const Node& here, Id arrived, double now);
+  // It came of a message that had arrived: at once, when the node had worked on it, or when its turn had
+  // come.
+  void bind_to_message(const Row& row, Id arrived);
+  // Messages take the node time, one after the other.
+  bool works(std::uint32_t node) const {
+    return node == storage_ || (facts_.servers_work && facts_.is_server(node));
+  }
   void take_arrived(Node& here, std::int64_t clock);
   // It answers a pull: that needs the version, and the other workers' clocks, that the pull asked for, and
   // the worker's own pushes.
@@ -108,6 +114,7 @@ class CauseBuilder {
 
   const Facts& facts_;
   std::span<const Job> jobs_;
+  std::uint32_t storage_;
   std::vector<Moment> moments_;
   std::vector<Edge> edges_, next_;
   std::vector<std::uint32_t> first_edge_;  // by moment
@@ -119,7 +126,6 @@ class CauseBuilder {
       requests_;                                                                // server, shard, worker
   std::map<std::pair<std::uint32_t, std::uint32_t>, Update> updates_;           // server, shard
   std::map<std::pair<std::uint32_t, std::uint32_t>, Shard> shards_;             // likewise
-  std::map<std::pair<std::uint32_t, std::uint32_t>, Id> connections_;           // from, to: last arrival
   std::map<std::tuple<std::uint32_t, std::uint8_t, std::uint32_t>, Id> asked_;  // worker, kind, shard
   std::map<std::pair<std::int64_t, std::uint32_t>, Id> faults_;                 // table, target
 };

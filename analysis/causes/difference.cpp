@@ -21,7 +21,10 @@ std::vector<ShareChange> changes_of(const std::array<RunRecord, 2>& records,
       seconds[{records[run].facts.name_of(share.node), share.kind}][run] += share.seconds;
   }
   std::vector<ShareChange> changes;
-  for (const auto& [key, both] : seconds) changes.push_back({key.first, key.second, both});
+  const double noise = 1e-9 * std::max(runs[0].total, runs[1].total);  // of roundings
+  for (const auto& [key, both] : seconds) {
+    if (std::max(both[0], both[1]) > noise) changes.push_back({key.first, key.second, both});
+  }
   std::ranges::stable_sort(changes, std::ranges::greater{},
                            [](const ShareChange& change) { return std::abs(change.difference()); });
   return changes;
@@ -32,7 +35,11 @@ std::string event_text(const CausalGraph& graph, const Facts& facts, const Momen
   const std::string node = facts.name_of(moment.node), peer = facts.name_of(moment.peer);
   const std::string_view word = graph.word_of(moment);
   const Name type = moment.type;
-  if (type == Name("sent")) return fmt::format("{} sends {} to {} (step {})", node, word, peer, moment.clock);
+  if (type == Name("lost")) return fmt::format("{} of {} is lost", word, node);
+  if (type == Name("sent"))
+    return word == "push" || word == "pull" || word == "weights"
+               ? fmt::format("{} sends {} to {} (step {})", node, word, peer, moment.clock)
+               : fmt::format("{} sends {} to {}", node, word, peer);
   if (type == Name("received")) return fmt::format("{} receives {} of {}", node, word, peer);
   if (type == Name("begun")) return fmt::format("{} begins step {}", node, moment.clock);
   if (type == Name("ended")) return fmt::format("{} has computed step {}", node, moment.clock);
@@ -78,7 +85,7 @@ std::vector<std::string> sentences_of(const Difference& d) {
   const double seconds = d.seconds();
   std::string first = fmt::format("{} took {}, {} {}", d.names[1], seconds_text(d.runs[1].total), d.names[0],
                                   seconds_text(d.runs[0].total));
-  if (seconds != 0 && d.runs[0].total > 0 && d.runs[1].total > 0) {
+  if (std::abs(seconds) > 1e-3 * d.runs[0].total && d.runs[0].total > 0 && d.runs[1].total > 0) {
     const double ratio =
         std::max(d.runs[0].total, d.runs[1].total) / std::min(d.runs[0].total, d.runs[1].total);
     first += fmt::format(": {} {}, {:.3g} times as {}", seconds_text(std::abs(seconds)),
@@ -86,8 +93,8 @@ std::vector<std::string> sentences_of(const Difference& d) {
   }
   std::vector<std::string> parts;
   for (const ShareChange& change : d.changes) {
-    if (parts.size() < 3 && std::abs(change.difference()) > 0.1 * std::abs(seconds) &&
-        change.difference() != 0)
+    if (parts.size() < 3 && std::abs(seconds) > 1e-3 * d.runs[0].total &&
+        std::abs(change.difference()) > 0.1 * std::abs(seconds) && change.difference() != 0)
       parts.push_back(change_text(change));
   }
   std::vector<std::string> sentences{first + "."};
@@ -100,7 +107,7 @@ std::vector<std::string> sentences_of(const Difference& d) {
   if (d.parting)
     sentences.push_back(fmt::format("They part at {}: in {}, {}; in {}, {}.", seconds_text(d.parting->at),
                                     d.names[0], d.parting->events[0], d.names[1], d.parting->events[1]));
-  else sentences.push_back("They have the same events as far as the shorter one goes.");
+  else sentences.push_back("No event of one differs from the other's, as far as both go.");
   return sentences;
 }
 

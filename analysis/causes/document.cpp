@@ -9,8 +9,9 @@
 namespace psim::analysis {
 namespace {
 
-std::string until_text(const Until& until) {
-  if (until.what == Until::What::date) return seconds_text(until.date);
+std::string until_text(const Explanation& why) {
+  const Until& until = why.until;
+  if (until.what == Until::What::date) return seconds_text(why.total);
   return until.what == Until::What::end ? "end" : "target";
 }
 
@@ -106,7 +107,10 @@ std::string links_table(const Explanation& why, const Facts& facts, std::size_t 
     columns[4].cells.push_back(fmt::format("{:.3g} MB", static_cast<double>(link.bytes) / 1e6));
     std::vector<std::uint32_t> senders;
     for (const LinkUse::Sender& sender : link.senders) senders.push_back(sender.node);
-    columns[5].cells.push_back(names_of(facts, senders));
+    std::uint64_t bytes = 0;
+    for (const LinkUse::Sender& sender : link.senders) bytes += sender.bytes;
+    const bool are_most = static_cast<double>(bytes) > 0.6 * static_cast<double>(link.bytes);
+    columns[5].cells.push_back(are_most ? names_of(facts, senders) : "many");
   }
   return columns[0].cells.empty() ? "" : "\n" + table_of(columns, width);
 }
@@ -196,7 +200,7 @@ Json document(const Explanation& why, const Facts& facts) {
                      {"least_s", node.least},
                      {"median_s", node.median}});
   return {{"schema", "psim.why/1"},
-          {"until", until_text(why.until)},
+          {"until", until_text(why)},
           {"total_s", why.total},
           {"sentences", why.sentences},
           {"path", std::move(path)},

@@ -24,11 +24,6 @@ double date_of(const RunRecord& record, Until until) {
   return target.at("sim_time_s");
 }
 
-// What becomes of messages when a run is over is no work of anybody.
-bool is_leftover(const Moment& moment, std::string_view word) {
-  return moment.type == Name("lost") || moment.type == Name("unused") || word == "heartbeat";
-}
-
 std::vector<Share> shares_of(const std::vector<Piece>& path) {
   std::map<std::pair<std::uint32_t, Kind>, double> seconds;
   for (const Piece& piece : path) seconds[{piece.node, piece.kind}] += piece.seconds();
@@ -72,50 +67,6 @@ std::vector<NodeSlack> slacks_of(const CausalGraph& graph, const std::vector<Pie
   return all;
 }
 
-// Reads staleness off the moments: what each worker computes on, and when it had left its server.
-class StalenessBook {
- public:
-  explicit StalenessBook(const CausalGraph& graph) : graph_(graph) {}
-  void on(const Moment& moment) {
-    const std::string_view word = graph_.word_of(moment);
-    if (moment.type == Name("sent") && word == "weights")
-      left_[{moment.shard, moment.peer, moment.version}] = moment.at;
-    if (moment.type == Name("received") && word == "weights")
-      here_[moment.node][moment.shard] = moment.version;
-    if (moment.type == Name("begun") && word == "step") on_step(moment);
-    if (moment.type == Name("applied")) on_applied(moment);
-  }
-  StalenessCost cost() const {
-    StalenessCost cost = cost_;
-    if (cost.applied > 0) cost.age_mean /= static_cast<double>(cost.applied);
-    return cost;
-  }
-
- private:
-  void on_step(const Moment& moment) {
-    const auto& shards = here_[moment.node];
-    ++cost_.computations;
-    if (shards.empty()) return;
-    const auto [least, most] =
-        std::ranges::minmax_element(shards, {}, [](const auto& one) { return one.second; });
-    cost_.torn += least->second != most->second ? 1 : 0;
-    cost_.widest = std::max(cost_.widest, most->second - least->second);
-  }
-  void on_applied(const Moment& moment) {
-    const auto left = left_.find({moment.shard, moment.peer, moment.version});
-    if (left == left_.end()) return;
-    const double age = moment.at - left->second;
-    ++cost_.applied;
-    cost_.age_mean += age;
-    cost_.age_max = std::max(cost_.age_max, age);
-  }
-
-  const CausalGraph& graph_;
-  StalenessCost cost_;
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::int64_t>, double> left_;  // shard, worker, version
-  std::map<std::uint32_t, std::map<std::uint32_t, std::int64_t>> here_;            // worker, shard: version
-};
-
 NetworkTime network_time(const RunRecord& record, const CausalGraph& graph, const std::vector<Piece>& path) {
   std::vector<bool> on_path(graph.sent.size(), false);
   for (const Piece& piece : path) {
@@ -142,29 +93,11 @@ std::vector<LinkUse> fullest_links(const RunRecord& record) {
   return links;
 }
 
-}  // namespace
-
-// What the path ends with: the last worker that was through, if that ended the run; else the last update of
-// the model until the date. Of a run that got stuck, and of one without updates, the last thing that anybody
-// did.
-std::uint32_t end_of(const CausalGraph& graph, double date, const Json& summary, bool is_end) {
-  std::uint32_t last = CausalGraph::none, update = CausalGraph::none;
-  for (std::uint32_t id = 0; id < graph.size() && graph.moments[id].at <= date; ++id) {
-    const Moment& moment = graph.moments[id];
-    if (is_leftover(moment, graph.word_of(moment))) continue;
-    last = id;
-    if (moment.type == Name("model_update")) update = id;
-    if (is_end && moment.type == Name("finish") && moment.at == date) return id;
-  }
-  const bool is_stuck = is_end && !summary.at("stuck").empty();
-  return update == CausalGraph::none || is_stuck ? last : update;
-}
-
-Explanation explain(const RunRecord& record, Until until) {
+Explanation explanation(const RunRecord& record, Until until) {
   const CausalGraph graph = causal_graph(record);
   if (graph.size() == 0) throw Unverifiable("nothing happened in this run", "choose another one");
   Explanation why{.until = until, .total = date_of(record, until), .staleness = {}};
-  const std::uint32_t end = end_of(graph, why.total, record.summary, until.what == Until::What::end);
+  const std::uint32_t end = end_of(graph, why.total, record.summary, record.jobs, until.what);
   if (end == CausalGraph::none)
     throw Unverifiable(fmt::format("nothing had happened until {:.9g} s", why.total), "choose a later date");
   why.path = path_to(graph, end, why.total);
@@ -176,11 +109,25 @@ Explanation explain(const RunRecord& record, Until until) {
   for (std::uint32_t id = 0; id < graph.size() && graph.moments[id].at <= why.total; ++id)
     book.on(graph.moments[id]);
   why.staleness = book.cost();
-  why.staleness.updates_mean = record.summary.at("staleness").at("mean");
   why.network = network_time(record, graph, why.path);
   why.links = fullest_links(record);
   why.sentences = sentences_of(why, record);
   return why;
+}
+
+// The library's text begins with its own number, in brackets.
+std::string_view reason_of(const Json::exception& error) {
+  const std::string_view what = error.what();
+  return what.substr(what.find("] ") + 2);
+}
+
+}  // namespace
+
+Explanation explain(const RunRecord& record, Until until) try {
+  return explanation(record, until);
+} catch (const Json::exception& error) {
+  throw unrelated_files(record.database().parent_path(),
+                        fmt::format("summary.json does not fit the run: {}", reason_of(error)));
 }
 
 std::vector<std::string> broken_causes(const CausalGraph& graph, const Json& summary) {
@@ -197,7 +144,7 @@ std::vector<std::string> broken_causes(const CausalGraph& graph, const Json& sum
     }
   }
   const double total = summary.at("sim_time_s");
-  const std::uint32_t end = end_of(graph, total, summary, true);
+  const std::uint32_t end = end_of(graph, total, summary, {}, Until::What::end);
   if (end == CausalGraph::none) return broken;
   const std::vector<Piece> path = path_to(graph, end, total);
   double reached = 0;

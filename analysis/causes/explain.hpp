@@ -8,16 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/causes/end.hpp"
 #include "analysis/causes/path.hpp"
+#include "analysis/causes/staleness.hpp"
 #include "analysis/links/links.hpp"
 
 namespace psim::analysis {
-
-// What to explain: the run's end, when the target was reached, or what had happened until a date in seconds.
-struct Until {
-  enum class What : std::uint8_t { end, target, date } what = What::end;
-  double date = 0;
-};
 
 struct Share {
   std::uint32_t node = 0;
@@ -31,14 +27,6 @@ struct NodeSlack {
   std::uint32_t node = 0;
   std::int64_t moments = 0, on_path = 0, without_effect = 0;
   double least = 0, median = 0;
-};
-
-// What asynchrony came to. Ages: seconds from a server's sending of weights until the gradient of these
-// weights was applied there. Torn: computations on shards of unequal versions.
-struct StalenessCost {
-  std::int64_t applied = 0, computations = 0, torn = 0,
-               widest = 0;  // widest: versions between two shards of one model
-  double age_mean = 0, age_max = 0, updates_mean = 0;
 };
 
 // Where the time of the path's messages went, in seconds: the latency of their ways, their bytes on links
@@ -64,10 +52,6 @@ struct Explanation {
 
 // Throws Unverifiable: for a run without events, and for a target that was not reached.
 Explanation explain(const RunRecord& record, Until until = {});
-
-// What the path of a run until a date ends with. `is_end`: the date is the run's end. none: nothing had
-// happened.
-std::uint32_t end_of(const CausalGraph& graph, double date, const Json& summary, bool is_end);
 
 // What every run must hold: no cause after its effect, and a path without gaps from the start to the end. A
 // message for each violation.

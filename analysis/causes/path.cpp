@@ -28,6 +28,9 @@ std::uint32_t blamed(const Facts& facts, const Piece& piece) {
   return piece.kind == Kind::network && facts.is_server(piece.to) ? piece.to : piece.node;
 }
 
+// What a node suffers, so that it may have to wait for itself.
+bool is_trouble(Kind kind) { return kind == Kind::timeout || kind == Kind::down; }
+
 std::string size_text(std::uint64_t bytes) {
   if (bytes < 10'000) return fmt::format("{} B", bytes);
   if (bytes < 10'000'000) return fmt::format("{:.3g} kB", static_cast<double>(bytes) / 1e3);
@@ -45,7 +48,10 @@ std::vector<Piece> path_to(const CausalGraph& graph, std::uint32_t end, double u
   };
   std::uint32_t here = end;
   double now = graph.moments[here].at;
-  add(now, until, graph.moments[here].node, graph.moments[here].node, Kind::idle, CausalGraph::none);
+  const bool computes =
+      graph.moments[here].type == Name("begun") || graph.moments[here].type == Name("resumed");
+  add(now, until, graph.moments[here].node, graph.moments[here].node, computes ? Kind::compute : Kind::idle,
+      CausalGraph::none);
   while (now > since) {
     const std::optional<Binding> binding = binding_of(graph, here);
     const std::uint32_t node = graph.moments[here].node;
@@ -55,7 +61,9 @@ std::vector<Piece> path_to(const CausalGraph& graph, std::uint32_t end, double u
     }
     const Moment& cause = graph.moments[binding->cause];
     const bool travels = binding->kind == Kind::network;
-    add(cause.at, now, travels ? cause.node : node, node, binding->kind, here);
+    const bool is_lost = graph.moments[here].type == Name("lost");
+    add(cause.at, now, travels ? cause.node : node, is_lost ? graph.moments[here].peer : node, binding->kind,
+        here);
     here = binding->cause;
     now = cause.at;
   }
@@ -64,7 +72,8 @@ std::vector<Piece> path_to(const CausalGraph& graph, std::uint32_t end, double u
 }
 
 std::string cause_of(const CausalGraph& graph, const Facts& facts, const Piece& piece) {
-  if (piece.effect == CausalGraph::none) return "nothing more was needed";
+  if (piece.effect == CausalGraph::none)
+    return piece.kind == Kind::compute ? "a step that was not through" : "nothing more was needed";
   const Moment& effect = graph.moments[piece.effect];
   const std::optional<Binding> binding = binding_of(graph, piece.effect);
   const auto clock_of = [](const Moment& moment) { return fmt::format("step {}", moment.clock); };
@@ -94,40 +103,112 @@ std::string cause_of(const CausalGraph& graph, const Facts& facts, const Piece& 
   return binding ? "until its time came" : "had not begun";
 }
 
-std::vector<WaitTotal> waits_of(const CausalGraph& graph, const Facts& facts, double until) {
-  std::map<std::pair<std::uint32_t, std::uint32_t>,
-           std::pair<WaitTotal, std::array<double, kind_names.size()>>>
-      totals;
-  for (std::uint32_t id = 0; id < graph.size(); ++id) {
-    const Moment& wait = graph.moments[id];
-    if (wait.type != Name("wait") || wait.at > until) continue;
+namespace {
+
+// Adds up waits by who waited, and for whom.
+class WaitBook {
+ public:
+  explicit WaitBook(const Facts& facts) : facts_(facts) {}
+
+  // `pieces`: what the time went into.
+  void add(std::uint32_t waiter, double since, double until, const std::vector<Piece>& pieces) {
     std::map<std::uint32_t, double> seconds;
-    const std::vector<Piece> pieces = path_to(graph, id, wait.at, wait.since);
     for (const Piece& piece : pieces) {
-      if (const std::uint32_t node = blamed(facts, piece); node != wait.node)
-        seconds[node] += piece.seconds();
+      const std::uint32_t node = blamed(facts_, piece);
+      if (node != waiter || is_trouble(piece.kind)) seconds[node] += piece.seconds();
     }
     const auto most = std::ranges::max_element(seconds, {}, [](const auto& entry) { return entry.second; });
-    const std::uint32_t awaited = most == seconds.end() ? wait.node : most->first;
-    auto& [total, of_kind] = totals[{wait.node, awaited}];
-    if (total.count++ == 0)
-      total = {.waiter = wait.node, .awaited = awaited, .count = 1, .first = wait.since};
-    total.first = std::min(total.first, wait.since);
-    total.last = wait.at;
-    total.seconds += wait.at - wait.since;
+    const std::uint32_t awaited = most == seconds.end() ? waiter : most->first;
+    auto& [total, of_kind] = totals_[{waiter, awaited}];
+    if (total.count++ == 0) total = {.waiter = waiter, .awaited = awaited, .count = 1, .first = since};
+    total.first = std::min(total.first, since);
+    total.last = std::max(total.last, until);
+    total.seconds += until - since;
     for (const Piece& piece : pieces) {
-      if (blamed(facts, piece) == awaited) of_kind[static_cast<std::size_t>(piece.kind)] += piece.seconds();
+      if (blamed(facts_, piece) == awaited) of_kind[static_cast<std::size_t>(piece.kind)] += piece.seconds();
     }
   }
-  std::vector<WaitTotal> all;
-  for (auto& [key, entry] : totals) {
-    entry.first.kind = static_cast<Kind>(std::ranges::max_element(entry.second) - entry.second.begin());
-    all.push_back(entry.first);
+  std::vector<WaitTotal> totals() {
+    std::vector<WaitTotal> all;
+    for (auto& [key, entry] : totals_) {
+      entry.first.kind = static_cast<Kind>(std::ranges::max_element(entry.second) - entry.second.begin());
+      all.push_back(entry.first);
+    }
+    std::ranges::stable_sort(all, [](const WaitTotal& a, const WaitTotal& b) {
+      return a.waiter != b.waiter ? a.waiter < b.waiter : a.seconds > b.seconds;
+    });
+    return all;
   }
-  std::ranges::stable_sort(all, [](const WaitTotal& a, const WaitTotal& b) {
-    return a.waiter != b.waiter ? a.waiter < b.waiter : a.seconds > b.seconds;
-  });
-  return all;
+
+ private:
+  const Facts& facts_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>,
+           std::pair<WaitTotal, std::array<double, kind_names.size()>>>
+      totals_;
+};
+
+// What each node was in the middle of at a date.
+struct Standing {
+  enum class Is : std::uint8_t { waiting, computing, down, gone } is = Is::waiting;
+  double since = 0;
+};
+
+std::map<std::uint32_t, Standing> standing_at(const CausalGraph& graph, const Facts& facts, double date) {
+  std::map<std::uint32_t, Standing> nodes;
+  using Is = Standing::Is;
+  for (std::uint32_t id = 0; id < graph.size() && graph.moments[id].at <= date; ++id) {
+    const Moment& moment = graph.moments[id];
+    const Name type = moment.type;
+    const bool takes_away = graph.word_of(moment) == "crash" || graph.word_of(moment) == "leave";
+    if (type == Name("fault") && takes_away)
+      nodes[moment.node] = {moment.begins ? Is::down : Is::waiting, moment.at};
+    if (!facts.is_worker(moment.node)) continue;
+    if (type == Name("begun") || type == Name("resumed")) nodes[moment.node] = {Is::computing, moment.at};
+    if (type == Name("ended") || type == Name("paused") || type == Name("cancelled") || type == Name("wait"))
+      nodes[moment.node] = {Is::waiting, moment.at};
+    if (type == Name("sent") && graph.word_of(moment) == "join")
+      nodes[moment.node] = {Is::waiting, moment.at};
+    if (type == Name("finish")) nodes[moment.node] = {Is::gone, moment.at};
+  }
+  return nodes;
+}
+
+// Waits that are not over at the date, if they are long. Nobody knows what will end them: they are for a node
+// that is down, or else for the worker that has computed the longest.
+void add_open_waits(const CausalGraph& graph, const Facts& facts, double date, WaitBook& book) {
+  constexpr double long_share = 0.05;
+  using Is = Standing::Is;
+  const std::map<std::uint32_t, Standing> nodes = standing_at(graph, facts, date);
+  const std::pair<const std::uint32_t, Standing>* awaited = nullptr;
+  for (const auto& node : nodes) {
+    if (node.second.is != Is::down && node.second.is != Is::computing) continue;
+    const bool is_worse = awaited == nullptr ||
+                          (node.second.is == Is::down && awaited->second.is != Is::down) ||
+                          (node.second.is == awaited->second.is && node.second.since < awaited->second.since);
+    if (is_worse) awaited = &node;
+  }
+  for (const auto& [node, standing] : nodes) {
+    if (standing.is != Is::waiting || !facts.is_worker(node) || !(date - standing.since > long_share * date))
+      continue;
+    const std::uint32_t whom = awaited == nullptr ? node : awaited->first;
+    const Kind kind = awaited == nullptr                    ? Kind::timeout
+                      : awaited->second.is == Is::computing ? Kind::compute
+                                                            : Kind::down;
+    book.add(node, standing.since, date, {Piece{standing.since, date, whom, whom, kind, CausalGraph::none}});
+  }
+}
+
+}  // namespace
+
+std::vector<WaitTotal> waits_of(const CausalGraph& graph, const Facts& facts, double until) {
+  WaitBook book(facts);
+  for (std::uint32_t id = 0; id < graph.size(); ++id) {
+    const Moment& wait = graph.moments[id];
+    if (wait.type == Name("wait") && wait.at <= until)
+      book.add(wait.node, wait.since, wait.at, path_to(graph, id, wait.at, wait.since));
+  }
+  add_open_waits(graph, facts, until, book);
+  return book.totals();
 }
 
 std::vector<double> slack_of(const CausalGraph& graph, std::uint32_t end) {

@@ -32,15 +32,27 @@ std::string ranges_text(const std::vector<std::uint32_t>& numbers) {
 }
 
 // " (4x slower from 0 s on)" of a straggler, as the scenario has it.
-std::string slowness_text(const Facts& facts, std::uint32_t node) {
+std::string slowness_text(const Facts& facts, std::uint32_t node, double total) {
   if (!facts.is_worker(node)) return "";
+  std::vector<const Straggler*> rows;
   for (const Straggler& slow : facts.stragglers) {
-    if (std::ranges::find(slow.workers, facts.worker(node)) == slow.workers.end() || slow.slowdown <= 1)
-      continue;
-    const std::string until = slow.until ? fmt::format(" to {}", seconds_text(*slow.until)) : " on";
-    return fmt::format(" ({:.3g}x slower from {}{})", slow.slowdown, seconds_text(slow.from), until);
+    const bool is_it = std::ranges::find(slow.workers, facts.worker(node)) != slow.workers.end();
+    if (is_it && slow.slowdown > 1 && slow.from < total) rows.push_back(&slow);
   }
-  return "";
+  if (rows.empty()) return "";
+  const auto is_simple = [](const Straggler* slow) { return !slow->probability && !slow->every; };
+  if (rows.size() > 1 || !is_simple(rows.front())) {
+    const bool is_chance = rows.size() == 1 && rows.front()->probability;
+    const std::string times =
+        rows.size() == 1 ? fmt::format("{:.3g}x slower", rows.front()->slowdown) : "a straggler";
+    return fmt::format(" ({}{})", times,
+                       rows.size() > 1 ? ""
+                       : is_chance     ? " in some steps"
+                                       : " again and again");
+  }
+  const Straggler& slow = *rows.front();
+  const std::string until = slow.until ? fmt::format(" to {}", seconds_text(*slow.until)) : " on";
+  return fmt::format(" ({:.3g}x slower from {}{})", slow.slowdown, seconds_text(slow.from), until);
 }
 
 // Seconds of the path by what somebody would say: whose computing, whose links, ...
@@ -83,7 +95,7 @@ std::string path_sentence(const Explanation& why, const Facts& facts) {
   const Kind kind = blame.most();
   const auto [node, seconds] = blame.most_of(kind);
   const double of_kind = blame.of_kind.at(kind);
-  const std::string name = facts.name_of(node) + slowness_text(facts, node);
+  const std::string name = facts.name_of(node) + slowness_text(facts, node, why.total);
   double waited = 0;
   for (const WaitTotal& wait : why.waits) waited += wait.awaited == node ? wait.seconds : 0;
   const bool is_awaited = waited > 0.05 * why.total * facts.workers || facts.workers == 1;
@@ -102,17 +114,30 @@ std::string path_sentence(const Explanation& why, const Facts& facts) {
   return sentence + ".";
 }
 
-// Why workers must wait at all, as their consistency model has it.
-std::string rule_text(const Explanation& why, const RunRecord& record, double first) {
-  const Facts& facts = record.facts;
+// What a worker's own job promises.
+const Facts& facts_of(const RunRecord& record, std::uint32_t node) {
+  for (const Job& job : record.jobs) {
+    const std::uint32_t worker = record.facts.worker(node);
+    if (worker >= job.facts.first_worker && worker < job.facts.first_worker + job.facts.workers)
+      return job.facts;
+  }
+  return record.facts;
+}
+
+// Why workers must wait at all, as the consistency model of the first of them has it.
+std::string rule_text(const RunRecord& record, std::uint32_t waiter, double first) {
+  const Facts& facts = facts_of(record, waiter);
   if (!facts.has_servers) return ", because every step needs the part of every worker";
   if (facts.model == "bsp") return ", because under bsp every step needs the push of every worker";
-  if (facts.model == "ssp" || facts.model == "dssp")
+  if (facts.model == "dssp" || !facts.schedule.empty())
+    return fmt::format(", because the lead that {} allows is used up after {}", facts.model,
+                       seconds_text(first));
+  if (facts.model == "ssp")
     return fmt::format(", because a lead of {} clock{} is used up after {}", facts.staleness,
                        facts.staleness == 1 ? "" : "s", seconds_text(first));
   if (facts.group > 1 && facts.model != "asp")
     return fmt::format(", because an update needs {} pushes", facts.group);
-  return why.waits.empty() ? "" : ", for the answers to their requests";
+  return "";
 }
 
 // Waits for one node, or for all nodes of which the same was awaited.
@@ -127,10 +152,10 @@ struct Awaited {
     count += wait.count;
     seconds += wait.seconds;
   }
-  double each() const {
-    std::vector<std::uint32_t> workers = waiters;
-    std::ranges::sort(workers);
-    return seconds / static_cast<double>(std::ranges::unique(workers).begin() - workers.begin());
+  std::int64_t workers() const {
+    std::vector<std::uint32_t> nodes_waiting = waiters;
+    std::ranges::sort(nodes_waiting);
+    return std::ranges::unique(nodes_waiting).begin() - nodes_waiting.begin();
   }
 };
 
@@ -181,9 +206,13 @@ std::string wait_sentence(const Explanation& why, const RunRecord& record) {
       *std::ranges::max_element(kinds, {}, [](const auto& entry) { return entry.second.seconds; });
   const Awaited& most = *most_of(nodes[kind]);
   const Awaited& told = kind == Kind::compute && most.seconds > 0.6 * all.seconds ? most : all;
-  std::string sentence = fmt::format("{} waited {} times {}, {} each in all", names_of(facts, told.waiters),
-                                     told.count, what_for(facts, kind, all, most), seconds_text(told.each()));
-  if (kind == Kind::compute) sentence += rule_text(why, record, told.first);
+  const std::int64_t waiters = told.workers();
+  const bool is_equal = told.count % waiters == 0;
+  std::string sentence = fmt::format(
+      "{}{} waited {}{} time{} {}, {} in all", names_of(facts, told.waiters), waiters > 1 ? " each" : "",
+      is_equal ? "" : "about ", (told.count + waiters / 2) / waiters, told.count < 2 * waiters ? "" : "s",
+      what_for(facts, kind, all, most), seconds_text(told.seconds / static_cast<double>(waiters)));
+  if (kind == Kind::compute) sentence += rule_text(record, told.waiters.front(), told.first);
   if (told.seconds < 0.8 * waited)
     sentence += fmt::format("; that is {} of all waiting", percent(told.seconds, waited));
   if (kind == Kind::network && why.staleness.updates_mean > 0)

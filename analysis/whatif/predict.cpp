@@ -39,7 +39,7 @@ bool leaves_out(const Change& change, const CausalGraph& graph, const Moment& fa
 
 Actual actual(const RunRecord& record, const CausalGraph& graph) {
   const double end = record.summary.at("sim_time_s");
-  const std::uint32_t last = end_of(graph, end, record.summary, true);
+  const std::uint32_t last = end_of(graph, end, record.summary, {}, Until::What::end);
   return {.progress = Progress(graph, record.facts, dates_of(graph), end),
           .is_finished = last != CausalGraph::none && graph.moments[last].type == Name("finish"),
           .end = end};

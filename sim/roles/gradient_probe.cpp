@@ -1,5 +1,6 @@
 #include "sim/roles/gradient_probe.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -44,20 +45,28 @@ void GradientProbe::on_gradient(NodeId worker, std::int64_t clock, const Values&
   here.pushed.insert_or_assign(clock, Pushed{Values(gradient), here.work});
 }
 
-void GradientProbe::on_applied(const JobPlan& plan, ProbedGradient applied, std::vector<Slice> weights) {
+void GradientProbe::on_applied(const JobPlan& plan, std::uint32_t shard, const ProbedGradient& applied,
+                               Slice weights) {
   OfWorker& here = workers_[applied.worker];
   const auto pushed = here.pushed.find(applied.clock);
   if (pushed == here.pushed.end()) return;  // a push that comes again
-  Assembly whole(std::move(weights), plan.layout());
+  pushed->second.weights.insert_or_assign(shard, std::move(weights));
+  pushed->second.staleness = std::max(pushed->second.staleness, applied.staleness);
+  if (pushed->second.weights.size() < plan.keys.shards.size()) return;
+  std::vector<Slice> parts;
+  for (auto& [number, part] : pushed->second.weights) parts.push_back(std::move(part));
+  Assembly whole(std::move(parts), plan.layout());
   LocalCopy local;
   const Values fresh = local_gradient(*plan.learner, &whole, pushed->second.work, local);
   const Angle angle = angle_of(pushed->second.gradient, fresh);
+  ProbedGradient probed = applied;
+  probed.staleness = pushed->second.staleness;
   here.pushed.erase(here.pushed.begin(),
                     std::next(pushed));  // older ones will not come any more, or be of no use
   if (!(angle.first > 0) || !(angle.second > 0)) return;  // no direction
-  applied.cosine = angle.cosine();
-  applied.ratio = angle.ratio();
-  gradients_.push_back(applied);
+  probed.cosine = angle.cosine();
+  probed.ratio = angle.ratio();
+  gradients_.push_back(probed);
 }
 
 }  // namespace psim

@@ -20,7 +20,7 @@
 namespace psim {
 
 struct ProbedGradient {
-  double at = 0;  // simulated seconds, of the first shard's update
+  double at = 0;  // simulated seconds, of the last shard's update
   NodeId worker = 0;
   std::int64_t clock = 0, staleness = 0;
   double cosine = 0;  // of the angle between the gradient that is applied and the fresh one
@@ -35,8 +35,8 @@ class GradientProbe {
   // A worker begins to compute, and has computed. From its actor.
   void on_work(NodeId worker, const LocalWork& work) { workers_[worker].work = work; }
   void on_gradient(NodeId worker, std::int64_t clock, const Values& gradient);
-  // The first shard applies the worker's push of this clock. `weights`: of all shards, before that.
-  void on_applied(const JobPlan& plan, ProbedGradient applied, std::vector<Slice> weights);
+  // Shard `shard` of the job applies the worker's push of this clock. `weights`: its own, before that.
+  void on_applied(const JobPlan& plan, std::uint32_t shard, const ProbedGradient& applied, Slice weights);
 
   const std::vector<ProbedGradient>& gradients() const { return gradients_; }
 
@@ -44,6 +44,8 @@ class GradientProbe {
   struct Pushed {
     Values gradient;
     LocalWork work;
+    std::map<std::uint32_t, Slice> weights = {};  // by shard that has applied it: before that
+    std::int64_t staleness = 0;                   // of the shard where it was most
   };
   struct OfWorker {
     LocalWork work;

@@ -87,7 +87,7 @@ class Reruns {
 
 // The worker whose computing is most of the critical path; the scheduler: nobody's is any of it.
 std::uint32_t busiest_of(const analysis::CausalGraph& graph, const analysis::RunRecord& record, double end) {
-  const std::uint32_t last = analysis::end_of(graph, end, record.summary, true);
+  const std::uint32_t last = analysis::end_of(graph, end, record.summary, {}, analysis::Until::What::end);
   std::vector<double> seconds(1 + record.facts.servers + record.facts.workers, 0);
   if (last == analysis::CausalGraph::none) return 0;
   for (const analysis::Piece& piece : analysis::path_to(graph, last, end)) {

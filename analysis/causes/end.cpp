@@ -1,0 +1,79 @@
+#include "analysis/causes/end.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace psim::analysis {
+namespace {
+
+// What becomes of messages when a run is over is no work of anybody.
+bool is_leftover(const Moment& moment, std::string_view word) {
+  return moment.type == Name("lost") || moment.type == Name("unused") || word == "heartbeat";
+}
+
+// The shards whose updates a target is about: of the group that reached it then, where there are several.
+std::pair<std::uint32_t, std::uint32_t> shards_of_target(const std::vector<Job>& jobs, double date) {
+  for (const Job& job : jobs) {
+    const Json& target = job.summary.at("target");
+    if (target.value("reached", false) && target.at("sim_time_s") == date)
+      return {job.first_shard, job.first_shard + job.shards};
+  }
+  return {0, ~0U};
+}
+
+bool ends_run(const Moment& moment) {
+  return moment.type == Name("finish") || moment.type == Name("suspicion") ||
+         moment.type == Name("view_change");
+}
+
+// A computation that went on until the date, if it had begun before `since`: of several the one that began
+// first.
+std::uint32_t still_computing(const CausalGraph& graph, double since, double date) {
+  std::map<std::uint32_t, std::uint32_t> computing;  // by node
+  for (std::uint32_t id = 0; id < graph.size() && graph.moments[id].at <= date; ++id) {
+    const Moment& moment = graph.moments[id];
+    if (moment.type == Name("begun") || moment.type == Name("resumed")) computing[moment.node] = id;
+    else if (moment.type == Name("ended") || moment.type == Name("paused") ||
+             moment.type == Name("cancelled") || moment.type == Name("killed"))
+      computing.erase(moment.node);
+  }
+  std::uint32_t first = CausalGraph::none;
+  for (const auto& [node, begun] : computing) {
+    if (graph.moments[begun].at <= since) first = std::min(first, begun);
+  }
+  return first;
+}
+
+}  // namespace
+
+// What the path ends with: the last worker that was through, or whom the scheduler gave up, if that ended the
+// run; else the last update of the model until the date, unless a worker has computed ever since. Of a run
+// that got stuck, and of one without updates, the last thing that anybody did.
+std::uint32_t end_of(const CausalGraph& graph, double date, const Json& summary, const std::vector<Job>& jobs,
+                     Until::What what) {
+  const bool is_end = what == Until::What::end;
+  const auto [first_shard, last_shard] =
+      what == Until::What::target ? shards_of_target(jobs, date) : std::pair(0U, ~0U);
+  std::uint32_t last = CausalGraph::none, update = CausalGraph::none, end = CausalGraph::none;
+  for (std::uint32_t id = 0; id < graph.size() && graph.moments[id].at <= date; ++id) {
+    const Moment& moment = graph.moments[id];
+    if (is_leftover(moment, graph.word_of(moment))) continue;
+    last = id;
+    if (moment.type == Name("model_update") && moment.shard >= first_shard && moment.shard < last_shard)
+      update = id;
+    if (is_end && ends_run(moment) && moment.at == date &&
+        (end == CausalGraph::none || moment.type == Name("finish")))
+      end = id;
+  }
+  if (end != CausalGraph::none) return end;
+  const bool is_stuck = is_end && !summary.at("stuck").empty();
+  if (is_stuck || last == CausalGraph::none) return last;
+  const std::uint32_t latest = update == CausalGraph::none ? last : update;
+  constexpr double long_share = 0.05;
+  if (date - graph.moments[latest].at < long_share * date) return latest;
+  const std::uint32_t computing = still_computing(graph, graph.moments[latest].at, date);
+  return computing == CausalGraph::none ? latest : computing;
+}
+
+}  // namespace psim::analysis
