@@ -97,6 +97,10 @@ class CauseBuilder {
   // It came of a message that had arrived: at once, when the node had worked on it, or when its turn had
   // come.
   void bind_to_message(const Row& row, Id arrived);
+  // A server answers inference nodes beside all other work, as everybody sends heartbeats.
+  bool is_beside(const Row& row) const {
+    return row.kind == "heartbeat" || (facts_.is_server(row.node) && row.peer >= first_inference_);
+  }
   // Messages take the node time, one after the other.
   bool works(std::uint32_t node) const {
     return node == storage_ || (facts_.servers_work && facts_.is_server(node));
@@ -114,7 +118,7 @@ class CauseBuilder {
 
   const Facts& facts_;
   std::span<const Job> jobs_;
-  std::uint32_t storage_;
+  std::uint32_t storage_, first_inference_;
   std::vector<Moment> moments_;
   std::vector<Edge> edges_, next_;
   std::vector<std::uint32_t> first_edge_;  // by moment

@@ -158,10 +158,11 @@ std::string text(const Explanation& why, const Facts& facts, std::size_t width) 
   if (!why.slack.empty()) out += "\n" + slack_table(why, facts, width);
   const StalenessCost& cost = why.staleness;
   if (cost.applied > 0)
-    out += fmt::format(
-        "\ngradients were applied {} after their weights left the server (at most {}); {} of {} steps\n"
-        "computed on shards of unequal versions, at most {} apart\n",
-        seconds_text(cost.age_mean), seconds_text(cost.age_max), cost.torn, cost.computations, cost.widest);
+    out += fmt::format("\ngradients were applied {} after their weights left the server (at most {})\n",
+                       seconds_text(cost.age_mean), seconds_text(cost.age_max));
+  if (cost.torn > 0)
+    out += fmt::format("{} of {} steps computed on shards of unequal versions, at most {} apart\n", cost.torn,
+                       cost.computations, cost.widest);
   return out;
 }
 
