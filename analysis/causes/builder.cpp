@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "model/mutant.hpp"
+
 namespace psim::analysis {
 namespace {
 
@@ -134,7 +136,8 @@ void CauseBuilder::bind_to_message(const Row& row, Id arrived) {
   if (is_woken(here, now)) return bind_to_node(here, now);
   if (!works(row.node)) return bind_to_node(here, now);
   const Id busy = is_now(here.handled_now, now) ? here.handled : here.handled_now;
-  const bool was_busy = busy != none && (arrived == none || date(busy) > date(arrived));
+  const bool was_busy =
+      busy != none && !mutant("queues-are-not-seen") && (arrived == none || date(busy) > date(arrived));
   bind(was_busy ? busy : arrived, Kind::service, now);
 }
 

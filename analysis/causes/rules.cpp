@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "analysis/causes/builder.hpp"
+#include "model/mutant.hpp"
 
 namespace psim::analysis {
 namespace {
@@ -49,7 +50,7 @@ void CauseBuilder::on_received(const Row& row) {
     node(row.peer).heard = id;
     return;
   }
-  node(row.peer).delivered = id;
+  if (!mutant("turns-are-forgotten")) node(row.peer).delivered = id;
   if (row.is("received", "samples")) node(row.node).samples.emplace_back(clock_of_batch(row.part), id);
   else if (!is_inference) node(row.node).arrived.push_back(id);
   if (row.is("received", "pull")) {
@@ -160,7 +161,7 @@ void CauseBuilder::on_suspicion(const Row& row) {
   const Node& suspect = node(row.peer);
   const bool is_down =
       suspect.down != none && (suspect.heard == none || date(suspect.down) >= date(suspect.heard));
-  const Id since = is_down ? suspect.down : suspect.heard;
+  const Id since = is_down && !mutant("crashes-leave-no-date") ? suspect.down : suspect.heard;
   if (since != none) bind(since, Kind::timeout, row.at);
   else bind_to_node(node(row.node), row.at, Kind::timeout);
   happens(row, row.node);

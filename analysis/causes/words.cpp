@@ -173,7 +173,7 @@ std::string what_for(const Facts& facts, Kind kind, const Awaited& all, const Aw
     case Kind::compute: return is_one ? "for " + name : fmt::format("for each other, most for {}", name);
     case Kind::network:
       return most.seconds > 0.9 * all.seconds ? fmt::format("for messages to and from {}", name)
-                                               : fmt::format("for messages, most to and from {}", name);
+                                              : fmt::format("for messages, most to and from {}", name);
     case Kind::service: return fmt::format("for {} to work on messages", is_one ? name : "servers");
     case Kind::timeout: return "until a silence was noticed";
     case Kind::down: return fmt::format("for {} to be back", is_one ? name : "nodes");
@@ -210,10 +210,11 @@ std::string wait_sentence(const Explanation& why, const RunRecord& record) {
   const bool is_equal = told.count % waiters == 0;
   const std::string names = names_of(facts, told.waiters);
   const bool are_all = names == "all workers";
-  std::string sentence = fmt::format(
-      "{}{} waited {}{} time{} {}, {} in all", are_all ? "each worker" : names, waiters > 1 && !are_all ? " each" : "",
-      is_equal ? "" : "about ", (told.count + waiters / 2) / waiters, told.count < 2 * waiters ? "" : "s",
-      what_for(facts, kind, all, most), seconds_text(told.seconds / static_cast<double>(waiters)));
+  std::string sentence = fmt::format("{}{} waited {}{} time{} {}, {} in all", are_all ? "each worker" : names,
+                                     waiters > 1 && !are_all ? " each" : "", is_equal ? "" : "about ",
+                                     (told.count + waiters / 2) / waiters,
+                                     told.count < 2 * waiters ? "" : "s", what_for(facts, kind, all, most),
+                                     seconds_text(told.seconds / static_cast<double>(waiters)));
   if (kind == Kind::compute) sentence += rule_text(record, told.waiters.front(), told.first);
   if (told.seconds < 0.8 * waited)
     sentence += fmt::format("; that is {} of all waiting", percent(told.seconds, waited));
@@ -263,8 +264,9 @@ std::string fault_sentence(const Explanation& why, const Facts& facts) {
   std::vector<std::string> parts;
   if (silent > 0) parts.push_back(fmt::format("{} until silences were noticed", seconds_text(silent)));
   if (down > 0) parts.push_back(fmt::format("{} while faults lasted", seconds_text(down)));
-  return fmt::format("Faults are {} of the critical path: {}; work that they made necessary again comes on top.",
-                     percent(silent + down, why.total), fmt::join(parts, " and "));
+  return fmt::format(
+      "Faults are {} of the critical path: {}; work that they made necessary again comes on top.",
+      percent(silent + down, why.total), fmt::join(parts, " and "));
 }
 
 }  // namespace

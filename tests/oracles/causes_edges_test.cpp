@@ -1,4 +1,5 @@
-// Why runs took as long as they did, where something unusual decides: each against a run or a formula that says so.
+// Why runs took as long as they did, where something unusual decides: against a run or a formula that says
+// so.
 #include <fmt/format.h>
 
 #include <fstream>
@@ -57,7 +58,8 @@ TEST_CASE("a server's work is its own whatever else is on", "[oracle][causes]") 
   // Four pushes of 10 ms each in a step, after 10 ms of computing.
   CHECK(share(alone, "service") == Approx(0.8).epsilon(0.02));
   CHECK(share(alone, "compute") == Approx(0.2).epsilon(0.05));
-  for (const char* more : {"recovery.enabled=true", "snapshot={every=\"5 updates\"}", "replication.copies=1"}) {
+  for (const char* more :
+       {"recovery.enabled=true", "snapshot={every=\"5 updates\"}", "replication.copies=1"}) {
     INFO(more);
     std::vector<std::string> sets{working, more};
     if (std::string(more).starts_with("replication")) sets.emplace_back("cluster.servers=2");
@@ -83,23 +85,25 @@ TEST_CASE("a storage that writes is at work", "[oracle][causes][failure]") {
 }
 
 TEST_CASE("messages that wait for their turn are the network's", "[oracle][causes]") {
-  const Json told = why(cluster, {"messages={unit=\"array\",order=\"fifo\"}", "model.parameters=40000",
-                                  "model.arrays=[10000,10000,10000,10000]",
-                                  "cluster.network.bandwidth=10MBps"});
+  const Json told =
+      why(cluster, {"messages={unit=\"array\",order=\"fifo\"}", "model.parameters=40000",
+                    "model.arrays=[10000,10000,10000,10000]", "cluster.network.bandwidth=10MBps"});
   CHECK(share(told, "service") == 0);
   CHECK(share(told, "idle") < 0.01);
   CHECK(share(told, "network") > 0.7);
 }
 
 TEST_CASE("a tree's second message leaves after its first", "[oracle][causes]") {
-  const Json told = why("[cluster]\nworkers = 4\n", {"architecture={kind=\"all-reduce\",algorithm=\"tree\"}"});
+  const Json told =
+      why("[cluster]\nworkers = 4\n", {"architecture={kind=\"all-reduce\",algorithm=\"tree\"}"});
   CHECK(share(told, "timeout") == 0);
   CHECK(share(told, "idle") < 1e-3);
 }
 
 TEST_CASE("a wait that goes on at the end counts, and so does what it is for", "[oracle][causes]") {
-  const Json told = why("[cluster]\nworkers = 2\nservers = 1\n[[straggler]]\nworkers = [1]\nslowdown = 100.0\n",
-                        {"training.duration=900ms"});
+  const Json told =
+      why("[cluster]\nworkers = 2\nservers = 1\n[[straggler]]\nworkers = [1]\nslowdown = 100.0\n",
+          {"training.duration=900ms"});
   CHECK(share(told, "compute", "worker 1") > 0.98);
   bool is_there = false;
   for (const Json& wait : told["waits"]) {
@@ -111,7 +115,8 @@ TEST_CASE("a wait that goes on at the end counts, and so does what it is for", "
   CHECK(is_there);
 }
 
-TEST_CASE("a run that ends when the last worker is given up ends with that silence", "[oracle][causes][failure]") {
+TEST_CASE("a run that ends when the last worker is given up ends with that silence",
+          "[oracle][causes][failure]") {
   const Json told = why("[cluster]\nworkers = 2\nservers = 1\n",
                         {"consistency.model=asp", "fault=[{kind=\"crash\",nodes=[\"worker 1\"],at=\"50ms\"}]",
                          "recovery={timeout=\"2s\"}"});
@@ -126,7 +131,9 @@ TEST_CASE("a straggler is described as it is", "[causes]") {
   };
   CHECK(first("[{workers=[1],slowdown=3}]").find("Worker 1 (3x slower from 0 s on)") == 0);
   CHECK(first("[{workers=[1],slowdown=2},{workers=[1],slowdown=6}]").find("Worker 1 (a straggler)") == 0);
-  CHECK(first("[{workers=[1],slowdown=9},{workers=[1],slowdown=6,from=\"10s\"}]").find("Worker 1 (9x slower") == 0);
-  CHECK(first("[{workers=[1],slowdown=20,from=\"5ms\",until=\"100ms\",every=\"200ms\"}]").find("again and again") !=
-        std::string::npos);
+  CHECK(
+      first("[{workers=[1],slowdown=9},{workers=[1],slowdown=6,from=\"10s\"}]").find("Worker 1 (9x slower") ==
+      0);
+  CHECK(first("[{workers=[1],slowdown=20,from=\"5ms\",until=\"100ms\",every=\"200ms\"}]")
+            .find("again and again") != std::string::npos);
 }
