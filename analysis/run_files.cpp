@@ -52,7 +52,10 @@ bool bears_mark(const fs::path& path) {
 }
 
 // Whether psim wrote it there.
-bool is_ours(const fs::path& path) { return is_of_a_run(path.filename().string()) || is_page(path); }
+bool is_ours(const fs::path& path) {
+  const std::string name = path.filename().string();
+  return is_of_a_run(name) || is_unfinished_page(name) || is_page(path);
+}
 
 // Nothing when the file cannot be read.
 std::optional<std::string> hash_of(const fs::path& path) {
@@ -81,11 +84,18 @@ std::map<std::string, fs::path, std::less<>> sealed_files(const fs::path& folder
 }  // namespace
 
 bool bears_page_mark(const fs::path& path) {
+  std::error_code none;
+  if (!fs::is_regular_file(path, none)) return false;  // to open a pipe may never come to an end
   constexpr std::size_t head = 1000;
   return beginning_of(path, head).find(page_mark) != std::string::npos;
 }
 
 bool is_page(const fs::path& path) { return path.filename() == page_name && bears_page_mark(path); }
+
+bool is_unfinished_page(std::string_view name) {
+  constexpr std::string_view between = ".new-";
+  return name.starts_with(page_name) && name.substr(page_name.size()).starts_with(between);
+}
 
 Contents contents_of(const fs::path& folder) {
   Contents contents;

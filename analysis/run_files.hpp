@@ -15,6 +15,9 @@ inline constexpr std::string_view page_name = "report.html";
 inline constexpr std::string_view page_mark = R"(<meta name="generator" content="psim report">)";
 bool bears_page_mark(const std::filesystem::path& path);
 bool is_page(const std::filesystem::path& path);  // and has that name
+// "report.html.new-host-1234": a page that was about to take the place of report.html when its process was
+// killed.
+bool is_unfinished_page(std::string_view name);
 
 // Bytes 68 to 71 of run.db, big-endian: "psim".
 inline constexpr std::uint32_t application_id = 0x7073696d;

@@ -39,7 +39,9 @@ std::string dot(const Recording& recording, const CausalGraph& graph, std::size_
                                           recording.from, recording.until));
   }
   std::string out = fmt::format("{}: from cause to effect; bold: what the effect waited for\n", dot_mark);
-  out += "digraph causes {\n  rankdir=LR;\n  node [shape=box, fontsize=10];\n  edge [fontsize=9];\n";
+  out +=
+      "digraph causes {\n  rankdir=LR;\n  newrank=true;\n  node [shape=box, fontsize=10];\n  edge "
+      "[fontsize=9];\n";
   for (const auto& [node, vertices] : of_node) {
     out += fmt::format("  subgraph cluster_{} {{\n    label=\"{}\";\n", node,
                        recording.line.lanes.at(node).name);

@@ -34,8 +34,10 @@ std::string dot(const Recording& recording, const CausalGraph& graph, std::size_
 
 // Charts as SVG, `width_mm` wide.
 inline constexpr std::string_view svg_mark = "<!-- psim export -->";
+inline constexpr std::string_view picture_names[] = {"timeline.svg", "loss.svg", "staleness.svg",
+                                                     "clocks.svg", "traffic.svg"};
 struct Picture {
-  std::string name;  // of a file
+  std::string name;  // one of these
   std::string text;
 };
 // `window`: of the time line; the others show all. A chart without data is left out.

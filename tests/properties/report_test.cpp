@@ -88,3 +88,36 @@ TEST_CASE("what has no page is said", "[report]") {
   fs::create_directory(desk.path() / "here");
   CHECK(contains(desk.run({"report", "one", "--out", "here"}, 2).err, "here is a folder"));
 }
+
+TEST_CASE("pages replace files only, and leave nothing behind", "[report]") {
+  const Desk desk;
+  desk.run({"run", "small.toml", "--out", "one"});
+  REQUIRE(process({"mkfifo", "pipe"}, desk.path()).code == 0);
+  CHECK(contains(desk.run({"report", "one", "--out", "pipe"}, 2).err, "pipe is a pipe"));
+  CHECK(fs::is_fifo(desk.path() / "pipe"));
+  CHECK(contains(desk.run({"report", "one", "--out", "one/other.html"}, 2).err, "among the files of a run"));
+  desk.run({"report", "one", "--out", "page.html"});
+  fs::create_symlink("page.html", desk.path() / "link.html");
+  desk.run({"report", "one", "--out", "link.html"});
+  CHECK(fs::is_symlink(desk.path() / "link.html"));
+  // What a process that was killed has left is psim's own.
+  std::ofstream(desk.path() / "one/report.html.new-host-1") << "";
+  desk.run({"run", "small.toml", "--out", "one", "--force"});
+  CHECK(!fs::exists(desk.path() / "one/report.html.new-host-1"));
+}
+
+TEST_CASE("exports replace files only, outside of runs", "[export]") {
+  const Desk desk;
+  desk.run({"run", "small.toml", "--trace", "events", "--out", "one"});
+  REQUIRE(process({"mkfifo", "pipe"}, desk.path()).code == 0);
+  CHECK(contains(desk.run({"export", "one", "--csv", "pipe", "--force"}, 2).err, "pipe is a pipe"));
+  CHECK(fs::is_fifo(desk.path() / "pipe"));
+  const std::string summary = content(desk.path() / "one/summary.json");
+  CHECK(contains(desk.run({"export", "one", "--csv", "one/summary.json", "--force"}, 2).err,
+                 "among the files"));
+  CHECK(contains(desk.run({"export", "one", "--svg", "one/charts"}, 2).err, "among the files"));
+  CHECK(content(desk.path() / "one/summary.json") == summary);
+  CHECK(contains(desk.run({"export", "one", "--csv", "x", "--dot", "./x"}, 2).err, "the same file"));
+  CHECK(!fs::exists(desk.path() / "x"));
+  CHECK(contains(desk.run({"export", "one", "--csv", "none/x"}, 2).err, "there is no folder none"));
+}

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <fstream>
 #include <initializer_list>
+#include <map>
 #include <stdexcept>
 #include <string_view>
 #include <system_error>
@@ -16,6 +17,7 @@
 #include "sim/cli/command.hpp"
 #include "sim/cli/run_folder.hpp"
 #include "sim/cli/see/see.hpp"
+#include "sim/cli/see/target.hpp"
 #include "sim/cli/talk.hpp"
 
 namespace psim::cli {
@@ -25,7 +27,7 @@ bool is_there(const fs::path& path) { return fs::exists(fs::symlink_status(path)
 
 // Only what psim export wrote itself is replaced without being told to.
 void check_file(const fs::path& path, std::string_view mark, bool force) {
-  if (fs::is_directory(path)) throw Refused(fmt::format("{} is a folder", path.string()), "name a file");
+  check_is_file(path);
   if (!is_there(path) || force) return;
   std::string begin(analysis::mark_within, '\0');
   std::ifstream file(path, std::ios::binary);
@@ -35,17 +37,41 @@ void check_file(const fs::path& path, std::string_view mark, bool force) {
                   "name another file, or give --force");
 }
 
-// A file appears when it is complete.
-void put(const fs::path& path, const std::string& text) {
-  const fs::path partial = path.string() + ".psim-partial";
-  try {
-    write_file(partial, text);
-    fs::rename(partial, path);
-  } catch (const fs::filesystem_error& error) {
-    std::error_code none;
-    fs::remove(partial, none);
-    throw Refused(fmt::format("{} cannot be written: {}", path.string(), error.code().message()),
-                  "name another file");
+struct Target {
+  const char* option;
+  const std::string& path;
+  std::string_view mark;
+};
+
+// Throws Refused before anything is written.
+void check_targets(const ExportCommand& asked, const fs::path& run) {
+  const std::string name = fs::canonical(run).filename().string();
+  const Target files[] = {{"--perfetto", asked.perfetto, analysis::perfetto_mark},
+                          {"--paje", asked.paje, analysis::paje_mark},
+                          {"--csv", asked.csv, analysis::csv_mark},
+                          {"--dot", asked.dot, analysis::dot_mark},
+                          {"--tikz", asked.tikz, analysis::tikz_mark}};
+  std::map<fs::path, const char*> options;  // by path
+  for (const auto& [option, path, mark] : files) {
+    if (path.empty()) continue;
+    check_outside(path, fmt::format("{} {}.{}", option, name, option + 2));
+    check_file(path, mark, asked.force);
+    const auto [first, is_new] = options.try_emplace(fs::weakly_canonical(path), option);
+    if (!is_new)
+      throw Refused(fmt::format("{} and {} name the same file, {}", first->second, option, path),
+                    "name two files");
+  }
+  if (asked.svg.empty()) return;
+  check_outside(asked.svg, fmt::format("--svg {}-charts", name));
+  if (is_there(asked.svg) && !fs::is_directory(asked.svg))
+    throw Refused(fmt::format("{} is no folder", asked.svg),
+                  "--svg names a folder: there are several charts");
+  const fs::path folder = fs::weakly_canonical(folder_named(asked.svg));
+  for (const std::string_view chart : analysis::picture_names) {
+    check_file(folder_named(asked.svg) / chart, analysis::svg_mark, asked.force);
+    if (const auto same = options.find(folder / chart); same != options.end())
+      throw Refused(fmt::format("{} and --svg name the same file, {}", same->second, same->first.string()),
+                    "name two files");
   }
 }
 
@@ -65,17 +91,7 @@ std::pair<double, double> window_of(const ExportCommand& asked, const analysis::
 class Export {
  public:
   explicit Export(const ExportCommand& asked) : asked_(asked), folder_(run_named(asked.run)) {
-    const auto check = [&](const std::string& path, std::string_view mark) {
-      if (!path.empty()) check_file(path, mark, asked.force);
-    };
-    check(asked.perfetto, analysis::perfetto_mark);
-    check(asked.paje, analysis::paje_mark);
-    check(asked.csv, analysis::csv_mark);
-    check(asked.dot, analysis::dot_mark);
-    check(asked.tikz, analysis::tikz_mark);
-    if (!asked.svg.empty() && is_there(asked.svg) && !fs::is_directory(asked.svg))
-      throw Refused(fmt::format("{} is no folder", asked.svg),
-                    "--svg names a folder: there are several charts");
+    check_targets(asked, folder_);
   }
 
   int answer() {
@@ -113,14 +129,16 @@ class Export {
 
   void write_pictures(const std::vector<analysis::Picture>& pictures) const {
     const fs::path folder = folder_named(asked_.svg);
-    for (const analysis::Picture& one : pictures)
-      check_file(folder / one.name, analysis::svg_mark, asked_.force);
-    fs::create_directories(folder);
+    std::error_code error;
+    fs::create_directories(folder, error);
+    if (error)
+      throw Refused(fmt::format("{} cannot be made: {}", asked_.svg, error.message()),
+                    help_of(error, folder));
     for (const analysis::Picture& one : pictures) write(folder / one.name, one.text);
   }
 
   static void write(const fs::path& path, const std::string& text) {
-    put(path, text);
+    put_file(path, text);
     fmt::print("wrote {}\n", path.string());
   }
 

@@ -12,9 +12,9 @@
 #include "analysis/run_record.hpp"
 #include "analysis/timeline/spans.hpp"
 #include "model/mutant.hpp"
-#include "sim/cli/process.hpp"
 #include "sim/cli/run_folder.hpp"
 #include "sim/cli/see/see.hpp"
+#include "sim/cli/see/target.hpp"
 #include "sim/cli/study/replay.hpp"
 #include "sim/cli/study/report.hpp"
 #include "sim/cli/study/shelf.hpp"
@@ -34,9 +34,7 @@ std::string target_of(const analysis::Study& study) {
 
 // Readers see the old page or the new one, in full.
 void put_page(const fs::path& target, const std::string& text) {
-  const fs::path fresh = fmt::format("{}.new-{}", target.string(), process_name());
-  write_file(fresh, text);
-  fs::rename(fresh, target);
+  put_file(target, text);
   fmt::print("report: {}   ({}; open it in a browser: xdg-open {})\n", target.string(),
              size_text(static_cast<double>(text.size())), file_word(target));
 }
@@ -98,14 +96,17 @@ int report_run(const fs::path& dir, const std::string& out) {
 
 fs::path page_target(const fs::path& dir, const std::string& out) {
   const fs::path target = out.empty() ? dir / analysis::page_name : fs::path(out);
-  const fs::file_status status = fs::symlink_status(target);
-  if (fs::is_directory(status))
+  if (fs::is_directory(target))
     throw Refused(fmt::format("{} is a folder", target.string()),
                   fmt::format("name a file: {}", (target / analysis::page_name).string()));
-  const bool is_page = fs::is_regular_file(status) && analysis::bears_page_mark(target);
-  if (fs::exists(status) && !is_page && !mutant("pages-replace-anything"))
+  check_is_file(target);
+  if (fs::exists(target) && !analysis::bears_page_mark(target) && !mutant("pages-replace-anything"))
     throw Refused(fmt::format("{} is no page that psim made", target.string()),
                   "name another file with --out; psim replaces nothing but its own pages");
+  const bool is_known_there = target.filename() == analysis::page_name &&
+                              owner_of(target) == fs::weakly_canonical(target).parent_path();
+  if (!is_known_there)
+    check_outside(target, fmt::format("--out {}.html", fs::canonical(dir).filename().string()));
   return target;
 }
 

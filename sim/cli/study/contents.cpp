@@ -69,7 +69,8 @@ class Sorter {
 
  private:
   bool is_ours(const std::string& name) const {
-    if (name == scenario_ || archived_.contains(name) || analysis::is_page(dir_ / name)) return true;
+    if (name == scenario_ || archived_.contains(name)) return true;
+    if (analysis::is_unfinished_page(name) || analysis::is_page(dir_ / name)) return true;
     return std::ranges::any_of(analysis::study_file_names(), [&](std::string_view known) {
       return name == known || is_unfinished(name, known) || is_unfinished(name, scenario_);
     });
