@@ -29,9 +29,10 @@ std::string time_line(const Recording& window, double width) {
   const double scale = (width - left - right) / (window.until - window.from);
   const auto x = [&](double at) { return left + (at - window.from) * scale; };
   std::string body;
+  const int marks = std::clamp(static_cast<int>((width - left - right) / 10), 2, 6);
   for (std::size_t i = 0; i < lanes.size(); ++i) {
     const double y = top + row * static_cast<double>(i);
-    body += svg_text(left - 1, y + row * 0.75, lanes[i]->name, "end");
+    body += svg_text(left - 1, y + row * 0.75, fitted(lanes[i]->name, left - 1), "end");
     for (const Span& span : lanes[i]->spans)
       body += fmt::format(
           "<rect x=\"{:.3f}\" y=\"{:.2f}\" width=\"{:.3f}\" height=\"{:.2f}\" fill=\"{}\"/>\n", x(span.begin),
@@ -40,7 +41,7 @@ std::string time_line(const Recording& window, double width) {
       body += fmt::format("<path d=\"M{:.3f} {:.2f}v{:.2f}\" stroke=\"#000\" stroke-width=\"0.2\"/>\n",
                           x(mark.at), y, row);
   }
-  for (const double at : ticks(window.from, window.until, 6)) {
+  for (const double at : ticks(window.from, window.until, marks)) {
     body +=
         fmt::format("<path d=\"M{:.3f} {:.2f}v1\" stroke=\"#000\" stroke-width=\"0.2\"/>\n", x(at), bottom);
     body += svg_text(x(at), bottom + 4, fmt::format("{:.6g}", at), "middle");
@@ -48,14 +49,19 @@ std::string time_line(const Recording& window, double width) {
   body += svg_text((left + width - right) / 2, bottom + 7.5, "simulated time [s]", "middle");
   if (left_out > 0)
     body += svg_text(width - right, top - 1, fmt::format("{} nodes left out", left_out), "end");
-  double place = left;
+  constexpr double of_a_use = 14;
+  double place = left, legend = bottom + 9;
   for (const auto& [use, colour] : colours) {
+    if (place + of_a_use > width) {
+      place = left;
+      legend += row;
+    }
     body += fmt::format("<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"2\" height=\"2\" fill=\"{}\"/>\n", place,
-                        bottom + 9, colour);
-    body += svg_text(place + 2.6, bottom + 10.9, std::string(name_of(use)));
-    place += 14;
+                        legend, colour);
+    body += svg_text(place + 2.6, legend + 1.9, std::string(name_of(use)));
+    place += of_a_use;
   }
-  return svg_document(width, bottom + 12, body);
+  return svg_document(width, legend + 3, body);
 }
 
 Plot loss(const Recording& all) {

@@ -82,7 +82,8 @@ class Chart {
     std::string out = fmt::format(
         "<path d=\"M{:.2f} {:.2f}V{:.2f}H{:.2f}\" fill=\"none\" stroke=\"#000\" stroke-width=\"0.2\"/>\n",
         left, top, bottom_, right_);
-    for (const double value : ticks(x_.low, x_.high, 6)) {
+    for (const double value :
+         ticks(x_.low, x_.high, std::clamp(static_cast<int>((right_ - left) / 10), 2, 6))) {
       out += fmt::format("<path d=\"M{0:.2f} {1:.2f}v1\" stroke=\"#000\" stroke-width=\"0.2\"/>\n", x(value),
                          bottom_);
       out += svg_text(x(value), bottom_ + 1.2 + text_mm, fmt::format("{:.6g}", value), "middle");
@@ -93,8 +94,10 @@ class Chart {
       out += svg_text(left - 1, y(value) + text_mm / 3, fmt::format("{:.6g}", value), "end");
     }
     out += svg_text((left + right_) / 2, bottom_ + 2.6 + 2 * text_mm, plot_.x_label, "middle");
-    out += svg_text(left, top - 1.5, plot_.y_label);
-    return out + svg_text(right_, top - 1.5, plot_.title, "end");
+    out += svg_text(left, top - 1.5, fitted(plot_.y_label, right_ - left));
+    const double free = right_ - left - 0.6 * text_mm * static_cast<double>(plot_.y_label.size() + 2);
+    if (free < 8) return out;
+    return out + svg_text(right_, top - 1.5, fitted(plot_.title, free), "end");
   }
 
   std::string curve(const Line& line, std::size_t number) const {
@@ -119,7 +122,7 @@ class Chart {
       const double py = bottom_ + 11.5 + static_cast<double>(place / in_a_row()) * (text_mm + 1);
       out += fmt::format("<path d=\"M{:.2f} {:.2f}h4\" stroke=\"{}\" stroke-width=\"0.5\"/>\n", px,
                          py - text_mm / 3, colour(i));
-      out += svg_text(px + 5, py, plot_.lines[i].name);
+      out += svg_text(px + 5, py, fitted(plot_.lines[i].name, 23));
       ++place;
     }
     return out;
@@ -159,6 +162,20 @@ std::string escaped(const std::string& text) {
     else if (static_cast<unsigned char>(c) >= ' ') out += c;
   }
   return out;
+}
+
+std::string fitted(const std::string& text, double width_mm) {
+  constexpr double letter = 0.6 * text_mm;  // DejaVu Sans, on average
+  const auto most = static_cast<std::ptrdiff_t>(std::max(1.0, width_mm / letter));
+  const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80; };  // UTF-8
+  if (std::ranges::count_if(text, begins) <= most) return text;
+  std::string out;
+  std::ptrdiff_t letters = 0;
+  for (const char c : text) {
+    if (begins(c) && ++letters == most) break;
+    out += c;
+  }
+  return out + "\u2026";
 }
 
 std::string svg_text(double x, double y, const std::string& text, const char* anchor) {

@@ -32,6 +32,9 @@ std::vector<double> ticks(double low, double high, int count);
 // For SVG and XML.
 std::string escaped(const std::string& text);
 
+// `text`, cut so that it is about `width_mm` wide at most; an ellipsis shows the cut.
+std::string fitted(const std::string& text, double width_mm);
+
 // A document of this size with `body` in it.
 std::string svg_document(double width_mm, double height_mm, const std::string& body);
 // `anchor`: start, middle or end.

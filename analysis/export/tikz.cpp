@@ -8,11 +8,14 @@
 namespace psim::analysis {
 namespace {
 
-// In LaTeX these characters are commands.
+// In LaTeX these characters are commands. pdflatex has no letters for most of what is not ASCII.
 std::string latex_of(const std::string& text) {
   std::string out;
   for (const char c : text) {
-    if (c == '\\') out += "\\textbackslash{}";
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x80) {
+      if (byte >= 0xC0) out += '?';  // once for all bytes of a character of UTF-8
+    } else if (c == '\\') out += "\\textbackslash{}";
     else if (c == '~' || c == '^') out += fmt::format("\\{}{{}}", c);
     else if (std::string_view("&%$#_{}").find(c) != std::string_view::npos) out += fmt::format("\\{}", c);
     else out += c;
@@ -75,7 +78,8 @@ std::string loss_axis(const Recording& all) {
 }  // namespace
 
 std::string tikz(const Recording& all, const Recording& window) {
-  std::string out = fmt::format("{}: pdflatex FILE\n", tikz_mark);
+  std::string out =
+      fmt::format("{}: pdflatex FILE. Characters of names outside ASCII stand here as ?\n", tikz_mark);
   out +=
       "\\documentclass{article}\n\\usepackage[a4paper, landscape, margin=2cm]{geometry}\n"
       "\\usepackage{pgfplots}\n\\pgfplotsset{compat=1.16}\n"

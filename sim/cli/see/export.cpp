@@ -105,9 +105,9 @@ class Export {
     if (!asked_.perfetto.empty()) write(asked_.perfetto, analysis::perfetto(chosen, flows(run, chosen)));
     if (!asked_.paje.empty()) write(asked_.paje, analysis::paje(chosen));
     if (!asked_.csv.empty()) write(asked_.csv, analysis::csv(chosen));
-    if (!asked_.dot.empty()) write(asked_.dot, dot(run, window));
     if (!asked_.tikz.empty()) write(asked_.tikz, analysis::tikz(all, window));
     if (!asked_.svg.empty()) write_pictures(analysis::pictures(all, window, asked_.width_mm));
+    if (!asked_.dot.empty()) write(asked_.dot, dot(run, all, from, until));  // may be refused
     return done;
   }
 
@@ -119,11 +119,24 @@ class Export {
     return numbers;
   }
 
-  static std::string dot(const analysis::RunRecord& run, const analysis::Recording& window) {
-    try {
-      return analysis::dot(window, analysis::causal_graph(run));
-    } catch (const std::length_error& error) {
-      throw Refused(fmt::format("--dot: {}", error.what()), "choose less with --from and --until");
+  // Without a range it shows as much as can be drawn.
+  std::string dot(const analysis::RunRecord& run, const analysis::Recording& all, double from,
+                  double until) const {
+    const analysis::CausalGraph graph = analysis::causal_graph(run);
+    constexpr int halvings = 40;
+    double end = until;
+    for (int i = 0;; ++i) {
+      try {
+        std::string text = analysis::dot(analysis::part_of(all, from, end), graph);
+        if (end < until)
+          fmt::print("--dot shows {:.6g} s until {:.6g} s: the first clocks have too many moments\n", from,
+                     end);
+        return text;
+      } catch (const std::length_error& error) {
+        if (asked_.from || asked_.until || i == halvings)
+          throw Refused(fmt::format("--dot: {}", error.what()), "choose less with --from and --until");
+        end = from + (end - from) / 2;
+      }
     }
   }
 

@@ -200,6 +200,19 @@ TEST_CASE("a curve goes through its points", "[export]") {
   CHECK(text.find("M14.00 46.00L55.50 7.90L97.00 46.00") != std::string::npos);
 }
 
+TEST_CASE("long names are cut at whole characters", "[export]") {
+  CHECK(fitted("worker 1", 15) == "worker 1");
+  CHECK(fitted("a name", 6) == "a n\u2026");
+  CHECK(fitted("\u00e4\u00e4\u00e4\u00e4\u00e4", 6) == "\u00e4\u00e4\u00e4\u2026");
+}
+
+TEST_CASE("the legend of a narrow time line stays in the picture", "[export]") {
+  const Example example;
+  const std::string text = pictures(example.all, example.all, 50).front().text;
+  for (std::size_t at = 0; (at = text.find("<text x=\"", at)) != std::string::npos; ++at)
+    CHECK(std::stod(text.substr(at + 9)) <= 50);
+}
+
 TEST_CASE("ticks are round numbers within the axis", "[export]") {
   CHECK(ticks(0, 10, 5) == std::vector<double>{0, 2, 4, 6, 8, 10});
   CHECK(ticks(0.5, 2.6, 5) == std::vector<double>{0.5, 1, 1.5, 2, 2.5});
@@ -210,8 +223,10 @@ TEST_CASE("ticks are round numbers within the axis", "[export]") {
 TEST_CASE("LaTeX takes the time line and the loss", "[export]") {
   const TemporaryFolder folder;
   const RunRecord run(recorded(folder, learning));
-  const Recording all = recording_of(run, "one_#1");
+  Recording all = recording_of(run, "one_#1");
+  all.line.lanes.front().name = "\u6b66 \u00e4";
   const std::string text = tikz(all, all);
+  CHECK(text.find("{? ?}") != std::string::npos);
   CHECK(std::ranges::count(text, '{') == std::ranges::count(text, '}'));
   std::size_t fills = 0, spans = 0;
   for (const std::string& line : lines_of(text)) fills += line.starts_with("\\fill") ? 1 : 0;
