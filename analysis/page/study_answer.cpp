@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 
 #include "analysis/page/study_parts.hpp"
 #include "analysis/study/labels.hpp"
@@ -16,7 +17,8 @@ const TableColumn& column_named(std::string_view name) {
 }
 
 std::string arm_html(const StudyView& view, const std::string& arm) {
-  return fmt::format("<b class=\"name s{}\">{}</b>", view.series_of(arm) % 8, escaped(arm_label(arm)));
+  return fmt::format("<b class=\"name s{}\">{}</b>", view.series_of(arm) % 8,
+                     escaped(arm_name(view, arm)));
 }
 
 // The table's "2.7x faster [2.4, 3.1], 5/5" with "under 5/5 seeds" at its end, and the exact ratio behind it.
@@ -104,29 +106,53 @@ std::string best_loss(const StudyView& view, const std::vector<const Aggregate*>
                      say(**std::ranges::max_element(known, {}, loss)));
 }
 
-// How much was waited under the arm that waited most and under the one that waited least, and for whom.
-std::string waits(const StudyView& view, const std::vector<const Aggregate*>& condition) {
-  std::vector<const Aggregate*> known;
-  std::ranges::copy_if(condition, std::back_inserter(known),
-                       [](const Aggregate* one) { return one->measure("wait_percent") != nullptr; });
-  if (known.empty()) return "";
-  const auto wait = [](const Aggregate* one) { return one->measure("wait_percent")->mean; };
-  const Aggregate& most = **std::ranges::max_element(known, {}, wait);
-  const Aggregate& least = **std::ranges::min_element(known, {}, wait);
-  constexpr Shape percent{.decimals = 0, .unit = " %"};
-  const auto share = [&](const Aggregate& one) {
-    return view.numbers(view.path_of(one) + "/wait_percent/mean", percent);
+// What workers do with their time, of which arms may differ.
+struct TimeUse {
+  const char *key, *verb;
+};
+constexpr std::array<TimeUse, 4> time_uses{{{"wait_percent", "waited"},
+                                   {"network_percent", "had messages on their way"},
+                                   {"compute_percent", "computed"},
+                                   {"absent_percent", "were absent"}}};
+
+// The use of time that differs most between arms, under the arm with most and the one with least of it; and
+// for whom was waited, where that is it. Nothing where arms hardly differ.
+std::string reason(const StudyView& view, const std::vector<const Aggregate*>& condition) {
+  constexpr double least_points = 5;
+  const TimeUse* chosen = nullptr;
+  const Aggregate *most = nullptr, *least = nullptr;
+  double widest = least_points;
+  for (const TimeUse& use : time_uses) {
+    std::vector<const Aggregate*> known;
+    std::ranges::copy_if(condition, std::back_inserter(known),
+                         [&](const Aggregate* one) { return one->measure(use.key) != nullptr; });
+    if (known.empty()) continue;
+    const auto share = [&](const Aggregate* one) { return one->measure(use.key)->mean; };
+    const Aggregate* high = *std::ranges::max_element(known, {}, share);
+    const Aggregate* low = *std::ranges::min_element(known, {}, share);
+    if (share(high) - share(low) < widest) continue;
+    widest = share(high) - share(low);
+    chosen = &use, most = high, least = low;
+  }
+  if (chosen == nullptr) return "";
+  const auto percent = [&](const Aggregate& one) {
+    return view.numbers(fmt::format("{}/{}/mean", view.path_of(one), chosen->key),
+                        {.decimals = 0, .unit = " %"});
   };
-  std::string out = fmt::format("<p>Why: under {} workers waited {} of their time",
-                                arm_html(view, most.cell->arm), share(most));
-  const std::vector<WorkerShares> shares = worker_shares(*most.cell);
-  if (const std::vector<std::size_t> awaited = awaited_workers(shares); !awaited.empty())
-    out += fmt::format(", all of them for {}, the only one{} that hardly waited", workers_text(awaited),
-                       awaited.size() > 1 ? "s" : "");
-  if (&least != &most)
-    out += fmt::format("; under {} they waited {}, and computed {}", arm_html(view, least.cell->arm),
-                       share(least), view.numbers(view.path_of(least) + "/compute_percent/mean", percent));
-  return out + ".</p>";
+  const std::string most_arm = arm_html(view, most->cell->arm), least_arm = arm_html(view, least->cell->arm);
+  if (chosen == time_uses.begin()) {
+    const std::vector<WorkerShares> shares = worker_shares(*most->cell);
+    const std::vector<std::size_t> awaited = awaited_workers(shares);
+    const std::vector<WaitGroup> groups = wait_groups(shares);
+    const std::string who = !awaited.empty() ? awaited_text(shares, awaited)
+                            : !groups.empty() ? groups_text(groups)
+                                              : "";
+    if (!who.empty())
+      return fmt::format("<p>Why: under {} {}. Under {} workers waited {}.</p>", most_arm, who, least_arm,
+                         percent(*least));
+  }
+  return fmt::format("<p>Why: under {} workers {} {} of their time; under {}, {}.</p>", most_arm,
+                     chosen->verb, percent(*most), least_arm, percent(*least));
 }
 
 // Over several conditions: how often an arm was faster than the baseline, and how much.
@@ -139,8 +165,34 @@ std::string over_conditions(const StudyView& view, const std::string& arm) {
     ++(one.versus->pairs.ratio->value < 1 ? faster : slower);
   }
   if (all == 0) return "";
-  return fmt::format("{} was faster under {} and slower under {} of {} conditions", arm_html(view, arm),
-                     faster, slower, all);
+  const std::string who = arm_html(view, arm), where = all == 2 ? "both" : fmt::format("all {}", all);
+  if (faster == all) return fmt::format("{} was faster under {} conditions", who, where);
+  if (slower == all) return fmt::format("{} was slower under {} conditions", who, where);
+  if (faster + slower == 0) return fmt::format("{} showed no difference under any condition", who);
+  return fmt::format("{} was faster under {} and slower under {} of {} conditions", who, faster, slower, all);
+}
+
+// "servers = 16 was fastest under both conditions: 2.1 s (bandwidth = 1Gbps) ..."; nothing where it depends.
+std::string fastest_everywhere(const StudyView& view,
+                               const std::vector<std::vector<const Aggregate*>>& conditions) {
+  const auto time = [](const Aggregate* one) {
+    return one->time_to_target ? one->time_to_target->restricted_mean_s : one->time ? one->time->mean : -1;
+  };
+  const std::string* arm = nullptr;
+  std::vector<std::string> times;
+  for (const std::vector<const Aggregate*>& condition : conditions) {
+    if (std::ranges::any_of(condition, [&](const Aggregate* one) { return time(one) < 0; })) return "";
+    const Aggregate& best = **std::ranges::min_element(condition, {}, time);
+    if (arm != nullptr && *arm != best.cell->arm) return "";
+    arm = &best.cell->arm;
+    times.push_back(fmt::format("{} with {}", time_html(view, best),
+                                escaped(condition_label(view.page.study, *best.cell))));
+  }
+  constexpr std::size_t few = 4;
+  return fmt::format("<p class=\"lead\">{} was fastest under {} conditions{}{}.</p>", arm_html(view, *arm),
+                     conditions.size() == 2 ? "both" : fmt::format("all {}", conditions.size()),
+                     times.size() > few ? "" : ": ",
+                     times.size() > few ? "" : fmt::format("{}", fmt::join(times, ", ")));
 }
 
 }  // namespace
@@ -156,7 +208,7 @@ std::string study_answer(const StudyView& view) {
     const std::vector<const Aggregate*>& only = conditions.front();
     const bool by_time = compares_times(view.page.evaluation) || only.size() == 1;
     return (by_time ? best_time(view, only) + compared_times(view, only) : best_loss(view, only)) +
-           waits(view, only);
+           reason(view, only);
   }
   std::vector<std::string> parts, arms;
   for (const Cell& cell : view.page.study.cells) {
@@ -165,15 +217,18 @@ std::string study_answer(const StudyView& view) {
     if (std::string part = over_conditions(view, cell.arm); !part.empty()) parts.push_back(std::move(part));
   }
   std::string out;
-  if (compares_times(view.page.evaluation) && !parts.empty())
-    out = fmt::format("<p class=\"lead\">Compared with {}: {}.</p>", arm_html(view, view.page.study.baseline),
-                      fmt::join(parts, "; "));
+  if (compares_times(view.page.evaluation)) {
+    out = fastest_everywhere(view, conditions);
+    if (!parts.empty())
+      out += fmt::format("<p{}>Compared with {}: {}.</p>", out.empty() ? " class=\"lead\"" : "",
+                         arm_html(view, view.page.study.baseline), fmt::join(parts, "; "));
+  }
   for (const std::vector<const Aggregate*>& condition : conditions) {
     const bool by_time = compares_times(view.page.evaluation);
     const std::string best = by_time ? best_time(view, condition) : best_loss(view, condition);
     out += fmt::format("<details><summary>{}</summary>{}{}{}</details>",
                        escaped(condition_label(view.page.study, *condition.front()->cell)), best,
-                       by_time ? compared_times(view, condition) : "", waits(view, condition));
+                       by_time ? compared_times(view, condition) : "", reason(view, condition));
   }
   return out;
 }

@@ -112,17 +112,18 @@ Json curve_data(const StudyView& view) {
   for (const Axis& along : curve_axes) {
     for (const Axis& shows : curve_values) {
       Json conditions = Json::array();
-      bool is_known = false;
+      bool is_known = false, goes_back = false;
       for (const ConditionCurves& condition : mean_curves(view.page.study, points_of(view.page.study),
                                                           {.along = along.key, .shows = shows.key})) {
         Json curves = Json::array();
         for (const MeanCurve& curve : condition.curves) {
+          goes_back = goes_back || curve.goes_back;
           if (!curve.band.empty()) curves.push_back(band_json(view, curve, along, shows));
         }
         is_known = is_known || !curves.empty();
         conditions.push_back(std::move(curves));
       }
-      if (is_known)
+      if (is_known && !goes_back)
         all.push_back({{"along", along.key},
                        {"x_name", along.name},
                        {"x_doc", along.doc},
@@ -132,6 +133,21 @@ Json curve_data(const StudyView& view) {
     }
   }
   return all;
+}
+
+std::string axes_left_out(const StudyView& view) {
+  std::string out;
+  for (const Axis& along : curve_axes) {
+    bool goes_back = false;
+    for (const ConditionCurves& condition : mean_curves(view.page.study, 2, {.along = along.key})) {
+      for (const MeanCurve& curve : condition.curves) goes_back = goes_back || curve.goes_back;
+    }
+    if (goes_back)
+      out += fmt::format(
+          "<p class=\"hint\">No curves along {}: a crash took some back, so there is no order along them.</p>",
+          along.doc);
+  }
+  return out;
 }
 
 }  // namespace psim::analysis

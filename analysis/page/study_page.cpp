@@ -2,6 +2,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
+#include <functional>
+#include <numeric>
 
 #include "analysis/page/parts.hpp"
 #include "analysis/page/study_parts.hpp"
@@ -25,13 +28,15 @@ std::string header(const StudyView& view) {
                          : fmt::format("<p class=\"kind\">Target: {}</p>", escaped(view.page.target)));
 }
 
-// Who was waited for, where it is the same under some arm.
+// Who was waited for, or who waited, under the first arm where somebody stands out.
 std::string waiting_heading(const StudyView& view) {
   for (const Cell& cell : view.page.study.cells) {
     const std::vector<WorkerShares> shares = worker_shares(cell);
+    const std::string arm = escaped(arm_name(view, cell.arm));
     if (const std::vector<std::size_t> awaited = awaited_workers(shares); !awaited.empty())
-      return fmt::format("Under {} the others waited for {}", escaped(arm_label(cell.arm)),
-                         workers_text(awaited));
+      return fmt::format("Under {} the others waited for {}", arm, workers_text(awaited));
+    if (const std::vector<WaitGroup> groups = wait_groups(shares); !groups.empty())
+      return fmt::format("Under {} {}", arm, groups_text(groups));
   }
   return "What the workers did with their time";
 }
@@ -62,6 +67,12 @@ std::size_t StudyView::series_of(const std::string& arm) const {
   return arms.size();
 }
 
+std::string arm_name(const StudyView& view, const std::string& arm) {
+  const std::string label = arm_label(arm);
+  const bool is_number = !label.empty() && std::isdigit(static_cast<unsigned char>(label.front())) != 0;
+  return is_number ? fmt::format("{} = {}", heading_of_axis(view.page.study.arm_axis), label) : label;
+}
+
 std::string StudyView::path_of(const Aggregate& one) const {
   return fmt::format("/aggregates/{}", &one - page.evaluation.aggregates.data());
 }
@@ -82,25 +93,88 @@ std::vector<WorkerShares> worker_shares(const Cell& cell) {
   return shares;
 }
 
+namespace {
+
+double middle_of(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+}  // namespace
+
 std::vector<std::size_t> awaited_workers(const std::vector<WorkerShares>& shares) {
   if (shares.size() < 2) return {};
-  std::vector<double> waits;
-  for (const WorkerShares& worker : shares) waits.push_back(worker.wait);
-  const auto middle = waits.begin() + static_cast<std::ptrdiff_t>(waits.size() / 2);
-  std::ranges::nth_element(waits, middle);
-  constexpr double much = 0.1, hardly = 0.25;  // of all time; of what half of the workers wait
+  std::vector<double> waits, computes;
+  for (const WorkerShares& worker : shares) {
+    waits.push_back(worker.wait);
+    computes.push_back(worker.compute);
+  }
+  constexpr double much = 0.1, hardly = 0.25, far_more = 0.2;  // of all time; of the median wait; of all time
+  const double wait = middle_of(waits), compute = middle_of(computes);
   std::vector<std::size_t> awaited;
-  if (*middle < much) return awaited;
   for (std::size_t i = 0; i < shares.size(); ++i) {
-    if (shares[i].wait < hardly * *middle) awaited.push_back(i);
+    const bool computes_most = shares[i].compute > compute + far_more;
+    if (wait >= much && computes_most && shares[i].wait < hardly * wait) awaited.push_back(i);
   }
   return awaited;
 }
 
+std::vector<WaitGroup> wait_groups(const std::vector<WorkerShares>& shares) {
+  std::vector<std::size_t> order(shares.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::greater{}, [&](std::size_t i) { return shares[i].wait; });
+  constexpr double far = 0.2;
+  std::size_t cut = 0;
+  double widest = far;
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    const double gap = shares[order[i - 1]].wait - shares[order[i]].wait;
+    if (gap >= widest) cut = i, widest = gap;
+  }
+  if (cut == 0) return {};
+  std::vector<WaitGroup> groups(2);
+  for (std::size_t i = 0; i < order.size(); ++i) groups[i < cut ? 0 : 1].workers.push_back(order[i]);
+  for (WaitGroup& group : groups) {
+    std::ranges::sort(group.workers);
+    for (const std::size_t worker : group.workers) group.wait += shares[worker].wait;
+    group.wait /= static_cast<double>(group.workers.size());
+  }
+  return groups;
+}
+
+std::string groups_text(const std::vector<WaitGroup>& groups) {
+  return fmt::format("{} waited {:.0f} % of their time, {} {:.0f} %", workers_text(groups[0].workers),
+                     100 * groups[0].wait, workers_text(groups[1].workers), 100 * groups[1].wait);
+}
+
+std::string awaited_text(const std::vector<WorkerShares>& shares, const std::vector<std::size_t>& awaited) {
+  double wait = 0, compute = 0;
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    const bool is_awaited = std::ranges::find(awaited, i) != awaited.end();
+    (is_awaited ? compute : wait) += is_awaited ? shares[i].compute : shares[i].wait;
+  }
+  const std::size_t others = shares.size() - awaited.size();
+  return fmt::format("{} worker{} waited {:.0f} % of their time, for {}, which computed {:.0f} % of {} time",
+                     others, others == 1 ? "" : "s", 100 * wait / static_cast<double>(others),
+                     workers_text(awaited), 100 * compute / static_cast<double>(awaited.size()),
+                     awaited.size() == 1 ? "its" : "their");
+}
+
 std::string workers_text(const std::vector<std::size_t>& workers) {
-  const std::vector<std::size_t> first(workers.begin(), workers.end() - 1);
-  return workers.size() == 1 ? fmt::format("worker {}", workers.front())
-                             : fmt::format("workers {} and {}", fmt::join(first, ", "), workers.back());
+  if (workers.size() == 1) return fmt::format("worker {}", workers.front());
+  std::vector<std::string> parts;  // three in a row or more as a range
+  for (std::size_t i = 0; i < workers.size();) {
+    std::size_t last = i;
+    while (last + 1 < workers.size() && workers[last + 1] == workers[last] + 1) ++last;
+    if (last < i + 2) last = i;
+    parts.push_back(last == i ? fmt::format("{}", workers[i])
+                              : fmt::format("{}-{}", workers[i], workers[last]));
+    i = last + 1;
+  }
+  const std::string end = parts.back();
+  parts.pop_back();
+  return parts.empty() ? fmt::format("workers {}", end)
+                       : fmt::format("workers {} and {}", fmt::join(parts, ", "), end);
 }
 
 std::string study_page(const StudyPage& page) {
@@ -117,7 +191,7 @@ std::string study_page(const StudyPage& page) {
                   fmt::format("{} Lines are means over seeds, bands their 95 % intervals; a line ends where "
                               "the first of its runs ends.",
                               letters),
-                  curve_figures(view));
+                  curve_figures(view) + axes_left_out(view));
   body += section("times", has_target ? "Time to the target" : "Length of the runs",
                   "A dot is the run of one seed and leads to it; the upright line is the mean, the bar its "
                   "95 % interval.",

@@ -28,6 +28,8 @@ std::string remarks_of(const StudyView& view);
 // Mean curves with bands; the programs of the page show the same along other axes.
 std::string curve_figures(const StudyView& view);
 Json curve_data(const StudyView& view);
+// Which axes have no curves, and why.
+std::string axes_left_out(const StudyView& view);
 
 std::string time_figures(const StudyView& view);
 std::string pareto_figures(const StudyView& view);
@@ -36,15 +38,30 @@ std::string heat_maps(const StudyView& view);
 std::string waiting_figures(const StudyView& view);
 std::string runs_table(const StudyView& view);
 
+// "bsp"; a number with its axis: "servers = 16".
+std::string arm_name(const StudyView& view, const std::string& arm);
+
 // Means of the workers' shares over an arm's runs, by worker. None: runs have different workers.
 struct WorkerShares {
   double compute = 0, wait = 0, network = 0;
 };
 std::vector<WorkerShares> worker_shares(const Cell& cell);
-// The workers for which the others waited: they hardly waited, and the others did. Empty: nobody stands out.
+// The workers for which the others waited: they computed far more and hardly waited. Empty: nobody stands out;
+// one that hardly waits may as well have been cut off.
 std::vector<std::size_t> awaited_workers(const std::vector<WorkerShares>& shares);
 
-// "worker 3", "workers 3 and 5"
+// Workers by how much they waited, where that makes two groups far from each other; or else empty.
+struct WaitGroup {
+  std::vector<std::size_t> workers;
+  double wait = 0;  // the mean share
+};
+std::vector<WaitGroup> wait_groups(const std::vector<WorkerShares>& shares);
+// "Workers 4-7 waited 52 % of their time, workers 0-3 11 %"
+std::string groups_text(const std::vector<WaitGroup>& groups);
+// For whom all others waited, and how much of their time.
+std::string awaited_text(const std::vector<WorkerShares>& shares, const std::vector<std::size_t>& awaited);
+
+// "worker 3", "workers 3 and 5", "workers 4-7"
 std::string workers_text(const std::vector<std::size_t>& workers);
 // <b class="letter s2">c</b>
 std::string letter_html(std::size_t series);

@@ -33,7 +33,11 @@ MeanCurve mean_curve(const Cell& cell, std::size_t points, const CurveAxes& axes
     if (diverged) ++result.diverged;
   }
   const auto is_empty = [](const statistics::Curve& curve) { return curve.empty(); };
-  if (std::ranges::none_of(curves, is_empty)) result.band = statistics::mean_band(curves, points);
+  result.goes_back = std::ranges::any_of(curves, [](const statistics::Curve& curve) {
+    return !std::ranges::is_sorted(curve, {}, &statistics::CurvePoint::time_s);
+  });
+  if (std::ranges::none_of(curves, is_empty) && !result.goes_back)
+    result.band = statistics::mean_band(curves, points);
   return result;
 }
 

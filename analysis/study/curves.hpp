@@ -16,6 +16,7 @@ struct MeanCurve {
   std::vector<statistics::BandPoint> band;  // empty where the runs have no curves in common
   std::size_t runs = 0;
   std::size_t diverged = 0;  // runs whose loss ceased to be a number
+  bool goes_back = false;    // some run does on this axis: updates do where a crash loses some; no band then
 };
 
 struct ConditionCurves {

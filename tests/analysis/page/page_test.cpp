@@ -7,6 +7,7 @@
 
 #include "analysis/page/html.hpp"
 #include "analysis/page/plot.hpp"
+#include "analysis/page/study_parts.hpp"
 #include "analysis/run_files.hpp"
 #include "analysis/study/files.hpp"
 #include "tests/analysis/study/make_study.hpp"
@@ -54,6 +55,7 @@ Study two_arms(const std::string& slow, const std::string& fast) {
     }
   }
   add_workers(s);
+  for (StudyRun& run : s.cells.front().runs) run.summary["time"]["wait_share"] = 0.5;
   return s;
 }
 
@@ -94,8 +96,43 @@ TEST_CASE("a page says who won and for whom was waited", "[page]") {
   CHECK(answer.find(">asp</b> reached accuracy 93 % in ") != std::string::npos);
   CHECK(answer.find("x faster [") != std::string::npos);
   CHECK(answer.find("under 5/5 seeds") != std::string::npos);
-  CHECK(answer.find("all of them for worker 1") != std::string::npos);
+  CHECK(answer.find("2 workers waited 75 % of their time, for worker 1, which computed 100 % of its time") != std::string::npos);
   CHECK(page.find("<h2>Under bsp the others waited for worker 1</h2>") != std::string::npos);
+}
+
+TEST_CASE("who hardly waits is no culprit unless it computes most", "[page]") {
+  Study s = two_arms("bsp", "asp");
+  for (StudyRun& run : s.cells.front().runs) {
+    run.summary["workers"][1]["compute_share"] = 0.25;  // cut off
+    run.summary["workers"][1]["absent_share"] = 0.75;
+  }
+  const std::string page = page_of(s);
+  CHECK(page.find("for worker 1") == std::string::npos);
+  CHECK(page.find("workers 0 and 2 waited 75 % of their time, worker 1 0 %") != std::string::npos);
+  CHECK(workers_text({4, 5, 6, 7}) == "workers 4-7");
+  CHECK(workers_text({0, 2, 3, 4}) == "workers 0 and 2-4");
+}
+
+TEST_CASE("arms that are numbers have their axis, and hardly different ones no reason", "[page]") {
+  Study s = two_arms("1", "16");
+  s.arm_axis = "cluster.servers";
+  s.cells.front().runs.front().summary["time"]["wait_share"] = 0.5;
+  CHECK(page_of(s).find(">servers = 16</b> reached") != std::string::npos);
+  for (StudyRun& run : s.cells.front().runs) run.summary["time"]["wait_share"] = 0.26;
+  CHECK(page_of(s).find("Why:") == std::string::npos);
+}
+
+TEST_CASE("an axis on which a run goes back has no curves", "[page]") {
+  Study s = two_arms("bsp", "asp");
+  const auto names = [](const std::string& page, const std::string& along) {
+    return page.find("\"along\":\"" + along + "\"") != std::string::npos;
+  };
+  CHECK(names(page_of(s), "updates"));
+  s.cells.front().runs.front().summary["curve"][3]["updates"] = 0;  // a crash took them back
+  const std::string page = page_of(s);
+  CHECK(!names(page, "updates"));
+  CHECK(names(page, "sim_time_s"));
+  CHECK(page.find("No curves along updates of the weights") != std::string::npos);
 }
 
 TEST_CASE("no name of a study ends its page", "[page]") {
