@@ -89,40 +89,70 @@ function positive(rows) {
 // Names at the ends of lines, none above another.
 function nameEnds(graph, host, curves) {
   host.querySelectorAll(".end").forEach((old) => old.remove());
+  if (curves.length < 2) return;  // a single line is the one that the axis names
   const shown = graph.xAxisRange()[1];
   const ends = curves.map((curve) => {
     let last = curve.x.length - 1;
     while (last > 0 && curve.x[last] > shown) --last;
-    return { curve, y: graph.toDomYCoord(curve.mean[last]) };
+    return { curve, y: graph.toDomYCoord(curve.mean[last]), x: graph.toDomXCoord(curve.x[last]) };
   }).sort((a, b) => b.y - a.y);
-  let above = Infinity;
-  for (const end of ends) above = end.y = Math.min(Math.max(0, end.y), above - 17);
-  const down = Math.max(0, -above);  // too many for the height: the lowest hang below it
-  for (const { curve, y } of ends) {
+  const room = 170;  // of a name
+  ends.forEach((end, i) => {
+    const near = ends.slice(0, i).filter((other) => Math.abs(other.x - end.x) < room);
+    end.y = Math.min(Math.max(0, end.y), ...near.map((other) => other.y - 17));
+  });
+  const down = Math.max(0, ...ends.map((end) => -end.y));  // too many for the height: the lowest hang below it
+  for (const { curve, y, x } of ends) {
     const name = element("span", { class: "end s" + (curve.series % 8) }, element("b", {}, letterOf(curve.series)), " " + curve.label);
     name.style.top = y + down + "px";
     name.style.transform = "translateY(-50%)";
+    if (x < host.clientWidth - room) name.style.left = x + "px";
     host.append(name);
   }
 }
 
-// Curves in `host`: {curves: [{series, label, x, mean, low, high}], xName, yName, log}.
+// Values of all curves and the goal, with a little room.
+function rangeWith({ curves, goal }) {
+  const all = [goal, ...curves.flatMap((c) => [...c.mean, ...c.low, ...c.high])].filter((v) => Number.isFinite(v));
+  const low = Math.min(...all), high = Math.max(...all), room = (high - low) * 0.05 || 1;
+  return [low - room, high + room];
+}
+
+// The target's value as a line across the chart.
+function drawGoal(context, area, graph, goal) {
+  if (goal === undefined) return;
+  const y = graph.toDomYCoord(goal);
+  context.save();
+  context.strokeStyle = context.fillStyle = colour("soft");
+  context.setLineDash([2, 4]);
+  context.beginPath();
+  context.moveTo(area.x, y);
+  context.lineTo(area.x + area.w, y);
+  context.stroke();
+  context.font = "12px system-ui, sans-serif";
+  context.fillText("target " + rounded(goal), area.x + 6, y - 5);
+  context.restore();
+}
+
+// Curves in `host`: {curves: [{series, label, x, mean, low, high}], xName, yName, log}; `goal`: a value to reach; `steps`: values hold until the next.
 function chart(host, what) {
   const live = element("div", { class: "live" });
   const readout = element("p", { class: "readout", "aria-live": "polite" });
-  host.replaceChildren(live, readout);
+  const legend = element("p", { class: "legend" }, ...what.curves.flatMap((c) => [element("b", { class: "letter s" + (c.series % 8) }, letterOf(c.series)), ` ${c.label}  `]));
+  host.replaceChildren(...(what.curves.length > 1 ? [legend] : []), live, readout);
   const rows = what.log ? positive(table(what.curves)) : table(what.curves);
   const graph = new Dygraph(live, rows, {
     customBars: true, connectSeparatedPoints: true, labels: ["x", ...what.curves.map((c, i) => i + " " + c.label)],
     colors: what.curves.map((c) => colour("s" + (c.series % 8))), logscale: what.log, fillAlpha: 0.16, strokeWidth: 2.2,
-    series: Object.fromEntries(what.curves.map((c, i) => [i + " " + c.label, { strokePattern: dashes[c.series % 8] }])),
-    xlabel: what.xName, ylabel: what.yName, legend: "never", gridLineColor: colour("line"), axisLineColor: colour("line"),
+    series: Object.fromEntries(what.curves.map((c, i) => [i + " " + c.label, { strokePattern: what.curves.length > 1 ? dashes[c.series % 8] : null }])),
+    xlabel: what.xName, ylabel: what.yName, legend: "never", stepPlot: Boolean(what.steps), gridLineColor: colour("line"), axisLineColor: colour("line"),
     axes: { y: { axisLabelFormatter: rounded, axisLabelWidth: 56 }, x: { axisLabelFormatter: rounded } },
-    highlightCircleSize: 4, drawCallback: (g) => nameEnds(g, live, what.curves),
+    highlightCircleSize: 4, drawCallback: (g) => nameEnds(g, live, what.curves), valueRange: what.goal ? rangeWith(what) : null,
+    underlayCallback: (context, area, g) => drawGoal(context, area, g, what.goal),
     highlightCallback: (event, x, points) => {
       readout.replaceChildren(`${what.xName} ${rounded(x)}: `, ...points.flatMap((p) => {
         const number = Number(p.name.split(" ", 1)[0]);
-        return [element("b", {}, letterOf(what.curves[number].series)), ` ${what.curves[number].label} ${rounded(p.yval)}   `];
+        return [element("b", {}, what.curves.length > 1 ? letterOf(what.curves[number].series) : ""), ` ${what.curves[number].label} ${rounded(p.yval)}   `];
       }));
     },
   });

@@ -16,6 +16,12 @@ std::string section(const char* id, const std::string& heading, const std::strin
                      intro.empty() ? "" : fmt::format("<p class=\"intro\">{}</p>", intro), content);
 }
 
+Json goal_of(const Json& target) {
+  constexpr double percent = 100;
+  if (!target.contains("accuracy") || !target["accuracy"].is_number()) return nullptr;
+  return {{"accuracy", percent * target["accuracy"].get<double>()}};
+}
+
 std::string share_bar(const Numbers& numbers, const std::string& path) {
   std::string out;
   for (const char* use : {"compute", "network", "wait", "absent"}) {

@@ -19,6 +19,9 @@
     return graph;
   }
 
+  // A line ends where its worker goes back to an earlier clock, and begins anew there.
+  const broken = (line) => line.flatMap((point, i) => (i && point[1] < line[i - 1][1] ? [[(point[0] + line[i - 1][0]) / 2, NaN], point] : [point]));
+
   function follow(view) {
     moving = true;
     graphs.forEach((graph) => graph.updateOptions({ dateWindow: view }));
@@ -38,17 +41,20 @@
     const section = host.parentElement;
     joined(host, { curves: [curve(0, "loss", points)], yName: "loss", log: points.every((p) => p[1] > 0) });
     const accuracy = data.curve.filter((p) => p[2] !== null && p[2] !== undefined).map((p) => [p[0], p[2]]);
-    if (accuracy.length > 1) joined(place(section, "Accuracy"), { curves: [curve(2, "accuracy", accuracy, 100)], yName: "accuracy [%]" });
+    if (accuracy.length > 1) joined(place(section, "Accuracy"), { curves: [curve(2, "accuracy", accuracy, 100)], yName: "accuracy [%]", ...(data.goal && data.goal.accuracy ? { goal: data.goal.accuracy } : {}) });
   }
 
   // What only a run with its events has.
   function drawEvents() {
     const events = data.events, after = document.getElementById("training") || document.getElementById("lanes");
-    if (events.staleness.length > 1)
+    const say = (text) => after.append(element("p", { class: "hint" }, text));
+    if (events.staleness.length && events.staleness.every((p) => p[1] === 0)) say("Staleness was 0 throughout.");
+    else if (events.staleness.length > 1)
       joined(place(after, "Staleness of the pushes that were applied (means of short times)"), { curves: [curve(1, "staleness", events.staleness)], yName: "staleness [updates]" });
     const clocks = events.clocks.filter((one) => one.line.length > 1);
-    if (clocks.length)
-      joined(place(after, events.clocks.length < data.workers ? "Clocks: which step each of the first workers was in" : "Clocks: which step each worker was in"), { curves: clocks.map((one) => curve(one.worker, "worker " + one.worker, one.line)), yName: "clock" });
+    if (clocks.length > 1 && events.clock_spread <= 1) say("All workers were always within one step of each other.");
+    else if (clocks.length)
+      joined(place(after, events.clocks.length < data.workers ? "Clocks: which step each of the first workers was in" : "Clocks: which step each worker was in"), { curves: clocks.map((one) => curve(one.worker, "worker " + one.worker, broken(one.line))), yName: "clock", steps: true });
     const traffic = document.getElementById("traffic");
     const more = data.timeline.lanes.length > events.traffic.length ? "The first nodes: " : "";
     const rates = (bytes) => bytes.map((b, i) => [(i + 0.5) * events.bin_s, b / events.bin_s / 1e6]);
@@ -67,6 +73,7 @@
   drawCharts();
   if (data.timeline) {
     line = new TimeLine(document.getElementById("timeline"), data.timeline, data.events, data.path);
+    line.openAt(4);  // the charts begin with all of the run
     line.onView(follow);
     window.timeLine = line;
   }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "analysis/page/parts.hpp"
 #include "analysis/page/run_parts.hpp"
 
 namespace psim::analysis {
@@ -126,8 +127,11 @@ class Reader {
     for (const auto& [worker, line] : clocks_) clocks.push_back({{"worker", worker}, {"line", line}});
     for (const auto& [node, bytes] : traffic_)
       traffic.push_back({{"name", facts_.name_of(node)}, {"out", bytes.first}, {"in", bytes.second}});
-    Json out = {
-        {"bin_s", end_ / traffic_bins}, {"staleness", staleness}, {"clocks", clocks}, {"traffic", traffic}};
+    Json out = {{"bin_s", end_ / traffic_bins},
+                {"staleness", staleness},
+                {"clocks", clocks},
+                {"clock_spread", spread_},
+                {"traffic", traffic}};
     if (sent_.size() <= most_messages) out["messages"] = {{"kinds", kinds}, {"list", messages()}};
     return out;
   }
@@ -172,11 +176,23 @@ class Reader {
   }
   // One point for each bin at most.
   void clock(const Row& row) {
+    spread(row);
     if (facts_.worker(row.node) >= most_lines) return;
     Json& line = clocks_.try_emplace(facts_.worker(row.node), Json::array()).first->second;
     const bool is_new = line.empty() || bin_of(line.back()[0].get<double>()) != bin_of(row.at);
     if (is_new) line.push_back({row.at, row.clock});
     else line.back() = {row.at, row.clock};
+  }
+  // How many clocks the first worker was before the last one, at most.
+  void spread(const Row& row) {
+    const auto [at, is_new] = clock_of_.try_emplace(row.node, row.clock);
+    if (!is_new) {
+      const auto old = workers_at_.find(at->second);
+      if (--old->second == 0) workers_at_.erase(old);
+    }
+    at->second = row.clock;
+    ++workers_at_[row.clock];
+    spread_ = std::max(spread_, workers_at_.rbegin()->first - workers_at_.begin()->first);
   }
   Json messages() const {
     Json list = Json::array();
@@ -198,6 +214,9 @@ class Reader {
   std::map<std::string, std::size_t, std::less<>> kinds_;
   std::array<std::pair<double, std::size_t>, bins> stale_{};
   std::map<std::uint32_t, Json> clocks_;
+  std::map<std::uint32_t, std::int64_t> clock_of_;
+  std::map<std::int64_t, std::size_t> workers_at_;  // by clock
+  std::int64_t spread_ = 0;
   std::map<std::uint32_t, std::pair<std::vector<std::uint64_t>, std::vector<std::uint64_t>>> traffic_;
 };
 
@@ -209,7 +228,8 @@ Json run_data(const RunView& view) {
     curve.push_back({point["sim_time_s"], point.value("loss", Json()), point.value("accuracy", Json())});
   Json out = {{"end", view.page.summary["sim_time_s"]},
               {"workers", view.page.summary["workers"].size()},
-              {"curve", std::move(curve)}};
+              {"curve", std::move(curve)},
+              {"goal", goal_of(view.page.summary["target"])}};
   if (view.page.timeline != nullptr) out["timeline"] = timeline_json(*view.page.timeline);
   if (view.page.record != nullptr && view.page.timeline != nullptr) out["events"] = Reader(view.page).json();
   if (view.page.why.contains("path")) out["path"] = path_json(view.page.why["path"]);

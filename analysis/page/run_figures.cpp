@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <utility>
+#include <vector>
 
 #include "analysis/page/parts.hpp"
 #include "analysis/page/plot.hpp"
@@ -90,6 +92,34 @@ std::string lanes_figure(const Timeline& timeline) {
     out += fmt::format("<span class=\"xtick\" style=\"left:{:.2f}%\">{:.4g}</span>", 100 * scale.share(tick),
                        tick);
   return out + "</span></div></div>";
+}
+
+std::string happenings(const Timeline& timeline) {
+  constexpr std::size_t most = 12;
+  std::vector<std::pair<const Mark*, const Lane*>> marks;
+  for (const Lane& lane : timeline.lanes) {
+    for (const Mark& mark : lane.marks) {
+      if (mark.kind != "update" && mark.kind != "done") marks.emplace_back(&mark, &lane);
+    }
+  }
+  std::ranges::stable_sort(marks, {}, [](const auto& one) { return one.first->at; });
+  std::string rows;
+  for (std::size_t i = 0; i < std::min(most, marks.size()); ++i) {
+    const auto& [mark, lane] = marks[i];
+    rows += fmt::format(
+        "<tr><td class=\"number\" title=\"{} s\">{} s</td><td class=\"text\">{}</td><td "
+        "class=\"text\">{}{}</td></tr>",
+        mark->at, shown(mark->at, {.digits = 4}), escaped(lane->name), escaped(mark->kind),
+        mark->text.empty() || mark->text == mark->kind ? "" : ": " + escaped(mark->text));
+  }
+  if (rows.empty()) return "";
+  const std::string more =
+      marks.size() > most ? fmt::format("<p class=\"hint\">... and {} more</p>", marks.size() - most) : "";
+  return fmt::format(
+      "<details id=\"happened\" open><summary>What happened</summary><div "
+      "class=\"wide\"><table><tbody>{}</tbody>"
+      "</table></div>{}</details>",
+      rows, more);
 }
 
 std::string waits_table(const RunView& view) {

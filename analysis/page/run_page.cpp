@@ -1,6 +1,10 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
 
 #include "analysis/page/parts.hpp"
 #include "analysis/page/run_parts.hpp"
@@ -18,12 +22,20 @@ constexpr const char* run_script =
 #include "analysis/page/run.js.inc"
     ;
 
+// "stragglers under bsp, seed 1": what tells it from the other runs of its scenario.
+std::string name_of_run(const Json& summary) {
+  const bool is_ps = summary["architecture"] == "parameter-server";
+  return fmt::format("{} {} {}, seed {}", summary["scenario"].get<std::string>(), is_ps ? "under" : "by",
+                     summary[is_ps ? "consistency" : "architecture"].get<std::string>(),
+                     summary["seed"].dump());
+}
+
 std::string header(const RunView& view) {
   const Json& s = view.page.summary;
   const std::string title = s["title"].get<std::string>();
-  return fmt::format("<header><p class=\"kind\">A run by psim {}: {}, seed {}</p><h1>{}</h1>{}</header>",
-                     view.numbers("/psim"), view.numbers("/scenario"), view.numbers("/seed"),
-                     escaped(title.empty() ? s["scenario"].get<std::string>() : title),
+  return fmt::format("<header><p class=\"kind\">A run by psim {}</p><h1>{}</h1>{}{}</header>",
+                     view.numbers("/psim"), escaped(name_of_run(s)),
+                     title.empty() ? "" : fmt::format("<p class=\"question\">{}</p>", escaped(title)),
                      view.page.target.empty()
                          ? ""
                          : fmt::format("<p class=\"kind\">Target: {}</p>", escaped(view.page.target)));
@@ -37,13 +49,22 @@ std::string no_events(const RunView& view) {
       escaped(view.page.with_events));
 }
 
-// Whose patterns a time line has, and what its keys do.
-std::string lane_keys() {
-  return fmt::format(
-      "{}, <span class=\"key service\"></span> a server at work. A dark line below a row is the critical "
-      "path; tinted: "
-      "a straggler's window or a fault.",
-      bar_keys);
+// Whose patterns this time line has, and what its lines are.
+std::string lane_keys(const Timeline& timeline) {
+  constexpr std::array<std::pair<Use, const char*>, 5> names{{{Use::compute, "computing"},
+                                                              {Use::network, "on the network"},
+                                                              {Use::wait, "waiting"},
+                                                              {Use::service, "a server at work"},
+                                                              {Use::down, "down"}}};
+  std::vector<std::string> keys;
+  for (const auto& [use, name] : names) {
+    const bool occurs = std::ranges::any_of(timeline.lanes, [use](const Lane& lane) {
+      return std::ranges::find(lane.spans, use, &Span::use) != lane.spans.end();
+    });
+    if (occurs) keys.push_back(fmt::format("<span class=\"key {}\"></span> {}", name_of(use), name));
+  }
+  return fmt::format("{}. The line at the foot of rows is the critical path{}.", fmt::join(keys, ", "),
+                     timeline.shades.empty() ? "" : "; tinted: a straggler's window or a fault");
 }
 
 std::string made(const RunView& view) {
@@ -73,7 +94,10 @@ std::string waiting_heading(const RunView& view) {
   const WaitedFor waits = waits_of(view.page.why);
   constexpr double nearly_all = 0.9, most = 0.5;
   const double part = waits.total > 0 ? waits.for_most / waits.total : 0;
-  if (part < most) return fmt::format("Workers waited {} of their time", share);
+  constexpr double hardly = 0.02;
+  const Json& waited = view.numbers.at("/time/wait_share");
+  if (part < most || !waited.is_number() || waited.get<double>() < hardly)
+    return fmt::format("Workers waited {} of their time", share);
   return fmt::format("Workers waited {} of their time, {} of it for {}", share,
                      part > nearly_all ? "nearly all" : "most", escaped(waits.most_awaited));
 }
@@ -111,12 +135,13 @@ std::string run_answer(const RunView& view) {
 std::string run_page(const RunPage& page) {
   const RunView view{.page = page, .numbers = Numbers(page.summary)};
   std::string body = header(view) + fmt::format("<section id=\"answer\">{}</section>", run_answer(view));
-  body += page.timeline == nullptr
-              ? section("no-timeline", "What every node did when", "", no_events(view))
-              : section("lanes", waiting_heading(view), lane_keys(), lanes_figure(*page.timeline));
+  body += page.timeline == nullptr ? section("no-timeline", "What every node did when", "", no_events(view))
+                                   : section("lanes", waiting_heading(view), lane_keys(*page.timeline),
+                                             happenings(*page.timeline) + lanes_figure(*page.timeline));
   body += section("training", "What the model learned meanwhile", "", loss_figure(view));
   body += section("waits", "Who waited for whom",
-                  "Seconds that a row could not go on because of a column, with the messages in between.",
+                  "Seconds that a row could not go on because of a column, with the messages in between; "
+                  "the shares below count that time as on the network.",
                   waits_table(view));
   body += section("path", "What the run's length is made of",
                   "The critical path: whatever lies on it, when it is shorter, makes the run shorter.",
@@ -131,8 +156,7 @@ std::string run_page(const RunPage& page) {
       fmt::format("{} messages, {}", view.numbers("/messages"), view.numbers("/bytes_sent", as_megabytes)),
       "", traffic_table(view));
   body += section("made", "How this was made", "", made(view));
-  const std::string title = page.summary["title"].get<std::string>();
-  return html_of({.title = (title.empty() ? page.summary["scenario"].get<std::string>() : title) + " - psim",
+  return html_of({.title = name_of_run(page.summary) + " - psim",
                   .body = body,
                   .data = run_data(view),
                   .script = fmt::format("{}\n{}\n{}", timeline_script, timeline_frame, run_script)});

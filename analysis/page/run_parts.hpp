@@ -25,6 +25,8 @@ std::string run_answer(const RunView& view);
 // "Workers waited 60 % of their time, nearly all of it for worker 3"
 std::string waiting_heading(const RunView& view);
 
+// What the marks in the rows stand for: the first of them, in order of time.
+std::string happenings(const Timeline& timeline);
 std::string lanes_figure(const Timeline& timeline);
 std::string waits_table(const RunView& view);
 // What the critical path is made of.

@@ -12,7 +12,7 @@
     const set = current();
     graphs = hosts.map((host) => {
       const curves = set.conditions[Number(host.dataset.condition)].filter((curve) => !state.hidden.has(curve.series));
-      return chart(host, { curves, xName: set.x_name, yName: set.y_name, log: state.log && state.shows === "loss" });
+      return chart(host, { curves, xName: set.x_name, yName: set.y_name, log: state.log && state.shows === "loss", ...(data.goal && data.goal[state.shows] ? { goal: data.goal[state.shows] } : {}) });
     });
   }
 
@@ -54,6 +54,14 @@
     control();
     draw();
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+  }
+
+  // A table that is wider than its place says so.
+  const wide = document.querySelector("#table .wide"), scrolls = document.querySelector(".scrolls");
+  if (wide && scrolls) {
+    const say = () => { scrolls.hidden = wide.scrollWidth <= wide.clientWidth + 1; };
+    new ResizeObserver(say).observe(wide.firstElementChild);
+    new ResizeObserver(say).observe(wide);
   }
 
   const results = document.getElementById("results");

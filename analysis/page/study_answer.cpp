@@ -17,8 +17,7 @@ const TableColumn& column_named(std::string_view name) {
 }
 
 std::string arm_html(const StudyView& view, const std::string& arm) {
-  return fmt::format("<b class=\"name s{}\">{}</b>", view.series_of(arm) % 8,
-                     escaped(arm_name(view, arm)));
+  return fmt::format("<b class=\"name s{}\">{}</b>", view.series_of(arm) % 8, escaped(arm_name(view, arm)));
 }
 
 // The table's "2.7x faster [2.4, 3.1], 5/5" with "under 5/5 seeds" at its end, and the exact ratio behind it.
@@ -111,9 +110,9 @@ struct TimeUse {
   const char *key, *verb;
 };
 constexpr std::array<TimeUse, 4> time_uses{{{"wait_percent", "waited"},
-                                   {"network_percent", "had messages on their way"},
-                                   {"compute_percent", "computed"},
-                                   {"absent_percent", "were absent"}}};
+                                            {"network_percent", "had messages on their way"},
+                                            {"compute_percent", "computed"},
+                                            {"absent_percent", "were absent"}}};
 
 // The use of time that differs most between arms, under the arm with most and the one with least of it; and
 // for whom was waited, where that is it. Nothing where arms hardly differ.
@@ -144,7 +143,7 @@ std::string reason(const StudyView& view, const std::vector<const Aggregate*>& c
     const std::vector<WorkerShares> shares = worker_shares(*most->cell);
     const std::vector<std::size_t> awaited = awaited_workers(shares);
     const std::vector<WaitGroup> groups = wait_groups(shares);
-    const std::string who = !awaited.empty() ? awaited_text(shares, awaited)
+    const std::string who = !awaited.empty()  ? awaited_text(shares, awaited)
                             : !groups.empty() ? groups_text(groups)
                                               : "";
     if (!who.empty())

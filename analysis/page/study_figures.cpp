@@ -162,6 +162,12 @@ std::string pareto_figures(const StudyView& view) {
     if (drawn.size() < 2) continue;
     const auto [left, right] = std::ranges::minmax(places, {}, &std::pair<double, double>::first);
     const auto [low, high] = std::ranges::minmax(places, {}, &std::pair<double, double>::second);
+    constexpr double alike = 1.01;
+    if (high.second <= alike * low.second) {
+      out += title_of(view, condition) +
+             "<p class=\"hint\">All arms sent the same, within 1 %: only their times differ.</p>";
+      continue;
+    }
     Figure plot(Scale(0, 1.1 * right.first), Scale(0, 1.15 * high.second), "mean time [s]", "sent [MB]");
     const auto covers = [&](std::size_t i, std::size_t j) {  // their names would stand one upon the other
       return std::abs(places[i].first - places[j].first) < 0.3 * right.first &&

@@ -41,11 +41,25 @@ std::string waiting_heading(const StudyView& view) {
   return "What the workers did with their time";
 }
 
+// Where arms' updates are not alike.
+std::string updates_note(const StudyView& view) {
+  constexpr double much = 3;
+  for (const Aggregate& one : view.page.evaluation.aggregates) {
+    if (arm_label(one.cell->arm) != "bsp" || one.measure("updates") == nullptr) continue;
+    for (const Aggregate& other : view.page.evaluation.aggregates) {
+      if (other.cell->condition != one.cell->condition || other.measure("updates") == nullptr) continue;
+      if (other.measure("updates")->mean > much * one.measure("updates")->mean)
+        return "<p class=\"hint\">Updates are not alike: one of bsp holds a gradient of each worker.</p>";
+    }
+  }
+  return "";
+}
+
 std::string made(const StudyView& view) {
   const StudyPage& page = view.page;
   std::string out;
   if (!page.command.empty())
-    out += fmt::format("<p>This makes the study again:</p><pre class=\"command\">{}</pre>",
+    out += fmt::format("<p>This makes the study again, in this folder:</p><pre class=\"command\">{}</pre>",
                        escaped(page.command));
   if (!page.scenario.empty())
     out += fmt::format("<details><summary>The scenario</summary><pre>{}</pre></details>",
@@ -181,6 +195,8 @@ std::string study_page(const StudyPage& page) {
   const Json all = document(page.study, page.evaluation);
   const StudyView view{.page = page, .document = all, .numbers = Numbers(all)};
   const bool has_target = page.evaluation.has_target;
+  const Json goal =  // one that all runs have
+      page.target.empty() ? Json() : goal_of(page.study.cells.front().runs.front().summary["target"]);
   const char* letters = "Each arm has a letter and a colour, the same in all figures.";
   std::string body = header(view);
   body += fmt::format("<section id=\"answer\">{}</section>", study_answer(view));
@@ -191,13 +207,17 @@ std::string study_page(const StudyPage& page) {
                   fmt::format("{} Lines are means over seeds, bands their 95 % intervals; a line ends where "
                               "the first of its runs ends.",
                               letters),
-                  curve_figures(view) + axes_left_out(view));
+                  curve_figures(view) + axes_left_out(view) + updates_note(view));
   body += section("times", has_target ? "Time to the target" : "Length of the runs",
                   "A dot is the run of one seed and leads to it; the upright line is the mean, the bar its "
                   "95 % interval.",
                   time_figures(view));
-  body += section("waiting", waiting_heading(view), fmt::format("Each bar is a worker's time: {}.", bar_keys),
-                  waiting_figures(view));
+  body += section(
+      "waiting", waiting_heading(view),
+      fmt::format("Each bar is a worker's time in the first run of its arm, whose seed is named: {}. The "
+                  "heading is about all seeds.",
+                  bar_keys),
+      waiting_figures(view));
   body += section("pareto", "What time costs in traffic",
                   "Left and low is better; the percentage is the final accuracy. A filled mark is on the "
                   "Pareto front: no other arm is as good in "
@@ -208,7 +228,7 @@ std::string study_page(const StudyPage& page) {
   body += section("made", "How this was made", "", made(view));
   return html_of({.title = (page.study.title.empty() ? page.study.name : page.study.title) + " - psim",
                   .body = body,
-                  .data = {{"curves", curve_data(view)}},
+                  .data = {{"curves", curve_data(view)}, {"goal", goal}},
                   .script = study_script});
 }
 

@@ -46,8 +46,8 @@ struct WorkerShares {
   double compute = 0, wait = 0, network = 0;
 };
 std::vector<WorkerShares> worker_shares(const Cell& cell);
-// The workers for which the others waited: they computed far more and hardly waited. Empty: nobody stands out;
-// one that hardly waits may as well have been cut off.
+// The workers for which the others waited: they computed far more and hardly waited. Empty: nobody stands
+// out; one that hardly waits may as well have been cut off.
 std::vector<std::size_t> awaited_workers(const std::vector<WorkerShares>& shares);
 
 // Workers by how much they waited, where that makes two groups far from each other; or else empty.

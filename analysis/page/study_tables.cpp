@@ -30,9 +30,18 @@ std::string place_of(const TableColumn& column) {
   return std::ranges::find(others, column.name.name(), &decltype(others)::value_type::first)->second;
 }
 
-std::string head(std::string_view heading, std::string_view doc, bool is_more = false) {
-  return fmt::format("<th scope=\"col\"{} title=\"{}\">{}</th>", is_more ? " class=\"more\"" : "",
-                     escaped(doc), escaped(heading));
+std::string head(std::string_view heading, std::string_view doc, const char* classes = "") {
+  return fmt::format("<th scope=\"col\" class=\"{}\" title=\"{}\">{}</th>", classes, escaped(doc),
+                     escaped(heading));
+}
+
+// What is asked first, in this order; the rest is under "all columns".
+constexpr std::array<std::string_view, 9> first_columns{"time to target", "time",       "versus baseline",
+                                                        "compute",        "wait",       "network",
+                                                        "reached",        "final loss", "accuracy"};
+std::size_t rank_of(const TableColumn* column) {
+  return static_cast<std::size_t>(std::ranges::find(first_columns, column->name.name()) -
+                                  first_columns.begin());
 }
 
 // "the best of 4 arms" needs no colour: a filled bar below the number says how large it is.
@@ -53,12 +62,9 @@ std::string letter_html(std::size_t series) {
 std::string results_table(const StudyView& view) {
   const Study& study = view.page.study;
   const TableView table = view_of(study, view.page.evaluation, false);
-  const std::vector<const TableColumn*> all = choose_columns(table, true).columns;
-  const std::vector<const TableColumn*> first = choose_columns(table, false).columns;
-  const bool has_shares = std::ranges::any_of(first, [](const auto* c) { return c->place == Place::narrow; });
-  const auto is_more = [&](const TableColumn* column) {
-    return std::ranges::find(first, column) == first.end() && !(has_shares && column->name.name() == "wait");
-  };
+  std::vector<const TableColumn*> all = choose_columns(table, true).columns;
+  std::ranges::stable_sort(all, {}, rank_of);
+  const auto is_more = [](const TableColumn* column) { return rank_of(column) == first_columns.size(); };
   std::string out =
       "<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"results\"><table "
       "id=\"results\"><thead><tr>";
@@ -66,8 +72,10 @@ std::string results_table(const StudyView& view) {
   for (const std::string& axis : study.condition_axes)
     out += head(heading_of_axis(axis), "A condition: " + axis);
   for (const TableColumn* column : all)
-    out +=
-        head(column->name.heading(), column_docs[place_of_column(column->name.name())].doc, is_more(column));
+    out += head(column->name.heading(), column_docs[place_of_column(column->name.name())].doc,
+                is_more(column)   ? "number more"
+                : column->is_text ? ""
+                                  : "number");
   out += "</tr></thead><tbody>";
   for (const std::vector<const Cell*>& condition : conditions_of(study)) {
     bool begins = true;
@@ -82,7 +90,8 @@ std::string results_table(const StudyView& view) {
       out += "</tr>";
     }
   }
-  return out + "</tbody></table></div>";
+  return out +
+         "</tbody></table></div><p class=\"hint scrolls\">The table goes on to the right: scroll it.</p>";
 }
 
 std::string remarks_of(const StudyView& view) {
@@ -122,7 +131,7 @@ std::string runs_table(const StudyView& view) {
     const auto place = view.page.runs.find(hash);
     const RunPlace known = place == view.page.runs.end() ? RunPlace{} : place->second;
     out += fmt::format(
-        "<td class=\"text\">{}<details><summary>command</summary><code "
+        "<td class=\"text\">{}<details><summary>command, in this folder</summary><code "
         "class=\"command\">{}</code></details></td></tr>",
         known.report.empty() ? "" : fmt::format("<a href=\"{}\">report</a> ", escaped(known.report)),
         escaped(known.command));

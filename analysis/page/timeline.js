@@ -97,6 +97,8 @@ class TimeLine {
       button("+", "zoom in", () => this.zoom(0.5)), button("\u2212", "zoom out", () => this.zoom(2)),
       button("\u2190", "earlier", () => this.pan(-0.25)), button("\u2192", "later", () => this.pan(0.25)),
       button("all", "show all", () => this.show([0, this.timeline.end])));
+    this.part = element("span", { class: "hint" });
+    bar.append(this.part);
     if (this.messages) bar.append(tick("arrows of messages", false, (on) => { this.arrows = on; this.draw(); }));
     if (this.path.length) bar.append(tick("critical path", true, (on) => { this.hidesPath = !on; this.draw(); }));
     const hidden = this.timeline.lanes.length - this.rows.length;
@@ -115,7 +117,16 @@ class TimeLine {
     if (view[1] - view[0] < least) return;
     this.view = within(view, [0, this.timeline.end]);
     this.listeners.forEach((act) => act(this.view));
+    const part = (this.view[1] - this.view[0]) / this.timeline.end;
+    this.part.textContent = part < 0.999 ? `${duration(this.view[1] - this.view[0])} of ${duration(this.timeline.end)} are shown; "all" shows all.` : "";
     this.draw();
+  }
+
+  // Opens at the first clocks of a run with many more; "all" shows the others.
+  openAt(clocks) {
+    const last = Math.max(...this.rows.map((row) => (row.count ? row.clock[row.count - 1] : 0)));
+    const ends = this.rows.map((row) => row.begin[row.clock.findIndex((clock) => clock >= clocks)]).filter((date) => date > 0);
+    if (last >= 3 * clocks && ends.length) this.show([0, Math.max(...ends)]);
   }
 
   zoom(factor, at = (this.view[0] + this.view[1]) / 2) {

@@ -189,6 +189,10 @@ function drawMarks(g, line, style) {
     const x = line.xOf(at), y = line.yOf(i);
     g.fillStyle = style.ink;
     g.fillRect(x - 0.75, y, 1.5, line.rowHeight);
+    const size = g.measureText(kind[0].toUpperCase()).width;
+    g.fillStyle = style.paper;
+    g.fillRect(x + 1.5, y + 4, size + 3, line.rowHeight - 8);
+    g.fillStyle = style.ink;
     g.fillText(kind[0].toUpperCase(), x + 3, y + line.rowHeight / 2);
   }));
 }
@@ -199,7 +203,7 @@ function drawPath(g, line, style) {
   const ends = line.pathEnds, reached = new Float64Array(line.rows.length).fill(-1);
   const first = firstAbove(ends, line.view[0], 0, ends.length);
   const last = Math.min(firstAbove(ends, line.view[1], first, ends.length) + 1, ends.length);
-  const connects = last - first < 300;  // more would cover what they connect
+  const connects = line.plotWidth() > 3 * (last - first);  // a step is four pieces: below 12 pixels strokes cover it
   g.strokeStyle = g.fillStyle = style.ink;
   g.lineWidth = 2;
   for (let i = first; i < last; ++i) {

@@ -96,7 +96,8 @@ TEST_CASE("a page says who won and for whom was waited", "[page]") {
   CHECK(answer.find(">asp</b> reached accuracy 93 % in ") != std::string::npos);
   CHECK(answer.find("x faster [") != std::string::npos);
   CHECK(answer.find("under 5/5 seeds") != std::string::npos);
-  CHECK(answer.find("2 workers waited 75 % of their time, for worker 1, which computed 100 % of its time") != std::string::npos);
+  CHECK(answer.find("2 workers waited 75 % of their time, for worker 1, which computed 100 % of its time") !=
+        std::string::npos);
   CHECK(page.find("<h2>Under bsp the others waited for worker 1</h2>") != std::string::npos);
 }
 
