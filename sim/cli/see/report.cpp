@@ -39,13 +39,23 @@ void put_page(const fs::path& target, const std::string& text) {
              size_text(static_cast<double>(text.size())), file_word(target));
 }
 
+// The command with the study's own copy of the scenario, wherever its author had it.
+std::string in_folder(const std::string& command, const std::string& file) {
+  const std::string ends = "/" + file;
+  const std::size_t at = command.find(ends);
+  if (at == std::string::npos) return command;
+  const std::size_t begins = command.rfind(' ', at) + 1;  // 0 where there is no blank
+  if (command[begins] == '\'') return command;            // a path with blanks stays as it is
+  return command.substr(0, begins) + command.substr(at + 1);
+}
+
 // By hash: the command of each run, and its own page where it was recorded with the study and has one.
 std::map<std::string, analysis::RunPlace> places_of(const StudyFolder& folder) {
   std::map<std::string, analysis::RunPlace> places;
   for (const Json& run : folder.manifest["runs"]) {
     const std::string hash = run["run"];
     analysis::RunPlace& place = places[hash];
-    place.command = run["command"];
+    place.command = in_folder(run["command"], folder.manifest["name"].get<std::string>() + ".toml");
     const fs::path page =
         fs::path("runs") /
         fmt::format("{}-{}", folder.manifest["name"].get<std::string>(), hash.substr(0, 8)) /
