@@ -24,6 +24,10 @@ std::vector<double> dates_of(const CausalGraph& graph) {
   return dates;
 }
 
+std::vector<bool> still_computing(const Actual& run, std::size_t workers) {
+  return run.is_finished ? std::vector<bool>(workers, false) : run.progress.going_on(run.end);
+}
+
 double least_factor(const Change& change) { return std::max(change.factor, hardly_any); }
 
 // Whether the change leaves the fault out.
@@ -50,8 +54,7 @@ Predictor::Predictor(const RunRecord& record, const CausalGraph& graph)
       graph_(graph),
       replay_(record, graph),
       original_(actual(record, graph)),
-      goes_on_(original_.is_finished ? std::vector<bool>(record.facts.workers, false)
-                                     : original_.progress.going_on(original_.end)) {}
+      goes_on_(still_computing(original_, record.facts.workers)) {}
 
 Prediction Predictor::under(const Hypothesis& hypothesis) const {
   const std::vector<double> dates = replay_.dates(hypothesis);
@@ -123,6 +126,16 @@ std::optional<double> error_of(const Prediction& predicted, const Actual& origin
   const double really = rerun.progress.date_of(steps);
   if (steps == 0 || !(really > 0)) return std::nullopt;
   return predicted.scale * predicted.progress.date_of_more(steps, predicted.goes_on) / really - 1;
+}
+
+std::optional<SameSteps> same_steps_of(const Actual& original, const Actual& rerun) {
+  const std::int64_t steps = original.progress.steps();
+  if (original.is_finished && rerun.is_finished && rerun.progress.steps() == steps)
+    return SameSteps{.seconds = rerun.end};
+  const double date = rerun.progress.date_of_more(steps, still_computing(rerun, rerun.progress.workers()));
+  if (steps == 0 || std::isinf(date)) return std::nullopt;
+  return SameSteps{.seconds = date + original.end - original.progress.date_of(steps),
+                   .is_measured = rerun.progress.steps() >= steps};
 }
 
 }  // namespace psim::analysis

@@ -51,6 +51,14 @@ Actual actual(const RunRecord& record, const CausalGraph& graph);
 // runs ended earlier in its work. None: they have nothing in common.
 std::optional<double> error_of(const Prediction& predicted, const Actual& original, const Actual& rerun);
 
+// When a re-run had done as much as the run: what a prediction is about.
+struct SameSteps {
+  double seconds = 0;
+  bool is_measured = true;  // false: it ended with fewer steps, and its workers would go on at their pace
+};
+// None: it would never have.
+std::optional<SameSteps> same_steps_of(const Actual& original, const Actual& rerun);
+
 // Whose computing made the run slow. `removed`: the share of the slowdown that goes if this worker alone
 // computes every step as fast as the median worker; `added`: that is left if all others do (Lin et al., OSDI
 // 2025, 4).

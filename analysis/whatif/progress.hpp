@@ -15,6 +15,7 @@ class Progress {
   // `dates`: by moment; of those that the record has before `until`.
   Progress(const CausalGraph& graph, const Facts& facts, const std::vector<double>& dates, double until);
 
+  std::size_t workers() const { return dates_.size(); }
   std::int64_t steps() const;
   // Of the worker that is furthest.
   std::int64_t most() const;

@@ -28,6 +28,11 @@ std::string error_cell(const Outcome& outcome) {
   return fmt::format("{:+.2g} %", 100 * *outcome.error);
 }
 
+std::string same_steps_cell(const Outcome& outcome) {
+  if (!outcome.same_steps) return "-";
+  return (outcome.same_steps->is_measured ? "" : "~") + seconds_text(outcome.same_steps->seconds);
+}
+
 std::string accuracy_cell(const Rerun& run) {
   return run.accuracy ? fmt::format("{:.1f} %", 100 * *run.accuracy) : "-";
 }
@@ -49,20 +54,22 @@ std::string table_of(std::vector<TextColumn>& columns, std::size_t width) {
 }
 
 std::string outcomes_table(const WhatIf& all, std::size_t width) {
-  std::vector<TextColumn> columns{{"change", true}, {"predicted"}, {"re-run"},   {"error"},
-                                  {"faster by"},    {"loss"},      {"accuracy"}, {"target", true}};
+  std::vector<TextColumn> columns{{"change", true}, {"predicted"}, {"same steps"},
+                                  {"error"},        {"re-run"},    {"faster by"},
+                                  {"loss"},         {"accuracy"},  {"target", true}};
   const auto row = [&](std::vector<std::string> cells) {
     for (std::size_t n = 0; n < cells.size(); ++n) columns[n].cells.push_back(std::move(cells[n]));
   };
-  row({"as it was", seconds_text(all.original), "-", "-", "-", loss_cell(all.as_it_was),
+  row({"as it was", seconds_text(all.original), "-", "-", "-", "-", loss_cell(all.as_it_was),
        accuracy_cell(all.as_it_was), target_cell(all.as_it_was)});
   for (const Outcome& one : all.outcomes) {
     const std::optional<double> best = one.best();
     const Rerun none;
     const Rerun& run = one.rerun ? *one.rerun : none;
-    row({one.change.text, time_cell(one.predicted), one.rerun ? seconds_text(one.rerun->actual.end) : "-",
-         error_cell(one), best ? fmt::format("{:.3g}x", all.original / *best) : "-", loss_cell(run),
-         accuracy_cell(run), target_cell(run)});
+    row({one.change.text, time_cell(one.predicted), same_steps_cell(one), error_cell(one),
+         one.rerun ? seconds_text(one.rerun->actual.end) : "-",
+         best ? fmt::format("{:.3g}x", all.original / *best) : "-", loss_cell(run), accuracy_cell(run),
+         target_cell(run)});
   }
   return table_of(columns, width);
 }
@@ -90,6 +97,12 @@ std::string sentence(const WhatIf& all) {
   return out + ".";
 }
 
+// Never "-0.0 %".
+std::string share_cell(double share) {
+  const double percent = std::round(1000 * share) / 10;
+  return fmt::format("{:.1f} %", percent == 0 ? 0.0 : percent);
+}
+
 std::string attribution_text(const Attribution& why, const Facts& facts, std::size_t width) {
   if (why.slowdown < least_slowdown)
     return fmt::format("\ncomputing that is uneven costs {:.1f} %: too little to blame anybody for\n",
@@ -98,13 +111,41 @@ std::string attribution_text(const Attribution& why, const Facts& facts, std::si
       fmt::format("\nif every worker computed like the median one: {}; the run took {:.3g}x that\n\n",
                   seconds_text(why.ideal), why.slowdown);
   constexpr std::size_t shown = 6;
+  constexpr double little = 0.02;  // of the slowdown
+  const auto weight = [](const Blamed& one) { return std::max(one.removed, one.added); };
+  std::vector<Blamed> blamed = why.workers;
+  std::ranges::stable_sort(blamed, std::ranges::greater{}, weight);
   std::vector<TextColumn> columns{{"of this slowdown", true}, {"gone without it"}, {"there with it alone"}};
-  for (std::size_t n = 0; n < std::min(shown, why.workers.size()); ++n) {
-    columns[0].cells.push_back(facts.name_of(1 + facts.servers + why.workers[n].worker));
-    columns[1].cells.push_back(fmt::format("{:.1f} %", 100 * why.workers[n].removed));
-    columns[2].cells.push_back(fmt::format("{:.1f} %", 100 * why.workers[n].added));
+  for (const Blamed& one : blamed) {
+    if (weight(one) < little || columns[0].cells.size() == shown) break;
+    columns[0].cells.push_back(facts.name_of(1 + facts.servers + one.worker));
+    columns[1].cells.push_back(share_cell(one.removed));
+    columns[2].cells.push_back(share_cell(one.added));
   }
-  return out + table_of(columns, width);
+  if (columns[0].cells.empty()) return out + "no worker alone makes 2 % of this slowdown\n";
+  const std::size_t left_out = blamed.size() - columns[0].cells.size();
+  out += table_of(columns, width);
+  if (left_out > 0) out += fmt::format("{} more worker{} with less\n", left_out, left_out == 1 ? "" : "s");
+  return out + paragraph(
+                   "gone without it: if only this worker computed like the median one; there with it alone: "
+                   "if all others did.",
+                   width);
+}
+
+// What tells the columns of times apart.
+std::string about_same_steps(const WhatIf& all, std::size_t width) {
+  const auto is_any = [&](auto is) { return std::ranges::any_of(all.outcomes, is); };
+  std::string out;
+  if (is_any([](const Outcome& one) { return one.same_steps.has_value(); }))
+    out += paragraph(
+        "same steps: when the re-run had computed as many steps as the run; re-run: its own end or target.",
+        width);
+  if (is_any([](const Outcome& one) { return one.same_steps && !one.same_steps->is_measured; }))
+    out += paragraph(
+        "~: the re-run ended with fewer steps, and would go on at its pace; the error is of the steps that "
+        "both have.",
+        width);
+  return out;
 }
 
 // A curve for each worker whose computing was asked for at several shares, with what the run itself is: 100
@@ -115,13 +156,13 @@ std::string curves(const WhatIf& all, const Facts& facts, std::size_t width) {
     if (one.change.what != Change::What::compute) continue;
     auto& [predicted, really] = of_nodes[one.change.nodes];
     if (one.predicted) predicted.emplace_back(100 * one.change.factor, *one.predicted);
-    if (one.rerun) really.emplace_back(100 * one.change.factor, one.rerun->actual.end);
+    if (one.same_steps) really.emplace_back(100 * one.change.factor, one.same_steps->seconds);
   }
   std::string out;
   for (auto& [nodes, curve] : of_nodes) {
     if (curve.first.size() < 3) continue;
     std::vector<Series> series{{"predicted", std::move(curve.first)}};
-    if (!curve.second.empty()) series.push_back({"re-run", std::move(curve.second)});
+    if (!curve.second.empty()) series.push_back({"same steps", std::move(curve.second)});
     for (Series& one : series) std::ranges::sort(one.points);
     const std::string who = nodes.empty() ? "all workers" : facts.name_of(nodes.front());
     const auto columns = static_cast<int>(std::clamp<std::size_t>(width, 40, 100)) - 14;
@@ -159,13 +200,7 @@ std::string text(const WhatIf& all, const Facts& facts, std::size_t width) {
   if (!all.outcomes.empty()) {
     out += paragraph(sentence(all), width) + "\n" + outcomes_table(all, width);
   }
-  const bool is_rerun =
-      std::ranges::any_of(all.outcomes, [](const Outcome& one) { return one.error.has_value(); });
-  if (is_rerun && !all.as_it_was.actual.is_finished)
-    out += paragraph(
-        "predicted: until as many steps are computed. A re-run ends at its own target or date; the error is "
-        "that of the time of equally many steps.",
-        width);
+  out += about_same_steps(all, width);
   if (!facts.fault_factors.empty())
     out += paragraph(
         "Predictions leave faults at their dates, and what came of them as it was; only no-faults and "
@@ -192,6 +227,8 @@ Json document(const WhatIf& all) {
     changes.push_back({{"change", one.change.text},
                        {"sets", one.sets},
                        {"predicted_s", or_null(one.predicted)},
+                       {"same_steps_s", one.same_steps ? Json(one.same_steps->seconds) : Json()},
+                       {"same_steps_measured", one.same_steps ? Json(one.same_steps->is_measured) : Json()},
                        {"rerun_s", one.rerun ? Json(run.actual.end) : Json()},
                        {"error", or_null(one.error)},
                        {"speedup", best ? Json(all.original / *best) : Json()},

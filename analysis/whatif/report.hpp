@@ -19,12 +19,13 @@ struct Rerun {
 
 struct Outcome {
   Change change = {};
-  std::vector<std::string> sets = {};    // KEY=VALUE: what the re-run has otherwise
-  std::string no_rerun = {};             // why there can be none; empty: there can
-  std::optional<double> predicted = {};  // seconds until as much is done
-  std::optional<Rerun> rerun = {};       // none: it was not made
-  std::optional<double> error = {};      // of the prediction, as a share
-  std::optional<double> best() const;    // the re-run's time, or else the predicted one
+  std::vector<std::string> sets = {};        // KEY=VALUE: what the re-run has otherwise
+  std::string no_rerun = {};                 // why there can be none; empty: there can
+  std::optional<double> predicted = {};      // seconds until as much is done
+  std::optional<Rerun> rerun = {};           // none: it was not made
+  std::optional<SameSteps> same_steps = {};  // of the re-run
+  std::optional<double> error = {};          // of the prediction, as a share
+  std::optional<double> best() const;        // the re-run's time, or else the predicted one
 };
 
 struct WhatIf {

@@ -54,10 +54,11 @@ share_spread = 0.0
 // The plan's run in a folder of its own.
 class Recorded {
  public:
-  explicit Recorded(const Plan& plan) {
+  explicit Recorded(const Plan& plan, const std::vector<std::string>& more = {}) {
     std::ofstream(folder_.path() / "plan.toml") << toml(plan);
-    const Outcome run =
-        psim::test::psim({"run", "plan.toml", "--trace", "events", "--out", "run"}, folder_.path());
+    std::vector<std::string> words{"run", "plan.toml", "--trace", "events", "--out", "run"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome run = psim::test::psim(words, folder_.path());
     INFO(run.err);
     REQUIRE(run.code <= 1);
   }
@@ -69,7 +70,7 @@ class Recorded {
     REQUIRE(asked.code == 0);
     return Json::parse(asked.out);
   }
-  Outcome refused(std::vector<std::string> words) const {
+  Outcome answer(std::vector<std::string> words) const {
     words.insert(words.begin(), {"what-if", "run"});
     return psim::test::psim(words, folder_.path());
   }
@@ -83,6 +84,8 @@ void check_exact(const Json& answer) {
   for (const Json& change : answer["changes"]) {
     INFO(change.dump());
     CHECK(std::abs(change["error"].get<double>()) <= 1e-9);
+    CHECK(change["same_steps_measured"] == true);
+    CHECK(change["same_steps_s"].get<double>() == Approx(change["predicted_s"].get<double>()));
   }
 }
 
@@ -151,13 +154,41 @@ restart_after = "0.2s"
   const Json none = run.what_if({"no-crash=server 0"});
   CHECK(none["changes"][0]["predicted_s"].is_null());
   CHECK(none["changes"][0]["rerun_s"].is_null());
-  CHECK(run.refused({"no-crash=server 7"}).code == 2);
+  CHECK(run.answer({"no-crash=server 7"}).code == 2);
 }
 
 TEST_CASE("what-if: under asp the prediction is of as many steps, and the re-run tells the rest") {
   const Recorded run(Plan{.consistency = "model = \"asp\"", .mega_values = 0.001});
   const Json answer = run.what_if({"no-straggler", "compute=worker 2:50%"});
   for (const Json& change : answer["changes"]) CHECK(std::abs(change["error"].get<double>()) < 0.01);
+}
+
+TEST_CASE("what-if: the same steps of a re-run that ends at a date") {
+  // 1.5 s of work; then less of it, and more.
+  const Plan plan{.consistency = "model = \"asp\"", .steps = 10000, .mega_values = 0.001};
+  const Recorded run(plan, {"--set", "training.duration=1.5s"});
+  const Json answer = run.what_if({"no-straggler", "compute=2x"});
+  const Json &more = answer["changes"][0], &less = answer["changes"][1];
+  for (const Json& change : {more, less}) {
+    INFO(change.dump());
+    CHECK(change["rerun_s"].get<double>() == Approx(1.5));
+    CHECK(change["same_steps_s"].get<double>() == Approx(change["predicted_s"].get<double>()).epsilon(0.02));
+  }
+  CHECK(more["same_steps_measured"] == true);
+  CHECK(more["same_steps_s"].get<double>() < 1.3);  // 3.25 workers' work by 4
+  CHECK(less["same_steps_measured"] == false);
+  CHECK(less["same_steps_s"].get<double>() > 2.9);
+}
+
+TEST_CASE("what-if: little blame is left out, and what is left is said") {
+  const Recorded run(Plan{.mega_values = 0.001});
+  const Outcome asked = run.answer({"no-straggler", "--predict-only"});
+  INFO(asked.out);
+  CHECK(asked.code == 0);
+  CHECK(
+      asked.out.find("worker 2                  100.0 %              100.0 %\n3 more workers with less\n") !=
+      std::string::npos);
+  CHECK(asked.out.find("-0.0 %") == std::string::npos);
 }
 
 TEST_CASE("what-if: the slowdown is the straggler's") {
@@ -206,13 +237,13 @@ TEST_CASE("what-if: nonsense is refused, with what there is to ask") {
       {"compute=", "is no change"},
   };
   for (const auto& [change, why] : cases) {
-    const Outcome asked = run.refused({change});
+    const Outcome asked = run.answer({change});
     INFO(change << ": " << asked.err);
     CHECK(asked.code == 2);
     CHECK(asked.err.find(why) != std::string::npos);
   }
-  CHECK(run.refused({"--set", "training.steps"}).code == 2);
-  CHECK(run.refused({"--set", "training.steps=no"}).code == 2);
+  CHECK(run.answer({"--set", "training.steps"}).code == 2);
+  CHECK(run.answer({"--set", "training.steps=no"}).code == 2);
   const TemporaryFolder folder;
   std::ofstream(folder.path() / "plan.toml") << toml(Plan{});
   REQUIRE(psim::test::psim({"run", "plan.toml", "--out", "run", "--trace", "steps"}, folder.path()).code ==
