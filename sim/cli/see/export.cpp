@@ -56,7 +56,7 @@ void check_targets(const ExportCommand& asked, const fs::path& run) {
     if (path.empty()) continue;
     check_outside(path, fmt::format("{} {}.{}", option, name, option + 2));
     check_file(path, mark, asked.force);
-    const auto [first, is_new] = options.try_emplace(fs::weakly_canonical(path), option);
+    const auto [first, is_new] = options.try_emplace(fs::weakly_canonical(fs::absolute(path)), option);
     if (!is_new)
       throw Refused(fmt::format("{} and {} name the same file, {}", first->second, option, path),
                     "name two files");
@@ -66,7 +66,7 @@ void check_targets(const ExportCommand& asked, const fs::path& run) {
   if (is_there(asked.svg) && !fs::is_directory(asked.svg))
     throw Refused(fmt::format("{} is no folder", asked.svg),
                   "--svg names a folder: there are several charts");
-  const fs::path folder = fs::weakly_canonical(folder_named(asked.svg));
+  const fs::path folder = fs::weakly_canonical(fs::absolute(folder_named(asked.svg)));
   for (const std::string_view chart : analysis::picture_names) {
     check_file(folder_named(asked.svg) / chart, analysis::svg_mark, asked.force);
     if (const auto same = options.find(folder / chart); same != options.end())

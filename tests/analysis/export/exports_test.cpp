@@ -224,9 +224,9 @@ TEST_CASE("LaTeX takes the time line and the loss", "[export]") {
   const TemporaryFolder folder;
   const RunRecord run(recorded(folder, learning));
   Recording all = recording_of(run, "one_#1");
-  all.line.lanes.front().name = "\u6b66 \u00e4";
+  all.line.lanes.back().name = "\u6b66 \u00e4";
   const std::string text = tikz(all, all);
-  CHECK(text.find("{? ?}") != std::string::npos);
+  CHECK(text.find("? ?") != std::string::npos);
   CHECK(std::ranges::count(text, '{') == std::ranges::count(text, '}'));
   std::size_t fills = 0, spans = 0;
   for (const std::string& line : lines_of(text)) fills += line.starts_with("\\fill") ? 1 : 0;
