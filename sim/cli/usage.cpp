@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <iterator>
 #include <sstream>
 #include <string_view>
 
@@ -59,6 +60,28 @@ Refused mismatch(const CLI::App& command, const std::string& what) {
           name == "--seed" ? "several seeds are for `psim compare FILE --seeds 1,2,3`" : "give it once"};
 }
 
+struct Need {
+  std::string_view command, what, example;
+};
+// What a command cannot do without; of all others the last row is true.
+constexpr Need needs[] = {
+    {"replay", "a run's folder", "runs/latest"},
+    {"verify", "a run's folder", "runs/latest"},
+    {"why", "a run that has its events", "latest"},
+    {"timeline", "a run that has its events", "latest"},
+    {"export", "a run that has its events", "latest --svg charts"},
+    {"what-if", "a run that has its events", "latest no-straggler"},
+    {"report", "a run or a study", "latest"},
+    {"merge", "a study's folder", "studies/latest"},
+    {"archive", "a study's folder", "studies/latest"},
+    {"", "a scenario file", "scenarios/quickstart.toml"},
+};
+
+const Need& need_of(std::string_view command) {
+  const Need* found = std::ranges::find(needs, command, &Need::command);
+  return found == std::end(needs) ? *std::prev(found) : *found;
+}
+
 Refused usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<CLI::App*> chosen = app.get_subcommands();
   const CLI::App& command = chosen.empty() ? app : *chosen.front();
@@ -70,15 +93,9 @@ Refused usage_error(const CLI::App& app, const CLI::ParseError& error) {
     return {"psim needs a command",
             fmt::format("commands: {}; `psim --help` explains them", fmt::join(command_names(app), ", "))};
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
-    const bool of_run = name == "replay" || name == "verify", of_study = name == "merge" || name == "archive";
-    return {fmt::format("psim {} needs a {}", name,
-                        of_run     ? "run's folder"
-                        : of_study ? "study's folder"
-                                   : "scenario file"),
-            fmt::format("for example psim {} {}", name,
-                        of_run     ? "runs/latest"
-                        : of_study ? "studies/latest"
-                                   : "scenarios/quickstart.toml")};
+    const Need& need = need_of(name);
+    return {fmt::format("psim {} needs {}", name, need.what),
+            fmt::format("for example psim {} {}", name, need.example)};
   }
   if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr)
     return {error.what(), "one of them would be ignored: leave it out"};

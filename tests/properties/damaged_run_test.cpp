@@ -2,6 +2,7 @@
 
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "analysis/run_files.hpp"
 #include "tests/support/catch.hpp"
@@ -115,4 +116,41 @@ TEST_CASE("replay and verify name the file that is damaged", "[verify]") {
   const Outcome outcome = psim::test::psim({"verify", "copy"}, damaged.folder.path());
   CHECK(outcome.code == 2);
   CHECK(outcome.err.find("is not a run: it needs run.db, scenario.toml") != std::string::npos);
+}
+
+TEST_CASE("what looks at a run refuses a summary that is not its own, and says which file has changed") {
+  const Damaged damaged;
+  const std::vector<std::vector<std::string>> commands{
+      {"why", "copy"},      {"what-if", "copy", "--predict-only", "bandwidth=2x"},
+      {"timeline", "copy"}, {"export", "copy", "--svg", "charts"},
+      {"report", "copy"},
+  };
+  const auto asked = [&](const std::vector<std::string>& command) {
+    return psim::test::psim(command, damaged.folder.path());
+  };
+  for (const std::vector<std::string>& command : commands) {
+    INFO(command.front());
+    damaged.copy_again();
+    const Outcome sound = asked(command);
+    CHECK(sound.code == 0);
+    CHECK(sound.err.find("note:") == std::string::npos);
+    std::ofstream(damaged.copy / "summary.json") << "{}";
+    const Outcome empty = asked(command);
+    INFO(empty.err);
+    CHECK(empty.code == 2);
+    CHECK(empty.err.find("summary.json does not fit the run") != std::string::npos);
+    CHECK(empty.err.find("json.exception") == std::string::npos);
+    damaged.copy_again();
+    replace(damaged.copy / "summary.json", "\"events\"", "\"event\"");
+    const Outcome other = asked(command);
+    INFO(other.err);
+    CHECK((other.code == 0 || other.code == 2));
+    CHECK(other.err.find("summary.json") != std::string::npos);
+    damaged.copy_again();
+    std::ofstream(damaged.copy / "scenario.toml", std::ios::app) << "# changed\n";
+    const Outcome changed = asked(command);
+    CHECK(changed.code == 0);
+    CHECK(changed.err.find("note: copy: scenario.toml has changed since it was written") !=
+          std::string::npos);
+  }
 }

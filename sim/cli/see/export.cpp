@@ -95,7 +95,7 @@ class Export {
   }
 
   int answer() {
-    const analysis::RunRecord run(folder_);
+    const analysis::RunRecord run = open_record(folder_);
     const analysis::Recording all =
         analysis::recording_of(run, folder_.lexically_normal().filename().string());
     const auto [from, until] = window_of(asked_, all.line);

@@ -82,6 +82,10 @@ int report_study(const fs::path& dir, const std::string& out) {
 int report_run(const fs::path& dir, const std::string& out) {
   const fs::path target = page_target(dir, out);
   const Json summary = summary_in(dir);
+  say_if_changed(dir);
+  for (const char* name : {"bytes_by_kind", "bytes_sent", "curve", "notes", "scenario", "sim_time_s", "stuck",
+                           "target", "title", "workers"})
+    static_cast<void>(summary.at(name));  // throws
   analysis::RunPage page{
       .summary = summary,
       .target = target_text(summary),
@@ -134,7 +138,7 @@ void write_study_page(const StudyFolder& folder, const analysis::Study& study,
 int report(const std::string& name, const std::string& out) {
   const fs::path dir = run_or_study(name);
   if (is_study(dir)) return report_study(dir, out);
-  if (runs_shelf().holds(dir)) return report_run(dir, out);
+  if (runs_shelf().holds(dir)) return about_run(dir, [&] { return report_run(dir, out); });
   throw Refused(fmt::format("{} is neither a run nor a study", dir.string()),
                 "`psim runs` and `psim studies` list those that there are");
 }

@@ -1,7 +1,11 @@
 // The subcommands that look at finished runs.
 #include "sim/cli/see/see.hpp"
 
+#include <fmt/format.h>
+
+#include "analysis/run_files.hpp"
 #include "sim/cli/subcommand.hpp"
+#include "sim/cli/talk.hpp"
 #include "sim/cli/validators.hpp"
 
 namespace psim::cli {
@@ -59,7 +63,7 @@ const Subcommand subcommands[] = {
                      "Make the run once more and compare each gradient with a fresh one.");
        app->add_flag("--json", a.why.json, "Print one JSON document.");
      },
-     [](const Asked& a) { return why(a.why); }},
+     [](const Asked& a) { return about_run(run_named(a.why.runs.back()), [&] { return why(a.why); }); }},
     {"timeline", "Draw what every node did when: who computed, waited (and for whom), or was down.",
      "  psim timeline latest                               the first four clocks\n"
      "  psim timeline quickstart-1a2b3c4d --from 1s --until 1.2s\n",
@@ -73,13 +77,17 @@ const Subcommand subcommands[] = {
        app->add_option("--width", a.timeline.width, "Characters of a line; else the terminal's.")
            ->check(whole(40, 1000));
      },
-     [](const Asked& a) { return timeline(a.timeline); }},
+     [](const Asked& a) {
+       return about_run(run_named(a.timeline.run), [&] { return timeline(a.timeline); });
+     }},
     {"export", "Write a run in the formats of other programs, and as charts.",
      "  psim export latest --perfetto run.pftrace          then open it in ui.perfetto.dev\n"
      "  psim export latest --svg charts --width-mm 85      for a column of a paper\n"
      "  psim export latest --csv run.csv --dot causes.dot --until 100ms\n",
      [](CLI::App* app, Asked& a) { add_export_options(app, a.exported); },
-     [](const Asked& a) { return export_run(a.exported); }},
+     [](const Asked& a) {
+       return about_run(run_named(a.exported.run), [&] { return export_run(a.exported); });
+     }},
     {"report", "Make an HTML page of a run or a study: one file, to be read in a browser or sent.",
      "  psim report latest                                 the latest study, or else the latest run\n"
      "  psim report runs/latest                            a run; recorded with --trace events it has a time "
@@ -113,7 +121,7 @@ const Subcommand subcommands[] = {
        app->add_flag("--rank", a.what_if.rank, "Put what helps most first, and run only that again.");
        app->add_flag("--json", a.what_if.json, "Print one JSON document.");
      },
-     [](const Asked& a) { return what_if(a.what_if); }},
+     [](const Asked& a) { return about_run(run_named(a.what_if.run), [&] { return what_if(a.what_if); }); }},
 };
 
 }  // namespace
@@ -122,6 +130,25 @@ std::span<const Subcommand> see_subcommands() { return subcommands; }
 
 fs::path run_named(const std::string& name) {
   return fs::exists(fs::symlink_status(name)) ? fs::path(name) : found_on(runs_shelf(), name);
+}
+
+void say_if_changed(const fs::path& run) {
+  if (const std::string broken = analysis::broken_seal(run); !broken.empty())
+    say("note: {}: {}\n", run.string(), broken);
+}
+
+analysis::RunRecord open_record(const fs::path& run) {
+  analysis::RunRecord record(run);
+  say_if_changed(run);
+  return record;
+}
+
+int about_run(const fs::path& run, const std::function<int()>& answer) try {
+  return answer();
+} catch (const Json::exception& error) {
+  const std::string_view what = error.what();  // begins with the library's own number in brackets
+  throw analysis::unrelated_files(
+      run, fmt::format("summary.json does not fit the run: {}", what.substr(what.find("] ") + 2)));
 }
 
 }  // namespace psim::cli

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "analysis/run_record.hpp"
 #include "sim/cli/command.hpp"
 
 namespace psim::cli {
@@ -52,5 +54,14 @@ int what_if(const WhatIfCommand& command);
 
 // The folder of a finished run: a path, or a name on the shelf of runs.
 fs::path run_named(const std::string& name);
+
+// Says on stderr which of the run's files is no longer as psim wrote it.
+void say_if_changed(const fs::path& run);
+
+// A run with its events; says if its files have changed.
+analysis::RunRecord open_record(const fs::path& run);
+
+// Whatever is missing in a summary is about the run's files: an answer that meets that throws Unverifiable.
+int about_run(const fs::path& run, const std::function<int()>& answer);
 
 }  // namespace psim::cli

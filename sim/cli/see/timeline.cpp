@@ -13,7 +13,7 @@ namespace psim::cli {
 
 int timeline(const TimelineCommand& asked) {
   const fs::path folder = run_named(asked.run);
-  const analysis::Timeline line = analysis::timeline_of(analysis::RunRecord(folder));
+  const analysis::Timeline line = analysis::timeline_of(open_record(folder));
   constexpr std::int64_t few = 4;  // clocks, where neither they nor a date is given
   constexpr int unknown_width = 86;
   analysis::TimelineText options;

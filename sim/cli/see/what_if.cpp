@@ -158,7 +158,7 @@ void run_again(const fs::path& run, const analysis::Predictor& predictor, std::v
 
 int what_if(const WhatIfCommand& command) {
   const fs::path run = run_named(command.run);
-  const analysis::RunRecord record(run);
+  const analysis::RunRecord record = open_record(run);
   const analysis::CausalGraph graph = analysis::causal_graph(record);
   if (graph.size() == 0) throw analysis::Unverifiable("nothing happened in this run", "choose another one");
   const analysis::Predictor predictor(record, graph);

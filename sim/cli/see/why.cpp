@@ -24,8 +24,7 @@ int why_two(const WhyCommand& command) {
   if (command.gradients)
     throw Refused("--gradients is about one run", "psim why RUN --gradients, for each of them");
   const std::array<std::string, 2> names{command.runs[0], command.runs[1]};
-  const std::array records{analysis::RunRecord(run_named(names[0])),
-                           analysis::RunRecord(run_named(names[1]))};
+  const std::array records{open_record(run_named(names[0])), open_record(run_named(names[1]))};
   const analysis::Difference difference = analysis::difference_of(records, names, until_of(command));
   if (command.json) fmt::print("{}\n", analysis::document(difference, records).dump(2));
   else fmt::print("{}", analysis::text(difference, width()));
@@ -37,7 +36,7 @@ int why_two(const WhyCommand& command) {
 int why(const WhyCommand& command) {
   if (command.runs.size() == 2) return why_two(command);
   const fs::path run = run_named(command.runs.front());
-  const analysis::RunRecord record(run);
+  const analysis::RunRecord record = open_record(run);
   const analysis::Explanation why = analysis::explain(record, until_of(command));
   std::optional<GradientsReport> gradients;
   if (command.gradients) gradients = measure_gradients(run);

@@ -1,0 +1,1 @@
+psim export --svg charts
