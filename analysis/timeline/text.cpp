@@ -8,6 +8,7 @@
 #include <numeric>
 #include <set>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -110,7 +111,7 @@ class Drawing {
   }
 
   std::string legend() const {
-    std::string out = fmt::format("A column is {:.3g} s.", step_);
+    std::string out = fmt::format("A column is {:.3g} s, and shows what most of it is.", step_);
     for (const std::size_t one : used_)
       out += fmt::format(" {}{}: {}", one == *used_.begin() ? "" : " ", letters[one].letter,
                          letters[one].meaning);
@@ -147,28 +148,55 @@ class Drawing {
     return out.empty() ? out : "\nWaits, and whom they were for:\n" + out;
   }
 
-  // Faults and slow times, in the order of their dates.
+  // "workers 4-7": names of one role with their numbers, which rise.
+  static std::string names_of(const std::vector<std::string>& lanes) {
+    std::string out, role;
+    int first = 0, last = 0;
+    const auto close = [&] {
+      if (!role.empty() && last > first) out += fmt::format("-{}", last);
+    };
+    for (const std::string& lane : lanes) {
+      const std::size_t gap = lane.find(' ');
+      const std::string its_role = lane.substr(0, gap);
+      const bool has_number = gap != std::string::npos;
+      const int number = has_number ? std::stoi(lane.substr(gap + 1)) : 0;
+      if (has_number && its_role == role && number == last + 1) {
+        last = number;
+        continue;
+      }
+      close();
+      out += out.empty() ? lane : ", " + (has_number && its_role == role ? lane.substr(gap + 1) : lane);
+      role = has_number ? its_role : "";
+      first = last = number;
+    }
+    close();
+    return out;
+  }
+
+  // Faults and slow times, in the order of their dates; what several nodes share is one line.
   std::string happenings() const {
-    std::vector<std::pair<double, std::string>> lines;
+    std::map<std::tuple<double, std::string>, std::vector<std::string>> lines;
     for (const Shade& shade : line_.shades) {
       if (!is_here(shade.begin, shade.end)) continue;
       const std::string whose = shade.node == Shade::everybody ? "all" : line_.lanes[shade.node].name;
-      lines.emplace_back(shade.begin, fmt::format("{:<{}}{:.4g} s to {:.4g} s  {}", whose, margin_,
-                                                  shade.begin, shade.end, shade.text));
+      lines[{shade.begin, fmt::format("{:.4g} s to {:.4g} s  {}", shade.begin, shade.end, shade.text)}]
+          .push_back(whose);
     }
     for (const Lane& lane : line_.lanes) {
       for (const Mark& mark : lane.marks) {
         const bool is_rare = mark.kind != "update" && mark.kind != "done";
         if (is_rare && is_here(mark))
-          lines.emplace_back(mark.at,
-                             fmt::format("{:<{}}{:.4g} s  {}", lane.name, margin_, mark.at, mark.text));
+          lines[{mark.at, fmt::format("{:.4g} s  {}", mark.at, mark.text)}].push_back(lane.name);
       }
     }
     if (lines.empty()) return "";
-    std::ranges::stable_sort(lines, {}, &std::pair<double, std::string>::first);
     std::string out = "\nWhat happened:\n";
-    constexpr std::size_t most = 20;
-    for (std::size_t i = 0; i < std::min(most, lines.size()); ++i) out += "  " + lines[i].second + "\n";
+    constexpr std::size_t most = 12;
+    std::size_t shown = 0;
+    for (const auto& [what, lanes] : lines) {
+      if (shown++ < most)
+        out += fmt::format("  {:<{}}{}\n", names_of(lanes) + " ", margin_, std::get<1>(what));
+    }
     return lines.size() > most ? out + fmt::format("  and {} more\n", lines.size() - most) : out;
   }
 

@@ -88,3 +88,14 @@ TEST_CASE("colours change no characters", "[timeline]") {
   CHECK(without == plain);
   CHECK(coloured != plain);
 }
+
+TEST_CASE("what happens to several nodes at once is one line, and there are twelve at most", "[timeline]") {
+  Timeline line{.end = 30, .lanes = {}, .shades = {}};
+  for (std::uint32_t n = 0; n < 6; ++n) line.lanes.push_back(lane(n, "worker " + std::to_string(n), {}));
+  for (const std::uint32_t n : {0U, 2U, 3U, 4U}) line.shades.push_back({n, 1, 3, "partition"});
+  for (int n = 0; n < 14; ++n) line.lanes[5].marks.push_back({10.0 + n, "suspicion", "suspects"});
+  const std::string text = text_of(line, {.until = 30, .width = 80});
+  INFO(text);
+  CHECK(text.find("\n  worker 0, 2-4 1 s to 3 s  partition\n") != std::string::npos);
+  CHECK(text.find("20 s  suspects\n  and 3 more\n") != std::string::npos);
+}
