@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <map>
 #include <numeric>
 #include <set>
@@ -159,7 +160,8 @@ class Drawing {
       const std::size_t gap = lane.find(' ');
       const std::string its_role = lane.substr(0, gap);
       const bool has_number = gap != std::string::npos;
-      const int number = has_number ? std::stoi(lane.substr(gap + 1)) : 0;
+      int number = 0;
+      if (has_number) std::from_chars(lane.data() + gap + 1, lane.data() + lane.size(), number);
       if (has_number && its_role == role && number == last + 1) {
         last = number;
         continue;
