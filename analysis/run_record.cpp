@@ -181,6 +181,12 @@ Unverifiable unrelated_files(const fs::path& folder, std::string_view why) {
           "its files do not belong together: run the scenario again"};
 }
 
+Unverifiable unfit_summary(const fs::path& folder, const Json::exception& error) {
+  const std::string_view what = error.what();  // begins with the library's own number in brackets
+  return unrelated_files(
+      folder, fmt::format("summary.json does not fit the run: {}", what.substr(what.find("] ") + 2)));
+}
+
 std::optional<std::int64_t> Facts::bound_at(std::int64_t clock) const {
   if (model == "bsp") return 0;
   if (model != "ssp" && model != "dssp") return std::nullopt;

@@ -147,6 +147,8 @@ struct Unverifiable : std::runtime_error {
 };
 
 Unverifiable unrelated_files(const std::filesystem::path& folder, std::string_view why);
+// ... of a summary that lacks something, or has something else in its place.
+Unverifiable unfit_summary(const std::filesystem::path& folder, const Json::exception& error);
 
 // One of several jobs (namespaces of parameters): its scenario promises something else than the others', and
 // it has workers and shards of its own.

@@ -100,9 +100,7 @@ Verdict verify(const std::filesystem::path& run) try {
   }
   return verdict;
 } catch (const Json::exception& error) {
-  const std::string_view what = error.what();  // begins with the library's own number in brackets
-  throw unrelated_files(
-      run, fmt::format("summary.json does not fit the run: {}", what.substr(what.find("] ") + 2)));
+  throw unfit_summary(run, error);
 }
 
 namespace {

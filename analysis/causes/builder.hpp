@@ -82,7 +82,6 @@ class CauseBuilder {
   std::uint8_t word(std::string_view text);
   Node& node(std::uint32_t number);
   Requests& requests(const Row& row, std::uint32_t server, std::uint32_t worker);
-  const Moment& moment(Id id) const { return moments_[id]; }
   double date(Id id) const { return moments_[id].at; }
   bool is_now(Id id, double now) const { return id != none && moments_[id].at == now; }
   // Something from outside has set the node going at this date.

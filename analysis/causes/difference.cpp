@@ -60,8 +60,8 @@ bool same(const CausalGraph& a, const CausalGraph& b, std::uint32_t id) {
          one.bytes == other.bytes && a.word_of(one) == b.word_of(other);
 }
 
-std::optional<Difference::Parting> parting_of(const std::array<RunRecord, 2>& records) {
-  const CausalGraph a = causal_graph(records[0]), b = causal_graph(records[1]);
+std::optional<Difference::Parting> parting_of(const std::array<RunRecord, 2>& records, const CausalGraph& a,
+                                              const CausalGraph& b) {
   const auto shorter = static_cast<std::uint32_t>(std::min(a.size(), b.size()));
   std::uint32_t id = 0;
   while (id < shorter && same(a, b, id)) ++id;
@@ -134,10 +134,11 @@ std::vector<std::string> cautions_of(const std::array<RunRecord, 2>& records) {
 
 Difference difference_of(const std::array<RunRecord, 2>& records, const std::array<std::string, 2>& names,
                          Until until) {
+  const CausalGraph first = causal_graph(records[0]), second = causal_graph(records[1]);
   Difference d{.names = names,
-               .runs = {explain(records[0], until), explain(records[1], until)},
+               .runs = {explain(records[0], first, until), explain(records[1], second, until)},
                .changes = {},
-               .parting = parting_of(records),
+               .parting = parting_of(records, first, second),
                .sentences = {},
                .cautions = cautions_of(records)};
   d.changes = changes_of(records, d.runs);
@@ -171,9 +172,7 @@ std::string text(const Difference& d, std::size_t width) {
   }
   if (d.changes.size() > shown) put(fmt::format("{} more", d.changes.size() - shown), "", rest[0], rest[1]);
   put("all", "", d.runs[0].total, d.runs[1].total);
-  std::vector<const TextColumn*> all;
-  for (const TextColumn& column : columns) all.push_back(&column);
-  return out + "\n" + render(all, {}, TableFormat::text, width);
+  return out + "\n" + render(columns, width);
 }
 
 Json document(const Difference& d, const std::array<RunRecord, 2>& records) {

@@ -46,12 +46,6 @@ Json json_of(const LinkUse& link, const Facts& facts) {
           {"senders", std::move(senders)}};
 }
 
-std::string table_of(std::vector<TextColumn>& columns, std::size_t width) {
-  std::vector<const TextColumn*> all;
-  for (const TextColumn& column : columns) all.push_back(&column);
-  return render(all, {}, TableFormat::text, width);
-}
-
 std::string shares_table(const Explanation& why, const Facts& facts, std::size_t width) {
   constexpr std::size_t shown = 8;
   std::vector<TextColumn> columns{{"on the critical path", true}, {"what", true}, {"time"}, {"share"}};
@@ -70,7 +64,7 @@ std::string shares_table(const Explanation& why, const Facts& facts, std::size_t
     columns[2].cells.push_back(seconds_text(std::max(0.0, rest)));
     columns[3].cells.push_back(fmt::format("{:.1f} %", 100 * std::max(0.0, rest) / why.total));
   }
-  return table_of(columns, width);
+  return render(columns, width);
 }
 
 std::string waits_table(const Explanation& why, const Facts& facts, std::size_t width) {
@@ -89,7 +83,7 @@ std::string waits_table(const Explanation& why, const Facts& facts, std::size_t 
     columns[5].cells.push_back(seconds_text(wait.first));
     columns[6].cells.push_back(seconds_text(wait.last));
   }
-  std::string table = table_of(columns, width);
+  std::string table = render(columns, width);
   if (waits.size() > shown) table += fmt::format("{} more pairs: --json has all\n", waits.size() - shown);
   return table;
 }
@@ -112,7 +106,7 @@ std::string links_table(const Explanation& why, const Facts& facts, std::size_t 
     const bool are_most = static_cast<double>(bytes) > 0.6 * static_cast<double>(link.bytes);
     columns[5].cells.push_back(are_most ? names_of(facts, senders) : "many");
   }
-  return columns[0].cells.empty() ? "" : "\n" + table_of(columns, width);
+  return columns[0].cells.empty() ? "" : "\n" + render(columns, width);
 }
 
 std::string network_text(const NetworkTime& time) {
@@ -141,7 +135,7 @@ std::string slack_table(const Explanation& why, const Facts& facts, std::size_t 
     columns[2].cells.push_back(fmt::format("{}", node.on_path));
     columns[3].cells.push_back(node.moments == node.without_effect ? "-" : seconds_text(node.median));
   }
-  return table_of(columns, width);
+  return render(columns, width);
 }
 
 }  // namespace

@@ -93,8 +93,7 @@ std::vector<LinkUse> fullest_links(const RunRecord& record) {
   return links;
 }
 
-Explanation explanation(const RunRecord& record, Until until) {
-  const CausalGraph graph = causal_graph(record);
+Explanation explanation(const RunRecord& record, const CausalGraph& graph, Until until) {
   if (graph.size() == 0) throw Unverifiable("nothing happened in this run", "choose another one");
   Explanation why{.until = until, .total = date_of(record, until), .staleness = {}};
   const std::uint32_t end = end_of(graph, why.total, record.summary, record.jobs, until.what);
@@ -115,19 +114,16 @@ Explanation explanation(const RunRecord& record, Until until) {
   return why;
 }
 
-// The library's text begins with its own number, in brackets.
-std::string_view reason_of(const Json::exception& error) {
-  const std::string_view what = error.what();
-  return what.substr(what.find("] ") + 2);
-}
-
 }  // namespace
 
-Explanation explain(const RunRecord& record, Until until) try {
-  return explanation(record, until);
+Explanation explain(const RunRecord& record, Until until) {
+  return explain(record, causal_graph(record), until);
+}
+
+Explanation explain(const RunRecord& record, const CausalGraph& graph, Until until) try {
+  return explanation(record, graph, until);
 } catch (const Json::exception& error) {
-  throw unrelated_files(record.database().parent_path(),
-                        fmt::format("summary.json does not fit the run: {}", reason_of(error)));
+  throw unfit_summary(record.database().parent_path(), error);
 }
 
 std::vector<std::string> broken_causes(const CausalGraph& graph, const Json& summary) {

@@ -52,6 +52,8 @@ struct Explanation {
 
 // Throws Unverifiable: for a run without events, and for a target that was not reached.
 Explanation explain(const RunRecord& record, Until until = {});
+// The same, where the run's graph is here already.
+Explanation explain(const RunRecord& record, const CausalGraph& graph, Until until = {});
 
 // What every run must hold: no cause after its effect, and a path without gaps from the start to the end. A
 // message for each violation.

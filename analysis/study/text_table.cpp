@@ -247,6 +247,12 @@ std::string render(Columns columns, std::span<const std::size_t> breaks, TableFo
   return render_text(columns, breaks, width);
 }
 
+std::string render(std::span<const TextColumn> columns, std::size_t width) {
+  std::vector<const TextColumn*> all;
+  for (const TextColumn& column : columns) all.push_back(&column);
+  return render(all, {}, TableFormat::text, width);
+}
+
 std::string render_line(std::string_view text, TableFormat format, std::size_t width) {
   if (format == TableFormat::markdown) return fmt::format("\n{}\n", markdown(text));
   if (format == TableFormat::latex) return fmt::format("% {}\n", text);

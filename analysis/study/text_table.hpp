@@ -32,6 +32,9 @@ std::size_t least_width(std::span<const TextColumn* const> columns);
 std::string render(std::span<const TextColumn* const> columns, std::span<const std::size_t> breaks,
                    TableFormat format, std::size_t width);
 
+// All columns, for a terminal.
+std::string render(std::span<const TextColumn> columns, std::size_t width);
+
 // A sentence that stands outside the table, in the table's format.
 std::string render_line(std::string_view text, TableFormat format, std::size_t width);
 

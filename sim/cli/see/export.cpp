@@ -5,6 +5,7 @@
 #include <fstream>
 #include <initializer_list>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <string_view>
 #include <system_error>
@@ -112,17 +113,22 @@ class Export {
   }
 
  private:
-  std::vector<std::int64_t> flows(const analysis::RunRecord& run, const analysis::Recording& chosen) const {
-    if (!asked_.all_flows) return analysis::messages_of_path(run, analysis::causal_graph(run));
+  // Made when it is needed, and once.
+  const analysis::CausalGraph& graph_of(const analysis::RunRecord& run) {
+    if (!graph_) graph_ = analysis::causal_graph(run);
+    return *graph_;
+  }
+
+  std::vector<std::int64_t> flows(const analysis::RunRecord& run, const analysis::Recording& chosen) {
+    if (!asked_.all_flows) return analysis::messages_of_path(run, graph_of(run));
     std::vector<std::int64_t> numbers;
     for (const analysis::Message& message : chosen.messages) numbers.push_back(message.number);
     return numbers;
   }
 
   // Without a range it shows as much as can be drawn.
-  std::string dot(const analysis::RunRecord& run, const analysis::Recording& all, double from,
-                  double until) const {
-    const analysis::CausalGraph graph = analysis::causal_graph(run);
+  std::string dot(const analysis::RunRecord& run, const analysis::Recording& all, double from, double until) {
+    const analysis::CausalGraph& graph = graph_of(run);
     constexpr int halvings = 40;
     double end = until;
     for (int i = 0;; ++i) {
@@ -157,6 +163,7 @@ class Export {
 
   const ExportCommand& asked_;
   fs::path folder_;
+  std::optional<analysis::CausalGraph> graph_;
 };
 
 }  // namespace

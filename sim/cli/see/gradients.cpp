@@ -45,9 +45,7 @@ std::string table_of(const std::map<std::int64_t, Sum>& by_staleness) {
     columns[3].cells.push_back(fmt::format("{:.4f}", sum.least));
     columns[4].cells.push_back(fmt::format("{:.3f}", sum.mean_ratio()));
   }
-  std::vector<const analysis::TextColumn*> all;
-  for (const analysis::TextColumn& column : columns) all.push_back(&column);
-  return analysis::render(all, {}, analysis::TableFormat::text, 100);
+  return analysis::render(columns, 100);
 }
 
 }  // namespace

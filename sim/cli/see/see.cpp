@@ -146,9 +146,7 @@ analysis::RunRecord open_record(const fs::path& run) {
 int about_run(const fs::path& run, const std::function<int()>& answer) try {
   return answer();
 } catch (const Json::exception& error) {
-  const std::string_view what = error.what();  // begins with the library's own number in brackets
-  throw analysis::unrelated_files(
-      run, fmt::format("summary.json does not fit the run: {}", what.substr(what.find("] ") + 2)));
+  throw analysis::unfit_summary(run, error);
 }
 
 }  // namespace psim::cli
