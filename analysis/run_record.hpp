@@ -44,7 +44,8 @@ class Name {
       "view_change", "place", "participant", "snapshot", "copy", "promotion", "membership", "fault",
       "prediction", "repetition", "wait", "release",
       // kinds of messages and of faults
-      "pull", "weights", "push", "join", "heartbeat", "leave", "state", "restore", "samples", "crash"};
+      "pull", "weights", "push", "join", "heartbeat", "leave", "state", "restore", "samples", "chunk",
+      "crash"};
   std::uint8_t place_ = 0;
 };
 

@@ -141,10 +141,20 @@ void CauseBuilder::bind_to_message(const Row& row, Id arrived) {
   bind(was_busy ? busy : arrived, Kind::service, now);
 }
 
+void CauseBuilder::take_parts(Node& here, std::int64_t clock, std::int64_t round) {
+  std::erase_if(here.parts, [&](const Part& part) {
+    const bool is_later = std::pair(part.clock, part.round) >= std::pair(clock, round);
+    if (is_later && !mutant("parts-of-later-rounds-are-needed")) return false;
+    after(part.arrival, Kind::idle, 0);
+    return true;
+  });
+}
+
 // Samples that came ahead of their clock are not what this one needs.
 void CauseBuilder::take_arrived(Node& here, std::int64_t clock) {
   for (const Id id : here.arrived) after(id, Kind::idle, 0);
   here.arrived.clear();
+  take_parts(here, clock, 0);
   std::erase_if(here.samples, [&](const std::pair<std::int64_t, Id>& batch) {
     if (batch.first > clock) return false;
     after(batch.second, Kind::idle, 0);

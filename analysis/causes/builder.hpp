@@ -30,6 +30,11 @@ class CauseBuilder {
     Kind kind;
     double least;
   };
+  // A part of a sum that workers exchange in rounds.
+  struct Part {
+    std::int64_t clock, round;
+    Id arrival;
+  };
   struct Node {
     Id last = none;         // moment here
     Id first_now = none;    // of those at the date of the last one
@@ -43,6 +48,7 @@ class CauseBuilder {
     bool computes = false;
     std::vector<Id> arrived;                           // since the last moment that may have waited for them
     std::vector<std::pair<std::int64_t, Id>> samples;  // likewise, with the clock that they are for
+    std::vector<Part> parts;                           // likewise
   };
   // What a server knows of a worker's requests about a shard.
   struct Requests {
@@ -105,6 +111,8 @@ class CauseBuilder {
     return node == storage_ || (facts_.servers_work && facts_.is_server(node));
   }
   void take_arrived(Node& here, std::int64_t clock);
+  // Parts of earlier rounds; those of later ones may be here already.
+  void take_parts(Node& here, std::int64_t clock, std::int64_t round);
   // It answers a pull: that needs the version, and the other workers' clocks, that the pull asked for, and
   // the worker's own pushes.
   void after_what_it_needs(const Row& row, const Requests& asked);

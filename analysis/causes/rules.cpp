@@ -29,12 +29,21 @@ void CauseBuilder::on_sent(const Row& row) {
     bind(here.work, Kind::idle, row.at);
   } else if (is_now(here.control, row.at)) {
     bind(here.control, Kind::idle, row.at);
+  } else if (row.is("sent", "chunk") && is_now(here.delivered, row.at)) {
+    bind(here.delivered, Kind::idle, row.at);
   } else if (!is_now(here.last, row.at) && !is_now(here.delivered, row.at) && works(row.node)) {
     bind_to_message(row, here.arrived.empty() ? none : here.arrived.front());
   } else {
     bind_to_node(here, row.at, here.last == none ? Kind::idle : Kind::timeout);
   }
+  // A worker sends its next part when its last one is there, and it has what came before.
+  if (row.is("sent", "chunk")) {
+    after(here.control, Kind::idle, 0);
+    after(here.delivered, Kind::idle, 0);
+    take_parts(node(row.node), row.clock, row.part);
+  }
   const Id id = is_beside(row) ? add(row) : happens(row, row.node);
+  if (row.is("sent", "chunk")) node(row.node).control = id;
   set_at(sent_, row.number, id);
   if (is_heartbeat) return;
   asked_[{row.node, moments_[id].word, row.shard}] = id;
@@ -52,6 +61,7 @@ void CauseBuilder::on_received(const Row& row) {
   }
   if (!mutant("turns-are-forgotten")) node(row.peer).delivered = id;
   if (row.is("received", "samples")) node(row.node).samples.emplace_back(clock_of_batch(row.part), id);
+  else if (row.is("received", "chunk")) node(row.node).parts.push_back({row.clock, row.part, id});
   else if (!is_inference) node(row.node).arrived.push_back(id);
   if (row.is("received", "pull")) {
     Requests& asked = requests(row, row.node, row.peer);
@@ -95,8 +105,12 @@ void CauseBuilder::on_computation(const Row& row) {
 
 void CauseBuilder::on_wait(const Row& row) {
   Node& here = node(row.node);
-  bind_to_message(row, arrival_of(row.sent));
+  const Id arrival = arrival_of(row.sent);
+  bind_to_message(row, arrival);
   after(here.control, Kind::idle, 0);
+  const auto part = std::ranges::find(here.parts, arrival, &Part::arrival);
+  if (part != here.parts.end()) take_parts(here, part->clock, part->round);
+  std::erase_if(here.parts, [arrival](const Part& one) { return one.arrival == arrival; });
   take_arrived(here, row.clock);
   node(row.node).control = happens(row, row.node);
 }

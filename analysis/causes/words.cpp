@@ -230,7 +230,8 @@ std::string seconds_text(double seconds) {
   if (seconds == 0) return "0 s";
   if (seconds < 0.9995e-3) return fmt::format("{:.3g} us", seconds * 1e6);
   if (seconds < 0.9995) return fmt::format("{:.3g} ms", seconds * 1e3);
-  return fmt::format("{:.3g} s", seconds);
+  if (seconds < 999.5) return fmt::format("{:.3g} s", seconds);
+  return fmt::format("{:.0f} s", seconds);
 }
 
 std::string names_of(const Facts& facts, std::vector<std::uint32_t> nodes) {
@@ -251,6 +252,40 @@ std::string names_of(const Facts& facts, std::vector<std::uint32_t> nodes) {
 
 namespace {
 
+constexpr double worth_saying = 0.05;  // of a run's time
+
+// The crash of a server after which it took longest until all was as far as before; empty where that is
+// little.
+std::string recovery_sentence(const Explanation& why, const Json& summary) {
+  const auto failures = summary.find("failures");
+  if (failures == summary.end()) return "";
+  const Json* longest = nullptr;
+  std::size_t others = 0;
+  for (const Json& one : failures->at("recoveries")) {
+    const Json& total = one.at("total_s");
+    if (total.is_null() || one.at("at_s").get<double>() + total.get<double>() > why.total) continue;
+    if (longest != nullptr) ++others;
+    if (longest == nullptr || longest->at("total_s") < total) longest = &one;
+  }
+  if (longest == nullptr) return "";
+  const double total = longest->at("total_s");
+  if (!(total > worth_saying * why.total)) return "";
+  std::vector<std::string> parts;
+  for (const auto& [key, what] : {std::pair{"detection_s", "to notice it"},
+                                  {"takeover_s", "until it had a new owner"},
+                                  {"transfer_s", "to fetch the state"},
+                                  {"catch_up_s", "to make lost updates again"}}) {
+    const double seconds = longest->at(key);
+    if (seconds > worth_saying * total) parts.push_back(fmt::format("{} {}", seconds_text(seconds), what));
+  }
+  std::string out = fmt::format("After server {} crashed at {} it took {} until all was as far as before: {}",
+                                longest->at("server").get<int>(), seconds_text(longest->at("at_s")),
+                                seconds_text(total), fmt::join(parts, ", "));
+  if (others > 0)
+    out += fmt::format("; after the {} other crash{} it took less", others, others == 1 ? "" : "es");
+  return out + ".";
+}
+
 // Empty where faults took next to nothing of the path, or it was said already.
 std::string fault_sentence(const Explanation& why, const Facts& facts) {
   const Blame blame(why, facts);
@@ -260,7 +295,7 @@ std::string fault_sentence(const Explanation& why, const Facts& facts) {
   };
   const double silent = seconds_of(Kind::timeout), down = seconds_of(Kind::down);
   const Kind most = blame.most();
-  if (!(silent + down > 0.05 * why.total) || most == Kind::timeout || most == Kind::down) return "";
+  if (!(silent + down > worth_saying * why.total) || most == Kind::timeout || most == Kind::down) return "";
   std::vector<std::string> parts;
   if (silent > 0) parts.push_back(fmt::format("{} until silences were noticed", seconds_text(silent)));
   if (down > 0) parts.push_back(fmt::format("{} while faults lasted", seconds_text(down)));
@@ -275,8 +310,9 @@ std::vector<std::string> sentences_of(const Explanation& why, const RunRecord& r
   std::string first = path_sentence(why, record.facts);
   first.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(first.front())));
   std::vector<std::string> sentences{std::move(first), wait_sentence(why, record)};
-  if (std::string faults = fault_sentence(why, record.facts); !faults.empty())
-    sentences.push_back(std::move(faults));
+  std::string faults = recovery_sentence(why, record.summary);
+  if (faults.empty()) faults = fault_sentence(why, record.facts);
+  if (!faults.empty()) sentences.push_back(std::move(faults));
   return sentences;
 }
 

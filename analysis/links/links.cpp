@@ -97,11 +97,11 @@ void each_transfer(const RunRecord& run, const Lone& lone, const std::function<v
                .sent = sqlite3_column_double(row, 4),
                .received = sqlite3_column_double(row, 5)};
     const bool has_dates = sqlite3_column_type(row, 7) != SQLITE_NULL;
-    const double on_wire = has_dates ? sqlite3_column_double(row, 7) : t.sent;
+    t.on_wire = has_dates ? sqlite3_column_double(row, 7) : t.sent;
     t.end = has_dates ? sqlite3_column_double(row, 8) : t.received;
     t.latency = lone.latency(t.from, t.to);
     t.alone = lone.transfer(t.from, t.to, t.bytes);
-    t.begin = std::min(on_wire + t.latency, t.end);
+    t.begin = std::min(t.on_wire + t.latency, t.end);
     if (!t.is_lost) t.sharing = std::max(0.0, t.end - t.begin - t.alone);
     t.rest = t.received - t.sent - t.latency - t.alone - t.sharing;
     f(t);

@@ -18,7 +18,8 @@ struct Transfer {
   std::uint64_t bytes = 0;
   bool is_lost = false;           // it did not arrive: `received` is when it was lost, and sharing is 0
   double sent = 0, received = 0;  // dates, in seconds
-  double begin = 0, end = 0;      // of its bytes on the links, after its latency
+  double on_wire = 0;             // when it is on the links
+  double begin = 0, end = 0;      // of its bytes there, after its latency
   double latency = 0, alone = 0;  // seconds
   double sharing = 0;             // seconds that others' messages, or a fault of a link, cost it
   double rest = 0;                // at its sender, at its receiver, and by a fault's delay

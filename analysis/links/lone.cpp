@@ -39,11 +39,8 @@ Lone::Lone(const RunRecord& run) {
           else if (is_null(row, 0)) to_[count(row, 1)].push_back(hop);
           else between_[{count(row, 0), count(row, 1)}].push_back(hop);
         });
-  query(run.database(), "SELECT * FROM ends", [this](sqlite3_stmt* row) {
-    window_ = number(row, 0, unlimited);
-    overhead_ = sqlite3_column_double(row, 1) + sqlite3_column_double(row, 3);
-    slowness_ = 1 / number(row, 2, unlimited) + 1 / number(row, 4, unlimited);
-  });
+  query(run.database(), "SELECT window_bytes FROM ends",
+        [this](sqlite3_stmt* row) { window_ = number(row, 0, unlimited); });
 }
 
 void Lone::add(const std::map<std::uint32_t, Hops>& hops, std::uint32_t node, Hops& way) {
@@ -78,10 +75,6 @@ double Lone::transfer(std::uint32_t from, std::uint32_t to, std::uint64_t bytes)
   if (latency > 0 && !mutant("windows-bound-no-lone-message"))
     bandwidth = std::min(bandwidth, window_ / latency);
   return static_cast<double>(bytes) / bandwidth;
-}
-
-double Lone::handling(std::uint64_t bytes) const {
-  return overhead_ + slowness_ * static_cast<double>(bytes);
 }
 
 }  // namespace psim::analysis

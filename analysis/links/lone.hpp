@@ -31,8 +31,6 @@ class Lone {
   std::vector<std::uint32_t> way(std::uint32_t from, std::uint32_t to) const;
   double latency(std::uint32_t from, std::uint32_t to) const;                        // seconds
   double transfer(std::uint32_t from, std::uint32_t to, std::uint64_t bytes) const;  // likewise, beside it
-  // What its sender and its receiver need to prepare it and to take it in, in seconds.
-  double handling(std::uint64_t bytes) const;
   double window() const { return window_; }  // bytes on their way at once; infinity: without limit
 
  private:
@@ -47,8 +45,7 @@ class Lone {
   std::vector<Link> links_;
   std::map<std::uint32_t, Hops> from_, to_;  // what all messages of a node cross
   std::map<std::pair<std::uint32_t, std::uint32_t>, Hops> between_;
-  double window_ = unlimited, overhead_ = 0;  // bytes; seconds
-  double slowness_ = 0;                       // at both ends, seconds per byte
+  double window_ = unlimited;  // bytes
 };
 
 }  // namespace psim::analysis

@@ -1,14 +1,11 @@
 // Whose computing made a run slow.
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "analysis/whatif/predict.hpp"
 
 namespace psim::analysis {
 namespace {
-
-constexpr std::size_t most_workers = 64;  // that are looked at: each takes two passes over the graph
 
 // By worker and clock: seconds of computing.
 std::vector<std::vector<double>> computing_of(const CausalGraph& graph, const Facts& facts) {
@@ -54,25 +51,13 @@ std::vector<std::vector<double>> evening(const std::vector<std::vector<double>>&
   return factors;
 }
 
-// The workers that computed longest for a step, the longest first.
-std::vector<std::uint32_t> slowest(const std::vector<std::vector<double>>& seconds) {
-  std::vector<std::pair<double, std::uint32_t>> means;
-  for (std::uint32_t w = 0; w < seconds.size(); ++w) {
-    const double sum = std::accumulate(seconds[w].begin(), seconds[w].end(), 0.0);
-    means.emplace_back(sum / static_cast<double>(std::max<std::size_t>(seconds[w].size(), 1)), w);
-  }
-  std::ranges::stable_sort(means, std::ranges::greater{}, [](const auto& mean) { return mean.first; });
-  std::vector<std::uint32_t> workers;
-  for (std::size_t n = 0; n < std::min(most_workers, means.size()); ++n) workers.push_back(means[n].second);
-  return workers;
-}
-
 }  // namespace
 
 std::optional<Attribution> attribution_of(const RunRecord& record, const CausalGraph& graph,
                                           const Predictor& predictor) {
   if (!record.jobs.empty() || record.summary.value("architecture", "") == "model-parallel" ||
-      record.facts.workers < 2 || record.facts.copies_over_bus)
+      record.facts.workers < 2 || record.facts.workers > most_blamed || record.facts.copies_over_bus ||
+      predictor.is_stuck())
     return std::nullopt;
   const double total = predictor.original().end;
   const std::vector<std::vector<double>> seconds = computing_of(graph, record.facts);
@@ -82,7 +67,7 @@ std::optional<Attribution> attribution_of(const RunRecord& record, const CausalG
   if (!(all.ideal > 0)) return std::nullopt;
   all.slowdown = total / all.ideal;
   if (all.slowdown < least_slowdown) return all;
-  for (const std::uint32_t w : slowest(seconds)) {
+  for (std::uint32_t w = 0; w < record.facts.workers; ++w) {
     Hypothesis removed, added = ideal;
     removed.of_clock.resize(ideal.of_clock.size());
     removed.of_clock[w] = ideal.of_clock[w];

@@ -69,7 +69,7 @@ Change without_straggler(const std::string& text, const std::string& value, cons
   if (slow_nodes(record.facts).empty())
     refuse(text, "this run has no [[straggler]]",
            "compute=worker 3:50% asks what a faster worker would change");
-  Change change{.what = Change::What::no_straggler, .nodes = {}, .text = text};
+  Change change{.what = Change::What::no_straggler, .nodes = {}, .text = text, .sets = {}};
   if (value.empty()) return change;
   change.nodes = {node_of(text, value, record)};
   if (!is_slow(record.facts, change.nodes.front()))
@@ -82,7 +82,7 @@ Change without_straggler(const std::string& text, const std::string& value, cons
 std::vector<Change> compute_changes(const std::string& text, const std::string& value,
                                     const RunRecord& record) {
   const std::size_t colon = value.find(':');
-  Change change{.what = Change::What::compute, .nodes = {}, .text = {}};
+  Change change{.what = Change::What::compute, .nodes = {}, .text = {}, .sets = {}};
   std::string_view factors = value;
   if (colon != std::string::npos) {
     change.nodes = {node_of(text, factors.substr(0, colon), record)};
@@ -117,9 +117,10 @@ std::vector<Change> changes_of(const std::string& text, const RunRecord& record)
   if ((name == "no-faults" || name == "no-crash") && record.facts.fault_factors.size() == 0)
     refuse(text, "this run has no [[fault]]", "`psim why` says what took its time");
   if (name == "no-faults" && value.empty())
-    return {{.what = Change::What::no_fault, .nodes = {}, .text = text}};
+    return {{.what = Change::What::no_fault, .nodes = {}, .text = text, .sets = {}}};
   if (name == "no-crash" && !value.empty())
-    return {{.what = Change::What::no_fault, .nodes = {node_of(text, value, record)}, .text = text}};
+    return {
+        {.what = Change::What::no_fault, .nodes = {node_of(text, value, record)}, .text = text, .sets = {}}};
   if (name == "compute" && !value.empty()) return compute_changes(text, value, record);
   if (name == "bandwidth" || name == "latency") {
     const std::optional<double> factor = factor_of(value);
@@ -129,10 +130,11 @@ std::vector<Change> changes_of(const std::string& text, const RunRecord& record)
     return {{.what = is_bandwidth ? Change::What::bandwidth : Change::What::latency,
              .nodes = {},
              .factor = *factor,
-             .text = text}};
+             .text = text,
+             .sets = {}}};
   }
   if (name.find('.') == std::string::npos || equals == std::string::npos) refuse(text, "is no change");
-  return {{.what = Change::What::set, .nodes = {}, .text = text}};
+  return {{.what = Change::What::set, .nodes = {}, .text = text, .sets = {text}}};
 }
 
 std::vector<Change> usual_changes(const RunRecord& record, const CausalGraph& graph, std::uint32_t busiest) {

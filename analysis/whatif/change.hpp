@@ -23,7 +23,8 @@ struct Change {
   } what = What::set;
   std::vector<std::uint32_t> nodes;  // that it is about; none: all
   double factor = 1;                 // of the time of computing, of the bandwidth, of the latency
-  std::string text;                  // as it is asked for: "compute=worker 3:50%"; of `set` the KEY=VALUE
+  std::string text;                  // as it is asked for: "compute=worker 3:50%"; of `set` all KEY=VALUE
+  std::vector<std::string> sets;     // of `set`: KEY=VALUE
   bool operator==(const Change&) const = default;
 };
 

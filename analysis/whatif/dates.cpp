@@ -6,10 +6,16 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/links/links.hpp"
 #include "model/mutant.hpp"
 
 namespace psim::analysis {
 namespace {
+
+// When a message was on the links: from its first bit to its last.
+struct OnLinks {
+  double begin = 0, end = 0;
+};
 
 constexpr auto nothing = [](std::uint32_t) {};
 
@@ -47,19 +53,26 @@ Replay::Replay(const RunRecord& record, const CausalGraph& graph)
   effects_.resize(first_effect_.back());
   std::vector<std::uint32_t> next(first_effect_.begin(), first_effect_.end() - 1);
   each_edge([&](std::uint32_t cause, std::uint32_t effect) { effects_[next[cause]++] = effect; });
-  find_messages();
+  find_messages(record);
   weigh_messages();
 }
 
-void Replay::find_messages() {
+void Replay::find_messages(const RunRecord& record) {
+  std::vector<OnLinks> on_links(graph_.size());
+  each_transfer(record, ways_.lone(), [&](const Transfer& t) {
+    const auto number = static_cast<std::size_t>(t.message);
+    if (number < graph_.sent.size() && graph_.sent[number] != CausalGraph::none)
+      on_links[graph_.sent[number]] = {t.on_wire, t.end};
+  });
   for (std::uint32_t id = 0; id < graph_.size(); ++id) {
     const std::uint32_t sent = sending_of(graph_, id);
     if (sent == CausalGraph::none) continue;
     const Moment& sending = graph_.moments[sent];
-    const double seconds = graph_.moments[id].at - sending.at;
+    const auto [begin, end] = on_links[sent];
     Carried message{.sending = sent, .effect = id, .way = ways_.number_of(sending.node, sending.peer)};
-    message.handling = std::min(seconds, ways_.handling(sending.bytes));
-    message.latency = std::min(seconds - message.handling, ways_.latency(message.way));
+    message.before = begin - sending.at;
+    message.latency = std::min(end - begin, ways_.latency(message.way));
+    message.after = graph_.moments[id].at - end;
     message_of_[id] = static_cast<std::uint32_t>(messages_.size());
     messages_.push_back(message);
   }
@@ -70,8 +83,8 @@ void Replay::weigh_messages() {
   std::vector<std::tuple<double, bool, std::uint32_t>> events;  // date, begins, message
   for (std::uint32_t n = 0; n < messages_.size(); ++n) {
     const Carried& one = messages_[n];
-    const double begin = graph_.moments[one.sending].at + one.handling + one.latency,
-                 end = graph_.moments[one.effect].at;
+    const double begin = graph_.moments[one.sending].at + one.before + one.latency,
+                 end = graph_.moments[one.effect].at - one.after;
     if (!(begin < end)) continue;
     events.emplace_back(begin, true, n);
     events.emplace_back(end, false, n);
@@ -139,7 +152,7 @@ class Replay::Pass {
       sharing_.begin(event.number, message.way, event.date, message.load, announce);
     } else if (event.turn == turns_[event.number]) {
       sharing_.end(event.number, event.date, announce);
-      allow(message.effect, event.date);
+      allow(message.effect, event.date + message.after);
     }
   }
 
@@ -154,9 +167,9 @@ class Replay::Pass {
         continue;
       }
       const Carried& message = replay_.messages_[number];
-      const double begin = dates_[id] + message.handling + message.latency * hypothesis_.latency;
+      const double begin = dates_[id] + message.before + message.latency * hypothesis_.latency;
       if (message.load > 0) events_.push({begin, What::begins, number, 0});
-      else allow(effect, begin);
+      else allow(effect, begin + message.after);
     }
   }
 

@@ -28,12 +28,15 @@ struct Hypothesis {
   double bandwidth = 1, latency = 1;  // of all links: so many times as much
 };
 
-// The way of a message, from its sending to the moment that it ends with.
+// The way of a message, from its sending to the moment that it ends with. What its ends need for it, and what
+// a fault makes it late by, is no matter of the links and lasts as long as it did.
 struct Carried {
   std::uint32_t sending = 0, effect = 0;  // moments
   std::uint32_t way = 0;
-  double handling = 0, latency = 0;  // seconds before its bytes are on the links
-  double load = 0;                   // what it has to carry
+  double before = 0;   // seconds until it is on the links
+  double latency = 0;  // seconds until its bytes are
+  double load = 0;     // what it has to carry
+  double after = 0;    // seconds from there to its effect
 };
 
 class Replay {
@@ -46,7 +49,7 @@ class Replay {
 
  private:
   class Pass;
-  void find_messages();
+  void find_messages(const RunRecord& record);
   void weigh_messages();
 
   const CausalGraph& graph_;

@@ -32,10 +32,9 @@ double least_factor(const Change& change) { return std::max(change.factor, hardl
 
 // Whether the change leaves the fault out.
 bool leaves_out(const Change& change, const CausalGraph& graph, const Moment& fault) {
-  if (fault.type != Name("fault")) return false;
   if (change.nodes.empty()) return true;
   const std::string_view kind = graph.word_of(fault);
-  return (kind == "crash" || kind == "leave") &&
+  return (kind == "crash" || kind == "restart" || kind == "leave" || kind == "join") &&
          std::ranges::find(change.nodes, fault.node) != change.nodes.end();
 }
 
@@ -54,7 +53,8 @@ Predictor::Predictor(const RunRecord& record, const CausalGraph& graph)
       graph_(graph),
       replay_(record, graph),
       original_(actual(record, graph)),
-      goes_on_(still_computing(original_, record.facts.workers)) {}
+      goes_on_(still_computing(original_, record.facts.workers)),
+      is_stuck_(!record.summary.at("stuck").empty()) {}
 
 Prediction Predictor::under(const Hypothesis& hypothesis) const {
   const std::vector<double> dates = replay_.dates(hypothesis);
@@ -74,6 +74,7 @@ Prediction Predictor::under(const Hypothesis& hypothesis) const {
 }
 
 std::optional<Prediction> Predictor::of(const Change& change) const {
+  if (is_stuck_) return std::nullopt;  // it has no end that could be another one
   Hypothesis hypothesis;
   const Facts& facts = record_.facts;
   const bool is_about_computing =
@@ -106,10 +107,15 @@ std::optional<Prediction> Predictor::of(const Change& change) const {
 
 std::optional<Prediction> Predictor::without_faults(const Change& change) const {
   double first = std::numeric_limits<double>::infinity();
+  bool is_any_left = false;
   for (std::uint32_t id = 0; id < graph_.size(); ++id) {
-    if (leaves_out(change, graph_, graph_.moments[id])) first = std::min(first, graph_.moments[id].at);
+    const Moment& moment = graph_.moments[id];
+    if (moment.type != Name("fault")) continue;
+    if (leaves_out(change, graph_, moment)) first = std::min(first, moment.at);
+    else is_any_left = true;
   }
-  if (std::isinf(first)) return std::nullopt;
+  // What the faults that are left would do to work that they did not hit, no graph knows.
+  if (is_any_left || std::isinf(first)) return std::nullopt;
   Prediction predicted{.progress = Progress(graph_, record_.facts, dates_of(graph_), first),
                        .goes_on = std::vector<bool>(record_.facts.workers, true)};
   const std::int64_t steps = original_.progress.steps();

@@ -29,6 +29,7 @@ class Predictor {
   Predictor(const RunRecord& record, const CausalGraph& graph);
 
   const Actual& original() const { return original_; }
+  bool is_stuck() const { return is_stuck_; }  // the run
   double replay_error() const { return replay_.error(); }
   // None: the record does not say what would happen.
   std::optional<Prediction> of(const Change& change) const;
@@ -43,6 +44,7 @@ class Predictor {
   Replay replay_;
   Actual original_;
   std::vector<bool> goes_on_;
+  bool is_stuck_;
 };
 
 Actual actual(const RunRecord& record, const CausalGraph& graph);
@@ -71,7 +73,9 @@ struct Attribution {
   std::vector<Blamed> workers;     // from a slowdown of `least_slowdown` on; the most removed first
 };
 inline constexpr double least_slowdown = 1.03;
-// None: the workers' steps are not alike.
+// None: the workers' steps are not alike, the run got stuck, or it has more than `most_blamed` workers: each
+// takes two passes over the graph.
+inline constexpr std::uint32_t most_blamed = 64;
 std::optional<Attribution> attribution_of(const RunRecord& record, const CausalGraph& graph,
                                           const Predictor& predictor);
 

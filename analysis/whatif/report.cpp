@@ -1,6 +1,7 @@
 #include "analysis/whatif/report.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -13,7 +14,8 @@
 namespace psim::analysis {
 namespace {
 
-constexpr double exact = 1e-9;  // a share that is no more than rounding
+constexpr double exact = 1e-9;         // a share that is no more than rounding
+constexpr double worth_saying = 0.01;  // of the time: what a change must save
 
 template <class T>
 Json or_null(const std::optional<T>& value) {
@@ -63,12 +65,12 @@ std::string outcomes_table(const WhatIf& all, std::size_t width) {
   row({"as it was", seconds_text(all.original), "-", "-", "-", "-", loss_cell(all.as_it_was),
        accuracy_cell(all.as_it_was), target_cell(all.as_it_was)});
   for (const Outcome& one : all.outcomes) {
-    const std::optional<double> best = one.best();
+    const std::optional<double> same = all.as_it_was.is_stuck ? std::nullopt : one.same_work();
     const Rerun none;
     const Rerun& run = one.rerun ? *one.rerun : none;
     row({one.change.text, time_cell(one.predicted), same_steps_cell(one), error_cell(one),
          one.rerun ? seconds_text(one.rerun->actual.end) : "-",
-         best ? fmt::format("{:.3g}x", all.original / *best) : "-", loss_cell(run), accuracy_cell(run),
+         same ? fmt::format("{:.3g}x", all.original / *same) : "-", loss_cell(run), accuracy_cell(run),
          target_cell(run)});
   }
   return table_of(columns, width);
@@ -80,20 +82,39 @@ std::string paragraph(const std::string& text, std::size_t width) {
   return out;
 }
 
+std::string end_of(const Rerun& run) {
+  if (run.is_stuck) return fmt::format("gets stuck too, after {}", seconds_text(run.actual.end));
+  const bool has_reached = run.reached.value_or(false);
+  return fmt::format("{} after {}", has_reached ? "reaches its target" : "ends",
+                     seconds_text(run.actual.end));
+}
+
+std::string sentence_of_stuck(const WhatIf& all) {
+  std::string out =
+      fmt::format("This run got stuck at {}, so nothing of it is predicted.", seconds_text(all.original));
+  for (const Outcome& one : all.outcomes) {
+    if (one.rerun) out += fmt::format(" With {} it {}.", one.change.text, end_of(*one.rerun));
+  }
+  return out;
+}
+
 // The best that was asked for, in a sentence.
 std::string sentence(const WhatIf& all) {
+  if (all.as_it_was.is_stuck) return sentence_of_stuck(all);
   const Outcome* best = nullptr;
   for (const Outcome& one : all.outcomes) {
-    if (one.best() && (best == nullptr || *one.best() < *best->best())) best = &one;
+    if (one.same_work() && (best == nullptr || *one.same_work() < *best->same_work())) best = &one;
   }
-  if (best == nullptr) return "Nothing can be said about these changes without a re-run.";
-  const double seconds = *best->best();
-  if (!(seconds < all.original * (1 - exact)))
-    return fmt::format("None of these changes makes the run faster: it takes {}.",
+  if (best == nullptr) return "Nothing can be said about the time of as much work as the run did.";
+  const double seconds = *best->same_work();
+  if (!(seconds < all.original * (1 - worth_saying)))
+    return fmt::format("None of these changes makes the run {:g} % faster: it takes {}.", 100 * worth_saying,
                        seconds_text(all.original));
-  std::string out = fmt::format("Most helps {}: {} in place of {}, {:.3g}x as fast", best->change.text,
-                                seconds_text(seconds), seconds_text(all.original), all.original / seconds);
-  if (!best->rerun) out += ", if nothing but times changes (a prediction)";
+  std::string out =
+      fmt::format("Most helps {}: as many steps take {} in place of {}, {:.3g}x as fast", best->change.text,
+                  seconds_text(seconds), seconds_text(all.original), all.original / seconds);
+  if (!best->rerun) return out + ", if nothing but times changes (a prediction).";
+  if (best->rerun->actual.end != seconds) out += fmt::format("; the re-run {}", end_of(*best->rerun));
   return out + ".";
 }
 
@@ -148,6 +169,15 @@ std::string about_same_steps(const WhatIf& all, std::size_t width) {
   return out;
 }
 
+// What depends on who is there first, which a prediction does not ask again.
+std::string kept_as_it_was(const Facts& facts) {
+  std::vector<std::string_view> kept;
+  if (facts.model.starts_with("k-")) kept.emplace_back("which pushes make an update");
+  if (facts.steals) kept.emplace_back("who computes whose samples");
+  if (facts.overlap) kept.emplace_back("which layers a step waits for");
+  return fmt::format("{}", fmt::join(kept, " and "));
+}
+
 // A curve for each worker whose computing was asked for at several shares, with what the run itself is: 100
 // %.
 std::string curves(const WhatIf& all, const Facts& facts, std::size_t width) {
@@ -176,7 +206,10 @@ std::string curves(const WhatIf& all, const Facts& facts, std::size_t width) {
 
 }  // namespace
 
-std::optional<double> Outcome::best() const { return rerun ? std::optional(rerun->actual.end) : predicted; }
+std::optional<double> Outcome::same_work() const {
+  if (!rerun) return predicted;
+  return same_steps ? std::optional(same_steps->seconds) : std::nullopt;
+}
 
 Rerun rerun_of(const RunRecord& record, const CausalGraph& graph) {
   const Json& summary = record.summary;
@@ -206,6 +239,10 @@ std::string text(const WhatIf& all, const Facts& facts, std::size_t width) {
         "Predictions leave faults at their dates, and what came of them as it was; only no-faults and "
         "no-crash take them away.",
         width);
+  const bool is_predicted =
+      std::ranges::any_of(all.outcomes, [](const Outcome& one) { return one.predicted.has_value(); });
+  if (const std::string kept = kept_as_it_was(facts); is_predicted && !kept.empty())
+    out += paragraph(fmt::format("Predictions leave {} as it was.", kept), width);
   for (const Outcome& one : all.outcomes) {
     if (!one.no_rerun.empty()) out += fmt::format("no re-run of {}\n", one.no_rerun);
   }
@@ -219,9 +256,10 @@ std::string text(const WhatIf& all, const Facts& facts, std::size_t width) {
 }
 
 Json document(const WhatIf& all) {
+  const Rerun& was = all.as_it_was;
   Json changes = Json::array(), blamed = Json::array();
   for (const Outcome& one : all.outcomes) {
-    const std::optional<double> best = one.best();
+    const std::optional<double> same = was.is_stuck ? std::nullopt : one.same_work();
     const Rerun none;
     const Rerun& run = one.rerun ? *one.rerun : none;
     changes.push_back({{"change", one.change.text},
@@ -231,7 +269,7 @@ Json document(const WhatIf& all) {
                        {"same_steps_measured", one.same_steps ? Json(one.same_steps->is_measured) : Json()},
                        {"rerun_s", one.rerun ? Json(run.actual.end) : Json()},
                        {"error", or_null(one.error)},
-                       {"speedup", best ? Json(all.original / *best) : Json()},
+                       {"speedup", same ? Json(all.original / *same) : Json()},
                        {"loss", or_null(run.loss)},
                        {"accuracy", or_null(run.accuracy)},
                        {"reached", or_null(run.reached)},
@@ -241,13 +279,13 @@ Json document(const WhatIf& all) {
     for (const Blamed& one : all.attribution->workers)
       blamed.push_back({{"worker", one.worker}, {"removed", one.removed}, {"added", one.added}});
   }
-  const Rerun& was = all.as_it_was;
   return {{"schema", "psim.what-if/1"},
           {"original",
            {{"seconds", all.original},
             {"loss", or_null(was.loss)},
             {"accuracy", or_null(was.accuracy)},
-            {"reached", or_null(was.reached)}}},
+            {"reached", or_null(was.reached)},
+            {"stuck", was.is_stuck}}},
           {"changes", std::move(changes)},
           {"slowdown", all.attribution ? Json(all.attribution->slowdown) : Json()},
           {"ideal_s", all.attribution ? Json(all.attribution->ideal) : Json()},

@@ -25,11 +25,12 @@ struct Outcome {
   std::optional<Rerun> rerun = {};           // none: it was not made
   std::optional<SameSteps> same_steps = {};  // of the re-run
   std::optional<double> error = {};          // of the prediction, as a share
-  std::optional<double> best() const;        // the re-run's time, or else the predicted one
+  // For as much work as the run did: of the re-run, or else predicted.
+  std::optional<double> same_work() const;
 };
 
 struct WhatIf {
-  double original = 0;  // seconds
+  double original = 0;  // seconds; a stuck run's until nothing went on
   Rerun as_it_was;
   double replay_error = 0;  // of the unchanged graph, as a share
   std::vector<Outcome> outcomes;

@@ -161,7 +161,7 @@ void network(const Change& change, const std::string& field, std::string_view un
 }  // namespace
 
 std::vector<std::string> sets_of(const Change& change, const std::filesystem::path& run, const Facts& facts) {
-  if (change.what == Change::What::set) return {change.text};
+  if (change.what == Change::What::set) return change.sets;
   Sets sets(run);
   switch (change.what) {
     case Change::What::no_straggler: without_stragglers(change, facts, sets); break;

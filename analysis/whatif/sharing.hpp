@@ -32,7 +32,7 @@ class Ways {
   // Bytes per second of a message that has its window to itself, where links are so many times as fast and as
   // long; infinity: without limit.
   double rate(std::uint32_t way, double bandwidth, double latency) const;
-  double handling(std::uint64_t bytes) const { return lone_.handling(bytes); }
+  const Lone& lone() const { return lone_; }
   std::size_t link_count() const { return lone_.links().size(); }
   const Link& link(std::uint32_t number) const { return lone_.links()[number]; }
 

@@ -25,11 +25,17 @@ FinishedRun open_run(const fs::path& path) {
   return {.path = path, .recorded = RecordedRun(path / "run.db"), .summary = summary_in(path)};
 }
 
+std::vector<std::string> data_dirs_of(const FinishedRun& run) {
+  std::vector<std::string> folders;
+  std::istringstream dirs(value_of(run.recorded.host, "data_dirs"));
+  for (std::string line; std::getline(dirs, line);) folders.push_back(line);
+  return folders;
+}
+
 LoadedScenario load_again(const FinishedRun& run) {
   Diagnostics diagnostics;
   LoadRequest request{.path = (run.path / "scenario.toml").string(), .overrides = {}, .data_dirs = {}};
-  std::istringstream dirs(value_of(run.recorded.host, "data_dirs"));
-  for (std::string line; std::getline(dirs, line);) request.data_dirs.emplace_back(line);
+  for (const std::string& dir : data_dirs_of(run)) request.data_dirs.emplace_back(dir);
   std::optional<LoadedScenario> loaded = load_scenario(request, diagnostics);
   if (!loaded) throw Invalid{diagnostics.render()};
   return std::move(*loaded);

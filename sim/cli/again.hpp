@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "sim/cli/command.hpp"
 
@@ -16,6 +17,9 @@ struct FinishedRun {
 
 // Throws Refused for what is no run, and DamagedRun.
 FinishedRun open_run(const fs::path& path);
+
+// The folders in which it found its data.
+std::vector<std::string> data_dirs_of(const FinishedRun& run);
 
 // Its scenario, with the data in the folders in which it was found. Throws Invalid.
 LoadedScenario load_again(const FinishedRun& run);

@@ -84,6 +84,29 @@ TEST_CASE("a storage that writes is at work", "[oracle][causes][failure]") {
   CHECK(share(told, "idle") < 0.02);
 }
 
+TEST_CASE("updates that a crash makes necessary again are said", "[oracle][causes][failure]") {
+  const std::vector<std::string> crash{"training.steps=60",
+                                       "fault=[{kind=\"crash\",nodes=[\"server 1\"],at=\"205ms\"}]",
+                                       "recovery={heartbeat=\"20ms\",timeout=\"100ms\",retry=\"20ms\"}"};
+  const auto last_sentence = [&](const std::string& more) {
+    std::vector<std::string> sets = crash;
+    if (!more.empty()) sets.push_back(more);
+    return why("[cluster]\nworkers = 4\nservers = 3\n", sets)["sentences"].back().get<std::string>();
+  };
+  const std::string lost = last_sentence("");
+  INFO(lost);
+  CHECK(lost.find("After server 1 crashed at 205 ms it took ") == 0);
+  CHECK(lost.find(" ms to notice it, ") != std::string::npos);
+  const std::string again = " ms to make lost updates again.";
+  REQUIRE(lost.ends_with(again));
+  const std::size_t number = lost.rfind(' ', lost.size() - again.size() - 1);
+  // Its shard had 20 versions, of 10 ms of computing and of two messages each.
+  CHECK(std::stod(lost.substr(number)) == Approx(20 * 10.05).epsilon(0.02));
+  const std::string kept = last_sentence("replication.copies=1");
+  INFO(kept);
+  CHECK(kept.ends_with(" ms to notice it."));
+}
+
 TEST_CASE("messages that wait for their turn are the network's", "[oracle][causes]") {
   const Json told =
       why(cluster, {"messages={unit=\"array\",order=\"fifo\"}", "model.parameters=40000",

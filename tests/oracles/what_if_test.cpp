@@ -121,6 +121,17 @@ TEST_CASE("what-if: ssp, a ring and a pipeline are predicted to the last digit")
   }
 }
 
+TEST_CASE("what-if: rounds of an all-reduce come in their order, whoever is early") {
+  for (const std::string algorithm : {"ring", "tree", "halving-doubling"}) {
+    INFO(algorithm);
+    const Recorded run(
+        Plan{.kind = "all-reduce", .mega_values = 1, .compute = "distribution = \"gamma\"\ncv = 0.3"},
+        {"--set", "architecture.algorithm=" + algorithm});
+    check_exact(run.what_if(
+        {"no-straggler", "bandwidth=2x", "latency=10x", "compute=0.5x", "compute=worker 0:300%"}));
+  }
+}
+
 TEST_CASE("what-if: without a straggler for a while, and with one whose time comes again") {
   for (const std::string window :
        {"from = \"0.1s\"\nuntil = \"0.35s\"", "until = \"30ms\"\nevery = \"110ms\""}) {
@@ -151,10 +162,100 @@ restart_after = "0.2s"
     // The pace until the crash, which heartbeats disturb a little.
     CHECK(std::abs(change["error"].get<double>()) < 0.005);
   }
-  const Json none = run.what_if({"no-crash=server 0"});
-  CHECK(none["changes"][0]["predicted_s"].is_null());
-  CHECK(none["changes"][0]["rerun_s"].is_null());
+  const Outcome none = run.answer({"no-crash=server 0"});  // it does not crash
+  CHECK(none.code == 2);
+  CHECK(none.err.find("no [[fault]] crashes server 0") != std::string::npos);
   CHECK(run.answer({"no-crash=server 7"}).code == 2);
+}
+
+TEST_CASE("what-if: what ends of links need, and what a fault delays, is not faster with the bandwidth") {
+  const std::vector<Plan> plans{
+      {.more = "[cluster.network.endpoint]\nsend_overhead = \"3ms\"\nreceive_overhead = \"1ms\"\n"
+               "receive_bandwidth = \"4GBps\"\n",
+       .kind = "model-parallel"},  // no message waits for another one at its ends
+      {.more = "[[fault]]\nkind = \"delay\"\nnodes = [\"worker 2\"]\nfrom = \"0s\"\ndelay = \"9ms\"\n",
+       .mega_values = 1}};
+  for (const Plan& plan : plans) {
+    INFO(plan.more);
+    check_exact(Recorded(plan).what_if({"bandwidth=2x", "bandwidth=0.5x", "latency=10x"}));
+  }
+}
+
+TEST_CASE("what-if: beside other faults nothing is predicted of a node that never crashed") {
+  const std::string more = R"([recovery]
+retry = "20ms"
+[[fault]]
+kind = "crash"
+nodes = ["server 1"]
+at = "0.1s"
+restart_after = "0.05s"
+[[fault]]
+kind = "crash"
+nodes = ["worker 0"]
+at = "0.3s"
+restart_after = "0.05s"
+)";
+  const Recorded run(Plan{.steps = 60, .more = more, .mega_values = 0.1});
+  const Json answer = run.what_if({"no-crash=server 1", "no-faults"});
+  CHECK(answer["changes"][0]["predicted_s"].is_null());
+  CHECK(answer["changes"][0]["rerun_s"].is_number());
+  CHECK(answer["changes"][1]["predicted_s"].is_number());
+}
+
+TEST_CASE("what-if: of a stuck run nothing is predicted, and no-faults is what it needs") {
+  const Recorded run(Plan{.more = "[recovery]\nservers = \"wait\"\n[[fault]]\nkind = \"crash\"\nnodes = "
+                                  "[\"server 1\"]\nat = \"50ms\"\n",
+                          .mega_values = 0.1});
+  const Json answer = run.what_if({});
+  CHECK(answer["original"]["stuck"] == true);
+  REQUIRE(answer["changes"].size() >= 4);
+  CHECK(answer["changes"][0]["change"] == "no-faults");
+  CHECK(answer["changes"][0]["stuck"] == false);
+  CHECK(answer["changes"][0]["rerun_s"].is_number());
+  for (const Json& change : answer["changes"]) {
+    CHECK(change["predicted_s"].is_null());
+    CHECK(change["speedup"].is_null());
+  }
+  const Outcome text = run.answer({});
+  CHECK(text.out.find("This run got stuck at ") == 0);
+  CHECK(text.out.find("With no-faults it ends after ") != std::string::npos);
+}
+
+TEST_CASE("what-if: several --set are one change") {
+  const Recorded run(Plan{.mega_values = 0.1});
+  const Json answer = run.what_if({"--set", "training.steps=10", "--set", "compute.time=20ms"});
+  REQUIRE(answer["changes"].size() == 1);
+  CHECK(answer["changes"][0]["change"] == "training.steps=10 compute.time=20ms");
+  CHECK(answer["changes"][0]["sets"].size() == 2);
+  const Outcome twice = run.answer({"--set", "training.steps=10", "--set", "training.steps=20"});
+  CHECK(twice.code == 2);
+  CHECK(twice.err.find("has a value already") != std::string::npos);
+}
+
+TEST_CASE("what-if: what saves less than 1 % is not said to help") {
+  const Recorded run(Plan{.mega_values = 0.001});
+  CHECK(run.answer({"bandwidth=2x"}).out.find("None of these changes makes the run 1 % faster") == 0);
+  CHECK(run.answer({"no-straggler"}).out.find("Most helps no-straggler: as many steps take ") == 0);
+}
+
+TEST_CASE("what-if: a run whose input has changed is not made again") {
+  const TemporaryFolder folder;
+  const auto write = [&](const std::string& factors) {
+    std::ofstream(folder.path() / "times.txt") << factors << "\n";
+  };
+  write("1.5");
+  std::ofstream(folder.path() / "plan.toml") << toml(
+      {.more = "", .mega_values = 0.001, .compute = "distribution = \"trace\"\ntrace = \"times.txt\""});
+  const Outcome made =
+      psim::test::psim({"run", "plan.toml", "--trace", "events", "--out", "run"}, folder.path());
+  INFO(made.err);
+  REQUIRE(made.code == 0);
+  CHECK(psim::test::psim({"what-if", "run", "bandwidth=2x"}, folder.path()).code == 0);
+  write("2.5");
+  const Outcome again = psim::test::psim({"what-if", "run", "bandwidth=2x"}, folder.path());
+  CHECK(again.code == 2);
+  CHECK(again.err.find("cannot be made again as it was") != std::string::npos);
+  CHECK(psim::test::psim({"what-if", "run", "bandwidth=2x", "--predict-only"}, folder.path()).code == 0);
 }
 
 TEST_CASE("what-if: under asp the prediction is of as many steps, and the re-run tells the rest") {

@@ -113,7 +113,8 @@ const Subcommand subcommands[] = {
        app->add_option("change", a.what_if.changes,
                        "no-straggler[=worker N], no-faults, no-crash=NODE, bandwidth=2x, latency=0.5x, "
                        "compute=[worker N:]50%; without any, those that make sense for the run.");
-       app->add_option("--set", a.what_if.sets, "Another value of a field, as in `psim run`.")
+       app->add_option("--set", a.what_if.sets,
+                       "Another value of a field, as in `psim run`; several are one change.")
            ->take_all()
            ->expected(1)
            ->type_name("KEY=VALUE");

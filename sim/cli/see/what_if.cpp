@@ -8,18 +8,19 @@
 #include <cerrno>
 #include <csignal>
 #include <limits>
-#include <sstream>
+#include <set>
 #include <utility>
 
 #include "analysis/causes/explain.hpp"
-#include "analysis/database.hpp"
 #include "analysis/whatif/report.hpp"
+#include "sim/cli/again.hpp"
 #include "sim/cli/command.hpp"
 #include "sim/cli/interrupt.hpp"
 #include "sim/cli/process.hpp"
 #include "sim/cli/scratch.hpp"
 #include "sim/cli/see/see.hpp"
 #include "sim/cli/talk.hpp"
+#include "sim/record/identity.hpp"
 
 namespace psim::cli {
 namespace {
@@ -30,20 +31,25 @@ using analysis::Outcome;
 // Makes runs with changes, in processes of their own, and reads them.
 class Reruns {
  public:
-  explicit Reruns(const fs::path& run) : run_(run), scratch_("psim-what-if") {
-    analysis::query(run / "run.db", "SELECT value FROM host WHERE key = 'data_dirs'", [&](sqlite3_stmt* row) {
-      std::istringstream dirs{std::string(analysis::text(row, 0))};
-      for (std::string line; std::getline(dirs, line);) {
-        if (fs::is_directory(line)) data_dirs_.push_back(line);
-      }
-    });
+  // Throws Refused when the run cannot be made again as it was.
+  explicit Reruns(const fs::path& path) : path_(path), scratch_("psim-what-if") {
+    const FinishedRun run = open_run(path);
+    if (run.summary.at("scenario_hash") != scenario_hash(load_again(run)))
+      throw Refused(
+          fmt::format("{} cannot be made again as it was: psim or a file that its scenario names is "
+                      "another one",
+                      path.string()),
+          "--predict-only asks for no run");
+    for (std::string& dir : data_dirs_of(run)) {
+      if (fs::is_directory(dir)) data_dirs_.push_back(std::move(dir));
+    }
   }
 
   // Throws Refused when there is no such run.
   analysis::Rerun of(const Outcome& outcome) {
     const fs::path folder = scratch_.path() / fmt::format("run-{}", ++number_);
     std::vector<std::string> words{
-        "run", (run_ / "scenario.toml").string(), "--trace", "events", "--out", folder.string()};
+        "run", (path_ / "scenario.toml").string(), "--trace", "events", "--out", folder.string()};
     for (const std::string& set : outcome.sets) words.insert(words.end(), {"--set", set});
     for (const std::string& dir : data_dirs_) words.insert(words.end(), {"--data-dir", dir});
     const fs::path log = folder.string() + ".log";
@@ -79,7 +85,7 @@ class Reruns {
   }
 
   InterruptsHeld interrupts_;  // until the temporary folder is gone
-  fs::path run_;
+  fs::path path_;
   ScratchFolder scratch_;
   std::vector<std::string> data_dirs_;
   int number_ = 0;
@@ -103,40 +109,63 @@ struct Question {
   std::optional<analysis::Prediction> prediction;
 };
 
-std::vector<Question> questions_of(const WhatIfCommand& command, const analysis::RunRecord& record,
-                                   const analysis::CausalGraph& graph, const analysis::Predictor& predictor,
-                                   const fs::path& run) {
+// Several --set are one change, as they are of `psim run`.
+Change set_change(const std::vector<std::string>& sets) {
+  Change change{.what = Change::What::set, .nodes = {}, .text = {}, .sets = sets};
+  std::set<std::string> keys;
+  for (const std::string& set : sets) {
+    const std::optional<Override> one = override_of(set);
+    if (!one)
+      throw Refused(fmt::format("--set {}: an override needs a key and a value", set),
+                    "for example --set cluster.workers=16");
+    if (!keys.insert(one->key).second)
+      throw Refused(fmt::format("--set {}: {} has a value already", set, one->key),
+                    "several --set are one change; ask once for each value");
+    change.text += (change.text.empty() ? "" : " ") + set;
+  }
+  return change;
+}
+
+std::vector<Change> changes_asked_for(const WhatIfCommand& command, const analysis::RunRecord& record) {
   std::vector<Change> changes;
   for (const std::string& text : command.changes) {
     for (Change& change : analysis::changes_of(text, record)) changes.push_back(std::move(change));
   }
-  for (const std::string& set : command.sets) {
-    if (!override_of(set))
-      throw Refused(fmt::format("--set {}: an override needs a key and a value", set),
-                    "for example --set cluster.workers=16");
-    changes.push_back({.what = Change::What::set, .nodes = {}, .text = set});
-  }
-  if (changes.empty())
+  if (!command.sets.empty()) changes.push_back(set_change(command.sets));
+  return changes;
+}
+
+// Throws Unverifiable for what is asked for by name and can neither be predicted nor run.
+std::vector<Question> questions_of(const WhatIfCommand& command, const analysis::RunRecord& record,
+                                   const analysis::CausalGraph& graph, const analysis::Predictor& predictor,
+                                   const fs::path& run) {
+  std::vector<Change> changes = changes_asked_for(command, record);
+  const bool is_named = !changes.empty();
+  if (!is_named)
     changes = analysis::usual_changes(record, graph, busiest_of(graph, record, predictor.original().end));
   std::vector<Question> questions;
   for (Change& change : changes) {
-    Question& question = questions.emplace_back();
-    question.prediction = predictor.of(change);
+    Question question{.outcome = {}, .prediction = predictor.of(change)};
     if (question.prediction) question.outcome.predicted = question.prediction->end;
-    question.outcome.change = std::move(change);
     try {
-      question.outcome.sets = analysis::sets_of(question.outcome.change, run, record.facts);
+      question.outcome.sets = analysis::sets_of(change, run, record.facts);
     } catch (const analysis::Unverifiable& impossible) {
+      if (!question.prediction && is_named) throw;
+      if (!question.prediction) continue;
       question.outcome.no_rerun = fmt::format("{}; {}", impossible.what(), impossible.help);
     }
+    question.outcome.change = std::move(change);
+    questions.push_back(std::move(question));
   }
   return questions;
 }
 
-// What is predicted to help most comes first; what nothing is predicted of, last.
+// What is predicted to help most comes first. What nothing is predicted of comes last, but no-faults before
+// the rest: it is what a stuck run needs.
 void rank(std::vector<Question>& questions) {
   std::ranges::stable_sort(questions, {}, [](const Question& one) {
-    return one.outcome.predicted.value_or(std::numeric_limits<double>::infinity());
+    return std::pair(one.outcome.predicted.value_or(std::numeric_limits<double>::infinity()),
+                     one.outcome.change.what != Change::What::no_fault);
   });
 }
 
