@@ -128,12 +128,17 @@ void compute(const Change& change, const Facts& facts, Sets& sets) {
     throw Unverifiable(fmt::format("`{}`: groups have times of their own", change.text),
                        "use --set with the field of the group");
   const double factor = std::max(change.factor, hardly_any);
+  const bool has_times = sets.has("compute.time") || sets.has("cluster.worker.speed");
+  if (!has_times && factor < 1)
+    throw Unverifiable(fmt::format("`{}`: this run's speeds are those of a platform file", change.text),
+                       "change the file, and run the scenario with it");
+  const bool is_for_all = change.nodes.empty();
   std::vector<std::uint32_t> slower;
-  for (std::uint32_t worker = 0; worker < facts.workers && !change.nodes.empty(); ++worker) {
-    const bool is_meant = facts.worker(change.nodes.front()) == worker;
+  for (std::uint32_t worker = 0; worker < facts.workers && (!is_for_all || !has_times); ++worker) {
+    const bool is_meant = is_for_all || facts.worker(change.nodes.front()) == worker;
     if (is_meant == (factor > 1)) slower.push_back(worker);
   }
-  if (change.nodes.empty() || factor < 1) {
+  if (has_times && (is_for_all || factor < 1)) {
     sets.times("compute.time", factor, "s");
     sets.times("compute.shift", factor, "s");
     sets.times("cluster.worker.speed", 1 / factor, "f");

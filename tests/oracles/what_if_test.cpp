@@ -323,6 +323,25 @@ TEST_CASE("what-if: without a change it asks what would help most, and runs that
   CHECK(set["changes"][0]["rerun_s"] < set["original"]["seconds"]);
 }
 
+TEST_CASE("what-if: speeds of a platform file can be made less, and not more") {
+  const TemporaryFolder folder;
+  const auto ask = [&](const std::string& change) {
+    return Json::parse(
+        psim::test::psim({"what-if", "run", change, "--json"}, folder.path()).out)["changes"][0];
+  };
+  REQUIRE(psim::test::psim(
+              {"run", "simgrid_platform", "--set", "training.epochs=1", "--trace", "events", "--out", "run"},
+              folder.path())
+              .code <= 1);
+  const Json twice = ask("compute=2x"), half = ask("compute=0.5x");
+  INFO(twice.dump() << half.dump());
+  CHECK(twice["rerun_s"].get<double>() > twice["predicted_s"].get<double>() * 0.999);
+  CHECK(std::abs(twice["error"].get<double>()) < 1e-3);
+  CHECK(twice["speedup"].get<double>() < 0.99);
+  CHECK(half["predicted_s"].is_number());
+  CHECK(half["rerun_s"].is_null());
+}
+
 TEST_CASE("what-if: nonsense is refused, with what there is to ask") {
   const Recorded run(Plan{});
   const std::vector<std::pair<std::string, std::string>> cases{
