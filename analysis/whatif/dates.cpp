@@ -17,8 +17,6 @@ struct OnLinks {
   double begin = 0, end = 0;
 };
 
-constexpr auto nothing = [](std::uint32_t) {};
-
 // The sending of the message that a moment ends; none: it ends none.
 std::uint32_t sending_of(const CausalGraph& graph, std::uint32_t effect) {
   const auto [first, last] = out_edges(effect, graph.moments);
@@ -93,9 +91,9 @@ void Replay::weigh_messages() {
   Sharing sharing(ways_, 1, 1);
   for (const auto& [date, begins, n] : events) {
     if (begins) {
-      sharing.begin(n, messages_[n].way, date, 0, nothing);
+      sharing.begin(n, messages_[n].way, date, 0);
     } else {
-      sharing.end(n, date, nothing);
+      sharing.end(n, date);
       messages_[n].load = -sharing.left(n);
     }
   }
@@ -112,7 +110,8 @@ class Replay::Pass {
         sharing_(replay.ways_, hypothesis.bandwidth, hypothesis.latency),
         dates_(graph_.size(), 0),
         open_(graph_.size(), 0),
-        turns_(replay.messages_.size(), 0) {}
+        turns_(sharing_.link_count(), 0),
+        next_(sharing_.link_count(), 0) {}
 
   std::vector<double> run() {
     for (std::uint32_t id = 0; id < graph_.size(); ++id) {
@@ -132,28 +131,33 @@ class Replay::Pass {
   }
 
  private:
-  enum class What : std::uint8_t { moment, begins, ends };  // the latter two: of a message on the links
+  // A message begins on the links; the next one of a link ends.
+  enum class What : std::uint8_t { moment, begins, ends };
   struct Event {
     double date;
     What what;
-    std::uint32_t number, turn;  // turn: of an end; only the last one that was announced counts
+    std::uint32_t number, turn;  // turn: of a link's end; only the last one that was announced counts
     bool operator>(const Event& other) const {
       return std::tie(date, what, number, turn) > std::tie(other.date, other.what, other.number, other.turn);
     }
   };
 
   void on(const Event& event) {
-    const auto announce = [this](std::uint32_t message) {
-      events_.push({sharing_.end_of(message), What::ends, message, ++turns_[message]});
-    };
     if (event.what == What::moment) return happens(event.number);
-    const Carried& message = replay_.messages_[event.number];
     if (event.what == What::begins) {
-      sharing_.begin(event.number, message.way, event.date, message.load, announce);
-    } else if (event.turn == turns_[event.number]) {
-      sharing_.end(event.number, event.date, announce);
+      const Carried& message = replay_.messages_[event.number];
+      sharing_.begin(event.number, message.way, event.date, message.load);
+    } else {
+      if (event.turn != turns_[event.number]) return;
+      const std::uint32_t number = next_[event.number];
+      sharing_.end(number, event.date);
+      const Carried& message = replay_.messages_[number];
       allow(message.effect, event.date + message.after);
     }
+    sharing_.each_changed([this](std::uint32_t link, const Sharing::Next& next) {
+      next_[link] = next.message;
+      events_.push({next.at, What::ends, link, ++turns_[link]});
+    });
   }
 
   // All that it allows. A message ends when it has carried all.
@@ -202,8 +206,8 @@ class Replay::Pass {
   Speed speed_;
   Sharing sharing_;
   std::vector<double> dates_;
-  std::vector<std::uint32_t> open_;   // by moment: causes that have not happened
-  std::vector<std::uint32_t> turns_;  // by message
+  std::vector<std::uint32_t> open_;          // by moment: causes that have not happened
+  std::vector<std::uint32_t> turns_, next_;  // by link: next_: the message that is through first
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
 };
 

@@ -23,10 +23,12 @@ namespace psim::analysis {
 // The ways of all pairs of nodes that exchange messages, under other bandwidths and latencies.
 class Ways {
  public:
-  explicit Ways(const RunRecord& run) : lone_(run) {}
+  explicit Ways(const RunRecord& run) : lone_(run), messages_(lone_.links().size(), 0) {}
 
-  // A small number for the pair.
+  // A small number for the pair; counts a message that it has.
   std::uint32_t number_of(std::uint32_t from, std::uint32_t to);
+  // The link of the way that most messages have been counted on; without links a number of its own.
+  std::uint32_t busiest(std::uint32_t way) const;
   std::span<const std::uint32_t> links(std::uint32_t way) const { return ways_[way].links; }
   double latency(std::uint32_t way) const { return ways_[way].latency; }  // seconds
   // Bytes per second of a message that has its window to itself, where links are so many times as fast and as
@@ -34,6 +36,7 @@ class Ways {
   double rate(std::uint32_t way, double bandwidth, double latency) const;
   const Lone& lone() const { return lone_; }
   std::size_t link_count() const { return lone_.links().size(); }
+  std::size_t way_count() const { return ways_.size(); }
   const Link& link(std::uint32_t number) const { return lone_.links()[number]; }
 
  private:
@@ -42,6 +45,7 @@ class Ways {
     double latency, bandwidth, window;  // window: bytes per second
   };
   Lone lone_;
+  std::vector<std::uint64_t> messages_;  // by link
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> numbers_;
   std::vector<Way> ways_;
 };
@@ -51,29 +55,36 @@ class Sharing {
   // Bandwidth and latency: so many times the run's.
   Sharing(const Ways& ways, double bandwidth, double latency);
 
-  // `message`: a small number. `changed` is called with those messages whose rate becomes another one.
-  template <class F>
-  void begin(std::uint32_t message, std::uint32_t way, double now, double left, F&& changed) {
-    if (loads_.size() <= message) loads_.resize(message + 1);
-    loads_[message] = {.way = way, .left = left, .rate = 0, .since = now};
-    for (const std::uint32_t link : ways_.links(way)) on_[link].push_back(message);
-    if (ways_.links(way).empty()) share(message, now, changed);
-    share_links(way, now, changed);
-  }
-  template <class F>
-  void end(std::uint32_t message, double now, F&& changed) {
-    Load& load = loads_[message];
-    settle(load, now);
-    for (const std::uint32_t link : ways_.links(load.way)) std::erase(on_[link], message);
-    share_links(load.way, now, changed);
-  }
+  // `message`: a small number. `left`: what it has to carry.
+  void begin(std::uint32_t message, std::uint32_t way, double now, double left);
+  void end(std::uint32_t message, double now);
   // What it has still to carry.
   double left(std::uint32_t message) const { return loads_[message].left; }
-  // When it is through, if nothing changes.
-  double end_of(std::uint32_t message) const {
-    const Load& load = loads_[message];
-    return load.left > 0 ? load.since + load.left / load.rate : load.since;
+
+  // Of messages with the same busiest link the one that is through first, if nothing changes.
+  struct Next {
+    std::uint32_t message = 0;
+    double at = 0;  // seconds
+  };
+  // Calls `f` with each busiest link whose messages have changed since the last call, and its next one. A
+  // link has a thousand messages in an incast, and each that comes or goes changes all of them: to announce
+  // the end of each would be a thousand times as much work.
+  template <class F>
+  void each_changed(F&& f) {
+    for (const std::uint32_t link : changed_) {
+      is_changed_[link] = false;
+      const std::vector<std::uint32_t>& messages = by_busiest_[link];
+      if (messages.empty()) continue;
+      Next next{messages.front(), end_of(messages.front())};
+      for (const std::uint32_t message : messages) {
+        if (const double at = end_of(message); at < next.at) next = {message, at};
+      }
+      f(link, next);
+    }
+    changed_.clear();
   }
+  // Of the numbers that `each_changed` calls links.
+  std::size_t link_count() const { return by_busiest_.size(); }
 
  private:
   struct Load {
@@ -84,27 +95,21 @@ class Sharing {
     load.left -= load.rate * (now - load.since);
     load.since = now;
   }
+  double end_of(std::uint32_t message) const {
+    const Load& load = loads_[message];
+    return load.left > 0 ? load.since + load.left / load.rate : load.since;
+  }
   double rate_of(std::uint32_t way) const;
-  template <class F>
-  void share(std::uint32_t message, double now, F&& changed) {
-    Load& load = loads_[message];
-    const double rate = rate_of(load.way);
-    if (rate == load.rate) return;
-    settle(load, now);
-    load.rate = rate;
-    changed(message);
-  }
-  template <class F>
-  void share_links(std::uint32_t way, double now, F&& changed) {
-    for (const std::uint32_t link : ways_.links(way)) {
-      for (const std::uint32_t message : on_[link]) share(message, now, changed);
-    }
-  }
+  void changes(std::uint32_t way);
+  void share(std::uint32_t message, double now);
+  void share_links(std::uint32_t way, double now);
 
   const Ways& ways_;
   double bandwidth_, latency_;
   std::vector<Load> loads_;
-  std::vector<std::vector<std::uint32_t>> on_;  // by link: the messages
+  std::vector<std::vector<std::uint32_t>> on_, by_busiest_;  // by link: the messages
+  std::vector<std::uint32_t> changed_;
+  std::vector<bool> is_changed_;  // by link
 };
 
 }  // namespace psim::analysis
