@@ -61,6 +61,17 @@ std::string compared_times(const StudyView& view, const std::vector<const Aggreg
                                      what, fmt::join(parts, "; "));
 }
 
+// The mean time of an arm that has one (known_times).
+double seconds_of(const Aggregate* one) {
+  return one->time_to_target ? one->time_to_target->restricted_mean_s : one->time->mean;
+}
+std::vector<const Aggregate*> known_times(const std::vector<const Aggregate*>& arms) {
+  std::vector<const Aggregate*> known;
+  std::ranges::copy_if(arms, std::back_inserter(known),
+                       [](const Aggregate* one) { return one->time_to_target || one->time; });
+  return known;
+}
+
 // An arm with its time and how often it reached the target.
 std::string time_html(const StudyView& view, const Aggregate& one) {
   const std::string path = view.path_of(one);
@@ -71,15 +82,10 @@ std::string time_html(const StudyView& view, const Aggregate& one) {
 
 // The fastest and the slowest arm, in seconds.
 std::string best_time(const StudyView& view, const std::vector<const Aggregate*>& condition) {
-  const auto time = [](const Aggregate* one) {
-    return one->time_to_target ? one->time_to_target->restricted_mean_s : one->time ? one->time->mean : -1;
-  };
-  std::vector<const Aggregate*> known;
-  std::ranges::copy_if(condition, std::back_inserter(known),
-                       [&](const Aggregate* one) { return time(one) >= 0; });
+  const std::vector<const Aggregate*> known = known_times(condition);
   if (known.empty()) return "";
-  const Aggregate& best = **std::ranges::min_element(known, {}, time);
-  const Aggregate& last = **std::ranges::max_element(known, {}, time);
+  const Aggregate& best = **std::ranges::min_element(known, {}, seconds_of);
+  const Aggregate& last = **std::ranges::max_element(known, {}, seconds_of);
   const std::string target = view.page.target.empty() ? "the target" : escaped(view.page.target);
   const std::string verb = best.time_to_target ? fmt::format("reached {} in", target) : "took";
   if (&best == &last || !compares_times(view.page.evaluation))
@@ -114,44 +120,72 @@ constexpr std::array<TimeUse, 4> time_uses{{{"wait_percent", "waited"},
                                             {"compute_percent", "computed"},
                                             {"absent_percent", "were absent"}}};
 
-// The use of time that differs most between arms, under the arm with most and the one with least of it; and
-// for whom was waited, where that is it. Nothing where arms hardly differ.
-std::string reason(const StudyView& view, const std::vector<const Aggregate*>& condition) {
-  constexpr double least_points = 5;
-  const TimeUse* chosen = nullptr;
+// A use of time, and the arms with more and with less of it.
+struct Difference {
+  const TimeUse* use = nullptr;
   const Aggregate *most = nullptr, *least = nullptr;
-  double widest = least_points;
+  double points = 0;  // of percentages
+};
+
+// What `most` has more of than `least`, by at least 5 points and by the most of all uses.
+Difference more_under(const Aggregate& most, const Aggregate& least) {
+  constexpr double least_points = 5;
+  Difference found;
   for (const TimeUse& use : time_uses) {
-    std::vector<const Aggregate*> known;
-    std::ranges::copy_if(condition, std::back_inserter(known),
-                         [&](const Aggregate* one) { return one->measure(use.key) != nullptr; });
-    if (known.empty()) continue;
-    const auto share = [&](const Aggregate* one) { return one->measure(use.key)->mean; };
-    const Aggregate* high = *std::ranges::max_element(known, {}, share);
-    const Aggregate* low = *std::ranges::min_element(known, {}, share);
-    if (share(high) - share(low) < widest) continue;
-    widest = share(high) - share(low);
-    chosen = &use, most = high, least = low;
+    if (most.measure(use.key) == nullptr || least.measure(use.key) == nullptr) continue;
+    const double points = most.measure(use.key)->mean - least.measure(use.key)->mean;
+    if (points >= std::max(least_points, found.points))
+      found = {.use = &use, .most = &most, .least = &least, .points = points};
   }
-  if (chosen == nullptr) return "";
+  return found;
+}
+
+// What explains the slowest arm's time: that of which it has more than the fastest one. A larger part of a
+// longer time is more seconds too. Nothing where all arms are about as fast.
+Difference cause_of(const std::vector<const Aggregate*>& condition) {
+  constexpr double least_part = 0.05;
+  const auto [fastest, slowest] = std::ranges::minmax(known_times(condition), {}, seconds_of);
+  if (seconds_of(slowest) - seconds_of(fastest) < least_part * seconds_of(slowest)) return {};
+  return more_under(*slowest, *fastest);
+}
+
+Difference widest_of(const std::vector<const Aggregate*>& condition) {
+  Difference widest;
+  for (const Aggregate* most : condition) {
+    for (const Aggregate* least : condition) {
+      if (const Difference one = more_under(*most, *least); one.points > widest.points) widest = one;
+    }
+  }
+  return widest;
+}
+
+// For whom was waited, or who waited, under the arm with most waiting; empty where nobody stands out.
+std::string who_waited(const Difference& difference) {
+  if (difference.use != time_uses.begin()) return "";
+  const std::vector<WorkerShares> shares = worker_shares(*difference.most->cell);
+  if (const std::vector<std::size_t> awaited = awaited_workers(shares); !awaited.empty())
+    return awaited_text(shares, awaited);
+  const std::vector<WaitGroup> groups = wait_groups(shares);
+  return groups.empty() ? "" : groups_text(groups);
+}
+
+// Why the slowest arm is slower; where times are not compared, only how the arms differ.
+std::string reason(const StudyView& view, const std::vector<const Aggregate*>& condition) {
+  const bool by_time = compares_times(view.page.evaluation) && !known_times(condition).empty();
+  const Difference found = by_time ? cause_of(condition) : widest_of(condition);
+  if (found.use == nullptr) return "";
   const auto percent = [&](const Aggregate& one) {
-    return view.numbers(fmt::format("{}/{}/mean", view.path_of(one), chosen->key),
+    return view.numbers(fmt::format("{}/{}/mean", view.path_of(one), found.use->key),
                         {.decimals = 0, .unit = " %"});
   };
-  const std::string most_arm = arm_html(view, most->cell->arm), least_arm = arm_html(view, least->cell->arm);
-  if (chosen == time_uses.begin()) {
-    const std::vector<WorkerShares> shares = worker_shares(*most->cell);
-    const std::vector<std::size_t> awaited = awaited_workers(shares);
-    const std::vector<WaitGroup> groups = wait_groups(shares);
-    const std::string who = !awaited.empty()  ? awaited_text(shares, awaited)
-                            : !groups.empty() ? groups_text(groups)
-                                              : "";
-    if (!who.empty())
-      return fmt::format("<p>Why: under {} {}. Under {} workers waited {}.</p>", most_arm, who, least_arm,
-                         percent(*least));
-  }
-  return fmt::format("<p>Why: under {} workers {} {} of their time; under {}, {}.</p>", most_arm,
-                     chosen->verb, percent(*most), least_arm, percent(*least));
+  const std::string most_arm = arm_html(view, found.most->cell->arm),
+                    least_arm = arm_html(view, found.least->cell->arm);
+  const char* begins = by_time ? "Why" : "The biggest difference";
+  if (const std::string who = who_waited(found); !who.empty())
+    return fmt::format("<p>{}: under {} {}. Under {} workers waited {}.</p>", begins, most_arm, who,
+                       least_arm, percent(*found.least));
+  return fmt::format("<p>{}: under {} workers {} {} of their time; under {}, {}.</p>", begins, most_arm,
+                     found.use->verb, percent(*found.most), least_arm, percent(*found.least));
 }
 
 // Over several conditions: how often an arm was faster than the baseline, and how much.
@@ -174,14 +208,11 @@ std::string over_conditions(const StudyView& view, const std::string& arm) {
 // "servers = 16 was fastest under both conditions: 2.1 s (bandwidth = 1Gbps) ..."; nothing where it depends.
 std::string fastest_everywhere(const StudyView& view,
                                const std::vector<std::vector<const Aggregate*>>& conditions) {
-  const auto time = [](const Aggregate* one) {
-    return one->time_to_target ? one->time_to_target->restricted_mean_s : one->time ? one->time->mean : -1;
-  };
   const std::string* arm = nullptr;
   std::vector<std::string> times;
   for (const std::vector<const Aggregate*>& condition : conditions) {
-    if (std::ranges::any_of(condition, [&](const Aggregate* one) { return time(one) < 0; })) return "";
-    const Aggregate& best = **std::ranges::min_element(condition, {}, time);
+    if (known_times(condition).size() < condition.size()) return "";
+    const Aggregate& best = **std::ranges::min_element(condition, {}, seconds_of);
     if (arm != nullptr && *arm != best.cell->arm) return "";
     arm = &best.cell->arm;
     times.push_back(fmt::format("{} with {}", time_html(view, best),

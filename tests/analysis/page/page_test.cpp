@@ -123,6 +123,41 @@ TEST_CASE("arms that are numbers have their axis, and hardly different ones no r
   CHECK(page_of(s).find("Why:") == std::string::npos);
 }
 
+TEST_CASE("why an arm is slower is something that it has more of", "[page]") {
+  const auto with_shares = [](Json slow, Json fast) {
+    Study s = two_arms("bsp", "asp");  // bsp is slower
+    for (StudyRun& run : s.cells.front().runs) run.summary["time"].update(slow);
+    for (StudyRun& run : s.cells.back().runs) run.summary["time"].update(fast);
+    return s;
+  };
+  const auto answer_of = [](const Study& s) {
+    const std::string page = page_of(s);
+    const std::size_t at = page.find("<section id=\"answer\">");
+    return page.substr(at, page.find("</section>", at) - at);
+  };
+  const std::string network =  // the widest difference is that the faster arm waits more
+      answer_of(with_shares({{"compute_share", 0.45}, {"wait_share", 0.05}, {"network_share", 0.5}},
+                            {{"compute_share", 0.4}, {"wait_share", 0.4}, {"network_share", 0.2}}));
+  CHECK(network.find("workers had messages on their way ") != std::string::npos);
+  CHECK(network.find("Why: under <b class=\"name s0\">bsp</b>") != std::string::npos);
+  CHECK(network.find("waited") == std::string::npos);
+  // Only the faster arm has more of anything, so nothing is why.
+  const std::string none =
+      answer_of(with_shares({{"compute_share", 0.39}, {"wait_share", 0.22}, {"network_share", 0.39}},
+                            {{"compute_share", 0.35}, {"wait_share", 0.3}, {"network_share", 0.35}}));
+  CHECK(none.find("Why") == std::string::npos);
+  CHECK(none.find("waited") == std::string::npos);
+  // Arms that take the same time have differences, and no cause.
+  Study same = study({}, {cell("a", {}, lasting({2, 2})), cell("b", {}, lasting({2, 2}))});
+  add_workers(same);
+  for (StudyRun& run : same.cells.back().runs)
+    run.summary["time"].update({{"compute_share", 0.3}, {"wait_share", 0.1}, {"network_share", 0.6}});
+  const std::string alike = answer_of(same);
+  CHECK(alike.find("Why") == std::string::npos);
+  CHECK(alike.find("The biggest difference: under <b class=\"name s1\">b</b> workers had messages") !=
+        std::string::npos);
+}
+
 TEST_CASE("an axis on which a run goes back has no curves", "[page]") {
   Study s = two_arms("bsp", "asp");
   const auto names = [](const std::string& page, const std::string& along) {
