@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "analysis/run_record.hpp"
 #include "analysis/study/study.hpp"
@@ -17,12 +18,20 @@ struct RunPlace {
   std::string report;   // its page, relative to the study's folder; empty: there is none
 };
 
+// A field that an arm sets, and what is said of it.
+struct ArmField {
+  std::string field, value;  // "consistency.model", "ssp"
+  std::string doc;           // may be empty
+  bool of_value = false;     // `doc` says what this value is; otherwise what the field is
+};
+
 struct StudyPage {
   const Study& study;
   const Evaluation& evaluation;
   std::string target = {};                  // "accuracy 93 %"; empty: runs have none, or several
   std::string command = {}, scenario = {};  // that make the study again
   std::map<std::string, RunPlace> runs = {};
+  std::map<std::string, std::vector<ArmField>> arms = {};  // what each arm sets, where that is known
 };
 std::string study_page(const StudyPage& page);
 

@@ -24,6 +24,8 @@ struct StudyView {
 std::string study_answer(const StudyView& view);
 std::string results_table(const StudyView& view);
 std::string remarks_of(const StudyView& view);
+// What each arm is, and what the fields are that arms set.
+std::string definitions_of(const StudyView& view);
 
 // Mean curves with bands; the programs of the page show the same along other axes.
 std::string curve_figures(const StudyView& view);

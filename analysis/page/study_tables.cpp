@@ -94,6 +94,32 @@ std::string results_table(const StudyView& view) {
          "</tbody></table></div><p class=\"hint scrolls\">The table goes on to the right: scroll it.</p>";
 }
 
+std::string definitions_of(const StudyView& view) {
+  std::string arms, fields;
+  std::set<std::string> known, defined;
+  for (const Cell& cell : view.page.study.cells) {
+    const auto found = view.page.arms.find(cell.arm);
+    if (found == view.page.arms.end() || !known.insert(cell.arm).second) continue;
+    std::vector<std::string> parts;
+    std::vector<ArmField> set = found->second;  // what has a name of its own first, then its numbers
+    std::ranges::stable_partition(set, &ArmField::of_value);
+    for (const ArmField& one : set) {
+      const std::string what = fmt::format("{} = {}", heading_of_axis(one.field), one.value);
+      parts.push_back(one.of_value ? fmt::format("<b>{}</b>: {}", escaped(what), escaped(one.doc))
+                                   : fmt::format("<b>{}</b>", escaped(what)));
+      if (one.of_value || one.doc.empty() || !defined.insert(one.field).second) continue;
+      fields += fmt::format("<dt><code>{}</code></dt><dd>{}</dd>", escaped(one.field), escaped(one.doc));
+    }
+    // "servers = 16" needs no line beside the one that says what servers are.
+    if (found->second.size() == 1 && !found->second.front().of_value && view.page.study.arm_axis != "arm")
+      continue;
+    arms += fmt::format(
+        "<dt>{} {}</dt><dd>{}</dd>", letter_html(view.series_of(cell.arm)), escaped(arm_label(cell.arm)),
+        parts.empty() ? "the scenario as it is" : fmt::format("{}", fmt::join(parts, "<br>")));
+  }
+  return arms.empty() && fields.empty() ? "" : fmt::format("<dl class=\"terms\">{}{}</dl>", arms, fields);
+}
+
 std::string remarks_of(const StudyView& view) {
   std::istringstream lines(remarks(view.page.study, view.page.evaluation));
   std::string out, text;

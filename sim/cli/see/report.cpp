@@ -19,6 +19,8 @@
 #include "sim/cli/study/report.hpp"
 #include "sim/cli/study/shelf.hpp"
 #include "sim/cli/talk.hpp"
+#include "sim/scenario/load.hpp"
+#include "sim/scenario/reference/definition.hpp"
 
 namespace psim::cli {
 namespace {
@@ -63,6 +65,23 @@ std::map<std::string, analysis::RunPlace> places_of(const StudyFolder& folder) {
     if (analysis::is_page(folder.dir / page)) place.report = page.string();
   }
   return places;
+}
+
+// What each arm sets, by the study's own scenario; nothing where that does not load any more.
+std::map<std::string, std::vector<analysis::ArmField>> arms_of(const fs::path& scenario,
+                                                               const std::string& arm_axis) {
+  Diagnostics diagnostics;
+  const auto axes = load_axes({.path = scenario.string(), .without_data = true}, diagnostics);
+  std::map<std::string, std::vector<analysis::ArmField>> arms;
+  for (const Axis& axis : axes.value_or(std::vector<Axis>{})) {
+    if (axis.key != arm_axis) continue;
+    for (const AxisValue& value : axis.values) {
+      for (const Definition& one : definitions(value))
+        arms[value.label].push_back({one.field, one.value, one.doc, one.of_value});
+      arms[value.label];  // also of one that sets nothing
+    }
+  }
+  return arms;
 }
 
 int report_study(const fs::path& dir, const std::string& out) {
@@ -132,7 +151,8 @@ void write_study_page(const StudyFolder& folder, const analysis::Study& study,
                                          .target = target_of(study),
                                          .command = "psim compare " + file_word(file),
                                          .scenario = read_file(folder.dir / file),
-                                         .runs = places_of(folder)}));
+                                         .runs = places_of(folder),
+                                         .arms = arms_of(folder.dir / file, study.arm_axis)}));
 }
 
 int report(const std::string& name, const std::string& out) {

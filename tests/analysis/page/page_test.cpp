@@ -123,6 +123,23 @@ TEST_CASE("arms that are numbers have their axis, and hardly different ones no r
   CHECK(page_of(s).find("Why:") == std::string::npos);
 }
 
+TEST_CASE("a study's page says what its arms are", "[page]") {
+  const Study s = two_arms("bsp", "ssp 3");
+  const Evaluation evaluation = evaluate(s);
+  const std::string page =
+      study_page({.study = s,
+                  .evaluation = evaluation,
+                  .arms = {{"bsp", {{"consistency.model", "bsp", "waits <for> all", true}}},
+                           {"ssp 3",
+                            {{"consistency.model", "ssp", "waits a little", true},
+                             {"consistency.staleness", "3", "How far ahead.", false}}},
+                           {"of another study", {{"consistency.model", "asp", "never waits", true}}}}});
+  CHECK(page.find("</b> bsp</dt><dd><b>model = bsp</b>: waits &lt;for&gt; all</dd>") != std::string::npos);
+  CHECK(page.find("<b>model = ssp</b>: waits a little<br><b>staleness = 3</b></dd>") != std::string::npos);
+  CHECK(count(page, "<dt><code>consistency.staleness</code></dt><dd>How far ahead.</dd>") == 1);
+  CHECK(page.find("never waits") == std::string::npos);
+}
+
 TEST_CASE("why an arm is slower is something that it has more of", "[page]") {
   const auto with_shares = [](Json slow, Json fast) {
     Study s = two_arms("bsp", "asp");  // bsp is slower
