@@ -197,12 +197,14 @@ std::string study_page(const StudyPage& page) {
   const bool has_target = page.evaluation.has_target;
   const Json goal =  // one that all runs have
       page.target.empty() ? Json() : goal_of(page.study.cells.front().runs.front().summary["target"]);
-  const char* letters = "Each arm has a letter and a colour, the same in all figures.";
+  const char* letters =
+      "Each arm has a letter and a colour, the same in all figures; what workers do with their time has "
+      "other colours.";
   std::string body = header(view);
   body += fmt::format("<section id=\"answer\">{}</section>", study_answer(view));
   body += section("table", "Results",
                   "Means over seeds. In brackets: 95 % intervals; behind ±: standard deviations.",
-                  results_table(view) + remarks_of(view));
+                  results_table(view) + definitions_of(view) + remarks_of(view));
   body += section("curves", "How fast each arm learns",
                   fmt::format("{} Lines are means over seeds, bands their 95 % intervals; a line ends where "
                               "the first of its runs ends.",
@@ -223,7 +225,8 @@ std::string study_page(const StudyPage& page) {
                   "Pareto front: no other arm is as good in "
                   "time, bytes and accuracy, and better in one.",
                   pareto_figures(view));
-  body += section("map", "Mean times over the conditions", "The darker, the slower.", heat_maps(view));
+  body += section("map", "Mean times over the conditions", "The stronger the shade, the slower.",
+                  heat_maps(view));
   body += section("all-runs", "Every run", "", runs_table(view));
   body += section("made", "How this was made", "", made(view));
   return html_of({.title = (page.study.title.empty() ? page.study.name : page.study.title) + " - psim",
