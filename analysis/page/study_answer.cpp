@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 
 #include "analysis/page/study_parts.hpp"
 #include "analysis/study/labels.hpp"
@@ -20,14 +21,23 @@ std::string arm_html(const StudyView& view, const std::string& arm) {
   return fmt::format("<b class=\"name s{}\">{}</b>", view.series_of(arm) % 8, escaped(arm_name(view, arm)));
 }
 
-// The table's "2.7x faster [2.4, 3.1], 5/5" with "under 5/5 seeds" at its end, and the exact ratio behind it.
+// The table's "2.7x faster [2.4, 3.1], 5/5 ~" with "under 5/5 seeds" at its end, and the exact ratio behind
+// it. The mark stays with the interval, of which it says that it may be too narrow.
 std::string ratio_html(const StudyView& view, const TableView& table, const Aggregate& one) {
   std::string text = cell_text(column_named("versus baseline"), table, one);
   const std::size_t comma = text.rfind("], ");
-  if (comma != std::string::npos)
-    text = fmt::format("{}] under {} seeds", text.substr(0, comma), text.substr(comma + 3));
+  if (comma != std::string::npos) {
+    const std::string rest = text.substr(comma + 3);
+    const std::size_t marks = std::min(rest.find(' '), rest.size());
+    text =
+        fmt::format("{}]{} under {} seeds", text.substr(0, comma), rest.substr(marks), rest.substr(0, marks));
+  }
   return view.numbers.told(view.path_of(one) + "/versus_baseline/ratio", text);
 }
+
+// More arms than these make no sentence: it names the first and the last, and the table has all.
+constexpr std::size_t most_named = 6;
+constexpr const char* to_table = "see <a href=\"#table\">the table</a>";
 
 // Of one condition: the arms that are faster than the baseline, those that are slower, and the others.
 std::string compared_times(const StudyView& view, const std::vector<const Aggregate*>& condition) {
@@ -42,16 +52,24 @@ std::string compared_times(const StudyView& view, const std::vector<const Aggreg
   const auto ratio = [](const Aggregate* one) { return one->versus->pairs.ratio->value; };
   std::ranges::sort(faster, {}, ratio);
   std::ranges::sort(slower, {}, ratio);
-  std::vector<std::string> parts;
-  const auto say = [&](const std::vector<const Aggregate*>& arms) {
-    for (const Aggregate* one : arms)
-      parts.push_back(
-          fmt::format("{} was {}", arm_html(view, one->cell->arm), ratio_html(view, table, *one)));
+  const auto say = [&](const Aggregate* one) {
+    return fmt::format("{} was {}", arm_html(view, one->cell->arm), ratio_html(view, table, *one));
   };
-  say(faster);
-  say(slower);
-  for (const Aggregate* one : alike)
-    parts.push_back(fmt::format("{} showed no difference", arm_html(view, one->cell->arm)));
+  std::vector<std::string> parts;
+  if (faster.size() + slower.size() + alike.size() > most_named) {
+    if (!faster.empty()) parts.push_back(say(faster.front()));
+    if (!slower.empty()) parts.push_back(say(slower.back()));
+    const auto others = [](const std::vector<const Aggregate*>& arms) {
+      return arms.empty() ? 0 : arms.size() - 1;
+    };
+    parts.push_back(fmt::format("of the others {} were faster, {} slower and {} showed no difference ({})",
+                                others(faster), others(slower), alike.size(), to_table));
+  } else {
+    std::ranges::transform(faster, std::back_inserter(parts), say);
+    std::ranges::transform(slower, std::back_inserter(parts), say);
+    for (const Aggregate* one : alike)
+      parts.push_back(fmt::format("{} showed no difference", arm_html(view, one->cell->arm)));
+  }
   const std::string what =
       page.evaluation.has_target
           ? fmt::format("in reaching {}", page.target.empty() ? "the target" : escaped(page.target))
@@ -188,26 +206,68 @@ std::string reason(const StudyView& view, const std::vector<const Aggregate*>& c
                      found.use->verb, percent(*found.most), least_arm, percent(*found.least));
 }
 
-// Over several conditions: how often an arm was faster than the baseline, and how much.
-std::string over_conditions(const StudyView& view, const std::string& arm) {
+// Over several conditions: under how many an arm was faster than the baseline, and slower.
+struct Record {
+  std::string arm;
   std::size_t faster = 0, slower = 0, all = 0;
+};
+
+std::string record_html(const StudyView& view, const Record& one) {
+  const std::string who = arm_html(view, one.arm),
+                    where = one.all == 2 ? "both" : fmt::format("all {}", one.all);
+  if (one.faster == one.all) return fmt::format("{} was faster under {} conditions", who, where);
+  if (one.slower == one.all) return fmt::format("{} was slower under {} conditions", who, where);
+  if (one.faster + one.slower == 0) return fmt::format("{} showed no difference under any condition", who);
+  return fmt::format("{} was faster under {} and slower under {} of {} conditions", who, one.faster,
+                     one.slower, one.all);
+}
+
+// The records of all arms; of many only the best and the worst.
+std::string records_html(const StudyView& view) {
+  std::vector<Record> records;
   for (const Aggregate& one : view.page.evaluation.aggregates) {
-    if (one.cell->arm != arm || !one.versus) continue;
-    ++all;
+    if (!one.versus || one.cell->arm == view.page.study.baseline) continue;
+    auto record = std::ranges::find(records, one.cell->arm, &Record::arm);
+    if (record == records.end()) record = records.insert(record, {.arm = one.cell->arm});
+    ++record->all;
     if (!one.versus->pairs.ratio || !sees_difference(*one.versus)) continue;
-    ++(one.versus->pairs.ratio->value < 1 ? faster : slower);
+    ++(one.versus->pairs.ratio->value < 1 ? record->faster : record->slower);
   }
-  if (all == 0) return "";
-  const std::string who = arm_html(view, arm), where = all == 2 ? "both" : fmt::format("all {}", all);
-  if (faster == all) return fmt::format("{} was faster under {} conditions", who, where);
-  if (slower == all) return fmt::format("{} was slower under {} conditions", who, where);
-  if (faster + slower == 0) return fmt::format("{} showed no difference under any condition", who);
-  return fmt::format("{} was faster under {} and slower under {} of {} conditions", who, faster, slower, all);
+  std::vector<std::string> parts;
+  if (records.size() > most_named) {
+    std::ranges::stable_sort(records, std::greater{}, [](const Record& one) {
+      return static_cast<double>(one.faster) - static_cast<double>(one.slower);
+    });
+    parts = {record_html(view, records.front()), record_html(view, records.back()),
+             fmt::format("{} others lie between ({})", records.size() - 2, to_table)};
+  } else {
+    for (const Record& one : records) parts.push_back(record_html(view, one));
+  }
+  return parts.empty() ? ""
+                       : fmt::format("<p>Compared with {}: {}.</p>", arm_html(view, view.page.study.baseline),
+                                     fmt::join(parts, "; "));
+}
+
+using Conditions = std::vector<std::vector<const Aggregate*>>;
+constexpr std::size_t few_conditions = 4;
+
+// Of many conditions: the shortest and the longest time of all.
+std::string extremes_html(const StudyView& view, const Conditions& conditions) {
+  std::vector<const Aggregate*> all;
+  for (const std::vector<const Aggregate*>& condition : conditions)
+    std::ranges::copy(known_times(condition), std::back_inserter(all));
+  if (conditions.size() <= few_conditions || all.size() < 3) return "";
+  const auto [best, worst] = std::ranges::minmax(all, {}, seconds_of);
+  const auto say = [&](const Aggregate* one) {
+    return fmt::format("{} with {} ({})", arm_html(view, one->cell->arm),
+                       escaped(condition_label(view.page.study, *one->cell)), time_html(view, *one));
+  };
+  return fmt::format("<p>Fastest of all was {}, slowest {}; {} others lie between ({}).</p>", say(best),
+                     say(worst), all.size() - 2, to_table);
 }
 
 // "servers = 16 was fastest under both conditions: 2.1 s (bandwidth = 1Gbps) ..."; nothing where it depends.
-std::string fastest_everywhere(const StudyView& view,
-                               const std::vector<std::vector<const Aggregate*>>& conditions) {
+std::string fastest_everywhere(const StudyView& view, const Conditions& conditions) {
   const std::string* arm = nullptr;
   std::vector<std::string> times;
   for (const std::vector<const Aggregate*>& condition : conditions) {
@@ -218,49 +278,43 @@ std::string fastest_everywhere(const StudyView& view,
     times.push_back(fmt::format("{} with {}", time_html(view, best),
                                 escaped(condition_label(view.page.study, *best.cell))));
   }
-  constexpr std::size_t few = 4;
   return fmt::format("<p class=\"lead\">{} was fastest under {} conditions{}{}.</p>", arm_html(view, *arm),
                      conditions.size() == 2 ? "both" : fmt::format("all {}", conditions.size()),
-                     times.size() > few ? "" : ": ",
-                     times.size() > few ? "" : fmt::format("{}", fmt::join(times, ", ")));
+                     times.size() > few_conditions ? "" : ": ",
+                     times.size() > few_conditions ? "" : fmt::format("{}", fmt::join(times, ", ")));
 }
 
 }  // namespace
 
 std::string study_answer(const StudyView& view) {
-  std::vector<std::vector<const Aggregate*>> conditions;
+  Conditions conditions;
   for (const std::vector<const Cell*>& cells : conditions_of(view.page.study)) {
     std::vector<const Aggregate*>& condition = conditions.emplace_back();
     for (const Cell* cell : cells)
       condition.push_back(&*std::ranges::find(view.page.evaluation.aggregates, cell, &Aggregate::cell));
   }
+  const bool by_time = compares_times(view.page.evaluation);
   if (conditions.size() == 1) {
     const std::vector<const Aggregate*>& only = conditions.front();
-    const bool by_time = compares_times(view.page.evaluation) || only.size() == 1;
-    return (by_time ? best_time(view, only) + compared_times(view, only) : best_loss(view, only)) +
+    return (by_time || only.size() == 1 ? best_time(view, only) + compared_times(view, only)
+                                        : best_loss(view, only)) +
            reason(view, only);
   }
-  std::vector<std::string> parts, arms;
-  for (const Cell& cell : view.page.study.cells) {
-    if (std::ranges::find(arms, cell.arm) != arms.end() || cell.arm == view.page.study.baseline) continue;
-    arms.push_back(cell.arm);
-    if (std::string part = over_conditions(view, cell.arm); !part.empty()) parts.push_back(std::move(part));
+  std::string out, each;
+  if (by_time) {
+    out = fastest_everywhere(view, conditions) + records_html(view) + extremes_html(view, conditions);
+    if (out.starts_with("<p>")) out.insert(2, " class=\"lead\"");
   }
-  std::string out;
-  if (compares_times(view.page.evaluation)) {
-    out = fastest_everywhere(view, conditions);
-    if (!parts.empty())
-      out += fmt::format("<p{}>Compared with {}: {}.</p>", out.empty() ? " class=\"lead\"" : "",
-                         arm_html(view, view.page.study.baseline), fmt::join(parts, "; "));
-  }
-  for (const std::vector<const Aggregate*>& condition : conditions) {
-    const bool by_time = compares_times(view.page.evaluation);
-    const std::string best = by_time ? best_time(view, condition) : best_loss(view, condition);
-    out += fmt::format("<details><summary>{}</summary>{}{}{}</details>",
-                       escaped(condition_label(view.page.study, *condition.front()->cell)), best,
-                       by_time ? compared_times(view, condition) : "", reason(view, condition));
-  }
-  return out;
+  for (const std::vector<const Aggregate*>& condition : conditions)
+    each += fmt::format("<details><summary>{}</summary>{}{}{}</details>",
+                        escaped(condition_label(view.page.study, *condition.front()->cell)),
+                        by_time ? best_time(view, condition) : best_loss(view, condition),
+                        by_time ? compared_times(view, condition) : "", reason(view, condition));
+  return conditions.size() <= few_conditions
+             ? out + each
+             : out + fmt::format(
+                         "<details class=\"each\"><summary>Each of the {} conditions</summary>{}</details>",
+                         conditions.size(), each);
 }
 
 }  // namespace psim::analysis

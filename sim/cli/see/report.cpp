@@ -19,8 +19,8 @@
 #include "sim/cli/study/report.hpp"
 #include "sim/cli/study/shelf.hpp"
 #include "sim/cli/talk.hpp"
+#include "sim/scenario/definition.hpp"
 #include "sim/scenario/load.hpp"
-#include "sim/scenario/reference/definition.hpp"
 
 namespace psim::cli {
 namespace {

@@ -123,6 +123,37 @@ TEST_CASE("arms that are numbers have their axis, and hardly different ones no r
   CHECK(page_of(s).find("Why:") == std::string::npos);
 }
 
+TEST_CASE("of many conditions and arms a page names the first and the last", "[page]") {
+  const auto answer_of = [](const Study& s) {
+    const std::string page = page_of(s);
+    const std::size_t at = page.find("<section id=\"answer\">");
+    return page.substr(at, page.find("</section>", at) - at);
+  };
+  std::vector<Cell> cells;
+  for (int i = 1; i <= 20; ++i) {
+    cells.push_back(cell("bsp", {std::to_string(i)}, lasting({4.0 + i, 4.1 + i, 4.2 + i})));
+    cells.push_back(cell("asp", {std::to_string(i)}, lasting({2.0 + i, 2.1 + i, 2.2 + i})));
+  }
+  Study conditions = study({"cluster.workers"}, std::move(cells));
+  add_workers(conditions);
+  const std::string many = answer_of(conditions);
+  CHECK(many.find("asp</b> with workers = 1 (") != std::string::npos);
+  CHECK(many.find("slowest <b class=\"name s0\">bsp</b> with workers = 20 (") != std::string::npos);
+  CHECK(many.find("; 38 others lie between (see <a href=\"#table\">") != std::string::npos);
+  CHECK(many.find("Each of the 20 conditions") != std::string::npos);
+  CHECK(count(many, "class=\"lead\"") == 21);  // one, and one in each condition's fold
+
+  std::vector<Cell> arms{cell("0", {}, lasting({20, 20.1, 20.2}))};
+  for (int i = 1; i <= 20; ++i)
+    arms.push_back(cell(std::to_string(i), {}, lasting({30.0 - i, 30.1 - i, 30.2 - i})));
+  Study one = study({}, std::move(arms));
+  add_workers(one);
+  const std::string told = answer_of(one);
+  CHECK(told.find("of the others 9 were faster, 8 slower and 1 showed no difference") != std::string::npos);
+  CHECK(count(told, "x faster [") == 1);
+  CHECK(count(told, "x slower [") == 1);
+}
+
 TEST_CASE("a study's page says what its arms are", "[page]") {
   const Study s = two_arms("bsp", "ssp 3");
   const Evaluation evaluation = evaluate(s);

@@ -1,6 +1,6 @@
 // Goal: what a value of an axis sets has the sentences of psim explain. Method: values, and the rows and
 // fields that they name.
-#include "sim/scenario/reference/definition.hpp"
+#include "sim/scenario/definition.hpp"
 
 #include "model/table.hpp"
 #include "sim/protocol/consistency.hpp"

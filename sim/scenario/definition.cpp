@@ -1,4 +1,4 @@
-#include "sim/scenario/reference/definition.hpp"
+#include "sim/scenario/definition.hpp"
 
 #include <fmt/format.h>
 
