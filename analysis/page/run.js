@@ -57,10 +57,12 @@
       joined(place(after, events.clocks.length < data.workers ? "Clocks: which step each of the first workers was in" : "Clocks: which step each worker was in"), { curves: clocks.map((one) => curve(one.worker, "worker " + one.worker, broken(one.line))), yName: "clock", steps: true });
     const traffic = document.getElementById("traffic");
     const more = data.timeline.lanes.length > events.traffic.length ? "The first nodes: " : "";
+    const width = events.bin_s >= 1 ? events.bin_s.toPrecision(3) + " s" : Number((events.bin_s * 1e3).toPrecision(3)) + " ms";
+    const means = ` (means over ${width}${events.bin_steps ? `, about ${events.bin_steps} mean step${events.bin_steps > 1 ? "s" : ""}` : ""})`;
     const rates = (bytes) => bytes.map((b, i) => [(i + 0.5) * events.bin_s, b / events.bin_s / 1e6]);
     if (events.traffic.length) {
-      joined(place(traffic, more + "Sent by each node"), { curves: events.traffic.map((one, i) => curve(i, one.name, rates(one.out))), yName: "MB/s" });
-      joined(place(traffic, more + "Received by each node"), { curves: events.traffic.map((one, i) => curve(i, one.name, rates(one.in))), yName: "MB/s" });
+      joined(place(traffic, more + "Sent by each node" + means), { curves: events.traffic.map((one, i) => curve(i, one.name, rates(one.out))), yName: "MB/s" });
+      joined(place(traffic, more + "Received by each node" + means), { curves: events.traffic.map((one, i) => curve(i, one.name, rates(one.in))), yName: "MB/s" });
     }
   }
 

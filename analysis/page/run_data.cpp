@@ -13,8 +13,7 @@
 namespace psim::analysis {
 namespace {
 
-constexpr std::size_t most_pieces = 300'000, most_messages = 120'000, bins = 240, traffic_bins = 60,
-                      most_lines = 16;
+constexpr std::size_t most_pieces = 300'000, most_messages = 120'000, bins = 240, most_lines = 16;
 
 std::int64_t nanoseconds(double seconds) { return std::llround(seconds * 1e9); }
 
@@ -125,18 +124,25 @@ class Reader {
         staleness.push_back({middle(i), stale_[i].first / static_cast<double>(stale_[i].second)});
     }
     for (const auto& [worker, line] : clocks_) clocks.push_back({{"worker", worker}, {"line", line}});
-    for (const auto& [node, bytes] : traffic_)
-      traffic.push_back({{"name", facts_.name_of(node)}, {"out", bytes.first}, {"in", bytes.second}});
-    Json out = {{"bin_s", end_ / traffic_bins},
-                {"staleness", staleness},
-                {"clocks", clocks},
-                {"clock_spread", spread_},
-                {"traffic", traffic}};
+    const TrafficBins parts = traffic_bins(end_, mean_step());
+    for (const auto& [node, rate] : rates(parts))
+      traffic.push_back({{"name", facts_.name_of(node)}, {"out", rate.first}, {"in", rate.second}});
+    Json out = {{"bin_s", parts.width}, {"bin_steps", parts.steps}, {"staleness", staleness},
+                {"clocks", clocks},     {"clock_spread", spread_},  {"traffic", traffic}};
     if (sent_.size() <= most_messages) out["messages"] = {{"kinds", kinds}, {"list", messages()}};
     return out;
   }
 
  private:
+  // When a worker began its steps.
+  struct Steps {
+    double first, last;
+    std::size_t begun;
+    void add(double at) {
+      last = at;
+      ++begun;
+    }
+  };
   struct Message {
     double sent, received;
     std::uint32_t from, to;
@@ -144,35 +150,50 @@ class Reader {
     std::uint64_t bytes;
   };
   double middle(std::size_t bin) const { return (static_cast<double>(bin) + 0.5) * end_ / bins; }
-  std::size_t bin_of(double at, std::size_t all = bins) const {
-    return std::min(all - 1, static_cast<std::size_t>(std::max(0.0, at) / end_ * static_cast<double>(all)));
+  std::size_t bin_of(double at) const {
+    return std::min(bins - 1, static_cast<std::size_t>(std::max(0.0, at) / end_ * bins));
   }
   void on(const Row& row) {
     if (row.is("sent")) {
       const std::size_t kind = kinds_.try_emplace(std::string(row.kind), kinds_.size()).first->second;
       sent_[row.number] = {row.at, -1, row.node, row.peer, kind, row.bytes};
-      add(row.node, row.at, row.bytes, 0);
     } else if (row.is("received")) {
       const auto message = sent_.find(row.sent);
       if (message == sent_.end()) return;
       message->second.received = row.at;
-      add(row.node, row.at, 0, message->second.bytes);
     } else if (row.is("applied")) {
       auto& [sum, count] = stale_[bin_of(row.at)];
       sum += static_cast<double>(row.staleness);
       ++count;
     } else if (row.is("begun") && row.is_step()) {
       clock(row);
+      if (row.part == 0) steps_.try_emplace(row.node, Steps{row.at, row.at, 0}).first->second.add(row.at);
     }
   }
-  void add(std::uint32_t node, double at, std::uint64_t out, std::uint64_t in) {
-    if (node >= most_lines) return;
-    auto& [all_out, all_in] = traffic_
-                                  .try_emplace(node, std::vector<std::uint64_t>(traffic_bins),
-                                               std::vector<std::uint64_t>(traffic_bins))
-                                  .first->second;
-    all_out[bin_of(at, traffic_bins)] += out;
-    all_in[bin_of(at, traffic_bins)] += in;
+  // From one step of a worker to its next; 0: nobody has two.
+  double mean_step() const {
+    double seconds = 0;
+    std::size_t steps = 0;
+    for (const auto& [worker, its] : steps_) {
+      seconds += its.last - its.first;
+      steps += its.begun - 1;
+    }
+    return steps == 0 ? 0 : seconds / static_cast<double>(steps);
+  }
+  // By node, what it sent and what it received in each part of the run.
+  using Rates = std::map<std::uint32_t, std::pair<std::vector<double>, std::vector<double>>>;
+  Rates rates(const TrafficBins& parts) const {
+    Rates all;
+    const auto of = [&](std::uint32_t node) -> auto& {
+      const std::vector<double> none(parts.count);
+      return all.try_emplace(node, none, none).first->second;
+    };
+    for (const auto& [number, m] : sent_) {
+      const auto bytes = static_cast<double>(m.bytes);
+      if (m.from < most_lines) parts.add(of(m.from).first, m.sent, bytes);
+      if (m.received >= 0 && m.to < most_lines) parts.add(of(m.to).second, m.received, bytes);
+    }
+    return all;
   }
   // One point for each bin at most.
   void clock(const Row& row) {
@@ -217,10 +238,29 @@ class Reader {
   std::map<std::uint32_t, std::int64_t> clock_of_;
   std::map<std::int64_t, std::size_t> workers_at_;  // by clock
   std::int64_t spread_ = 0;
-  std::map<std::uint32_t, std::pair<std::vector<std::uint64_t>, std::vector<std::uint64_t>>> traffic_;
+  std::map<std::uint32_t, Steps> steps_;
 };
 
 }  // namespace
+
+TrafficBins traffic_bins(double end, double step) {
+  constexpr double most = 60, fewest = 10;
+  TrafficBins bins{.count = static_cast<std::size_t>(most), .steps = 0, .width = end / most};
+  if (!(step > 0) || end / step < fewest) return bins;
+  bins.steps = static_cast<std::size_t>(std::ceil(bins.width / step));
+  bins.count = static_cast<std::size_t>(std::round(end / (static_cast<double>(bins.steps) * step)));
+  bins.width = end / static_cast<double>(bins.count);
+  return bins;
+}
+
+void TrafficBins::add(std::vector<double>& sums, double at, double amount) const {
+  const double last = static_cast<double>(count) - 1;
+  const double place = std::clamp(at / width - 0.5, 0.0, last);  // between the middles of two parts
+  const auto before = static_cast<std::size_t>(place);
+  const double share = place - static_cast<double>(before);
+  sums[before] += amount * (1 - share);
+  if (share > 0) sums[before + 1] += amount * share;
+}
 
 Json run_data(const RunView& view) {
   Json curve = Json::array();

@@ -1,7 +1,9 @@
 // Parts of a run's page.
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <vector>
 
 #include "analysis/page/html.hpp"
 #include "analysis/page/page.hpp"
@@ -35,6 +37,19 @@ std::string workers_figure(const RunView& view);
 std::string loss_figure(const RunView& view);
 std::string traffic_table(const RunView& view);
 std::string recoveries_figure(const RunView& view);
+
+// Parts of a run of which each has a mean rate of traffic. Messages come in bursts, one in each step: parts
+// that were no whole number of steps would hold now more bursts and now fewer, a saw-tooth that is not in the
+// run.
+struct TrafficBins {
+  std::size_t count;
+  std::size_t steps;  // how many mean steps a part has, about; 0: the run has too few, or none
+  double width;       // seconds
+  // Shares an amount between the two parts whose middles are next to it, because steps are not all alike.
+  void add(std::vector<double>& sums, double at, double amount) const;
+};
+// `step`: the mean of the run's steps in seconds, or 0.
+TrafficBins traffic_bins(double end, double step);
 
 // What the page's programs draw.
 Json run_data(const RunView& view);

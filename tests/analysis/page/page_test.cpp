@@ -3,10 +3,12 @@
 #include "analysis/page/page.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "analysis/page/html.hpp"
 #include "analysis/page/plot.hpp"
+#include "analysis/page/run_parts.hpp"
 #include "analysis/page/study_parts.hpp"
 #include "analysis/run_files.hpp"
 #include "analysis/study/files.hpp"
@@ -248,6 +250,31 @@ TEST_CASE("numbers are rounded as their shape says", "[page]") {
   CHECK(shown(nullptr) == "-");
   CHECK(shown(0.25, {.digits = 2, .is_inverse = true}) == "4.0");
   CHECK(shown(0.0, as_seconds) == "0 s");
+}
+
+TEST_CASE("a steady run has a steady rate, whatever its steps", "[page]") {
+  for (const double step : {0.0071, 0.013, 0.0349, 0.1}) {
+    constexpr double end = 2.9;
+    const TrafficBins bins = traffic_bins(end, step);
+    INFO(step);
+    CHECK(bins.width * static_cast<double>(bins.count) == Approx(end));
+    CHECK(bins.width == Approx(static_cast<double>(bins.steps) * step).epsilon(0.05));
+    CHECK(bins.count <= 61);
+    std::vector<double> sums(bins.count);
+    double all = 0;
+    for (int i = 0; i * step < end; ++i) {
+      const double early = i % 3 == 0 ? 0.05 * step : 0;  // steps are not all alike
+      bins.add(sums, i * step + 0.5 * step - early, 1000);
+      all += 1000;
+    }
+    double held = 0;
+    for (const double sum : sums) held += sum;
+    CHECK(held == Approx(all));
+    const double mean = all / static_cast<double>(bins.count);
+    for (std::size_t i = 1; i + 1 < sums.size(); ++i) CHECK(std::abs(sums[i] - mean) < 0.1 * mean);
+  }
+  CHECK(traffic_bins(3, 1).count == 60);  // three bursts are seen one by one
+  CHECK(traffic_bins(3, 0).steps == 0);
 }
 
 TEST_CASE("an axis has its ticks within its ends", "[page]") {
