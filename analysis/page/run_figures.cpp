@@ -16,6 +16,7 @@
 namespace psim::analysis {
 namespace {
 
+constexpr Shape happened_at{.digits = 4, .unit = " s"};
 constexpr std::size_t still_columns = 500;  // of a time line that stands still
 
 // The use that takes most of each column; none: nothing happens there.
@@ -103,23 +104,41 @@ std::string happenings(const Timeline& timeline) {
     }
   }
   std::ranges::stable_sort(marks, {}, [](const auto& one) { return one.first->at; });
+  const auto same_line = [](const auto& a, const auto& b) {
+    return a.second == b.second && a.first->kind == b.first->kind &&
+           shown(a.first->at, happened_at) == shown(b.first->at, happened_at);
+  };
   std::string rows;
-  for (std::size_t i = 0; i < std::min(most, marks.size()); ++i) {
+  std::size_t lines = 0, next = 0;
+  for (std::size_t i = 0; i < marks.size() && lines < most; i = next, ++lines) {
     const auto& [mark, lane] = marks[i];
+    for (next = i + 1; next < marks.size() && same_line(marks[i], marks[next]);) ++next;
+    const std::string last = next > i + 1 ? " to " + marks[next - 1].first->text : "";
     rows += fmt::format(
-        "<tr><td class=\"number\" title=\"{} s\">{} s</td><td class=\"text\">{}</td><td "
+        "<tr><td class=\"number\" title=\"{} s\">{}</td><td class=\"text\">{}</td><td "
         "class=\"text\">{}{}</td></tr>",
-        mark->at, shown(mark->at, {.digits = 4}), escaped(lane->name), escaped(mark->kind),
-        mark->text.empty() || mark->text == mark->kind ? "" : ": " + escaped(mark->text));
+        mark->at, shown(mark->at, happened_at), escaped(lane->name), escaped(mark->kind),
+        mark->text.empty() || mark->text == mark->kind ? "" : ": " + escaped(mark->text + last));
   }
   if (rows.empty()) return "";
   const std::string more =
-      marks.size() > most ? fmt::format("<p class=\"hint\">... and {} more</p>", marks.size() - most) : "";
+      next < marks.size() ? fmt::format("<p class=\"hint\">... and {} more</p>", marks.size() - next) : "";
   return fmt::format(
       "<details id=\"happened\" open><summary>What happened</summary><div "
       "class=\"wide\"><table><tbody>{}</tbody>"
       "</table></div>{}</details>",
       rows, more);
+}
+
+// A number with as many decimals as give the largest one of its table three digits; "< 0.01" for one that
+// would be 0 with them.
+std::string beside(const Json& seconds, double largest) {
+  constexpr int digits = 3;
+  const int decimals =
+      largest > 0 ? std::clamp(digits - 1 - static_cast<int>(std::floor(std::log10(largest))), 0, 9) : 0;
+  const double least = std::pow(10, -decimals), value = seconds.get<double>();
+  if (value > 0 && value < least / 2) return fmt::format("&lt; {:.{}f}", least, decimals);
+  return shown(seconds, {.decimals = decimals});
 }
 
 std::string waits_table(const RunView& view) {
@@ -149,7 +168,7 @@ std::string waits_table(const RunView& view) {
       const Json& one = *found->second;
       rows += fmt::format("<td class=\"number\" style=\"--heat:{:.0f}%\" title=\"{} s, {} times\">{}</td>",
                           most > 0 ? 90 * one["seconds"].get<double>() / most : 0, one["seconds"].dump(),
-                          one["count"].dump(), shown(one["seconds"]));
+                          one["count"].dump(), beside(one["seconds"], most));
     }
     rows += "</tr>";
   }

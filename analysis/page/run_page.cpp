@@ -148,9 +148,10 @@ std::string run_page(const RunPage& page) {
                   path_table(view));
   body += section("workers", page.timeline == nullptr ? waiting_heading(view) : "Each worker's time",
                   fmt::format("{}.", bar_keys), workers_figure(view));
-  body += section("recoveries", "How each crash was made good",
-                  "Detection (1), takeover (2), transfer (3) and catch-up (4); `-`: it did not come so far.",
-                  recoveries_figure(view));
+  body +=
+      section("recoveries", "How each crash was made good",
+              "Detection (1), takeover (2), transfer (3) and catch-up (4). A dash: it did not come so far.",
+              recoveries_figure(view));
   body += section(
       "traffic",
       fmt::format("{} messages, {}", view.numbers("/messages"), view.numbers("/bytes_sent", as_megabytes)),

@@ -27,11 +27,6 @@ std::vector<Condition> conditions_in(const StudyView& view) {
   return conditions;
 }
 
-std::string title_of(const StudyView& view, const Condition& condition) {
-  const std::string label = condition_label(view.page.study, *condition.front()->cell);
-  return label.empty() ? "" : fmt::format("<h3>{}</h3>", escaped(label));
-}
-
 // The number of a run in study.json.
 std::size_t number_of(const StudyView& view, const Cell& cell, const StudyRun& run) {
   std::size_t number = 0;
@@ -96,6 +91,48 @@ double longest(const Condition& condition) {
   return most > 0 ? 1.04 * most : 1;
 }
 
+// Where a dot's name stands, so that it covers no dot beside it.
+enum class Side { right, left, above };
+
+const char* class_of(Side side) { return side == Side::left ? " left" : side == Side::above ? " above" : ""; }
+
+std::vector<Side> sides_of(const Dots& places, double widest, double highest) {
+  constexpr double name = 0.3, line = 0.09;  // of the width, of the height
+  const auto is_before = [&](std::size_t i, std::size_t j) {
+    return places[i].first < places[j].first || (places[i].first <= places[j].first && i < j);
+  };
+  const auto are_near = [&](std::size_t i, std::size_t j) {
+    return i != j && std::abs(places[i].first - places[j].first) < name * widest &&
+           std::abs(places[i].second - places[j].second) < line * highest;
+  };
+  std::vector<Side> sides(places.size(), Side::right);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    bool has_left = places[i].first < name * widest, has_right = false;
+    for (std::size_t j = 0; j < places.size(); ++j) {
+      if (!are_near(i, j)) continue;
+      (is_before(j, i) ? has_left : has_right) = true;
+    }
+    if (has_right && !has_left) sides[i] = Side::left;
+  }
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    for (std::size_t j = 0; j < places.size(); ++j) {
+      if (sides[i] == Side::right && are_near(i, j) && is_before(j, i) && sides[j] == Side::right)
+        sides[i] = Side::above;
+    }
+  }
+  return sides;
+}
+
+// Figures of one condition; of many conditions, where they are long, to be opened.
+std::string under_title(const StudyView& view, const Condition& condition, std::size_t conditions,
+                        const std::string& figure) {
+  constexpr std::size_t few = 4;
+  const std::string label = escaped(condition_label(view.page.study, *condition.front()->cell));
+  if (label.empty()) return figure;
+  return conditions > few ? fmt::format("<details><summary>{}</summary>{}</details>", label, figure)
+                          : fmt::format("<h3>{}</h3>{}", label, figure);
+}
+
 // Of one map: the mean time where a row's and a column's values meet, the darker the slower.
 using Places = std::map<std::pair<std::string, std::string>, const Aggregate*>;
 std::string heat_map(const StudyView& view, const std::string& title, const std::string& corner,
@@ -135,23 +172,26 @@ void add_once(std::vector<std::string>& all, const std::string& one) {
 
 std::string time_figures(const StudyView& view) {
   std::string out;
-  for (const Condition& condition : conditions_in(view)) {
-    out += title_of(view, condition) + "<div class=\"strips\">";
+  const std::vector<Condition> conditions = conditions_in(view);
+  for (const Condition& condition : conditions) {
+    std::string figure = "<div class=\"strips\">";
     const double most = longest(condition);
-    for (const Aggregate* one : condition) out += time_row(view, *one, most);
-    out += "<div class=\"strip axis\"><span class=\"who\"></span><span class=\"track\">";
+    for (const Aggregate* one : condition) figure += time_row(view, *one, most);
+    figure += "<div class=\"strip axis\"><span class=\"who\"></span><span class=\"track\">";
     const Scale scale(0, most);
     for (const double tick : scale.ticks())
-      out += fmt::format("<span class=\"xtick\" style=\"left:{:.2f}%\">{:.4g}</span>",
-                         100 * scale.share(tick), tick);
-    out += "</span><span class=\"what\">s</span></div></div>";
+      figure += fmt::format("<span class=\"xtick\" style=\"left:{:.2f}%\">{:.4g}</span>",
+                            100 * scale.share(tick), tick);
+    figure += "</span><span class=\"what\">s</span></div></div>";
+    out += under_title(view, condition, conditions.size(), figure);
   }
   return out;
 }
 
 std::string pareto_figures(const StudyView& view) {
   std::string out;
-  for (const Condition& condition : conditions_in(view)) {
+  const std::vector<Condition> conditions = conditions_in(view);
+  for (const Condition& condition : conditions) {
     Dots places;
     Condition drawn;
     for (const Aggregate* one : condition) {
@@ -164,19 +204,14 @@ std::string pareto_figures(const StudyView& view) {
     const auto [low, high] = std::ranges::minmax(places, {}, &std::pair<double, double>::second);
     constexpr double alike = 1.01;
     if (high.second <= alike * low.second) {
-      out += title_of(view, condition) +
-             "<p class=\"hint\">All arms sent the same, within 1 %: only their times differ.</p>";
+      out +=
+          under_title(view, condition, conditions.size(),
+                      "<p class=\"hint\">All arms sent the same, within 1 %: only their times differ.</p>");
       continue;
     }
     Figure plot(Scale(0, 1.1 * right.first), Scale(0, 1.15 * high.second), "mean time [s]", "sent [MB]");
-    const auto covers = [&](std::size_t i, std::size_t j) {  // their names would stand one upon the other
-      return std::abs(places[i].first - places[j].first) < 0.3 * right.first &&
-             std::abs(places[i].second - places[j].second) < 0.07 * high.second &&
-             (places[j].first < places[i].first || (places[j].first <= places[i].first && j < i));
-    };
+    const std::vector<Side> sides = sides_of(places, right.first, high.second);
     for (std::size_t i = 0; i < drawn.size(); ++i) {
-      bool is_below = false;
-      for (std::size_t j = 0; j < drawn.size(); ++j) is_below = is_below || (j != i && covers(i, j));
       const Aggregate& one = *drawn[i];
       const std::string path = view.path_of(one);
       const std::string accuracy = one.measure("final_accuracy") == nullptr
@@ -188,12 +223,14 @@ std::string pareto_figures(const StudyView& view) {
           fmt::format(
               "<span class=\"point {}{} s{}\"><a class=\"mark\" href=\"{}\" title=\"its first run\">{}</a> "
               "<span class=\"name\">{}{}{}</span></span>",
-              one.pareto ? "front" : "behind", is_below ? " above" : "", view.series_of(one.cell->arm) % 8,
+              one.pareto ? "front" : "behind", class_of(sides[i]), view.series_of(one.cell->arm) % 8,
               anchor_of(view, *one.cell, one.cell->runs.front()), letter_of(view.series_of(one.cell->arm)),
               escaped(arm_label(one.cell->arm)), accuracy, one.pareto ? "" : " (behind)"));
     }
-    out += title_of(view, condition) + "<div class=\"scatter\">" +
-           plot.html("Mean time and bytes sent of each arm, with its final accuracy") + "</div>";
+    out += under_title(view, condition, conditions.size(),
+                       "<div class=\"scatter\">" +
+                           plot.html("Mean time and bytes sent of each arm, with its final accuracy") +
+                           "</div>");
   }
   return out;
 }
