@@ -130,7 +130,7 @@ function drawGoal(context, area, graph, goal) {
   context.lineTo(area.x + area.w, y);
   context.stroke();
   context.font = "12px system-ui, sans-serif";
-  context.fillText("target " + rounded(goal), area.x + 6, y - 5);
+  context.fillText("target " + rounded(goal), area.x + 6, y - area.y < 18 ? y + 14 : y - 5);
   context.restore();
 }
 

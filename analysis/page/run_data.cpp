@@ -258,8 +258,11 @@ void TrafficBins::add(std::vector<double>& sums, double at, double amount) const
   const double place = std::clamp(at / width - 0.5, 0.0, last);  // between the middles of two parts
   const auto before = static_cast<std::size_t>(place);
   const double share = place - static_cast<double>(before);
-  sums[before] += amount * (1 - share);
-  if (share > 0) sums[before + 1] += amount * share;
+  const auto is_end = [&](std::size_t part) { return part == 0 || part + 1 == count; };
+  if (!is_end(before)) sums[before] += amount * (1 - share);
+  if (share > 0 && !is_end(before + 1)) sums[before + 1] += amount * share;
+  if (at < width) sums.front() += amount;
+  if (at >= last * width) sums.back() += amount;
 }
 
 Json run_data(const RunView& view) {

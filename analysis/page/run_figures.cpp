@@ -182,6 +182,8 @@ std::string path_table(const RunView& view) {
   constexpr std::size_t most = 8;
   std::string rows;
   const Json& all = view.page.why.contains("shares") ? view.page.why["shares"] : Json::array();
+  double longest = 0;
+  for (const Json& one : all) longest = std::max(longest, one["seconds"].get<double>());
   for (std::size_t i = 0; i < std::min(most, all.size()); ++i) {
     const double percent = 100 * all[i]["share"].get<double>();
     rows += fmt::format(
@@ -189,7 +191,7 @@ std::string path_table(const RunView& view) {
         "<td class=\"number\">{:.0f} %</td><td class=\"sized\"><span "
         "style=\"width:{:.1f}%\"></span></td></tr>",
         escaped(all[i]["node"].get<std::string>()), escaped(all[i]["kind"].get<std::string>()),
-        all[i]["seconds"].dump(), shown(all[i]["seconds"]), percent, percent);
+        all[i]["seconds"].dump(), beside(all[i]["seconds"], longest), percent, percent);
   }
   return rows.empty() ? ""
                       : fmt::format(

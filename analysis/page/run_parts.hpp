@@ -45,7 +45,8 @@ struct TrafficBins {
   std::size_t count;
   std::size_t steps;  // how many mean steps a part has, about; 0: the run has too few, or none
   double width;       // seconds
-  // Shares an amount between the two parts whose middles are next to it, because steps are not all alike.
+  // Shares an amount between the two parts whose middles are next to it, because steps are not all alike. The
+  // first and the last part have a middle on one side only, and hold just what is in them.
   void add(std::vector<double>& sums, double at, double amount) const;
 };
 // `step`: the mean of the run's steps in seconds, or 0.

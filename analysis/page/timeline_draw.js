@@ -164,7 +164,7 @@ function drawPiece(g, line, style, row, i, x, y, width) {
   g.globalAlpha = 0.85;
   g.fillRect(at - 2, y + 5, size + 4, line.rowHeight - 10);
   g.globalAlpha = 1;
-  g.fillStyle = name === "compute" ? style.paper : style.ink;
+  g.fillStyle = name === "compute" ? "#ffffff" : style.ink;
   g.fillText(text, at, y + line.rowHeight / 2);
 }
 
