@@ -202,8 +202,13 @@ std::string reason(const StudyView& view, const std::vector<const Aggregate*>& c
   if (const std::string who = who_waited(found); !who.empty())
     return fmt::format("<p>{}: under {} {}. Under {} workers waited {}.</p>", begins, most_arm, who,
                        least_arm, percent(*found.least));
-  return fmt::format("<p>{}: under {} workers {} {} of their time; under {}, {}.</p>", begins, most_arm,
-                     found.use->verb, percent(*found.most), least_arm, percent(*found.least));
+  // "46 % of 6.65 s": the time whose part it is, where runs are not cut off before.
+  const auto part = [&](const Aggregate& one) {
+    const bool is_whole = by_time && !(one.time_to_target && one.time_to_target->cut > 0);
+    return fmt::format("{} of {}", percent(one), is_whole ? time_html(view, one) : "their time");
+  };
+  return fmt::format("<p>{}: under {} workers {} {}; under {}, {}.</p>", begins, most_arm, found.use->verb,
+                     part(*found.most), least_arm, part(*found.least));
 }
 
 // Over several conditions: under how many an arm was faster than the baseline, and slower.

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -92,9 +93,12 @@ double longest(const Condition& condition) {
 }
 
 // Where a dot's name stands, so that it covers no dot beside it.
-enum class Side { right, left, above };
+enum class Side { right, left, above, below };
 
-const char* class_of(Side side) { return side == Side::left ? " left" : side == Side::above ? " above" : ""; }
+const char* class_of(Side side) {
+  constexpr std::array<const char*, 4> classes{"", " left", " above", " below"};
+  return classes[static_cast<std::size_t>(side)];
+}
 
 std::vector<Side> sides_of(const Dots& places, double widest, double highest) {
   constexpr double name = 0.3, line = 0.09;  // of the width, of the height
@@ -117,7 +121,7 @@ std::vector<Side> sides_of(const Dots& places, double widest, double highest) {
   for (std::size_t i = 0; i < places.size(); ++i) {
     for (std::size_t j = 0; j < places.size(); ++j) {
       if (sides[i] == Side::right && are_near(i, j) && is_before(j, i) && sides[j] == Side::right)
-        sides[i] = Side::above;
+        sides[i] = places[i].second < places[j].second ? Side::below : Side::above;
     }
   }
   return sides;

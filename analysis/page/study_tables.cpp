@@ -104,7 +104,7 @@ std::string definitions_of(const StudyView& view) {
     std::vector<ArmField> set = found->second;  // what has a name of its own first, then its numbers
     std::ranges::stable_partition(set, &ArmField::of_value);
     for (const ArmField& one : set) {
-      const std::string what = fmt::format("{} = {}", heading_of_axis(one.field), one.value);
+      const std::string what = fmt::format("{} = {}", one.field, one.value);
       parts.push_back(one.of_value ? fmt::format("<b>{}</b>: {}", escaped(what), escaped(one.doc))
                                    : fmt::format("<b>{}</b>", escaped(what)));
       if (one.of_value || one.doc.empty() || !defined.insert(one.field).second) continue;
@@ -136,8 +136,10 @@ std::string runs_table(const StudyView& view) {
       "<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"runs\"><table id=\"runs\"><thead><tr>" +
       head(heading_of_axis(view.page.study.arm_axis), "What is compared.");
   for (const std::string& axis : view.page.study.condition_axes) out += head(heading_of_axis(axis), axis);
+  const bool has_target = view.page.evaluation.has_target;
+  out += fmt::format("<th scope=\"col\">seed</th>{}<th scope=\"col\">length [s]</th>",
+                     has_target ? "<th scope=\"col\">time to target [s]</th>" : "");
   out +=
-      "<th scope=\"col\">seed</th><th scope=\"col\">time to target [s]</th><th scope=\"col\">length [s]</th>"
       "<th scope=\"col\">updates</th><th scope=\"col\">final loss</th><th scope=\"col\">digest</th>"
       "<th scope=\"col\">the run</th></tr></thead><tbody>";
   const Json& runs = view.document["runs"];
@@ -148,9 +150,10 @@ std::string runs_table(const StudyView& view) {
     for (const auto& [axis, value] : runs[i]["condition"].items())
       out += fmt::format("<td class=\"text\">{}</td>", escaped(value.get<std::string>()));
     const bool reached = runs[i]["target"]["reached"];
-    out +=
-        fmt::format("<td class=\"number\">{}</td><td class=\"number\">{}</td>", view.numbers(path + "/seed"),
-                    reached ? view.numbers(path + "/target/sim_time_s") : "-");
+    out += fmt::format("<td class=\"number\">{}</td>", view.numbers(path + "/seed"));
+    if (has_target)
+      out += fmt::format("<td class=\"number\">{}</td>",
+                         reached ? view.numbers(path + "/target/sim_time_s") : "-");
     for (const char* key : {"/sim_time_s", "/updates", "/final/loss"})
       out += fmt::format("<td class=\"number\">{}</td>", view.numbers(path + key, {.digits = 4}));
     out += fmt::format("<td><code>{:.8}</code></td>", escaped(runs[i]["digest"].get<std::string>()));

@@ -167,8 +167,11 @@ TEST_CASE("a study's page says what its arms are", "[page]") {
                             {{"consistency.model", "ssp", "waits a little", true},
                              {"consistency.staleness", "3", "How far ahead.", false}}},
                            {"of another study", {{"consistency.model", "asp", "never waits", true}}}}});
-  CHECK(page.find("</b> bsp</dt><dd><b>model = bsp</b>: waits &lt;for&gt; all</dd>") != std::string::npos);
-  CHECK(page.find("<b>model = ssp</b>: waits a little<br><b>staleness = 3</b></dd>") != std::string::npos);
+  CHECK(page.find("</b> bsp</dt><dd><b>consistency.model = bsp</b>: waits &lt;for&gt; all</dd>") !=
+        std::string::npos);
+  CHECK(
+      page.find("<b>consistency.model = ssp</b>: waits a little<br><b>consistency.staleness = 3</b></dd>") !=
+      std::string::npos);
   CHECK(count(page, "<dt><code>consistency.staleness</code></dt><dd>How far ahead.</dd>") == 1);
   CHECK(page.find("never waits") == std::string::npos);
 }
@@ -190,6 +193,8 @@ TEST_CASE("why an arm is slower is something that it has more of", "[page]") {
                             {{"compute_share", 0.4}, {"wait_share", 0.4}, {"network_share", 0.2}}));
   CHECK(network.find("workers had messages on their way ") != std::string::npos);
   CHECK(network.find("Why: under <b class=\"name s0\">bsp</b>") != std::string::npos);
+  CHECK(network.find("; under <b class=\"name s1\">asp</b>, ") != std::string::npos);
+  CHECK(count(network, " %</data> of <data ") == 2);  // "50 % of 4.80 s"
   CHECK(network.find("waited") == std::string::npos);
   // Only the faster arm has more of anything, so nothing is why.
   const std::string none =
