@@ -45,7 +45,7 @@ class Name {
       "prediction", "repetition", "wait", "release",
       // kinds of messages and of faults
       "pull", "weights", "push", "join", "heartbeat", "leave", "state", "restore", "samples", "chunk",
-      "crash"};
+      "activation", "error", "crash"};
   std::uint8_t place_ = 0;
 };
 

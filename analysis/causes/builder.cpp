@@ -32,9 +32,10 @@ std::uint32_t first_named(const Facts& facts, std::string_view name) {
 
 }  // namespace
 
-CauseBuilder::CauseBuilder(const Facts& facts, std::span<const Job> jobs)
+CauseBuilder::CauseBuilder(const Facts& facts, std::span<const Job> jobs, Forwards forwards)
     : facts_(facts),
       jobs_(jobs),
+      forwards_(std::move(forwards)),
       storage_(first_named(facts, "storage")),
       first_inference_(first_named(facts, "inference")) {}
 
@@ -232,8 +233,43 @@ CausalGraph CauseBuilder::graph() && {
   return graph;
 }
 
+void CauseBuilder::take_micro_batch(const Row& row) {
+  const std::uint32_t worker = facts_.worker(row.node);
+  const auto part = static_cast<std::size_t>(row.part);
+  if (worker >= forwards_.size() || part >= forwards_[worker].size()) return;
+  Node& here = node(row.node);
+  std::vector<Id>& there = forwards_[worker][part] ? here.activations : here.errors;
+  if (there.empty()) return;  // the first stage's activations and the last one's errors are its own
+  const auto sent_first = std::ranges::min_element(there, {}, [this](Id id) { return moments_[id].message; });
+  after(*sent_first, Kind::idle, 0);
+  there.erase(sent_first);
+}
+
+namespace {
+
+CauseBuilder::Forwards forwards_of(const RunRecord& record) {
+  CauseBuilder::Forwards all;
+  if (record.summary.value("architecture", "") != "model-parallel") return all;
+  const std::uint32_t workers = record.facts.workers;
+  all.resize(workers);
+  std::vector<std::size_t> part(workers, 0);  // that each worker is in
+  record.each([&](const Row& row) {
+    if (!record.facts.is_worker(row.node)) return;
+    const std::uint32_t worker = record.facts.worker(row.node);
+    if (row.is("begun")) {
+      part[worker] = static_cast<std::size_t>(row.part);
+      if (all[worker].size() <= part[worker]) all[worker].push_back(worker + 1 == workers);
+    }
+    if (row.is("sent", "activation")) all[worker][part[worker]] = true;
+    if (row.is("sent", "error")) all[worker][part[worker]] = false;
+  });
+  return all;
+}
+
+}  // namespace
+
 CausalGraph causal_graph(const RunRecord& record) {
-  CauseBuilder builder(record.facts, record.jobs);
+  CauseBuilder builder(record.facts, record.jobs, forwards_of(record));
   record.each([&](const Row& row) { builder.on(row); });
   return std::move(builder).graph();
 }

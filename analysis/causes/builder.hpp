@@ -17,8 +17,11 @@ namespace psim::analysis {
 
 class CauseBuilder {
  public:
+  // Which parts of its steps a stage of a pipeline makes forwards, by worker and part. A record does not say
+  // it of a part that begins, but all steps are alike, and what a part sends tells.
+  using Forwards = std::vector<std::vector<bool>>;
   // `jobs`: where there are several, each promises something of its own.
-  explicit CauseBuilder(const Facts& facts, std::span<const Job> jobs = {});
+  explicit CauseBuilder(const Facts& facts, std::span<const Job> jobs = {}, Forwards forwards = {});
   void on(const Row& row);
   CausalGraph graph() &&;
 
@@ -49,6 +52,7 @@ class CauseBuilder {
     std::vector<Id> arrived;                           // since the last moment that may have waited for them
     std::vector<std::pair<std::int64_t, Id>> samples;  // likewise, with the clock that they are for
     std::vector<Part> parts;                           // likewise
+    std::vector<Id> activations, errors;               // likewise, of a pipeline
   };
   // What a server knows of a worker's requests about a shard.
   struct Requests {
@@ -116,6 +120,8 @@ class CauseBuilder {
   // It answers a pull: that needs the version, and the other workers' clocks, that the pull asked for, and
   // the worker's own pushes.
   void after_what_it_needs(const Row& row, const Requests& asked);
+  // A part of a pipeline's step needs what a neighbour sent for it.
+  void take_micro_batch(const Row& row);
   // All workers' pushes of this clock may be there now: then that is a moment.
   void count_clock(const Row& row, Id outcome);
   const Facts& facts_of(std::uint32_t shard) const;
@@ -125,6 +131,7 @@ class CauseBuilder {
 
   const Facts& facts_;
   std::span<const Job> jobs_;
+  Forwards forwards_;
   std::uint32_t storage_, first_inference_;
   std::vector<Moment> moments_;
   std::vector<Edge> edges_, next_;

@@ -62,6 +62,8 @@ void CauseBuilder::on_received(const Row& row) {
   if (!mutant("turns-are-forgotten")) node(row.peer).delivered = id;
   if (row.is("received", "samples")) node(row.node).samples.emplace_back(clock_of_batch(row.part), id);
   else if (row.is("received", "chunk")) node(row.node).parts.push_back({row.clock, row.part, id});
+  else if (row.is("received", "activation")) node(row.node).activations.push_back(id);
+  else if (row.is("received", "error")) node(row.node).errors.push_back(id);
   else if (!is_inference) node(row.node).arrived.push_back(id);
   if (row.is("received", "pull")) {
     Requests& asked = requests(row, row.node, row.peer);
@@ -94,6 +96,7 @@ void CauseBuilder::on_computation(const Row& row) {
     else if (is_now(here.delivered, row.at)) bind(here.delivered, Kind::idle, row.at);
     else bind(here.control, Kind::compute, row.at);  // an update of its own
     if (starts) take_arrived(here, row.clock);
+    if (row.is("begun")) take_micro_batch(row);
   } else {
     bind(here.control, Kind::compute, row.at);
   }

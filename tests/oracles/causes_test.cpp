@@ -184,6 +184,12 @@ TEST_CASE("work on a server is its own kind of time, with the pushes before it i
   CHECK(seconds(told, "service", "server 0") == Approx(10 * 4 * 0.010).epsilon(1e-3));
   CHECK(seconds(told, "compute") == Approx(10 * 0.1).epsilon(1e-9));
   CHECK(whole(told) == Approx(told["summary"]["sim_time_s"].get<double>()).epsilon(1e-12));
+  // A push that comes 10 ms after the others waits for them: what decides is when they came.
+  Case late = work;
+  late.more = "[[straggler]]\nworkers = [3]\nslowdown = 1.1\n";
+  const Json queued = why(late);
+  CHECK(seconds(queued, "service", "server 0") == Approx(10 * 4 * 0.010).epsilon(1e-3));
+  CHECK(seconds(queued, "compute", "worker 3") == 0);
   // Of asp the pushes are taken one by one, and the last worker's last push is answered last.
   Case asynchronous = work;
   asynchronous.consistency = "[consistency]\nmodel = \"asp\"";
