@@ -197,6 +197,11 @@ std::optional<std::int64_t> Facts::bound_at(std::int64_t clock) const {
   return bound;
 }
 
+double Facts::server_speed(std::uint32_t node) const {
+  if (server_speeds.empty()) return 0;
+  return server_speeds[std::min<std::size_t>(node - 1, server_speeds.size() - 1)];
+}
+
 std::string Facts::name_of(std::uint32_t node) const {
   if (node == 0) return "scheduler";
   if (is_server(node)) return fmt::format("server {}", node - 1);

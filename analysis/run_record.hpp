@@ -127,9 +127,10 @@ struct Facts {
   std::vector<double> fault_factors;  // by [[fault]]: what is left of the speed or the bandwidth
   // A server's operations for each value that it takes, and in a second; no speed: the platform's.
   double server_flops_per_value = 0;
-  std::vector<double> server_speeds;  // one for all, or by server
-  bool copies_over_bus = false;       // a worker's computing is in part copies between its devices
-  std::vector<std::string> others;    // names of the nodes after the workers
+  std::vector<double> server_speeds;              // one for all, or by server
+  double server_speed(std::uint32_t node) const;  // 0: the platform's
+  bool copies_over_bus = false;     // a worker's computing is in part copies between its devices
+  std::vector<std::string> others;  // names of the nodes after the workers
 
   bool is_server(std::uint32_t node) const { return node > 0 && node <= servers; }
   bool is_worker(std::uint32_t node) const { return node > servers && node <= servers + workers; }

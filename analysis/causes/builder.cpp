@@ -1,6 +1,7 @@
 #include "analysis/causes/builder.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "model/mutant.hpp"
@@ -139,7 +140,19 @@ void CauseBuilder::bind_to_message(const Row& row, Id arrived) {
   const Id busy = is_now(here.handled_now, now) ? here.handled : here.handled_now;
   const bool was_busy =
       busy != none && !mutant("queues-are-not-seen") && (arrived == none || date(busy) > date(arrived));
-  bind(was_busy ? busy : arrived, Kind::service, now);
+  if (was_busy) return bind(busy, Kind::service, now);
+  const auto work = queued_.find(arrived);
+  const bool is_worked_off = work != queued_.end() && std::abs(work->second.end - now) <= 1e-9 * (1 + now);
+  bind(is_worked_off ? work->second.first : arrived, Kind::service, now);
+}
+
+void CauseBuilder::queue(const Row& row, Id arrival) {
+  const double speed = facts_.server_speed(row.node);
+  if (!works(row.node) || !(speed > 0) || mutant("queues-are-not-seen")) return;
+  Work& work = working_[row.node];
+  if (!(row.at < work.end)) work = {.first = arrival, .end = row.at};
+  work.end += facts_.server_flops_per_value * static_cast<double>(row.values) / speed;
+  queued_[arrival] = work;
 }
 
 void CauseBuilder::take_parts(Node& here, std::int64_t clock, std::int64_t round) {

@@ -38,6 +38,11 @@ class CauseBuilder {
     std::int64_t clock, round;
     Id arrival;
   };
+  // A server's work: until when it has enough, and the arrival that it has worked without a pause since.
+  struct Work {
+    Id first = none;
+    double end = 0;
+  };
   struct Node {
     Id last = none;         // moment here
     Id first_now = none;    // of those at the date of the last one
@@ -122,6 +127,8 @@ class CauseBuilder {
   void after_what_it_needs(const Row& row, const Requests& asked);
   // A part of a pipeline's step needs what a neighbour sent for it.
   void take_micro_batch(const Row& row);
+  // A server that works takes a push, behind those that it has.
+  void queue(const Row& row, Id arrival);
   // All workers' pushes of this clock may be there now: then that is a moment.
   void count_clock(const Row& row, Id outcome);
   const Facts& facts_of(std::uint32_t shard) const;
@@ -141,9 +148,11 @@ class CauseBuilder {
   std::deque<Node> nodes_;
   std::vector<Id> sent_, received_;  // by number of the sending
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, Requests>
-      requests_;                                                                // server, shard, worker
-  std::map<std::pair<std::uint32_t, std::uint32_t>, Update> updates_;           // server, shard
-  std::map<std::pair<std::uint32_t, std::uint32_t>, Shard> shards_;             // likewise
+      requests_;                                                       // server, shard, worker
+  std::map<std::uint32_t, Work> working_;                              // by server
+  std::map<Id, Work> queued_;                                          // by arrival: when it is worked off
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Update> updates_;  // server, shard
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Shard> shards_;    // likewise
   std::map<std::tuple<std::uint32_t, std::uint8_t, std::uint32_t>, Id> asked_;  // worker, kind, shard
   std::map<std::pair<std::int64_t, std::uint32_t>, Id> faults_;                 // table, target
 };

@@ -72,7 +72,10 @@ void CauseBuilder::on_received(const Row& row) {
     asked.clock = row.clock;
     asked.pushes_before = row.pushes_before;
   }
-  if (row.is("received", "push")) requests(row, row.node, row.peer).pushes[row.push] = id;
+  if (row.is("received", "push")) {
+    requests(row, row.node, row.peer).pushes[row.push] = id;
+    queue(row, id);
+  }
 }
 
 std::int64_t CauseBuilder::clock_of_batch(std::int64_t batch) const {

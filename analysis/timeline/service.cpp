@@ -6,12 +6,6 @@
 
 namespace psim::analysis {
 
-double Service::speed(std::uint32_t node) const {
-  const std::vector<double>& speeds = facts_.server_speeds;
-  if (speeds.empty()) return 0;
-  return speeds[std::min<std::size_t>(node - 1, speeds.size() - 1)];
-}
-
 bool Service::is_storage(std::uint32_t node) const { return node > facts_.servers + facts_.workers; }
 
 void Service::on(const Row& row) {
@@ -20,7 +14,7 @@ void Service::on(const Row& row) {
   const bool has_values = row.is("received", "push") || (row.is("received") && row.kind == "replicate");
   if (has_values && facts_.is_server(row.node)) {
     const double operations = facts_.server_flops_per_value * static_cast<double>(row.values);
-    if (!(operations > 0) || !(speed(row.node) > 0)) return;
+    if (!(operations > 0) || !(facts_.server_speed(row.node) > 0)) return;
     pass(row.node, row.at);
     servers_[row.node].queue.push_back({{.node = row.node,
                                          .sender = row.peer,
@@ -35,7 +29,7 @@ void Service::on(const Row& row) {
 void Service::pass(std::uint32_t node, double until) {
   Server& server = servers_[node];
   double now = std::exchange(server.now, std::max(server.now, until));
-  const double rate = speed(node) * server.factor;
+  const double rate = facts_.server_speed(node) * server.factor;
   while (!server.queue.empty()) {
     Job& job = server.queue.front();
     if (!std::exchange(job.is_begun, true)) job.work.begin = std::max(job.work.begin, now);

@@ -38,7 +38,6 @@ class Service {
     double now = 0, factor = 1;             // of its speed, by faults
     std::map<std::int64_t, double> slowed;  // by fault
   };
-  double speed(std::uint32_t node) const;
   // Works until `until`.
   void pass(std::uint32_t node, double until);
   void stop(std::uint32_t node);
