@@ -100,7 +100,7 @@ void ProgressWatch::end_as(std::vector<std::string> why) {
 
 void ProgressWatch::note_stuck() {
   stuck_ = who_waits();
-  if (stuck_.empty()) stuck_.emplace_back("nothing can happen any more, and nobody waits for a server");
+  if (stuck_.empty()) stuck_.emplace_back("nothing can happen any more, and nobody waits for another node");
 }
 
 std::vector<std::string> ProgressWatch::who_waits() const {

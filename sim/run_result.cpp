@@ -14,8 +14,7 @@ void add_workers(const Job& job, RunResult& result) {
     WorkerStats& worker = result.stats.workers[plan.first_index + w];
     const Worker* one = job.nodes().find_worker(w);
     worker.batch_size = one ? one->source().last_batch_size() : plan.scenario.training.batch_size;
-    result.samples_told[plan.first_index + w] =
-        one ? job.nodes().samples_computed(w) : worker.clocks * worker.batch_size;
+    result.samples_told[plan.first_index + w] = job.nodes().samples_computed(w);
     result.keys_used[plan.first_index + w] = job.state().keys_used[w];
   }
 }

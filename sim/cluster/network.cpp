@@ -245,6 +245,14 @@ void Network::hand_over(Node& node, Message&& message) {
   node.mail->release();
 }
 
+void Network::notify(Message&& message) {
+  Node& node = nodes_[message.to];
+  if (!node.up) return;
+  if (node.held) return node.waiting.push_back(std::move(message));
+  node.inbox.push_back(std::move(message));
+  node.mail->release();
+}
+
 void Network::hand_out(NodeId id) {
   Node& node = nodes_[id];
   node.held = false;

@@ -65,6 +65,9 @@ class Network {
   // perhaps no answer came because too much is being sent.
   bool send_once(Message&& message);
 
+  // A notice of the transport's for `message.to`: it takes no time, and is no event.
+  void notify(Message&& message);
+
   // Waits for the next message to `me`, or until a date.
   Message receive(NodeId me);
   std::optional<Message> receive_until(NodeId me, double date);

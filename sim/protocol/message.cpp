@@ -46,6 +46,8 @@ std::uint64_t size_of(const State& state) { return state.bytes; }
 std::uint64_t size_of(const Restore&) { return 0; }
 std::uint64_t size_of(const Chunk& chunk) { return chunk.sum.bytes; }
 std::uint64_t size_of(const Activations& activation) { return activation.bytes; }
+std::uint64_t size_of(const Standing&) { return 8; }
+std::uint64_t size_of(const Regroup& regroup) { return two_words + 4 * regroup.behind.size(); }
 std::uint64_t size_of(const Fetch&) { return 0; }
 std::uint64_t size_of(const Samples& samples) { return samples.sample_bytes; }
 std::uint64_t size_of(const Idle&) { return two_words; }
@@ -162,6 +164,8 @@ MessageFacts of_stage(Kind kind, const Activations& m) {
 }
 MessageFacts facts(const Activations& m) { return of_stage(Kind::activation, m); }
 MessageFacts facts(const Errors& m) { return of_stage(Kind::error, m); }
+MessageFacts facts(const Standing& m) { return {.kind = Kind::standing, .version = from_zero(m.version)}; }
+MessageFacts facts(const Regroup& m) { return {.kind = Kind::regroup, .version = from_zero(m.version)}; }
 MessageFacts facts(const Fetch& m) { return {.kind = Kind::fetch, .part = m.step}; }
 MessageFacts facts(const Samples& m) { return {.kind = Kind::samples, .part = m.step}; }
 MessageFacts facts(const Idle& m) { return {.kind = Kind::idle, .clock = m.clock, .pieces = m.pieces_got}; }

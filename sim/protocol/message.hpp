@@ -48,11 +48,14 @@ enum class MessageKind : std::uint8_t {
   restore,
   decide,
   ready,
+  standing,
+  regroup,
 };
 inline constexpr auto message_names = std::to_array<std::string_view>(
-    {"join",      "start",      "pull",      "weights",    "push",   "group",   "finished", "leave", "ack",
-     "chunk",     "activation", "error",     "report",     "assign", "fetch",   "samples",  "idle",  "piece",
-     "heartbeat", "view",       "replicate", "replicated", "state",  "restore", "decide",   "ready"});
+    {"join",       "start",   "pull",    "weights",    "push",      "group",    "finished",
+     "leave",      "ack",     "chunk",   "activation", "error",     "report",   "assign",
+     "fetch",      "samples", "idle",    "piece",      "heartbeat", "view",     "replicate",
+     "replicated", "state",   "restore", "decide",     "ready",     "standing", "regroup"});
 constexpr const auto& names_of(MessageKind) { return message_names; }
 constexpr std::string_view name_of(MessageKind kind) { return message_names[static_cast<std::size_t>(kind)]; }
 
@@ -64,6 +67,7 @@ struct PushId {
 };
 
 struct ShardState;
+class Parameters;
 struct View;
 using SharedView = std::shared_ptr<const View>;
 
@@ -86,6 +90,7 @@ struct Join {
 // All nodes are up.
 struct Start {
   SharedView view = {};  // null where no node may fail
+  bool goes_on = false;  // the others have begun
 };
 // A worker has finished its steps, or a server hands over its shards and leaves.
 struct Leave {
@@ -227,6 +232,7 @@ struct State {
   std::int64_t entries = -1;    // ... this many entries; -1: the sender has nothing
   std::int64_t view = 0;        // the sender's view, where it matters
   std::shared_ptr<const ShardState> shard = {};
+  std::shared_ptr<const Parameters> replica = {};             // without servers: a worker's copy of the model
   std::shared_ptr<const std::vector<SharedEntry>> rest = {};  // entries to add to the receiver's state
   std::uint64_t bytes = 0;
 };
@@ -253,6 +259,18 @@ struct Activations {
 // Stage to the stage before it: the derivative of the loss with respect to those activations.
 struct Errors : Activations {};
 
+// To the first worker of a new group: how many updates the sender's copy of the model has. -1: it has none.
+struct Standing {
+  std::int64_t version = -1;
+};
+// The first worker's answer: the group goes on with version `version`, which `holder` has and sends to
+// `behind`. -1: with that of the last snapshot.
+struct Regroup {
+  std::int64_t version = 0;
+  NodeId holder = 0;
+  std::vector<NodeId> behind = {};
+};
+
 // ---- Samples
 
 // Worker to database: send me the samples of step `step`, `sample_bytes` bytes of them. Samples are the
@@ -278,7 +296,7 @@ struct Piece {
 
 using Body = std::variant<Join, Start, Leave, LeaveAck, Heartbeat, NewView, AskView, Ready, Report, Assign,
                           Pull, Push, Answer, Ack, UpdateGroup, Decide, Replicate, Replicated, State, Restore,
-                          Chunk, Activations, Errors, Fetch, Samples, Idle, Piece>;
+                          Chunk, Activations, Errors, Standing, Regroup, Fetch, Samples, Idle, Piece>;
 
 struct Message {
   NodeId from = 0, to = 0;

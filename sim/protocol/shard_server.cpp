@@ -40,8 +40,9 @@ void ShardServer::on(const Message& message, double now, Outbox& out) {
   const auto of_primary = [&](const Pull& pull) {
     if (leads_) on_pull(message.from, pull, now, out);
   };
-  using Others = Ignore<Join, Start, Leave, LeaveAck, Heartbeat, NewView, AskView, Ready, Report, Assign,
-                        Answer, Ack, State, Restore, Chunk, Activations, Errors, Fetch, Samples, Idle, Piece>;
+  using Others =
+      Ignore<Join, Start, Leave, LeaveAck, Heartbeat, NewView, AskView, Ready, Report, Assign, Answer, Ack,
+             State, Restore, Chunk, Activations, Errors, Standing, Regroup, Fetch, Samples, Idle, Piece>;
   std::visit(Overloaded{[&](const Push& body) { on_push(body, now, out); }, of_primary,
                         [&](const UpdateGroup& body) { on_group(body, now, out); },
                         [&](const Decide& body) { on_decide(message.from, body, out); },

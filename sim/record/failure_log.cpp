@@ -23,6 +23,7 @@ void FailureLog::on(const Event& e) {
                  [&](const Suspicion& suspicion) { on_suspicion(suspicion.suspect); },
                  [&](const Promotion& promotion) { on_promotion(e, promotion); },
                  [&](const ModelUpdate& update) {
+                   if (!update.shard) return;  // a worker's own copy
                    version_[*update.shard] = update.version;
                    look_at_recoveries(e.at, *update.shard);
                  },

@@ -18,7 +18,14 @@ std::int64_t RunStats::updates(std::size_t space) const {
     return std::ranges::min(
         spaces.size() <= 1 ? all : all.subspan(spaces[space].first_shard, spaces[space].shards));
   }
-  return workers.empty() ? 0 : std::ranges::min(workers, {}, &WorkerStats::updates).updates;
+  // A worker that is more than one behind the first takes no part.
+  std::int64_t most = 0;
+  for (const WorkerStats& worker : workers) most = std::max(most, worker.updates);
+  std::int64_t least = most;
+  for (const WorkerStats& worker : workers) {
+    if (worker.updates + 1 >= most) least = std::min(least, worker.updates);
+  }
+  return least;
 }
 
 std::int64_t RunStats::server_updates(std::uint32_t server) const {

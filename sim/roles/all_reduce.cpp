@@ -26,19 +26,119 @@ AllReduceWorker::AllReduceWorker(JobContext& job, std::uint32_t index, const Val
     : job_(job),
       node_(job.plan.first_worker() + index),
       index_(index),
-      rounds_(exchanges(job.plan.scenario.architecture.algorithm, job.plan.workers(), index)),
       replica_(job, weights, {0, job.plan.keys.parameters}),
-      mailbox_(job, node_),
-      sent_(simgrid::s4u::Semaphore::create(0)) {}
+      mailbox_(job, node_, true) {}
 
 void AllReduceWorker::run() {
-  enter(job_, node_, mailbox_);
-  for (; clock_ < job_.plan.steps; ++clock_) {
+  const Start start = enter(job_, node_, mailbox_);
+  SharedView view = start.view;
+  bool goes_on = start.goes_on;
+  if (!goes_on && !has_copy_) adopt({});
+  for (;;) {
+    try {
+      form_group(view, goes_on);
+      train();
+      return leave(job_, node_, clock_, mailbox_);
+    } catch (const NewGroup& group) {
+      view = group.view;
+      goes_on = true;
+      gradient_.reset();
+    }
+  }
+}
+
+void AllReduceWorker::lose() {
+  has_copy_ = false;
+  gradient_.reset();
+  mailbox_.clear();
+}
+
+void AllReduceWorker::train() {
+  while (clock_ < job_.plan.steps) {
     compute_gradient();  // real numbers; takes simulated time
     for (const Exchange& round : rounds_) exchange(round);
     update();
+    ++clock_;
+    take_snapshot();
   }
-  leave(job_, node_, clock_);
+}
+
+void AllReduceWorker::form_group(const SharedView& view, bool goes_on) {
+  mailbox_.join(view);
+  members_.clear();
+  const LostWorkers lost = job_.plan.scenario.recovery.workers;
+  const bool waits = !view || lost == LostWorkers::wait;
+  for (std::uint32_t w = 0; w < job_.plan.workers(); ++w) {
+    if (waits || view->workers[w]) members_.push_back(w);
+  }
+  const auto me = std::ranges::find(members_, index_);
+  const auto through = static_cast<std::size_t>(std::ranges::count(job_.state.completed, true));
+  const bool is_whole = members_.size() + through >= job_.plan.workers();
+  if (me == members_.end() || (waits && !has_copy_) || (lost == LostWorkers::restart && !is_whole))
+    mailbox_.await_group();
+  rank_ = static_cast<std::uint32_t>(me - members_.begin());
+  rounds_ = exchanges(job_.plan.scenario.architecture.algorithm, static_cast<std::uint32_t>(members_.size()),
+                      rank_);
+  if (!goes_on || waits) return;
+  agree();
+  clock_ = replica_.version();
+}
+
+void AllReduceWorker::agree() {
+  Regroup all;
+  if (rank_ > 0) {
+    mailbox_.send(node_of(0), Standing{has_copy_ ? replica_.version() : -1});
+    all = *mailbox_.take(MessageKind::regroup, node_of(0), 0, 0).as<Regroup>();
+  } else {
+    std::vector<std::int64_t> versions{has_copy_ ? replica_.version() : -1};
+    for (std::uint32_t rank = 1; rank < members_.size(); ++rank)
+      versions.push_back(mailbox_.take(MessageKind::standing, node_of(rank), 0, 0).as<Standing>()->version);
+    const auto newest = std::ranges::max_element(versions);
+    const bool is_one_lost = std::ranges::find(versions, -1) != versions.end();
+    const bool restarts = job_.plan.scenario.recovery.workers == LostWorkers::restart;
+    all.version = restarts && is_one_lost ? -1 : std::max<std::int64_t>(*newest, 0);
+    all.holder = node_of(static_cast<std::uint32_t>(newest - versions.begin()));
+    for (std::uint32_t rank = 0; rank < members_.size(); ++rank) {
+      if (versions[rank] < *newest) all.behind.push_back(node_of(rank));
+    }
+    for (std::uint32_t rank = 1; rank < members_.size(); ++rank) mailbox_.send(node_of(rank), Regroup(all));
+  }
+  if (all.version < 0) return read_snapshot();
+  if (!has_copy_ && all.behind.empty()) adopt({});  // nobody has more than the first weights
+  for (const NodeId node : all.behind) {
+    if (node_ == all.holder) mailbox_.send(node, copy());
+    if (node_ == node) adopt(*mailbox_.take(MessageKind::state, all.holder, 0, 0).as<State>());
+  }
+}
+
+void AllReduceWorker::read_snapshot() {
+  if (!job_.plan.scenario.snapshot.every) {
+    adopt({});
+    return;
+  }
+  mailbox_.send(job_.plan.snapshot_node(), Restore{});
+  adopt(*mailbox_.take_any(MessageKind::state, job_.plan.snapshot_node()).as<State>());
+}
+
+void AllReduceWorker::adopt(const State& state) {
+  replica_.adopt(state);
+  has_copy_ = true;
+}
+
+State AllReduceWorker::copy() const {
+  return {
+      .version = replica_.version(), .entries = 0, .replica = replica_.content(), .bytes = replica_.bytes()};
+}
+
+// The first worker's copy is everybody's.
+void AllReduceWorker::take_snapshot() {
+  const std::optional<Period>& every = job_.plan.scenario.snapshot.every;
+  if (!every || rank_ > 0) return;
+  const std::int64_t turn = every->by_updates()
+                                ? replica_.version() / every->updates
+                                : static_cast<std::int64_t>(Agenda::now() / every->time.value);
+  if (turn <= std::exchange(snapshots_, turn)) return;
+  job_.network.send({.from = node_, .to = job_.plan.snapshot_node(), .body = copy()});
 }
 
 void AllReduceWorker::compute_gradient() {
@@ -59,53 +159,68 @@ void AllReduceWorker::compute_gradient() {
                                  .clock = clock_,
                                  .version = replica_.version(),
                                  .samples = job_.plan.scenario.training.batch_size});
+  samples_ += job_.plan.scenario.training.batch_size;
 }
 
 // A worker sends and receives at once, and goes on when both are done. What it sends may stay in place: it
 // is changed only by a sum that the receiver has had a part in, so after the receiver has read it.
 void AllReduceWorker::exchange(const Exchange& round) {
+  const auto workers = static_cast<std::uint32_t>(members_.size());
   if (round.send) {
-    const Range range = range_of(round.send->chunks, job_.plan.keys.parameters, job_.plan.workers());
+    const Range range = range_of(round.send->chunks, job_.plan.keys.parameters, workers);
     const std::uint64_t bytes = range.count * bytes_per_value(job_.plan.precision());
-    job_.network.send(
-        {.from = node_,
-         .to = job_.plan.first_worker() + round.send->worker,
-         .body = Chunk{.clock = clock_,
-                       .version = replica_.version(),
-                       .round = round.round,
-                       .sum = {.values = {gradient_, range.begin, range.count}, .bytes = bytes}}});
+    mailbox_.send(node_of(round.send->worker),
+                  Chunk{.clock = clock_,
+                        .version = replica_.version(),
+                        .round = round.round,
+                        .sum = {.values = {gradient_, range.begin, range.count}, .bytes = bytes}});
   }
   if (round.receive) {
-    const Message message = mailbox_.take(
-        MessageKind::chunk, job_.plan.first_worker() + round.receive->worker, clock_, round.round);
+    const Message message =
+        mailbox_.take(MessageKind::chunk, node_of(round.receive->worker), clock_, round.round);
     const Slice& part = message.as<Chunk>()->sum.values;
     if (gradient_ && round.add && !mutant("parts-replace-the-sum")) add(job_, *gradient_, part);
     else if (gradient_) gradient_->copy_from(*part.values, part.begin, part.count, part.begin);
   }
-  if (round.send) sent_->acquire();
+  mailbox_.flush();
 }
 
 void AllReduceWorker::update() {
-  replica_.update({gradient_, 0, job_.plan.keys.parameters}, 1.0 / static_cast<double>(job_.plan.workers()));
+  replica_.update({gradient_, 0, job_.plan.keys.parameters}, 1.0 / static_cast<double>(members_.size()));
   gradient_.reset();
   job_.record(node_, ModelUpdate{.version = replica_.version()});
   job_.observer.on_update();
 }
 
-AllReduce::AllReduce(JobContext& job, const Values* weights) : first_worker_(job.plan.first_worker()) {
+AllReduce::AllReduce(JobContext& job, const Values* weights) : job_(job) {
   for (std::uint32_t w = 0; w < job.plan.workers(); ++w)
     workers_.push_back(std::make_unique<AllReduceWorker>(job, w, weights));
 }
 
 void AllReduce::on_arrival(const Message& message) {
-  if (message.is<Chunk>()) workers_[message.from - first_worker_]->sent();
+  if (job_.plan.is_worker(message.from))
+    workers_[message.from - job_.plan.first_worker()]->mailbox().arrived(message);
 }
 
-// All copies of a version are equal.
+// All copies of a version are equal. A worker that is down has none, and so has one that has just come back.
 std::vector<Slice> AllReduce::weights() const {
-  const auto last =
-      std::ranges::min_element(workers_, {}, [](const auto& worker) { return worker->replica().version(); });
-  return {(*last)->replica().weights()};
+  const AllReduceWorker* last = nullptr;
+  for (std::uint32_t w = 0; w < workers_.size(); ++w) {
+    const AllReduceWorker& one = *workers_[w];
+    const bool is_there = one.has_copy() && job_.network.is_up(job_.plan.first_worker() + w);
+    if (is_there && (last == nullptr || one.replica().version() < last->replica().version())) last = &one;
+  }
+  if (last == nullptr) last = workers_.front().get();
+  return {last->replica().weights()};
+}
+
+std::vector<std::string> AllReduce::who_waits() const {
+  std::vector<std::string> lines;
+  for (const auto& worker : workers_) {
+    if (std::string line = waits_for(job_, worker->mailbox()); !line.empty())
+      lines.push_back(std::move(line));
+  }
+  return lines;
 }
 
 }  // namespace psim

@@ -13,12 +13,12 @@ FailureAwareScheduler::FailureAwareScheduler(JobContext& job)
                 .workers = job.plan.workers(),
                 .copies = job.plan.scenario.replication.copies,
                 .detector = job.plan.detector(),
-                .removes_workers = job.plan.scenario.recovery.workers == LostWorkers::remove,
+                .removes_workers = job.plan.scenario.recovery.workers != LostWorkers::wait,
                 .takes_over = job.plan.scenario.recovery.servers == LostServers::neighbour,
                 .rebalances = job.plan.scenario.recovery.rebalance,
                 .two_phase = job.plan.scenario.recovery.hand_over == HandOver::two_phase,
                 .absent = job.plan.absent},
-               job.plan.keys.servers()),
+               job.plan.servers() > 0 ? job.plan.keys.servers() : std::vector<std::uint32_t>{}),
       here_(1 + job.plan.servers() + job.plan.workers()),
       lives_(job.network.incarnation(scheduler_node)) {
   if (lives_ > 0) looks_until_ = Agenda::now() + job.plan.detector().timeout;
@@ -144,6 +144,7 @@ void FailureAwareScheduler::start(NodeId node) {
     if (!here_[other].joined && manager_.is_up(other)) return;
   }
   started_ = true;
+  first_view_ = manager_.view().number;
   manager_.start(Agenda::now());
   for (NodeId other = 1; other < here_.size(); ++other) {
     if (here_[other].joined) tell_start(other);
@@ -191,7 +192,9 @@ void FailureAwareScheduler::record(const View& view) {
 
 // Once at a time: heartbeats may come faster than the answers go through the scheduler's link.
 void FailureAwareScheduler::tell_start(NodeId node) {
-  job_.network.send_once({.from = scheduler_node, .to = node, .body = Start{newest_view()}});
+  job_.network.send_once({.from = scheduler_node,
+                          .to = node,
+                          .body = Start{newest_view(), manager_.view().number > first_view_}});
 }
 void FailureAwareScheduler::tell_view(NodeId node) {
   job_.network.send_once({.from = scheduler_node, .to = node, .body = NewView{newest_view()}});

@@ -51,6 +51,7 @@ class FailureAwareScheduler {
   std::uint32_t lives_;       // before this one
   std::optional<double> looks_until_;
   bool started_ = false;
+  std::int64_t first_view_ = -1;  // with which all were told to start
   SharedView view_;
 };
 

@@ -21,7 +21,9 @@ void Heartbeats::begin(NodeId node) {
 void Heartbeats::beat(NodeId node, std::uint32_t incarnation, double date, int in_vain) {
   job_.agenda.at(date, [this, node, incarnation, date, in_vain] {
     if (!job_.network.is_up(node) || job_.network.incarnation(node) != incarnation) return;
-    const Worker* worker = job_.plan.is_worker(node) ? &nodes_.worker(node) : nullptr;
+    const bool is_peer = nodes_.peers() != nullptr && job_.plan.is_worker(node);
+    if (is_peer && job_.state.completed[nodes_.worker_index(node)]) return;
+    const Worker* worker = job_.plan.is_worker(node) && !is_peer ? &nodes_.worker(node) : nullptr;
     if (worker && worker->is_through() && !worker->stays()) return;
     if (worker && worker->is_needed()) {
       restart_(node);
@@ -39,7 +41,11 @@ void Heartbeats::beat(NodeId node, std::uint32_t incarnation, double date, int i
 bool Heartbeats::send(NodeId node) {
   Body body;
   const std::int64_t life = job_.network.incarnation(node);
-  if (job_.plan.is_worker(node)) {
+  if (job_.plan.is_worker(node) && nodes_.peers() != nullptr) {
+    const std::uint32_t index = nodes_.worker_index(node);
+    body = Heartbeat{
+        .life = life, .view = nodes_.peers()->view(index), .is_through = job_.state.completed[index]};
+  } else if (job_.plan.is_worker(node)) {
     const Worker& worker = nodes_.worker(node);
     body = Heartbeat{.life = life, .view = worker.view(), .is_through = worker.is_through()};
   } else if (const ServerActor& server = nodes_.server(node); server.is_leaving()) {

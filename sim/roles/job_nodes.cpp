@@ -32,6 +32,8 @@ void JobNodes::make_again(NodeId node) {
   if (job_.plan.is_server(node)) {
     const std::uint32_t index = node - job_.plan.first_server();
     servers_[index] = std::make_unique<ServerActor>(job_, index);
+  } else if (peers_ && job_.plan.is_worker(node)) {
+    peers_->lose(worker_index(node));
   } else if (job_.plan.is_worker(node)) {
     samples_before_[worker_index(node)] += worker(node).source().samples_computed();
     workers_[worker_index(node)] = std::make_unique<Worker>(job_, node, true);
@@ -105,6 +107,7 @@ std::vector<std::string> JobNodes::who_waits() const {
           server->version(), server->pending().size(), server->state().workers.slowest()));
     }
   }
+  for (std::string& line : peers_ ? peers_->who_waits() : std::vector<std::string>{}) say(std::move(line));
   if (std::string joins = who_joins(); !joins.empty()) say(std::move(joins));
   const bool nobody_hears = !job_.network.is_up(scheduler_node);
   for (std::uint32_t w = 0; nobody_hears && w < workers_.size(); ++w) {

@@ -39,6 +39,7 @@ class JobNodes {
   }
   // By all the worker's lives.
   std::int64_t samples_computed(std::uint32_t index) const {
+    if (peers_) return peers_->samples_computed(index);
     return samples_before_[index] + workers_[index]->source().samples_computed();
   }
 

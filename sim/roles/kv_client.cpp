@@ -152,7 +152,8 @@ void KvClient::answered_one(Timestamp task) {
 void KvClient::handle(Message message) {
   heard_ = Heard(message);
   using Others = Ignore<Join, Start, Leave, LeaveAck, Heartbeat, Ready, Report, Pull, Push, UpdateGroup,
-                        Decide, Replicate, Replicated, State, Restore, Chunk, Activations, Errors, Fetch>;
+                        Decide, Replicate, Replicated, State, Restore, Chunk, Activations, Errors,
+                        psim::Standing, Regroup, Fetch>;
   std::visit(Overloaded{[&](Answer& answer) { on_answer(message, std::move(answer)); },
                         [&](const Ack& ack) { on_ack(message, ack); },
                         [&](const NewView& news) { on_view(news.view); },

@@ -1,11 +1,15 @@
 #include "sim/roles/peers.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
 
 #include "sim/roles/all_reduce.hpp"
+#include "sim/roles/attendance.hpp"
 #include "sim/roles/pipeline.hpp"
+#include "sim/scenario/spec/nodes.hpp"
 #include "sim/scenario/spec/pace.hpp"
 
 namespace psim {
@@ -21,6 +25,7 @@ Replica::Replica(const JobContext& job, const Values* initial, Range range)
   if (!initial) return;
   parameters_ = Parameters(job.plan.scenario.training.optimizer, job.plan.storage(),
                            Values::copy_of(*initial, range.begin, range.count));
+  first_ = Parameters(parameters_);
 }
 
 void Replica::update(Slice gradient, double weight) {
@@ -29,34 +34,42 @@ void Replica::update(Slice gradient, double weight) {
   if (parameters_) parameters_.update(std::array{WeightedGradient{std::move(gradient), weight}}, rate);
 }
 
-Message Mailbox::take(MessageKind kind, NodeId from, std::int64_t clock, std::int64_t number) {
-  const auto wanted = [&](const Message& m) {
-    const MessageFacts facts = facts_of(m.body);
-    return facts.kind == kind && m.from == from && facts.clock.value_or(0) == clock &&
-           facts.number().value_or(0) == number;
-  };
-  const double since = Agenda::now();
-  for (;;) {
-    if (const auto found = std::ranges::find_if(early_, wanted); found != early_.end()) {
-      Message message = std::move(*found);
-      early_.erase(found);
-      if (kind != MessageKind::start) record_wait(job_, node_, Awaited::peers, since, clock, Heard(message));
-      return message;
-    }
-    early_.push_back(job_.network.receive(node_));
-  }
+void Replica::adopt(const State& state) {
+  version_ = state.version;
+  parameters_ = Parameters(state.replica ? *state.replica : first_);
 }
 
-void enter(JobContext& job, NodeId node, Mailbox& mailbox) {
+std::uint64_t Replica::bytes() const {
+  const std::uint64_t values = range_.count * bytes_per_value(job_.plan.precision());
+  return parameters_ ? values + parameters_.state_bytes() : values;
+}
+
+Start enter(JobContext& job, NodeId node, Mailbox& mailbox) {
+  if (job.plan.scenario.may_fail())
+    return join(job, node, [&](Message message) { mailbox.keep(std::move(message)); });
   job.network.send({.from = node, .to = scheduler_node, .body = Join{}});
-  mailbox.take(MessageKind::start, scheduler_node, 0, 0);
+  return *mailbox.take(MessageKind::start, scheduler_node, 0, 0).as<Start>();
 }
 
-void leave(JobContext& job, NodeId node, std::int64_t clock) {
+void leave(JobContext& job, NodeId node, std::int64_t clock, Mailbox& mailbox) {
+  mailbox.flush();
   job.record(node, Finish{clock});
   job.state.last_finish = Agenda::now();
   job.state.completed[node - job.plan.first_worker()] = true;
-  job.network.send({.from = node, .to = scheduler_node, .body = Leave{}});
+  leave(job, node);
+}
+
+std::string waits_for(const JobContext& job, const Mailbox& mailbox) {
+  const std::optional<Mailbox::Wanted>& wanted = mailbox.wanted();
+  if (mailbox.awaits_group() && job.network.is_up(mailbox.node()))
+    return fmt::format("at {:.6g} s {} waits for a group that it can work in", Agenda::now(),
+                       node_name(job.plan.scenario.cluster, mailbox.node()));
+  if (!wanted || !job.network.is_up(mailbox.node())) return {};
+  const ClusterSpec& cluster = job.plan.scenario.cluster;
+  const std::string step = wanted->clock ? fmt::format(" of step {}", *wanted->clock) : "";
+  return fmt::format("at {:.6g} s {} waits for {} to send its {}{}", Agenda::now(),
+                     node_name(cluster, mailbox.node()), node_name(cluster, wanted->from),
+                     name_of(wanted->kind), step);
 }
 
 double flops_of_step(const JobContext& job, std::uint32_t index, std::int64_t step) {

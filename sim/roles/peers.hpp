@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "sim/roles/job_context.hpp"
+#include "sim/roles/mailbox.hpp"
 #include "sim/roles/processor.hpp"
 
 namespace psim {
@@ -21,6 +23,14 @@ class Peers {
   virtual void on_arrival(const Message& message) = 0;
   // The model, in one part or more, as far as all workers have updated it.
   virtual std::vector<Slice> weights() const = 0;
+  // Worker `index` has crashed: what it had is gone.
+  virtual void lose(std::uint32_t index) = 0;
+  // The newest view that it knows; -1: none.
+  virtual std::int64_t view(std::uint32_t index) const = 0;
+  // By all the worker's lives.
+  virtual std::int64_t samples_computed(std::uint32_t index) const = 0;
+  // Who waits for whom, for a run that can go on no more.
+  virtual std::vector<std::string> who_waits() const = 0;
 };
 
 // `weights`: the whole initial model, none for a phantom. See all_reduce.hpp and pipeline.hpp.
@@ -39,29 +49,26 @@ class Replica {
   Range range() const { return range_; }
   std::int64_t version() const { return version_; }
 
+  // What another worker, or the storage, has of it. A state without anything: the first weights.
+  void adopt(const State& state);
+  std::shared_ptr<const Parameters> content() const {
+    return std::make_shared<const Parameters>(parameters_);
+  }
+  std::uint64_t bytes() const;  // on the network: weights, and the optimizer's state
+
  private:
   const JobContext& job_;
   Range range_;
-  Parameters parameters_;
+  Parameters parameters_, first_;  // first_: in version 0
   LearningRate rate_;
   std::int64_t version_ = 0;
 };
 
-// Hands out a node's messages in the order that an algorithm wants them, whatever order they come in.
-class Mailbox {
- public:
-  Mailbox(JobContext& job, NodeId node) : job_(job), node_(node) {}
-  Message take(MessageKind kind, NodeId from, std::int64_t clock, std::int64_t number);
-
- private:
-  JobContext& job_;
-  NodeId node_;
-  std::vector<Message> early_;
-};
-
 // A node's life around its work.
-void enter(JobContext& job, NodeId node, Mailbox& mailbox);
-void leave(JobContext& job, NodeId node, std::int64_t clock);
+Start enter(JobContext& job, NodeId node, Mailbox& mailbox);
+void leave(JobContext& job, NodeId node, std::int64_t clock, Mailbox& mailbox);
+// "at 2 s worker 2 waits for worker 1 to send its chunk of step 12"; empty: it does not wait, or is down.
+std::string waits_for(const JobContext& job, const Mailbox& mailbox);
 
 // Floating-point operations of worker `index`'s step `step`, slowness included.
 double flops_of_step(const JobContext& job, std::uint32_t index, std::int64_t step);

@@ -30,12 +30,19 @@ StageWorker::StageWorker(JobContext& job, Pipeline& pipeline, std::uint32_t inde
       work_(
           stage_work(job.plan.scenario.architecture.schedule, job.plan.workers(), index, micro_batches(job))),
       replica_(job, weights, stage.parameters),
-      mailbox_(job, node_) {}
+      mailbox_(job, node_, job.plan.scenario.may_fail()) {}
 
 void StageWorker::run() {
-  enter(job_, node_, mailbox_);
+  const Start start = enter(job_, node_, mailbox_);
+  mailbox_.join(start.view);
+  if (is_lost_) mailbox_.await_group();  // the others wait for it for ever
   for (; clock_ < job_.plan.steps; ++clock_) step();
-  leave(job_, node_, clock_);
+  leave(job_, node_, clock_, mailbox_);
+}
+
+void StageWorker::lose() {
+  is_lost_ = true;
+  mailbox_.clear();
 }
 
 void StageWorker::step() {
@@ -73,6 +80,7 @@ void StageWorker::spend(std::int64_t micro_batch, double share, std::size_t part
   // A stage computes its part of everybody's batches, which is as much as one batch.
   record.phase = ComputePhase::ended;
   if (record.is_last()) record.samples = job_.plan.scenario.training.batch_size;
+  samples_ += record.samples.value_or(0);
   job_.record(node_, record);
 }
 
@@ -85,9 +93,7 @@ Activations StageWorker::activation(std::int64_t micro_batch, std::size_t width)
           .bytes = count * bytes_per_value(job_.plan.precision())};
 }
 
-void StageWorker::send(Body body, NodeId to) {
-  job_.network.send({.from = node_, .to = to, .body = std::move(body)});
-}
+void StageWorker::send(Body body, NodeId to) { mailbox_.send(to, std::move(body)); }
 
 void StageWorker::update() {
   replica_.update(pipeline_.gradient(replica_.range()), 1.0);
@@ -130,6 +136,19 @@ void Pipeline::start_gradient(std::int64_t clock) {
 Slice Pipeline::gradient(Range range) {
   if (task_) job_.pool.wait(task_);
   return {gradient_, range.begin, range.count};
+}
+
+void Pipeline::on_arrival(const Message& message) {
+  if (job_.plan.is_worker(message.from))
+    stages_[message.from - job_.plan.first_worker()]->mailbox().arrived(message);
+}
+
+std::vector<std::string> Pipeline::who_waits() const {
+  std::vector<std::string> lines;
+  for (const auto& stage : stages_) {
+    if (std::string line = waits_for(job_, stage->mailbox()); !line.empty()) lines.push_back(std::move(line));
+  }
+  return lines;
 }
 
 std::vector<Slice> Pipeline::weights() const {

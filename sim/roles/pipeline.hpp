@@ -19,7 +19,12 @@ class StageWorker {
               std::size_t inputs, const Values* weights);
 
   void run();
+  // What it had is gone, and no other has it.
+  void lose();
+  Mailbox& mailbox() { return mailbox_; }
+  const Mailbox& mailbox() const { return mailbox_; }
   const Replica& replica() const { return replica_; }
+  std::int64_t samples() const { return samples_; }
 
  private:
   void step();
@@ -42,15 +47,21 @@ class StageWorker {
   std::vector<StageWork> work_;
   Replica replica_;
   Mailbox mailbox_;
-  std::int64_t clock_ = 0;  // of the step in hand
+  std::int64_t clock_ = 0;    // of the step in hand
+  std::int64_t samples_ = 0;  // computed
+  bool is_lost_ = false;
 };
 
 class Pipeline final : public Peers {
  public:
   Pipeline(JobContext& job, const Values* weights);
   void run(std::uint32_t index) override { stages_[index]->run(); }
-  void on_arrival(const Message&) override {}
+  void on_arrival(const Message& message) override;
   std::vector<Slice> weights() const override;
+  void lose(std::uint32_t index) override { stages_[index]->lose(); }
+  std::int64_t view(std::uint32_t index) const override { return stages_[index]->mailbox().view(); }
+  std::int64_t samples_computed(std::uint32_t index) const override { return stages_[index]->samples(); }
+  std::vector<std::string> who_waits() const override;
 
   // Samples of micro-batch `index`.
   std::size_t samples_in(std::int64_t index) const;

@@ -249,6 +249,10 @@ std::optional<LoadedScenario> load_scenario(const LoadRequest& request, Diagnost
     scenario.cluster.servers = 0;
     scenario.cluster.inference.given = false;
   }
+  // No other worker has what a stage had.
+  const bool is_pipeline = scenario.architecture.kind == Architecture::model_parallel;
+  if (is_pipeline && !reader.reading().given("recovery.workers"))
+    scenario.recovery.workers = LostWorkers::wait;
 
   const Check check{.s = scenario, .reading = reader.reading(), .diagnostics = diagnostics};
   // Speeds may come from the platform file, so it is first.

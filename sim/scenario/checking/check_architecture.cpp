@@ -19,6 +19,12 @@ void check_architecture(const Check& check) {
     check.add({algorithm, kind, cluster}, "halving-doubling needs a power of two of workers",
               fmt::format("there are {}", workers), "use algorithm = \"ring\", or 2, 4, 8, 16, ... workers");
   }
+  if (a.kind == Architecture::all_reduce && a.algorithm == AllReduceAlgorithm::halving_doubling &&
+      check.s.may_fail() && check.s.recovery.workers == LostWorkers::remove) {
+    check.add({algorithm, kind, "recovery.workers", "fault", "recovery.enabled", "snapshot.every"},
+              "halving-doubling needs a power of two of workers", "one less is none",
+              "use algorithm = \"ring\" or \"tree\", or workers = \"restart\" or \"wait\" in [recovery]");
+  }
   if (a.kind != Architecture::model_parallel) return;
   const std::int64_t depth = static_cast<std::int64_t>(check.s.model.mlp.layers.size()) - 1;
   if (check.s.model.kind == ModelKind::mlp && depth >= 1 && workers > depth) {

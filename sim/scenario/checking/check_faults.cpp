@@ -261,7 +261,6 @@ bool is_known(const ClusterSpec& cluster, const std::string& name) {
 }
 
 void check_faults(const Check& check) {
-  if (!check.s.architecture.has_servers()) return;
   for (std::size_t i = 0; i < check.s.faults.size(); ++i) {
     if (!check.reading.reliable(path_of(i, "kind"))) continue;
     check_trigger(check, i);

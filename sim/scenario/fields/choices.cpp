@@ -163,7 +163,11 @@ std::vector<Choice> choices<DetectorKind>() {
 template <>
 std::vector<Choice> choices<LostWorkers>() {
   return {{"wait", "the others wait for it, where the consistency model says so (MXNet's dist_sync)"},
-          {"remove", "it no longer takes part, until the scheduler hears from it again"}};
+          {"remove", "it no longer takes part, until the scheduler hears from it again"},
+          {"restart",
+           "all wait until it is back, and go on from the last snapshot, or from the beginning without one "
+           "(a job of "
+           "all-reduce that is started again)"}};
 }
 
 template <>

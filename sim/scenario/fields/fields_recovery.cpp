@@ -69,7 +69,10 @@ void describe_recovery(FieldVisitor& v, Scenario& s) {
            .when_key = "detector",
            .when = {"phi-accrual"},
            .need = failures});
-  v.field("workers", choice(r.workers), {.doc = "What happens to a suspected worker.", .need = failures});
+  v.field("workers", choice(r.workers),
+          {.doc = "What happens to a suspected worker.",
+           .need = failures,
+           .default_text = "`\"remove\"`; with model-parallel `\"wait\"`"});
   v.field("lost_data", choice(r.data),
           {.doc = "What happens to the samples of a worker that does not take part.", .need = failures});
   v.field("servers", choice(r.servers),

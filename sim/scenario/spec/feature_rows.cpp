@@ -13,7 +13,7 @@ constexpr std::string_view in_servers = "kind = \"parameter-server\" in [archite
                            static_work = "work = \"static\"";
 
 // Failures of any kind, and what helps against them, make nodes send again what may be lost.
-constexpr Demands failures{.needs = servers | one_group, .takes = arrives_once};
+constexpr Demands failures{.needs = one_group, .takes = arrives_once};
 
 // A group of pushes is made by each shard for itself: a worker that goes would complete those of some shards
 // and leave those of others waiting.
@@ -56,11 +56,18 @@ Feature row(std::string_view name, std::string_view example, std::string_view in
   return {name, std::string(example), instead, demands, places};
 }
 
+// A worker that is lost, where there are no servers.
+bool loses_worker(const Scenario& s, LostWorkers what) {
+  return !s.architecture.has_servers() && s.may_fail() && s.recovery.workers == what;
+}
+
 const Feature rows[] = {
+    row("a model on servers", "architecture.kind = \"parameter-server\"", "kind = \"all-reduce\" in [architecture]",
+        {.takes = whole_copies}, [](const Scenario& s) { return s.architecture.has_servers(); }),
     row("all-reduce", "architecture.kind = \"all-reduce\"", in_servers, {.takes = servers},
         [](const Scenario& s) { return s.architecture.kind == Architecture::all_reduce; }),
     row("model parallelism", "architecture.kind = \"model-parallel\"\ncluster.workers = 2", in_servers,
-        {.needs = all_weights, .takes = servers},
+        {.needs = all_weights, .takes = servers | whole_copies},
         [](const Scenario& s) { return s.architecture.kind == Architecture::model_parallel; }),
     row("k-async on several shards",
         "consistency.model = \"k-async\"\nconsistency.k = 2\ncluster.servers = 2",
@@ -164,6 +171,22 @@ const Feature rows[] = {
     row("a fault",
         "fault = [{kind = \"crash\", nodes = [\"worker 0\"], at = \"3ms\", restart_after = \"5ms\"}]",
         "no [[fault]]", failures, [](const Scenario& s) { return !s.faults.empty(); }),
+    row("a node that leaves", "fault = [{kind = \"leave\", nodes = [\"worker 0\"], at = \"3ms\"}]",
+        "kind = \"crash\"", {.needs = servers}, "kind", [](const FaultSpec& f) { return f.kind->leaves; }),
+    row("a step by those that are left",
+        "architecture.kind = \"all-reduce\"\nrecovery.workers = \"remove\"\nrecovery.enabled = true",
+        "workers = \"wait\" in [recovery]", {.needs = whole_copies},
+        [](const Scenario& s) { return loses_worker(s, LostWorkers::remove); }),
+    row("a restart of all workers",
+        "recovery.workers = \"restart\"\nrecovery.enabled = true\narchitecture.kind = \"all-reduce\"",
+        "workers = \"wait\" or \"remove\" in [recovery]", {.needs = whole_copies},
+        [](const Scenario& s) { return s.may_fail() && s.recovery.workers == LostWorkers::restart; }),
+    row("samples that others take over", "recovery.lost_data = \"reassign\"\nrecovery.enabled = true",
+        "lost_data = \"drop\" in [recovery]", {.needs = servers},
+        [](const Scenario& s) { return s.may_fail() && s.recovery.data == LostData::reassign; }),
+    row("a snapshot of a worker's copy", "snapshot.every = \"2 updates\"\narchitecture.kind = \"all-reduce\"",
+        "no `every` in [snapshot]", {.needs = whole_copies},
+        [](const Scenario& s) { return !s.architecture.has_servers() && s.snapshot.every.has_value(); }),
     row("a link that gets slower",
         "fault = [{kind = \"degrade\", nodes = [\"worker 0\"], factor = 0.5, at = \"1ms\"}]",
         "kind = \"delay\"", {.needs = own_links}, "kind",
@@ -173,7 +196,8 @@ const Feature rows[] = {
         "a condition such as when = \"updates >= 200\"", {.needs = real_data}, "when", waits_for_loss),
     row("recovery", "recovery.enabled = true", "enabled = false in [recovery]", failures,
         [](const Scenario& s) { return s.recovery.enabled; }),
-    row("replication", "replication.copies = 1\ncluster.servers = 2", "copies = 0 in [replication]", failures,
+    row("replication", "replication.copies = 1\ncluster.servers = 2", "copies = 0 in [replication]",
+        {.needs = servers | one_group, .takes = arrives_once},
         [](const Scenario& s) { return s.replication.copies > 0; }),
     row("a snapshot", "snapshot.every = \"2 updates\"", "no `every` in [snapshot]", failures,
         [](const Scenario& s) { return s.snapshot.every.has_value(); }),

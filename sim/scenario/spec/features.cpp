@@ -32,6 +32,8 @@ constexpr PropertyRow property_rows[] = {
     {keys, "a key with every value", "A message lists the key of each of its values."},
     {wide_values, "values of more than 2 bytes", "Weights and gradients are in single or double precision."},
     {own_links, "a link of each node's own", "One link leads from each node to the network."},
+    {whole_copies, "a copy of the whole model in every worker",
+     "Each worker has the weights and the optimizer's state, and can go on alone."},
 };
 
 // What a model of consistency makes of pushes, by its rule.

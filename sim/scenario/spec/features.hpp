@@ -33,6 +33,7 @@ enum class Property : std::uint8_t {
   keys,
   wide_values,
   own_links,
+  whole_copies,
 };
 
 struct PropertyRow {

@@ -81,11 +81,16 @@ bool talks(const Scenario& scenario, std::uint32_t a, std::uint32_t b) {
   const auto [low, high] = std::minmax(a, b);
   const auto servers = static_cast<std::uint32_t>(scenario.cluster.servers);
   if (low == high) return false;
-  if (high == storage_node(scenario.cluster)) return low > 0 && low <= servers;
+  const bool has_servers = scenario.architecture.has_servers();
+  if (high == storage_node(scenario.cluster)) return low > 0 && (low <= servers || !has_servers);
   if (high >= first_inference_node(scenario.cluster)) return low > 0 && low <= servers;
   if (high == database_node(scenario.cluster)) return low > servers;  // the database and a worker
   if (low == 0) return true;                                          // the scheduler and everybody else
-  if (!scenario.architecture.has_servers())
+  // Groups agree on where they go on, and when a worker is gone others become neighbours.
+  const bool regroups = scenario.architecture.kind == Architecture::all_reduce && scenario.may_fail() &&
+                        scenario.recovery.workers != LostWorkers::wait;
+  if (regroups) return true;
+  if (!has_servers)
     return workers_talk(scenario.architecture, static_cast<std::uint32_t>(scenario.cluster.workers), low - 1,
                         high - 1);
   if (low <= servers && high > servers) return true;  // a server and a worker

@@ -10,7 +10,7 @@
 namespace psim {
 
 enum class Semantics : std::uint8_t { exactly_once, at_least_once };
-enum class LostWorkers : std::uint8_t { wait, remove };
+enum class LostWorkers : std::uint8_t { wait, remove, restart };
 enum class LostData : std::uint8_t { drop, reassign };
 enum class LostServers : std::uint8_t { wait, neighbour };
 enum class HandOver : std::uint8_t { two_phase, stop_and_copy };

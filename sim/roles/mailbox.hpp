@@ -1,0 +1,87 @@
+// A worker's messages to and from the other workers, where there are no servers: as an algorithm wants them,
+// whatever order they come in, and whatever gets lost.
+//
+// Decisions:
+// - A connection between workers is one of TCP: its sender knows when a message is there, and sends it again
+// until it
+//   is (recovery.retry). That costs the message's bytes again; what tells the sender costs nothing.
+// - Workers work in groups, and a group's number is the view's that made it. What an older group said is of
+// no
+//   use any more; what a newer one says is kept, because its view may come later.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "sim/protocol/retry.hpp"
+#include "sim/roles/job_context.hpp"
+
+namespace psim {
+
+// Thrown where a worker waits for messages, when it hears of a newer group than its own.
+struct NewGroup {
+  SharedView view;
+};
+
+class Mailbox {
+ public:
+  // `tracks`: somebody asks when messages are there, or they may get lost.
+  Mailbox(JobContext& job, NodeId node, bool tracks) : job_(job), node_(node), tracks_(tracks) {}
+
+  // Never blocks.
+  void send(NodeId to, Body&& body);
+  // The message from `from` with this kind, clock and number.
+  Message take(MessageKind kind, NodeId from, std::int64_t clock, std::int64_t number);
+  // ... with this kind.
+  Message take_any(MessageKind kind, NodeId from);
+  // Until all that was sent is there.
+  void flush();
+
+  // A message of this worker's has arrived. Runs in the simulation kernel.
+  void arrived(const Message& message);
+  void keep(Message&& message) { early_.push_back(std::move(message)); }
+  // All is forgotten.
+  void clear();
+  // From now on it belongs to the group of this view; null where no node may fail. Where the others wait for
+  // whoever is lost there is only one group.
+  void join(const SharedView& view);
+  // Waits for a newer group.
+  [[noreturn]] void await_group();
+  NodeId node() const { return node_; }
+  // The newest that it knows; -1: none.
+  std::int64_t view() const { return newest_ ? newest_->number : -1; }
+  // What it waits for now; none: nothing.
+  struct Wanted {
+    MessageKind kind = MessageKind::join;
+    NodeId from = 0;
+    std::optional<std::int64_t> clock = {}, number = {};  // none: any
+  };
+  const std::optional<Wanted>& wanted() const { return wanted_; }
+  bool awaits_group() const { return awaits_group_; }
+
+ private:
+  struct Sending {
+    Message message;
+    Backoff backoff;
+    double due;
+  };
+  Message take(const Wanted& wanted);
+  std::optional<Message> next();
+  std::optional<Message> receive();
+  void send_again();
+  bool is_old(const Message& message) const;
+
+  JobContext& job_;
+  NodeId node_;
+  bool tracks_;
+  std::uint32_t group_ = 0;
+  SharedView newest_;
+  std::vector<Message> early_;
+  std::vector<Sending> sending_;
+  std::optional<Wanted> wanted_;
+  bool flushes_ = false, awaits_group_ = false;
+};
+
+}  // namespace psim
