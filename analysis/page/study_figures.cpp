@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
+#include <numeric>
 
 #include "analysis/page/parts.hpp"
 #include "analysis/page/plot.hpp"
@@ -100,29 +102,42 @@ const char* class_of(Side side) {
   return classes[static_cast<std::size_t>(side)];
 }
 
-std::vector<Side> sides_of(const Dots& places, double widest, double highest) {
-  constexpr double name = 0.3, line = 0.09;  // of the width, of the height
-  const auto is_before = [&](std::size_t i, std::size_t j) {
-    return places[i].first < places[j].first || (places[i].first <= places[j].first && i < j);
-  };
-  const auto are_near = [&](std::size_t i, std::size_t j) {
-    return i != j && std::abs(places[i].first - places[j].first) < name * widest &&
-           std::abs(places[i].second - places[j].second) < line * highest;
-  };
-  std::vector<Side> sides(places.size(), Side::right);
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    bool has_left = places[i].first < name * widest, has_right = false;
-    for (std::size_t j = 0; j < places.size(); ++j) {
-      if (!are_near(i, j)) continue;
-      (is_before(j, i) ? has_left : has_right) = true;
-    }
-    if (has_right && !has_left) sides[i] = Side::left;
+// In shares of a figure's width and height.
+struct Box {
+  double left, right, low, high;
+  bool meets(const Box& other) const {
+    return left < other.right && other.left < right && low < other.high && other.low < high;
   }
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    for (std::size_t j = 0; j < places.size(); ++j) {
-      if (sides[i] == Side::right && are_near(i, j) && is_before(j, i) && sides[j] == Side::right)
-        sides[i] = places[i].second < places[j].second ? Side::below : Side::above;
+};
+
+Box mark_at(double x, double y) { return {x - 0.016, x + 0.016, y - 0.04, y + 0.04}; }
+
+Box name_at(double x, double y, Side side) {
+  constexpr double width = 0.3, half = 0.03, line = 0.07;
+  const double up = side == Side::above ? line : side == Side::below ? -line : 0;
+  const double from = side == Side::left ? x - 0.02 - width : x + 0.02;
+  return {from, from + width, y + up - half, y + up + half};
+}
+
+// For each dot, from above, the first side where its name meets no dot and no name; the right, if there is
+// none.
+std::vector<Side> sides_of(const Dots& places) {
+  std::vector<Box> taken;
+  for (const auto& [x, y] : places) taken.push_back(mark_at(x, y));
+  std::vector<std::size_t> order(places.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::greater{}, [&](std::size_t i) { return places[i].second; });
+  std::vector<Side> sides(places.size(), Side::right);
+  for (const std::size_t i : order) {
+    const auto name = [&](Side side) { return name_at(places[i].first, places[i].second, side); };
+    for (const Side side : {Side::right, Side::left, Side::below, Side::above}) {
+      const Box box = name(side);
+      if (box.left < 0 || std::ranges::any_of(taken, [&](const Box& one) { return one.meets(box); }))
+        continue;
+      sides[i] = side;
+      break;
     }
+    taken.push_back(name(sides[i]));
   }
   return sides;
 }
@@ -213,8 +228,11 @@ std::string pareto_figures(const StudyView& view) {
                       "<p class=\"hint\">All arms sent the same, within 1 %: only their times differ.</p>");
       continue;
     }
-    Figure plot(Scale(0, 1.1 * right.first), Scale(0, 1.15 * high.second), "mean time [s]", "sent [MB]");
-    const std::vector<Side> sides = sides_of(places, right.first, high.second);
+    const Scale across(0, 1.1 * right.first), up(0, 1.15 * high.second);
+    Figure plot(across, up, "mean time [s]", "sent [MB]");
+    Dots shares;
+    for (const auto& [seconds, sent] : places) shares.emplace_back(across.share(seconds), up.share(sent));
+    const std::vector<Side> sides = sides_of(shares);
     for (std::size_t i = 0; i < drawn.size(); ++i) {
       const Aggregate& one = *drawn[i];
       const std::string path = view.path_of(one);
