@@ -56,6 +56,10 @@ bool must_end(const Scenario& scenario) {
     const Nodes nodes = fault_nodes(scenario.cluster, fault.nodes);
     if (fault.kind->leaves) gone.insert(nodes.begin(), nodes.end());
   }
+  // What a lost worker had is gone, and the others wait for it.
+  const auto crashes = [](const FaultSpec& fault) { return fault.kind->crashes; };
+  if (!scenario.architecture.has_servers())
+    return scenario.recovery.workers != LostWorkers::wait || std::ranges::none_of(scenario.faults, crashes);
   const auto servers = static_cast<std::uint32_t>(scenario.cluster.servers);
   const auto left =
       std::ranges::count_if(gone, [&](std::uint32_t node) { return node > 0 && node <= servers; });

@@ -242,9 +242,49 @@ void draw_sturdy(Draft& draft, const Victims& v, Dice& dice) {
   }
 }
 
+// Workers that have the model themselves.
+Draft without_servers(Dice& dice) {
+  Draft draft;
+  draft[""].rows = {{"seed", dice.number(0, 1'000'000)}};
+  const std::int64_t steps = dice.between(3, 20);
+  Victims victims{.workers = dice.between(2, 6), .servers = 0};
+  const std::string algorithm(dice.one_of({"ring", "tree", "halving-doubling", "pipeline"}));
+  const bool is_pipeline = algorithm == "pipeline";
+  if (is_pipeline) victims.workers = 2;
+  if (algorithm == "halving-doubling") victims.workers = dice.chance(0.5) ? 2 : 4;
+  victims.learns = dice.chance(0.5);
+  victims.end_us = 3 * steps * step_us;
+  draft["architecture"].rows = {{"kind", is_pipeline ? "\"model-parallel\"" : "\"all-reduce\"", true}};
+  if (!is_pipeline) draft["architecture"].rows.push_back({"algorithm", in_quotes(algorithm), true});
+  draft["training"].rows = {{"batch_size", dice.number(1, 8)}, {"steps", std::to_string(steps), true}};
+  if (victims.learns) {
+    draft["model"].rows = {{"kind", "\"mlp\"", true}, {"layers", "[4, 5, 3]", true}};
+    draft["data"].rows = {
+        {"source", "\"blobs\"", true}, {"samples", "60"}, {"features", "4"}, {"classes", "3"}};
+    if (dice.chance(0.5)) draw_optimizer(draft["training"], true, dice);
+  } else {
+    draft["model"].rows = {{"kind", "\"phantom\"", true}, {"parameters", dice.number(10, 5000), true}};
+  }
+  draw_cluster(draft, victims, dice);
+  std::erase_if(draft["training"].rows, [](const Row& row) { return row.key == "work"; });
+  std::erase_if(draft["cluster"].rows, [](const Row& row) { return row.key == "servers"; });
+  std::erase_if(draft["cluster.worker.device"].rows, [](const Row& row) { return row.key != "speeds"; });
+  draw_recovery(draft, dice);
+  std::erase_if(draft["recovery"].rows,
+                [](const Row& row) { return row.key == "lost_data" || row.key == "workers"; });
+  if (!is_pipeline) {
+    draft["recovery"].rows.push_back({"workers", dice.text_of({"wait", "remove", "restart"})});
+    draw_copies(draft, victims, dice);
+  }
+  draw_faults(draft, victims, dice);
+  return draft;
+}
+
 }  // namespace
 
 Draft draw(std::uint64_t seed, std::uint64_t run, std::uint64_t attempt) {
+  Dice peers(Stream(seed, "fuzz-peers", run, attempt));
+  if (peers.chance(0.15)) return without_servers(peers);
   Dice dice(Stream(seed, "fuzz", run, attempt));
   Draft draft;
   draft[""].rows = {{"seed", dice.number(0, 1'000'000)}};

@@ -14,6 +14,8 @@ class Faults {
 
   void draw_one() {
     const auto& kind = drawn_row<FaultKindRow>(dice_);
+    const bool hands_over = kind.leaves || kind.joins;  // what only servers take over
+    if (v_.servers == 0 && hands_over) return crash();
     if (kind.crashes || (kind.loses_disk && !v_.snapshots)) return crash();
     if (kind.loses_disk) return add(kind, storage(), trigger());
     if (kind.on == FaultOn::everything) return pair(*FaultKind(kind.undoes), kind, sides());
@@ -62,7 +64,7 @@ class Faults {
   }
 
   std::string node() {
-    const bool server = dice_.chance(0.6);
+    const bool server = v_.servers > 0 && dice_.chance(0.6);
     return fmt::format("{} {}", server ? "server" : "worker",
                        dice_.between(0, (server ? v_.servers : v_.workers) - 1));
   }
@@ -72,15 +74,17 @@ class Faults {
   Rows nodes() {
     std::string names = fmt::format("\"{}\"", node());
     if (dice_.chance(0.15)) names += fmt::format(", \"{}\"", node());
-    if (dice_.chance(0.12)) names = dice_.text_of({"servers", "workers", "scheduler", "all"});
+    if (dice_.chance(0.12))
+      names = dice_.text_of({v_.servers > 0 ? "servers" : "worker 0", "workers", "scheduler", "all"});
     return {{"nodes", '[' + names + ']'}};
   }
 
   Rows sides() {
     const std::string one = fmt::format("\"{}\"", node());
-    const std::string both = dice_.chance(0.6)   ? fmt::format("[{}], [\"rest\"]", one)
-                             : dice_.chance(0.5) ? "[\"servers\"], [\"workers\"]"
-                                                 : fmt::format("[\"scheduler\"], [{}]", one);
+    const std::string both = dice_.chance(0.6) ? fmt::format("[{}], [\"rest\"]", one)
+                             : dice_.chance(0.5) && v_.servers > 0
+                                 ? "[\"servers\"], [\"workers\"]"
+                                 : fmt::format("[\"scheduler\"], [{}]", one);
     return {{"between", '[' + both + ']'}};
   }
 

@@ -2,7 +2,9 @@
 
 #include <simgrid/Exception.hpp>
 #include <simgrid/s4u/Actor.hpp>
+#include <simgrid/s4u/Host.hpp>
 
+#include <cmath>
 #include <utility>
 
 namespace psim {
@@ -19,14 +21,15 @@ bool Processor::compute(double flops, bool may_stop) {
     exec_ = exec;
   }
   const Busy busy(job_, node_);
-  const double begin = Agenda::now();
+  begun_ = Agenda::now();
+  flops_ = flops;
   bool is_done = true;
   try {
     exec->wait();
   } catch (const simgrid::CancelException&) {
     is_done = false;
   }
-  seconds_ += Agenda::now() - begin;
+  seconds_ += Agenda::now() - begun_;
   state_ = State::unstoppable;
   exec_ = nullptr;
   return is_done;
@@ -44,9 +47,19 @@ bool Processor::copy(double seconds) {
 
 void Processor::stop() {
   if (state_ == State::unstoppable || state_ == State::stopped) return;
-  if (std::exchange(state_, State::stopped) == State::copying) return;
+  if (std::exchange(state_, State::stopped) == State::computing) exec_->cancel();
+}
+
+void Processor::pause() {
+  if (state_ != State::computing) return stop();
+  // SimGrid aborts when it is asked what is left of work that ends at this date.
+  const simgrid::s4u::Host* host = exec_->get_host();
+  const double speed = host->get_speed() * host->get_available_speed();
+  const double done = (Agenda::now() - begun_) * speed;
+  constexpr double rounding = 1e-9;
+  if (std::abs(flops_ - done) <= rounding * flops_) return;
   left_ = exec_->get_remaining();
-  exec_->cancel();
+  stop();
 }
 
 }  // namespace psim

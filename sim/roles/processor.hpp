@@ -23,9 +23,11 @@ class Processor {
   // to stop meanwhile.
   bool copy(double seconds);
 
-  // From the simulation kernel, when a message makes the work in hand pointless, or is to be answered first.
+  // From the simulation kernel, when a message makes the work in hand pointless; or is to be answered first,
+  // and the work to go on afterwards.
   void stop();
-  // Operations that were left when it was stopped.
+  void pause();
+  // Operations that were left when it was paused.
   double left() const { return left_; }
 
   // Seconds of work since start_timer().
@@ -39,6 +41,7 @@ class Processor {
   NodeId node_;
   State state_ = State::unstoppable;  // also when there is nothing to do
   simgrid::s4u::ExecPtr exec_;        // while it computes and may be stopped
+  double begun_ = 0, flops_ = 0;      // of the last computation: date, operations
   double left_ = 0, seconds_ = 0;
 };
 

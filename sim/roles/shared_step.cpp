@@ -92,7 +92,7 @@ void SharedStep::tell(std::uint32_t worker) {
 
 void SharedStep::on_arrival(const Message& message) {
   const Idle* request = message.as<Idle>();
-  if (request != nullptr && request->clock == protocol_.clock()) step_.processor.stop();
+  if (request != nullptr && request->clock == protocol_.clock()) step_.processor.pause();
 }
 
 void SharedStep::on_peer(const Message& message) {
