@@ -84,6 +84,8 @@ std::vector<Case> cases() {
       {Chunk{.clock = 1, .round = 2, .sum = payload(900)}, "chunk", 900},
       {activations, "activation", 40},
       {Errors{activations}, "error", 40},
+      {Standing{.version = 7}, "standing", 8},
+      {Regroup{.version = 7, .holder = 2, .behind = {3, 4}}, "regroup", two_words + 2 * 4},
       {Fetch{.step = 2, .sample_bytes = 7000}, "fetch", 0},  // it asks for them
       {Samples{.step = 2, .sample_bytes = 7000}, "samples", 7000},
       {Idle{.clock = 3, .pieces_got = 1}, "idle", two_words},
