@@ -380,8 +380,6 @@ void ShardServer::take_log_suffix(const std::vector<SharedEntry>& entries) {
   check();
 }
 
-// ---- Entries that are not confirmed
-
 std::optional<double> ShardServer::next_resend() const {
   std::optional<double> first = log_.next_resend();
   const double ask = state_.updates.asked() + options_.resend.timeout;

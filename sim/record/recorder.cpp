@@ -165,6 +165,10 @@ void Recorder::on(const Event& event, const ModelUpdate& update) {
   stats_.last_work = event.at;
   if (!update.shard) {
     stats_.workers[worker_index(event.node)].updates = update.version;
+    if (update.version > furthest_copy_) {
+      furthest_copy_ = update.version;
+      got_further(event.at);
+    }
     return;
   }
   advance(event.at, *update.shard, update.version);
@@ -188,7 +192,10 @@ void Recorder::advance(double at, std::uint32_t number, std::int64_t version) {
   const bool has_new_push = std::exchange(shard.has_new_push, false);
   if (version <= shard.updates) return;
   shard.updates = version;
-  if (!has_new_push) return;
+  if (has_new_push) got_further(at);
+}
+
+void Recorder::got_further(double at) {
   stats_.last_progress = at;
   stats_.begun_in_time = stats_.begun;
   ++stats_.advances;

@@ -137,6 +137,7 @@ class Recorder {
   std::int64_t slowest_beside(std::uint32_t worker) const;
   void look_for_new(const PushOutcome& applied);
   void advance(double at, std::uint32_t shard, std::int64_t version);
+  void got_further(double at);
 
   RunStats stats_;
   std::vector<WorkerBook> books_;
@@ -149,7 +150,8 @@ class Recorder {
     std::vector<std::int64_t> pushes = {};  // by worker
     bool has_new_push = false;              // since the last update
   };
-  std::vector<Furthest> furthest_;            // by shard
+  std::vector<Furthest> furthest_;  // by shard
+  std::int64_t furthest_copy_ = 0;  // without servers: the version of the newest copy that there ever was
   std::vector<std::int64_t> furthest_clock_;  // by worker
   std::optional<FailureLog> failures_;
   std::vector<std::uint64_t> hashes_;  // not yet in the digest

@@ -2,18 +2,15 @@
 // all-reduce (sim/protocol/all_reduce.hpp) among the workers.
 //
 // When a worker is lost (recovery.workers):
-// - wait: the others wait for its parts, as NCCL does. Its copy of the model and the sums that it had are
-// gone, so
-//   they wait for ever.
-// - remove: the scheduler's next view makes a new group of those that are there, as Horovod Elastic and
-// torchft do.
-//   They give up the step in hand; some may have done it, so they agree on the newest copy (Standing,
-//   Regroup), and the worker that has it sends it to those that have an older one or none. Then they do the
+// - wait: the others wait for its parts, as NCCL does. Its copy of the model and its sums are gone, so they
+//   wait for ever.
+// - remove: the scheduler's next view makes a new group of those that are there, as in Horovod Elastic and
+//   torchft. They give up the step in hand. Some may have done it, so they agree on the newest copy
+//   (Standing, Regroup), and its holder sends it to those that have an older one or none. Then they do the
 //   next step, by the mean of the gradients that there are. A worker that comes back, or comes late, makes a
 //   new group too.
 // - restart: nobody works until all are there. If one has lost its copy all read the last snapshot, or begin
-// anew
-//   without one.
+//   anew without one, as a job does that is started again.
 #pragma once
 
 #include <memory>

@@ -3,11 +3,9 @@
 //
 // Decisions:
 // - A connection between workers is one of TCP: its sender knows when a message is there, and sends it again
-// until it
-//   is (recovery.retry). That costs the message's bytes again; what tells the sender costs nothing.
+//   until then (recovery.retry). That costs the message's bytes again; what tells the sender costs nothing.
 // - Workers work in groups, and a group's number is the view's that made it. What an older group said is of
-// no
-//   use any more; what a newer one says is kept, because its view may come later.
+//   no use any more. What a newer one says is kept, because its view may come later.
 #pragma once
 
 #include <cstdint>

@@ -150,6 +150,13 @@ TEST_CASE("peers: a ring without the lost worker has its own pace", "[oracle][fa
   CHECK(seconds(told) == Approx(noticed + (200 - before) * step(3)).epsilon(0.01));
 }
 
+TEST_CASE("peers: a long run in which something may fail comes to its end", "[oracle][failure]") {
+  // More steps than those after which a run whose workers compute the same again and again is ended.
+  const Json told = run({.faults = crash("worker 2", "50ms", "50ms"), .steps = 800, .model = phantom});
+  CHECK(told["stuck"].empty());
+  CHECK(told["updates"] == 800);
+}
+
 TEST_CASE("peers: the mean is that of the gradients that there are", "[oracle][failure]") {
   const std::string late = "[[fault]]\nkind = \"join\"\nnodes = [\"worker 3\"]\nat = \"1000s\"\n";
   const Json ring = run({.faults = late});
