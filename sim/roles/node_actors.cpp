@@ -118,6 +118,7 @@ bool NodeActors::leave(NodeId node) {
 }
 
 bool NodeActors::has_left(NodeId node) const {
+  if (nodes_.peers() != nullptr && job_.plan.is_worker(node)) return false;
   if (job_.plan.is_worker(node)) return nodes_.worker(node).is_through();
   // A server must not stop while the next owner still asks it for the shard. One that is down does not ask,
   // unless it comes back.
@@ -130,6 +131,7 @@ bool NodeActors::has_left(NodeId node) const {
 }
 
 bool NodeActors::is_leaving(NodeId node) const {
+  if (nodes_.peers() != nullptr && job_.plan.is_worker(node)) return false;
   if (job_.plan.is_worker(node)) return nodes_.worker(node).is_leaving();
   return job_.plan.is_server(node) && nodes_.server(node).is_leaving() && !has_left(node);
 }
