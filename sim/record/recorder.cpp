@@ -165,7 +165,7 @@ void Recorder::on(const Event& event, const ModelUpdate& update) {
   stats_.last_work = event.at;
   if (!update.shard) {
     stats_.workers[worker_index(event.node)].updates = update.version;
-    if (update.version > furthest_copy_) {
+    if (update.version > furthest_copy_ && !mutant("copies-are-no-progress")) {
       furthest_copy_ = update.version;
       got_further(event.at);
     }

@@ -112,7 +112,7 @@ void AllReduceWorker::agree() {
 }
 
 void AllReduceWorker::read_snapshot() {
-  if (!job_.plan.scenario.snapshot.every) {
+  if (!job_.plan.scenario.snapshot.every || mutant("restarts-begin-anew")) {
     adopt({});
     return;
   }
@@ -121,7 +121,7 @@ void AllReduceWorker::read_snapshot() {
 }
 
 void AllReduceWorker::adopt(const State& state) {
-  replica_.adopt(state);
+  if (!mutant("newcomers-keep-their-copy")) replica_.adopt(state);
   has_copy_ = true;
 }
 
@@ -186,7 +186,8 @@ void AllReduceWorker::exchange(const Exchange& round) {
 }
 
 void AllReduceWorker::update() {
-  replica_.update({gradient_, 0, job_.plan.keys.parameters}, 1.0 / static_cast<double>(members_.size()));
+  const std::size_t gradients = mutant("means-over-all-workers") ? job_.plan.workers() : members_.size();
+  replica_.update({gradient_, 0, job_.plan.keys.parameters}, 1.0 / static_cast<double>(gradients));
   gradient_.reset();
   job_.record(node_, ModelUpdate{.version = replica_.version()});
   job_.observer.on_update();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/mutant.hpp"
 #include "sim/roles/attendance.hpp"
 
 namespace psim {
@@ -138,7 +139,7 @@ void Mailbox::send_again() {
     if (job_.observer.watch().is_hopeless()) return;
     if (one.backoff.gives_up()) return job_.observer.watch().give_up(node_);
     one.due = Agenda::now() + one.backoff.next();
-    if (job_.network.carries(one.message)) continue;
+    if (job_.network.carries(one.message) || mutant("lost-parts-stay-lost")) continue;
     const MessageFacts facts = facts_of(one.message.body);
     job_.record(node_, Repetition{one.message.to, facts.kind, 0, facts.pull, facts.push});
     job_.network.send_again(Message(one.message));
