@@ -138,12 +138,19 @@ void CauseBuilder::bind_to_message(const Row& row, Id arrived) {
   if (is_woken(here, now)) return bind_to_node(here, now);
   if (!works(row.node)) return bind_to_node(here, now);
   const Id busy = is_now(here.handled_now, now) ? here.handled : here.handled_now;
+  const Id first = begun_for(row.node, now);
+  const Id since = first != none ? first : arrived;
   const bool was_busy =
-      busy != none && !mutant("queues-are-not-seen") && (arrived == none || date(busy) > date(arrived));
-  if (was_busy) return bind(busy, Kind::service, now);
-  const auto work = queued_.find(arrived);
-  const bool is_worked_off = work != queued_.end() && std::abs(work->second.end - now) <= 1e-9 * (1 + now);
-  bind(is_worked_off ? work->second.first : arrived, Kind::service, now);
+      busy != none && !mutant("queues-are-not-seen") && (since == none || date(busy) > date(since));
+  bind(was_busy ? busy : since, Kind::service, now);
+}
+
+// The arrival with which the server began the work that it is through with now; none: there is no such work.
+CauseBuilder::Id CauseBuilder::begun_for(std::uint32_t server, double now) {
+  std::deque<Work>& works = queued_[server];
+  const double rounding = 1e-9 * (1 + now);
+  while (!works.empty() && works.front().end < now - rounding) works.pop_front();
+  return !works.empty() && works.front().end <= now + rounding ? works.front().first : none;
 }
 
 void CauseBuilder::queue(const Row& row, Id arrival) {
@@ -151,8 +158,9 @@ void CauseBuilder::queue(const Row& row, Id arrival) {
   if (!works(row.node) || !(speed > 0) || mutant("queues-are-not-seen")) return;
   Work& work = working_[row.node];
   if (!(row.at < work.end)) work = {.first = arrival, .end = row.at};
-  work.end += facts_.server_flops_per_value * static_cast<double>(row.values) / speed;
-  queued_[arrival] = work;
+  work_[arrival] = facts_.server_flops_per_value * static_cast<double>(row.values) / speed;
+  work.end += work_[arrival];
+  queued_[row.node].push_back(work);
 }
 
 void CauseBuilder::take_parts(Node& here, std::int64_t clock, std::int64_t round) {

@@ -69,7 +69,8 @@ class CauseBuilder {
   // What the next update of a shard is made of.
   struct Update {
     std::vector<Id> outcomes;
-    Id last_push = none;  // of those that made it, the one that arrived last
+    Id first_push = none, last_push = none;  // of those that made it, by their arrivals
+    double work = 0;                         // that these are for a server, in seconds
   };
   // What a shard came to, and when: what an answer to a pull may need.
   struct Shard {
@@ -129,6 +130,7 @@ class CauseBuilder {
   void take_micro_batch(const Row& row);
   // A server that works takes a push, behind those that it has.
   void queue(const Row& row, Id arrival);
+  Id begun_for(std::uint32_t server, double now);
   // All workers' pushes of this clock may be there now: then that is a moment.
   void count_clock(const Row& row, Id outcome);
   const Facts& facts_of(std::uint32_t shard) const;
@@ -148,11 +150,12 @@ class CauseBuilder {
   std::deque<Node> nodes_;
   std::vector<Id> sent_, received_;  // by number of the sending
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, Requests>
-      requests_;                                                       // server, shard, worker
-  std::map<std::uint32_t, Work> working_;                              // by server
-  std::map<Id, Work> queued_;                                          // by arrival: when it is worked off
-  std::map<std::pair<std::uint32_t, std::uint32_t>, Update> updates_;  // server, shard
-  std::map<std::pair<std::uint32_t, std::uint32_t>, Shard> shards_;    // likewise
+      requests_;                                      // server, shard, worker
+  std::map<Id, double> work_;                         // by arrival: seconds
+  std::map<std::uint32_t, Work> working_;             // by server
+  std::map<std::uint32_t, std::deque<Work>> queued_;  // likewise, in their order: when a push is worked off
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Update> updates_;           // server, shard
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Shard> shards_;             // likewise
   std::map<std::tuple<std::uint32_t, std::uint8_t, std::uint32_t>, Id> asked_;  // worker, kind, shard
   std::map<std::pair<std::int64_t, std::uint32_t>, Id> faults_;                 // table, target
 };

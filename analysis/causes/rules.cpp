@@ -144,7 +144,10 @@ void CauseBuilder::on_outcome(const Row& row) {
   count_clock(row, id);
   Update& update = updates_[{row.node, row.shard}];
   update.outcomes.push_back(id);
-  if (arrived != none && (update.last_push == none || arrived > update.last_push)) update.last_push = arrived;
+  if (arrived == none) return;
+  if (update.last_push == none || arrived > update.last_push) update.last_push = arrived;
+  update.first_push = std::min(update.first_push, arrived);
+  if (const auto work = work_.extract(arrived); !work.empty()) update.work += work.mapped();
 }
 
 void CauseBuilder::on_update(const Row& row) {
@@ -154,6 +157,9 @@ void CauseBuilder::on_update(const Row& row) {
     Update& update = updates_[{row.node, row.shard}];
     bind_to_message(row, update.last_push);
     for (const Id id : update.outcomes) after(id, Kind::idle, 0);
+    // A server works on all of them, one after the other, whoever was last.
+    if (update.work > 0)
+      after(update.first_push, Kind::service, std::min(update.work, row.at - date(update.first_push)));
     update = {};
   }
   const Id id = happens(row, row.node);

@@ -34,7 +34,7 @@ std::uint32_t node_of(const std::string& text, std::string_view name, const RunR
   const Facts& facts = record.facts;
   const std::size_t digits = std::min(name.find_first_of("0123456789"), name.size());
   std::string_view role = name.substr(0, digits);
-  while (role.ends_with(' ') || role.ends_with('-')) role.remove_suffix(1);
+  if (role.ends_with(' ') || role.ends_with('-')) role.remove_suffix(1);
   const std::string_view number = name.substr(digits);
   std::uint32_t n = 0;
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), n);

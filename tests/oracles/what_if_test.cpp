@@ -121,6 +121,16 @@ TEST_CASE("what-if: ssp, a ring and a pipeline are predicted to the last digit")
   }
 }
 
+TEST_CASE("what-if: servers that work on one push after the other, whoever is last") {
+  // 0.1 and 2 ms of work a push, beside steps of 10 ms and a straggler of 40.
+  for (const std::string flops : {"0.1", "2.0"}) {
+    INFO(flops);
+    const Recorded run(Plan{.mega_values = 0.002},
+                       {"--set", "cluster.server={speed=\"1Mf\",flops_per_value=" + flops + "}"});
+    check_exact(run.what_if({"no-straggler", "compute=worker 2:50%", "compute=worker 0:200%"}));
+  }
+}
+
 TEST_CASE("what-if: rounds of an all-reduce come in their order, whoever is early") {
   for (const std::string algorithm : {"ring", "tree", "halving-doubling"}) {
     INFO(algorithm);
@@ -215,6 +225,7 @@ TEST_CASE("what-if: of a stuck run nothing is predicted, and no-faults is what i
   for (const Json& change : answer["changes"]) {
     CHECK(change["predicted_s"].is_null());
     CHECK(change["speedup"].is_null());
+    CHECK(change["same_steps_s"].is_null());
   }
   const Outcome text = run.answer({});
   CHECK(text.out.find("This run got stuck at ") == 0);
@@ -353,6 +364,7 @@ TEST_CASE("what-if: nonsense is refused, with what there is to ask") {
       {"bandwidth=0", "is no factor"},
       {"compute=server 0:50%", "servers compute no steps"},
       {"compute=worker x:50%", "is no node"},
+      {"compute=worker -1:50%", "is no node"},
       {"compute=worker 1:-5%", "is no factor"},
       {"compute=", "is no change"},
   };

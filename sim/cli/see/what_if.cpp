@@ -176,7 +176,8 @@ void run_again(const fs::path& run, const analysis::Predictor& predictor, std::v
     Outcome& outcome = question.outcome;
     if (!outcome.no_rerun.empty()) continue;
     outcome.rerun = reruns.of(outcome);
-    outcome.same_steps = analysis::same_steps_of(predictor.original(), outcome.rerun->actual);
+    if (!predictor.is_stuck())
+      outcome.same_steps = analysis::same_steps_of(predictor.original(), outcome.rerun->actual);
     if (question.prediction)
       outcome.error = analysis::error_of(*question.prediction, predictor.original(), outcome.rerun->actual);
     if (only_the_first) return;
