@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "analysis/page/html.hpp"
+#include "analysis/study/figures.hpp"
 
 namespace psim::analysis {
 namespace {
@@ -16,12 +17,6 @@ constexpr int box_width = 1000, box_height = 1000;  // of the view box that is s
 std::string tick_text(double value) { return fmt::format("{:.4g}", value); }
 
 }  // namespace
-
-std::string letter_of(std::size_t series) {
-  constexpr std::size_t letters = 26;
-  const auto letter = static_cast<char>('a' + series % letters);
-  return series < letters ? std::string(1, letter) : letter_of(series / letters - 1) + letter;
-}
 
 Scale::Scale(double low, double high, bool is_log) : low_(low), high_(high), is_log_(is_log && low > 0) {
   if (!(high_ > low_)) {  // a single value stands in the middle

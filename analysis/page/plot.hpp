@@ -10,9 +10,6 @@
 
 namespace psim::analysis {
 
-// "a", "b", ..., "z", "aa": names a series beside its colour.
-std::string letter_of(std::size_t series);
-
 // From the smallest value to the largest one.
 class Scale {
  public:

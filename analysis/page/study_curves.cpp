@@ -9,7 +9,7 @@
 #include "analysis/page/plot.hpp"
 #include "analysis/page/study_parts.hpp"
 #include "analysis/study/curves.hpp"
-#include "analysis/study/labels.hpp"
+#include "analysis/study/figures.hpp"
 
 namespace psim::analysis {
 namespace {
@@ -39,15 +39,6 @@ Json brief(double value) {
   return Json::parse(fmt::format("{:.6g}", std::round(value / ten * digits) / digits * ten));
 }
 
-// The series of a curve's label "a or b" is that of its first arm.
-std::size_t series_of(const StudyView& view, const std::string& label) {
-  for (const Cell& cell : view.page.study.cells) {
-    const std::string arm = arm_label(cell.arm);
-    if (label == arm || label.starts_with(arm + " or ")) return view.series_of(cell.arm);
-  }
-  return 0;
-}
-
 std::string curve_figure(const StudyView& view, const ConditionCurves& condition, std::size_t number) {
   Extent x, y;
   for (const MeanCurve& curve : condition.curves) {
@@ -62,7 +53,7 @@ std::string curve_figure(const StudyView& view, const ConditionCurves& condition
               y.low > 0 ? "loss (log scale)" : "loss");
   for (const MeanCurve& curve : condition.curves) {
     if (curve.band.empty()) continue;
-    const std::size_t series = series_of(view, curve.label);
+    const std::size_t series = series_of_label(view.page.study, curve.label);
     Dots mean, outline;
     for (const statistics::BandPoint& point : curve.band) {
       mean.emplace_back(point.time_s, point.mean);
@@ -89,7 +80,7 @@ Json band_json(const StudyView& view, const MeanCurve& curve, const Axis& along,
     if (point.interval) low.push_back(brief(point.interval->low * shows.scale));
     if (point.interval) high.push_back(brief(point.interval->high * shows.scale));
   }
-  return {{"series", series_of(view, curve.label)},
+  return {{"series", series_of_label(view.page.study, curve.label)},
           {"label", curve.label},
           {"x", x},
           {"mean", mean},

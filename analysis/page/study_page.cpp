@@ -8,6 +8,7 @@
 
 #include "analysis/page/parts.hpp"
 #include "analysis/page/study_parts.hpp"
+#include "analysis/study/figures.hpp"
 #include "analysis/study/files.hpp"
 #include "analysis/study/labels.hpp"
 
@@ -72,14 +73,7 @@ std::string made(const StudyView& view) {
 
 }  // namespace
 
-std::size_t StudyView::series_of(const std::string& arm) const {
-  std::vector<std::string> arms;
-  for (const Cell& cell : page.study.cells) {
-    if (cell.arm == arm) break;
-    if (std::ranges::find(arms, cell.arm) == arms.end()) arms.push_back(cell.arm);
-  }
-  return arms.size();
-}
+std::size_t StudyView::series_of(const std::string& arm) const { return series_of_arm(page.study, arm); }
 
 std::string arm_name(const StudyView& view, const std::string& arm) {
   const std::string label = arm_label(arm);

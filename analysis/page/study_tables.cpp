@@ -9,6 +9,7 @@
 
 #include "analysis/page/plot.hpp"
 #include "analysis/page/study_parts.hpp"
+#include "analysis/study/figures.hpp"
 #include "analysis/study/labels.hpp"
 #include "analysis/study/report.hpp"
 #include "analysis/study/table_columns.hpp"

@@ -11,6 +11,7 @@
 #include "analysis/page/run_parts.hpp"
 #include "analysis/page/study_parts.hpp"
 #include "analysis/run_files.hpp"
+#include "analysis/study/figures.hpp"
 #include "analysis/study/files.hpp"
 #include "tests/analysis/study/make_study.hpp"
 #include "tests/support/catch.hpp"

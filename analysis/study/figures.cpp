@@ -1,0 +1,69 @@
+#include "analysis/study/figures.hpp"
+
+#include <algorithm>
+
+#include "analysis/study/labels.hpp"
+
+namespace psim::analysis {
+
+std::vector<ConditionAggregates> conditions_in(const Study& study, const Evaluation& evaluation) {
+  std::vector<ConditionAggregates> conditions;
+  for (const std::vector<const Cell*>& cells : conditions_of(study)) {
+    ConditionAggregates& condition = conditions.emplace_back();
+    for (const Cell* cell : cells)
+      condition.push_back(&*std::ranges::find(evaluation.aggregates, cell, &Aggregate::cell));
+  }
+  return conditions;
+}
+
+std::size_t series_of_arm(const Study& study, const std::string& arm) {
+  std::vector<std::string> arms;
+  for (const Cell& cell : study.cells) {
+    if (cell.arm == arm) break;
+    if (std::ranges::find(arms, cell.arm) == arms.end()) arms.push_back(cell.arm);
+  }
+  return arms.size();
+}
+
+std::size_t series_of_label(const Study& study, const std::string& label) {
+  for (const Cell& cell : study.cells) {
+    const std::string arm = arm_label(cell.arm);
+    if (label == arm || label.starts_with(arm + " or ")) return series_of_arm(study, cell.arm);
+  }
+  return 0;
+}
+
+std::string letter_of(std::size_t series) {
+  constexpr std::size_t letters = 26;
+  const auto letter = static_cast<char>('a' + series % letters);
+  return series < letters ? std::string(1, letter) : letter_of(series / letters - 1) + letter;
+}
+
+std::optional<double> mean_time(const Aggregate& one) {
+  if (one.time_to_target) return one.time_to_target->restricted_mean_s;
+  if (one.time) return one.time->mean;
+  return std::nullopt;
+}
+
+std::optional<statistics::Interval> time_interval(const Aggregate& one) {
+  return one.time_to_target ? one.time_to_target->interval_s : one.time_interval_s;
+}
+
+std::vector<Cost> costs_of(const ConditionAggregates& condition) {
+  std::vector<Cost> costs;
+  for (const Aggregate* one : condition) {
+    const std::optional<double> time = mean_time(*one);
+    const Statistic* bytes = one->measure("bytes_sent");
+    if (time && bytes != nullptr) costs.push_back({one, *time, bytes->mean / 1e6});
+  }
+  return costs;
+}
+
+bool sent_alike(const std::vector<Cost>& costs) {
+  if (costs.empty()) return true;
+  constexpr double alike = 1.01;
+  const auto [low, high] = std::ranges::minmax(costs, {}, &Cost::sent_mb);
+  return high.sent_mb <= alike * low.sent_mb;
+}
+
+}  // namespace psim::analysis
