@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/export/recording.hpp"
+#include "analysis/study/study.hpp"
 
 namespace psim::analysis {
 
@@ -37,11 +38,19 @@ inline constexpr std::string_view svg_mark = "<!-- psim export -->";
 inline constexpr std::string_view picture_names[] = {"timeline.svg", "loss.svg", "staleness.svg",
                                                      "clocks.svg", "traffic.svg"};
 struct Picture {
-  std::string name;  // one of these
-  std::string text;
+  std::string name, text;  // of a file, and what is in it
 };
-// `window`: of the time line; the others show all. A chart without data is left out.
+// Those of a run have the names above. `window`: of the time line; the others show all. A chart without data
+// is left out.
 std::vector<Picture> pictures(const Recording& all, const Recording& window, double width_mm);
+
+// The charts of a study: loss.svg, accuracy.svg, times.svg and pareto.svg; of several conditions loss-1.svg,
+// ...
+struct StudyPictures {
+  std::vector<Picture> pictures;
+  std::vector<std::string> remarks;  // what they do not show, and why
+};
+StudyPictures study_pictures(const Study& study, const Evaluation& evaluation, double width_mm);
 
 // A LaTeX document of the time line and the loss.
 inline constexpr std::string_view tikz_mark = "% psim export";

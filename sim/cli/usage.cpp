@@ -69,7 +69,7 @@ constexpr Need needs[] = {
     {"verify", "a run's folder", "runs/latest"},
     {"why", "a run that has its events", "latest"},
     {"timeline", "a run that has its events", "latest"},
-    {"export", "a run that has its events", "latest --svg charts"},
+    {"export", "a run that has its events, or a study", "latest --svg charts"},
     {"what-if", "a run that has its events", "latest no-straggler"},
     {"report", "a run or a study", "latest"},
     {"merge", "a study's folder", "studies/latest"},

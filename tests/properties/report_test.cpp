@@ -121,3 +121,51 @@ TEST_CASE("exports replace files only, outside of runs", "[export]") {
   CHECK(!fs::exists(desk.path() / "x"));
   CHECK(contains(desk.run({"export", "one", "--csv", "none/x"}, 2).err, "there is no folder none"));
 }
+
+TEST_CASE("a study is exported as charts, a file for each condition", "[export]") {
+  const Desk desk;
+  desk.run({"compare", "small.toml", "--set", "consistency=[bsp, asp]", "--seeds", "1,2"});
+  CHECK(contains(desk.run({"export", "latest", "--svg", "charts", "--width-mm", "85"}).out,
+                 "wrote charts/loss.svg"));
+  for (const char* name : {"loss.svg", "accuracy.svg", "times.svg"})
+    CHECK(contains(content(desk.path() / "charts" / name), "width=\"85.00mm\""));
+  desk.run({"export", "studies/latest", "--svg", "charts"});  // replaces its own
+  CHECK(contains(content(desk.path() / "charts/loss.svg"), "width=\"180.00mm\""));
+  desk.run({"compare", "small.toml", "--set", "consistency=[bsp, asp]", "--set", "cluster.servers=[1, 2]",
+            "--seeds", "1,2", "--out", "two"});
+  fs::create_directory(desk.path() / "mine");
+  std::ofstream(desk.path() / "mine/times-2.svg") << "my own drawing";
+  CHECK(contains(desk.run({"export", "two", "--svg", "mine"}, 2).err, "psim export has not written it"));
+  CHECK(!fs::exists(desk.path() / "mine/loss-1.svg"));  // nothing is written
+  CHECK(content(desk.path() / "mine/times-2.svg") == "my own drawing");
+  desk.run({"export", "two", "--svg", "mine", "--force"});
+  CHECK(contains(content(desk.path() / "mine/times-2.svg"), ">servers = 2</text>"));
+  CHECK(fs::exists(desk.path() / "mine/loss-1.svg"));
+  CHECK(!fs::exists(desk.path() / "mine/loss.svg"));
+  CHECK(contains(desk.run({"export", "two", "--svg", "two/charts"}, 2).err, "among the files"));
+  fs::remove(desk.path() / "two/results.jsonl");
+  CHECK(contains(desk.run({"export", "two", "--svg", "mine"}, 2).err, "two is not complete"));
+}
+
+TEST_CASE("what only a run can be exported as is refused for a study", "[export]") {
+  const Desk desk;
+  desk.run({"compare", "small.toml", "--set", "consistency=[bsp, asp]", "--seeds", "1", "--out", "two"});
+  for (const std::string option : {"--perfetto", "--paje", "--csv", "--dot", "--tikz"}) {
+    const std::string err = desk.run({"export", "two", option, "x", "--svg", "charts"}, 2).err;
+    CHECK(contains(err, option + " is for a run, and two is a study"));
+    CHECK(contains(err, "psim export RUN " + option + " FILE"));
+  }
+  CHECK(
+      contains(desk.run({"export", "two", "--svg", "charts", "--from", "1s"}, 2).err, "--from is for a run"));
+  CHECK(contains(desk.run({"export", "two", "--svg", "charts", "--until", "1s"}, 2).err,
+                 "--until is for a run"));
+  CHECK(contains(desk.run({"export", "two", "--svg", "charts", "--all-flows"}, 2).err,
+                 "--all-flows is for a run"));
+  CHECK(!fs::exists(desk.path() / "charts"));
+  // `latest` is a run where there is one.
+  desk.run({"run", "small.toml", "--trace", "events"});
+  desk.run({"compare", "small.toml", "--set", "consistency=[bsp, asp]", "--seeds", "1"});
+  const Outcome both = desk.run({"export", "latest", "--svg", "charts"});
+  CHECK(contains(both.out, "charts/timeline.svg"));
+  CHECK(contains(both.err, "the latest study is studies/latest"));
+}

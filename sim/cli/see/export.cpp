@@ -1,4 +1,4 @@
-// psim export.
+// psim export, of a run.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,13 +12,14 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/export/exports.hpp"
 #include "analysis/run_record.hpp"
 #include "analysis/timeline/text.hpp"
 #include "sim/cli/command.hpp"
 #include "sim/cli/run_folder.hpp"
-#include "sim/cli/see/see.hpp"
+#include "sim/cli/see/export.hpp"
 #include "sim/cli/see/target.hpp"
+#include "sim/cli/study/replay.hpp"
+#include "sim/cli/study/shelf.hpp"
 #include "sim/cli/talk.hpp"
 
 namespace psim::cli {
@@ -26,16 +27,9 @@ namespace {
 
 bool is_there(const fs::path& path) { return fs::exists(fs::symlink_status(path)); }
 
-// Only what psim export wrote itself is replaced without being told to.
-void check_file(const fs::path& path, std::string_view mark, bool force) {
-  check_is_file(path);
-  if (!is_there(path) || force) return;
-  std::string begin(analysis::mark_within, '\0');
-  std::ifstream file(path, std::ios::binary);
-  file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
-  if (begin.find(mark) == std::string::npos)
-    throw Refused(fmt::format("{} is there, and psim export has not written it", path.string()),
-                  "name another file, or give --force");
+void write(const fs::path& path, const std::string& text) {
+  put_file(path, text);
+  fmt::print("wrote {}\n", path.string());
 }
 
 struct Target {
@@ -63,10 +57,7 @@ void check_targets(const ExportCommand& asked, const fs::path& run) {
                     "name two files");
   }
   if (asked.svg.empty()) return;
-  check_outside(asked.svg, fmt::format("--svg {}-charts", name));
-  if (is_there(asked.svg) && !fs::is_directory(asked.svg))
-    throw Refused(fmt::format("{} is no folder", asked.svg),
-                  "--svg names a folder: there are several charts");
+  check_charts_folder(asked, run);
   const fs::path folder = fs::weakly_canonical(fs::absolute(folder_named(asked.svg)));
   for (const std::string_view chart : analysis::picture_names) {
     check_file(folder_named(asked.svg) / chart, analysis::svg_mark, asked.force);
@@ -91,7 +82,7 @@ std::pair<double, double> window_of(const ExportCommand& asked, const analysis::
 
 class Export {
  public:
-  explicit Export(const ExportCommand& asked) : asked_(asked), folder_(run_named(asked.run)) {
+  Export(const ExportCommand& asked, fs::path run) : asked_(asked), folder_(std::move(run)) {
     check_targets(asked, folder_);
   }
 
@@ -107,7 +98,7 @@ class Export {
     if (!asked_.paje.empty()) write(asked_.paje, analysis::paje(chosen));
     if (!asked_.csv.empty()) write(asked_.csv, analysis::csv(chosen));
     if (!asked_.tikz.empty()) write(asked_.tikz, analysis::tikz(all, window));
-    if (!asked_.svg.empty()) write_pictures(analysis::pictures(all, window, asked_.width_mm));
+    if (!asked_.svg.empty()) write_charts(asked_, analysis::pictures(all, window, asked_.width_mm));
     if (!asked_.dot.empty()) write(asked_.dot, dot(run, all, from, until));  // may be refused
     return done;
   }
@@ -146,36 +137,60 @@ class Export {
     }
   }
 
-  void write_pictures(const std::vector<analysis::Picture>& pictures) const {
-    const fs::path folder = folder_named(asked_.svg);
-    std::error_code error;
-    fs::create_directories(folder, error);
-    if (error)
-      throw Refused(fmt::format("{} cannot be made: {}", asked_.svg, error.message()),
-                    help_of(error, folder));
-    for (const analysis::Picture& one : pictures) write(folder / one.name, one.text);
-  }
-
-  static void write(const fs::path& path, const std::string& text) {
-    put_file(path, text);
-    fmt::print("wrote {}\n", path.string());
-  }
-
   const ExportCommand& asked_;
   fs::path folder_;
   std::optional<analysis::CausalGraph> graph_;
 };
 
+// A run, as in other commands that take one, or else a study.
+fs::path run_or_else_study(const ExportCommand& asked) {
+  const Shelf runs = runs_shelf(), studies = studies_shelf();
+  if (is_there(asked.run) || asked.run.empty() || !is_there(runs.home / asked.run))
+    return run_or_study(asked.run);
+  if (asked.run == "latest" && !asked.svg.empty() && is_there(studies.home / asked.run))
+    say("note: latest is the latest run; the latest study is {}\n", (studies.home / asked.run).string());
+  return found_on(runs, asked.run);
+}
+
 }  // namespace
 
-int export_run(const ExportCommand& asked) {
+void check_file(const fs::path& path, std::string_view mark, bool force) {
+  check_is_file(path);
+  if (!is_there(path) || force) return;
+  std::string begin(analysis::mark_within, '\0');
+  std::ifstream file(path, std::ios::binary);
+  file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  if (begin.find(mark) == std::string::npos)
+    throw Refused(fmt::format("{} is there, and psim export has not written it", path.string()),
+                  "name another file, or give --force");
+}
+
+void check_charts_folder(const ExportCommand& asked, const fs::path& exported) {
+  check_outside(asked.svg, fmt::format("--svg {}-charts", fs::canonical(exported).filename().string()));
+  if (is_there(asked.svg) && !fs::is_directory(asked.svg))
+    throw Refused(fmt::format("{} is no folder", asked.svg),
+                  "--svg names a folder: there are several charts");
+}
+
+void write_charts(const ExportCommand& asked, const std::vector<analysis::Picture>& pictures) {
+  const fs::path folder = folder_named(asked.svg);
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error)
+    throw Refused(fmt::format("{} cannot be made: {}", asked.svg, error.message()), help_of(error, folder));
+  for (const analysis::Picture& one : pictures) write(folder / one.name, one.text);
+}
+
+int export_one(const ExportCommand& asked) {
   const std::initializer_list<std::string> targets{asked.perfetto, asked.paje, asked.csv,
                                                    asked.dot,      asked.svg,  asked.tikz};
   const bool has_target = std::ranges::any_of(targets, [](const std::string& path) { return !path.empty(); });
   if (!has_target)
     throw Refused("psim export does not know what to write",
                   "give one or more of --perfetto, --paje, --csv, --dot, --tikz FILE and --svg FOLDER");
-  return Export(asked).answer();
+  const fs::path dir = run_or_else_study(asked);
+  if (is_study(dir)) return export_study(asked, dir);
+  return about_run(dir, [&] { return Export(asked, dir).answer(); });
 }
 
 }  // namespace psim::cli

@@ -87,13 +87,7 @@ std::map<std::string, std::vector<analysis::ArmField>> arms_of(const fs::path& s
 int report_study(const fs::path& dir, const std::string& out) {
   const StudyFolder folder(dir);
   const fs::path target = page_target(dir, out);
-  const Journal journal(dir, Journal::Builds::any);
-  say_what_is_not_read(dir, journal);
-  if (const std::vector<Json> missing = missing_runs(folder, journal);
-      !missing.empty() || folder.manifest.contains("stage"))
-    throw Refused(fmt::format("{} is not complete", dir.string()),
-                  fmt::format("`psim merge {}` says what is missing", file_word(dir)));
-  const analysis::Study study = results_of(folder.manifest, journal);
+  const analysis::Study study = complete_results(folder);
   write_study_page(folder, study, analysis::evaluate(study), target);
   return done;
 }

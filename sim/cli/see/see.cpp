@@ -23,7 +23,11 @@ void add_window(CLI::App* app, std::optional<double>& from, std::optional<double
 }
 
 void add_export_options(CLI::App* app, ExportCommand& e) {
-  add_run(app, e.run);
+  app->add_option(
+         "run", e.run,
+         "The run, recorded with --trace events, or for --svg a study: its path or name, or `latest` "
+         "(the latest run; `studies/latest` is the latest study).")
+      ->required();
   const auto file = [app](const char* name, std::string& path, const char* what) {
     app->add_option(name, path, what)->check(not_empty("it names no file"));
   };
@@ -32,7 +36,10 @@ void add_export_options(CLI::App* app, ExportCommand& e) {
   file("--csv", e.csv, "Spans, messages and marks as one table.");
   file("--dot", e.dot, "What came of what, for Graphviz: the first clocks, or --from and --until.");
   file("--tikz", e.tikz, "Time line and loss for LaTeX.");
-  app->add_option("--svg", e.svg, "A folder for charts: time line, loss, staleness, clocks, traffic.")
+  app->add_option(
+         "--svg", e.svg,
+         "A folder for charts: of a run its time line, loss, staleness, clocks and traffic; of a study "
+         "loss, accuracy, times, and time against bytes sent (pareto).")
       ->check(not_empty());
   app->add_option("--width-mm", e.width_mm, "Width of the charts of --svg in millimetres; 180 if not given.")
       ->check(CLI::Range(50, 1000));
@@ -80,14 +87,13 @@ const Subcommand subcommands[] = {
      [](const Asked& a) {
        return about_run(run_named(a.timeline.run), [&] { return timeline(a.timeline); });
      }},
-    {"export", "Write a run in the formats of other programs, and as charts.",
+    {"export", "Write a run in the formats of other programs, and runs and studies as charts.",
      "  psim export latest --perfetto run.pftrace          then open it in ui.perfetto.dev\n"
      "  psim export latest --svg charts --width-mm 85      for a column of a paper\n"
+     "  psim export stragglers-1a2b3c4d --svg charts       those of a study, a file for each condition\n"
      "  psim export latest --csv run.csv --dot causes.dot --until 100ms\n",
      [](CLI::App* app, Asked& a) { add_export_options(app, a.exported); },
-     [](const Asked& a) {
-       return about_run(run_named(a.exported.run), [&] { return export_run(a.exported); });
-     }},
+     [](const Asked& a) { return export_one(a.exported); }},
     {"report", "Make an HTML page of a run or a study: one file, to be read in a browser or sent.",
      "  psim report latest                                 the latest study, or else the latest run\n"
      "  psim report runs/latest                            a run; recorded with --trace events it has a time "

@@ -33,14 +33,14 @@ int timeline(const TimelineCommand& asked);
 
 // The options of `export`. Paths; empty: not that.
 struct ExportCommand {
-  std::string run;
+  std::string run;                             // or a study
   std::string perfetto, paje, csv, dot, tikz;  // files
   std::string svg;                             // a folder
   std::optional<double> from, until;           // simulated seconds
   double width_mm = 180;                       // of charts
   bool all_flows = false, force = false;
 };
-int export_run(const ExportCommand& asked);
+int export_one(const ExportCommand& asked);
 
 // An HTML page of the run or study that `name` means, at `out` or else in its folder.
 int report(const std::string& name, const std::string& out);

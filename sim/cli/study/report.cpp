@@ -141,6 +141,16 @@ void say_what_is_not_read(const fs::path& dir, const Journal& journal) {
         "one build of psim gave both, so it or the machine is broken: please report it");
 }
 
+analysis::Study complete_results(const StudyFolder& folder) {
+  const Journal journal(folder.dir, Journal::Builds::any);
+  say_what_is_not_read(folder.dir, journal);
+  if (const std::vector<Json> missing = missing_runs(folder, journal);
+      !missing.empty() || folder.manifest.contains("stage"))
+    throw Refused(fmt::format("{} is not complete", folder.dir.string()),
+                  fmt::format("`psim merge {}` says what is missing", file_word(folder.dir)));
+  return results_of(folder.manifest, journal);
+}
+
 Counts finish_study(const StudyFolder& folder, Journal& journal, const StudyCommand& asked, bool json,
                     const std::string& line) {
   const analysis::Study study = results_of(folder.manifest, journal);

@@ -12,6 +12,9 @@ namespace psim::cli {
 // results of one run contradict each other.
 void say_what_is_not_read(const fs::path& dir, const Journal& journal);
 
+// The results of a study with all its runs, of whatever build. Throws Refused where some are missing.
+analysis::Study complete_results(const StudyFolder& folder);
+
 // Of a study: its runs, those that missed their target, and those that did not reach what they were to reach.
 struct Counts {
   std::size_t runs = 0, missed = 0, no = 0;
