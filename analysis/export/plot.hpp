@@ -15,7 +15,7 @@ inline constexpr const char* palette[] = {"#0072B2", "#D55E00", "#009E73", "#CC7
 
 // Colours and dashes of a study's arms, as on its page (analysis/page/page.css).
 inline constexpr const char* arm_colours[] = {"#0072b2", "#d55e00", "#009e73", "#b85c93",
-                                              "#b87d00", "#3b9bd6", "#5f5f5f", "#7a5bc0"};
+                                              "#b87d00", "#3b9bd6", "#000000", "#7a5bc0"};
 
 // How far the values of a line scatter at one place.
 struct BandPart {
