@@ -13,21 +13,16 @@
 #include "analysis/page/parts.hpp"
 #include "analysis/page/plot.hpp"
 #include "analysis/page/study_parts.hpp"
+#include "analysis/study/figures.hpp"
 #include "analysis/study/labels.hpp"
 
 namespace psim::analysis {
 namespace {
 
-using Condition = std::vector<const Aggregate*>;
+using Condition = ConditionAggregates;
 
 std::vector<Condition> conditions_in(const StudyView& view) {
-  std::vector<Condition> conditions;
-  for (const std::vector<const Cell*>& cells : conditions_of(view.page.study)) {
-    Condition& condition = conditions.emplace_back();
-    for (const Cell* cell : cells)
-      condition.push_back(&*std::ranges::find(view.page.evaluation.aggregates, cell, &Aggregate::cell));
-  }
-  return conditions;
+  return conditions_in(view.page.study, view.page.evaluation);
 }
 
 // The number of a run in study.json.
@@ -44,22 +39,12 @@ std::string anchor_of(const StudyView& view, const Cell& cell, const StudyRun& r
   return fmt::format("#run-{}-{}", number_of(view, cell, run), escaped(run.run));
 }
 
-double time_at(const Aggregate& one) {
-  return one.time_to_target ? one.time_to_target->restricted_mean_s
-         : one.time         ? one.time->mean
-                            : std::numeric_limits<double>::quiet_NaN();
-}
-
-std::optional<statistics::Interval> interval_of(const Aggregate& one) {
-  return one.time_to_target ? one.time_to_target->interval_s : one.time_interval_s;
-}
-
 // Each seed's time as a dot that leads to its run, the mean as a line, its interval as a bar.
 std::string time_row(const StudyView& view, const Aggregate& one, double most) {
   const auto left = [&](double seconds) { return 100 * std::clamp(seconds / most, 0.0, 1.0); };
   const std::size_t series = view.series_of(one.cell->arm);
   std::string track;
-  if (const auto interval = interval_of(one); interval)
+  if (const auto interval = time_interval(one))
     track += fmt::format("<span class=\"interval\" style=\"left:{:.2f}%;width:{:.2f}%\"></span>",
                          left(interval->low), left(interval->high) - left(interval->low));
   for (const StudyRun& run : one.cell->runs) {
@@ -75,8 +60,8 @@ std::string time_row(const StudyView& view, const Aggregate& one, double most) {
   }
   const std::string path =
       view.path_of(one) + (one.time_to_target ? "/time_to_target/restricted_mean_s" : "/time_s/mean");
-  if (std::isfinite(time_at(one)))
-    track += fmt::format("<span class=\"mean\" style=\"left:{:.2f}%\"></span>", left(time_at(one)));
+  if (const auto mean = mean_time(one))
+    track += fmt::format("<span class=\"mean\" style=\"left:{:.2f}%\"></span>", left(*mean));
   return fmt::format(
       "<div class=\"strip s{}\"><span class=\"who\">{} {}</span><span class=\"track\">{}</span><span "
       "class=\"what\">{}{}</span></div>",
@@ -87,8 +72,8 @@ std::string time_row(const StudyView& view, const Aggregate& one, double most) {
 double longest(const Condition& condition) {
   double most = 0;
   for (const Aggregate* one : condition) {
-    if (std::isfinite(time_at(*one))) most = std::max(most, time_at(*one));
-    if (const auto interval = interval_of(*one); interval) most = std::max(most, interval->high);
+    if (const auto mean = mean_time(*one)) most = std::max(most, *mean);
+    if (const auto interval = time_interval(*one)) most = std::max(most, interval->high);
     for (const StudyRun& run : one->cell->runs) most = std::max(most, time_of(run.summary).value_or(0));
   }
   return most > 0 ? 1.04 * most : 1;
@@ -165,12 +150,13 @@ std::string heat_map(const StudyView& view, const std::string& title, const std:
     out += fmt::format("<tr><th scope=\"row\">{}</th>", escaped(row));
     for (const std::string& column : columns) {
       const auto found = places.find({row, column});
-      if (found == places.end() || !std::isfinite(time_at(*found->second))) {
+      const std::optional<double> mean = found == places.end() ? std::nullopt : mean_time(*found->second);
+      if (!mean) {
         out += "<td class=\"number\">-</td>";
         continue;
       }
       const Aggregate& one = *found->second;
-      const double share = Scale(extent.first, extent.second, true).share(time_at(one));
+      const double share = Scale(extent.first, extent.second, true).share(*mean);
       out += fmt::format(
           "<td class=\"number\" style=\"--heat:{:.0f}%\">{}{}</td>", 10 + 70 * share,
           one.time_to_target && one.time_to_target->cut > 0 ? "&ge; " : "",
@@ -211,37 +197,29 @@ std::string pareto_figures(const StudyView& view) {
   std::string out;
   const std::vector<Condition> conditions = conditions_in(view);
   for (const Condition& condition : conditions) {
-    Dots places;
-    Condition drawn;
-    for (const Aggregate* one : condition) {
-      if (!std::isfinite(time_at(*one)) || one->measure("bytes_sent") == nullptr) continue;
-      places.emplace_back(time_at(*one), one->measure("bytes_sent")->mean / 1e6);
-      drawn.push_back(one);
-    }
-    if (drawn.size() < 2) continue;
-    const auto [left, right] = std::ranges::minmax(places, {}, &std::pair<double, double>::first);
-    const auto [low, high] = std::ranges::minmax(places, {}, &std::pair<double, double>::second);
-    constexpr double alike = 1.01;
-    if (high.second <= alike * low.second) {
+    const std::vector<Cost> costs = costs_of(condition);
+    if (costs.size() < 2) continue;
+    if (sent_alike(costs)) {
       out +=
           under_title(view, condition, conditions.size(),
                       "<p class=\"hint\">All arms sent the same, within 1 %: only their times differ.</p>");
       continue;
     }
-    const Scale across(0, 1.1 * right.first), up(0, 1.15 * high.second);
+    const Scale across(0, 1.1 * std::ranges::max(costs, {}, &Cost::time_s).time_s),
+        up(0, 1.15 * std::ranges::max(costs, {}, &Cost::sent_mb).sent_mb);
     Figure plot(across, up, "mean time [s]", "sent [MB]");
     Dots shares;
-    for (const auto& [seconds, sent] : places) shares.emplace_back(across.share(seconds), up.share(sent));
+    for (const Cost& cost : costs) shares.emplace_back(across.share(cost.time_s), up.share(cost.sent_mb));
     const std::vector<Side> sides = sides_of(shares);
-    for (std::size_t i = 0; i < drawn.size(); ++i) {
-      const Aggregate& one = *drawn[i];
+    for (std::size_t i = 0; i < costs.size(); ++i) {
+      const Aggregate& one = *costs[i].one;
       const std::string path = view.path_of(one);
       const std::string accuracy = one.measure("final_accuracy") == nullptr
                                        ? ""
                                        : ", " + view.numbers(path + "/final_accuracy/mean",
                                                              {.scale = 100, .decimals = 1, .unit = " %"});
       plot.add_at(
-          places[i].first, places[i].second,
+          costs[i].time_s, costs[i].sent_mb,
           fmt::format(
               "<span class=\"point {}{} s{}\"><a class=\"mark\" href=\"{}\" title=\"its first run\">{}</a> "
               "<span class=\"name\">{}{}{}</span></span>",
@@ -279,8 +257,8 @@ std::string heat_maps(const StudyView& view) {
     add_once(map->rows, c[0]);
     add_once(map->columns, column);
     map->places[{c[0], column}] = &one;
-    if (const double time = time_at(one); std::isfinite(time) && time > 0)
-      extent = {std::min(extent.first, time), std::max(extent.second, time)};
+    if (const auto mean = mean_time(one); mean && *mean > 0)
+      extent = {std::min(extent.first, *mean), std::max(extent.second, *mean)};
   }
   std::string out;
   const std::string corner = fmt::format("{} \\ {}", heading_of_axis(study.condition_axes[0]),
