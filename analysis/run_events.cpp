@@ -19,7 +19,7 @@ constexpr std::string_view tables[] = {"sent",         "received",     "lost",  
                                        "suspicion",    "view_change",  "place",      "participant",
                                        "snapshot",     "copy",         "promotion",  "membership",
                                        "fault",        "prediction",   "repetition", "wait",
-                                       "release"};
+                                       "release",      "task"};
 
 // The columns that checks look at, and where they stand in a Row.
 using Place = std::variant<double Row::*, std::int64_t Row::*, std::uint64_t Row::*, std::uint32_t Row::*,
@@ -71,6 +71,8 @@ const std::map<std::string_view, Place> columns{
     {"releaser", &Row::releaser},
     {"fault_table", &Row::fault_table},
     {"has_target", &Row::has_target},
+    {"task", &Row::task},
+    {"unit", &Row::unit},
     {"sent_bytes", &Row::bytes},
     {"weights_hash", &Row::weights_hash},
     {"state_hash", &Row::state_hash},
@@ -151,6 +153,8 @@ bool fits(const Row& row, const Facts& facts, std::int64_t nodes, std::int64_t e
   if (row.is("acknowledgement")) return by_worker && reached(row.safe_pushes);
   if (row.is("copy") || row.is("promotion")) return by_server && !on_worker && reached(row.version);
   if (row.is("place")) return facts.is_server(row.peer);
+  if (row.table == "task")
+    return row.task >= 0 && row.task < std::ssize(facts.tasks) && row.unit >= -1 && reached(row.clock);
   if (row.is("participant")) return on_worker;
   if (row.is("suspicion")) return row.peer <= facts.servers + facts.workers;
   return !row.is("model_update") || reached(row.version);

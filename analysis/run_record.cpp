@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "analysis/database.hpp"
+#include "analysis/task_facts.hpp"
 
 namespace psim::analysis {
 namespace fs = std::filesystem;
@@ -125,6 +126,7 @@ Facts facts_of(const toml::table& scenario) {
   f.servers_work = scenario.at_path("cluster.server.flops_per_value").value_or(0.0) > 0;
   f.steals = fields.word("training.work") == "stealing";
   f.overlap = scenario.at_path("messages.overlap").value_or(false);
+  f.tasks = task_facts(scenario, f.workers);
   f.copies = fields.number("replication.copies", 0);
   f.window = fields.number("replication.window", 0);
   f.every_push = fields.word("replication.when") == "every-push";

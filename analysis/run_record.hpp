@@ -42,7 +42,7 @@ class Name {
       "sent", "received", "lost", "begun", "paused", "resumed", "ended", "cancelled", "killed", "applied",
       "late", "unused", "duplicate", "refused", "model_update", "finish", "acknowledgement", "suspicion",
       "view_change", "place", "participant", "snapshot", "copy", "promotion", "membership", "fault",
-      "prediction", "repetition", "wait", "release",
+      "prediction", "repetition", "wait", "release", "given", "done",
       // kinds of messages and of faults
       "pull", "weights", "push", "join", "heartbeat", "leave", "state", "restore", "samples", "chunk",
       "activation", "error", "crash"};
@@ -56,6 +56,7 @@ struct Row {
   double since = 0;  // likewise, of a wait
   Name type;         // of a computation its phase, of a push its outcome, else the table
   std::string_view table, kind, role, work, reason;  // kind: of the message or of the fault
+  std::int64_t task = 0, unit = -1;                  // of a task: which [[task]], and which of its clock
   std::uint32_t node = 0;
   std::uint32_t peer = 0;  // the other node that it is about: receiver, sender, worker, replica, target, ...
   std::uint32_t shard = 0;
@@ -97,6 +98,20 @@ struct Straggler {
 // "64B", "500MBps", "50us": in bytes, bytes per second, seconds, as psim writes them, exactly.
 double quantity(std::string_view text);
 
+// One [[task]]: units of a clock, -1 where there is one for all; the worker that does it, -1 where that is
+// not said.
+struct TaskFact {
+  struct Input {
+    std::size_t task;
+    std::int64_t clocks_back;
+    bool all;
+  };
+  std::string does;
+  std::int64_t units = -1, worker = -1;
+  bool anywhere = false, is_of_server = false;
+  std::vector<Input> after = {};
+};
+
 // What the scenario promises.
 struct Facts {
   std::uint32_t servers = 0, workers = 0;
@@ -124,6 +139,7 @@ struct Facts {
   double disk = 0;                  // bytes per second
   std::vector<bool> here_at_first;  // by worker of the run
   std::vector<Straggler> stragglers;
+  std::vector<TaskFact> tasks;        // by [[task]]
   std::vector<double> fault_factors;  // by [[fault]]: what is left of the speed or the bandwidth
   // A server's operations for each value that it takes, and in a second; no speed: the platform's.
   double server_flops_per_value = 0;

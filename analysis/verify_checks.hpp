@@ -87,6 +87,7 @@ void add_checks(const Evidence& evidence, Checks& checks) {
 void add_conservation_check(const Evidence& evidence, Checks& checks);
 void add_time_checks(const Evidence& evidence, Checks& checks);  // end-date, time, samples, waits
 void add_cause_check(const Evidence& evidence, Checks& checks);
+void add_task_check(const Evidence& evidence, Checks& checks);
 void add_failure_checks(const Evidence& evidence, Checks& checks);  // recovery, snapshots, sizes
 // Of each job.
 void add_end_check(const Evidence& evidence, Checks& checks);

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "model/rounding.hpp"
-
 namespace psim {
 
 Parameters::Parameters(const OptimizerSpec& optimizer, const Storage& storage, Values weights)

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "model/optimizer.hpp"
+#include "model/rounding.hpp"
 #include "model/values.hpp"
 
 namespace psim {
@@ -29,6 +30,19 @@ class Parameters {
   // One step of the optimizer; see Optimizer::apply.
   void update(std::span<const WeightedGradient> group, double rate, std::span<const Range> rest = {});
 
+  // Every weight becomes what `change`, a generic function of one number, makes of it.
+  template <class Change>
+  void change_each(Change change) {
+    if (storage_.master_copy) {
+      each(master_, change);
+      weights_ = std::make_shared<Values>(Values::copy_of(master_, 0, master_.size()));
+    } else {
+      make_own(weights_);
+      each(*weights_, change);
+    }
+    round_to(storage_.precision, *weights_);
+  }
+
   // Of all beside the weights.
   std::size_t state_bytes() const { return optimizer_.bytes() + master_.bytes(); }
 
@@ -48,6 +62,14 @@ class Parameters {
   const std::shared_ptr<Values>& weights() const { return weights_; }
 
  private:
+  template <class Change>
+  static void each(Values& values, Change change) {
+    with_scalar(values.precision(), [&](auto zero) {
+      using Scalar = decltype(zero);
+      for (Scalar& value : values.as<Scalar>()) value = static_cast<Scalar>(change(value));
+    });
+  }
+
   Storage storage_;
   Optimizer optimizer_;
   std::shared_ptr<Values> weights_;

@@ -34,6 +34,19 @@ void add_servers(const Job& job, RunResult& result) {
   }
 }
 
+std::vector<TaskResult> tasks_of(const Job& job) {
+  std::vector<TaskResult> results;
+  for (std::size_t i = 0; i < job.state().tasks.size(); ++i) {
+    const JobState::TaskUse& use = job.state().tasks[i];
+    const TaskKind kind = job.plan().tasks->program()[i].kind;
+    TaskResult& one = results.emplace_back();
+    one = {.times = use.times, .seconds = use.seconds};
+    if (!is_of_server(kind)) one.by_worker = use.by_worker;
+    if (kind == TaskKind::norm) one.value = use.value;
+  }
+  return results;
+}
+
 SpaceResult training_of(const Job& job) {
   return {.scenario = job.plan().scenario,
           .groups = job.plan().groups,
@@ -84,6 +97,7 @@ RunResult result_of(const EndedRun& run) {
     result.filters_used.merge(job.state().filter_buffers->used);
     result.ended_early = result.ended_early || job.ended_early();
   }
+  result.tasks = tasks_of(first);
   result.curve = first.curve();
   result.target = first.target();
   result.judged_on = first.judged_on();

@@ -128,7 +128,7 @@ int compare(const Command& command, const StudyCommand& study);
 int merge(const std::string& directory, const StudyCommand& study, bool json);
 int fuzz(const FuzzCommand& command);
 
-// What `psim explain` and `psim list` print. `words`: a name, or "preset NAME" or "tasks MODEL"; throws
+// What `psim explain` and `psim list` print. `words`: a name, or "preset NAME" or "tasks MODEL|FILE"; throws
 // Refused when there is nothing of this name.
 std::string explain(std::vector<std::string> words);
 std::string list();

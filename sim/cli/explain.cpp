@@ -13,8 +13,8 @@
 #include "analysis/summary_docs.hpp"
 #include "model/table.hpp"
 #include "sim/cli/command.hpp"
+#include "sim/cli/explain_tasks.hpp"
 #include "sim/cli/talk.hpp"
-#include "sim/protocol/tasks.hpp"
 #include "sim/record/event_fields.hpp"
 #include "sim/scenario/fields/field_tables.hpp"
 #include "sim/scenario/fields/toml_text.hpp"
@@ -106,48 +106,6 @@ std::string title_of(const fs::path& scenario) {
     if (begin < end) return line.substr(begin + 1, end - begin - 1);
   }
   return {};
-}
-
-// The tasks of `row`'s model as a picture; empty when they form no fixed graph.
-std::string picture_of(const ConsistencyRow& row) {
-  constexpr std::int64_t workers = 3, clocks = 4;
-  const ConsistencySpec spec{.model = row.name, .staleness = 1, .k = 2};
-  const bool bounded = row.gate == Gate::staleness;
-  const std::optional<TaskGraph> graph = task_graph(make_rule(spec, workers), clocks);
-  if (!graph) return "";
-  return fmt::format("\n{}{}. A worker may start clock t when: {}\n{}", row.name,
-                     bounded ? " with staleness 1" : "", row.may_start, draw_tasks(*graph, workers, clocks));
-}
-
-Refused nothing_called(const std::string& name, const std::vector<std::string>& names,
-                       std::string_view help) {
-  const std::string near = nearest(name, names);
-  return {fmt::format("there is nothing called `{}` to explain", name),
-          near.empty() ? std::string(help) : fmt::format("did you mean `{}`?", near)};
-}
-
-// The dependencies between tasks that a consistency model stands for; of all models when `model` is empty.
-std::string explain_tasks(const std::string& model) {
-  std::string pictures, others;
-  std::vector<std::string> names;
-  for (const ConsistencyRow& row : all_rows<ConsistencyRow>()) {
-    names.emplace_back(row.name);
-    if (!model.empty() && !answers_to(row, model)) continue;
-    const std::string picture = picture_of(row);
-    pictures += picture;
-    if (picture.empty())
-      others +=
-          fmt::format("\n{}: no fixed graph. A worker may start clock t when: {}\n  a server applies: {}\n",
-                      row.name, row.may_start, row.applies);
-  }
-  if (pictures.empty() && others.empty()) throw nothing_called(model, names, "`psim list` shows the models");
-  return fmt::format(
-      "tasks: what each pull waits for, with 3 workers in their first 4 clocks\n\n"
-      "A consistency model is a set of dependencies between tasks; without them all tasks run at once\n"
-      "(Li et al., OSDI 2014). w.t stands for worker w at clock t, and * for every worker. A push waits for\n"
-      "the pull of its clock. `push`: the push has arrived. `applied`: it is in the weights. `update` t:\n"
-      "the one update of clock t.\n{}{}",
-      pictures, others);
 }
 
 std::string without_brackets(std::string_view text) {

@@ -285,6 +285,8 @@ Draft without_servers(Dice& dice) {
 Draft draw(std::uint64_t seed, std::uint64_t run, std::uint64_t attempt) {
   Dice peers(Stream(seed, "fuzz-peers", run, attempt));
   if (peers.chance(0.15)) return without_servers(peers);
+  Dice tasks(Stream(seed, "fuzz-tasks", run, attempt));
+  if (tasks.chance(0.05)) return with_tasks(tasks);
   Dice dice(Stream(seed, "fuzz", run, attempt));
   Draft draft;
   draft[""].rows = {{"seed", dice.number(0, 1'000'000)}};

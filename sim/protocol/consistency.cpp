@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "model/mutant.hpp"
 
@@ -9,7 +10,7 @@ namespace psim {
 
 namespace {
 
-constexpr std::array<ConsistencyRow, 8> table{{
+constexpr std::array<ConsistencyRow, 9> table{{
     {.name = "bsp",
      .aliases = "sequential dist_sync",
      .gate = Gate::version,
@@ -78,6 +79,15 @@ constexpr std::array<ConsistencyRow, 8> table{{
      .applies = "each push on arrival",
      .late = "applied",
      .source = "Zhao et al., ICDCS 2019"},
+    {.name = "tasks",
+     .aliases = "program",
+     .gate = Gate::none,
+     .group = Group::told,
+     .may_start = "the tasks that its pull comes after have ended, and it is told to",
+     .applies = "when a task says so: one push, or all that are there",
+     .late = "applied",
+     .source = "Li et al., OSDI 2014, 3.4 and 3.5",
+     .fuzz = 0},
 }};
 
 }  // namespace
@@ -103,6 +113,10 @@ ConsistencyRule make_rule(const ConsistencySpec& spec, std::int64_t workers) {
 
   ConsistencyRule rule{.gate = row.gate, .drops_stale = row.drops_stale};
   if (row.group == Group::all) rule.group = workers;
+  if (row.group == Group::told) {
+    rule.group = std::numeric_limits<std::int64_t>::max();
+    rule.told.emplace();
+  }
   if (row.group == Group::k)
     rule.group =
         spec.backup ? workers - *spec.backup + (mutant("one-backup-less") ? 1 : 0) : spec.k.value_or(workers);
@@ -136,10 +150,11 @@ double ConsistencyRule::push_weight(std::size_t size) const {
 
 double ConsistencyRule::rate_factor(std::size_t size) const {
   if (aggregation == Aggregation::sum || drops_stale || mutant("small-groups-move-as-far")) return 1.0;
-  return static_cast<double>(size) / static_cast<double>(workers);
+  return static_cast<double>(size) / static_cast<double>(pushes_per_clock());
 }
 
 double ConsistencyRule::updates_per_clock() const {
+  if (told) return static_cast<double>(told->updates);
   return drops_stale ? 1.0 : static_cast<double>(workers) / static_cast<double>(group);
 }
 

@@ -38,7 +38,7 @@ enum class Gate : std::uint8_t {
 };
 
 // How many pushes make an update.
-enum class Group : std::uint8_t { one, k, all };
+enum class Group : std::uint8_t { one, k, all, told };  // told: those that are there when a task says so
 
 enum class Late : std::uint8_t { cancel, drop };
 enum class Aggregation : std::uint8_t { mean, sum };
@@ -60,6 +60,7 @@ struct ConsistencyRow {
   bool has_k() const { return group == Group::k; }
   bool has_backup() const { return has_k() && gate == Gate::version; }  // k may be said as those left out
   bool has_late() const { return has_k() && drops_stale; }
+  bool has_tasks() const { return group == Group::told; }
 };
 
 template <>
@@ -96,6 +97,11 @@ struct ConsistencyRule {
   bool shards_advance_independently = false;
   Aggregation aggregation = Aggregation::mean;
   std::int64_t workers = 1;
+  // Where tasks say when: pushes and updates of every clock.
+  struct Told {
+    std::int64_t pushes = 1, updates = 1;
+  };
+  std::optional<Told> told = {};
   std::int64_t staleness = 0, staleness_max = 0;
   std::vector<std::vector<double>> schedule = {};
 
@@ -110,6 +116,7 @@ struct ConsistencyRule {
   double push_weight(std::size_t size) const;
   double rate_factor(std::size_t size) const;
 
+  std::int64_t pushes_per_clock() const { return told ? told->pushes : workers; }
   // Updates that one clock of all workers makes.
   double updates_per_clock() const;
 };

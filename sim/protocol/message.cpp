@@ -52,6 +52,10 @@ std::uint64_t size_of(const Fetch&) { return 0; }
 std::uint64_t size_of(const Samples& samples) { return samples.sample_bytes; }
 std::uint64_t size_of(const Idle&) { return two_words; }
 std::uint64_t size_of(const Piece& piece) { return piece.sample_bytes; }
+std::uint64_t size_of(const RunTask&) { return 2 * two_words; }
+std::uint64_t size_of(const TaskDone&) { return two_words; }
+std::uint64_t size_of(const Call& call) { return two_words + (call.push ? bytes_per_id : 0); }
+std::uint64_t size_of(const Returned&) { return two_words; }
 
 std::uint32_t values_of(const Payload& payload) { return static_cast<std::uint32_t>(payload.values.count); }
 std::uint32_t keys_of(const SharedKeys& keys) { return static_cast<std::uint32_t>(keys ? keys->size() : 0); }
@@ -168,6 +172,20 @@ MessageFacts facts(const Standing& m) { return {.kind = Kind::standing, .version
 MessageFacts facts(const Regroup& m) { return {.kind = Kind::regroup, .version = from_zero(m.version)}; }
 MessageFacts facts(const Fetch& m) { return {.kind = Kind::fetch, .part = m.step}; }
 MessageFacts facts(const Samples& m) { return {.kind = Kind::samples, .part = m.step}; }
+MessageFacts facts(const RunTask& m) {
+  return {.kind = Kind::run,
+          .clock = m.clock,
+          .part = m.task ? std::optional(static_cast<std::int64_t>(*m.task)) : std::nullopt};
+}
+MessageFacts facts(const TaskDone& m) {
+  return {.kind = Kind::done, .part = static_cast<std::int64_t>(m.task)};
+}
+MessageFacts facts(const Call& m) {
+  return {.kind = Kind::call, .has_shard = true, .part = static_cast<std::int64_t>(m.task)};
+}
+MessageFacts facts(const Returned& m) {
+  return {.kind = Kind::returned, .has_shard = true, .part = static_cast<std::int64_t>(m.task)};
+}
 MessageFacts facts(const Idle& m) { return {.kind = Kind::idle, .clock = m.clock, .pieces = m.pieces_got}; }
 MessageFacts facts(const Piece& m) {
   return {.kind = Kind::piece, .clock = m.clock, .samples = m.count, .keys = keys_of(m.samples)};

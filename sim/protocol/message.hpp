@@ -14,11 +14,10 @@
 
 #include "model/values.hpp"
 #include "sim/protocol/filter.hpp"
+#include "sim/protocol/ids.hpp"
+#include "sim/protocol/task_messages.hpp"
 
 namespace psim {
-
-using NodeId = std::uint32_t;  // in this order: scheduler, servers, workers, others
-inline constexpr NodeId scheduler_node = 0;
 
 // The names of the bodies, as scenarios and records have them.
 enum class MessageKind : std::uint8_t {
@@ -50,21 +49,18 @@ enum class MessageKind : std::uint8_t {
   ready,
   standing,
   regroup,
+  run,
+  done,
+  call,
+  returned,
 };
 inline constexpr auto message_names = std::to_array<std::string_view>(
-    {"join",       "start",   "pull",    "weights",    "push",      "group",    "finished",
-     "leave",      "ack",     "chunk",   "activation", "error",     "report",   "assign",
-     "fetch",      "samples", "idle",    "piece",      "heartbeat", "view",     "replicate",
-     "replicated", "state",   "restore", "decide",     "ready",     "standing", "regroup"});
+    {"join",   "start", "pull",       "weights", "push",      "group",      "finished", "leave",
+     "ack",    "chunk", "activation", "error",   "report",    "assign",     "fetch",    "samples",
+     "idle",   "piece", "heartbeat",  "view",    "replicate", "replicated", "state",    "restore",
+     "decide", "ready", "standing",   "regroup", "run",       "done",       "call",     "returned"});
 constexpr const auto& names_of(MessageKind) { return message_names; }
 constexpr std::string_view name_of(MessageKind kind) { return message_names[static_cast<std::size_t>(kind)]; }
-
-// One push of one worker, by the worker's own count.
-struct PushId {
-  NodeId worker = 0;
-  std::int64_t number = 0;
-  bool operator==(const PushId&) const = default;
-};
 
 struct ShardState;
 class Parameters;
@@ -294,9 +290,10 @@ struct Piece {
   std::uint64_t sample_bytes = 0;
 };
 
-using Body = std::variant<Join, Start, Leave, LeaveAck, Heartbeat, NewView, AskView, Ready, Report, Assign,
-                          Pull, Push, Answer, Ack, UpdateGroup, Decide, Replicate, Replicated, State, Restore,
-                          Chunk, Activations, Errors, Standing, Regroup, Fetch, Samples, Idle, Piece>;
+using Body =
+    std::variant<Join, Start, Leave, LeaveAck, Heartbeat, NewView, AskView, Ready, Report, Assign, Pull, Push,
+                 Answer, Ack, UpdateGroup, Decide, Replicate, Replicated, State, Restore, Chunk, Activations,
+                 Errors, Standing, Regroup, Fetch, Samples, Idle, Piece, RunTask, TaskDone, Call, Returned>;
 
 struct Message {
   NodeId from = 0, to = 0;

@@ -40,12 +40,13 @@ void ShardServer::on(const Message& message, double now, Outbox& out) {
   const auto of_primary = [&](const Pull& pull) {
     if (leads_) on_pull(message.from, pull, now, out);
   };
-  using Others =
-      Ignore<Join, Start, Leave, LeaveAck, Heartbeat, NewView, AskView, Ready, Report, Assign, Answer, Ack,
-             State, Restore, Chunk, Activations, Errors, Standing, Regroup, Fetch, Samples, Idle, Piece>;
+  using Others = Ignore<Join, Start, Leave, LeaveAck, Heartbeat, NewView, AskView, Ready, Report, Assign,
+                        Answer, Ack, State, Restore, Chunk, Activations, Errors, Standing, Regroup, Fetch,
+                        Samples, Idle, Piece, RunTask, TaskDone, Returned>;
   std::visit(Overloaded{[&](const Push& body) { on_push(body, now, out); }, of_primary,
                         [&](const UpdateGroup& body) { on_group(body, now, out); },
                         [&](const Decide& body) { on_decide(message.from, body, out); },
+                        [&](const Call& body) { on_call(message.from, body, out); },
                         [&](const Replicate& body) { on_entry(body.entry, out); },
                         [&](const Replicated& body) { on_replicated(message.from, body.entries, now, out); },
                         Others{}},
@@ -126,12 +127,7 @@ bool ShardServer::update_once(Outbox& out) {
   for (const Push& push : next.late) drop(push, out);
   if (next.pushes.empty()) return false;
   if (next.decision) out.announce(std::move(*next.decision));
-  ShardState::Update update = state_.prepare(std::move(next.pushes));
-  for (std::size_t i = 0; i < update.pushes.size(); ++i) out.applied(update.pushes[i], update.staleness[i]);
-  if (log_.has_copies())
-    deliver(log_.append_update(update.pushes, pending(), [&] { return state_.sum_of(update); }), out);
-  state_.apply(update, epoch_);
-  out.updated(version());
+  update_with(std::move(next.pushes), out);
   return true;
 }
 

@@ -115,6 +115,7 @@ class ShardServer {
   void on_read(NodeId from, const Pull& pull, double now, Outbox& out) const;
   void on_group(const UpdateGroup& group, double now, Outbox& out);
   void on_decide(NodeId from, const Decide& question, Outbox& out) const;
+  void on_call(NodeId from, const Call& call, Outbox& out);
   void on_entry(const SharedEntry& entry, Outbox& out);
   void on_replicated(NodeId from, std::optional<std::int64_t> entries, double now, Outbox& out);
 
@@ -123,6 +124,7 @@ class ShardServer {
   void drop(const Push& push, Outbox& out);
   bool update_if_complete(Outbox& out);
   bool update_once(Outbox& out);
+  void update_with(std::vector<Push> pushes, Outbox& out);
 
   void answer_all(double now, Outbox& out);
   void answer(std::uint32_t worker, double now, Outbox& out);

@@ -53,6 +53,12 @@ void ShardState::apply(const Update& update, std::uint32_t epoch) {
   updated_in = epoch;
 }
 
+void ShardState::change(TaskKind function, double amount, std::uint32_t epoch) {
+  weights.change(function, amount);
+  ++version;
+  updated_in = epoch;
+}
+
 void ShardState::apply(const LogEntry& entry, std::uint32_t epoch) {
   for (const LogEntry::Shown& shown : entry.shown)
     weights.was_sent(index_of(shown.worker),
@@ -140,9 +146,9 @@ double ShardState::mean_samples(const std::vector<Push>& group) const {
 }
 
 double ShardState::rate() const {
-  const double clocks = options.rule.drops_stale
-                            ? static_cast<double>(version)
-                            : static_cast<double>(applied) / static_cast<double>(options.rule.workers);
+  const double clocks = options.rule.drops_stale ? static_cast<double>(version)
+                                                 : static_cast<double>(applied) /
+                                                       static_cast<double>(options.rule.pushes_per_clock());
   return options.learning_rate.at(mutant("schedule-by-clocks") ? clocks : options.epochs.after(clocks));
 }
 

@@ -48,6 +48,8 @@ struct ShardState {
   LogEntry::Sum sum_of(Update& update) const;
   // Makes the next version, in ownership epoch `epoch`.
   void apply(const Update& update, std::uint32_t epoch);
+  // Makes the next version without a push: scale or clip.
+  void change(TaskKind function, double amount, std::uint32_t epoch);
   // Applies a decision of the log's owner in epoch `epoch`.
   void apply(const LogEntry& entry, std::uint32_t epoch);
 

@@ -108,6 +108,22 @@ void ShardWeights::apply(const LogEntry::Sum& sum, double rate) {
   apply({{sum.gradient.values, 1.0, sum.gradient.keys.get()}}, rate, sum.clock);
 }
 
+void ShardWeights::change(TaskKind function, double amount) {
+  if (!parameters_) return;
+  if (function == TaskKind::scale) parameters_.change_each([amount](double x) { return x * amount; });
+  else parameters_.change_each([amount](double x) { return std::clamp(x, -amount, amount); });
+}
+
+double ShardWeights::sum_of_squares() const {
+  if (!parameters_) return 0;
+  double sum = 0;
+  with_scalar(parameters_.weights()->precision(), [&](auto zero) {
+    for (const auto x : parameters_.weights()->as<decltype(zero)>())
+      sum += static_cast<double>(x) * static_cast<double>(x);
+  });
+  return sum;
+}
+
 void ShardWeights::spoil() {
   if (parameters_) parameters_.spoil();
 }

@@ -53,6 +53,10 @@ class ShardWeights {
   // `gradients` become that sum.
   LogEntry::Sum sum_of(const std::vector<Push>& group, std::vector<WeightedGradient>& gradients) const;
   void apply(const LogEntry::Sum& sum, double rate);
+  // Scale or clip, of every weight.
+  void change(TaskKind function, double amount);
+  // Of all weights, in double precision; 0 of a phantom model.
+  double sum_of_squares() const;
   // For mutants: different weights, an optimizer that forgets.
   void spoil();
   void forget_steps() { parameters_.forget_steps(); }

@@ -1,133 +1,177 @@
 #include "sim/protocol/tasks.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <boost/graph/topological_sort.hpp>
 #include <iterator>
-#include <stdexcept>
+#include <set>
+
+#include "model/mutant.hpp"
 
 namespace psim {
+
+std::optional<TaskKind> takes_result_of(TaskKind kind) {
+  switch (kind) {
+    case TaskKind::gradient: return TaskKind::pull;
+    case TaskKind::push: return TaskKind::gradient;
+    case TaskKind::apply: return TaskKind::push;
+    default: return std::nullopt;
+  }
+}
+
 namespace {
 
-using Clock = std::int64_t;
-using Worker = std::int64_t;
-
-// The update that includes the push of `worker`: its own, or that of all.
-Task update_with(bool together, Worker worker, Clock clock) {
-  return {TaskKind::apply, together ? std::nullopt : std::optional(worker), clock};
-}
-
-// The text of a cell about the updates of clock `clock` among `tasks`.
-std::string updates_in_words(const TaskGraph& graph, const std::vector<TaskId>& tasks, Clock clock,
-                             Worker workers) {
-  std::vector<std::string> names;
-  for (const TaskId id : tasks) {
-    const Task& task = graph[id];
-    if (task.kind != TaskKind::apply || task.clock != clock) continue;
-    if (!task.worker) return fmt::format("update {}", clock);
-    names.push_back(fmt::format("{}.{}", *task.worker, clock));
+// Depth first along what each task waits for in its own clock.
+bool finds_circle(const Program& program, std::size_t at, std::vector<std::size_t>& path,
+                  std::set<std::size_t>& known) {
+  const auto before = std::ranges::find(path, at);
+  if (before != path.end()) {
+    path.erase(path.begin(), before);
+    return true;
   }
-  if (names.empty()) return "";
-  if (names.size() == static_cast<std::size_t>(workers)) return fmt::format("applied *.{}", clock);
-  return fmt::format("applied {}", fmt::join(names, " "));
-}
-
-std::string cell(const TaskGraph& graph, Worker worker, Clock clock, Clock clocks, Worker workers) {
-  const std::vector<TaskId> tasks = waits_for(graph, find_task(graph, {TaskKind::pull, worker, clock}));
-  std::vector<std::string> words;
-  for (const TaskId id : tasks) {
-    if (graph[id].kind == TaskKind::push)
-      words.push_back(fmt::format("push {}.{}", *graph[id].worker, graph[id].clock));
+  if (!known.insert(at).second) return false;
+  path.push_back(at);
+  for (const TaskInput& input : program[at].after) {
+    if (input.clocks_back(0) == 0 && finds_circle(program, input.task, path, known)) return true;
   }
-  for (Clock c = 0; c < clocks; ++c) {
-    if (std::string updates = updates_in_words(graph, tasks, c, workers); !updates.empty())
-      words.push_back(std::move(updates));
-  }
-  return words.empty() ? "nothing" : fmt::format("{}", fmt::join(words, ", "));
+  path.pop_back();
+  return false;
 }
 
 }  // namespace
 
-std::optional<TaskGraph> task_graph(const ConsistencyRule& rule, std::int64_t clocks) {
+std::vector<std::size_t> circle_in(const Program& program) {
+  std::set<std::size_t> known;
+  for (std::size_t task = 0; task < program.size(); ++task) {
+    std::vector<std::size_t> path;
+    if (finds_circle(program, task, path, known)) return path;
+  }
+  return {};
+}
+
+std::optional<std::size_t> source_of(const Program& program, std::size_t task) {
+  const std::optional<TaskKind> wanted = takes_result_of(program[task].kind);
+  if (!wanted) return std::nullopt;
+  for (const TaskInput& input : program[task].after) {
+    if (program[input.task].kind == *wanted) return input.task;
+  }
+  return std::nullopt;
+}
+
+std::int64_t tasks_of(const Program& program, TaskKind kind) {
+  std::int64_t count = 0;
+  for (const ProgramTask& task : program) {
+    if (task.kind == kind) count += task.count();
+  }
+  return count;
+}
+
+std::optional<Program> program_of(const ConsistencyRule& rule) {
   const bool together = rule.waits_for_all();
   const bool each = rule.group == 1 && (rule.gate == Gate::none || rule.gate == Gate::staleness);
   if (rule.dynamic || (!together && !each)) return std::nullopt;
-
-  TaskGraph graph;
-  for (Clock t = 0; t < clocks; ++t) {
-    for (Worker w = 0; w < rule.workers; ++w) {
-      const TaskId pull = add_vertex({TaskKind::pull, w, t}, graph);
-      const TaskId push = add_vertex({TaskKind::push, w, t}, graph);
-      add_edge(pull, push, graph);
-      if (!together) add_edge(push, add_vertex({TaskKind::apply, w, t}, graph), graph);
-      // A worker reads its own writes under every model.
-      if (t > 0) add_edge(find_task(graph, {TaskKind::push, w, t - 1}), pull, graph);
-      // With staleness s, clock t begins when all pushes of clock t-1-s are applied; bsp is s = 0.
-      const Clock seen = t - 1 - (together ? 0 : rule.staleness_at(t));
-      if (seen < 0 || rule.gate == Gate::none) continue;
-      for (Worker other = 0; other < (together ? 1 : rule.workers); ++other)
-        add_edge(find_task(graph, update_with(together, other, seen)), pull, graph);
-    }
-    if (!together) continue;
-    const TaskId update = add_vertex(update_with(true, 0, t), graph);
-    for (Worker w = 0; w < rule.workers; ++w)
-      add_edge(find_task(graph, {TaskKind::push, w, t}), update, graph);
+  const auto one_back = [](std::int64_t) { return 1; };
+  // A worker reads its own writes under every model.
+  ProgramTask pull{.name = "pull",
+                   .kind = TaskKind::pull,
+                   .units = rule.workers,
+                   .after = {{.task = 1, .clocks_back = one_back}}};
+  ProgramTask push{.name = "push", .kind = TaskKind::push, .units = rule.workers, .after = {{.task = 0}}};
+  ProgramTask change{.name = "update", .kind = TaskKind::update, .after = {{.task = 1}}};
+  if (!together) {
+    change.name = "apply";
+    change.kind = TaskKind::apply;
+    change.units = rule.workers;
   }
-  return graph;
+  // With staleness s, clock t begins when all pushes of clock t-1-s are applied; bsp is s = 0.
+  if (together) {
+    pull.after.push_back({.task = 2, .clocks_back = one_back});
+  } else if (rule.gate == Gate::staleness) {
+    const auto back = [rule](std::int64_t clock) { return 1 + rule.staleness_at(clock); };
+    pull.after.push_back({.task = 2, .clocks_back = back, .all = true});
+  }
+  return Program{std::move(pull), std::move(push), std::move(change)};
 }
 
-TaskId find_task(const TaskGraph& graph, const Task& task) {
-  const auto [begin, end] = vertices(graph);
-  const auto found = std::find_if(begin, end, [&](TaskId id) { return graph[id] == task; });
-  if (found == end) throw std::logic_error("no such task");
-  return *found;
+namespace {
+
+std::int64_t clocks_back(const TaskInput& input, std::int64_t clock) {
+  const std::int64_t back = input.clocks_back(clock);
+  return back > 0 && mutant("tasks-wait-a-clock-less") ? back + 1 : back;
 }
 
-std::vector<TaskId> waits_for(const TaskGraph& graph, TaskId task) {
+}  // namespace
+
+TaskDag::TaskDag(Program program, std::int64_t clocks) : program_(std::move(program)) {
+  for (const ProgramTask& task : program_) {
+    first_.push_back(in_clock_);
+    in_clock_ += static_cast<std::size_t>(task.count());
+  }
+  graph_ = TaskGraph(in_clock_ * static_cast<std::size_t>(clocks));
+  for (std::int64_t clock = 0; clock < clocks; ++clock) {
+    for (std::size_t of = 0; of < program_.size(); ++of) {
+      const ProgramTask& task = program_[of];
+      for (std::int64_t u = 0; u < task.count(); ++u) {
+        const Task one{of, task.units ? std::optional(u) : std::nullopt, clock};
+        const TaskId id = id_of(one);
+        graph_[id] = one;
+        for (const TaskInput& input : task.after) {
+          const std::int64_t back = clock - clocks_back(input, clock);
+          if (back < 0) continue;
+          const ProgramTask& other = program_[input.task];
+          const bool is_own = task.units && other.units && !input.all;
+          for (std::int64_t v = is_own ? u : 0; v < (is_own ? u + 1 : other.count()); ++v)
+            add_edge(id_of({input.task, other.units ? std::optional(v) : std::nullopt, back}), id, graph_);
+        }
+      }
+    }
+  }
+}
+
+TaskId TaskDag::id_of(const Task& task) const {
+  return static_cast<std::size_t>(task.clock) * in_clock_ + first_[task.of] +
+         static_cast<std::size_t>(task.unit.value_or(0));
+}
+
+std::vector<TaskId> TaskDag::waits_for(TaskId task) const {
   std::vector<TaskId> tasks;
-  for (auto [edge, end] = in_edges(task, graph); edge != end; ++edge) tasks.push_back(source(*edge, graph));
+  for (auto [edge, end] = in_edges(task, graph_); edge != end; ++edge) tasks.push_back(source(*edge, graph_));
   std::ranges::sort(tasks);
   return tasks;
 }
 
-std::vector<TaskId> topological_order(const TaskGraph& graph) {
+std::vector<TaskId> TaskDag::topological_order() const {
   std::vector<TaskId> order;
-  topological_sort(graph, std::back_inserter(order));
+  topological_sort(graph_, std::back_inserter(order));
   std::ranges::reverse(order);  // Boost gives what waits first
   return order;
 }
 
-std::int64_t longest_chain(const TaskGraph& graph) {
-  std::vector<std::int64_t> depth(num_vertices(graph), 1);
-  for (const TaskId task : topological_order(graph)) {
-    for (const TaskId before : waits_for(graph, task)) depth[task] = std::max(depth[task], depth[before] + 1);
+std::int64_t TaskDag::longest_chain() const {
+  std::vector<std::int64_t> depth(size(), 1);
+  for (const TaskId task : topological_order()) {
+    for (const TaskId before : waits_for(task)) depth[task] = std::max(depth[task], depth[before] + 1);
   }
   return depth.empty() ? 0 : std::ranges::max(depth);
 }
 
-std::string draw_tasks(const TaskGraph& graph, std::int64_t workers, std::int64_t clocks) {
-  std::vector<std::vector<std::string>> rows(static_cast<std::size_t>(workers) + 1);
-  rows[0].emplace_back("pull");
-  for (Clock t = 0; t < clocks; ++t) rows[0].push_back(fmt::format("clock {}", t));
-  for (Worker w = 0; w < workers; ++w) {
-    std::vector<std::string>& row = rows[static_cast<std::size_t>(w) + 1];
-    row.push_back(fmt::format("worker {}", w));
-    for (Clock t = 0; t < clocks; ++t) row.push_back(cell(graph, w, t, clocks, workers));
+TaskProgress::TaskProgress(const TaskGraph& graph) : graph_(graph), missing_(num_vertices(graph)) {
+  for (TaskId task = 0; task < missing_.size(); ++task) {
+    missing_[task] = in_degree(task, graph);
+    if (missing_[task] == 0) ready_.push_back(task);
   }
-  std::string out;
-  for (const std::vector<std::string>& row : rows) {
-    std::string line = " ";
-    for (std::size_t column = 0; column < row.size(); ++column) {
-      std::size_t width = 0;
-      for (const auto& other : rows) width = std::max(width, other[column].size());
-      line += fmt::format(" {:<{}} ", row[column], width);
-    }
-    out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+}
+
+std::vector<TaskId> TaskProgress::take_ready() {
+  std::vector<TaskId> ready = std::exchange(ready_, {});
+  std::ranges::sort(ready);
+  return ready;
+}
+
+void TaskProgress::done(TaskId task) {
+  ++done_;
+  for (auto [edge, end] = out_edges(task, graph_); edge != end; ++edge) {
+    if (--missing_[target(*edge, graph_)] == 0) ready_.push_back(target(*edge, graph_));
   }
-  return out + fmt::format("  {} tasks, {} dependencies, the longest chain has {} tasks\n",
-                           num_vertices(graph), num_edges(graph), longest_chain(graph));
 }
 
 }  // namespace psim

@@ -69,6 +69,15 @@ std::vector<Push> UpdateRule::take_all(const std::vector<PushId>& but) {
   return all;
 }
 
+std::vector<Push> UpdateRule::take_told(const std::optional<PushId>& push) {
+  if (!push) return take_all();
+  const auto found = std::ranges::find(pending(), *push, &Push::id);
+  if (found == pending().end()) return {};
+  std::vector<Push> one;
+  one.push_back(pending_.take(found));
+  return one;
+}
+
 // How many of the pending pushes count for one update.
 std::int64_t UpdateRule::count_here(const WorkerClocks& workers) const {
   // If all workers take part in an update, it includes a push of a worker that has gone since, but that push

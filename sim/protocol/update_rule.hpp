@@ -55,6 +55,8 @@ class UpdateRule {
   void clear() { pending_.take_all(); }
   // All pending pushes but these, in worker order: sums never depend on the order of arrival.
   std::vector<Push> take_all(const std::vector<PushId>& but = {});
+  // For a task: this push, or all, in worker order.
+  std::vector<Push> take_told(const std::optional<PushId>& push);
 
   // The next update, once all its pushes have arrived. `waits` tells whether a worker, given by its number,
   // will push nothing more before this shard has another version.

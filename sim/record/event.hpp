@@ -12,13 +12,15 @@
 #include "sim/record/cluster_events.hpp"
 #include "sim/record/message_events.hpp"
 #include "sim/record/server_events.hpp"
+#include "sim/record/task_events.hpp"
 #include "sim/record/worker_events.hpp"
 
 namespace psim {
 
-using Subject = std::variant<Sent, Received, Lost, Repetition, Computation, Finish, Wait, Acknowledgement,
-                             Prediction, Release, PushOutcome, ModelUpdate, Membership, Copy, Promotion,
-                             Snapshot, Suspicion, ViewChange, ShardPlace, Participant, FaultChange>;
+using Subject =
+    std::variant<Sent, Received, Lost, Repetition, Computation, Finish, Wait, Acknowledgement, Prediction,
+                 Release, PushOutcome, ModelUpdate, Membership, Copy, Promotion, Snapshot, Suspicion,
+                 ViewChange, ShardPlace, Participant, FaultChange, TaskChange>;
 
 struct Event {
   double at = 0;    // simulated seconds

@@ -14,7 +14,7 @@ FailureLog::FailureLog(const std::vector<std::uint32_t>& shard_server, NodeId la
 
 void FailureLog::on(const Event& e) {
   using Others = Ignore<Lost, Computation, Finish, Wait, Acknowledgement, Prediction, Release, PushOutcome,
-                        Membership, Copy, ShardPlace, Participant>;
+                        Membership, Copy, ShardPlace, Participant, TaskChange>;
   std::visit(
       Overloaded{[&](const Sent& message) { on_send(e.at, message); },
                  [&](const Received& message) { on_receipt(message); },

@@ -64,6 +64,14 @@ struct SpaceResult {
   std::uint64_t weights = 0;  // a hash of the last ones
 };
 
+// What became of one [[task]].
+struct TaskResult {
+  std::int64_t times = 0;                    // that it was done
+  double seconds = 0;                        // from being given out to being done, in all
+  std::vector<std::int64_t> by_worker = {};  // times; empty: servers do it
+  std::optional<double> value = {};          // norm: the last one
+};
+
 struct RunResult {
   RunStats stats;
   std::string digest = {};
@@ -83,6 +91,7 @@ struct RunResult {
   std::optional<FailureStats> failures = {};  // where nodes or messages may fail
   double slowest_heartbeat = 0;  // seconds that one takes to the scheduler at most; 0: none was sent
   std::optional<InferenceStats> inference = {};  // where there is such a group
+  std::vector<TaskResult> tasks = {};            // by table
   std::vector<FaultUse> faults = {};             // by table
   bool ended_early = false;  // as if all were through, while a worker still had steps to do
   FiltersUsed filters_used = {};

@@ -251,6 +251,22 @@ Json groups(const Scenario& scenario, const RunResult& r) {
   return all;
 }
 
+Json tasks(const Scenario& scenario, const std::vector<TaskResult>& results) {
+  Json all = Json::array();
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const TaskResult& one = results[i];
+    const double mean = one.times == 0 ? 0 : one.seconds / static_cast<double>(one.times);
+    Json json{{"name", scenario.tasks[i].name},
+              {"does", name_of(scenario.tasks[i].kind)},
+              {"times", one.times},
+              {"mean_s", mean}};
+    json["by_worker"] = one.by_worker.empty() ? Json(nullptr) : Json(one.by_worker);
+    json["value"] = one.value ? Json(*one.value) : Json(nullptr);
+    all.push_back(std::move(json));
+  }
+  return all;
+}
+
 Json bytes_by_kind(const RunStats& stats) {
   Json all = Json::object();
   for (std::size_t kind = 0; kind < message_names.size(); ++kind) {
@@ -324,6 +340,7 @@ Json make_summary(const RunIdentity& identity, const Scenario& scenario, const R
       {"notes", notes_of(scenario, r)}};
   if (r.failures) summary["failures"] = failures(*r.failures);
   if (r.inference) summary["inference"] = inference(*r.inference);
+  if (!r.tasks.empty()) summary["tasks"] = tasks(scenario, r.tasks);
   if (!r.spaces.empty()) summary["groups"] = groups(scenario, r);
   summary["curve"] = points(r.curve);
   return summary;

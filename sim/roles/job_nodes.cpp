@@ -24,7 +24,9 @@ void JobNodes::make(const std::shared_ptr<Values>& weights) {
     if (part.values) own = Values::copy_of(*part.values, part.begin, part.count);
     servers_[plan.keys.shards[s].server]->shards().own(s, std::move(own));
   }
-  for (std::uint32_t w = 0; w < plan.workers(); ++w)
+  for (std::uint32_t w = 0; plan.tasks && w < plan.workers(); ++w)
+    task_workers_.push_back(std::make_unique<TaskWorker>(job_, plan.first_worker() + w));
+  for (std::uint32_t w = 0; !plan.tasks && w < plan.workers(); ++w)
     workers_.push_back(std::make_unique<Worker>(job_, plan.first_worker() + w));
 }
 

@@ -8,6 +8,7 @@
 #include "sim/roles/job_context.hpp"
 #include "sim/roles/peers.hpp"
 #include "sim/roles/server_actor.hpp"
+#include "sim/roles/task_worker.hpp"
 #include "sim/roles/worker.hpp"
 
 namespace psim {
@@ -24,6 +25,10 @@ class JobNodes {
   ServerActor& server(NodeId node) const { return *servers_[node - job_.plan.first_server()]; }
   Worker& worker(NodeId node) const { return *workers_[worker_index(node)]; }
   const std::vector<std::unique_ptr<ServerActor>>& servers() const { return servers_; }
+  // Null unless the scenario has tasks; then there are no other workers.
+  TaskWorker* task_worker(NodeId node) const {
+    return task_workers_.empty() ? nullptr : task_workers_[worker_index(node)].get();
+  }
   // Null where there are servers.
   Peers* peers() const { return peers_.get(); }
   std::uint32_t worker_index(NodeId node) const { return node - job_.plan.first_worker(); }
@@ -33,13 +38,14 @@ class JobNodes {
   // Who waits for which server since when, for a run that can go on no more.
   std::vector<std::string> who_waits() const;
   std::vector<ServerRanges> server_ranges() const;
-  // What became of worker `index`: null where there are no servers.
+  // What became of worker `index`: null where there are no servers, or tasks.
   const Worker* find_worker(std::uint32_t index) const {
     return workers_.empty() ? nullptr : workers_[index].get();
   }
   // By all the worker's lives.
   std::int64_t samples_computed(std::uint32_t index) const {
     if (peers_) return peers_->samples_computed(index);
+    if (!task_workers_.empty()) return task_workers_[index]->samples_computed();
     return samples_before_[index] + workers_[index]->source().samples_computed();
   }
 
@@ -51,6 +57,7 @@ class JobNodes {
   JobContext& job_;
   std::vector<std::unique_ptr<ServerActor>> servers_;
   std::vector<std::unique_ptr<Worker>> workers_;
+  std::vector<std::unique_ptr<TaskWorker>> task_workers_;
   std::vector<std::int64_t> samples_before_;  // that workers computed before they crashed
   std::unique_ptr<Peers> peers_;              // instead of both, where there are no servers
 };

@@ -17,6 +17,12 @@ ConsistencyRule rule_of(const Scenario& scenario) {
   if (scenario.training.algorithm == Algorithm::elastic) rule.aggregation = Aggregation::sum;
   // What is lost of one shard is not lost of another.
   if (scenario.may_fail() && rule.drops_stale) rule.shards_advance_independently = true;
+  if (rule.told) {
+    const Program program = parse_program(scenario.tasks, scenario.cluster.workers).program;
+    rule.told->pushes = tasks_of(program, TaskKind::push);
+    rule.told->updates =
+        std::max<std::int64_t>(1, tasks_of(program, TaskKind::apply) + tasks_of(program, TaskKind::update));
+  }
   return rule;
 }
 
@@ -59,6 +65,9 @@ JobPlan plan_of(const Scenario& scenario, const DataSplit* data, std::uint32_t f
                .keys = key_space_of(scenario),
                .first_shard = first_shard,
                .absent = absent_at_first(scenario)};
+  if (plan.rule.told)
+    plan.tasks = std::make_shared<const TaskDag>(
+        parse_program(scenario.tasks, scenario.cluster.workers).program, plan.steps);
   if (data == nullptr) return plan;
   plan.learner = make_learner(scenario.model, *data);
   plan.sampler = sampler_of(scenario, data->train);
@@ -107,7 +116,7 @@ std::optional<Values> JobPlan::initial(std::uint32_t shard) const {
 Epochs JobPlan::epochs() const {
   if (data == nullptr) return {.per_clock = 1};
   const TrainingSpec& training = scenario.training;
-  const std::int64_t samples = training.batch_size * scenario.cluster.workers;  // of a batch of each worker
+  const std::int64_t samples = training.batch_size * batches_of_workers(scenario);
   const auto passes = [&](std::int64_t batches) {
     return static_cast<double>(samples * batches) / static_cast<double>(data->size());
   };

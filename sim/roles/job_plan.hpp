@@ -14,6 +14,7 @@
 #include "sim/protocol/key_space.hpp"
 #include "sim/protocol/membership.hpp"
 #include "sim/protocol/retry.hpp"
+#include "sim/protocol/tasks.hpp"
 #include "sim/scenario/load.hpp"
 #include "sim/scenario/spec/nodes.hpp"
 #include "sim/scenario/spec/scenario.hpp"
@@ -35,6 +36,7 @@ struct JobPlan {
   std::vector<std::size_t> groups = {};        // of the run's scenario that train here; none without groups
   std::vector<std::int64_t> batch_sizes = {};  // by worker, where they differ from the beginning
   std::vector<NodeId> absent = {};             // nodes that are not there at first
+  std::shared_ptr<const TaskDag> tasks = {};   // that the scheduler gives out; null under most models
 
   // None of a phantom model, as all that follows.
   std::shared_ptr<const Learner> learner = {};

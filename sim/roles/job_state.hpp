@@ -47,6 +47,16 @@ struct JobState {
   };
   std::map<std::uint32_t, Snapshot> snapshots;
 
+  // Of each task of the program: how often it was done, how long it took in all from being given out to being
+  // done, which workers did it, and what it told last.
+  struct TaskUse {
+    std::int64_t times = 0;
+    double seconds = 0;
+    std::vector<std::int64_t> by_worker = {};
+    double value = 0;
+  };
+  std::vector<TaskUse> tasks;
+
   std::weak_ptr<Assembly> last_assembly;  // of the weights that some worker pulled last
   std::shared_ptr<FilterBuffers> filter_buffers = std::make_shared<FilterBuffers>();
 

@@ -93,6 +93,12 @@ void KvClient::request(std::uint32_t s, std::int64_t clock, std::int64_t above, 
   send(message_for(s, std::move(pull)));
 }
 
+KvClient::Versions KvClient::versions() const {
+  Versions versions;
+  for (const Connection& shard : connections_) versions.push_back(shard.version);
+  return versions;
+}
+
 Message KvClient::message_for(std::uint32_t s, Body&& body) const {
   return {.from = node_,
           .to = owner_of(s),
@@ -102,7 +108,7 @@ Message KvClient::message_for(std::uint32_t s, Body&& body) const {
 }
 
 Timestamp KvClient::push(const ShardIds& shards, std::int64_t clock, const std::shared_ptr<Values>& gradient,
-                         std::int64_t samples, KeyRange block) {
+                         std::int64_t samples, KeyRange block, const Versions* computed_on) {
   const Timestamp task = ++last_;
   for (const std::uint32_t s : shards) {
     Connection& shard = connections_[s];
@@ -112,13 +118,14 @@ Timestamp KvClient::push(const ShardIds& shards, std::int64_t clock, const std::
       push_tasks_[{s, shard.pushes}] = task;
       ++open_[task];
     }
-    send(message_for(s, Push{.worker = node_,
-                             .number = shard.pushes++,
-                             .clock = clock,
-                             .version = shard.version,
-                             .first_version = connections_.front().version,
-                             .samples = samples,
-                             .gradient = payload_of(std::move(encoded))}));
+    send(message_for(s,
+                     Push{.worker = node_,
+                          .number = shard.pushes++,
+                          .clock = clock,
+                          .version = computed_on ? (*computed_on)[s] : shard.version,
+                          .first_version = computed_on ? computed_on->front() : connections_.front().version,
+                          .samples = samples,
+                          .gradient = payload_of(std::move(encoded))}));
   }
   return task;
 }
@@ -153,12 +160,13 @@ void KvClient::handle(Message message) {
   heard_ = Heard(message);
   using Others = Ignore<Join, Start, Leave, LeaveAck, Heartbeat, Ready, Report, Pull, Push, UpdateGroup,
                         Decide, Replicate, Replicated, State, Restore, Chunk, Activations, Errors,
-                        psim::Standing, Regroup, Fetch>;
+                        psim::Standing, Regroup, Fetch, TaskDone, Call, Returned>;
   std::visit(Overloaded{[&](Answer& answer) { on_answer(message, std::move(answer)); },
                         [&](const Ack& ack) { on_ack(message, ack); },
                         [&](const NewView& news) { on_view(news.view); },
                         [&](const AskView&) { tell_view(job_, node_, view_); },
-                        [&](const OneOf<Assign, Samples, Idle, Piece> auto&) { other_(message); }, Others{}},
+                        [&](const OneOf<Assign, Samples, Idle, Piece, RunTask> auto&) { other_(message); },
+                        Others{}},
              message.body);
 }
 

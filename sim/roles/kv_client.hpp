@@ -58,8 +58,10 @@ class KvClient {
   void watch_for_newer(std::int64_t clock);
   // Sends each shard its part of `gradient` (null for a phantom model), the whole key space's. Done when it
   // is sent, or when the servers have acknowledged it.
+  // `computed_on`: the versions, by shard, if others have come since; null: those that are here.
+  using Versions = std::vector<std::int64_t>;
   Timestamp push(const ShardIds& shards, std::int64_t clock, const std::shared_ptr<Values>& gradient,
-                 std::int64_t samples, KeyRange block = {});
+                 std::int64_t samples, KeyRange block = {}, const Versions* computed_on = nullptr);
 
   // Clocks that servers tell a worker to skip that was away, and that it has not taken yet; it numbers its
   // pushes without them.
@@ -96,6 +98,7 @@ class KvClient {
   void wait_for_all(std::int64_t clock);
   bool all_finished() const;
   std::int64_t version(std::uint32_t shard) const { return connections_[shard].version; }
+  Versions versions() const;
   std::int64_t least_version() const;
   std::int64_t least_version_here() const;  // of the shards that are not on their way
   const ShardIds& all_shards() const { return all_; }

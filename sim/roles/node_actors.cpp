@@ -47,6 +47,7 @@ void NodeActors::act_for(const NodeActors& other) {
 
 void NodeActors::on_arrival(const Message& message) {
   if (nodes_.peers() != nullptr) return nodes_.peers()->on_arrival(message);
+  if (job_.plan.tasks && job_.plan.is_worker(message.to)) return;  // nothing in it stops a computation
   if (job_.plan.is_worker(message.to)) nodes_.worker(message.to).on_arrival(message);
   else if (inference_ && message.to >= job_.plan.database()) inference_->on_arrival(message);
 }
@@ -67,6 +68,7 @@ void NodeActors::run(NodeId node) {
   if (job_.plan.is_server(node)) nodes_.server(node).run();
   else if (job_.plan.is_worker(node) && nodes_.peers() != nullptr)
     nodes_.peers()->run(nodes_.worker_index(node));
+  else if (job_.plan.is_worker(node) && job_.plan.tasks) nodes_.task_worker(node)->run(actors_);
   else if (job_.plan.is_worker(node)) nodes_.worker(node).run();
   else if (node == scheduler_node) run_scheduler(jobs_);
   else if (node == database_node(job_.plan.scenario.cluster)) run_database(job_);

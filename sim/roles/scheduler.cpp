@@ -5,6 +5,7 @@
 
 #include "sim/protocol/work.hpp"
 #include "sim/roles/failure_aware_scheduler.hpp"
+#include "sim/roles/task_scheduler.hpp"
 
 namespace psim {
 namespace {
@@ -37,6 +38,7 @@ void run_without_failures(const std::vector<JobContext*>& jobs) {
   for (NodeId node = 1; node <= members; ++node) {
     first.network.send({.from = scheduler_node, .to = node, .body = Start{}});
   }
+  if (first.plan.tasks) TaskScheduler(first).run();
   const auto goes_on = [](const JobContext* job) {
     return !job->state.over && job->state.left < job->plan.workers();
   };

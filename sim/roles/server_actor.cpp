@@ -12,6 +12,7 @@ namespace {
 
 std::size_t values_to_apply(const Message& message) {
   if (const Push* push = message.as<Push>()) return push->gradient.values.count;
+  if (const Call* call = message.as<Call>()) return call->values;
   const Replicate* replicate = message.as<Replicate>();
   if (replicate == nullptr || mutant("replica-works-for-nothing")) return 0;
   const LogEntry& entry = *replicate->entry;

@@ -41,7 +41,7 @@ Release cause_of(const Message& message) {
     cause.reason = Reason::pull;
     cause.worker = message.from;
     cause.pull = pull->number;
-  } else if (message.is<UpdateGroup>()) {
+  } else if (message.is<UpdateGroup>() || message.is<Call>()) {
     cause.reason = Reason::decision;
   } else if (message.is<Replicated>()) {
     cause.reason = Reason::confirmation;

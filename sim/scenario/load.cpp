@@ -249,6 +249,8 @@ std::optional<LoadedScenario> load_scenario(const LoadRequest& request, Diagnost
     scenario.cluster.servers = 0;
     scenario.cluster.inference.given = false;
   }
+  // The scheduler hears of a push when the servers have it.
+  if (scenario.consistency.model->has_tasks()) scenario.messages.acknowledge = true;
   // No other worker has what a stage had.
   const bool is_pipeline = scenario.architecture.kind == Architecture::model_parallel;
   if (is_pipeline && !reader.reading().given("recovery.workers"))

@@ -36,6 +36,7 @@ void check_network(const Check& check);       // check_network.cpp
 void check_architecture(const Check& check);  // check_architecture.cpp
 void check_slowness(const Check& check);      // check_slowness.cpp
 void check_groups(const Check& check);        // check_groups.cpp
+void check_tasks(const Check& check);         // check_tasks.cpp
 
 // check_faults.cpp
 void check_faults(const Check& check);

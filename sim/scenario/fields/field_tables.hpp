@@ -28,6 +28,8 @@ void describe_replication(FieldVisitor& visitor, ReplicationSpec& replication);
 void describe_snapshot(FieldVisitor& visitor, SnapshotSpec& snapshot);
 // fields_inference.cpp
 void describe_inference(FieldVisitor& visitor, InferenceSpec& inference);
+// fields_tasks.cpp
+void describe_task(FieldVisitor& visitor, TaskSpec& task);
 // fields_groups.cpp
 void describe_group(FieldVisitor& visitor, GroupSpec& group);
 // fields_cluster.cpp

@@ -94,6 +94,13 @@ void describe(FieldVisitor& v, Scenario& s) {
       s.groups.size(), [&](std::size_t count) { s.groups.resize(count); },
       [&](std::size_t i) { describe_group(v, s.groups[i]); });
   v.tables(
+      "task",
+      "Tasks that the scheduler gives to workers and servers in every clock, under the model \"tasks\": "
+      "`steps` is the "
+      "number of clocks.",
+      s.tasks.size(), [&](std::size_t count) { s.tasks.resize(count); },
+      [&](std::size_t i) { describe_task(v, s.tasks[i]); });
+  v.tables(
       "straggler", "Workers that are slow, always or at times.", s.stragglers.size(),
       [&](std::size_t count) { s.stragglers.resize(count); },
       [&](std::size_t i) { describe_straggler(v, s.stragglers[i]); });

@@ -46,8 +46,18 @@ Demands of_model(const Scenario& s) {
     result.takes = result.takes | counts_alone;
   if (rule.drops_stale && s.consistency.model->has_k())
     result.needs = result.needs | whole_pushes;  // a step is taken or dropped as a whole
+  // A task is a step of one batch, and the scheduler does not give it out again.
+  if (s.consistency.model->has_tasks())
+    result.needs = result.needs | one_group | arrives_once | whole_pushes | one_batch | gradients |
+                   all_weights | server_weights;
   return result;
 }
+
+constexpr std::string_view example_program =
+    "\ntask = [{name = \"pull\", do = \"pull\", after = [\"update[-1]\"]}, "
+    "{name = \"gradient\", do = \"gradient\", after = [\"pull\"]}, "
+    "{name = \"push\", do = \"push\", after = [\"gradient\"]}, "
+    "{name = \"update\", do = \"update\", after = [\"push\"]}]";
 
 // In a cluster of several servers, with more workers than k.
 Feature feature_of(const ConsistencyRow& row) {
@@ -61,7 +71,8 @@ Feature feature_of(const ConsistencyRow& row) {
   };
   return {.name = row.name,
           .example =
-              fmt::format("consistency.model = \"{}\"{}", row.name, row.has_k() ? "\nconsistency.k = 2" : ""),
+              fmt::format("consistency.model = \"{}\"{}{}", row.name,
+                          row.has_k() ? "\nconsistency.k = 2" : "", row.has_tasks() ? example_program : ""),
           .instead = "another model in [consistency]",
           .demands = of_model(s),
           .places = places,

@@ -21,13 +21,19 @@ double mean_step_seconds(const Scenario& s, std::size_t worker) {
          s.cluster.worker.speed.of(worker).value;
 }
 
+std::int64_t batches_of_workers(const Scenario& scenario) {
+  if (!scenario.consistency.model->has_tasks()) return scenario.cluster.workers;
+  const Program program = parse_program(scenario.tasks, scenario.cluster.workers).program;
+  return std::max<std::int64_t>(1, tasks_of(program, TaskKind::gradient));
+}
+
 std::optional<std::int64_t> steps_of(const Scenario& scenario, std::int64_t training_samples) {
   const TrainingSpec& training = scenario.training;
   std::optional<double> epochs = training.epochs;
   if (!epochs && !training.steps && !training.duration) epochs = epochs_without_end;
   std::optional<std::int64_t> steps = training.steps;
   if (epochs) {
-    const std::int64_t samples = training.batch_size * scenario.cluster.workers;  // of a batch of each worker
+    const std::int64_t samples = training.batch_size * batches_of_workers(scenario);
     const auto per_clock = static_cast<double>(samples * training.batches_per_clock()),
                more_at_first = static_cast<double>(samples * training.batches_more_at_first());
     const double wanted = *epochs * static_cast<double>(training_samples) - more_at_first;

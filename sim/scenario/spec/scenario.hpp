@@ -20,6 +20,7 @@
 #include "sim/scenario/spec/faults.hpp"
 #include "sim/scenario/spec/presets.hpp"
 #include "sim/scenario/spec/recovery.hpp"
+#include "sim/scenario/spec/tasks.hpp"
 #include "sim/scenario/spec/units.hpp"
 
 namespace psim {
@@ -265,6 +266,7 @@ struct Scenario {
   ClusterSpec cluster;
   ComputeSpec compute;
   std::vector<GroupSpec> groups;
+  std::vector<TaskSpec> tasks;
   std::vector<StragglerSpec> stragglers;
   std::vector<FilterSpec> filters;
   std::vector<FaultSpec> faults;

@@ -21,9 +21,16 @@ const std::vector<ConsistencySpec> fixed_models{
     {.model = "bsp"}, {.model = "asp"}, ssp(0),
     ssp(1),           ssp(3),           {.model = "ssp", .staleness_schedule = {{0, 2}, {3, 0}, {5, 1}}}};
 
-std::vector<Task> tasks_before(const TaskGraph& graph, const Task& task) {
+// Tasks of the models' programs.
+constexpr std::size_t pull = 0, push = 1, change = 2;
+
+TaskDag dag_of(const ConsistencySpec& spec, std::int64_t workers, std::int64_t clocks) {
+  return {*program_of(make_rule(spec, workers)), clocks};
+}
+
+std::vector<Task> tasks_before(const TaskDag& dag, const Task& task) {
   std::vector<Task> tasks;
-  for (const TaskId id : waits_for(graph, find_task(graph, task))) tasks.push_back(graph[id]);
+  for (const TaskId id : dag.waits_for(dag.id_of(task))) tasks.push_back(dag[id]);
   return tasks;
 }
 
@@ -33,7 +40,7 @@ class Interleaving {
  public:
   Interleaving(const ConsistencySpec& spec, std::int64_t workers, std::int64_t clocks, std::uint64_t seed)
       : driver_(spec, workers, {.steps = clocks}),
-        graph_(*task_graph(driver_.rule, clocks)),
+        graph_(*program_of(driver_.rule), clocks),
         clocks_(clocks),
         random_(seed, "interleaving"),
         workers_(static_cast<std::size_t>(workers)) {
@@ -65,7 +72,7 @@ class Interleaving {
     const std::uint32_t w = ready[random_.below(ready.size())];
     const Message message = workers_[w].on_way.front();
     workers_[w].on_way.pop_front();
-    if (const Push* push = message.as<Push>()) done({TaskKind::push, w, push->clock});
+    if (const Push* push = message.as<Push>()) done({::push, w, push->clock});
     if (message.is<Pull>()) workers_[w].pull_arrived = true;
     const std::size_t already = driver_.log.sent.size();
     for (const std::string& line : driver_.deliver(message)) note(line);
@@ -77,31 +84,31 @@ class Interleaving {
   // "apply w0 s1" is the next gradient of that worker; "version 3" under bsp the third update.
   void note(const std::string& line) {
     if (line.starts_with("version ") && driver_.rule.gate == Gate::version)
-      done({TaskKind::apply, std::nullopt, std::stol(line.substr(8)) - 1});
+      done({change, std::nullopt, std::stol(line.substr(8)) - 1});
     if (!line.starts_with("apply ") || driver_.rule.gate == Gate::version) return;
     const std::int64_t w = std::stol(line.substr(7));
-    done({TaskKind::apply, w, applied_[w]++});
+    done({change, w, applied_[w]++});
   }
 
-  void done(const Task& task) { done_.insert(find_task(graph_, task)); }
+  void done(const Task& task) { done_.insert(graph_.id_of(task)); }
 
   void check(std::uint32_t w) {
     Worker& worker = workers_[w];
     if (worker.clock == clocks_ || !worker.pull_arrived) return;
-    const TaskId pull = find_task(graph_, {TaskKind::pull, w, worker.clock});
+    const TaskId wanted = graph_.id_of({pull, w, worker.clock});
     const bool free =
-        std::ranges::all_of(waits_for(graph_, pull), [this](TaskId task) { return done_.contains(task); });
+        std::ranges::all_of(graph_.waits_for(wanted), [this](TaskId task) { return done_.contains(task); });
     INFO("worker " << w << ", clock " << worker.clock);
     REQUIRE((answered_.erase(w) > 0) == free);
     if (!free) return;
-    done_.insert(pull);
+    done_.insert(wanted);
     worker.pull_arrived = false;
     worker.on_way.push_back(driver_.push_of(w));
     if (++worker.clock < clocks_) wants(w);
   }
 
   Driver driver_;
-  TaskGraph graph_;
+  TaskDag graph_;
   std::int64_t clocks_;
   Stream random_;
   std::vector<Worker> workers_;
@@ -123,42 +130,37 @@ TEST_CASE("a server answers a pull when the tasks are done that the graph says i
 
 TEST_CASE("graphs of tasks have an order in which everything waits for earlier tasks only", "[tasks]") {
   for (const ConsistencySpec& spec : fixed_models) {
-    const TaskGraph graph = *task_graph(make_rule(spec, 4), 6);
-    const std::vector<TaskId> order = topological_order(graph);
-    REQUIRE(order.size() == num_vertices(graph));
+    const TaskDag graph = dag_of(spec, 4, 6);
+    const std::vector<TaskId> order = graph.topological_order();
+    REQUIRE(order.size() == graph.size());
     std::set<TaskId> done;
     for (const TaskId task : order) {
-      for (const TaskId before : waits_for(graph, task)) REQUIRE(done.contains(before));
+      for (const TaskId before : graph.waits_for(task)) REQUIRE(done.contains(before));
       done.insert(task);
     }
-    CHECK(done.size() == num_vertices(graph));
+    CHECK(done.size() == graph.size());
   }
 }
 
 TEST_CASE("what a pull waits for, by Li et al. 2014", "[tasks]") {
-  const Task pull{TaskKind::pull, 1, 3};
-  const auto before = [&](const ConsistencySpec& spec) {
-    return tasks_before(*task_graph(make_rule(spec, 3), 4), pull);
-  };
-  const Task own{TaskKind::push, 1, 2};
+  const Task wanted{pull, 1, 3};
+  const auto before = [&](const ConsistencySpec& spec) { return tasks_before(dag_of(spec, 3, 4), wanted); };
+  const Task own{push, 1, 2};
   CHECK(before({.model = "asp"}) == std::vector<Task>{own});
-  CHECK(before({.model = "bsp"}) == std::vector<Task>{own, {TaskKind::apply, std::nullopt, 2}});
+  CHECK(before({.model = "bsp"}) == std::vector<Task>{own, {change, std::nullopt, 2}});
   CHECK(before(ssp(0)) == before({.model = "bsp"}));
-  CHECK(before(ssp(1)) ==
-        std::vector<Task>{{TaskKind::apply, 0, 1}, {TaskKind::apply, 1, 1}, {TaskKind::apply, 2, 1}, own});
+  CHECK(before(ssp(1)) == std::vector<Task>{{change, 0, 1}, {change, 1, 1}, {change, 2, 1}, own});
   CHECK(before(ssp(3)) == std::vector<Task>{own});  // clock -1 is before the beginning
 }
 
 TEST_CASE("longest chains of tasks: pull, push and update of each clock, or pull and push alone", "[tasks]") {
-  const auto chain = [](const ConsistencySpec& spec) {
-    return longest_chain(*task_graph(make_rule(spec, 3), 6));
-  };
+  const auto chain = [](const ConsistencySpec& spec) { return dag_of(spec, 3, 6).longest_chain(); };
   CHECK(chain({.model = "bsp"}) == 3 * 6);
   CHECK(chain({.model = "asp"}) == 2 * 6 + 1);  // and the last push's application
 }
 
 TEST_CASE("there is no fixed graph where arrival decides", "[tasks]") {
   for (const ConsistencyModel model : {"k-sync", "k-batch-sync", "k-async", "k-batch-async"})
-    CHECK_FALSE(task_graph(make_rule({.model = model, .k = 2}, 3), 4));
-  CHECK_FALSE(task_graph(make_rule({.model = "dssp"}, 3), 4));
+    CHECK_FALSE(program_of(make_rule({.model = model, .k = 2}, 3)));
+  CHECK_FALSE(program_of(make_rule({.model = "dssp"}, 3)));
 }

@@ -1,0 +1,40 @@
+// The messages about tasks (tasks.hpp). `task` numbers the tasks of a run.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "sim/protocol/ids.hpp"
+#include "sim/protocol/task_kind.hpp"
+
+namespace psim {
+
+// Scheduler to worker: do this. A gradient and a push take the result of the task `source`.
+struct RunTask {
+  std::optional<std::uint64_t> task = {};  // none: there is nothing more to do
+  TaskKind kind = TaskKind::pull;
+  std::int64_t clock = 0;
+  std::int64_t batch = 0;  // gradient: which one of its clock
+  std::uint64_t source = 0;
+};
+// Worker to scheduler: it is done. `pushes`: how many pushes the worker has sent.
+struct TaskDone {
+  std::uint64_t task = 0;
+  std::int64_t pushes = 0;
+};
+// Scheduler to a shard's server: run this function of `values` values. `push`: the one that apply applies.
+struct Call {
+  std::uint64_t task = 0;
+  TaskKind function = TaskKind::update;
+  double amount = 0;
+  std::optional<PushId> push = {};
+  std::size_t values = 0;
+};
+// The answer, with what a norm comes to: this shard's sum of squares.
+struct Returned {
+  std::uint64_t task = 0;
+  double value = 0;
+};
+
+}  // namespace psim

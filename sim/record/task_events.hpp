@@ -1,0 +1,38 @@
+// What is recorded of tasks.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <tuple>
+
+#include "sim/protocol/message.hpp"
+#include "sim/record/event_column.hpp"
+
+namespace psim {
+
+enum class TaskPhase : std::uint8_t { given, done };
+inline constexpr auto task_phase_names = std::to_array<std::string_view>({"given", "done"});
+constexpr const auto& names_of(TaskPhase) { return task_phase_names; }
+
+struct TaskChange {
+  TaskPhase phase = TaskPhase::given;
+  std::int64_t task = 0, clock = 0;
+  std::optional<std::int64_t> unit = {};
+  std::optional<NodeId> worker = {};
+  TaskKind does = TaskKind::pull;
+  static constexpr const char* table = "task";
+  static constexpr const char* about =
+      "The scheduler gives a task to a worker or to the servers, or hears that it is done";
+  static constexpr auto fields() {
+    return std::tuple(Field{"phase", "given, or done", &TaskChange::phase},
+                      Field{"task", "which [[task]] of the scenario, from 0", &TaskChange::task},
+                      Field{"clock", "of the task", &TaskChange::clock},
+                      Field{"unit", "which one of its clock; NULL: there is one for all", &TaskChange::unit},
+                      Field{"worker", "that does it: a node; NULL: the servers do", &TaskChange::worker},
+                      Field{"does", "what it does", &TaskChange::does});
+  }
+};
+
+}  // namespace psim
