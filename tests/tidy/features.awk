@@ -1,5 +1,5 @@
 # awk -v scenarios=FOLDER -f features.awk docs/scenario.md docs/features.md
-# Every field in the second column, up to a bracket, is set by one of the scenarios in the third column, or under its
+# Every field in the third column, up to a bracket, is set by one of the scenarios in the fourth column, or under its
 # "Try next"; a value given with `=` stands there too.
 function content(name,    file, line, text) {
   file = scenarios "/" name ".toml"
@@ -31,17 +31,17 @@ FILENAME ~ /scenario\.md$/ {
   next
 }
 /^\| / && !/^\| feature / {
-  if (split($0, cell, / \| /) != 4) { print "docs/features.md:" FNR ": not four columns"; next }
+  if (split($0, cell, / \| /) != 5) { print "docs/features.md:" FNR ": not five columns"; next }
   text = ""
-  count = split(cell[3], part, "`")
+  count = split(cell[4], part, "`")
   for (i = 2; i <= count; i += 2) {
     one = content(part[i])
     if (one == "") print "docs/features.md:" FNR ": no scenario " part[i]
     text = text one
   }
-  if (text == "" || cell[2] ~ /^always/) next
+  if (text == "" || cell[3] ~ /^always/) next
   ++rows
-  fields = cell[2]
+  fields = cell[3]
   sub(/ *\(.*/, "", fields)
   count = split(fields, part, "`")
   for (i = 2; i <= count; i += 2) {

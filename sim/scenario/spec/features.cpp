@@ -34,6 +34,9 @@ constexpr PropertyRow property_rows[] = {
     {own_links, "a link of each node's own", "One link leads from each node to the network."},
     {whole_copies, "a copy of the whole model in every worker",
      "Each worker has the weights and the optimizer's state, and can go on alone."},
+    {own_steps, "workers that begin their steps themselves",
+     "A worker pulls, computes on samples of its own and pushes, one after the other, and nobody tells it "
+     "to."},
 };
 
 // What a model of consistency makes of pushes, by its rule.
@@ -46,6 +49,7 @@ Demands of_model(const Scenario& s) {
     result.takes = result.takes | counts_alone;
   if (rule.drops_stale && s.consistency.model->has_k())
     result.needs = result.needs | whole_pushes;  // a step is taken or dropped as a whole
+  if (s.consistency.model->has_tasks()) result.takes = result.takes | own_steps;
   // A task is a step of one batch, and the scheduler does not give it out again.
   if (s.consistency.model->has_tasks())
     result.needs = result.needs | one_group | arrives_once | whole_pushes | one_batch | gradients |
