@@ -22,7 +22,7 @@ const std::vector<ConsistencySpec> fixed_models{
     ssp(1),           ssp(3),           {.model = "ssp", .staleness_schedule = {{0, 2}, {3, 0}, {5, 1}}}};
 
 // Tasks of the models' programs.
-constexpr std::size_t pull = 0, push = 1, change = 2;
+constexpr std::size_t of_pull = 0, of_push = 1, of_change = 2;
 
 TaskDag dag_of(const ConsistencySpec& spec, std::int64_t workers, std::int64_t clocks) {
   return {*program_of(make_rule(spec, workers)), clocks};
@@ -72,7 +72,7 @@ class Interleaving {
     const std::uint32_t w = ready[random_.below(ready.size())];
     const Message message = workers_[w].on_way.front();
     workers_[w].on_way.pop_front();
-    if (const Push* push = message.as<Push>()) done({::push, w, push->clock});
+    if (const Push* push = message.as<Push>()) done({of_push, w, push->clock});
     if (message.is<Pull>()) workers_[w].pull_arrived = true;
     const std::size_t already = driver_.log.sent.size();
     for (const std::string& line : driver_.deliver(message)) note(line);
@@ -84,10 +84,10 @@ class Interleaving {
   // "apply w0 s1" is the next gradient of that worker; "version 3" under bsp the third update.
   void note(const std::string& line) {
     if (line.starts_with("version ") && driver_.rule.gate == Gate::version)
-      done({change, std::nullopt, std::stol(line.substr(8)) - 1});
+      done({of_change, std::nullopt, std::stol(line.substr(8)) - 1});
     if (!line.starts_with("apply ") || driver_.rule.gate == Gate::version) return;
     const std::int64_t w = std::stol(line.substr(7));
-    done({change, w, applied_[w]++});
+    done({of_change, w, applied_[w]++});
   }
 
   void done(const Task& task) { done_.insert(graph_.id_of(task)); }
@@ -95,7 +95,7 @@ class Interleaving {
   void check(std::uint32_t w) {
     Worker& worker = workers_[w];
     if (worker.clock == clocks_ || !worker.pull_arrived) return;
-    const TaskId wanted = graph_.id_of({pull, w, worker.clock});
+    const TaskId wanted = graph_.id_of({of_pull, w, worker.clock});
     const bool free =
         std::ranges::all_of(graph_.waits_for(wanted), [this](TaskId task) { return done_.contains(task); });
     INFO("worker " << w << ", clock " << worker.clock);
@@ -143,13 +143,13 @@ TEST_CASE("graphs of tasks have an order in which everything waits for earlier t
 }
 
 TEST_CASE("what a pull waits for, by Li et al. 2014", "[tasks]") {
-  const Task wanted{pull, 1, 3};
+  const Task wanted{of_pull, 1, 3};
   const auto before = [&](const ConsistencySpec& spec) { return tasks_before(dag_of(spec, 3, 4), wanted); };
-  const Task own{push, 1, 2};
+  const Task own{of_push, 1, 2};
   CHECK(before({.model = "asp"}) == std::vector<Task>{own});
-  CHECK(before({.model = "bsp"}) == std::vector<Task>{own, {change, std::nullopt, 2}});
+  CHECK(before({.model = "bsp"}) == std::vector<Task>{own, {of_change, std::nullopt, 2}});
   CHECK(before(ssp(0)) == before({.model = "bsp"}));
-  CHECK(before(ssp(1)) == std::vector<Task>{{change, 0, 1}, {change, 1, 1}, {change, 2, 1}, own});
+  CHECK(before(ssp(1)) == std::vector<Task>{{of_change, 0, 1}, {of_change, 1, 1}, {of_change, 2, 1}, own});
   CHECK(before(ssp(3)) == std::vector<Task>{own});  // clock -1 is before the beginning
 }
 
