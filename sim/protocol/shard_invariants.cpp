@@ -119,14 +119,16 @@ void ShardInvariants::check_all(const ShardServer& server) {
     check_log(server);
   }
   demand(!has_looked_ || epoch_ <= server.epoch(), "epoch {} comes after {}", server.epoch(), epoch_);
-  const std::int64_t updates = state.version - version_, pushes = state.applied - applied_;
-  demand(!has_looked_ || updates >= 0, "version {} comes after {}", state.version, version_);
+  const std::int64_t pushes = state.applied - applied_,
+                     updates = state.version - version_ - (state.changes - changes_);
+  demand(!has_looked_ || state.version >= version_, "version {} comes after {}", state.version, version_);
   demand(!has_looked_ || updates <= pushes, "{} updates of {} pushes", updates, pushes);
   if (has_looked_ && led_ && server.leads() && epoch_ == server.epoch())
     demand(safe_entries_ <= server.log().safe_entries(), "{} entries were safe, and {} are", safe_entries_,
            server.log().safe_entries());
   *this = {};
   version_ = state.version;
+  changes_ = state.changes;
   applied_ = state.applied;
   safe_entries_ = server.log().safe_entries();
   epoch_ = server.epoch();

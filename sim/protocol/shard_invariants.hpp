@@ -24,7 +24,7 @@ class ShardInvariants {
  private:
   void check_all(const ShardServer& server);
 
-  std::int64_t version_ = 0, applied_ = 0, safe_entries_ = 0;
+  std::int64_t version_ = 0, changes_ = 0, applied_ = 0, safe_entries_ = 0;
   std::uint32_t epoch_ = 0;
   bool led_ = false, has_looked_ = false;
 };

@@ -56,6 +56,7 @@ void ShardState::apply(const Update& update, std::uint32_t epoch) {
 void ShardState::change(TaskKind function, double amount, std::uint32_t epoch) {
   weights.change(function, amount);
   ++version;
+  ++changes;
   updated_in = epoch;
 }
 

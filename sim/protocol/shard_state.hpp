@@ -79,6 +79,7 @@ struct ShardState {
   // continues.
   std::uint32_t updated_in = 0;
   std::int64_t applied = 0;  // pushes
+  std::int64_t changes = 0;  // versions that no push made
   ShardWeights weights;
   WorkerClocks workers;
   UpdateRule updates;

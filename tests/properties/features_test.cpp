@@ -2,7 +2,6 @@
 // tests/features/claims.json says which runs a sentence is about and how its numbers follow from their
 // summaries. Here the runs are made, and the page must have the sentences that they give.
 // PSIM_UPDATE_FEATURES=1 writes them into the page instead.
-#include <fmt/args.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -97,14 +96,28 @@ class Formula {
   const std::map<char, const Json*>& runs_;
 };
 
+// "{:,.0f}" is a whole number with commas; all else is {fmt}'s.
+std::string written(const std::string& format, double number) {
+  if (format != "{:,.0f}") return fmt::format(fmt::runtime(format), number);
+  std::string digits = fmt::format("{:.0f}", number);
+  for (std::size_t place = digits.size(); place > 3; place -= 3) digits.insert(place - 3, ",");
+  return digits;
+}
+
 std::string sentence_of(const Json& claim) {
   std::map<char, const Json*> runs;
   for (const auto& [letter, arguments] : claim["runs"].items())
     runs[letter.front()] = &summary_of(arguments.get<std::string>());
-  fmt::dynamic_format_arg_store<fmt::format_context> numbers;
-  for (const Json& formula : claim["numbers"])
-    numbers.push_back(Formula(formula.get<std::string>(), runs).value());
-  return fmt::vformat(claim["sees"].get<std::string>(), numbers);
+  std::string sentence = claim["sees"];
+  std::size_t from = 0;
+  for (const Json& formula : claim["numbers"]) {
+    const std::size_t begin = sentence.find('{', from), end = sentence.find('}', begin) + 1;
+    const double value = Formula(formula.get<std::string>(), runs).value();
+    const std::string text = written(sentence.substr(begin, end - begin), value);
+    sentence.replace(begin, end - begin, text);
+    from = begin + text.size();
+  }
+  return sentence;
 }
 
 // The row of the page whose feature is `feature`, with `sentence` in its second cell.

@@ -15,9 +15,9 @@ void check_tasks(const Check& check) {
   const Scenario& s = check.s;
   const bool follows = s.consistency.model->has_tasks() && s.architecture.has_servers();
   if (!follows && !s.tasks.empty())
-    return check.add({"task", "consistency.model"}, "tasks are followed under the model \"tasks\" only",
-                     fmt::format("under {} they have no meaning", s.consistency.model->name),
-                     "consistency = \"tasks\"");
+    return check.report("no-meaning", {"task"}, "tasks are followed under the model \"tasks\" only",
+                        fmt::format("under {} they have no meaning", s.consistency.model->name),
+                        "consistency = \"tasks\"");
   if (!follows) return;
   if (s.tasks.empty())
     return check.add({"consistency.model"}, "the model \"tasks\" needs tasks", "there is no [[task]]",
