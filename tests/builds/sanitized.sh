@@ -1,6 +1,6 @@
 #!/bin/sh
 # sanitized.sh CMAKE ARCH PRESET: builds psim with a preset's sanitizers, in build/PRESET, and runs tests with it.
-#   asan   AddressSanitizer and UBSan: all that `./psim test` runs
+#   asan   AddressSanitizer and UBSan: all that `./psim test` runs; with PSIM_TEST_STRIDE=N every N-th test of it
 #   tsan   ThreadSanitizer: the thread pool, and runs of which two threads compute the gradients
 set -eu
 cd "$(dirname "$0")/../.."
@@ -9,7 +9,7 @@ build=build/$preset
 "$cmake" --preset "$preset" -DPSIM_ARCH="$arch" -DPSIM_UNITY=ON
 if [ "$preset" = asan ]; then
   "$cmake" --build "$build"
-  exec ctest --test-dir "$build" --output-on-failure -j "$(nproc)" -LE long
+  exec ctest --test-dir "$build" --output-on-failure -j "$(nproc)" -LE long ${PSIM_TEST_STRIDE:+-I 1,,$PSIM_TEST_STRIDE}
 fi
 
 "$cmake" --build "$build" --target psim psim_unit
