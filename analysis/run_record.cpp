@@ -141,7 +141,8 @@ Facts facts_of(const toml::table& scenario) {
   f.group = f.model == "bsp" ? f.workers
             : backup >= 0    ? f.workers - backup
                              : fields.number("consistency.k", f.workers);
-  if (fields.word("consistency.late") == "next") f.model = f.model == "k-batch-sync" ? "k-batch-async" : "k-async";
+  if (fields.word("consistency.late") == "next")
+    f.model = f.model == "k-batch-sync" ? "k-batch-async" : "k-async";
   else if (f.model == "bsp" && (f.closing_window || f.closing_deadline)) f.model = "k-sync";  // k: all
   f.pull_every = fields.number("training.pull_every", 1);
   f.elastic = fields.word("training.algorithm") == "elastic";

@@ -114,12 +114,12 @@ struct Facts {
   bool cache = false;                 // workers pull only what the bound does not allow them to keep
   // Where layers have bounds of their own: of each shard; none: it has the one that is for all.
   std::map<std::uint32_t, std::optional<std::int64_t>> shard_bounds;
-  std::optional<double> local_time;   // seconds: a clock has as many local steps as fit
-  std::int64_t local_batch = 0;       // local_time: samples of one local step; 0: not known
-  bool elastic = false;       // a push is sent before its clock's computation
-  bool overlap = false;       // a clock begins when the weights of its first layers are here
-  bool servers_work = false;  // an update takes time
-  bool steals = false;        // workers push what they computed of others' samples as well
+  std::optional<double> local_time;  // seconds: a clock has as many local steps as fit
+  std::int64_t local_batch = 0;      // local_time: samples of one local step; 0: not known
+  bool elastic = false;              // a push is sent before its clock's computation
+  bool overlap = false;              // a clock begins when the weights of its first layers are here
+  bool servers_work = false;         // an update takes time
+  bool steals = false;               // workers push what they computed of others' samples as well
   std::int64_t copies = 0, window = 0;
   bool every_push = false;         // is replicated, not every update
   bool at_least_once = false;      // a push that comes again may be applied again
@@ -145,8 +145,8 @@ struct Facts {
   bool is_server(std::uint32_t node) const { return node > 0 && node <= servers; }
   bool is_worker(std::uint32_t node) const { return node > servers && node <= servers + workers; }
   std::uint32_t worker(std::uint32_t node) const { return node - 1 - servers; }
-  // Clocks that a worker which starts `clock` may be ahead of another; none: no bound. Of one shard; and of all,
-  // which is the least.
+  // Clocks that a worker which starts `clock` may be ahead of another; none: no bound. Of one shard; and of
+  // all, which is the least.
   std::optional<std::int64_t> bound_at(std::int64_t clock, std::uint32_t shard) const;
   std::optional<std::int64_t> bound_at(std::int64_t clock) const;
   std::optional<std::int64_t> bound_for_all_at(std::int64_t clock) const;

@@ -1,4 +1,5 @@
-// How stale what workers compute on and what servers apply may be, and the dates on which updates and clocks end.
+// How stale what workers compute on and what servers apply may be, and the dates on which updates and clocks
+// end.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -18,8 +19,9 @@ double rounding(double at) { return 1e-9 * (1 + at); }
 class Staleness final : public Check {
  public:
   explicit Staleness(const Evidence& evidence)
-      : Check(evidence, "staleness",
-              "the histograms count the pushes of the events, and none that is too stale is applied in full") {}
+      : Check(
+            evidence, "staleness",
+            "the histograms count the pushes of the events, and none that is too stale is applied in full") {}
 
   void on(const Row& row) override {
     if (row.is("model_update") && facts_.is_server(row.node)) versions_[row.shard] = row.version;
@@ -34,8 +36,8 @@ class Staleness final : public Check {
       const std::int64_t age = std::max<std::int64_t>(0, versions_[row.shard] - row.version);
       ++dropped_[age];
       if (judges(row) && age <= *facts_.limit)
-        violated(row, "{} drops {}, which is only {} updates old; the limit is {}", name(row.node), push_of(row),
-                 age, *facts_.limit);
+        violated(row, "{} drops {}, which is only {} updates old; the limit is {}", name(row.node),
+                 push_of(row), age, *facts_.limit);
     }
   }
 
@@ -112,12 +114,12 @@ class Closings final : public Check {
       const auto members = std::ranges::count_if(counts, &Count::member);
       const bool lacks = update.pushes < std::min<std::int64_t>(facts_.group, members);
       if (lacks && fresh_ && row.at < due - rounding(due))
-        violated(row, "{} makes version {} of shard {} of {} pushes at {:.9g} s, before {:.9g} s", name(row.node),
-                 row.version, row.shard, update.pushes, row.at, due);
+        violated(row, "{} makes version {} of shard {} of {} pushes at {:.9g} s, before {:.9g} s",
+                 name(row.node), row.version, row.shard, update.pushes, row.at, due);
       const bool is_busy = facts_.servers_work || history_.watched();
       if (!is_busy && row.at > due + rounding(due))
-        violated(row, "{} makes version {} of shard {} at {:.9g} s, after {:.9g} s", name(row.node), row.version,
-                 row.shard, row.at, due);
+        violated(row, "{} makes version {} of shard {} at {:.9g} s, after {:.9g} s", name(row.node),
+                 row.version, row.shard, row.at, due);
     }
     update = {.since = row.at, .promoted = update.promoted};
   }
@@ -211,10 +213,11 @@ class LocalTime final : public Check {
       violated(row, "{} computes {} samples, where a local step has {}", name(row.node), row.samples,
                facts_.local_batch);
     else if (steps > 1 && took > time + slack)
-      violated(row, "{} takes {:.9g} s for {} local steps; a clock has {:.9g} s", name(row.node), took, steps, time);
+      violated(row, "{} takes {:.9g} s for {} local steps; a clock has {:.9g} s", name(row.node), took, steps,
+               time);
     else if (took > 0 && took / steps * (steps + 1) < time - slack)
-      violated(row, "{} takes {} local steps in {:.9g} s; one more would fit in {:.9g} s", name(row.node), steps,
-               took, time);
+      violated(row, "{} takes {} local steps in {:.9g} s; one more would fit in {:.9g} s", name(row.node),
+               steps, took, time);
   }
 
  private:

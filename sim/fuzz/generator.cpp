@@ -107,10 +107,12 @@ bool draw_consistency(Draft& draft, std::int64_t workers, Dice& dice) {
 // When updates close, what becomes of stale pushes, and what workers keep.
 void draw_staleness(Draft& draft, Dice& dice) {
   Table& consistency = draft["consistency"];
-  const auto& row = *ConsistencyModel(std::string_view(consistency.rows[0].value).substr(
-      1, consistency.rows[0].value.size() - 2));
-  if (row.has_closing() && dice.chance(0.15)) consistency.rows.push_back({"window", dice.time(0, 2 * step_us)});
-  if (row.has_closing() && dice.chance(0.15)) consistency.rows.push_back({"deadline", dice.time(0, 4 * step_us)});
+  const auto& row = *ConsistencyModel(
+      std::string_view(consistency.rows[0].value).substr(1, consistency.rows[0].value.size() - 2));
+  if (row.has_closing() && dice.chance(0.15))
+    consistency.rows.push_back({"window", dice.time(0, 2 * step_us)});
+  if (row.has_closing() && dice.chance(0.15))
+    consistency.rows.push_back({"deadline", dice.time(0, 4 * step_us)});
   const bool by_date = consistency.rows.back().key == "window" || consistency.rows.back().key == "deadline";
   if (by_date && row.has_late() && dice.chance(0.7)) {
     std::erase_if(consistency.rows, [](const Row& one) { return one.key == "late"; });

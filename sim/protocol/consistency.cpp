@@ -114,8 +114,8 @@ ConsistencyRule make_rule(const ConsistencySpec& spec, std::int64_t workers) {
     rule.drops_stale = false;
     if (row.gate == Gate::version) rule.gate = Gate::own;
   }
-  rule.cancel = !mutant("late-workers-go-on") && rule.drops_stale && some_are_late &&
-                spec.late == Late::cancel;
+  rule.cancel =
+      !mutant("late-workers-go-on") && rule.drops_stale && some_are_late && spec.late == Late::cancel;
   rule.first_shard_decides = row.group != Group::one && some_are_late && row.gate != Gate::none;
   rule.shards_advance_independently = rule.drops_stale && row.gate == Gate::none;
   rule.dynamic = row.dynamic;

@@ -17,8 +17,8 @@
 //   each shard decided by itself, workers could wait for one another for ever
 //   (tests/properties/several_servers_test.cpp).
 // - A window or a deadline closes an update with the pushes that are there, one at least. So bsp with one is
-//   k-sync with k = all workers: some pushes may come too late. late = "next" keeps those for the next update;
-//   their workers then wait for that one, as under k-async.
+//   k-sync with k = all workers: some pushes may come too late. late = "next" keeps those for the next
+//   update; their workers then wait for that one, as under k-async.
 // - What a stale push weighs, and whether one is too stale, is StalenessRule (staleness_weight.hpp).
 // - steps counts clocks of each worker. Where only fresh pushes count, a clock is a version.
 #pragma once

@@ -178,8 +178,8 @@ struct Ack {
 
 // ---- Between servers
 
-// First shard to the others: these pushes made its update of version `version`, or it dropped one that was too
-// stale.
+// First shard to the others: these pushes made its update of version `version`, or it dropped one that was
+// too stale.
 struct UpdateGroup {
   std::int64_t version = 0;
   std::vector<PushId> pushes = {};

@@ -25,8 +25,8 @@ ShardState::Update ShardState::prepare(std::vector<Push> pushes) {
   std::vector<PushId> ids;
   for (const Push& push : update.pushes) {
     const std::int64_t staleness = staleness_of(push);
-    const double weight = share * (static_cast<double>(push.samples) / mean) /
-                          options.rule.stale.divisor(staleness);
+    const double weight =
+        share * (static_cast<double>(push.samples) / mean) / options.rule.stale.divisor(staleness);
     update.staleness.push_back(staleness);
     update.gradients.push_back(
         {weights.gradient_of(push, index_of(push.worker)), weight, push.gradient.keys.get()});

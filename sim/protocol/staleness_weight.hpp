@@ -1,5 +1,5 @@
-// What a push weighs, given how stale it is: a table of functions, and a limit beyond which a push counts less
-// or not at all. Every model that takes late pushes asks here, when it applies one.
+// What a push weighs, given how stale it is: a table of functions, and a limit beyond which a push counts
+// less or not at all. Every model that takes late pushes asks here, when it applies one.
 #pragma once
 
 #include <cstdint>

@@ -51,8 +51,8 @@ struct RunStats {
   double staleness_sum = 0;
   std::int64_t staleness_max = 0;
   StalenessCounts staleness_counts = {};  // by worker: in its stats
-  std::int64_t least_clock = 0;    // of all starts; never less than 0
-  std::int64_t clock_gap_max = 0;  // over all starts: clocks ahead of the slowest worker
+  std::int64_t least_clock = 0;           // of all starts; never less than 0
+  std::int64_t clock_gap_max = 0;         // over all starts: clocks ahead of the slowest worker
   std::uint64_t events = 0;
   // Steps begun, and those before some shard had more updates than ever, for the last time.
   std::int64_t begun = 0, begun_in_time = 0;

@@ -108,20 +108,20 @@ Json workers(const Scenario& scenario, const RunResult& r) {
   for (std::size_t w = 0; w < s.workers.size(); ++w) {
     const WorkerStats& worker = s.workers[w];
     const Json time = shares(worker.time);
-    all.push_back({{"worker", w},
-                   {"clocks", worker.clocks},
-                   {"cancelled", worker.cancelled},
-                   {"samples", worker.samples},
-                   {"batch_size", worker.batch_size},
-                   {"mean_step_s", worker.mean_step()},
-                   {"compute_share", time["compute_share"]},
-                   {"wait_share", time["wait_share"]},
-                   {"network_share", time["network_share"]},
-                   {"absent_share", time["absent_share"]},
-                   {"staleness",
-                    {{"histogram", counts(worker.staleness.applied)},
-                     {"dropped", counts(worker.staleness.dropped)}}},
-                   {"time", time}});
+    all.push_back(
+        {{"worker", w},
+         {"clocks", worker.clocks},
+         {"cancelled", worker.cancelled},
+         {"samples", worker.samples},
+         {"batch_size", worker.batch_size},
+         {"mean_step_s", worker.mean_step()},
+         {"compute_share", time["compute_share"]},
+         {"wait_share", time["wait_share"]},
+         {"network_share", time["network_share"]},
+         {"absent_share", time["absent_share"]},
+         {"staleness",
+          {{"histogram", counts(worker.staleness.applied)}, {"dropped", counts(worker.staleness.dropped)}}},
+         {"time", time}});
     if (w < r.keys_used.size() && r.keys_used[w] > 0 && worker.starts > 0) {
       all.back()["keys_per_step"] = static_cast<double>(r.keys_used[w]) / static_cast<double>(worker.starts);
     }

@@ -81,8 +81,8 @@ void BatchSource::ask_ahead(std::int64_t step) {
   while (asked_ <= last && has_size(asked_)) ask(asked_++);
 }
 
-// The first clock may have more local steps than the others. Where clocks have a time, those that went by count
-// as if each had had as many local steps as one of mean speed.
+// The first clock may have more local steps than the others. Where clocks have a time, those that went by
+// count as if each had had as many local steps as one of mean speed.
 void BatchSource::skip_to(std::int64_t step) {
   const TrainingSpec& training = job_.plan.scenario.training;
   drawn_.clear();

@@ -390,6 +390,7 @@ std::int64_t KvClient::resume() {
   wait_until(Awaited::weights, {}, [this, task] { return done(task); });
   const auto least = std::ranges::min_element(connections_, {}, &Connection::pushes)->pushes;
   skipped_ = ahead_;
+  cache_.forget_all();
   if (job_.plan.rule.drops_stale) return least_version();
   for (Connection& shard : connections_) shard.pushes = least;
   return least + ahead_;

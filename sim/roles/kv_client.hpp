@@ -68,6 +68,7 @@ class KvClient {
   std::int64_t take_clocks_to_skip() {
     const std::int64_t clocks = clocks_to_skip();
     skipped_ = ahead_;
+    cache_.forget_all();  // servers wait for a pull that says so
     return clocks;
   }
 
@@ -101,8 +102,8 @@ class KvClient {
   std::int64_t least_version_here() const;  // of the shards that are not on their way
   const ShardIds& all_shards() const { return all_; }
 
-  // The pulled weights of all shards. They stay here if they are needed again: those of finished shards, those
-  // of a cache, and where workers update.
+  // The pulled weights of all shards. They stay here if they are needed again: those of finished shards,
+  // those of a cache, and where workers update.
   std::vector<Slice> take_weights();
 
   // Whether `message` answers the last pull of its shard.

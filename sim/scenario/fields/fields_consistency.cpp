@@ -13,36 +13,42 @@ auto models(bool (ConsistencyRow::*has)() const) {
 
 // When an update is made although pushes are missing.
 void describe_closing(FieldVisitor& v, ConsistencySpec& c) {
-  v.field("window", &c.window,
-          {.doc = "Time after an update's first push at which it is made of the pushes that are there, if it does "
-                  "not have all that it needs before (K-sync with a timeout; semi-asynchronous rounds: SAFA, Wu et "
-                  "al., IEEE ToC 2021).",
-           .min = 0,
-           .max = 1e9,
-           .when_key = "model",
-           .when = models(&ConsistencyRow::has_closing),
-           .default_text = "no limit"});
-  v.field("deadline", &c.deadline,
-          {.doc = "The same, counted from the last update (at first, from the first pull); if no push is there by "
-                  "then, the next one makes the update (deadline of a round: FedCS, Nishio and Yonetani, ICC 2019; "
-                  "Bonawitz et al., MLSys 2019).",
-           .min = 0,
-           .max = 1e9,
-           .when_key = "model",
-           .when = models(&ConsistencyRow::has_closing),
-           .default_text = "no limit"});
+  v.field(
+      "window", &c.window,
+      {.doc =
+           "Time after an update's first push at which it is made of the pushes that are there, if it does "
+           "not have all that it needs before (K-sync with a timeout; semi-asynchronous rounds: SAFA, Wu et "
+           "al., IEEE ToC 2021).",
+       .min = 0,
+       .max = 1e9,
+       .when_key = "model",
+       .when = models(&ConsistencyRow::has_closing),
+       .default_text = "no limit"});
+  v.field(
+      "deadline", &c.deadline,
+      {.doc =
+           "The same, counted from the last update (at first, from the first pull); if no push is there by "
+           "then, the next one makes the update (deadline of a round: FedCS, Nishio and Yonetani, ICC 2019; "
+           "Bonawitz et al., MLSys 2019).",
+       .min = 0,
+       .max = 1e9,
+       .when_key = "model",
+       .when = models(&ConsistencyRow::has_closing),
+       .default_text = "no limit"});
 }
 
 // What becomes of stale pushes where they count.
 void describe_limit(FieldVisitor& v, ConsistencySpec& c) {
-  v.field("max_staleness", &c.max_staleness,
-          {.doc = "Updates that a push may be stale, when it is applied at its shard, to count in full (TensorFlow "
-                  "1's ConditionalAccumulator drops staler ones).",
-           .min = 0,
-           .max = 1e9,
-           .when_key = "model",
-           .when = models(&ConsistencyRow::has_limit),
-           .default_text = "no limit"});
+  v.field(
+      "max_staleness", &c.max_staleness,
+      {.doc =
+           "Updates that a push may be stale, when it is applied at its shard, to count in full (TensorFlow "
+           "1's ConditionalAccumulator drops staler ones).",
+       .min = 0,
+       .max = 1e9,
+       .when_key = "model",
+       .when = models(&ConsistencyRow::has_limit),
+       .default_text = "no limit"});
   v.field("too_stale", choice(c.too_stale),
           {.doc = "What becomes of a staler push.",
            .when_key = "model",
@@ -117,19 +123,21 @@ void describe_consistency(FieldVisitor& v, ConsistencySpec& c) {
                     .met = [&c] { return c.model->has_k() || c.closes_by_date(); }}});
   describe_closing(v, c);
   describe_limit(v, c);
-  v.field("cache", &c.cache,
-          {.doc = "Whether workers keep pulled weights, and pull a shard again only when the copy lacks pushes that "
-                  "the bound promises; they apply their own pushes to it, as plain SGD (Bösen: Wei et al., SoCC "
-                  "2015; Angel).",
-           .when_key = "model",
-           .when = models(&ConsistencyRow::has_bound)});
+  v.field(
+      "cache", &c.cache,
+      {.doc =
+           "Whether workers keep pulled weights, and pull a shard again only when the copy lacks pushes that "
+           "the bound promises; they apply their own pushes to it, as plain SGD (Bösen: Wei et al., SoCC "
+           "2015; Angel).",
+       .when_key = "model",
+       .when = models(&ConsistencyRow::has_bound)});
   v.field("aggregation", choice(c.aggregation),
           {.doc = "How the gradients of one update are combined.",
            .when_key = "architecture.kind",
            .when = {"parameter-server"}});
   v.tables(
-      "array", "A staleness bound of its own for the arrays of one layer, as of a table of Bösen's.", c.arrays.size(),
-      [&](std::size_t count) { c.arrays.resize(count); },
+      "array", "A staleness bound of its own for the arrays of one layer, as of a table of Bösen's.",
+      c.arrays.size(), [&](std::size_t count) { c.arrays.resize(count); },
       [&](std::size_t i) { describe_array_bound(v, c.arrays[i]); },
       {.doc = {}, .when_key = "model", .when = models(&ConsistencyRow::has_schedule)});
 }

@@ -36,7 +36,8 @@ constexpr PropertyRow property_rows[] = {
      "Each worker has the weights and the optimizer's state, and can go on alone."},
     {counted_batches, "a known number of batches in a clock",
      "How many batches a worker computes in a clock does not depend on its speed."},
-    {open_clocks, "clocks without a number of steps", "The scenario does not say how many steps a clock has."},
+    {open_clocks, "clocks without a number of steps",
+     "The scenario does not say how many steps a clock has."},
     {regular_pulls, "a pull before every clock", "A worker pulls all weights before it begins a clock."},
 };
 

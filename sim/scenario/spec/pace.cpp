@@ -36,7 +36,8 @@ std::int64_t mean_local_steps(const Scenario& s, std::size_t worker) {
 double batches_per_clock(const Scenario& s) {
   if (!s.training.local_time) return static_cast<double>(s.training.batches_per_clock());
   std::int64_t all = 0;
-  for (std::int64_t w = 0; w < s.cluster.workers; ++w) all += mean_local_steps(s, static_cast<std::size_t>(w));
+  for (std::int64_t w = 0; w < s.cluster.workers; ++w)
+    all += mean_local_steps(s, static_cast<std::size_t>(w));
   return static_cast<double>(all * s.training.accumulate) / static_cast<double>(s.cluster.workers);
 }
 

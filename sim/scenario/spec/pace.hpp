@@ -9,8 +9,8 @@
 
 namespace psim {
 
-// Mean time of a clock's computation of `worker` in seconds, before any slowness; where a clock has a time, of
-// one local step.
+// Mean time of a clock's computation of `worker` in seconds, before any slowness; where a clock has a time,
+// of one local step.
 double mean_step_seconds(const Scenario& scenario, std::size_t worker);
 
 // Steps of `step` seconds in `time` seconds, at least one.

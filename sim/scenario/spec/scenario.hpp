@@ -54,7 +54,7 @@ struct TrainingSpec {
   double schedule_factor = 0.1;
   bool staleness_aware = false;
   Chosen<StalenessWeightRow> staleness_weight;
-  Settings staleness_settings;          // of the weight
+  Settings staleness_settings;  // of the weight
   Algorithm algorithm = Algorithm::gradient;
   std::optional<double> elastic_rate;  // alpha; 0.9 / workers
   UpdateAt update = UpdateAt::server;
