@@ -71,13 +71,8 @@ void describe_array_bound(FieldVisitor& v, ArrayBound& a) {
            .required = true});
 }
 
-}  // namespace
-
-void describe_consistency(FieldVisitor& v, ConsistencySpec& c) {
-  v.field("model", choice(c.model),
-          {.doc = "When a worker may start a clock and when a server applies a push.",
-           .when_key = "architecture.kind",
-           .when = {"parameter-server"}});
+// How far ahead of the slowest a worker may be.
+void describe_bound(FieldVisitor& v, ConsistencySpec& c) {
   v.field(
       "staleness", &c.staleness,
       {.doc = "How many clocks a worker may be ahead of the slowest one; for dssp the smallest such bound.",
@@ -101,6 +96,16 @@ void describe_consistency(FieldVisitor& v, ConsistencySpec& c) {
           {.doc = "Rows [clock, staleness]: the bound from that clock on.",
            .when_key = "model",
            .when = models(&ConsistencyRow::has_schedule)});
+}
+
+}  // namespace
+
+void describe_consistency(FieldVisitor& v, ConsistencySpec& c) {
+  v.field("model", choice(c.model),
+          {.doc = "When a worker may start a clock and when a server applies a push.",
+           .when_key = "architecture.kind",
+           .when = {"parameter-server"}});
+  describe_bound(v, c);
   v.field("k", &c.k,
           {.doc = "Pushes per update.",
            .min = 1,
