@@ -87,6 +87,7 @@ class CauseBuilder {
   void on_release(const Row& row);
   void on_outcome(const Row& row);
   void on_update(const Row& row);
+  bool bind_to_closing(const Row& row);
   void on_fault(const Row& row);
   void on_suspicion(const Row& row);
   void on_repetition(const Row& row);
