@@ -45,8 +45,8 @@ void UpdateRule::begin(double now) { begun_ = first_came_ = now; }
 
 std::optional<double> UpdateRule::closes_at() const {
   const ConsistencyRule& rule = options_.rule;
-  if (!rule.closes_by_date() || pending_.empty() || options_.decided == Decided::elsewhere)
-    return std::nullopt;
+  const bool decides = options_.decided != Decided::elsewhere && !mutant("deadlines-pass-unnoticed");
+  if (!rule.closes_by_date() || pending_.empty() || !decides) return std::nullopt;
   std::optional<double> date;
   if (rule.window) date = (mutant("windows-begin-with-the-clock") ? *begun_ : first_came_) + *rule.window;
   if (rule.deadline) {
@@ -121,7 +121,7 @@ UpdateRule::Next UpdateRule::next(const WorkerClocks& workers, std::int64_t vers
   if (options_.decided == Decided::elsewhere)
     return options_.rule.drops_stale ? like_the_first(workers, waits) : announced();
   const std::optional<double> date = closes_at();
-  const bool closes = date && now >= *date && !mutant("deadlines-pass-unnoticed");
+  const bool closes = date && now >= *date;
   if (!closes && !is_complete(workers)) return {};
   Next result{.pushes = take_all()};
   if (options_.decided == Decided::here_for_all) {
@@ -196,7 +196,8 @@ UpdateRule::Next UpdateRule::like_the_first(const WorkerClocks& workers, const W
     const bool is_chosen = std::ranges::find(known->workers, push.worker) != known->workers.end();
     (is_chosen && !is_in(push) ? result.pushes : others).push_back(std::move(push));
   }
-  const std::int64_t size = by_date ? std::ssize(known->workers) : options_.rule.group;
+  const std::int64_t size =
+      by_date && !known->workers.empty() ? std::ssize(known->workers) : options_.rule.group;
   const std::int64_t wanted = std::max(std::ssize(result.pushes), std::min(size, workers.members()));
   for (Push& push : others) {
     const bool is_over = push.first_version <= known->version;
