@@ -99,7 +99,7 @@ bool draw_consistency(Draft& draft, std::int64_t workers, Dice& dice) {
   if (row.has_bound()) table.rows.push_back({"staleness", dice.number(0, 4)});
   if (row.has_bound() && row.dynamic) table.rows.push_back({"staleness_max", dice.number(4, 8)});
   if (row.has_k()) table.rows.push_back({"k", dice.number(1, workers)});
-  if (row.has_late()) table.rows.push_back({"late", dice.text_of({"drop", "cancel"})});
+  if (row.has_late() && row.has_k()) table.rows.push_back({"late", dice.text_of({"drop", "cancel"})});
   if (dice.chance(0.2)) table.rows.push_back({"aggregation", "\"sum\""});
   return row.has_k() && row.gate == Gate::own;
 }

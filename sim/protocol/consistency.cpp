@@ -110,7 +110,7 @@ ConsistencyRule make_rule(const ConsistencySpec& spec, std::int64_t workers) {
   if (row.has_closing() && spec.deadline) rule.deadline = spec.deadline->value;
   // Where all are waited for, nobody is late.
   const bool some_are_late = rule.group < workers || row.gate == Gate::none || rule.closes_by_date();
-  if (row.drops_stale && some_are_late && spec.late == Late::next) {
+  if (row.drops_stale && (row.has_k() || rule.closes_by_date()) && spec.late == Late::next) {
     rule.drops_stale = false;
     if (row.gate == Gate::version) rule.gate = Gate::own;
   }
