@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <limits>
 #include <string_view>
 
 #include "analysis/database.hpp"
@@ -58,8 +59,22 @@ void add_sizes(const Fields& fields, Facts& f) {
   f.batches = each * steps;
   f.first_batches = each * (warmup > 0 ? warmup : steps);
   if (fields.word("training.work") != "static") return;
+  if (!fields.word("training.local_time").empty()) {
+    f.local_batch = batch * each;
+    return;
+  }
   f.samples = batch * f.batches;
   f.first_samples = batch * f.first_batches;
+}
+
+void add_closing(const Fields& fields, Facts& f) {
+  const auto seconds = [&](std::string_view path) {
+    const std::string_view text = fields.word(path);
+    return text.empty() ? std::nullopt : std::optional(quantity(text));
+  };
+  f.closing_window = seconds("consistency.window");
+  f.closing_deadline = seconds("consistency.deadline");
+  f.local_time = seconds("training.local_time");
 }
 
 void add_speeds(const Fields& fields, Facts& f) {
@@ -115,12 +130,21 @@ Facts facts_of(const toml::table& scenario) {
       f.schedule.emplace_back(pair[0].value_or(0.0), static_cast<std::int64_t>(pair[1].value_or(0.0)));
     }
   }
-  if (f.model == "ssp" && f.staleness == 0 && f.schedule.empty())
+  f.cache = scenario.at_path("consistency.cache").value_or(false);
+  if (scenario.at_path("consistency.max_staleness").is_integer())
+    f.limit = fields.number("consistency.max_staleness", 0);
+  f.drops_too_stale = fields.word("consistency.too_stale") == "drop";
+  const bool has_own_bounds = scenario.at_path("consistency.array").is_array();
+  if (f.model == "ssp" && f.staleness == 0 && f.schedule.empty() && !has_own_bounds && !f.limit)
     f.model = "bsp";  // nothing tells them apart
+  add_closing(fields, f);
   const std::int64_t backup = fields.number("consistency.backup", -1);
   f.group = f.model == "bsp" ? f.workers
             : backup >= 0    ? f.workers - backup
                              : fields.number("consistency.k", f.workers);
+  if (fields.word("consistency.late") == "next")
+    f.model = f.model == "k-batch-sync" ? "k-batch-async" : "k-async";
+  else if (f.model == "bsp" && (f.closing_window || f.closing_deadline)) f.model = "k-sync";  // k: all
   f.pull_every = fields.number("training.pull_every", 1);
   f.elastic = fields.word("training.algorithm") == "elastic";
   f.servers_work = scenario.at_path("cluster.server.flops_per_value").value_or(0.0) > 0;
@@ -159,6 +183,19 @@ Json summary_in(const fs::path& file) {
   return summary;
 }
 
+// Of the `shards` shards from `first` on, numbered from there.
+std::map<std::uint32_t, std::optional<std::int64_t>> bounds_in(const Json& summary, std::uint32_t first,
+                                                               std::uint32_t shards) {
+  std::map<std::uint32_t, std::optional<std::int64_t>> bounds;
+  for (const Json& row : summary.value("shard_bounds", Json::array())) {
+    const auto shard = row.at("shard").get<std::uint32_t>();
+    const Json& own = row.at("staleness");
+    if (shard >= first && shard - first < shards)
+      bounds[shard - first] = own.is_null() ? std::nullopt : std::optional(own.get<std::int64_t>());
+  }
+  return bounds;
+}
+
 }  // namespace
 
 double quantity(std::string_view text) {
@@ -189,7 +226,21 @@ Unverifiable unfit_summary(const fs::path& folder, const Json::exception& error)
       folder, fmt::format("summary.json does not fit the run: {}", what.substr(what.find("] ") + 2)));
 }
 
+std::optional<std::int64_t> Facts::bound_at(std::int64_t clock, std::uint32_t shard) const {
+  const auto own = shard_bounds.find(shard);
+  return own != shard_bounds.end() && own->second ? own->second : bound_for_all_at(clock);
+}
+
 std::optional<std::int64_t> Facts::bound_at(std::int64_t clock) const {
+  std::optional<std::int64_t> least = shard_bounds.empty() ? bound_for_all_at(clock) : std::nullopt;
+  for (const auto& [shard, own] : shard_bounds) {
+    const std::int64_t bound = *bound_at(clock, shard);
+    least = std::min(least.value_or(bound), bound);
+  }
+  return least;
+}
+
+std::optional<std::int64_t> Facts::bound_for_all_at(std::int64_t clock) const {
   if (model == "bsp") return 0;
   if (model != "ssp" && model != "dssp") return std::nullopt;
   std::int64_t bound = staleness;
@@ -249,6 +300,7 @@ RunRecord::RunRecord(const fs::path& folder) : database_(folder / "run.db") {
     facts = facts_of(scenario_in(scenario));
     summary = summary_in(summary_file);
     facts.others = other_nodes(database_, facts);
+    facts.shard_bounds = bounds_in(summary, 0, std::numeric_limits<std::uint32_t>::max());
     const std::size_t nodes = 1 + facts.servers + facts.workers + facts.others.size();
     for (std::uint32_t node = 0; node < nodes; ++node) names.push_back(facts.name_of(node));
     query(database_, "SELECT here_at_first FROM worker ORDER BY worker",
@@ -273,6 +325,7 @@ void RunRecord::read_jobs(const fs::path& folder) {
           return static_cast<std::uint32_t>(sqlite3_column_int64(row, column));
         };
         job.facts.first_worker = number(2);
+        job.facts.shard_bounds = bounds_in(summary, number(3), number(4));
         job.first_shard = number(3);
         job.shards = number(4);
         job.summary = summary["groups"].at(number(1));

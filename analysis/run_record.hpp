@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
@@ -121,10 +122,19 @@ struct Facts {
   std::vector<std::pair<double, std::int64_t>> schedule;  // ssp: from this clock on, this bound
   std::int64_t group = 1;                                 // bsp, k models: pushes of an update
   std::int64_t pull_every = 1;
-  bool elastic = false;       // a push is sent before its clock's computation
-  bool overlap = false;       // a clock begins when the weights of its first layers are here
-  bool servers_work = false;  // an update takes time
-  bool steals = false;        // workers push what they computed of others' samples as well
+  // Seconds after which an update is made of what is there: since its first push, since the last update.
+  std::optional<double> closing_window, closing_deadline;
+  std::optional<std::int64_t> limit;  // of staleness
+  bool drops_too_stale = false;       // pushes beyond the limit; else they count less
+  bool cache = false;                 // workers pull only what the bound does not allow them to keep
+  // Where layers have bounds of their own: of each shard; none: it has the one that is for all.
+  std::map<std::uint32_t, std::optional<std::int64_t>> shard_bounds;
+  std::optional<double> local_time;  // seconds: a clock has as many local steps as fit
+  std::int64_t local_batch = 0;      // local_time: samples of one local step; 0: not known
+  bool elastic = false;              // a push is sent before its clock's computation
+  bool overlap = false;              // a clock begins when the weights of its first layers are here
+  bool servers_work = false;         // an update takes time
+  bool steals = false;               // workers push what they computed of others' samples as well
   std::int64_t copies = 0, window = 0;
   bool every_push = false;         // is replicated, not every update
   bool at_least_once = false;      // a push that comes again may be applied again
@@ -151,8 +161,11 @@ struct Facts {
   bool is_server(std::uint32_t node) const { return node > 0 && node <= servers; }
   bool is_worker(std::uint32_t node) const { return node > servers && node <= servers + workers; }
   std::uint32_t worker(std::uint32_t node) const { return node - 1 - servers; }
-  // Clocks that a worker which starts `clock` may be ahead of another; none: no bound.
+  // Clocks that a worker which starts `clock` may be ahead of another; none: no bound. Of one shard; and of
+  // all, which is the least.
+  std::optional<std::int64_t> bound_at(std::int64_t clock, std::uint32_t shard) const;
   std::optional<std::int64_t> bound_at(std::int64_t clock) const;
+  std::optional<std::int64_t> bound_for_all_at(std::int64_t clock) const;
   // "server 1", "worker 3", "storage", as scenarios call them.
   std::string name_of(std::uint32_t node) const;
 };

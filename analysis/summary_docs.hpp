@@ -33,6 +33,12 @@ inline constexpr FieldDoc summary_field_docs[] = {
     {"arrived", "summary.json, pushes", "Pushes that came to a server."},
     {"applied", "summary.json, pushes", "Pushes that are in the weights."},
     {"dropped", "summary.json, pushes", "Pushes that were thrown away, for whatever reason."},
+    {"histogram", "summary.json, staleness",
+     "Pairs [staleness, pushes]: how many applied pushes were that many updates stale. Of all, and of each\n"
+     "worker. `dropped` has the same of those that were dropped as too late or too stale."},
+    {"shard_bounds", "summary.json",
+     "Where layers have bounds of their own: of each shard its layer and its bound of staleness."},
+    {"layer", "summary.json, shard_bounds", "The layer that needs the shard first, from 0 at the input."},
     {"duplicate", "summary.json, pushes", "Of the dropped: those that had been there before."},
     {"refused", "summary.json, pushes",
      "Of the dropped: those for another owner, before the push before it, or of a worker that took no part;\n"

@@ -42,6 +42,7 @@ void add_promises(const Evidence& evidence, Checks& checks) {
   if (!evidence.facts.has_servers) return;
   add_update_checks(evidence, checks);
   add_read_checks(evidence, checks);
+  add_staleness_checks(evidence, checks);
   add_replica_checks(evidence, checks);
 }
 

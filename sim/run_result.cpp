@@ -32,6 +32,12 @@ void add_servers(const Job& job, RunResult& result) {
     if (const auto owner = result.stats.shard_owner[plan.first_shard + s])
       result.server_parameters[*owner].at_end += plan.keys.shards[s].count;
   }
+  if (plan.scenario.consistency.arrays.empty() || !plan.rule.has_bound()) return;
+  for (std::uint32_t s = 0; s < plan.keys.shards.size(); ++s) {
+    ShardBound bound{.shard = plan.first_shard + s, .layer = plan.keys.shards[s].layer};
+    if (const ArrayBound* own = plan.own_bound_of(s)) bound.staleness = own->staleness;
+    result.shard_bounds.push_back(bound);
+  }
 }
 
 std::vector<TaskResult> tasks_of(const Job& job) {

@@ -229,6 +229,24 @@ std::string loss_figure(const RunView& view) {
   return "<div id=\"loss\" class=\"curves\">" + plot.html("Loss over simulated time") + "</div>";
 }
 
+std::string staleness_figure(const RunView& view) {
+  const Json histogram = view.page.summary["staleness"].value("histogram", Json::array());
+  if (histogram.size() < 2) return "";
+  Extent y;
+  Dots steps;
+  double next = 0;
+  for (const Json& pair : histogram) {
+    const double staleness = pair[0], pushes = pair[1];
+    if (staleness > next) steps.insert(steps.end(), {{next, 0}, {staleness, 0}});
+    next = staleness + 1;
+    steps.insert(steps.end(), {{staleness, pushes}, {next, pushes}});
+    y.add(pushes);
+  }
+  Figure plot(Scale(0, next), Scale(0, y.high), "staleness [updates]", "applied pushes");
+  plot.add_line(0, steps);
+  return "<div id=\"histogram\" class=\"curves\">" + plot.html("Histogram of staleness") + "</div>";
+}
+
 std::string traffic_table(const RunView& view) {
   std::string out =
       "<div class=\"wide\"><table><thead><tr><th>kind of "

@@ -144,6 +144,26 @@ std::string quality_text(const Json& s) {
   return text;
 }
 
+// "half of them at most 3, 90 % at most 7": of a histogram of pairs [staleness, pushes], rising.
+std::string shares_text(const Json& histogram, double pushes) {
+  const auto at_most = [&](double share) {
+    double sum = 0;
+    for (const Json& pair : histogram) {
+      sum += pair[1].get<double>();
+      if (sum >= share * pushes) return pair[0].get<std::int64_t>();
+    }
+    return std::int64_t{0};
+  };
+  return fmt::format(" (half of the pushes at most {}, 90 % at most {})", at_most(0.5), at_most(0.9));
+}
+
+std::string staleness_text(const Json& s) {
+  std::string text = line("staleness", s, "mean {staleness/mean:.2f}, max {staleness/max} updates");
+  const Json histogram = s["staleness"].value("histogram", Json::array());  // runs of before have none
+  if (histogram.size() > 1) text += shares_text(histogram, s["pushes"]["applied"]);
+  return text + fill(s, "; at most {clock_gap/max} clocks ahead of the slowest");
+}
+
 // How far the training got, and what came out.
 std::string training_text(const Json& s) {
   std::string out;
@@ -216,9 +236,7 @@ std::string summary_text(const Json& s, const std::string& replay_line) {
               "compute {compute_share:.1f %}   wait {wait_share:.1f %}   "
               "network {network_share:.1f %}");
   if (any_absent) out += fill(s["time"], "   absent {absent_share:.1f %}");
-  out += line("staleness", s,
-              "mean {staleness/mean:.2f}, max {staleness/max} updates; at most "
-              "{clock_gap/max} clocks ahead of the slowest");
+  out += staleness_text(s);
   out += line("traffic", s, "{messages} messages, {bytes_sent: bytes}");
   if (const double updates = s["updates"]; updates > 0 && !has_groups)
     out += fmt::format("; per update {:.1f} messages, {}", s["messages"].get<double>() / updates,

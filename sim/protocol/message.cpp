@@ -31,7 +31,7 @@ std::uint64_t size_of(const Pull& pull) { return pull.keys ? pull.keys->size() *
 std::uint64_t size_of(const Push& push) { return push.gradient.bytes; }
 std::uint64_t size_of(const Answer& answer) { return answer.weights.bytes; }
 std::uint64_t size_of(const Ack&) { return 0; }
-std::uint64_t size_of(const UpdateGroup& g) { return g.pushes.size() * bytes_per_id; }
+std::uint64_t size_of(const UpdateGroup& g) { return (g.pushes.size() + g.dropped.size()) * bytes_per_id; }
 std::uint64_t size_of(const Decide&) { return 0; }
 std::uint64_t size_of(const Replicate& message) {
   const LogEntry& entry = *message.entry;
@@ -116,7 +116,7 @@ MessageFacts facts(const UpdateGroup& m) {
   return {.kind = Kind::group,
           .has_shard = true,
           .version = m.version,
-          .ids = static_cast<std::uint32_t>(m.pushes.size())};
+          .ids = static_cast<std::uint32_t>(m.pushes.size() + m.dropped.size())};
 }
 MessageFacts facts(const Decide& m) {
   return {.kind = Kind::decide, .has_shard = true, .version = m.version};

@@ -162,6 +162,7 @@ struct Answer {
   std::int64_t pushes_here = 0;  // number of the worker's pushes that have arrived
   std::int64_t skip_clocks = 0;  // in all, since the worker was away
   bool has_push = false;         // where nodes may fail: a push of the worker waits for the next update
+  std::int64_t slowest = 0;      // clock of the shard: the weights have every worker's pushes before it
   Payload weights = {};
 };
 
@@ -173,10 +174,12 @@ struct Ack {
 
 // ---- Between servers
 
-// First shard to the others: these pushes made its update of version `version`.
+// First shard to the others: these pushes made its update of version `version`, or it dropped one that was
+// too stale.
 struct UpdateGroup {
   std::int64_t version = 0;
   std::vector<PushId> pushes = {};
+  std::vector<PushId> dropped = {};
 };
 // Another shard's server to the first one's: which pushes made the update of version `version`?
 struct Decide {

@@ -24,11 +24,9 @@ ShardState::Update ShardState::prepare(std::vector<Push> pushes) {
   const double share = options.rule.push_weight(pushes_in(update.pushes));
   std::vector<PushId> ids;
   for (const Push& push : update.pushes) {
-    const std::int64_t staleness =
-        std::max<std::int64_t>(0, version - push.version + (mutant("staleness-from-one") ? 1 : 0));
-    double weight = share * (static_cast<double>(push.samples) / mean);
-    if (options.staleness_aware && staleness > (mutant("slightly-stale-is-fresh") ? 2 : 1))
-      weight /= static_cast<double>(staleness);
+    const std::int64_t staleness = staleness_of(push);
+    const double weight =
+        share * (static_cast<double>(push.samples) / mean) / options.rule.stale.divisor(staleness);
     update.staleness.push_back(staleness);
     update.gradients.push_back(
         {weights.gradient_of(push, index_of(push.worker)), weight, push.gradient.keys.get()});
@@ -38,6 +36,10 @@ ShardState::Update ShardState::prepare(std::vector<Push> pushes) {
   updates.was_made_of(std::move(ids));
   update.rate = rate() * options.rule.rate_factor(update.pushes.size());
   return update;
+}
+
+std::int64_t ShardState::staleness_of(const Push& push) const {
+  return std::max<std::int64_t>(0, version - push.version + (mutant("staleness-from-one") ? 1 : 0));
 }
 
 LogEntry::Sum ShardState::sum_of(Update& update) const {

@@ -187,9 +187,17 @@ Texts idle_corrections(const Scenario& scenario, const RunResult& run) {
     const TrainingSpec& training = one.scenario.training;
     if (training.delay_compensation > 0 && run.stats.staleness_max == 0)
       texts.push_back(one.name + "no push was late, so training.delay_compensation changed nothing");
-    if (training.staleness_aware && run.stats.staleness_max <= 1)
-      texts.push_back(one.name +
-                      "no push was more than one update late, so training.staleness_aware changed nothing");
+    const bool by_inverse = training.staleness_weight == Chosen<StalenessWeightRow>();
+    if (training.staleness_aware && run.stats.staleness_max <= (by_inverse ? 1 : 0))
+      texts.push_back(
+          fmt::format("{}no push was more than {} late, so training.staleness_aware changed nothing",
+                      one.name, by_inverse ? "one update" : "zero updates"));
+    const std::optional<std::int64_t>& limit = one.scenario.consistency.max_staleness;
+    if (limit && run.stats.staleness_max <= *limit && run.stats.staleness_counts.dropped.empty())
+      texts.push_back(
+          fmt::format("{}no push was more than {} updates stale, so consistency.max_staleness changed "
+                      "nothing",
+                      one.name, *limit));
   }
   return texts;
 }

@@ -146,7 +146,21 @@ void Recorder::on(const Event& event, const Lost& message) {
   flight(event.at, message.from, message.to, -1);
 }
 
+// A push that is dropped would have made the next version.
+void Recorder::count_staleness(const PushOutcome& push) {
+  StalenessCounts& own = stats_.workers[worker_index(push.worker)].staleness;
+  if (push.outcome == Outcome::applied) {
+    ++own.applied[*push.staleness];
+    ++stats_.staleness_counts.applied[*push.staleness];
+  } else if (push.outcome == Outcome::late && !mutant("dropped-pushes-have-no-age")) {
+    const std::int64_t age = std::max<std::int64_t>(0, stats_.shard_updates[push.shard] - push.version);
+    ++own.dropped[age];
+    ++stats_.staleness_counts.dropped[age];
+  }
+}
+
 void Recorder::on(const Event& event, const PushOutcome& push) {
+  count_staleness(push);
   if (push.outcome == Outcome::applied) {
     ++stats_.pushes_applied;
     ++stats_.servers[event.node - 1].pushes;

@@ -50,8 +50,9 @@ struct RunStats {
   std::int64_t pushes_refused = 0;    // ... and those that came to the wrong server or too early
   double staleness_sum = 0;
   std::int64_t staleness_max = 0;
-  std::int64_t least_clock = 0;    // of all starts; never less than 0
-  std::int64_t clock_gap_max = 0;  // over all starts: clocks ahead of the slowest worker
+  StalenessCounts staleness_counts = {};  // by worker: in its stats
+  std::int64_t least_clock = 0;           // of all starts; never less than 0
+  std::int64_t clock_gap_max = 0;         // over all starts: clocks ahead of the slowest worker
   std::uint64_t events = 0;
   // Steps begun, and those before some shard had more updates than ever, for the last time.
   std::int64_t begun = 0, begun_in_time = 0;
@@ -121,6 +122,7 @@ class Recorder {
  private:
   void flight(double at, NodeId from, NodeId to, int change);
   void count_group(const Event& event);
+  void count_staleness(const PushOutcome& push);
   void on(const Event& event, const Sent& message);
   void on(const Event& event, const Received& message);
   void on(const Event& event, const Lost& message);

@@ -46,6 +46,12 @@ struct ServerRanges {
   std::size_t now = 0, split_off = 0;
 };
 
+// A shard of a job whose layers have bounds of their own.
+struct ShardBound {
+  std::uint32_t shard = 0, layer = 0;
+  std::optional<std::int64_t> staleness = {};  // none: the one that is for all
+};
+
 // What became of a [[fault]] of the scenario.
 struct FaultUse {
   bool happened = false;
@@ -83,6 +89,7 @@ struct RunResult {
   std::int64_t parameters = 0;
   std::vector<ServerParameters> server_parameters = {};
   std::vector<ServerRanges> server_ranges = {};
+  std::vector<ShardBound> shard_bounds = {};  // none where one bound is for all
   std::vector<std::uint64_t> keys_used = {};  // sparse models: over all steps, by worker
   double flops_per_sample = 0;
   std::vector<std::int64_t> samples_told = {};  // by each worker itself, in all its lives

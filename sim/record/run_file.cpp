@@ -232,6 +232,7 @@ void RunFile::finish(const RunResult& result, const std::map<std::string, std::s
                worker.time.network, worker.time.wait, worker.time.absent, worker.samples,
                worker.here_at_first ? 1 : 0);
   }
+  write_staleness(result);
   Statement put_point(db_.get(), "INSERT INTO evaluation VALUES (?,?,?,?,?,?,?,?)");
   const auto put = [&](const CurvePoint& p, const Evaluation& found, std::size_t space, DataPart over) {
     put_point(p.at, p.updates, p.epoch, p.bytes, found.loss, found.accuracy, space, name_of(over));
@@ -244,6 +245,17 @@ void RunFile::finish(const RunResult& result, const std::map<std::string, std::s
   for (std::size_t n = 0; n < result.spaces.size(); ++n) put_training(result.spaces[n], n);
   write_groups(result);
   execute("COMMIT");
+}
+
+void RunFile::write_staleness(const RunResult& result) {
+  Statement put(db_.get(), "INSERT INTO staleness VALUES (?,?,?,?)");
+  for (std::size_t w = 0; w < result.stats.workers.size(); ++w) {
+    std::map<std::int64_t, std::pair<std::int64_t, std::int64_t>> both;
+    const StalenessCounts& counts = result.stats.workers[w].staleness;
+    for (const auto& [updates, pushes] : counts.applied) both[updates].first = pushes;
+    for (const auto& [updates, pushes] : counts.dropped) both[updates].second = pushes;
+    for (const auto& [updates, pushes] : both) put(w, updates, pushes.first, pushes.second);
+  }
 }
 
 void RunFile::close_events() {

@@ -64,6 +64,7 @@ class RunFile final : public EventSink {
   void write_events(std::size_t type, const Events& events);
   void write_step(double at, std::uint32_t worker, const Computation& what);
   void write_groups(const RunResult& result);
+  void write_staleness(const RunResult& result);
 
   struct Close {
     void operator()(sqlite3* db) const;

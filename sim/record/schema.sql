@@ -11,6 +11,10 @@ CREATE TABLE evaluation (at_s REAL, updates INTEGER, epoch REAL, bytes_sent INTE
 CREATE TABLE worker (worker INTEGER PRIMARY KEY, clocks INTEGER, cancelled INTEGER, mean_step_s REAL,
                      compute_s REAL, network_s REAL, wait_s REAL, absent_s REAL, samples INTEGER,
                      here_at_first INTEGER);
+-- How many of a worker's pushes were so many updates stale: when they were applied, and when they were dropped as too
+-- late or too stale.
+CREATE TABLE staleness (worker INTEGER, updates INTEGER, applied INTEGER, dropped INTEGER,
+                        PRIMARY KEY (worker, updates)) WITHOUT ROWID;
 CREATE TABLE server (server INTEGER PRIMARY KEY, updates INTEGER, parameters INTEGER, pushes_applied INTEGER,
                      bytes_sent INTEGER, bytes_received INTEGER);
 -- Groups of workers, where there are several: workers first_worker and the next, shards first_shard and the next of

@@ -65,7 +65,23 @@ Json servers(const RunResult& r) {
   return all;
 }
 
+Json shard_bounds(const RunResult& r) {
+  Json all = Json::array();
+  for (const ShardBound& bound : r.shard_bounds)
+    all.push_back({{"shard", bound.shard},
+                   {"layer", bound.layer},
+                   {"staleness", bound.staleness ? Json(*bound.staleness) : Json(nullptr)}});
+  return all;
+}
+
 std::uint64_t whole(double bytes) { return static_cast<std::uint64_t>(bytes); }
+
+// Pairs [staleness in updates, pushes], rising.
+Json counts(const std::map<std::int64_t, std::int64_t>& of) {
+  Json all = Json::array();
+  for (const auto& [staleness, pushes] : of) all.push_back({staleness, pushes});
+  return all;
+}
 
 // The scenario that worker `w` works for.
 const Scenario& scenario_of(std::size_t w, const Scenario& scenario, const RunResult& r) {
@@ -76,6 +92,14 @@ const Scenario& scenario_of(std::size_t w, const Scenario& scenario, const RunRe
   return scenario;
 }
 
+// Where a clock has a time, the samples tell how many local steps a worker has done.
+double bytes_over_bus(const Scenario& scenario, const WorkerStats& worker) {
+  const TrainingSpec& training = scenario.training;
+  if (!training.local_time || worker.batch_size == 0) return bus_bytes(scenario, worker.clocks);
+  return bus_bytes_of_steps(scenario, static_cast<double>(worker.samples) /
+                                          static_cast<double>(worker.batch_size * training.accumulate));
+}
+
 Json workers(const Scenario& scenario, const RunResult& r) {
   const RunStats& s = r.stats;
   const bool with_devices = scenario.architecture.kind == Architecture::parameter_server;
@@ -84,24 +108,27 @@ Json workers(const Scenario& scenario, const RunResult& r) {
   for (std::size_t w = 0; w < s.workers.size(); ++w) {
     const WorkerStats& worker = s.workers[w];
     const Json time = shares(worker.time);
-    all.push_back({{"worker", w},
-                   {"clocks", worker.clocks},
-                   {"cancelled", worker.cancelled},
-                   {"samples", worker.samples},
-                   {"batch_size", worker.batch_size},
-                   {"mean_step_s", worker.mean_step()},
-                   {"compute_share", time["compute_share"]},
-                   {"wait_share", time["wait_share"]},
-                   {"network_share", time["network_share"]},
-                   {"absent_share", time["absent_share"]},
-                   {"time", time}});
+    all.push_back(
+        {{"worker", w},
+         {"clocks", worker.clocks},
+         {"cancelled", worker.cancelled},
+         {"samples", worker.samples},
+         {"batch_size", worker.batch_size},
+         {"mean_step_s", worker.mean_step()},
+         {"compute_share", time["compute_share"]},
+         {"wait_share", time["wait_share"]},
+         {"network_share", time["network_share"]},
+         {"absent_share", time["absent_share"]},
+         {"staleness",
+          {{"histogram", counts(worker.staleness.applied)}, {"dropped", counts(worker.staleness.dropped)}}},
+         {"time", time}});
     if (w < r.keys_used.size() && r.keys_used[w] > 0 && worker.starts > 0) {
       all.back()["keys_per_step"] = static_cast<double>(r.keys_used[w]) / static_cast<double>(worker.starts);
     }
     if (!with_devices) continue;
     const Scenario& own = scenario_of(w, scenario, r);
     const DeviceMemory memory = device_memory(own);
-    all.back().update({{"bus_bytes", whole(bus_bytes(own, worker.clocks))},
+    all.back().update({{"bus_bytes", whole(bytes_over_bus(own, worker))},
                        {"host_bytes", whole(memory.host)},
                        {"device_bytes", whole(memory.device)}});
   }
@@ -328,7 +355,11 @@ Json make_summary(const RunIdentity& identity, const Scenario& scenario, const R
       {"final", final_of(r)},
       {"final_validation", validation_of(r)},
       {"evaluated_on", evaluated_on(r)},
-      {"staleness", {{"mean", s.staleness_mean()}, {"max", s.staleness_max}}},
+      {"staleness",
+       {{"mean", s.staleness_mean()},
+        {"max", s.staleness_max},
+        {"histogram", counts(s.staleness_counts.applied)},
+        {"dropped", counts(s.staleness_counts.dropped)}}},
       {"clock_gap", {{"max", s.clock_gap_max}}},
       {"time", shares(total_time(s.workers))},
       {"target", target(first.training, r.target)},
@@ -338,6 +369,7 @@ Json make_summary(const RunIdentity& identity, const Scenario& scenario, const R
       {"servers", servers(r)},
       {"stuck", r.stuck},
       {"notes", notes_of(scenario, r)}};
+  if (!r.shard_bounds.empty()) summary["shard_bounds"] = shard_bounds(r);
   if (r.failures) summary["failures"] = failures(*r.failures);
   if (r.inference) summary["inference"] = inference(*r.inference);
   if (!r.tasks.empty()) summary["tasks"] = tasks(scenario, r.tasks);

@@ -44,6 +44,13 @@ BatchSource::BatchSource(JobContext& job, NodeId worker)
   const std::vector<std::int64_t> sizes = first_batch_sizes(job);
   size_ = sizes[index_];
   before_ = std::accumulate(sizes.begin(), sizes.begin() + index_, std::int64_t{0});
+  if (job.plan.scenario.training.local_time) fitted_ = mean_local_steps(job.plan.scenario, index_);
+}
+
+std::int64_t BatchSource::local_steps_of(std::int64_t step) const {
+  const TrainingSpec& training = job_.plan.scenario.training;
+  const bool warms_up = step == 0 && training.warmup_steps > 0;
+  return fitted_ > 0 && !warms_up ? fitted_ : training.local_steps_of(step);
 }
 
 bool BatchSource::delivered() const {
@@ -74,14 +81,14 @@ void BatchSource::ask_ahead(std::int64_t step) {
   while (asked_ <= last && has_size(asked_)) ask(asked_++);
 }
 
-// The first clock may have more local steps than the others.
+// The first clock may have more local steps than the others. Where clocks have a time, those that went by
+// count as if each had had as many local steps as one of mean speed.
 void BatchSource::skip_to(std::int64_t step) {
   const TrainingSpec& training = job_.plan.scenario.training;
   drawn_.clear();
   asked_ = here_ = taken_ = step;
   batches_ = 0;
-  if (step > 0)
-    batches_ = training.local_steps_of(0) * training.accumulate + (step - 1) * training.batches_per_clock();
+  if (step > 0) batches_ = (local_steps_of(0) + (step - 1) * local_steps_of(1)) * training.accumulate;
   position_ = batches_ * size_;
 }
 
@@ -122,7 +129,7 @@ BatchSource::Drawn BatchSource::draw(std::int64_t step) {
   const TrainingSpec& training = job_.plan.scenario.training;
   Drawn drawn{.batch_size = size_, .batches = {}};
   const bool shared = job_.plan.scenario.data.partition == Partition::iid;
-  for (std::int64_t h = 0; h < training.local_steps_of(step); ++h) {
+  for (std::int64_t h = 0; h < local_steps_of(step); ++h) {
     std::vector<Batch>& batches = drawn.batches.emplace_back();
     for (std::int64_t a = 0; a < training.accumulate; ++a, ++batches_, position_ += size_) {
       if (job_.plan.sampler == nullptr) continue;
@@ -144,12 +151,11 @@ std::uint64_t BatchSource::bytes_of(const Drawn& drawn, std::int64_t step) const
 }
 
 std::int64_t BatchSource::samples_of(const Drawn& drawn, std::int64_t step) const {
-  const TrainingSpec& training = job_.plan.scenario.training;
-  return drawn.batch_size * training.local_steps_of(step) * training.accumulate;
+  return drawn.batch_size * local_steps_of(step) * job_.plan.scenario.training.accumulate;
 }
 
 double BatchSource::scale() const {
-  return static_cast<double>(batch_size()) / static_cast<double>(job_.plan.scenario.training.batch_size);
+  return static_cast<double>(next_batch_size()) / static_cast<double>(job_.plan.scenario.training.batch_size);
 }
 
 std::vector<std::vector<Batch>> BatchSource::take() {

@@ -28,8 +28,14 @@ class BatchSource {
   // The same, whether or not this step is one of the run's clocks. True when its batches can be computed on.
   bool prepare(std::int64_t step);
 
+  // Steps that are asked for from now on have so many local steps, instead of what the scenario says of them.
+  void fit(std::int64_t local_steps) { fitted_ = local_steps; }
+  // Of step `step`, which is not taken yet.
+  std::int64_t local_steps_of(std::int64_t step) const;
+
   // Of the step that is prepared: samples of each batch, and that over the scenario's batch size.
   std::int64_t batch_size() const { return drawn_.front().batch_size; }
+  std::int64_t next_batch_size() const { return drawn_.empty() ? size_ : batch_size(); }
   double scale() const;
   const std::vector<std::vector<Batch>>& batches() const { return drawn_.front().batches; }
   // The first step that is asked for is `step`.
@@ -64,6 +70,7 @@ class BatchSource {
   JobContext& job_;
   NodeId node_;
   std::uint32_t index_;
+  std::int64_t fitted_ = 0;             // local steps of a clock of local_time
   std::int64_t size_ = 0, before_ = 0;  // of a batch, and of those of the workers before this one
   std::int64_t clock_samples_;          // of all batches of a clock
   std::vector<bool> members_;           // workers that share out all samples; empty: everybody

@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "model/mutant.hpp"
 #include "sim/scenario/spec/pace.hpp"
 
 namespace psim {
@@ -13,6 +14,9 @@ constexpr std::int64_t no_limit = std::int64_t{1} << 60U;
 
 ConsistencyRule rule_of(const Scenario& scenario) {
   ConsistencyRule rule = make_rule(scenario.consistency, scenario.cluster.workers);
+  const TrainingSpec& training = scenario.training;
+  rule.stale.settings = training.staleness_settings;
+  if (training.staleness_aware) rule.stale.function = training.staleness_weight;
   // Every spring moves the centre by its own pull.
   if (scenario.training.algorithm == Algorithm::elastic) rule.aggregation = Aggregation::sum;
   // What is lost of one shard is not lost of another.
@@ -92,6 +96,21 @@ std::vector<JobPlan> plan_jobs(const LoadedScenario& loaded) {
   return plans;
 }
 
+const ArrayBound* JobPlan::own_bound_of(std::uint32_t shard) const {
+  const std::vector<ArrayBound>& arrays = scenario.consistency.arrays;
+  const auto found = std::ranges::find(arrays, keys.shards[shard].layer, &ArrayBound::layer);
+  return found == arrays.end() ? nullptr : &*found;
+}
+
+ConsistencyRule JobPlan::rule_of(std::uint32_t shard) const {
+  ConsistencyRule own = rule;
+  const ArrayBound* bound = own_bound_of(shard);
+  if (bound == nullptr || mutant("layers-share-a-bound")) return own;
+  own.staleness = bound->staleness;
+  own.schedule.clear();
+  return own;
+}
+
 RetrySpec JobPlan::retry() const {
   const RecoverySpec& recovery = scenario.recovery;
   return {.timeout = recovery.retry.value,
@@ -117,11 +136,11 @@ Epochs JobPlan::epochs() const {
   if (data == nullptr) return {.per_clock = 1};
   const TrainingSpec& training = scenario.training;
   const std::int64_t samples = training.batch_size * batches_of_workers(scenario);
-  const auto passes = [&](std::int64_t batches) {
-    return static_cast<double>(samples * batches) / static_cast<double>(data->size());
+  const auto passes = [&](double batches) {
+    return static_cast<double>(samples) * batches / static_cast<double>(data->size());
   };
-  return {.per_clock = passes(training.batches_per_clock()),
-          .first_more = passes(training.batches_more_at_first())};
+  return {.per_clock = passes(batches_per_clock(scenario)),
+          .first_more = passes(batches_more_at_first(scenario))};
 }
 
 LearningRate JobPlan::learning_rate() const {

@@ -67,6 +67,9 @@ struct JobPlan {
   // Where the parts of the whole model belong; null: in their order, as without servers.
   const Assembly::Places* layout() const { return places.empty() ? nullptr : &places; }
 
+  // The bound of its own of a shard's layer, and the rule of one shard.
+  const ArrayBound* own_bound_of(std::uint32_t shard) const;
+  ConsistencyRule rule_of(std::uint32_t shard) const;
   RetrySpec retry() const;
   DetectorSpec detector() const;
   LearningRate learning_rate() const;

@@ -17,7 +17,8 @@ KvClient::KvClient(JobContext& job, NodeId node)
       node_(node),
       connections_(job.plan.keys.shards.size()),
       all_(job.plan.keys.shards.size()),
-      encoder_(job, node) {
+      encoder_(job, node),
+      cache_(job.plan) {
   std::iota(all_.begin(), all_.end(), 0U);
   if (job.plan.scenario.may_fail()) {
     retries_ = std::make_unique<RetryQueue>(job.plan.retry());
@@ -48,6 +49,7 @@ Timestamp KvClient::pull(const ShardIds& shards, std::int64_t clock, Wanted want
 void KvClient::pull_for_step(std::int64_t clock) {
   ShardIds wanted = all_;
   if (job_.plan.rule.gate != Gate::version) {
+    std::erase_if(wanted, [&](std::uint32_t s) { return cache_.does(s, clock); });
     pull(wanted, clock, Wanted::any);
     return;
   }
@@ -114,6 +116,8 @@ Timestamp KvClient::push(const ShardIds& shards, std::int64_t clock, const std::
     Connection& shard = connections_[s];
     if (shard.finished) continue;
     Encoded encoded = encoder_.encode(s, gradient, batch_.get(), block);
+    if (cache_.is_on() && !weights_.empty())
+      weights_[s] = cache_.with_own_push(s, weights_[s], gradient, clock, samples);
     if (job_.plan.scenario.messages.acknowledge) {
       push_tasks_[{s, shard.pushes}] = task;
       ++open_[task];
@@ -189,7 +193,10 @@ void KvClient::on_answer(const Message& message, Answer answer) {
   shard.finished = answer.finished;
   if (weights_.empty()) weights_.resize(connections_.size());
   const Slice& values = answer.weights.values;
-  if (values.count > 0) shard.has = answer.number;
+  if (values.count > 0) {
+    shard.has = answer.number;
+    cache_.received(s, answer.slowest);
+  }
   if (job_.plan.workers_update() && answer.version > 0 && values.values) update(s, values, answer.version);
   else weights_[s] = std::move(answer.weights.values);
   encoder_.received(s, weights_[s]);
@@ -258,7 +265,7 @@ std::vector<Slice> KvClient::take_weights() {
   std::vector<Slice> parts = std::exchange(weights_, {});
   parts.resize(connections_.size());
   for (const std::uint32_t s : all_) {
-    if (!connections_[s].finished && !job_.plan.workers_update()) continue;
+    if (!connections_[s].finished && !job_.plan.workers_update() && !cache_.is_on()) continue;
     weights_.resize(connections_.size());
     weights_[s] = parts[s];
   }
@@ -373,6 +380,7 @@ void KvClient::on_view(const std::shared_ptr<const View>& view) {
     if (owner.epoch == standing.epoch) continue;
     standing.owner = owner.primary;
     standing.epoch = owner.epoch;
+    cache_.forget(s);
     for (Message& request : retries_->again(s, owner.primary, owner.epoch, Agenda::now()))
       job_.network.send(again(std::move(request)));
     const Connection& shard = connections_[s];
@@ -390,6 +398,7 @@ std::int64_t KvClient::resume() {
   wait_until(Awaited::weights, {}, [this, task] { return done(task); });
   const auto least = std::ranges::min_element(connections_, {}, &Connection::pushes)->pushes;
   skipped_ = ahead_;
+  cache_.forget_all();
   if (job_.plan.rule.drops_stale) return least_version();
   for (Connection& shard : connections_) shard.pushes = least;
   return least + ahead_;

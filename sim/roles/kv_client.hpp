@@ -21,6 +21,7 @@
 
 #include "sim/protocol/membership.hpp"
 #include "sim/protocol/retry.hpp"
+#include "sim/roles/copy_cache.hpp"
 #include "sim/roles/job_context.hpp"
 #include "sim/roles/push_encoder.hpp"
 
@@ -69,6 +70,7 @@ class KvClient {
   std::int64_t take_clocks_to_skip() {
     const std::int64_t clocks = clocks_to_skip();
     skipped_ = ahead_;
+    cache_.forget_all();  // servers wait for a pull that says so
     return clocks;
   }
 
@@ -103,8 +105,8 @@ class KvClient {
   std::int64_t least_version_here() const;  // of the shards that are not on their way
   const ShardIds& all_shards() const { return all_; }
 
-  // The pulled weights of all shards. They stay here if they are needed again: those of finished shards, and
-  // where workers update.
+  // The pulled weights of all shards. They stay here if they are needed again: those of finished shards,
+  // those of a cache, and where workers update.
   std::vector<Slice> take_weights();
 
   // Whether `message` answers the last pull of its shard.
@@ -178,6 +180,7 @@ class KvClient {
   std::vector<Standing> standings_;      // by shard; empty where nothing fails
   ShardIds all_;
   PushEncoder encoder_;
+  CopyCache cache_;
   std::shared_ptr<const BatchKeys> batch_;
   std::int64_t step_of_batch_ = -1;
   // Pushes that are not acknowledged yet, by shard and number.

@@ -18,7 +18,7 @@ bool OverlapStep::compute() {
   JobContext& job = step_.job;
   step_.prepare();
   const double flops = step_.flops_of_step();
-  const auto copies = static_cast<double>(job.plan.scenario.training.local_steps_of(step_.number));
+  const auto copies = static_cast<double>(step_.source.local_steps_of(step_.number));
   step_.record(ComputePhase::begun);
   for (const Layer& layer : layers_) {
     const bool is_last = &layer == &layers_.back();

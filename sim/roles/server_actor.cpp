@@ -25,17 +25,41 @@ std::size_t values_to_apply(const Message& message) {
 void ServerActor::run() {
   enter();
   for (;;) {
-    const std::optional<double> turn = failover_.next_turn();
+    const std::optional<double> turn = next_turn();
     std::optional<Message> message =
         turn ? job_.network.receive_until(node_, *turn) : job_.network.receive(node_);
     if (message) {
       on(std::move(*message));
     } else {
-      failover_.repeat(std::max(Agenda::now(), *turn));  // the clock may stop a rounding error before it
-      take_early();
+      take_turn(std::max(Agenda::now(), *turn));  // the clock may stop a rounding error before it
     }
     shards_.take_announced();
   }
+}
+
+// The next date on which this server, or its part in another job, does something by itself.
+std::optional<double> ServerActor::next_turn() const {
+  std::optional<double> first = failover_.next_turn();
+  const auto consider = [&first](const std::optional<double>& date) {
+    if (date) first = std::min(first.value_or(*date), *date);
+  };
+  consider(shards_.next_closing());
+  for (const ServerActor* part : others_) consider(part->next_turn());
+  return first;
+}
+
+void ServerActor::take_turn(double now) {
+  const auto is_due = [now](const std::optional<double>& date) { return date && *date <= now; };
+  if (is_due(failover_.next_turn())) {
+    failover_.repeat(now);
+    take_early();
+  }
+  if (is_due(shards_.next_closing())) {
+    shards_.close_updates(now);
+    shards_.take_announced();
+    take_snapshots();
+  }
+  for (ServerActor* part : others_) part->take_turn(now);
 }
 
 // Where nothing fails a server needs no answer: it deals with whoever starts before.

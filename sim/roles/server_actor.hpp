@@ -41,6 +41,8 @@ class ServerActor {
   void discard_rest();
 
  private:
+  std::optional<double> next_turn() const;
+  void take_turn(double now);
   void enter();
   void on(Message&& message);
   void on_view(const SharedView& view);

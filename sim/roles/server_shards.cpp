@@ -61,12 +61,11 @@ ShardServer::Options ServerShards::options_of(std::uint32_t shard) const {
           .state = {.shard = shard,
                     .shards = static_cast<std::uint32_t>(job.plan.keys.shards.size()),
                     .first_worker = job.plan.first_worker(),
-                    .rule = job.plan.rule,
+                    .rule = job.plan.rule_of(shard),
                     .steps = job.plan.steps,
                     .batch_size = training.batch_size,
                     .clock_samples = job.plan.steals() ? training.batch_size * job.plan.workers() : 0,
                     .learning_rate = job.plan.elastic() ? LearningRate{.base = 1} : job.plan.learning_rate(),
-                    .staleness_aware = training.staleness_aware,
                     .exactly_once = job.plan.scenario.recovery.semantics == Semantics::exactly_once,
                     .epochs = job.plan.epochs(),
                     .weights = weights_options(job, shard)},
@@ -124,6 +123,24 @@ void ServerShards::on_decision(const Message& group) {
   for (auto& entry : shards_) {
     own.epoch = entry.second.epoch();
     if (entry.first != group.shard) act(entry, own);
+  }
+}
+
+std::optional<double> ServerShards::next_closing() const {
+  std::optional<double> first;
+  if (ended_) return first;
+  for (const auto& [shard, server] : shards_) {
+    if (const auto date = server.closes_at()) first = std::min(first.value_or(*date), *date);
+  }
+  return first;
+}
+
+void ServerShards::close_updates(double now) {
+  because({.reason = Reason::date});
+  for (auto& [shard, server] : shards_) {
+    act_as(shard);
+    server.close(now, *this);
+    send_all();
   }
 }
 

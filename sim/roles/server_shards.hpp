@@ -46,6 +46,10 @@ class ServerShards final : public Outbox {
 
   // A message for a shard, or for all of them; false when it is for one that is not here.
   bool on(const Message& message);
+  // When the next update of a shard is made of the pushes that are there; and the making of those due at
+  // `now`.
+  std::optional<double> next_closing() const;
+  void close_updates(double now);
   // What one of the shards has said to the others here.
   void take_announced();
   // For what is said next, and what is said so far is sent.

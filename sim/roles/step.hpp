@@ -44,6 +44,10 @@ struct StepContext {
   // Operations of the step in hand: of its samples, without slowness; and of all that it does, with it.
   double flops_of_samples() const;
   double flops_of_step() const;
+  // Of an update on the worker, without slowness.
+  double update_flops() const;
+  // Of one local step of the step in hand, on the machine as it is now.
+  double seconds_of_local_step() const;
   // Of one copy of these shards' weights, or of their gradients, between host and devices.
   double copy_seconds(const ShardIds& shards) const;
   // Both copies of the whole model.

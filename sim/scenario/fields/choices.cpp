@@ -120,8 +120,20 @@ std::vector<Choice> choices<RateSchedule>() {
 
 template <>
 std::vector<Choice> choices<Late>() {
-  return {{"cancel", "the server tells the late workers, which stop at once and start on the new version"},
-          {"drop", "late workers finish and push, and the server drops the push"}};
+  return {
+      {"cancel", "the server tells the late workers, which stop at once and start on the new version"},
+      {"drop", "late workers finish and push, and the server drops the push"},
+      {"next",
+       "the push counts in the next update, for which its worker waits (semi-asynchronous; with k-sync this "
+       "is k-async)"}};
+}
+
+template <>
+std::vector<Choice> choices<TooStale>() {
+  return {{"drop", "the server drops it"},
+          {"damp",
+           "it is divided by 1 + staleness - max_staleness (the hinge of FedAsync, Xie et al. 2019, with a = "
+           "1)"}};
 }
 
 template <>

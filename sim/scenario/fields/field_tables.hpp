@@ -16,7 +16,7 @@ void describe_rhythm(FieldVisitor& visitor, TrainingSpec& training);
 // fields_work.cpp: the parts of [training] and [data] that say who computes on what
 void describe_work(FieldVisitor& visitor, TrainingSpec& training);
 void describe_delivery(FieldVisitor& visitor, DeliverySpec& delivery);
-// fields.cpp
+// fields_consistency.cpp
 void describe_consistency(FieldVisitor& visitor, ConsistencySpec& consistency);
 // fields_messages.cpp
 void describe_placement(FieldVisitor& visitor, PlacementSpec& placement);

@@ -18,6 +18,18 @@ void describe_rhythm(FieldVisitor& v, TrainingSpec& t) {
                   "clock's learning rate (local SGD: Stich, ICLR 2019); each is a batch.",
            .min = 1,
            .max = 1e6});
+  v.field(
+      "local_time", &t.local_time,
+      {.doc =
+           "Instead of a number of local steps: a clock has as many as fit in this time, at least one. Each "
+           "worker decides that when its clock begins, from the time of a step. Servers average workers' "
+           "weights evenly, however many steps each took (Anytime Minibatch: Ferdinand et al., ICLR 2019; "
+           "local "
+           "SGD).",
+       .min = 0,
+       .max = 1e9,
+       .above_min = true,
+       .default_text = "local_steps decides"});
   v.field("accumulate", &t.accumulate,
           {.doc = "Batches whose gradients are averaged before a step.", .min = 1, .max = 1e6});
   v.field("warmup_steps", &t.warmup_steps,

@@ -15,12 +15,15 @@ constexpr std::string_view in_servers = "kind = \"parameter-server\" in [archite
 // Failures of any kind, and what helps against them, make nodes send again what may be lost.
 constexpr Demands failures{.needs = one_group, .takes = arrives_once};
 
+// An update that is made on a date is made without some: those push too late, or wait for the next one.
+constexpr Demands by_date{.needs = servers | whole_pushes, .takes = same_clock | counts_alone};
+
 // A group of pushes is made by each shard for itself: a worker that goes would complete those of some shards
 // and leave those of others waiting.
 bool groups_by_shard(const Scenario& s) {
-  const ConsistencyRow& row = *s.consistency.model;
-  return row.has_k() && row.gate == Gate::own &&
-         (s.cluster.servers > 1 || s.messages.unit == MessageUnit::array);
+  const bool decides = s.consistency.model->group != Group::one &&
+                       make_rule(s.consistency, s.cluster.workers).gate == Gate::own;
+  return decides && (s.cluster.servers > 1 || s.messages.unit == MessageUnit::array);
 }
 
 bool is(const Scenario& s, ModelKind kind) { return s.model.kind == kind; }
@@ -80,8 +83,11 @@ const Feature rows[] = {
         {.needs = servers | same_clock | gradients | all_weights | arrives_once, .takes = server_weights},
         [](const Scenario& s) { return s.training.update == UpdateAt::worker; }),
     row("a clock of several local steps", "training.local_steps = 2", "local_steps = 1",
-        {.needs = servers | whole_pushes, .takes = one_batch},
+        {.needs = servers | whole_pushes, .takes = one_batch | open_clocks},
         [](const Scenario& s) { return s.training.local_steps > 1; }),
+    row("a clock of a given time", "training.local_time = \"3ms\"", "no local_time",
+        {.needs = servers | whole_pushes | all_weights | open_clocks, .takes = one_batch | counted_batches},
+        [](const Scenario& s) { return s.training.local_time.has_value(); }),
     row("accumulation of several batches", "training.accumulate = 2", "accumulate = 1",
         {.needs = servers | whole_pushes, .takes = one_batch},
         [](const Scenario& s) { return s.training.accumulate > 1; }),
@@ -89,8 +95,24 @@ const Feature rows[] = {
         {.needs = servers | whole_pushes, .takes = one_batch},
         [](const Scenario& s) { return s.training.warmup_steps > 1; }),
     row("a pull for several clocks", "training.pull_every = 2\nconsistency.model = \"asp\"", "pull_every = 1",
-        {.needs = servers | gradients | late_pushes | whole_pushes | all_weights, .takes = same_clock},
+        {.needs = servers | gradients | late_pushes | whole_pushes | all_weights,
+         .takes = same_clock | regular_pulls},
         [](const Scenario& s) { return s.training.pull_every > 1; }),
+    row("a cache of weights", "consistency.cache = true\nconsistency.model = \"ssp\"", "cache = false",
+        {.needs = servers | gradients | all_weights | regular_pulls, .takes = same_clock},
+        [](const Scenario& s) { return s.consistency.cache; }),
+    row("a bound for a layer",
+        "consistency.array = [{layer = 0, staleness = 1}]\nconsistency.model = \"ssp\"\n"
+        "messages.unit = \"array\"",
+        "no [[consistency.array]]", {.needs = servers, .takes = same_clock},
+        [](const Scenario& s) { return !s.consistency.arrays.empty(); }),
+    row("a window of updates", "consistency.window = \"1ms\"\nconsistency.model = \"bsp\"", "no window",
+        by_date, [](const Scenario& s) { return s.consistency.window.has_value(); }),
+    row("a deadline of updates", "consistency.deadline = \"5ms\"\nconsistency.model = \"bsp\"", "no deadline",
+        by_date, [](const Scenario& s) { return s.consistency.deadline.has_value(); }),
+    row("a limit of staleness", "consistency.max_staleness = 2\nconsistency.model = \"asp\"",
+        "no max_staleness", {.needs = servers | gradients | late_pushes, .takes = same_clock},
+        [](const Scenario& s) { return s.consistency.max_staleness.has_value(); }),
     row("delay compensation", "training.delay_compensation = 0.04", "delay_compensation = 0",
         {.needs = servers | gradients | all_weights},
         [](const Scenario& s) { return s.training.delay_compensation > 0; }),
@@ -126,7 +148,7 @@ const Feature rows[] = {
                   arrives_once},
         [](const Scenario& s) { return s.training.work == WorkPolicy::stealing; }),
     row("delivery by a database", "data.delivery = \"database\"\ndata.bytes_per_sample = \"100B\"",
-        "delivery = \"local\"", {.needs = servers | one_group | arrives_once}, has_database),
+        "delivery = \"local\"", {.needs = servers | one_group | arrives_once | counted_batches}, has_database),
     row("a database that counts the samples' bytes", "data.delivery = \"database\"",
         "bytes_per_sample = \"3kB\" in [data]", {.needs = real_data},
         [](const Scenario& s) { return has_database(s) && !s.cluster.delivery.bytes_per_sample; }),

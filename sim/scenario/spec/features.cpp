@@ -34,11 +34,18 @@ constexpr PropertyRow property_rows[] = {
     {own_links, "a link of each node's own", "One link leads from each node to the network."},
     {whole_copies, "a copy of the whole model in every worker",
      "Each worker has the weights and the optimizer's state, and can go on alone."},
+    {counted_batches, "a known number of batches in a clock",
+     "How many batches a worker computes in a clock does not depend on its speed."},
+    {open_clocks, "clocks without a number of steps",
+     "The scenario does not say how many steps a clock has."},
+    {regular_pulls, "a pull before every clock", "A worker pulls all weights before it begins a clock."},
 };
 
 // What a model of consistency makes of pushes, by its rule.
 Demands of_model(const Scenario& s) {
-  const ConsistencyRule rule = make_rule(s.consistency, s.cluster.workers);
+  ConsistencySpec spec = s.consistency;
+  spec.window = spec.deadline = std::nullopt;  // a feature of its own
+  const ConsistencyRule rule = make_rule(spec, s.cluster.workers);
   Demands result{.needs = servers, .takes = {}};
   if (!rule.waits_for_all()) result.takes = result.takes | same_clock;
   if (rule.drops_stale) result.takes = result.takes | late_pushes;
