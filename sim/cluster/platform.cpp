@@ -37,6 +37,14 @@ std::vector<double> levels_of(const Scenario& scenario, std::uint32_t node) {
     const std::vector<std::uint32_t> nodes = fault_nodes(scenario.cluster, fault.nodes);
     if (std::ranges::find(nodes, node) != nodes.end()) divide(1 / *fault.factor);
   }
+  std::set<double, std::greater<>> profiled = levels;
+  for (const ProfileSpec& profile : scenario.profiles) {
+    if (worker >= scenario.cluster.workers || !concerns(profile, worker)) continue;
+    for (const auto& [date, factor] : profile.rows) {
+      for (const double level : levels) profiled.insert(level * factor);
+    }
+    levels = profiled;
+  }
   return {levels.begin(), levels.end()};
 }
 

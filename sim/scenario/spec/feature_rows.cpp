@@ -88,6 +88,21 @@ const Feature rows[] = {
     row("warm-up", "training.warmup_steps = 3", "no warmup_steps",
         {.needs = servers | whole_pushes, .takes = one_batch},
         [](const Scenario& s) { return s.training.warmup_steps > 1; }),
+    row("warm-up before the servers", "training.warmup = \"before-servers\"\ntraining.warmup_steps = 3",
+        "warmup = \"after-pull\"", {.needs = servers | gradients | all_weights | whole_pushes},
+        [](const Scenario& s) {
+          return s.training.warmup == Warmup::before_servers && s.training.warmup_steps > 0;
+        }),
+    row("a start-up time", "cluster.worker.startup = \"4ms\"", "no startup", {},
+        [](const Scenario& s) { return s.cluster.worker.startup.given(); }),
+    row("a start-up time of servers", "cluster.server.startup = \"3ms\"", "no startup in [cluster.server]",
+        {.needs = servers},
+        [](const Scenario& s) {
+          return s.architecture.has_servers() && s.cluster.server.startup.given();
+        }),
+    row("a search for slow workers", "recovery.slow = {factor = 1.5, window = 2, action = \"remove\"}",
+        "no [recovery.slow]", {.needs = servers | one_group, .takes = arrives_once},
+        [](const Scenario& s) { return s.recovery.slow.given; }),
     row("a pull for several clocks", "training.pull_every = 2\nconsistency.model = \"asp\"", "pull_every = 1",
         {.needs = servers | gradients | late_pushes | whole_pushes | all_weights, .takes = same_clock},
         [](const Scenario& s) { return s.training.pull_every > 1; }),
