@@ -123,6 +123,9 @@ inline constexpr ColumnDoc column_docs[] = {
      "Crashes; suspicions of the scheduler, false ones (the node was up) in brackets; requests that were "
      "sent\n"
      "again because no answer came."},
+    {"sums", "",
+     "Bytes of pushes and answers between workers and their racks' aggregators, and of the sums and single\n"
+     "answers between these and the servers (psim explain aggregate)."},
     {"slow", "",
      "Workers that the scheduler found slow, when, and their mean time per sample beside the median of the\n"
      "others (psim explain recovery.slow)."},

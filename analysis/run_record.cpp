@@ -121,6 +121,7 @@ Facts facts_of(const toml::table& scenario) {
   f.group = f.model == "bsp" ? f.workers
             : backup >= 0    ? f.workers - backup
                              : fields.number("consistency.k", f.workers);
+  f.slow_factor = scenario.at_path("recovery.slow.factor").value_or(0.0);
   f.pull_every = fields.number("training.pull_every", 1);
   f.elastic = fields.word("training.algorithm") == "elastic";
   f.servers_work = scenario.at_path("cluster.server.flops_per_value").value_or(0.0) > 0;

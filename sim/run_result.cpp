@@ -4,6 +4,7 @@
 #include "sim/cluster/slowest_heartbeat.hpp"
 #include "sim/record/invariants.hpp"
 #include "sim/scenario/reference/reference.hpp"
+#include "sim/scenario/spec/nodes.hpp"
 
 namespace psim {
 namespace {
@@ -101,6 +102,9 @@ RunResult result_of(const EndedRun& run) {
                    .failures = run.recorder.failures(),
                    .inference = first.actors().finish_inference(run.end),
                    .economy = run.economy,
+                   .sums = aggregator_count(run.scenario.cluster) > 0
+                               ? std::optional(first.context().network.sum_traffic())
+                               : std::nullopt,
                    .startup_s = startups(run.jobs),
                    .stuck = mutant("silent-hang") ? std::vector<std::string>{} : run.stuck};
   if (run.faults != nullptr) result.faults = run.faults->uses();

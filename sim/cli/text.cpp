@@ -258,6 +258,10 @@ std::string summary_text(const Json& s, const std::string& replay_line) {
   if (s.contains("failures")) out += failures_text(s["failures"]);
   if (s.contains("slow_workers")) out += slow_text(s["slow_workers"]);
   if (s.contains("startup")) out += startup_text(s["startup"]);
+  if (s.contains("aggregation"))
+    out += line("sums", s["aggregation"],
+                "{push_bytes: bytes} of pushes became {sum_bytes: bytes} on their way to servers, "
+                "{answer_bytes: bytes} of answers {copied_bytes: bytes} on theirs to racks");
   if (s.contains("economy")) out += economy_text(s["economy"]);
   if (s.contains("inference")) out += inference_text(s["inference"]);
   if (has_groups) out += groups_text(s["groups"]);

@@ -59,6 +59,12 @@ struct ServerRanges {
   std::size_t now = 0, split_off = 0;
 };
 
+// Messages between workers and aggregators, and what became of them between aggregators and servers.
+struct SumTraffic {
+  std::uint64_t pushes = 0, push_bytes = 0, sums = 0, sum_bytes = 0;
+  std::uint64_t answers = 0, answer_bytes = 0, copied = 0, copied_bytes = 0;
+};
+
 // What became of a [[fault]] of the scenario.
 struct FaultUse {
   bool happened = false;
@@ -106,6 +112,7 @@ struct RunResult {
   std::optional<InferenceStats> inference = {};  // where there is such a group
   std::vector<TaskResult> tasks = {};            // by table
   std::optional<Economy> economy = {};           // where power or prices are given
+  std::optional<SumTraffic> sums = {};           // where there are aggregators
   std::vector<double> startup_s = {};            // by worker, then by server; empty where nobody takes time
   std::vector<FaultUse> faults = {};             // by table
   bool ended_early = false;  // as if all were through, while a worker still had steps to do

@@ -144,6 +144,13 @@ Json recovery(const Recovery& r) {
           {"total_s", span(r.crash, r.caught_up)}};
 }
 
+// Messages between workers and aggregators, and what is left of them between aggregators and servers.
+Json sums(const SumTraffic& t) {
+  return {{"pushes", t.pushes},       {"push_bytes", t.push_bytes},    {"sums", t.sums},
+          {"sum_bytes", t.sum_bytes}, {"answers", t.answers},          {"answer_bytes", t.answer_bytes},
+          {"copied", t.copied},       {"copied_bytes", t.copied_bytes}};
+}
+
 // Of the nodes of a role together.
 Json role_cost(const RoleCost& cost) {
   return {{"on_s", cost.on_s}, {"busy_s", cost.busy_s}, {"joules", cost.joules}, {"dollars", cost.dollars}};
@@ -379,6 +386,7 @@ Json make_summary(const RunIdentity& identity, const Scenario& scenario, const R
   if (r.failures) summary["failures"] = failures(*r.failures);
   if (scenario.recovery.slow.given) summary["slow_workers"] = slow_workers(r);
   if (!r.startup_s.empty()) summary["startup"] = startup(r);
+  if (r.sums) summary["aggregation"] = sums(*r.sums);
   if (r.economy) summary["economy"] = economy(r);
   if (r.inference) summary["inference"] = inference(*r.inference);
   if (!r.tasks.empty()) summary["tasks"] = tasks(scenario, r.tasks);

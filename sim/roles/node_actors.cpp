@@ -60,7 +60,8 @@ void NodeActors::start_first(NodeId node) {
   if (job_.plan.is_worker(node)) job_.recorder.absent_at_first(node);
   job_.state.starting[node] = true;
   job_.agenda.at(delay, [this, node, may_fail] {
-    if (!std::exchange(job_.state.starting[node], false)) return;
+    if (!job_.state.starting[node]) return;
+    job_.state.starting[node] = false;
     if (may_fail) job_.network.bring_up(node);
     start_node(node);
   });
@@ -70,7 +71,9 @@ void NodeActors::start_spare(NodeId node) {
   job_.state.usage.turn_on(node, Agenda::now());
   job_.state.starting[node] = true;
   job_.agenda.at(Agenda::now() + startup_of(node), [this, node] {
-    if (std::exchange(job_.state.starting[node], false)) restart(node);
+    if (!job_.state.starting[node]) return;
+    job_.state.starting[node] = false;
+    restart(node);
   });
 }
 

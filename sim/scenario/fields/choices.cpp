@@ -43,6 +43,16 @@ std::vector<Choice> choices<PipelineSchedule>() {
 }
 
 template <>
+std::vector<Choice> choices<AggregateAt>() {
+  return {
+      {"servers", "every push and every answer goes its own way between its worker and its server"},
+      {"rack",
+       "a node of each rack, with a link like the others', sums the pushes of its workers, sends the server "
+       "one, and hands its answer on to each (PHub: Luo et al., SoCC 2018)"},
+      {"switch", "each rack's switch does so at the rate of its links (SwitchML: Sapio et al., NSDI 2021)"}};
+}
+
+template <>
 std::vector<Choice> choices<Warmup>() {
   return {{"after-pull", "when they have pulled the first weights from the servers", "after_pull"},
           {"before-servers",

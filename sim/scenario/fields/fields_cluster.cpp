@@ -15,6 +15,10 @@ void describe_shape(FieldVisitor& v, NetworkSpec& n) {
            .max = 1024,
            .when_key = "topology",
            .when = {"two-tier"}});
+  v.field("aggregate", choice(n.aggregate),
+          {.doc = "Where pushes of a rack's workers to a server outside or inside of it become one.",
+           .when_key = "topology",
+           .when = {"two-tier"}});
   v.field("oversubscription", &n.oversubscription,
           {.doc = "Bandwidth of all links of a rack together, divided by the bandwidth of its uplink.",
            .min = 0,

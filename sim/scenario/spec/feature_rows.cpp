@@ -164,6 +164,17 @@ const Feature rows[] = {
         {.takes = keys}, [](const Scenario& s) { return s.messages.keys == KeyFormat::range; }),
     row("a worker of several devices", "cluster.worker.device.count = 2", "count = 1", {.needs = servers},
         [](const Scenario& s) { return s.cluster.worker_devices.count > 1; }),
+    row("messages in turn", "messages.order = \"fifo\"", "order = \"parallel\" in [messages]",
+        {.takes = at_once}, [](const Scenario& s) { return s.messages.order != SendOrder::parallel; }),
+    row("sums on the way",
+        "cluster.network.aggregate = \"rack\"\ncluster.network.topology = \"two-tier\"",
+        "aggregate = \"servers\"",
+        {.needs = servers | one_group | same_clock | gradients | all_weights | arrives_once | plain_values |
+                  at_once},
+        [](const Scenario& s) {
+          return s.cluster.network.topology == TopologyKind::two_tier &&
+                 s.cluster.network.aggregate != AggregateAt::servers;
+        }),
     row("a platform file",
         "cluster.network.topology = \"simgrid-xml\"\ncluster.network.platform = \"cluster.xml\"",
         "another topology", {.takes = own_links},

@@ -34,6 +34,10 @@ constexpr PropertyRow property_rows[] = {
     {own_links, "a link of each node's own", "One link leads from each node to the network."},
     {whole_copies, "a copy of the whole model in every worker",
      "Each worker has the weights and the optimizer's state, and can go on alone."},
+    {plain_values, "messages of values as they are",
+     "No filter changes what a message holds, so a sum of pushes is as large as one of them."},
+    {at_once, "messages that do not wait for each other",
+     "A message is sent whether others of its connection are on their way or not."},
 };
 
 // What a model of consistency makes of pushes, by its rule.
@@ -100,7 +104,7 @@ Feature feature_of(const FilterRow& row) {
           .example = fmt::format("filter = [{{kind = \"{}\"{}}}]{}", row.name, settings,
                                  caches ? "\nmessages.keys = \"per-value\"" : ""),
           .instead = "no such [[filter]]",
-          .demands = {.needs = needs},
+          .demands = {.needs = needs, .takes = plain_values},
           .places = places};
 }
 

@@ -34,6 +34,8 @@ enum class Property : std::uint8_t {
   wide_values,
   own_links,
   whole_copies,
+  plain_values,
+  at_once,
 };
 
 struct PropertyRow {

@@ -150,6 +150,10 @@ struct EndpointSpec {
   std::optional<BytesPerSecond> send_bandwidth, receive_bandwidth;  // none: no time per byte
 };
 
+// Who sums the pushes of a rack's workers and sends the servers one (PHub: Luo et al., SoCC 2018; SwitchML:
+// Sapio et al., NSDI 2021).
+enum class AggregateAt : std::uint8_t { servers, rack, switches };
+
 struct NetworkSpec {
   TopologyKind topology = TopologyKind::star;
   BytesPerSecond bandwidth{1.25e9};
@@ -165,6 +169,7 @@ struct NetworkSpec {
   double joules_per_byte = 0;
   EndpointSpec endpoint;
   std::int64_t racks = 2;
+  AggregateAt aggregate = AggregateAt::servers;
   double oversubscription = 4;
   std::optional<std::int64_t> ports;     // fat-tree; network_size.hpp has the defaults of these
   std::vector<std::int64_t> dimensions;  // torus
