@@ -11,6 +11,7 @@
 //   may be lost.
 // - Answers with values that leave a server at the same date, for the same shard, to the same rack, go to its
 //   aggregator as one, and from there to each worker.
+// - A server still takes each push by itself: its work for one (flops_per_value, endpoints) is that of all.
 // - An aggregator adds at the rate of its link: its arithmetic takes no time. In a switch it has no link of
 // its
 //   own either.

@@ -11,9 +11,8 @@ namespace {
 
 void draw_startup(Table& table, Dice& dice) {
   table.rows.push_back({"startup", dice.time(100, 20'000)});
-  const auto& row = drawn_row<DistributionRow>(dice, [](const DistributionRow& one) {
-    return !one.reads_trace && one.misfit == nullptr;
-  });
+  const auto& row = drawn_row<DistributionRow>(
+      dice, [](const DistributionRow& one) { return !one.reads_trace && one.misfit == nullptr; });
   table.rows.push_back({"startup_distribution", fmt::format("\"{}\"", row.name)});
 }
 
@@ -25,8 +24,7 @@ void draw_economy(Draft& draft, const std::string& table, Dice& dice) {
 // It needs somebody to be slow.
 void draw_search(Draft& draft, const Victims& v, Dice& dice) {
   Table& slow = draft["recovery.slow"];
-  slow.rows = {{"factor", std::string(dice.one_of({"1.5", "3.0"}))},
-               {"window", dice.number(1, 4)}};
+  slow.rows = {{"factor", std::string(dice.one_of({"1.5", "3.0"}))}, {"window", dice.number(1, 4)}};
   const std::string action(dice.one_of({"flag", "remove", "replace"}));
   slow.rows.push_back({"action", '"' + action + '"'});
   if (action == "replace") draft["cluster"].rows.push_back({"spares", "1"});

@@ -1,6 +1,6 @@
-// Sums on the way, against max-min shares worked out by hand: one server and four workers in two racks. The server is
-// in rack 0 with workers 1 and 3; workers 0 and 2 are in rack 1. A link carries a push in 0.1 s; the uplink of rack 0
-// has 3/4 of a link's bandwidth, that of rack 1 half of it.
+// Sums on the way, against max-min shares worked out by hand: one server and four workers in two racks. The
+// server is in rack 0 with workers 1 and 3; workers 0 and 2 are in rack 1. A link carries a push in 0.1 s;
+// the uplink of rack 0 has 3/4 of a link's bandwidth, that of rack 1 half of it.
 #include <string>
 
 #include <fmt/format.h>
@@ -66,7 +66,8 @@ TEST_CASE("a sum for each rack crosses the uplink and the server's link", "[orac
 
 TEST_CASE("sums on the way change no weight", "[oracle][aggregation]") {
   const std::string learns = "kind = \"mlp\"\nlayers = [64, 10]\nprecision = \"float64\"";
-  for (const char* more : {"", "model = \"nic\"", "[messages]\nunit = \"array\"", "[cluster.worker]\nstartup = \"1s\""}) {
+  for (const char* more :
+       {"", "model = \"nic\"", "[messages]\nunit = \"array\"", "[cluster.worker]\nstartup = \"1s\""}) {
     INFO(more);
     const Json apart = run("servers", learns, more), in_switch = run("switch", learns, more),
                in_rack = run("rack", learns, more);

@@ -138,7 +138,8 @@ const Feature rows[] = {
         [](const Scenario& s) { return s.training.work == WorkPolicy::dynamic; }),
     row("stolen work", "training.work = \"stealing\"", static_work,
         {.needs = servers | one_group | same_clock | gradients | one_batch | all_weights | whole_pushes |
-                  arrives_once},
+                  arrives_once,
+         .takes = one_push},
         [](const Scenario& s) { return s.training.work == WorkPolicy::stealing; }),
     row("delivery by a database", "data.delivery = \"database\"\ndata.bytes_per_sample = \"100B\"",
         "delivery = \"local\"", {.needs = servers | one_group | arrives_once}, has_database),
@@ -169,8 +170,7 @@ const Feature rows[] = {
     row("sums on the way",
         "cluster.network.aggregate = \"rack\"\ncluster.network.topology = \"two-tier\"",
         "aggregate = \"servers\"",
-        {.needs = servers | one_group | same_clock | gradients | all_weights | arrives_once | plain_values |
-                  at_once},
+        {.needs = servers | one_group | same_clock | gradients | all_weights | arrives_once | plain_values | at_once | one_push},
         [](const Scenario& s) {
           return s.cluster.network.topology == TopologyKind::two_tier &&
                  s.cluster.network.aggregate != AggregateAt::servers;

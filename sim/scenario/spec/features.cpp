@@ -38,6 +38,8 @@ constexpr PropertyRow property_rows[] = {
      "No filter changes what a message holds, so a sum of pushes is as large as one of them."},
     {at_once, "messages that do not wait for each other",
      "A message is sent whether others of its connection are on their way or not."},
+    {one_push, "one push of each worker in a clock",
+     "A worker pushes what it computes in a clock as one, of each shard."},
 };
 
 // What a model of consistency makes of pushes, by its rule.

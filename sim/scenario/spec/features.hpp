@@ -36,6 +36,7 @@ enum class Property : std::uint8_t {
   whole_copies,
   plain_values,
   at_once,
+  one_push,
 };
 
 struct PropertyRow {
