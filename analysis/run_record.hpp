@@ -42,7 +42,7 @@ class Name {
       "sent", "received", "lost", "begun", "paused", "resumed", "ended", "cancelled", "killed", "applied",
       "late", "unused", "duplicate", "refused", "model_update", "finish", "acknowledgement", "suspicion",
       "view_change", "place", "participant", "snapshot", "copy", "promotion", "membership", "fault",
-      "prediction", "repetition", "wait", "release", "given", "done",
+      "prediction", "repetition", "wait", "release", "given", "done", "slow_worker",
       // kinds of messages and of faults
       "pull", "weights", "push", "join", "heartbeat", "leave", "state", "restore", "samples", "chunk",
       "activation", "error", "crash"};
