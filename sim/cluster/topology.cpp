@@ -20,7 +20,7 @@ Topology star(const ClusterSpec& cluster) {
 // aggregator is in its rack, and its link is none of those that the uplink is reckoned from; in a switch it
 // is no bottleneck, and as near as can be.
 Topology two_tier(const ClusterSpec& cluster) {
-  constexpr double unlimited = 1e18;  // bytes per second
+  constexpr double never_full = 1e18;  // bytes per second
   const NetworkSpec& network = cluster.network;
   const auto racks = static_cast<std::uint32_t>(network.racks);
   const std::uint32_t nodes = node_count(cluster);
@@ -36,7 +36,7 @@ Topology two_tier(const ClusterSpec& cluster) {
   for (std::uint32_t host = 0; host < t.hosts; ++host) {
     const bool has_no_link = host >= nodes && in_switch;
     if (host > 0 && host < nodes) ++rack_size[switch_of(host) - t.hosts];
-    t.links.push_back({host, switch_of(host), has_no_link ? unlimited : network.bandwidth.value,
+    t.links.push_back({host, switch_of(host), has_no_link ? never_full : network.bandwidth.value,
                        has_no_link ? 0 : network.latency.value});
   }
   for (std::uint32_t rack = 0; rack < racks; ++rack) {
