@@ -89,7 +89,7 @@ const Feature rows[] = {
         {.needs = servers | whole_pushes, .takes = one_batch},
         [](const Scenario& s) { return s.training.warmup_steps > 1; }),
     row("warm-up before the servers", "training.warmup = \"before-servers\"\ntraining.warmup_steps = 3",
-        "warmup = \"after-pull\"", {.needs = servers | gradients | all_weights | whole_pushes},
+        "warmup = \"after-pull\"", {.needs = servers | gradients | all_weights | whole_pushes, .takes = one_batch},
         [](const Scenario& s) {
           return s.training.warmup == Warmup::before_servers && s.training.warmup_steps > 0;
         }),
