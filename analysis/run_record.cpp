@@ -145,6 +145,7 @@ Facts facts_of(const toml::table& scenario) {
   if (fields.word("consistency.late") == "next")
     f.model = f.model == "k-batch-sync" ? "k-batch-async" : "k-async";
   else if (f.model == "bsp" && (f.closing_window || f.closing_deadline)) f.model = "k-sync";  // k: all
+  f.slow_factor = scenario.at_path("recovery.slow.factor").value_or(0.0);
   f.pull_every = fields.number("training.pull_every", 1);
   f.elastic = fields.word("training.algorithm") == "elastic";
   f.servers_work = scenario.at_path("cluster.server.flops_per_value").value_or(0.0) > 0;

@@ -43,7 +43,7 @@ class Name {
       "sent", "received", "lost", "begun", "paused", "resumed", "ended", "cancelled", "killed", "applied",
       "late", "unused", "duplicate", "refused", "model_update", "finish", "acknowledgement", "suspicion",
       "view_change", "place", "participant", "snapshot", "copy", "promotion", "membership", "fault",
-      "prediction", "repetition", "wait", "release", "given", "done",
+      "prediction", "repetition", "wait", "release", "given", "done", "slow_worker",
       // kinds of messages and of faults
       "pull", "weights", "push", "join", "heartbeat", "leave", "state", "restore", "samples", "chunk",
       "activation", "error", "crash"};
@@ -135,6 +135,7 @@ struct Facts {
   bool overlap = false;              // a clock begins when the weights of its first layers are here
   bool servers_work = false;         // an update takes time
   bool steals = false;               // workers push what they computed of others' samples as well
+  double slow_factor = 0;            // a worker is slow by more than this; 0: nobody looks
   std::int64_t copies = 0, window = 0;
   bool every_push = false;         // is replicated, not every update
   bool at_least_once = false;      // a push that comes again may be applied again

@@ -131,6 +131,7 @@ bool Job::take_point(double date) {
                    .updates = stats.updates(number_),
                    .epoch = 0,
                    .bytes = stats.bytes_of(space),
+                   .economy = run_.economy(date),
                    .result = {}};
   const auto workers = static_cast<double>(plan_.workers());
   point.epoch = plan_.epochs().after(static_cast<double>(stats.clocks(space)) / workers,

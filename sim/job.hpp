@@ -43,6 +43,7 @@ class RunObserver {
   virtual void on_clock(NodeId worker, std::int64_t clock) = 0;  // it starts this clock, or has done the last
   virtual bool waits_for_evaluations() const = 0;                // their results are wanted at once
   virtual void on_evaluation(const Evaluation& result) = 0;
+  virtual std::optional<Economy> economy(double date) const = 0;  // where power or prices are given
   virtual RunWatch& watch() = 0;
   virtual GradientProbe* gradients() = 0;  // null: nobody asks about them
 };
@@ -84,6 +85,7 @@ class Job final : private JobObserver {
   void on_update() override;
   void on_clock(NodeId worker, std::int64_t clock) override { run_.on_clock(worker, clock); }
   void on_end() override;
+  void start_spare(NodeId worker) override { actors_.start_spare(worker); }
   RunWatch& watch() override { return run_.watch(); }
   GradientProbe* gradients() override { return measures_gradients_ ? run_.gradients() : nullptr; }
   void on_applied(const PushOutcome& push) override;

@@ -55,6 +55,7 @@ class ProgressWatch final : public RunWatch {
 
  private:
   bool computes() const;
+  bool starts_nodes() const;
   bool waits_too_long() const;
   bool goes_in_circles() const;
   bool works_in_vain();

@@ -4,6 +4,7 @@
 #include "sim/cluster/slowest_heartbeat.hpp"
 #include "sim/record/invariants.hpp"
 #include "sim/scenario/reference/reference.hpp"
+#include "sim/scenario/spec/nodes.hpp"
 
 namespace psim {
 namespace {
@@ -53,6 +54,20 @@ std::vector<TaskResult> tasks_of(const Job& job) {
   return results;
 }
 
+// By worker, then by server; with several groups each job draws by its own worker numbers.
+std::vector<double> startups(const std::deque<Job>& jobs) {
+  const Scenario& scenario = jobs.front().plan().scenario;
+  if (!scenario.cluster.worker.startup.given() && !scenario.cluster.server.startup.given()) return {};
+  std::vector<double> seconds;
+  for (const Job& job : jobs) {
+    for (std::uint32_t w = 0; w < job.plan().workers(); ++w)
+      seconds.push_back(startup_seconds(job.plan().scenario, NodeRole::worker, w));
+  }
+  for (std::uint32_t s = 0; s < jobs.front().plan().servers(); ++s)
+    seconds.push_back(startup_seconds(scenario, NodeRole::server, s));
+  return seconds;
+}
+
 SpaceResult training_of(const Job& job) {
   return {.scenario = job.plan().scenario,
           .groups = job.plan().groups,
@@ -92,6 +107,11 @@ RunResult result_of(const EndedRun& run) {
                    .weights = first.hash_of_weights(),
                    .failures = run.recorder.failures(),
                    .inference = first.actors().finish_inference(run.end),
+                   .economy = run.economy,
+                   .sums = aggregator_count(run.scenario.cluster) > 0
+                               ? std::optional(first.context().network.sum_traffic())
+                               : std::nullopt,
+                   .startup_s = startups(run.jobs),
                    .stuck = mutant("silent-hang") ? std::vector<std::string>{} : run.stuck};
   if (run.faults != nullptr) result.faults = run.faults->uses();
   if (run.scenario.may_fail()) result.slowest_heartbeat = slowest_heartbeat(run.scenario);

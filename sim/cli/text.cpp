@@ -102,6 +102,37 @@ std::string failures_text(const Json& s) {
   return text;
 }
 
+std::string slow_text(const Json& slow) {
+  std::string text;
+  for (const Json& one : slow) {
+    const std::string action = one["action"];
+    text += line("slow", one,
+                 "worker {worker} found at {at_s:.4g s}: {seconds_per_sample:.3g} s a sample, the others "
+                 "{median:.3g} s") +
+            (action == "flag"     ? ""
+             : action == "remove" ? "; asked to leave"
+                                  : "; replaced");
+  }
+  return text.empty() ? line("slow") + "no worker was found slow" : text;
+}
+
+std::string startup_text(const Json& startup) {
+  std::string text;
+  for (const auto& [key, role] : {std::pair{"workers_s", "workers"}, {"servers_s", "servers"}}) {
+    double last = 0;
+    for (const Json& one : startup[key]) last = std::max(last, one.get<double>());
+    if (last > 0) text += fmt::format("{}{} up after at most {:.4g} s", text.empty() ? "" : ", ", role, last);
+  }
+  return text.empty() ? text : line("start-up") + text;
+}
+
+std::string economy_text(const Json& e) {
+  std::string text = line("cost", e, "{joules:.4g} J, {dollars:.4g} $");
+  if (!e["to_target"].is_null())
+    text += fill(e, "; to the target {to_target/joules:.4g} J, {to_target/dollars:.4g} $");
+  return text;
+}
+
 std::string when_reached(const Json& group) {
   const Json& target = group["target"];
   if (!target["given"]) return {};
@@ -243,6 +274,13 @@ std::string summary_text(const Json& s, const std::string& replay_line) {
                        bytes_text(s["bytes_sent"].get<double>() / updates));
   out += ranges_text(s["servers"]) + late_text(s["pushes"]);
   if (s.contains("failures")) out += failures_text(s["failures"]);
+  if (s.contains("slow_workers")) out += slow_text(s["slow_workers"]);
+  if (s.contains("startup")) out += startup_text(s["startup"]);
+  if (s.contains("aggregation"))
+    out += line("sums", s["aggregation"],
+                "{push_bytes: bytes} of pushes became {sum_bytes: bytes} on their way to servers, "
+                "{answer_bytes: bytes} of answers {copied_bytes: bytes} on theirs to racks");
+  if (s.contains("economy")) out += economy_text(s["economy"]);
   if (s.contains("inference")) out += inference_text(s["inference"]);
   if (has_groups) out += groups_text(s["groups"]);
   out += workers_text(s["workers"], any_absent);

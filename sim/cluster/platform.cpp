@@ -37,6 +37,14 @@ std::vector<double> levels_of(const Scenario& scenario, std::uint32_t node) {
     const std::vector<std::uint32_t> nodes = fault_nodes(scenario.cluster, fault.nodes);
     if (std::ranges::find(nodes, node) != nodes.end()) divide(1 / *fault.factor);
   }
+  std::set<double, std::greater<>> profiled = levels;
+  for (const ProfileSpec& profile : scenario.profiles) {
+    if (worker >= scenario.cluster.workers || !concerns(profile, worker)) continue;
+    for (const auto& [date, factor] : profile.rows) {
+      for (const double level : levels) profiled.insert(level * factor);
+    }
+    levels = profiled;
+  }
   return {levels.begin(), levels.end()};
 }
 
@@ -69,14 +77,15 @@ class Builder {
  private:
   void add_hosts() {
     const ClusterSpec& cluster = scenario_.cluster;
-    const std::uint32_t nodes = node_count(cluster);
+    const std::uint32_t nodes = host_count(cluster);
     for (std::uint32_t node = 0; node < nodes; ++node) {
       const auto servers = static_cast<std::uint32_t>(cluster.servers);
       const bool is_worker = node > servers && node <= servers + cluster.workers;
       double speed = 1e9;
       if (is_worker) speed = cluster.worker.speed.of(node - servers - 1).value;
       else if (node > 0 && node <= servers) speed = cluster.server.speed.of(node - 1).value;
-      else if (const std::uint32_t first = first_inference_node(cluster); node >= first)
+      else if (const std::uint32_t first = first_inference_node(cluster);
+               node >= first && node < node_count(cluster))
         speed = cluster.inference.speed.of(node - first).value;
       std::vector<double> factors = levels_of(scenario_, node);
       std::vector<double> speeds;

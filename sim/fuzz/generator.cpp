@@ -315,7 +315,12 @@ Draft without_servers(Dice& dice) {
 
 Draft draw(std::uint64_t seed, std::uint64_t run, std::uint64_t attempt) {
   Dice peers(Stream(seed, "fuzz-peers", run, attempt));
-  if (peers.chance(0.15)) return without_servers(peers);
+  Dice life(Stream(seed, "fuzz-node-life", run, attempt));
+  if (peers.chance(0.15)) {
+    Draft draft = without_servers(peers);
+    draw_node_life(draft, {.workers = 2, .servers = 0}, false, life);
+    return draft;
+  }
   Dice tasks(Stream(seed, "fuzz-tasks", run, attempt));
   if (tasks.chance(0.05)) return with_tasks(tasks);
   Dice dice(Stream(seed, "fuzz", run, attempt));
@@ -338,11 +343,13 @@ Draft draw(std::uint64_t seed, std::uint64_t run, std::uint64_t attempt) {
   draw_cluster(draft, victims, dice);
   if (dice.chance(0.12)) {
     draw_sturdy(draft, victims, dice);
+    draw_node_life(draft, victims, true, life);
     return draft;
   }
   draw_recovery(draft, dice);
   draw_copies(draft, victims, dice);
   draw_faults(draft, victims, dice);
+  draw_node_life(draft, victims, false, life);
   return draft;
 }
 

@@ -77,5 +77,7 @@ struct Victims {
 void draw_faults(Draft& draft, const Victims& victims, Dice& dice);
 // A scenario whose work is tasks.
 Draft with_tasks(Dice& dice);
+// What nodes are like over time; `sturdy`: nothing fails.
+void draw_node_life(Draft& draft, const Victims& victims, bool sturdy, Dice& dice);
 
 }  // namespace psim::fuzz

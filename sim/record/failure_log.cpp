@@ -19,6 +19,9 @@ void FailureLog::on(const Event& e) {
       Overloaded{[&](const Sent& message) { on_send(e.at, message); },
                  [&](const Received& message) { on_receipt(message); },
                  [&](const ViewChange&) { on_view(e.at); }, [&](const Repetition&) { ++stats_.repeated; },
+                 [&](const SlowWorker& slow) {
+                   stats_.slow.push_back({e.at, slow});
+                 },
                  [&](const Snapshot&) { ++stats_.snapshots; },
                  [&](const Suspicion& suspicion) { on_suspicion(suspicion.suspect); },
                  [&](const Promotion& promotion) { on_promotion(e, promotion); },

@@ -21,6 +21,12 @@ struct Recovery {
   std::optional<double> detected = {}, fetching = {}, owned = {}, caught_up = {};
 };
 
+// A worker that the scheduler found slow.
+struct FoundSlow {
+  double at = 0;
+  SlowWorker what;
+};
+
 struct FailureStats {
   std::int64_t crashes = 0, suspicions = 0, false_suspicions = 0, views = 0, takeovers = 0, snapshots = 0;
   std::int64_t repeated = 0;            // requests
@@ -28,6 +34,7 @@ struct FailureStats {
   std::uint64_t state_bytes = 0;        // whole shards: to replicas, new owners and the storage
   std::uint64_t heartbeat_bytes = 0;
   std::vector<Recovery> recoveries = {};
+  std::vector<FoundSlow> slow = {};
 };
 
 class FailureLog {

@@ -114,7 +114,7 @@ std::uint64_t Recorder::record(const Event& event) {
   if (failures_) failures_->on(event);
   if (!group_of_.empty()) count_group(event);
   using Others = Ignore<Repetition, Wait, Acknowledgement, Prediction, Release, Copy, Snapshot, Suspicion,
-                        ViewChange, ShardPlace, Participant, TaskChange>;
+                        ViewChange, ShardPlace, Participant, TaskChange, SlowWorker>;
   std::visit(Overloaded{[&](const OneOf<Sent, Received, Lost, Computation, Finish, PushOutcome, ModelUpdate,
                                         Membership, Promotion, FaultChange> auto& what) { on(event, what); },
                         Others{}},

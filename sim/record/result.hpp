@@ -14,11 +14,24 @@
 
 namespace psim {
 
+// What the nodes of a role came to.
+struct RoleCost {
+  double on_s = 0, busy_s = 0;  // of all of them together
+  double joules = 0, dollars = 0;
+};
+struct Economy {
+  RoleCost workers, servers;
+  double network_joules = 0;
+  double joules() const { return workers.joules + servers.joules + network_joules; }
+  double dollars() const { return workers.dollars + servers.dollars; }
+};
+
 struct CurvePoint {
   double at = 0;  // simulated seconds
   std::int64_t updates = 0;
-  double epoch = 0;         // gradients computed, in passes over the training set
-  std::uint64_t bytes = 0;  // sent so far
+  double epoch = 0;                     // gradients computed, in passes over the training set
+  std::uint64_t bytes = 0;              // sent so far
+  std::optional<Economy> economy = {};  // so far, where power or prices are given
   Evaluation result;
 };
 
@@ -50,6 +63,12 @@ struct ServerRanges {
 struct ShardBound {
   std::uint32_t shard = 0, layer = 0;
   std::optional<std::int64_t> staleness = {};  // none: the one that is for all
+};
+
+// Messages between workers and aggregators, and what became of them between aggregators and servers.
+struct SumTraffic {
+  std::uint64_t pushes = 0, push_bytes = 0, sums = 0, sum_bytes = 0;
+  std::uint64_t answers = 0, answer_bytes = 0, copied = 0, copied_bytes = 0;
 };
 
 // What became of a [[fault]] of the scenario.
@@ -99,6 +118,9 @@ struct RunResult {
   double slowest_heartbeat = 0;  // seconds that one takes to the scheduler at most; 0: none was sent
   std::optional<InferenceStats> inference = {};  // where there is such a group
   std::vector<TaskResult> tasks = {};            // by table
+  std::optional<Economy> economy = {};           // where power or prices are given
+  std::optional<SumTraffic> sums = {};           // where there are aggregators
+  std::vector<double> startup_s = {};            // by worker, then by server; empty where nobody takes time
   std::vector<FaultUse> faults = {};             // by table
   bool ended_early = false;  // as if all were through, while a worker still had steps to do
   FiltersUsed filters_used = {};

@@ -168,6 +168,11 @@ std::vector<std::vector<Batch>> BatchSource::take() {
 void BatchSource::computed(double seconds, std::int64_t given_away) {
   const TrainingSpec& training = job_.plan.scenario.training;
   samples_computed_ += in_hand_ - given_away;
+  if (job_.plan.scenario.recovery.slow.given && in_hand_ > 0)
+    job_.network.send(
+        {.from = node_,
+         .to = scheduler_node,
+         .body = Report{.clock = taken_, .seconds_per_sample = seconds / static_cast<double>(in_hand_)}});
   if (training.work != WorkPolicy::dynamic) return;
   round_seconds_ += seconds;
   round_samples_ += in_hand_;

@@ -45,7 +45,7 @@ class BatchSource {
   std::vector<std::vector<Batch>> take();
 
   // The step that was taken last was computed in `seconds`, but for samples that others took; tells the
-  // scheduler if it wants to know.
+  // scheduler if it wants to know: where work is dynamic, or slow workers are looked for.
   void computed(double seconds, std::int64_t given_away = 0);
   // So many samples of other workers' batches were computed here.
   void computed_for_others(std::int64_t samples) { samples_computed_ += samples; }

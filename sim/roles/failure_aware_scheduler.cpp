@@ -21,6 +21,8 @@ FailureAwareScheduler::FailureAwareScheduler(JobContext& job)
                job.plan.servers() > 0 ? job.plan.keys.servers() : std::vector<std::uint32_t>{}),
       here_(1 + job.plan.servers() + job.plan.workers()),
       lives_(job.network.incarnation(scheduler_node)) {
+  if (const SlowSpec& slow = job.plan.scenario.recovery.slow; slow.given)
+    slow_.emplace(job.plan.workers(), slow.factor, slow.window);
   if (lives_ > 0) looks_until_ = Agenda::now() + job.plan.detector().timeout;
 }
 
@@ -114,6 +116,7 @@ void FailureAwareScheduler::take_up() {
 void FailureAwareScheduler::on(const Message& message) {
   if (const Ready* ready = message.as<Ready>())
     return manager_.ready(message.shard, ready->next_owner, message.epoch);
+  if (const Report* report = message.as<Report>()) return on_report(message.from, report->seconds_per_sample);
   const std::optional<News> news = news_of(message);
   if (!news) return;  // the answer to an old question
   const NodeId node = message.from;
@@ -131,6 +134,25 @@ void FailureAwareScheduler::on(const Message& message) {
   acknowledge_leave(node);
   if (news->life < here_[node].life) return;  // of a life that is over
   if (!std::exchange(here_[node].left, true)) manager_.leaves(node);
+}
+
+// What the scheduler asks of a worker may get lost, so it asks again with the next report.
+void FailureAwareScheduler::on_report(NodeId node, double seconds_per_sample) {
+  const std::size_t worker = node - job_.plan.first_worker();
+  if (!slow_ || here_[node].left || !manager_.is_up(node)) return;
+  const SlowAction action = job_.plan.scenario.recovery.slow.action;
+  const std::optional<SlowNodes::Found> found = slow_->report(worker, seconds_per_sample);
+  if (found) {
+    job_.record(scheduler_node, SlowWorker{node, found->seconds, found->median, action});
+    const std::vector<NodeId>& spares = job_.plan.spares;
+    if (action == SlowAction::replace && spares_used_ < spares.size() && !mutant("spares-never-come"))
+      job_.observer.start_spare(spares[spares_used_++]);
+  }
+  if (slow_->is_slow(worker) && action != SlowAction::flag) ask_to_leave(node);
+}
+
+void FailureAwareScheduler::ask_to_leave(NodeId worker) {
+  job_.network.send_once({.from = scheduler_node, .to = worker, .body = Leave{.life = here_[worker].life}});
 }
 
 void FailureAwareScheduler::acknowledge_leave(NodeId node) {
@@ -152,8 +174,10 @@ void FailureAwareScheduler::start(NodeId node) {
 }
 
 void FailureAwareScheduler::suspect(double now) {
-  for (const NodeId node : manager_.suspect(now))
+  for (const NodeId node : manager_.suspect(now)) {
+    if (slow_ && job_.plan.is_worker(node)) slow_->forget(node - job_.plan.first_worker());
     job_.record(scheduler_node, Suspicion{node, manager_.view().number});
+  }
   if (!started_) start(scheduler_node);
 }
 

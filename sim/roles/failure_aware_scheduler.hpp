@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/protocol/membership.hpp"
+#include "sim/protocol/slow_nodes.hpp"
 #include "sim/roles/job_context.hpp"
 
 namespace psim {
@@ -31,6 +32,8 @@ class FailureAwareScheduler {
   void hear(const Message& message);
   void take_up();
   void on(const Message& message);
+  void on_report(NodeId node, double seconds_per_sample);
+  void ask_to_leave(NodeId worker);
   void acknowledge_leave(NodeId node);
   void start(NodeId node);
   void suspect(double now);
@@ -53,6 +56,8 @@ class FailureAwareScheduler {
   bool started_ = false;
   std::int64_t first_view_ = -1;  // with which all were told to start
   SharedView view_;
+  std::optional<SlowNodes> slow_;
+  std::size_t spares_used_ = 0;
 };
 
 }  // namespace psim

@@ -39,7 +39,17 @@ KeySpace key_space_of(const Scenario& scenario) {
                          .seed = static_cast<std::uint64_t>(scenario.seed)});
 }
 
-// Nodes that join without having left.
+// The last workers.
+std::vector<NodeId> spares_of(const Scenario& scenario) {
+  const bool replaces = scenario.recovery.slow.given && scenario.recovery.slow.action == SlowAction::replace;
+  std::vector<NodeId> spares;
+  const auto end = static_cast<NodeId>(1 + scenario.cluster.servers + scenario.cluster.workers);
+  for (NodeId node = end - static_cast<NodeId>(replaces ? scenario.cluster.spares : 0); node < end; ++node)
+    spares.push_back(node);
+  return spares;
+}
+
+// Nodes that join without having left, and spares.
 std::vector<NodeId> absent_at_first(const Scenario& scenario) {
   std::set<NodeId> absent, seen;
   for (const FaultSpec& fault : scenario.faults) {
@@ -50,6 +60,7 @@ std::vector<NodeId> absent_at_first(const Scenario& scenario) {
     }
   }
   for (const NodeId node : seen) absent.erase(node);
+  for (const NodeId node : spares_of(scenario)) absent.insert(node);
   return {absent.begin(), absent.end()};
 }
 
@@ -68,7 +79,8 @@ JobPlan plan_of(const Scenario& scenario, const DataSplit* data, std::uint32_t f
                .steps = steps_of(scenario, data != nullptr ? data->train.size() : 0).value_or(no_limit),
                .keys = key_space_of(scenario),
                .first_shard = first_shard,
-               .absent = absent_at_first(scenario)};
+               .absent = absent_at_first(scenario),
+               .spares = spares_of(scenario)};
   if (plan.rule.told)
     plan.tasks = std::make_shared<const TaskDag>(
         parse_program(scenario.tasks, scenario.cluster.workers).program, plan.steps);

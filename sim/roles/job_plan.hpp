@@ -37,6 +37,7 @@ struct JobPlan {
   std::vector<std::int64_t> batch_sizes = {};  // by worker, where they differ from the beginning
   std::vector<NodeId> absent = {};             // nodes that are not there at first
   std::shared_ptr<const TaskDag> tasks = {};   // that the scheduler gives out; null under most models
+  std::vector<NodeId> spares = {};             // of those, workers that are there to replace others
 
   // None of a phantom model, as all that follows.
   std::shared_ptr<const Learner> learner = {};
@@ -77,6 +78,9 @@ struct JobPlan {
   bool sparse() const { return learner != nullptr && learner->sparse(); }
   bool elastic() const { return scenario.training.algorithm == Algorithm::elastic; }
   bool steals() const { return scenario.training.work == WorkPolicy::stealing; }
+  bool warms_up_before_servers() const {
+    return scenario.training.warmup_steps > 0 && scenario.training.warmup == Warmup::before_servers;
+  }
   bool workers_update() const { return scenario.training.update == UpdateAt::worker; }
   Precision precision() const { return scenario.model.precision; }
   Storage storage() const { return {precision(), scenario.training.multi_precision}; }

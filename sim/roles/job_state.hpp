@@ -10,6 +10,7 @@
 #include "sim/protocol/filter.hpp"
 #include "sim/protocol/message.hpp"
 #include "sim/roles/job_plan.hpp"
+#include "sim/roles/node_usage.hpp"
 
 namespace psim {
 
@@ -19,8 +20,9 @@ struct JobState {
         left_early(plan.workers()),
         taken_out(plan.workers()),
         keys_used(plan.workers()),
-        busy(nodes),
+        usage(nodes),
         joins(nodes),
+        starting(nodes),
         last_weights(plan.keys.shards.size()) {}
 
   // Of each worker: it has done all its steps; it has left before that, or has not joined yet; the scheduler
@@ -30,9 +32,11 @@ struct JobState {
   double last_finish = 0;  // when a worker was through, or known to be gone for good
   bool over = false;       // the job has ended, although others may go on
 
-  std::vector<std::uint64_t> keys_used;  // sparse models: of all steps, by worker
-  std::vector<int> busy;                 // by node: computations going on, of workers and servers
-  std::vector<bool> joins;               // by node: it has asked to take part, and is not told to start yet
+  std::vector<std::uint64_t> keys_used;   // sparse models: of all steps, by worker
+  NodeUsage usage;                        // of workers and servers
+  std::vector<bool> joins;                // by node: it has asked to take part, and is not told to start yet
+  std::vector<bool> starting;             // by node: it will be up at a date that is planned
+  std::shared_ptr<Values> first_weights;  // where workers begin before servers are there
 
   // By shard: what its last owner had when it went down, or gave the shard up.
   struct Last {

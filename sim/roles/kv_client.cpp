@@ -109,6 +109,20 @@ Message KvClient::message_for(std::uint32_t s, Body&& body) const {
           .body = std::move(body)};
 }
 
+void KvClient::begin_with(const std::shared_ptr<Values>& weights) {
+  weights_.resize(connections_.size());
+  for (const std::uint32_t s : all_) {
+    connections_[s].version = 0;
+    weights_[s] = job_.plan.part_of(s, weights);
+    encoder_.received(s, weights_[s]);
+  }
+}
+
+void KvClient::forget() {
+  weights_.clear();
+  for (Connection& shard : connections_) shard.version = -1;
+}
+
 Timestamp KvClient::push(const ShardIds& shards, std::int64_t clock, const std::shared_ptr<Values>& gradient,
                          std::int64_t samples, KeyRange block, const Versions* computed_on) {
   const Timestamp task = ++last_;
@@ -162,16 +176,17 @@ void KvClient::answered_one(Timestamp task) {
 
 void KvClient::handle(Message message) {
   heard_ = Heard(message);
-  using Others = Ignore<Join, Start, Leave, LeaveAck, Heartbeat, Ready, Report, Pull, Push, UpdateGroup,
-                        Decide, Replicate, Replicated, State, Restore, Chunk, Activations, Errors,
-                        psim::Standing, Regroup, Fetch, TaskDone, Call, Returned>;
-  std::visit(Overloaded{[&](Answer& answer) { on_answer(message, std::move(answer)); },
-                        [&](const Ack& ack) { on_ack(message, ack); },
-                        [&](const NewView& news) { on_view(news.view); },
-                        [&](const AskView&) { tell_view(job_, node_, view_); },
-                        [&](const OneOf<Assign, Samples, Idle, Piece, RunTask> auto&) { other_(message); },
-                        Others{}},
-             message.body);
+  using Others = Ignore<Join, LeaveAck, Heartbeat, Ready, Report, Pull, Push, UpdateGroup, Decide, Replicate,
+                        Replicated, State, Restore, Chunk, Activations, Errors, psim::Standing, Regroup,
+                        Fetch, TaskDone, Call, Returned>;
+  std::visit(
+      Overloaded{
+          [&](Answer& answer) { on_answer(message, std::move(answer)); },
+          [&](const Ack& ack) { on_ack(message, ack); }, [&](const NewView& news) { on_view(news.view); },
+          [&](const AskView&) { tell_view(job_, node_, view_); },
+          [&](const OneOf<Start, Leave, Assign, Samples, Idle, Piece, RunTask> auto&) { other_(message); },
+          Others{}},
+      message.body);
 }
 
 void KvClient::on_answer(const Message& message, Answer answer) {

@@ -74,6 +74,13 @@ class KvClient {
     return clocks;
   }
 
+  // A worker that knows the first weights (null for a phantom model) has them as if it had pulled them; or
+  // forgets them, where the others have gone on.
+  void begin_with(const std::shared_ptr<Values>& weights);
+  void forget();
+  // A message that came before the worker waits for any.
+  void take(Message message) { handle(std::move(message)); }
+
   // Who gets the messages that are not a server's.
   void on_other(std::function<void(const Message&)> receiver) { other_ = std::move(receiver); }
 

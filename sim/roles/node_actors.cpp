@@ -20,6 +20,7 @@ NodeActors::NodeActors(JobContext& job, const Platform& platform)
 void NodeActors::start(const std::shared_ptr<Values>& weights, const std::vector<JobContext*>& jobs) {
   const JobPlan& plan = job_.plan;
   nodes_.make(weights);
+  if (plan.warms_up_before_servers()) job_.state.first_weights = weights;
   for (const NodeId node : plan.absent) {
     job_.network.take_down(node, [](const Message&) {});
     if (!plan.is_worker(node)) continue;
@@ -28,7 +29,7 @@ void NodeActors::start(const std::shared_ptr<Values>& weights, const std::vector
   }
   const auto start_all = [this](NodeId from, NodeId to) {
     for (NodeId node = from; node < to; ++node) {
-      if (job_.network.is_up(node)) start_node(node);
+      if (job_.network.is_up(node)) start_first(node);
     }
   };
   jobs_ = jobs;
@@ -38,6 +39,42 @@ void NodeActors::start(const std::shared_ptr<Values>& weights, const std::vector
     inference_ = std::make_unique<InferenceGroup>(job_, weights, actors_);
   start_all(plan.database(), first_inference_node(plan.scenario.cluster));
   start_all(plan.first_worker(), plan.database());
+}
+
+double NodeActors::startup_of(NodeId node) const {
+  const JobPlan& plan = job_.plan;
+  if (plan.is_server(node))
+    return startup_seconds(plan.scenario, NodeRole::server, node - plan.first_server());
+  return plan.is_worker(node) ? startup_seconds(plan.scenario, NodeRole::worker, nodes_.worker_index(node))
+                              : 0;
+}
+
+// Where nothing fails, messages to a node that is not up yet wait for it, as a connection that is tried again
+// until it is accepted; where nodes may fail they are lost, and sent again.
+void NodeActors::start_first(NodeId node) {
+  job_.state.usage.turn_on(node, 0);
+  const double delay = startup_of(node);
+  if (!(delay > 0)) return start_node(node);
+  const bool may_fail = job_.plan.scenario.may_fail();
+  if (may_fail) job_.network.take_down(node, [](const Message&) {});
+  if (job_.plan.is_worker(node)) job_.recorder.absent_at_first(node);
+  job_.state.starting[node] = true;
+  job_.agenda.at(delay, [this, node, may_fail] {
+    if (!job_.state.starting[node]) return;
+    job_.state.starting[node] = false;
+    if (may_fail) job_.network.bring_up(node);
+    start_node(node);
+  });
+}
+
+void NodeActors::start_spare(NodeId node) {
+  job_.state.usage.turn_on(node, Agenda::now());
+  job_.state.starting[node] = true;
+  job_.agenda.at(Agenda::now() + startup_of(node), [this, node] {
+    if (!job_.state.starting[node]) return;
+    job_.state.starting[node] = false;
+    restart(node);
+  });
 }
 
 void NodeActors::act_for(const NodeActors& other) {
@@ -83,7 +120,8 @@ std::optional<InferenceStats> NodeActors::finish_inference(double end) {
 void NodeActors::end() {
   for (NodeId node = job_.plan.first_worker(); node < job_.plan.database(); ++node) {
     job_.network.let_go(node);
-    by_node_[node]->kill();
+    job_.state.starting[node] = false;
+    if (by_node_[node]) by_node_[node]->kill();
     job_.network.take_down(node, [](const Message&) {});
     job_.recorder.stop(node, Agenda::now());
   }
@@ -139,6 +177,7 @@ bool NodeActors::is_leaving(NodeId node) const {
 }
 
 bool NodeActors::restart(NodeId node) {
+  if (job_.state.starting[node]) return false;  // it is on its way
   if (job_.network.is_up(node)) {
     if (is_leaving(node)) {  // it goes first
       const double later = Agenda::now() + job_.plan.scenario.recovery.heartbeat.value;
@@ -149,6 +188,7 @@ bool NodeActors::restart(NodeId node) {
     crash(node);
   }
   job_.network.bring_up(node);
+  job_.state.usage.turn_on(node, Agenda::now());
   if (job_.plan.is_worker(node)) job_.state.left_early[nodes_.worker_index(node)] = false;
   start_node(node);
   return true;

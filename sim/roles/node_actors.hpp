@@ -33,6 +33,9 @@ class NodeActors {
   bool restart(NodeId node);
   // What the storage has written is gone; others write nothing.
   bool lose_disk(NodeId node);
+  // An absent worker begins to start, and joins when it is up. Of several that start a node only the first
+  // does.
+  void start_spare(NodeId node);
   // It says that it goes, and hands over what it has.
   bool leave(NodeId node);
 
@@ -50,6 +53,8 @@ class NodeActors {
 
  private:
   void start_node(NodeId node);
+  void start_first(NodeId node);
+  double startup_of(NodeId node) const;
   void run(NodeId node);
   bool has_left(NodeId node) const;
   bool is_leaving(NodeId node) const;

@@ -25,6 +25,7 @@ struct StepContext {
   std::int64_t number = 0;      // of the step in hand: computations begun, kept or not, or skipped
   std::int64_t clock = 0;       // of the step in hand
   std::int64_t batch_size = 0;  // of the step in hand
+  bool is_ahead = false;        // the step in hand is done before the servers are known to be there
   bool on_own_copy = false;     // the step begins with the worker's own weights, not with pulled ones
 
   // Waits until the batches of the step are here; and its work begins.

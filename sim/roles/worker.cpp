@@ -13,20 +13,49 @@ Worker::Worker(JobContext& job, NodeId node, bool back)
       step_(make_step(context_)),
       returns_(back) {
   context_.kv.on_other([this](const Message& message) {
-    if (const Assign* assignment = message.as<Assign>()) context_.source.on(*assignment);
+    if (message.is<Leave>()) leaves_ = true;  // the scheduler asks it to
+    else if (const Start* start = message.as<Start>()) start_ = *start;
+    else if (const Assign* assignment = message.as<Assign>()) context_.source.on(*assignment);
     else if (const Samples* samples = message.as<Samples>()) context_.source.on(*samples);
     else step_->on_peer(message);
   });
 }
 
 void Worker::run() {
-  if (const Start start = join(job_, context_.node); start.view) context_.kv.on_view(start.view);
+  const bool is_warm = job_.plan.warms_up_before_servers() && !returns_;
+  const Start start =
+      is_warm ? join(
+                    job_, context_.node, [this](Message message) { context_.kv.take(std::move(message)); },
+                    [this] { return warm_up(); })
+              : join(job_, context_.node);
+  if (start.view) context_.kv.on_view(start.view);
   if (returns_) resume();
+  if (is_warm && start.goes_on) forget_warm_up();
+  else if (is_warm) wait(Awaited::acknowledgement, step_->push());
+  if (leaves_) return finish(false);
   while (pull()) {  // waits as long as the consistency model says
     if (step_->compute()) wait(Awaited::acknowledgement, step_->push());
     if (leaves_) return finish(false);
   }
   finish(true);
+}
+
+// The first clock's local steps on the initial weights, which all workers have from the same seed: its push
+// is the sum of their gradients, as if the weights had been pulled. So they take none of the time after the
+// start that servers took to come up.
+std::optional<Start> Worker::warm_up() {
+  context_.kv.begin_with(job_.state.first_weights);
+  context_.is_ahead = true;
+  context_.clock = 0;
+  step_->compute();
+  context_.is_ahead = false;
+  return start_;
+}
+
+// The others have begun without this worker and have other weights by now: it goes on where they are.
+void Worker::forget_warm_up() {
+  context_.kv.forget();
+  go_on_with(0);
 }
 
 void Worker::wait(Awaited what, Timestamp task) {
@@ -69,6 +98,7 @@ void Worker::finish(bool completes) {
   // Where late pushes count, those that a crash undoes are lost, and nobody needs them again.
   stays_ = context_.kv.all_finished() && job_.plan.rule.drops_stale && job_.plan.scenario.may_fail();
   leave(job_, node);
+  if (!completes) job_.state.usage.turn_off(node, Agenda::now());
   if (!stays_) return;
   while (context_.kv.all_finished() || !context_.kv.answered(context_.kv.all_shards()))
     context_.kv.wait_for_message();

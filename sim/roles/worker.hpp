@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "sim/roles/job_context.hpp"
 #include "sim/roles/step.hpp"
@@ -35,6 +36,8 @@ class Worker {
   bool is_leaving() const { return leaves_ && !through_; }
 
  private:
+  std::optional<Start> warm_up();
+  void forget_warm_up();
   bool pull();  // false when training is over
   void wait(Awaited what, Timestamp task);
   void finish(bool completes);
@@ -52,7 +55,8 @@ class Worker {
       0;  // step of this life, or since it skipped some: it has no copy of weights from before
   bool returns_;
   bool leaves_ = false;
-  bool through_ = false;  // all its clocks are done, or it has left
+  std::optional<Start> start_;  // that came while it warmed up
+  bool through_ = false;        // all its clocks are done, or it has left
   bool stays_ = false, is_needed_ = false;
 };
 

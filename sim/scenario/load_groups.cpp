@@ -129,6 +129,7 @@ class JobLoader {
     if (!differ) job.batch_sizes.clear();
     read(first_group, first_group, [&](const Reading& reading, Diagnostics& found, Scenario& scenario) {
       narrow(scenario, all_, first_worker, workers);
+      settle_warmup(scenario, reading);
       const Check check{
           .s = scenario, .reading = reading, .diagnostics = found, .group = all_.groups[first_group].name};
       if (differ) {

@@ -43,6 +43,40 @@ std::vector<Choice> choices<PipelineSchedule>() {
 }
 
 template <>
+std::vector<Choice> choices<AggregateAt>() {
+  return {
+      {"servers", "every push and every answer goes its own way between its worker and its server"},
+      {"rack",
+       "a node of each rack, with a link like the others', sums the pushes of its workers, sends the server "
+       "one, and hands its answer on to each (PHub: Luo et al., SoCC 2018)"},
+      {"switch", "each rack's switch does so at the rate of its links (SwitchML: Sapio et al., NSDI 2021)"}};
+}
+
+template <>
+std::vector<Choice> choices<Warmup>() {
+  return {{"after-pull", "when they have pulled the first weights from the servers", "after_pull"},
+          {"before-servers",
+           "as soon as they are up, on the initial weights that all of them know, whether the servers are "
+           "there or not; a worker that comes when the others have begun gives them up",
+           "before_servers"}};
+}
+
+template <>
+std::vector<Choice> choices<ProfileOf>() {
+  return {{"speed", "second column: factor of the worker's speed from this date on"},
+          {"availability",
+           "second column: 1 from when it is up, 0 from when it is down; it crashes and restarts at these "
+           "dates"}};
+}
+
+template <>
+std::vector<Choice> choices<SlowAction>() {
+  return {{"flag", "it is named in the summary"},
+          {"remove", "the scheduler asks it to leave"},
+          {"replace", "it is asked to leave, and a spare worker starts"}};
+}
+
+template <>
 std::vector<Choice> choices<DataSource>() {
   return {
       {"digits",

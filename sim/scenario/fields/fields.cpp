@@ -49,6 +49,10 @@ void describe(FieldVisitor& v, Scenario& s) {
       [&](std::size_t count) { s.stragglers.resize(count); },
       [&](std::size_t i) { describe_straggler(v, s.stragglers[i]); });
   v.tables(
+      "profile", "Speed or availability of workers over time, read from a file.", s.profiles.size(),
+      [&](std::size_t count) { s.profiles.resize(count); },
+      [&](std::size_t i) { describe_profile(v, s.profiles[i]); });
+  v.tables(
       "filter", "Filters that messages pass before they are sent, in this order.", s.filters.size(),
       [&](std::size_t count) { s.filters.resize(count); },
       [&](std::size_t i) { describe_filter(v, s.filters[i]); });

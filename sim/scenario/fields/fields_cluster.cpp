@@ -15,6 +15,10 @@ void describe_shape(FieldVisitor& v, NetworkSpec& n) {
            .max = 1024,
            .when_key = "topology",
            .when = {"two-tier"}});
+  v.field("aggregate", choice(n.aggregate),
+          {.doc = "Where pushes of a rack's workers to a server outside or inside of it become one.",
+           .when_key = "topology",
+           .when = {"two-tier"}});
   v.field("oversubscription", &n.oversubscription,
           {.doc = "Bandwidth of all links of a rack together, divided by the bandwidth of its uplink.",
            .min = 0,
@@ -213,6 +217,8 @@ void describe_network(FieldVisitor& v, NetworkSpec& n) {
                   "of its values.",
            .min = 0,
            .max = 1e6});
+  v.field("joules_per_byte", &n.joules_per_byte,
+          {.doc = "Energy, in joules, for each byte that is sent.", .min = 0, .max = 1e6});
   v.table("endpoint", "What messages cost the processes that send and receive them, one message at a time.",
           [&] { describe_endpoint(v, n.endpoint); });
   v.tables(
@@ -247,6 +253,15 @@ Need speed_need(Scenario& s) {
 void describe_cluster(FieldVisitor& v, Scenario& s) {
   ClusterSpec& c = s.cluster;
   v.field("workers", &c.workers, {.doc = "Number of workers.", .min = 1, .max = 20'000});
+  v.field(
+      "spares", &c.spares,
+      {.doc = "Of the workers, the last so many: they are absent until one joins in the place of a slow one.",
+       .min = 0,
+       .max = 20'000,
+       .need = {
+           .keys = {"recovery.slow.action"},
+           .text = "with [recovery.slow] and action = replace",
+           .met = [&s] { return s.recovery.slow.given && s.recovery.slow.action == SlowAction::replace; }}});
   v.field("servers", &c.servers,
           {.doc = "Number of servers; the model is cut into as many equal ranges.",
            .min = 1,
@@ -266,6 +281,8 @@ void describe_cluster(FieldVisitor& v, Scenario& s) {
              .need = {.keys = {"training.update"}, .text = "with training.update = worker", .met = [&s] {
                         return s.training.update == UpdateAt::worker || !s.groups.empty();
                       }}});
+    describe_startup(v, c.worker.startup, "cluster.worker");
+    describe_economy(v, c.worker.economy);
     v.table("device", "Devices of every worker, which compute the gradients.",
             [&] { describe_devices(v, c.worker_devices); });
   });
@@ -283,6 +300,8 @@ void describe_cluster(FieldVisitor& v, Scenario& s) {
          .max = 1e12,
          .when_key = "architecture.kind",
          .when = {"parameter-server"}});
+    describe_startup(v, c.server.startup, "cluster.server");
+    describe_economy(v, c.server.economy);
   });
   v.table("network", "The network between them.", [&] { describe_network(v, c.network); });
 }

@@ -42,12 +42,12 @@ void describe_recovery(FieldVisitor& v, Scenario& s) {
   const Need failures{.keys = {"recovery.enabled", "fault", "replication.copies", "snapshot.every"},
                       .text = "where something may be lost, or enabled = true",
                       .met = [&s] { return s.may_fail(); }};
-  v.field(
-      "enabled", &r.enabled,
-      {.doc = "Whether nodes send heartbeats, acknowledge pushes and repeat requests. With replication, "
-              "snapshots, or a fault that may lose something, they always do. `slow` and `degrade` with a "
-              "factor above 0 lose nothing.",
-       .default_text = "`true` where something may be lost, else `false`"});
+  v.field("enabled", &r.enabled,
+          {.doc = "Whether nodes send heartbeats, acknowledge pushes and repeat requests. With replication, "
+                  "snapshots, [recovery.slow], or a fault that may lose something, they always do. `slow` "
+                  "and `degrade` with a "
+                  "factor above 0 lose nothing.",
+           .default_text = "`true` where something may be lost, else `false`"});
   v.field("detector", choice(r.detector),
           {.doc = "When the scheduler suspects that a node is down.", .need = failures});
   v.field("heartbeat", &r.heartbeat,
@@ -83,6 +83,7 @@ void describe_recovery(FieldVisitor& v, Scenario& s) {
   v.field("hand_over", choice(r.hand_over),
           {.doc = "How a shard moves from an owner that is still alive to the next one.", .need = failures});
   describe_repetition(v, r, failures);
+  describe_slow(v, s);
 }
 
 void describe_replication(FieldVisitor& v, ReplicationSpec& r) {

@@ -94,6 +94,21 @@ const Feature rows[] = {
     row("warm-up", "training.warmup_steps = 3", "no warmup_steps",
         {.needs = servers | whole_pushes, .takes = one_batch},
         [](const Scenario& s) { return s.training.warmup_steps > 1; }),
+    row("warm-up before the servers", "training.warmup = \"before-servers\"\ntraining.warmup_steps = 3",
+        "warmup = \"after-pull\"", {.needs = servers | gradients | all_weights | whole_pushes, .takes = one_batch},
+        [](const Scenario& s) {
+          return s.training.warmup == Warmup::before_servers && s.training.warmup_steps > 0;
+        }),
+    row("a start-up time", "cluster.worker.startup = \"4ms\"", "no startup", {},
+        [](const Scenario& s) { return s.cluster.worker.startup.given(); }),
+    row("a start-up time of servers", "cluster.server.startup = \"3ms\"", "no startup in [cluster.server]",
+        {.needs = servers},
+        [](const Scenario& s) {
+          return s.architecture.has_servers() && s.cluster.server.startup.given();
+        }),
+    row("a search for slow workers", "recovery.slow = {factor = 1.5, window = 2, action = \"remove\"}",
+        "no [recovery.slow]", {.needs = servers | one_group, .takes = arrives_once},
+        [](const Scenario& s) { return s.recovery.slow.given; }),
     row("a pull for several clocks", "training.pull_every = 2\nconsistency.model = \"asp\"", "pull_every = 1",
         {.needs = servers | gradients | late_pushes | whole_pushes | all_weights,
          .takes = same_clock | regular_pulls},
@@ -145,7 +160,8 @@ const Feature rows[] = {
         [](const Scenario& s) { return s.training.work == WorkPolicy::dynamic; }),
     row("stolen work", "training.work = \"stealing\"", static_work,
         {.needs = servers | one_group | same_clock | gradients | one_batch | all_weights | whole_pushes |
-                  arrives_once},
+                  arrives_once,
+         .takes = one_push},
         [](const Scenario& s) { return s.training.work == WorkPolicy::stealing; }),
     row("delivery by a database", "data.delivery = \"database\"\ndata.bytes_per_sample = \"100B\"",
         "delivery = \"local\"", {.needs = servers | one_group | arrives_once | counted_batches}, has_database),
@@ -171,6 +187,16 @@ const Feature rows[] = {
         {.takes = keys}, [](const Scenario& s) { return s.messages.keys == KeyFormat::range; }),
     row("a worker of several devices", "cluster.worker.device.count = 2", "count = 1", {.needs = servers},
         [](const Scenario& s) { return s.cluster.worker_devices.count > 1; }),
+    row("messages in turn", "messages.order = \"fifo\"", "order = \"parallel\" in [messages]",
+        {.takes = at_once}, [](const Scenario& s) { return s.messages.order != SendOrder::parallel; }),
+    row("sums on the way",
+        "cluster.network.aggregate = \"rack\"\ncluster.network.topology = \"two-tier\"",
+        "aggregate = \"servers\"",
+        {.needs = servers | one_group | same_clock | gradients | all_weights | arrives_once | plain_values | at_once | one_push},
+        [](const Scenario& s) {
+          return s.cluster.network.topology == TopologyKind::two_tier &&
+                 s.cluster.network.aggregate != AggregateAt::servers;
+        }),
     row("a platform file",
         "cluster.network.topology = \"simgrid-xml\"\ncluster.network.platform = \"cluster.xml\"",
         "another topology", {.takes = own_links},

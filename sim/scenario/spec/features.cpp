@@ -39,6 +39,12 @@ constexpr PropertyRow property_rows[] = {
     {open_clocks, "clocks without a number of steps",
      "The scenario does not say how many steps a clock has."},
     {regular_pulls, "a pull before every clock", "A worker pulls all weights before it begins a clock."},
+    {plain_values, "messages of values as they are",
+     "No filter changes what a message holds, so a sum of pushes is as large as one of them."},
+    {at_once, "messages that do not wait for each other",
+     "A message is sent whether others of its connection are on their way or not."},
+    {one_push, "one push of each worker in a clock",
+     "A worker pushes what it computes in a clock as one, of each shard."},
 };
 
 // What a model of consistency makes of pushes, by its rule.
@@ -107,7 +113,7 @@ Feature feature_of(const FilterRow& row) {
           .example = fmt::format("filter = [{{kind = \"{}\"{}}}]{}", row.name, settings,
                                  caches ? "\nmessages.keys = \"per-value\"" : ""),
           .instead = "no such [[filter]]",
-          .demands = {.needs = needs},
+          .demands = {.needs = needs, .takes = plain_values},
           .places = places};
 }
 

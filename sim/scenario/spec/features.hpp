@@ -37,6 +37,9 @@ enum class Property : std::uint8_t {
   counted_batches,
   open_clocks,
   regular_pulls,
+  plain_values,
+  at_once,
+  one_push,
 };
 
 struct PropertyRow {

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "sim/protocol/membership.hpp"
+#include "sim/scenario/spec/node_life.hpp"
 #include "sim/scenario/spec/units.hpp"
 
 namespace psim {
@@ -31,6 +32,7 @@ struct RecoverySpec {
   double backoff = 2;
   Seconds longest_retry{30};
   std::int64_t retry_limit = 0;
+  SlowSpec slow;
   Seconds patience{120};  // without any progress; then the run ends
 };
 
