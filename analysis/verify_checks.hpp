@@ -93,7 +93,8 @@ void add_failure_checks(const Evidence& evidence, Checks& checks);  // recovery,
 void add_end_check(const Evidence& evidence, Checks& checks);
 void add_update_checks(const Evidence& evidence,
                        Checks& checks);  // versions, updates, exactly-once, duplicates
-void add_read_checks(const Evidence& evidence, Checks& checks);     // reads, clock-gap, read-my-writes
+void add_read_checks(const Evidence& evidence, Checks& checks);  // reads, clock-gap, read-my-writes
+void add_serving_check(const Evidence& evidence, Checks& checks);
 void add_replica_checks(const Evidence& evidence, Checks& checks);  // acknowledged, one-owner, replicas
 
 }  // namespace psim::analysis
