@@ -146,6 +146,7 @@ Facts facts_of(const toml::table& scenario) {
     f.model = f.model == "k-batch-sync" ? "k-batch-async" : "k-async";
   else if (f.model == "bsp" && (f.closing_window || f.closing_deadline)) f.model = "k-sync";  // k: all
   f.slow_factor = scenario.at_path("recovery.slow.factor").value_or(0.0);
+  f.serves = scenario.contains("inference");
   f.pull_every = fields.number("training.pull_every", 1);
   f.elastic = fields.word("training.algorithm") == "elastic";
   f.servers_work = scenario.at_path("cluster.server.flops_per_value").value_or(0.0) > 0;
@@ -175,6 +176,15 @@ toml::table scenario_in(const fs::path& file) {
   } catch (const toml::parse_error& error) {
     throw std::runtime_error(fmt::format("{}:{}: {}", name, error.source().begin.line, error.description()));
   }
+}
+
+// When the last group of a namespace was through.
+double last_finish(const Json& groups, std::int64_t space) {
+  double last = 0;
+  for (const Json& group : groups) {
+    if (group.at("namespace") == space) last = std::max(last, group.at("finished_s").get<double>());
+  }
+  return last;
 }
 
 Json summary_in(const fs::path& file) {
@@ -264,17 +274,36 @@ std::string Facts::name_of(std::uint32_t node) const {
   return other < others.size() ? others[other] : fmt::format("node {}", node);
 }
 
+namespace {
+
+// Whether the event is about one shard; what has none has a 0 in its place.
+bool has_shard(const Row& row) {
+  constexpr std::string_view of_shards[] = {"push_outcome", "model_update", "place",
+                                            "promotion",    "membership",   "copy",
+                                            "snapshot",     "release",      "acknowledgement"};
+  constexpr std::string_view kinds[] = {"pull",   "weights",   "finished",   "push",  "ack",     "group",
+                                        "decide", "replicate", "replicated", "state", "restore", "ready"};
+  if (row.is_message()) return std::ranges::find(kinds, row.kind) != std::end(kinds);
+  return std::ranges::find(of_shards, row.table) != std::end(of_shards);
+}
+
+}  // namespace
+
 std::optional<Row> Job::own(const Row& row) const {
-  // Nodes after the servers are workers: where there are groups there is nobody else.
-  const auto moved = [this](std::uint32_t node) {
-    return node > facts.servers ? node - facts.first_worker : node;
+  const std::uint32_t first = facts.servers + 1, past = first + all_workers;
+  const auto is_worker = [=](std::uint32_t node) { return node >= first && node < past; };
+  const auto moved = [&](std::uint32_t node) {
+    if (is_worker(node)) return node - facts.first_worker;
+    return node >= past ? node - all_workers + facts.workers : node;
   };
-  const auto is_here = [&](std::uint32_t node) {
-    return node > facts.servers + facts.first_worker && facts.is_worker(moved(node));
-  };
-  const bool of_worker = row.node > facts.servers || row.peer > facts.servers;
+  for (const std::uint32_t node : {row.node, row.peer}) {
+    const bool is_here =
+        node >= first + facts.first_worker && node < first + facts.first_worker + facts.workers;
+    if (is_worker(node) && !is_here) return std::nullopt;
+    if (!facts.serves && facts.name_of(moved(node)).starts_with("inference")) return std::nullopt;
+  }
   const bool of_shard = row.shard >= first_shard && row.shard < first_shard + shards;
-  if (of_worker ? !is_here(std::max(row.node, row.peer)) : !of_shard) return std::nullopt;
+  if (has_shard(row) && !of_shard) return std::nullopt;
   Row own = row;
   own.node = moved(row.node);
   own.peer = moved(row.peer);
@@ -331,6 +360,9 @@ void RunRecord::read_jobs(const fs::path& folder) {
         job.shards = number(4);
         job.summary = summary["groups"].at(number(1));
         job.summary["stuck"] = summary.at("stuck");
+        job.all_workers = facts.workers;
+        job.facts.others = facts.others;
+        facts.job_ends.push_back(last_finish(summary["groups"], sqlite3_column_int64(row, 0)));
         if (job.facts.servers != facts.servers || job.facts.first_worker + job.facts.workers > facts.workers)
           throw std::runtime_error(
               fmt::format("{} does not fit scenario.toml", scenario.filename().string()));

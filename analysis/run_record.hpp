@@ -156,8 +156,10 @@ struct Facts {
   double server_flops_per_value = 0;
   std::vector<double> server_speeds;              // one for all, or by server
   double server_speed(std::uint32_t node) const;  // 0: the platform's
-  bool copies_over_bus = false;     // a worker's computing is in part copies between its devices
-  std::vector<std::string> others;  // names of the nodes after the workers
+  bool copies_over_bus = false;       // a worker's computing is in part copies between its devices
+  std::vector<std::string> others;    // names of the nodes after the workers
+  bool serves = false;                // there are inference nodes that pull its parameters
+  std::vector<double> job_ends = {};  // where there are several: when the workers of each were through
 
   bool is_server(std::uint32_t node) const { return node > 0 && node <= servers; }
   bool is_worker(std::uint32_t node) const { return node > servers && node <= servers + workers; }
@@ -188,9 +190,10 @@ struct Job {
   Facts facts;
   Json summary;  // of its first group, with the run's `stuck`
   std::uint32_t first_shard = 0, shards = 0;
+  std::uint32_t all_workers = 0;  // of the run
 
-  // The event as a run of this job alone would number its worker and its shard; none if it is not this
-  // job's. What is between servers and the scheduler is the first one's.
+  // The event as a run of this job alone would number its nodes and its shard; none if it is about another
+  // job's. What is about no job, as a server's crash, is all jobs'.
   std::optional<Row> own(const Row& row) const;
 };
 

@@ -96,6 +96,11 @@ inline constexpr FieldDoc summary_field_docs[] = {
      "Seconds since the servers sent the weights that answered, when the answer was ready."},
     {"pulls", "summary.json, inference", "Pulls of weights by the inference nodes."},
     {"bytes_pulled", "summary.json, inference", "Bytes of the weights that they pulled."},
+    {"over_time", "summary.json, inference",
+     "The same by windows of time (inference.window): requests that came in one, whenever they were "
+     "answered."},
+    {"begin_s", "summary.json, inference", "When a window of over_time begins, in simulated seconds."},
+    {"end_s", "summary.json, inference", "When it ends."},
     {"p50", "summary.json, inference", "Median: half of the requests were answered within this time."},
     {"p99", "summary.json, inference", "99 % of the requests were answered within this time."},
     {"text", "summary.json, notes", "What a note says, with the numbers of this run."},

@@ -97,6 +97,7 @@ void add_update_checks(const Evidence& evidence,
 void add_read_checks(const Evidence& evidence, Checks& checks);  // reads, clock-gap, read-my-writes
 void add_staleness_checks(const Evidence& evidence,
                           Checks& checks);                          // staleness, closings, copies, local-time
+void add_serving_check(const Evidence& evidence, Checks& checks);
 void add_replica_checks(const Evidence& evidence, Checks& checks);  // acknowledged, one-owner, replicas
 
 }  // namespace psim::analysis

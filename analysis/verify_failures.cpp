@@ -117,6 +117,8 @@ class Recoveries final : public Check {
       (owner == row.peer ? outage.shards : outage.others).insert(shard);
     }
     outage.had_shards = !outage.shards.empty();
+    // A job's shards are nobody's once it has ended.
+    for (const double end : facts_.job_ends) outage.is_unsure = outage.is_unsure || row.at >= end;
     if (down_.contains(row.peer)) outage.announced = row.at;  // it was suspected before
     for (Outage& earlier : outages_) {
       if (earlier.node == row.peer && !earlier.announced) earlier.knows = false;
@@ -139,7 +141,7 @@ class Snapshots final : public Check {
   void on(const Row& row) override {
     const std::uint64_t size = row.bytes - std::min(row.bytes, facts_.header);
     const Key key{row.shard, row.version};
-    const auto is_storage = [this](std::uint32_t node) { return node > facts_.servers + facts_.workers; };
+    const auto is_storage = [this](std::uint32_t node) { return name(node) == "storage"; };
     if (row.is_crash() && is_storage(row.peer)) received_.clear();  // it forgets what it has not written
     if (row.is("received", "state") && is_storage(row.node))
       received_[{row.peer, key}].push_back({row.at, static_cast<double>(size)});

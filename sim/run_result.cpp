@@ -83,7 +83,7 @@ SpaceResult training_of(const Job& job) {
 std::string finish_digest(const EndedRun& run) {
   run.recorder.add_to_digest(&run.end, sizeof run.end);
   for (const Job& job : run.jobs) {
-    for (const Slice& part : job.nodes().weights()) {
+    for (const Slice& part : job.weights()) {
       if (part.values) run.recorder.add_to_digest(part.values->raw(), part.values->bytes());
     }
   }
@@ -106,7 +106,6 @@ RunResult result_of(const EndedRun& run) {
                    .samples_told = std::vector<std::int64_t>(workers),
                    .weights = first.hash_of_weights(),
                    .failures = run.recorder.failures(),
-                   .inference = first.actors().finish_inference(run.end),
                    .economy = run.economy,
                    .sums = aggregator_count(run.scenario.cluster) > 0
                                ? std::optional(first.context().network.sum_traffic())
@@ -122,6 +121,7 @@ RunResult result_of(const EndedRun& run) {
     if (!run.scenario.groups.empty()) result.spaces.push_back(training_of(job));
     result.filters_used.merge(job.state().filter_buffers->used);
     result.ended_early = result.ended_early || job.ended_early();
+    if (job.plan().served) result.inference = job.actors().finish_inference(run.end);
   }
   result.tasks = tasks_of(first);
   result.curve = first.curve();

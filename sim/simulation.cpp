@@ -27,7 +27,7 @@ class Simulation final : public RunObserver {
         speeds_(machines_.platform, machines_.slowness, machines_.agenda, machines_.network,
                 plans_.front().first_worker(), static_cast<std::uint32_t>(scenario_.cluster.workers),
                 [this] { return watch_.is_stuck(); }),
-        faults_(scenario_, machines_, jobs_.front(), speeds_, [this] { return watch_.is_quiet(); }),
+        faults_(scenario_, machines_, jobs_, speeds_, [this] { return watch_.is_quiet(); }),
         end_(machines_, jobs_),
         watch_({scenario_, jobs_, machines_.network, speeds_, machines_.recorder, machines_.agenda,
                 faults_.plan()},

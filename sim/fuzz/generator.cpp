@@ -248,8 +248,39 @@ void draw_copies(Draft& draft, Victims& v, Dice& dice) {
   if (dice.chance(0.4)) draft["snapshot"].rows.push_back({"bandwidth", "\"1MBps\""});
 }
 
-// What is refused where nodes may fail.
-void draw_sturdy(Draft& draft, const Victims& v, Dice& dice) {
+void draw_inference(Draft& draft, Victims& v, Dice& dice) {
+  v.readers = dice.between(1, 3);
+  draft["inference"].rows = {{"nodes", std::to_string(v.readers)},
+                             {"rate", dice.number(100, 2000)},
+                             {"refresh", dice.time(1000, 10'000)}};
+}
+
+// Two groups; `set`: what the second one may have otherwise.
+void draw_groups(Draft& draft, const Victims& v, std::initializer_list<std::string_view> sets, Dice& dice) {
+  const std::int64_t first = dice.between(1, v.workers - 1);
+  for (const auto& [name, workers] : {std::pair{"\"a\"", first}, {"\"b\"", v.workers - first}})
+    draft.tables.push_back(
+        {.name = "group", .many = true, .rows = {{"name", name}, {"workers", std::to_string(workers)}}});
+  std::vector<Row>& rows = draft.tables.back().rows;
+  if (dice.chance(sets.size() == 0 ? 0.5 : 0.2)) rows.push_back({"namespace", "\"shared\""});
+  else if (sets.size() > 0) rows.push_back({"set", fmt::format("[\"{}\"]", dice.one_of(sets))});
+}
+
+// Several jobs, and readers, on a cluster that fails.
+void draw_tenants(Draft& draft, Victims& v, Dice& dice) {
+  const bool groups = v.workers > 1 && dice.chance(0.15);
+  if (groups)
+    draw_groups(draft, v,
+                {"seed = 5", "training.steps = 4", "training.steps = 25", "consistency.model = asp",
+                 "consistency.model = bsp", "training.work = dynamic", "messages.unit = array"},
+                dice);
+  if (!dice.chance(0.15)) return;
+  draw_inference(draft, v, dice);
+  if (groups && dice.chance(0.5)) draft["inference"].rows.push_back({"group", "\"b\""});
+}
+
+// What is refused where nodes may fail, and what is not.
+void draw_sturdy(Draft& draft, Victims& v, Dice& dice) {
   const std::string_view what = dice.one_of(
       {"groups", "inference", "database", "dynamic", "stealing", "worker", "key-caching", "none"});
   Table& training = draft["training"];
@@ -262,14 +293,9 @@ void draw_sturdy(Draft& draft, const Victims& v, Dice& dice) {
   } else if (what == "key-caching") {
     draw_filter(draft, FilterStage::keys, dice);
   } else if (what == "inference") {
-    draft["inference"].rows = {
-        {"nodes", dice.number(1, 3)}, {"rate", dice.number(100, 2000)}, {"refresh", dice.time(1000, 10'000)}};
+    draw_inference(draft, v, dice);
   } else if (what == "groups") {
-    const std::int64_t first = dice.between(1, v.workers - 1);
-    for (const auto& [name, workers] : {std::pair{"\"a\"", first}, {"\"b\"", v.workers - first}})
-      draft.tables.push_back(
-          {.name = "group", .many = true, .rows = {{"name", name}, {"workers", std::to_string(workers)}}});
-    if (dice.chance(0.5)) draft.tables.back().rows.push_back({"namespace", "\"shared\""});
+    draw_groups(draft, v, {}, dice);
   }
 }
 
@@ -348,6 +374,8 @@ Draft draw(std::uint64_t seed, std::uint64_t run, std::uint64_t attempt) {
   }
   draw_recovery(draft, dice);
   draw_copies(draft, victims, dice);
+  Dice tenants(Stream(seed, "fuzz-tenants", run, attempt));
+  draw_tenants(draft, victims, tenants);
   draw_faults(draft, victims, dice);
   draw_node_life(draft, victims, false, life);
   return draft;

@@ -70,9 +70,10 @@ const RowOfTable& drawn_row(Dice& dice) {
 // The cluster that faults happen to.
 struct Victims {
   std::int64_t workers = 1, servers = 1;
-  bool learns = false;      // so a loss can be waited for
-  bool snapshots = false;   // so there is a storage
-  std::int64_t end_us = 0;  // about how long the run would take without faults
+  bool learns = false;       // so a loss can be waited for
+  bool snapshots = false;    // so there is a storage
+  std::int64_t readers = 0;  // inference nodes
+  std::int64_t end_us = 0;   // about how long the run would take without faults
 };
 void draw_faults(Draft& draft, const Victims& victims, Dice& dice);
 // A scenario whose work is tasks.

@@ -19,9 +19,8 @@ class Faults {
     if (kind.crashes || (kind.loses_disk && !v_.snapshots)) return crash();
     if (kind.loses_disk) return add(kind, storage(), trigger());
     if (kind.on == FaultOn::everything) return pair(*FaultKind(kind.undoes), kind, sides());
+    if (hands_over) return move(kind);
     if (!kind.undoes.empty()) return pair(*FaultKind(kind.undoes), kind, nodes());
-    if (kind.joins && dice_.chance(0.5)) return pair(*FaultKind("leave"), kind, nodes());
-    if (kind.joins) return add(kind, nodes(), {{"at", date()}});
     add(kind, kind.on == FaultOn::sides ? sides() : whom(kind), kind.window ? window() : trigger());
   }
 
@@ -48,6 +47,16 @@ class Faults {
     draft_.tables.push_back({.name = "fault", .many = true, .rows = std::move(rows)});
   }
 
+  // Inference nodes are no members, so they do not join or leave.
+  void move(const FaultKindRow& kind) {
+    Victims members = v_;
+    members.readers = 0;
+    Faults faults(draft_, members, dice_);
+    if (kind.joins && dice_.chance(0.5)) return faults.pair(*FaultKind("leave"), kind, faults.nodes());
+    if (kind.joins) return faults.add(kind, faults.nodes(), {{"at", date()}});
+    faults.add(kind, faults.whom(kind), kind.window ? faults.window() : faults.trigger());
+  }
+
   void crash() {
     Rows when = trigger();
     if (dice_.chance(0.75)) when.push_back({"restart_after", dice_.time(100, 20'000)});
@@ -64,6 +73,8 @@ class Faults {
   }
 
   std::string node() {
+    if (v_.readers > 0 && dice_.chance(0.3))
+      return fmt::format("inference {}", dice_.between(0, v_.readers - 1));
     const bool server = v_.servers > 0 && dice_.chance(0.6);
     return fmt::format("{} {}", server ? "server" : "worker",
                        dice_.between(0, (server ? v_.servers : v_.workers) - 1));

@@ -56,6 +56,18 @@ void FailureLog::on_promotion(const Event& e, const Promotion& promotion) {
   look_at_recoveries(e.at, shard);
 }
 
+// Nobody waits for them any more. A recovery that was about them alone is as far as it will come.
+void FailureLog::forget(std::uint32_t first_shard, std::uint32_t shards) {
+  for (std::uint32_t s = first_shard; s < first_shard + shards; ++s) {
+    owner_[s] = scheduler_node;
+    for (Open& open : open_) {
+      open.behind.erase(s);
+      open.orphans.erase(s);
+    }
+  }
+  std::erase_if(open_, [](const Open& open) { return open.behind.empty(); });
+}
+
 // Which of them are over, now that a shard has another version.
 void FailureLog::look_at_recoveries(double at, std::uint32_t shard) {
   for (Open& open : open_) {

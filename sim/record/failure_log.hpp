@@ -42,6 +42,8 @@ class FailureLog {
   // `shard_server`: the server of each shard, at first.
   explicit FailureLog(const std::vector<std::uint32_t>& shard_server, NodeId last_server);
   void on(const Event& event);
+  // The job of these shards has ended.
+  void forget(std::uint32_t first_shard, std::uint32_t shards);
   const FailureStats& stats() const { return stats_; }
 
  private:

@@ -203,7 +203,7 @@ Texts idle_corrections(const Scenario& scenario, const RunResult& run) {
 }
 
 Texts silent_inference(const Scenario&, const RunResult& run) {
-  if (!run.inference || !run.inference->latencies.empty()) return {};
+  if (!run.inference || !run.inference->answers.empty()) return {};
   return {fmt::format("the inference group answered none of {} requests", run.inference->requests)};
 }
 

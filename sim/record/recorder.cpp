@@ -110,6 +110,7 @@ std::uint64_t Recorder::record(const Event& event) {
     hashes_.clear();
   }
   const std::uint64_t number = stats_.events++;
+  if (is_beside(event)) ++stats_.events_beside;
   for (EventSink* sink : sinks_) sink->on(event, hash);
   if (failures_) failures_->on(event);
   if (!group_of_.empty()) count_group(event);
@@ -120,6 +121,15 @@ std::uint64_t Recorder::record(const Event& event) {
                         Others{}},
              event.what);
   return number;
+}
+
+bool Recorder::is_beside(const Event& event) const {
+  if (event.node >= beside_) return true;
+  return std::visit(Overloaded{[this](const OneOf<Sent, Received, Lost> auto& message) {
+                                 return std::max(message.from, message.to) >= beside_;
+                               },
+                               [](const auto&) { return false; }},
+                    event.what);
 }
 
 void Recorder::on(const Event& event, const Sent& message) {

@@ -37,14 +37,17 @@ struct CurvePoint {
 
 // What the inference group did.
 struct InferenceStats {
-  std::int64_t requests = 0;      // that came
-  std::vector<double> latencies;  // of those that were answered, in seconds from arrival to answer
-  // Of the weights used, when the answer was ready: updates since then, and seconds since they left the
-  // servers.
-  double staleness_sum = 0;
-  std::int64_t staleness_max = 0;
-  double age_sum = 0, age_max = 0;
-  std::int64_t samples = 0, hits = 0;  // predicted, and those that were given their class
+  struct Answered {
+    double arrival = 0, latency = 0;  // a date, and the seconds from it to the answer
+    // Of the weights used, when the answer was ready: seconds since they left the servers, and versions that
+    // all servers had had beyond them.
+    double age = 0;
+    std::int64_t staleness = 0;
+  };
+  std::int64_t requests = 0;            // that came
+  std::vector<Answered> answers = {};   // of one node in the order of their requests
+  std::vector<double> unanswered = {};  // requests: dates of arrival
+  std::int64_t samples = 0, hits = 0;   // predicted, and those that were given their class
   std::int64_t pulls = 0;
   std::uint64_t bytes_pulled = 0;
 };

@@ -10,6 +10,7 @@
 
 #include "model/mutant.hpp"
 #include "sim/record/notes.hpp"
+#include "sim/record/serving.hpp"
 #include "sim/scenario/fields/choices.hpp"
 #include "sim/scenario/reference/reference.hpp"
 #include "sim/scenario/spec/devices.hpp"
@@ -231,30 +232,53 @@ Json failures(const FailureStats& stats) {
           {"recoveries", recoveries}};
 }
 
-Json inference(const InferenceStats& stats) {
-  std::vector<double> latencies = stats.latencies;
+Json number_or_none(const std::optional<double>& number) { return number ? Json(*number) : Json(nullptr); }
+
+Json staleness_and_age(const ServingWindow& w) {
+  return {{"staleness", {{"mean", number_or_none(w.mean(w.staleness_sum))}, {"max", w.staleness_max}}},
+          {"age_s", {{"mean", number_or_none(w.mean(w.age_sum))}, {"max", w.age_max}}}};
+}
+
+Json served(const std::vector<ServingWindow>& windows) {
+  Json all = Json::array();
+  for (const ServingWindow& w : windows) {
+    all.push_back({{"begin_s", w.begin},
+                   {"end_s", w.end},
+                   {"requests", w.requests},
+                   {"answered", w.answered},
+                   {"latency_s", {{"mean", number_or_none(w.mean(w.latency_sum))}, {"max", w.latency_max}}}});
+    all.back().update(staleness_and_age(w));
+  }
+  return all;
+}
+
+Json inference(const InferenceSpec& spec, const InferenceStats& stats, double end) {
+  const ServingWindow all = served_in_all(stats, end);
+  std::vector<double> latencies;
+  for (const InferenceStats::Answered& answer : stats.answers) latencies.push_back(answer.latency);
   std::ranges::sort(latencies);
   const auto answered = static_cast<double>(latencies.size());
-  const auto mean = [&](double sum) { return answered > 0 ? Json(sum / answered) : Json(nullptr); };
   const auto percentile = [&](double share) {  // nearest rank
     if (latencies.empty()) return Json(nullptr);
     return Json(latencies[static_cast<std::size_t>(std::ceil(
                               share * answered * (mutant("percentiles-of-the-faster-half") ? 0.5 : 1))) -
                           1]);
   };
-  return {{"requests", stats.requests},
-          {"answered", latencies.size()},
-          {"latency_s",
-           {{"mean", mean(std::accumulate(latencies.begin(), latencies.end(), 0.0))},
-            {"p50", percentile(0.5)},
-            {"p99", percentile(0.99)}}},
-          {"staleness", {{"mean", mean(stats.staleness_sum)}, {"max", stats.staleness_max}}},
-          {"age_s", {{"mean", mean(stats.age_sum)}, {"max", stats.age_max}}},
-          {"accuracy", stats.samples > 0
-                           ? Json(static_cast<double>(stats.hits) / static_cast<double>(stats.samples))
-                           : Json(nullptr)},
-          {"pulls", stats.pulls},
-          {"bytes_pulled", stats.bytes_pulled}};
+  const double sum = std::accumulate(latencies.begin(), latencies.end(), 0.0);
+  Json json = {
+      {"requests", stats.requests},
+      {"answered", latencies.size()},
+      {"latency_s",
+       {{"mean", number_or_none(all.mean(sum))}, {"p50", percentile(0.5)}, {"p99", percentile(0.99)}}}};
+  json.update(staleness_and_age(all));
+  json["accuracy"] = stats.samples > 0
+                         ? Json(static_cast<double>(stats.hits) / static_cast<double>(stats.samples))
+                         : Json(nullptr);
+  json["pulls"] = stats.pulls;
+  json["bytes_pulled"] = stats.bytes_pulled;
+  const std::optional<double> window = spec.window ? std::optional(spec.window->value) : std::nullopt;
+  json["over_time"] = served(served_over_time(stats, window, end));
+  return json;
 }
 
 Json points(const std::vector<CurvePoint>& curve) {
@@ -420,7 +444,7 @@ Json make_summary(const RunIdentity& identity, const Scenario& scenario, const R
   if (!r.startup_s.empty()) summary["startup"] = startup(r);
   if (r.sums) summary["aggregation"] = sums(*r.sums);
   if (r.economy) summary["economy"] = economy(r);
-  if (r.inference) summary["inference"] = inference(*r.inference);
+  if (r.inference) summary["inference"] = inference(scenario.cluster.inference, *r.inference, r.sim_time);
   if (!r.tasks.empty()) summary["tasks"] = tasks(scenario, r.tasks);
   if (!r.spaces.empty()) summary["groups"] = groups(scenario, r);
   summary["curve"] = points(r.curve);

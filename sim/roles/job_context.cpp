@@ -19,7 +19,7 @@ bool JobContext::awaits(NodeId worker) const {
 }
 
 bool JobContext::is_through() const {
-  for (NodeId node = plan.first_worker(); node < plan.database(); ++node) {
+  for (NodeId node = plan.first_worker(); node < plan.past_workers(); ++node) {
     if (awaits(node)) return false;
   }
   return state.some_completed() || std::ranges::find(state.left_early, false) == state.left_early.end();

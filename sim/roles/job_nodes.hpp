@@ -19,7 +19,7 @@ class JobNodes {
 
   // With the model's first weights; none of a phantom model.
   void make(const std::shared_ptr<Values>& weights);
-  // A node that crashed has nothing any more.
+  // A node that crashed has nothing any more. A server is made again in all jobs.
   void make_again(NodeId node);
 
   ServerActor& server(NodeId node) const { return *servers_[node - job_.plan.first_server()]; }

@@ -79,8 +79,8 @@ JobPlan plan_of(const Scenario& scenario, const DataSplit* data, std::uint32_t f
                .steps = steps_of(scenario, data != nullptr ? data->train.size() : 0).value_or(no_limit),
                .keys = key_space_of(scenario),
                .first_shard = first_shard,
-               .absent = absent_at_first(scenario),
-               .spares = spares_of(scenario)};
+               .spares = spares_of(scenario),
+               .served = scenario.cluster.inference.given};
   if (plan.rule.told)
     plan.tasks = std::make_shared<const TaskDag>(
         parse_program(scenario.tasks, scenario.cluster.workers).program, plan.steps);
@@ -103,8 +103,10 @@ std::vector<JobPlan> plan_jobs(const LoadedScenario& loaded) {
     plan.first_index = job.first_worker;
     plan.groups = job.groups;
     plan.batch_sizes = job.batch_sizes;
+    plan.machines = &loaded.scenario.cluster;
     first_shard += static_cast<std::uint32_t>(plan.keys.shards.size());
   }
+  for (JobPlan& plan : plans) plan.absent = absent_at_first(loaded.scenario);
   return plans;
 }
 

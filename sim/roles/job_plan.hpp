@@ -35,7 +35,9 @@ struct JobPlan {
   std::uint32_t first_index = 0, first_shard = 0;
   std::vector<std::size_t> groups = {};        // of the run's scenario that train here; none without groups
   std::vector<std::int64_t> batch_sizes = {};  // by worker, where they differ from the beginning
-  std::vector<NodeId> absent = {};             // nodes that are not there at first
+  std::vector<NodeId> absent = {};             // nodes of the run that are not there at first
+  const ClusterSpec* machines = nullptr;       // all workers and whom they share; null: the scenario's
+  bool served = false;                         // by the inference group
   std::shared_ptr<const TaskDag> tasks = {};   // that the scheduler gives out; null under most models
   std::vector<NodeId> spares = {};             // of those, workers that are there to replace others
 
@@ -51,10 +53,20 @@ struct JobPlan {
   std::uint32_t servers() const { return static_cast<std::uint32_t>(scenario.cluster.servers); }
   std::uint32_t workers() const { return static_cast<std::uint32_t>(scenario.cluster.workers); }
   NodeId first_worker() const { return 1 + servers() + first_index; }
-  NodeId database() const { return first_worker() + workers(); }
-  NodeId snapshot_node() const { return storage_node(scenario.cluster).value_or(0); }
+  NodeId past_workers() const { return first_worker() + workers(); }
+  const ClusterSpec& cluster() const { return machines != nullptr ? *machines : scenario.cluster; }
+  NodeId database() const { return 1 + servers() + static_cast<NodeId>(cluster().workers); }
+  NodeId snapshot_node() const { return storage_node(cluster()).value_or(0); }
   bool is_server(NodeId node) const { return node >= first_server() && node <= servers(); }
-  bool is_worker(NodeId node) const { return node >= first_worker() && node < database(); }
+  bool is_worker(NodeId node) const { return node >= first_worker() && node < past_workers(); }
+  // By worker of this job, whether it takes part.
+  std::vector<bool> members_in(const View& view) const {
+    const auto first = view.workers.begin() + first_index;
+    return {first, first + workers()};
+  }
+  const Owner& owner_in(const View& view, std::uint32_t shard) const {
+    return view.owners[first_shard + shard];
+  }
 
   // Shards are numbered from 0 here; messages and records number them over all jobs.
   bool has_shard(std::uint32_t of_run) const {

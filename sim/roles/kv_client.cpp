@@ -21,7 +21,9 @@ KvClient::KvClient(JobContext& job, NodeId node)
       cache_(job.plan) {
   std::iota(all_.begin(), all_.end(), 0U);
   if (job.plan.scenario.may_fail()) {
-    retries_ = std::make_unique<RetryQueue>(job.plan.retry());
+    RetrySpec retry = job.plan.retry();
+    if (only_reads()) retry.limit = 0;  // training does not depend on it
+    retries_ = std::make_unique<RetryQueue>(retry);
     for (const std::uint32_t s : all_) standings_.push_back({.owner = job.plan.server_of(s)});
   }
 }
@@ -205,6 +207,7 @@ void KvClient::on_answer(const Message& message, Answer answer) {
   shard.outstanding = false;
   shard.unused = true;
   shard.version = answer.version;
+  shard.left_at = answer.sent_at;
   shard.finished = answer.finished;
   if (weights_.empty()) weights_.resize(connections_.size());
   const Slice& values = answer.weights.values;
@@ -234,10 +237,6 @@ void KvClient::update(std::uint32_t s, const Slice& sum, std::int64_t version) {
   weights = {shard.parameters->weights(), 0, sum.count, version};
 }
 
-bool KvClient::answered(const ShardIds& shards) const {
-  return std::ranges::none_of(shards, [this](std::uint32_t s) { return connections_[s].outstanding; });
-}
-
 // Where the first shard decides for all and was set back, another may have the version already that its next
 // decision is about. That shard does not wait for this step's pushes, and no later version of it makes the
 // step useless.
@@ -262,10 +261,6 @@ bool KvClient::is_over() const {
 
 bool KvClient::all_finished() const {
   return std::ranges::all_of(all_, [this](std::uint32_t s) { return finished(s); });
-}
-
-std::int64_t KvClient::least_version() const {
-  return std::ranges::min_element(connections_, {}, &Connection::version)->version;
 }
 
 std::int64_t KvClient::least_version_here() const {
@@ -389,16 +384,19 @@ void KvClient::settle(bool has_waited) {
 void KvClient::on_view(const std::shared_ptr<const View>& view) {
   if (view->number <= this->view()) return;
   view_ = view;
+  members_ = job_.plan.members_in(*view);
   for (const std::uint32_t s : all_) {
     Standing& standing = standings_[s];
-    const Owner& owner = view->owners[s];
+    const Owner& owner = job_.plan.owner_in(*view, s);
     if (owner.epoch == standing.epoch) continue;
     standing.owner = owner.primary;
     standing.epoch = owner.epoch;
     cache_.forget(s);
-    for (Message& request : retries_->again(s, owner.primary, owner.epoch, Agenda::now()))
+    const std::uint32_t of_run = job_.plan.first_shard + s;
+    for (Message& request : retries_->again(of_run, owner.primary, owner.epoch, Agenda::now()))
       job_.network.send(again(std::move(request)));
     const Connection& shard = connections_[s];
+    if (only_reads()) continue;
     const bool has_answer = shard.unused && !shard.outstanding;
     const bool matters = job_.plan.rule.gate == Gate::staleness || job_.plan.rule.waits_for_all() ||
                          (job_.plan.rule.first_shard_decides && s == 0);

@@ -13,6 +13,7 @@
 //   for another shard, asks the new owner again; else two workers could wait for each other's clocks.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -35,10 +36,7 @@ class KvClient {
   KvClient(JobContext& job, NodeId node);
 
   // By worker, whether it takes part, as far as this one knows; empty where all do for good.
-  const std::vector<bool>& members() const {
-    static const std::vector<bool> all;
-    return view_ ? view_->workers : all;
-  }
+  const std::vector<bool>& members() const { return members_; }
 
   // Sparse models: from now on only these keys are pulled and pushed, those of the worker's step `step`.
   void use_keys(std::shared_ptr<const BatchKeys> keys, std::int64_t step) {
@@ -91,6 +89,11 @@ class KvClient {
   void wait_for(const ShardIds& shards, std::int64_t clock);
   // Until the next message to this worker is dealt with, or requests that are not answered are sent again.
   void wait_for_message();
+  // Deals with messages until a date.
+  void listen_until(double date) {
+    while (std::optional<Message> message = job_.network.receive_until(node_, date))
+      handle(std::move(*message));
+  }
 
   // What a worker that comes back after a crash learns with its first pull: the pushes that every shard has
   // of it. From here on it numbers its pushes. Returns the clock that it goes on with.
@@ -98,7 +101,9 @@ class KvClient {
   void on_view(const std::shared_ptr<const View>& view);
   std::int64_t view() const { return view_ ? view_->number : -1; }
 
-  bool answered(const ShardIds& shards) const;
+  bool answered(const ShardIds& shards) const {
+    return std::ranges::none_of(shards, [this](std::uint32_t s) { return connections_[s].outstanding; });
+  }
   // A step begins with all that is here.
   void use_all();
   // Whether the training needs no further step of this worker.
@@ -108,7 +113,11 @@ class KvClient {
   bool all_finished() const;
   std::int64_t version(std::uint32_t shard) const { return connections_[shard].version; }
   Versions versions() const;
-  std::int64_t least_version() const;
+  std::int64_t least_version() const {
+    return std::ranges::min_element(connections_, {}, &Connection::version)->version;
+  }
+  // When the first of the weights that are here left its server.
+  double oldest() const { return std::ranges::min_element(connections_, {}, &Connection::left_at)->left_at; }
   std::int64_t least_version_here() const;  // of the shards that are not on their way
   const ShardIds& all_shards() const { return all_; }
 
@@ -128,6 +137,7 @@ class KvClient {
   // What is known of one shard.
   struct Connection {
     std::int64_t version = -1;  // of the weights that are here
+    double left_at = 0;         // likewise: when they left their server
     std::int64_t pulls = 0;     // sent
     std::int64_t has = 0;       // the pull that the last values answered
     std::int64_t pushes = 0;    // sent
@@ -157,6 +167,8 @@ class KvClient {
   }
   // Messages number shards over all jobs, everything else here over this one.
   std::uint32_t index_of(const Message& message) const { return message.shard - job_.plan.first_shard; }
+  // An inference node: it pushes nothing, so no shard waits for it.
+  bool only_reads() const { return !job_.plan.is_worker(node_); }
   bool outstanding(std::uint32_t shard) const { return connections_[shard].outstanding; }
   // Whether weights are here that no step has begun with.
   bool unused(std::uint32_t shard) const { return connections_[shard].unused; }
@@ -194,6 +206,7 @@ class KvClient {
   std::map<std::pair<std::uint32_t, std::int64_t>, Timestamp> push_tasks_;
   std::unique_ptr<RetryQueue> retries_;  // where messages may get lost
   std::shared_ptr<const View> view_;     // the last one
+  std::vector<bool> members_;            // in it
   std::int64_t begun_on_ = -1;           // the first shard's version with which the last step began
   std::int64_t ahead_ = 0, skipped_ = 0;
   Timestamp last_ = 0;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "sim/roles/database.hpp"
@@ -22,8 +23,10 @@ void NodeActors::start(const std::shared_ptr<Values>& weights, const std::vector
   nodes_.make(weights);
   if (plan.warms_up_before_servers()) job_.state.first_weights = weights;
   for (const NodeId node : plan.absent) {
+    const bool is_of_all = jobs.front() == &job_ && node < plan.first_worker();
+    if (!is_of_all && !plan.is_worker(node)) continue;
     job_.network.take_down(node, [](const Message&) {});
-    if (!plan.is_worker(node)) continue;
+    if (is_of_all) continue;
     job_.recorder.absent_at_first(node);
     job_.state.left_early[nodes_.worker_index(node)] = true;
   }
@@ -33,12 +36,11 @@ void NodeActors::start(const std::shared_ptr<Values>& weights, const std::vector
     }
   };
   jobs_ = jobs;
-  if (jobs.front() != &job_) return start_all(plan.first_worker(), plan.database());
-  start_all(0, plan.first_worker());
-  if (plan.scenario.cluster.inference.given)
-    inference_ = std::make_unique<InferenceGroup>(job_, weights, actors_);
-  start_all(plan.database(), first_inference_node(plan.scenario.cluster));
-  start_all(plan.first_worker(), plan.database());
+  const bool is_first = jobs.front() == &job_;
+  if (is_first) start_all(0, plan.first_worker());
+  if (plan.served) inference_ = std::make_unique<InferenceGroup>(job_, weights, actors_);
+  if (is_first) start_all(plan.database(), first_inference_node(plan.cluster()));
+  start_all(plan.first_worker(), plan.past_workers());
 }
 
 double NodeActors::startup_of(NodeId node) const {
@@ -77,7 +79,8 @@ void NodeActors::start_spare(NodeId node) {
   });
 }
 
-void NodeActors::act_for(const NodeActors& other) {
+void NodeActors::act_for(NodeActors& other) {
+  parts_.push_back(&other);
   for (std::size_t s = 0; s < nodes_.servers().size(); ++s)
     nodes_.servers()[s]->act_for(*other.nodes_.servers()[s]);
 }
@@ -86,17 +89,18 @@ void NodeActors::on_arrival(const Message& message) {
   if (nodes_.peers() != nullptr) return nodes_.peers()->on_arrival(message);
   if (job_.plan.tasks && job_.plan.is_worker(message.to)) return;  // nothing in it stops a computation
   if (job_.plan.is_worker(message.to)) nodes_.worker(message.to).on_arrival(message);
-  else if (inference_ && message.to >= job_.plan.database()) inference_->on_arrival(message);
+  else if (inference_ && inference_->has(message.to)) inference_->on_arrival(message);
 }
 
 void NodeActors::start_node(NodeId node) {
+  if (inference_ && inference_->has(node)) return inference_->start(node);
   const Scenario& scenario = job_.plan.scenario;
   const bool is_worker = job_.plan.is_worker(node);
   // SimGrid kills daemons as soon as nobody else is there, as when all nodes are down for a while.
   const bool is_daemon = !is_worker && node != scheduler_node && !scenario.may_fail();
   const std::string name = is_worker
                                ? fmt::format("worker {}", job_.plan.first_index + nodes_.worker_index(node))
-                               : node_name(scenario.cluster, node);
+                               : node_name(job_.plan.cluster(), node);
   by_node_[node] = actors_.spawn(name, node, is_daemon, [this, node] { run(node); });
   if (scenario.may_fail() && (job_.plan.is_server(node) || is_worker)) heartbeats_.begin(node);
 }
@@ -108,7 +112,7 @@ void NodeActors::run(NodeId node) {
   else if (job_.plan.is_worker(node) && job_.plan.tasks) nodes_.task_worker(node)->run(actors_);
   else if (job_.plan.is_worker(node)) nodes_.worker(node).run();
   else if (node == scheduler_node) run_scheduler(jobs_);
-  else if (node == database_node(job_.plan.scenario.cluster)) run_database(job_);
+  else if (node == database_node(job_.plan.cluster())) run_database(job_);
   else run_storage(job_);
 }
 
@@ -118,31 +122,47 @@ std::optional<InferenceStats> NodeActors::finish_inference(double end) {
 }
 
 void NodeActors::end() {
-  for (NodeId node = job_.plan.first_worker(); node < job_.plan.database(); ++node) {
+  for (NodeId node = job_.plan.first_worker(); node < job_.plan.past_workers(); ++node) {
     job_.network.let_go(node);
     job_.state.starting[node] = false;
-    if (by_node_[node]) by_node_[node]->kill();
+    kill(node);
     job_.network.take_down(node, [](const Message&) {});
     job_.recorder.stop(node, Agenda::now());
   }
   for (const auto& server : nodes_.servers()) server->shards().end();
 }
 
+void NodeActors::kill(NodeId node) {
+  if (inference_ && inference_->has(node)) return inference_->kill(node);
+  if (by_node_[node]) by_node_[node]->kill();  // else it has never been there
+}
+
 bool NodeActors::crash(NodeId node) {
   if (!job_.network.is_up(node)) return false;
   job_.network.let_go(node);
-  by_node_[node]->kill();
+  kill(node);
   job_.network.take_down(node, [this](const Message& message) {
-    if (message.is<Push>()) discard(message);
+    for (NodeActors* part : parts_) {
+      if (message.is<Push>() && part->job_.plan.has_shard(message.shard)) part->discard(message);
+    }
   });
-  if (job_.plan.is_server(node)) nodes_.server(node).discard_rest();
-  nodes_.make_again(node);
+  lose(node);
   if (job_.plan.is_worker(node)) job_.record(node, Computation{.phase = ComputePhase::killed});
   return true;
 }
 
+// What a node had in memory. A server has it of every job.
+void NodeActors::lose(NodeId node) {
+  if (!job_.plan.is_server(node)) return nodes_.make_again(node);
+  for (NodeActors* part : parts_) {
+    part->nodes_.server(node).discard_rest();
+    part->nodes_.make_again(node);
+    if (part != this) nodes_.server(node).act_for(part->nodes_.server(node));
+  }
+}
+
 bool NodeActors::lose_disk(NodeId node) {
-  if (node != storage_node(job_.plan.scenario.cluster)) return false;
+  if (node != storage_node(job_.plan.cluster())) return false;
   return !std::exchange(job_.state.snapshots, {}).empty();
 }
 
@@ -160,14 +180,16 @@ bool NodeActors::leave(NodeId node) {
 bool NodeActors::has_left(NodeId node) const {
   if (nodes_.peers() != nullptr && job_.plan.is_worker(node)) return false;
   if (job_.plan.is_worker(node)) return nodes_.worker(node).is_through();
+  if (!job_.plan.is_server(node) || !nodes_.server(node).is_leaving()) return false;
   // A server must not stop while the next owner still asks it for the shard. One that is down does not ask,
   // unless it comes back.
-  const auto has_got = [this](std::uint32_t shard, const Owner& owner) {
-    const ShardServer* there = nodes_.server(owner.primary).shards().find(shard);
-    const bool leads = there != nullptr && there->leads() && there->epoch() >= owner.epoch;
-    return leads || !(job_.network.is_up(owner.primary) || job_.observer.watch().comes_back(owner.primary));
-  };
-  return job_.plan.is_server(node) && nodes_.server(node).has_left(has_got);
+  return std::ranges::all_of(parts_, [this, node](const NodeActors* part) {
+    return part->nodes_.server(node).has_given_all([this, part](std::uint32_t shard, const Owner& owner) {
+      const ShardServer* there = part->nodes_.server(owner.primary).shards().find(shard);
+      const bool leads = there != nullptr && there->leads() && there->epoch() >= owner.epoch;
+      return leads || !(job_.network.is_up(owner.primary) || job_.observer.watch().comes_back(owner.primary));
+    });
+  });
 }
 
 bool NodeActors::is_leaving(NodeId node) const {
@@ -178,6 +200,7 @@ bool NodeActors::is_leaving(NodeId node) const {
 
 bool NodeActors::restart(NodeId node) {
   if (job_.state.starting[node]) return false;  // it is on its way
+  if (job_.plan.is_worker(node) && job_.state.over) return false;  // it has nothing to do any more
   if (job_.network.is_up(node)) {
     if (is_leaving(node)) {  // it goes first
       const double later = Agenda::now() + job_.plan.scenario.recovery.heartbeat.value;

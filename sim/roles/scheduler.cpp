@@ -61,8 +61,7 @@ void run_without_failures(const std::vector<JobContext*>& jobs) {
 void run_scheduler(const std::vector<JobContext*>& jobs) {
   JobContext& job = *jobs.front();
   if (!job.plan.scenario.may_fail()) return run_without_failures(jobs);
-  FailureAwareScheduler(job).run();
-  job.observer.on_end();
+  FailureAwareScheduler(jobs).run();
 }
 
 }  // namespace psim

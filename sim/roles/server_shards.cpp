@@ -52,6 +52,7 @@ Release cause_of(const Message& message) {
 ServerShards::ServerShards(JobContext& job, std::uint32_t server)
     : job_(job),
       node_(job.plan.first_server() + server),
+      ended_(job.state.over),
       filtered_(!filters_on(job.plan.scenario.filters, false).empty()) {}
 
 ShardServer::Options ServerShards::options_of(std::uint32_t shard) const {
@@ -100,10 +101,11 @@ ShardServer& ServerShards::first_state(std::uint32_t shard) {
 
 bool ServerShards::on(const Message& message) {
   const Push* push = message.as<Push>();
-  if (ended_) {
-    if (push != nullptr) discard(message.shard, *push);
+  if (ended_ && push != nullptr) {
+    discard(message.shard, *push);
     return true;
   }
+  if (are_gone()) return true;
   if (message.is<UpdateGroup>()) {
     on_decision(message);
     return true;

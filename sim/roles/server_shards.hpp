@@ -74,8 +74,10 @@ class ServerShards final : public Outbox {
   void discard_all();
   // A push that is here a second time.
   void drop_duplicate(std::uint32_t shard, const Push& push);
-  // The job has ended: nothing that comes for it counts any more.
+  // The job has ended: nothing that is pushed counts any more.
   void end();
+  // ... and nobody reads its shards: they are thrown away.
+  bool are_gone() const { return ended_ && !job_.plan.served; }
 
  private:
   void send(Message message) override;
@@ -105,7 +107,7 @@ class ServerShards final : public Outbox {
 
   JobContext& job_;
   NodeId node_;
-  bool ended_ = false;
+  bool ended_;
   bool filtered_;  // answers go through filters
   std::map<std::uint32_t, ShardServer> shards_;
   std::uint32_t current_ = 0;  // the shard that is acting ...

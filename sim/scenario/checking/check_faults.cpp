@@ -26,6 +26,8 @@ bool check_node_name(const Check& check, const std::string& field, const std::st
                       : fmt::format("there are {0} 0 to {0} {1}", what, count - 1);
   };
   std::string label = "nodes are scheduler, server N, worker N, storage; servers, workers, all", help;
+  if (check.s.cluster.inference.given)
+    label = "nodes are scheduler, server N, worker N, inference N, storage; servers, workers, all";
   if (meant == "database") label = "a database does not fail: it sends every batch once";
   else if (meant == "storage" && !check.s.cluster.storage)
     label = "no snapshots are made, so there is no storage";
@@ -33,6 +35,10 @@ bool check_node_name(const Check& check, const std::string& field, const std::st
     help = fmt::format("did you mean \"{}\"?", meant);
   else if (meant.starts_with("server")) label = range("server", check.s.cluster.servers);
   else if (meant.starts_with("worker")) label = range("worker", check.s.cluster.workers);
+  else if (meant.starts_with("inference") && check.s.cluster.inference.given)
+    label = range("inference", check.s.cluster.inference.nodes);
+  else if (meant.starts_with("inference"))
+    label = "there is no inference group", help = "[inference] makes one";
   else if (const std::string near = nearest(name, {"scheduler", "servers", "workers", "all", "storage"});
            !near.empty())
     help = fmt::format("did you mean \"{}\"?", near);

@@ -13,7 +13,7 @@ constexpr std::string_view in_servers = "kind = \"parameter-server\" in [archite
                            static_work = "work = \"static\"";
 
 // Failures of any kind, and what helps against them, make nodes send again what may be lost.
-constexpr Demands failures{.needs = one_group, .takes = arrives_once};
+constexpr Demands failures{.takes = arrives_once};
 
 // An update that is made on a date is made without some: those push too late, or wait for the next one.
 constexpr Demands by_date{.needs = servers | whole_pushes, .takes = same_clock | counts_alone};
@@ -153,10 +153,10 @@ const Feature rows[] = {
         {.needs = real_data}, [](const Scenario& s) { return s.data.validation_fraction > 0; }),
     row("an evaluation at intervals", "training.evaluate_every = \"1ms\"", "no evaluate_every",
         {.needs = real_data}, [](const Scenario& s) { return s.training.evaluate_every.has_value(); }),
-    row("proportional work", "training.work = \"proportional\"", static_work, {.needs = servers | one_group},
+    row("proportional work", "training.work = \"proportional\"", static_work, {.needs = servers},
         [](const Scenario& s) { return s.training.work == WorkPolicy::proportional; }),
     row("dynamic work", "training.work = \"dynamic\"\ntraining.work_every = 1", static_work,
-        {.needs = servers | one_group | same_clock | arrives_once},
+        {.needs = servers | same_clock | arrives_once},
         [](const Scenario& s) { return s.training.work == WorkPolicy::dynamic; }),
     row("stolen work", "training.work = \"stealing\"", static_work,
         {.needs = servers | one_group | same_clock | gradients | one_batch | all_weights | whole_pushes |
@@ -164,7 +164,7 @@ const Feature rows[] = {
          .takes = one_push},
         [](const Scenario& s) { return s.training.work == WorkPolicy::stealing; }),
     row("delivery by a database", "data.delivery = \"database\"\ndata.bytes_per_sample = \"100B\"",
-        "delivery = \"local\"", {.needs = servers | one_group | arrives_once | counted_batches}, has_database),
+        "delivery = \"local\"", {.needs = servers | arrives_once | counted_batches}, has_database),
     row("a database that counts the samples' bytes", "data.delivery = \"database\"",
         "bytes_per_sample = \"3kB\" in [data]", {.needs = real_data},
         [](const Scenario& s) { return has_database(s) && !s.cluster.delivery.bytes_per_sample; }),
@@ -211,7 +211,7 @@ const Feature rows[] = {
                  e.receive_bandwidth;
         }),
     row("an inference group", "inference = {refresh = \"2ms\", rate = 2000}", "no [inference]",
-        {.needs = servers | one_group | server_weights | arrives_once},
+        {.needs = servers | server_weights},
         [](const Scenario& s) { return s.cluster.inference.given; }),
     row("a division into groups", "group = [{name = \"a\"}, {name = \"b\", set = [\"seed = 2\"]}]",
         "no [[group]]", {.needs = servers, .takes = one_group},
@@ -245,7 +245,7 @@ const Feature rows[] = {
     row("recovery", "recovery.enabled = true", "enabled = false in [recovery]", failures,
         [](const Scenario& s) { return s.recovery.enabled; }),
     row("replication", "replication.copies = 1\ncluster.servers = 2", "copies = 0 in [replication]",
-        {.needs = servers | one_group, .takes = arrives_once},
+        {.needs = servers, .takes = arrives_once},
         [](const Scenario& s) { return s.replication.copies > 0; }),
     row("a snapshot", "snapshot.every = \"2 updates\"", "no `every` in [snapshot]", failures,
         [](const Scenario& s) { return s.snapshot.every.has_value(); }),

@@ -105,7 +105,9 @@ bool talks(const Scenario& scenario, std::uint32_t a, std::uint32_t b) {
   }
   const bool has_servers = scenario.architecture.has_servers();
   if (high == storage_node(scenario.cluster)) return low > 0 && (low <= servers || !has_servers);
-  if (high >= first_inference_node(scenario.cluster)) return low > 0 && low <= servers;
+  // Where nodes fail the scheduler tells inference nodes who owns what.
+  if (high >= first_inference_node(scenario.cluster))
+    return low <= servers && (low > 0 || scenario.may_fail());
   if (high == database_node(scenario.cluster)) return low > servers;  // the database and a worker
   if (low == 0) return true;                                          // the scheduler and everybody else
   // Groups agree on where they go on, and when a worker is gone others become neighbours.

@@ -207,6 +207,8 @@ struct InferenceSpec {
   std::int64_t samples_per_request = 1;
   std::optional<double> flops_per_request;  // of the forward pass: a third of a gradient's
   Speeds speed;
+  std::string group;              // whose parameters are served; empty: the first one's
+  std::optional<Seconds> window;  // in which answers are counted
 
   std::int64_t count() const { return given ? nodes : 0; }
 };
