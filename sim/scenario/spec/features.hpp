@@ -34,6 +34,9 @@ enum class Property : std::uint8_t {
   wide_values,
   own_links,
   whole_copies,
+  own_batches,
+  peers,
+  fewer_workers,
 };
 
 struct PropertyRow {

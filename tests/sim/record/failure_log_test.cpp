@@ -10,7 +10,7 @@ namespace {
 
 // Servers 1 and 2 own shards 0 and 1; server 1 has reached version 5 when it crashes at date 2.
 FailureLog after_a_crash() {
-  FailureLog log({0, 1}, 2);
+  FailureLog log({0, 1}, 2, 0);
   log.on({1, 1, ModelUpdate{.shard = 0, .version = 5}});
   log.on({2, 0, FaultChange{.kind = "crash", .begins = true, .target = 1}});
   return log;
