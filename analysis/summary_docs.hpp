@@ -122,7 +122,8 @@ inline constexpr FieldDoc summary_field_docs[] = {
     {"transfer_s", "summary.json, recoveries", "Seconds from there until they owned the shards."},
     {"catch_up_s", "summary.json, recoveries", "Seconds from there until all shards were as far as before."},
     {"reforming_s", "summary.json, recoveries",
-     "Without servers: seconds from the detection until a group that knows of the crash began its first step."},
+     "Without servers: seconds from the detection until a group that knows of the crash began its first "
+     "step."},
     {"lost_work_s", "summary.json, recoveries",
      "Without servers: seconds from there until the step was done that was in hand at the crash."},
     {"finished_s", "summary.json, groups",

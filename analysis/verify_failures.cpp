@@ -147,7 +147,8 @@ class Regroupings final : public Check {
     if (row.is("view_change")) on_view(row.at);
     if (row.is("participant")) ++participants_;
     if (row.is("finish")) through_.insert(row.node);
-    if (row.is("sent") && row.kind == "regroup") each([](Loss& one) { one.agreed = one.agreed || one.announced.has_value(); });
+    if (row.is("sent") && row.kind == "regroup")
+      each([](Loss& one) { one.agreed = one.agreed || one.announced.has_value(); });
     if (row.is_step() && row.is("begun")) on_begin(row.at);
     if (row.is("model_update")) on_update(row);
     if (row.is_crash() && facts_.is_worker(row.peer) && !through_.contains(row.peer)) {
@@ -199,13 +200,12 @@ class Regroupings final : public Check {
   }
   // Who was away for less time than it takes to notice tells of it itself.
   void on_receipt(const Row& row) {
-    if (!facts_.is_worker(row.peer) ||
-        (row.kind != "join" && row.kind != "heartbeat" && row.kind != "leave"))
+    if (!facts_.is_worker(row.peer) || (row.kind != "join" && row.kind != "heartbeat" && row.kind != "leave"))
       return;
     known_.erase(row.peer);
     through_.erase(row.peer);
-    const bool is_news = std::ranges::any_of(
-        losses_, [&](const Loss& one) { return one.node == row.peer && !one.announced; });
+    const bool is_news =
+        std::ranges::any_of(losses_, [&](const Loss& one) { return one.node == row.peer && !one.announced; });
     if (is_news) back_.insert(row.peer);
   }
   void on_view(double at) {

@@ -252,13 +252,13 @@ std::string recoveries_figure(const RunView& view) {
   const Json& recoveries = view.page.summary["failures"]["recoveries"];
   using Parts = std::vector<std::pair<const char*, const char*>>;
   const bool of_workers = !recoveries.empty() && recoveries[0].contains("worker");
-  const Parts parts = of_workers ? Parts{{"detection_s", "detection"},
-                                         {"reforming_s", "re-forming"},
-                                         {"lost_work_s", "lost work"}}
-                                 : Parts{{"detection_s", "detection"},
-                                         {"takeover_s", "takeover"},
-                                         {"transfer_s", "transfer"},
-                                         {"catch_up_s", "catch-up"}};
+  const Parts parts =
+      of_workers
+          ? Parts{{"detection_s", "detection"}, {"reforming_s", "re-forming"}, {"lost_work_s", "lost work"}}
+          : Parts{{"detection_s", "detection"},
+                  {"takeover_s", "takeover"},
+                  {"transfer_s", "transfer"},
+                  {"catch_up_s", "catch-up"}};
   const std::string who = of_workers ? "worker" : "server";
   double longest = 0;
   for (const Json& one : recoveries) {

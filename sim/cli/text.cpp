@@ -100,9 +100,9 @@ std::string failures_text(const Json& s) {
                        "worker {worker} crashed at {at_s:.4g s}: detection {detection_s:.4g s}, "
                        "re-forming {reforming_s:.4g s}, lost work {lost_work_s:.4g s}")
                 : line("recovery", one,
-                 "server {server} crashed at {at_s:.4g s}: detection {detection_s:.4g s}, "
-                 "takeover {takeover_s:.4g s}, transfer {transfer_s:.4g s}, "
-                 "catch-up {catch_up_s:.4g s}");
+                       "server {server} crashed at {at_s:.4g s}: detection {detection_s:.4g s}, "
+                       "takeover {takeover_s:.4g s}, transfer {transfer_s:.4g s}, "
+                       "catch-up {catch_up_s:.4g s}");
   return text;
 }
 

@@ -315,8 +315,8 @@ Draft without_servers(Dice& dice) {
   draw_recovery(draft, dice);
   std::erase_if(draft["recovery"].rows,
                 [](const Row& row) { return row.key == "lost_data" || row.key == "workers"; });
-  const std::string lost = is_pipeline ? dice.text_of({"wait", "restart"})
-                                       : dice.text_of({"wait", "remove", "restart"});
+  const std::string lost =
+      is_pipeline ? dice.text_of({"wait", "restart"}) : dice.text_of({"wait", "remove", "restart"});
   draft["recovery"].rows.push_back({"workers", lost});
   victims.may_leave = lost == "\"remove\"";
   if (victims.may_leave && dice.chance(0.3)) draft["recovery"].rows.push_back({"lost_data", "\"reassign\""});

@@ -47,7 +47,8 @@ class Faults {
       return dice_.text_of({"chunk", "activation", "error", "standing", "regroup", "state", "restore", "join",
                             "start", "leave", "ack", "heartbeat", "view"});
     return dice_.text_of({"join", "start", "pull", "weights", "push", "finished", "group", "decide", "ready",
-                          "leave", "ack", "heartbeat", "view", "replicate", "replicated", "state", "restore"});
+                          "leave", "ack", "heartbeat", "view", "replicate", "replicated", "state",
+                          "restore"});
   }
 
   void crash() {

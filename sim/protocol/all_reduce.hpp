@@ -1,9 +1,9 @@
 // All-reduce: afterwards every worker has the sum of all workers' vectors. What each worker sends to whom, in
-// which order, as data; the vector is cut in even chunks. First partial sums travel, each worker's every value
-// once, and the receiver adds them to its own. Then the sums travel.
+// which order, as data; the vector is cut in even chunks. First partial sums travel, each worker's every
+// value once, and the receiver adds them to its own. Then the sums travel.
 //
-// All-gather: afterwards every worker has all workers' vectors, which then are added up where they are. Sparse
-// vectors are summed so, because their sums do not stay sparse.
+// All-gather: afterwards every worker has all workers' vectors, which then are added up where they are.
+// Sparse vectors are summed so, because their sums do not stay sparse.
 //
 // Every worker has a replica of the model and an optimizer, takes the batch that it would take under bsp,
 // and updates by the mean of the summed gradients. The partial sums travel, so a ring adds each chunk in

@@ -8,7 +8,10 @@
 namespace psim {
 
 FailureLog::FailureLog(const std::vector<std::uint32_t>& shard_server, NodeId last_server, NodeId last_peer)
-    : last_server_(last_server), last_peer_(last_peer), epoch_(shard_server.size()), version_(shard_server.size()) {
+    : last_server_(last_server),
+      last_peer_(last_peer),
+      epoch_(shard_server.size()),
+      version_(shard_server.size()) {
   for (const std::uint32_t server : shard_server) owner_.push_back(1 + server);
 }
 

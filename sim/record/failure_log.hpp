@@ -19,7 +19,8 @@ struct Recovery {
   NodeId node = 0;
   double crash = 0;  // date
   bool is_worker = false;
-  std::optional<double> reformed = {};  // of a worker: the next group, which knows of it, begins its first step
+  std::optional<double> reformed =
+      {};  // of a worker: the next group, which knows of it, begins its first step
   // Dates, if it came so far: the scheduler announces the first view that knows of this crash; the new owners
   // begin to fetch the shards, or have them already; they own them; all are at the versions that they had.
   std::optional<double> detected = {}, fetching = {}, owned = {}, caught_up = {};
@@ -71,7 +72,8 @@ class FailureLog {
   // those that an earlier view announced.
   std::set<NodeId> noticed_, back_, announced_;
   std::vector<Open> open_;
-  // Without servers: recoveries of workers that are not over, with the version of the newest copy at the crash.
+  // Without servers: recoveries of workers that are not over, with the version of the newest copy at the
+  // crash.
   struct Regrouping {
     std::size_t recovery;
     std::int64_t version;

@@ -126,8 +126,8 @@ WorkerTime total_time(std::span<const WorkerStats> workers) {
 }
 
 // In seconds: from the crash until the scheduler knew, from then until the new owners had the shards or began
-// to fetch them, until they owned them, and until all were as far as they had been. Of a worker: from then until
-// the next group began, and until the step was done that was in hand.
+// to fetch them, until they owned them, and until all were as far as they had been. Of a worker: from then
+// until the next group began, and until the step was done that was in hand.
 Json recovery(const Recovery& r) {
   const auto span = [](std::optional<double> from, std::optional<double> to) {
     return from && to ? Json(*to - *from) : Json(nullptr);

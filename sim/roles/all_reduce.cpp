@@ -74,8 +74,7 @@ void AllReduceWorker::form_group(const SharedView& view, bool goes_on) {
     if (waits || view->workers[w]) members.push_back(w);
   }
   const auto me = std::ranges::find(members, index_);
-  if (me == members.end() || (waits && !has_copy_) ||
-      (lost == LostWorkers::restart && !is_whole(job_, view)))
+  if (me == members.end() || (waits && !has_copy_) || (lost == LostWorkers::restart && !is_whole(job_, view)))
     mailbox_.await_group();
   group_.rank = static_cast<std::uint32_t>(me - members.begin());
   make_sums();
@@ -111,7 +110,8 @@ void AllReduceWorker::agree() {
     for (std::uint32_t rank = 0; rank < group_.members.size(); ++rank) {
       if (versions[rank] < *newest) all.behind.push_back(node_of(rank));
     }
-    for (std::uint32_t rank = 1; rank < group_.members.size(); ++rank) mailbox_.send(node_of(rank), Regroup(all));
+    for (std::uint32_t rank = 1; rank < group_.members.size(); ++rank)
+      mailbox_.send(node_of(rank), Regroup(all));
   }
   if (all.version < 0) return read_snapshot();
   if (!has_copy_ && all.behind.empty()) adopt({});  // nobody has more than the first weights

@@ -1,7 +1,8 @@
 // Data parallelism without servers: every worker holds the whole model, and the gradients are summed by an
-// all-reduce (sim/roles/reduction.hpp) among the workers. What a worker computes between two of them is what a
-// worker of servers computes between a pull and a push (sim/roles/local_work.hpp): several batches, or several
-// steps on its own copy, the sum of whose gradients is that copy's way, so that all copies become their mean.
+// all-reduce (sim/roles/reduction.hpp) among the workers. What a worker computes between two of them is what
+// a worker of servers computes between a pull and a push (sim/roles/local_work.hpp): several batches, or
+// several steps on its own copy, the sum of whose gradients is that copy's way, so that all copies become
+// their mean.
 //
 // With overlap the gradient is summed in buckets, last layers first, while the backward pass goes on: one
 // all-reduce after the other, in the same order everywhere, as in the one stream of NCCL that PyTorch's

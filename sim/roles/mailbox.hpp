@@ -38,7 +38,8 @@ class Mailbox {
   Message take_any(MessageKind kind, NodeId from);
   // Until all that was sent is there.
   void flush();
-  // Until `is_over`; `what` it waits for in the meantime, for the record. None: it does not wait, it computes.
+  // Until `is_over`; `what` it waits for in the meantime, for the record. None: it does not wait, it
+  // computes.
   void wait_until(std::optional<Awaited> what, std::int64_t clock, const std::function<bool()>& is_over);
   // Who gets samples of the database and the scheduler's assignments.
   void on_other(std::function<void(const Message&)> receiver) { other_ = std::move(receiver); }
@@ -90,7 +91,7 @@ class Mailbox {
   std::optional<Wanted> wanted_;
   bool flushes_ = false, awaits_group_ = false;
   std::function<void(const Message&)> other_;
-  Heard heard_;           // the last one of these
+  Heard heard_;  // the last one of these
   bool computes_ = false;
   double idle_since_ = 0;
 };

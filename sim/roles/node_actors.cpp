@@ -139,8 +139,10 @@ bool NodeActors::has_left(NodeId node) const {
 }
 
 bool NodeActors::is_leaving(NodeId node) const {
-  if (nodes_.peers() != nullptr && job_.plan.is_worker(node))
-    return nodes_.peers()->is_leaving(nodes_.worker_index(node)) && !has_left(node);
+  if (nodes_.peers() != nullptr && job_.plan.is_worker(node)) {
+    const std::uint32_t index = nodes_.worker_index(node);
+    return nodes_.peers()->is_leaving(index) && !job_.state.completed[index] && !has_left(node);
+  }
   if (job_.plan.is_worker(node)) return nodes_.worker(node).is_leaving();
   return job_.plan.is_server(node) && nodes_.server(node).is_leaving() && !has_left(node);
 }

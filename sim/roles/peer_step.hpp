@@ -1,4 +1,5 @@
-// The step of a worker that has the whole model itself: its batches, its gradient, and the time that this takes.
+// The step of a worker that has the whole model itself: its batches, its gradient, and the time that this
+// takes.
 #pragma once
 
 #include <memory>

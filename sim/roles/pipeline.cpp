@@ -130,7 +130,8 @@ bool StageWorker::ends_with_snapshot() {
 
 void StageWorker::forward(std::int64_t micro_batch, std::size_t part) {
   if (!is_first())
-    is_kept_ = mailbox_.take(MessageKind::activation, node_ - 1, clock_, micro_batch).as<Activations>()->is_kept;
+    is_kept_ =
+        mailbox_.take(MessageKind::activation, node_ - 1, clock_, micro_batch).as<Activations>()->is_kept;
   spend(micro_batch, stage_.forward, part);
   if (!is_last()) send(activation(micro_batch, stage_.outputs), node_ + 1);
 }

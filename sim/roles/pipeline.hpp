@@ -4,7 +4,8 @@
 //
 // When a worker is lost (recovery.workers):
 // - wait: the others wait for it. What it had is gone, so they wait for ever.
-// - restart: nobody works until all are there. Then all go back to the newest version of which every stage has
+// - restart: nobody works until all are there. Then all go back to the newest version of which every stage
+// has
 //   sent its part to the storage, or to the first weights; what was on its way is dropped. The first stage
 //   decides whether a step ends with a snapshot, and the step's activations tell the others: so snapshots of
 //   all stages are of the same versions. A stage that has done its steps leaves when all have.

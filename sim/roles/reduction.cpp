@@ -24,10 +24,11 @@ Reduction::Reduction(JobContext& job, Mailbox& mailbox, Strand& strand, const Pe
   rounds_ = gathers_ ? gathering(algorithm, group.size(), group.rank)
                      : exchanges(algorithm, group.size(), group.rank);
   chunks_ = chunk_count(algorithm, group.size());
-  chains_.resize(rounds_.size());
-  first_whole_ = static_cast<std::size_t>(std::ranges::find(rounds_, false, &Exchange::reduces) - rounds_.begin());
+  first_whole_ =
+      static_cast<std::size_t>(std::ranges::find(rounds_, false, &Exchange::reduces) - rounds_.begin());
   if (filters_.empty()) return;
   coded_.resize(chunks_);
+  chains_.resize(rounds_.size());
   if (gathers_) {
     whole_ = chain_of(range);
     return;
@@ -95,7 +96,8 @@ void Reduction::exchange(std::size_t number) {
     const Chunks chunks = round.send->chunks;
     if (number == first_whole_ && whole_) code_sum(chunks);
     const NodeId to = node_of(round.send->worker);
-    if (round.reduces) send(to, round.round, coded(chains_[number].get(), range_of(chunks)));
+    if (round.reduces)
+      send(to, round.round, coded(chains_.empty() ? nullptr : chains_[number].get(), range_of(chunks)));
     else send(to, round.round, whole_sum(chunks));
   }
   if (round.receive) {
@@ -173,7 +175,8 @@ void Reduction::gather() {
   for (std::size_t rank = 0; rank < gradients.size(); ++rank) {
     const Slice& one = gradients[rank].values;
     if (rank == 0) gradient_->copy_from(*one.values, one.begin, one.count, range_.begin);
-    else if (!mutant("a-gathered-gradient-is-forgotten") || rank + 1 < gradients.size()) add(one, range_.begin);
+    else if (!mutant("a-gathered-gradient-is-forgotten") || rank + 1 < gradients.size())
+      add(one, range_.begin);
   }
 }
 

@@ -1,13 +1,18 @@
-// Sums gradients over a group of workers, of one range of the model: the rounds of sim/protocol/all_reduce.hpp
-// over the network, with what filters make of gradients. docs/all_reduce.md has the bytes.
+// Sums gradients over a group of workers, of one range of the model: the rounds of
+// sim/protocol/all_reduce.hpp over the network, with what filters make of gradients. docs/all_reduce.md has
+// the bytes.
 //
 // Decisions:
-// - A filter that quantises, or compresses bytes, works on each partial sum: its sender codes it, its receiver
-//   decodes it and adds it to its own, and codes that again. Whoever has a whole sum first codes it once more,
-//   and takes what all others will read; its code goes on as it is. So all copies of the model stay equal.
-// - So a worker codes every value once a step, in a partial sum or in a whole one. What it loses of it, it adds
+// - A filter that quantises, or compresses bytes, works on each partial sum: its sender codes it, its
+// receiver
+//   decodes it and adds it to its own, and codes that again. Whoever has a whole sum first codes it once
+//   more, and takes what all others will read; its code goes on as it is. So all copies of the model stay
+//   equal.
+// - So a worker codes every value once a step, in a partial sum or in a whole one. What it loses of it, it
+// adds
 //   to what it codes of it in the next step (error feedback), whichever worker's gradient that came from.
-// - A filter that selects works on each worker's gradient, once, with error feedback there. All workers gather
+// - A filter that selects works on each worker's gradient, once, with error feedback there. All workers
+// gather
 //   all gradients and add them, in the order of their ranks: sums would not stay sparse.
 // - A group of one sends nothing, so its filters have nothing to do.
 // - A new group begins without anything that was lost before: that belonged to a step that was given up.
@@ -54,7 +59,9 @@ class Reduction {
   void add(const Slice& part, std::size_t begin);
   void gather();
   NodeId node_of(std::uint32_t rank) const { return job_.plan.first_worker() + group_.members[rank]; }
-  std::uint64_t plain_bytes(Range range) const { return range.count * bytes_per_value(job_.plan.precision()); }
+  std::uint64_t plain_bytes(Range range) const {
+    return range.count * bytes_per_value(job_.plan.precision());
+  }
 
   JobContext& job_;
   Mailbox& mailbox_;
@@ -64,12 +71,12 @@ class Reduction {
   std::int64_t first_round_;
   std::vector<FilterSpec> filters_;
   bool gathers_;
-  std::vector<Exchange> rounds_;   // between ranks
-  std::size_t first_whole_ = 0;    // the first round in which whole sums travel
+  std::vector<Exchange> rounds_;  // between ranks
+  std::size_t first_whole_ = 0;   // the first round in which whole sums travel
   std::uint32_t chunks_ = 1;
   std::vector<std::unique_ptr<FilterChain>> chains_;  // by round: of the partial sums that are sent
-  std::unique_ptr<FilterChain> whole_;                // of the sums that this worker has first, or its gradient
-  std::vector<std::uint64_t> coded_;                  // by chunk: bytes of the sums
+  std::unique_ptr<FilterChain> whole_;  // of the sums that this worker has first, or its gradient
+  std::vector<std::uint64_t> coded_;    // by chunk: bytes of the sums
   // Of the one in hand.
   std::int64_t clock_ = 0;
   Slice weights_;

@@ -51,7 +51,8 @@ class CopyStorage {
  public:
   explicit CopyStorage(JobContext& job)
       : job_(job),
-        parts_(job.plan.scenario.architecture.kind == Architecture::model_parallel ? job.plan.workers() : 1) {}
+        parts_(job.plan.scenario.architecture.kind == Architecture::model_parallel ? job.plan.workers() : 1) {
+  }
 
   void read(const Message& message) {
     if (!version_ || group_ != message.epoch) {
@@ -87,10 +88,10 @@ class CopyStorage {
   std::int64_t newest() const {
     const auto& copies = job_.state.copies;
     if (copies.size() < parts_) return -1;
-    const auto& some = copies.begin()->second;
+    const auto& some = copies.rbegin()->second;
     for (auto one = some.rbegin(); one != some.rend(); ++one) {
-      const bool is_whole = std::ranges::all_of(
-          copies, [&](const auto& part) { return part.second.contains(one->first); });
+      const bool is_whole =
+          std::ranges::all_of(copies, [&](const auto& part) { return part.second.contains(one->first); });
       if (is_whole || mutant("stages-go-back-each-alone")) return one->first;
     }
     return -1;
@@ -104,7 +105,7 @@ class CopyStorage {
 
   JobContext& job_;
   std::size_t parts_;
-  std::uint32_t group_ = 0;             // that asked last
+  std::uint32_t group_ = 0;              // that asked last
   std::optional<std::int64_t> version_;  // that it goes back to
 };
 

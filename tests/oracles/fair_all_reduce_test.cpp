@@ -1,5 +1,5 @@
-// All-reduce with what servers have too: filters, several steps or batches between two sums, buckets, devices.
-// Times and bytes on a raw network: alpha is twice a link's latency, links carry 125 MB/s each way.
+// All-reduce with what servers have too: filters, several steps or batches between two sums, buckets,
+// devices. Times and bytes on a raw network: alpha is twice a link's latency, links carry 125 MB/s each way.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -124,12 +124,12 @@ TEST_CASE("what selects is gathered: (N - 1) (alpha + k (4 + 4) / B) around a ri
 TEST_CASE("halving-doubling of any number: twice the whole model more", "[oracle][rings]") {
   // Rabenseifner: those beyond a power of two give their vector to a partner first, and get the sum at last.
   const double model = 4.0 * values;
-  for (const auto& [n, power, log2] : std::vector<std::tuple<int, int, int>>{{3, 2, 1}, {6, 4, 2}, {7, 4, 2}}) {
+  for (const auto& [n, power, log2] :
+       std::vector<std::tuple<int, int, int>>{{3, 2, 1}, {6, 4, 2}, {7, 4, 2}}) {
     INFO("N = " << n);
     const Json summary = run({.algorithm = "halving-doubling", .workers = n});
-    CHECK(step_time(summary) ==
-          near(2 * (alpha + model / bandwidth) + 2 * log2 * alpha +
-               2.0 * (power - 1) / power * model / bandwidth));
+    CHECK(step_time(summary) == near(2 * (alpha + model / bandwidth) + 2 * log2 * alpha +
+                                     2.0 * (power - 1) / power * model / bandwidth));
     CHECK(summary["bytes_sent"].get<double>() == steps * 2.0 * (n - power + power - 1) * model);
   }
 }
@@ -148,7 +148,8 @@ TEST_CASE("between two sums: k steps, or k batches", "[oracle][rings]") {
         Approx((7 + (steps - 1) * 2) * 0.010 + steps * sum + 2 * 2 * 50e-6).epsilon(1e-5));
 }
 
-TEST_CASE("overlap: a bucket is summed when its backward pass is done, and those before it", "[oracle][rings]") {
+TEST_CASE("overlap: a bucket is summed when its backward pass is done, and those before it",
+          "[oracle][rings]") {
   // Two equal layers: of a gradient's 10 ms the backward pass of the second ends at 8, of the first at 10.
   for (const int n : {20'000, 400'000}) {
     const double sum = ring(4, 4.0 * n);
@@ -201,7 +202,8 @@ TEST_CASE("a worker's devices: copies over the bus, and then the sum over the ne
 TEST_CASE("an all-reduce says what it cannot", "[oracle][rings]") {
   const auto refusal = [](const std::vector<std::string>& sets) {
     const TemporaryFolder folder;
-    std::vector<std::string> words{"run", "quickstart", "--set", "architecture.kind=all-reduce", "--out", "run"};
+    std::vector<std::string> words{"run",   "quickstart", "--set", "architecture.kind=all-reduce",
+                                   "--out", "run"};
     for (const std::string& set : sets) words.insert(words.end(), {"--set", set});
     const Outcome told = psim::test::psim(words, folder.path());
     CHECK(told.code == 2);

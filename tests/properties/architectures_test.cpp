@@ -85,7 +85,8 @@ TEST_CASE("all-reduce learns what bsp learns, but for the order of the sums", "[
   }
 }
 
-TEST_CASE("all-reduce learns what bsp learns, whatever a worker does between two sums", "[equivalence][rings]") {
+TEST_CASE("all-reduce learns what bsp learns, whatever a worker does between two sums",
+          "[equivalence][rings]") {
   struct Variant {
     std::string training, more;
   };
@@ -141,8 +142,7 @@ TEST_CASE("batches by the machines' speeds count by their samples", "[equivalenc
   for (const std::string& algorithm : algorithms) {
     INFO(algorithm);
     const Json other = with(all_reduce(algorithm));
-    CHECK(other["final"]["loss"].get<double>() ==
-          Approx(bsp["final"]["loss"].get<double>()).epsilon(1e-11));
+    CHECK(other["final"]["loss"].get<double>() == Approx(bsp["final"]["loss"].get<double>()).epsilon(1e-11));
     for (int w = 0; w < 4; ++w) {
       CHECK(other["workers"][w]["batch_size"] == bsp["workers"][w]["batch_size"]);
       CHECK(other["workers"][w]["samples"] == bsp["workers"][w]["samples"]);
@@ -167,8 +167,8 @@ TEST_CASE("quantised sums: all copies stay equal, and error feedback makes up fo
           "[equivalence][rings]") {
   // psim itself breaks a run off whose copies differ at its end.
   const auto loss = [](const std::string& algorithm, int workers, const std::string& more) {
-    const auto all = losses({.architecture = all_reduce(algorithm), .workers = workers, .end = "steps = 60",
-                             .more = more});
+    const auto all = losses(
+        {.architecture = all_reduce(algorithm), .workers = workers, .end = "steps = 60", .more = more});
     return all.rbegin()->second;
   };
   for (const std::string& algorithm : algorithms) {

@@ -77,9 +77,9 @@ void describe_messages(FieldVisitor& v, MessagesSpec& m) {
            .max = 1e15,
            .when_key = "architecture.kind",
            .when = {"all-reduce"},
-           .need = {.keys = {"messages.overlap"}, .text = "with overlap", .met = [&m] {
-                      return m.overlap && m.unit == MessageUnit::array;
-                    }},
+           .need = {.keys = {"messages.overlap"},
+                    .text = "with overlap",
+                    .met = [&m] { return m.overlap && m.unit == MessageUnit::array; }},
            .default_text = "each array, or slice, alone"});
   v.field("order", choice(m.order), {.doc = "Which of the messages from one node to another goes first."});
   v.field("acknowledge", &m.acknowledge,

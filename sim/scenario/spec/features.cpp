@@ -37,7 +37,8 @@ constexpr PropertyRow property_rows[] = {
     {own_batches, "batches of each worker's own",
      "A worker computes gradients of the whole model, on samples of its own."},
     {peers, "workers that hold the model", "There are no servers: what a worker loses, the model has lost."},
-    {fewer_workers, "steps by those that are left", "Where a worker is gone, the others make steps without it."},
+    {fewer_workers, "steps by those that are left",
+     "Where a worker is gone, the others make steps without it."},
 };
 
 // What a model of consistency makes of pushes, by its rule.

@@ -9,8 +9,11 @@ using namespace psim;
 namespace {
 
 // Two layers of a weight and a bias each, and one without.
-const std::vector<ParameterArray> arrays{
-    {"W1", {0, 100}, 0}, {"b1", {100, 10}, 0}, {"W2", {110, 50}, 1}, {"b2", {160, 5}, 1}, {"W3", {165, 20}, 2}};
+const std::vector<ParameterArray> arrays{{"W1", {0, 100}, 0},
+                                         {"b1", {100, 10}, 0},
+                                         {"W2", {110, 50}, 1},
+                                         {"b2", {160, 5}, 1},
+                                         {"W3", {165, 20}, 2}};
 
 struct Row {
   std::size_t begin, count;
@@ -46,6 +49,5 @@ TEST_CASE("buckets: slices of long arrays, the last one first") {
                                        {80, 20, 0},
                                        {40, 40, 0},
                                        {0, 40, 0}});
-  CHECK(cut(40, 40) ==
-        std::vector<Row>{{150, 35, 1}, {110, 40, 1}, {80, 30, 0}, {40, 40, 0}, {0, 40, 0}});
+  CHECK(cut(40, 40) == std::vector<Row>{{150, 35, 1}, {110, 40, 1}, {80, 30, 0}, {40, 40, 0}, {0, 40, 0}});
 }
