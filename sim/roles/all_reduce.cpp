@@ -35,9 +35,9 @@ void AllReduceWorker::run() {
       return leave(job_, node_, clock_, mailbox_, completes);
     } catch (const NewGroup& group) {
       view = group.view;
-      goes_on = true;
-      step_.give_up();
     }
+    goes_on = true;
+    step_.give_up();  // which stops an actor: SimGrid switches to others, so no exception may be in hand
   }
 }
 
@@ -180,7 +180,8 @@ std::vector<Slice> AllReduce::weights() const {
   const AllReduceWorker* last = nullptr;
   for (std::uint32_t w = 0; w < workers_.size(); ++w) {
     const AllReduceWorker& one = *workers_[w];
-    const bool is_there = one.has_copy() && job_.network.is_up(job_.plan.first_worker() + w);
+    const bool is_there =
+        one.has_copy() && job_.network.is_up(job_.plan.first_worker() + w) && !job_.state.left_early[w];
     if (is_there && (last == nullptr || one.replica().version() < last->replica().version())) last = &one;
   }
   if (last == nullptr) last = workers_.front().get();
