@@ -98,7 +98,8 @@ inline constexpr ColumnDoc column_docs[] = {
      "`psim run` its parts for each crash: until the crash is noticed (detection), the new owners begin to "
      "fetch\n"
      "the shards (takeover), they have them (transfer), and all is as far as before (catch-up). `-`: not "
-     "reached."},
+     "reached.\nWithout servers from a worker's crash until the step is done that was in hand: until it is "
+     "noticed,\nthe next group begins (re-forming), and has done what was lost (lost work)."},
     // psim run: lines
     {"simulated", "",
      "Simulated seconds of the run, with its updates, and the steps of all workers together."},

@@ -123,7 +123,8 @@ inline constexpr FieldDoc summary_field_docs[] = {
     {"state_bytes", "summary.json, failures", "Bytes of whole shards that were sent."},
     {"heartbeat_bytes", "summary.json, failures", "Bytes of heartbeats."},
     {"recoveries", "summary.json, failures",
-     "One for each crash of a server that owned shards, with how long each part of the recovery took."},
+     "One for each crash of a server that owned shards, or without servers of a worker, with how long each "
+     "part of the recovery took."},
     {"at_s", "summary.json, recoveries", "The simulated second of the crash."},
     {"detection_s", "summary.json, recoveries",
      "Seconds from the crash until the scheduler announced a view that knows of it."},
@@ -131,6 +132,11 @@ inline constexpr FieldDoc summary_field_docs[] = {
      "Seconds from there until the new owners began to fetch the shards."},
     {"transfer_s", "summary.json, recoveries", "Seconds from there until they owned the shards."},
     {"catch_up_s", "summary.json, recoveries", "Seconds from there until all shards were as far as before."},
+    {"reforming_s", "summary.json, recoveries",
+     "Without servers: seconds from the detection until a group that knows of the crash began its first "
+     "step."},
+    {"lost_work_s", "summary.json, recoveries",
+     "Without servers: seconds from there until the step was done that was in hand at the crash."},
     {"finished_s", "summary.json, groups",
      "The simulated second at which the group's last worker was through, or its training was ended."},
     {"first_worker", "summary.json, groups", "The number of the group's first worker."},

@@ -13,8 +13,7 @@ void add_workers(const Job& job, RunResult& result) {
   const JobPlan& plan = job.plan();
   for (std::uint32_t w = 0; w < plan.workers(); ++w) {
     WorkerStats& worker = result.stats.workers[plan.first_index + w];
-    const Worker* one = job.nodes().find_worker(w);
-    worker.batch_size = one ? one->source().last_batch_size() : plan.scenario.training.batch_size;
+    worker.batch_size = job.nodes().last_batch_size(w);
     result.samples_told[plan.first_index + w] = job.nodes().samples_computed(w);
     result.keys_used[plan.first_index + w] = job.state().keys_used[w];
   }
@@ -122,6 +121,7 @@ RunResult result_of(const EndedRun& run) {
     result.filters_used.merge(job.state().filter_buffers->used);
     result.ended_early = result.ended_early || job.ended_early();
     if (job.plan().served) result.inference = job.actors().finish_inference(run.end);
+    result.copies_differ = result.copies_differ || (job.nodes().peers() && !job.nodes().peers()->agree());
   }
   result.tasks = tasks_of(first);
   result.curve = first.curve();

@@ -44,7 +44,8 @@ void CauseBuilder::on_sent(const Row& row) {
     take_parts(node(row.node), row.clock, row.part);
   }
   const Id id = is_beside(row) ? add(row) : happens(row, row.node);
-  if (row.is("sent", "chunk")) node(row.node).control = id;
+  // What it sends beside its computing does not stand in that one's way.
+  if (row.is("sent", "chunk") && !node(row.node).computes) node(row.node).control = id;
   set_at(sent_, row.number, id);
   if (is_heartbeat) return;
   asked_[{row.node, moments_[id].word, row.shard}] = id;

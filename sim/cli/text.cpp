@@ -95,10 +95,14 @@ std::string failures_text(const Json& s) {
                  "{replication_bytes: bytes} of logs, {state_bytes: bytes} of whole shards, "
                  "{snapshots} snapshots");
   for (const Json& one : s["recoveries"])
-    text += line("recovery", one,
-                 "server {server} crashed at {at_s:.4g s}: detection {detection_s:.4g s}, "
-                 "takeover {takeover_s:.4g s}, transfer {transfer_s:.4g s}, "
-                 "catch-up {catch_up_s:.4g s}");
+    text += one.contains("worker")
+                ? line("recovery", one,
+                       "worker {worker} crashed at {at_s:.4g s}: detection {detection_s:.4g s}, "
+                       "re-forming {reforming_s:.4g s}, lost work {lost_work_s:.4g s}")
+                : line("recovery", one,
+                       "server {server} crashed at {at_s:.4g s}: detection {detection_s:.4g s}, "
+                       "takeover {takeover_s:.4g s}, transfer {transfer_s:.4g s}, "
+                       "catch-up {catch_up_s:.4g s}");
   return text;
 }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sim/scenario/spec/scenario.hpp"
 
 namespace psim::fuzz {
@@ -299,6 +301,44 @@ void draw_sturdy(Draft& draft, Victims& v, Dice& dice) {
   }
 }
 
+// What only workers with batches of their own can do; `sturdy`: also what is refused where nodes may fail.
+void draw_rhythm_of_peers(Draft& draft, const Victims& v, bool sturdy, Dice& dice) {
+  Table& training = draft["training"];
+  if (dice.chance(0.2)) training.rows.push_back({"local_steps", dice.number(2, 4)});
+  if (dice.chance(0.1)) training.rows.push_back({"warmup_steps", dice.number(0, 6)});
+  if (dice.chance(0.2)) training.rows.push_back({"accumulate", dice.number(2, 3)});
+  if (dice.chance(0.35)) {
+    Table& messages = draft["messages"];
+    messages.rows = {{"unit", "\"array\""}, {"overlap", "true"}};
+    if (dice.chance(0.3)) messages.rows.push_back({"slice", dice.number(5, 200)});
+    if (dice.chance(0.4)) messages.rows.push_back({"bucket", fmt::format("\"{}B\"", dice.between(40, 4000))});
+  }
+  if (!sturdy) return;
+  if (dice.chance(0.2)) {
+    std::erase_if(training.rows, [](const Row& row) { return row.key == "work"; });
+    training.rows.push_back({"work", "\"dynamic\""});
+    training.rows.push_back({"work_every", dice.number(1, 4)});
+  }
+  if (v.learns && dice.chance(0.3)) {
+    draft["data"].rows.push_back({"delivery", "\"database\""});
+    draft["data"].rows.push_back({"prefetch", dice.number(0, 2)});
+  }
+}
+
+void draw_model_of_peers(Draft& draft, bool learns, Dice& dice) {
+  if (learns) {
+    draft["model"].rows = {{"kind", "\"mlp\"", true}, {"layers", "[4, 5, 3]", true}};
+    draft["data"].rows = {
+        {"source", "\"blobs\"", true}, {"samples", "60"}, {"features", "4"}, {"classes", "3"}};
+    if (dice.chance(0.5)) draw_optimizer(draft["training"], true, dice);
+    if (dice.chance(0.2)) draft["model"].rows.push_back({"precision", dice.text_of({"float64", "bfloat16"})});
+  } else if (dice.chance(0.4)) {
+    draft["model"].rows = {{"kind", "\"phantom\"", true}, {"arrays", "[100, 10, 1000]", true}};
+  } else {
+    draft["model"].rows = {{"kind", "\"phantom\"", true}, {"parameters", dice.number(10, 5000), true}};
+  }
+}
+
 // Workers that have the model themselves.
 Draft without_servers(Dice& dice) {
   Draft draft;
@@ -308,31 +348,36 @@ Draft without_servers(Dice& dice) {
   const std::string algorithm(dice.one_of({"ring", "tree", "halving-doubling", "pipeline"}));
   const bool is_pipeline = algorithm == "pipeline";
   if (is_pipeline) victims.workers = 2;
-  if (algorithm == "halving-doubling") victims.workers = dice.chance(0.5) ? 2 : 4;
   victims.learns = dice.chance(0.5);
   victims.end_us = 3 * steps * step_us;
   draft["architecture"].rows = {{"kind", is_pipeline ? "\"model-parallel\"" : "\"all-reduce\"", true}};
   if (!is_pipeline) draft["architecture"].rows.push_back({"algorithm", in_quotes(algorithm), true});
-  draft["training"].rows = {{"batch_size", dice.number(1, 8)}, {"steps", std::to_string(steps), true}};
-  if (victims.learns) {
-    draft["model"].rows = {{"kind", "\"mlp\"", true}, {"layers", "[4, 5, 3]", true}};
-    draft["data"].rows = {
-        {"source", "\"blobs\"", true}, {"samples", "60"}, {"features", "4"}, {"classes", "3"}};
-    if (dice.chance(0.5)) draw_optimizer(draft["training"], true, dice);
-  } else {
-    draft["model"].rows = {{"kind", "\"phantom\"", true}, {"parameters", dice.number(10, 5000), true}};
-  }
+  draft["training"].rows = {{"batch_size", dice.number(2, 8)}, {"steps", std::to_string(steps), true}};
+  draw_model_of_peers(draft, victims.learns, dice);
   draw_cluster(draft, victims, dice);
-  std::erase_if(draft["training"].rows, [](const Row& row) { return row.key == "work"; });
   std::erase_if(draft["cluster"].rows, [](const Row& row) { return row.key == "servers"; });
-  std::erase_if(draft["cluster.worker.device"].rows, [](const Row& row) { return row.key != "speeds"; });
+  const bool sturdy = dice.chance(0.4);
+  if (is_pipeline) {
+    std::erase_if(draft["training"].rows, [](const Row& row) { return row.key == "work"; });
+    std::erase_if(draft["cluster.worker.device"].rows, [](const Row& row) { return row.key != "speeds"; });
+  } else {
+    draw_rhythm_of_peers(draft, victims, sturdy, dice);
+    if (victims.learns && dice.chance(0.4)) draw_filters(draft, dice);
+    std::erase_if(draft.tables, [](const Table& table) {
+      return table.name == "filter" &&
+             std::ranges::any_of(table.rows, [](const Row& row) { return row.value == "\"pull\""; });
+    });
+  }
+  if (sturdy) return draft;
   draw_recovery(draft, dice);
   std::erase_if(draft["recovery"].rows,
                 [](const Row& row) { return row.key == "lost_data" || row.key == "workers"; });
-  if (!is_pipeline) {
-    draft["recovery"].rows.push_back({"workers", dice.text_of({"wait", "remove", "restart"})});
-    draw_copies(draft, victims, dice);
-  }
+  const std::string lost =
+      is_pipeline ? dice.text_of({"wait", "restart"}) : dice.text_of({"wait", "remove", "restart"});
+  draft["recovery"].rows.push_back({"workers", lost});
+  victims.may_leave = lost == "\"remove\"";
+  if (victims.may_leave && dice.chance(0.3)) draft["recovery"].rows.push_back({"lost_data", "\"reassign\""});
+  draw_copies(draft, victims, dice);
   draw_faults(draft, victims, dice);
   return draft;
 }

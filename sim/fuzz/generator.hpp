@@ -72,6 +72,7 @@ struct Victims {
   std::int64_t workers = 1, servers = 1;
   bool learns = false;       // so a loss can be waited for
   bool snapshots = false;    // so there is a storage
+  bool may_leave = false;    // without servers: workers go, and the others go on
   std::int64_t readers = 0;  // inference nodes
   std::int64_t end_us = 0;   // about how long the run would take without faults
 };

@@ -14,8 +14,8 @@ class Faults {
 
   void draw_one() {
     const auto& kind = drawn_row<FaultKindRow>(dice_);
-    const bool hands_over = kind.leaves || kind.joins;  // what only servers take over
-    if (v_.servers == 0 && hands_over) return crash();
+    const bool hands_over = kind.leaves || kind.joins;  // to others, which go on without it
+    if (v_.servers == 0 && hands_over && !v_.may_leave) return crash();
     if (kind.crashes || (kind.loses_disk && !v_.snapshots)) return crash();
     if (kind.loses_disk) return add(kind, storage(), trigger());
     if (kind.on == FaultOn::everything) return pair(*FaultKind(kind.undoes), kind, sides());
@@ -35,13 +35,7 @@ class Faults {
     if (kind.takes_delay) rows.push_back({"delay", dice_.time(50, 10'000)});
     if (kind.on == FaultOn::messages) {
       rows.push_back({"probability", std::string(dice_.one_of({"0.05", "0.3", "1"}))});
-      if (dice_.chance(0.5))
-        rows.push_back(
-            {"messages", '[' +
-                             dice_.text_of({"join", "start", "pull", "weights", "push", "finished", "group",
-                                            "decide", "ready", "leave", "ack", "heartbeat", "view",
-                                            "replicate", "replicated", "state", "restore"}) +
-                             ']'});
+      if (dice_.chance(0.5)) rows.push_back({"messages", '[' + message() + ']'});
     }
     for (Row& row : rows) row.needed = false;
     draft_.tables.push_back({.name = "fault", .many = true, .rows = std::move(rows)});
@@ -55,6 +49,15 @@ class Faults {
     if (kind.joins && dice_.chance(0.5)) return faults.pair(*FaultKind("leave"), kind, faults.nodes());
     if (kind.joins) return faults.add(kind, faults.nodes(), {{"at", date()}});
     faults.add(kind, faults.whom(kind), kind.window ? faults.window() : faults.trigger());
+  }
+
+  std::string message() {
+    if (v_.servers == 0)
+      return dice_.text_of({"chunk", "activation", "error", "standing", "regroup", "state", "restore", "join",
+                            "start", "leave", "ack", "heartbeat", "view"});
+    return dice_.text_of({"join", "start", "pull", "weights", "push", "finished", "group", "decide", "ready",
+                          "leave", "ack", "heartbeat", "view", "replicate", "replicated", "state",
+                          "restore"});
   }
 
   void crash() {

@@ -234,6 +234,7 @@ struct State {
   std::shared_ptr<const Parameters> replica = {};             // without servers: a worker's copy of the model
   std::shared_ptr<const std::vector<SharedEntry>> rest = {};  // entries to add to the receiver's state
   std::uint64_t bytes = 0;
+  std::uint32_t asked_in = 0;  // without servers, from the storage: the group of the worker that asked
 };
 // New owner to the last one, or to the storage: send me the shard's state. The new owner has the first
 // `entries` entries of the log of epoch `log_epoch`; -1: it has nothing.
@@ -244,16 +245,19 @@ struct Restore {
 
 // ---- Without servers
 
-// A part of the sum of gradients so far, in round `round` of the exchange.
+// A part of the sum of gradients so far, in round `round` of the exchange. In an all-gather, several workers'
+// gradients of that part instead: `sum` then says only how many values and bytes these are.
 struct Chunk {
   std::int64_t clock = 0, version = 0, round = 0;
   Payload sum = {};
+  std::shared_ptr<const std::vector<Payload>> gradients = {};
 };
 // A stage's output for a micro-batch: `values` values, which take `bytes`.
 struct Activations {
   std::int64_t clock = 0, version = 0, micro_batch = 0;
   std::size_t values = 0;
   std::uint64_t bytes = 0;
+  bool is_kept = false;  // after this step every stage sends its part to the storage
 };
 // Stage to the stage before it: the derivative of the loss with respect to those activations.
 struct Errors : Activations {};

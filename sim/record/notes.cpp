@@ -89,10 +89,12 @@ Texts idle_faults(const Scenario& scenario, const RunResult& run) {
 
 Texts idle_filters(const Scenario& scenario, const RunResult& run) {
   Texts texts;
+  const bool has_pulls = scenario.architecture.has_servers();
   const auto look = [&](const std::vector<FilterSpec>& filters) {
     for (const FilterSpec& filter : filters) {
       for (const bool push : {true, false}) {
-        if (!filter.works_on(push) || run.filters_used.contains({filter.kind, push})) continue;
+        if (!filter.works_on(push) || (!push && !has_pulls) || run.filters_used.contains({filter.kind, push}))
+          continue;
         const std::string text =
             fmt::format("filter {} never made a {} smaller", name_of(filter.kind), push ? "push" : "pull");
         if (std::ranges::find(texts, text) == texts.end()) texts.push_back(text);

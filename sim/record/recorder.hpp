@@ -97,7 +97,9 @@ class Recorder {
   void add_sink(EventSink* sink) { sinks_.push_back(sink); }
   // Keeps a log of failures too.
   void watch_failures() {
-    failures_.emplace(stats_.shard_server, static_cast<NodeId>(stats_.servers.size()));
+    const auto servers = static_cast<NodeId>(stats_.servers.size());
+    failures_.emplace(stats_.shard_server, servers,
+                      servers == 0 ? static_cast<NodeId>(stats_.workers.size()) : 0);
   }
   std::optional<FailureStats> failures() const {
     return failures_ ? std::optional(failures_->stats()) : std::nullopt;

@@ -125,6 +125,7 @@ struct RunResult {
   std::optional<SumTraffic> sums = {};           // where there are aggregators
   std::vector<double> startup_s = {};            // by worker, then by server; empty where nobody takes time
   std::vector<FaultUse> faults = {};             // by table
+  bool copies_differ = false;                    // of the model, of workers that have done all their steps
   bool ended_early = false;  // as if all were through, while a worker still had steps to do
   FiltersUsed filters_used = {};
   std::vector<std::string> stuck = {};  // when nothing could happen any more: who waits for what

@@ -155,11 +155,20 @@ WorkerTime total_time(std::span<const WorkerStats> workers) {
 }
 
 // In seconds: from the crash until the scheduler knew, from then until the new owners had the shards or began
-// to fetch them, until they owned them, and until all were as far as they had been.
+// to fetch them, until they owned them, and until all were as far as they had been. Of a worker: from then
+// until the next group began, and until the step was done that was in hand.
 Json recovery(const Recovery& r) {
   const auto span = [](std::optional<double> from, std::optional<double> to) {
     return from && to ? Json(*to - *from) : Json(nullptr);
   };
+  if (r.is_worker) {
+    return {{"worker", r.node - 1},
+            {"at_s", r.crash},
+            {"detection_s", span(r.crash, r.detected)},
+            {"reforming_s", span(r.detected, r.reformed)},
+            {"lost_work_s", span(r.reformed, r.caught_up)},
+            {"total_s", span(r.crash, r.caught_up)}};
+  }
   // Its shards may be on their way to another server before the crash is known.
   const std::optional<double> asked =
       r.fetching && r.detected ? std::max(*r.fetching, *r.detected) : r.fetching;

@@ -51,6 +51,8 @@ struct JobState {
     State state = {};
   };
   std::map<std::uint32_t, Snapshot> snapshots;
+  // Without servers, by part of the model and version: those that a restart may still need.
+  std::map<std::uint32_t, std::map<std::int64_t, Snapshot>> copies;
 
   // Of each task of the program: how often it was done, how long it took in all from being given out to being
   // done, which workers did it, and what it told last.

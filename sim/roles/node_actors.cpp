@@ -163,11 +163,16 @@ void NodeActors::lose(NodeId node) {
 
 bool NodeActors::lose_disk(NodeId node) {
   if (node != storage_node(job_.plan.cluster())) return false;
-  return !std::exchange(job_.state.snapshots, {}).empty();
+  const bool had_copies = !std::exchange(job_.state.copies, {}).empty();
+  return !std::exchange(job_.state.snapshots, {}).empty() || had_copies;
 }
 
 bool NodeActors::leave(NodeId node) {
   if (!job_.network.is_up(node)) return false;
+  if (nodes_.peers() != nullptr) {
+    nodes_.peers()->leave_soon(nodes_.worker_index(node));
+    return true;
+  }
   if (node >= job_.plan.first_worker()) {
     nodes_.worker(node).leave_soon();
     return true;
@@ -178,7 +183,8 @@ bool NodeActors::leave(NodeId node) {
 }
 
 bool NodeActors::has_left(NodeId node) const {
-  if (nodes_.peers() != nullptr && job_.plan.is_worker(node)) return false;
+  if (nodes_.peers() != nullptr && job_.plan.is_worker(node))
+    return job_.state.left_early[nodes_.worker_index(node)];
   if (job_.plan.is_worker(node)) return nodes_.worker(node).is_through();
   if (!job_.plan.is_server(node) || !nodes_.server(node).is_leaving()) return false;
   // A server must not stop while the next owner still asks it for the shard. One that is down does not ask,
@@ -193,7 +199,10 @@ bool NodeActors::has_left(NodeId node) const {
 }
 
 bool NodeActors::is_leaving(NodeId node) const {
-  if (nodes_.peers() != nullptr && job_.plan.is_worker(node)) return false;
+  if (nodes_.peers() != nullptr && job_.plan.is_worker(node)) {
+    const std::uint32_t index = nodes_.worker_index(node);
+    return nodes_.peers()->is_leaving(index) && !job_.state.completed[index] && !has_left(node);
+  }
   if (job_.plan.is_worker(node)) return nodes_.worker(node).is_leaving();
   return job_.plan.is_server(node) && nodes_.server(node).is_leaving() && !has_left(node);
 }

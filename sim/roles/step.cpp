@@ -1,13 +1,12 @@
 #include "sim/roles/step.hpp"
 
 #include "model/mutant.hpp"
+#include "sim/roles/charged_work.hpp"
 #include "sim/roles/elastic_step.hpp"
 #include "sim/roles/gradient_probe.hpp"
 #include "sim/roles/gradient_step.hpp"
 #include "sim/roles/overlap_step.hpp"
 #include "sim/roles/shared_step.hpp"
-#include "sim/scenario/spec/devices.hpp"
-#include "sim/scenario/spec/pace.hpp"
 
 namespace psim {
 
@@ -67,11 +66,7 @@ Timestamp StepContext::push(const ShardIds& shards, const std::shared_ptr<Values
 }
 
 double StepContext::flops_of_samples() const {
-  const Scenario& scenario = job.plan.scenario;
-  double mean = mean_step_seconds(scenario, index) * scenario.cluster.worker.speed.of(index).value;
-  const TrainingSpec& training = scenario.training;
-  mean *= static_cast<double>(source.local_steps_of(number)) / static_cast<double>(training.local_steps);
-  return mean * source.scale();
+  return psim::flops_of_samples(job, index, source.local_steps_of(number), source.scale());
 }
 
 double StepContext::flops_of_step() const {
@@ -91,8 +86,7 @@ double StepContext::seconds_of_local_step() const {
 double StepContext::copy_seconds(const ShardIds& shards) const {
   std::size_t values = 0;
   for (const std::uint32_t s : shards) values += job.plan.keys.shards[s].count;
-  const auto bytes = static_cast<double>(values * bytes_per_value(job.plan.precision()));
-  return values > 0 ? device_copies(job.plan.scenario.cluster.worker_devices, bytes).seconds : 0;
+  return psim::copy_seconds(job, values);
 }
 
 double StepContext::both_copies() const {

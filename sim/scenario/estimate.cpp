@@ -45,7 +45,7 @@ double copies_of_model(const Scenario& s) {
              copies = static_cast<double>(s.replication.copies);
   const auto arrays = static_cast<double>(s.training.optimizer.kind->state_arrays);
   if (s.architecture.kind == Architecture::model_parallel) return 3 + arrays;
-  if (!s.architecture.has_servers()) return workers * (3 + arrays);
+  if (!s.architecture.has_servers()) return workers * (3 + arrays + (s.filters.empty() ? 0 : 2));
   double times = 2.5 + arrays + workers + copies * (2 + arrays);
   if (s.training.update == UpdateAt::worker) times += workers * (1 + arrays);
   if (s.training.local_steps > 1 || s.training.local_time || s.consistency.cache ||

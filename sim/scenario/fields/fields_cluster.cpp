@@ -112,27 +112,27 @@ void describe_endpoint(FieldVisitor& v, EndpointSpec& e) {
 
 void describe_devices(FieldVisitor& v, DeviceSpec& d) {
   const std::string_view kind = "architecture.kind", count = "cluster.worker.device.count";
-  const std::vector<std::string_view> servers = {"parameter-server"};
+  const std::vector<std::string_view> whole = {"parameter-server", "all-reduce"};  // models
   v.field("count", &d.count,
           {.doc = "Devices of each worker. They share a batch in equal parts; what does not divide goes to "
                   "the first ones.",
            .min = 1,
            .max = 64,
            .when_key = kind,
-           .when = servers});
+           .when = whole});
   v.field("speeds", &d.speeds,
           {.doc = "Computing speed of each device.",
            .min = 1,
            .max = 1e30,
            .when_key = kind,
-           .when = servers,
+           .when = whole,
            .default_text = "the worker's"});
   v.field("memory", &d.memory,
           {.doc = "Memory of each device. The weights, the gradient and the buffers of the sum must fit.",
            .min = 1,
            .max = 1e18,
            .when_key = kind,
-           .when = servers,
+           .when = whole,
            .default_text = "no limit"});
   v.field(
       "bus_bandwidth", &d.bus_bandwidth,
@@ -140,21 +140,21 @@ void describe_devices(FieldVisitor& v, DeviceSpec& d) {
        .min = 1,
        .max = 1e30,
        .when_key = kind,
-       .when = servers,
+       .when = whole,
        .default_text = "\"16GBps\"; a single device has no bus, and needs no copies"});
   v.field("bus_latency", &d.bus_latency,
           {.doc = "Latency of each copy.",
            .min = 0,
            .max = 3600,
            .when_key = kind,
-           .when = servers,
+           .when = whole,
            .need = {.keys = {count, "cluster.worker.device.bus_bandwidth"},
                     .text = "with several devices, or a bus_bandwidth",
                     .met = [&d] { return d.bus().has_value(); }}});
   v.field("aggregate", choice(d.aggregate),
           {.doc = "Where the gradients of a worker's devices are added up.",
            .when_key = kind,
-           .when = servers,
+           .when = whole,
            .need = {.keys = {count}, .text = "with several devices", .met = [&d] { return d.count > 1; }}});
   v.field("peer_bandwidth", &d.peer_bandwidth,
           {.doc = "Bandwidth of links between devices. Gradients that a device adds up then travel over them "
@@ -162,7 +162,7 @@ void describe_devices(FieldVisitor& v, DeviceSpec& d) {
            .min = 1,
            .max = 1e30,
            .when_key = kind,
-           .when = servers,
+           .when = whole,
            .need = {.keys = {count, "cluster.worker.device.aggregate"},
                     .text = "with several devices and aggregate = device",
                     .met = [&d] { return d.count > 1 && d.aggregate == DeviceAggregation::device; }},

@@ -6,9 +6,9 @@ namespace psim {
 
 void describe_work(FieldVisitor& v, TrainingSpec& t) {
   v.field("work", choice(t.work),
-          {.doc = "How many of a clock's samples each worker computes; a push counts by its samples.",
+          {.doc = "How many of a clock's samples each worker computes; its gradient counts by its samples.",
            .when_key = "architecture.kind",
-           .when = {"parameter-server"}});
+           .when = {"parameter-server", "all-reduce"}});
   v.field("work_every", &t.work_every,
           {.doc = "Clocks from one decision about batch sizes to the next; workers wait for each decision.",
            .min = 1,
@@ -36,7 +36,7 @@ void describe_delivery(FieldVisitor& v, DeliverySpec& d) {
   v.field("delivery", choice(d.source),
           {.doc = "How training samples get to the workers.",
            .when_key = "architecture.kind",
-           .when = {"parameter-server"}});
+           .when = {"parameter-server", "all-reduce"}});
   v.field("prefetch", &d.prefetch,
           {.doc = "Number of steps for which a worker requests batches ahead.",
            .min = 0,

@@ -59,6 +59,19 @@ Feature row(std::string_view name, std::string_view example, std::string_view in
   return {name, std::string(example), instead, demands, places};
 }
 
+Feature row(std::string_view name, std::string_view example, std::string_view instead, Demands demands,
+            std::vector<std::string> (*places)(const Scenario&)) {
+  return {name, std::string(example), instead, demands, places};
+}
+
+std::vector<std::string> filters_of_pulls(const Scenario& s) {
+  std::vector<std::string> paths;
+  for (std::size_t i = 0; i < s.filters.size(); ++i) {
+    if (s.filters[i].direction() == FilterOn::pull) paths.push_back(fmt::format("filter.{}.on", i));
+  }
+  return paths;
+}
+
 // A worker that is lost, where there are no servers.
 bool loses_worker(const Scenario& s, LostWorkers what) {
   return !s.architecture.has_servers() && s.may_fail() && s.recovery.workers == what;
@@ -66,11 +79,11 @@ bool loses_worker(const Scenario& s, LostWorkers what) {
 
 const Feature rows[] = {
     row("a model on servers", "architecture.kind = \"parameter-server\"", "kind = \"all-reduce\" in [architecture]",
-        {.takes = whole_copies}, [](const Scenario& s) { return s.architecture.has_servers(); }),
-    row("all-reduce", "architecture.kind = \"all-reduce\"", in_servers, {.takes = servers},
+        {.takes = whole_copies | peers}, [](const Scenario& s) { return s.architecture.has_servers(); }),
+    row("all-reduce", "architecture.kind = \"all-reduce\"", in_servers, {.takes = servers | keys},
         [](const Scenario& s) { return s.architecture.kind == Architecture::all_reduce; }),
     row("model parallelism", "architecture.kind = \"model-parallel\"\ncluster.workers = 2", in_servers,
-        {.needs = all_weights, .takes = servers | whole_copies},
+        {.needs = all_weights, .takes = servers | keys | whole_copies | own_batches | fewer_workers},
         [](const Scenario& s) { return s.architecture.kind == Architecture::model_parallel; }),
     row("k-async on several shards",
         "consistency.model = \"k-async\"\nconsistency.k = 2\ncluster.servers = 2",
@@ -83,16 +96,16 @@ const Feature rows[] = {
         {.needs = servers | same_clock | gradients | all_weights | arrives_once, .takes = server_weights},
         [](const Scenario& s) { return s.training.update == UpdateAt::worker; }),
     row("a clock of several local steps", "training.local_steps = 2", "local_steps = 1",
-        {.needs = servers | whole_pushes, .takes = one_batch | open_clocks},
+        {.needs = own_batches, .takes = one_batch | open_clocks},
         [](const Scenario& s) { return s.training.local_steps > 1; }),
     row("a clock of a given time", "training.local_time = \"3ms\"", "no local_time",
         {.needs = servers | whole_pushes | all_weights | open_clocks, .takes = one_batch | counted_batches},
         [](const Scenario& s) { return s.training.local_time.has_value(); }),
     row("accumulation of several batches", "training.accumulate = 2", "accumulate = 1",
-        {.needs = servers | whole_pushes, .takes = one_batch},
+        {.needs = own_batches, .takes = one_batch},
         [](const Scenario& s) { return s.training.accumulate > 1; }),
     row("warm-up", "training.warmup_steps = 3", "no warmup_steps",
-        {.needs = servers | whole_pushes, .takes = one_batch},
+        {.needs = own_batches, .takes = one_batch},
         [](const Scenario& s) { return s.training.warmup_steps > 1; }),
     row("warm-up before the servers", "training.warmup = \"before-servers\"\ntraining.warmup_steps = 3",
         "warmup = \"after-pull\"", {.needs = servers | gradients | all_weights | whole_pushes, .takes = one_batch},
@@ -138,7 +151,7 @@ const Feature rows[] = {
     row("training by blocks of features",
         "training.feature_blocks = 2\ntraining.optimizer = \"proximal\"\nmodel.kind = \"logistic\"\n"
         "data.source = \"clicks\"\ndata.features = 100",
-        "feature_blocks = 1", {.needs = feature_weights},
+        "feature_blocks = 1", {.needs = servers | feature_weights},
         [](const Scenario& s) { return s.training.feature_blocks > 1; }),
     row("a loss scale", "training.loss_scale = 8\nmodel.precision = \"float16\"", "loss_scale = 1",
         {.needs = gradients | real_data}, [](const Scenario& s) { return s.training.loss_scale != 1; }),
@@ -153,10 +166,10 @@ const Feature rows[] = {
         {.needs = real_data}, [](const Scenario& s) { return s.data.validation_fraction > 0; }),
     row("an evaluation at intervals", "training.evaluate_every = \"1ms\"", "no evaluate_every",
         {.needs = real_data}, [](const Scenario& s) { return s.training.evaluate_every.has_value(); }),
-    row("proportional work", "training.work = \"proportional\"", static_work, {.needs = servers},
+    row("proportional work", "training.work = \"proportional\"", static_work, {.needs = own_batches},
         [](const Scenario& s) { return s.training.work == WorkPolicy::proportional; }),
     row("dynamic work", "training.work = \"dynamic\"\ntraining.work_every = 1", static_work,
-        {.needs = servers | same_clock | arrives_once},
+        {.needs = own_batches | same_clock | arrives_once},
         [](const Scenario& s) { return s.training.work == WorkPolicy::dynamic; }),
     row("stolen work", "training.work = \"stealing\"", static_work,
         {.needs = servers | one_group | same_clock | gradients | one_batch | all_weights | whole_pushes |
@@ -164,7 +177,7 @@ const Feature rows[] = {
          .takes = one_push},
         [](const Scenario& s) { return s.training.work == WorkPolicy::stealing; }),
     row("delivery by a database", "data.delivery = \"database\"\ndata.bytes_per_sample = \"100B\"",
-        "delivery = \"local\"", {.needs = servers | arrives_once | counted_batches}, has_database),
+        "delivery = \"local\"", {.needs = own_batches | arrives_once | counted_batches}, has_database),
     row("a database that counts the samples' bytes", "data.delivery = \"database\"",
         "bytes_per_sample = \"3kB\" in [data]", {.needs = real_data},
         [](const Scenario& s) { return has_database(s) && !s.cluster.delivery.bytes_per_sample; }),
@@ -179,13 +192,15 @@ const Feature rows[] = {
     row("half precision", "model.precision = \"bfloat16\"", "precision = \"float32\" in [model]",
         {.takes = wide_values}, [](const Scenario& s) { return is_half(s.model.precision); }),
     row("overlap", "messages.overlap = true\nmessages.unit = \"array\"", "overlap = false",
-        {.needs = servers, .takes = whole_pushes},
+        {.needs = own_batches, .takes = whole_pushes},
         [](const Scenario& s) { return s.messages.overlap && s.messages.unit == MessageUnit::array; }),
     row("acknowledgement of pushes", "messages.acknowledge = true", "acknowledge = false", {.needs = servers},
         [](const Scenario& s) { return s.messages.acknowledge; }),
+    row("a filter of pulls", "filter = [{kind = \"fp16\", on = \"pull\"}]", "on = \"push\"", {.needs = servers},
+        filters_of_pulls),
     row("a message for a range of keys", "messages.keys = \"range\"", "keys = \"per-value\" in [messages]",
         {.takes = keys}, [](const Scenario& s) { return s.messages.keys == KeyFormat::range; }),
-    row("a worker of several devices", "cluster.worker.device.count = 2", "count = 1", {.needs = servers},
+    row("a worker of several devices", "cluster.worker.device.count = 2", "count = 1", {.needs = own_batches},
         [](const Scenario& s) { return s.cluster.worker_devices.count > 1; }),
     row("messages in turn", "messages.order = \"fifo\"", "order = \"parallel\" in [messages]",
         {.takes = at_once}, [](const Scenario& s) { return s.messages.order != SendOrder::parallel; }),
@@ -220,21 +235,23 @@ const Feature rows[] = {
         "fault = [{kind = \"crash\", nodes = [\"worker 0\"], at = \"3ms\", restart_after = \"5ms\"}]",
         "no [[fault]]", failures, [](const Scenario& s) { return !s.faults.empty(); }),
     row("a node that leaves", "fault = [{kind = \"leave\", nodes = [\"worker 0\"], at = \"3ms\"}]",
-        "kind = \"crash\"", {.needs = servers}, "kind", [](const FaultSpec& f) { return f.kind->leaves; }),
+        "kind = \"crash\"", {.needs = fewer_workers}, "kind",
+        [](const FaultSpec& f) { return f.kind->leaves; }),
+    row("a worker that the others wait for",
+        "architecture.kind = \"all-reduce\"\nrecovery.workers = \"wait\"\nrecovery.enabled = true",
+        "workers = \"remove\" in [recovery]", {.takes = fewer_workers},
+        [](const Scenario& s) { return loses_worker(s, LostWorkers::wait); }),
     row("a step by those that are left",
         "architecture.kind = \"all-reduce\"\nrecovery.workers = \"remove\"\nrecovery.enabled = true",
         "workers = \"wait\" in [recovery]", {.needs = whole_copies},
         [](const Scenario& s) { return loses_worker(s, LostWorkers::remove); }),
     row("a restart of all workers",
         "recovery.workers = \"restart\"\nrecovery.enabled = true\narchitecture.kind = \"all-reduce\"",
-        "workers = \"wait\" or \"remove\" in [recovery]", {.needs = whole_copies},
+        "workers = \"wait\" or \"remove\" in [recovery]", {.needs = peers, .takes = fewer_workers},
         [](const Scenario& s) { return s.may_fail() && s.recovery.workers == LostWorkers::restart; }),
     row("samples that others take over", "recovery.lost_data = \"reassign\"\nrecovery.enabled = true",
-        "lost_data = \"drop\" in [recovery]", {.needs = servers},
+        "lost_data = \"drop\" in [recovery]", {.needs = fewer_workers},
         [](const Scenario& s) { return s.may_fail() && s.recovery.data == LostData::reassign; }),
-    row("a snapshot of a worker's copy", "snapshot.every = \"2 updates\"\narchitecture.kind = \"all-reduce\"",
-        "no `every` in [snapshot]", {.needs = whole_copies},
-        [](const Scenario& s) { return !s.architecture.has_servers() && s.snapshot.every.has_value(); }),
     row("a link that gets slower",
         "fault = [{kind = \"degrade\", nodes = [\"worker 0\"], factor = 0.5, at = \"1ms\"}]",
         "kind = \"delay\"", {.needs = own_links}, "kind",

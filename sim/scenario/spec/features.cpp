@@ -45,6 +45,11 @@ constexpr PropertyRow property_rows[] = {
      "A message is sent whether others of its connection are on their way or not."},
     {one_push, "one push of each worker in a clock",
      "A worker pushes what it computes in a clock as one, of each shard."},
+    {own_batches, "batches of each worker's own",
+     "A worker computes gradients of the whole model, on samples of its own."},
+    {peers, "workers that hold the model", "There are no servers: what a worker loses, the model has lost."},
+    {fewer_workers, "steps by those that are left",
+     "Where a worker is gone, the others make steps without it."},
 };
 
 // What a model of consistency makes of pushes, by its rule.
@@ -94,7 +99,7 @@ Feature feature_of(const ConsistencyRow& row) {
 
 Feature feature_of(const FilterRow& row) {
   const bool caches = row.stage == FilterStage::keys;
-  Properties needs = servers;
+  Properties needs = own_batches;  // they pass gradients of the whole model
   if (row.needs_numbers) needs = needs | real_data;
   if (caches) needs = needs | keys | arrives_once;  // a server knows what a worker has sent
   if (row.is_half) needs = needs | wide_values;     // else it has nothing to do

@@ -40,6 +40,9 @@ enum class Property : std::uint8_t {
   plain_values,
   at_once,
   one_push,
+  own_batches,
+  peers,
+  fewer_workers,
 };
 
 struct PropertyRow {

@@ -111,8 +111,7 @@ bool talks(const Scenario& scenario, std::uint32_t a, std::uint32_t b) {
   if (high == database_node(scenario.cluster)) return low > servers;  // the database and a worker
   if (low == 0) return true;                                          // the scheduler and everybody else
   // Groups agree on where they go on, and when a worker is gone others become neighbours.
-  const bool regroups = scenario.architecture.kind == Architecture::all_reduce && scenario.may_fail() &&
-                        scenario.recovery.workers != LostWorkers::wait;
+  const bool regroups = !has_servers && scenario.may_fail() && scenario.recovery.workers != LostWorkers::wait;
   if (regroups) return true;
   if (!has_servers)
     return workers_talk(scenario.architecture, static_cast<std::uint32_t>(scenario.cluster.workers), low - 1,

@@ -247,9 +247,10 @@ enum class KeyFormat { range, per_value };
 
 struct MessagesSpec {
   MessageUnit unit = MessageUnit::server;
-  std::int64_t slice = 0;    // unit array: values per message at most; 0: no limit
-  bool overlap = false;      // layer by layer: push as the backward pass proceeds, start forward early
-  bool acknowledge = false;  // servers answer pushes, and workers wait for that
+  std::int64_t slice = 0;       // unit array: values per message at most; 0: no limit
+  bool overlap = false;         // layer by layer: push as the backward pass proceeds, start forward early
+  std::optional<Bytes> bucket;  // all-reduce with overlap: arrays are summed together up to this size
+  bool acknowledge = false;     // servers answer pushes, and workers wait for that
   SendOrder order = SendOrder::parallel;
   KeyFormat keys = KeyFormat::range;
 
