@@ -153,7 +153,7 @@ void StageWorker::spend(std::int64_t micro_batch, double share, std::size_t part
   const double batches = static_cast<double>(pipeline_.samples_in(micro_batch)) /
                          static_cast<double>(job_.plan.scenario.training.batch_size);
   compute(job_, node_,
-          flops_of_samples(job_, index_, clock_, 1) * job_.slowness.of_step(index_, clock_) *
+          flops_of_samples(job_, index_, job_.plan.scenario.training.local_steps, 1) * job_.slowness.of_step(index_, clock_) *
               (mutant("micro-batches-cost-alike") ? 1 : batches) * share);
   // A stage computes its part of everybody's batches, which is as much as one batch.
   record.phase = ComputePhase::ended;
