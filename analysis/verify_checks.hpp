@@ -96,7 +96,7 @@ void add_update_checks(const Evidence& evidence,
                        Checks& checks);  // versions, updates, exactly-once, duplicates
 void add_read_checks(const Evidence& evidence, Checks& checks);  // reads, clock-gap, read-my-writes
 void add_staleness_checks(const Evidence& evidence,
-                          Checks& checks);                          // staleness, closings, copies, local-time
+                          Checks& checks);  // staleness, closings, copies, local-time
 void add_serving_check(const Evidence& evidence, Checks& checks);
 void add_replica_checks(const Evidence& evidence, Checks& checks);  // acknowledged, one-owner, replicas
 

@@ -51,9 +51,9 @@ struct RunStats {
   std::int64_t pushes_refused = 0;    // ... and those that came to the wrong server or too early
   double staleness_sum = 0;
   std::int64_t staleness_max = 0;
-  StalenessCounts staleness_counts = {};  // by worker: in its stats
-  std::int64_t least_clock = 0;           // of all starts; never less than 0
-  std::int64_t clock_gap_max = 0;         // over all starts: clocks ahead of the slowest worker
+  StalenessCounts staleness_counts = {};        // by worker: in its stats
+  std::int64_t least_clock = 0;                 // of all starts; never less than 0
+  std::int64_t clock_gap_max = 0;               // over all starts: clocks ahead of the slowest worker
   std::uint64_t events = 0, events_beside = 0;  // all; of them those of nodes that training does not need
   // Steps begun, and those before some shard had more updates than ever, for the last time.
   std::int64_t begun = 0, begun_in_time = 0;

@@ -5,8 +5,7 @@
 
 namespace psim {
 
-double flops_of_samples(const JobContext& job, std::uint32_t index, std::int64_t local_steps,
-                        double scale) {
+double flops_of_samples(const JobContext& job, std::uint32_t index, std::int64_t local_steps, double scale) {
   const Scenario& scenario = job.plan.scenario;
   double mean = mean_step_seconds(scenario, index) * scenario.cluster.worker.speed.of(index).value;
   const TrainingSpec& training = scenario.training;

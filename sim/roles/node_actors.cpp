@@ -208,7 +208,7 @@ bool NodeActors::is_leaving(NodeId node) const {
 }
 
 bool NodeActors::restart(NodeId node) {
-  if (job_.state.starting[node]) return false;  // it is on its way
+  if (job_.state.starting[node]) return false;                     // it is on its way
   if (job_.plan.is_worker(node) && job_.state.over) return false;  // it has nothing to do any more
   if (job_.network.is_up(node)) {
     if (is_leaving(node)) {  // it goes first

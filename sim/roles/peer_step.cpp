@@ -66,8 +66,8 @@ void PeerStep::begin(std::int64_t clock, const Replica& replica) {
 // The whole step; or first all that comes before the last batch's backward pass, and then that of each layer.
 std::vector<Strand::Part> PeerStep::parts() const {
   const TrainingSpec& training = job_.plan.scenario.training;
-  const double flops =
-      flops_of_samples(job_, index_, source_.local_steps_of(clock_), source_.scale()) * job_.slowness.of_step(index_, clock_);
+  const double flops = flops_of_samples(job_, index_, source_.local_steps_of(clock_), source_.scale()) *
+                       job_.slowness.of_step(index_, clock_);
   const auto local_steps = static_cast<double>(training.local_steps_of(clock_));
   const double copies = 2 * local_steps * copy_seconds(job_, job_.plan.keys.parameters);
   if (!overlaps_) return {{.flops = flops, .copy = copies}};

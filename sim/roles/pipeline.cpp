@@ -153,8 +153,9 @@ void StageWorker::spend(std::int64_t micro_batch, double share, std::size_t part
   const double batches = static_cast<double>(pipeline_.samples_in(micro_batch)) /
                          static_cast<double>(job_.plan.scenario.training.batch_size);
   compute(job_, node_,
-          flops_of_samples(job_, index_, job_.plan.scenario.training.local_steps, 1) * job_.slowness.of_step(index_, clock_) *
-              (mutant("micro-batches-cost-alike") ? 1 : batches) * share);
+          flops_of_samples(job_, index_, job_.plan.scenario.training.local_steps, 1) *
+              job_.slowness.of_step(index_, clock_) * (mutant("micro-batches-cost-alike") ? 1 : batches) *
+              share);
   // A stage computes its part of everybody's batches, which is as much as one batch.
   record.phase = ComputePhase::ended;
   if (record.is_last()) record.samples = job_.plan.scenario.training.batch_size;

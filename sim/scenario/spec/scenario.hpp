@@ -60,10 +60,10 @@ struct TrainingSpec {
   Algorithm algorithm = Algorithm::gradient;
   std::optional<double> elastic_rate;  // alpha; 0.9 / workers
   UpdateAt update = UpdateAt::server;
-  std::int64_t local_steps = 1;         // of a worker on its own copy, per clock
-  std::optional<Seconds> local_time;    // instead, of a clock: as many local steps as fit
-  std::int64_t accumulate = 1;          // batches per local step, their gradients averaged
-  std::int64_t warmup_steps = 0;        // local steps of the first clock; 0: as of every clock
+  std::int64_t local_steps = 1;       // of a worker on its own copy, per clock
+  std::optional<Seconds> local_time;  // instead, of a clock: as many local steps as fit
+  std::int64_t accumulate = 1;        // batches per local step, their gradients averaged
+  std::int64_t warmup_steps = 0;      // local steps of the first clock; 0: as of every clock
   Warmup warmup = Warmup::after_pull;
   std::int64_t pull_every = 1;          // clocks from one pull to the next
   WorkPolicy work = WorkPolicy::fixed;  // who computes how much of a clock

@@ -36,7 +36,7 @@ TEST_CASE("a slow worker is found once, and does not count among the others", "[
   SlowNodes nodes(3, 2, 1);
   CHECK(round(nodes, {1, 1, 9}, 2));
   CHECK(!round(nodes, {1, 1, 9}, 2));
-  CHECK(round(nodes, {1, 2.5, 9}, 1));  // beside worker 0 alone
+  CHECK(round(nodes, {1, 2.5, 9}, 1));   // beside worker 0 alone
   CHECK(!round(nodes, {100, 1, 1}, 0));  // nobody is left to compare with
 }
 
