@@ -3,7 +3,6 @@
 namespace psim {
 
 bool ElasticStep::compute() {
-  JobContext& job = step_.job;
   step_.prepare();
   pull_to_centre();
   const double flops = step_.flops_of_step();

@@ -79,8 +79,8 @@ JobPlan plan_of(const Scenario& scenario, const DataSplit* data, std::uint32_t f
                .steps = steps_of(scenario, data != nullptr ? data->train.size() : 0).value_or(no_limit),
                .keys = key_space_of(scenario),
                .first_shard = first_shard,
-               .spares = spares_of(scenario),
-               .served = scenario.cluster.inference.given};
+               .served = scenario.cluster.inference.given,
+               .spares = spares_of(scenario)};
   if (plan.rule.told)
     plan.tasks = std::make_shared<const TaskDag>(
         parse_program(scenario.tasks, scenario.cluster.workers).program, plan.steps);
