@@ -56,6 +56,7 @@ const std::map<std::string_view, Place> columns{
     {"pushes_before", &Row::pushes_before},
     {"staleness_updates", &Row::staleness},
     {"samples", &Row::samples},
+    {"samples_before", &Row::samples_before},
     {"part", &Row::part},
     {"parts", &Row::parts},
     {"applied_pushes", &Row::applied},

@@ -58,6 +58,7 @@ void add_sizes(const Fields& fields, Facts& f) {
                      warmup = fields.number("training.warmup_steps", 0);
   f.batches = each * steps;
   f.first_batches = each * (warmup > 0 ? warmup : steps);
+  f.batch_size = batch;
   if (fields.word("training.work") != "static") return;
   if (!fields.word("training.local_time").empty()) {
     f.local_batch = batch * each;
@@ -151,6 +152,8 @@ Facts facts_of(const toml::table& scenario) {
   f.elastic = fields.word("training.algorithm") == "elastic";
   f.servers_work = scenario.at_path("cluster.server.flops_per_value").value_or(0.0) > 0;
   f.steals = fields.word("training.work") == "stealing";
+  f.sends_at_once = fields.word("messages.order") == "parallel";
+  f.shares_out = fields.word("training.work") == "dynamic";
   f.overlap = scenario.at_path("messages.overlap").value_or(false);
   f.tasks = task_facts(scenario, f.workers);
   f.copies = fields.number("replication.copies", 0);

@@ -46,7 +46,7 @@ class Name {
       "prediction", "repetition", "wait", "release", "given", "done", "slow_worker",
       // kinds of messages and of faults
       "pull", "weights", "push", "join", "heartbeat", "leave", "state", "restore", "samples", "chunk",
-      "activation", "error", "crash"};
+      "activation", "error", "assign", "piece", "crash"};
   std::uint8_t place_ = 0;
 };
 
@@ -64,7 +64,7 @@ struct Row {
   std::int64_t sent = -1;  // the number of the sending of the message that it is about, or -1
   std::int64_t clock = 0, version = 0, epoch = 0, view = 0;
   std::int64_t pull = 0, push = 0, above = -1, pushes_before = 0;  // of messages; push: of outcomes too
-  std::int64_t staleness = 0, samples = 0, part = 0, parts = 0;
+  std::int64_t staleness = 0, samples = 0, samples_before = 0, part = 0, parts = 0;
   std::int64_t applied = 0, arrived = 0, skipped_clocks = 0, takes_part = 0, is_awaited = 0;  // membership
   std::int64_t safe_pushes = 0, waiting_pushes = 0, updated_in = 0, leaves = 0, begins = 0;
   std::uint32_t releaser = 0;    // of a release: who sent the message that it is about
@@ -134,7 +134,9 @@ struct Facts {
   bool elastic = false;              // a push is sent before its clock's computation
   bool overlap = false;              // a clock begins when the weights of its first layers are here
   bool servers_work = false;         // an update takes time
-  bool steals = false;               // workers push what they computed of others' samples as well
+  bool shares_out = false;           // the scheduler shares out the samples of a clock
+  bool steals = false;               // workers compute samples of others
+  bool sends_at_once = true;         // no message waits for its turn
   double slow_factor = 0;            // a worker is slow by more than this; 0: nobody looks
   std::int64_t copies = 0, window = 0;
   bool every_push = false;         // is replicated, not every update
@@ -144,6 +146,7 @@ struct Facts {
   // Samples of each of a worker's computations; none: they differ, or are not known.
   std::optional<std::int64_t> samples, first_samples;
   std::int64_t batches = 1, first_batches = 1;  // of a clock, and of a worker's first one
+  std::int64_t batch_size = 0;
   // Sizes of messages.
   std::uint64_t header = 0, bytes_per_value = 4, bytes_per_key = 0, bytes_per_listed_key = 4;
   bool filtered = false;
@@ -162,6 +165,8 @@ struct Facts {
   std::vector<double> job_ends = {};  // where there are several: when the workers of each were through
 
   bool is_server(std::uint32_t node) const { return node > 0 && node <= servers; }
+  // All workers are in the same clock.
+  bool in_step() const { return model == "bsp" || (model == "k-sync" && group == workers); }
   bool is_worker(std::uint32_t node) const { return node > servers && node <= servers + workers; }
   std::uint32_t worker(std::uint32_t node) const { return node - 1 - servers; }
   // Clocks that a worker which starts `clock` may be ahead of another; none: no bound. Of one shard; and of

@@ -93,7 +93,7 @@ void add_slow_check(const Evidence& evidence, Checks& checks);
 // Of each job.
 void add_end_check(const Evidence& evidence, Checks& checks);
 void add_update_checks(const Evidence& evidence,
-                       Checks& checks);  // versions, updates, exactly-once, duplicates
+                       Checks& checks);  // versions, updates, exactly-once, duplicates, shares
 void add_read_checks(const Evidence& evidence, Checks& checks);  // reads, clock-gap, read-my-writes
 void add_staleness_checks(const Evidence& evidence,
                           Checks& checks);  // staleness, closings, copies, local-time

@@ -74,6 +74,8 @@ struct Victims {
   bool snapshots = false;    // so there is a storage
   bool may_leave = false;    // without servers: workers go, and the others go on
   std::int64_t readers = 0;  // inference nodes
+  bool database = false;     // there is one
+  bool shares_work = false;  // workers compute samples of others, or get them over the network
   std::int64_t end_us = 0;   // about how long the run would take without faults
 };
 void draw_faults(Draft& draft, const Victims& victims, Dice& dice);

@@ -35,7 +35,12 @@ class Faults {
     if (kind.takes_delay) rows.push_back({"delay", dice_.time(50, 10'000)});
     if (kind.on == FaultOn::messages) {
       rows.push_back({"probability", std::string(dice_.one_of({"0.05", "0.3", "1"}))});
-      if (dice_.chance(0.5)) rows.push_back({"messages", '[' + message() + ']'});
+      if (v_.shares_work && dice_.chance(0.5))
+        rows.push_back(
+            {"messages",
+             '[' + dice_.text_of({"report", "assign", "fetch", "samples", "idle", "piece", "gradient"}) +
+                 ']'});
+      else if (dice_.chance(0.5)) rows.push_back({"messages", '[' + message() + ']'});
     }
     for (Row& row : rows) row.needed = false;
     draft_.tables.push_back({.name = "fault", .many = true, .rows = std::move(rows)});
@@ -63,6 +68,8 @@ class Faults {
   void crash() {
     Rows when = trigger();
     if (dice_.chance(0.75)) when.push_back({"restart_after", dice_.time(100, 20'000)});
+    if (v_.database && dice_.chance(0.2))
+      return add(*FaultKind("crash"), {{"nodes", "[\"database\"]"}}, when);
     const bool of_storage = v_.snapshots && dice_.chance(0.2);
     if (of_storage && dice_.chance(0.5)) when.push_back({"disk", "\"lost\""});
     add(*FaultKind("crash"), of_storage ? storage() : nodes(), when);

@@ -16,6 +16,7 @@
 #include "sim/protocol/filter.hpp"
 #include "sim/protocol/ids.hpp"
 #include "sim/protocol/task_messages.hpp"
+#include "sim/protocol/work.hpp"
 
 namespace psim {
 
@@ -53,16 +54,20 @@ enum class MessageKind : std::uint8_t {
   done,
   call,
   returned,
+  gradient,
 };
 inline constexpr auto message_names = std::to_array<std::string_view>(
-    {"join",   "start", "pull",       "weights", "push",      "group",      "finished", "leave",
-     "ack",    "chunk", "activation", "error",   "report",    "assign",     "fetch",    "samples",
-     "idle",   "piece", "heartbeat",  "view",    "replicate", "replicated", "state",    "restore",
-     "decide", "ready", "standing",   "regroup", "run",       "done",       "call",     "returned"});
+    {"join",       "start",   "pull",    "weights",    "push",      "group",    "finished",
+     "leave",      "ack",     "chunk",   "activation", "error",     "report",   "assign",
+     "fetch",      "samples", "idle",    "piece",      "heartbeat", "view",     "replicate",
+     "replicated", "state",   "restore", "decide",     "ready",     "standing", "regroup",
+     "run",        "done",    "call",    "returned",   "gradient"});
 constexpr const auto& names_of(MessageKind) { return message_names; }
 constexpr std::string_view name_of(MessageKind kind) { return message_names[static_cast<std::size_t>(kind)]; }
 
 struct ShardState;
+struct BatchKeys;
+class Assembly;
 class Parameters;
 struct View;
 using SharedView = std::shared_ptr<const View>;
@@ -110,14 +115,20 @@ struct AskView {};
 struct Ready {
   NodeId next_owner = 0;
 };
-// A worker reports its time for one sample, in seconds, before step `clock`. The scheduler assigns it a batch
-// size from that step on, and the number of samples that the workers before it take.
+// A worker reports its time for one sample, in seconds, before step `clock`. None: it has measured nothing
+// since its last report, and asks for its share.
 struct Report {
   std::int64_t clock = 0;
-  double seconds_per_sample = 0;
+  std::optional<double> seconds_per_sample = {};
+  std::optional<std::int64_t> decision = {};  // the last that it knows, where workers do not wait for them
 };
+// The scheduler assigns it a batch size from that step on, and the number of samples that the workers before
+// it take. Where nodes may fail the others' sizes are told as well. Where workers do not wait for each other,
+// a decision has a number instead of a step.
 struct Assign {
   std::int64_t clock = 0, batch_size = 0, samples_before = 0;
+  std::optional<std::int64_t> decision = {};
+  SharedSizes sizes = {};
 };
 
 // ---- Between workers and servers
@@ -277,30 +288,44 @@ struct Regroup {
 // ---- Samples
 
 // Worker to database: send me the samples of step `step`, `sample_bytes` bytes of them. Samples are the
-// answer.
+// answer. With `samples` it asks, also another worker, for samples that it is to hold from now on; then
+// `step` counts such requests.
 struct Fetch {
   std::int64_t step = 0;
   std::uint64_t sample_bytes = 0;
+  SharedKeys samples = {};
 };
 struct Samples {
   std::int64_t step = 0;
   std::uint64_t sample_bytes = 0;
+  bool lacks = false;  // the sender has not all of them, and sends none
 };
-// Worker to worker: I have computed my samples of `clock`, including the pieces that you gave me.
+// Worker to worker: I have computed my samples of `clock` and can compute some of yours; give me the pieces
+// of mine that you have. `leaves`: I have done all clocks, and compute nothing any more.
 struct Idle {
-  std::int64_t clock = 0, pieces_got = 0;
+  std::int64_t clock = 0;
+  bool leaves = false;
 };
-// Worker to worker: compute these samples of mine.
+// Worker to worker: compute these samples of mine. `number` counts the sender's pieces.
 struct Piece {
-  std::int64_t clock = 0, count = 0;
-  SharedKeys samples = {};  // null: of a phantom model
-  std::uint64_t sample_bytes = 0;
+  std::int64_t clock = 0, number = 0, count = 0;
+  SharedKeys samples = {};                 // null: of a phantom model
+  std::uint64_t bytes = 0;                 // of samples, or of their names, and of weights
+  std::shared_ptr<Assembly> weights = {};  // of a sparse model, for these keys; else the receiver's own
+  std::shared_ptr<const BatchKeys> keys = {};
+};
+// The answer: the mean gradient of `samples` samples, those of the pieces `pieces` of the receiver's.
+struct PieceGradient {
+  std::int64_t clock = 0, samples = 0;
+  std::vector<std::int64_t> pieces = {};
+  std::shared_ptr<const Values> gradient = {};  // null: of a phantom model
+  std::uint64_t bytes = 0;
 };
 
-using Body =
-    std::variant<Join, Start, Leave, LeaveAck, Heartbeat, NewView, AskView, Ready, Report, Assign, Pull, Push,
-                 Answer, Ack, UpdateGroup, Decide, Replicate, Replicated, State, Restore, Chunk, Activations,
-                 Errors, Standing, Regroup, Fetch, Samples, Idle, Piece, RunTask, TaskDone, Call, Returned>;
+using Body = std::variant<Join, Start, Leave, LeaveAck, Heartbeat, NewView, AskView, Ready, Report, Assign,
+                          Pull, Push, Answer, Ack, UpdateGroup, Decide, Replicate, Replicated, State, Restore,
+                          Chunk, Activations, Errors, Standing, Regroup, Fetch, Samples, Idle, Piece, RunTask,
+                          TaskDone, Call, Returned, PieceGradient>;
 
 struct Message {
   NodeId from = 0, to = 0;

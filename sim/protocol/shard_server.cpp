@@ -42,7 +42,7 @@ void ShardServer::on(const Message& message, double now, Outbox& out) {
   };
   using Others = Ignore<Join, Start, Leave, LeaveAck, Heartbeat, NewView, AskView, Ready, Report, Assign,
                         Answer, Ack, State, Restore, Chunk, Activations, Errors, Standing, Regroup, Fetch,
-                        Samples, Idle, Piece, RunTask, TaskDone, Returned>;
+                        Samples, Idle, Piece, RunTask, TaskDone, Returned, PieceGradient>;
   std::visit(Overloaded{[&](const Push& body) { on_push(body, now, out); }, of_primary,
                         [&](const UpdateGroup& body) { on_group(body, now, out); },
                         [&](const Decide& body) { on_decide(message.from, body, out); },

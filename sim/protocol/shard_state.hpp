@@ -22,9 +22,8 @@ struct ShardState {
     std::uint32_t shard = 0, shards = 1;
     NodeId first_worker = 2;
     ConsistencyRule rule;
-    std::int64_t steps = 0;          // clocks of each worker (versions, if only fresh pushes count)
-    std::int64_t batch_size = 1;     // mean samples of a push over all workers
-    std::int64_t clock_samples = 0;  // work stealing: the samples that complete an update
+    std::int64_t steps = 0;       // clocks of each worker (versions, if only fresh pushes count)
+    std::int64_t batch_size = 1;  // mean samples of a push over all workers
     LearningRate learning_rate;
     bool exactly_once = true;  // a repeated push is not applied again
     Epochs epochs = {};
@@ -90,7 +89,6 @@ struct ShardState {
  private:
   void apply_sum(const LogEntry& entry);
   void mark_applied(const std::vector<PushId>& ids);
-  std::size_t pushes_in(const std::vector<Push>& group) const;
   double mean_samples(const std::vector<Push>& group) const;
 };
 

@@ -58,7 +58,7 @@ std::optional<double> UpdateRule::closes_at() const {
 
 // Another shard that is behind may have pushes of one worker for several versions of the first shard.
 std::optional<Push> UpdateRule::withdraw_for(const Push& next) {
-  const bool one_of_each = options_.rule.gate == Gate::version && options_.clock_samples == 0;
+  const bool one_of_each = options_.rule.gate == Gate::version;
   if (!one_of_each || !has(next.worker)) return std::nullopt;
   const auto push = std::ranges::find_if(pending(), [&](const Push& before) {
     const bool is_for_another =
@@ -110,7 +110,6 @@ std::int64_t UpdateRule::count_here(const WorkerClocks& workers) const {
 // because the others have finished or wait for their own pushes to be applied.
 bool UpdateRule::is_complete(const WorkerClocks& workers) const {
   const ConsistencyRule& rule = options_.rule;
-  if (options_.clock_samples > 0) return samples_of(pending()) >= options_.clock_samples;
   const std::int64_t whole = rule.group - (mutant("small-group") ? 1 : 0);
   const bool some_gone = workers.members() < rule.workers;
   const std::int64_t enough = some_gone ? std::min(whole, workers.members()) : whole;

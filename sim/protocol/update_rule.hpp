@@ -30,7 +30,6 @@ class UpdateRule {
     ConsistencyRule rule;
     Decided decided = Decided::here;
     NodeId first_worker = 2;
-    std::int64_t clock_samples = 0;  // work stealing: the samples that complete an update
   };
   explicit UpdateRule(Options options)
       : options_(std::move(options)),

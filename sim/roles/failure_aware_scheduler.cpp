@@ -43,6 +43,7 @@ FailureAwareScheduler::FailureAwareScheduler(const std::vector<JobContext*>& job
       lives_(job_.network.incarnation(scheduler_node)) {
   if (const SlowSpec& slow = job_.plan.scenario.recovery.slow; slow.given)
     slow_.emplace(job_.plan.workers(), slow.factor, slow.window);
+  for (JobContext* job : jobs) sharing_.emplace_back(*job);
   if (lives_ > 0) looks_until_ = Agenda::now() + job_.plan.detector().timeout;
 }
 
@@ -50,21 +51,41 @@ void FailureAwareScheduler::run() {
   end_jobs();
   while (std::ranges::find(ended_, false) != ended_.end()) {
     const std::int64_t before = manager_.view().number;
-    const std::optional<double> date = looks_until_ ? looks_until_ : manager_.next_suspicion();
+    const std::optional<double> date = next_date();
     const std::optional<Message> message =
         date ? job_.network.receive_until(scheduler_node, *date) : job_.network.receive(scheduler_node);
     if (message && looks_until_) hear(*message);
     else if (message) on(*message);
     else if (looks_until_) take_up();
-    else suspect(std::max(Agenda::now(), *date));  // the clock may stop a rounding error before it
+    else on_date(std::max(Agenda::now(), *date));  // the clock may stop a rounding error before it
     if (manager_.view().number > before) tell_jobs();
     if (!looks_until_ && manager_.view().number > before) announce();
+    if (!looks_until_ && manager_.view().number > before) share_out();
     for (JobContext* job : jobs_) {
       // The last one that the others waited for is gone for good: that is known only now.
       if (!message && is_over(*job) && !job->state.over) job->state.last_finish = Agenda::now();
     }
     end_jobs();
   }
+}
+
+// A suspicion, or a decision about work that waits no longer.
+std::optional<double> FailureAwareScheduler::next_date() const {
+  if (looks_until_) return looks_until_;
+  std::optional<double> first = manager_.next_suspicion();
+  for (const WorkSharing& sharing : sharing_) {
+    if (const std::optional<double> date = sharing.next()) first = std::min(first.value_or(*date), *date);
+  }
+  return first;
+}
+
+void FailureAwareScheduler::on_date(double now) {
+  for (WorkSharing& sharing : sharing_) sharing.decide_overdue(now);
+  suspect(now);
+}
+
+void FailureAwareScheduler::share_out() {
+  for (WorkSharing& sharing : sharing_) sharing.set_members(manager_.view().workers);
 }
 
 void FailureAwareScheduler::tell_jobs() {
@@ -181,7 +202,7 @@ void FailureAwareScheduler::take_up() {
 void FailureAwareScheduler::on(const Message& message) {
   if (const Ready* ready = message.as<Ready>())
     return manager_.ready(message.shard, ready->next_owner, message.epoch);
-  if (const Report* report = message.as<Report>()) return on_report(message.from, report->seconds_per_sample);
+  if (const Report* report = message.as<Report>()) return on_report(message.from, *report);
   const std::optional<News> news = news_of(message);
   const NodeId node = message.from;
   if (!news || is_retired(node)) return;  // the answer to an old question
@@ -190,7 +211,10 @@ void FailureAwareScheduler::on(const Message& message) {
   if (message.is<Join>()) {
     if (news->life < here_[node].life) return;  // overtaken
     // The same node does not come back without a new life: this is what it once said.
-    if (news->life > here_[node].life) here_[node] = {.joined = true, .life = news->life};
+    if (news->life > here_[node].life) {
+      here_[node] = {.joined = true, .life = news->life};
+      for (WorkSharing& sharing : sharing_) sharing.is_new(node);
+    }
     manager_.heard(node, life, Agenda::now());
     return start(node);
   }
@@ -203,11 +227,12 @@ void FailureAwareScheduler::on(const Message& message) {
 }
 
 // What the scheduler asks of a worker may get lost, so it asks again with the next report.
-void FailureAwareScheduler::on_report(NodeId node, double seconds_per_sample) {
+void FailureAwareScheduler::on_report(NodeId node, const Report& report) {
   const std::size_t worker = node - job_.plan.first_worker();
-  if (!slow_ || here_[node].left || !manager_.is_up(node)) return;
+  for (WorkSharing& sharing : sharing_) sharing.on(node, report);
+  if (!slow_ || !report.seconds_per_sample || here_[node].left || !manager_.is_up(node)) return;
   const SlowAction action = job_.plan.scenario.recovery.slow.action;
-  const std::optional<SlowNodes::Found> found = slow_->report(worker, seconds_per_sample);
+  const std::optional<SlowNodes::Found> found = slow_->report(worker, *report.seconds_per_sample);
   if (found) {
     job_.record(scheduler_node, SlowWorker{node, found->seconds, found->median, action});
     const std::vector<NodeId>& spares = job_.plan.spares;
@@ -241,6 +266,7 @@ void FailureAwareScheduler::start(NodeId node) {
     if (!here_[other].joined && manager_.is_up(other)) return;
   }
   started_ = true;
+  share_out();
   first_view_ = manager_.view().number;
   manager_.start(Agenda::now());
   for (NodeId other = 1; other < here_.size(); ++other) {

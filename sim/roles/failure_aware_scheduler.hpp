@@ -12,6 +12,7 @@
 #include "sim/protocol/membership.hpp"
 #include "sim/protocol/slow_nodes.hpp"
 #include "sim/roles/job_context.hpp"
+#include "sim/roles/work_sharing.hpp"
 
 namespace psim {
 
@@ -37,10 +38,13 @@ class FailureAwareScheduler {
   bool is_retired(NodeId node) const;
   NodeId members() const { return static_cast<NodeId>(here_.size()); }
   void on_reader(const Message& message);
+  std::optional<double> next_date() const;
+  void on_date(double now);
+  void share_out();
   void hear(const Message& message);
   void take_up();
   void on(const Message& message);
-  void on_report(NodeId node, double seconds_per_sample);
+  void on_report(NodeId node, const Report& report);
   void ask_to_leave(NodeId worker);
   void acknowledge_leave(NodeId node);
   void start(NodeId node);
@@ -61,8 +65,9 @@ class FailureAwareScheduler {
   std::vector<bool> ended_;  // by job
   JobContext& job_;          // the first one, for what belongs to all
   Manager manager_;
-  std::vector<Member> here_;  // by node
-  std::uint32_t lives_;       // before this one
+  std::vector<WorkSharing> sharing_;  // of dynamic work, by job
+  std::vector<Member> here_;          // by node
+  std::uint32_t lives_;               // before this one
   std::optional<double> looks_until_;
   bool started_ = false;
   std::int64_t first_view_ = -1;  // with which all were told to start

@@ -12,9 +12,10 @@
 
 namespace psim {
 
-KvClient::KvClient(JobContext& job, NodeId node)
+KvClient::KvClient(JobContext& job, NodeId node, Requests* requests)
     : job_(job),
       node_(node),
+      requests_(requests),
       connections_(job.plan.keys.shards.size()),
       all_(job.plan.keys.shards.size()),
       encoder_(job, node),
@@ -152,9 +153,16 @@ Timestamp KvClient::push(const ShardIds& shards, std::int64_t clock, const std::
 
 void KvClient::wait_until(Awaited what, std::optional<std::int64_t> clock,
                           const std::function<bool()>& is_over) {
+  wait_until(what, clock, is_over, std::nullopt);
+}
+
+bool KvClient::wait_until(Awaited what, std::optional<std::int64_t> clock,
+                          const std::function<bool()>& is_over, std::optional<double> date) {
   const double since = Agenda::now();
-  while (!is_over()) wait_for_message();
+  bool over = is_over();
+  for (; !over && !(date && Agenda::now() >= *date); over = is_over()) wait_for_message(date);
   record_wait(job_, node_, what, since, clock, heard_);
+  return over;
 }
 
 void KvClient::wait_for(const ShardIds& shards, std::int64_t clock) {
@@ -182,12 +190,14 @@ void KvClient::handle(Message message) {
                         Replicated, State, Restore, Chunk, Activations, Errors, psim::Standing, Regroup,
                         Fetch, TaskDone, Call, Returned>;
   std::visit(
-      Overloaded{
-          [&](Answer& answer) { on_answer(message, std::move(answer)); },
-          [&](const Ack& ack) { on_ack(message, ack); }, [&](const NewView& news) { on_view(news.view); },
-          [&](const AskView&) { tell_view(job_, node_, view_); },
-          [&](const OneOf<Start, Leave, Assign, Samples, Idle, Piece, RunTask> auto&) { other_(message); },
-          Others{}},
+      Overloaded{[&](Answer& answer) { on_answer(message, std::move(answer)); },
+                 [&](const Ack& ack) { on_ack(message, ack); },
+                 [&](const NewView& news) { on_view(news.view); },
+                 [&](const AskView&) { tell_view(job_, node_, view_); },
+                 [&](const OneOf<Start, Leave, Assign, Samples, Idle, Piece, PieceGradient, RunTask> auto&) {
+                   other_(message);
+                 },
+                 Others{}},
       message.body);
 }
 
@@ -308,15 +318,27 @@ Message KvClient::again(Message request) const {
   return with_oldest(std::move(request));
 }
 
-void KvClient::wait_for_message() {
-  if (!retries_) return handle(job_.network.receive(node_));
-  const std::optional<double> next = retries_->next();
+void KvClient::wait_for_message(std::optional<double> date) {
+  std::optional<double> next = date;
+  const auto look_at = [&next](const std::optional<double>& other) {
+    if (other) next = std::min(next.value_or(*other), *other);
+  };
+  if (retries_) look_at(retries_->next());
+  if (requests_ != nullptr) look_at(requests_->next());
   std::optional<Message> message =
       next ? job_.network.receive_until(node_, *next) : job_.network.receive(node_);
   if (message) return handle(std::move(*message));
-  settle(true);
   // The clock may stop a rounding error before the date.
-  for (Message& due : retries_->due(std::max(Agenda::now(), *next))) {
+  const double now = std::max(Agenda::now(), *next);
+  if (retries_) repeat(now);
+  if (requests_ != nullptr) requests_->repeat(now);
+}
+
+void KvClient::repeat(double now) {
+  const std::optional<double> next = retries_->next();
+  if (!next || *next > now) return;
+  settle(true);
+  for (Message& due : retries_->due(now)) {
     if (job_.network.carries(due)) continue;  // sent again it would only be in its own way
     const MessageFacts facts = facts_of(due.body);
     job_.record(node_, Repetition{due.to, facts.kind, due.shard, facts.pull, facts.push});

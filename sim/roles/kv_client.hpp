@@ -25,6 +25,7 @@
 #include "sim/roles/copy_cache.hpp"
 #include "sim/roles/job_context.hpp"
 #include "sim/roles/push_encoder.hpp"
+#include "sim/roles/requests.hpp"
 
 namespace psim {
 
@@ -33,7 +34,8 @@ using ShardIds = std::vector<std::uint32_t>;  // rising
 
 class KvClient {
  public:
-  KvClient(JobContext& job, NodeId node);
+  // `requests`: what the node asks of others; it repeats them while it waits.
+  KvClient(JobContext& job, NodeId node, Requests* requests = nullptr);
 
   // By worker, whether it takes part, as far as this one knows; empty where all do for good.
   const std::vector<bool>& members() const { return members_; }
@@ -85,10 +87,14 @@ class KvClient {
   bool done(Timestamp task) const { return !open_.contains(task); }
   // Deals with messages until `is_over`, and records for what, in which clock, and until which message.
   void wait_until(Awaited what, std::optional<std::int64_t> clock, const std::function<bool()>& is_over);
+  // The same, but no longer than until a date; returns whether it is over.
+  bool wait_until(Awaited what, std::optional<std::int64_t> clock, const std::function<bool()>& is_over,
+                  std::optional<double> date);
   // Until the last pulls of these shards are answered.
   void wait_for(const ShardIds& shards, std::int64_t clock);
-  // Until the next message to this worker is dealt with, or requests that are not answered are sent again.
-  void wait_for_message();
+  // Until the next message to this worker is dealt with, or requests that are not answered are sent again, or
+  // until a date.
+  void wait_for_message(std::optional<double> date = {});
   // Deals with messages until a date.
   void listen_until(double date) {
     while (std::optional<Message> message = job_.network.receive_until(node_, date))
@@ -189,11 +195,13 @@ class KvClient {
   void acknowledged(std::uint32_t shard, std::int64_t from, std::int64_t to);
   void commit(const Message& message, std::int64_t safe_pushes);
   void settle(bool has_waited);
+  void repeat(double now);
   Message with_oldest(Message request) const;
   Message again(Message request) const;
 
   JobContext& job_;
   NodeId node_;
+  Requests* requests_;
   std::vector<Connection> connections_;  // by shard
   std::vector<Slice> weights_;           // by shard, as pulled; empty while none are here
   std::vector<Standing> standings_;      // by shard; empty where nothing fails

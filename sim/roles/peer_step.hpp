@@ -48,6 +48,7 @@ class PeerStep {
   NodeId node_;
   std::uint32_t index_;
   Mailbox& mailbox_;
+  Requests requests_;
   BatchSource source_;
   Strand strand_;
   std::unique_ptr<GradientTask> task_;

@@ -65,7 +65,6 @@ ShardServer::Options ServerShards::options_of(std::uint32_t shard) const {
                     .rule = job.plan.rule_of(shard),
                     .steps = job.plan.steps,
                     .batch_size = training.batch_size,
-                    .clock_samples = job.plan.steals() ? training.batch_size * job.plan.workers() : 0,
                     .learning_rate = job.plan.elastic() ? LearningRate{.base = 1} : job.plan.learning_rate(),
                     .exactly_once = job.plan.scenario.recovery.semantics == Semantics::exactly_once,
                     .epochs = job.plan.epochs(),

@@ -18,8 +18,9 @@ struct StepContext {
   JobContext& job;
   NodeId node;
   std::uint32_t index;  // of the worker
-  KvClient kv{job, node};
-  BatchSource source{job, node};
+  Requests requests{job, node};
+  KvClient kv{job, node, &requests};
+  BatchSource source{job, node, requests};
   Processor processor{job, node};
 
   std::int64_t number = 0;      // of the step in hand: computations begun, kept or not, or skipped
@@ -66,6 +67,9 @@ class Step {
   virtual bool compute() = 0;
   // Sends the servers what is not on its way yet; returns the task to wait for.
   virtual Timestamp push() = 0;
+
+  // The worker goes; `completes`: all its clocks are done.
+  virtual void leave(bool /*completes*/) {}
 
   // A message for this worker has come in, while it may be computing. Runs in the simulation kernel.
   virtual void on_arrival(const Message&) {}

@@ -16,7 +16,7 @@ Worker::Worker(JobContext& job, NodeId node, bool back)
     if (message.is<Leave>()) leaves_ = true;  // the scheduler asks it to
     else if (const Start* start = message.as<Start>()) start_ = *start;
     else if (const Assign* assignment = message.as<Assign>()) context_.source.on(*assignment);
-    else if (const Samples* samples = message.as<Samples>()) context_.source.on(*samples);
+    else if (const Samples* samples = message.as<Samples>()) context_.source.on(message.from, *samples);
     else step_->on_peer(message);
   });
 }
@@ -66,7 +66,7 @@ void Worker::wait(Awaited what, Timestamp task) {
 bool Worker::pull() {
   KvClient& kv = context_.kv;
   if (kv.clocks_to_skip() > 0) go_on_with(context_.number + kv.take_clocks_to_skip());
-  if (job_.plan.scenario.recovery.data == LostData::reassign) context_.source.share_out_among(kv.members());
+  context_.source.share_out_among(kv.members());
   context_.source.ask_ahead(context_.number);
   if (job_.plan.sparse() && may_begin()) choose_keys();
   context_.on_own_copy = goes_on_alone();
@@ -78,6 +78,7 @@ bool Worker::pull() {
   kv.pull_for_step(context_.clock);
   kv.wait_for(step_->needs(), context_.clock);
   if (kv.clocks_to_skip() > 0) return pull();
+  context_.source.share_out_among(kv.members());  // as it has heard meanwhile
   const bool over = kv.is_over();
   if (over) kv.wait_for_all(context_.clock);
   if (!over && !kv.has_keys_of(context_.number)) {  // what seemed to be the end: a shard was set back
@@ -86,11 +87,13 @@ bool Worker::pull() {
   }
   if (job_.plan.rule.drops_stale)
     context_.clock = over ? job_.plan.steps : std::min(job_.plan.steps, kv.least_version_here());
+  context_.source.align(context_.number, context_.clock);
   return !over;
 }
 
 void Worker::finish(bool completes) {
   const NodeId node = context_.node;
+  step_->leave(completes);
   (completes ? job_.state.completed : job_.state.left_early)[context_.index] = true;
   job_.record(node, Finish{.clock = context_.clock, .leaves = !completes});
   job_.state.last_finish = Agenda::now();

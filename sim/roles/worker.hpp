@@ -22,9 +22,13 @@ class Worker {
   void run();
 
   // A message for this worker has come in, while it may be computing. Runs in the simulation kernel.
-  void on_arrival(const Message& message) { step_->on_arrival(message); }
+  void on_arrival(const Message& message) {
+    if (message.is<Fetch>()) context_.source.serve(message);
+    else step_->on_arrival(message);
+  }
 
   const BatchSource& source() const { return context_.source; }
+  const Requests& requests() const { return context_.requests; }
   std::int64_t view() const { return context_.kv.view(); }
   bool is_through() const { return through_; }
   // Through, but it goes on listening: a shard may be set back that counts on its pushes.

@@ -245,6 +245,7 @@ std::optional<LoadedScenario> load_scenario(const LoadRequest& request, Diagnost
   describe(reader, scenario);
   reader.finish({"compare", "tune"});
   scenario.cluster.storage = scenario.snapshot.every.has_value();
+  scenario.cluster.database = scenario.moves_data();
   if (!scenario.architecture.has_servers()) {
     scenario.cluster.servers = 0;
     scenario.cluster.inference.given = false;

@@ -223,6 +223,15 @@ std::vector<Choice> choices<LostData>() {
 }
 
 template <>
+std::vector<Choice> choices<DataFrom>() {
+  return {{"local", "they are there at once, for nothing"},
+          {"database", "the node `database`, which holds the training set, sends them", "storage"},
+          {"workers",
+           "the workers that held them until then send them, also one that leaves; the node `database` sends "
+           "what no worker holds"}};
+}
+
+template <>
 std::vector<Choice> choices<LostServers>() {
   return {
       {"wait", "they are not served until it is back"},

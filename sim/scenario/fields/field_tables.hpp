@@ -15,7 +15,7 @@ void describe_training(FieldVisitor& visitor, TrainingSpec& training, const Mode
 void describe_rhythm(FieldVisitor& visitor, TrainingSpec& training);
 // fields_work.cpp: the parts of [training] and [data] that say who computes on what
 void describe_work(FieldVisitor& visitor, TrainingSpec& training);
-void describe_delivery(FieldVisitor& visitor, DeliverySpec& delivery);
+void describe_delivery(FieldVisitor& visitor, Scenario& scenario);
 // fields_consistency.cpp
 void describe_consistency(FieldVisitor& visitor, ConsistencySpec& consistency);
 // fields_messages.cpp

@@ -12,7 +12,7 @@ void describe(FieldVisitor& v, Scenario& s) {
           [&] { describe_architecture(v, s.architecture); });
   v.table("data", "The data set, and how samples reach the workers.", [&] {
     describe_data(v, s.data);
-    describe_delivery(v, s.cluster.delivery);
+    describe_delivery(v, s);
   });
   v.table("model", "The model to train.", [&] { describe_model(v, s); });
   v.table("training",

@@ -75,6 +75,10 @@ void describe_recovery(FieldVisitor& v, Scenario& s) {
            .default_text = "`\"remove\"`; with model-parallel `\"wait\"`"});
   v.field("lost_data", choice(r.data),
           {.doc = "What happens to the samples of a worker that does not take part.", .need = failures});
+  v.field("data_from", choice(r.data_from),
+          {.doc = "Where samples come from that a worker is to hold and does not: its own when it joins or "
+                  "comes back, and those that it takes over. Its next step waits for them.",
+           .need = failures});
   v.field("servers", choice(r.servers),
           {.doc = "What happens to shards of a suspected server that have no replica.", .need = failures});
   v.field("rebalance", &r.rebalance,

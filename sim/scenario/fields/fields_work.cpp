@@ -32,7 +32,8 @@ void describe_work(FieldVisitor& v, TrainingSpec& t) {
            .when = {"stealing"}});
 }
 
-void describe_delivery(FieldVisitor& v, DeliverySpec& d) {
+void describe_delivery(FieldVisitor& v, Scenario& s) {
+  DeliverySpec& d = s.cluster.delivery;
   v.field("delivery", choice(d.source),
           {.doc = "How training samples get to the workers.",
            .when_key = "architecture.kind",
@@ -43,13 +44,15 @@ void describe_delivery(FieldVisitor& v, DeliverySpec& d) {
            .max = 1e4,
            .when_key = "delivery",
            .when = {"database"}});
-  v.field("bytes_per_sample", &d.bytes_per_sample,
-          {.doc = "Bytes of a sample on the network.",
-           .min = 0,
-           .max = 1e12,
-           .when_key = "delivery",
-           .when = {"database"},
-           .default_text = "4 per feature and for the label; 8 per nonzero of a sparse sample"});
+  v.field(
+      "bytes_per_sample", &d.bytes_per_sample,
+      {.doc = "Bytes of a sample on the network.",
+       .min = 0,
+       .max = 1e12,
+       .need = {.keys = {"data.delivery", "recovery.data_from"},
+                .text = "where samples travel: delivery = \"database\", or data_from in [recovery]",
+                .met = [&s] { return s.cluster.delivery.source == Delivery::database || s.moves_data(); }},
+       .default_text = "4 per feature and for the label; 8 per nonzero of a sparse sample"});
 }
 
 }  // namespace psim

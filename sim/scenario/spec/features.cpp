@@ -24,6 +24,11 @@ constexpr PropertyRow property_rows[] = {
     {gradients, "pushes of gradients", "What a worker pushes is the gradient at the weights that it pulled."},
     {whole_pushes, "pushes of whole clocks", "A worker pushes when the computation of its clock has ended."},
     {one_batch, "one batch in a clock", "A worker computes the gradient of one batch in a clock."},
+    {pulled_weights, "steps on pulled weights",
+     "All that a worker computes in a clock is computed on weights that others can have as well."},
+    {own_clocks, "workers that begin their clocks themselves",
+     "A worker goes from one clock to the next by itself: no scheduler gives it its steps."},
+    {whole_steps, "steps that nobody cancels", "A worker finishes every step that it begins."},
     {all_weights, "all weights in every step",
      "A step uses all weights, not only those of its batch's features."},
     {server_weights, "weights on the servers", "Servers run the optimizer, so they have the weights."},
@@ -60,14 +65,17 @@ Demands of_model(const Scenario& s) {
   Demands result{.needs = servers, .takes = {}};
   if (!rule.waits_for_all()) result.takes = result.takes | same_clock;
   if (rule.drops_stale) result.takes = result.takes | late_pushes;
+  if (rule.cancel) result.takes = result.takes | whole_steps;
   if (!rule.waits_for_all() && (rule.group != 1 || rule.drops_stale))
     result.takes = result.takes | counts_alone;
   if (rule.drops_stale && s.consistency.model->has_k())
     result.needs = result.needs | whole_pushes;  // a step is taken or dropped as a whole
   // A task is a step of one batch, and the scheduler does not give it out again.
-  if (s.consistency.model->has_tasks())
+  if (s.consistency.model->has_tasks()) {
+    result.takes = result.takes | own_clocks;
     result.needs = result.needs | one_group | arrives_once | whole_pushes | one_batch | gradients |
                    all_weights | server_weights;
+  }
   return result;
 }
 

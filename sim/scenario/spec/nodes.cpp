@@ -50,7 +50,7 @@ std::optional<std::uint32_t> storage_node(const ClusterSpec& cluster) {
 }
 
 std::optional<std::uint32_t> database_node(const ClusterSpec& cluster) {
-  if (cluster.delivery.source != Delivery::database) return std::nullopt;
+  if (cluster.delivery.source != Delivery::database && !cluster.database) return std::nullopt;
   return static_cast<std::uint32_t>(1 + cluster.servers + cluster.workers);
 }
 
@@ -117,7 +117,9 @@ bool talks(const Scenario& scenario, std::uint32_t a, std::uint32_t b) {
     return workers_talk(scenario.architecture, static_cast<std::uint32_t>(scenario.cluster.workers), low - 1,
                         high - 1);
   if (low <= servers && high > servers) return true;  // a server and a worker
-  if (low > servers) return scenario.training.work == WorkPolicy::stealing;
+  if (low > servers)
+    return scenario.training.work == WorkPolicy::stealing ||
+           (scenario.moves_data() && scenario.recovery.data_from == DataFrom::workers);
   if (high <= servers && (scenario.may_fail() || !scenario.groups.empty())) return true;
   // The first shard's server, which only an even placement knows to be the first, and another.
   return high <= servers && (low == 1 || scenario.placement.kind != PlacementKind::even) &&

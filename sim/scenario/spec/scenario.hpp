@@ -214,7 +214,8 @@ struct InferenceSpec {
 };
 
 struct ClusterSpec {
-  bool storage = false;  // a node for snapshots; set once a scenario with some is loaded
+  bool storage = false;   // a node for snapshots; set once a scenario with some is loaded
+  bool database = false;  // likewise a node that holds the training set for workers that join
   std::int64_t workers = 8;
   std::int64_t spares = 0;   // of the workers, the last ones: absent until a slow one is replaced
   std::int64_t servers = 1;  // 0 once a scenario of an architecture without servers is loaded
@@ -297,6 +298,11 @@ struct Scenario {
   bool may_fail() const {
     return recovery.enabled || std::ranges::any_of(faults, may_lose) || replication.copies > 0 ||
            snapshot.every || recovery.slow.given;
+  }
+  // The samples that a worker is to hold come over the network.
+  bool moves_data() const {
+    return may_fail() && architecture.has_servers() && recovery.data_from != DataFrom::local &&
+           cluster.delivery.source == Delivery::local;
   }
 };
 

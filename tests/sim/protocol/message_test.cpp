@@ -88,8 +88,9 @@ std::vector<Case> cases() {
       {Regroup{.version = 7, .holder = 2, .behind = {3, 4}}, "regroup", two_words + 2 * 4},
       {Fetch{.step = 2, .sample_bytes = 7000}, "fetch", 0},  // it asks for them
       {Samples{.step = 2, .sample_bytes = 7000}, "samples", 7000},
-      {Idle{.clock = 3, .pieces_got = 1}, "idle", two_words},
-      {Piece{.clock = 3, .count = 2, .samples = keys_of({8, 9}), .sample_bytes = 120}, "piece", 120},
+      {Idle{.clock = 3, .leaves = true}, "idle", two_words},
+      {Piece{.clock = 3, .count = 2, .samples = keys_of({8, 9}), .bytes = 120}, "piece", 120},
+      {PieceGradient{.clock = 3, .samples = 2, .pieces = {1, 4}, .bytes = 900}, "gradient", 900},
   };
 }
 

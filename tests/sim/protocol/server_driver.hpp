@@ -110,7 +110,6 @@ class Driver {
     StalenessRule stale = {};  // but for its limit, which the rule has
     Epochs epochs = {.per_clock = 1};
     DelayCompensation::Rule compensation = {};
-    std::int64_t clock_samples = 0;
     std::int64_t feature_blocks = 1;
   };
 
@@ -121,7 +120,6 @@ class Driver {
                 .state = {.first_worker = first_worker,
                           .rule = rule,
                           .steps = setup.steps,
-                          .clock_samples = setup.clock_samples,
                           .learning_rate = setup.learning_rate,
                           .epochs = setup.epochs,
                           .weights = {.optimizer = setup.optimizer,
