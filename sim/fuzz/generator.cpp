@@ -250,30 +250,6 @@ void draw_copies(Draft& draft, Victims& v, Dice& dice) {
   if (dice.chance(0.4)) draft["snapshot"].rows.push_back({"bandwidth", "\"1MBps\""});
 }
 
-// Who computes how much, and how the samples get there: also where nodes fail.
-void draw_work(Draft& draft, Victims& v, Dice& dice) {
-  Table& training = draft["training"];
-  const std::string_view what = dice.one_of({"dynamic", "stealing", "database", "moves"});
-  v.shares_work = true;
-  if (what == "dynamic" || what == "stealing") {
-    std::erase_if(training.rows, [](const Row& row) { return row.key == "work"; });
-    training.rows.push_back({"work", in_quotes(what)});
-    if (what == "dynamic") training.rows.push_back({"work_every", dice.number(1, 4)});
-    else training.rows.push_back({"work_piece", std::string(dice.one_of({"0.25", "0.5"}))});
-  }
-  if (what == "database" || (what != "moves" && dice.chance(0.2))) {
-    draft["data"].rows.push_back({"delivery", "\"database\""});
-    draft["data"].rows.push_back({"prefetch", dice.number(0, 3)});
-    draft["data"].rows.push_back({"bytes_per_sample", std::string(dice.one_of({"\"100B\"", "\"20kB\""}))});
-    v.database = true;
-  }
-  if (!v.learns) return;
-  if (dice.chance(0.5)) draft["data"].rows.push_back({"partition", "\"contiguous\""});
-  if (v.database || (what != "moves" && dice.chance(0.7))) return;
-  draft["recovery"].rows.push_back({"data_from", dice.text_of({"database", "workers"})});
-  v.database = true;
-}
-
 void draw_inference(Draft& draft, Victims& v, Dice& dice) {
   v.readers = dice.between(1, 3);
   draft["inference"].rows = {{"nodes", std::to_string(v.readers)},

@@ -79,6 +79,7 @@ struct Victims {
   std::int64_t end_us = 0;   // about how long the run would take without faults
 };
 void draw_faults(Draft& draft, const Victims& victims, Dice& dice);
+void draw_work(Draft& draft, Victims& victims, Dice& dice);
 // A scenario whose work is tasks.
 Draft with_tasks(Dice& dice);
 // What nodes are like over time; `sturdy`: nothing fails.

@@ -135,6 +135,16 @@ TEST_CASE("a helper returns pieces when their owner has finished the clock", "[w
 
 namespace {
 
+std::int64_t samples_of(const std::vector<Range>& ranges) {
+  std::int64_t samples = 0;
+  for (const Range& range : ranges) samples += static_cast<std::int64_t>(range.count);
+  return samples;
+}
+
+std::size_t pick_of(Stream& stream, std::size_t n) {
+  return static_cast<std::size_t>(stream.uniform() * static_cast<double>(n));
+}
+
 struct Word {
   enum class Kind { idle, piece, gradient } kind;
   std::uint32_t from, to;
@@ -160,9 +170,7 @@ TEST_CASE("in any order of events, whatever is lost or doubled, every sample cou
       all.push_back(worker(workers, w, 2));
       all[w].begin(0, batch);
     }
-    const auto pick = [&](std::size_t n) {
-      return static_cast<std::size_t>(stream.uniform() * static_cast<double>(n));
-    };
+    const auto pick = [&](std::size_t n) { return pick_of(stream, n); };
     const auto send_back = [&](std::uint32_t helper, std::uint32_t owner) {
       const Pieces due = all[helper].take_due(owner);
       if (!due.empty()) on_the_way.push_back({Word::Kind::gradient, helper, owner, 0, 0, due});
@@ -202,9 +210,7 @@ TEST_CASE("in any order of events, whatever is lost or doubled, every sample cou
     }
     for (std::uint32_t w = 0; w < workers; ++w) {
       REQUIRE(through[w]);
-      std::int64_t taken_back = 0;
-      for (const Range& range : all[w].take_back({})) taken_back += static_cast<std::int64_t>(range.count);
-      CHECK(all[w].own() + by_others[w] + taken_back == batch);
+      CHECK(all[w].own() + by_others[w] + samples_of(all[w].take_back({})) == batch);
       stolen += by_others[w];
     }
   }
