@@ -156,8 +156,7 @@ struct Word {
 
 TEST_CASE("in any order of events, whatever is lost or doubled, every sample counts once", "[work]") {
   constexpr std::uint32_t workers = 4;
-  constexpr std::int64_t batch = 40;
-  std::int64_t stolen = 0;
+  std::int64_t batch = 40, stolen = 0;
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     INFO("seed " << seed);
     Stream stream(seed, "test");
