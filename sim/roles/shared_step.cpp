@@ -23,7 +23,7 @@ bool SharedStep::compute() {
   weights_ = step_.take_weights(nullptr);
   if (weights_) weights_->join();  // two gradients need them: none may take them for itself
   step_.record(ComputePhase::begun);
-  step_.processor.copy(step_.both_copies());
+  step_.processor.copy(step_.copy_seconds());
   if (own_update > 0) step_.processor.compute(own_update, false);
   batch_ = work.batches.front().empty() ? Batch{} : std::move(work.batches.front().front());
   stolen_.clear();

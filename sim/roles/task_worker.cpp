@@ -99,7 +99,7 @@ void TaskWorker::compute(const RunTask& order) {
   GradientTask task(job_);
   task.start(std::move(taken.weights), std::move(work));
   const auto bytes = static_cast<double>(job_.plan.keys.parameters * bytes_per_value(job_.plan.precision()));
-  processor_.copy(2 * device_copies(scenario.cluster.worker_devices, bytes).seconds);
+  processor_.copy(copies_of_clock(scenario, bytes, 1).seconds);
   psim::compute(job_, node_, flops_of_step(job_, index_, steps_++));
   task.wait();
   result.gradient = task.take();
