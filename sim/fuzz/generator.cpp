@@ -344,6 +344,7 @@ void put_on_one_machine(Draft& draft, Dice& dice) {
   draft["architecture"].rows.push_back({"over", "\"devices\"", true});
   std::erase_if(draft["cluster"].rows, [](const Row& row) { return row.key == "workers"; });
   std::erase_if(draft["cluster.worker"].rows, [](const Row& row) { return row.key == "speed"; });
+  std::erase_if(draft["cluster.worker.device"].rows, [](const Row& row) { return row.key != "speeds"; });
   draft["cluster.worker.device"].rows.push_back({"count", "2", true});
   if (dice.chance(0.3)) draft["cluster.worker.device"].rows.push_back({"peers", "\"host\""});
   if (dice.chance(0.3)) draft["cluster.worker.device"].rows.push_back({"bus_bandwidth", "\"1GBps\""});
