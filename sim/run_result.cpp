@@ -28,9 +28,10 @@ void add_servers(const Job& job, RunResult& result) {
     result.server_ranges[s].now += ranges[s].now;
     result.server_ranges[s].split_off += ranges[s].split_off;
   }
-  for (std::size_t s = 0; s < plan.keys.shards.size(); ++s) {
+  const std::vector<Shard>& shards = plan.keys_in(job.state().layout.get()).shards;
+  for (std::size_t s = 0; s < shards.size(); ++s) {
     if (const auto owner = result.stats.shard_owner[plan.first_shard + s])
-      result.server_parameters[*owner].at_end += plan.keys.shards[s].count;
+      result.server_parameters[*owner].at_end += shards[s].count;
   }
 }
 

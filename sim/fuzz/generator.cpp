@@ -117,6 +117,8 @@ void draw_messages(Draft& draft, bool dense, Dice& dice) {
     rows.push_back({"unit", "\"array\""});
     if (dice.chance(0.3)) rows.push_back({"slice", dice.number(20, 200)});
     if (dense && dice.chance(0.3)) rows.push_back({"overlap", "true"});
+  } else if (dice.chance(0.3)) {
+    rows.push_back({"unit", "\"range\""});
   }
   if (dice.chance(0.3)) rows.push_back({"order", dice.text_of({"fifo", "priority"})});
   if (dice.chance(0.2)) rows.push_back({"acknowledge", "true"});
@@ -195,7 +197,8 @@ void draw_recovery(Draft& draft, Dice& dice) {
   if (dice.chance(0.4)) rows.push_back({"workers", "\"wait\""});
   if (dice.chance(0.25)) rows.push_back({"lost_data", "\"reassign\""});
   if (dice.chance(0.4)) rows.push_back({"servers", "\"wait\""});
-  if (dice.chance(0.4)) rows.push_back({"rebalance", "false"});
+  if (dice.chance(0.4)) rows.push_back({"rebalance", "\"none\""});
+  else if (dice.chance(0.5)) rows.push_back({"rebalance", "\"load\""});
   if (dice.chance(0.2)) rows.push_back({"hand_over", "\"stop-and-copy\""});
   if (dice.chance(0.25)) rows.push_back({"semantics", "\"at-least-once\""});
   if (dice.chance(0.2)) rows.push_back({"backoff", std::string(dice.one_of({"1.5", "3"}))});

@@ -8,8 +8,6 @@
 namespace psim {
 namespace {
 
-using Part = Exchange::Part;
-
 // Patarasuk, Yuan: Bandwidth optimal all-reduce algorithms for clusters of workstations, JPDC 2009. In N - 1
 // rounds every chunk goes once around and is added up; in N - 1 more the sums go around.
 std::vector<Exchange> ring(std::uint32_t n, std::uint32_t me) {
@@ -19,15 +17,15 @@ std::vector<Exchange> ring(std::uint32_t n, std::uint32_t me) {
   std::int64_t round = 0;
   for (std::uint32_t s = 0; s + 1 < n; ++s) {  // reduce-scatter: ends with the sum of chunk me + 1
     result.push_back({.round = round++,
-                      .send = Part{right, chunk(me + n - s)},
-                      .receive = Part{left, chunk(me + n - s - 1)},
+                      .send = Exchange::Part{right, chunk(me + n - s)},
+                      .receive = Exchange::Part{left, chunk(me + n - s - 1)},
                       .add = true});
   }
   for (std::uint32_t s = 0; s + 1 < n; ++s) {  // all-gather
     result.push_back(
         {.round = round++,
-         .send = Part{right, chunk(me + 1 + n - s)},
-         .receive = Part{left, chunk(me + n - s + (mutant("sums-go-to-other-chunks") ? 1 : 0))}});
+         .send = Exchange::Part{right, chunk(me + 1 + n - s)},
+         .receive = Exchange::Part{left, chunk(me + n - s + (mutant("sums-go-to-other-chunks") ? 1 : 0))}});
   }
   return result;
 }
@@ -40,11 +38,12 @@ std::vector<Exchange> tree(std::uint32_t n, std::uint32_t me) {
   for (std::int64_t level = 0; level < depth; ++level) {  // reduce
     const std::uint32_t distance = 1U << static_cast<unsigned>(level);
     if ((me & distance) != 0) {
-      result.push_back({.round = level, .send = Part{me - distance, all}, .receive = {}});
+      result.push_back({.round = level, .send = Exchange::Part{me - distance, all}, .receive = {}});
       break;
     }
     if (me + distance < n)
-      result.push_back({.round = level, .send = {}, .receive = Part{me + distance, all}, .add = true});
+      result.push_back(
+          {.round = level, .send = {}, .receive = Exchange::Part{me + distance, all}, .add = true});
   }
   for (std::size_t i = result.size(); i-- > 0;) {  // broadcast: the same way back
     const Exchange there = result[i];
@@ -65,8 +64,8 @@ std::vector<Exchange> halving_doubling(std::uint32_t n, std::uint32_t me) {
     const bool keeps_lower = (me & distance) == 0;
     mine = keeps_lower ? lower : upper;
     result.push_back({.round = round++,
-                      .send = Part{me ^ distance, keeps_lower ? upper : lower},
-                      .receive = Part{me ^ distance, mine},
+                      .send = Exchange::Part{me ^ distance, keeps_lower ? upper : lower},
+                      .receive = Exchange::Part{me ^ distance, mine},
                       .add = true});
   }
   for (std::size_t i = result.size(); i-- > 0;) {  // all-gather: the same way back

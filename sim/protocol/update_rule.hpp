@@ -70,6 +70,9 @@ class UpdateRule {
   // Whether enough pushes have arrived, whichever shard decides.
   bool is_complete(const WorkerClocks& workers) const;
 
+  // The same decisions for a part of the shard, each of whose pending pushes is what `part_of` makes of it.
+  UpdateRule part(Options options, const std::function<Push(const Push&)>& part_of) const;
+
   // First shard: its last decision.
   void was_made_of(std::vector<PushId> pushes);
   const std::vector<PushId>& last() const { return last_; }

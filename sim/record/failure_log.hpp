@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/record/event.hpp"
+#include "sim/record/load_log.hpp"
 
 namespace psim {
 
@@ -28,6 +29,7 @@ struct FailureStats {
   std::uint64_t state_bytes = 0;        // whole shards: to replicas, new owners and the storage
   std::uint64_t heartbeat_bytes = 0;
   std::vector<Recovery> recoveries = {};
+  std::vector<Rebalancing> rebalances = {};  // where ranges or loads decide which shards move
 };
 
 class FailureLog {
@@ -35,6 +37,7 @@ class FailureLog {
   // `shard_server`: the server of each shard, at first.
   explicit FailureLog(const std::vector<std::uint32_t>& shard_server, NodeId last_server);
   void on(const Event& event);
+  void close(double at);  // the run is over
   const FailureStats& stats() const { return stats_; }
 
  private:
@@ -52,6 +55,7 @@ class FailureLog {
   void on_promotion(const Event& event, const Promotion& promotion);
   void on_fault(double at, const FaultChange& fault);
   void on_crash(double at, NodeId node);
+  void on_cut(const ShardCut& cut);
   void look_at_recoveries(double at, std::uint32_t shard);
 
   NodeId last_server_;
@@ -62,6 +66,7 @@ class FailureLog {
   // those that an earlier view announced.
   std::set<NodeId> noticed_, back_, announced_;
   std::vector<Open> open_;
+  LoadLog loads_;
   FailureStats stats_;
 };
 

@@ -15,10 +15,10 @@ FailureAwareScheduler::FailureAwareScheduler(JobContext& job)
                 .detector = job.plan.detector(),
                 .removes_workers = job.plan.scenario.recovery.workers != LostWorkers::wait,
                 .takes_over = job.plan.scenario.recovery.servers == LostServers::neighbour,
-                .rebalances = job.plan.scenario.recovery.rebalance,
+                .rebalance = job.plan.scenario.recovery.rebalance,
                 .two_phase = job.plan.scenario.recovery.hand_over == HandOver::two_phase,
                 .absent = job.plan.absent},
-               job.plan.servers() > 0 ? job.plan.keys.servers() : std::vector<std::uint32_t>{}),
+               job.plan.keys),
       here_(1 + job.plan.servers() + job.plan.workers()),
       lives_(job.network.incarnation(scheduler_node)) {
   if (lives_ > 0) looks_until_ = Agenda::now() + job.plan.detector().timeout;
@@ -125,6 +125,9 @@ void FailureAwareScheduler::on(const Message& message) {
     manager_.heard(node, life, Agenda::now());
     return start(node);
   }
+  if (const Heartbeat* beat = message.as<Heartbeat>()) {
+    for (const ShardLoad& load : beat->loads) manager_.carries(node, load);
+  }
   if (!here_[node].left || job_.plan.is_server(node)) manager_.heard(node, life, Agenda::now());
   if (news->view && started_ && *news->view < manager_.view().number) tell_view(node);
   if (!news->says_leave) return;
@@ -169,9 +172,48 @@ void FailureAwareScheduler::announce() {
 const SharedView& FailureAwareScheduler::newest_view() {
   if (view_ == nullptr || view_->number != manager_.view().number) {
     view_ = std::make_shared<const View>(manager_.view());
+    job_.state.hear(*view_);
+    record_changes(*view_);
     record(*view_);
   }
   return view_;
+}
+
+// What the placement or the load makes of who came and who went. Where whole servers' parts move, the places
+// tell as much.
+void FailureAwareScheduler::record_changes(const View& view) {
+  const Scenario& scenario = job_.plan.scenario;
+  const bool by_load = scenario.recovery.rebalance == Rebalance::load;
+  if (!by_load && scenario.messages.unit != MessageUnit::range) return;
+  const std::vector<Shard>& shards = job_.plan.keys_in(view.layout.get()).shards;
+  const auto values_of = [&](std::size_t s) { return static_cast<std::int64_t>(shards[s].count); };
+  const std::size_t planned = view.owners.size() - view.cuts.size();
+  const bool is_first = goals_.empty();
+  for (std::size_t n = std::max(goals_.size(), planned); !is_first && n < view.owners.size(); ++n) {
+    const Cut& cut = view.cuts[n - planned];
+    const auto part = static_cast<std::uint32_t>(n);
+    job_.record(scheduler_node, ShardCut{.view = view.number,
+                                         .shard = cut.shard,
+                                         .part = part,
+                                         .epoch = view.owners[cut.shard].epoch,
+                                         .values = values_of(cut.shard),
+                                         .part_values = values_of(n)});
+    goals_.push_back(goals_[cut.shard]);
+  }
+  for (std::uint32_t s = 0; s < view.owners.size(); ++s) {
+    const Owner& owner = view.owners[s];
+    const NodeId goal = owner.next != 0 ? owner.next : owner.primary;
+    if (is_first) goals_.push_back(goal);
+    const NodeId before = std::exchange(goals_[s], goal);
+    if (before == goal) continue;
+    job_.record(scheduler_node,
+                ShardMove{.view = view.number,
+                          .shard = s,
+                          .from = before,
+                          .to = goal,
+                          .values = values_of(s),
+                          .load = by_load ? std::optional(manager_.load_of(s)) : std::nullopt});
+  }
 }
 
 void FailureAwareScheduler::record(const View& view) {

@@ -37,6 +37,7 @@ class FailureAwareScheduler {
   void announce();
   const SharedView& newest_view();
   void record(const View& view);
+  void record_changes(const View& view);
   void tell_start(NodeId node);
   void tell_view(NodeId node);
 
@@ -53,6 +54,7 @@ class FailureAwareScheduler {
   bool started_ = false;
   std::int64_t first_view_ = -1;  // with which all were told to start
   SharedView view_;
+  std::vector<NodeId> goals_;  // by shard: where the last view that was recorded has it, or sends it
 };
 
 }  // namespace psim

@@ -44,7 +44,7 @@ void InferenceNode::run_pulls() {
     ++stats_.pulls;
     here_ = {.version = kv_.least_version(), .from = oldest_};
     std::vector<Slice> parts = kv_.take_weights();
-    if (job_.plan.learner != nullptr) here_.weights = job_.assemble(std::move(parts));
+    if (job_.plan.learner != nullptr) here_.weights = job_.assemble(std::move(parts), kv_.layout());
   }
 }
 

@@ -105,7 +105,7 @@ DetectorSpec JobPlan::detector() const {
   return {.kind = recovery.detector, .timeout = recovery.timeout.value, .threshold = recovery.threshold};
 }
 
-std::optional<Values> JobPlan::initial(std::uint32_t shard) const {
+std::optional<Values> JobPlan::initial(const Shard& shard) const {
   if (learner == nullptr) return std::nullopt;
   const auto whole =
       std::make_shared<Values>(learner->initial_weights(static_cast<std::uint64_t>(scenario.seed)));
@@ -143,8 +143,7 @@ std::shared_ptr<Values> gathered(const Values& whole, const std::vector<Range>& 
   return result;
 }
 
-Slice JobPlan::part_of(std::uint32_t shard, const std::shared_ptr<Values>& whole) const {
-  const Shard& part = keys.shards[shard];
+Slice JobPlan::part_of(const Shard& part, const std::shared_ptr<Values>& whole) {
   if (!whole) return {nullptr, 0, part.count};
   if (part.ranges.size() == 1) return {whole, part.ranges.front().begin, part.count};
   return {gathered(*whole, part.ranges, part.count), 0, part.count};

@@ -61,11 +61,16 @@ struct JobPlan {
   }
   NodeId server_of(std::uint32_t shard) const { return first_server() + keys.shards[shard].server; }
   // The first weights of a shard; none of a phantom model.
-  std::optional<Values> initial(std::uint32_t shard) const;
+  std::optional<Values> initial(const Shard& shard) const;
   // A shard's part of an array over the whole key space; a copy only if it is not in one piece.
-  Slice part_of(std::uint32_t shard, const std::shared_ptr<Values>& whole) const;
+  static Slice part_of(const Shard& shard, const std::shared_ptr<Values>& whole);
+  // The shards that there are in a view; null: those of the plan.
+  const KeySpace& keys_in(const Layout* layout) const { return layout != nullptr ? layout->keys : keys; }
   // Where the parts of the whole model belong; null: in their order, as without servers.
-  const Assembly::Places* layout() const { return places.empty() ? nullptr : &places; }
+  const Assembly::Places* places_in(const Layout* layout) const {
+    if (layout != nullptr) return &layout->places;
+    return places.empty() ? nullptr : &places;
+  }
 
   RetrySpec retry() const;
   DetectorSpec detector() const;

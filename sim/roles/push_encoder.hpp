@@ -16,6 +16,8 @@ class PushEncoder {
   void received(std::uint32_t shard, const Slice& weights) {
     if (!last_weights_.empty()) last_weights_[shard] = weights;
   }
+  // Shard `cut.shard` becomes two; `keys` are the shards after that.
+  void cut(const Cut& cut, const KeySpace& keys);
   // `gradient` (null for a phantom model) has the values of `batch`, or of the whole key space if that is
   // null; only those of `block` go. Takes the time that the filters cost.
   Encoded encode(std::uint32_t shard, const std::shared_ptr<Values>& gradient, const BatchKeys* batch,
@@ -32,6 +34,7 @@ class PushEncoder {
 
   JobContext& job_;
   NodeId node_;
+  const KeySpace* keys_;                               // the shards that there are
   std::vector<std::unique_ptr<FilterChain>> filters_;  // by shard; none where messages go as they are
   std::vector<Slice> last_weights_;                    // by shard, for the filter kkt; empty without it
 };

@@ -40,6 +40,7 @@ void ServerFailover::on_view(const SharedView& view) {
   shards_.set_view(view);
   members_ = view->workers;
   shards_.because({.reason = Reason::view, .view = view->number});
+  led_ = shards_.cut();
   for (std::uint32_t s = 0; s < view->owners.size(); ++s) take_place(s, view->owners[s]);
   shards_.send_all();
 }
@@ -60,6 +61,8 @@ void ServerFailover::take_place(std::uint32_t shard, const Owner& owner) {
       if (mutant("only-copy-is-thrown-away")) shards_.erase(shard);
       else here->follow(node_, owner.epoch, node_, {});
     }
+    // A cut begins an epoch, and nobody else has led between.
+    if (led_.contains(shard) && has_newest(shard)) return begin(shard);
     std::set<NodeId>& heard = wanted_[shard];
     if (is_new) heard.clear();
     return start_asking(shard);
@@ -144,11 +147,13 @@ void ServerFailover::ask_for(std::uint32_t shard) {
   const bool is_enough = here != nullptr && (owner.from.empty() || has_newest(shard));
   if (!peer && (is_enough || !job_.plan.scenario.snapshot.every)) return begin(shard);
   const ShardServer::Extent extent = here != nullptr ? here->extent() : ShardServer::Extent{};
-  job_.network.send_once({.from = node_,
-                          .to = peer.value_or(job_.plan.snapshot_node()),
-                          .shard = shard,
-                          .epoch = owner.epoch,
-                          .body = Restore{.log_epoch = extent.epoch, .entries = extent.entries}});
+  job_.network.send_once(
+      {.from = node_,
+       .to = peer.value_or(job_.plan.snapshot_node()),
+       .shard = shard,
+       .epoch = owner.epoch,
+       .body = Restore{
+           .log_epoch = extent.epoch, .entries = extent.entries, .part = shards_.keys().shards[shard].part}});
 }
 
 // Owns the shard, with what is here.
@@ -201,6 +206,8 @@ void ServerFailover::on_state(const Message& message, const State& state) {
     if (!wanted_.contains(s)) return;
     if (message.from != job_.plan.snapshot_node()) return on_peer(message, state);
     ShardServer* const here = shards_.find(s);
+    const Part& part = shards_.keys().shards[s].part;
+    if (state.shard && state.shard->options.part != part) return start_asking(s);  // it was cut meanwhile
     const bool is_newer = state.shard && (here == nullptr || extent_of(state) > here->extent());
     if (is_newer) shards_.received(s, state);
     return begin(s);

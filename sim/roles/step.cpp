@@ -50,7 +50,7 @@ LocalWork StepContext::begin(bool keep) {
 std::shared_ptr<Assembly> StepContext::take_weights(const BatchKeys* keys) {
   if (job.plan.learner == nullptr) return nullptr;
   return keys != nullptr ? std::make_shared<Assembly>(kv.take_weights(), &keys->places)
-                         : job.assemble(kv.take_weights());
+                         : job.assemble(kv.take_weights(), kv.layout());
 }
 
 Timestamp StepContext::push(const ShardIds& shards, const std::shared_ptr<Values>& gradient) {
@@ -79,7 +79,7 @@ double StepContext::flops_of_step() const {
 
 double StepContext::copy_seconds(const ShardIds& shards) const {
   std::size_t values = 0;
-  for (const std::uint32_t s : shards) values += job.plan.keys.shards[s].count;
+  for (const std::uint32_t s : shards) values += kv.key_space().shards[s].count;
   const auto bytes = static_cast<double>(values * bytes_per_value(job.plan.precision()));
   return values > 0 ? device_copies(job.plan.scenario.cluster.worker_devices, bytes).seconds : 0;
 }

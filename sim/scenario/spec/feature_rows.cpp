@@ -1,6 +1,8 @@
 // The table of features: what switches each on, what it needs, and what it takes away.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sim/scenario/spec/fault_condition.hpp"
 #include "sim/scenario/spec/features.hpp"
 
@@ -20,7 +22,7 @@ constexpr Demands failures{.needs = one_group, .takes = arrives_once};
 bool groups_by_shard(const Scenario& s) {
   const ConsistencyRow& row = *s.consistency.model;
   return row.has_k() && row.gate == Gate::own &&
-         (s.cluster.servers > 1 || s.messages.unit == MessageUnit::array);
+         (s.cluster.servers > 1 || s.messages.unit != MessageUnit::server);
 }
 
 bool is(const Scenario& s, ModelKind kind) { return s.model.kind == kind; }
@@ -54,6 +56,11 @@ Feature row(std::string_view name, std::string_view example, std::string_view in
     return paths;
   };
   return {name, std::string(example), instead, demands, places};
+}
+
+bool stops_scheduler(const FaultSpec& fault) {
+  const auto is_it = [](const std::string& name) { return name == "scheduler" || name == "all"; };
+  return fault.kind->crashes && std::ranges::any_of(fault.nodes, is_it);
 }
 
 // A worker that is lost, where there are no servers.
@@ -145,6 +152,8 @@ const Feature rows[] = {
         [](const Scenario& s) { return s.messages.overlap && s.messages.unit == MessageUnit::array; }),
     row("acknowledgement of pushes", "messages.acknowledge = true", "acknowledge = false", {.needs = servers},
         [](const Scenario& s) { return s.messages.acknowledge; }),
+    row("a message for each range", "messages.unit = \"range\"", "unit = \"server\" or \"array\" in [messages]",
+        {.needs = servers}, [](const Scenario& s) { return s.messages.unit == MessageUnit::range; }),
     row("a message for a range of keys", "messages.keys = \"range\"", "keys = \"per-value\" in [messages]",
         {.takes = keys}, [](const Scenario& s) { return s.messages.keys == KeyFormat::range; }),
     row("a worker of several devices", "cluster.worker.device.count = 2", "count = 1", {.needs = servers},
@@ -196,6 +205,12 @@ const Feature rows[] = {
         "a condition such as when = \"updates >= 200\"", {.needs = real_data}, "when", waits_for_loss),
     row("recovery", "recovery.enabled = true", "enabled = false in [recovery]", failures,
         [](const Scenario& s) { return s.recovery.enabled; }),
+    row("a share of the load for a server that joins", "recovery.rebalance = \"load\"\nrecovery.enabled = true",
+        "rebalance = \"placement\" in [recovery]", {.needs = servers | whole_pushes | one_scheduler},
+        [](const Scenario& s) { return s.may_fail() && s.recovery.rebalance == Rebalance::load; }),
+    row("a crash of the scheduler",
+        "fault = [{kind = \"crash\", nodes = [\"scheduler\"], at = \"3ms\", restart_after = \"5ms\"}]",
+        "nodes = [\"server 0\"]", {.takes = one_scheduler}, "nodes", stops_scheduler),
     row("replication", "replication.copies = 1\ncluster.servers = 2", "copies = 0 in [replication]",
         {.needs = servers | one_group, .takes = arrives_once},
         [](const Scenario& s) { return s.replication.copies > 0; }),

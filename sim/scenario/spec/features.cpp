@@ -34,6 +34,7 @@ constexpr PropertyRow property_rows[] = {
     {own_links, "a link of each node's own", "One link leads from each node to the network."},
     {whole_copies, "a copy of the whole model in every worker",
      "Each worker has the weights and the optimizer's state, and can go on alone."},
+    {one_scheduler, "a scheduler that stays up", "The scheduler does not crash, so it forgets no view."},
 };
 
 // What a model of consistency makes of pushes, by its rule.

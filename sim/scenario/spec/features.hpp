@@ -34,6 +34,7 @@ enum class Property : std::uint8_t {
   wide_values,
   own_links,
   whole_copies,
+  one_scheduler,
 };
 
 struct PropertyRow {

@@ -24,7 +24,7 @@ struct RecoverySpec {
   LostWorkers workers = LostWorkers::remove;
   LostData data = LostData::drop;
   LostServers servers = LostServers::neighbour;
-  bool rebalance = true;
+  Rebalance rebalance = Rebalance::placement;
   HandOver hand_over = HandOver::two_phase;
   Semantics semantics = Semantics::exactly_once;
   Seconds retry{1};
