@@ -23,7 +23,9 @@ struct Part {
            other.range.begin + other.range.count <= range.begin + range.count;
   }
   // Where `inner` lies in this part.
-  Range place_of(const Part& inner) const { return {inner.range.begin - range.begin, inner.range.count}; }
+  Range place_of(const Part& inner) const {
+    return {inner.range.begin - range.begin, inner.range.count};  // counted from its beginning
+  }
 };
 
 // Shard `shard` keeps its first `at` values; the others are a new shard, with the next free number.
