@@ -91,8 +91,13 @@ ServerRanges ServerShards::ranges() const {
   return all;
 }
 
+// A snapshot from before a cut still says that it is of the whole shard.
 ShardServer& ServerShards::received(std::uint32_t shard, const State& state) {
-  return shards_.insert_or_assign(shard, ShardServer(options_of(shard), state)).first->second;
+  ShardServer::Options options = options_of(shard);
+  State own = state;
+  if (view_ && view_->layout)
+    own.shard = std::make_shared<const ShardState>(state.shard->piece(options.state));
+  return shards_.insert_or_assign(shard, ShardServer(std::move(options), own)).first->second;
 }
 
 ShardServer& ServerShards::first_state(std::uint32_t shard) {

@@ -20,7 +20,7 @@ State cut_to(const Part& wanted, const State& state) {
   options.part = wanted;
   State part = state;
   part.shard = std::make_shared<const ShardState>(state.shard->piece(std::move(options)));
-  part.bytes = mutant("restore-reads-the-whole") ? state.bytes : part.shard->bytes();
+  part.bytes = part.shard->bytes();
   return part;
 }
 

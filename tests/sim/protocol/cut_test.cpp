@@ -211,6 +211,8 @@ TEST_CASE("what a filter has left out goes on in its part", "[cut]") {
   REQUIRE(whole.residual() != nullptr);
   const auto before = filter_test::numbers_of<float>({std::make_shared<Values>(*whole.residual()), 0, count});
   const auto upper = whole.cut(cut_at, {.filters = {top_k}, .seed = 1});
+  REQUIRE(whole.residual() != nullptr);
+  REQUIRE(upper->residual() != nullptr);
   std::vector<float> after =
       filter_test::numbers_of<float>({std::make_shared<Values>(*whole.residual()), 0, cut_at});
   const auto rest =
