@@ -21,9 +21,7 @@ std::uint64_t size_of(const Join&) { return 0; }
 std::uint64_t size_of(const Start& start) { return size_of(start.view); }
 std::uint64_t size_of(const Leave& leave) { return leave.view ? two_words : 0; }
 std::uint64_t size_of(const LeaveAck&) { return 0; }
-std::uint64_t size_of(const Heartbeat& beat) {
-  return two_words + beat.loads.size() * two_words;
-}
+std::uint64_t size_of(const Heartbeat& beat) { return two_words + beat.loads.size() * two_words; }
 std::uint64_t size_of(const NewView& news) { return size_of(news.view); }
 std::uint64_t size_of(const AskView&) { return 0; }
 std::uint64_t size_of(const Ready&) { return 0; }
