@@ -117,8 +117,6 @@ void draw_messages(Draft& draft, bool dense, Dice& dice) {
     rows.push_back({"unit", "\"array\""});
     if (dice.chance(0.3)) rows.push_back({"slice", dice.number(20, 200)});
     if (dense && dice.chance(0.3)) rows.push_back({"overlap", "true"});
-  } else if (dice.chance(0.3)) {
-    rows.push_back({"unit", "\"range\""});
   }
   if (dice.chance(0.3)) rows.push_back({"order", dice.text_of({"fifo", "priority"})});
   if (dice.chance(0.2)) rows.push_back({"acknowledge", "true"});
@@ -198,7 +196,6 @@ void draw_recovery(Draft& draft, Dice& dice) {
   if (dice.chance(0.25)) rows.push_back({"lost_data", "\"reassign\""});
   if (dice.chance(0.4)) rows.push_back({"servers", "\"wait\""});
   if (dice.chance(0.4)) rows.push_back({"rebalance", "\"none\""});
-  else if (dice.chance(0.5)) rows.push_back({"rebalance", "\"load\""});
   if (dice.chance(0.2)) rows.push_back({"hand_over", "\"stop-and-copy\""});
   if (dice.chance(0.25)) rows.push_back({"semantics", "\"at-least-once\""});
   if (dice.chance(0.2)) rows.push_back({"backoff", std::string(dice.one_of({"1.5", "3"}))});
@@ -283,6 +280,35 @@ Draft without_servers(Dice& dice) {
   return draft;
 }
 
+// Servers that join, or leave for a while, where ranges or loads decide what they get.
+void draw_ranges(Draft& draft, const Victims& v, Dice& dice) {
+  if (v.servers < 2 || !dice.chance(0.25)) return;
+  if (dice.chance(0.75)) {
+    std::erase_if(draft["recovery"].rows, [](const Row& row) { return row.key == "rebalance"; });
+    draft["recovery"].rows.push_back({"rebalance", "\"load\""});
+  }
+  if (draft.find("messages", "unit") == nullptr && dice.chance(0.5)) {
+    draft["messages"].rows.push_back({"unit", "\"range\""});
+    if (draft.find("placement", "kind") == nullptr)
+      draft["placement"].rows = {{"kind", "\"hash-ring\""}, {"virtual_nodes", dice.number(1, 5)}};
+  }
+  for (std::int64_t left = dice.between(1, 2); left > 0; --left) {
+    const std::string who = fmt::format("[\"server {}\"]", dice.between(0, v.servers - 1));
+    const std::int64_t first = dice.between(0, v.end_us / 2), second = first + dice.between(100, 20'000);
+    const bool leaves = dice.chance(0.3);
+    if (leaves)
+      draft.tables.push_back(
+          {.name = "fault",
+           .many = true,
+           .rows = {{"kind", "\"leave\""}, {"nodes", who}, {"at", fmt::format("\"{}us\"", first)}}});
+    draft.tables.push_back({.name = "fault",
+                            .many = true,
+                            .rows = {{"kind", "\"join\""},
+                                     {"nodes", who},
+                                     {"at", fmt::format("\"{}us\"", leaves ? second : first)}}});
+  }
+}
+
 }  // namespace
 
 Draft draw(std::uint64_t seed, std::uint64_t run, std::uint64_t attempt) {
@@ -313,6 +339,8 @@ Draft draw(std::uint64_t seed, std::uint64_t run, std::uint64_t attempt) {
   draw_recovery(draft, dice);
   draw_copies(draft, victims, dice);
   draw_faults(draft, victims, dice);
+  Dice ranges(Stream(seed, "fuzz-ranges", run, attempt));
+  draw_ranges(draft, victims, ranges);
   return draft;
 }
 
