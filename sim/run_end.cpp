@@ -31,7 +31,10 @@ void RunEnd::close() {
   }
   machines_.network.close([this](const Message& message) {
     for (Job& job : jobs_) {
-      if (message.is<Push>() && job.plan().has_shard(message.shard)) job.actors().discard(message);
+      const std::size_t shards = job.plan().keys_in(job.state().layout.get()).shards.size();
+      const std::uint32_t first = job.plan().first_shard;
+      const bool is_its_own = message.shard >= first && message.shard - first < shards;
+      if (message.is<Push>() && is_its_own) job.actors().discard(message);
     }
   });
   for (Job& job : jobs_) job.actors().discard_rest();
