@@ -86,6 +86,7 @@ void draw_training(Draft& draft, std::int64_t steps, bool learns, bool dense, Di
     draft["training"].rows.push_back({"loss_scale", "64"});
   }
   if (elastic) rows.push_back({"algorithm", "\"elastic\""});
+  if (dense && !elastic && dice.chance(0.1)) rows.push_back({"update", "\"worker\""});
   if (learns && dice.chance(0.4))
     rows.push_back({"evaluate_every", dice.chance(0.5) ? "\"3 updates\"" : dice.time(500, 4000)});
   if (dice.chance(0.1)) rows.push_back({"duration", dice.time(step_us, steps * 2 * step_us)});
@@ -93,8 +94,7 @@ void draw_training(Draft& draft, std::int64_t steps, bool learns, bool dense, Di
     draft["training.target"].rows = {{"accuracy", "0.9"}, {"stop", dice.chance(0.5) ? "true" : "false"}};
 }
 
-// Returns whether only one server can be.
-bool draw_consistency(Draft& draft, std::int64_t workers, Dice& dice) {
+void draw_consistency(Draft& draft, std::int64_t workers, Dice& dice) {
   Table& table = draft["consistency"];
   const auto& row = drawn_row<ConsistencyRow>(dice);
   table.rows = {{"model", in_quotes(row.name)}};
@@ -103,7 +103,6 @@ bool draw_consistency(Draft& draft, std::int64_t workers, Dice& dice) {
   if (row.has_k()) table.rows.push_back({"k", dice.number(1, workers)});
   if (row.has_late() && row.has_k()) table.rows.push_back({"late", dice.text_of({"drop", "cancel"})});
   if (dice.chance(0.2)) table.rows.push_back({"aggregation", "\"sum\""});
-  return row.has_k() && row.gate == Gate::own;
 }
 
 // When updates close, what becomes of stale pushes, and what workers keep.
@@ -283,12 +282,12 @@ void draw_tenants(Draft& draft, Victims& v, Dice& dice) {
 
 // What is refused where nodes may fail, and what is not.
 void draw_sturdy(Draft& draft, Victims& v, Dice& dice) {
-  const std::string_view what = dice.one_of(
-      {"groups", "inference", "database", "dynamic", "stealing", "worker", "key-caching", "none"});
+  const std::string_view what =
+      dice.one_of({"groups", "inference", "database", "dynamic", "stealing", "key-caching", "none"});
   Table& training = draft["training"];
-  if (what == "dynamic" || what == "stealing" || what == "worker") {
+  if (what == "dynamic" || what == "stealing") {
     std::erase_if(training.rows, [](const Row& row) { return row.key == "work"; });
-    training.rows.push_back({what == "worker" ? "update" : "work", fmt::format("\"{}\"", what)});
+    training.rows.push_back({"work", fmt::format("\"{}\"", what)});
   } else if (what == "database" && v.learns) {
     draft["data"].rows.push_back({"delivery", "\"database\""});
     draft["data"].rows.push_back({"prefetch", dice.number(0, 3)});
@@ -406,7 +405,7 @@ Draft draw(std::uint64_t seed, std::uint64_t run, std::uint64_t attempt) {
   victims.learns = !phantom;
   victims.end_us = 2 * steps * step_us;
   draw_training(draft, steps, victims.learns, !sparse, dice);
-  if (draw_consistency(draft, victims.workers, dice)) victims.servers = 1;
+  draw_consistency(draft, victims.workers, dice);
   draw_messages(draft, !sparse, dice);
   Dice stale(Stream(seed, "fuzz-staleness", run, attempt));
   draw_staleness(draft, stale);
