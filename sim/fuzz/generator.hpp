@@ -75,6 +75,7 @@ struct Victims {
   bool may_leave = false;    // without servers: workers go, and the others go on
   std::int64_t readers = 0;  // inference nodes
   std::int64_t end_us = 0;   // about how long the run would take without faults
+  bool colocated = false;    // so machines can be named
 };
 void draw_faults(Draft& draft, const Victims& victims, Dice& dice);
 // A scenario whose work is tasks.

@@ -17,11 +17,12 @@ enum class Tag : std::uint8_t { pull, push, answer };
 // All that there is of each type but its pointers, which are null: once for both directions.
 void each_number(auto& payload,
                  auto visit) requires std::same_as<std::remove_cvref_t<decltype(payload)>, Payload> {
-  visit(payload.values.begin, payload.values.count, payload.values.version, payload.bytes);
+  visit(payload.values.begin, payload.values.count, payload.values.version, payload.bytes,
+        payload.list.signature, payload.list.bytes_listed);
 }
 void each_number(auto& m, auto visit) requires std::same_as<std::remove_cvref_t<decltype(m)>, Pull> {
   visit(m.clock, m.above, m.number, m.pushes_sent, m.oldest_resendable, m.skipped_clocks, m.answered,
-        m.computes, m.bytes_per_key);
+        m.computes, m.bytes_per_key, m.copy);
 }
 void each_number(auto& m, auto visit) requires std::same_as<std::remove_cvref_t<decltype(m)>, Push> {
   visit(m.worker, m.number, m.clock, m.version, m.first_version, m.oldest_resendable, m.samples);
@@ -29,7 +30,7 @@ void each_number(auto& m, auto visit) requires std::same_as<std::remove_cvref_t<
 }
 void each_number(auto& m, auto visit) requires std::same_as<std::remove_cvref_t<decltype(m)>, Answer> {
   visit(m.finished, m.clock, m.number, m.answered, m.version, m.sent_at, m.safe_pushes, m.pushes_here,
-        m.skip_clocks, m.has_push);
+        m.skip_clocks, m.has_push, m.is_copy);
   each_number(m.weights, visit);
 }
 void each_number(auto& m, auto visit) requires std::same_as<std::remove_cvref_t<decltype(m)>, Message> {
@@ -118,7 +119,8 @@ PackedMessage::PackedMessage(Message&& message) {
     numbers_ = packed(message, Tag::pull, *pull);
   else if (const Push* push = message.as<Push>(); push != nullptr && is_empty(push->gradient))
     numbers_ = packed(message, Tag::push, *push);
-  else if (const Answer* answer = message.as<Answer>(); answer != nullptr && is_empty(answer->weights))
+  else if (const Answer* answer = message.as<Answer>();
+           answer != nullptr && is_empty(answer->weights) && !answer->copy)
     numbers_ = packed(message, Tag::answer, *answer);
   else whole_ = std::make_unique<Message>(std::move(message));
 }
