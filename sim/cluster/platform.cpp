@@ -49,7 +49,7 @@ std::vector<double> levels_of(const Scenario& scenario, std::uint32_t node) {
 }
 
 // A way from one host to another.
-struct Way {
+struct PairOfNodes {
   std::uint32_t from, to;
   RouteTable::Links links;
   double latency = 0;   // of the whole way
@@ -127,7 +127,7 @@ class Builder {
       }
     }
     const auto way = [&](std::uint32_t from, std::uint32_t to) {
-      Way result{.from = from, .to = to, .links = {}};
+      PairOfNodes result{.from = from, .to = to, .links = {}};
       for (const Hop& hop : paths.between(from, to)) {
         const sg4::SplitDuplexLink* link = links[hop.link];
         result.links.push_back(hop.forward ? link->get_link_up() : link->get_link_down());
@@ -147,7 +147,7 @@ class Builder {
       links.push_back(link->set_latency(latency_of_link(file.links[i].latency))->seal());
     }
     const auto way = [&](const PlatformFile::Route& route) {
-      Way result{.from = route.from, .to = route.to, .links = {}, .latency = route.latency};
+      PairOfNodes result{.from = route.from, .to = route.to, .links = {}, .latency = route.latency};
       for (const std::uint32_t link : route.links) {
         result.links.push_back(links[link]);
         result.of_links += file.links[link].latency;
@@ -159,20 +159,20 @@ class Builder {
       add_routes(way(file.routes[i]), way(file.routes[i + 1]));
   }
 
-  void add_routes(const Way& there, const Way& back) {
+  void add_routes(const PairOfNodes& there, const PairOfNodes& back) {
     sg4::Link* own = own_link(there);
     const bool alike = back.latency == there.latency && back.of_links == there.of_links;
     add_route(there, own);
     add_route(back, alike ? own : own_link(back));
   }
 
-  void add_route(Way way, const sg4::Link* own) {
+  void add_route(PairOfNodes way, const sg4::Link* own) {
     if (own != nullptr) way.links.push_back(own);
     routes_->add(platform_.hosts[way.from], platform_.hosts[way.to], way.links);
   }
 
   // Carries what a platform file adds to its links' latencies. Null when there is nothing to carry.
-  sg4::Link* own_link(const Way& way) {
+  sg4::Link* own_link(const PairOfNodes& way) {
     const double latency = way.latency - way.of_links;
     if (!(latency > 1e-9 * way.latency)) return nullptr;
     sg4::Link* link = add_link(*zone_, fmt::format("pair {} {}", way.from, way.to), unlimited);
