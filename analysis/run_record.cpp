@@ -338,6 +338,7 @@ RunRecord::RunRecord(const fs::path& folder) : database_(folder / "run.db") {
     if (facts.here_at_first.size() != facts.workers)
       throw std::runtime_error("run.db does not have the scenario's workers");
     if (summary.contains("groups")) read_jobs(folder);
+    else facts.last_workers = {facts.workers - 1};
   } catch (const std::exception& error) {
     throw unrelated_files(folder, error.what());
   }
@@ -362,6 +363,8 @@ void RunRecord::read_jobs(const fs::path& folder) {
         job.summary["stuck"] = summary.at("stuck");
         job.all_workers = facts.workers;
         job.facts.others = facts.others;
+        job.facts.last_workers = {job.facts.workers - 1};
+        facts.last_workers.push_back(job.facts.first_worker + job.facts.workers - 1);
         facts.job_ends.push_back(last_finish(summary["groups"], sqlite3_column_int64(row, 0)));
         if (job.facts.servers != facts.servers || job.facts.first_worker + job.facts.workers > facts.workers)
           throw std::runtime_error(

@@ -156,10 +156,11 @@ struct Facts {
   double server_flops_per_value = 0;
   std::vector<double> server_speeds;              // one for all, or by server
   double server_speed(std::uint32_t node) const;  // 0: the platform's
-  bool copies_over_bus = false;       // a worker's computing is in part copies between its devices
-  std::vector<std::string> others;    // names of the nodes after the workers
-  bool serves = false;                // there are inference nodes that pull its parameters
-  std::vector<double> job_ends = {};  // where there are several: when the workers of each were through
+  bool copies_over_bus = false;             // a worker's computing is in part copies between its devices
+  std::vector<std::string> others;          // names of the nodes after the workers
+  std::vector<std::uint32_t> last_workers;  // of each job, among these
+  bool serves = false;                      // there are inference nodes that pull its parameters
+  std::vector<double> job_ends = {};        // where there are several: when the workers of each were through
 
   bool is_server(std::uint32_t node) const { return node > 0 && node <= servers; }
   bool is_worker(std::uint32_t node) const { return node > servers && node <= servers + workers; }

@@ -100,7 +100,8 @@ std::optional<NodeId> ServerFailover::next_in_chain(const Owner& owner) const {
 
 void ServerFailover::lead(ShardServer& server, const Owner& owner) {
   server.lead(node_, owner, Agenda::now(), shards_);
-  server.set_members(members_, Agenda::now(), shards_);
+  // When the job has ended nobody takes part any more, and what waits for others is not to be applied.
+  if (!shards_.have_ended()) server.set_members(members_, Agenda::now(), shards_);
 }
 
 // The last owner has all of it, if it is still there and got it itself. Else the owners before it and every

@@ -296,8 +296,10 @@ void ServerShards::discard_all() {
 
 void ServerShards::discard_pending(const ShardServer& server) {
   if (!server.leads()) return;
-  for (const Push& push : server.pending()) discard(server.shard(), push);
-  for (const Push& push : server.early()) discard(server.shard(), push);
+  if (!ended_) {  // else they are discarded already
+    for (const Push& push : server.pending()) discard(server.shard(), push);
+    for (const Push& push : server.early()) discard(server.shard(), push);
+  }
   JobState::Last& last = job_.state.last_weights[server.shard()];
   if (server.epoch() >= last.epoch) last = {server.epoch(), server.state().snapshot()};
 }
@@ -328,7 +330,7 @@ void ServerShards::promoted() {
                                .updated_in = server.state().updated_in,
                                .weights_hash = weights,
                                .state_hash = state,
-                               .waiting_pushes = std::ssize(server.pending())});
+                               .waiting_pushes = ended_ ? 0 : std::ssize(server.pending())});
 }
 
 // They cost a pass over weights and optimizer's state, so only where a copy may differ.

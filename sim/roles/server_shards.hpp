@@ -76,6 +76,7 @@ class ServerShards final : public Outbox {
   void drop_duplicate(std::uint32_t shard, const Push& push);
   // The job has ended: nothing that is pushed counts any more.
   void end();
+  bool have_ended() const { return ended_; }
   // ... and nobody reads its shards: they are thrown away.
   bool are_gone() const { return ended_ && !job_.plan.served; }
 
