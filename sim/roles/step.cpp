@@ -7,6 +7,7 @@
 #include "sim/roles/gradient_step.hpp"
 #include "sim/roles/overlap_step.hpp"
 #include "sim/roles/shared_step.hpp"
+#include "sim/scenario/spec/pace.hpp"
 
 namespace psim {
 
