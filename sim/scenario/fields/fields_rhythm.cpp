@@ -2,6 +2,18 @@
 #include "sim/scenario/fields/field_tables.hpp"
 
 namespace psim {
+namespace {
+
+void describe_warmup(FieldVisitor& v, TrainingSpec& t) {
+  v.field("warmup", choice(t.warmup),
+          {.doc = "When workers do the first clock's local steps.",
+           .need = {.keys = {"training.warmup_steps"},
+                    .text = "with warmup_steps",
+                    .met = [&t] { return t.warmup_steps > 0; }},
+           .default_text = "`\"before-servers\"` where nodes take time to start, else `\"after-pull\"`"});
+}
+
+}  // namespace
 
 void describe_rhythm(FieldVisitor& v, TrainingSpec& t) {
   v.field("algorithm", choice(t.algorithm), {.doc = "What a worker pushes."});
@@ -37,12 +49,7 @@ void describe_rhythm(FieldVisitor& v, TrainingSpec& t) {
            .min = 0,
            .max = 1e6,
            .default_text = "local_steps"});
-  v.field("warmup", choice(t.warmup),
-          {.doc = "When workers do the first clock's local steps.",
-           .need = {.keys = {"training.warmup_steps"},
-                    .text = "with warmup_steps",
-                    .met = [&t] { return t.warmup_steps > 0; }},
-           .default_text = "`\"before-servers\"` where nodes take time to start, else `\"after-pull\"`"});
+  describe_warmup(v, t);
   v.field("pull_every", &t.pull_every,
           {.doc = "Clocks from one pull to the next. In between, a worker continues with its own copy and "
                   "applies its own gradients to it (n_fetch of Dean et al., NIPS 2012).",
