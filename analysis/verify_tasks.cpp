@@ -37,8 +37,7 @@ class TasksCheck final : public Check {
 
   void at_end(std::int64_t) override {
     for (const auto& [key, worker] : given_) {
-      const bool is_late = !done_.contains(key) && !summary_["sim_time_s"].is_null() && ended_by_itself();
-      if (is_late) violated("{} was given out and never done", text(key));
+      if (!done_.contains(key) && ended_by_itself()) violated("{} was given out and never done", text(key));
     }
   }
 
@@ -48,7 +47,10 @@ class TasksCheck final : public Check {
   static std::string text(const Key& key) {
     return fmt::format("task {}, unit {}, clock {}", std::get<0>(key), std::get<1>(key), std::get<2>(key));
   }
-  bool ended_by_itself() const { return !facts_.duration && summary_["target"].is_null(); }
+  // Neither a date nor a target stopped it, and it was not stuck.
+  bool ended_by_itself() const {
+    return !facts_.duration && summary_["target"]["reached"] != true && summary_["stuck"].empty();
+  }
 
   void look_at_inputs(const Row& row, const TaskFact& task) {
     for (const TaskFact::Input& input : task.after) {

@@ -24,10 +24,10 @@ void JobNodes::make(const std::shared_ptr<Values>& weights) {
     if (part.values) own = Values::copy_of(*part.values, part.begin, part.count);
     servers_[plan.keys.shards[s].server]->shards().own(s, std::move(own));
   }
-  for (std::uint32_t w = 0; plan.tasks && w < plan.workers(); ++w)
-    task_workers_.push_back(std::make_unique<TaskWorker>(job_, plan.first_worker() + w));
-  for (std::uint32_t w = 0; !plan.tasks && w < plan.workers(); ++w)
-    workers_.push_back(std::make_unique<Worker>(job_, plan.first_worker() + w));
+  for (NodeId node = plan.first_worker(); node < plan.database(); ++node) {
+    if (plan.tasks) task_workers_.push_back(std::make_unique<TaskWorker>(job_, node));
+    else workers_.push_back(std::make_unique<Worker>(job_, node));
+  }
 }
 
 void JobNodes::make_again(NodeId node) {

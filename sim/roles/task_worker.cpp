@@ -8,7 +8,6 @@
 #include "sim/roles/gradient_task.hpp"
 #include "sim/roles/peers.hpp"
 #include "sim/scenario/spec/devices.hpp"
-#include "sim/scenario/spec/pace.hpp"
 
 namespace psim {
 
@@ -91,7 +90,8 @@ void TaskWorker::compute(const RunTask& order) {
   LocalWork work{.devices = scenario.cluster.worker_devices.count};
   std::vector<Batch>& batches = work.batches.emplace_back();
   // The clock's batches are numbered over all workers.
-  const std::int64_t number = order.clock * batches_of_workers(scenario) + order.batch;
+  const std::int64_t number =
+      order.clock * tasks_of(job_.plan.tasks->program(), TaskKind::gradient) + order.batch;
   const auto workers = static_cast<std::int64_t>(job_.plan.workers());
   if (job_.plan.sampler)
     batches.push_back(
