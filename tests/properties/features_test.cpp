@@ -10,7 +10,6 @@
 #include <map>
 #include <sstream>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -54,47 +53,27 @@ const Json& summary_of(const std::string& arguments) {
   return at->second = Json::parse(outcome.out);
 }
 
-// Sums and products of numbers and of a summary's numbers, such as 100*a/time/wait_share: a letter stands for
-// a run, and a path goes as far as it can. Spaces stand around + - * and /, so that they are no parts of a
-// path.
-class Formula {
- public:
-  Formula(std::string_view text, const std::map<char, const Json*>& runs)
-      : in_(std::string(text)), runs_(runs) {}
-  double value() {
-    double sum = product();
-    for (std::string sign; in_ >> sign && (sign == "+" || sign == "-");)
-      sum += (sign == "-" ? -1 : 1) * product();
-    return sum;
-  }
-
- private:
-  double product() {
-    double result = factor();
-    for (;;) {
-      const auto before = in_.tellg();
-      std::string sign;
-      if (!(in_ >> sign) || (sign != "*" && sign != "/")) {
-        in_.clear();
-        if (before != std::istringstream::pos_type(-1)) in_.seekg(before);
-        return result;
-      }
-      result = sign == "*" ? result * factor() : result / factor();
+// Products and quotients, from left to right, of numbers and of a summary's numbers: 100 * a/time/wait_share.
+// A letter stands for a run, what follows it for a place in the summary; of a list the length counts.
+double value_of(const std::string& formula, const std::map<char, const Json*>& runs) {
+  std::istringstream in(formula);
+  double value = 1;
+  std::string sign = "*";
+  for (std::string word; in >> word; in >> sign) {
+    INFO(formula << ": " << word);
+    const auto run = runs.find(word.front());
+    double factor = 0;
+    if (run == runs.end()) {
+      factor = std::stod(word);
+    } else {
+      const Json& found = run->second->at(Json::json_pointer(word.substr(1)));
+      factor = found.is_array() ? static_cast<double>(found.size()) : found.get<double>();
     }
+    REQUIRE((sign == "*" || sign == "/"));
+    value = sign == "*" ? value * factor : value / factor;
   }
-  double factor() {
-    std::string word;
-    in_ >> word;
-    INFO(word);
-    const auto run = runs_.find(word.front());
-    if (run == runs_.end()) return std::stod(word);
-    const Json& found = run->second->at(Json::json_pointer(word.substr(1)));
-    return found.is_array() ? static_cast<double>(found.size()) : found.get<double>();
-  }
-
-  std::istringstream in_;
-  const std::map<char, const Json*>& runs_;
-};
+  return value;
+}
 
 // "{:,.0f}" is a whole number with commas; all else is {fmt}'s.
 std::string written(const std::string& format, double number) {
@@ -112,7 +91,7 @@ std::string sentence_of(const Json& claim) {
   std::size_t from = 0;
   for (const Json& formula : claim["numbers"]) {
     const std::size_t begin = sentence.find('{', from), end = sentence.find('}', begin) + 1;
-    const double value = Formula(formula.get<std::string>(), runs).value();
+    const double value = value_of(formula.get<std::string>(), runs);
     const std::string text = written(sentence.substr(begin, end - begin), value);
     sentence.replace(begin, end - begin, text);
     from = begin + text.size();
