@@ -77,6 +77,12 @@ inline constexpr ColumnDoc column_docs[] = {
      "Percentage of the workers' time in which they are down, have left, or have not joined. Not shown "
      "where\n"
      "it is 0 for all."},
+    {"energy", "[J]",
+     "Joules of workers, servers and network to the target, or of the whole run where there is none; `>=` "
+     "where\n"
+     "some runs missed it: they count with what they spent in vain."},
+    {"cost", "[$]",
+     "Dollars for the hours of all nodes, reckoned as the energy. In `psim run` a line with both."},
     {"sent", "[MB]", "Bytes of all messages that were sent; in columns of megabytes, 10^6 bytes."},
     {"answer", "[ms]",
      "Mean time from the arrival of an inference request to its answer, in simulated milliseconds."},
@@ -92,7 +98,8 @@ inline constexpr ColumnDoc column_docs[] = {
      "`psim run` its parts for each crash: until the crash is noticed (detection), the new owners begin to "
      "fetch\n"
      "the shards (takeover), they have them (transfer), and all is as far as before (catch-up). `-`: not "
-     "reached."},
+     "reached.\nWithout servers from a worker's crash until the step is done that was in hand: until it is "
+     "noticed,\nthe next group begins (re-forming), and has done what was lost (lost work)."},
     // psim run: lines
     {"simulated", "",
      "Simulated seconds of the run, with its updates, and the steps of all workers together."},
@@ -117,6 +124,13 @@ inline constexpr ColumnDoc column_docs[] = {
      "Crashes; suspicions of the scheduler, false ones (the node was up) in brackets; requests that were "
      "sent\n"
      "again because no answer came."},
+    {"sums", "",
+     "Bytes of pushes and answers between workers and their racks' aggregators, and of the sums and single\n"
+     "answers between these and the servers (psim explain aggregate)."},
+    {"slow", "",
+     "Workers that the scheduler found slow, when, and their mean time per sample beside the median of the\n"
+     "others (psim explain recovery.slow)."},
+    {"start-up", "", "When the last worker and the last server were up (psim explain startup)."},
     {"copies", "",
      "Bytes of logs (single updates, sent to a shard's replicas and, while it moves, to its next owner);\n"
      "bytes of whole shards (sent to a new replica or owner, or as a snapshot to the storage node); and the\n"

@@ -19,7 +19,7 @@ constexpr std::string_view tables[] = {"sent",         "received",     "lost",  
                                        "suspicion",    "view_change",  "place",      "participant",
                                        "snapshot",     "copy",         "promotion",  "membership",
                                        "fault",        "prediction",   "repetition", "wait",
-                                       "release",      "task"};
+                                       "release",      "task",         "slow_worker"};
 
 // The columns that checks look at, and where they stand in a Row.
 using Place = std::variant<double Row::*, std::int64_t Row::*, std::uint64_t Row::*, std::uint32_t Row::*,
@@ -56,6 +56,7 @@ const std::map<std::string_view, Place> columns{
     {"pushes_before", &Row::pushes_before},
     {"staleness_updates", &Row::staleness},
     {"samples", &Row::samples},
+    {"samples_before", &Row::samples_before},
     {"part", &Row::part},
     {"parts", &Row::parts},
     {"applied_pushes", &Row::applied},
@@ -155,7 +156,7 @@ bool fits(const Row& row, const Facts& facts, std::int64_t nodes, std::int64_t e
   if (row.is("place")) return facts.is_server(row.peer);
   if (row.table == "task")
     return row.task >= 0 && row.task < std::ssize(facts.tasks) && row.unit >= -1 && reached(row.clock);
-  if (row.is("participant")) return on_worker;
+  if (row.is("participant") || row.is("slow_worker")) return on_worker;
   if (row.is("suspicion")) return row.peer <= facts.servers + facts.workers;
   return !row.is("model_update") || reached(row.version);
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <limits>
 #include <string_view>
 
 #include "analysis/database.hpp"
@@ -57,9 +58,24 @@ void add_sizes(const Fields& fields, Facts& f) {
                      warmup = fields.number("training.warmup_steps", 0);
   f.batches = each * steps;
   f.first_batches = each * (warmup > 0 ? warmup : steps);
+  f.batch_size = batch;
   if (fields.word("training.work") != "static") return;
+  if (!fields.word("training.local_time").empty()) {
+    f.local_batch = batch * each;
+    return;
+  }
   f.samples = batch * f.batches;
   f.first_samples = batch * f.first_batches;
+}
+
+void add_closing(const Fields& fields, Facts& f) {
+  const auto seconds = [&](std::string_view path) {
+    const std::string_view text = fields.word(path);
+    return text.empty() ? std::nullopt : std::optional(quantity(text));
+  };
+  f.closing_window = seconds("consistency.window");
+  f.closing_deadline = seconds("consistency.deadline");
+  f.local_time = seconds("training.local_time");
 }
 
 void add_speeds(const Fields& fields, Facts& f) {
@@ -115,16 +131,29 @@ Facts facts_of(const toml::table& scenario) {
       f.schedule.emplace_back(pair[0].value_or(0.0), static_cast<std::int64_t>(pair[1].value_or(0.0)));
     }
   }
-  if (f.model == "ssp" && f.staleness == 0 && f.schedule.empty())
+  f.cache = scenario.at_path("consistency.cache").value_or(false);
+  if (scenario.at_path("consistency.max_staleness").is_integer())
+    f.limit = fields.number("consistency.max_staleness", 0);
+  f.drops_too_stale = fields.word("consistency.too_stale") == "drop";
+  const bool has_own_bounds = scenario.at_path("consistency.array").is_array();
+  if (f.model == "ssp" && f.staleness == 0 && f.schedule.empty() && !has_own_bounds && !f.limit)
     f.model = "bsp";  // nothing tells them apart
+  add_closing(fields, f);
   const std::int64_t backup = fields.number("consistency.backup", -1);
   f.group = f.model == "bsp" ? f.workers
             : backup >= 0    ? f.workers - backup
                              : fields.number("consistency.k", f.workers);
+  if (fields.word("consistency.late") == "next")
+    f.model = f.model == "k-batch-sync" ? "k-batch-async" : "k-async";
+  else if (f.model == "bsp" && (f.closing_window || f.closing_deadline)) f.model = "k-sync";  // k: all
+  f.slow_factor = scenario.at_path("recovery.slow.factor").value_or(0.0);
+  f.serves = scenario.contains("inference");
   f.pull_every = fields.number("training.pull_every", 1);
   f.elastic = fields.word("training.algorithm") == "elastic";
   f.servers_work = scenario.at_path("cluster.server.flops_per_value").value_or(0.0) > 0;
   f.steals = fields.word("training.work") == "stealing";
+  f.sends_at_once = fields.word("messages.order") == "parallel";
+  f.shares_out = fields.word("training.work") == "dynamic";
   f.overlap = scenario.at_path("messages.overlap").value_or(false);
   f.tasks = task_facts(scenario, f.workers);
   f.copies = fields.number("replication.copies", 0);
@@ -152,11 +181,33 @@ toml::table scenario_in(const fs::path& file) {
   }
 }
 
+// When the last group of a namespace was through.
+double last_finish(const Json& groups, std::int64_t space) {
+  double last = 0;
+  for (const Json& group : groups) {
+    if (group.at("namespace") == space) last = std::max(last, group.at("finished_s").get<double>());
+  }
+  return last;
+}
+
 Json summary_in(const fs::path& file) {
   std::ifstream text(file);
   Json summary = Json::parse(text, nullptr, false);
   if (!summary.is_object()) throw std::runtime_error("summary.json is not the summary of a run");
   return summary;
+}
+
+// Of the `shards` shards from `first` on, numbered from there.
+std::map<std::uint32_t, std::optional<std::int64_t>> bounds_in(const Json& summary, std::uint32_t first,
+                                                               std::uint32_t shards) {
+  std::map<std::uint32_t, std::optional<std::int64_t>> bounds;
+  for (const Json& row : summary.value("shard_bounds", Json::array())) {
+    const auto shard = row.at("shard").get<std::uint32_t>();
+    const Json& own = row.at("staleness");
+    if (shard >= first && shard - first < shards)
+      bounds[shard - first] = own.is_null() ? std::nullopt : std::optional(own.get<std::int64_t>());
+  }
+  return bounds;
 }
 
 }  // namespace
@@ -189,7 +240,21 @@ Unverifiable unfit_summary(const fs::path& folder, const Json::exception& error)
       folder, fmt::format("summary.json does not fit the run: {}", what.substr(what.find("] ") + 2)));
 }
 
+std::optional<std::int64_t> Facts::bound_at(std::int64_t clock, std::uint32_t shard) const {
+  const auto own = shard_bounds.find(shard);
+  return own != shard_bounds.end() && own->second ? own->second : bound_for_all_at(clock);
+}
+
 std::optional<std::int64_t> Facts::bound_at(std::int64_t clock) const {
+  std::optional<std::int64_t> least = shard_bounds.empty() ? bound_for_all_at(clock) : std::nullopt;
+  for (const auto& [shard, own] : shard_bounds) {
+    const std::int64_t bound = *bound_at(clock, shard);
+    least = std::min(least.value_or(bound), bound);
+  }
+  return least;
+}
+
+std::optional<std::int64_t> Facts::bound_for_all_at(std::int64_t clock) const {
   if (model == "bsp") return 0;
   if (model != "ssp" && model != "dssp") return std::nullopt;
   std::int64_t bound = staleness;
@@ -212,17 +277,36 @@ std::string Facts::name_of(std::uint32_t node) const {
   return other < others.size() ? others[other] : fmt::format("node {}", node);
 }
 
+namespace {
+
+// Whether the event is about one shard; what has none has a 0 in its place.
+bool has_shard(const Row& row) {
+  constexpr std::string_view of_shards[] = {"push_outcome", "model_update", "place",
+                                            "promotion",    "membership",   "copy",
+                                            "snapshot",     "release",      "acknowledgement"};
+  constexpr std::string_view kinds[] = {"pull",   "weights",   "finished",   "push",  "ack",     "group",
+                                        "decide", "replicate", "replicated", "state", "restore", "ready"};
+  if (row.is_message()) return std::ranges::find(kinds, row.kind) != std::end(kinds);
+  return std::ranges::find(of_shards, row.table) != std::end(of_shards);
+}
+
+}  // namespace
+
 std::optional<Row> Job::own(const Row& row) const {
-  // Nodes after the servers are workers: where there are groups there is nobody else.
-  const auto moved = [this](std::uint32_t node) {
-    return node > facts.servers ? node - facts.first_worker : node;
+  const std::uint32_t first = facts.servers + 1, past = first + all_workers;
+  const auto is_worker = [=](std::uint32_t node) { return node >= first && node < past; };
+  const auto moved = [&](std::uint32_t node) {
+    if (is_worker(node)) return node - facts.first_worker;
+    return node >= past ? node - all_workers + facts.workers : node;
   };
-  const auto is_here = [&](std::uint32_t node) {
-    return node > facts.servers + facts.first_worker && facts.is_worker(moved(node));
-  };
-  const bool of_worker = row.node > facts.servers || row.peer > facts.servers;
+  for (const std::uint32_t node : {row.node, row.peer}) {
+    const bool is_here =
+        node >= first + facts.first_worker && node < first + facts.first_worker + facts.workers;
+    if (is_worker(node) && !is_here) return std::nullopt;
+    if (!facts.serves && facts.name_of(moved(node)).starts_with("inference")) return std::nullopt;
+  }
   const bool of_shard = row.shard >= first_shard && row.shard < first_shard + shards;
-  if (of_worker ? !is_here(std::max(row.node, row.peer)) : !of_shard) return std::nullopt;
+  if (has_shard(row) && !of_shard) return std::nullopt;
   Row own = row;
   own.node = moved(row.node);
   own.peer = moved(row.peer);
@@ -249,6 +333,7 @@ RunRecord::RunRecord(const fs::path& folder) : database_(folder / "run.db") {
     facts = facts_of(scenario_in(scenario));
     summary = summary_in(summary_file);
     facts.others = other_nodes(database_, facts);
+    facts.shard_bounds = bounds_in(summary, 0, std::numeric_limits<std::uint32_t>::max());
     const std::size_t nodes = 1 + facts.servers + facts.workers + facts.others.size();
     for (std::uint32_t node = 0; node < nodes; ++node) names.push_back(facts.name_of(node));
     query(database_, "SELECT here_at_first FROM worker ORDER BY worker",
@@ -256,6 +341,7 @@ RunRecord::RunRecord(const fs::path& folder) : database_(folder / "run.db") {
     if (facts.here_at_first.size() != facts.workers)
       throw std::runtime_error("run.db does not have the scenario's workers");
     if (summary.contains("groups")) read_jobs(folder);
+    else facts.last_workers = {facts.workers - 1};
   } catch (const std::exception& error) {
     throw unrelated_files(folder, error.what());
   }
@@ -273,10 +359,16 @@ void RunRecord::read_jobs(const fs::path& folder) {
           return static_cast<std::uint32_t>(sqlite3_column_int64(row, column));
         };
         job.facts.first_worker = number(2);
+        job.facts.shard_bounds = bounds_in(summary, number(3), number(4));
         job.first_shard = number(3);
         job.shards = number(4);
         job.summary = summary["groups"].at(number(1));
         job.summary["stuck"] = summary.at("stuck");
+        job.all_workers = facts.workers;
+        job.facts.others = facts.others;
+        job.facts.last_workers = {job.facts.workers - 1};
+        facts.last_workers.push_back(job.facts.first_worker + job.facts.workers - 1);
+        facts.job_ends.push_back(last_finish(summary["groups"], sqlite3_column_int64(row, 0)));
         if (job.facts.servers != facts.servers || job.facts.first_worker + job.facts.workers > facts.workers)
           throw std::runtime_error(
               fmt::format("{} does not fit scenario.toml", scenario.filename().string()));

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
@@ -42,10 +43,10 @@ class Name {
       "sent", "received", "lost", "begun", "paused", "resumed", "ended", "cancelled", "killed", "applied",
       "late", "unused", "duplicate", "refused", "model_update", "finish", "acknowledgement", "suspicion",
       "view_change", "place", "participant", "snapshot", "copy", "promotion", "membership", "fault",
-      "prediction", "repetition", "wait", "release", "given", "done",
+      "prediction", "repetition", "wait", "release", "given", "done", "slow_worker",
       // kinds of messages and of faults
       "pull", "weights", "push", "join", "heartbeat", "leave", "state", "restore", "samples", "chunk",
-      "activation", "error", "crash"};
+      "activation", "error", "assign", "piece", "crash"};
   std::uint8_t place_ = 0;
 };
 
@@ -63,7 +64,7 @@ struct Row {
   std::int64_t sent = -1;  // the number of the sending of the message that it is about, or -1
   std::int64_t clock = 0, version = 0, epoch = 0, view = 0;
   std::int64_t pull = 0, push = 0, above = -1, pushes_before = 0;  // of messages; push: of outcomes too
-  std::int64_t staleness = 0, samples = 0, part = 0, parts = 0;
+  std::int64_t staleness = 0, samples = 0, samples_before = 0, part = 0, parts = 0;
   std::int64_t applied = 0, arrived = 0, skipped_clocks = 0, takes_part = 0, is_awaited = 0;  // membership
   std::int64_t safe_pushes = 0, waiting_pushes = 0, updated_in = 0, leaves = 0, begins = 0;
   std::uint32_t releaser = 0;    // of a release: who sent the message that it is about
@@ -121,10 +122,22 @@ struct Facts {
   std::vector<std::pair<double, std::int64_t>> schedule;  // ssp: from this clock on, this bound
   std::int64_t group = 1;                                 // bsp, k models: pushes of an update
   std::int64_t pull_every = 1;
-  bool elastic = false;       // a push is sent before its clock's computation
-  bool overlap = false;       // a clock begins when the weights of its first layers are here
-  bool servers_work = false;  // an update takes time
-  bool steals = false;        // workers push what they computed of others' samples as well
+  // Seconds after which an update is made of what is there: since its first push, since the last update.
+  std::optional<double> closing_window, closing_deadline;
+  std::optional<std::int64_t> limit;  // of staleness
+  bool drops_too_stale = false;       // pushes beyond the limit; else they count less
+  bool cache = false;                 // workers pull only what the bound does not allow them to keep
+  // Where layers have bounds of their own: of each shard; none: it has the one that is for all.
+  std::map<std::uint32_t, std::optional<std::int64_t>> shard_bounds;
+  std::optional<double> local_time;  // seconds: a clock has as many local steps as fit
+  std::int64_t local_batch = 0;      // local_time: samples of one local step; 0: not known
+  bool elastic = false;              // a push is sent before its clock's computation
+  bool overlap = false;              // a clock begins when the weights of its first layers are here
+  bool servers_work = false;         // an update takes time
+  bool shares_out = false;           // the scheduler shares out the samples of a clock
+  bool steals = false;               // workers compute samples of others
+  bool sends_at_once = true;         // no message waits for its turn
+  double slow_factor = 0;            // a worker is slow by more than this; 0: nobody looks
   std::int64_t copies = 0, window = 0;
   bool every_push = false;         // is replicated, not every update
   bool at_least_once = false;      // a push that comes again may be applied again
@@ -133,6 +146,7 @@ struct Facts {
   // Samples of each of a worker's computations; none: they differ, or are not known.
   std::optional<std::int64_t> samples, first_samples;
   std::int64_t batches = 1, first_batches = 1;  // of a clock, and of a worker's first one
+  std::int64_t batch_size = 0;
   // Sizes of messages.
   std::uint64_t header = 0, bytes_per_value = 4, bytes_per_key = 0, bytes_per_listed_key = 4;
   bool filtered = false;
@@ -145,14 +159,22 @@ struct Facts {
   double server_flops_per_value = 0;
   std::vector<double> server_speeds;              // one for all, or by server
   double server_speed(std::uint32_t node) const;  // 0: the platform's
-  bool copies_over_bus = false;     // a worker's computing is in part copies between its devices
-  std::vector<std::string> others;  // names of the nodes after the workers
+  bool copies_over_bus = false;             // a worker's computing is in part copies between its devices
+  std::vector<std::string> others;          // names of the nodes after the workers
+  std::vector<std::uint32_t> last_workers;  // of each job, among these
+  bool serves = false;                      // there are inference nodes that pull its parameters
+  std::vector<double> job_ends = {};        // where there are several: when the workers of each were through
 
   bool is_server(std::uint32_t node) const { return node > 0 && node <= servers; }
+  // All workers are in the same clock.
+  bool in_step() const { return model == "bsp" || (model == "k-sync" && group == workers); }
   bool is_worker(std::uint32_t node) const { return node > servers && node <= servers + workers; }
   std::uint32_t worker(std::uint32_t node) const { return node - 1 - servers; }
-  // Clocks that a worker which starts `clock` may be ahead of another; none: no bound.
+  // Clocks that a worker which starts `clock` may be ahead of another; none: no bound. Of one shard; and of
+  // all, which is the least.
+  std::optional<std::int64_t> bound_at(std::int64_t clock, std::uint32_t shard) const;
   std::optional<std::int64_t> bound_at(std::int64_t clock) const;
+  std::optional<std::int64_t> bound_for_all_at(std::int64_t clock) const;
   // "server 1", "worker 3", "storage", as scenarios call them.
   std::string name_of(std::uint32_t node) const;
 };
@@ -174,9 +196,10 @@ struct Job {
   Facts facts;
   Json summary;  // of its first group, with the run's `stuck`
   std::uint32_t first_shard = 0, shards = 0;
+  std::uint32_t all_workers = 0;  // of the run
 
-  // The event as a run of this job alone would number its worker and its shard; none if it is not this
-  // job's. What is between servers and the scheduler is the first one's.
+  // The event as a run of this job alone would number its nodes and its shard; none if it is about another
+  // job's. What is about no job, as a server's crash, is all jobs'.
   std::optional<Row> own(const Row& row) const;
 };
 

@@ -33,6 +33,12 @@ inline constexpr FieldDoc summary_field_docs[] = {
     {"arrived", "summary.json, pushes", "Pushes that came to a server."},
     {"applied", "summary.json, pushes", "Pushes that are in the weights."},
     {"dropped", "summary.json, pushes", "Pushes that were thrown away, for whatever reason."},
+    {"histogram", "summary.json, staleness",
+     "Pairs [staleness, pushes]: how many applied pushes were that many updates stale. Of all, and of each\n"
+     "worker. `dropped` has the same of those that were dropped as too late or too stale."},
+    {"shard_bounds", "summary.json",
+     "Where layers have bounds of their own: of each shard its layer and its bound of staleness."},
+    {"layer", "summary.json, shard_bounds", "The layer that needs the shard first, from 0 at the input."},
     {"duplicate", "summary.json, pushes", "Of the dropped: those that had been there before."},
     {"refused", "summary.json, pushes",
      "Of the dropped: those for another owner, before the push before it, or of a worker that took no part;\n"
@@ -90,6 +96,11 @@ inline constexpr FieldDoc summary_field_docs[] = {
      "Seconds since the servers sent the weights that answered, when the answer was ready."},
     {"pulls", "summary.json, inference", "Pulls of weights by the inference nodes."},
     {"bytes_pulled", "summary.json, inference", "Bytes of the weights that they pulled."},
+    {"over_time", "summary.json, inference",
+     "The same by windows of time (inference.window): requests that came in one, whenever they were "
+     "answered."},
+    {"begin_s", "summary.json, inference", "When a window of over_time begins, in simulated seconds."},
+    {"end_s", "summary.json, inference", "When it ends."},
     {"p50", "summary.json, inference", "Median: half of the requests were answered within this time."},
     {"p99", "summary.json, inference", "99 % of the requests were answered within this time."},
     {"text", "summary.json, notes", "What a note says, with the numbers of this run."},
@@ -112,7 +123,8 @@ inline constexpr FieldDoc summary_field_docs[] = {
     {"state_bytes", "summary.json, failures", "Bytes of whole shards that were sent."},
     {"heartbeat_bytes", "summary.json, failures", "Bytes of heartbeats."},
     {"recoveries", "summary.json, failures",
-     "One for each crash of a server that owned shards, with how long each part of the recovery took."},
+     "One for each crash of a server that owned shards, or without servers of a worker, with how long each "
+     "part of the recovery took."},
     {"at_s", "summary.json, recoveries", "The simulated second of the crash."},
     {"detection_s", "summary.json, recoveries",
      "Seconds from the crash until the scheduler announced a view that knows of it."},
@@ -120,6 +132,11 @@ inline constexpr FieldDoc summary_field_docs[] = {
      "Seconds from there until the new owners began to fetch the shards."},
     {"transfer_s", "summary.json, recoveries", "Seconds from there until they owned the shards."},
     {"catch_up_s", "summary.json, recoveries", "Seconds from there until all shards were as far as before."},
+    {"reforming_s", "summary.json, recoveries",
+     "Without servers: seconds from the detection until a group that knows of the crash began its first "
+     "step."},
+    {"lost_work_s", "summary.json, recoveries",
+     "Without servers: seconds from there until the step was done that was in hand at the crash."},
     {"finished_s", "summary.json, groups",
      "The simulated second at which the group's last worker was through, or its training was ended."},
     {"first_worker", "summary.json, groups", "The number of the group's first worker."},

@@ -42,7 +42,9 @@ void add_promises(const Evidence& evidence, Checks& checks) {
   if (!evidence.facts.has_servers) return;
   add_update_checks(evidence, checks);
   add_read_checks(evidence, checks);
+  add_staleness_checks(evidence, checks);
   add_replica_checks(evidence, checks);
+  if (evidence.facts.serves) add_serving_check(evidence, checks);
 }
 
 std::deque<Inspection> inspections(const RunRecord& record) {
@@ -54,6 +56,7 @@ std::deque<Inspection> inspections(const RunRecord& record) {
   add_failure_checks(evidence, whole.checks);
   add_cause_check(evidence, whole.checks);
   add_task_check(evidence, whole.checks);
+  add_slow_check(evidence, whole.checks);
   if (record.jobs.empty()) add_promises(evidence, whole.checks);
   for (std::size_t n = 0; n < record.jobs.size(); ++n) {
     const Job& job = record.jobs[n];

@@ -89,11 +89,15 @@ void add_time_checks(const Evidence& evidence, Checks& checks);  // end-date, ti
 void add_cause_check(const Evidence& evidence, Checks& checks);
 void add_task_check(const Evidence& evidence, Checks& checks);
 void add_failure_checks(const Evidence& evidence, Checks& checks);  // recovery, snapshots, sizes
+void add_slow_check(const Evidence& evidence, Checks& checks);
 // Of each job.
 void add_end_check(const Evidence& evidence, Checks& checks);
 void add_update_checks(const Evidence& evidence,
-                       Checks& checks);  // versions, updates, exactly-once, duplicates
-void add_read_checks(const Evidence& evidence, Checks& checks);     // reads, clock-gap, read-my-writes
+                       Checks& checks);  // versions, updates, exactly-once, duplicates, shares
+void add_read_checks(const Evidence& evidence, Checks& checks);  // reads, clock-gap, read-my-writes
+void add_staleness_checks(const Evidence& evidence,
+                          Checks& checks);  // staleness, closings, copies, local-time
+void add_serving_check(const Evidence& evidence, Checks& checks);
 void add_replica_checks(const Evidence& evidence, Checks& checks);  // acknowledged, one-owner, replicas
 
 }  // namespace psim::analysis

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -48,6 +49,7 @@ class Recoveries final : public Check {
   void at_end(std::int64_t) override {
     if (!summary_.contains("failures")) return does_not_apply();
     for (const Json& told : summary_.at("failures").at("recoveries")) {
+      if (told.contains("worker")) continue;  // see Regroupings
       const auto node = 1 + told.at("server").get<std::uint32_t>();
       const double at = told.at("at_s");
       const auto outage = std::ranges::find_if(
@@ -117,6 +119,8 @@ class Recoveries final : public Check {
       (owner == row.peer ? outage.shards : outage.others).insert(shard);
     }
     outage.had_shards = !outage.shards.empty();
+    // A job's shards are nobody's once it has ended.
+    for (const double end : facts_.job_ends) outage.is_unsure = outage.is_unsure || row.at >= end;
     if (down_.contains(row.peer)) outage.announced = row.at;  // it was suspected before
     for (Outage& earlier : outages_) {
       if (earlier.node == row.peer && !earlier.announced) earlier.knows = false;
@@ -130,6 +134,110 @@ class Recoveries final : public Check {
   std::vector<Outage> outages_;
 };
 
+// Without servers: when a lost worker was noticed, when a group that knows of it began, and when the step was
+// done that was in hand.
+class Regroupings final : public Check {
+ public:
+  explicit Regroupings(const Evidence& evidence)
+      : Check(evidence, "regrouping", "the times of a lost worker's recovery are those of the next group") {
+    if (facts_.has_servers) does_not_apply();
+  }
+
+  void on(const Row& row) override {
+    if (row.is("received") && row.node == 0) on_receipt(row);
+    if (row.is("suspicion")) told_.insert(row.peer);
+    if (row.is("view_change")) on_view(row.at);
+    if (row.is("participant")) ++participants_;
+    if (row.is("finish")) through_.insert(row.node);
+    if (row.is("sent") && row.kind == "regroup")
+      each([](Loss& one) { one.agreed = one.agreed || one.announced.has_value(); });
+    if (row.is_step() && row.is("begun")) on_begin(row.at);
+    if (row.is("model_update")) on_update(row);
+    if (row.is_crash() && facts_.is_worker(row.peer) && !through_.contains(row.peer)) {
+      told_.erase(row.peer);
+      back_.erase(row.peer);
+      losses_.push_back({.node = row.peer, .at = row.at, .version = version_});
+      if (known_.contains(row.peer)) losses_.back().announced = row.at;
+    }
+  }
+
+  void at_end(std::int64_t) override {
+    if (!summary_.contains("failures")) return does_not_apply();
+    const Json& rows = summary_.at("failures").at("recoveries");
+    examined();
+    if (rows.size() != losses_.size())
+      return violated("{} workers were lost, and the summary has {}", losses_.size(), rows.size());
+    for (std::size_t i = 0; i < losses_.size(); ++i) {
+      const Loss& one = losses_[i];
+      compare(rows[i], "detection_s", span(one.at, one.announced));
+      compare(rows[i], "reforming_s", span(one.announced, one.begun));
+      compare(rows[i], "total_s", span(one.at, one.done));
+    }
+  }
+
+ private:
+  struct Loss {
+    std::uint32_t node = 0;
+    double at = 0;
+    std::int64_t version = 0;  // of the newest copy
+    bool agreed = false;
+    std::optional<double> announced = {}, begun = {}, done = {};
+  };
+  template <class Action>
+  void each(Action action) {
+    for (Loss& one : losses_) action(one);
+  }
+  static std::optional<double> span(std::optional<double> from, std::optional<double> to) {
+    return from && to ? std::optional(*to - *from) : std::nullopt;
+  }
+  void compare(const Json& told, const char* key, std::optional<double> counted) {
+    examined();
+    const Json& value = told.at(key);
+    const bool agree =
+        counted ? value.is_number() && std::abs(value.get<double>() - *counted) <= 1e-9 : value.is_null();
+    if (!agree)
+      violated("worker {}, crash at {:.9g} s: {} is {} in the events, {} in the summary",
+               told.at("worker").get<int>(), told.at("at_s").get<double>(), key,
+               counted ? fmt::format("{:.9g}", *counted) : "not there", value.dump());
+  }
+  // Who was away for less time than it takes to notice tells of it itself.
+  void on_receipt(const Row& row) {
+    if (!facts_.is_worker(row.peer) || (row.kind != "join" && row.kind != "heartbeat" && row.kind != "leave"))
+      return;
+    known_.erase(row.peer);
+    through_.erase(row.peer);
+    const bool is_news =
+        std::ranges::any_of(losses_, [&](const Loss& one) { return one.node == row.peer && !one.announced; });
+    if (is_news) back_.insert(row.peer);
+  }
+  void on_view(double at) {
+    participants_ = 0;
+    each([&](Loss& one) {
+      if (!one.announced && (told_.contains(one.node) || back_.contains(one.node))) one.announced = at;
+    });
+    for (const std::uint32_t node : told_) {
+      if (!back_.contains(node)) known_.insert(node);
+    }
+    told_.clear();
+    back_.clear();
+  }
+  void on_begin(double at) {
+    each([&](Loss& one) {
+      if (!one.begun && (one.agreed || (one.announced && participants_ == 1))) one.begun = at;
+    });
+  }
+  void on_update(const Row& row) {
+    version_ = row.version;
+    each([&](Loss& one) {
+      if (one.begun && !one.done && row.version > one.version) one.done = row.at;
+    });
+  }
+
+  std::vector<Loss> losses_;
+  std::set<std::uint32_t> told_, back_, known_, through_;
+  std::int64_t version_ = 0, participants_ = 0;
+};
+
 class Snapshots final : public Check {
  public:
   explicit Snapshots(const Evidence& evidence)
@@ -139,7 +247,7 @@ class Snapshots final : public Check {
   void on(const Row& row) override {
     const std::uint64_t size = row.bytes - std::min(row.bytes, facts_.header);
     const Key key{row.shard, row.version};
-    const auto is_storage = [this](std::uint32_t node) { return node > facts_.servers + facts_.workers; };
+    const auto is_storage = [this](std::uint32_t node) { return name(node) == "storage"; };
     if (row.is_crash() && is_storage(row.peer)) received_.clear();  // it forgets what it has not written
     if (row.is("received", "state") && is_storage(row.node))
       received_[{row.peer, key}].push_back({row.at, static_cast<double>(size)});
@@ -206,11 +314,12 @@ class Sizes final : public Check {
       return facts_.header + row.values * (facts_.bytes_per_value + listed);
     }
     if (row.kind == "pull") return facts_.header + row.keys * facts_.bytes_per_listed_key;
+    if (row.kind == "chunk" && facts_.filtered) return std::nullopt;
     if (row.kind == "chunk" || row.kind == "activation" || row.kind == "error")
       return facts_.header + row.values * facts_.bytes_per_value;
     if (row.kind == "group") return facts_.header + row.ids * id;
-    if (row.kind == "heartbeat" || row.kind == "assign" || row.kind == "idle") return facts_.header + 16;
-    if (row.kind == "report") return facts_.header + 8;
+    if (row.kind == "heartbeat" || row.kind == "idle") return facts_.header + 16;
+    if (row.kind == "report") return facts_.header + (facts_.in_step() ? 8 : 16);
     for (const char* bare : {"join", "ack", "fetch", "replicated", "restore", "ready"}) {
       if (row.kind == bare) return facts_.header;
     }
@@ -223,7 +332,7 @@ class Sizes final : public Check {
 }  // namespace
 
 void add_failure_checks(const Evidence& evidence, Checks& checks) {
-  add_checks<Recoveries, Snapshots, Sizes>(evidence, checks);
+  add_checks<Recoveries, Regroupings, Snapshots, Sizes>(evidence, checks);
 }
 
 }  // namespace psim::analysis

@@ -125,7 +125,7 @@ void History::on_member(const Row& row) {
       if (!owner.fresh) add(shard.given_up[worker], number);
   }
   if (owner.fresh || row.applied > count.counted()) count.base = row.applied;
-  if (worker + 1 == facts_.workers) owner.fresh = false;
+  if (std::ranges::find(facts_.last_workers, worker) != facts_.last_workers.end()) owner.fresh = false;
 }
 
 // Ownership goes to nodes that have a place in the newest view, and these ask no others. An owner that has

@@ -126,7 +126,7 @@ class Reads final : public Check {
                  name(row.peer), pull->pushes - 1);
       return;
     }
-    const std::int64_t least = row.clock - facts_.bound_at(row.clock).value_or(row.clock);
+    const std::int64_t least = row.clock - facts_.bound_at(row.clock, row.shard).value_or(row.clock);
     for (std::uint32_t w = 0; w < owner->workers.size(); ++w) {
       const Count& count = owner->workers[w];
       if (count.member && !count.behind && count.clock() < least)

@@ -64,9 +64,10 @@ class Updates final : public Check {
     const bool follows = model_ == "k-sync" && row.shard != 0;
     const std::int64_t gone = std::ssize(counts) - members;
     const std::int64_t needed = follows ? std::max<std::int64_t>(1, whole - gone) : whole;
-    const bool is_counted = fresh_ && !facts_.steals;
+    // The check of closings looks at updates that are made when their time is over.
+    const bool is_counted = fresh_ && !facts_.closing_window && !facts_.closing_deadline;
     const std::int64_t least = is_counted ? needed : changes_without_ ? 0 : 1;
-    const std::int64_t most = single_ ? 1 : is_counted ? facts_.group : size;
+    const std::int64_t most = single_ ? 1 : fresh_ ? facts_.group : size;
     if ((size < least && !mutant("small-updates-hold")) || size > most)
       violated(row, "version {} of shard {} at {} is made of {} pushes, not {}", row.version, row.shard,
                name(row.node), size, least);
@@ -80,7 +81,7 @@ class Updates final : public Check {
   const std::string& model_ = facts_.model;
   const bool fresh_ = model_ == "bsp" || model_ == "k-sync" || model_ == "k-batch-sync";
   const bool single_ = model_ == "ssp" || model_ == "asp" || model_ == "dssp";
-  const bool once_each_ = (model_ == "bsp" || model_ == "k-sync") && !facts_.at_least_once && !facts_.steals;
+  const bool once_each_ = (model_ == "bsp" || model_ == "k-sync") && !facts_.at_least_once;
   // A task may change weights without a push.
   const bool changes_without_ = std::ranges::any_of(
       facts_.tasks, [](const TaskFact& task) { return task.does == "scale" || task.does == "clip"; });
@@ -105,6 +106,59 @@ class ExactlyOnce final : public Check {
 
  private:
   std::int64_t repeated_ = 0;
+};
+
+// Of the samples of a clock. Under bsp each decision of the scheduler is for one clock: no two workers' parts
+// of it have a sample in common. A new scheduler may decide about an old clock again.
+class Shares final : public Check {
+ public:
+  explicit Shares(const Evidence& evidence)
+      : Check(evidence, "shares",
+              "a clock's samples are shared out, or given away, so that each is one worker's") {
+    if (!facts_.steals && !(facts_.shares_out && facts_.in_step())) does_not_apply();
+  }
+
+  void on(const Row& row) override {
+    if (row.is_crash() && row.peer == 0) decisions_.clear();
+    if (row.is("sent", "assign")) return on_part(row);
+    if (!facts_.steals) return;
+    if (row.is("begun") && row.is_step()) given_[row.node].clear();
+    if (row.is("sent", "piece")) given_[row.node][row.part] = row.samples;
+    if (!row.is("ended") || !row.is_step() || summary_.contains("groups")) return;
+    examined();
+    const std::int64_t whole = facts_.batch_size * facts_.batches;
+    std::int64_t given = 0;
+    for (const auto& [piece, samples] : given_[row.node]) given += samples;
+    if (row.samples > whole || (facts_.sends_at_once && row.samples + given != whole))
+      violated(row, "{} computes {} samples and gives {} away, of {}", name(row.node), row.samples, given,
+               whole);
+  }
+
+ private:
+  struct Part {
+    std::int64_t begin, end;
+  };
+  void on_part(const Row& row) {
+    if (!facts_.in_step()) return;
+    examined();
+    const Part part{row.samples_before, row.samples_before + row.samples};
+    std::map<std::uint32_t, Part>& decision = decisions_[row.clock];
+    for (const auto& [worker, other] : decision) {
+      const bool is_same = worker == row.peer && other.begin == part.begin && other.end == part.end;
+      if (is_same || part.begin >= other.end || part.end <= other.begin) continue;
+      violated(row, "{} gets samples {} to {} of clock {}, of which {} has some", name(row.peer), part.begin,
+               part.end, row.clock, name(worker));
+    }
+    decision.insert_or_assign(row.peer, part);
+    const std::int64_t whole = facts_.batch_size * facts_.workers;
+    if (part.end > whole && !summary_.contains("groups"))
+      violated(row, "{} gets samples up to {} of clock {}, which has {}", name(row.peer), part.end, row.clock,
+               whole);
+  }
+
+  std::map<std::int64_t, std::map<std::uint32_t, Part>> decisions_;  // by clock and worker
+  // By worker and piece, in its step.
+  std::map<std::uint32_t, std::map<std::int64_t, std::int64_t>> given_;
 };
 
 // A server that takes a push for one that it has, and has it not, throws away what its worker computed.
@@ -140,7 +194,7 @@ class Duplicates final : public Check {
 }  // namespace
 
 void add_update_checks(const Evidence& evidence, Checks& checks) {
-  add_checks<Versions, Updates, ExactlyOnce, Duplicates>(evidence, checks);
+  add_checks<Versions, Updates, ExactlyOnce, Duplicates, Shares>(evidence, checks);
 }
 
 }  // namespace psim::analysis

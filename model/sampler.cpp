@@ -150,7 +150,7 @@ std::int64_t Sampler::shard_size(std::uint32_t worker) const {
 
 const Sampler::Shard& Sampler::shard_among(std::uint32_t worker, const std::vector<bool>& members) {
   const auto here = static_cast<std::uint32_t>(std::count(members.begin(), members.end(), true));
-  if (here == members.size() || !members[worker]) return shards_[worker];
+  if (here == members.size() || !members[worker]) return shards_[worker];  // of no members, too
   std::vector<Shard>& shards = shared_out_[members];
   if (shards.empty()) {
     shards = shards_;

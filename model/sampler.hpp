@@ -35,6 +35,11 @@ class Sampler {
   std::vector<std::uint32_t> samples(std::uint32_t worker, std::int64_t position, std::int64_t count,
                                      const std::vector<bool>& members = {});
 
+  // What worker `worker` sees then; empty for iid, where it sees all.
+  const std::vector<std::uint32_t>& part(std::uint32_t worker, const std::vector<bool>& members) {
+    return shard_among(worker, members);
+  }
+
   // Samples that worker `worker` owns; for iid its share of an epoch.
   std::int64_t shard_size(std::uint32_t worker) const;
   // The fixed shard (empty for iid).

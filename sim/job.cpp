@@ -68,7 +68,8 @@ void Job::plan_evaluations() {
   } else {
     evaluate_seconds_ = period->time.value;
     const Target& target = plan_.scenario.training.target;
-    if ((target.given() && target.stop) || run_.waits_for_evaluations()) return plan_evaluation(1);
+    if ((target.given() && target.stop) || (decides_faults() && run_.waits_for_evaluations()))
+      return plan_evaluation(1);
     Agenda::on_advance([this](double now) {
       if (!is_over()) take_points_before(now);
     });
@@ -103,7 +104,9 @@ void Job::plan_end() {
 
 void Job::on_update() {
   const std::int64_t updates = context_.recorder.stats().updates(number_);
-  run_.on_update(updates);
+  state_.most_updates =
+      mutant("what-was-lost-is-forgotten") ? updates : std::max(state_.most_updates, updates);
+  if (decides_faults()) run_.on_update(updates);
   if (evaluate_updates_ == 0 || is_over()) return;
   const std::int64_t turn = (updates - (mutant("evaluates-an-update-late") ? 1 : 0)) / evaluate_updates_;
   if (turn <= last_evaluated_) return;
@@ -131,13 +134,14 @@ bool Job::take_point(double date) {
                    .updates = stats.updates(number_),
                    .epoch = 0,
                    .bytes = stats.bytes_of(space),
+                   .economy = run_.economy(date),
                    .result = {}};
   const auto workers = static_cast<double>(plan_.workers());
   point.epoch = plan_.epochs().after(static_cast<double>(stats.clocks(space)) / workers,
                                      static_cast<double>(stats.first_clocks(space)) / workers);
-  auto whole = std::make_shared<Assembly>(nodes().weights(), plan_.layout());
+  auto whole = std::make_shared<Assembly>(weights(), plan_.layout());
   const bool reached = evaluator_->evaluate(point, std::move(whole));
-  if (run_.waits_for_evaluations()) {
+  if (decides_faults() && run_.waits_for_evaluations()) {
     evaluator_->finish();
     run_.on_evaluation(evaluator_->curve().back().result);
   }
@@ -146,6 +150,7 @@ bool Job::take_point(double date) {
 
 void Job::end() {
   if (finished_ == 0) finished_ = Agenda::now();
+  last_weights_ = nodes().weights();
   state_.over = true;
 }
 
@@ -157,7 +162,7 @@ void Job::finish_curve() {
   evaluator_->finish();
   const DataPart reported_on = plan_.split->reported_on();
   if (reported_on == judged_on()) return;
-  Assembly whole(nodes().weights(), plan_.layout());
+  Assembly whole(weights(), plan_.layout());
   tested_ = plan_.learner->evaluate(whole.get(), plan_.split->part(reported_on));
 }
 
@@ -177,7 +182,7 @@ std::optional<CurvePoint> Job::target() const {
 
 std::uint64_t Job::hash_of_weights() const {
   if (!plan_.learner) return 0;
-  Assembly whole(nodes().weights(), plan_.layout());
+  Assembly whole(weights(), plan_.layout());
   return XXH3_64bits(whole.get().raw(), whole.get().bytes());
 }
 

@@ -15,7 +15,9 @@
 // - Groups that share a job may differ in batch size; clocks, optimizer, consistency model and end are the
 //   job's.
 // - A job that ends before others leaves the cluster: its workers stop, and what its pushes would still
-//   have done does not happen. The last one ends the run.
+//   have done does not happen. Its shards are thrown away, unless inference nodes read them. What it has
+//   learned is what its servers have at its end, whatever becomes of them. The last one ends the run.
+// - Conditions of faults on updates, loss and accuracy concern the first job.
 #pragma once
 
 #include <cstdint>
@@ -43,6 +45,7 @@ class RunObserver {
   virtual void on_clock(NodeId worker, std::int64_t clock) = 0;  // it starts this clock, or has done the last
   virtual bool waits_for_evaluations() const = 0;                // their results are wanted at once
   virtual void on_evaluation(const Evaluation& result) = 0;
+  virtual std::optional<Economy> economy(double date) const = 0;  // where power or prices are given
   virtual RunWatch& watch() = 0;
   virtual GradientProbe* gradients() = 0;  // null: nobody asks about them
 };
@@ -65,6 +68,7 @@ class Job final : private JobObserver {
   void finish_curve();
 
   const JobPlan& plan() const { return plan_; }
+  std::size_t number() const { return number_; }
   const JobState& state() const { return state_; }
   JobContext& context() { return context_; }
   NodeActors& actors() { return actors_; }
@@ -76,6 +80,7 @@ class Job final : private JobObserver {
   DataPart judged_on() const;  // the curve and the target
   // The last weights over the test set, where the curve is over the validation set.
   const std::optional<Evaluation>& tested() const { return tested_; }
+  std::vector<Slice> weights() const { return is_over() ? last_weights_ : nodes().weights(); }
   std::uint64_t hash_of_weights() const;
   // It came to its end by itself, though not every worker that may still come was through.
   bool ended_early() const { return ended_early_; }
@@ -84,6 +89,7 @@ class Job final : private JobObserver {
   void on_update() override;
   void on_clock(NodeId worker, std::int64_t clock) override { run_.on_clock(worker, clock); }
   void on_end() override;
+  void start_spare(NodeId worker) override { actors_.start_spare(worker); }
   RunWatch& watch() override { return run_.watch(); }
   GradientProbe* gradients() override { return measures_gradients_ ? run_.gradients() : nullptr; }
   void on_applied(const PushOutcome& push) override;
@@ -91,6 +97,7 @@ class Job final : private JobObserver {
   void plan_evaluation(std::int64_t turn);
   void take_points_before(double now);
   void end_soon();
+  bool decides_faults() const { return number_ == 0; }
 
   const JobPlan& plan_;
   std::size_t number_;
@@ -104,6 +111,7 @@ class Job final : private JobObserver {
   std::int64_t evaluate_updates_ = 0;  // evaluate whenever so many more updates are done; 0: by time
   double evaluate_seconds_ = 0;        // or whenever so much time has passed
   std::int64_t last_evaluated_ = 0;    // in units of the one or the other
+  std::vector<Slice> last_weights_;    // once it is over
   bool curve_finished_ = false, ended_early_ = false;
   bool measures_gradients_;
   double finished_ = 0;

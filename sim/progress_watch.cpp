@@ -18,14 +18,20 @@ bool ProgressWatch::is_quiet() const {
   for (NodeId node = 0; node < first_inference_node(parts_.scenario.cluster); ++node) {
     if (network.has_mail(node) && !parts_.speeds.is_frozen(node)) return false;
   }
-  return !computes();
+  return !computes() && !starts_nodes();
+}
+
+bool ProgressWatch::starts_nodes() const {
+  return std::ranges::any_of(parts_.jobs, [](const Job& job) {
+    return !job.is_over() && std::ranges::find(job.state().starting, true) != job.state().starting.end();
+  });
 }
 
 bool ProgressWatch::computes() const {
   return std::ranges::any_of(parts_.jobs, [this](const Job& job) {
-    const std::vector<int>& busy = job.state().busy;
-    for (NodeId node = 0; node < busy.size(); ++node) {
-      if (busy[node] > 0 && !parts_.speeds.is_frozen(node)) return true;
+    const NodeUsage& usage = job.state().usage;
+    for (NodeId node = 0; node < usage.nodes(); ++node) {
+      if (usage.computations(node) > 0 && !parts_.speeds.is_frozen(node)) return true;
     }
     return false;
   });
@@ -39,7 +45,8 @@ bool ProgressWatch::waits_too_long() const {
   const double silence = Agenda::now() - parts_.recorder.stats().last_progress;
   const double patience = parts_.scenario.recovery.patience.value;
   if (silence <= patience) return false;  // asked with every heartbeat: first what is cheap
-  if (computes() || (parts_.faults != nullptr && parts_.faults->once_to_come())) return false;
+  if (computes() || starts_nodes() || (parts_.faults != nullptr && parts_.faults->once_to_come()))
+    return false;
   return silence > patience + (parts_.faults != nullptr ? parts_.faults->some_turns() : 0);
 }
 

@@ -55,11 +55,13 @@ class ProgressWatch final : public RunWatch {
 
  private:
   bool computes() const;
+  bool starts_nodes() const;
   bool waits_too_long() const;
   bool goes_in_circles() const;
   bool works_in_vain();
   std::uint64_t work() const {
-    return parts_.recorder.stats().events + parts_.agenda.fired() + parts_.network.timeouts();
+    const RunStats& stats = parts_.recorder.stats();
+    return stats.events - stats.events_beside + parts_.agenda.fired() + parts_.network.timeouts();
   }
   std::vector<std::string> who_waits() const;
   void end_as(std::vector<std::string> why);

@@ -12,6 +12,7 @@ void RunEnd::end_job(Job& job) {
   if (std::ranges::all_of(jobs_, &Job::is_over)) return end_now();
   job.actors().end();
   job.finish_curve();
+  if (!job.plan().served) machines_.recorder.end_space(job.number());
 }
 
 // Pending entries would keep the clock running.

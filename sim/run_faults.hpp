@@ -1,7 +1,10 @@
 // The faults of a run, where there are any: when they happen (sim/cluster/fault_plan), and what they do to
-// nodes. Nodes fail only where there is one job.
+// nodes. A worker belongs to its job, and the inference group to the one that it serves; all else to the
+// first.
 #pragma once
 
+#include <algorithm>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -15,9 +18,9 @@ namespace psim {
 
 class RunFaults final : private FaultTarget {
  public:
-  RunFaults(const Scenario& scenario, Machines& machines, Job& job, SpeedControl& speeds,
+  RunFaults(const Scenario& scenario, Machines& machines, std::deque<Job>& jobs, SpeedControl& speeds,
             std::function<bool()> is_quiet)
-      : actors_(job.actors()), speeds_(speeds) {
+      : jobs_(jobs), speeds_(speeds) {
     if (!scenario.faults.empty())
       plan_.emplace(scenario, machines.network, machines.recorder, machines.agenda,
                     static_cast<FaultTarget&>(*this), std::move(is_quiet));
@@ -42,20 +45,25 @@ class RunFaults final : private FaultTarget {
 
  private:
   bool crash(NodeId node, bool disk_lost) override {
-    const bool was_up = actors_.crash(node);
+    const bool was_up = actors_of(node).crash(node);
     return (disk_lost && lose_disk(node)) || was_up;
   }
   bool restart(NodeId node) override {
-    const bool was_down = actors_.restart(node);
+    const bool was_down = actors_of(node).restart(node);
     if (speeds_.is_frozen(node)) speeds_.apply(node);
     return was_down;
   }
-  bool leave(NodeId node) override { return actors_.leave(node); }
+  bool leave(NodeId node) override { return actors_of(node).leave(node); }
   bool join(NodeId node) override { return restart(node); }
-  bool lose_disk(NodeId node) override { return actors_.lose_disk(node); }
+  bool lose_disk(NodeId node) override { return actors_of(node).lose_disk(node); }
   void set_speed(NodeId node, double factor) override { speeds_.set_fault(node, factor); }
 
-  NodeActors& actors_;
+  NodeActors& actors_of(NodeId node) {
+    const auto job = std::ranges::find_if(jobs_, [node](Job& one) { return one.actors().has(node); });
+    return (job != jobs_.end() ? *job : jobs_.front()).actors();
+  }
+
+  std::deque<Job>& jobs_;
   SpeedControl& speeds_;
   std::optional<FaultPlan> plan_;
 };

@@ -4,6 +4,7 @@
 #include "sim/cluster/slowest_heartbeat.hpp"
 #include "sim/record/invariants.hpp"
 #include "sim/scenario/reference/reference.hpp"
+#include "sim/scenario/spec/nodes.hpp"
 
 namespace psim {
 namespace {
@@ -12,8 +13,7 @@ void add_workers(const Job& job, RunResult& result) {
   const JobPlan& plan = job.plan();
   for (std::uint32_t w = 0; w < plan.workers(); ++w) {
     WorkerStats& worker = result.stats.workers[plan.first_index + w];
-    const Worker* one = job.nodes().find_worker(w);
-    worker.batch_size = one ? one->source().last_batch_size() : plan.scenario.training.batch_size;
+    worker.batch_size = job.nodes().last_batch_size(w);
     result.samples_told[plan.first_index + w] = job.nodes().samples_computed(w);
     result.keys_used[plan.first_index + w] = job.state().keys_used[w];
   }
@@ -32,6 +32,12 @@ void add_servers(const Job& job, RunResult& result) {
     if (const auto owner = result.stats.shard_owner[plan.first_shard + s])
       result.server_parameters[*owner].at_end += plan.keys.shards[s].count;
   }
+  if (plan.scenario.consistency.arrays.empty() || !plan.rule.has_bound()) return;
+  for (std::uint32_t s = 0; s < plan.keys.shards.size(); ++s) {
+    ShardBound bound{.shard = plan.first_shard + s, .layer = plan.keys.shards[s].layer};
+    if (const ArrayBound* own = plan.own_bound_of(s)) bound.staleness = own->staleness;
+    result.shard_bounds.push_back(bound);
+  }
 }
 
 std::vector<TaskResult> tasks_of(const Job& job) {
@@ -45,6 +51,20 @@ std::vector<TaskResult> tasks_of(const Job& job) {
     if (kind == TaskKind::norm) one.value = use.value;
   }
   return results;
+}
+
+// By worker, then by server; with several groups each job draws by its own worker numbers.
+std::vector<double> startups(const std::deque<Job>& jobs) {
+  const Scenario& scenario = jobs.front().plan().scenario;
+  if (!scenario.cluster.worker.startup.given() && !scenario.cluster.server.startup.given()) return {};
+  std::vector<double> seconds;
+  for (const Job& job : jobs) {
+    for (std::uint32_t w = 0; w < job.plan().workers(); ++w)
+      seconds.push_back(startup_seconds(job.plan().scenario, NodeRole::worker, w));
+  }
+  for (std::uint32_t s = 0; s < jobs.front().plan().servers(); ++s)
+    seconds.push_back(startup_seconds(scenario, NodeRole::server, s));
+  return seconds;
 }
 
 SpaceResult training_of(const Job& job) {
@@ -62,7 +82,7 @@ SpaceResult training_of(const Job& job) {
 std::string finish_digest(const EndedRun& run) {
   run.recorder.add_to_digest(&run.end, sizeof run.end);
   for (const Job& job : run.jobs) {
-    for (const Slice& part : job.nodes().weights()) {
+    for (const Slice& part : job.weights()) {
       if (part.values) run.recorder.add_to_digest(part.values->raw(), part.values->bytes());
     }
   }
@@ -85,7 +105,11 @@ RunResult result_of(const EndedRun& run) {
                    .samples_told = std::vector<std::int64_t>(workers),
                    .weights = first.hash_of_weights(),
                    .failures = run.recorder.failures(),
-                   .inference = first.actors().finish_inference(run.end),
+                   .economy = run.economy,
+                   .sums = aggregator_count(run.scenario.cluster) > 0
+                               ? std::optional(first.context().network.sum_traffic())
+                               : std::nullopt,
+                   .startup_s = startups(run.jobs),
                    .stuck = mutant("silent-hang") ? std::vector<std::string>{} : run.stuck};
   if (run.faults != nullptr) result.faults = run.faults->uses();
   if (run.scenario.may_fail()) result.slowest_heartbeat = slowest_heartbeat(run.scenario);
@@ -96,6 +120,8 @@ RunResult result_of(const EndedRun& run) {
     if (!run.scenario.groups.empty()) result.spaces.push_back(training_of(job));
     result.filters_used.merge(job.state().filter_buffers->used);
     result.ended_early = result.ended_early || job.ended_early();
+    if (job.plan().served) result.inference = job.actors().finish_inference(run.end);
+    result.copies_differ = result.copies_differ || (job.nodes().peers() && !job.nodes().peers()->agree());
   }
   result.tasks = tasks_of(first);
   result.curve = first.curve();

@@ -18,6 +18,7 @@ struct EndedRun {
   const FaultPlan* faults;  // null without faults
   double end;               // in simulated seconds
   std::vector<std::string> stuck;
+  std::optional<Economy> economy;
 };
 
 // Throws BrokenInvariant if what was recorded cannot be.

@@ -4,6 +4,7 @@
 
 #include <deque>
 
+#include "sim/economy.hpp"
 #include "sim/job.hpp"
 #include "sim/machines.hpp"
 #include "sim/progress_watch.hpp"
@@ -26,7 +27,7 @@ class Simulation final : public RunObserver {
         speeds_(machines_.platform, machines_.slowness, machines_.agenda, machines_.network,
                 plans_.front().first_worker(), static_cast<std::uint32_t>(scenario_.cluster.workers),
                 [this] { return watch_.is_stuck(); }),
-        faults_(scenario_, machines_, jobs_.front(), speeds_, [this] { return watch_.is_quiet(); }),
+        faults_(scenario_, machines_, jobs_, speeds_, [this] { return watch_.is_quiet(); }),
         end_(machines_, jobs_),
         watch_({scenario_, jobs_, machines_.network, speeds_, machines_.recorder, machines_.agenda,
                 faults_.plan()},
@@ -44,7 +45,8 @@ class Simulation final : public RunObserver {
     for (Job& job : jobs_) job.actors().rethrow();
     if (watch_.stuck().empty()) note_stuck();  // where all nodes are down for good SimGrid sees no deadlock
     end_.close();
-    return result_of({scenario_, machines_.recorder, jobs_, faults_.plan(), end_.date(), watch_.stuck()});
+    return result_of({scenario_, machines_.recorder, jobs_, faults_.plan(), end_.date(), watch_.stuck(),
+                      economy(end_.date())});
   }
 
  private:
@@ -53,6 +55,12 @@ class Simulation final : public RunObserver {
   void on_clock(NodeId worker, std::int64_t clock) override { faults_.on_clock(worker, clock); }
   bool waits_for_evaluations() const override { return faults_.waits_for_evaluations(); }
   void on_evaluation(const Evaluation& result) override { faults_.on_evaluation(result); }
+  std::optional<Economy> economy(double date) const override {
+    if (!has_economy(scenario_)) return std::nullopt;
+    std::vector<const NodeUsage*> usages;
+    for (const Job& job : jobs_) usages.push_back(&job.state().usage);
+    return economy_until(scenario_, usages, machines_.recorder.stats().bytes_sent, date);
+  }
   RunWatch& watch() override { return watch_; }
   GradientProbe* gradients() override { return gradients_; }
   void note_stuck() {

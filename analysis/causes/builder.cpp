@@ -191,6 +191,11 @@ const Facts& CauseBuilder::facts_of(std::uint32_t shard) const {
   return facts_;
 }
 
+std::optional<std::int64_t> CauseBuilder::bound_of(std::uint32_t shard, std::int64_t clock) const {
+  const auto job = std::ranges::find(jobs_, &facts_of(shard), [](const Job& one) { return &one.facts; });
+  return facts_of(shard).bound_at(clock, job == jobs_.end() ? shard : shard - job->first_shard);
+}
+
 void CauseBuilder::after_what_it_needs(const Row& row, const Requests& asked) {
   for (auto own = asked.outcomes.rbegin(); own != asked.outcomes.rend(); ++own) {
     if (own->first >= asked.pushes_before) continue;
@@ -205,7 +210,7 @@ void CauseBuilder::after_what_it_needs(const Row& row, const Requests& asked) {
                                                [](const auto& version) { return version.first; });
     if (made != shard.versions.end()) after(made->second, Kind::idle, 0);
   }
-  const std::optional<std::int64_t> bound = facts_of(row.shard).bound_at(asked.clock);
+  const std::optional<std::int64_t> bound = bound_of(row.shard, asked.clock);
   if (!bound) return;
   const auto through = shard.all_through.find(asked.clock - *bound - 1);
   if (through != shard.all_through.end()) after(through->second, Kind::idle, 0);

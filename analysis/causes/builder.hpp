@@ -87,6 +87,7 @@ class CauseBuilder {
   void on_release(const Row& row);
   void on_outcome(const Row& row);
   void on_update(const Row& row);
+  bool bind_to_closing(const Row& row);
   void on_fault(const Row& row);
   void on_suspicion(const Row& row);
   void on_repetition(const Row& row);
@@ -134,6 +135,7 @@ class CauseBuilder {
   // All workers' pushes of this clock may be there now: then that is a moment.
   void count_clock(const Row& row, Id outcome);
   const Facts& facts_of(std::uint32_t shard) const;
+  std::optional<std::int64_t> bound_of(std::uint32_t shard, std::int64_t clock) const;
   std::int64_t clock_of_batch(std::int64_t batch) const;
   Id sending_of(const Row& row) const;
   Id arrival_of(std::int64_t message) const;

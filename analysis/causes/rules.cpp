@@ -1,5 +1,6 @@
 // What comes of what: a rule for each type of event.
 #include <algorithm>
+#include <cmath>
 
 #include "analysis/causes/builder.hpp"
 #include "model/mutant.hpp"
@@ -43,7 +44,8 @@ void CauseBuilder::on_sent(const Row& row) {
     take_parts(node(row.node), row.clock, row.part);
   }
   const Id id = is_beside(row) ? add(row) : happens(row, row.node);
-  if (row.is("sent", "chunk")) node(row.node).control = id;
+  // What it sends beside its computing does not stand in that one's way.
+  if (row.is("sent", "chunk") && !node(row.node).computes) node(row.node).control = id;
   set_at(sent_, row.number, id);
   if (is_heartbeat) return;
   asked_[{row.node, moments_[id].word, row.shard}] = id;
@@ -131,11 +133,32 @@ void CauseBuilder::on_release(const Row& row) {
   requests(row, row.node, row.peer).release = id;
 }
 
+// Of an update that was made because its window or its deadline was over: since its first push, or since the
+// update before. Returns whether it is one.
+bool CauseBuilder::bind_to_closing(const Row& row) {
+  const Facts& facts = facts_of(row.shard);
+  const bool may_close = facts.closing_window || facts.closing_deadline;
+  if (!may_close || !row.is("applied") || works(row.node) || is_now(node(row.node).last, row.at))
+    return false;
+  Id first = none;
+  for (auto one = requests_.lower_bound({row.node, row.shard, 0}); one != requests_.end(); ++one) {
+    if (std::get<0>(one->first) != row.node || std::get<1>(one->first) != row.shard) break;
+    for (const auto& [number, arrival] : one->second.pushes) first = std::min(first, arrival);
+  }
+  const double rounding = 1e-9 * (1 + row.at);
+  const bool by_window = first != none && facts.closing_window &&
+                         std::abs(date(first) + *facts.closing_window - row.at) <= rounding;
+  const auto& versions = shards_[{row.node, row.shard}].versions;
+  if (by_window) bind(first, Kind::idle, row.at);
+  else if (!versions.empty()) bind(versions.back().second, Kind::idle, row.at);
+  return !next_.empty();
+}
+
 void CauseBuilder::on_outcome(const Row& row) {
   Requests& asked = requests(row, row.node, row.peer);
   const auto push = asked.pushes.find(row.push);
   const Id arrived = push == asked.pushes.end() ? none : push->second;
-  bind_to_message(row, arrived);
+  if (!bind_to_closing(row)) bind_to_message(row, arrived);
   after(arrived, Kind::idle, 0);
   if (push != asked.pushes.end()) asked.pushes.erase(push);
   const Id id = happens(row, row.node);

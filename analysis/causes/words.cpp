@@ -254,8 +254,8 @@ namespace {
 
 constexpr double worth_saying = 0.05;  // of a run's time
 
-// The crash of a server after which it took longest until all was as far as before; empty where that is
-// little.
+// The crash of a server, or of a worker that had the model, after which it took longest until all was as far
+// as before; empty where that is little.
 std::string recovery_sentence(const Explanation& why, const Json& summary) {
   const auto failures = summary.find("failures");
   if (failures == summary.end()) return "";
@@ -274,12 +274,15 @@ std::string recovery_sentence(const Explanation& why, const Json& summary) {
   for (const auto& [key, what] : {std::pair{"detection_s", "to notice it"},
                                   {"takeover_s", "until it had a new owner"},
                                   {"transfer_s", "to fetch the state"},
-                                  {"catch_up_s", "to make lost updates again"}}) {
-    const double seconds = longest->at(key);
+                                  {"catch_up_s", "to make lost updates again"},
+                                  {"reforming_s", "until the next group began"},
+                                  {"lost_work_s", "to do lost steps again"}}) {
+    const double seconds = longest->value(key, 0.0);
     if (seconds > worth_saying * total) parts.push_back(fmt::format("{} {}", seconds_text(seconds), what));
   }
-  std::string out = fmt::format("After server {} crashed at {} it took {} until all was as far as before: {}",
-                                longest->at("server").get<int>(), seconds_text(longest->at("at_s")),
+  const char* kind = longest->contains("worker") ? "worker" : "server";
+  std::string out = fmt::format("After {} {} crashed at {} it took {} until all was as far as before: {}",
+                                kind, longest->at(kind).get<int>(), seconds_text(longest->at("at_s")),
                                 seconds_text(total), fmt::join(parts, ", "));
   if (others > 0)
     out += fmt::format("; after the {} other crash{} it took less", others, others == 1 ? "" : "es");

@@ -229,6 +229,24 @@ std::string loss_figure(const RunView& view) {
   return "<div id=\"loss\" class=\"curves\">" + plot.html("Loss over simulated time") + "</div>";
 }
 
+std::string staleness_figure(const RunView& view) {
+  const Json histogram = view.page.summary["staleness"].value("histogram", Json::array());
+  if (histogram.size() < 2) return "";
+  Extent y;
+  Dots steps;
+  double next = 0;
+  for (const Json& pair : histogram) {
+    const double staleness = pair[0], pushes = pair[1];
+    if (staleness > next) steps.insert(steps.end(), {{next, 0}, {staleness, 0}});
+    next = staleness + 1;
+    steps.insert(steps.end(), {{staleness, pushes}, {next, pushes}});
+    y.add(pushes);
+  }
+  Figure plot(Scale(0, next), Scale(0, y.high), "staleness [updates]", "applied pushes");
+  plot.add_line(0, steps);
+  return "<div id=\"histogram\" class=\"curves\">" + plot.html("Histogram of staleness") + "</div>";
+}
+
 std::string traffic_table(const RunView& view) {
   std::string out =
       "<div class=\"wide\"><table><thead><tr><th>kind of "
@@ -250,26 +268,30 @@ std::string traffic_table(const RunView& view) {
 std::string recoveries_figure(const RunView& view) {
   if (!view.page.summary.contains("failures")) return "";
   const Json& recoveries = view.page.summary["failures"]["recoveries"];
-  constexpr std::array<std::pair<const char*, const char*>, 4> parts{{{"detection_s", "detection"},
-                                                                      {"takeover_s", "takeover"},
-                                                                      {"transfer_s", "transfer"},
-                                                                      {"catch_up_s", "catch-up"}}};
+  using Parts = std::vector<std::pair<const char*, const char*>>;
+  const bool of_workers = !recoveries.empty() && recoveries[0].contains("worker");
+  const Parts parts =
+      of_workers
+          ? Parts{{"detection_s", "detection"}, {"reforming_s", "re-forming"}, {"lost_work_s", "lost work"}}
+          : Parts{{"detection_s", "detection"},
+                  {"takeover_s", "takeover"},
+                  {"transfer_s", "transfer"},
+                  {"catch_up_s", "catch-up"}};
+  const std::string who = of_workers ? "worker" : "server";
   double longest = 0;
   for (const Json& one : recoveries) {
     if (one["total_s"].is_number()) longest = std::max(longest, one["total_s"].get<double>());
   }
+  if (recoveries.empty()) return "";
   std::string out =
-      recoveries.empty()
-          ? ""
-          : "<div class=\"wide\"><table class=\"recoveries\"><thead><tr><th>server</th><th>crash at</th>";
-  if (recoveries.empty()) return out;
+      "<div class=\"wide\"><table class=\"recoveries\"><thead><tr><th>" + who + "</th><th>crash at</th>";
   for (const auto& [key, name] : parts) out += fmt::format("<th>{}</th>", name);
   out += "<th>in all</th><th></th></tr></thead><tbody>";
   for (std::size_t i = 0; i < recoveries.size(); ++i) {
     const std::string path = fmt::format("/failures/recoveries/{}", i);
     std::string bar;
     out += fmt::format("<tr><th scope=\"row\">{}</th><td class=\"number\">{}</td>",
-                       view.numbers(path + "/server"), view.numbers(path + "/at_s", as_seconds));
+                       view.numbers(path + "/" + who), view.numbers(path + "/at_s", as_seconds));
     for (std::size_t p = 0; p < parts.size(); ++p) {
       const Json& seconds = recoveries[i][parts[p].first];
       out += fmt::format("<td class=\"number\">{}</td>",

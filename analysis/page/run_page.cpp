@@ -139,6 +139,7 @@ std::string run_page(const RunPage& page) {
                                    : section("lanes", waiting_heading(view), lane_keys(*page.timeline),
                                              happenings(*page.timeline) + lanes_figure(*page.timeline));
   body += section("training", "What the model learned meanwhile", "", loss_figure(view));
+  body += section("staleness", "How stale the gradients were", "", staleness_figure(view));
   body += section("waits", "Who waited for whom",
                   "Seconds that a row could not go on because of a column, with the messages in between; "
                   "the shares below count that time as on the network.",

@@ -35,6 +35,8 @@ std::string waits_table(const RunView& view);
 std::string path_table(const RunView& view);
 std::string workers_figure(const RunView& view);
 std::string loss_figure(const RunView& view);
+// How many pushes were so many updates stale; nothing where none was.
+std::string staleness_figure(const RunView& view);
 std::string traffic_table(const RunView& view);
 std::string recoveries_figure(const RunView& view);
 

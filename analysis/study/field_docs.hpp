@@ -106,6 +106,10 @@ inline constexpr FieldDoc study_field_docs[] = {
     {"false_suspicions", "study.json, runs.csv", "Those of nodes that were up."},
     {"recovery_s", "study.json, runs.csv",
      "Mean seconds from a server's crash until its shards are as far as before."},
+    {"energy_J", "study.json, runs.csv",
+     "Joules of all nodes and the network to the target; without one, or where it was missed, of the whole "
+     "run."},
+    {"cost_usd", "study.json, runs.csv", "Dollars for the nodes' hours, up to the same date."},
     {"profiles", "study.json",
      "How near each arm is to the best one under every condition; `score` sums it up."},
     {"ratios", "study.json, profiles",

@@ -34,6 +34,17 @@ Json mean_recovery(const Json& summary) {
   return recoveries.empty() ? Json() : Json(sum / static_cast<double>(recoveries.size()));
 }
 
+// To the target, or else of the whole run: then it is what the run's budget of time has cost in vain.
+template <const char* Key>
+Json spent(const Json& summary) {
+  if (!summary.contains("economy")) return nullptr;
+  const Json& economy = summary["economy"];
+  const Json& to_target = economy["to_target"];
+  return to_target.is_null() ? economy[Key] : to_target[Key];
+}
+constexpr char joules[] = "joules";
+constexpr char dollars[] = "dollars";
+
 constexpr Measure all_measures[] = {
     {"updates", "/updates"},
     {.key = "s_per_update", .compute = seconds_per_update},
@@ -52,6 +63,8 @@ constexpr Measure all_measures[] = {
     {"suspicions", "/failures/suspicions", 1, "copied_bytes"},
     {"false_suspicions", "/failures/false_suspicions", 1, "copied_bytes"},
     {.key = "recovery_s", .with = "copied_bytes", .compute = mean_recovery},
+    {.key = "energy_J", .with = "energy_J", .compute = spent<joules>},
+    {.key = "cost_usd", .with = "energy_J", .compute = spent<dollars>},
 };
 
 }  // namespace

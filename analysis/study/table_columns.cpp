@@ -157,6 +157,17 @@ std::string megabytes_cell(const TableView&, const Aggregate& row) {
 constexpr char sent_key[] = "bytes_sent";
 constexpr char copied_key[] = "copied_bytes";
 
+// As the time to the target: what runs that missed it have spent is no more than a part of what they need.
+template <const char* Key>
+std::string spent_cell(const TableView& view, const Aggregate& row) {
+  const Statistic* s = row.measure(Key);
+  if (s == nullptr) return "-";
+  const bool cut = row.time_to_target && row.time_to_target->cut > 0;
+  return (cut ? ">= " : "") + mean_text(view, *s, decimals_for(s->mean));
+}
+constexpr char energy_key[] = "energy_J";
+constexpr char cost_key[] = "cost_usd";
+
 using enum Place;
 constexpr TableColumn all_columns[] = {
     {.name = "time to target", .place = first, .cell = time_cell},
@@ -171,6 +182,8 @@ constexpr TableColumn all_columns[] = {
     {.name = "answer", .key = "answer_latency_s", .scale = 1e3},
     {.name = "served staleness", .key = "served_staleness"},
     {.name = "served accuracy", .key = "served_accuracy", .scale = 100},
+    {.name = "energy", .key = "energy_J", .if_zero = IfZero::silent, .cell = spent_cell<energy_key>},
+    {.name = "cost", .key = "cost_usd", .if_zero = IfZero::silent, .cell = spent_cell<cost_key>},
     {.name = "absent", .key = "absent_percent", .decimals = 1, .if_zero = IfZero::silent},
     {.name = "sent", .key = "bytes_sent", .cell = megabytes_cell<sent_key>},
     {.name = "staleness", .key = "staleness", .if_zero = IfZero::named, .cell = staleness_cell},

@@ -6,7 +6,7 @@
 
 namespace psim::analysis {
 
-bool Service::is_storage(std::uint32_t node) const { return node > facts_.servers + facts_.workers; }
+bool Service::is_storage(std::uint32_t node) const { return facts_.name_of(node) == "storage"; }
 
 void Service::on(const Row& row) {
   if (row.is("fault")) on_fault(row);

@@ -29,14 +29,20 @@ namespace psim::cli {
 namespace {
 
 // The fields of [consistency] that have a meaning under one model, as lines of a scenario.
+// Of a field that has no default.
+std::string example_of(std::string_view key) {
+  constexpr std::pair<std::string_view, std::string_view> examples[] = {
+      {"k", "6"}, {"backup", "2"}, {"window", "\"20ms\""}, {"deadline", "\"100ms\""}, {"max_staleness", "8"}};
+  const auto found = std::ranges::find(examples, key, &std::pair<std::string_view, std::string_view>::first);
+  return std::string(found != std::end(examples) ? found->second : "[[1000, 1]]");
+}
+
 class OwnFields final : public FieldVisitor {
  public:
   explicit OwnFields(std::string_view model) : model_(model) {}
   void field(std::string_view key, FieldTarget target, FieldInfo info) override {
     if (info.when_key != "model" || std::ranges::count(info.when, model_) == 0) return;
-    const std::string value = toml_text(target).value_or(key == "k"        ? "6"
-                                                         : key == "backup" ? "2"
-                                                                           : "[[1000, 1]]");
+    const std::string value = toml_text(target).value_or(example_of(key));
     const std::string line = fmt::format("{}{} = {}", key == number_field(model_) ? "" : "# ", key, value);
     lines += fmt::format("  {:<26} # {}{}\n", line, key == "staleness" ? "s: " : "", info.doc);
   }

@@ -56,7 +56,8 @@ Json simulate_into(const fs::path& dir, const Command& command, const LoadedScen
                                                   {"digest", result.digest},
                                                   {"sim_time_s", shortest(result.sim_time)},
                                                   {"trace", command.trace}};
-    if (trace_level(command.trace) == TraceLevel::events)
+    // Where messages change on their way, no message has a way of its own.
+    if (trace_level(command.trace) == TraceLevel::events && !result.sums)
       file.write_links(make_link_map(loaded.scenario, file.connections()));
     file.finish(result, meta, host_facts(command, host_seconds() - begin));
   }

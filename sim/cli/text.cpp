@@ -95,10 +95,45 @@ std::string failures_text(const Json& s) {
                  "{replication_bytes: bytes} of logs, {state_bytes: bytes} of whole shards, "
                  "{snapshots} snapshots");
   for (const Json& one : s["recoveries"])
-    text += line("recovery", one,
-                 "server {server} crashed at {at_s:.4g s}: detection {detection_s:.4g s}, "
-                 "takeover {takeover_s:.4g s}, transfer {transfer_s:.4g s}, "
-                 "catch-up {catch_up_s:.4g s}");
+    text += one.contains("worker")
+                ? line("recovery", one,
+                       "worker {worker} crashed at {at_s:.4g s}: detection {detection_s:.4g s}, "
+                       "re-forming {reforming_s:.4g s}, lost work {lost_work_s:.4g s}")
+                : line("recovery", one,
+                       "server {server} crashed at {at_s:.4g s}: detection {detection_s:.4g s}, "
+                       "takeover {takeover_s:.4g s}, transfer {transfer_s:.4g s}, "
+                       "catch-up {catch_up_s:.4g s}");
+  return text;
+}
+
+std::string slow_text(const Json& slow) {
+  std::string text;
+  for (const Json& one : slow) {
+    const std::string action = one["action"];
+    text += line("slow", one,
+                 "worker {worker} found at {at_s:.4g s}: {seconds_per_sample:.3g} s a sample, the others "
+                 "{median:.3g} s") +
+            (action == "flag"     ? ""
+             : action == "remove" ? "; asked to leave"
+                                  : "; replaced");
+  }
+  return text.empty() ? line("slow") + "no worker was found slow" : text;
+}
+
+std::string startup_text(const Json& startup) {
+  std::string text;
+  for (const auto& [key, role] : {std::pair{"workers_s", "workers"}, {"servers_s", "servers"}}) {
+    double last = 0;
+    for (const Json& one : startup[key]) last = std::max(last, one.get<double>());
+    if (last > 0) text += fmt::format("{}{} up after at most {:.4g} s", text.empty() ? "" : ", ", role, last);
+  }
+  return text.empty() ? text : line("start-up") + text;
+}
+
+std::string economy_text(const Json& e) {
+  std::string text = line("cost", e, "{joules:.4g} J, {dollars:.4g} $");
+  if (!e["to_target"].is_null())
+    text += fill(e, "; to the target {to_target/joules:.4g} J, {to_target/dollars:.4g} $");
   return text;
 }
 
@@ -142,6 +177,26 @@ std::string quality_text(const Json& s) {
       fmt::format("{}  ->  {}{}", quality(s["initial"]), quality(s["final_validation"]), where);
   if (s["evaluated_on"]["final"] == "test") text += line("test") + quality(s["final"]);
   return text;
+}
+
+// "half of them at most 3, 90 % at most 7": of a histogram of pairs [staleness, pushes], rising.
+std::string shares_text(const Json& histogram, double pushes) {
+  const auto at_most = [&](double share) {
+    double sum = 0;
+    for (const Json& pair : histogram) {
+      sum += pair[1].get<double>();
+      if (sum >= share * pushes) return pair[0].get<std::int64_t>();
+    }
+    return std::int64_t{0};
+  };
+  return fmt::format(" (half of the pushes at most {}, 90 % at most {})", at_most(0.5), at_most(0.9));
+}
+
+std::string staleness_text(const Json& s) {
+  std::string text = line("staleness", s, "mean {staleness/mean:.2f}, max {staleness/max} updates");
+  const Json histogram = s["staleness"].value("histogram", Json::array());  // runs of before have none
+  if (histogram.size() > 1) text += shares_text(histogram, s["pushes"]["applied"]);
+  return text + fill(s, "; at most {clock_gap/max} clocks ahead of the slowest");
 }
 
 // How far the training got, and what came out.
@@ -216,15 +271,20 @@ std::string summary_text(const Json& s, const std::string& replay_line) {
               "compute {compute_share:.1f %}   wait {wait_share:.1f %}   "
               "network {network_share:.1f %}");
   if (any_absent) out += fill(s["time"], "   absent {absent_share:.1f %}");
-  out += line("staleness", s,
-              "mean {staleness/mean:.2f}, max {staleness/max} updates; at most "
-              "{clock_gap/max} clocks ahead of the slowest");
+  out += staleness_text(s);
   out += line("traffic", s, "{messages} messages, {bytes_sent: bytes}");
   if (const double updates = s["updates"]; updates > 0 && !has_groups)
     out += fmt::format("; per update {:.1f} messages, {}", s["messages"].get<double>() / updates,
                        bytes_text(s["bytes_sent"].get<double>() / updates));
   out += ranges_text(s["servers"]) + late_text(s["pushes"]);
   if (s.contains("failures")) out += failures_text(s["failures"]);
+  if (s.contains("slow_workers")) out += slow_text(s["slow_workers"]);
+  if (s.contains("startup")) out += startup_text(s["startup"]);
+  if (s.contains("aggregation"))
+    out += line("sums", s["aggregation"],
+                "{push_bytes: bytes} of pushes became {sum_bytes: bytes} on their way to servers, "
+                "{answer_bytes: bytes} of answers {copied_bytes: bytes} on theirs to racks");
+  if (s.contains("economy")) out += economy_text(s["economy"]);
   if (s.contains("inference")) out += inference_text(s["inference"]);
   if (has_groups) out += groups_text(s["groups"]);
   out += workers_text(s["workers"], any_absent);

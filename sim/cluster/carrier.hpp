@@ -10,14 +10,24 @@
 #include "sim/cluster/agenda.hpp"
 #include "sim/cluster/platform.hpp"
 #include "sim/protocol/message.hpp"
+#include "sim/record/result.hpp"
 #include "sim/scenario/spec/scenario.hpp"
 
 namespace psim {
+
+// A message whose values an aggregator may sum with others' (a push), or send to several (an answer).
+struct Summable {
+  enum class Kind : std::uint8_t { none, push, answer };
+  Kind kind = Kind::none;
+  std::uint32_t shard = 0;
+  std::int64_t number = 0;  // of the worker's push; version of an answer
+};
 
 struct Cargo {
   std::uint32_t slot;  // a small number that no other cargo has now
   NodeId from, to;
   std::uint64_t bytes;
+  Summable what = {};
 };
 
 class Carrier {
@@ -38,6 +48,7 @@ class Carrier {
   virtual void set_bandwidth(NodeId node, double factor) = 0;
   // Nothing arrives any more.
   virtual void stop() = 0;
+  virtual SumTraffic traffic() const { return {}; }
 
  protected:
   Arrived arrived_;

@@ -71,7 +71,8 @@ void FaultPlan::plan(std::size_t index) {
 // Faults that repeat for ever would keep the clock running for ever. They stop when nothing else has come of
 // several turns of each, so that no restart among them can help, and nothing else is planned.
 bool FaultPlan::gives_up(Unit& unit) {
-  const std::uint64_t progress = recorder_.stats().events - recorded_;
+  const RunStats& stats = recorder_.stats();
+  const std::uint64_t progress = stats.events - stats.events_beside - recorded_;
   unit.idle = is_quiet_() && progress == unit.progress ? unit.idle + 1 : 0;
   unit.progress = progress;
   given_up_ = given_up_ || (pending_ == 0 && std::ranges::all_of(units_, [](const Unit& one) {

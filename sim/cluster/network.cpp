@@ -145,10 +145,22 @@ void Network::put_on_wire(std::span<const std::uint32_t> slots) {
     Flight& flight = *in_flight_[slot];
     flight.stage = Stage::on_wire;
     flight.begun = Agenda::now();
-    cargos.push_back({slot, flight.from, flight.to, flight.bytes});
+    cargos.push_back({slot, flight.from, flight.to, flight.bytes, flight.what});
   }
   carrier_->start({cargos.data(), cargos.size()});
 }
+
+namespace {
+
+Summable summable(const Message& message) {
+  if (const Push* push = message.as<Push>())
+    return {.kind = Summable::Kind::push, .shard = message.shard, .number = push->number};
+  const Answer* answer = message.as<Answer>();
+  if (answer == nullptr || answer->weights.values.count == 0) return {};
+  return {.kind = Summable::Kind::answer, .shard = message.shard, .number = answer->version};
+}
+
+}  // namespace
 
 void Network::launch(Message&& message, const MessageFate& fate, bool has_turn, Flights& flights) {
   const std::uint64_t header = mutant("headers-cost-nothing") ? 0 : options_.header;
@@ -162,6 +174,7 @@ void Network::launch(Message&& message, const MessageFate& fate, bool has_turn, 
                 .bytes = bytes,
                 .delay = fate.delay,
                 .kind = kind,
+                .what = summable(message),
                 .has_turn = has_turn,
                 .dropped = fate.dropped,
                 .message = PackedMessage(std::move(message))};

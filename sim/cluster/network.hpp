@@ -68,6 +68,9 @@ class Network {
   // A notice of the transport's for `message.to`: it takes no time, and is no event.
   void notify(Message&& message);
 
+  // What aggregators have made of messages.
+  SumTraffic sum_traffic() const { return carrier_->traffic(); }
+
   // Waits for the next message to `me`, or until a date.
   Message receive(NodeId me);
   std::optional<Message> receive_until(NodeId me, double date);
@@ -134,6 +137,7 @@ class Network {
     double delay;      // by a fault, when it is through the network
     double begun = 0;  // when it came on the wire
     MessageKind kind;  // for the record
+    Summable what;     // for aggregators
     bool has_turn;     // the next message of its connection waits for it
     bool dropped;      // by a fault, when it arrives
     Stage stage = Stage::prepared;

@@ -37,11 +37,19 @@ std::vector<double> levels_of(const Scenario& scenario, std::uint32_t node) {
     const std::vector<std::uint32_t> nodes = fault_nodes(scenario.cluster, fault.nodes);
     if (std::ranges::find(nodes, node) != nodes.end()) divide(1 / *fault.factor);
   }
+  std::set<double, std::greater<>> profiled = levels;
+  for (const ProfileSpec& profile : scenario.profiles) {
+    if (worker >= scenario.cluster.workers || !concerns(profile, worker)) continue;
+    for (const auto& [date, factor] : profile.rows) {
+      for (const double level : levels) profiled.insert(level * factor);
+    }
+    levels = profiled;
+  }
   return {levels.begin(), levels.end()};
 }
 
 // A way from one host to another.
-struct Way {
+struct PairOfNodes {
   std::uint32_t from, to;
   RouteTable::Links links;
   double latency = 0;   // of the whole way
@@ -69,14 +77,15 @@ class Builder {
  private:
   void add_hosts() {
     const ClusterSpec& cluster = scenario_.cluster;
-    const std::uint32_t nodes = node_count(cluster);
+    const std::uint32_t nodes = host_count(cluster);
     for (std::uint32_t node = 0; node < nodes; ++node) {
       const auto servers = static_cast<std::uint32_t>(cluster.servers);
       const bool is_worker = node > servers && node <= servers + cluster.workers;
       double speed = 1e9;
       if (is_worker) speed = cluster.worker.speed.of(node - servers - 1).value;
       else if (node > 0 && node <= servers) speed = cluster.server.speed.of(node - 1).value;
-      else if (const std::uint32_t first = first_inference_node(cluster); node >= first)
+      else if (const std::uint32_t first = first_inference_node(cluster);
+               node >= first && node < node_count(cluster))
         speed = cluster.inference.speed.of(node - first).value;
       std::vector<double> factors = levels_of(scenario_, node);
       std::vector<double> speeds;
@@ -118,7 +127,7 @@ class Builder {
       }
     }
     const auto way = [&](std::uint32_t from, std::uint32_t to) {
-      Way result{.from = from, .to = to, .links = {}};
+      PairOfNodes result{.from = from, .to = to, .links = {}};
       for (const Hop& hop : paths.between(from, to)) {
         const sg4::SplitDuplexLink* link = links[hop.link];
         result.links.push_back(hop.forward ? link->get_link_up() : link->get_link_down());
@@ -138,7 +147,7 @@ class Builder {
       links.push_back(link->set_latency(latency_of_link(file.links[i].latency))->seal());
     }
     const auto way = [&](const PlatformFile::Route& route) {
-      Way result{.from = route.from, .to = route.to, .links = {}, .latency = route.latency};
+      PairOfNodes result{.from = route.from, .to = route.to, .links = {}, .latency = route.latency};
       for (const std::uint32_t link : route.links) {
         result.links.push_back(links[link]);
         result.of_links += file.links[link].latency;
@@ -150,20 +159,20 @@ class Builder {
       add_routes(way(file.routes[i]), way(file.routes[i + 1]));
   }
 
-  void add_routes(const Way& there, const Way& back) {
+  void add_routes(const PairOfNodes& there, const PairOfNodes& back) {
     sg4::Link* own = own_link(there);
     const bool alike = back.latency == there.latency && back.of_links == there.of_links;
     add_route(there, own);
     add_route(back, alike ? own : own_link(back));
   }
 
-  void add_route(Way way, const sg4::Link* own) {
+  void add_route(PairOfNodes way, const sg4::Link* own) {
     if (own != nullptr) way.links.push_back(own);
     routes_->add(platform_.hosts[way.from], platform_.hosts[way.to], way.links);
   }
 
   // Carries what a platform file adds to its links' latencies. Null when there is nothing to carry.
-  sg4::Link* own_link(const Way& way) {
+  sg4::Link* own_link(const PairOfNodes& way) {
     const double latency = way.latency - way.of_links;
     if (!(latency > 1e-9 * way.latency)) return nullptr;
     sg4::Link* link = add_link(*zone_, fmt::format("pair {} {}", way.from, way.to), unlimited);

@@ -39,9 +39,10 @@ bool active(const StragglerSpec& s, double now) {
 }  // namespace
 
 Slowness::Slowness(ComputeSpec spec, std::vector<StragglerSpec> stragglers, std::uint64_t seed,
-                   std::vector<double> mean_steps)
+                   std::vector<double> mean_steps, std::vector<ProfileSpec> profiles)
     : spec_(std::move(spec)),
       stragglers_(std::move(stragglers)),
+      profiles_(std::move(profiles)),
       seed_(seed),
       mean_steps_(std::move(mean_steps)) {}
 
@@ -75,6 +76,9 @@ double Slowness::speed_factor(std::uint32_t worker, double now) const {
   for (const StragglerSpec& s : stragglers_) {
     if (!s.probability && concerns(s, worker) && active(s, now)) factor /= s.slowdown;
   }
+  for (const ProfileSpec& profile : profiles_) {
+    if (psim::concerns(profile, worker)) factor *= value_at(profile, now);
+  }
   return factor;
 }
 
@@ -88,6 +92,10 @@ std::optional<double> Slowness::next_change(std::uint32_t worker, double now) co
     const Window window = window_at(s, now);
     consider(window.begin);
     consider(window.end);
+  }
+  for (const ProfileSpec& profile : profiles_) {
+    if (!psim::concerns(profile, worker)) continue;
+    if (const std::optional<double> row = next_row(profile, now)) consider(*row);
   }
   return next;
 }

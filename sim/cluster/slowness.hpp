@@ -16,12 +16,13 @@ class Slowness {
   // `mean_steps`: mean time of the step of each worker that is asked for, in seconds, of which `shift` is a
   // part.
   Slowness(ComputeSpec spec, std::vector<StragglerSpec> stragglers, std::uint64_t seed,
-           std::vector<double> mean_steps);
+           std::vector<double> mean_steps, std::vector<ProfileSpec> profiles = {});
 
   // Factor on the work of step `step` (0, 1, ...): distribution times random stragglers.
   double of_step(std::uint32_t worker, std::int64_t step);
 
-  // Factor on the worker's speed at a date, from permanent, windowed and periodic stragglers; at most 1.
+  // Factor on the worker's speed at a date, from permanent, windowed and periodic stragglers, and from
+  // profiles.
   double speed_factor(std::uint32_t worker, double now) const;
   // The next date after `now` when speed_factor may change; nothing when it never does.
   std::optional<double> next_change(std::uint32_t worker, double now) const;
@@ -31,6 +32,7 @@ class Slowness {
 
   ComputeSpec spec_;
   std::vector<StragglerSpec> stragglers_;
+  std::vector<ProfileSpec> profiles_;
   std::uint64_t seed_;
   std::vector<double> mean_steps_;
   std::vector<StepState> states_;  // by worker

@@ -16,30 +16,37 @@ Topology star(const ClusterSpec& cluster) {
   return t;
 }
 
-// Nodes are dealt out to the racks in turn, servers first, so that every rack has its share of both.
+// Nodes are dealt out to the racks in turn, servers first, so that every rack has its share of both. An
+// aggregator is in its rack, and its link is none of those that the uplink is reckoned from; in a switch it
+// is no bottleneck, and as near as can be.
 Topology two_tier(const ClusterSpec& cluster) {
+  constexpr double never_full = 1e18;  // bytes per second
   const NetworkSpec& network = cluster.network;
   const auto racks = static_cast<std::uint32_t>(network.racks);
+  const std::uint32_t nodes = node_count(cluster);
+  const bool in_switch = network.aggregate == AggregateAt::switches;
   Topology t;
-  t.hosts = node_count(cluster);
+  t.hosts = host_count(cluster);
   t.vertices = t.hosts + racks + 1;
   const std::uint32_t core = t.vertices - 1;
-  const auto rack_of = [hosts = t.hosts, racks](std::uint32_t host) {
-    return hosts + (host == 0 ? 0 : (host - 1) % racks);
+  const auto switch_of = [hosts = t.hosts, racks, nodes](std::uint32_t host) {
+    return hosts + (host == 0 ? 0 : host >= nodes ? host - nodes : (host - 1) % racks);
   };
   std::vector<std::uint32_t> rack_size(racks, 0);
   for (std::uint32_t host = 0; host < t.hosts; ++host) {
-    if (host > 0) ++rack_size[rack_of(host) - t.hosts];
-    t.links.push_back({host, rack_of(host), network.bandwidth.value, network.latency.value});
+    const bool has_no_link = host >= nodes && in_switch;
+    if (host > 0 && host < nodes) ++rack_size[switch_of(host) - t.hosts];
+    t.links.push_back({host, switch_of(host), has_no_link ? never_full : network.bandwidth.value,
+                       has_no_link ? 0 : network.latency.value});
   }
   for (std::uint32_t rack = 0; rack < racks; ++rack) {
     const double members = rack_size[rack] * network.bandwidth.value;
     t.links.push_back({t.hosts + rack, core, members / network.oversubscription, network.latency.value});
   }
-  t.next = [hosts = t.hosts, core, rack_of](std::uint32_t at, std::uint32_t to) {
-    if (at < hosts) return rack_of(at);
-    if (at == core) return rack_of(to);
-    return at == rack_of(to) ? to : core;
+  t.next = [hosts = t.hosts, core, switch_of](std::uint32_t at, std::uint32_t to) {
+    if (at < hosts) return switch_of(at);
+    if (at == core) return switch_of(to);
+    return at == switch_of(to) ? to : core;
   };
   return t;
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sim/scenario/spec/scenario.hpp"
 
 namespace psim::fuzz {
@@ -99,9 +101,40 @@ bool draw_consistency(Draft& draft, std::int64_t workers, Dice& dice) {
   if (row.has_bound()) table.rows.push_back({"staleness", dice.number(0, 4)});
   if (row.has_bound() && row.dynamic) table.rows.push_back({"staleness_max", dice.number(4, 8)});
   if (row.has_k()) table.rows.push_back({"k", dice.number(1, workers)});
-  if (row.has_late()) table.rows.push_back({"late", dice.text_of({"drop", "cancel"})});
+  if (row.has_late() && row.has_k()) table.rows.push_back({"late", dice.text_of({"drop", "cancel"})});
   if (dice.chance(0.2)) table.rows.push_back({"aggregation", "\"sum\""});
   return row.has_k() && row.gate == Gate::own;
+}
+
+// When updates close, what becomes of stale pushes, and what workers keep.
+void draw_staleness(Draft& draft, Dice& dice) {
+  Table& consistency = draft["consistency"];
+  const auto& row = *ConsistencyModel(
+      std::string_view(consistency.rows[0].value).substr(1, consistency.rows[0].value.size() - 2));
+  if (row.has_closing() && dice.chance(0.15))
+    consistency.rows.push_back({"window", dice.time(0, 2 * step_us)});
+  if (row.has_closing() && dice.chance(0.15))
+    consistency.rows.push_back({"deadline", dice.time(0, 4 * step_us)});
+  const bool by_date = consistency.rows.back().key == "window" || consistency.rows.back().key == "deadline";
+  if (by_date && row.has_late() && dice.chance(0.7)) {
+    std::erase_if(consistency.rows, [](const Row& one) { return one.key == "late"; });
+    consistency.rows.push_back({"late", dice.text_of({"drop", "cancel", "next"})});
+  }
+  if (row.has_limit() && dice.chance(0.15)) {
+    consistency.rows.push_back({"max_staleness", dice.number(0, 6)});
+    consistency.rows.push_back({"too_stale", dice.text_of({"drop", "damp"})});
+  }
+  if (row.has_bound() && dice.chance(0.3)) consistency.rows.push_back({"cache", "true"});
+  const std::string* const unit = draft.find("messages", "unit");
+  if (row.has_schedule() && unit != nullptr && *unit == "\"array\"" && dice.chance(0.5))
+    draft.tables.push_back({.name = "consistency.array",
+                            .many = true,
+                            .rows = {{"layer", "0"}, {"staleness", dice.number(0, 5)}}});
+  std::vector<Row>& training = draft["training"].rows;
+  if (draft.find("training", "staleness_aware") != nullptr)
+    draw_row<StalenessWeightRow>(draft["training"], "staleness_weight", dice);
+  if (draft.find("training", "local_steps") == nullptr && dice.chance(0.06))
+    training.push_back({"local_time", dice.time(step_us / 2, 6 * step_us)});
 }
 
 void draw_messages(Draft& draft, bool dense, Dice& dice) {
@@ -217,8 +250,39 @@ void draw_copies(Draft& draft, Victims& v, Dice& dice) {
   if (dice.chance(0.4)) draft["snapshot"].rows.push_back({"bandwidth", "\"1MBps\""});
 }
 
-// What is refused where nodes may fail.
-void draw_sturdy(Draft& draft, const Victims& v, Dice& dice) {
+void draw_inference(Draft& draft, Victims& v, Dice& dice) {
+  v.readers = dice.between(1, 3);
+  draft["inference"].rows = {{"nodes", std::to_string(v.readers)},
+                             {"rate", dice.number(100, 2000)},
+                             {"refresh", dice.time(1000, 10'000)}};
+}
+
+// Two groups; `set`: what the second one may have otherwise.
+void draw_groups(Draft& draft, const Victims& v, std::initializer_list<std::string_view> sets, Dice& dice) {
+  const std::int64_t first = dice.between(1, v.workers - 1);
+  for (const auto& [name, workers] : {std::pair{"\"a\"", first}, {"\"b\"", v.workers - first}})
+    draft.tables.push_back(
+        {.name = "group", .many = true, .rows = {{"name", name}, {"workers", std::to_string(workers)}}});
+  std::vector<Row>& rows = draft.tables.back().rows;
+  if (dice.chance(sets.size() == 0 ? 0.5 : 0.2)) rows.push_back({"namespace", "\"shared\""});
+  else if (sets.size() > 0) rows.push_back({"set", fmt::format("[\"{}\"]", dice.one_of(sets))});
+}
+
+// Several jobs, and readers, on a cluster that fails.
+void draw_tenants(Draft& draft, Victims& v, Dice& dice) {
+  const bool groups = v.workers > 1 && dice.chance(0.15);
+  if (groups)
+    draw_groups(draft, v,
+                {"seed = 5", "training.steps = 4", "training.steps = 25", "consistency.model = asp",
+                 "consistency.model = bsp", "training.work = dynamic", "messages.unit = array"},
+                dice);
+  if (!dice.chance(0.15)) return;
+  draw_inference(draft, v, dice);
+  if (groups && dice.chance(0.5)) draft["inference"].rows.push_back({"group", "\"b\""});
+}
+
+// What is refused where nodes may fail, and what is not.
+void draw_sturdy(Draft& draft, Victims& v, Dice& dice) {
   const std::string_view what = dice.one_of(
       {"groups", "inference", "database", "dynamic", "stealing", "worker", "key-caching", "none"});
   Table& training = draft["training"];
@@ -231,14 +295,47 @@ void draw_sturdy(Draft& draft, const Victims& v, Dice& dice) {
   } else if (what == "key-caching") {
     draw_filter(draft, FilterStage::keys, dice);
   } else if (what == "inference") {
-    draft["inference"].rows = {
-        {"nodes", dice.number(1, 3)}, {"rate", dice.number(100, 2000)}, {"refresh", dice.time(1000, 10'000)}};
+    draw_inference(draft, v, dice);
   } else if (what == "groups") {
-    const std::int64_t first = dice.between(1, v.workers - 1);
-    for (const auto& [name, workers] : {std::pair{"\"a\"", first}, {"\"b\"", v.workers - first}})
-      draft.tables.push_back(
-          {.name = "group", .many = true, .rows = {{"name", name}, {"workers", std::to_string(workers)}}});
-    if (dice.chance(0.5)) draft.tables.back().rows.push_back({"namespace", "\"shared\""});
+    draw_groups(draft, v, {}, dice);
+  }
+}
+
+// What only workers with batches of their own can do; `sturdy`: also what is refused where nodes may fail.
+void draw_rhythm_of_peers(Draft& draft, const Victims& v, bool sturdy, Dice& dice) {
+  Table& training = draft["training"];
+  if (dice.chance(0.2)) training.rows.push_back({"local_steps", dice.number(2, 4)});
+  if (dice.chance(0.1)) training.rows.push_back({"warmup_steps", dice.number(0, 6)});
+  if (dice.chance(0.2)) training.rows.push_back({"accumulate", dice.number(2, 3)});
+  if (dice.chance(0.35)) {
+    Table& messages = draft["messages"];
+    messages.rows = {{"unit", "\"array\""}, {"overlap", "true"}};
+    if (dice.chance(0.3)) messages.rows.push_back({"slice", dice.number(5, 200)});
+    if (dice.chance(0.4)) messages.rows.push_back({"bucket", fmt::format("\"{}B\"", dice.between(40, 4000))});
+  }
+  if (!sturdy) return;
+  if (dice.chance(0.2)) {
+    std::erase_if(training.rows, [](const Row& row) { return row.key == "work"; });
+    training.rows.push_back({"work", "\"dynamic\""});
+    training.rows.push_back({"work_every", dice.number(1, 4)});
+  }
+  if (v.learns && dice.chance(0.3)) {
+    draft["data"].rows.push_back({"delivery", "\"database\""});
+    draft["data"].rows.push_back({"prefetch", dice.number(0, 2)});
+  }
+}
+
+void draw_model_of_peers(Draft& draft, bool learns, Dice& dice) {
+  if (learns) {
+    draft["model"].rows = {{"kind", "\"mlp\"", true}, {"layers", "[4, 5, 3]", true}};
+    draft["data"].rows = {
+        {"source", "\"blobs\"", true}, {"samples", "60"}, {"features", "4"}, {"classes", "3"}};
+    if (dice.chance(0.5)) draw_optimizer(draft["training"], true, dice);
+    if (dice.chance(0.2)) draft["model"].rows.push_back({"precision", dice.text_of({"float64", "bfloat16"})});
+  } else if (dice.chance(0.4)) {
+    draft["model"].rows = {{"kind", "\"phantom\"", true}, {"arrays", "[100, 10, 1000]", true}};
+  } else {
+    draft["model"].rows = {{"kind", "\"phantom\"", true}, {"parameters", dice.number(10, 5000), true}};
   }
 }
 
@@ -251,31 +348,36 @@ Draft without_servers(Dice& dice) {
   const std::string algorithm(dice.one_of({"ring", "tree", "halving-doubling", "pipeline"}));
   const bool is_pipeline = algorithm == "pipeline";
   if (is_pipeline) victims.workers = 2;
-  if (algorithm == "halving-doubling") victims.workers = dice.chance(0.5) ? 2 : 4;
   victims.learns = dice.chance(0.5);
   victims.end_us = 3 * steps * step_us;
   draft["architecture"].rows = {{"kind", is_pipeline ? "\"model-parallel\"" : "\"all-reduce\"", true}};
   if (!is_pipeline) draft["architecture"].rows.push_back({"algorithm", in_quotes(algorithm), true});
-  draft["training"].rows = {{"batch_size", dice.number(1, 8)}, {"steps", std::to_string(steps), true}};
-  if (victims.learns) {
-    draft["model"].rows = {{"kind", "\"mlp\"", true}, {"layers", "[4, 5, 3]", true}};
-    draft["data"].rows = {
-        {"source", "\"blobs\"", true}, {"samples", "60"}, {"features", "4"}, {"classes", "3"}};
-    if (dice.chance(0.5)) draw_optimizer(draft["training"], true, dice);
-  } else {
-    draft["model"].rows = {{"kind", "\"phantom\"", true}, {"parameters", dice.number(10, 5000), true}};
-  }
+  draft["training"].rows = {{"batch_size", dice.number(2, 8)}, {"steps", std::to_string(steps), true}};
+  draw_model_of_peers(draft, victims.learns, dice);
   draw_cluster(draft, victims, dice);
-  std::erase_if(draft["training"].rows, [](const Row& row) { return row.key == "work"; });
   std::erase_if(draft["cluster"].rows, [](const Row& row) { return row.key == "servers"; });
-  std::erase_if(draft["cluster.worker.device"].rows, [](const Row& row) { return row.key != "speeds"; });
+  const bool sturdy = dice.chance(0.4);
+  if (is_pipeline) {
+    std::erase_if(draft["training"].rows, [](const Row& row) { return row.key == "work"; });
+    std::erase_if(draft["cluster.worker.device"].rows, [](const Row& row) { return row.key != "speeds"; });
+  } else {
+    draw_rhythm_of_peers(draft, victims, sturdy, dice);
+    if (victims.learns && dice.chance(0.4)) draw_filters(draft, dice);
+    std::erase_if(draft.tables, [](const Table& table) {
+      return table.name == "filter" &&
+             std::ranges::any_of(table.rows, [](const Row& row) { return row.value == "\"pull\""; });
+    });
+  }
+  if (sturdy) return draft;
   draw_recovery(draft, dice);
   std::erase_if(draft["recovery"].rows,
                 [](const Row& row) { return row.key == "lost_data" || row.key == "workers"; });
-  if (!is_pipeline) {
-    draft["recovery"].rows.push_back({"workers", dice.text_of({"wait", "remove", "restart"})});
-    draw_copies(draft, victims, dice);
-  }
+  const std::string lost =
+      is_pipeline ? dice.text_of({"wait", "restart"}) : dice.text_of({"wait", "remove", "restart"});
+  draft["recovery"].rows.push_back({"workers", lost});
+  victims.may_leave = lost == "\"remove\"";
+  if (victims.may_leave && dice.chance(0.3)) draft["recovery"].rows.push_back({"lost_data", "\"reassign\""});
+  draw_copies(draft, victims, dice);
   draw_faults(draft, victims, dice);
   return draft;
 }
@@ -284,7 +386,12 @@ Draft without_servers(Dice& dice) {
 
 Draft draw(std::uint64_t seed, std::uint64_t run, std::uint64_t attempt) {
   Dice peers(Stream(seed, "fuzz-peers", run, attempt));
-  if (peers.chance(0.15)) return without_servers(peers);
+  Dice life(Stream(seed, "fuzz-node-life", run, attempt));
+  if (peers.chance(0.15)) {
+    Draft draft = without_servers(peers);
+    draw_node_life(draft, {.workers = 2, .servers = 0}, false, life);
+    return draft;
+  }
   Dice tasks(Stream(seed, "fuzz-tasks", run, attempt));
   if (tasks.chance(0.05)) return with_tasks(tasks);
   Dice dice(Stream(seed, "fuzz", run, attempt));
@@ -301,15 +408,23 @@ Draft draw(std::uint64_t seed, std::uint64_t run, std::uint64_t attempt) {
   draw_training(draft, steps, victims.learns, !sparse, dice);
   if (draw_consistency(draft, victims.workers, dice)) victims.servers = 1;
   draw_messages(draft, !sparse, dice);
+  Dice stale(Stream(seed, "fuzz-staleness", run, attempt));
+  draw_staleness(draft, stale);
   if (!phantom && dice.chance(0.2)) draw_filters(draft, dice);
   draw_cluster(draft, victims, dice);
   if (dice.chance(0.12)) {
     draw_sturdy(draft, victims, dice);
+    draw_node_life(draft, victims, true, life);
     return draft;
   }
   draw_recovery(draft, dice);
+  Dice work(Stream(seed, "fuzz-work", run, attempt));
+  if (work.chance(0.3)) draw_work(draft, victims, work);
   draw_copies(draft, victims, dice);
+  Dice tenants(Stream(seed, "fuzz-tenants", run, attempt));
+  draw_tenants(draft, victims, tenants);
   draw_faults(draft, victims, dice);
+  draw_node_life(draft, victims, false, life);
   return draft;
 }
 

@@ -70,12 +70,19 @@ const RowOfTable& drawn_row(Dice& dice) {
 // The cluster that faults happen to.
 struct Victims {
   std::int64_t workers = 1, servers = 1;
-  bool learns = false;      // so a loss can be waited for
-  bool snapshots = false;   // so there is a storage
-  std::int64_t end_us = 0;  // about how long the run would take without faults
+  bool learns = false;       // so a loss can be waited for
+  bool snapshots = false;    // so there is a storage
+  bool may_leave = false;    // without servers: workers go, and the others go on
+  std::int64_t readers = 0;  // inference nodes
+  bool database = false;     // there is one
+  bool shares_work = false;  // workers compute samples of others, or get them over the network
+  std::int64_t end_us = 0;   // about how long the run would take without faults
 };
 void draw_faults(Draft& draft, const Victims& victims, Dice& dice);
+void draw_work(Draft& draft, Victims& victims, Dice& dice);
 // A scenario whose work is tasks.
 Draft with_tasks(Dice& dice);
+// What nodes are like over time; `sturdy`: nothing fails.
+void draw_node_life(Draft& draft, const Victims& victims, bool sturdy, Dice& dice);
 
 }  // namespace psim::fuzz

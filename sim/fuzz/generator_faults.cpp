@@ -14,14 +14,13 @@ class Faults {
 
   void draw_one() {
     const auto& kind = drawn_row<FaultKindRow>(dice_);
-    const bool hands_over = kind.leaves || kind.joins;  // what only servers take over
-    if (v_.servers == 0 && hands_over) return crash();
+    const bool hands_over = kind.leaves || kind.joins;  // to others, which go on without it
+    if (v_.servers == 0 && hands_over && !v_.may_leave) return crash();
     if (kind.crashes || (kind.loses_disk && !v_.snapshots)) return crash();
     if (kind.loses_disk) return add(kind, storage(), trigger());
     if (kind.on == FaultOn::everything) return pair(*FaultKind(kind.undoes), kind, sides());
+    if (hands_over) return move(kind);
     if (!kind.undoes.empty()) return pair(*FaultKind(kind.undoes), kind, nodes());
-    if (kind.joins && dice_.chance(0.5)) return pair(*FaultKind("leave"), kind, nodes());
-    if (kind.joins) return add(kind, nodes(), {{"at", date()}});
     add(kind, kind.on == FaultOn::sides ? sides() : whom(kind), kind.window ? window() : trigger());
   }
 
@@ -36,21 +35,41 @@ class Faults {
     if (kind.takes_delay) rows.push_back({"delay", dice_.time(50, 10'000)});
     if (kind.on == FaultOn::messages) {
       rows.push_back({"probability", std::string(dice_.one_of({"0.05", "0.3", "1"}))});
-      if (dice_.chance(0.5))
+      if (v_.shares_work && dice_.chance(0.5))
         rows.push_back(
-            {"messages", '[' +
-                             dice_.text_of({"join", "start", "pull", "weights", "push", "finished", "group",
-                                            "decide", "ready", "leave", "ack", "heartbeat", "view",
-                                            "replicate", "replicated", "state", "restore"}) +
-                             ']'});
+            {"messages",
+             '[' + dice_.text_of({"report", "assign", "fetch", "samples", "idle", "piece", "gradient"}) +
+                 ']'});
+      else if (dice_.chance(0.5)) rows.push_back({"messages", '[' + message() + ']'});
     }
     for (Row& row : rows) row.needed = false;
     draft_.tables.push_back({.name = "fault", .many = true, .rows = std::move(rows)});
   }
 
+  // Inference nodes are no members, so they do not join or leave.
+  void move(const FaultKindRow& kind) {
+    Victims members = v_;
+    members.readers = 0;
+    Faults faults(draft_, members, dice_);
+    if (kind.joins && dice_.chance(0.5)) return faults.pair(*FaultKind("leave"), kind, faults.nodes());
+    if (kind.joins) return faults.add(kind, faults.nodes(), {{"at", date()}});
+    faults.add(kind, faults.whom(kind), kind.window ? faults.window() : faults.trigger());
+  }
+
+  std::string message() {
+    if (v_.servers == 0)
+      return dice_.text_of({"chunk", "activation", "error", "standing", "regroup", "state", "restore", "join",
+                            "start", "leave", "ack", "heartbeat", "view"});
+    return dice_.text_of({"join", "start", "pull", "weights", "push", "finished", "group", "decide", "ready",
+                          "leave", "ack", "heartbeat", "view", "replicate", "replicated", "state",
+                          "restore"});
+  }
+
   void crash() {
     Rows when = trigger();
     if (dice_.chance(0.75)) when.push_back({"restart_after", dice_.time(100, 20'000)});
+    if (v_.database && dice_.chance(0.2))
+      return add(*FaultKind("crash"), {{"nodes", "[\"database\"]"}}, when);
     const bool of_storage = v_.snapshots && dice_.chance(0.2);
     if (of_storage && dice_.chance(0.5)) when.push_back({"disk", "\"lost\""});
     add(*FaultKind("crash"), of_storage ? storage() : nodes(), when);
@@ -64,6 +83,8 @@ class Faults {
   }
 
   std::string node() {
+    if (v_.readers > 0 && dice_.chance(0.3))
+      return fmt::format("inference {}", dice_.between(0, v_.readers - 1));
     const bool server = v_.servers > 0 && dice_.chance(0.6);
     return fmt::format("{} {}", server ? "server" : "worker",
                        dice_.between(0, (server ? v_.servers : v_.workers) - 1));

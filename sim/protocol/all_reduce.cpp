@@ -21,7 +21,7 @@ std::vector<Exchange> ring(std::uint32_t n, std::uint32_t me) {
     result.push_back({.round = round++,
                       .send = Part{right, chunk(me + n - s)},
                       .receive = Part{left, chunk(me + n - s - 1)},
-                      .add = true});
+                      .reduces = true});
   }
   for (std::uint32_t s = 0; s + 1 < n; ++s) {  // all-gather
     result.push_back(
@@ -40,11 +40,11 @@ std::vector<Exchange> tree(std::uint32_t n, std::uint32_t me) {
   for (std::int64_t level = 0; level < depth; ++level) {  // reduce
     const std::uint32_t distance = 1U << static_cast<unsigned>(level);
     if ((me & distance) != 0) {
-      result.push_back({.round = level, .send = Part{me - distance, all}, .receive = {}});
+      result.push_back({.round = level, .send = Part{me - distance, all}, .receive = {}, .reduces = true});
       break;
     }
     if (me + distance < n)
-      result.push_back({.round = level, .send = {}, .receive = Part{me + distance, all}, .add = true});
+      result.push_back({.round = level, .send = {}, .receive = Part{me + distance, all}, .reduces = true});
   }
   for (std::size_t i = result.size(); i-- > 0;) {  // broadcast: the same way back
     const Exchange there = result[i];
@@ -53,26 +53,110 @@ std::vector<Exchange> tree(std::uint32_t n, std::uint32_t me) {
   return result;
 }
 
+// Of a number that is no power of two, as many pairs of the first workers work as one as are more than the
+// power of two below it: the even one of a pair gives the odd one its vector first, and gets the sum at last.
+struct Fold {
+  std::uint32_t power, pairs;
+  explicit Fold(std::uint32_t n) : power(std::bit_floor(n)), pairs(n - power) {}
+  bool is_out(std::uint32_t worker) const { return worker < 2 * pairs && worker % 2 == 0; }
+  std::uint32_t within(std::uint32_t worker) const {
+    return worker < 2 * pairs ? worker / 2 : worker - pairs;
+  }
+  std::uint32_t worker(std::uint32_t within) const {
+    return within < pairs ? 2 * within + 1 : within + pairs;
+  }
+};
+
 // Thakur, Rabenseifner, Gropp: Optimization of collective communication operations in MPICH, IJHPCA 2005
 // (after Rabenseifner): recursive vector halving with distance doubling, and back.
 std::vector<Exchange> halving_doubling(std::uint32_t n, std::uint32_t me) {
   std::vector<Exchange> result;
-  Chunks mine{0, n};
-  std::int64_t round = 0;
-  for (std::uint32_t distance = n / 2; distance > 0; distance /= 2) {  // reduce-scatter
+  const Fold fold(n);
+  const Chunks all{0, fold.power};
+  const std::int64_t folded = fold.pairs > 0 ? 1 : 0;  // a round before, and one after
+  const std::int64_t last = folded + 2 * (std::bit_width(fold.power) - 1);
+  if (fold.is_out(me)) {
+    return {{.round = 0, .send = Part{me + 1, all}, .receive = {}, .reduces = true},
+            {.round = last, .send = {}, .receive = Part{me + 1, all}}};
+  }
+  const bool is_pair = me < 2 * fold.pairs;
+  if (is_pair) result.push_back({.round = 0, .send = {}, .receive = Part{me - 1, all}, .reduces = true});
+  Chunks mine = all;
+  std::int64_t round = folded;
+  const std::size_t first = result.size();
+  const std::uint32_t within = fold.within(me);
+  for (std::uint32_t distance = fold.power / 2; distance > 0; distance /= 2) {  // reduce-scatter
     const std::uint32_t middle = (mine.first + mine.last) / 2;
     const Chunks lower{mine.first, middle}, upper{middle, mine.last};
-    const bool keeps_lower = (me & distance) == 0;
+    const bool keeps_lower = (within & distance) == 0;
+    const std::uint32_t partner = fold.worker(within ^ distance);
     mine = keeps_lower ? lower : upper;
     result.push_back({.round = round++,
-                      .send = Part{me ^ distance, keeps_lower ? upper : lower},
-                      .receive = Part{me ^ distance, mine},
-                      .add = true});
+                      .send = Part{partner, keeps_lower ? upper : lower},
+                      .receive = Part{partner, mine},
+                      .reduces = true});
   }
-  for (std::size_t i = result.size(); i-- > 0;) {  // all-gather: the same way back
+  for (std::size_t i = result.size(); i-- > first;) {  // all-gather: the same way back
     const Exchange there = result[i];
     result.push_back({.round = round++, .send = there.receive, .receive = there.send});
   }
+  if (is_pair && !mutant("partners-are-not-told"))
+    result.push_back({.round = last, .send = Part{me - 1, all}, .receive = {}});
+  return result;
+}
+
+// In N - 1 rounds every vector goes once around.
+std::vector<Exchange> gather_around(std::uint32_t n, std::uint32_t me) {
+  std::vector<Exchange> result;
+  const std::uint32_t right = (me + 1) % n, left = (me + n - 1) % n;
+  for (std::uint32_t s = 0; s + 1 < n; ++s) {
+    const std::uint32_t own = (me + n - s) % n, next = (me + n - s - 1) % n;
+    result.push_back(
+        {.round = s, .send = Part{right, {own, own + 1}}, .receive = Part{left, {next, next + 1}}});
+  }
+  return result;
+}
+
+// What a worker of a binomial tree has of those below it goes up, and all goes down (gather and broadcast).
+std::vector<Exchange> gather_along_tree(std::uint32_t n, std::uint32_t me) {
+  std::vector<Exchange> result = tree(n, me);
+  const std::int64_t depth = std::bit_width(n - 1);
+  for (Exchange& one : result) {
+    if (one.round >= depth) continue;
+    const std::uint32_t reach = 1U << static_cast<unsigned>(one.round);
+    if (one.send) one.send->chunks = {me, std::min(n, me + reach)};
+    if (one.receive) one.receive->chunks = {one.receive->worker, std::min(n, one.receive->worker + reach)};
+    one.reduces = false;
+  }
+  return result;
+}
+
+// Recursive doubling; of a number that is no power of two the even ones of the pairs are folded in.
+std::vector<Exchange> gather_doubling(std::uint32_t n, std::uint32_t me) {
+  std::vector<Exchange> result;
+  const Fold fold(n);
+  const std::int64_t folded = fold.pairs > 0 ? 1 : 0;
+  const std::int64_t last = folded + std::bit_width(fold.power) - 1;
+  if (fold.is_out(me)) {
+    return {{.round = 0, .send = Part{me + 1, {me, me + 1}}, .receive = {}},
+            {.round = last, .send = {}, .receive = Part{me + 1, {0, n}}}};
+  }
+  const bool is_pair = me < 2 * fold.pairs;
+  if (is_pair) result.push_back({.round = 0, .send = {}, .receive = Part{me - 1, {me - 1, me}}});
+  // The workers from the first to the last of `count` within the power, with those folded in.
+  const auto those = [&fold](std::uint32_t begin, std::uint32_t count) {
+    return Chunks{begin + std::min(begin, fold.pairs), begin + count + std::min(begin + count, fold.pairs)};
+  };
+  const std::uint32_t within = fold.within(me);
+  std::int64_t round = folded;
+  for (std::uint32_t distance = 1; distance < fold.power; distance *= 2) {
+    const std::uint32_t own = within & ~(distance - 1), others = own ^ distance;
+    const std::uint32_t partner = fold.worker(within ^ distance);
+    result.push_back({.round = round++,
+                      .send = Part{partner, those(own, distance)},
+                      .receive = Part{partner, those(others, distance)}});
+  }
+  if (is_pair) result.push_back({.round = last, .send = Part{me - 1, {0, n}}, .receive = {}});
   return result;
 }
 
@@ -87,9 +171,22 @@ std::vector<Exchange> exchanges(AllReduceAlgorithm algorithm, std::uint32_t work
   return {};
 }
 
-Range range_of(Chunks chunks, std::size_t total, std::uint32_t workers) {
-  const std::size_t begin = even_range(total, workers, chunks.first).begin;
-  const Range last = even_range(total, workers, mutant("chunks-of-one") ? chunks.first : chunks.last - 1);
+std::uint32_t chunk_count(AllReduceAlgorithm algorithm, std::uint32_t workers) {
+  return algorithm == AllReduceAlgorithm::halving_doubling ? std::bit_floor(workers) : workers;
+}
+
+std::vector<Exchange> gathering(AllReduceAlgorithm algorithm, std::uint32_t workers, std::uint32_t me) {
+  switch (algorithm) {
+    case AllReduceAlgorithm::ring: return gather_around(workers, me);
+    case AllReduceAlgorithm::tree: return gather_along_tree(workers, me);
+    case AllReduceAlgorithm::halving_doubling: return gather_doubling(workers, me);
+  }
+  return {};
+}
+
+Range range_of(Chunks chunks, std::size_t total, std::uint32_t count) {
+  const std::size_t begin = even_range(total, count, chunks.first).begin;
+  const Range last = even_range(total, count, mutant("chunks-of-one") ? chunks.first : chunks.last - 1);
   return {begin, last.begin + last.count - begin};
 }
 
@@ -105,9 +202,11 @@ bool workers_talk(const ArchitectureSpec& spec, std::uint32_t workers, std::uint
     case AllReduceAlgorithm::ring: return neighbours || distance + 1 == workers;
     case AllReduceAlgorithm::tree:  // a worker's parent lacks its lowest bit
       return std::has_single_bit(distance) && std::max(a, b) % (2 * distance) == distance;
-    case AllReduceAlgorithm::halving_doubling: return std::has_single_bit(a ^ b);
+    case AllReduceAlgorithm::halving_doubling: break;
   }
-  return false;
+  const Fold fold(workers);
+  if (fold.is_out(a) || fold.is_out(b)) return neighbours && fold.is_out(std::min(a, b));
+  return std::has_single_bit(fold.within(a) ^ fold.within(b));
 }
 
 }  // namespace psim

@@ -1,5 +1,9 @@
 // All-reduce: afterwards every worker has the sum of all workers' vectors. What each worker sends to whom, in
-// which order, as data; the vector is cut in as many even chunks as there are workers.
+// which order, as data; the vector is cut in even chunks. First partial sums travel, each worker's every
+// value once, and the receiver adds them to its own. Then the sums travel.
+//
+// All-gather: afterwards every worker has all workers' vectors, which then are added up where they are.
+// Sparse vectors are summed so, because their sums do not stay sparse.
 //
 // Every worker has a replica of the model and an optimizer, takes the batch that it would take under bsp,
 // and updates by the mean of the summed gradients. The partial sums travel, so a ring adds each chunk in
@@ -31,13 +35,17 @@ struct Exchange {
   };
   std::int64_t round = 0;
   std::optional<Part> send, receive;
-  bool add = false;  // add the received values; otherwise replace the present ones
+  bool reduces = false;  // partial sums travel, which the receiver adds to its own; otherwise whole sums
 };
 
-// The rounds of worker `me` of `workers`. Halving-doubling needs a power of two.
+// The rounds of worker `me` of `workers`.
 std::vector<Exchange> exchanges(AllReduceAlgorithm algorithm, std::uint32_t workers, std::uint32_t me);
+// In how many chunks the vector is cut.
+std::uint32_t chunk_count(AllReduceAlgorithm algorithm, std::uint32_t workers);
+// Which values `chunks` of `count` chunks are, of `total`.
+Range range_of(Chunks chunks, std::size_t total, std::uint32_t count);
 
-// Which values `chunks` are, of `total`.
-Range range_of(Chunks chunks, std::size_t total, std::uint32_t workers);
+// The rounds of an all-gather: its chunks are the workers' vectors, by rank.
+std::vector<Exchange> gathering(AllReduceAlgorithm algorithm, std::uint32_t workers, std::uint32_t me);
 
 }  // namespace psim

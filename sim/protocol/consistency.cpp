@@ -108,7 +108,7 @@ ConsistencyRule make_rule(const ConsistencySpec& spec, std::int64_t workers) {
   // With a bound of zero nobody can see a half-applied clock, so ssp 0 is bsp; the row of bsp fixes the
   // order of the sum.
   const bool is_bsp = spec.model->has_schedule() && spec.model->group == Group::one && spec.staleness == 0 &&
-                      spec.staleness_schedule.empty();
+                      spec.staleness_schedule.empty() && spec.arrays.empty() && !spec.max_staleness;
   const ConsistencyRow& row = is_bsp ? *ConsistencyModel("bsp") : *spec.model;
 
   ConsistencyRule rule{.gate = row.gate, .drops_stale = row.drops_stale};
@@ -120,18 +120,25 @@ ConsistencyRule make_rule(const ConsistencySpec& spec, std::int64_t workers) {
   if (row.group == Group::k)
     rule.group =
         spec.backup ? workers - *spec.backup + (mutant("one-backup-less") ? 1 : 0) : spec.k.value_or(workers);
-  // Under k-sync nobody is late where all are waited for.
-  const bool some_are_late = rule.group < workers || row.gate == Gate::none;
-  rule.cancel = !mutant("late-workers-go-on") && row.drops_stale && row.group == Group::k && some_are_late &&
-                spec.late == Late::cancel;
-  rule.first_shard_decides = row.group == Group::k && rule.group < workers && row.gate != Gate::none;
-  rule.shards_advance_independently = row.drops_stale && row.gate == Gate::none;
+  if (row.has_closing() && spec.window) rule.window = spec.window->value;
+  if (row.has_closing() && spec.deadline) rule.deadline = spec.deadline->value;
+  // Where all are waited for, nobody is late.
+  const bool some_are_late = rule.group < workers || row.gate == Gate::none || rule.closes_by_date();
+  if (row.drops_stale && (row.has_k() || rule.closes_by_date()) && spec.late == Late::next) {
+    rule.drops_stale = false;
+    if (row.gate == Gate::version) rule.gate = Gate::own;
+  }
+  rule.cancel =
+      !mutant("late-workers-go-on") && rule.drops_stale && some_are_late && spec.late == Late::cancel;
+  rule.first_shard_decides = row.group != Group::one && some_are_late && row.gate != Gate::none;
+  rule.shards_advance_independently = rule.drops_stale && row.gate == Gate::none;
   rule.dynamic = row.dynamic;
   rule.aggregation = spec.aggregation;
   rule.workers = workers;
   rule.staleness = spec.staleness;
   rule.staleness_max = spec.staleness_max;
   rule.schedule = spec.staleness_schedule;
+  rule.stale = {.limit = row.has_limit() ? spec.max_staleness : std::nullopt, .beyond = spec.too_stale};
   return rule;
 }
 

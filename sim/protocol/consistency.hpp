@@ -16,6 +16,10 @@
 //   see different orders. The first shard's owner decides for all and tells the others (UpdateGroup). If
 //   each shard decided by itself, workers could wait for one another for ever
 //   (tests/properties/several_servers_test.cpp).
+// - A window or a deadline closes an update with the pushes that are there, one at least. So bsp with one is
+//   k-sync with k = all workers: some pushes may come too late. late = "next" keeps those for the next
+//   update; their workers then wait for that one, as under k-async.
+// - What a stale push weighs, and whether one is too stale, is StalenessRule (staleness_weight.hpp).
 // - steps counts clocks of each worker. Where only fresh pushes count, a clock is a version.
 #pragma once
 
@@ -25,6 +29,7 @@
 #include <vector>
 
 #include "model/table.hpp"
+#include "sim/protocol/staleness_weight.hpp"
 
 namespace psim {
 
@@ -40,7 +45,7 @@ enum class Gate : std::uint8_t {
 // How many pushes make an update.
 enum class Group : std::uint8_t { one, k, all, told };  // told: those that are there when a task says so
 
-enum class Late : std::uint8_t { cancel, drop };
+enum class Late : std::uint8_t { cancel, drop, next };
 enum class Aggregation : std::uint8_t { mean, sum };
 
 struct ConsistencyRow {
@@ -56,11 +61,14 @@ struct ConsistencyRow {
 
   // Which fields have a meaning beside it.
   bool has_bound() const { return gate == Gate::staleness; }
+  bool has_highest_bound() const { return has_bound() && dynamic; }
   bool has_schedule() const { return has_bound() && !dynamic; }
   bool has_k() const { return group == Group::k; }
   bool has_backup() const { return has_k() && gate == Gate::version; }  // k may be said as those left out
-  bool has_late() const { return has_k() && drops_stale; }
   bool has_tasks() const { return group == Group::told; }
+  bool has_late() const { return drops_stale; }
+  bool has_limit() const { return !drops_stale; }  // of staleness
+  bool has_closing() const { return group == Group::k || group == Group::all; }
 };
 
 template <>
@@ -69,6 +77,12 @@ using ConsistencyModel = Chosen<ConsistencyRow>;
 
 // The field of [consistency] that the number in "ssp 3" gives, where `name` is before it.
 std::string_view number_field(std::string_view name);
+
+// A bound of its own for the arrays of one layer.
+struct ArrayBound {
+  std::int64_t layer = 0;  // from the input
+  std::int64_t staleness = 0;
+};
 
 // What a scenario says in [consistency].
 struct ConsistencySpec {
@@ -79,7 +93,15 @@ struct ConsistencySpec {
   std::optional<std::int64_t> k;                        // the k models
   std::optional<std::int64_t> backup;                   // k-sync: k = workers - backup
   Late late = Late::cancel;
+  std::optional<Seconds> window;    // from an update's first push until it closes
+  std::optional<Seconds> deadline;  // from the last update until it closes
+  std::optional<std::int64_t> max_staleness;
+  TooStale too_stale = TooStale::drop;
+  bool cache = false;              // workers keep pulled weights as long as the bound allows
+  std::vector<ArrayBound> arrays;  // ssp
   Aggregation aggregation = Aggregation::mean;
+
+  bool closes_by_date() const { return window || deadline; }
 };
 
 // The rule that a server of `workers` workers follows: the row with its numbers put in.
@@ -104,10 +126,16 @@ struct ConsistencyRule {
   std::optional<Told> told = {};
   std::int64_t staleness = 0, staleness_max = 0;
   std::vector<std::vector<double>> schedule = {};
+  // Seconds after which an update closes with the pushes that are there: since the first of them came, and
+  // since the last update.
+  std::optional<double> window = {}, deadline = {};
+  StalenessRule stale = {};
 
+  bool closes_by_date() const { return window || deadline; }
   // A worker waits for an update, and every update for a push of every worker.
-  bool waits_for_all() const { return gate == Gate::version && group == workers; }
+  bool waits_for_all() const { return gate == Gate::version && group == workers && !closes_by_date(); }
 
+  bool has_bound() const { return gate == Gate::staleness; }
   std::int64_t staleness_at(std::int64_t clock) const;
 
   // How an update of `size` gradients is scaled. `mean`: one clock of all workers moves the weights by

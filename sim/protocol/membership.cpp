@@ -104,6 +104,7 @@ NodeId Manager::successor(std::size_t shard) const {
 void Manager::settle() {
   for (std::size_t s = 0; s < view_.owners.size(); ++s) {
     Owner& owner = view_.owners[s];
+    if (owner.primary == scheduler_node) continue;
     std::erase_if(owner.from, [&](NodeId node) { return !is_there(node); });
     std::erase_if(owner.replicas, [&](NodeId node) { return !nodes_[node].up; });
     const NodeId to = successor(s);
@@ -127,6 +128,7 @@ std::optional<NodeId> Manager::next_server(NodeId after) const {
 void Manager::heard(NodeId node, std::uint32_t incarnation, double now) {
   if (node >= nodes_.size()) return;
   Node& known = nodes_[node];
+  if (known.retired) return;
   const bool is_stranger = !known.known;  // as all nodes are for a scheduler that was down itself
   const bool is_new = known.known && incarnation != known.incarnation;
   if (known.known && incarnation < known.incarnation) return;
@@ -162,6 +164,10 @@ std::vector<NodeId> Manager::take_up(const View& view, const std::vector<NodeId>
   count_from(lives);
   std::vector<NodeId> lost, there;
   for (NodeId node = 1; node < nodes_.size(); ++node) {
+    if (nodes_[node].retired) {
+      view_.workers[node - 1 - options_.servers] = false;
+      continue;
+    }
     const bool was_there = is_server(node) || view.workers[node - 1 - options_.servers];
     nodes_[node].up = nodes_[node].known && !nodes_[node].left;
     if (nodes_[node].up) there.push_back(node);
@@ -194,6 +200,18 @@ void Manager::leaves(NodeId node) {
   known.up = false;
   ++view_.number;
   settle();
+}
+
+void Manager::retire(std::vector<NodeId> workers, std::uint32_t first_shard, std::uint32_t shards) {
+  for (const NodeId node : workers) {
+    Node& known = nodes_[node];
+    known.retired = known.left = true;
+    known.up = false;
+    view_.workers[node - 1 - options_.servers] = false;
+  }
+  for (std::uint32_t s = first_shard; s < first_shard + shards; ++s)
+    view_.owners[s] = {.primary = scheduler_node, .epoch = view_.owners[s].epoch};
+  ++view_.number;
 }
 
 void Manager::ready(std::uint32_t shard, NodeId node, std::uint32_t epoch) {

@@ -34,7 +34,7 @@ namespace psim {
 // The owner of one shard. A new primary starts a new epoch, and nodes ignore messages of other epochs. So a
 // former primary that does not know of its successor can do no harm.
 struct Owner {
-  NodeId primary = 0;
+  NodeId primary = 0;  // the scheduler's number: nobody, because the shard's job has ended
   std::uint32_t epoch = 0;
   std::vector<NodeId> replicas = {};
   // Former primaries that are still alive, the last one first. Each has handed over its shard or will do so.
@@ -117,6 +117,8 @@ class Manager {
   void begin_anew(std::uint32_t lives);
   // The node announces that it leaves, or it has finished. A server serves until its shards are elsewhere.
   void leaves(NodeId node);
+  // These workers and shards are gone for good, because their job has ended; without shards these stay.
+  void retire(std::vector<NodeId> workers, std::uint32_t first_shard, std::uint32_t shards);
   // `node` has received the shard's state that the primary of epoch `epoch` had when it was asked to make
   // `node` the next owner.
   void ready(std::uint32_t shard, NodeId node, std::uint32_t epoch);
@@ -139,6 +141,7 @@ class Manager {
     bool up = true;        // and is not suspected
     bool left = false;     // it leaves, or has left
     bool serving = false;  // it leaves, but still has shards
+    bool retired = false;  // it has left for good
     std::uint32_t incarnation = 0;
     Detector detector;
   };

@@ -9,6 +9,7 @@ using Kind = MessageKind;
 
 constexpr std::uint64_t bytes_per_id = 12;  // a worker's number and a count
 constexpr std::uint64_t two_words = 16;
+constexpr std::uint64_t bytes_per_size = 4;  // of a batch
 
 std::uint64_t ids_of(const LogEntry& entry) {
   return entry.pushes.size() + entry.dropped.size() + entry.skipped.size() + entry.skipped_clocks.size() +
@@ -25,13 +26,15 @@ std::uint64_t size_of(const Heartbeat&) { return two_words; }
 std::uint64_t size_of(const NewView& news) { return size_of(news.view); }
 std::uint64_t size_of(const AskView&) { return 0; }
 std::uint64_t size_of(const Ready&) { return 0; }
-std::uint64_t size_of(const Report&) { return 8; }
-std::uint64_t size_of(const Assign&) { return two_words; }
+std::uint64_t size_of(const Report& report) { return report.decision ? two_words : 8; }
+std::uint64_t size_of(const Assign& assign) {
+  return two_words + (assign.sizes ? bytes_per_size * assign.sizes->size() : 0);
+}
 std::uint64_t size_of(const Pull& pull) { return pull.keys ? pull.keys->size() * pull.bytes_per_key : 0; }
 std::uint64_t size_of(const Push& push) { return push.gradient.bytes; }
 std::uint64_t size_of(const Answer& answer) { return answer.weights.bytes; }
 std::uint64_t size_of(const Ack&) { return 0; }
-std::uint64_t size_of(const UpdateGroup& g) { return g.pushes.size() * bytes_per_id; }
+std::uint64_t size_of(const UpdateGroup& g) { return (g.pushes.size() + g.dropped.size()) * bytes_per_id; }
 std::uint64_t size_of(const Decide&) { return 0; }
 std::uint64_t size_of(const Replicate& message) {
   const LogEntry& entry = *message.entry;
@@ -51,7 +54,8 @@ std::uint64_t size_of(const Regroup& regroup) { return two_words + 4 * regroup.b
 std::uint64_t size_of(const Fetch&) { return 0; }
 std::uint64_t size_of(const Samples& samples) { return samples.sample_bytes; }
 std::uint64_t size_of(const Idle&) { return two_words; }
-std::uint64_t size_of(const Piece& piece) { return piece.sample_bytes; }
+std::uint64_t size_of(const Piece& piece) { return piece.bytes; }
+std::uint64_t size_of(const PieceGradient& gradient) { return gradient.bytes; }
 std::uint64_t size_of(const RunTask&) { return 2 * two_words; }
 std::uint64_t size_of(const TaskDone&) { return two_words; }
 std::uint64_t size_of(const Call& call) { return two_words + (call.push ? bytes_per_id : 0); }
@@ -81,8 +85,11 @@ MessageFacts facts(const Ready& m) {
 }
 MessageFacts facts(const Report& m) { return {.kind = Kind::report, .clock = m.clock}; }
 MessageFacts facts(const Assign& m) {
-  return {
-      .kind = Kind::assign, .clock = m.clock, .samples = m.batch_size, .samples_before = m.samples_before};
+  return {.kind = Kind::assign,
+          .clock = m.clock,
+          .part = m.decision,
+          .samples = m.batch_size,
+          .samples_before = m.samples_before};
 }
 MessageFacts facts(const Pull& m) {
   return {.kind = Kind::pull,
@@ -116,7 +123,7 @@ MessageFacts facts(const UpdateGroup& m) {
   return {.kind = Kind::group,
           .has_shard = true,
           .version = m.version,
-          .ids = static_cast<std::uint32_t>(m.pushes.size())};
+          .ids = static_cast<std::uint32_t>(m.pushes.size() + m.dropped.size())};
 }
 MessageFacts facts(const Decide& m) {
   return {.kind = Kind::decide, .has_shard = true, .version = m.version};
@@ -170,7 +177,9 @@ MessageFacts facts(const Activations& m) { return of_stage(Kind::activation, m);
 MessageFacts facts(const Errors& m) { return of_stage(Kind::error, m); }
 MessageFacts facts(const Standing& m) { return {.kind = Kind::standing, .version = from_zero(m.version)}; }
 MessageFacts facts(const Regroup& m) { return {.kind = Kind::regroup, .version = from_zero(m.version)}; }
-MessageFacts facts(const Fetch& m) { return {.kind = Kind::fetch, .part = m.step}; }
+MessageFacts facts(const Fetch& m) {
+  return {.kind = Kind::fetch, .part = m.step, .keys = keys_of(m.samples)};
+}
 MessageFacts facts(const Samples& m) { return {.kind = Kind::samples, .part = m.step}; }
 MessageFacts facts(const RunTask& m) {
   return {.kind = Kind::run,
@@ -186,9 +195,20 @@ MessageFacts facts(const Call& m) {
 MessageFacts facts(const Returned& m) {
   return {.kind = Kind::returned, .has_shard = true, .part = static_cast<std::int64_t>(m.task)};
 }
-MessageFacts facts(const Idle& m) { return {.kind = Kind::idle, .clock = m.clock, .pieces = m.pieces_got}; }
+MessageFacts facts(const Idle& m) { return {.kind = Kind::idle, .clock = m.clock}; }
 MessageFacts facts(const Piece& m) {
-  return {.kind = Kind::piece, .clock = m.clock, .samples = m.count, .keys = keys_of(m.samples)};
+  return {.kind = Kind::piece,
+          .clock = m.clock,
+          .part = m.number,
+          .samples = m.count,
+          .keys = keys_of(m.samples)};
+}
+MessageFacts facts(const PieceGradient& m) {
+  return {.kind = Kind::gradient,
+          .clock = m.clock,
+          .pieces = std::ssize(m.pieces),
+          .samples = m.samples,
+          .values = static_cast<std::uint32_t>(m.gradient ? m.gradient->size() : 0)};
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "sim/protocol/filter.hpp"
 #include "sim/protocol/ids.hpp"
 #include "sim/protocol/task_messages.hpp"
+#include "sim/protocol/work.hpp"
 
 namespace psim {
 
@@ -53,16 +54,20 @@ enum class MessageKind : std::uint8_t {
   done,
   call,
   returned,
+  gradient,
 };
 inline constexpr auto message_names = std::to_array<std::string_view>(
-    {"join",   "start", "pull",       "weights", "push",      "group",      "finished", "leave",
-     "ack",    "chunk", "activation", "error",   "report",    "assign",     "fetch",    "samples",
-     "idle",   "piece", "heartbeat",  "view",    "replicate", "replicated", "state",    "restore",
-     "decide", "ready", "standing",   "regroup", "run",       "done",       "call",     "returned"});
+    {"join",       "start",   "pull",    "weights",    "push",      "group",    "finished",
+     "leave",      "ack",     "chunk",   "activation", "error",     "report",   "assign",
+     "fetch",      "samples", "idle",    "piece",      "heartbeat", "view",     "replicate",
+     "replicated", "state",   "restore", "decide",     "ready",     "standing", "regroup",
+     "run",        "done",    "call",    "returned",   "gradient"});
 constexpr const auto& names_of(MessageKind) { return message_names; }
 constexpr std::string_view name_of(MessageKind kind) { return message_names[static_cast<std::size_t>(kind)]; }
 
 struct ShardState;
+struct BatchKeys;
+class Assembly;
 class Parameters;
 struct View;
 using SharedView = std::shared_ptr<const View>;
@@ -110,14 +115,20 @@ struct AskView {};
 struct Ready {
   NodeId next_owner = 0;
 };
-// A worker reports its time for one sample, in seconds, before step `clock`. The scheduler assigns it a batch
-// size from that step on, and the number of samples that the workers before it take.
+// A worker reports its time for one sample, in seconds, before step `clock`. None: it has measured nothing
+// since its last report, and asks for its share.
 struct Report {
   std::int64_t clock = 0;
-  double seconds_per_sample = 0;
+  std::optional<double> seconds_per_sample = {};
+  std::optional<std::int64_t> decision = {};  // the last that it knows, where workers do not wait for them
 };
+// The scheduler assigns it a batch size from that step on, and the number of samples that the workers before
+// it take. Where nodes may fail the others' sizes are told as well. Where workers do not wait for each other,
+// a decision has a number instead of a step.
 struct Assign {
   std::int64_t clock = 0, batch_size = 0, samples_before = 0;
+  std::optional<std::int64_t> decision = {};
+  SharedSizes sizes = {};
 };
 
 // ---- Between workers and servers
@@ -162,6 +173,7 @@ struct Answer {
   std::int64_t pushes_here = 0;  // number of the worker's pushes that have arrived
   std::int64_t skip_clocks = 0;  // in all, since the worker was away
   bool has_push = false;         // where nodes may fail: a push of the worker waits for the next update
+  std::int64_t slowest = 0;      // clock of the shard: the weights have every worker's pushes before it
   Payload weights = {};
 };
 
@@ -173,10 +185,12 @@ struct Ack {
 
 // ---- Between servers
 
-// First shard to the others: these pushes made its update of version `version`.
+// First shard to the others: these pushes made its update of version `version`, or it dropped one that was
+// too stale.
 struct UpdateGroup {
   std::int64_t version = 0;
   std::vector<PushId> pushes = {};
+  std::vector<PushId> dropped = {};
 };
 // Another shard's server to the first one's: which pushes made the update of version `version`?
 struct Decide {
@@ -231,6 +245,7 @@ struct State {
   std::shared_ptr<const Parameters> replica = {};             // without servers: a worker's copy of the model
   std::shared_ptr<const std::vector<SharedEntry>> rest = {};  // entries to add to the receiver's state
   std::uint64_t bytes = 0;
+  std::uint32_t asked_in = 0;  // without servers, from the storage: the group of the worker that asked
 };
 // New owner to the last one, or to the storage: send me the shard's state. The new owner has the first
 // `entries` entries of the log of epoch `log_epoch`; -1: it has nothing.
@@ -241,16 +256,19 @@ struct Restore {
 
 // ---- Without servers
 
-// A part of the sum of gradients so far, in round `round` of the exchange.
+// A part of the sum of gradients so far, in round `round` of the exchange. In an all-gather, several workers'
+// gradients of that part instead: `sum` then says only how many values and bytes these are.
 struct Chunk {
   std::int64_t clock = 0, version = 0, round = 0;
   Payload sum = {};
+  std::shared_ptr<const std::vector<Payload>> gradients = {};
 };
 // A stage's output for a micro-batch: `values` values, which take `bytes`.
 struct Activations {
   std::int64_t clock = 0, version = 0, micro_batch = 0;
   std::size_t values = 0;
   std::uint64_t bytes = 0;
+  bool is_kept = false;  // after this step every stage sends its part to the storage
 };
 // Stage to the stage before it: the derivative of the loss with respect to those activations.
 struct Errors : Activations {};
@@ -270,30 +288,44 @@ struct Regroup {
 // ---- Samples
 
 // Worker to database: send me the samples of step `step`, `sample_bytes` bytes of them. Samples are the
-// answer.
+// answer. With `samples` it asks, also another worker, for samples that it is to hold from now on; then
+// `step` counts such requests.
 struct Fetch {
   std::int64_t step = 0;
   std::uint64_t sample_bytes = 0;
+  SharedKeys samples = {};
 };
 struct Samples {
   std::int64_t step = 0;
   std::uint64_t sample_bytes = 0;
+  bool lacks = false;  // the sender has not all of them, and sends none
 };
-// Worker to worker: I have computed my samples of `clock`, including the pieces that you gave me.
+// Worker to worker: I have computed my samples of `clock` and can compute some of yours; give me the pieces
+// of mine that you have. `leaves`: I have done all clocks, and compute nothing any more.
 struct Idle {
-  std::int64_t clock = 0, pieces_got = 0;
+  std::int64_t clock = 0;
+  bool leaves = false;
 };
-// Worker to worker: compute these samples of mine.
+// Worker to worker: compute these samples of mine. `number` counts the sender's pieces.
 struct Piece {
-  std::int64_t clock = 0, count = 0;
-  SharedKeys samples = {};  // null: of a phantom model
-  std::uint64_t sample_bytes = 0;
+  std::int64_t clock = 0, number = 0, count = 0;
+  SharedKeys samples = {};                 // null: of a phantom model
+  std::uint64_t bytes = 0;                 // of samples, or of their names, and of weights
+  std::shared_ptr<Assembly> weights = {};  // of a sparse model, for these keys; else the receiver's own
+  std::shared_ptr<const BatchKeys> keys = {};
+};
+// The answer: the mean gradient of `samples` samples, those of the pieces `pieces` of the receiver's.
+struct PieceGradient {
+  std::int64_t clock = 0, samples = 0;
+  std::vector<std::int64_t> pieces = {};
+  std::shared_ptr<const Values> gradient = {};  // null: of a phantom model
+  std::uint64_t bytes = 0;
 };
 
-using Body =
-    std::variant<Join, Start, Leave, LeaveAck, Heartbeat, NewView, AskView, Ready, Report, Assign, Pull, Push,
-                 Answer, Ack, UpdateGroup, Decide, Replicate, Replicated, State, Restore, Chunk, Activations,
-                 Errors, Standing, Regroup, Fetch, Samples, Idle, Piece, RunTask, TaskDone, Call, Returned>;
+using Body = std::variant<Join, Start, Leave, LeaveAck, Heartbeat, NewView, AskView, Ready, Report, Assign,
+                          Pull, Push, Answer, Ack, UpdateGroup, Decide, Replicate, Replicated, State, Restore,
+                          Chunk, Activations, Errors, Standing, Regroup, Fetch, Samples, Idle, Piece, RunTask,
+                          TaskDone, Call, Returned, PieceGradient>;
 
 struct Message {
   NodeId from = 0, to = 0;

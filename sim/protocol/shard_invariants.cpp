@@ -39,8 +39,8 @@ void check_pushes(const ShardServer& server) {
 // A push waits once, has arrived, and is one that the next update may take.
 void check_waiting(const ShardServer& server) {
   const ShardState& state = server.state();
-  const bool one_of_each = state.options.rule.gate == Gate::version && state.options.clock_samples == 0 &&
-                           state.decided() != UpdateRule::Decided::elsewhere;
+  const bool one_of_each =
+      state.options.rule.gate == Gate::version && state.decided() != UpdateRule::Decided::elsewhere;
   const std::vector<Push>& pending = state.updates.pending();
   for (const Push& push : pending) {
     const std::uint32_t w = state.index_of(push.worker);

@@ -42,11 +42,11 @@ void ShardServer::on(const Message& message, double now, Outbox& out) {
   };
   using Others = Ignore<Join, Start, Leave, LeaveAck, Heartbeat, NewView, AskView, Ready, Report, Assign,
                         Answer, Ack, State, Restore, Chunk, Activations, Errors, Standing, Regroup, Fetch,
-                        Samples, Idle, Piece, RunTask, TaskDone, Returned>;
+                        Samples, Idle, Piece, RunTask, TaskDone, Returned, PieceGradient>;
   std::visit(Overloaded{[&](const Push& body) { on_push(body, now, out); }, of_primary,
                         [&](const UpdateGroup& body) { on_group(body, now, out); },
                         [&](const Decide& body) { on_decide(message.from, body, out); },
-                        [&](const Call& body) { on_call(message.from, body, out); },
+                        [&](const Call& body) { on_call(message.from, body, now, out); },
                         [&](const Replicate& body) { on_entry(body.entry, out); },
                         [&](const Replicated& body) { on_replicated(message.from, body.entries, now, out); },
                         Others{}},
@@ -90,7 +90,7 @@ void ShardServer::take(const Push& push, double now, Outbox& out) {
   state_.gate.pushed(w, now);
   pulls_.note_arrivals(w, state_);
   const bool forgotten = mutant("push-vanishes") && push.number % 7 == 3;
-  const bool late = state_.updates.is_late(push, version());
+  const bool late = comes_too_late(push);
   if (forgotten) {
     state_.count_applied(push.id());
   } else if (!late) {
@@ -98,15 +98,25 @@ void ShardServer::take(const Push& push, double now, Outbox& out) {
     state_.updates.add(push, now);
   } else {
     drop(push, out);
+    const bool others_have_it =
+        !options_.state.rule.drops_stale && state_.decided() == UpdateRule::Decided::here_for_all;
+    if (others_have_it) out.announce({.version = version(), .dropped = {push.id()}});
   }
   if (options_.confirms) {
     if (logs_pushes() && !late) log_.next().push = push;
     send(push.worker, Ack{push.number, safe_pushes_of(w)}, out);
   }
   if (pulls_.is_through(w, state_)) state_.workers.finish(w);
-  const bool updated = update_if_complete(out);
+  const bool updated = update_if_complete(now, out);
   if (log_.next().push) deliver(log_.append_push(false), out);
   updated ? answer_all(now, out) : answer(w, now, out);
+}
+
+// Where the first shard decides it also decides which pushes are too stale.
+bool ShardServer::comes_too_late(const Push& push) const {
+  if (state_.updates.is_late(push, version())) return true;
+  const bool decides = state_.decided() != UpdateRule::Decided::elsewhere;
+  return decides && options_.state.rule.stale.drops(state_.staleness_of(push));
 }
 
 void ShardServer::drop(const Push& push, Outbox& out) {
@@ -115,27 +125,41 @@ void ShardServer::drop(const Push& push, Outbox& out) {
   out.dropped(push);
 }
 
-bool ShardServer::update_if_complete(Outbox& out) {
+// Returns whether that concerns workers whose pull waits.
+bool ShardServer::update_if_complete(double now, Outbox& out) {
   bool updated = false;
-  while (update_once(out)) updated = true;  // several groups may have waited for one push
+  while (update_once(now, out)) updated = true;  // several groups may have waited for one push
   return updated;
 }
 
-bool ShardServer::update_once(Outbox& out) {
+bool ShardServer::update_once(double now, Outbox& out) {
   UpdateRule::Next next = state_.updates.next(
-      state_.workers, version(), [this](std::uint32_t w) { return pulls_.waits_for_others(w, state_); });
+      state_.workers, version(), [this](std::uint32_t w) { return pulls_.waits_for_others(w, state_); }, now);
   for (const Push& push : next.late) drop(push, out);
-  if (next.pushes.empty()) return false;
+  if (next.pushes.empty()) return !next.late.empty();
   if (next.decision) out.announce(std::move(*next.decision));
-  update_with(std::move(next.pushes), out);
+  update_with(std::move(next.pushes), now, out);
   return true;
+}
+
+// Where only fresh pushes count, nothing is left to wait for after the last version.
+std::optional<double> ShardServer::closes_at() const {
+  const bool is_over = options_.state.rule.drops_stale && version() >= options_.state.steps;
+  return leads_ && !is_over ? state_.updates.closes_at() : std::nullopt;
+}
+
+void ShardServer::close(double now, Outbox& out) {
+  const std::optional<double> date = closes_at();
+  if (!date || *date > now) return;
+  if (update_if_complete(now, out)) answer_all(now, out);
+  check();
 }
 
 // A decision of the first shard, which decides for all.
 void ShardServer::on_group(const UpdateGroup& group, double now, Outbox& out) {
   if (!leads_ || state_.decided() != UpdateRule::Decided::elsewhere) return;
   state_.updates.hear(group);
-  if (update_if_complete(out)) answer_all(now, out);
+  if (update_if_complete(now, out)) answer_all(now, out);
 }
 
 // First shard: answers with its last decision, but with no older one. Decisions to come go to all shards
@@ -153,10 +177,11 @@ void ShardServer::on_pull(NodeId from, const Pull& pull, double now, Outbox& out
   const std::uint32_t w = state_.index_of(from);
   if (w >= state_.workers.size()) return on_read(from, pull, now, out);
   if (!pulls_.put(w, pull, state_)) return;
+  state_.updates.begin_first(now);
   reconcile_worker(w, pull, out);
   take_early(w, now, out);
   if (pulls_.is_through(w, state_)) state_.workers.finish(w);
-  const bool concerns_all = update_if_complete(out) || pulls_.restart_steps(state_);
+  const bool concerns_all = update_if_complete(now, out) || pulls_.restart_steps(state_);
   concerns_all ? answer_all(now, out) : answer(w, now, out);
 }
 
@@ -191,7 +216,8 @@ void ShardServer::answer(std::uint32_t w, double now, Outbox& out) {
                 .safe_pushes = safe_pushes_of(w),
                 .pushes_here = worker.arrived,
                 .skip_clocks = skip,
-                .has_push = state_.updates.has(node) || mutant("lacks-no-push")};
+                .has_push = state_.updates.has(node) || mutant("lacks-no-push"),
+                .slowest = state_.workers.slowest()};
   const bool needed =
       !over || (options_.state.rule.shards_advance_independently && options_.state.shards > 1);
   if (needed) answer.weights.values = state_.weights.reply(pull.keys, version());
@@ -268,128 +294,10 @@ void ShardServer::set_members(const std::vector<bool>& members, double now, Outb
     log_.next().members = members;
     deliver(log_.append(), out);
   }
-  update_if_complete(out);
+  update_if_complete(now, out);
   pulls_.restart_steps(state_);
   answer_all(now, out);
   check();
-}
-
-// ---- Owners and copies
-
-void ShardServer::lead(NodeId self, const Owner& owner, double now, Outbox& out) {
-  options_.id = self;
-  const bool is_new_leader = !leads_ || owner.epoch != epoch_;
-  leads_ = true;
-  epoch_ = owner.epoch;
-  if (is_new_leader) begin_to_lead(out);
-  else log_.lead(epoch_);
-  deliver(log_.set_copies(owner, now), out);
-  log_.commit();
-  answer_all(now, out);
-  check();
-}
-
-// An answer sent after the last entry of the former owner's log showed that entry's result. This server has
-// that result, so it counts as shown to every worker.
-void ShardServer::begin_to_lead(Outbox& out) {
-  pulls_.clear();
-  std::vector<std::int64_t> pushes;
-  for (std::uint32_t w = 0; w < state_.workers.size(); ++w)
-    pushes.push_back(state_.before_pending(w, state_.workers[w].arrived));
-  log_.begin(epoch_, std::move(pushes));
-  if (mutant("adam-begins-anew")) state_.weights.forget_steps();
-  out.promoted();
-  for (std::uint32_t w = 0; w < state_.workers.size(); ++w) {
-    state_.weights.was_sent(w, state_.snapshot());
-    tell_membership(w, out);
-  }
-  state_.updates.forget_others();
-}
-
-void ShardServer::follow(NodeId self, std::uint32_t epoch, NodeId primary, std::optional<NodeId> next) {
-  options_.id = self;
-  const bool in_step = epoch_ == epoch && (log_.in_step() || leads_);
-  log_.follow(in_step, std::exchange(leads_, false), primary, next);
-  pulls_.clear();
-  early_.clear();
-  epoch_ = epoch;
-  if (!log_.has_pushes()) state_.forget_pending();  // it will receive updates only
-  check();
-}
-
-// A copy decides nothing. It takes entries in order, and none before the state that they change.
-void ShardServer::on_entry(const SharedEntry& entry, Outbox& out) {
-  if (leads_) return;
-  if (const std::optional<NodeId> next = log_.passes_on(*entry)) {
-    Message passed_on = to(*next, Replicate{entry});
-    if (mutant("primary-sends-for-the-chain")) passed_on.from = log_.primary();
-    out.send(std::move(passed_on));
-  }
-  if (!log_.in_step()) return;
-  const bool unseen = mutant("confirmed-unseen") && entry->number >= 30;
-  if (!unseen) {
-    for (const SharedEntry& due : log_.take(entry)) state_.apply(*due, log_.extent().epoch);
-  }
-  send(log_.primary(), Replicated{unseen ? entry->number + 1 : log_.extent().entries}, out);
-}
-
-void ShardServer::on_replicated(NodeId from, std::optional<std::int64_t> entries, double now, Outbox& out) {
-  const ReplicatedLog::Confirmed confirmed = log_.confirm(from, entries, now);
-  if (confirmed.is_new_replica) out.copied(from);
-  deliver(confirmed.deliveries, out);
-  if (confirmed.is_known) answer_all(now, out);
-}
-
-void ShardServer::deliver(const ReplicatedLog::Deliveries& deliveries, Outbox& out) const {
-  for (const ReplicatedLog::Delivery& delivery : deliveries) {
-    const Overloaded body_of{[this](ReplicatedLog::WholeState) -> Body { return whole_state(); },
-                             [](const auto& body) -> Body { return body; }};
-    Message message = to(delivery.to, std::visit(body_of, delivery.what));
-    if (delivery.again) out.send_again(std::move(message));
-    else out.send(std::move(message));
-  }
-}
-
-State ShardServer::whole_state() const {
-  const auto copy = std::make_shared<ShardState>(state_);
-  if (!log_.has_pushes()) copy->forget_pending();
-  const auto [epoch, entries] = extent();
-  return {
-      .version = version(), .log_epoch = epoch, .entries = entries, .shard = copy, .bytes = copy->bytes()};
-}
-
-State ShardServer::log_suffix_after(Extent theirs) const {
-  const std::optional<std::vector<SharedEntry>> rest = log_.log_suffix_after(theirs);
-  if (!rest) return whole_state();
-  const auto [epoch, entries] = extent();
-  State result{.version = version(), .log_epoch = epoch, .entries = entries};
-  for (const SharedEntry& entry : *rest) result.bytes += wire_size(Replicate{entry});
-  result.rest = std::make_shared<const std::vector<SharedEntry>>(*rest);
-  return result;
-}
-
-// Entries of the log that this copy continues; some may have arrived in the usual way.
-void ShardServer::take_log_suffix(const std::vector<SharedEntry>& entries) {
-  for (const SharedEntry& entry : entries) {
-    if (log_.takes(*entry)) state_.apply(*entry, log_.extent().epoch);
-  }
-  check();
-}
-
-std::optional<double> ShardServer::next_resend() const {
-  std::optional<double> first = log_.next_resend();
-  const double ask = state_.updates.asked() + options_.resend.timeout;
-  if (lacks_decision()) first = std::min(first.value_or(ask), ask);
-  return first;
-}
-
-void ShardServer::resend(double now, Outbox& out) {
-  const std::optional<std::int64_t> version = lacks_decision();
-  if (version && state_.updates.asked() + options_.resend.timeout <= now) {
-    state_.updates.ask(now);
-    out.send_again({.from = options_.id, .body = Decide{*version}});
-  }
-  deliver(log_.resend(now), out);
 }
 
 }  // namespace psim

@@ -96,6 +96,9 @@ class ShardServer {
   }
   // Workers that take part, by number.
   void set_members(const std::vector<bool>& members, double now, Outbox& out);
+  // When the next update is made of the pushes that are there by then, and the making.
+  std::optional<double> closes_at() const;
+  void close(double now, Outbox& out);
   // When replicas are to be sent entries again, and the sending.
   std::optional<double> next_resend() const;
   void resend(double now, Outbox& out);
@@ -115,16 +118,17 @@ class ShardServer {
   void on_read(NodeId from, const Pull& pull, double now, Outbox& out) const;
   void on_group(const UpdateGroup& group, double now, Outbox& out);
   void on_decide(NodeId from, const Decide& question, Outbox& out) const;
-  void on_call(NodeId from, const Call& call, Outbox& out);
+  void on_call(NodeId from, const Call& call, double now, Outbox& out);
   void on_entry(const SharedEntry& entry, Outbox& out);
   void on_replicated(NodeId from, std::optional<std::int64_t> entries, double now, Outbox& out);
 
   void take(const Push& push, double now, Outbox& out);
   void take_early(std::uint32_t worker, double now, Outbox& out);
+  bool comes_too_late(const Push& push) const;
   void drop(const Push& push, Outbox& out);
-  bool update_if_complete(Outbox& out);
-  bool update_once(Outbox& out);
-  void update_with(std::vector<Push> pushes, Outbox& out);
+  bool update_if_complete(double now, Outbox& out);
+  bool update_once(double now, Outbox& out);
+  void update_with(std::vector<Push> pushes, double now, Outbox& out);
 
   void answer_all(double now, Outbox& out);
   void answer(std::uint32_t worker, double now, Outbox& out);

@@ -11,24 +11,19 @@ ShardState::ShardState(Options given, std::optional<Values> initial, std::size_t
     : options(std::move(given)),
       weights(options.weights, static_cast<std::size_t>(options.rule.workers), std::move(initial), count),
       workers(static_cast<std::size_t>(options.rule.workers)),
-      updates({.rule = options.rule,
-               .decided = decided(),
-               .first_worker = options.first_worker,
-               .clock_samples = options.clock_samples}),
+      updates({.rule = options.rule, .decided = decided(), .first_worker = options.first_worker}),
       gate(options.rule),
       range_clock(count, workers.size()) {}
 
 ShardState::Update ShardState::prepare(std::vector<Push> pushes) {
   Update update{.pushes = std::move(pushes)};
   const double mean = mean_samples(update.pushes);
-  const double share = options.rule.push_weight(pushes_in(update.pushes));
+  const double share = options.rule.push_weight(update.pushes.size());
   std::vector<PushId> ids;
   for (const Push& push : update.pushes) {
-    const std::int64_t staleness =
-        std::max<std::int64_t>(0, version - push.version + (mutant("staleness-from-one") ? 1 : 0));
-    double weight = share * (static_cast<double>(push.samples) / mean);
-    if (options.staleness_aware && staleness > (mutant("slightly-stale-is-fresh") ? 2 : 1))
-      weight /= static_cast<double>(staleness);
+    const std::int64_t staleness = staleness_of(push);
+    const double weight =
+        share * (static_cast<double>(push.samples) / mean) / options.rule.stale.divisor(staleness);
     update.staleness.push_back(staleness);
     update.gradients.push_back(
         {weights.gradient_of(push, index_of(push.worker)), weight, push.gradient.keys.get()});
@@ -38,6 +33,10 @@ ShardState::Update ShardState::prepare(std::vector<Push> pushes) {
   updates.was_made_of(std::move(ids));
   update.rate = rate() * options.rule.rate_factor(update.pushes.size());
   return update;
+}
+
+std::int64_t ShardState::staleness_of(const Push& push) const {
+  return std::max<std::int64_t>(0, version - push.version + (mutant("staleness-from-one") ? 1 : 0));
 }
 
 LogEntry::Sum ShardState::sum_of(Update& update) const {
@@ -132,18 +131,13 @@ void ShardState::forget_pending() {
   updates.clear();
 }
 
-// With work stealing a worker may push twice, so a clock counts for all workers at once.
-std::size_t ShardState::pushes_in(const std::vector<Push>& group) const {
-  return options.clock_samples > 0 ? workers.size() : group.size();
-}
-
 // The number of samples that a push's own samples are compared with, so that a clock's update is the mean
 // over its samples. If only fresh pushes count, a group is a clock; otherwise a clock is the pushes of all
 // workers.
 double ShardState::mean_samples(const std::vector<Push>& group) const {
   if (!options.rule.drops_stale && !mutant("weighed-by-the-groups-mean"))
     return static_cast<double>(options.batch_size);
-  return static_cast<double>(samples_of(group)) / static_cast<double>(pushes_in(group));
+  return static_cast<double>(samples_of(group)) / static_cast<double>(group.size());
 }
 
 double ShardState::rate() const {

@@ -22,11 +22,9 @@ struct ShardState {
     std::uint32_t shard = 0, shards = 1;
     NodeId first_worker = 2;
     ConsistencyRule rule;
-    std::int64_t steps = 0;          // clocks of each worker (versions, if only fresh pushes count)
-    std::int64_t batch_size = 1;     // mean samples of a push over all workers
-    std::int64_t clock_samples = 0;  // work stealing: the samples that complete an update
+    std::int64_t steps = 0;       // clocks of each worker (versions, if only fresh pushes count)
+    std::int64_t batch_size = 1;  // mean samples of a push over all workers
     LearningRate learning_rate;
-    bool staleness_aware = false;
     bool exactly_once = true;  // a repeated push is not applied again
     Epochs epochs = {};
     ShardWeights::Options weights = {};
@@ -57,6 +55,8 @@ struct ShardState {
   // worker's next one.
   bool count_arrived(const Push& push);
   void count_applied(const PushId& push);
+  // In updates: version now less version that the push was computed on.
+  std::int64_t staleness_of(const Push& push) const;
   // How many of the worker's first `pushes` come before its first pending one.
   std::int64_t before_pending(std::uint32_t worker, std::int64_t pushes) const;
   // Forgets the pending pushes; their workers have to send them again, even if a later push was dropped.
@@ -90,7 +90,6 @@ struct ShardState {
  private:
   void apply_sum(const LogEntry& entry);
   void mark_applied(const std::vector<PushId>& ids);
-  std::size_t pushes_in(const std::vector<Push>& group) const;
   double mean_samples(const std::vector<Push>& group) const;
 };
 

@@ -1,56 +1,101 @@
 #include "sim/protocol/stealing.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "model/mutant.hpp"
 
 namespace psim {
 
-Stealing::Stealing(std::uint32_t workers, std::uint32_t me, std::int64_t batch, double first_piece)
-    : me_(me),
-      batch_(batch),
-      first_piece_(static_cast<std::int64_t>(std::ceil(first_piece * static_cast<double>(batch)))),
-      others_(workers) {}
+Stealing::Stealing(Options options)
+    : options_(options), pieces_(options.first_number), others_(options.workers) {}
 
-void Stealing::begin(std::int64_t clock) {
+void Stealing::begin(std::int64_t clock, std::int64_t samples) {
   clock_ = clock;
-  own_ = batch_;
+  own_ = samples;
   finished_ = false;
-  others_.assign(others_.size(), {});
-  helpers_.clear();
-  for (const Early& early : std::exchange(early_, {})) idle(early.worker, early.clock, early.pieces);
+  open_.clear();
+  for (Other& other : others_) other.given = 0;
+  const auto is_of_no_use = [this](std::uint32_t worker) {
+    const std::int64_t last = others_[worker].idle;
+    return options_.same_clock ? last < clock_ : last <= clock_;
+  };
+  std::erase_if(asking_, is_of_no_use);
 }
 
-bool Stealing::idle(std::uint32_t worker, std::int64_t clock, std::int64_t pieces) {
-  if (clock > clock_) early_.push_back({worker, clock, pieces});
-  if (clock != clock_) return false;
-  others_[worker].idle = true;
-  others_[worker].pieces = pieces;
-  if (!finished_) helpers_.push_back(worker);
-  return !finished_;
+bool Stealing::idle(std::uint32_t worker, std::int64_t clock) {
+  Other& other = others_[worker];
+  if (clock <= other.left) return false;  // said before it left
+  other.finished = std::max(other.finished, clock);
+  other.idle = clock;
+  if (clock < clock_ || std::ranges::find(asking_, worker) != asking_.end()) return false;
+  if (clock == clock_ && (finished_ || !options_.same_clock)) return false;
+  asking_.push_back(worker);
+  return !finished_ && can_help(clock);
+}
+
+void Stealing::leaves(std::uint32_t worker, std::int64_t clock) {
+  others_[worker].left = clock;
+  others_[worker].idle = -1;
+  std::erase(asking_, worker);
+}
+
+std::int64_t Stealing::helpers() const {
+  return std::ranges::count_if(others_, [this](const Other& other) { return can_help(other.idle); });
 }
 
 std::optional<Stealing::Piece> Stealing::give(std::int64_t untouched) {
   const std::int64_t left = std::min(untouched, own_ - (mutant("gives-its-last-sample") ? 0 : 1));
-  if (helpers_.empty() || left <= 0) return std::nullopt;
-  const std::uint32_t helper = helpers_.front();
-  helpers_.pop_front();
-  const std::int64_t wanted =
-      others_[helper].given++ == 0 ? first_piece_ : (mutant("pieces-do-not-grow") ? 1 : 2) * first_piece_;
-  const std::int64_t sharers = 1 + std::ranges::count(others_, true, &Other::idle);
+  const auto next =
+      std::ranges::find_if(asking_, [this](std::uint32_t worker) { return can_help(others_[worker].idle); });
+  if (finished_ || next == asking_.end() || left <= 0) return std::nullopt;
+  const std::uint32_t helper = *next;
+  asking_.erase(next);
+  const std::int64_t first = options_.first_piece,
+                     wanted = others_[helper].given++ == 0 ? first
+                                                           : (mutant("pieces-do-not-grow") ? 1 : 2) * first;
+  const std::int64_t sharers = 1 + helpers();
   const std::int64_t count = std::min(wanted, (left + sharers - 1) / sharers);
   own_ -= count;
-  return Piece{helper, {static_cast<std::size_t>(own_), static_cast<std::size_t>(count)}};
+  const Piece piece{pieces_++, helper, {static_cast<std::size_t>(own_), static_cast<std::size_t>(count)}};
+  open_.emplace(piece.number, piece);
+  return piece;
 }
 
-bool Stealing::is_over() const {
-  if (!finished_) return false;
-  for (std::uint32_t w = 0; w < others_.size(); ++w) {
-    if (w != me_ && (!others_[w].idle || others_[w].taken < others_[w].pieces)) return false;
-  }
+bool Stealing::returned(std::uint32_t helper, const std::vector<std::int64_t>& pieces) {
+  const auto is_open = [&](std::int64_t number) {
+    const auto piece = open_.find(number);
+    return piece != open_.end() && piece->second.helper == helper;
+  };
+  if (pieces.empty() || (!std::ranges::all_of(pieces, is_open) && !mutant("late-pieces-count"))) return false;
+  for (const std::int64_t number : pieces) open_.erase(number);
   return true;
+}
+
+std::vector<Range> Stealing::take_back(std::optional<std::uint32_t> helper) {
+  std::vector<Range> ranges;
+  for (auto piece = open_.begin(); piece != open_.end();) {
+    if (helper && piece->second.helper != *helper) {
+      ++piece;
+      continue;
+    }
+    ranges.push_back(piece->second.samples);
+    piece = open_.erase(piece);
+  }
+  return ranges;
+}
+
+void Stealing::computed(std::uint32_t owner, std::int64_t clock, std::int64_t number) {
+  Other& other = others_[owner];
+  if (clock > other.clock) other.pieces.clear();
+  other.clock = std::max(other.clock, clock);
+  if (clock == other.clock) other.pieces.push_back(number);
+}
+
+std::vector<std::int64_t> Stealing::take_due(std::uint32_t owner) {
+  Other& other = others_[owner];
+  if (!has_finished(owner, other.clock)) return {};
+  return std::exchange(other.pieces, {});
 }
 
 }  // namespace psim

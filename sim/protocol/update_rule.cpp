@@ -37,13 +37,28 @@ bool UpdateRule::is_late(const Push& push, std::int64_t version) const {
 }
 
 void UpdateRule::add(const Push& push, double now) {
-  if (pending_.empty()) asked_ = now;
+  if (pending_.empty()) asked_ = first_came_ = now;
   pending_.add(push);
+}
+
+void UpdateRule::begin(double now) { begun_ = first_came_ = now; }
+
+std::optional<double> UpdateRule::closes_at() const {
+  const ConsistencyRule& rule = options_.rule;
+  const bool decides = options_.decided != Decided::elsewhere && !mutant("deadlines-pass-unnoticed");
+  if (!rule.closes_by_date() || pending_.empty() || !decides) return std::nullopt;
+  std::optional<double> date;
+  if (rule.window) date = (mutant("windows-begin-with-the-clock") ? *begun_ : first_came_) + *rule.window;
+  if (rule.deadline) {
+    const double over = begun_.value_or(first_came_) + *rule.deadline;
+    date = std::min(date.value_or(over), over);
+  }
+  return date;
 }
 
 // Another shard that is behind may have pushes of one worker for several versions of the first shard.
 std::optional<Push> UpdateRule::withdraw_for(const Push& next) {
-  const bool one_of_each = options_.rule.gate == Gate::version && options_.clock_samples == 0;
+  const bool one_of_each = options_.rule.gate == Gate::version;
   if (!one_of_each || !has(next.worker)) return std::nullopt;
   const auto push = std::ranges::find_if(pending(), [&](const Push& before) {
     const bool is_for_another =
@@ -95,7 +110,6 @@ std::int64_t UpdateRule::count_here(const WorkerClocks& workers) const {
 // because the others have finished or wait for their own pushes to be applied.
 bool UpdateRule::is_complete(const WorkerClocks& workers) const {
   const ConsistencyRule& rule = options_.rule;
-  if (options_.clock_samples > 0) return samples_of(pending()) >= options_.clock_samples;
   const std::int64_t whole = rule.group - (mutant("small-group") ? 1 : 0);
   const bool some_gone = workers.members() < rule.workers;
   const std::int64_t enough = some_gone ? std::min(whole, workers.members()) : whole;
@@ -110,10 +124,13 @@ bool UpdateRule::is_complete(const WorkerClocks& workers) const {
   return may_push == 0;
 }
 
-UpdateRule::Next UpdateRule::next(const WorkerClocks& workers, std::int64_t version, const Waits& waits) {
+UpdateRule::Next UpdateRule::next(const WorkerClocks& workers, std::int64_t version, const Waits& waits,
+                                  double now) {
   if (options_.decided == Decided::elsewhere)
     return options_.rule.drops_stale ? like_the_first(workers, waits) : announced();
-  if (!is_complete(workers)) return {};
+  const std::optional<double> date = closes_at();
+  const bool closes = date && now >= *date;
+  if (!closes && !is_complete(workers)) return {};
   Next result{.pushes = take_all()};
   if (options_.decided == Decided::here_for_all) {
     result.decision = UpdateGroup{.version = version};
@@ -124,16 +141,29 @@ UpdateRule::Next UpdateRule::next(const WorkerClocks& workers, std::int64_t vers
 
 // Pushes of any version count: the ones that the first shard took, in its order.
 UpdateRule::Next UpdateRule::announced() {
-  if (announced_.empty()) return {};
   Next result;
-  for (const PushId& id : announced_.front()) {
-    const auto push = std::ranges::find(pending(), id, &Push::id);
-    if (push == pending().end()) return {};
-    result.pushes.push_back(*push);
+  while (!announced_.empty() && result.pushes.empty()) {
+    std::optional<std::vector<Push>> pushes = find_all(announced_.front().pushes),
+                                     dropped = find_all(announced_.front().dropped);
+    if (!pushes || !dropped) break;
+    for (const Push& push : *pushes) remove(push.id());
+    for (const Push& push : *dropped) remove(push.id());
+    result.late.insert(result.late.end(), dropped->begin(), dropped->end());
+    result.pushes = std::move(*pushes);
+    announced_.pop_front();
   }
-  for (const Push& push : result.pushes) remove(push.id());
-  announced_.pop_front();
   return result;
+}
+
+// None as long as some are not here.
+std::optional<std::vector<Push>> UpdateRule::find_all(const std::vector<PushId>& ids) const {
+  std::vector<Push> found;
+  for (const PushId& id : ids) {
+    const auto push = std::ranges::find(pending(), id, &Push::id);
+    if (push == pending().end()) return std::nullopt;
+    found.push_back(*push);
+  }
+  return found;
 }
 
 // The first shard's decision may get lost, and both shards may be set back. Workers leave, and return with a
@@ -157,7 +187,8 @@ std::optional<std::int64_t> UpdateRule::least_first_version() const {
 // version is too late.
 UpdateRule::Next UpdateRule::like_the_first(const WorkerClocks& workers, const Waits& waits) {
   const Decision* known = decision();
-  if (known == nullptr || !is_complete(workers)) return {};
+  const bool by_date = options_.rule.closes_by_date();
+  if (known == nullptr || (!by_date && !is_complete(workers))) return {};
   const auto is_awaited = [&](NodeId worker) {
     const std::uint32_t w = index_of(worker);
     return !workers[w].gone && last_computed_on_[w] < known->version && !waits(w);
@@ -173,8 +204,9 @@ UpdateRule::Next UpdateRule::like_the_first(const WorkerClocks& workers, const W
     const bool is_chosen = std::ranges::find(known->workers, push.worker) != known->workers.end();
     (is_chosen && !is_in(push) ? result.pushes : others).push_back(std::move(push));
   }
-  const std::int64_t wanted =
-      std::max(std::ssize(result.pushes), std::min(options_.rule.group, workers.members()));
+  const std::int64_t size =
+      by_date && !known->workers.empty() ? std::ssize(known->workers) : options_.rule.group;
+  const std::int64_t wanted = std::max(std::ssize(result.pushes), std::min(size, workers.members()));
   for (Push& push : others) {
     const bool is_over = push.first_version <= known->version;
     if (std::ssize(result.pushes) < wanted && !is_in(push)) result.pushes.push_back(std::move(push));
@@ -190,7 +222,7 @@ void UpdateRule::was_made_of(std::vector<PushId> pushes) {
 }
 
 void UpdateRule::hear(const UpdateGroup& decision) {
-  if (!options_.rule.drops_stale) return announced_.push_back(decision.pushes);
+  if (!options_.rule.drops_stale) return announced_.push_back(decision);
   std::erase_if(decisions_, [&](const Decision& other) { return other.version == decision.version; });
   Decision heard{.version = decision.version, .workers = {}};
   for (const PushId& id : decision.pushes) heard.workers.push_back(id.worker);

@@ -1,5 +1,6 @@
 // The pending pushes of one shard, and which of them make the next update: as many as the consistency rule
-// requires, or those that the first shard has chosen for all shards. Pure.
+// requires, those that are there at a date, or those that the first shard has chosen for all shards. Pure:
+// dates come from outside, in seconds.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,6 @@ class UpdateRule {
     ConsistencyRule rule;
     Decided decided = Decided::here;
     NodeId first_worker = 2;
-    std::int64_t clock_samples = 0;  // work stealing: the samples that complete an update
   };
   explicit UpdateRule(Options options)
       : options_(std::move(options)),
@@ -66,9 +66,17 @@ class UpdateRule {
     std::vector<Push> late = {};
     std::optional<UpdateGroup> decision = {};  // for all other shards
   };
-  Next next(const WorkerClocks& workers, std::int64_t version, const Waits& waits);
+  Next next(const WorkerClocks& workers, std::int64_t version, const Waits& waits, double now);
   // Whether enough pushes have arrived, whichever shard decides.
   bool is_complete(const WorkerClocks& workers) const;
+
+  // The next update is waited for from now on. A new owner does not know since when.
+  void begin(double now);
+  void begin_first(double now) {
+    if (!begun_) begin(now);
+  }
+  // When the next update is made of the pushes that are there by then; none: not before more have come.
+  std::optional<double> closes_at() const;
 
   // First shard: its last decision.
   void was_made_of(std::vector<PushId> pushes);
@@ -94,6 +102,7 @@ class UpdateRule {
   };
   std::int64_t count_here(const WorkerClocks& workers) const;
   Next announced();
+  std::optional<std::vector<Push>> find_all(const std::vector<PushId>& ids) const;
   Next like_the_first(const WorkerClocks& workers, const Waits& waits);
   const Decision* decision() const;
   std::optional<std::int64_t> least_first_version() const;
@@ -102,10 +111,12 @@ class UpdateRule {
   Options options_;
   PendingPushes pending_;
   std::vector<PushId> last_;
-  std::deque<std::vector<PushId>> announced_;   // not applied here yet
+  std::deque<UpdateGroup> announced_;           // not applied here yet
   std::deque<Decision> decisions_;              // the last ones
   std::vector<std::int64_t> last_computed_on_;  // where it decides, by worker: its version; -1: unknown
   double asked_ = 0;
+  std::optional<double> begun_ = {};  // when the next update began to be waited for
+  double first_came_ = 0;             // when the first pending push came
 };
 
 }  // namespace psim

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "model/mutant.hpp"
+
 namespace psim {
 
-std::vector<std::int64_t> share_out(std::int64_t total, const std::vector<double>& speeds) {
-  std::vector<std::int64_t> shares(speeds.size(), 0);
+Sizes share_out(std::int64_t total, const std::vector<double>& speeds) {
+  Sizes shares(speeds.size(), 0);
   std::vector<std::size_t> open(speeds.size());  // whose share is at least 1 by its speed
   std::iota(open.begin(), open.end(), std::size_t{0});
   std::vector<double> quota(speeds.size());
@@ -33,18 +35,163 @@ std::vector<std::int64_t> share_out(std::int64_t total, const std::vector<double
   return shares;
 }
 
-std::optional<std::vector<std::int64_t>> Balancer::report(std::size_t worker, double seconds_per_sample) {
-  std::optional<double>& mean = times_[worker];
-  mean = mean ? mutant("balancer-forgets") ? seconds_per_sample
-                                           : smoothing_ * seconds_per_sample + (1 - smoothing_) * *mean
-              : seconds_per_sample;
-  reported_[worker] = true;
-  if (std::ranges::find(reported_, false) != reported_.end()) return std::nullopt;
-  reported_.assign(reported_.size(), false);
-  const bool measurable = std::ranges::all_of(times_, [](const auto& time) { return *time > 0; });
+Sizes share_among(const Sizes& sizes, const std::vector<bool>& members) {
+  std::int64_t total = 0, known = 0, of_known = 0;
+  bool as_before = true;
+  for (std::size_t w = 0; w < sizes.size(); ++w) {
+    total += sizes[w];
+    as_before = as_before && members[w] == (sizes[w] > 0);
+    if (!members[w] || sizes[w] == 0) continue;
+    ++known;
+    of_known += sizes[w];
+  }
+  if (as_before) return sizes;
+  const double mean = known > 0 ? static_cast<double>(of_known) / static_cast<double>(known) : 1.0;
+  std::vector<double> weights;
+  for (std::size_t w = 0; w < sizes.size(); ++w) {
+    if (members[w]) weights.push_back(sizes[w] > 0 ? static_cast<double>(sizes[w]) : mean);
+  }
+  if (weights.empty()) return sizes;
+  const Sizes parts = share_out(total, weights);
+  Sizes result(sizes.size(), 0);
+  for (std::size_t w = 0, i = 0; w < sizes.size(); ++w) {
+    if (members[w]) result[w] = parts[i++];
+  }
+  return result;
+}
+
+Balancer::Balancer(Options options)
+    : options_(std::move(options)),
+      times_(options_.first.size()),
+      last_clock_(options_.first.size(), -1),
+      takes_part_(options_.first.size(), true),
+      decided_at_(options_.begun) {}
+
+Balancer::Assignments Balancer::report(std::uint32_t worker, std::int64_t clock,
+                                       std::optional<double> seconds_per_sample,
+                                       std::optional<std::int64_t> known, double now) {
+  const bool is_news = clock > last_clock_[worker] || mutant("reports-count-twice");
+  if (is_news && seconds_per_sample) {
+    std::optional<double>& mean = times_[worker];
+    mean = mean && !mutant("balancer-forgets")
+               ? options_.smoothing * *seconds_per_sample + (1 - options_.smoothing) * *mean
+               : *seconds_per_sample;
+    last_clock_[worker] = clock;
+  }
+  if (!options_.in_step) {
+    if (is_news && ++reports_ >= members()) {
+      if (Assignments all = decide_apart(); !all.empty()) return all;
+    }
+    if (decided_.empty() || known >= decided_.begin()->first) return {};
+    return {{worker, decided_.begin()->first, decided_.begin()->second}};
+  }
+  const auto made = decided_.find(clock);
+  if (made != decided_.end() && !mutant("decides-anew")) return {{worker, clock, made->second}};
+  constexpr double times = 10;
+  const double wait = std::min(options_.patience.value_or(0) + times * (now - decided_at_), options_.longest);
+  Round& round = rounds_.try_emplace(clock, Round{.until = now + wait}).first->second;
+  round.reported.insert(worker);
+  return is_complete(round) ? decide(clock, now) : Assignments{};
+}
+
+bool Balancer::is_complete(const Round& round) const {
+  for (std::uint32_t w = 0; w < takes_part_.size(); ++w) {
+    if (takes_part_[w] && !round.reported.contains(w)) return false;
+  }
+  return true;
+}
+
+std::int64_t Balancer::members() const { return std::ranges::count(takes_part_, true); }
+
+// As fast as the mean of those that are known; all alike as long as some worker takes no time at all.
+SharedSizes Balancer::shares() const {
+  double sum = 0;
+  std::int64_t known = 0;
+  bool measurable = true;
+  for (std::size_t w = 0; w < times_.size(); ++w) {
+    if (!takes_part_[w] || !times_[w]) continue;
+    measurable = measurable && *times_[w] > 0;
+    if (measurable) sum += 1 / *times_[w];
+    ++known;
+  }
+  measurable = measurable && known > 0;
+  const double mean = measurable ? sum / static_cast<double>(known) : 1.0;
   std::vector<double> speeds;
-  for (const auto& time : times_) speeds.push_back(measurable ? 1 / *time : 1.0);
-  return share_out(total_, speeds);
+  std::int64_t total = 0;
+  for (std::size_t w = 0; w < times_.size(); ++w) {
+    total += options_.first[w];
+    if (takes_part_[w]) speeds.push_back(measurable && times_[w] ? 1 / *times_[w] : mean);
+  }
+  auto sizes = std::make_shared<Sizes>(times_.size(), 0);
+  if (speeds.empty()) return sizes;
+  const Sizes parts = share_out(total, speeds);
+  for (std::size_t w = 0, i = 0; w < sizes->size(); ++w) {
+    if (takes_part_[w]) (*sizes)[w] = parts[i++];
+  }
+  return sizes;
+}
+
+Balancer::Assignments Balancer::decide(std::int64_t clock, double now) {
+  decided_at_ = now;
+  constexpr std::size_t remembered = 1000;
+  const SharedSizes sizes = shares();
+  Assignments all;
+  for (const std::uint32_t w : rounds_.at(clock).reported) all.push_back({w, clock, sizes});
+  rounds_.erase(clock);
+  decided_.insert_or_assign(clock, sizes);
+  const std::size_t most = options_.patience ? remembered : 1;
+  if (decided_.size() > most) decided_.erase(decided_.begin());
+  return all;
+}
+
+// None if nothing changes.
+Balancer::Assignments Balancer::decide_apart() {
+  reports_ = 0;
+  const SharedSizes sizes = shares();
+  const bool is_first = decided_.empty();
+  if (*sizes == (is_first ? options_.first : *decided_.begin()->second)) return {};
+  const std::int64_t number = is_first ? options_.decisions + 1 : decided_.begin()->first + 1;
+  decided_.clear();
+  decided_.emplace(number, sizes);
+  Assignments all;
+  for (std::uint32_t w = 0; w < takes_part_.size(); ++w) {
+    if (takes_part_[w]) all.push_back({w, number, sizes});
+  }
+  return all;
+}
+
+Balancer::Assignments Balancer::set_members(const std::vector<bool>& members, double now) {
+  if (members == takes_part_) return {};
+  takes_part_ = members;
+  if (!options_.in_step) return decide_apart();
+  Assignments all;
+  for (auto round = rounds_.begin(); round != rounds_.end();) {
+    const auto [clock, open] = *round++;
+    if (!is_complete(open)) continue;
+    const Assignments some = decide(clock, now);
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  return all;
+}
+
+std::optional<double> Balancer::next() const {
+  std::optional<double> first;
+  if (!options_.patience) return first;
+  for (const auto& [clock, round] : rounds_) {
+    first = std::min(first.value_or(round.until), round.until);
+  }
+  return first;
+}
+
+Balancer::Assignments Balancer::overdue(double now) {
+  Assignments all;
+  for (auto round = rounds_.begin(); options_.patience && round != rounds_.end();) {
+    const auto [clock, open] = *round++;
+    if (open.until > now) continue;
+    const Assignments some = decide(clock, now);
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  return all;
 }
 
 }  // namespace psim

@@ -10,6 +10,7 @@
 #include "sim/protocol/message.hpp"
 #include "sim/record/event_column.hpp"
 #include "sim/scenario/spec/faults.hpp"
+#include "sim/scenario/spec/node_life.hpp"
 
 namespace psim {
 
@@ -86,6 +87,22 @@ struct FaultChange {
         Field{"begins", "0: it ends", &FaultChange::begins},
         Field{"target", "the node that it happens to; none: all, or no node", &FaultChange::target},
         Field{"other_side", "a node of the other side, where there are two", &FaultChange::other_side});
+  }
+};
+
+struct SlowWorker {
+  NodeId worker = 0;
+  double seconds_per_sample = 0, median = 0;
+  SlowAction action = SlowAction::flag;
+  static constexpr const char* table = "slow_worker";
+  static constexpr const char* about = "The scheduler finds that a worker is slow for long";
+  static constexpr auto fields() {
+    return std::tuple(Field{"worker", "a node", &SlowWorker::worker},
+                      Field{"seconds_per_sample", "mean over the window of its last clocks",
+                            &SlowWorker::seconds_per_sample},
+                      Field{"median", "of the same of the other workers", &SlowWorker::median},
+                      Field{"action", "flag; remove: it is asked to leave; replace: and a spare starts",
+                            &SlowWorker::action});
   }
 };
 

@@ -20,7 +20,7 @@ namespace psim {
 using Subject =
     std::variant<Sent, Received, Lost, Repetition, Computation, Finish, Wait, Acknowledgement, Prediction,
                  Release, PushOutcome, ModelUpdate, Membership, Copy, Promotion, Snapshot, Suspicion,
-                 ViewChange, ShardPlace, Participant, FaultChange, TaskChange>;
+                 ViewChange, ShardPlace, Participant, FaultChange, TaskChange, SlowWorker>;
 
 struct Event {
   double at = 0;    // simulated seconds

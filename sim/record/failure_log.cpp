@@ -7,27 +7,38 @@
 
 namespace psim {
 
-FailureLog::FailureLog(const std::vector<std::uint32_t>& shard_server, NodeId last_server)
-    : last_server_(last_server), epoch_(shard_server.size()), version_(shard_server.size()) {
+FailureLog::FailureLog(const std::vector<std::uint32_t>& shard_server, NodeId last_server, NodeId last_peer)
+    : last_server_(last_server),
+      last_peer_(last_peer),
+      epoch_(shard_server.size()),
+      version_(shard_server.size()) {
   for (const std::uint32_t server : shard_server) owner_.push_back(1 + server);
 }
 
 void FailureLog::on(const Event& e) {
-  using Others = Ignore<Lost, Computation, Finish, Wait, Acknowledgement, Prediction, Release, PushOutcome,
-                        Membership, Copy, ShardPlace, Participant, TaskChange>;
+  using Others = Ignore<Lost, Wait, Acknowledgement, Prediction, Release, PushOutcome, Membership, Copy,
+                        ShardPlace, TaskChange>;
   std::visit(
       Overloaded{[&](const Sent& message) { on_send(e.at, message); },
                  [&](const Received& message) { on_receipt(message); },
                  [&](const ViewChange&) { on_view(e.at); }, [&](const Repetition&) { ++stats_.repeated; },
+                 [&](const SlowWorker& slow) {
+                   stats_.slow.push_back({e.at, slow});
+                 },
                  [&](const Snapshot&) { ++stats_.snapshots; },
                  [&](const Suspicion& suspicion) { on_suspicion(suspicion.suspect); },
                  [&](const Promotion& promotion) { on_promotion(e, promotion); },
                  [&](const ModelUpdate& update) {
-                   if (!update.shard) return;  // a worker's own copy
+                   if (!update.shard) return on_copy(e.at, update.version);
                    version_[*update.shard] = update.version;
                    look_at_recoveries(e.at, *update.shard);
                  },
-                 [&](const FaultChange& fault) { on_fault(e.at, fault); }, Others{}},
+                 [&](const FaultChange& fault) { on_fault(e.at, fault); },
+                 [&](const Computation& what) {
+                   if (what.phase == ComputePhase::begun && what.work == Work::step) on_begin(e.at);
+                 },
+                 [&](const Participant&) { ++participants_; },
+                 [&](const Finish&) { through_.insert(e.node); }, Others{}},
       e.what);
 }
 
@@ -53,6 +64,18 @@ void FailureLog::on_promotion(const Event& e, const Promotion& promotion) {
   look_at_recoveries(e.at, shard);
 }
 
+// Nobody waits for them any more. A recovery that was about them alone is as far as it will come.
+void FailureLog::forget(std::uint32_t first_shard, std::uint32_t shards) {
+  for (std::uint32_t s = first_shard; s < first_shard + shards; ++s) {
+    owner_[s] = scheduler_node;
+    for (Open& open : open_) {
+      open.behind.erase(s);
+      open.orphans.erase(s);
+    }
+  }
+  std::erase_if(open_, [](const Open& open) { return open.behind.empty(); });
+}
+
 // Which of them are over, now that a shard has another version.
 void FailureLog::look_at_recoveries(double at, std::uint32_t shard) {
   for (Open& open : open_) {
@@ -76,6 +99,7 @@ void FailureLog::on_send(double at, const Sent& message) {
   if (message.kind == MessageKind::replicate) stats_.replication_bytes += message.bytes;
   if (message.kind == MessageKind::state) stats_.state_bytes += message.bytes;
   if (message.kind == MessageKind::heartbeat) stats_.heartbeat_bytes += message.bytes;
+  if (message.kind == MessageKind::regroup) on_regroup();
   if (message.kind != MessageKind::restore) return;
   for (const Open& open : open_) {
     std::optional<double>& fetching = stats_.recoveries[open.recovery].fetching;
@@ -94,7 +118,8 @@ bool FailureLog::is_unnoticed(NodeId node) const {
 void FailureLog::on_receipt(const Received& message) {
   const bool tells_of_itself = message.kind == MessageKind::join || message.kind == MessageKind::heartbeat ||
                                message.kind == MessageKind::leave;
-  if (message.to != scheduler_node || !tells_of_itself || message.from > last_server_) return;
+  if (message.to != scheduler_node || !tells_of_itself || message.from > last_watched()) return;
+  through_.erase(message.from);
   announced_.erase(message.from);
   if (!is_unnoticed(message.from)) return;
   noticed_.insert(message.from);
@@ -103,6 +128,7 @@ void FailureLog::on_receipt(const Received& message) {
 
 void FailureLog::on_view(double at) {
   ++stats_.views;
+  participants_ = 0;
   for (Recovery& recovery : stats_.recoveries) {
     const bool is_announced = noticed_.contains(recovery.node) || mutant("any-view-detects");
     if (!recovery.detected && is_announced) recovery.detected = at;
@@ -117,7 +143,13 @@ void FailureLog::on_crash(double at, NodeId node) {
   down_.insert(node);
   noticed_.erase(node);
   back_.erase(node);
-  if (node == scheduler_node || node > last_server_) return;
+  if (node == scheduler_node || node > last_watched() || through_.contains(node)) return;
+  if (node <= last_peer_) {
+    regroupings_.push_back({.recovery = stats_.recoveries.size(), .version = newest_copy_});
+    stats_.recoveries.push_back({.node = node, .crash = at, .is_worker = true});
+    if (announced_.contains(node)) stats_.recoveries.back().detected = at;
+    return;
+  }
   Open open{.recovery = stats_.recoveries.size(), .behind = {}, .orphans = {}};
   for (std::uint32_t s = 0; s < owner_.size(); ++s) {
     if (owner_[s] != node) continue;
@@ -128,6 +160,32 @@ void FailureLog::on_crash(double at, NodeId node) {
   stats_.recoveries.push_back({.node = node, .crash = at});
   if (announced_.contains(node)) stats_.recoveries.back().detected = at;  // it was suspected before
   open_.push_back(std::move(open));
+}
+
+void FailureLog::on_regroup() {
+  for (Regrouping& one : regroupings_)
+    one.has_agreed = one.has_agreed || stats_.recoveries[one.recovery].detected.has_value();
+}
+
+// Who is alone has nobody to agree with.
+void FailureLog::on_begin(double at) {
+  for (const Regrouping& one : regroupings_) {
+    Recovery& recovery = stats_.recoveries[one.recovery];
+    const bool is_group = one.has_agreed || (recovery.detected && participants_ == 1);
+    if (is_group && !recovery.reformed) recovery.reformed = at;
+  }
+}
+
+// Copies are at most one update apart, and the last one made is the newest.
+void FailureLog::on_copy(double at, std::int64_t version) {
+  newest_copy_ = version;
+  for (const Regrouping& one : regroupings_) {
+    Recovery& recovery = stats_.recoveries[one.recovery];
+    if (recovery.reformed && version > one.version) recovery.caught_up = at;
+  }
+  std::erase_if(regroupings_, [this](const Regrouping& one) {
+    return stats_.recoveries[one.recovery].caught_up.has_value();
+  });
 }
 
 }  // namespace psim

@@ -2,6 +2,7 @@
 // each crash of a server lasted for its shards.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -12,13 +13,23 @@
 
 namespace psim {
 
-// From a server's crash to the date when its shards are as far as they were.
+// From a server's crash to the date when its shards are as far as they were. Without servers, from a worker's
+// crash to the date when the update is made that was in hand.
 struct Recovery {
   NodeId node = 0;
   double crash = 0;  // date
+  bool is_worker = false;
+  std::optional<double> reformed =
+      {};  // of a worker: the next group, which knows of it, begins its first step
   // Dates, if it came so far: the scheduler announces the first view that knows of this crash; the new owners
   // begin to fetch the shards, or have them already; they own them; all are at the versions that they had.
   std::optional<double> detected = {}, fetching = {}, owned = {}, caught_up = {};
+};
+
+// A worker that the scheduler found slow.
+struct FoundSlow {
+  double at = 0;
+  SlowWorker what;
 };
 
 struct FailureStats {
@@ -28,13 +39,17 @@ struct FailureStats {
   std::uint64_t state_bytes = 0;        // whole shards: to replicas, new owners and the storage
   std::uint64_t heartbeat_bytes = 0;
   std::vector<Recovery> recoveries = {};
+  std::vector<FoundSlow> slow = {};
 };
 
 class FailureLog {
  public:
   // `shard_server`: the server of each shard, at first.
-  explicit FailureLog(const std::vector<std::uint32_t>& shard_server, NodeId last_server);
+  // `last_peer`: without servers, the last worker; 0: there are servers.
+  FailureLog(const std::vector<std::uint32_t>& shard_server, NodeId last_server, NodeId last_peer);
   void on(const Event& event);
+  // The job of these shards has ended.
+  void forget(std::uint32_t first_shard, std::uint32_t shards);
   const FailureStats& stats() const { return stats_; }
 
  private:
@@ -53,8 +68,12 @@ class FailureLog {
   void on_fault(double at, const FaultChange& fault);
   void on_crash(double at, NodeId node);
   void look_at_recoveries(double at, std::uint32_t shard);
+  void on_regroup();
+  void on_begin(double at);
+  void on_copy(double at, std::int64_t version);
+  NodeId last_watched() const { return std::max(last_server_, last_peer_); }
 
-  NodeId last_server_;
+  NodeId last_server_, last_peer_;
   std::vector<NodeId> owner_;                  // by shard
   std::vector<std::int64_t> epoch_, version_;  // by shard: of the last owner; of the weights
   std::set<NodeId> down_;
@@ -62,6 +81,16 @@ class FailureLog {
   // those that an earlier view announced.
   std::set<NodeId> noticed_, back_, announced_;
   std::vector<Open> open_;
+  // Without servers: recoveries of workers that are not over, with the version of the newest copy at the
+  // crash.
+  struct Regrouping {
+    std::size_t recovery;
+    std::int64_t version;
+    bool has_agreed = false;  // a group that knows of the crash
+  };
+  std::vector<Regrouping> regroupings_;
+  std::int64_t newest_copy_ = 0, participants_ = 0;  // the latter in the newest view
+  std::set<NodeId> through_;
   FailureStats stats_;
 };
 

@@ -49,6 +49,9 @@ void add_files(const Scenario& scenario, const DataSplit* data, Parts& parts) {
     add_data(data->validation, parts);
   }
   for (const std::vector<double>& row : scenario.compute.trace_rows) parts.add(row);
+  for (const ProfileSpec& profile : scenario.profiles) {
+    for (const auto& [date, value] : profile.rows) parts.add(std::vector<double>{date, value});
+  }
   parts.add(scenario.cluster.network.platform_file.text);
 }
 

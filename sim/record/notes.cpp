@@ -89,10 +89,12 @@ Texts idle_faults(const Scenario& scenario, const RunResult& run) {
 
 Texts idle_filters(const Scenario& scenario, const RunResult& run) {
   Texts texts;
+  const bool has_pulls = scenario.architecture.has_servers();
   const auto look = [&](const std::vector<FilterSpec>& filters) {
     for (const FilterSpec& filter : filters) {
       for (const bool push : {true, false}) {
-        if (!filter.works_on(push) || run.filters_used.contains({filter.kind, push})) continue;
+        if (!filter.works_on(push) || (!push && !has_pulls) || run.filters_used.contains({filter.kind, push}))
+          continue;
         const std::string text =
             fmt::format("filter {} never made a {} smaller", name_of(filter.kind), push ? "push" : "pull");
         if (std::ranges::find(texts, text) == texts.end()) texts.push_back(text);
@@ -187,15 +189,23 @@ Texts idle_corrections(const Scenario& scenario, const RunResult& run) {
     const TrainingSpec& training = one.scenario.training;
     if (training.delay_compensation > 0 && run.stats.staleness_max == 0)
       texts.push_back(one.name + "no push was late, so training.delay_compensation changed nothing");
-    if (training.staleness_aware && run.stats.staleness_max <= 1)
-      texts.push_back(one.name +
-                      "no push was more than one update late, so training.staleness_aware changed nothing");
+    const bool by_inverse = training.staleness_weight == Chosen<StalenessWeightRow>();
+    if (training.staleness_aware && run.stats.staleness_max <= (by_inverse ? 1 : 0))
+      texts.push_back(
+          fmt::format("{}no push was more than {} late, so training.staleness_aware changed nothing",
+                      one.name, by_inverse ? "one update" : "zero updates"));
+    const std::optional<std::int64_t>& limit = one.scenario.consistency.max_staleness;
+    if (limit && run.stats.staleness_max <= *limit && run.stats.staleness_counts.dropped.empty())
+      texts.push_back(
+          fmt::format("{}no push was more than {} updates stale, so consistency.max_staleness changed "
+                      "nothing",
+                      one.name, *limit));
   }
   return texts;
 }
 
 Texts silent_inference(const Scenario&, const RunResult& run) {
-  if (!run.inference || !run.inference->latencies.empty()) return {};
+  if (!run.inference || !run.inference->answers.empty()) return {};
   return {fmt::format("the inference group answered none of {} requests", run.inference->requests)};
 }
 

@@ -110,16 +110,26 @@ std::uint64_t Recorder::record(const Event& event) {
     hashes_.clear();
   }
   const std::uint64_t number = stats_.events++;
+  if (is_beside(event)) ++stats_.events_beside;
   for (EventSink* sink : sinks_) sink->on(event, hash);
   if (failures_) failures_->on(event);
   if (!group_of_.empty()) count_group(event);
   using Others = Ignore<Repetition, Wait, Acknowledgement, Prediction, Release, Copy, Snapshot, Suspicion,
-                        ViewChange, ShardPlace, Participant, TaskChange>;
+                        ViewChange, ShardPlace, Participant, TaskChange, SlowWorker>;
   std::visit(Overloaded{[&](const OneOf<Sent, Received, Lost, Computation, Finish, PushOutcome, ModelUpdate,
                                         Membership, Promotion, FaultChange> auto& what) { on(event, what); },
                         Others{}},
              event.what);
   return number;
+}
+
+bool Recorder::is_beside(const Event& event) const {
+  if (event.node >= beside_) return true;
+  return std::visit(Overloaded{[this](const OneOf<Sent, Received, Lost> auto& message) {
+                                 return std::max(message.from, message.to) >= beside_;
+                               },
+                               [](const auto&) { return false; }},
+                    event.what);
 }
 
 void Recorder::on(const Event& event, const Sent& message) {
@@ -146,7 +156,21 @@ void Recorder::on(const Event& event, const Lost& message) {
   flight(event.at, message.from, message.to, -1);
 }
 
+// A push that is dropped would have made the next version.
+void Recorder::count_staleness(const PushOutcome& push) {
+  StalenessCounts& own = stats_.workers[worker_index(push.worker)].staleness;
+  if (push.outcome == Outcome::applied) {
+    ++own.applied[*push.staleness];
+    ++stats_.staleness_counts.applied[*push.staleness];
+  } else if (push.outcome == Outcome::late && !mutant("dropped-pushes-have-no-age")) {
+    const std::int64_t age = std::max<std::int64_t>(0, stats_.shard_updates[push.shard] - push.version);
+    ++own.dropped[age];
+    ++stats_.staleness_counts.dropped[age];
+  }
+}
+
 void Recorder::on(const Event& event, const PushOutcome& push) {
+  count_staleness(push);
   if (push.outcome == Outcome::applied) {
     ++stats_.pushes_applied;
     ++stats_.servers[event.node - 1].pushes;

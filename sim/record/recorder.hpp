@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -50,9 +51,10 @@ struct RunStats {
   std::int64_t pushes_refused = 0;    // ... and those that came to the wrong server or too early
   double staleness_sum = 0;
   std::int64_t staleness_max = 0;
-  std::int64_t least_clock = 0;    // of all starts; never less than 0
-  std::int64_t clock_gap_max = 0;  // over all starts: clocks ahead of the slowest worker
-  std::uint64_t events = 0;
+  StalenessCounts staleness_counts = {};        // by worker: in its stats
+  std::int64_t least_clock = 0;                 // of all starts; never less than 0
+  std::int64_t clock_gap_max = 0;               // over all starts: clocks ahead of the slowest worker
+  std::uint64_t events = 0, events_beside = 0;  // all; of them those of nodes that training does not need
   // Steps begun, and those before some shard had more updates than ever, for the last time.
   std::int64_t begun = 0, begun_in_time = 0;
   // Versions that no shard, and clocks that no worker, had reached before: what has come of all the work.
@@ -86,10 +88,18 @@ class Recorder {
 
   // The workers and shards are not one namespace but these, and the workers these groups.
   void split(std::vector<SpaceStats> spaces, std::vector<GroupStats> groups);
+  // Nodes from this number on are beside the training: inference nodes.
+  void set_beside(NodeId first) { beside_ = first; }
+  // A job has ended, while others go on: nobody takes its shards over any more.
+  void end_space(std::size_t space) {
+    if (failures_) failures_->forget(stats_.spaces[space].first_shard, stats_.spaces[space].shards);
+  }
   void add_sink(EventSink* sink) { sinks_.push_back(sink); }
   // Keeps a log of failures too.
   void watch_failures() {
-    failures_.emplace(stats_.shard_server, static_cast<NodeId>(stats_.servers.size()));
+    const auto servers = static_cast<NodeId>(stats_.servers.size());
+    failures_.emplace(stats_.shard_server, servers,
+                      servers == 0 ? static_cast<NodeId>(stats_.workers.size()) : 0);
   }
   std::optional<FailureStats> failures() const {
     return failures_ ? std::optional(failures_->stats()) : std::nullopt;
@@ -121,6 +131,7 @@ class Recorder {
  private:
   void flight(double at, NodeId from, NodeId to, int change);
   void count_group(const Event& event);
+  void count_staleness(const PushOutcome& push);
   void on(const Event& event, const Sent& message);
   void on(const Event& event, const Received& message);
   void on(const Event& event, const Lost& message);
@@ -139,7 +150,10 @@ class Recorder {
   void advance(double at, std::uint32_t shard, std::int64_t version);
   void got_further(double at);
 
+  bool is_beside(const Event& event) const;
+
   RunStats stats_;
+  NodeId beside_ = std::numeric_limits<NodeId>::max();
   std::vector<WorkerBook> books_;
   std::vector<std::int64_t> owner_epoch_;           // by shard
   std::vector<std::uint32_t> space_of_, group_of_;  // by worker

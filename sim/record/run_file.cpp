@@ -12,6 +12,7 @@
 
 #include "model/mutant.hpp"
 #include "sim/record/event_fields.hpp"
+#include "sim/record/serving.hpp"
 #include "sim/scenario/spec/nodes.hpp"
 
 namespace psim {
@@ -97,6 +98,7 @@ RunFile::RunFile(const std::filesystem::path& path, TraceLevel level, const Scen
   for (std::uint32_t node = 0; node < node_count(scenario.cluster); ++node)
     nodes_.push_back(node_name(scenario.cluster, node));
   for (const GroupSpec& group : scenario.groups) groups_.push_back(group.name);
+  if (const auto& window = scenario.cluster.inference.window) serving_window_ = window->value;
   sqlite3* db = nullptr;
   // One thread uses it at a time.
   const int result = sqlite3_open_v2(
@@ -232,6 +234,7 @@ void RunFile::finish(const RunResult& result, const std::map<std::string, std::s
                worker.time.network, worker.time.wait, worker.time.absent, worker.samples,
                worker.here_at_first ? 1 : 0);
   }
+  write_staleness(result);
   Statement put_point(db_.get(), "INSERT INTO evaluation VALUES (?,?,?,?,?,?,?,?)");
   const auto put = [&](const CurvePoint& p, const Evaluation& found, std::size_t space, DataPart over) {
     put_point(p.at, p.updates, p.epoch, p.bytes, found.loss, found.accuracy, space, name_of(over));
@@ -243,7 +246,19 @@ void RunFile::finish(const RunResult& result, const std::map<std::string, std::s
   if (result.spaces.empty()) put_training(result, 0);
   for (std::size_t n = 0; n < result.spaces.size(); ++n) put_training(result.spaces[n], n);
   write_groups(result);
+  if (result.inference) write_serving(*result.inference, result.sim_time);
   execute("COMMIT");
+}
+
+void RunFile::write_staleness(const RunResult& result) {
+  Statement put(db_.get(), "INSERT INTO staleness VALUES (?,?,?,?)");
+  for (std::size_t w = 0; w < result.stats.workers.size(); ++w) {
+    std::map<std::int64_t, std::pair<std::int64_t, std::int64_t>> both;
+    const StalenessCounts& counts = result.stats.workers[w].staleness;
+    for (const auto& [updates, pushes] : counts.applied) both[updates].first = pushes;
+    for (const auto& [updates, pushes] : counts.dropped) both[updates].second = pushes;
+    for (const auto& [updates, pushes] : both) put(w, updates, pushes.first, pushes.second);
+  }
 }
 
 void RunFile::close_events() {
@@ -268,6 +283,16 @@ void RunFile::write_links(const LinkMap& map) {
   for (const LinkMap::Hop& hop : map.hops) put_hop(hop.sender, hop.receiver, hop.position, hop.link);
   put_ends(map.ends.window, map.ends.send_overhead, map.ends.send_bandwidth, map.ends.receive_overhead,
            map.ends.receive_bandwidth);
+}
+
+void RunFile::write_serving(const InferenceStats& stats, double end) {
+  Statement put(db_.get(), "INSERT INTO serving VALUES (?,?,?,?,?,?,?,?,?,?)");
+  for (const ServingWindow& w : served_over_time(stats, serving_window_, end)) {
+    const bool any = w.answered > 0;
+    const auto of_answers = [any](auto most) { return any ? std::optional(most) : std::nullopt; };
+    put(w.begin, w.end, w.requests, w.answered, w.mean(w.latency_sum), of_answers(w.latency_max),
+        w.mean(w.staleness_sum), of_answers(w.staleness_max), w.mean(w.age_sum), of_answers(w.age_max));
+  }
 }
 
 void RunFile::write_groups(const RunResult& result) {

@@ -64,6 +64,8 @@ class RunFile final : public EventSink {
   void write_events(std::size_t type, const Events& events);
   void write_step(double at, std::uint32_t worker, const Computation& what);
   void write_groups(const RunResult& result);
+  void write_staleness(const RunResult& result);
+  void write_serving(const InferenceStats& stats, double end);
 
   struct Close {
     void operator()(sqlite3* db) const;
@@ -72,6 +74,7 @@ class RunFile final : public EventSink {
   TraceLevel level_;
   std::uint32_t servers_;
   std::vector<std::string> nodes_, groups_;  // their names
+  std::optional<double> serving_window_;
   std::int64_t events_ = 0, blocks_ = 0;
   std::vector<std::uint32_t> hashes_;  // of the next row
   struct Step {

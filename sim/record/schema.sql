@@ -11,6 +11,10 @@ CREATE TABLE evaluation (at_s REAL, updates INTEGER, epoch REAL, bytes_sent INTE
 CREATE TABLE worker (worker INTEGER PRIMARY KEY, clocks INTEGER, cancelled INTEGER, mean_step_s REAL,
                      compute_s REAL, network_s REAL, wait_s REAL, absent_s REAL, samples INTEGER,
                      here_at_first INTEGER);
+-- How many of a worker's pushes were so many updates stale: when they were applied, and when they were dropped as too
+-- late or too stale.
+CREATE TABLE staleness (worker INTEGER, updates INTEGER, applied INTEGER, dropped INTEGER,
+                        PRIMARY KEY (worker, updates)) WITHOUT ROWID;
 CREATE TABLE server (server INTEGER PRIMARY KEY, updates INTEGER, parameters INTEGER, pushes_applied INTEGER,
                      bytes_sent INTEGER, bytes_received INTEGER);
 -- Groups of workers, where there are several: workers first_worker and the next, shards first_shard and the next of
@@ -18,6 +22,12 @@ CREATE TABLE server (server INTEGER PRIMARY KEY, updates INTEGER, parameters INT
 CREATE TABLE worker_group (number INTEGER PRIMARY KEY, name TEXT, namespace INTEGER, first_worker INTEGER,
                            workers INTEGER, first_shard INTEGER, shards INTEGER, updates INTEGER, finished_s REAL,
                            bytes_sent INTEGER);
+-- What inference nodes answered, by windows of time: requests that came in it, and those of them that were answered,
+-- then or later. latency: from arrival to answer. Of the weights used, when the answer was ready: staleness, the
+-- versions that all servers had had beyond them; age, since they left the servers.
+CREATE TABLE serving (begin_s REAL PRIMARY KEY, end_s REAL, requests INTEGER, answered INTEGER, latency_mean_s REAL,
+                      latency_max_s REAL, staleness_mean REAL, staleness_max INTEGER, age_mean_s REAL,
+                      age_max_s REAL) WITHOUT ROWID;
 -- Every computation, in a pipeline of each micro-batch forward and backward: trace level `steps` and above.
 CREATE TABLE step (worker INTEGER, clock INTEGER, begin_s REAL, end_s REAL, kept INTEGER, version INTEGER);
 -- The next four: trace level `events`.

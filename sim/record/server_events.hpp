@@ -40,8 +40,7 @@ struct Release {
             "new "
             "version, or is through; decision: of the first shard, on an update; confirmation: of a replica; "
             "state: of the shard, which this server owns now; view: of the scheduler; date: nobody else has "
-            "answered about the "
-            "shard until then",
+            "answered about the shard until then, or an update's window or deadline is over",
             &Release::reason},
         Field{"message", "push, pull, decision, confirmation, state: its number in `sent`",
               &Release::message},
@@ -66,7 +65,7 @@ struct PushOutcome {
   static constexpr auto fields() {
     return std::tuple(
         Field{"outcome",
-              "applied; late: it is dropped, the model has no use for it any more; unused: the run ended "
+              "applied; late: it is dropped, too late or too stale for the model; unused: the run ended "
               "before "
               "it was applied, or the shard went to another owner; duplicate: it has been here before; "
               "refused: "

@@ -10,6 +10,8 @@
 
 #include "model/mutant.hpp"
 #include "sim/record/notes.hpp"
+#include "sim/record/serving.hpp"
+#include "sim/record/summary_nodes.hpp"
 #include "sim/scenario/fields/choices.hpp"
 #include "sim/scenario/reference/reference.hpp"
 #include "sim/scenario/spec/devices.hpp"
@@ -42,6 +44,7 @@ Json evaluation_or_none(const CurvePoint* point) {
 
 Json point(const CurvePoint& p) {
   Json json = {{"sim_time_s", p.at}, {"updates", p.updates}, {"epoch", p.epoch}, {"bytes_sent", p.bytes}};
+  if (p.economy) json.update({{"joules", p.economy->joules()}, {"dollars", p.economy->dollars()}});
   json.update(evaluation(p.result));
   return json;
 }
@@ -65,7 +68,23 @@ Json servers(const RunResult& r) {
   return all;
 }
 
+Json shard_bounds(const RunResult& r) {
+  Json all = Json::array();
+  for (const ShardBound& bound : r.shard_bounds)
+    all.push_back({{"shard", bound.shard},
+                   {"layer", bound.layer},
+                   {"staleness", bound.staleness ? Json(*bound.staleness) : Json(nullptr)}});
+  return all;
+}
+
 std::uint64_t whole(double bytes) { return static_cast<std::uint64_t>(bytes); }
+
+// Pairs [staleness in updates, pushes], rising.
+Json counts(const std::map<std::int64_t, std::int64_t>& of) {
+  Json all = Json::array();
+  for (const auto& [staleness, pushes] : of) all.push_back({staleness, pushes});
+  return all;
+}
 
 // The scenario that worker `w` works for.
 const Scenario& scenario_of(std::size_t w, const Scenario& scenario, const RunResult& r) {
@@ -76,6 +95,14 @@ const Scenario& scenario_of(std::size_t w, const Scenario& scenario, const RunRe
   return scenario;
 }
 
+// Where a clock has a time, the samples tell how many local steps a worker has done.
+double bytes_over_bus(const Scenario& scenario, const WorkerStats& worker) {
+  const TrainingSpec& training = scenario.training;
+  if (!training.local_time || worker.batch_size == 0) return bus_bytes(scenario, worker.clocks);
+  return bus_bytes_of_steps(scenario, static_cast<double>(worker.samples) /
+                                          static_cast<double>(worker.batch_size * training.accumulate));
+}
+
 Json workers(const Scenario& scenario, const RunResult& r) {
   const RunStats& s = r.stats;
   const bool with_devices = scenario.architecture.kind == Architecture::parameter_server;
@@ -84,24 +111,27 @@ Json workers(const Scenario& scenario, const RunResult& r) {
   for (std::size_t w = 0; w < s.workers.size(); ++w) {
     const WorkerStats& worker = s.workers[w];
     const Json time = shares(worker.time);
-    all.push_back({{"worker", w},
-                   {"clocks", worker.clocks},
-                   {"cancelled", worker.cancelled},
-                   {"samples", worker.samples},
-                   {"batch_size", worker.batch_size},
-                   {"mean_step_s", worker.mean_step()},
-                   {"compute_share", time["compute_share"]},
-                   {"wait_share", time["wait_share"]},
-                   {"network_share", time["network_share"]},
-                   {"absent_share", time["absent_share"]},
-                   {"time", time}});
+    all.push_back(
+        {{"worker", w},
+         {"clocks", worker.clocks},
+         {"cancelled", worker.cancelled},
+         {"samples", worker.samples},
+         {"batch_size", worker.batch_size},
+         {"mean_step_s", worker.mean_step()},
+         {"compute_share", time["compute_share"]},
+         {"wait_share", time["wait_share"]},
+         {"network_share", time["network_share"]},
+         {"absent_share", time["absent_share"]},
+         {"staleness",
+          {{"histogram", counts(worker.staleness.applied)}, {"dropped", counts(worker.staleness.dropped)}}},
+         {"time", time}});
     if (w < r.keys_used.size() && r.keys_used[w] > 0 && worker.starts > 0) {
       all.back()["keys_per_step"] = static_cast<double>(r.keys_used[w]) / static_cast<double>(worker.starts);
     }
     if (!with_devices) continue;
     const Scenario& own = scenario_of(w, scenario, r);
     const DeviceMemory memory = device_memory(own);
-    all.back().update({{"bus_bytes", whole(bus_bytes(own, worker.clocks))},
+    all.back().update({{"bus_bytes", whole(bytes_over_bus(own, worker))},
                        {"host_bytes", whole(memory.host)},
                        {"device_bytes", whole(memory.device)}});
   }
@@ -126,11 +156,20 @@ WorkerTime total_time(std::span<const WorkerStats> workers) {
 }
 
 // In seconds: from the crash until the scheduler knew, from then until the new owners had the shards or began
-// to fetch them, until they owned them, and until all were as far as they had been.
+// to fetch them, until they owned them, and until all were as far as they had been. Of a worker: from then
+// until the next group began, and until the step was done that was in hand.
 Json recovery(const Recovery& r) {
   const auto span = [](std::optional<double> from, std::optional<double> to) {
     return from && to ? Json(*to - *from) : Json(nullptr);
   };
+  if (r.is_worker) {
+    return {{"worker", r.node - 1},
+            {"at_s", r.crash},
+            {"detection_s", span(r.crash, r.detected)},
+            {"reforming_s", span(r.detected, r.reformed)},
+            {"lost_work_s", span(r.reformed, r.caught_up)},
+            {"total_s", span(r.crash, r.caught_up)}};
+  }
   // Its shards may be on their way to another server before the crash is known.
   const std::optional<double> asked =
       r.fetching && r.detected ? std::max(*r.fetching, *r.detected) : r.fetching;
@@ -159,30 +198,53 @@ Json failures(const FailureStats& stats) {
           {"recoveries", recoveries}};
 }
 
-Json inference(const InferenceStats& stats) {
-  std::vector<double> latencies = stats.latencies;
+Json number_or_none(const std::optional<double>& number) { return number ? Json(*number) : Json(nullptr); }
+
+Json staleness_and_age(const ServingWindow& w) {
+  return {{"staleness", {{"mean", number_or_none(w.mean(w.staleness_sum))}, {"max", w.staleness_max}}},
+          {"age_s", {{"mean", number_or_none(w.mean(w.age_sum))}, {"max", w.age_max}}}};
+}
+
+Json served(const std::vector<ServingWindow>& windows) {
+  Json all = Json::array();
+  for (const ServingWindow& w : windows) {
+    all.push_back({{"begin_s", w.begin},
+                   {"end_s", w.end},
+                   {"requests", w.requests},
+                   {"answered", w.answered},
+                   {"latency_s", {{"mean", number_or_none(w.mean(w.latency_sum))}, {"max", w.latency_max}}}});
+    all.back().update(staleness_and_age(w));
+  }
+  return all;
+}
+
+Json inference(const InferenceSpec& spec, const InferenceStats& stats, double end) {
+  const ServingWindow all = served_in_all(stats, end);
+  std::vector<double> latencies;
+  for (const InferenceStats::Answered& answer : stats.answers) latencies.push_back(answer.latency);
   std::ranges::sort(latencies);
   const auto answered = static_cast<double>(latencies.size());
-  const auto mean = [&](double sum) { return answered > 0 ? Json(sum / answered) : Json(nullptr); };
   const auto percentile = [&](double share) {  // nearest rank
     if (latencies.empty()) return Json(nullptr);
     return Json(latencies[static_cast<std::size_t>(std::ceil(
                               share * answered * (mutant("percentiles-of-the-faster-half") ? 0.5 : 1))) -
                           1]);
   };
-  return {{"requests", stats.requests},
-          {"answered", latencies.size()},
-          {"latency_s",
-           {{"mean", mean(std::accumulate(latencies.begin(), latencies.end(), 0.0))},
-            {"p50", percentile(0.5)},
-            {"p99", percentile(0.99)}}},
-          {"staleness", {{"mean", mean(stats.staleness_sum)}, {"max", stats.staleness_max}}},
-          {"age_s", {{"mean", mean(stats.age_sum)}, {"max", stats.age_max}}},
-          {"accuracy", stats.samples > 0
-                           ? Json(static_cast<double>(stats.hits) / static_cast<double>(stats.samples))
-                           : Json(nullptr)},
-          {"pulls", stats.pulls},
-          {"bytes_pulled", stats.bytes_pulled}};
+  const double sum = std::accumulate(latencies.begin(), latencies.end(), 0.0);
+  Json json = {
+      {"requests", stats.requests},
+      {"answered", latencies.size()},
+      {"latency_s",
+       {{"mean", number_or_none(all.mean(sum))}, {"p50", percentile(0.5)}, {"p99", percentile(0.99)}}}};
+  json.update(staleness_and_age(all));
+  json["accuracy"] = stats.samples > 0
+                         ? Json(static_cast<double>(stats.hits) / static_cast<double>(stats.samples))
+                         : Json(nullptr);
+  json["pulls"] = stats.pulls;
+  json["bytes_pulled"] = stats.bytes_pulled;
+  const std::optional<double> window = spec.window ? std::optional(spec.window->value) : std::nullopt;
+  json["over_time"] = served(served_over_time(stats, window, end));
+  return json;
 }
 
 Json points(const std::vector<CurvePoint>& curve) {
@@ -328,7 +390,11 @@ Json make_summary(const RunIdentity& identity, const Scenario& scenario, const R
       {"final", final_of(r)},
       {"final_validation", validation_of(r)},
       {"evaluated_on", evaluated_on(r)},
-      {"staleness", {{"mean", s.staleness_mean()}, {"max", s.staleness_max}}},
+      {"staleness",
+       {{"mean", s.staleness_mean()},
+        {"max", s.staleness_max},
+        {"histogram", counts(s.staleness_counts.applied)},
+        {"dropped", counts(s.staleness_counts.dropped)}}},
       {"clock_gap", {{"max", s.clock_gap_max}}},
       {"time", shares(total_time(s.workers))},
       {"target", target(first.training, r.target)},
@@ -338,8 +404,10 @@ Json make_summary(const RunIdentity& identity, const Scenario& scenario, const R
       {"servers", servers(r)},
       {"stuck", r.stuck},
       {"notes", notes_of(scenario, r)}};
+  if (!r.shard_bounds.empty()) summary["shard_bounds"] = shard_bounds(r);
   if (r.failures) summary["failures"] = failures(*r.failures);
-  if (r.inference) summary["inference"] = inference(*r.inference);
+  add_node_life(scenario, r, summary);
+  if (r.inference) summary["inference"] = inference(scenario.cluster.inference, *r.inference, r.sim_time);
   if (!r.tasks.empty()) summary["tasks"] = tasks(scenario, r.tasks);
   if (!r.spaces.empty()) summary["groups"] = groups(scenario, r);
   summary["curve"] = points(r.curve);

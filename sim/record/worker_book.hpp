@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 
 #include "sim/record/event.hpp"
 
@@ -17,16 +18,23 @@ struct WorkerTime {
   WorkerTime& operator+=(const WorkerTime& other);
 };
 
+// How many pushes were so many updates stale: when they were applied, and when they were dropped as too late
+// or too stale.
+struct StalenessCounts {
+  std::map<std::int64_t, std::int64_t> applied = {}, dropped = {};
+};
+
 struct WorkerStats {
   WorkerTime time;
   bool here_at_first = true;
-  double through = 0;           // when its time ended: after its last clock, or with the run
-  std::int64_t clocks = 0;      // finished; one that it computes again counts again
-  std::int64_t updates = 0;     // of its own part of the model, where there are no servers
-  std::int64_t cancelled = 0;   // computations stopped before their end
-  std::int64_t starts = 0;      // steps begun
-  std::int64_t samples = 0;     // of the gradients computed to their end
-  std::int64_t batch_size = 0;  // at the end
+  double through = 0;              // when its time ended: after its last clock, or with the run
+  std::int64_t clocks = 0;         // finished; one that it computes again counts again
+  std::int64_t updates = 0;        // of its own part of the model, where there are no servers
+  std::int64_t cancelled = 0;      // computations stopped before their end
+  std::int64_t starts = 0;         // steps begun
+  std::int64_t samples = 0;        // of the gradients computed to their end
+  std::int64_t batch_size = 0;     // at the end
+  StalenessCounts staleness = {};  // of its pushes
   double first_start = 0, last_start = 0;
   // Between two starts the worker was absent: how often, and how long from start to start.
   std::int64_t gaps = 0;

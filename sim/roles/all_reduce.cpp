@@ -1,33 +1,27 @@
 #include "sim/roles/all_reduce.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "model/mutant.hpp"
-#include "model/rounding.hpp"
 
 namespace psim {
-namespace {
 
-// The sums travel on, so that they are rounded like all that travels.
-void add(const JobContext& job, Values& sum, const Slice& part) {
-  with_scalar(sum.precision(), [&](auto zero) {
-    using Scalar = decltype(zero);
-    const auto from = part.as<Scalar>();
-    const auto into = sum.as<Scalar>().subspan(part.begin, part.count);
-    for (std::size_t i = 0; i < into.size(); ++i) into[i] += from[i];
-    round_to(job.plan.precision(), into, job.plan.loss_scale());
-  });
-}
-
-}  // namespace
-
-AllReduceWorker::AllReduceWorker(JobContext& job, std::uint32_t index, const Values* weights)
+AllReduceWorker::AllReduceWorker(JobContext& job, const Peers& peers, std::uint32_t index,
+                                 const Values* weights)
     : job_(job),
+      peers_(peers),
       node_(job.plan.first_worker() + index),
       index_(index),
       replica_(job, weights, {0, job.plan.keys.parameters}),
-      mailbox_(job, node_, true) {}
+      mailbox_(job, node_, true),
+      step_(job, node_, mailbox_) {
+  mailbox_.on_other([this](const Message& message) {
+    if (const Samples* samples = message.as<Samples>()) step_.source().on(message.from, *samples);
+    if (const Assign* assignment = message.as<Assign>()) step_.source().on(*assignment);
+  });
+}
 
 void AllReduceWorker::run() {
   const Start start = enter(job_, node_, mailbox_);
@@ -37,71 +31,87 @@ void AllReduceWorker::run() {
   for (;;) {
     try {
       form_group(view, goes_on);
-      train();
-      return leave(job_, node_, clock_, mailbox_);
+      const bool completes = train();
+      return leave(job_, node_, clock_, mailbox_, completes);
     } catch (const NewGroup& group) {
       view = group.view;
-      goes_on = true;
-      gradient_.reset();
     }
+    goes_on = true;
+    step_.give_up();  // which stops an actor: SimGrid switches to others, so no exception may be in hand
   }
 }
 
 void AllReduceWorker::lose() {
   has_copy_ = false;
-  gradient_.reset();
+  step_.strand().stop();
+  step_.give_up();
   mailbox_.clear();
 }
 
-void AllReduceWorker::train() {
+// Whether it has done all its steps; else it leaves before.
+bool AllReduceWorker::train() {
   while (clock_ < job_.plan.steps) {
-    compute_gradient();  // real numbers; takes simulated time
-    for (const Exchange& round : rounds_) exchange(round);
+    if (peers_.is_leaving(index_)) return false;
+    step_.begin(clock_, replica_);  // real numbers; takes simulated time
+    for (std::size_t b = 0; b < sums_.size(); ++b) {
+      step_.wait_for(b);
+      sums_[b].run(clock_, replica_.weights(), step_.gradient());
+    }
     update();
     ++clock_;
     take_snapshot();
   }
+  return true;
 }
 
 void AllReduceWorker::form_group(const SharedView& view, bool goes_on) {
   mailbox_.join(view);
-  members_.clear();
+  std::vector<std::uint32_t>& members = group_.members;
+  members.clear();
   const LostWorkers lost = job_.plan.scenario.recovery.workers;
   const bool waits = !view || lost == LostWorkers::wait;
   for (std::uint32_t w = 0; w < job_.plan.workers(); ++w) {
-    if (waits || view->workers[w]) members_.push_back(w);
+    if (waits || view->workers[w]) members.push_back(w);
   }
-  const auto me = std::ranges::find(members_, index_);
-  const auto through = static_cast<std::size_t>(std::ranges::count(job_.state.completed, true));
-  const bool is_whole = members_.size() + through >= job_.plan.workers();
-  if (me == members_.end() || (waits && !has_copy_) || (lost == LostWorkers::restart && !is_whole))
+  const auto me = std::ranges::find(members, index_);
+  if (me == members.end() || (waits && !has_copy_) || (lost == LostWorkers::restart && !is_whole(job_, view)))
     mailbox_.await_group();
-  rank_ = static_cast<std::uint32_t>(me - members_.begin());
-  rounds_ = exchanges(job_.plan.scenario.architecture.algorithm, static_cast<std::uint32_t>(members_.size()),
-                      rank_);
-  if (!goes_on || waits) return;
-  agree();
-  clock_ = replica_.version();
+  group_.rank = static_cast<std::uint32_t>(me - members.begin());
+  make_sums();
+  const bool agrees = goes_on && !waits;
+  if (agrees) agree();
+  if (agrees) clock_ = replica_.version();
+  step_.join(members, view, clock_, agrees);
+}
+
+void AllReduceWorker::make_sums() {
+  sums_.clear();
+  for (const Bucket& bucket : step_.buckets()) {
+    const auto number = static_cast<std::int64_t>(sums_.size());
+    sums_.emplace_back(job_, mailbox_, step_.strand(), group_, bucket.range,
+                       number * Reduction::rounds_of(group_));
+  }
 }
 
 void AllReduceWorker::agree() {
   Regroup all;
-  if (rank_ > 0) {
+  if (group_.rank > 0) {
     mailbox_.send(node_of(0), Standing{has_copy_ ? replica_.version() : -1});
     all = *mailbox_.take(MessageKind::regroup, node_of(0), 0, 0).as<Regroup>();
   } else {
     std::vector<std::int64_t> versions{has_copy_ ? replica_.version() : -1};
-    for (std::uint32_t rank = 1; rank < members_.size(); ++rank)
+    for (std::uint32_t rank = 1; rank < group_.members.size(); ++rank)
       versions.push_back(mailbox_.take(MessageKind::standing, node_of(rank), 0, 0).as<Standing>()->version);
     const auto newest = std::ranges::max_element(versions);
     const bool is_one_lost = std::ranges::find(versions, -1) != versions.end();
     const bool restarts = job_.plan.scenario.recovery.workers == LostWorkers::restart;
     all.version = restarts && is_one_lost ? -1 : std::max<std::int64_t>(*newest, 0);
     all.holder = node_of(static_cast<std::uint32_t>(newest - versions.begin()));
-    for (std::uint32_t rank = 0; rank < members_.size(); ++rank) {
+    for (std::uint32_t rank = 0; rank < group_.members.size(); ++rank) {
       if (versions[rank] < *newest) all.behind.push_back(node_of(rank));
     }
-    for (std::uint32_t rank = 1; rank < members_.size(); ++rank) mailbox_.send(node_of(rank), Regroup(all));
+    for (std::uint32_t rank = 1; rank < group_.members.size(); ++rank)
+      mailbox_.send(node_of(rank), Regroup(all));
   }
   if (all.version < 0) return read_snapshot();
   if (!has_copy_ && all.behind.empty()) adopt({});  // nobody has more than the first weights
@@ -133,7 +143,7 @@ State AllReduceWorker::copy() const {
 // The first worker's copy is everybody's.
 void AllReduceWorker::take_snapshot() {
   const std::optional<Period>& every = job_.plan.scenario.snapshot.every;
-  if (!every || rank_ > 0) return;
+  if (!every || group_.rank > 0) return;
   const std::int64_t turn = every->by_updates()
                                 ? replica_.version() / every->updates
                                 : static_cast<std::int64_t>(Agenda::now() / every->time.value);
@@ -141,61 +151,23 @@ void AllReduceWorker::take_snapshot() {
   job_.network.send({.from = node_, .to = job_.plan.snapshot_node(), .body = copy()});
 }
 
-void AllReduceWorker::compute_gradient() {
-  job_.record(node_, Computation{.clock = clock_, .version = replica_.version()});
-  Pool::Handle task;
-  if (job_.plan.learner != nullptr) {
-    gradient_ = std::make_shared<Values>();
-    task = job_.pool.submit([weights = replica_.weights(), learner = job_.plan.learner.get(),
-                             result = gradient_, batch = job_.plan.sampler->batch(index_, clock_),
-                             precision = job_.plan.precision(), scale = job_.plan.loss_scale()] {
-      *result = learner->gradient(*weights.values, batch);
-      round_to(precision, *result, scale);
-    });
-  }
-  compute(job_, node_, flops_of_step(job_, index_, clock_));
-  if (task) job_.pool.wait(task);
-  job_.record(node_, Computation{.phase = ComputePhase::ended,
-                                 .clock = clock_,
-                                 .version = replica_.version(),
-                                 .samples = job_.plan.scenario.training.batch_size});
-  samples_ += job_.plan.scenario.training.batch_size;
-}
-
-// A worker sends and receives at once, and goes on when both are done. What it sends may stay in place: it
-// is changed only by a sum that the receiver has had a part in, so after the receiver has read it.
-void AllReduceWorker::exchange(const Exchange& round) {
-  const auto workers = static_cast<std::uint32_t>(members_.size());
-  if (round.send) {
-    const Range range = range_of(round.send->chunks, job_.plan.keys.parameters, workers);
-    const std::uint64_t bytes = range.count * bytes_per_value(job_.plan.precision());
-    mailbox_.send(node_of(round.send->worker),
-                  Chunk{.clock = clock_,
-                        .version = replica_.version(),
-                        .round = round.round,
-                        .sum = {.values = {gradient_, range.begin, range.count}, .bytes = bytes}});
-  }
-  if (round.receive) {
-    const Message message =
-        mailbox_.take(MessageKind::chunk, node_of(round.receive->worker), clock_, round.round);
-    const Slice& part = message.as<Chunk>()->sum.values;
-    if (gradient_ && round.add && !mutant("parts-replace-the-sum")) add(job_, *gradient_, part);
-    else if (gradient_) gradient_->copy_from(*part.values, part.begin, part.count, part.begin);
-  }
-  mailbox_.flush();
-}
-
 void AllReduceWorker::update() {
-  const std::size_t gradients = mutant("means-over-all-workers") ? job_.plan.workers() : members_.size();
-  replica_.update({gradient_, 0, job_.plan.keys.parameters}, 1.0 / static_cast<double>(gradients));
-  gradient_.reset();
+  const std::size_t gradients =
+      mutant("means-over-all-workers") ? job_.plan.workers() : group_.members.size();
+  replica_.update({step_.gradient(), 0, job_.plan.keys.parameters}, 1.0 / static_cast<double>(gradients));
+  step_.finish();
   job_.record(node_, ModelUpdate{.version = replica_.version()});
   job_.observer.on_update();
 }
 
-AllReduce::AllReduce(JobContext& job, const Values* weights) : job_(job) {
+AllReduce::AllReduce(JobContext& job, const Values* weights) : Peers(job.plan.workers()), job_(job) {
   for (std::uint32_t w = 0; w < job.plan.workers(); ++w)
-    workers_.push_back(std::make_unique<AllReduceWorker>(job, w, weights));
+    workers_.push_back(std::make_unique<AllReduceWorker>(job, *this, w, weights));
+}
+
+void AllReduce::lose(std::uint32_t index) {
+  stays(index);
+  workers_[index]->lose();
 }
 
 void AllReduce::on_arrival(const Message& message) {
@@ -208,11 +180,24 @@ std::vector<Slice> AllReduce::weights() const {
   const AllReduceWorker* last = nullptr;
   for (std::uint32_t w = 0; w < workers_.size(); ++w) {
     const AllReduceWorker& one = *workers_[w];
-    const bool is_there = one.has_copy() && job_.network.is_up(job_.plan.first_worker() + w);
+    const bool is_there =
+        one.has_copy() && job_.network.is_up(job_.plan.first_worker() + w) && !job_.state.left_early[w];
     if (is_there && (last == nullptr || one.replica().version() < last->replica().version())) last = &one;
   }
   if (last == nullptr) last = workers_.front().get();
   return {last->replica().weights()};
+}
+
+bool AllReduce::agree() const {
+  const Values* first = nullptr;
+  for (std::uint32_t w = 0; w < workers_.size(); ++w) {
+    const Replica& one = workers_[w]->replica();
+    if (!job_.state.completed[w] || !workers_[w]->has_copy() || one.version() < job_.plan.steps) continue;
+    const Values* weights = one.weights().values.get();
+    if (first == nullptr) first = weights;
+    if (first != nullptr && std::memcmp(first->raw(), weights->raw(), first->bytes()) != 0) return false;
+  }
+  return true;
 }
 
 std::vector<std::string> AllReduce::who_waits() const {

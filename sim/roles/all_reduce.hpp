@@ -1,5 +1,12 @@
 // Data parallelism without servers: every worker holds the whole model, and the gradients are summed by an
-// all-reduce (sim/protocol/all_reduce.hpp) among the workers.
+// all-reduce (sim/roles/reduction.hpp) among the workers. What a worker computes between two of them is what
+// a worker of servers computes between a pull and a push (sim/roles/local_work.hpp): several batches, or
+// several steps on its own copy, the sum of whose gradients is that copy's way, so that all copies become
+// their mean.
+//
+// With overlap the gradient is summed in buckets, last layers first, while the backward pass goes on: one
+// all-reduce after the other, in the same order everywhere, as in the one stream of NCCL that PyTorch's
+// DistributedDataParallel uses.
 //
 // When a worker is lost (recovery.workers):
 // - wait: the others wait for its parts, as NCCL does. Its copy of the model and its sums are gone, so they
@@ -8,23 +15,26 @@
 //   torchft. They give up the step in hand. Some may have done it, so they agree on the newest copy
 //   (Standing, Regroup), and its holder sends it to those that have an older one or none. Then they do the
 //   next step, by the mean of the gradients that there are. A worker that comes back, or comes late, makes a
-//   new group too.
+//   new group too, and so does one that leaves after its step in hand. With lost_data = "reassign" a group
+//   shares out all samples.
 // - restart: nobody works until all are there. If one has lost its copy all read the last snapshot, or begin
 //   anew without one, as a job does that is started again.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "sim/protocol/all_reduce.hpp"
+#include "sim/roles/peer_step.hpp"
 #include "sim/roles/peers.hpp"
+#include "sim/roles/reduction.hpp"
 
 namespace psim {
 
 class AllReduceWorker {
  public:
-  AllReduceWorker(JobContext& job, std::uint32_t index, const Values* weights);
+  AllReduceWorker(JobContext& job, const Peers& peers, std::uint32_t index, const Values* weights);
 
   void run();
   // What it had is gone. Its copy is only looked at, where there is no other.
@@ -33,12 +43,11 @@ class AllReduceWorker {
   const Mailbox& mailbox() const { return mailbox_; }
   const Replica& replica() const { return replica_; }
   bool has_copy() const { return has_copy_; }
-  std::int64_t samples() const { return samples_; }
+  const BatchSource& source() const { return step_.source(); }
 
  private:
-  void train();
-  void compute_gradient();
-  void exchange(const Exchange& round);
+  bool train();
+  void make_sums();
   void update();
   void take_snapshot();
   // Of the view's workers; they agree on a copy if others have begun.
@@ -47,21 +56,20 @@ class AllReduceWorker {
   void read_snapshot();
   void adopt(const State& state);
   State copy() const;
-  NodeId node_of(std::uint32_t rank) const { return job_.plan.first_worker() + members_[rank]; }
+  NodeId node_of(std::uint32_t rank) const { return job_.plan.first_worker() + group_.members[rank]; }
 
   JobContext& job_;
+  const Peers& peers_;
   NodeId node_;
   std::uint32_t index_;
-  std::vector<std::uint32_t> members_;  // of the group, by rank: workers
-  std::uint32_t rank_ = 0;              // of this one
-  std::vector<Exchange> rounds_;        // between ranks
+  PeerGroup group_;
   Replica replica_;
   bool has_copy_ = true;  // and has not lost it
   Mailbox mailbox_;
-  std::int64_t clock_ = 0;            // of the step in hand
-  std::int64_t samples_ = 0;          // computed
-  std::int64_t snapshots_ = 0;        // that have been due
-  std::shared_ptr<Values> gradient_;  // becomes the sum of all workers' gradients
+  PeerStep step_;
+  std::deque<Reduction> sums_;  // of the step's buckets
+  std::int64_t clock_ = 0;      // of the step in hand
+  std::int64_t snapshots_ = 0;  // that have been due
 };
 
 class AllReduce final : public Peers {
@@ -70,10 +78,16 @@ class AllReduce final : public Peers {
   void run(std::uint32_t index) override { workers_[index]->run(); }
   void on_arrival(const Message& message) override;
   std::vector<Slice> weights() const override;
-  void lose(std::uint32_t index) override { workers_[index]->lose(); }
+  void lose(std::uint32_t index) override;
   std::int64_t view(std::uint32_t index) const override { return workers_[index]->mailbox().view(); }
-  std::int64_t samples_computed(std::uint32_t index) const override { return workers_[index]->samples(); }
+  std::int64_t samples_computed(std::uint32_t index) const override {
+    return workers_[index]->source().samples_computed();
+  }
+  std::int64_t batch_size(std::uint32_t index) const override {
+    return workers_[index]->source().last_batch_size();
+  }
   std::vector<std::string> who_waits() const override;
+  bool agree() const override;
 
  private:
   JobContext& job_;

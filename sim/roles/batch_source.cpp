@@ -36,34 +36,71 @@ std::uint64_t sample_bytes(const JobContext& job, std::span<const std::uint32_t>
   return bytes;
 }
 
-BatchSource::BatchSource(JobContext& job, NodeId worker)
+BatchSource::BatchSource(JobContext& job, NodeId worker, Requests& requests)
     : job_(job),
       node_(worker),
       index_(worker - job.plan.first_worker()),
-      clock_samples_(job.plan.scenario.training.batch_size * job.plan.workers()) {
-  const std::vector<std::int64_t> sizes = first_batch_sizes(job);
-  size_ = sizes[index_];
-  before_ = std::accumulate(sizes.begin(), sizes.begin() + index_, std::int64_t{0});
+      requests_(requests),
+      holdings_(job, worker, requests) {
+  const Sizes sizes = first_batch_sizes(job);
+  share_.size = sizes[index_];
+  share_.before = std::accumulate(sizes.begin(), sizes.begin() + index_, std::int64_t{0});
+  share_.of_clock = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
+  if (job.plan.scenario.training.local_time) fitted_ = mean_local_steps(job.plan.scenario, index_);
+  if (!is_dynamic()) return;
+  Assign first{.batch_size = share_.size, .samples_before = share_.before};
+  if (job.plan.scenario.may_fail()) first.sizes = std::make_shared<const Sizes>(sizes);
+  assigned_.emplace(0, std::move(first));
+}
+
+std::int64_t BatchSource::local_steps_of(std::int64_t step) const {
+  const TrainingSpec& training = job_.plan.scenario.training;
+  const bool warms_up = step == 0 && training.warmup_steps > 0;
+  return fitted_ > 0 && !warms_up ? fitted_ : training.local_steps_of(step);
 }
 
 bool BatchSource::delivered() const {
   return job_.plan.scenario.cluster.delivery.source == Delivery::database;
 }
 
-void BatchSource::on(const Samples& samples) {
-  here_ = std::max(here_, samples.step + 1);  // a connection of the database keeps their order
+void BatchSource::on(NodeId from, const Samples& samples) {
+  if (!delivered()) return holdings_.on(from, samples);
+  requests_.answered(MessageKind::fetch, samples.step);
+  awaited_.erase(samples.step);
 }
 
 void BatchSource::on(const Assign& assignment) {
-  size_ = assignment.batch_size;
-  before_ = assignment.samples_before;
-  ++assignments_;
+  requests_.answered(MessageKind::report, assignment.clock);
+  const std::int64_t key = assignment.decision.value_or(assignment.clock);
+  if (assignment.decision && key <= assigned_.begin()->first) return;
+  if (assignment.decision || !job_.plan.scenario.may_fail()) assigned_.clear();
+  assigned_.insert_or_assign(key, assignment);
+}
+
+// In step: the first clock for which the decision about this step is.
+std::int64_t BatchSource::round_of(std::int64_t step) const {
+  const std::int64_t every = job_.plan.scenario.training.work_every;
+  return (step + clocks_ahead_) / every * every;
 }
 
 // The sizes of all workers must be of one decision, or their batches would overlap.
 bool BatchSource::has_size(std::int64_t step) const {
-  const TrainingSpec& training = job_.plan.scenario.training;
-  return training.work != WorkPolicy::dynamic || step < (assignments_ + 1) * training.work_every;
+  return !is_dynamic() || !in_step() || assigned_.contains(round_of(step));
+}
+
+BatchSource::Share BatchSource::share_of(std::int64_t step) const {
+  if (!is_dynamic()) return share_;
+  const auto of_round = assigned_.find(round_of(step));
+  return share_in(in_step() && of_round != assigned_.end() ? of_round->second : assigned_.rbegin()->second);
+}
+
+BatchSource::Share BatchSource::share_in(const Assign& assignment) const {
+  Share share{assignment.batch_size, assignment.samples_before, share_.of_clock};
+  if (!assignment.sizes || members_.empty() || !members_[index_]) return share;
+  const Sizes sizes = share_among(*assignment.sizes, members_);
+  share.size = sizes[index_];
+  share.before = std::accumulate(sizes.begin(), sizes.begin() + index_, std::int64_t{0});
+  return share;
 }
 
 void BatchSource::ask_ahead(std::int64_t step) {
@@ -74,45 +111,53 @@ void BatchSource::ask_ahead(std::int64_t step) {
   while (asked_ <= last && has_size(asked_)) ask(asked_++);
 }
 
-// The first clock may have more local steps than the others.
+// The first clock may have more local steps than the others. Where clocks have a time, those that went by
+// count as if each had had as many local steps as one of mean speed.
 void BatchSource::skip_to(std::int64_t step) {
   const TrainingSpec& training = job_.plan.scenario.training;
   drawn_.clear();
-  asked_ = here_ = taken_ = step;
+  awaited_.clear();
+  if (delivered()) requests_.forget(MessageKind::fetch);
+  asked_ = taken_ = step;
+  clocks_ahead_ = 0;
   batches_ = 0;
-  if (step > 0)
-    batches_ = training.local_steps_of(0) * training.accumulate + (step - 1) * training.batches_per_clock();
-  position_ = batches_ * size_;
+  if (step > 0) batches_ = (local_steps_of(0) + (step - 1) * local_steps_of(1)) * training.accumulate;
+  position_ = batches_ * share_of(step).size;
 }
 
 bool BatchSource::prepare(std::int64_t step) {
   ask_ahead(step);
   while (asked_ <= step && has_size(asked_)) ask(asked_++);
-  return step < here_;
+  if (asked_ <= step) {
+    const std::int64_t round = round_of(asked_);
+    const bool may_fail = job_.plan.scenario.may_fail();
+    if (may_fail && !requests_.is_open(MessageKind::report, round)) report(round, {});
+    return false;
+  }
+  return !awaited_.contains(step) && holdings_.is_complete();
 }
 
 void BatchSource::ask(std::int64_t step) {
   drawn_.push_back(draw(step));
-  if (!delivered()) {
-    here_ = step + 1;
-    return;
-  }
-  job_.network.send({.from = node_,
-                     .to = job_.plan.database(),
-                     .body = Fetch{.step = step, .sample_bytes = bytes_of(drawn_.back(), step)}});
+  if (!delivered()) return;
+  awaited_.insert(step);
+  requests_.ask(step, {.from = node_,
+                       .to = job_.plan.database(),
+                       .body = Fetch{.step = step, .sample_bytes = bytes_of(drawn_.back(), step)}});
 }
 
 // A worker that takes no part itself goes on as it did.
 void BatchSource::share_out_among(const std::vector<bool>& members) {
-  if (members == members_) return;
+  holdings_.need(members);
+  if (job_.plan.scenario.recovery.data != LostData::reassign || members == members_) return;
   members_ = members;
   const bool all = members.empty() || !members[index_];
-  const std::vector<std::int64_t> sizes = first_batch_sizes(job_);
-  clock_samples_ = before_ = 0;
+  const Sizes sizes = first_batch_sizes(job_);
+  share_.of_clock = share_.before = 0;
   for (std::uint32_t w = 0; w < sizes.size(); ++w) {
-    const std::int64_t size = all || members[w] ? sizes[w] : 0;
-    clock_samples_ += size;
-    if (w < index_ && !mutant("reassigned-samples-are-the-same")) before_ += size;
+    const std::int64_t size = all || members[w] || is_dynamic() ? sizes[w] : 0;
+    share_.of_clock += size;
+    if (w < index_ && !mutant("reassigned-samples-are-the-same")) share_.before += size;
   }
 }
 
@@ -120,14 +165,15 @@ void BatchSource::share_out_among(const std::vector<bool>& members) {
 // it is shared out; with shards every worker goes through its own.
 BatchSource::Drawn BatchSource::draw(std::int64_t step) {
   const TrainingSpec& training = job_.plan.scenario.training;
-  Drawn drawn{.batch_size = size_, .batches = {}};
+  const Share share = share_of(step);
+  Drawn drawn{.batch_size = share.size, .batches = {}};
   const bool shared = job_.plan.scenario.data.partition == Partition::iid;
-  for (std::int64_t h = 0; h < training.local_steps_of(step); ++h) {
+  for (std::int64_t h = 0; h < local_steps_of(step); ++h) {
     std::vector<Batch>& batches = drawn.batches.emplace_back();
-    for (std::int64_t a = 0; a < training.accumulate; ++a, ++batches_, position_ += size_) {
+    for (std::int64_t a = 0; a < training.accumulate; ++a, ++batches_, position_ += share.size) {
       if (job_.plan.sampler == nullptr) continue;
       batches.push_back(job_.plan.sampler->samples(
-          index_, shared ? batches_ * clock_samples_ + before_ : position_, size_, members_));
+          index_, shared ? batches_ * share.of_clock + share.before : position_, share.size, members_));
     }
   }
   return drawn;
@@ -144,12 +190,11 @@ std::uint64_t BatchSource::bytes_of(const Drawn& drawn, std::int64_t step) const
 }
 
 std::int64_t BatchSource::samples_of(const Drawn& drawn, std::int64_t step) const {
-  const TrainingSpec& training = job_.plan.scenario.training;
-  return drawn.batch_size * training.local_steps_of(step) * training.accumulate;
+  return drawn.batch_size * local_steps_of(step) * job_.plan.scenario.training.accumulate;
 }
 
 double BatchSource::scale() const {
-  return static_cast<double>(batch_size()) / static_cast<double>(job_.plan.scenario.training.batch_size);
+  return static_cast<double>(next_batch_size()) / static_cast<double>(job_.plan.scenario.training.batch_size);
 }
 
 std::vector<std::vector<Batch>> BatchSource::take() {
@@ -160,17 +205,31 @@ std::vector<std::vector<Batch>> BatchSource::take() {
 }
 
 void BatchSource::computed(double seconds, std::int64_t given_away) {
-  const TrainingSpec& training = job_.plan.scenario.training;
+  const std::int64_t every = job_.plan.scenario.training.work_every;
   samples_computed_ += in_hand_ - given_away;
-  if (training.work != WorkPolicy::dynamic) return;
+  if (job_.plan.scenario.recovery.slow.given && !is_dynamic() && in_hand_ > 0)
+    job_.network.send(
+        {.from = node_,
+         .to = scheduler_node,
+         .body = Report{.clock = taken_, .seconds_per_sample = seconds / static_cast<double>(in_hand_)}});
+  if (!is_dynamic()) return;
   round_seconds_ += seconds;
   round_samples_ += in_hand_;
-  if (taken_ % training.work_every != 0 || taken_ >= job_.plan.steps) return;
-  const double mean = round_seconds_ / static_cast<double>(round_samples_);
-  job_.network.send(
-      {.from = node_, .to = scheduler_node, .body = Report{.clock = taken_, .seconds_per_sample = mean}});
+  const std::int64_t next = taken_ + (in_step() ? clocks_ahead_ : 0);
+  if (next % every != 0 || next >= job_.plan.steps) return;
+  const double samples = static_cast<double>(round_samples_);
+  report(next, round_samples_ > 0 ? std::optional(round_seconds_ / samples) : std::nullopt);
   round_seconds_ = 0;
   round_samples_ = 0;
+}
+
+// In step a worker waits for the answer; else it hears of a decision with its next report at the latest.
+void BatchSource::report(std::int64_t clock, std::optional<double> seconds_per_sample) {
+  Message message{.from = node_, .to = scheduler_node};
+  Report& report = message.body.emplace<Report>(Report{clock, seconds_per_sample, {}});
+  if (in_step()) return requests_.ask(clock, std::move(message));
+  report.decision = assigned_.begin()->first;
+  job_.network.send(std::move(message));
 }
 
 }  // namespace psim

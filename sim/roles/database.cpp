@@ -6,9 +6,9 @@ void run_database(JobContext& job) {
   for (;;) {
     const Message message = job.network.receive(job.plan.database());
     const Fetch& fetch = *message.as<Fetch>();
-    job.network.send({.from = job.plan.database(),
-                      .to = message.from,
-                      .body = Samples{.step = fetch.step, .sample_bytes = fetch.sample_bytes}});
+    job.network.send_once({.from = job.plan.database(),
+                           .to = message.from,
+                           .body = Samples{.step = fetch.step, .sample_bytes = fetch.sample_bytes}});
   }
 }
 

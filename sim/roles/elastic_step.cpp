@@ -3,12 +3,10 @@
 namespace psim {
 
 bool ElasticStep::compute() {
-  JobContext& job = step_.job;
   step_.prepare();
   pull_to_centre();
   const double flops = step_.flops_of_step();
-  const double copies =
-      static_cast<double>(job.plan.scenario.training.local_steps_of(step_.number)) * step_.both_copies();
+  const double copies = static_cast<double>(step_.source.local_steps_of(step_.number)) * step_.both_copies();
   step_.record(ComputePhase::begun);
   task_.start(nullptr, step_.begin(true));
   step_.processor.copy(copies);

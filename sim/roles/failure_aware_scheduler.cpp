@@ -4,60 +4,144 @@
 #include <utility>
 
 #include "model/mutant.hpp"
+#include "sim/scenario/spec/nodes.hpp"
 
 namespace psim {
+namespace {
 
-FailureAwareScheduler::FailureAwareScheduler(JobContext& job)
-    : job_(job),
-      manager_({.servers = job.plan.servers(),
-                .workers = job.plan.workers(),
-                .copies = job.plan.scenario.replication.copies,
-                .detector = job.plan.detector(),
-                .removes_workers = job.plan.scenario.recovery.workers != LostWorkers::wait,
-                .takes_over = job.plan.scenario.recovery.servers == LostServers::neighbour,
-                .rebalances = job.plan.scenario.recovery.rebalance,
-                .two_phase = job.plan.scenario.recovery.hand_over == HandOver::two_phase,
-                .absent = job.plan.absent},
-               job.plan.servers() > 0 ? job.plan.keys.servers() : std::vector<std::uint32_t>{}),
-      here_(1 + job.plan.servers() + job.plan.workers()),
-      lives_(job.network.incarnation(scheduler_node)) {
-  if (lives_ > 0) looks_until_ = Agenda::now() + job.plan.detector().timeout;
+Manager::Options options_of(const JobPlan& plan) {
+  return {.servers = plan.servers(),
+          .workers = static_cast<std::uint32_t>(plan.cluster().workers),
+          .copies = plan.scenario.replication.copies,
+          .detector = plan.detector(),
+          .removes_workers = plan.scenario.recovery.workers != LostWorkers::wait,
+          .takes_over = plan.scenario.recovery.servers == LostServers::neighbour,
+          .rebalances = plan.scenario.recovery.rebalance,
+          .two_phase = plan.scenario.recovery.hand_over == HandOver::two_phase,
+          .absent = plan.absent};
+}
+
+// Of all shards of the run; none where there are no servers.
+std::vector<std::uint32_t> homes_of(const std::vector<JobContext*>& jobs) {
+  std::vector<std::uint32_t> homes;
+  for (const JobContext* job : jobs) {
+    if (job->plan.servers() == 0) continue;
+    const std::vector<std::uint32_t> own = job->plan.keys.servers();
+    homes.insert(homes.end(), own.begin(), own.end());
+  }
+  return homes;
+}
+
+}  // namespace
+
+FailureAwareScheduler::FailureAwareScheduler(const std::vector<JobContext*>& jobs)
+    : jobs_(jobs),
+      ended_(jobs.size()),
+      job_(*jobs.front()),
+      manager_(options_of(job_.plan), homes_of(jobs)),
+      here_(job_.plan.database()),
+      lives_(job_.network.incarnation(scheduler_node)) {
+  if (const SlowSpec& slow = job_.plan.scenario.recovery.slow; slow.given)
+    slow_.emplace(job_.plan.workers(), slow.factor, slow.window);
+  for (JobContext* job : jobs) sharing_.emplace_back(*job);
+  if (lives_ > 0) looks_until_ = Agenda::now() + job_.plan.detector().timeout;
 }
 
 void FailureAwareScheduler::run() {
-  while (!is_over()) {
+  end_jobs();
+  while (std::ranges::find(ended_, false) != ended_.end()) {
     const std::int64_t before = manager_.view().number;
-    const std::optional<double> date = looks_until_ ? looks_until_ : manager_.next_suspicion();
+    const std::optional<double> date = next_date();
     const std::optional<Message> message =
         date ? job_.network.receive_until(scheduler_node, *date) : job_.network.receive(scheduler_node);
     if (message && looks_until_) hear(*message);
     else if (message) on(*message);
     else if (looks_until_) take_up();
-    else suspect(std::max(Agenda::now(), *date));  // the clock may stop a rounding error before it
-    if (manager_.view().number > before) tell_job();
+    else on_date(std::max(Agenda::now(), *date));  // the clock may stop a rounding error before it
+    if (manager_.view().number > before) tell_jobs();
     if (!looks_until_ && manager_.view().number > before) announce();
-    // The last one that the others waited for is gone for good: that is known only now.
-    if (!message && is_over()) job_.state.last_finish = Agenda::now();
+    if (!looks_until_ && manager_.view().number > before) share_out();
+    for (JobContext* job : jobs_) {
+      // The last one that the others waited for is gone for good: that is known only now.
+      if (!message && is_over(*job) && !job->state.over) job->state.last_finish = Agenda::now();
+    }
+    end_jobs();
   }
 }
 
-void FailureAwareScheduler::tell_job() {
-  for (NodeId node = job_.plan.first_worker(); node < here_.size(); ++node)
-    job_.state.taken_out[node - job_.plan.first_worker()] = !manager_.is_up(node);
+// A suspicion, or a decision about work that waits no longer.
+std::optional<double> FailureAwareScheduler::next_date() const {
+  if (looks_until_) return looks_until_;
+  std::optional<double> first = manager_.next_suspicion();
+  for (const WorkSharing& sharing : sharing_) {
+    if (const std::optional<double> date = sharing.next()) first = std::min(first.value_or(*date), *date);
+  }
+  return first;
+}
+
+void FailureAwareScheduler::on_date(double now) {
+  for (WorkSharing& sharing : sharing_) sharing.decide_overdue(now);
+  suspect(now);
+}
+
+void FailureAwareScheduler::share_out() {
+  for (WorkSharing& sharing : sharing_) sharing.set_members(manager_.view().workers);
+}
+
+void FailureAwareScheduler::tell_jobs() {
+  for (JobContext* job : jobs_) {
+    for (NodeId node = job->plan.first_worker(); node < job->plan.past_workers(); ++node)
+      job->state.taken_out[node - job->plan.first_worker()] = !manager_.is_up(node);
+  }
 }
 
 // Nobody waits for a worker that is gone for good.
-bool FailureAwareScheduler::is_over() const {
+bool FailureAwareScheduler::is_over(const JobContext& job) const {
   if (!started_) return false;
-  if (mutant("over-with-the-first") && job_.state.some_completed()) return true;
+  if (mutant("over-with-the-first") && job.state.some_completed()) return true;
   bool all_left = true;
-  for (NodeId node = job_.plan.first_worker(); node < here_.size(); ++node) {
+  for (NodeId node = job.plan.first_worker(); node < job.plan.past_workers(); ++node) {
     const bool has_left = here_[node].left || manager_.is_absent(node);
-    if ((!has_left && manager_.is_up(node)) || job_.awaits(node)) return false;
+    if ((!has_left && manager_.is_up(node)) || job.awaits(node)) return false;
     all_left = all_left && has_left;
   }
   // Where the last ones have crashed, the steps are not done.
-  return all_left || job_.state.some_completed();
+  return all_left || job.state.some_completed();
+}
+
+// A job ends when its workers are through, or by itself: at a date, or at its target.
+void FailureAwareScheduler::end_jobs() {
+  std::vector<const JobContext*> now;
+  for (std::size_t j = 0; j < jobs_.size(); ++j) {
+    JobContext& job = *jobs_[j];
+    if (ended_[j] || !(job.state.over || is_over(job))) continue;
+    if (!job.state.over) job.observer.on_end();
+    ended_[j] = true;
+    now.push_back(&job);
+  }
+  if (now.empty() || std::ranges::find(ended_, false) == ended_.end()) return;
+  for (const JobContext* job : now) retire(*job);
+  if (looks_until_) return;
+  started_ ? announce() : start(scheduler_node);
+}
+
+// The others go on without its workers, and without its shards unless somebody reads them.
+void FailureAwareScheduler::retire(const JobContext& job) {
+  std::vector<NodeId> workers;
+  for (NodeId node = job.plan.first_worker(); node < job.plan.past_workers(); ++node) {
+    here_[node].left = true;
+    workers.push_back(node);
+  }
+  const bool stays = job.plan.served && !mutant("served-shards-go-with-their-job");
+  manager_.retire(std::move(workers), job.plan.first_shard,
+                  stays ? 0 : static_cast<std::uint32_t>(job.plan.keys.shards.size()));
+}
+
+bool FailureAwareScheduler::is_retired(NodeId node) const {
+  for (std::size_t j = 0; j < jobs_.size(); ++j) {
+    if (ended_[j] && jobs_[j]->plan.is_worker(node)) return true;
+  }
+  return false;
 }
 
 std::optional<FailureAwareScheduler::News> FailureAwareScheduler::news_of(const Message& message) {
@@ -75,8 +159,9 @@ void FailureAwareScheduler::hear(const Message& message) {
     return;
   }
   const std::optional<News> news = news_of(message);
-  if (!news) return;  // it will come again
   const NodeId node = message.from;
+  if (!news || is_retired(node)) return;  // it will come again
+  if (node >= members()) return on_reader(message);
   Member& member = here_[node];
   if (news->says_leave) acknowledge_leave(node);
   if (news->life > member.life) member = {.joined = true, .life = news->life};
@@ -107,6 +192,9 @@ void FailureAwareScheduler::take_up() {
   }
   for (const NodeId node : manager_.take_up(*view_, strangers, lives_))
     job_.record(scheduler_node, Suspicion{node, manager_.view().number});
+  for (std::size_t j = 0; j < jobs_.size(); ++j) {
+    if (ended_[j]) retire(*jobs_[j]);
+  }
   started_ = true;
   for (const NodeId node : strangers) tell_start(node);
 }
@@ -114,14 +202,19 @@ void FailureAwareScheduler::take_up() {
 void FailureAwareScheduler::on(const Message& message) {
   if (const Ready* ready = message.as<Ready>())
     return manager_.ready(message.shard, ready->next_owner, message.epoch);
+  if (const Report* report = message.as<Report>()) return on_report(message.from, *report);
   const std::optional<News> news = news_of(message);
-  if (!news) return;  // the answer to an old question
   const NodeId node = message.from;
+  if (!news || is_retired(node)) return;  // the answer to an old question
+  if (node >= members()) return on_reader(message);
   const auto life = static_cast<std::uint32_t>(news->life);
   if (message.is<Join>()) {
     if (news->life < here_[node].life) return;  // overtaken
     // The same node does not come back without a new life: this is what it once said.
-    if (news->life > here_[node].life) here_[node] = {.joined = true, .life = news->life};
+    if (news->life > here_[node].life) {
+      here_[node] = {.joined = true, .life = news->life};
+      for (WorkSharing& sharing : sharing_) sharing.is_new(node);
+    }
     manager_.heard(node, life, Agenda::now());
     return start(node);
   }
@@ -131,6 +224,35 @@ void FailureAwareScheduler::on(const Message& message) {
   acknowledge_leave(node);
   if (news->life < here_[node].life) return;  // of a life that is over
   if (!std::exchange(here_[node].left, true)) manager_.leaves(node);
+}
+
+// What the scheduler asks of a worker may get lost, so it asks again with the next report.
+void FailureAwareScheduler::on_report(NodeId node, const Report& report) {
+  const std::size_t worker = node - job_.plan.first_worker();
+  for (WorkSharing& sharing : sharing_) sharing.on(node, report);
+  if (!slow_ || !report.seconds_per_sample || here_[node].left || !manager_.is_up(node)) return;
+  const SlowAction action = job_.plan.scenario.recovery.slow.action;
+  const std::optional<SlowNodes::Found> found = slow_->report(worker, *report.seconds_per_sample);
+  if (found) {
+    job_.record(scheduler_node, SlowWorker{node, found->seconds, found->median, action});
+    const std::vector<NodeId>& spares = job_.plan.spares;
+    if (action == SlowAction::replace && spares_used_ < spares.size() && !mutant("spares-never-come"))
+      job_.observer.start_spare(spares[spares_used_++]);
+  }
+  if (slow_->is_slow(worker) && action != SlowAction::flag) ask_to_leave(node);
+}
+
+void FailureAwareScheduler::ask_to_leave(NodeId worker) {
+  job_.network.send_once({.from = scheduler_node, .to = worker, .body = Leave{.life = here_[worker].life}});
+}
+
+// An inference node says which view it knows.
+void FailureAwareScheduler::on_reader(const Message& message) {
+  const std::int64_t known = message.as<Heartbeat>()->view;
+  const std::int64_t newest = looks_until_ ? (view_ ? view_->number : -1) : manager_.view().number;
+  if (looks_until_ && known > newest)
+    job_.network.send_once({.from = scheduler_node, .to = message.from, .body = AskView{}});
+  if (!looks_until_ && started_ && known < newest) tell_view(message.from);
 }
 
 void FailureAwareScheduler::acknowledge_leave(NodeId node) {
@@ -144,16 +266,20 @@ void FailureAwareScheduler::start(NodeId node) {
     if (!here_[other].joined && manager_.is_up(other)) return;
   }
   started_ = true;
+  share_out();
   first_view_ = manager_.view().number;
   manager_.start(Agenda::now());
   for (NodeId other = 1; other < here_.size(); ++other) {
     if (here_[other].joined) tell_start(other);
   }
+  tell_readers();
 }
 
 void FailureAwareScheduler::suspect(double now) {
-  for (const NodeId node : manager_.suspect(now))
+  for (const NodeId node : manager_.suspect(now)) {
+    if (slow_ && job_.plan.is_worker(node)) slow_->forget(node - job_.plan.first_worker());
     job_.record(scheduler_node, Suspicion{node, manager_.view().number});
+  }
   if (!started_) start(scheduler_node);
 }
 
@@ -164,6 +290,13 @@ void FailureAwareScheduler::announce() {
     const bool hands_over = job_.plan.is_server(node) && here_[node].left;
     if ((manager_.is_up(node) && !here_[node].left) || hands_over) tell_view(node);
   }
+  if (started_) tell_readers();
+}
+
+void FailureAwareScheduler::tell_readers() {
+  const ClusterSpec& cluster = job_.plan.cluster();
+  if (mutant("readers-are-not-told")) return;
+  for (NodeId node = first_inference_node(cluster); node < node_count(cluster); ++node) tell_view(node);
 }
 
 const SharedView& FailureAwareScheduler::newest_view() {
@@ -177,6 +310,7 @@ const SharedView& FailureAwareScheduler::newest_view() {
 void FailureAwareScheduler::record(const View& view) {
   for (std::uint32_t s = 0; s < view.owners.size(); ++s) {
     const Owner& owner = view.owners[s];
+    if (owner.primary == scheduler_node) continue;
     const auto holds = [&](PlaceRole role, NodeId node) {
       job_.record(scheduler_node, ShardPlace{view.number, s, owner.epoch, role, node});
     };

@@ -1,5 +1,7 @@
 // The scheduler where nodes fail: hears who is there, announces views of that, and starts everybody. What it
-// says may get lost, so a view is sent to whoever reports an older one.
+// says may get lost, so a view is sent to whoever reports an older one. All jobs of a run have one scheduler:
+// its views have the owners of all shards and the members of all groups. Inference nodes are no members: they
+// are told views, because they pull from the owners, and nobody waits for them or suspects them.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +10,17 @@
 #include <vector>
 
 #include "sim/protocol/membership.hpp"
+#include "sim/protocol/slow_nodes.hpp"
 #include "sim/roles/job_context.hpp"
+#include "sim/roles/work_sharing.hpp"
 
 namespace psim {
 
 class FailureAwareScheduler {
  public:
-  explicit FailureAwareScheduler(JobContext& job);
-  // Until nobody has steps to do any more.
+  // `jobs`: all of the run.
+  explicit FailureAwareScheduler(const std::vector<JobContext*>& jobs);
+  // Until nobody has steps to do any more. Tells each job when that is so of its workers.
   void run();
 
  private:
@@ -26,11 +31,21 @@ class FailureAwareScheduler {
     bool says_leave, is_leaving;       // it says so with this message; or has said it before
   };
   static std::optional<News> news_of(const Message& message);
-  void tell_job();
-  bool is_over() const;
+  void tell_jobs();
+  bool is_over(const JobContext& job) const;
+  void end_jobs();
+  void retire(const JobContext& job);
+  bool is_retired(NodeId node) const;
+  NodeId members() const { return static_cast<NodeId>(here_.size()); }
+  void on_reader(const Message& message);
+  std::optional<double> next_date() const;
+  void on_date(double now);
+  void share_out();
   void hear(const Message& message);
   void take_up();
   void on(const Message& message);
+  void on_report(NodeId node, const Report& report);
+  void ask_to_leave(NodeId worker);
   void acknowledge_leave(NodeId node);
   void start(NodeId node);
   void suspect(double now);
@@ -39,20 +54,26 @@ class FailureAwareScheduler {
   void record(const View& view);
   void tell_start(NodeId node);
   void tell_view(NodeId node);
+  void tell_readers();
 
   struct Member {
     bool joined = false, left = false;
     // While the scheduler looks around: how often it was started before, and which view it knows.
     std::int64_t life = -1, view = -1;
   };
-  JobContext& job_;
+  const std::vector<JobContext*>& jobs_;
+  std::vector<bool> ended_;  // by job
+  JobContext& job_;          // the first one, for what belongs to all
   Manager manager_;
-  std::vector<Member> here_;  // by node
-  std::uint32_t lives_;       // before this one
+  std::vector<WorkSharing> sharing_;  // of dynamic work, by job
+  std::vector<Member> here_;          // by node
+  std::uint32_t lives_;               // before this one
   std::optional<double> looks_until_;
   bool started_ = false;
   std::int64_t first_view_ = -1;  // with which all were told to start
   SharedView view_;
+  std::optional<SlowNodes> slow_;
+  std::size_t spares_used_ = 0;
 };
 
 }  // namespace psim

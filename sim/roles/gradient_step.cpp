@@ -8,9 +8,9 @@ bool GradientStep::compute() {
   JobContext& job = step_.job;
   const TrainingSpec& training = job.plan.scenario.training;
   step_.prepare();
-  if (job.plan.rule.cancel) step_.kv.watch_for_newer(step_.clock);
+  if (job.plan.rule.cancel && !step_.is_ahead) step_.kv.watch_for_newer(step_.clock);
   const double flops = step_.flops_of_step();
-  const double copies = static_cast<double>(training.local_steps_of(step_.number)) * step_.both_copies();
+  const double copies = static_cast<double>(step_.source.local_steps_of(step_.number)) * step_.both_copies();
   step_.record(ComputePhase::begun);
   LocalWork work = step_.begin(training.pull_every > 1);
   std::shared_ptr<Assembly> weights = step_.on_own_copy ? nullptr : step_.take_weights(work.keys.get());

@@ -22,7 +22,10 @@ void Heartbeats::beat(NodeId node, std::uint32_t incarnation, double date, int i
   job_.agenda.at(date, [this, node, incarnation, date, in_vain] {
     if (!job_.network.is_up(node) || job_.network.incarnation(node) != incarnation) return;
     const bool is_peer = nodes_.peers() != nullptr && job_.plan.is_worker(node);
-    if (is_peer && job_.state.completed[nodes_.worker_index(node)]) return;
+    const auto has_gone = [this](std::uint32_t index) {
+      return job_.state.completed[index] || job_.state.left_early[index];
+    };
+    if (is_peer && has_gone(nodes_.worker_index(node))) return;
     const Worker* worker = job_.plan.is_worker(node) && !is_peer ? &nodes_.worker(node) : nullptr;
     if (worker && worker->is_through() && !worker->stays()) return;
     if (worker && worker->is_needed()) {

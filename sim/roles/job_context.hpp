@@ -70,13 +70,16 @@ void record_wait(JobContext& job, NodeId node, Awaited what, double since, std::
 // Counts a computation of a node as long as it lives, even if its actor is killed meanwhile.
 class Busy {
  public:
-  Busy(JobContext& job, NodeId node) : count_(job.state.busy[node]) { ++count_; }
-  ~Busy() { --count_; }
+  Busy(JobContext& job, NodeId node) : usage_(job.state.usage), node_(node) {
+    usage_.computes(node_, 1, Agenda::now());
+  }
+  ~Busy() { usage_.computes(node_, -1, Agenda::now()); }
   Busy(const Busy&) = delete;
   Busy& operator=(const Busy&) = delete;
 
  private:
-  int& count_;
+  NodeUsage& usage_;
+  NodeId node_;
 };
 
 }  // namespace psim

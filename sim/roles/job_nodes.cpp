@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "sim/scenario/spec/nodes.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
 
 namespace psim {
@@ -108,6 +109,13 @@ std::vector<std::string> JobNodes::who_waits() const {
           Agenda::now(), job_.plan.first_index + worker, server->id() - job_.plan.first_server(), pull.clock,
           server->version(), server->pending().size(), server->state().workers.slowest()));
     }
+  }
+  for (std::uint32_t w = 0; w < workers_.size(); ++w) {
+    const Message* request = workers_[w]->requests().oldest();
+    if (request == nullptr || !job_.network.is_up(request->from)) continue;
+    say(fmt::format("at {:.6g} s worker {} waits for {} to answer its {}{}", Agenda::now(),
+                    job_.plan.first_index + w, node_name(job_.plan.scenario.cluster, request->to),
+                    name_of(kind_of(*request)), job_.network.is_up(request->to) ? "" : ", and it is down"));
   }
   for (std::string& line : peers_ ? peers_->who_waits() : std::vector<std::string>{}) say(std::move(line));
   if (std::string joins = who_joins(); !joins.empty()) say(std::move(joins));

@@ -19,7 +19,7 @@ class JobNodes {
 
   // With the model's first weights; none of a phantom model.
   void make(const std::shared_ptr<Values>& weights);
-  // A node that crashed has nothing any more.
+  // A node that crashed has nothing any more. A server is made again in all jobs.
   void make_again(NodeId node);
 
   ServerActor& server(NodeId node) const { return *servers_[node - job_.plan.first_server()]; }
@@ -38,9 +38,10 @@ class JobNodes {
   // Who waits for which server since when, for a run that can go on no more.
   std::vector<std::string> who_waits() const;
   std::vector<ServerRanges> server_ranges() const;
-  // What became of worker `index`: null where there are no servers, or tasks.
-  const Worker* find_worker(std::uint32_t index) const {
-    return workers_.empty() ? nullptr : workers_[index].get();
+  std::int64_t last_batch_size(std::uint32_t index) const {
+    if (peers_) return peers_->batch_size(index);
+    if (workers_.empty()) return job_.plan.scenario.training.batch_size;  // tasks
+    return workers_[index]->source().last_batch_size();
   }
   // By all the worker's lives.
   std::int64_t samples_computed(std::uint32_t index) const {

@@ -28,6 +28,7 @@ class JobObserver {
   virtual void on_update() = 0;                                  // after a server's update
   virtual void on_clock(NodeId worker, std::int64_t clock) = 0;  // it starts this clock, or has done the last
   virtual void on_end() = 0;                                     // every worker of the job has left
+  virtual void start_spare(NodeId worker) = 0;                   // from an actor; it joins when it is up
   virtual RunWatch& watch() = 0;
   virtual GradientProbe* gradients() = 0;  // null: nobody asks about them
   virtual void on_applied(const PushOutcome& push) = 0;

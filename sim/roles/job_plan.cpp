@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "model/mutant.hpp"
 #include "sim/scenario/spec/pace.hpp"
 
 namespace psim {
@@ -13,6 +14,9 @@ constexpr std::int64_t no_limit = std::int64_t{1} << 60U;
 
 ConsistencyRule rule_of(const Scenario& scenario) {
   ConsistencyRule rule = make_rule(scenario.consistency, scenario.cluster.workers);
+  const TrainingSpec& training = scenario.training;
+  rule.stale.settings = training.staleness_settings;
+  if (training.staleness_aware) rule.stale.function = training.staleness_weight;
   // Every spring moves the centre by its own pull.
   if (scenario.training.algorithm == Algorithm::elastic) rule.aggregation = Aggregation::sum;
   // What is lost of one shard is not lost of another.
@@ -35,7 +39,17 @@ KeySpace key_space_of(const Scenario& scenario) {
                          .seed = static_cast<std::uint64_t>(scenario.seed)});
 }
 
-// Nodes that join without having left.
+// The last workers.
+std::vector<NodeId> spares_of(const Scenario& scenario) {
+  const bool replaces = scenario.recovery.slow.given && scenario.recovery.slow.action == SlowAction::replace;
+  std::vector<NodeId> spares;
+  const auto end = static_cast<NodeId>(1 + scenario.cluster.servers + scenario.cluster.workers);
+  for (NodeId node = end - static_cast<NodeId>(replaces ? scenario.cluster.spares : 0); node < end; ++node)
+    spares.push_back(node);
+  return spares;
+}
+
+// Nodes that join without having left, and spares.
 std::vector<NodeId> absent_at_first(const Scenario& scenario) {
   std::set<NodeId> absent, seen;
   for (const FaultSpec& fault : scenario.faults) {
@@ -46,6 +60,7 @@ std::vector<NodeId> absent_at_first(const Scenario& scenario) {
     }
   }
   for (const NodeId node : seen) absent.erase(node);
+  for (const NodeId node : spares_of(scenario)) absent.insert(node);
   return {absent.begin(), absent.end()};
 }
 
@@ -64,7 +79,8 @@ JobPlan plan_of(const Scenario& scenario, const DataSplit* data, std::uint32_t f
                .steps = steps_of(scenario, data != nullptr ? data->train.size() : 0).value_or(no_limit),
                .keys = key_space_of(scenario),
                .first_shard = first_shard,
-               .absent = absent_at_first(scenario)};
+               .served = scenario.cluster.inference.given,
+               .spares = spares_of(scenario)};
   if (plan.rule.told)
     plan.tasks = std::make_shared<const TaskDag>(
         parse_program(scenario.tasks, scenario.cluster.workers).program, plan.steps);
@@ -87,9 +103,26 @@ std::vector<JobPlan> plan_jobs(const LoadedScenario& loaded) {
     plan.first_index = job.first_worker;
     plan.groups = job.groups;
     plan.batch_sizes = job.batch_sizes;
+    plan.machines = &loaded.scenario.cluster;
     first_shard += static_cast<std::uint32_t>(plan.keys.shards.size());
   }
+  for (JobPlan& plan : plans) plan.absent = absent_at_first(loaded.scenario);
   return plans;
+}
+
+const ArrayBound* JobPlan::own_bound_of(std::uint32_t shard) const {
+  const std::vector<ArrayBound>& arrays = scenario.consistency.arrays;
+  const auto found = std::ranges::find(arrays, keys.shards[shard].layer, &ArrayBound::layer);
+  return found == arrays.end() ? nullptr : &*found;
+}
+
+ConsistencyRule JobPlan::rule_of(std::uint32_t shard) const {
+  ConsistencyRule own = rule;
+  const ArrayBound* bound = own_bound_of(shard);
+  if (bound == nullptr || mutant("layers-share-a-bound")) return own;
+  own.staleness = bound->staleness;
+  own.schedule.clear();
+  return own;
 }
 
 RetrySpec JobPlan::retry() const {
@@ -117,11 +150,11 @@ Epochs JobPlan::epochs() const {
   if (data == nullptr) return {.per_clock = 1};
   const TrainingSpec& training = scenario.training;
   const std::int64_t samples = training.batch_size * batches_of_workers(scenario);
-  const auto passes = [&](std::int64_t batches) {
-    return static_cast<double>(samples * batches) / static_cast<double>(data->size());
+  const auto passes = [&](double batches) {
+    return static_cast<double>(samples) * batches / static_cast<double>(data->size());
   };
-  return {.per_clock = passes(training.batches_per_clock()),
-          .first_more = passes(training.batches_more_at_first())};
+  return {.per_clock = passes(batches_per_clock(scenario)),
+          .first_more = passes(batches_more_at_first(scenario))};
 }
 
 LearningRate JobPlan::learning_rate() const {

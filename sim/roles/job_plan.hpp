@@ -35,8 +35,11 @@ struct JobPlan {
   std::uint32_t first_index = 0, first_shard = 0;
   std::vector<std::size_t> groups = {};        // of the run's scenario that train here; none without groups
   std::vector<std::int64_t> batch_sizes = {};  // by worker, where they differ from the beginning
-  std::vector<NodeId> absent = {};             // nodes that are not there at first
+  std::vector<NodeId> absent = {};             // nodes of the run that are not there at first
+  const ClusterSpec* machines = nullptr;       // all workers and whom they share; null: the scenario's
+  bool served = false;                         // by the inference group
   std::shared_ptr<const TaskDag> tasks = {};   // that the scheduler gives out; null under most models
+  std::vector<NodeId> spares = {};             // of those, workers that are there to replace others
 
   // None of a phantom model, as all that follows.
   std::shared_ptr<const Learner> learner = {};
@@ -50,10 +53,20 @@ struct JobPlan {
   std::uint32_t servers() const { return static_cast<std::uint32_t>(scenario.cluster.servers); }
   std::uint32_t workers() const { return static_cast<std::uint32_t>(scenario.cluster.workers); }
   NodeId first_worker() const { return 1 + servers() + first_index; }
-  NodeId database() const { return first_worker() + workers(); }
-  NodeId snapshot_node() const { return storage_node(scenario.cluster).value_or(0); }
+  NodeId past_workers() const { return first_worker() + workers(); }
+  const ClusterSpec& cluster() const { return machines != nullptr ? *machines : scenario.cluster; }
+  NodeId database() const { return 1 + servers() + static_cast<NodeId>(cluster().workers); }
+  NodeId snapshot_node() const { return storage_node(cluster()).value_or(0); }
   bool is_server(NodeId node) const { return node >= first_server() && node <= servers(); }
-  bool is_worker(NodeId node) const { return node >= first_worker() && node < database(); }
+  bool is_worker(NodeId node) const { return node >= first_worker() && node < past_workers(); }
+  // By worker of this job, whether it takes part.
+  std::vector<bool> members_in(const View& view) const {
+    const auto first = view.workers.begin() + first_index;
+    return {first, first + workers()};
+  }
+  const Owner& owner_in(const View& view, std::uint32_t shard) const {
+    return view.owners[first_shard + shard];
+  }
 
   // Shards are numbered from 0 here; messages and records number them over all jobs.
   bool has_shard(std::uint32_t of_run) const {
@@ -67,6 +80,9 @@ struct JobPlan {
   // Where the parts of the whole model belong; null: in their order, as without servers.
   const Assembly::Places* layout() const { return places.empty() ? nullptr : &places; }
 
+  // The bound of its own of a shard's layer, and the rule of one shard.
+  const ArrayBound* own_bound_of(std::uint32_t shard) const;
+  ConsistencyRule rule_of(std::uint32_t shard) const;
   RetrySpec retry() const;
   DetectorSpec detector() const;
   LearningRate learning_rate() const;
@@ -74,6 +90,9 @@ struct JobPlan {
   bool sparse() const { return learner != nullptr && learner->sparse(); }
   bool elastic() const { return scenario.training.algorithm == Algorithm::elastic; }
   bool steals() const { return scenario.training.work == WorkPolicy::stealing; }
+  bool warms_up_before_servers() const {
+    return scenario.training.warmup_steps > 0 && scenario.training.warmup == Warmup::before_servers;
+  }
   bool workers_update() const { return scenario.training.update == UpdateAt::worker; }
   Precision precision() const { return scenario.model.precision; }
   Storage storage() const { return {precision(), scenario.training.multi_precision}; }

@@ -10,6 +10,7 @@
 #include "sim/protocol/filter.hpp"
 #include "sim/protocol/message.hpp"
 #include "sim/roles/job_plan.hpp"
+#include "sim/roles/node_usage.hpp"
 
 namespace psim {
 
@@ -19,20 +20,24 @@ struct JobState {
         left_early(plan.workers()),
         taken_out(plan.workers()),
         keys_used(plan.workers()),
-        busy(nodes),
+        usage(nodes),
         joins(nodes),
+        starting(nodes),
         last_weights(plan.keys.shards.size()) {}
 
   // Of each worker: it has done all its steps; it has left before that, or has not joined yet; the scheduler
   // has taken it out, and not heard of it since.
   std::vector<bool> completed, left_early, taken_out;
-  std::uint32_t left = 0;  // workers that have told the scheduler so
-  double last_finish = 0;  // when a worker was through, or known to be gone for good
-  bool over = false;       // the job has ended, although others may go on
+  std::uint32_t left = 0;         // workers that have told the scheduler so
+  double last_finish = 0;         // when a worker was through, or known to be gone for good
+  bool over = false;              // the job has ended, although others may go on
+  std::int64_t most_updates = 0;  // versions that all shards have had, before any was set back
 
-  std::vector<std::uint64_t> keys_used;  // sparse models: of all steps, by worker
-  std::vector<int> busy;                 // by node: computations going on, of workers and servers
-  std::vector<bool> joins;               // by node: it has asked to take part, and is not told to start yet
+  std::vector<std::uint64_t> keys_used;   // sparse models: of all steps, by worker
+  NodeUsage usage;                        // of workers and servers
+  std::vector<bool> joins;                // by node: it has asked to take part, and is not told to start yet
+  std::vector<bool> starting;             // by node: it will be up at a date that is planned
+  std::shared_ptr<Values> first_weights;  // where workers begin before servers are there
 
   // By shard: what its last owner had when it went down, or gave the shard up.
   struct Last {
@@ -46,6 +51,8 @@ struct JobState {
     State state = {};
   };
   std::map<std::uint32_t, Snapshot> snapshots;
+  // Without servers, by part of the model and version: those that a restart may still need.
+  std::map<std::uint32_t, std::map<std::int64_t, Snapshot>> copies;
 
   // Of each task of the program: how often it was done, how long it took in all from being given out to being
   // done, which workers did it, and what it told last.

@@ -12,15 +12,19 @@
 
 namespace psim {
 
-KvClient::KvClient(JobContext& job, NodeId node)
+KvClient::KvClient(JobContext& job, NodeId node, Requests* requests)
     : job_(job),
       node_(node),
+      requests_(requests),
       connections_(job.plan.keys.shards.size()),
       all_(job.plan.keys.shards.size()),
-      encoder_(job, node) {
+      encoder_(job, node),
+      cache_(job.plan) {
   std::iota(all_.begin(), all_.end(), 0U);
   if (job.plan.scenario.may_fail()) {
-    retries_ = std::make_unique<RetryQueue>(job.plan.retry());
+    RetrySpec retry = job.plan.retry();
+    if (only_reads()) retry.limit = 0;  // training does not depend on it
+    retries_ = std::make_unique<RetryQueue>(retry);
     for (const std::uint32_t s : all_) standings_.push_back({.owner = job.plan.server_of(s)});
   }
 }
@@ -48,6 +52,7 @@ Timestamp KvClient::pull(const ShardIds& shards, std::int64_t clock, Wanted want
 void KvClient::pull_for_step(std::int64_t clock) {
   ShardIds wanted = all_;
   if (job_.plan.rule.gate != Gate::version) {
+    std::erase_if(wanted, [&](std::uint32_t s) { return cache_.does(s, clock); });
     pull(wanted, clock, Wanted::any);
     return;
   }
@@ -107,6 +112,20 @@ Message KvClient::message_for(std::uint32_t s, Body&& body) const {
           .body = std::move(body)};
 }
 
+void KvClient::begin_with(const std::shared_ptr<Values>& weights) {
+  weights_.resize(connections_.size());
+  for (const std::uint32_t s : all_) {
+    connections_[s].version = 0;
+    weights_[s] = job_.plan.part_of(s, weights);
+    encoder_.received(s, weights_[s]);
+  }
+}
+
+void KvClient::forget() {
+  weights_.clear();
+  for (Connection& shard : connections_) shard.version = -1;
+}
+
 Timestamp KvClient::push(const ShardIds& shards, std::int64_t clock, const std::shared_ptr<Values>& gradient,
                          std::int64_t samples, KeyRange block, const Versions* computed_on) {
   const Timestamp task = ++last_;
@@ -114,6 +133,8 @@ Timestamp KvClient::push(const ShardIds& shards, std::int64_t clock, const std::
     Connection& shard = connections_[s];
     if (shard.finished) continue;
     Encoded encoded = encoder_.encode(s, gradient, batch_.get(), block);
+    if (cache_.is_on() && !weights_.empty())
+      weights_[s] = cache_.with_own_push(s, weights_[s], gradient, clock, samples);
     if (job_.plan.scenario.messages.acknowledge) {
       push_tasks_[{s, shard.pushes}] = task;
       ++open_[task];
@@ -132,9 +153,16 @@ Timestamp KvClient::push(const ShardIds& shards, std::int64_t clock, const std::
 
 void KvClient::wait_until(Awaited what, std::optional<std::int64_t> clock,
                           const std::function<bool()>& is_over) {
+  wait_until(what, clock, is_over, std::nullopt);
+}
+
+bool KvClient::wait_until(Awaited what, std::optional<std::int64_t> clock,
+                          const std::function<bool()>& is_over, std::optional<double> date) {
   const double since = Agenda::now();
-  while (!is_over()) wait_for_message();
+  bool over = is_over();
+  for (; !over && !(date && Agenda::now() >= *date); over = is_over()) wait_for_message(date);
   record_wait(job_, node_, what, since, clock, heard_);
+  return over;
 }
 
 void KvClient::wait_for(const ShardIds& shards, std::int64_t clock) {
@@ -158,16 +186,19 @@ void KvClient::answered_one(Timestamp task) {
 
 void KvClient::handle(Message message) {
   heard_ = Heard(message);
-  using Others = Ignore<Join, Start, Leave, LeaveAck, Heartbeat, Ready, Report, Pull, Push, UpdateGroup,
-                        Decide, Replicate, Replicated, State, Restore, Chunk, Activations, Errors,
-                        psim::Standing, Regroup, Fetch, TaskDone, Call, Returned>;
-  std::visit(Overloaded{[&](Answer& answer) { on_answer(message, std::move(answer)); },
-                        [&](const Ack& ack) { on_ack(message, ack); },
-                        [&](const NewView& news) { on_view(news.view); },
-                        [&](const AskView&) { tell_view(job_, node_, view_); },
-                        [&](const OneOf<Assign, Samples, Idle, Piece, RunTask> auto&) { other_(message); },
-                        Others{}},
-             message.body);
+  using Others = Ignore<Join, LeaveAck, Heartbeat, Ready, Report, Pull, Push, UpdateGroup, Decide, Replicate,
+                        Replicated, State, Restore, Chunk, Activations, Errors, psim::Standing, Regroup,
+                        Fetch, TaskDone, Call, Returned>;
+  std::visit(
+      Overloaded{[&](Answer& answer) { on_answer(message, std::move(answer)); },
+                 [&](const Ack& ack) { on_ack(message, ack); },
+                 [&](const NewView& news) { on_view(news.view); },
+                 [&](const AskView&) { tell_view(job_, node_, view_); },
+                 [&](const OneOf<Start, Leave, Assign, Samples, Idle, Piece, PieceGradient, RunTask> auto&) {
+                   other_(message);
+                 },
+                 Others{}},
+      message.body);
 }
 
 void KvClient::on_answer(const Message& message, Answer answer) {
@@ -186,10 +217,14 @@ void KvClient::on_answer(const Message& message, Answer answer) {
   shard.outstanding = false;
   shard.unused = true;
   shard.version = answer.version;
+  shard.left_at = answer.sent_at;
   shard.finished = answer.finished;
   if (weights_.empty()) weights_.resize(connections_.size());
   const Slice& values = answer.weights.values;
-  if (values.count > 0) shard.has = answer.number;
+  if (values.count > 0) {
+    shard.has = answer.number;
+    cache_.received(s, answer.slowest);
+  }
   if (job_.plan.workers_update() && answer.version > 0 && values.values) update(s, values, answer.version);
   else weights_[s] = std::move(answer.weights.values);
   encoder_.received(s, weights_[s]);
@@ -210,10 +245,6 @@ void KvClient::update(std::uint32_t s, const Slice& sum, std::int64_t version) {
       static_cast<double>(version - (mutant("workers-rate-is-an-update-ahead") ? 0 : 1)));
   shard.parameters->update(std::array{WeightedGradient{sum, 1.0}}, job_.plan.learning_rate().at(epochs));
   weights = {shard.parameters->weights(), 0, sum.count, version};
-}
-
-bool KvClient::answered(const ShardIds& shards) const {
-  return std::ranges::none_of(shards, [this](std::uint32_t s) { return connections_[s].outstanding; });
 }
 
 // Where the first shard decides for all and was set back, another may have the version already that its next
@@ -242,10 +273,6 @@ bool KvClient::all_finished() const {
   return std::ranges::all_of(all_, [this](std::uint32_t s) { return finished(s); });
 }
 
-std::int64_t KvClient::least_version() const {
-  return std::ranges::min_element(connections_, {}, &Connection::version)->version;
-}
-
 std::int64_t KvClient::least_version_here() const {
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   for (const Connection& shard : connections_) {
@@ -258,7 +285,7 @@ std::vector<Slice> KvClient::take_weights() {
   std::vector<Slice> parts = std::exchange(weights_, {});
   parts.resize(connections_.size());
   for (const std::uint32_t s : all_) {
-    if (!connections_[s].finished && !job_.plan.workers_update()) continue;
+    if (!connections_[s].finished && !job_.plan.workers_update() && !cache_.is_on()) continue;
     weights_.resize(connections_.size());
     weights_[s] = parts[s];
   }
@@ -291,15 +318,27 @@ Message KvClient::again(Message request) const {
   return with_oldest(std::move(request));
 }
 
-void KvClient::wait_for_message() {
-  if (!retries_) return handle(job_.network.receive(node_));
-  const std::optional<double> next = retries_->next();
+void KvClient::wait_for_message(std::optional<double> date) {
+  std::optional<double> next = date;
+  const auto look_at = [&next](const std::optional<double>& other) {
+    if (other) next = std::min(next.value_or(*other), *other);
+  };
+  if (retries_) look_at(retries_->next());
+  if (requests_ != nullptr) look_at(requests_->next());
   std::optional<Message> message =
       next ? job_.network.receive_until(node_, *next) : job_.network.receive(node_);
   if (message) return handle(std::move(*message));
-  settle(true);
   // The clock may stop a rounding error before the date.
-  for (Message& due : retries_->due(std::max(Agenda::now(), *next))) {
+  const double now = std::max(Agenda::now(), *next);
+  if (retries_) repeat(now);
+  if (requests_ != nullptr) requests_->repeat(now);
+}
+
+void KvClient::repeat(double now) {
+  const std::optional<double> next = retries_->next();
+  if (!next || *next > now) return;
+  settle(true);
+  for (Message& due : retries_->due(now)) {
     if (job_.network.carries(due)) continue;  // sent again it would only be in its own way
     const MessageFacts facts = facts_of(due.body);
     job_.record(node_, Repetition{due.to, facts.kind, due.shard, facts.pull, facts.push});
@@ -367,15 +406,19 @@ void KvClient::settle(bool has_waited) {
 void KvClient::on_view(const std::shared_ptr<const View>& view) {
   if (view->number <= this->view()) return;
   view_ = view;
+  members_ = job_.plan.members_in(*view);
   for (const std::uint32_t s : all_) {
     Standing& standing = standings_[s];
-    const Owner& owner = view->owners[s];
+    const Owner& owner = job_.plan.owner_in(*view, s);
     if (owner.epoch == standing.epoch) continue;
     standing.owner = owner.primary;
     standing.epoch = owner.epoch;
-    for (Message& request : retries_->again(s, owner.primary, owner.epoch, Agenda::now()))
+    cache_.forget(s);
+    const std::uint32_t of_run = job_.plan.first_shard + s;
+    for (Message& request : retries_->again(of_run, owner.primary, owner.epoch, Agenda::now()))
       job_.network.send(again(std::move(request)));
     const Connection& shard = connections_[s];
+    if (only_reads()) continue;
     const bool has_answer = shard.unused && !shard.outstanding;
     const bool matters = job_.plan.rule.gate == Gate::staleness || job_.plan.rule.waits_for_all() ||
                          (job_.plan.rule.first_shard_decides && s == 0);
@@ -390,6 +433,7 @@ std::int64_t KvClient::resume() {
   wait_until(Awaited::weights, {}, [this, task] { return done(task); });
   const auto least = std::ranges::min_element(connections_, {}, &Connection::pushes)->pushes;
   skipped_ = ahead_;
+  cache_.forget_all();
   if (job_.plan.rule.drops_stale) return least_version();
   for (Connection& shard : connections_) shard.pushes = least;
   return least + ahead_;

@@ -13,6 +13,7 @@
 //   for another shard, asks the new owner again; else two workers could wait for each other's clocks.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -21,8 +22,10 @@
 
 #include "sim/protocol/membership.hpp"
 #include "sim/protocol/retry.hpp"
+#include "sim/roles/copy_cache.hpp"
 #include "sim/roles/job_context.hpp"
 #include "sim/roles/push_encoder.hpp"
+#include "sim/roles/requests.hpp"
 
 namespace psim {
 
@@ -31,13 +34,11 @@ using ShardIds = std::vector<std::uint32_t>;  // rising
 
 class KvClient {
  public:
-  KvClient(JobContext& job, NodeId node);
+  // `requests`: what the node asks of others; it repeats them while it waits.
+  KvClient(JobContext& job, NodeId node, Requests* requests = nullptr);
 
   // By worker, whether it takes part, as far as this one knows; empty where all do for good.
-  const std::vector<bool>& members() const {
-    static const std::vector<bool> all;
-    return view_ ? view_->workers : all;
-  }
+  const std::vector<bool>& members() const { return members_; }
 
   // Sparse models: from now on only these keys are pulled and pushed, those of the worker's step `step`.
   void use_keys(std::shared_ptr<const BatchKeys> keys, std::int64_t step) {
@@ -69,8 +70,16 @@ class KvClient {
   std::int64_t take_clocks_to_skip() {
     const std::int64_t clocks = clocks_to_skip();
     skipped_ = ahead_;
+    cache_.forget_all();  // servers wait for a pull that says so
     return clocks;
   }
+
+  // A worker that knows the first weights (null for a phantom model) has them as if it had pulled them; or
+  // forgets them, where the others have gone on.
+  void begin_with(const std::shared_ptr<Values>& weights);
+  void forget();
+  // A message that came before the worker waits for any.
+  void take(Message message) { handle(std::move(message)); }
 
   // Who gets the messages that are not a server's.
   void on_other(std::function<void(const Message&)> receiver) { other_ = std::move(receiver); }
@@ -78,10 +87,19 @@ class KvClient {
   bool done(Timestamp task) const { return !open_.contains(task); }
   // Deals with messages until `is_over`, and records for what, in which clock, and until which message.
   void wait_until(Awaited what, std::optional<std::int64_t> clock, const std::function<bool()>& is_over);
+  // The same, but no longer than until a date; returns whether it is over.
+  bool wait_until(Awaited what, std::optional<std::int64_t> clock, const std::function<bool()>& is_over,
+                  std::optional<double> date);
   // Until the last pulls of these shards are answered.
   void wait_for(const ShardIds& shards, std::int64_t clock);
-  // Until the next message to this worker is dealt with, or requests that are not answered are sent again.
-  void wait_for_message();
+  // Until the next message to this worker is dealt with, or requests that are not answered are sent again, or
+  // until a date.
+  void wait_for_message(std::optional<double> date = {});
+  // Deals with messages until a date.
+  void listen_until(double date) {
+    while (std::optional<Message> message = job_.network.receive_until(node_, date))
+      handle(std::move(*message));
+  }
 
   // What a worker that comes back after a crash learns with its first pull: the pushes that every shard has
   // of it. From here on it numbers its pushes. Returns the clock that it goes on with.
@@ -89,7 +107,9 @@ class KvClient {
   void on_view(const std::shared_ptr<const View>& view);
   std::int64_t view() const { return view_ ? view_->number : -1; }
 
-  bool answered(const ShardIds& shards) const;
+  bool answered(const ShardIds& shards) const {
+    return std::ranges::none_of(shards, [this](std::uint32_t s) { return connections_[s].outstanding; });
+  }
   // A step begins with all that is here.
   void use_all();
   // Whether the training needs no further step of this worker.
@@ -99,12 +119,16 @@ class KvClient {
   bool all_finished() const;
   std::int64_t version(std::uint32_t shard) const { return connections_[shard].version; }
   Versions versions() const;
-  std::int64_t least_version() const;
+  std::int64_t least_version() const {
+    return std::ranges::min_element(connections_, {}, &Connection::version)->version;
+  }
+  // When the first of the weights that are here left its server.
+  double oldest() const { return std::ranges::min_element(connections_, {}, &Connection::left_at)->left_at; }
   std::int64_t least_version_here() const;  // of the shards that are not on their way
   const ShardIds& all_shards() const { return all_; }
 
-  // The pulled weights of all shards. They stay here if they are needed again: those of finished shards, and
-  // where workers update.
+  // The pulled weights of all shards. They stay here if they are needed again: those of finished shards,
+  // those of a cache, and where workers update.
   std::vector<Slice> take_weights();
 
   // Whether `message` answers the last pull of its shard.
@@ -119,6 +143,7 @@ class KvClient {
   // What is known of one shard.
   struct Connection {
     std::int64_t version = -1;  // of the weights that are here
+    double left_at = 0;         // likewise: when they left their server
     std::int64_t pulls = 0;     // sent
     std::int64_t has = 0;       // the pull that the last values answered
     std::int64_t pushes = 0;    // sent
@@ -148,6 +173,8 @@ class KvClient {
   }
   // Messages number shards over all jobs, everything else here over this one.
   std::uint32_t index_of(const Message& message) const { return message.shard - job_.plan.first_shard; }
+  // An inference node: it pushes nothing, so no shard waits for it.
+  bool only_reads() const { return !job_.plan.is_worker(node_); }
   bool outstanding(std::uint32_t shard) const { return connections_[shard].outstanding; }
   // Whether weights are here that no step has begun with.
   bool unused(std::uint32_t shard) const { return connections_[shard].unused; }
@@ -168,22 +195,26 @@ class KvClient {
   void acknowledged(std::uint32_t shard, std::int64_t from, std::int64_t to);
   void commit(const Message& message, std::int64_t safe_pushes);
   void settle(bool has_waited);
+  void repeat(double now);
   Message with_oldest(Message request) const;
   Message again(Message request) const;
 
   JobContext& job_;
   NodeId node_;
+  Requests* requests_;
   std::vector<Connection> connections_;  // by shard
   std::vector<Slice> weights_;           // by shard, as pulled; empty while none are here
   std::vector<Standing> standings_;      // by shard; empty where nothing fails
   ShardIds all_;
   PushEncoder encoder_;
+  CopyCache cache_;
   std::shared_ptr<const BatchKeys> batch_;
   std::int64_t step_of_batch_ = -1;
   // Pushes that are not acknowledged yet, by shard and number.
   std::map<std::pair<std::uint32_t, std::int64_t>, Timestamp> push_tasks_;
   std::unique_ptr<RetryQueue> retries_;  // where messages may get lost
   std::shared_ptr<const View> view_;     // the last one
+  std::vector<bool> members_;            // in it
   std::int64_t begun_on_ = -1;           // the first shard's version with which the last step began
   std::int64_t ahead_ = 0, skipped_ = 0;
   Timestamp last_ = 0;

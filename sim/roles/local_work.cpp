@@ -30,6 +30,8 @@ void scale(Values& y, double a) {
 
 Values gradient_of(const Learner& learner, const Values& weights, const LocalWork& work,
                    std::span<const std::uint32_t> samples) {
+  if (samples.empty())
+    return Values::zeros(weights.precision(), work.keys ? work.keys->keys.size() : weights.size());
   return work.keys ? learner.gradient_of(weights, work.keys->keys, samples)
                    : learner.gradient(weights, samples);
 }
@@ -68,8 +70,9 @@ Values mean_gradient(const Learner& learner, const Values& weights, const LocalW
 
 Values local_gradient(const Learner& learner, Assembly* weights, const LocalWork& work, LocalCopy& local) {
   if (work.batches.size() == 1 && !work.keep) {
-    if (work.batches.front().size() > 1 || work.keys || work.devices > 1)
-      return mean_gradient(learner, weights->get(), work, 0);
+    const bool is_plain = work.batches.front().size() == 1 && !work.keys && work.devices == 1 &&
+                          !work.batches.front().front().empty();
+    if (!is_plain) return mean_gradient(learner, weights->get(), work, 0);
     std::optional<Values> own = weights->take();
     if (!own) return learner.gradient(weights->get(), work.batches.front().front());
     learner.to_gradient(*own, work.batches.front().front());

@@ -23,8 +23,8 @@ bool fits(const Mailbox::Wanted& wanted, const Message& message) {
 
 }  // namespace
 
-void Mailbox::send(NodeId to, Body&& body) {
-  Message message{.from = node_, .to = to, .epoch = group_, .body = std::move(body)};
+void Mailbox::send_about(std::uint32_t part, NodeId to, Body&& body) {
+  Message message{.from = node_, .to = to, .shard = part, .epoch = group_, .body = std::move(body)};
   if (tracks_) {
     Backoff backoff(job_.plan.retry());
     const double due = Agenda::now() + backoff.next();
@@ -50,8 +50,7 @@ Message Mailbox::take(const Wanted& wanted) {
       Message message = std::move(*found);
       early_.erase(found);
       wanted_.reset();
-      if (wanted.kind != MessageKind::start)
-        record_wait(job_, node_, Awaited::peers, since, wanted.clock, Heard(message));
+      if (wanted.kind != MessageKind::start) record(Awaited::peers, since, wanted.clock, Heard(message));
       return message;
     }
     if (std::optional<Message> message = next()) early_.push_back(std::move(*message));
@@ -64,6 +63,24 @@ void Mailbox::flush() {
     if (std::optional<Message> message = next()) early_.push_back(std::move(*message));
   }
   flushes_ = false;
+}
+
+void Mailbox::wait_until(std::optional<Awaited> what, std::int64_t clock,
+                         const std::function<bool()>& is_over) {
+  const double since = Agenda::now();
+  while (!is_over()) {
+    if (std::optional<Message> message = next()) early_.push_back(std::move(*message));
+  }
+  if (what) record(*what, since, clock, heard_);
+}
+
+void Mailbox::computes(bool does) {
+  if (computes_ && !does) idle_since_ = Agenda::now();
+  computes_ = does;
+}
+
+void Mailbox::record(Awaited what, double since, std::optional<std::int64_t> clock, const Heard& last) const {
+  if (!computes_) record_wait(job_, node_, what, std::max(since, idle_since_), clock, last);
 }
 
 void Mailbox::await_group() {
@@ -90,7 +107,7 @@ void Mailbox::clear() {
   early_.clear();
   sending_.clear();
   wanted_.reset();
-  flushes_ = awaits_group_ = false;
+  flushes_ = awaits_group_ = computes_ = false;
 }
 
 void Mailbox::join(const SharedView& view) {
@@ -103,7 +120,12 @@ void Mailbox::join(const SharedView& view) {
   std::erase_if(early_, [this](const Message& message) { return is_old(message); });
 }
 
-bool Mailbox::is_old(const Message& message) const { return is_of_group(message) && message.epoch < group_; }
+bool Mailbox::is_old(const Message& message) const {
+  const State* state = message.as<State>();
+  const bool is_stored = state != nullptr && message.from == job_.plan.snapshot_node();
+  if (is_stored) return state->asked_in < group_;
+  return is_of_group(message) && message.epoch < group_;
+}
 
 // The next message that is for the algorithm; none: something else has happened.
 std::optional<Message> Mailbox::next() {
@@ -113,6 +135,11 @@ std::optional<Message> Mailbox::next() {
     if (news->view->number <= view()) return std::nullopt;
     newest_ = news->view;
     if (job_.plan.scenario.recovery.workers != LostWorkers::wait) throw NewGroup{newest_};
+    return std::nullopt;
+  }
+  if (message->is<Samples>() || message->is<Assign>()) {
+    heard_ = Heard(*message);
+    if (other_) other_(*message);
     return std::nullopt;
   }
   if (message->is<AskView>()) {

@@ -29,13 +29,22 @@ class Mailbox {
   Mailbox(JobContext& job, NodeId node, bool tracks) : job_(job), node_(node), tracks_(tracks) {}
 
   // Never blocks.
-  void send(NodeId to, Body&& body);
+  void send(NodeId to, Body&& body) { send_about(0, to, std::move(body)); }
+  // ... about a part of the model.
+  void send_about(std::uint32_t part, NodeId to, Body&& body);
   // The message from `from` with this kind, clock and number.
   Message take(MessageKind kind, NodeId from, std::int64_t clock, std::int64_t number);
   // ... with this kind.
   Message take_any(MessageKind kind, NodeId from);
   // Until all that was sent is there.
   void flush();
+  // Until `is_over`; `what` it waits for in the meantime, for the record. None: it does not wait, it
+  // computes.
+  void wait_until(std::optional<Awaited> what, std::int64_t clock, const std::function<bool()>& is_over);
+  // Who gets samples of the database and the scheduler's assignments.
+  void on_other(std::function<void(const Message&)> receiver) { other_ = std::move(receiver); }
+  // Whether the worker computes meanwhile: then nobody waits.
+  void computes(bool does);
 
   // A message of this worker's has arrived. Runs in the simulation kernel.
   void arrived(const Message& message);
@@ -70,6 +79,7 @@ class Mailbox {
   std::optional<Message> receive();
   void send_again();
   bool is_old(const Message& message) const;
+  void record(Awaited what, double since, std::optional<std::int64_t> clock, const Heard& last) const;
 
   JobContext& job_;
   NodeId node_;
@@ -80,6 +90,10 @@ class Mailbox {
   std::vector<Sending> sending_;
   std::optional<Wanted> wanted_;
   bool flushes_ = false, awaits_group_ = false;
+  std::function<void(const Message&)> other_;
+  Heard heard_;  // the last one of these
+  bool computes_ = false;
+  double idle_since_ = 0;
 };
 
 }  // namespace psim

@@ -17,8 +17,10 @@ OverlapStep::OverlapStep(StepContext& context) : step_(context), task_(context.j
 bool OverlapStep::compute() {
   JobContext& job = step_.job;
   step_.prepare();
-  const double flops = step_.flops_of_step();
-  const auto copies = static_cast<double>(job.plan.scenario.training.local_steps_of(step_.number));
+  const TrainingSpec& training = job.plan.scenario.training;
+  const auto local_steps = static_cast<double>(step_.source.local_steps_of(step_.number));
+  const double batches = local_steps * static_cast<double>(training.accumulate);
+  const double flops = step_.flops_of_step() / batches;
   step_.record(ComputePhase::begun);
   for (const Layer& layer : layers_) {
     const bool is_last = &layer == &layers_.back();
@@ -30,10 +32,12 @@ bool OverlapStep::compute() {
       std::shared_ptr<Assembly> weights = step_.take_weights(work.keys.get());
       task_.start(std::move(weights), std::move(work));
     }
-    spend(flops * layer.forward, copies * layer.copy);
+    spend(flops * layer.forward, layer.copy);
   }
+  // The rest of the first batch, those between, and the last one's forward pass.
+  if (batches > 1) spend(flops * (batches - 1), (local_steps - 1) * step_.both_copies());
   for (std::size_t l = layers_.size(); l-- > 0;) {
-    spend(flops * layers_[l].backward, copies * layers_[l].copy);
+    spend(flops * layers_[l].backward, layers_[l].copy);
     if (l > 0 && layers_[l].shards.empty()) continue;
     task_.wait();
     if (l > 0) push(layers_[l], task_.gradient());

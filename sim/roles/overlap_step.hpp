@@ -1,5 +1,6 @@
 // A step that computes and communicates at the same time, layer by layer: a layer's forward pass begins when
-// its weights are here, and its gradient is pushed when its backward pass is done.
+// its weights are here, and its gradient is pushed when its backward pass is done. In a clock of several
+// batches that is the first one's forward and the last one's backward pass.
 #pragma once
 
 #include <vector>

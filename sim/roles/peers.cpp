@@ -10,7 +10,6 @@
 #include "sim/roles/attendance.hpp"
 #include "sim/roles/pipeline.hpp"
 #include "sim/scenario/spec/nodes.hpp"
-#include "sim/scenario/spec/pace.hpp"
 
 namespace psim {
 
@@ -51,12 +50,17 @@ Start enter(JobContext& job, NodeId node, Mailbox& mailbox) {
   return *mailbox.take(MessageKind::start, scheduler_node, 0, 0).as<Start>();
 }
 
-void leave(JobContext& job, NodeId node, std::int64_t clock, Mailbox& mailbox) {
+void leave(JobContext& job, NodeId node, std::int64_t clock, Mailbox& mailbox, bool completes) {
   mailbox.flush();
-  job.record(node, Finish{clock});
+  job.record(node, Finish{.clock = clock, .leaves = !completes});
   job.state.last_finish = Agenda::now();
-  job.state.completed[node - job.plan.first_worker()] = true;
+  (completes ? job.state.completed : job.state.left_early)[node - job.plan.first_worker()] = true;
   leave(job, node);
+}
+
+bool is_whole(const JobContext& job, const SharedView& view) {
+  const auto through = std::ranges::count(job.state.completed, true);
+  return !view || std::ranges::count(view->workers, true) + through >= std::ssize(job.state.completed);
 }
 
 std::string waits_for(const JobContext& job, const Mailbox& mailbox) {
@@ -70,12 +74,6 @@ std::string waits_for(const JobContext& job, const Mailbox& mailbox) {
   return fmt::format("at {:.6g} s {} waits for {} to send its {}{}", Agenda::now(),
                      node_name(cluster, mailbox.node()), node_name(cluster, wanted->from),
                      name_of(wanted->kind), step);
-}
-
-double flops_of_step(const JobContext& job, std::uint32_t index, std::int64_t step) {
-  const double mean =
-      mean_step_seconds(job.plan.scenario, index) * job.plan.scenario.cluster.worker.speed.of(index).value;
-  return mean * job.slowness.of_step(index, step);
 }
 
 }  // namespace psim

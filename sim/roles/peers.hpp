@@ -16,6 +16,7 @@ namespace psim {
 // All workers of one run.
 class Peers {
  public:
+  explicit Peers(std::uint32_t workers) : leaving_(workers) {}
   virtual ~Peers() = default;
   // The body of worker `index`'s actor.
   virtual void run(std::uint32_t index) = 0;
@@ -29,8 +30,22 @@ class Peers {
   virtual std::int64_t view(std::uint32_t index) const = 0;
   // By all the worker's lives.
   virtual std::int64_t samples_computed(std::uint32_t index) const = 0;
+  // The last one of a worker.
+  virtual std::int64_t batch_size(std::uint32_t index) const = 0;
   // Who waits for whom, for a run that can go on no more.
   virtual std::vector<std::string> who_waits() const = 0;
+  // Whether all that have done all their steps have the same model.
+  virtual bool agree() const { return true; }
+
+  // After the step in hand.
+  void leave_soon(std::uint32_t index) { leaving_[index] = true; }
+  bool is_leaving(std::uint32_t index) const { return leaving_[index]; }
+
+ protected:
+  void stays(std::uint32_t index) { leaving_[index] = false; }
+
+ private:
+  std::vector<bool> leaving_;
 };
 
 // `weights`: the whole initial model, none for a phantom. See all_reduce.hpp and pipeline.hpp.
@@ -64,13 +79,12 @@ class Replica {
   std::int64_t version_ = 0;
 };
 
-// A node's life around its work.
+// A node's life around its work. `completes`: it has done all its steps.
 Start enter(JobContext& job, NodeId node, Mailbox& mailbox);
-void leave(JobContext& job, NodeId node, std::int64_t clock, Mailbox& mailbox);
+void leave(JobContext& job, NodeId node, std::int64_t clock, Mailbox& mailbox, bool completes = true);
+// Whether all workers are there, or through with their steps.
+bool is_whole(const JobContext& job, const SharedView& view);
 // "at 2 s worker 2 waits for worker 1 to send its chunk of step 12"; empty: it does not wait, or is down.
 std::string waits_for(const JobContext& job, const Mailbox& mailbox);
-
-// Floating-point operations of worker `index`'s step `step`, slowness included.
-double flops_of_step(const JobContext& job, std::uint32_t index, std::int64_t step);
 
 }  // namespace psim

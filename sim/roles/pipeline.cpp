@@ -4,6 +4,7 @@
 
 #include "model/mutant.hpp"
 #include "model/rounding.hpp"
+#include "sim/roles/charged_work.hpp"
 
 namespace psim {
 namespace {
@@ -34,10 +35,19 @@ StageWorker::StageWorker(JobContext& job, Pipeline& pipeline, std::uint32_t inde
 
 void StageWorker::run() {
   const Start start = enter(job_, node_, mailbox_);
-  mailbox_.join(start.view);
-  if (is_lost_) mailbox_.await_group();  // the others wait for it for ever
-  for (; clock_ < job_.plan.steps; ++clock_) step();
-  leave(job_, node_, clock_, mailbox_);
+  SharedView view = start.view;
+  bool goes_on = start.goes_on;
+  for (;;) {
+    try {
+      form_group(view, goes_on);
+      for (; clock_ < job_.plan.steps; ++clock_) step();
+      await_others();
+      return leave(job_, node_, clock_, mailbox_);
+    } catch (const NewGroup& group) {
+      view = group.view;
+      goes_on = true;
+    }
+  }
 }
 
 void StageWorker::lose() {
@@ -45,16 +55,83 @@ void StageWorker::lose() {
   mailbox_.clear();
 }
 
+void StageWorker::form_group(const SharedView& view, bool goes_on) {
+  mailbox_.join(view);
+  const bool restarts = job_.plan.scenario.recovery.workers == LostWorkers::restart;
+  if (!restarts && is_lost_) mailbox_.await_group();  // the others wait for it for ever
+  if (!restarts) return;
+  if (!is_whole(job_, view)) mailbox_.await_group();
+  if (is_lost_ && !goes_on) replica_.adopt({});
+  if (goes_on) go_back();
+  is_lost_ = false;
+}
+
+// What every stage has of one version, even if none has lost anything: some may have done the step in hand.
+void StageWorker::go_back() {
+  if (job_.state.some_completed()) {  // all have done all steps, or it would not be through
+    clock_ = job_.plan.steps;
+    return;
+  }
+  const NodeId first = job_.plan.first_worker();
+  if (!is_first()) {
+    mailbox_.send(first, Standing{is_lost_ ? -1 : replica_.version()});
+    mailbox_.take(MessageKind::regroup, first, 0, 0);
+  } else {
+    for (NodeId node = first + 1; node < first + job_.plan.workers(); ++node)
+      mailbox_.take(MessageKind::standing, node, 0, 0);
+    for (NodeId node = first + 1; node < first + job_.plan.workers(); ++node)
+      mailbox_.send(node, Regroup{.version = -1});
+  }
+  State kept{};
+  if (job_.plan.scenario.snapshot.every) {
+    mailbox_.send_about(index_, job_.plan.snapshot_node(), Restore{});
+    kept = *mailbox_.take_any(MessageKind::state, job_.plan.snapshot_node()).as<State>();
+  }
+  replica_.adopt(kept);
+  clock_ = replica_.version();
+}
+
+// Who leaves takes its layers along, so nobody does before all are through.
+void StageWorker::await_others() {
+  const bool restarts =
+      job_.plan.scenario.may_fail() && job_.plan.scenario.recovery.workers == LostWorkers::restart;
+  if (!restarts || job_.state.some_completed()) return;
+  const NodeId first = job_.plan.first_worker();
+  if (!is_first()) {
+    mailbox_.send(first, Standing{clock_});
+    mailbox_.take(MessageKind::regroup, first, 0, 0);
+    return;
+  }
+  for (NodeId node = first + 1; node < first + job_.plan.workers(); ++node)
+    mailbox_.take(MessageKind::standing, node, 0, 0);
+  for (NodeId node = first + 1; node < first + job_.plan.workers(); ++node)
+    mailbox_.send(node, Regroup{.version = clock_});
+}
+
 void StageWorker::step() {
-  if (is_first()) pipeline_.start_gradient(clock_);  // every stage has done its last update
+  if (is_first()) {
+    pipeline_.start_gradient(clock_);  // every stage has done its last update
+    is_kept_ = ends_with_snapshot();
+  }
   for (std::size_t part = 0; part < work_.size(); ++part) {
     const auto& [direction, micro_batch] = work_[part];
     direction == StageWork::forward ? forward(micro_batch, part) : backward(micro_batch, part);
   }
 }
 
+bool StageWorker::ends_with_snapshot() {
+  const std::optional<Period>& every = job_.plan.scenario.snapshot.every;
+  if (!every) return false;
+  const std::int64_t turn = every->by_updates()
+                                ? (clock_ + 1) / every->updates
+                                : static_cast<std::int64_t>(Agenda::now() / every->time.value);
+  return turn > std::exchange(snapshots_, turn);
+}
+
 void StageWorker::forward(std::int64_t micro_batch, std::size_t part) {
-  if (!is_first()) mailbox_.take(MessageKind::activation, node_ - 1, clock_, micro_batch);
+  if (!is_first())
+    is_kept_ =
+        mailbox_.take(MessageKind::activation, node_ - 1, clock_, micro_batch).as<Activations>()->is_kept;
   spend(micro_batch, stage_.forward, part);
   if (!is_last()) send(activation(micro_batch, stage_.outputs), node_ + 1);
 }
@@ -76,7 +153,9 @@ void StageWorker::spend(std::int64_t micro_batch, double share, std::size_t part
   const double batches = static_cast<double>(pipeline_.samples_in(micro_batch)) /
                          static_cast<double>(job_.plan.scenario.training.batch_size);
   compute(job_, node_,
-          flops_of_step(job_, index_, clock_) * (mutant("micro-batches-cost-alike") ? 1 : batches) * share);
+          flops_of_samples(job_, index_, job_.plan.scenario.training.local_steps, 1) *
+              job_.slowness.of_step(index_, clock_) * (mutant("micro-batches-cost-alike") ? 1 : batches) *
+              share);
   // A stage computes its part of everybody's batches, which is as much as one batch.
   record.phase = ComputePhase::ended;
   if (record.is_last()) record.samples = job_.plan.scenario.training.batch_size;
@@ -90,7 +169,8 @@ Activations StageWorker::activation(std::int64_t micro_batch, std::size_t width)
           .version = replica_.version(),
           .micro_batch = micro_batch,
           .values = count,
-          .bytes = count * bytes_per_value(job_.plan.precision())};
+          .bytes = count * bytes_per_value(job_.plan.precision()),
+          .is_kept = is_kept_};
 }
 
 void StageWorker::send(Body body, NodeId to) { mailbox_.send(to, std::move(body)); }
@@ -99,10 +179,16 @@ void StageWorker::update() {
   replica_.update(pipeline_.gradient(replica_.range()), 1.0);
   job_.record(node_, ModelUpdate{.version = replica_.version()});
   job_.observer.on_update();
+  if (!is_kept_) return;
+  Message copy{.from = node_, .to = job_.plan.snapshot_node(), .shard = index_};
+  copy.body = State{
+      .version = replica_.version(), .entries = 0, .replica = replica_.content(), .bytes = replica_.bytes()};
+  job_.network.send(std::move(copy));
 }
 
 Pipeline::Pipeline(JobContext& job, const Values* weights)
-    : job_(job),
+    : Peers(job.plan.workers()),
+      job_(job),
       samples_(static_cast<std::size_t>(samples_of(job))),
       micro_batches_(static_cast<std::size_t>(micro_batches(job))) {
   std::size_t inputs = 0;
@@ -124,6 +210,7 @@ void Pipeline::start_gradient(std::int64_t clock) {
     const std::vector<std::uint32_t> part = job_.plan.sampler->batch(w, clock);
     batch.insert(batch.end(), part.begin(), part.end());
   }
+  if (task_) job_.pool.abandon(task_);  // of a step that was given up
   gradient_ = std::make_shared<Values>();
   task_ = job_.pool.submit([weights = job_.assemble(weights()), learner = job_.plan.learner.get(),
                             result = gradient_, batch = std::move(batch), precision = job_.plan.precision(),

@@ -1,6 +1,15 @@
 // Model parallelism: every worker holds some layers, a stage; a batch passes through the stages in
 // micro-batches, forward and backward, and every stage updates its layers when all of them have come back
 // (sim/protocol/pipeline.hpp).
+//
+// When a worker is lost (recovery.workers):
+// - wait: the others wait for it. What it had is gone, so they wait for ever.
+// - restart: nobody works until all are there. Then all go back to the newest version of which every stage
+// has
+//   sent its part to the storage, or to the first weights; what was on its way is dropped. The first stage
+//   decides whether a step ends with a snapshot, and the step's activations tell the others: so snapshots of
+//   all stages are of the same versions. A stage that has done its steps leaves when all have.
+// - Fewer stages are no way on: no other worker has the layers of the lost one.
 #pragma once
 
 #include <memory>
@@ -19,7 +28,7 @@ class StageWorker {
               std::size_t inputs, const Values* weights);
 
   void run();
-  // What it had is gone, and no other has it.
+  // What it had is gone, and no other worker has it.
   void lose();
   Mailbox& mailbox() { return mailbox_; }
   const Mailbox& mailbox() const { return mailbox_; }
@@ -27,6 +36,11 @@ class StageWorker {
   std::int64_t samples() const { return samples_; }
 
  private:
+  // Of all stages, `goes_on`: not for the first time.
+  void form_group(const SharedView& view, bool goes_on);
+  void go_back();
+  void await_others();
+  bool ends_with_snapshot();
   void step();
   void forward(std::int64_t micro_batch, std::size_t part);
   void backward(std::int64_t micro_batch, std::size_t part);
@@ -47,8 +61,10 @@ class StageWorker {
   std::vector<StageWork> work_;
   Replica replica_;
   Mailbox mailbox_;
-  std::int64_t clock_ = 0;    // of the step in hand
-  std::int64_t samples_ = 0;  // computed
+  std::int64_t clock_ = 0;      // of the step in hand
+  std::int64_t samples_ = 0;    // computed
+  std::int64_t snapshots_ = 0;  // that have been due
+  bool is_kept_ = false;        // after the step in hand
   bool is_lost_ = false;
 };
 
@@ -61,6 +77,7 @@ class Pipeline final : public Peers {
   void lose(std::uint32_t index) override { stages_[index]->lose(); }
   std::int64_t view(std::uint32_t index) const override { return stages_[index]->mailbox().view(); }
   std::int64_t samples_computed(std::uint32_t index) const override { return stages_[index]->samples(); }
+  std::int64_t batch_size(std::uint32_t) const override { return job_.plan.scenario.training.batch_size; }
   std::vector<std::string> who_waits() const override;
 
   // Samples of micro-batch `index`.

@@ -8,6 +8,11 @@
 #include <utility>
 
 namespace psim {
+namespace {
+
+double speed_of(const simgrid::s4u::Host& host) { return host.get_speed() * host.get_available_speed(); }
+
+}  // namespace
 
 void compute(JobContext& job, NodeId node, double flops) {
   const Busy busy(job, node);
@@ -50,12 +55,12 @@ void Processor::stop() {
   if (std::exchange(state_, State::stopped) == State::computing) exec_->cancel();
 }
 
+double Processor::speed() { return speed_of(*simgrid::s4u::this_actor::get_host()); }
+
 void Processor::pause() {
   if (state_ != State::computing) return stop();
   // SimGrid aborts when it is asked what is left of work that ends at this date.
-  const simgrid::s4u::Host* host = exec_->get_host();
-  const double speed = host->get_speed() * host->get_available_speed();
-  const double done = (Agenda::now() - begun_) * speed;
+  const double done = (Agenda::now() - begun_) * speed_of(*exec_->get_host());
   constexpr double rounding = 1e-9;
   if (std::abs(flops_ - done) <= rounding * flops_) return;
   left_ = exec_->get_remaining();

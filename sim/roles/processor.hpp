@@ -30,6 +30,8 @@ class Processor {
   // Operations that were left when it was paused.
   double left() const { return left_; }
 
+  // Operations a second, now, of the machine of the calling actor.
+  static double speed();
   // Seconds of work since start_timer().
   void start_timer() { seconds_ = 0; }
   double seconds() const { return seconds_; }

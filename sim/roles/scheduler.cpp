@@ -3,22 +3,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/protocol/work.hpp"
 #include "sim/roles/failure_aware_scheduler.hpp"
 #include "sim/roles/task_scheduler.hpp"
+#include "sim/roles/work_sharing.hpp"
 
 namespace psim {
 namespace {
-
-// Tells every worker its batch size, and how many samples of a clock the workers before it take.
-void assign(JobContext& job, const std::vector<std::int64_t>& sizes, std::int64_t clock) {
-  std::int64_t before = 0;
-  for (std::uint32_t w = 0; w < job.plan.workers(); before += sizes[w++]) {
-    job.network.send({.from = scheduler_node,
-                      .to = job.plan.first_worker() + w,
-                      .body = Assign{.clock = clock, .batch_size = sizes[w], .samples_before = before}});
-  }
-}
 
 JobContext& job_of(const std::vector<JobContext*>& jobs, NodeId worker) {
   return **std::ranges::find_if(jobs,
@@ -28,11 +18,10 @@ JobContext& job_of(const std::vector<JobContext*>& jobs, NodeId worker) {
 void run_without_failures(const std::vector<JobContext*>& jobs) {
   JobContext& first = *jobs.front();
   std::uint32_t members = first.plan.servers();
-  std::vector<Balancer> balancers;
-  for (const JobContext* job : jobs) {
+  std::vector<WorkSharing> sharing;
+  for (JobContext* job : jobs) {
     members += job->plan.workers();
-    balancers.emplace_back(job->plan.scenario.training.batch_size * job->plan.workers(), job->plan.workers(),
-                           job->plan.scenario.training.work_smoothing);
+    sharing.emplace_back(*job);
   }
   for (std::uint32_t i = 0; i < members; ++i) first.network.receive(scheduler_node);  // join
   for (NodeId node = 1; node <= members; ++node) {
@@ -49,10 +38,8 @@ void run_without_failures(const std::vector<JobContext*>& jobs) {
       if (++job.state.left == job.plan.workers() && !job.state.over) job.observer.on_end();
       continue;
     }
-    const Report& report = *message.as<Report>();
-    Balancer& balancer = balancers[static_cast<std::size_t>(std::ranges::find(jobs, &job) - jobs.begin())];
-    if (const auto sizes = balancer.report(message.from - job.plan.first_worker(), report.seconds_per_sample))
-      assign(job, *sizes, report.clock);
+    const auto number = static_cast<std::size_t>(std::ranges::find(jobs, &job) - jobs.begin());
+    sharing[number].on(message.from, *message.as<Report>());
   }
 }
 
@@ -61,8 +48,7 @@ void run_without_failures(const std::vector<JobContext*>& jobs) {
 void run_scheduler(const std::vector<JobContext*>& jobs) {
   JobContext& job = *jobs.front();
   if (!job.plan.scenario.may_fail()) return run_without_failures(jobs);
-  FailureAwareScheduler(job).run();
-  job.observer.on_end();
+  FailureAwareScheduler(jobs).run();
 }
 
 }  // namespace psim

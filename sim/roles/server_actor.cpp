@@ -25,16 +25,44 @@ std::size_t values_to_apply(const Message& message) {
 void ServerActor::run() {
   enter();
   for (;;) {
-    const std::optional<double> turn = failover_.next_turn();
+    const std::optional<double> turn = next_turn();
     std::optional<Message> message =
         turn ? job_.network.receive_until(node_, *turn) : job_.network.receive(node_);
     if (message) {
       on(std::move(*message));
     } else {
-      failover_.repeat(std::max(Agenda::now(), *turn));  // the clock may stop a rounding error before it
-      take_early();
+      take_turn(std::max(Agenda::now(), *turn));  // the clock may stop a rounding error before it
     }
-    shards_.take_announced();
+    for (ServerActor* part : parts_) part->shards_.take_announced();
+  }
+}
+
+// The next date on which this server does something by itself, in any job.
+std::optional<double> ServerActor::next_turn() const {
+  std::optional<double> first;
+  const auto consider = [&first](const std::optional<double>& date) {
+    if (date) first = std::min(first.value_or(*date), *date);
+  };
+  for (const ServerActor* part : parts_) {
+    if (part->shards_.are_gone()) continue;
+    consider(part->failover_.next_turn());
+    consider(part->shards_.next_closing());
+  }
+  return first;
+}
+
+void ServerActor::take_turn(double now) {
+  const auto is_due = [now](const std::optional<double>& date) { return date && *date <= now; };
+  for (ServerActor* part : parts_) {
+    if (part->shards_.are_gone()) continue;
+    if (is_due(part->failover_.next_turn())) {
+      part->failover_.repeat(now);
+      part->take_early();
+    }
+    if (!is_due(part->shards_.next_closing())) continue;
+    part->shards_.close_updates(now);
+    part->shards_.take_announced();
+    part->take_snapshots();
   }
 }
 
@@ -42,19 +70,32 @@ void ServerActor::run() {
 void ServerActor::enter() {
   if (!job_.plan.scenario.may_fail())
     return job_.network.send({.from = node_, .to = scheduler_node, .body = Join{}});
-  on_view(join(job_, node_, [this](Message message) { keep(std::move(message)); }).view);
-  take_early();
+  on_view(join(job_, node_, [this](Message message) {
+            ServerActor& part = localize(message);
+            part.keep(std::move(message));
+          }).view);
+  for (ServerActor* part : parts_) part->take_early();
 }
 
 void ServerActor::on_view(const SharedView& view) {
-  if (view) failover_.on_view(view);
+  for (ServerActor* part : parts_) {
+    if (!view) continue;
+    if (!part->shards_.are_gone()) part->failover_.on_view(view);
+    else if (view->number > part->shards_.view()) part->shards_.set_view(view);
+  }
 }
 
 void ServerActor::on(Message&& message) {
-  if (failover_.is_early(message)) return keep(std::move(message));
-  const bool may_settle = message.is<Start>() || message.is<NewView>() || message.is<State>();
-  dispatch(std::move(message));
-  if (may_settle) take_early();
+  if (message.is<Start>() || message.is<NewView>()) {
+    dispatch(std::move(message));
+    for (ServerActor* part : parts_) part->take_early();
+    return;
+  }
+  ServerActor& part = localize(message);
+  if (part.failover_.is_early(message)) return part.keep(std::move(message));
+  const bool may_settle = message.is<State>();
+  part.dispatch(std::move(message));
+  if (may_settle) part.take_early();
 }
 
 void ServerActor::dispatch(Message&& message) {
@@ -62,22 +103,26 @@ void ServerActor::dispatch(Message&& message) {
   if (const NewView* news = message.as<NewView>()) return on_view(news->view);
   if (message.is<LeaveAck>()) return;  // its heartbeats go on saying that it leaves
   if (message.is<AskView>()) return tell_view(job_, node_, shards_.last_view());
+  if (shards_.are_gone()) {
+    shards_.on(message);
+    return;
+  }
   if (const State* state = message.as<State>()) return failover_.on_state(message, *state);
   if (const Restore* request = message.as<Restore>()) return failover_.hand_over(message, *request);
-  ServerActor& part = part_for(message);
-  part.take(std::move(message));
+  take(std::move(message));
   take_snapshots();
 }
 
-// Messages number shards over all jobs, a job's part from 0.
-ServerActor& ServerActor::part_for(const Message& message) {
-  const auto other = std::ranges::find_if(
-      others_, [&message](const ServerActor* part) { return part->job_.plan.has_shard(message.shard); });
-  return other == others_.end() ? *this : **other;
+// The part whose shard it is about: messages number shards over all jobs, a part from 0.
+ServerActor& ServerActor::localize(Message& message) {
+  const auto part = std::ranges::find_if(
+      parts_, [&message](const ServerActor* one) { return one->job_.plan.has_shard(message.shard); });
+  ServerActor& found = part == parts_.end() ? *this : **part;
+  message.shard -= found.job_.plan.first_shard;
+  return found;
 }
 
 void ServerActor::take(Message&& message) {
-  message.shard -= job_.plan.first_shard;
   const std::size_t values = values_to_apply(message);
   const double flops = job_.plan.scenario.cluster.server.flops_per_value * static_cast<double>(values);
   if (flops > 0 && !mutant("servers-work-for-nothing")) {
@@ -127,7 +172,7 @@ void ServerActor::take_snapshots() {
     if (turn <= std::exchange(last_snapshot_[shard], turn)) continue;
     job_.network.send({.from = node_,
                        .to = job_.plan.snapshot_node(),
-                       .shard = shard,
+                       .shard = job_.plan.first_shard + shard,
                        .epoch = server.epoch(),
                        .body = server.whole_state()});
   }

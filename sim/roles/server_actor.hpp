@@ -26,7 +26,7 @@ class ServerActor {
   // The actor's body; never returns.
   void run();
   // The same server's part in another job, for which this actor acts as well.
-  void act_for(ServerActor& other) { others_.push_back(&other); }
+  void act_for(ServerActor& other) { parts_.push_back(&other); }
 
   ServerShards& shards() { return shards_; }
   const ServerShards& shards() const { return shards_; }
@@ -34,19 +34,22 @@ class ServerActor {
   // Goes as soon as its shards are elsewhere; it says so instead of a heartbeat.
   void leave_soon() { is_leaving_ = true; }
   bool is_leaving() const { return is_leaving_; }
-  bool has_left(const std::function<bool(std::uint32_t shard, const Owner&)>& has_got) const {
-    return is_leaving_ && failover_.has_given_all(has_got);
+  // Whether this job's shards are elsewhere.
+  bool has_given_all(const std::function<bool(std::uint32_t shard, const Owner&)>& has_got) const {
+    return shards_.are_gone() || failover_.has_given_all(has_got);
   }
   // The run is over: pushes that nobody will apply.
   void discard_rest();
 
  private:
+  std::optional<double> next_turn() const;
+  void take_turn(double now);
   void enter();
   void on(Message&& message);
   void on_view(const SharedView& view);
   void dispatch(Message&& message);
   void take(Message&& message);
-  ServerActor& part_for(const Message& message);
+  ServerActor& localize(Message& message);
   void keep(Message message);
   void take_early();
   void take_snapshots();
@@ -55,7 +58,9 @@ class ServerActor {
   NodeId node_;
   ServerShards shards_;
   ServerFailover failover_;
-  std::vector<ServerActor*> others_;  // of the other jobs, where this one has the actor
+  // Itself and, where this one has the actor, those of the other jobs. What a part has numbers its own
+  // shards.
+  std::vector<ServerActor*> parts_{this};
   bool is_leaving_ = false;
   std::deque<Message> early_;                            // of epochs to come, or for shards that are to come
   std::map<std::uint32_t, std::int64_t> last_snapshot_;  // by shard: how many have been due

@@ -28,6 +28,7 @@ void ServerFailover::repeat(double now) {
 // Its sender knows a newer view, or the shard is on its way to this server. Without these a change of owner
 // would cost the time after which requests are repeated.
 bool ServerFailover::is_early(const Message& message) const {
+  if (shards_.are_gone()) return false;
   const auto owner = shards_.owners().find(message.shard);
   if (owner == shards_.owners().end() || message.epoch > owner->second.epoch) return message.epoch > 0;
   if (const State* state = message.as<State>()) return state->view > shards_.view();
@@ -38,9 +39,10 @@ bool ServerFailover::is_early(const Message& message) const {
 void ServerFailover::on_view(const SharedView& view) {
   if (view->number <= shards_.view()) return;
   shards_.set_view(view);
-  members_ = view->workers;
+  const JobPlan& plan = job_.plan;
+  members_ = plan.members_in(*view);
   shards_.because({.reason = Reason::view, .view = view->number});
-  for (std::uint32_t s = 0; s < view->owners.size(); ++s) take_place(s, view->owners[s]);
+  for (std::uint32_t s = 0; s < plan.keys.shards.size(); ++s) take_place(s, plan.owner_in(*view, s));
   shards_.send_all();
 }
 
@@ -98,7 +100,8 @@ std::optional<NodeId> ServerFailover::next_in_chain(const Owner& owner) const {
 
 void ServerFailover::lead(ShardServer& server, const Owner& owner) {
   server.lead(node_, owner, Agenda::now(), shards_);
-  server.set_members(members_, Agenda::now(), shards_);
+  // When the job has ended nobody takes part any more, and what waits for others is not to be applied.
+  if (!shards_.have_ended()) server.set_members(members_, Agenda::now(), shards_);
 }
 
 // The last owner has all of it, if it is still there and got it itself. Else the owners before it and every
@@ -146,7 +149,7 @@ void ServerFailover::ask_for(std::uint32_t shard) {
   const ShardServer::Extent extent = here != nullptr ? here->extent() : ShardServer::Extent{};
   job_.network.send_once({.from = node_,
                           .to = peer.value_or(job_.plan.snapshot_node()),
-                          .shard = shard,
+                          .shard = job_.plan.first_shard + shard,
                           .epoch = owner.epoch,
                           .body = Restore{.log_epoch = extent.epoch, .entries = extent.entries}});
 }
@@ -171,8 +174,11 @@ void ServerFailover::hand_over(const Message& message, const Restore& request) {
   const bool has_more = here != nullptr && (theirs.entries < 0 || ours > theirs);
   State answer = has_more ? here->log_suffix_after(theirs) : State{};
   answer.entries = ours.entries;
-  job_.network.send_once(
-      {.from = node_, .to = message.from, .shard = s, .epoch = message.epoch, .body = std::move(answer)});
+  job_.network.send_once({.from = node_,
+                          .to = message.from,
+                          .shard = job_.plan.first_shard + s,
+                          .epoch = message.epoch,
+                          .body = std::move(answer)});
 }
 
 // What the last owner or a replica has of a shard that is to be this server's.
@@ -226,7 +232,7 @@ void ServerFailover::lacks_state(const Message& entry) {
 void ServerFailover::confirm(std::uint32_t shard, const Owner& owner, std::optional<std::int64_t> entries) {
   job_.network.send({.from = node_,
                      .to = owner.primary,
-                     .shard = shard,
+                     .shard = job_.plan.first_shard + shard,
                      .epoch = owner.epoch,
                      .body = Replicated{entries}});
 }

@@ -52,6 +52,7 @@ Release cause_of(const Message& message) {
 ServerShards::ServerShards(JobContext& job, std::uint32_t server)
     : job_(job),
       node_(job.plan.first_server() + server),
+      ended_(job.state.over),
       filtered_(!filters_on(job.plan.scenario.filters, false).empty()) {}
 
 ShardServer::Options ServerShards::options_of(std::uint32_t shard) const {
@@ -61,12 +62,10 @@ ShardServer::Options ServerShards::options_of(std::uint32_t shard) const {
           .state = {.shard = shard,
                     .shards = static_cast<std::uint32_t>(job.plan.keys.shards.size()),
                     .first_worker = job.plan.first_worker(),
-                    .rule = job.plan.rule,
+                    .rule = job.plan.rule_of(shard),
                     .steps = job.plan.steps,
                     .batch_size = training.batch_size,
-                    .clock_samples = job.plan.steals() ? training.batch_size * job.plan.workers() : 0,
                     .learning_rate = job.plan.elastic() ? LearningRate{.base = 1} : job.plan.learning_rate(),
-                    .staleness_aware = training.staleness_aware,
                     .exactly_once = job.plan.scenario.recovery.semantics == Semantics::exactly_once,
                     .epochs = job.plan.epochs(),
                     .weights = weights_options(job, shard)},
@@ -101,10 +100,11 @@ ShardServer& ServerShards::first_state(std::uint32_t shard) {
 
 bool ServerShards::on(const Message& message) {
   const Push* push = message.as<Push>();
-  if (ended_) {
-    if (push != nullptr) discard(message.shard, *push);
+  if (ended_ && push != nullptr) {
+    discard(message.shard, *push);
     return true;
   }
+  if (are_gone()) return true;
   if (message.is<UpdateGroup>()) {
     on_decision(message);
     return true;
@@ -124,6 +124,24 @@ void ServerShards::on_decision(const Message& group) {
   for (auto& entry : shards_) {
     own.epoch = entry.second.epoch();
     if (entry.first != group.shard) act(entry, own);
+  }
+}
+
+std::optional<double> ServerShards::next_closing() const {
+  std::optional<double> first;
+  if (ended_) return first;
+  for (const auto& [shard, server] : shards_) {
+    if (const auto date = server.closes_at()) first = std::min(first.value_or(*date), *date);
+  }
+  return first;
+}
+
+void ServerShards::close_updates(double now) {
+  because({.reason = Reason::date});
+  for (auto& [shard, server] : shards_) {
+    act_as(shard);
+    server.close(now, *this);
+    send_all();
   }
 }
 
@@ -277,8 +295,10 @@ void ServerShards::discard_all() {
 
 void ServerShards::discard_pending(const ShardServer& server) {
   if (!server.leads()) return;
-  for (const Push& push : server.pending()) discard(server.shard(), push);
-  for (const Push& push : server.early()) discard(server.shard(), push);
+  if (!ended_) {  // else they are discarded already
+    for (const Push& push : server.pending()) discard(server.shard(), push);
+    for (const Push& push : server.early()) discard(server.shard(), push);
+  }
   JobState::Last& last = job_.state.last_weights[server.shard()];
   if (server.epoch() >= last.epoch) last = {server.epoch(), server.state().snapshot()};
 }
@@ -309,7 +329,7 @@ void ServerShards::promoted() {
                                .updated_in = server.state().updated_in,
                                .weights_hash = weights,
                                .state_hash = state,
-                               .waiting_pushes = std::ssize(server.pending())});
+                               .waiting_pushes = ended_ ? 0 : std::ssize(server.pending())});
 }
 
 // They cost a pass over weights and optimizer's state, so only where a copy may differ.

@@ -46,6 +46,10 @@ class ServerShards final : public Outbox {
 
   // A message for a shard, or for all of them; false when it is for one that is not here.
   bool on(const Message& message);
+  // When the next update of a shard is made of the pushes that are there; and the making of those due at
+  // `now`.
+  std::optional<double> next_closing() const;
+  void close_updates(double now);
   // What one of the shards has said to the others here.
   void take_announced();
   // For what is said next, and what is said so far is sent.
@@ -70,8 +74,11 @@ class ServerShards final : public Outbox {
   void discard_all();
   // A push that is here a second time.
   void drop_duplicate(std::uint32_t shard, const Push& push);
-  // The job has ended: nothing that comes for it counts any more.
+  // The job has ended: nothing that is pushed counts any more.
   void end();
+  bool have_ended() const { return ended_; }
+  // ... and nobody reads its shards: they are thrown away.
+  bool are_gone() const { return ended_ && !job_.plan.served; }
 
  private:
   void send(Message message) override;
@@ -101,7 +108,7 @@ class ServerShards final : public Outbox {
 
   JobContext& job_;
   NodeId node_;
-  bool ended_ = false;
+  bool ended_;
   bool filtered_;  // answers go through filters
   std::map<std::uint32_t, ShardServer> shards_;
   std::uint32_t current_ = 0;  // the shard that is acting ...

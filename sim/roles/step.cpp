@@ -1,12 +1,12 @@
 #include "sim/roles/step.hpp"
 
 #include "model/mutant.hpp"
+#include "sim/roles/charged_work.hpp"
 #include "sim/roles/elastic_step.hpp"
 #include "sim/roles/gradient_probe.hpp"
 #include "sim/roles/gradient_step.hpp"
 #include "sim/roles/overlap_step.hpp"
 #include "sim/roles/shared_step.hpp"
-#include "sim/scenario/spec/devices.hpp"
 #include "sim/scenario/spec/pace.hpp"
 
 namespace psim {
@@ -28,6 +28,10 @@ void StepContext::wait_for_batches() {
 }
 
 void StepContext::prepare() {
+  if (const std::optional<Seconds>& time = job.plan.scenario.training.local_time)
+    source.fit(steps_that_fit(
+        time->value - update_flops() * job.slowness.of_step(index, number) / Processor::speed(),
+        seconds_of_local_step()));
   wait_for_batches();
   batch_size = source.batch_size();
   processor.start_timer();
@@ -63,25 +67,27 @@ Timestamp StepContext::push(const ShardIds& shards, const std::shared_ptr<Values
 }
 
 double StepContext::flops_of_samples() const {
-  const Scenario& scenario = job.plan.scenario;
-  double mean = mean_step_seconds(scenario, index) * scenario.cluster.worker.speed.of(index).value;
-  const TrainingSpec& training = scenario.training;
-  mean *= static_cast<double>(training.local_steps_of(number)) / static_cast<double>(training.local_steps);
-  return mean * source.scale();
+  return psim::flops_of_samples(job, index, source.local_steps_of(number), source.scale());
 }
 
 double StepContext::flops_of_step() const {
-  double mean = flops_of_samples();
-  if (job.plan.workers_update() && !mutant("workers-update-for-nothing"))
-    mean += job.plan.scenario.cluster.worker.flops_per_value * static_cast<double>(job.plan.keys.parameters);
-  return mean * job.slowness.of_step(index, number);
+  return (flops_of_samples() + update_flops()) * job.slowness.of_step(index, number);
+}
+
+double StepContext::update_flops() const {
+  if (!job.plan.workers_update() || mutant("workers-update-for-nothing")) return 0;
+  return job.plan.scenario.cluster.worker.flops_per_value * static_cast<double>(job.plan.keys.parameters);
+}
+
+double StepContext::seconds_of_local_step() const {
+  const double flops = flops_of_samples() / static_cast<double>(source.local_steps_of(number));
+  return flops * job.slowness.of_step(index, number) / Processor::speed() + both_copies();
 }
 
 double StepContext::copy_seconds(const ShardIds& shards) const {
   std::size_t values = 0;
   for (const std::uint32_t s : shards) values += job.plan.keys.shards[s].count;
-  const auto bytes = static_cast<double>(values * bytes_per_value(job.plan.precision()));
-  return values > 0 ? device_copies(job.plan.scenario.cluster.worker_devices, bytes).seconds : 0;
+  return psim::copy_seconds(job, values);
 }
 
 double StepContext::both_copies() const {

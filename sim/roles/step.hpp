@@ -18,13 +18,15 @@ struct StepContext {
   JobContext& job;
   NodeId node;
   std::uint32_t index;  // of the worker
-  KvClient kv{job, node};
-  BatchSource source{job, node};
+  Requests requests{job, node};
+  KvClient kv{job, node, &requests};
+  BatchSource source{job, node, requests};
   Processor processor{job, node};
 
   std::int64_t number = 0;      // of the step in hand: computations begun, kept or not, or skipped
   std::int64_t clock = 0;       // of the step in hand
   std::int64_t batch_size = 0;  // of the step in hand
+  bool is_ahead = false;        // the step in hand is done before the servers are known to be there
   bool on_own_copy = false;     // the step begins with the worker's own weights, not with pulled ones
 
   // Waits until the batches of the step are here; and its work begins.
@@ -44,6 +46,10 @@ struct StepContext {
   // Operations of the step in hand: of its samples, without slowness; and of all that it does, with it.
   double flops_of_samples() const;
   double flops_of_step() const;
+  // Of an update on the worker, without slowness.
+  double update_flops() const;
+  // Of one local step of the step in hand, on the machine as it is now.
+  double seconds_of_local_step() const;
   // Of one copy of these shards' weights, or of their gradients, between host and devices.
   double copy_seconds(const ShardIds& shards) const;
   // Both copies of the whole model.
@@ -61,6 +67,9 @@ class Step {
   virtual bool compute() = 0;
   // Sends the servers what is not on its way yet; returns the task to wait for.
   virtual Timestamp push() = 0;
+
+  // The worker goes; `completes`: all its clocks are done.
+  virtual void leave(bool /*completes*/) {}
 
   // A message for this worker has come in, while it may be computing. Runs in the simulation kernel.
   virtual void on_arrival(const Message&) {}

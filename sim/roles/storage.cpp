@@ -2,43 +2,131 @@
 
 #include <simgrid/s4u/Actor.hpp>
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "model/mutant.hpp"
 
 namespace psim {
+namespace {
 
-void run_storage(JobContext& job) {
-  std::map<std::uint32_t, JobState::Snapshot>& snapshots = job.state.snapshots;
-  const double bandwidth = job.plan.scenario.snapshot.bandwidth.value;
-  const auto use_disk = [&](const State& state) {
-    simgrid::s4u::this_actor::sleep_for(static_cast<double>(state.bytes) / bandwidth);
-  };
-  const auto read = [&](const Message& message) {
-    Message answer{.from = job.plan.snapshot_node(), .to = message.from, .shard = message.shard};
+void use_disk(const JobContext& job, const State& state) {
+  simgrid::s4u::this_actor::sleep_for(static_cast<double>(state.bytes) /
+                                      job.plan.scenario.snapshot.bandwidth.value);
+}
+
+// Of the shards of servers: the last one that each owner has sent.
+class ShardStorage {
+ public:
+  explicit ShardStorage(JobContext& job) : job_(job) {}
+
+  void read(const Message& message) {
+    auto& snapshots = job_.state.snapshots;
+    Message answer{.from = job_.plan.snapshot_node(), .to = message.from, .shard = message.shard};
     answer.body = State{.entries = 0};
     if (const auto last = snapshots.find(message.shard); last != snapshots.end()) {
       const JobState::Snapshot snapshot = last->second;
-      if (!mutant("restore-is-free")) use_disk(snapshot.state);
+      if (!mutant("restore-is-free")) use_disk(job_, snapshot.state);
       if (snapshots.contains(message.shard)) {  // else the disk was lost meanwhile
         answer.epoch = snapshot.epoch;
         answer.body = snapshot.state;
       }
     }
-    job.network.send_once(std::move(answer));
-  };
-  const auto write = [&](const Message& message, const State& state) {
-    if (!mutant("snapshot-is-free")) use_disk(state);
-    job.record(job.plan.snapshot_node(), Snapshot{message.shard, message.from, state.version});
+    job_.network.send_once(std::move(answer));
+  }
+  void keep(const Message& message, const State& state) {
+    auto& snapshots = job_.state.snapshots;
     const auto last = snapshots.find(message.shard);
     if (last == snapshots.end() || last->second.epoch <= message.epoch)
       snapshots.insert_or_assign(message.shard, JobState::Snapshot{message.epoch, state});
-  };
+  }
+
+ private:
+  JobContext& job_;
+};
+
+// Of workers that hold the model: they go back together, so all that a group asks for is of one version.
+class CopyStorage {
+ public:
+  explicit CopyStorage(JobContext& job)
+      : job_(job),
+        parts_(job.plan.scenario.architecture.kind == Architecture::model_parallel ? job.plan.workers() : 1) {
+  }
+
+  void read(const Message& message) {
+    if (!version_ || group_ != message.epoch) {
+      group_ = message.epoch;
+      version_ = newest();
+    }
+    Message answer{.from = job_.plan.snapshot_node(), .to = message.from, .shard = message.shard};
+    State state{.entries = 0};
+    if (const JobState::Snapshot* kept = find(message.shard)) {
+      const JobState::Snapshot snapshot = *kept;
+      if (!mutant("restore-is-free")) use_disk(job_, snapshot.state);
+      if (find(message.shard) != nullptr) {
+        answer.epoch = snapshot.epoch;
+        state = snapshot.state;
+      }
+    }
+    state.asked_in = message.epoch;
+    answer.body = std::move(state);
+    job_.network.send_once(std::move(answer));
+  }
+  // Older ones than all parts have are of no use any more, but for one that a group may be reading.
+  void keep(const Message& message, const State& state) {
+    auto& copies = job_.state.copies;
+    copies[message.shard].insert_or_assign(state.version, JobState::Snapshot{message.epoch, state});
+    const std::int64_t whole = newest();
+    for (auto& [part, versions] : copies)
+      std::erase_if(versions,
+                    [&](const auto& one) { return one.first < whole && one.first != version_.value_or(-1); });
+  }
+
+ private:
+  // The newest version of which every part is there; -1: none.
+  std::int64_t newest() const {
+    const auto& copies = job_.state.copies;
+    if (copies.size() < parts_) return -1;
+    const auto& some = copies.rbegin()->second;
+    for (auto one = some.rbegin(); one != some.rend(); ++one) {
+      const bool is_whole =
+          std::ranges::all_of(copies, [&](const auto& part) { return part.second.contains(one->first); });
+      if (is_whole || mutant("stages-go-back-each-alone")) return one->first;
+    }
+    return -1;
+  }
+  const JobState::Snapshot* find(std::uint32_t part) const {
+    const auto versions = job_.state.copies.find(part);
+    if (versions == job_.state.copies.end()) return nullptr;
+    const auto one = versions->second.find(*version_);
+    return one == versions->second.end() ? nullptr : &one->second;
+  }
+
+  JobContext& job_;
+  std::size_t parts_;
+  std::uint32_t group_ = 0;              // that asked last
+  std::optional<std::int64_t> version_;  // that it goes back to
+};
+
+template <class Kept>
+void run(JobContext& job, Kept kept) {
   for (;;) {
     const Message message = job.network.receive(job.plan.snapshot_node());
-    if (message.is<Restore>()) read(message);
-    if (const State* state = message.as<State>()) write(message, *state);
+    if (message.is<Restore>()) kept.read(message);
+    const State* state = message.as<State>();
+    if (state == nullptr) continue;
+    if (!mutant("snapshot-is-free")) use_disk(job, *state);
+    job.record(job.plan.snapshot_node(), Snapshot{message.shard, message.from, state->version});
+    kept.keep(message, *state);
   }
+}
+
+}  // namespace
+
+void run_storage(JobContext& job) {
+  if (job.plan.scenario.architecture.has_servers()) run(job, ShardStorage(job));
+  else run(job, CopyStorage(job));
 }
 
 }  // namespace psim

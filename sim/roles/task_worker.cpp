@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sim/roles/attendance.hpp"
+#include "sim/roles/charged_work.hpp"
 #include "sim/roles/gradient_task.hpp"
 #include "sim/roles/peers.hpp"
 #include "sim/scenario/spec/devices.hpp"
@@ -100,7 +101,7 @@ void TaskWorker::compute(const RunTask& order) {
   task.start(std::move(taken.weights), std::move(work));
   const auto bytes = static_cast<double>(job_.plan.keys.parameters * bytes_per_value(job_.plan.precision()));
   processor_.copy(2 * device_copies(scenario.cluster.worker_devices, bytes).seconds);
-  psim::compute(job_, node_, flops_of_step(job_, index_, steps_++));
+  psim::compute(job_, node_, flops_of_samples(job_, index_, 1, 1) * job_.slowness.of_step(index_, steps_++));
   task.wait();
   result.gradient = task.take();
   samples_ += samples;

@@ -13,20 +13,49 @@ Worker::Worker(JobContext& job, NodeId node, bool back)
       step_(make_step(context_)),
       returns_(back) {
   context_.kv.on_other([this](const Message& message) {
-    if (const Assign* assignment = message.as<Assign>()) context_.source.on(*assignment);
-    else if (const Samples* samples = message.as<Samples>()) context_.source.on(*samples);
+    if (message.is<Leave>()) leaves_ = true;  // the scheduler asks it to
+    else if (const Start* start = message.as<Start>()) start_ = *start;
+    else if (const Assign* assignment = message.as<Assign>()) context_.source.on(*assignment);
+    else if (const Samples* samples = message.as<Samples>()) context_.source.on(message.from, *samples);
     else step_->on_peer(message);
   });
 }
 
 void Worker::run() {
-  if (const Start start = join(job_, context_.node); start.view) context_.kv.on_view(start.view);
+  const bool is_warm = job_.plan.warms_up_before_servers() && !returns_;
+  const Start start =
+      is_warm ? join(
+                    job_, context_.node, [this](Message message) { context_.kv.take(std::move(message)); },
+                    [this] { return warm_up(); })
+              : join(job_, context_.node);
+  if (start.view) context_.kv.on_view(start.view);
   if (returns_) resume();
+  if (is_warm && start.goes_on) forget_warm_up();
+  else if (is_warm) wait(Awaited::acknowledgement, step_->push());
+  if (leaves_) return finish(false);
   while (pull()) {  // waits as long as the consistency model says
     if (step_->compute()) wait(Awaited::acknowledgement, step_->push());
     if (leaves_) return finish(false);
   }
   finish(true);
+}
+
+// The first clock's local steps on the initial weights, which all workers have from the same seed: its push
+// is the sum of their gradients, as if the weights had been pulled. So they take none of the time after the
+// start that servers took to come up.
+std::optional<Start> Worker::warm_up() {
+  context_.kv.begin_with(job_.state.first_weights);
+  context_.is_ahead = true;
+  context_.clock = 0;
+  step_->compute();
+  context_.is_ahead = false;
+  return start_;
+}
+
+// The others have begun without this worker and have other weights by now: it goes on where they are.
+void Worker::forget_warm_up() {
+  context_.kv.forget();
+  go_on_with(0);
 }
 
 void Worker::wait(Awaited what, Timestamp task) {
@@ -37,7 +66,7 @@ void Worker::wait(Awaited what, Timestamp task) {
 bool Worker::pull() {
   KvClient& kv = context_.kv;
   if (kv.clocks_to_skip() > 0) go_on_with(context_.number + kv.take_clocks_to_skip());
-  if (job_.plan.scenario.recovery.data == LostData::reassign) context_.source.share_out_among(kv.members());
+  context_.source.share_out_among(kv.members());
   context_.source.ask_ahead(context_.number);
   if (job_.plan.sparse() && may_begin()) choose_keys();
   context_.on_own_copy = goes_on_alone();
@@ -49,6 +78,7 @@ bool Worker::pull() {
   kv.pull_for_step(context_.clock);
   kv.wait_for(step_->needs(), context_.clock);
   if (kv.clocks_to_skip() > 0) return pull();
+  context_.source.share_out_among(kv.members());  // as it has heard meanwhile
   const bool over = kv.is_over();
   if (over) kv.wait_for_all(context_.clock);
   if (!over && !kv.has_keys_of(context_.number)) {  // what seemed to be the end: a shard was set back
@@ -57,11 +87,13 @@ bool Worker::pull() {
   }
   if (job_.plan.rule.drops_stale)
     context_.clock = over ? job_.plan.steps : std::min(job_.plan.steps, kv.least_version_here());
+  context_.source.align(context_.number, context_.clock);
   return !over;
 }
 
 void Worker::finish(bool completes) {
   const NodeId node = context_.node;
+  step_->leave(completes);
   (completes ? job_.state.completed : job_.state.left_early)[context_.index] = true;
   job_.record(node, Finish{.clock = context_.clock, .leaves = !completes});
   job_.state.last_finish = Agenda::now();
@@ -69,6 +101,7 @@ void Worker::finish(bool completes) {
   // Where late pushes count, those that a crash undoes are lost, and nobody needs them again.
   stays_ = context_.kv.all_finished() && job_.plan.rule.drops_stale && job_.plan.scenario.may_fail();
   leave(job_, node);
+  if (!completes) job_.state.usage.turn_off(node, Agenda::now());
   if (!stays_) return;
   while (context_.kv.all_finished() || !context_.kv.answered(context_.kv.all_shards()))
     context_.kv.wait_for_message();

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "sim/roles/job_context.hpp"
 #include "sim/roles/step.hpp"
@@ -21,9 +22,13 @@ class Worker {
   void run();
 
   // A message for this worker has come in, while it may be computing. Runs in the simulation kernel.
-  void on_arrival(const Message& message) { step_->on_arrival(message); }
+  void on_arrival(const Message& message) {
+    if (message.is<Fetch>()) context_.source.serve(message);
+    else step_->on_arrival(message);
+  }
 
   const BatchSource& source() const { return context_.source; }
+  const Requests& requests() const { return context_.requests; }
   std::int64_t view() const { return context_.kv.view(); }
   bool is_through() const { return through_; }
   // Through, but it goes on listening: a shard may be set back that counts on its pushes.
@@ -35,6 +40,8 @@ class Worker {
   bool is_leaving() const { return leaves_ && !through_; }
 
  private:
+  std::optional<Start> warm_up();
+  void forget_warm_up();
   bool pull();  // false when training is over
   void wait(Awaited what, Timestamp task);
   void finish(bool completes);
@@ -52,7 +59,8 @@ class Worker {
       0;  // step of this life, or since it skipped some: it has no copy of weights from before
   bool returns_;
   bool leaves_ = false;
-  bool through_ = false;  // all its clocks are done, or it has left
+  std::optional<Start> start_;  // that came while it warmed up
+  bool through_ = false;        // all its clocks are done, or it has left
   bool stays_ = false, is_needed_ = false;
 };
 

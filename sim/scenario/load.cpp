@@ -245,6 +245,7 @@ std::optional<LoadedScenario> load_scenario(const LoadRequest& request, Diagnost
   describe(reader, scenario);
   reader.finish({"compare", "tune"});
   scenario.cluster.storage = scenario.snapshot.every.has_value();
+  scenario.cluster.database = scenario.moves_data();
   if (!scenario.architecture.has_servers()) {
     scenario.cluster.servers = 0;
     scenario.cluster.inference.given = false;
@@ -256,14 +257,17 @@ std::optional<LoadedScenario> load_scenario(const LoadRequest& request, Diagnost
   if (is_pipeline && !reader.reading().given("recovery.workers"))
     scenario.recovery.workers = LostWorkers::wait;
 
-  const Check check{.s = scenario, .reading = reader.reading(), .diagnostics = diagnostics};
+  settle_warmup(scenario, reader.reading());
+  Reading reading = reader.reading();
+  load_profiles(scenario, request, reading, diagnostics);
+  const Check check{.s = scenario, .reading = reading, .diagnostics = diagnostics};
   // Speeds may come from the platform file, so it is first.
   if (can_load_platform(check)) load_platform(scenario, request, check);
   share_workers(scenario);
   check_scenario(check);
   if (!scenario.compute.trace.empty()) load_trace(scenario, request, check);
   if (scenario.groups.empty()) {
-    loaded.data = load_data_of(scenario, request, reader.reading(), check);
+    loaded.data = load_data_of(scenario, request, reading, check);
   } else if (can_load_jobs(check)) {
     loaded.jobs = load_jobs(scenario, request, sources, diagnostics);
     loaded.data = loaded.jobs.front().data;

@@ -9,7 +9,9 @@
 
 #include "sim/scenario/load_parts.hpp"
 #include "sim/scenario/override.hpp"
+#include "sim/scenario/spec/fault_condition.hpp"
 #include "sim/scenario/spec/features.hpp"
+#include "sim/scenario/spec/nodes.hpp"
 #include "sim/scenario/spec/presets.hpp"
 
 namespace psim {
@@ -106,6 +108,54 @@ void narrow(Scenario& job, const Scenario& all, std::int64_t first, std::int64_t
   std::erase_if(job.stragglers, [](const StragglerSpec& straggler) { return straggler.workers.empty(); });
 }
 
+// `names` as they are with the job's workers only, from `first` on; those of other jobs are left out.
+void rename(std::vector<std::string>& names, const Scenario& job, const Scenario& all, std::int64_t first) {
+  const auto first_node = static_cast<std::uint32_t>(1 + all.cluster.servers + first);
+  std::vector<std::string> here;
+  for (std::string& name : names) {
+    const std::optional<std::uint32_t> node = node_named(all.cluster, name);
+    if (!name.starts_with("worker ") || !node) {
+      here.push_back(std::move(name));
+    } else if (*node >= first_node && *node < first_node + job.cluster.workers) {
+      here.push_back(fmt::format("worker {}", *node - first_node));
+    }
+  }
+  names = std::move(here);
+}
+
+// The faults that this job would meet alone: those of other jobs' workers are none of its own. Messages are
+// repeated all the same.
+void narrow_faults(Scenario& job, const Scenario& all, std::int64_t first) {
+  job.recovery.enabled = all.may_fail();
+  std::vector<FaultSpec> faults;
+  for (FaultSpec& fault : job.faults) {
+    const bool had_nodes = !fault.nodes.empty();
+    rename(fault.nodes, job, all, first);
+    bool is_here = !had_nodes || !fault.nodes.empty();
+    for (std::vector<std::string>& side : fault.between) {
+      rename(side, job, all, first);
+      is_here = is_here && !side.empty();
+    }
+    if (const auto parsed = parse_condition(fault.when); std::holds_alternative<FaultCondition>(parsed)) {
+      const std::string& node = std::get<FaultCondition>(parsed).node;
+      std::vector<std::string> whose;
+      if (!node.empty()) whose.push_back(node);
+      rename(whose, job, all, first);
+      is_here = is_here && (node.empty() || !whose.empty());
+      if (is_here && !node.empty()) fault.when.replace(fault.when.find(node), node.size(), whose.front());
+    }
+    if (is_here) faults.push_back(std::move(fault));
+  }
+  job.faults = std::move(faults);
+  const InferenceSpec& inference = job.cluster.inference;
+  const auto concerns_inference = [&](const FaultSpec& fault) {
+    return std::ranges::any_of(fault.nodes,
+                               [](const std::string& name) { return name.starts_with("inference "); });
+  };
+  if (!inference.given) std::erase_if(job.faults, concerns_inference);
+  job.cluster.inference.group.clear();
+}
+
 // Reads and checks the scenarios of jobs.
 class JobLoader {
  public:
@@ -129,6 +179,8 @@ class JobLoader {
     if (!differ) job.batch_sizes.clear();
     read(first_group, first_group, [&](const Reading& reading, Diagnostics& found, Scenario& scenario) {
       narrow(scenario, all_, first_worker, workers);
+      settle_warmup(scenario, reading);
+      scenario.cluster.inference.given = is_served(first_group, end);
       const Check check{
           .s = scenario, .reading = reading, .diagnostics = found, .group = all_.groups[first_group].name};
       if (differ) {
@@ -142,6 +194,7 @@ class JobLoader {
       check_job(check);
       job.data = load_data_of(scenario, request_, reading, check);
       scenario.groups.clear();
+      narrow_faults(scenario, all_, first_worker);
       job.scenario = std::move(scenario);
     });
     return job;
@@ -165,6 +218,14 @@ class JobLoader {
     reader.finish({"compare", "tune"});
     use(reader.reading(), found, scenario);
     merge(found, diagnostics_);
+  }
+
+  bool is_served(std::size_t first_group, std::size_t end) const {
+    const InferenceSpec& inference = all_.cluster.inference;
+    if (!inference.given || inference.group.empty()) return inference.given && first_group == 0;
+    return std::any_of(all_.groups.begin() + static_cast<std::ptrdiff_t>(first_group),
+                       all_.groups.begin() + static_cast<std::ptrdiff_t>(end),
+                       [&](const GroupSpec& group) { return group.name == inference.group; });
   }
 
   std::int64_t batch_of(std::size_t first, std::size_t group) {

@@ -59,6 +59,15 @@ void add_fields(const std::string& key, const toml::node& value, std::set<std::s
 // Each of these fields as KEY=VALUE. A table without fields stands for itself.
 void add_sets(const std::string& key, const toml::node& value, std::vector<std::string>& sets);
 
+// load_profiles.cpp
+//
+// Reads the files of profiles. Times in which a worker is not available become faults, and `places` says of
+// them where their profile is.
+void load_profiles(Scenario& scenario, const LoadRequest& request, Reading& reading,
+                   Diagnostics& diagnostics);
+// What stands for fields that are not given and depends on others.
+void settle_warmup(Scenario& scenario, const Reading& reading);
+
 // load_groups.cpp
 //
 // What groups set, as sources of `diagnostics`, one for each group, in order.

@@ -179,6 +179,169 @@ TEST_CASE("peers: who comes back gets the others' copy", "[oracle][failure]") {
   CHECK(loss(run({.steps = 40})) < 0.8 * loss(run({.steps = 20})));
 }
 
+TEST_CASE("peers: stages go back to the newest version that all of them have stored",
+          "[oracle][failure][rings]") {
+  const std::string pipeline = "kind = \"model-parallel\"";
+  for (const std::string every : {"5 updates", "60ms"}) {
+    for (const std::string worker : {"worker 0", "worker 1"}) {
+      INFO(every << ", " << worker);
+      const std::string snapshots = fmt::format("[snapshot]\nevery = \"{}\"\n", every);
+      const Json without =
+          run({.architecture = pipeline, .lost = "restart", .workers = 2, .more = snapshots});
+      const Json with = run({.architecture = pipeline,
+                             .faults = crash(worker, "305ms", "95ms"),
+                             .lost = "restart",
+                             .workers = 2,
+                             .more = snapshots});
+      CHECK(with["stuck"].empty());
+      CHECK(with["updates"] == 40);
+      CHECK(loss(with) == loss(without));
+      const double step = seconds(without) / 40;
+      const int at_crash = static_cast<int>(0.305 / step);
+      CHECK(seconds(with) > 0.4 + (40 - at_crash) * step);
+      CHECK(seconds(with) < 0.4 + (40 - at_crash + 7) * step + 0.05);
+    }
+  }
+}
+
+TEST_CASE("peers: stages go back together while the disk is still writing", "[oracle][failure][rings]") {
+  // 41 ms for the first stage's 4 kB, 6 ms for the other's.
+  const std::string snapshots = "[snapshot]\nevery = \"5 updates\"\nbandwidth = \"100kBps\"\n";
+  const Case base{
+      .architecture = "kind = \"model-parallel\"", .lost = "restart", .workers = 2, .more = snapshots};
+  const Json without = run(base);
+  for (const std::string at : {"305ms", "320ms", "335ms", "350ms", "365ms"}) {
+    INFO(at);
+    Case one = base;
+    one.faults = crash("worker 1", at, "5ms");
+    const Json with = run(one);
+    CHECK(with["stuck"].empty());
+    CHECK(loss(with) == loss(without));
+  }
+}
+
+TEST_CASE("peers: a pipeline without snapshots begins anew", "[oracle][failure][rings]") {
+  const Case base{
+      .architecture = "kind = \"model-parallel\"\nschedule = \"1f1b\"", .lost = "restart", .workers = 2};
+  const Json without = run(base);
+  Case crashing = base;
+  crashing.faults = crash("worker 1", "205ms", "95ms");
+  const Json with = run(crashing);
+  CHECK(loss(with) == loss(without));
+  CHECK(seconds(with) == Approx(seconds(without) + 0.3).epsilon(0.03));
+}
+
+TEST_CASE("peers: the recovery of a lost worker is told in parts", "[oracle][failure][rings]") {
+  const auto step = [](int n) { return 0.010 + 2 * (n - 1) * (2e-4 + 4e6 / n / 1e9); };
+  const Json told = run({.faults = crash("worker 2", "50ms"), .steps = 60, .model = phantom});
+  REQUIRE(told["failures"]["recoveries"].size() == 1);
+  const Json elastic = told["failures"]["recoveries"][0];
+  CHECK(elastic["worker"] == 2);
+  CHECK(elastic["at_s"] == 0.05);
+  // 50 ms after the last heartbeat, which came within 10 ms.
+  CHECK(elastic["detection_s"].get<double>() >= 0.04);
+  CHECK(elastic["detection_s"].get<double>() <= 0.051);
+  CHECK(elastic["reforming_s"].get<double>() < 0.003);  // views, standings and their answers
+  CHECK(elastic["lost_work_s"].get<double>() == Approx(step(3)).epsilon(0.02));
+  CHECK(elastic["total_s"].get<double>() ==
+        Approx(elastic["detection_s"].get<double>() + elastic["reforming_s"].get<double>() +
+               elastic["lost_work_s"].get<double>()));
+
+  const Json again = run({.faults = crash("worker 2", "205ms", "95ms"),
+                          .lost = "restart",
+                          .more = "[snapshot]\nevery = \"5 updates\"\n"});
+  const Json restarted = again["failures"]["recoveries"].at(0);
+  // Step 18 was in hand, and versions 16, 17 and 18 are made again.
+  const double usual = seconds(run({.lost = "restart"})) / 40;
+  CHECK(restarted["lost_work_s"].get<double>() == Approx(4 * usual).epsilon(0.03));
+  CHECK(restarted["detection_s"].get<double>() + restarted["reforming_s"].get<double>() ==
+        Approx(0.1).epsilon(0.1));
+}
+
+TEST_CASE("peers: halving-doubling goes on with any number", "[oracle][failure][rings]") {
+  const Json told = run({.architecture = all_reduce("halving-doubling"),
+                         .faults = crash("worker 2", "50ms", "200ms"),
+                         .steps = 100,
+                         .model = phantom});
+  CHECK(told["stuck"].empty());
+  CHECK(told["updates"] == 100);
+}
+
+TEST_CASE("peers: a worker that leaves does its step, and the others go on at their own pace",
+          "[oracle][failure][rings]") {
+  const auto step = [](int n) { return 0.010 + 2 * (n - 1) * (2e-4 + 4e6 / n / 1e9); };
+  const std::string leaves = "[[fault]]\nkind = \"leave\"\nnodes = [\"worker 3\"]\nat = \"200ms\"\n";
+  const Json told = run({.faults = leaves, .steps = 100, .model = phantom});
+  CHECK(told["stuck"].empty());
+  CHECK(told["updates"] == 100);
+  CHECK(told["failures"]["suspicions"] == 0);
+  const auto before = static_cast<int>(0.2 / step(4)) + 1;
+  CHECK(seconds(told) == Approx(before * step(4) + (100 - before) * step(3)).epsilon(0.02));
+  CHECK(told["workers"][3]["samples"] == 8 * before);
+
+  const std::string back = leaves + "[[fault]]\nkind = \"join\"\nnodes = [\"worker 3\"]\nat = \"500ms\"\n";
+  const Json returned = run({.faults = back, .steps = 100, .model = phantom});
+  CHECK(returned["updates"] == 100);
+  CHECK(returned["workers"][3]["samples"].get<int>() > 8 * (before + 10));
+}
+
+TEST_CASE("peers: the samples of a worker that is gone are the others'", "[oracle][failure][rings]") {
+  // It never comes: the others deal out all samples among them, as servers' workers do.
+  const std::string late = "[[fault]]\nkind = \"join\"\nnodes = [\"worker 3\"]\nat = \"1000s\"\n";
+  Case one{.faults = "lost_data = \"reassign\"\n" + late};
+  const Json ring = run(one);
+  one.architecture = "kind = \"parameter-server\"";
+  const Json servers = run(one);
+  CHECK(loss(ring) == Approx(loss(servers)).epsilon(1e-4));
+  one = {.faults = late};
+  CHECK(loss(ring) != Approx(loss(run(one))).epsilon(1e-4));
+}
+
+TEST_CASE("peers: whoever waits lives through a frozen, a slow and a late member",
+          "[oracle][failure][rings]") {
+  for (const std::string architecture : {"kind = \"all-reduce\"", "kind = \"model-parallel\""}) {
+    INFO(architecture);
+    const Case base{.architecture = architecture, .lost = "wait", .workers = 2};
+    const Json without = run(base);
+    const auto with = [&](const std::string& fault) {
+      Case one = base;
+      one.faults = "[[fault]]\n" + fault;
+      const Json told = run(one);
+      INFO(fault);
+      CHECK(told["stuck"].empty());
+      CHECK(loss(told) == loss(without));
+      return seconds(told) - seconds(without);
+    };
+    const double frozen =
+        with("kind = \"slow\"\nnodes = [\"worker 1\"]\nfactor = 0.0\nfrom = \"0.1s\"\nuntil = \"0.3s\"\n");
+    CHECK(frozen >= 0.19);
+    CHECK(frozen <= 0.31);  // and the longest of the waits before a repetition
+    CHECK(
+        with("kind = \"slow\"\nnodes = [\"worker 1\"]\nfactor = 0.5\nfrom = \"0.1s\"\nuntil = \"0.3s\"\n") <=
+        0.11);
+    CHECK(with("kind = \"join\"\nnodes = [\"worker 1\"]\nat = \"0.25s\"\n") == Approx(0.25).epsilon(0.1));
+  }
+}
+
+TEST_CASE("peers: a lost worker in the middle of overlap, of filters and of local steps",
+          "[oracle][failure][rings]") {
+  const std::vector<std::string> settings{
+      "[messages]\nunit = \"array\"\noverlap = true\n", "[[filter]]\nkind = \"one-bit\"\n",
+      "[[filter]]\nkind = \"top-k\"\nfraction = 0.05\n",
+      "[messages]\nunit = \"array\"\noverlap = true\nslice = 100\n[[filter]]\nkind = \"fp16\"\n"};
+  for (const std::string& more : settings) {
+    for (const std::string lost : {"remove", "restart"}) {
+      INFO(more << lost);
+      const Json told = run({.faults = crash("worker 2", "205ms", "95ms"), .lost = lost, .more = more});
+      CHECK(told["stuck"].empty());
+      CHECK(told["updates"] == 40);
+      const Json without = run({.lost = lost, .more = more});
+      if (lost == "restart") CHECK(loss(told) == loss(without));
+      else CHECK(loss(told) < 1.5 * loss(without));
+    }
+  }
+}
+
 TEST_CASE("peers: what no algorithm could do is refused", "[oracle][failure]") {
   const auto refusal = [](const std::string& set, const std::string& architecture) {
     const TemporaryFolder folder;
@@ -190,8 +353,8 @@ TEST_CASE("peers: what no algorithm could do is refused", "[oracle][failure]") {
   };
   CHECK(refusal("recovery.workers=remove", "model-parallel")
             .find("needs a copy of the whole model in every worker") != std::string::npos);
-  CHECK(refusal("recovery.workers=restart", "parameter-server")
-            .find("needs a copy of the whole model in every worker") != std::string::npos);
-  CHECK(refusal("architecture.algorithm=halving-doubling", "all-reduce")
-            .find("halving-doubling needs a power of two of workers") != std::string::npos);
+  CHECK(refusal("recovery.workers=restart", "parameter-server").find("needs workers that hold the model") !=
+        std::string::npos);
+  CHECK(refusal("fault=[{kind=\"leave\", nodes=[\"worker 0\"], at=\"1s\"}]", "model-parallel")
+            .find("needs steps by those that are left") != std::string::npos);
 }

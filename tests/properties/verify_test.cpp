@@ -98,6 +98,9 @@ const std::vector<Mutant>& mutants() {
   static const std::vector<Mutant> all{
       {"one-clock-further", "reads", {ssp}},
       {"one-clock-further", "clock-gap", {ssp}},
+      {"copies-last-a-clock-longer", "copies", {"consistency={model=\"ssp\", staleness=3, cache=true}"}},
+      {"limit-is-one-more", "staleness", {"consistency={model=\"asp\", max_staleness=2}"}},
+      {"deadlines-pass-unnoticed", "closings", {"consistency={model=\"bsp\", window=\"1ms\"}"}},
       {"old-version", "reads", {bsp}},
       {"writes-unseen", "read-my-writes", {asp, slow_net}},
       {"small-group", "updates", {bsp}},
@@ -228,9 +231,9 @@ TEST_CASE("random scenarios with failures keep the books in order", "[verify]") 
 }
 
 TEST_CASE("scenarios that come with psim keep their promises", "[verify]") {
-  for (const char* name :
-       {"architectures", "compression", "delay_compensation", "devices", "elastic", "load_balance",
-        "local_sgd", "priority", "quickstart", "stragglers", "update_on_worker"}) {
+  for (const char* name : {"architectures", "compression", "delay_compensation", "devices", "elastic",
+                           "load_balance", "local_sgd", "priority", "deadline", "clocked_cache", "quickstart",
+                           "stragglers", "update_on_worker"}) {
     const TemporaryFolder folder;
     const std::string file = (source_folder() / "scenarios" / name).string() + ".toml";
     REQUIRE(psim::test::psim({"run", file, "--trace", "events", "--out", "run"}, folder.path()).code == 0);
@@ -238,6 +241,16 @@ TEST_CASE("scenarios that come with psim keep their promises", "[verify]") {
     INFO(name << result.all());
     CHECK(result.outcome.code == 0);
   }
+}
+
+TEST_CASE("verify compares the histograms of staleness with the events", "[verify]") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "scenario.toml") << base;
+  REQUIRE(psim::test::psim({"run", "scenario.toml", "--set", asp, "--out", "run"}, folder.path()).code == 0);
+  change_run(folder.path() / "run",
+             "UPDATE push_outcome SET staleness_updates = staleness_updates + 1 WHERE number = "
+             "(SELECT max(number) FROM push_outcome WHERE outcome = 'applied')");
+  CHECK(std::ranges::count(verify(folder.path()).broken, "staleness") == 1);
 }
 
 TEST_CASE("verify says what it needs", "[verify]") {

@@ -115,6 +115,12 @@ constexpr Place summary_places[] = {
     {"/inference/staleness/mean", Kind::number, if_there},
     {"/inference/accuracy", Kind::number, if_there},
     {"/failures", Kind::object, if_there},
+    {"/economy", Kind::object, if_there},
+    {"/economy/joules", Kind::number, if_there},
+    {"/economy/dollars", Kind::number, if_there},
+    {"/economy/to_target", Kind::object, if_there},
+    {"/economy/to_target/joules", Kind::number, if_there},
+    {"/economy/to_target/dollars", Kind::number, if_there},
 };
 constexpr Place failure_places[] = {
     {"/replication_bytes"},      {"/state_bytes"}, {"/suspicions"}, {"/false_suspicions"},

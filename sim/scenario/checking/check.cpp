@@ -24,7 +24,7 @@ constexpr Subject subjects[] = {
     {check_recovery, Of::cluster},   {check_cluster, Of::cluster},      {check_inference, Of::cluster},
     {check_network, Of::cluster},    {check_architecture, Of::cluster}, {check_compute, Of::cluster},
     {check_stragglers, Of::cluster}, {check_faults, Of::cluster},       {check_slowness, Of::cluster},
-    {check_groups, Of::cluster},     {check_tasks, Of::cluster},
+    {check_groups, Of::cluster},     {check_tasks, Of::cluster},        {check_nodes, Of::cluster},
 };
 
 }  // namespace

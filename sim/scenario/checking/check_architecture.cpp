@@ -1,8 +1,6 @@
 // Architectures without servers: what their numbers must be.
 #include <fmt/format.h>
 
-#include <bit>
-
 #include "sim/scenario/checking/checks.hpp"
 #include "sim/scenario/fields/choices.hpp"
 
@@ -11,20 +9,8 @@ namespace psim {
 void check_architecture(const Check& check) {
   const ArchitectureSpec& a = check.s.architecture;
   const std::int64_t workers = check.s.cluster.workers;
-  const std::string kind = "architecture.kind", algorithm = "architecture.algorithm",
-                    micro_batches = "architecture.micro_batches", cluster = "cluster.workers",
-                    layers = "model.layers", batch = "training.batch_size";
-  if (a.kind == Architecture::all_reduce && a.algorithm == AllReduceAlgorithm::halving_doubling &&
-      !std::has_single_bit(static_cast<std::uint64_t>(workers))) {
-    check.add({algorithm, kind, cluster}, "halving-doubling needs a power of two of workers",
-              fmt::format("there are {}", workers), "use algorithm = \"ring\", or 2, 4, 8, 16, ... workers");
-  }
-  if (a.kind == Architecture::all_reduce && a.algorithm == AllReduceAlgorithm::halving_doubling &&
-      check.s.may_fail() && check.s.recovery.workers == LostWorkers::remove) {
-    check.add({algorithm, kind, "recovery.workers", "fault", "recovery.enabled", "snapshot.every"},
-              "halving-doubling needs a power of two of workers", "one less is none",
-              "use algorithm = \"ring\" or \"tree\", or workers = \"restart\" or \"wait\" in [recovery]");
-  }
+  const std::string kind = "architecture.kind", micro_batches = "architecture.micro_batches",
+                    cluster = "cluster.workers", layers = "model.layers", batch = "training.batch_size";
   if (a.kind != Architecture::model_parallel) return;
   const std::int64_t depth = static_cast<std::int64_t>(check.s.model.mlp.layers.size()) - 1;
   if (check.s.model.kind == ModelKind::mlp && depth >= 1 && workers > depth) {

@@ -106,6 +106,12 @@ void check_pace(const Check& check) {
                 fmt::format("the slow times come every {} s", every->value),
                 fmt::format("a step takes {:.3g} s", *longest), "use a slowdown without a period");
   }
+  for (std::size_t i = 0; i < check.s.profiles.size(); ++i) {
+    const std::optional<Seconds>& every = check.s.profiles[i].every;
+    if (!every || every->value * most_often >= *longest) continue;
+    report_pace(fmt::format("profile.{}.every", i), fmt::format("the profile comes every {} s", every->value),
+                fmt::format("a step takes {:.3g} s", *longest), "use a longer profile");
+  }
   check_pace_of_faults(check, clock);
 }
 

@@ -25,17 +25,27 @@ bool check_node_name(const Check& check, const std::string& field, const std::st
     return count == 1 ? fmt::format("the only one is {} 0", what)
                       : fmt::format("there are {0} 0 to {0} {1}", what, count - 1);
   };
-  std::string label = "nodes are scheduler, server N, worker N, storage; servers, workers, all", help;
-  if (meant == "database") label = "a database does not fail: it sends every batch once";
+  std::string label = "nodes are scheduler, server N, worker N, database, storage; servers, workers, all",
+              help;
+  if (check.s.cluster.inference.given)
+    label = "nodes are scheduler, server N, worker N, inference N, database, storage; servers, workers, all";
+  if (meant == "database" && !node_named(check.s.cluster, meant))
+    label = "every worker has its samples, so there is no database";
   else if (meant == "storage" && !check.s.cluster.storage)
     label = "no snapshots are made, so there is no storage";
   else if (!meant.empty() && node_named(check.s.cluster, meant))
     help = fmt::format("did you mean \"{}\"?", meant);
   else if (meant.starts_with("server")) label = range("server", check.s.cluster.servers);
   else if (meant.starts_with("worker")) label = range("worker", check.s.cluster.workers);
-  else if (const std::string near = nearest(name, {"scheduler", "servers", "workers", "all", "storage"});
+  else if (meant.starts_with("inference") && check.s.cluster.inference.given)
+    label = range("inference", check.s.cluster.inference.nodes);
+  else if (meant.starts_with("inference"))
+    label = "there is no inference group", help = "[inference] makes one";
+  else if (const std::string near =
+               nearest(name, {"scheduler", "servers", "workers", "all", "storage", "database"});
            !near.empty())
     help = fmt::format("did you mean \"{}\"?", near);
+  if (meant == "database" && help.empty()) help = "delivery = \"database\" in [data] makes one";
   if (meant == "storage" && !check.s.cluster.storage) help = "every = \"1s\" in [snapshot] makes one";
   check.add({field, "cluster.workers", "cluster.servers", "data.delivery", "snapshot"},
             fmt::format("there is no node `{}`", name), std::move(label), std::move(help));

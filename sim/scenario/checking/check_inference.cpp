@@ -1,7 +1,10 @@
 // The inference group.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "sim/scenario/checking/checks.hpp"
 #include "sim/scenario/fields/choices.hpp"
@@ -11,6 +14,17 @@ namespace psim {
 void check_inference(const Check& check) {
   const InferenceSpec& i = check.s.cluster.inference;
   if (i.count() == 0) return;
+  const auto is_its_name = [&i](const GroupSpec& group) { return group.name == i.group; };
+  if (!i.group.empty() && std::ranges::none_of(check.s.groups, is_its_name)) {
+    std::vector<std::string> names;
+    for (const GroupSpec& group : check.s.groups) names.push_back(group.name);
+    const std::string near = nearest(i.group, names);
+    check.add({"inference.group", "group"}, fmt::format("there is no group `{}`", i.group),
+              names.empty() ? "no [[group]] at all, so all workers train one model"
+                            : fmt::format("groups are {}", fmt::join(names, ", ")),
+              near.empty() ? "without `group`, the first one is served"
+                           : fmt::format("did you mean \"{}\"?", near));
+  }
   const std::string refresh = "inference.refresh", rate = "inference.rate";
   double clock = 0;
   for (const double step : mean_steps(check)) clock = std::max(clock, step);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "sim/scenario/checking/checks.hpp"
 #include "sim/scenario/fields/choices.hpp"
@@ -196,6 +197,30 @@ void check_training(const Check& check) {
   }
 }
 
+namespace {
+
+// Bounds of layers that there are, with shards of their own, and with one bound.
+void check_arrays(const Check& check) {
+  const std::vector<ArrayBound>& bounds = check.s.consistency.arrays;
+  if (bounds.empty() || !knows_model(check)) return;
+  const std::string first = "consistency.array.0.layer";
+  if (check.s.messages.unit != MessageUnit::array)
+    check.add({first, "messages.unit"}, "a layer has no bound of its own",
+              "all arrays of a server are one message", "unit = \"array\" in [messages]");
+  const auto layers = static_cast<std::int64_t>(parameter_arrays(check.s.model).back().layer) + 1;
+  std::set<std::int64_t> seen;
+  for (std::size_t i = 0; i < bounds.size(); ++i) {
+    const std::string field = fmt::format("consistency.array.{}.layer", i);
+    if (!seen.insert(bounds[i].layer).second)
+      check.add({field}, fmt::format("layer {} has two bounds", bounds[i].layer), "give it one");
+    if (bounds[i].layer >= layers)
+      check.add({field, "model.layers", "model.arrays", "model.kind"},
+                fmt::format("there is no layer {}", bounds[i].layer), there_are(layers, "layer"));
+  }
+}
+
+}  // namespace
+
 void check_consistency(const Check& check) {
   const ConsistencySpec& c = check.s.consistency;
   const ConsistencyRow& row = *c.model;
@@ -224,6 +249,7 @@ void check_consistency(const Check& check) {
               fmt::format("`staleness_max` {} is below `staleness` {}", c.staleness_max, c.staleness),
               "the largest bound cannot be below the least");
   }
+  check_arrays(check);
   double last = -1;
   for (std::size_t i = 0; i < c.staleness_schedule.size(); ++i) {
     const auto& step = c.staleness_schedule[i];

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "sim/scenario/checking/checks.hpp"
 #include "sim/scenario/spec/nodes.hpp"
@@ -12,6 +13,18 @@ namespace {
 
 constexpr double most_slowness = 1e15;  // a step of 1 us then takes 30 years
 constexpr double most_speeds = 4096;    // of a node
+
+// How many factors its profiles give a worker, each with those of the others.
+double profiled_speeds(const Scenario& scenario, std::int64_t worker) {
+  double speeds = 1;
+  for (const ProfileSpec& profile : scenario.profiles) {
+    if (worker >= scenario.cluster.workers || !concerns(profile, worker)) continue;
+    std::set<double> factors{1};
+    for (const auto& [date, factor] : profile.rows) factors.insert(factor);
+    speeds *= static_cast<double>(factors.size());
+  }
+  return speeds;
+}
 
 }  // namespace
 
@@ -52,15 +65,18 @@ void check_slowness(const Check& check) {
       slow_down(f.kind->slows ? nodes : links, node, 1 / *f.factor, true, fmt::format("fault.{}.factor", i),
                 "fault");
   }
+  for (std::int64_t w = 0; w < check.s.cluster.workers && !check.s.profiles.empty(); ++w)
+    nodes[static_cast<std::uint32_t>(1 + check.s.cluster.servers + w)];
   for (const auto& [node, load] : nodes) {
     double speeds = 1;
     for (const auto& [slowdown, count] : load.by_clock) speeds *= slowdown > 1 ? 1 + count : 1;
+    speeds *= profiled_speeds(check.s, static_cast<std::int64_t>(node) - 1 - check.s.cluster.servers);
     if (speeds <= most_speeds) continue;
-    return check.add(
-        {check.s.stragglers.empty() ? "fault" : "straggler", "fault", "straggler", "cluster.workers"},
-        fmt::format("{} has {:.3g} speeds", node_name(check.s.cluster, node), speeds),
-        fmt::format("at most {:.0f}: one for each set of what may slow it at once", most_speeds),
-        "use the same slowdown several times, or fewer of them");
+    return check.add({check.s.stragglers.empty() ? check.s.faults.empty() ? "profile" : "fault" : "straggler",
+                      "fault", "straggler", "profile", "cluster.workers"},
+                     fmt::format("{} has {:.3g} speeds", node_name(check.s.cluster, node), speeds),
+                     fmt::format("at most {:.0f}: one for each set of what may slow it at once", most_speeds),
+                     "use the same slowdown several times, or fewer of them");
   }
 }
 

@@ -38,6 +38,9 @@ void check_slowness(const Check& check);      // check_slowness.cpp
 void check_groups(const Check& check);        // check_groups.cpp
 void check_tasks(const Check& check);         // check_tasks.cpp
 
+// check_nodes.cpp: start-up, power, spares and profiles
+void check_nodes(const Check& check);
+
 // check_faults.cpp
 void check_faults(const Check& check);
 // Whether faults that come again and again leave time for the run. `clock`: seconds that one takes.

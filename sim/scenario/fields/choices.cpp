@@ -43,6 +43,40 @@ std::vector<Choice> choices<PipelineSchedule>() {
 }
 
 template <>
+std::vector<Choice> choices<AggregateAt>() {
+  return {
+      {"servers", "every push and every answer goes its own way between its worker and its server"},
+      {"rack",
+       "a node of each rack, with a link like the others', sums the pushes of its workers, sends the server "
+       "one, and hands its answer on to each (PHub: Luo et al., SoCC 2018)"},
+      {"switch", "each rack's switch does so at the rate of its links (SwitchML: Sapio et al., NSDI 2021)"}};
+}
+
+template <>
+std::vector<Choice> choices<Warmup>() {
+  return {{"after-pull", "when they have pulled the first weights from the servers", "after_pull"},
+          {"before-servers",
+           "as soon as they are up, on the initial weights that all of them know, whether the servers are "
+           "there or not; a worker that comes when the others have begun gives them up",
+           "before_servers"}};
+}
+
+template <>
+std::vector<Choice> choices<ProfileOf>() {
+  return {{"speed", "second column: factor of the worker's speed from this date on"},
+          {"availability",
+           "second column: 1 from when it is up, 0 from when it is down; it crashes and restarts at these "
+           "dates"}};
+}
+
+template <>
+std::vector<Choice> choices<SlowAction>() {
+  return {{"flag", "it is named in the summary"},
+          {"remove", "the scheduler asks it to leave"},
+          {"replace", "it is asked to leave, and a spare worker starts"}};
+}
+
+template <>
 std::vector<Choice> choices<DataSource>() {
   return {
       {"digits",
@@ -120,8 +154,20 @@ std::vector<Choice> choices<RateSchedule>() {
 
 template <>
 std::vector<Choice> choices<Late>() {
-  return {{"cancel", "the server tells the late workers, which stop at once and start on the new version"},
-          {"drop", "late workers finish and push, and the server drops the push"}};
+  return {
+      {"cancel", "the server tells the late workers, which stop at once and start on the new version"},
+      {"drop", "late workers finish and push, and the server drops the push"},
+      {"next",
+       "the push counts in the next update, for which its worker waits (semi-asynchronous; with k-sync this "
+       "is k-async)"}};
+}
+
+template <>
+std::vector<Choice> choices<TooStale>() {
+  return {{"drop", "the server drops it"},
+          {"damp",
+           "it is divided by 1 + staleness - max_staleness (the hinge of FedAsync, Xie et al. 2019, with a = "
+           "1)"}};
 }
 
 template <>
@@ -174,6 +220,15 @@ template <>
 std::vector<Choice> choices<LostData>() {
   return {{"drop", "no worker computes them; iid samples are left out of the current epoch only"},
           {"reassign", "the other workers share them, until it is back"}};
+}
+
+template <>
+std::vector<Choice> choices<DataFrom>() {
+  return {{"local", "they are there at once, for nothing"},
+          {"database", "the node `database`, which holds the training set, sends them", "storage"},
+          {"workers",
+           "the workers that held them until then send them, also one that leaves; the node `database` sends "
+           "what no worker holds"}};
 }
 
 template <>

@@ -15,8 +15,8 @@ void describe_training(FieldVisitor& visitor, TrainingSpec& training, const Mode
 void describe_rhythm(FieldVisitor& visitor, TrainingSpec& training);
 // fields_work.cpp: the parts of [training] and [data] that say who computes on what
 void describe_work(FieldVisitor& visitor, TrainingSpec& training);
-void describe_delivery(FieldVisitor& visitor, DeliverySpec& delivery);
-// fields.cpp
+void describe_delivery(FieldVisitor& visitor, Scenario& scenario);
+// fields_consistency.cpp
 void describe_consistency(FieldVisitor& visitor, ConsistencySpec& consistency);
 // fields_messages.cpp
 void describe_placement(FieldVisitor& visitor, PlacementSpec& placement);
@@ -36,6 +36,11 @@ void describe_group(FieldVisitor& visitor, GroupSpec& group);
 void describe_cluster(FieldVisitor& visitor, Scenario& scenario);
 void describe_compute(FieldVisitor& visitor, ComputeSpec& compute);
 void describe_straggler(FieldVisitor& visitor, StragglerSpec& straggler);
+// fields_nodes.cpp: what nodes are like over time
+void describe_startup(FieldVisitor& visitor, StartupSpec& startup, std::string_view table);
+void describe_economy(FieldVisitor& visitor, EconomySpec& economy);
+void describe_slow(FieldVisitor& visitor, Scenario& scenario);
+void describe_profile(FieldVisitor& visitor, ProfileSpec& profile);
 // fields_faults.cpp
 void describe_fault(FieldVisitor& visitor, FaultSpec& fault);
 

@@ -1,63 +1,7 @@
-#include <functional>
-
 #include "sim/scenario/fields/choices.hpp"
 #include "sim/scenario/fields/field_tables.hpp"
 
 namespace psim {
-
-void describe_consistency(FieldVisitor& v, ConsistencySpec& c) {
-  const auto models = [](auto has) {
-    return names_of_rows<ConsistencyRow>([has](const ConsistencyRow& row) { return std::invoke(has, row); });
-  };
-  v.field("model", choice(c.model),
-          {.doc = "When a worker may start a clock and when a server applies a push.",
-           .when_key = "architecture.kind",
-           .when = {"parameter-server"}});
-  v.field(
-      "staleness", &c.staleness,
-      {.doc = "How many clocks a worker may be ahead of the slowest one; for dssp the smallest such bound.",
-       .min = 0,
-       .max = 1e9,
-       .when_key = "model",
-       .when = models(&ConsistencyRow::has_bound),
-       .need = {.keys = {"consistency.staleness_schedule"},
-                .text = "without a staleness_schedule that begins at clock 0",
-                .met = [&c] {
-                  const auto& rows = c.staleness_schedule;
-                  return rows.empty() || rows[0].empty() || rows[0][0] > 0;
-                }}});
-  v.field("staleness_max", &c.staleness_max,
-          {.doc = "The largest bound that dssp may choose.",
-           .min = 0,
-           .max = 1e9,
-           .when_key = "model",
-           .when = models([](const auto& row) { return row.has_bound() && row.dynamic; })});
-  v.field("staleness_schedule", &c.staleness_schedule,
-          {.doc = "Rows [clock, staleness]: the bound from that clock on.",
-           .when_key = "model",
-           .when = models(&ConsistencyRow::has_schedule)});
-  v.field("k", &c.k,
-          {.doc = "Pushes per update.",
-           .min = 1,
-           .max = 20'000,
-           .when_key = "model",
-           .when = models(&ConsistencyRow::has_k),
-           .default_text = "must be given; for k-sync the number of workers less `backup`"});
-  v.field("backup", &c.backup,
-          {.doc = "Backup workers: k is the number of workers less this.",
-           .min = 0,
-           .max = 19'999,
-           .when_key = "model",
-           .when = models(&ConsistencyRow::has_backup)});
-  v.field("late", choice(c.late),
-          {.doc = "What happens to a worker whose push would come too late.",
-           .when_key = "model",
-           .when = models(&ConsistencyRow::has_late)});
-  v.field("aggregation", choice(c.aggregation),
-          {.doc = "How the gradients of one update are combined.",
-           .when_key = "architecture.kind",
-           .when = {"parameter-server"}});
-}
 
 void describe(FieldVisitor& v, Scenario& s) {
   v.field("title", &s.title, {.doc = "The question that this scenario answers."});
@@ -68,7 +12,7 @@ void describe(FieldVisitor& v, Scenario& s) {
           [&] { describe_architecture(v, s.architecture); });
   v.table("data", "The data set, and how samples reach the workers.", [&] {
     describe_data(v, s.data);
-    describe_delivery(v, s.cluster.delivery);
+    describe_delivery(v, s);
   });
   v.table("model", "The model to train.", [&] { describe_model(v, s); });
   v.table("training",
@@ -104,6 +48,10 @@ void describe(FieldVisitor& v, Scenario& s) {
       "straggler", "Workers that are slow, always or at times.", s.stragglers.size(),
       [&](std::size_t count) { s.stragglers.resize(count); },
       [&](std::size_t i) { describe_straggler(v, s.stragglers[i]); });
+  v.tables(
+      "profile", "Speed or availability of workers over time, read from a file.", s.profiles.size(),
+      [&](std::size_t count) { s.profiles.resize(count); },
+      [&](std::size_t i) { describe_profile(v, s.profiles[i]); });
   v.tables(
       "filter", "Filters that messages pass before they are sent, in this order.", s.filters.size(),
       [&](std::size_t count) { s.filters.resize(count); },

@@ -15,6 +15,10 @@ void describe_shape(FieldVisitor& v, NetworkSpec& n) {
            .max = 1024,
            .when_key = "topology",
            .when = {"two-tier"}});
+  v.field("aggregate", choice(n.aggregate),
+          {.doc = "Where pushes of a rack's workers to a server outside or inside of it become one.",
+           .when_key = "topology",
+           .when = {"two-tier"}});
   v.field("oversubscription", &n.oversubscription,
           {.doc = "Bandwidth of all links of a rack together, divided by the bandwidth of its uplink.",
            .min = 0,
@@ -108,27 +112,27 @@ void describe_endpoint(FieldVisitor& v, EndpointSpec& e) {
 
 void describe_devices(FieldVisitor& v, DeviceSpec& d) {
   const std::string_view kind = "architecture.kind", count = "cluster.worker.device.count";
-  const std::vector<std::string_view> servers = {"parameter-server"};
+  const std::vector<std::string_view> whole = {"parameter-server", "all-reduce"};  // models
   v.field("count", &d.count,
           {.doc = "Devices of each worker. They share a batch in equal parts; what does not divide goes to "
                   "the first ones.",
            .min = 1,
            .max = 64,
            .when_key = kind,
-           .when = servers});
+           .when = whole});
   v.field("speeds", &d.speeds,
           {.doc = "Computing speed of each device.",
            .min = 1,
            .max = 1e30,
            .when_key = kind,
-           .when = servers,
+           .when = whole,
            .default_text = "the worker's"});
   v.field("memory", &d.memory,
           {.doc = "Memory of each device. The weights, the gradient and the buffers of the sum must fit.",
            .min = 1,
            .max = 1e18,
            .when_key = kind,
-           .when = servers,
+           .when = whole,
            .default_text = "no limit"});
   v.field(
       "bus_bandwidth", &d.bus_bandwidth,
@@ -136,21 +140,21 @@ void describe_devices(FieldVisitor& v, DeviceSpec& d) {
        .min = 1,
        .max = 1e30,
        .when_key = kind,
-       .when = servers,
+       .when = whole,
        .default_text = "\"16GBps\"; a single device has no bus, and needs no copies"});
   v.field("bus_latency", &d.bus_latency,
           {.doc = "Latency of each copy.",
            .min = 0,
            .max = 3600,
            .when_key = kind,
-           .when = servers,
+           .when = whole,
            .need = {.keys = {count, "cluster.worker.device.bus_bandwidth"},
                     .text = "with several devices, or a bus_bandwidth",
                     .met = [&d] { return d.bus().has_value(); }}});
   v.field("aggregate", choice(d.aggregate),
           {.doc = "Where the gradients of a worker's devices are added up.",
            .when_key = kind,
-           .when = servers,
+           .when = whole,
            .need = {.keys = {count}, .text = "with several devices", .met = [&d] { return d.count > 1; }}});
   v.field("peer_bandwidth", &d.peer_bandwidth,
           {.doc = "Bandwidth of links between devices. Gradients that a device adds up then travel over them "
@@ -158,7 +162,7 @@ void describe_devices(FieldVisitor& v, DeviceSpec& d) {
            .min = 1,
            .max = 1e30,
            .when_key = kind,
-           .when = servers,
+           .when = whole,
            .need = {.keys = {count, "cluster.worker.device.aggregate"},
                     .text = "with several devices and aggregate = device",
                     .met = [&d] { return d.count > 1 && d.aggregate == DeviceAggregation::device; }},
@@ -213,6 +217,8 @@ void describe_network(FieldVisitor& v, NetworkSpec& n) {
                   "of its values.",
            .min = 0,
            .max = 1e6});
+  v.field("joules_per_byte", &n.joules_per_byte,
+          {.doc = "Energy, in joules, for each byte that is sent.", .min = 0, .max = 1e6});
   v.table("endpoint", "What messages cost the processes that send and receive them, one message at a time.",
           [&] { describe_endpoint(v, n.endpoint); });
   v.tables(
@@ -247,6 +253,15 @@ Need speed_need(Scenario& s) {
 void describe_cluster(FieldVisitor& v, Scenario& s) {
   ClusterSpec& c = s.cluster;
   v.field("workers", &c.workers, {.doc = "Number of workers.", .min = 1, .max = 20'000});
+  v.field(
+      "spares", &c.spares,
+      {.doc = "Of the workers, the last so many: they are absent until one joins in the place of a slow one.",
+       .min = 0,
+       .max = 20'000,
+       .need = {
+           .keys = {"recovery.slow.action"},
+           .text = "with [recovery.slow] and action = replace",
+           .met = [&s] { return s.recovery.slow.given && s.recovery.slow.action == SlowAction::replace; }}});
   v.field("servers", &c.servers,
           {.doc = "Number of servers; the model is cut into as many equal ranges.",
            .min = 1,
@@ -266,6 +281,8 @@ void describe_cluster(FieldVisitor& v, Scenario& s) {
              .need = {.keys = {"training.update"}, .text = "with training.update = worker", .met = [&s] {
                         return s.training.update == UpdateAt::worker || !s.groups.empty();
                       }}});
+    describe_startup(v, c.worker.startup, "cluster.worker");
+    describe_economy(v, c.worker.economy);
     v.table("device", "Devices of every worker, which compute the gradients.",
             [&] { describe_devices(v, c.worker_devices); });
   });
@@ -283,6 +300,8 @@ void describe_cluster(FieldVisitor& v, Scenario& s) {
          .max = 1e12,
          .when_key = "architecture.kind",
          .when = {"parameter-server"}});
+    describe_startup(v, c.server.startup, "cluster.server");
+    describe_economy(v, c.server.economy);
   });
   v.table("network", "The network between them.", [&] { describe_network(v, c.network); });
 }

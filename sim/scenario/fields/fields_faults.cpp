@@ -45,7 +45,8 @@ void describe_trigger(FieldVisitor& v, FaultSpec& f) {
            .above_min = true});
   v.field("when", &f.when,
           {.doc = "A condition; the fault happens when it first holds: \"loss < 0.5\", \"accuracy > 0.9\", "
-                  "\"updates >= 200\", \"clock of worker 3 = 100\", \"server 1 crashed\"."});
+                  "\"updates >= 200\", \"clock of worker 3 = 100\", \"server 1 crashed\". Loss, accuracy and "
+                  "updates are those of the first [[group]]."});
   v.field("every", &f.every,
           {.doc = "Repeat `at`, or `from` and `until`, with this period.",
            .min = 0,
@@ -68,7 +69,8 @@ void describe_fault(FieldVisitor& v, FaultSpec& f) {
   v.field("kind", choice(f.kind), {.doc = "The kind of fault.", .required = true});
   v.field("nodes", &f.nodes,
           {.doc = "Nodes that the fault affects: \"scheduler\", \"server 1\", \"worker 3\", \"storage\", "
-                  "\"servers\", \"workers\" or \"all\". A fault of messages affects those that one of the "
+                  "\"inference 0\", \"servers\", \"workers\" or \"all\". A fault of messages affects those "
+                  "that one of the "
                   "nodes sends or receives.",
            .filled = true,
            .when_key = "kind",

@@ -3,6 +3,30 @@
 #include "sim/scenario/fields/field_tables.hpp"
 
 namespace psim {
+namespace {
+
+// Whose parameters, and what is told of it.
+void describe_served(FieldVisitor& v, InferenceSpec& i) {
+  const std::string_view kind = "architecture.kind";
+  const std::vector<std::string_view> servers = {"parameter-server"};
+  v.field("group", &i.group,
+          {.doc = "Name of the [[group]] whose parameters the nodes pull.",
+           .when_key = kind,
+           .when = servers,
+           .default_text = "the first group"});
+  v.field(
+      "window", &i.window,
+      {.doc =
+           "Length of the windows of time in which answers are counted (`over_time` in summary.json, table "
+           "`serving` of run.db). It is doubled until there are at most 10000 of them.",
+       .min = 1e-6,
+       .max = 1e9,
+       .when_key = kind,
+       .when = servers,
+       .default_text = "1, 2 or 5 times a power of ten, so that there are at most 50"});
+}
+
+}  // namespace
 
 void describe_inference(FieldVisitor& v, InferenceSpec& i) {
   const std::string_view kind = "architecture.kind";
@@ -51,6 +75,7 @@ void describe_inference(FieldVisitor& v, InferenceSpec& i) {
            .max = 1e30,
            .when_key = kind,
            .when = servers});
+  describe_served(v, i);
 }
 
 }  // namespace psim

@@ -264,10 +264,15 @@ void describe_training(FieldVisitor& v, TrainingSpec& t, const ModelSpec& m) {
   v.field("schedule_factor", &t.schedule_factor,
           {.doc = "Factor of each drop.", .min = 0, .max = 1, .when_key = "schedule", .when = {"step"}});
   v.field("staleness_aware", &t.staleness_aware,
-          {.doc = "Whether to divide each gradient by its staleness in updates, if that is above 1 (Zhang et "
-                  "al., IJCAI 2016).",
+          {.doc = "Whether a stale gradient counts less.",
            .when_key = "architecture.kind",
            .when = {"parameter-server"}});
+  v.field("staleness_weight", choice(t.staleness_weight),
+          {.doc = "How much less, by its staleness in updates.",
+           .need = {.keys = {"training.staleness_aware"}, .text = "with staleness_aware", .met = [&t] {
+                      return t.staleness_aware;
+                    }}});
+  describe_settings<StalenessWeightRow>(v, "staleness_weight", t.staleness_settings);
   describe_optimizer(v, t.optimizer);
   v.field("feature_blocks", &t.feature_blocks,
           {.doc = "Number of blocks of consecutive features. Clock t changes only the weights of block t mod "

@@ -64,9 +64,23 @@ void describe_messages(FieldVisitor& v, MessagesSpec& m) {
            .when = {"array"}});
   v.field("overlap", &m.overlap,
           {.doc = "Whether a worker pushes a layer's gradient as soon as the backward pass has computed it, "
-                  "and begins the forward pass as soon as it has the first layer's weights.",
+                  "and begins the forward pass as soon as it has the first layer's weights. All-reduce: "
+                  "whether workers sum the gradients of the layers that are computed, in buckets one after "
+                  "the other, while the backward pass goes on (Li et al., VLDB 2020).",
            .when_key = "unit",
            .when = {"array"}});
+  v.field("bucket", &m.bucket,
+          {.doc = "All-reduce with overlap: gradients of arrays, or slices, that are computed one after the "
+                  "other are summed together, as long as they have no more bytes than this (bucket_cap_mb of "
+                  "PyTorch's DistributedDataParallel).",
+           .min = 1,
+           .max = 1e15,
+           .when_key = "architecture.kind",
+           .when = {"all-reduce"},
+           .need = {.keys = {"messages.overlap"},
+                    .text = "with overlap",
+                    .met = [&m] { return m.overlap && m.unit == MessageUnit::array; }},
+           .default_text = "each array, or slice, alone"});
   v.field("order", choice(m.order), {.doc = "Which of the messages from one node to another goes first."});
   v.field("acknowledge", &m.acknowledge,
           {.doc = "Whether servers acknowledge every push, and workers wait for that before they pull "

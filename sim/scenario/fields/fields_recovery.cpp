@@ -42,12 +42,12 @@ void describe_recovery(FieldVisitor& v, Scenario& s) {
   const Need failures{.keys = {"recovery.enabled", "fault", "replication.copies", "snapshot.every"},
                       .text = "where something may be lost, or enabled = true",
                       .met = [&s] { return s.may_fail(); }};
-  v.field(
-      "enabled", &r.enabled,
-      {.doc = "Whether nodes send heartbeats, acknowledge pushes and repeat requests. With replication, "
-              "snapshots, or a fault that may lose something, they always do. `slow` and `degrade` with a "
-              "factor above 0 lose nothing.",
-       .default_text = "`true` where something may be lost, else `false`"});
+  v.field("enabled", &r.enabled,
+          {.doc = "Whether nodes send heartbeats, acknowledge pushes and repeat requests. With replication, "
+                  "snapshots, [recovery.slow], or a fault that may lose something, they always do. `slow` "
+                  "and `degrade` with a "
+                  "factor above 0 lose nothing.",
+           .default_text = "`true` where something may be lost, else `false`"});
   v.field("detector", choice(r.detector),
           {.doc = "When the scheduler suspects that a node is down.", .need = failures});
   v.field("heartbeat", &r.heartbeat,
@@ -75,6 +75,10 @@ void describe_recovery(FieldVisitor& v, Scenario& s) {
            .default_text = "`\"remove\"`; with model-parallel `\"wait\"`"});
   v.field("lost_data", choice(r.data),
           {.doc = "What happens to the samples of a worker that does not take part.", .need = failures});
+  v.field("data_from", choice(r.data_from),
+          {.doc = "Where samples come from that a worker is to hold and does not: its own when it joins or "
+                  "comes back, and those that it takes over. Its next step waits for them.",
+           .need = failures});
   v.field("servers", choice(r.servers),
           {.doc = "What happens to shards of a suspected server that have no replica.", .need = failures});
   v.field("rebalance", &r.rebalance,
@@ -83,6 +87,7 @@ void describe_recovery(FieldVisitor& v, Scenario& s) {
   v.field("hand_over", choice(r.hand_over),
           {.doc = "How a shard moves from an owner that is still alive to the next one.", .need = failures});
   describe_repetition(v, r, failures);
+  describe_slow(v, s);
 }
 
 void describe_replication(FieldVisitor& v, ReplicationSpec& r) {

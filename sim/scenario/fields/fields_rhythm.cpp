@@ -2,6 +2,18 @@
 #include "sim/scenario/fields/field_tables.hpp"
 
 namespace psim {
+namespace {
+
+void describe_warmup(FieldVisitor& v, TrainingSpec& t) {
+  v.field("warmup", choice(t.warmup),
+          {.doc = "When workers do the first clock's local steps.",
+           .need = {.keys = {"training.warmup_steps"},
+                    .text = "with warmup_steps",
+                    .met = [&t] { return t.warmup_steps > 0; }},
+           .default_text = "`\"before-servers\"` where nodes take time to start, else `\"after-pull\"`"});
+}
+
+}  // namespace
 
 void describe_rhythm(FieldVisitor& v, TrainingSpec& t) {
   v.field("algorithm", choice(t.algorithm), {.doc = "What a worker pushes."});
@@ -18,6 +30,18 @@ void describe_rhythm(FieldVisitor& v, TrainingSpec& t) {
                   "clock's learning rate (local SGD: Stich, ICLR 2019); each is a batch.",
            .min = 1,
            .max = 1e6});
+  v.field(
+      "local_time", &t.local_time,
+      {.doc =
+           "Instead of a number of local steps: a clock has as many as fit in this time, at least one. Each "
+           "worker decides that when its clock begins, from the time of a step. Servers average workers' "
+           "weights evenly, however many steps each took (Anytime Minibatch: Ferdinand et al., ICLR 2019; "
+           "local "
+           "SGD).",
+       .min = 0,
+       .max = 1e9,
+       .above_min = true,
+       .default_text = "local_steps decides"});
   v.field("accumulate", &t.accumulate,
           {.doc = "Batches whose gradients are averaged before a step.", .min = 1, .max = 1e6});
   v.field("warmup_steps", &t.warmup_steps,
@@ -25,6 +49,7 @@ void describe_rhythm(FieldVisitor& v, TrainingSpec& t) {
            .min = 0,
            .max = 1e6,
            .default_text = "local_steps"});
+  describe_warmup(v, t);
   v.field("pull_every", &t.pull_every,
           {.doc = "Clocks from one pull to the next. In between, a worker continues with its own copy and "
                   "applies its own gradients to it (n_fetch of Dean et al., NIPS 2012).",

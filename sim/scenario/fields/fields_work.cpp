@@ -6,9 +6,9 @@ namespace psim {
 
 void describe_work(FieldVisitor& v, TrainingSpec& t) {
   v.field("work", choice(t.work),
-          {.doc = "How many of a clock's samples each worker computes; a push counts by its samples.",
+          {.doc = "How many of a clock's samples each worker computes; its gradient counts by its samples.",
            .when_key = "architecture.kind",
-           .when = {"parameter-server"}});
+           .when = {"parameter-server", "all-reduce"}});
   v.field("work_every", &t.work_every,
           {.doc = "Clocks from one decision about batch sizes to the next; workers wait for each decision.",
            .min = 1,
@@ -32,24 +32,27 @@ void describe_work(FieldVisitor& v, TrainingSpec& t) {
            .when = {"stealing"}});
 }
 
-void describe_delivery(FieldVisitor& v, DeliverySpec& d) {
+void describe_delivery(FieldVisitor& v, Scenario& s) {
+  DeliverySpec& d = s.cluster.delivery;
   v.field("delivery", choice(d.source),
           {.doc = "How training samples get to the workers.",
            .when_key = "architecture.kind",
-           .when = {"parameter-server"}});
+           .when = {"parameter-server", "all-reduce"}});
   v.field("prefetch", &d.prefetch,
           {.doc = "Number of steps for which a worker requests batches ahead.",
            .min = 0,
            .max = 1e4,
            .when_key = "delivery",
            .when = {"database"}});
-  v.field("bytes_per_sample", &d.bytes_per_sample,
-          {.doc = "Bytes of a sample on the network.",
-           .min = 0,
-           .max = 1e12,
-           .when_key = "delivery",
-           .when = {"database"},
-           .default_text = "4 per feature and for the label; 8 per nonzero of a sparse sample"});
+  v.field(
+      "bytes_per_sample", &d.bytes_per_sample,
+      {.doc = "Bytes of a sample on the network.",
+       .min = 0,
+       .max = 1e12,
+       .need = {.keys = {"data.delivery", "recovery.data_from"},
+                .text = "where samples travel: delivery = \"database\", or data_from in [recovery]",
+                .met = [&s] { return s.cluster.delivery.source == Delivery::database || s.moves_data(); }},
+       .default_text = "4 per feature and for the label; 8 per nonzero of a sparse sample"});
 }
 
 }  // namespace psim

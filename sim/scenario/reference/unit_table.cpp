@@ -28,7 +28,7 @@ std::string row() {
 
 std::string unit_table() {
   return "| quantity | example | units |\n|---|---|---|\n" + row<Seconds>() + row<Bytes>() +
-         row<BytesPerSecond>() + row<FlopsPerSecond>() +
+         row<BytesPerSecond>() + row<FlopsPerSecond>() + row<Watts>() +
          "\n`bps` are bits per second, `Bps` bytes per second, `f` floating-point operations per second. A "
          "field whose\n"
          "type is integer or number takes a bare number.\n";

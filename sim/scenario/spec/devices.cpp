@@ -62,7 +62,10 @@ double bus_bytes(const Scenario& scenario, std::int64_t clocks) {
   if (clocks == 0) return 0;
   const TrainingSpec& training = scenario.training;
   const std::int64_t first = training.warmup_steps > 0 ? training.warmup_steps : training.local_steps;
-  const auto steps = static_cast<double>(first + (clocks - 1) * training.local_steps);
+  return bus_bytes_of_steps(scenario, static_cast<double>(first + (clocks - 1) * training.local_steps));
+}
+
+double bus_bytes_of_steps(const Scenario& scenario, double steps) {
   return (mutant("bus-bytes-of-weights-only") ? 1 : 2) * steps *
          device_copies(scenario.cluster.worker_devices, model_bytes(scenario)).bus_bytes;
 }

@@ -44,5 +44,7 @@ DeviceMemory device_memory(const Scenario& scenario);
 
 // Bytes over a worker's bus in its first `clocks` clocks.
 double bus_bytes(const Scenario& scenario, std::int64_t clocks);
+// ... in so many local steps.
+double bus_bytes_of_steps(const Scenario& scenario, double steps);
 
 }  // namespace psim

@@ -13,14 +13,17 @@ constexpr std::string_view in_servers = "kind = \"parameter-server\" in [archite
                            static_work = "work = \"static\"";
 
 // Failures of any kind, and what helps against them, make nodes send again what may be lost.
-constexpr Demands failures{.needs = one_group, .takes = arrives_once};
+constexpr Demands failures{.takes = arrives_once};
+
+// An update that is made on a date is made without some: those push too late, or wait for the next one.
+constexpr Demands by_date{.needs = servers | whole_pushes | own_clocks, .takes = same_clock | counts_alone};
 
 // A group of pushes is made by each shard for itself: a worker that goes would complete those of some shards
 // and leave those of others waiting.
 bool groups_by_shard(const Scenario& s) {
-  const ConsistencyRow& row = *s.consistency.model;
-  return row.has_k() && row.gate == Gate::own &&
-         (s.cluster.servers > 1 || s.messages.unit == MessageUnit::array);
+  const bool decides = s.consistency.model->group != Group::one &&
+                       make_rule(s.consistency, s.cluster.workers).gate == Gate::own;
+  return decides && (s.cluster.servers > 1 || s.messages.unit == MessageUnit::array);
 }
 
 bool is(const Scenario& s, ModelKind kind) { return s.model.kind == kind; }
@@ -56,6 +59,19 @@ Feature row(std::string_view name, std::string_view example, std::string_view in
   return {name, std::string(example), instead, demands, places};
 }
 
+Feature row(std::string_view name, std::string_view example, std::string_view instead, Demands demands,
+            std::vector<std::string> (*places)(const Scenario&)) {
+  return {name, std::string(example), instead, demands, places};
+}
+
+std::vector<std::string> filters_of_pulls(const Scenario& s) {
+  std::vector<std::string> paths;
+  for (std::size_t i = 0; i < s.filters.size(); ++i) {
+    if (s.filters[i].direction() == FilterOn::pull) paths.push_back(fmt::format("filter.{}.on", i));
+  }
+  return paths;
+}
+
 // A worker that is lost, where there are no servers.
 bool loses_worker(const Scenario& s, LostWorkers what) {
   return !s.architecture.has_servers() && s.may_fail() && s.recovery.workers == what;
@@ -63,11 +79,11 @@ bool loses_worker(const Scenario& s, LostWorkers what) {
 
 const Feature rows[] = {
     row("a model on servers", "architecture.kind = \"parameter-server\"", "kind = \"all-reduce\" in [architecture]",
-        {.takes = whole_copies}, [](const Scenario& s) { return s.architecture.has_servers(); }),
-    row("all-reduce", "architecture.kind = \"all-reduce\"", in_servers, {.takes = servers},
+        {.takes = whole_copies | peers}, [](const Scenario& s) { return s.architecture.has_servers(); }),
+    row("all-reduce", "architecture.kind = \"all-reduce\"", in_servers, {.takes = servers | keys},
         [](const Scenario& s) { return s.architecture.kind == Architecture::all_reduce; }),
     row("model parallelism", "architecture.kind = \"model-parallel\"\ncluster.workers = 2", in_servers,
-        {.needs = all_weights, .takes = servers | whole_copies},
+        {.needs = all_weights, .takes = servers | keys | whole_copies | own_batches | fewer_workers},
         [](const Scenario& s) { return s.architecture.kind == Architecture::model_parallel; }),
     row("k-async on several shards",
         "consistency.model = \"k-async\"\nconsistency.k = 2\ncluster.servers = 2",
@@ -80,20 +96,55 @@ const Feature rows[] = {
         {.needs = servers | same_clock | gradients | all_weights | arrives_once, .takes = server_weights},
         [](const Scenario& s) { return s.training.update == UpdateAt::worker; }),
     row("a clock of several local steps", "training.local_steps = 2", "local_steps = 1",
-        {.needs = servers | whole_pushes, .takes = one_batch},
+        {.needs = own_batches, .takes = one_batch | pulled_weights | open_clocks},
         [](const Scenario& s) { return s.training.local_steps > 1; }),
+    row("a clock of a given time", "training.local_time = \"3ms\"", "no local_time",
+        {.needs = servers | whole_pushes | all_weights | open_clocks | own_clocks,
+         .takes = one_batch | counted_batches},
+        [](const Scenario& s) { return s.training.local_time.has_value(); }),
     row("accumulation of several batches", "training.accumulate = 2", "accumulate = 1",
-        {.needs = servers | whole_pushes, .takes = one_batch},
+        {.needs = own_batches, .takes = one_batch},
         [](const Scenario& s) { return s.training.accumulate > 1; }),
     row("warm-up", "training.warmup_steps = 3", "no warmup_steps",
-        {.needs = servers | whole_pushes, .takes = one_batch},
+        {.needs = own_batches, .takes = one_batch | pulled_weights},
         [](const Scenario& s) { return s.training.warmup_steps > 1; }),
+    row("warm-up before the servers", "training.warmup = \"before-servers\"\ntraining.warmup_steps = 3",
+        "warmup = \"after-pull\"", 
+        {.needs = servers | gradients | all_weights | whole_pushes | own_clocks, .takes = one_batch},
+        [](const Scenario& s) {
+          return s.training.warmup == Warmup::before_servers && s.training.warmup_steps > 0;
+        }),
+    row("a start-up time", "cluster.worker.startup = \"4ms\"", "no startup", {},
+        [](const Scenario& s) { return s.cluster.worker.startup.given(); }),
+    row("a start-up time of servers", "cluster.server.startup = \"3ms\"", "no startup in [cluster.server]",
+        {.needs = servers},
+        [](const Scenario& s) {
+          return s.architecture.has_servers() && s.cluster.server.startup.given();
+        }),
+    row("a search for slow workers", "recovery.slow = {factor = 1.5, window = 2, action = \"remove\"}",
+        "no [recovery.slow]", {.needs = servers | one_group | own_clocks, .takes = arrives_once},
+        [](const Scenario& s) { return s.recovery.slow.given; }),
     row("a pull for several clocks", "training.pull_every = 2\nconsistency.model = \"asp\"", "pull_every = 1",
-        {.needs = servers | gradients | late_pushes | whole_pushes | all_weights | own_steps,
-         .takes = same_clock},
+        {.needs = servers | gradients | late_pushes | whole_pushes | all_weights | own_clocks,
+         .takes = same_clock | regular_pulls},
         [](const Scenario& s) { return s.training.pull_every > 1; }),
+    row("a cache of weights", "consistency.cache = true\nconsistency.model = \"ssp\"", "cache = false",
+        {.needs = servers | gradients | all_weights | regular_pulls | own_clocks, .takes = same_clock},
+        [](const Scenario& s) { return s.consistency.cache; }),
+    row("a bound for a layer",
+        "consistency.array = [{layer = 0, staleness = 1}]\nconsistency.model = \"ssp\"\n"
+        "messages.unit = \"array\"",
+        "no [[consistency.array]]", {.needs = servers, .takes = same_clock},
+        [](const Scenario& s) { return !s.consistency.arrays.empty(); }),
+    row("a window of updates", "consistency.window = \"1ms\"\nconsistency.model = \"bsp\"", "no window",
+        by_date, [](const Scenario& s) { return s.consistency.window.has_value(); }),
+    row("a deadline of updates", "consistency.deadline = \"5ms\"\nconsistency.model = \"bsp\"", "no deadline",
+        by_date, [](const Scenario& s) { return s.consistency.deadline.has_value(); }),
+    row("a limit of staleness", "consistency.max_staleness = 2\nconsistency.model = \"asp\"",
+        "no max_staleness", {.needs = servers | gradients | late_pushes | own_clocks, .takes = same_clock},
+        [](const Scenario& s) { return s.consistency.max_staleness.has_value(); }),
     row("delay compensation", "training.delay_compensation = 0.04", "delay_compensation = 0",
-        {.needs = servers | gradients | all_weights | own_steps},
+        {.needs = servers | gradients | all_weights | own_clocks},
         [](const Scenario& s) { return s.training.delay_compensation > 0; }),
     row("a staleness-aware rate", "training.staleness_aware = true", "staleness_aware = false",
         {.needs = servers | gradients}, [](const Scenario& s) { return s.training.staleness_aware; }),
@@ -102,7 +153,7 @@ const Feature rows[] = {
     row("training by blocks of features",
         "training.feature_blocks = 2\ntraining.optimizer = \"proximal\"\nmodel.kind = \"logistic\"\n"
         "data.source = \"clicks\"\ndata.features = 100",
-        "feature_blocks = 1", {.needs = feature_weights},
+        "feature_blocks = 1", {.needs = servers | feature_weights},
         [](const Scenario& s) { return s.training.feature_blocks > 1; }),
     row("a loss scale", "training.loss_scale = 8\nmodel.precision = \"float16\"", "loss_scale = 1",
         {.needs = gradients | real_data}, [](const Scenario& s) { return s.training.loss_scale != 1; }),
@@ -118,17 +169,28 @@ const Feature rows[] = {
     row("an evaluation at intervals", "training.evaluate_every = \"1ms\"", "no evaluate_every",
         {.needs = real_data}, [](const Scenario& s) { return s.training.evaluate_every.has_value(); }),
     row("proportional work", "training.work = \"proportional\"", static_work,
-        {.needs = servers | one_group | own_steps},
+        {.needs = own_batches | own_clocks},
         [](const Scenario& s) { return s.training.work == WorkPolicy::proportional; }),
     row("dynamic work", "training.work = \"dynamic\"\ntraining.work_every = 1", static_work,
-        {.needs = servers | one_group | same_clock | arrives_once | own_steps},
+        {.needs = own_batches | counted_batches | own_clocks},
         [](const Scenario& s) { return s.training.work == WorkPolicy::dynamic; }),
+    row("dynamic work without servers",
+        "training.work = \"dynamic\"\ntraining.work_every = 1\narchitecture.kind = \"all-reduce\"", static_work,
+        {.needs = arrives_once},
+        [](const Scenario& s) {
+          return s.training.work == WorkPolicy::dynamic && !s.architecture.has_servers();
+        }),
     row("stolen work", "training.work = \"stealing\"", static_work,
-        {.needs = servers | one_group | same_clock | gradients | one_batch | all_weights | whole_pushes |
-                  arrives_once | own_steps},
+        {.needs = servers | one_group | own_clocks | gradients | pulled_weights | whole_steps | whole_pushes |
+                  counted_batches,
+         .takes = one_push},
         [](const Scenario& s) { return s.training.work == WorkPolicy::stealing; }),
     row("delivery by a database", "data.delivery = \"database\"\ndata.bytes_per_sample = \"100B\"",
-        "delivery = \"local\"", {.needs = servers | one_group | arrives_once | own_steps}, has_database),
+        "delivery = \"local\"", {.needs = own_batches | counted_batches | own_clocks}, has_database),
+    row("a database without servers",
+        "data.delivery = \"database\"\ndata.bytes_per_sample = \"100B\"\narchitecture.kind = \"all-reduce\"",
+        "delivery = \"local\"", {.needs = arrives_once},
+        [](const Scenario& s) { return has_database(s) && !s.architecture.has_servers(); }),
     row("a database that counts the samples' bytes", "data.delivery = \"database\"",
         "bytes_per_sample = \"3kB\" in [data]", {.needs = real_data},
         [](const Scenario& s) { return has_database(s) && !s.cluster.delivery.bytes_per_sample; }),
@@ -143,14 +205,26 @@ const Feature rows[] = {
     row("half precision", "model.precision = \"bfloat16\"", "precision = \"float32\" in [model]",
         {.takes = wide_values}, [](const Scenario& s) { return is_half(s.model.precision); }),
     row("overlap", "messages.overlap = true\nmessages.unit = \"array\"", "overlap = false",
-        {.needs = servers, .takes = whole_pushes},
+        {.needs = own_batches, .takes = whole_pushes},
         [](const Scenario& s) { return s.messages.overlap && s.messages.unit == MessageUnit::array; }),
     row("acknowledgement of pushes", "messages.acknowledge = true", "acknowledge = false", {.needs = servers},
         [](const Scenario& s) { return s.messages.acknowledge; }),
+    row("a filter of pulls", "filter = [{kind = \"fp16\", on = \"pull\"}]", "on = \"push\"", {.needs = servers},
+        filters_of_pulls),
     row("a message for a range of keys", "messages.keys = \"range\"", "keys = \"per-value\" in [messages]",
         {.takes = keys}, [](const Scenario& s) { return s.messages.keys == KeyFormat::range; }),
-    row("a worker of several devices", "cluster.worker.device.count = 2", "count = 1", {.needs = servers},
+    row("a worker of several devices", "cluster.worker.device.count = 2", "count = 1", {.needs = own_batches},
         [](const Scenario& s) { return s.cluster.worker_devices.count > 1; }),
+    row("messages in turn", "messages.order = \"fifo\"", "order = \"parallel\" in [messages]",
+        {.takes = at_once}, [](const Scenario& s) { return s.messages.order != SendOrder::parallel; }),
+    row("sums on the way",
+        "cluster.network.aggregate = \"rack\"\ncluster.network.topology = \"two-tier\"",
+        "aggregate = \"servers\"",
+        {.needs = servers | one_group | same_clock | gradients | all_weights | arrives_once | plain_values | at_once | one_push},
+        [](const Scenario& s) {
+          return s.cluster.network.topology == TopologyKind::two_tier &&
+                 s.cluster.network.aggregate != AggregateAt::servers;
+        }),
     row("a platform file",
         "cluster.network.topology = \"simgrid-xml\"\ncluster.network.platform = \"cluster.xml\"",
         "another topology", {.takes = own_links},
@@ -165,7 +239,7 @@ const Feature rows[] = {
                  e.receive_bandwidth;
         }),
     row("an inference group", "inference = {refresh = \"2ms\", rate = 2000}", "no [inference]",
-        {.needs = servers | one_group | server_weights | arrives_once},
+        {.needs = servers | server_weights},
         [](const Scenario& s) { return s.cluster.inference.given; }),
     row("a division into groups", "group = [{name = \"a\"}, {name = \"b\", set = [\"seed = 2\"]}]",
         "no [[group]]", {.needs = servers, .takes = one_group},
@@ -174,21 +248,26 @@ const Feature rows[] = {
         "fault = [{kind = \"crash\", nodes = [\"worker 0\"], at = \"3ms\", restart_after = \"5ms\"}]",
         "no [[fault]]", failures, [](const Scenario& s) { return !s.faults.empty(); }),
     row("a node that leaves", "fault = [{kind = \"leave\", nodes = [\"worker 0\"], at = \"3ms\"}]",
-        "kind = \"crash\"", {.needs = servers}, "kind", [](const FaultSpec& f) { return f.kind->leaves; }),
+        "kind = \"crash\"", {.needs = fewer_workers}, "kind",
+        [](const FaultSpec& f) { return f.kind->leaves; }),
+    row("a worker that the others wait for",
+        "architecture.kind = \"all-reduce\"\nrecovery.workers = \"wait\"\nrecovery.enabled = true",
+        "workers = \"remove\" in [recovery]", {.takes = fewer_workers},
+        [](const Scenario& s) { return loses_worker(s, LostWorkers::wait); }),
     row("a step by those that are left",
         "architecture.kind = \"all-reduce\"\nrecovery.workers = \"remove\"\nrecovery.enabled = true",
         "workers = \"wait\" in [recovery]", {.needs = whole_copies},
         [](const Scenario& s) { return loses_worker(s, LostWorkers::remove); }),
     row("a restart of all workers",
         "recovery.workers = \"restart\"\nrecovery.enabled = true\narchitecture.kind = \"all-reduce\"",
-        "workers = \"wait\" or \"remove\" in [recovery]", {.needs = whole_copies},
+        "workers = \"wait\" or \"remove\" in [recovery]", {.needs = peers, .takes = fewer_workers},
         [](const Scenario& s) { return s.may_fail() && s.recovery.workers == LostWorkers::restart; }),
+    row("samples that move to workers", "recovery.data_from = \"database\"\nrecovery.enabled = true",
+        "data_from = \"local\" in [recovery]", {.needs = servers | one_group | real_data},
+        [](const Scenario& s) { return s.moves_data(); }),
     row("samples that others take over", "recovery.lost_data = \"reassign\"\nrecovery.enabled = true",
-        "lost_data = \"drop\" in [recovery]", {.needs = servers},
+        "lost_data = \"drop\" in [recovery]", {.needs = fewer_workers},
         [](const Scenario& s) { return s.may_fail() && s.recovery.data == LostData::reassign; }),
-    row("a snapshot of a worker's copy", "snapshot.every = \"2 updates\"\narchitecture.kind = \"all-reduce\"",
-        "no `every` in [snapshot]", {.needs = whole_copies},
-        [](const Scenario& s) { return !s.architecture.has_servers() && s.snapshot.every.has_value(); }),
     row("a link that gets slower",
         "fault = [{kind = \"degrade\", nodes = [\"worker 0\"], factor = 0.5, at = \"1ms\"}]",
         "kind = \"delay\"", {.needs = own_links}, "kind",
@@ -199,7 +278,7 @@ const Feature rows[] = {
     row("recovery", "recovery.enabled = true", "enabled = false in [recovery]", failures,
         [](const Scenario& s) { return s.recovery.enabled; }),
     row("replication", "replication.copies = 1\ncluster.servers = 2", "copies = 0 in [replication]",
-        {.needs = servers | one_group, .takes = arrives_once},
+        {.needs = servers, .takes = arrives_once},
         [](const Scenario& s) { return s.replication.copies > 0; }),
     row("a snapshot", "snapshot.every = \"2 updates\"", "no `every` in [snapshot]", failures,
         [](const Scenario& s) { return s.snapshot.every.has_value(); }),

@@ -24,6 +24,11 @@ constexpr PropertyRow property_rows[] = {
     {gradients, "pushes of gradients", "What a worker pushes is the gradient at the weights that it pulled."},
     {whole_pushes, "pushes of whole clocks", "A worker pushes when the computation of its clock has ended."},
     {one_batch, "one batch in a clock", "A worker computes the gradient of one batch in a clock."},
+    {pulled_weights, "steps on pulled weights",
+     "All that a worker computes in a clock is computed on weights that others can have as well."},
+    {own_clocks, "workers that begin their clocks themselves",
+     "A worker goes from one clock to the next by itself: no scheduler gives it its steps."},
+    {whole_steps, "steps that nobody cancels", "A worker finishes every step that it begins."},
     {all_weights, "all weights in every step",
      "A step uses all weights, not only those of its batch's features."},
     {server_weights, "weights on the servers", "Servers run the optimizer, so they have the weights."},
@@ -34,26 +39,43 @@ constexpr PropertyRow property_rows[] = {
     {own_links, "a link of each node's own", "One link leads from each node to the network."},
     {whole_copies, "a copy of the whole model in every worker",
      "Each worker has the weights and the optimizer's state, and can go on alone."},
-    {own_steps, "workers that begin their steps themselves",
-     "A worker pulls, computes on samples of its own and pushes, one after the other, and nobody tells it "
-     "to."},
+    {counted_batches, "a known number of batches in a clock",
+     "How many batches a worker computes in a clock does not depend on its speed."},
+    {open_clocks, "clocks without a number of steps",
+     "The scenario does not say how many steps a clock has."},
+    {regular_pulls, "a pull before every clock", "A worker pulls all weights before it begins a clock."},
+    {plain_values, "messages of values as they are",
+     "No filter changes what a message holds, so a sum of pushes is as large as one of them."},
+    {at_once, "messages that do not wait for each other",
+     "A message is sent whether others of its connection are on their way or not."},
+    {one_push, "one push of each worker in a clock",
+     "A worker pushes what it computes in a clock as one, of each shard."},
+    {own_batches, "batches of each worker's own",
+     "A worker computes gradients of the whole model, on samples of its own."},
+    {peers, "workers that hold the model", "There are no servers: what a worker loses, the model has lost."},
+    {fewer_workers, "steps by those that are left",
+     "Where a worker is gone, the others make steps without it."},
 };
 
 // What a model of consistency makes of pushes, by its rule.
 Demands of_model(const Scenario& s) {
-  const ConsistencyRule rule = make_rule(s.consistency, s.cluster.workers);
+  ConsistencySpec spec = s.consistency;
+  spec.window = spec.deadline = std::nullopt;  // a feature of its own
+  const ConsistencyRule rule = make_rule(spec, s.cluster.workers);
   Demands result{.needs = servers, .takes = {}};
   if (!rule.waits_for_all()) result.takes = result.takes | same_clock;
   if (rule.drops_stale) result.takes = result.takes | late_pushes;
+  if (rule.cancel) result.takes = result.takes | whole_steps;
   if (!rule.waits_for_all() && (rule.group != 1 || rule.drops_stale))
     result.takes = result.takes | counts_alone;
   if (rule.drops_stale && s.consistency.model->has_k())
     result.needs = result.needs | whole_pushes;  // a step is taken or dropped as a whole
-  if (s.consistency.model->has_tasks()) result.takes = result.takes | own_steps;
   // A task is a step of one batch, and the scheduler does not give it out again.
-  if (s.consistency.model->has_tasks())
+  if (s.consistency.model->has_tasks()) {
+    result.takes = result.takes | own_clocks;
     result.needs = result.needs | one_group | arrives_once | whole_pushes | one_batch | gradients |
                    all_weights | server_weights;
+  }
   return result;
 }
 
@@ -85,7 +107,7 @@ Feature feature_of(const ConsistencyRow& row) {
 
 Feature feature_of(const FilterRow& row) {
   const bool caches = row.stage == FilterStage::keys;
-  Properties needs = servers;
+  Properties needs = own_batches;  // they pass gradients of the whole model
   if (row.needs_numbers) needs = needs | real_data;
   if (caches) needs = needs | keys | arrives_once;  // a server knows what a worker has sent
   if (row.is_half) needs = needs | wide_values;     // else it has nothing to do
@@ -104,7 +126,7 @@ Feature feature_of(const FilterRow& row) {
           .example = fmt::format("filter = [{{kind = \"{}\"{}}}]{}", row.name, settings,
                                  caches ? "\nmessages.keys = \"per-value\"" : ""),
           .instead = "no such [[filter]]",
-          .demands = {.needs = needs},
+          .demands = {.needs = needs, .takes = plain_values},
           .places = places};
 }
 

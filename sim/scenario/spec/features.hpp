@@ -26,6 +26,9 @@ enum class Property : std::uint8_t {
   gradients,
   whole_pushes,
   one_batch,
+  pulled_weights,
+  own_clocks,
+  whole_steps,
   all_weights,
   server_weights,
   real_data,
@@ -34,7 +37,15 @@ enum class Property : std::uint8_t {
   wide_values,
   own_links,
   whole_copies,
-  own_steps,
+  counted_batches,
+  open_clocks,
+  regular_pulls,
+  plain_values,
+  at_once,
+  one_push,
+  own_batches,
+  peers,
+  fewer_workers,
 };
 
 struct PropertyRow {

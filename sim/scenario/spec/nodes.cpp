@@ -23,6 +23,22 @@ std::uint32_t node_count(const ClusterSpec& cluster) {
   return first_inference_node(cluster) + static_cast<std::uint32_t>(cluster.inference.count());
 }
 
+std::uint32_t aggregator_count(const ClusterSpec& cluster) {
+  const NetworkSpec& network = cluster.network;
+  const bool sums = network.topology == TopologyKind::two_tier && network.aggregate != AggregateAt::servers;
+  return sums ? static_cast<std::uint32_t>(network.racks) : 0;
+}
+
+std::uint32_t host_count(const ClusterSpec& cluster) {
+  return node_count(cluster) + aggregator_count(cluster);
+}
+
+std::uint32_t rack_of(const ClusterSpec& cluster, std::uint32_t node) {
+  const std::uint32_t nodes = node_count(cluster);
+  if (node >= nodes) return node - nodes;
+  return node == 0 ? 0 : (node - 1) % static_cast<std::uint32_t>(cluster.network.racks);
+}
+
 std::uint32_t first_inference_node(const ClusterSpec& cluster) {
   const std::uint32_t others = static_cast<std::uint32_t>(1 + cluster.servers + cluster.workers);
   return others + (database_node(cluster) ? 1 : 0) + (cluster.storage ? 1 : 0);
@@ -34,7 +50,7 @@ std::optional<std::uint32_t> storage_node(const ClusterSpec& cluster) {
 }
 
 std::optional<std::uint32_t> database_node(const ClusterSpec& cluster) {
-  if (cluster.delivery.source != Delivery::database) return std::nullopt;
+  if (cluster.delivery.source != Delivery::database && !cluster.database) return std::nullopt;
   return static_cast<std::uint32_t>(1 + cluster.servers + cluster.workers);
 }
 
@@ -81,20 +97,29 @@ bool talks(const Scenario& scenario, std::uint32_t a, std::uint32_t b) {
   const auto [low, high] = std::minmax(a, b);
   const auto servers = static_cast<std::uint32_t>(scenario.cluster.servers);
   if (low == high) return false;
+  if (high >= node_count(scenario.cluster)) {  // an aggregator, and a server or a worker of its rack
+    const std::uint32_t after_workers = servers + 1 + static_cast<std::uint32_t>(scenario.cluster.workers);
+    const bool is_worker = low > servers && low < after_workers;
+    return (low > 0 && low <= servers) ||
+           (is_worker && rack_of(scenario.cluster, low) == rack_of(scenario.cluster, high));
+  }
   const bool has_servers = scenario.architecture.has_servers();
   if (high == storage_node(scenario.cluster)) return low > 0 && (low <= servers || !has_servers);
-  if (high >= first_inference_node(scenario.cluster)) return low > 0 && low <= servers;
+  // Where nodes fail the scheduler tells inference nodes who owns what.
+  if (high >= first_inference_node(scenario.cluster))
+    return low <= servers && (low > 0 || scenario.may_fail());
   if (high == database_node(scenario.cluster)) return low > servers;  // the database and a worker
   if (low == 0) return true;                                          // the scheduler and everybody else
   // Groups agree on where they go on, and when a worker is gone others become neighbours.
-  const bool regroups = scenario.architecture.kind == Architecture::all_reduce && scenario.may_fail() &&
-                        scenario.recovery.workers != LostWorkers::wait;
+  const bool regroups = !has_servers && scenario.may_fail() && scenario.recovery.workers != LostWorkers::wait;
   if (regroups) return true;
   if (!has_servers)
     return workers_talk(scenario.architecture, static_cast<std::uint32_t>(scenario.cluster.workers), low - 1,
                         high - 1);
   if (low <= servers && high > servers) return true;  // a server and a worker
-  if (low > servers) return scenario.training.work == WorkPolicy::stealing;
+  if (low > servers)
+    return scenario.training.work == WorkPolicy::stealing ||
+           (scenario.moves_data() && scenario.recovery.data_from == DataFrom::workers);
   if (high <= servers && (scenario.may_fail() || !scenario.groups.empty())) return true;
   // The first shard's server, which only an even placement knows to be the first, and another.
   return high <= servers && (low == 1 || scenario.placement.kind != PlacementKind::even) &&
@@ -103,7 +128,7 @@ bool talks(const Scenario& scenario, std::uint32_t a, std::uint32_t b) {
 
 std::vector<std::pair<std::uint32_t, std::uint32_t>> talking_pairs(const Scenario& scenario) {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
-  const std::uint32_t nodes = node_count(scenario.cluster);
+  const std::uint32_t nodes = host_count(scenario.cluster);
   for (std::uint32_t a = 0; a < nodes; ++a) {
     for (std::uint32_t b = a + 1; b < nodes; ++b) {
       if (talks(scenario, a, b)) pairs.emplace_back(a, b);

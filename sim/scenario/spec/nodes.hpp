@@ -23,6 +23,12 @@ std::uint32_t first_inference_node(const ClusterSpec& cluster);
 // The node after those, if there is one that keeps snapshots.
 std::optional<std::uint32_t> storage_node(const ClusterSpec& cluster);
 
+// Aggregators stand behind all nodes, one in each rack: hosts of the network only.
+std::uint32_t aggregator_count(const ClusterSpec& cluster);
+std::uint32_t host_count(const ClusterSpec& cluster);
+// Of a node that has a rack: of every one but the scheduler, which is in the first.
+std::uint32_t rack_of(const ClusterSpec& cluster, std::uint32_t node);
+
 // "scheduler", "server 0", "worker 3", "database", "inference 0"
 std::string node_name(const ClusterSpec& cluster, std::uint32_t node);
 std::optional<std::uint32_t> node_named(const ClusterSpec& cluster, std::string_view name);

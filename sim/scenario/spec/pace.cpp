@@ -27,6 +27,32 @@ std::int64_t batches_of_workers(const Scenario& scenario) {
   return std::max<std::int64_t>(1, tasks_of(program, TaskKind::gradient));
 }
 
+std::int64_t steps_that_fit(double time, double step) {
+  constexpr double rounding = 1e-9;  // five steps of 10 ms fit in 50 ms, however their time was computed
+  if (!(step > 0)) return 1;
+  const double all = std::floor(time / step * (1 + rounding));
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::min(all, 1e6)));
+}
+
+std::int64_t mean_local_steps(const Scenario& s, std::size_t worker) {
+  if (!s.training.local_time) return s.training.local_steps;
+  return steps_that_fit(s.training.local_time->value, mean_step_seconds(s, worker));
+}
+
+double batches_per_clock(const Scenario& s) {
+  if (!s.training.local_time) return static_cast<double>(s.training.batches_per_clock());
+  std::int64_t all = 0;
+  for (std::int64_t w = 0; w < s.cluster.workers; ++w)
+    all += mean_local_steps(s, static_cast<std::size_t>(w));
+  return static_cast<double>(all * s.training.accumulate) / static_cast<double>(s.cluster.workers);
+}
+
+double batches_more_at_first(const Scenario& s) {
+  if (!s.training.local_time) return static_cast<double>(s.training.batches_more_at_first());
+  if (s.training.warmup_steps == 0) return 0;
+  return static_cast<double>(s.training.warmup_steps * s.training.accumulate) - batches_per_clock(s);
+}
+
 std::optional<std::int64_t> steps_of(const Scenario& scenario, std::int64_t training_samples) {
   const TrainingSpec& training = scenario.training;
   std::optional<double> epochs = training.epochs;
@@ -34,8 +60,8 @@ std::optional<std::int64_t> steps_of(const Scenario& scenario, std::int64_t trai
   std::optional<std::int64_t> steps = training.steps;
   if (epochs) {
     const std::int64_t samples = training.batch_size * batches_of_workers(scenario);
-    const auto per_clock = static_cast<double>(samples * training.batches_per_clock()),
-               more_at_first = static_cast<double>(samples * training.batches_more_at_first());
+    const double per_clock = static_cast<double>(samples) * batches_per_clock(scenario),
+                 more_at_first = static_cast<double>(samples) * batches_more_at_first(scenario);
     const double wanted = *epochs * static_cast<double>(training_samples) - more_at_first;
     const auto by_epochs = static_cast<std::int64_t>(std::max(1.0, std::ceil(wanted / per_clock)));
     steps = std::min(steps.value_or(by_epochs), by_epochs);

@@ -9,11 +9,19 @@
 
 namespace psim {
 
-// Mean time of a clock's computation of `worker` in seconds, before any slowness.
+// Mean time of a clock's computation of `worker` in seconds, before any slowness; where a clock has a time,
+// of one local step.
 double mean_step_seconds(const Scenario& scenario, std::size_t worker);
 
 // Batches of a clock, where each worker takes one step: one each, or as many as tasks compute.
 std::int64_t batches_of_workers(const Scenario& scenario);
+// Steps of `step` seconds in `time` seconds, at least one.
+std::int64_t steps_that_fit(double time, double step);
+// Local steps of a clock of `worker`, at its mean speed where the clock has a time and not a number of them.
+std::int64_t mean_local_steps(const Scenario& scenario, std::size_t worker);
+// Of a worker's batches in a clock, the mean over workers; and how many more the first clock has.
+double batches_per_clock(const Scenario& scenario);
+double batches_more_at_first(const Scenario& scenario);
 
 // Clocks of each worker that the scenario's steps or epochs make; none when something else ends the run.
 std::optional<std::int64_t> steps_of(const Scenario& scenario, std::int64_t training_samples);

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "sim/protocol/membership.hpp"
+#include "sim/scenario/spec/node_life.hpp"
 #include "sim/scenario/spec/units.hpp"
 
 namespace psim {
@@ -12,6 +13,7 @@ namespace psim {
 enum class Semantics : std::uint8_t { exactly_once, at_least_once };
 enum class LostWorkers : std::uint8_t { wait, remove, restart };
 enum class LostData : std::uint8_t { drop, reassign };
+enum class DataFrom : std::uint8_t { local, database, workers };
 enum class LostServers : std::uint8_t { wait, neighbour };
 enum class HandOver : std::uint8_t { two_phase, stop_and_copy };
 
@@ -23,6 +25,7 @@ struct RecoverySpec {
   double threshold = 8;
   LostWorkers workers = LostWorkers::remove;
   LostData data = LostData::drop;
+  DataFrom data_from = DataFrom::local;
   LostServers servers = LostServers::neighbour;
   bool rebalance = true;
   HandOver hand_over = HandOver::two_phase;
@@ -31,6 +34,7 @@ struct RecoverySpec {
   double backoff = 2;
   Seconds longest_retry{30};
   std::int64_t retry_limit = 0;
+  SlowSpec slow;
   Seconds patience{120};  // without any progress; then the run ends
 };
 

@@ -18,6 +18,7 @@
 #include "sim/protocol/work.hpp"
 #include "sim/scenario/spec/distributions.hpp"
 #include "sim/scenario/spec/faults.hpp"
+#include "sim/scenario/spec/node_life.hpp"
 #include "sim/scenario/spec/presets.hpp"
 #include "sim/scenario/spec/recovery.hpp"
 #include "sim/scenario/spec/tasks.hpp"
@@ -54,12 +55,16 @@ struct TrainingSpec {
   double schedule_every = 1;
   double schedule_factor = 0.1;
   bool staleness_aware = false;
+  Chosen<StalenessWeightRow> staleness_weight;
+  Settings staleness_settings;  // of the weight
   Algorithm algorithm = Algorithm::gradient;
   std::optional<double> elastic_rate;  // alpha; 0.9 / workers
   UpdateAt update = UpdateAt::server;
-  std::int64_t local_steps = 1;         // of a worker on its own copy, per clock
-  std::int64_t accumulate = 1;          // batches per local step, their gradients averaged
-  std::int64_t warmup_steps = 0;        // local steps of the first clock; 0: as of every clock
+  std::int64_t local_steps = 1;       // of a worker on its own copy, per clock
+  std::optional<Seconds> local_time;  // instead, of a clock: as many local steps as fit
+  std::int64_t accumulate = 1;        // batches per local step, their gradients averaged
+  std::int64_t warmup_steps = 0;      // local steps of the first clock; 0: as of every clock
+  Warmup warmup = Warmup::after_pull;
   std::int64_t pull_every = 1;          // clocks from one pull to the next
   WorkPolicy work = WorkPolicy::fixed;  // who computes how much of a clock
   std::int64_t work_every = 10;         // dynamic: clocks between two decisions
@@ -89,6 +94,8 @@ struct Speeds {
 struct NodeSpec {
   Speeds speed;
   double flops_per_value = 0;  // servers: of a pushed value; workers: of a value that they update themselves
+  StartupSpec startup;
+  EconomySpec economy;
 };
 
 // Where the gradients of a worker's devices are added up: MXNet's dist_* and dist_*_device.
@@ -146,6 +153,10 @@ struct EndpointSpec {
   std::optional<BytesPerSecond> send_bandwidth, receive_bandwidth;  // none: no time per byte
 };
 
+// Who sums the pushes of a rack's workers and sends the servers one (PHub: Luo et al., SoCC 2018; SwitchML:
+// Sapio et al., NSDI 2021).
+enum class AggregateAt : std::uint8_t { servers, rack, switches };
+
 struct NetworkSpec {
   TopologyKind topology = TopologyKind::star;
   BytesPerSecond bandwidth{1.25e9};
@@ -158,8 +169,10 @@ struct NetworkSpec {
   Bytes share_turn{262144};
   std::optional<Bytes> tcp_window;
   Bytes header{0};
+  double joules_per_byte = 0;
   EndpointSpec endpoint;
   std::int64_t racks = 2;
+  AggregateAt aggregate = AggregateAt::servers;
   double oversubscription = 4;
   std::optional<std::int64_t> ports;     // fat-tree; network_size.hpp has the defaults of these
   std::vector<std::int64_t> dimensions;  // torus
@@ -194,13 +207,17 @@ struct InferenceSpec {
   std::int64_t samples_per_request = 1;
   std::optional<double> flops_per_request;  // of the forward pass: a third of a gradient's
   Speeds speed;
+  std::string group;              // whose parameters are served; empty: the first one's
+  std::optional<Seconds> window;  // in which answers are counted
 
   std::int64_t count() const { return given ? nodes : 0; }
 };
 
 struct ClusterSpec {
-  bool storage = false;  // a node for snapshots; set once a scenario with some is loaded
+  bool storage = false;   // a node for snapshots; set once a scenario with some is loaded
+  bool database = false;  // likewise a node that holds the training set for workers that join
   std::int64_t workers = 8;
+  std::int64_t spares = 0;   // of the workers, the last ones: absent until a slow one is replaced
   std::int64_t servers = 1;  // 0 once a scenario of an architecture without servers is loaded
   NodeSpec worker;
   DeviceSpec worker_devices;
@@ -231,9 +248,10 @@ enum class KeyFormat { range, per_value };
 
 struct MessagesSpec {
   MessageUnit unit = MessageUnit::server;
-  std::int64_t slice = 0;    // unit array: values per message at most; 0: no limit
-  bool overlap = false;      // layer by layer: push as the backward pass proceeds, start forward early
-  bool acknowledge = false;  // servers answer pushes, and workers wait for that
+  std::int64_t slice = 0;       // unit array: values per message at most; 0: no limit
+  bool overlap = false;         // layer by layer: push as the backward pass proceeds, start forward early
+  std::optional<Bytes> bucket;  // all-reduce with overlap: arrays are summed together up to this size
+  bool acknowledge = false;     // servers answer pushes, and workers wait for that
   SendOrder order = SendOrder::parallel;
   KeyFormat keys = KeyFormat::range;
 
@@ -268,6 +286,7 @@ struct Scenario {
   std::vector<GroupSpec> groups;
   std::vector<TaskSpec> tasks;
   std::vector<StragglerSpec> stragglers;
+  std::vector<ProfileSpec> profiles;  // of speed; those of availability become faults
   std::vector<FilterSpec> filters;
   std::vector<FaultSpec> faults;
   RecoverySpec recovery;
@@ -278,7 +297,12 @@ struct Scenario {
   // requests are repeated.
   bool may_fail() const {
     return recovery.enabled || std::ranges::any_of(faults, may_lose) || replication.copies > 0 ||
-           snapshot.every;
+           snapshot.every || recovery.slow.given;
+  }
+  // The samples that a worker is to hold come over the network.
+  bool moves_data() const {
+    return may_fail() && architecture.has_servers() && recovery.data_from != DataFrom::local &&
+           cluster.delivery.source == Delivery::local;
   }
 };
 

@@ -22,6 +22,9 @@ struct BytesPerSecond {
 struct FlopsPerSecond {
   double value = 0;
 };
+struct Watts {
+  double value = 0;
+};
 
 struct UnitName {
   std::string_view name;
@@ -61,6 +64,13 @@ struct Unit<FlopsPerSecond> {
   static constexpr std::string_view example = "10Gf";
   static constexpr UnitName names[] = {
       {"f", 1, 1}, {"kf", 1e3, 1}, {"Mf", 1e6, 1}, {"Gf", 1e9, 1}, {"Tf", 1e12, 1}};
+};
+
+template <>
+struct Unit<Watts> {
+  static constexpr std::string_view what = "a power";
+  static constexpr std::string_view example = "300W";
+  static constexpr UnitName names[] = {{"W", 1, 1}, {"mW", 1, 1e3}, {"kW", 1e3, 1}, {"MW", 1e6, 1}};
 };
 
 // "50us" -> 5e-05. Nothing when `text` is not a finite number followed by one of the unit's names.

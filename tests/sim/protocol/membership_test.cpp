@@ -211,3 +211,29 @@ TEST_CASE("a server that a new scheduler did not hear in time has nothing of wha
   CHECK(owner_of(after, 0).primary == 1);
   CHECK(owner_of(after, 0).epoch > epoch);
 }
+
+// A job has ended: its workers and its shard are nobody's any more, whatever is heard of them.
+TEST_CASE("what a job had is gone with it", "[protocol]") {
+  Manager manager = three();
+  const std::int64_t before = manager.view().number;
+  manager.retire({4}, 1, 1);
+  CHECK(manager.view().number == before + 1);
+  CHECK_FALSE(manager.view().workers[0]);
+  CHECK(owner_of(manager, 1).primary == 0);
+  manager.heard(4, 0, 2);
+  manager.heard(4, 1, 2);
+  CHECK_FALSE(manager.is_up(4));
+  CHECK(owner_of(manager, 0).primary == 1);
+  for (NodeId node = 1; node <= 3; ++node) manager.heard(node, 0, 2);
+  CHECK(manager.suspect(3.9).empty());
+  manager.leaves(2);  // it had nothing but that shard
+  CHECK(owner_of(manager, 1).primary == 0);
+  CHECK(owner_of(manager, 1).next == 0);
+  // A scheduler that takes over hears of an older view, which still had it.
+  View older = three().view();
+  Manager next({.servers = 3}, {0, 1, 2});
+  next.retire({4}, 1, 1);
+  for (NodeId node = 1; node <= 3; ++node) next.heard(node, 0, 5);
+  CHECK(next.take_up(older, {}, 1).empty());
+  CHECK_FALSE(next.view().workers[0]);
+}

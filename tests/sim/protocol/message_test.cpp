@@ -88,13 +88,14 @@ std::vector<Case> cases() {
       {Regroup{.version = 7, .holder = 2, .behind = {3, 4}}, "regroup", two_words + 2 * 4},
       {Fetch{.step = 2, .sample_bytes = 7000}, "fetch", 0},  // it asks for them
       {Samples{.step = 2, .sample_bytes = 7000}, "samples", 7000},
-      {Idle{.clock = 3, .pieces_got = 1}, "idle", two_words},
-      {Piece{.clock = 3, .count = 2, .samples = keys_of({8, 9}), .sample_bytes = 120}, "piece", 120},
       {RunTask{.task = 5, .kind = TaskKind::push, .clock = 3, .source = 4}, "run", 2 * two_words},
       {TaskDone{.task = 5, .pushes = 2}, "done", two_words},
       {Call{.task = 6, .function = TaskKind::norm, .values = 100}, "call", two_words},
       {Call{.task = 7, .function = TaskKind::apply, .push = PushId{4, 1}}, "call", two_words + id},
       {Returned{.task = 6, .value = 2.5}, "returned", two_words},
+      {Idle{.clock = 3, .leaves = true}, "idle", two_words},
+      {Piece{.clock = 3, .count = 2, .samples = keys_of({8, 9}), .bytes = 120}, "piece", 120},
+      {PieceGradient{.clock = 3, .samples = 2, .pieces = {1, 4}, .bytes = 900}, "gradient", 900},
   };
 }
 

@@ -107,23 +107,20 @@ class Driver {
     Numbers weights = {};  // empty: a phantom model of four values
     OptimizerSpec optimizer = {};
     LearningRate learning_rate = {};
-    bool staleness_aware = false;
+    StalenessRule stale = {};  // but for its limit, which the rule has
     Epochs epochs = {.per_clock = 1};
     DelayCompensation::Rule compensation = {};
-    std::int64_t clock_samples = 0;
     std::int64_t feature_blocks = 1;
   };
 
   Driver(const ConsistencySpec& spec, std::int64_t workers) : Driver(spec, workers, Setup()) {}
   Driver(const ConsistencySpec& spec, std::int64_t workers, const Setup& setup)
-      : rule(make_rule(spec, workers)),
+      : rule(rule_of(spec, workers, setup)),
         server({.id = server_node,
                 .state = {.first_worker = first_worker,
                           .rule = rule,
                           .steps = setup.steps,
-                          .clock_samples = setup.clock_samples,
                           .learning_rate = setup.learning_rate,
-                          .staleness_aware = setup.staleness_aware,
                           .epochs = setup.epochs,
                           .weights = {.optimizer = setup.optimizer,
                                       .ranges = {{0, setup.weights.size()}},
@@ -139,11 +136,7 @@ class Driver {
     log.lines.clear();
     const std::size_t already = log.sent.size();
     server.on(message, now, log);
-    for (std::size_t i = already; i < log.sent.size(); ++i) {
-      const Answer* answer = log.sent[i].as<Answer>();
-      if (answer != nullptr && !answer->finished)
-        workers_[log.sent[i].to - first_worker].version = answer->version;
-    }
+    remember(already);
     return log.lines;
   }
 
@@ -178,6 +171,14 @@ class Driver {
     lines.insert(lines.end(), more.begin(), more.end());
     return lines;
   }
+  // The date of the next update comes, if there is one.
+  Lines close() {
+    log.lines.clear();
+    const std::size_t already = log.sent.size();
+    if (const std::optional<double> date = server.closes_at()) server.close(now = *date, log);
+    remember(already);
+    return log.lines;
+  }
   void pull_all() {
     for (std::uint32_t w = 0; w < workers_.size(); ++w) pull(w);
   }
@@ -198,6 +199,19 @@ class Driver {
   struct Worker {
     std::int64_t version = -1, pushed_on = -1, pushes = 0, pulls = 0;
   };
+  void remember(std::size_t already) {
+    for (std::size_t i = already; i < log.sent.size(); ++i) {
+      const Answer* answer = log.sent[i].as<Answer>();
+      if (answer != nullptr && !answer->finished)
+        workers_[log.sent[i].to - first_worker].version = answer->version;
+    }
+  }
+  static ConsistencyRule rule_of(const ConsistencySpec& spec, std::int64_t workers, const Setup& setup) {
+    ConsistencyRule rule = make_rule(spec, workers);
+    rule.stale.function = setup.stale.function;
+    rule.stale.settings = setup.stale.settings;
+    return rule;
+  }
   static std::optional<Values> initial(const Numbers& numbers) {
     if (numbers.empty()) return std::nullopt;
     return std::move(*values_of(numbers));

@@ -76,7 +76,7 @@ TEST_CASE("two pushes of one worker are added in the order in which they were ma
 
 TEST_CASE("staleness-aware updates divide a gradient by its staleness", "[protocol]") {
   Driver::Setup setup = one_weight();
-  setup.staleness_aware = true;
+  setup.stale.function = "inverse";
   Driver d({.model = "asp", .aggregation = Aggregation::sum}, 5, setup);
   d.pull_all();
   double before = 0;

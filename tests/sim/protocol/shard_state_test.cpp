@@ -23,8 +23,8 @@ ShardState shard(const ConsistencySpec& spec, const Numbers& weights = {10, 20},
                               .rule = make_rule(spec, 2),
                               .steps = 10,
                               .learning_rate = {.base = 1},
-                              .staleness_aware = staleness_aware,
                               .epochs = {.per_clock = 1}};
+  if (staleness_aware) options.rule.stale.function = "inverse";
   options.weights.ranges = {{0, weights.size()}};
   options.weights.parameters = static_cast<std::int64_t>(weights.size());
   return {std::move(options), std::move(*values_of(weights)), weights.size()};

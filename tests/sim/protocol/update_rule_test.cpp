@@ -23,7 +23,7 @@ struct Shard {
     const Push push{
         .worker = first_worker + w, .number = number, .version = version, .first_version = version};
     updates.note_version(push);
-    updates.add(push, 0);
+    updates.add(push, now);
   }
   static std::vector<std::uint32_t> names(const std::vector<Push>& pushes) {
     std::vector<std::uint32_t> names;
@@ -31,9 +31,11 @@ struct Shard {
     return names;
   }
   UpdateRule::Next next(std::int64_t version = 0, std::uint32_t waiting = 99) {
-    return updates.next(workers, version, [waiting](std::uint32_t w) { return w == waiting; });
+    return updates.next(
+        workers, version, [waiting](std::uint32_t w) { return w == waiting; }, now);
   }
 
+  double now = 0;
   ConsistencyRule rule;
   UpdateRule updates;
   WorkerClocks workers;
@@ -195,4 +197,59 @@ TEST_CASE("a push is late when its version is over, at the first shard or here",
   CHECK(shard.updates.is_late({.version = 3, .first_version = 2}, 3));
   CHECK(!Shard(k_sync, 0, 2).updates.is_late({.version = 3, .first_version = 2}, 3));
   CHECK(!Shard(k_async, 1, 2).updates.is_late({.version = 1, .first_version = 1}, 3));
+}
+
+TEST_CASE("an update closes when its window or its deadline is over, and not before a push is there",
+          "[updates]") {
+  ConsistencySpec spec{.model = "bsp", .window = Seconds{2}, .deadline = Seconds{5}};
+  Shard shard(spec, 0, 1);
+  shard.updates.begin(10);
+  CHECK_FALSE(shard.updates.closes_at());
+  shard.now = 11;
+  shard.push(0);
+  CHECK(shard.updates.closes_at() == 13.0);  // the window is over first
+  shard.now = 12.5;
+  CHECK(shard.next().pushes.empty());
+  shard.push(2);
+  shard.now = 13;
+  CHECK(Shard::names(shard.next().pushes) == Names{0, 2});
+  shard.updates.begin(13);
+  shard.now = 17;
+  shard.push(1);
+  CHECK(shard.updates.closes_at() == 18.0);  // the deadline is over first
+  shard.now = 17.5;
+  shard.push(0);
+  shard.push(2);
+  CHECK(shard.next().pushes.size() == 3);  // all are there
+  shard.updates.begin(17.5);
+  shard.now = 30;
+  shard.push(1);
+  CHECK(Shard::names(shard.next().pushes) == Names{1});  // the deadline is over already
+}
+
+TEST_CASE("another shard takes the pushes of an update that closed early, however few", "[updates]") {
+  Shard shard({.model = "bsp", .window = Seconds{1}}, 1, 2);
+  REQUIRE(UpdateRule::decided(shard.rule, 1, 2) == UpdateRule::Decided::elsewhere);
+  shard.push(0);
+  shard.push(1);
+  CHECK_FALSE(shard.updates.closes_at());
+  shard.updates.hear(decision(0, {1}));
+  const UpdateRule::Next next = shard.next();
+  CHECK(Shard::names(next.pushes) == Names{1});
+  CHECK(Shard::names(next.late) == Names{0});
+}
+
+TEST_CASE("another shard drops the pushes that were too stale at the first one, in its order", "[updates]") {
+  Shard shard({.model = "k-async", .k = 2, .max_staleness = 3}, 1, 2);
+  shard.push(0);
+  shard.push(1);
+  UpdateGroup stale{.version = 0};
+  stale.dropped.push_back({first_worker + 2, 0});
+  shard.updates.hear(stale);
+  shard.updates.hear(decision(0, {0, 1}));
+  CHECK(shard.next().pushes.empty());  // the one that is to be dropped has not come
+  shard.push(2);
+  const UpdateRule::Next next = shard.next();
+  CHECK(Shard::names(next.late) == Names{2});
+  CHECK(Shard::names(next.pushes) == Names{0, 1});
 }

@@ -1,13 +1,17 @@
 // Goal: shares of a clock's samples follow speeds exactly, and a push counts by its samples.
 #include "sim/protocol/work.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <string>
+#include <vector>
+
 #include "tests/sim/protocol/server_driver.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace psim;
 using namespace psim::test;
-
-using Sizes = std::vector<std::int64_t>;
 
 TEST_CASE("samples are shared out by speed, by the largest remainder, at least one each", "[work]") {
   CHECK(share_out(21, {1, 2, 4}) == Sizes{3, 6, 12});
@@ -19,16 +23,78 @@ TEST_CASE("samples are shared out by speed, by the largest remainder, at least o
   CHECK(share_out(3, {1e-9, 1, 1e-9}) == Sizes{1, 1, 1});  // nothing to choose
 }
 
+namespace {
+
+// What the scheduler says: "1@10 4,6" is told to worker 1, from clock 10 on.
+using Told = std::vector<std::string>;
+Told told(const Balancer::Assignments& all) {
+  Told lines;
+  for (const Balancer::Assignment& one : all)
+    lines.push_back(fmt::format("{}@{} {}", one.worker, one.clock, fmt::join(*one.sizes, ",")));
+  return lines;
+}
+
+}  // namespace
+
 TEST_CASE("the scheduler decides when all have reported, by the exponential mean of their times", "[work]") {
-  Balancer balancer(30, 2, 0.5);
-  CHECK(!balancer.report(1, 2));
-  CHECK(balancer.report(0, 1) == Sizes{20, 10});
-  CHECK(!balancer.report(0, 1));
+  Balancer balancer({.first = {15, 15}, .smoothing = 0.5});
+  CHECK(told(balancer.report(1, 10, 2, {}, 0)).empty());
+  CHECK(told(balancer.report(0, 10, 1, {}, 0)) == Told{"0@10 20,10", "1@10 20,10"});
+  CHECK(told(balancer.report(0, 20, 1, {}, 0)).empty());
   // The second worker's mean is now (2 + 6) / 2 = 4.
-  CHECK(balancer.report(1, 6) == Sizes{24, 6});
-  Balancer timeless(8, 2, 1);
-  CHECK(!timeless.report(0, 0));
-  CHECK(timeless.report(1, 5) == Sizes{4, 4});
+  CHECK(told(balancer.report(1, 20, 6, {}, 0)) == Told{"0@20 24,6", "1@20 24,6"});
+  Balancer timeless({.first = {4, 4}, .smoothing = 1});
+  CHECK(told(timeless.report(0, 1, 0, {}, 0)).empty());
+  CHECK(told(timeless.report(1, 1, 5, {}, 0)) == Told{"0@1 4,4", "1@1 4,4"});
+}
+
+TEST_CASE("a report that comes twice counts once, and is answered with what was decided", "[work]") {
+  Balancer balancer({.first = {6, 6}, .smoothing = 0.5, .patience = 2});
+  CHECK(told(balancer.report(0, 5, 1, {}, 0)).empty());
+  CHECK(told(balancer.report(0, 5, 9, {}, 1)).empty());
+  CHECK(told(balancer.report(1, 5, 2, {}, 1)) == Told{"0@5 8,4", "1@5 8,4"});
+  CHECK(told(balancer.report(1, 5, 7, {}, 2)) == Told{"1@5 8,4"});
+  // A worker whose shard was set back asks for an old clock again.
+  CHECK(told(balancer.report(0, 10, 1, {}, 3)).empty());
+  CHECK(told(balancer.report(1, 10, 2, {}, 3)) == Told{"0@10 8,4", "1@10 8,4"});
+  CHECK(told(balancer.report(1, 5, {}, {}, 4)) == Told{"1@5 8,4"});
+}
+
+TEST_CASE("a decision waits for reports until its patience is over, or for those only who take part",
+          "[work]") {
+  Balancer balancer({.first = {4, 4, 4}, .smoothing = 1, .patience = 2, .longest = 30, .begun = 9});
+  CHECK(!balancer.next());
+  CHECK(told(balancer.report(2, 5, 1, {}, 10)).empty());
+  CHECK(balancer.next() == 10 + 2 + 10);
+  CHECK(told(balancer.overdue(21)).empty());
+  CHECK(told(balancer.overdue(22)) == Told{"2@5 4,4,4"});  // of the others nothing is known: as fast
+  CHECK(told(balancer.report(0, 10, 1, {}, 32)).empty());
+  CHECK(balancer.next() == 32 + 30);
+  CHECK(told(balancer.report(2, 10, 3, {}, 33)).empty());
+  CHECK(told(balancer.set_members({true, false, true}, 34)) == Told{"0@10 9,0,3", "2@10 9,0,3"});
+  // It is back: as fast as the mean of the others until it is measured.
+  CHECK(told(balancer.set_members({true, true, true}, 35)).empty());
+  for (const std::uint32_t worker : {0U, 1U}) CHECK(told(balancer.report(worker, 15, {}, {}, 36)).empty());
+  CHECK(told(balancer.report(2, 15, 3, {}, 36)).size() == 3);
+}
+
+TEST_CASE("where no clock is common decisions are numbered, and a report hears of a newer one", "[work]") {
+  Balancer balancer({.first = {6, 6}, .smoothing = 1, .in_step = false, .decisions = 100});
+  CHECK(told(balancer.report(0, 5, 1, 0, 0)).empty());
+  CHECK(told(balancer.report(0, 10, 1, 0, 0)).empty());  // two reports of equal workers: nothing changes
+  CHECK(told(balancer.report(1, 5, 2, 0, 0)).empty());
+  CHECK(told(balancer.report(0, 15, 1, 0, 0)) == Told{"0@101 8,4", "1@101 8,4"});
+  CHECK(told(balancer.report(1, 10, 2, 0, 0)) == Told{"1@101 8,4"});  // it has not heard of it
+  CHECK(told(balancer.report(0, 20, 1, 101, 0)).empty());
+  CHECK(told(balancer.set_members({false, true}, 0)) == Told{"1@102 0,12"});
+  CHECK(told(balancer.set_members({true, true}, 0)) == Told{"0@103 8,4", "1@103 8,4"});
+}
+
+TEST_CASE("those who take part share out all samples of a clock", "[work]") {
+  CHECK(share_among({8, 4, 12}, {true, true, true}) == Sizes{8, 4, 12});
+  CHECK(share_among({8, 4, 12}, {true, true, false}) == Sizes{16, 8, 0});
+  CHECK(share_among({8, 0, 4}, {true, true, true}) == Sizes{5, 4, 3});  // 12 by 8 : 6 : 4
+  CHECK(share_among({8, 4}, {false, false}) == Sizes{8, 4});
 }
 
 namespace {
@@ -46,23 +112,6 @@ double after_a_clock(const ConsistencySpec& spec, std::int64_t second_samples) {
 }
 
 }  // namespace
-
-TEST_CASE("with stolen work a clock is complete with its samples, however many pushes bring them", "[work]") {
-  for (const Aggregation aggregation : {Aggregation::mean, Aggregation::sum}) {
-    Driver d({.model = "bsp", .aggregation = aggregation}, 2,
-             {.weights = {0}, .learning_rate = {.base = 1}, .clock_samples = 8});
-    d.pull_all();
-    Message fast = d.push_of(0, {1}), slow = d.push_of(1, {4}), stolen = d.push_of(0, {2});
-    fast.as<Push>()->samples = 4;
-    slow.as<Push>()->samples = 1;
-    stolen.as<Push>()->samples = 3;
-    CHECK(d.deliver(fast) == Lines{});
-    CHECK(d.deliver(slow) == Lines{});
-    CHECK(d.deliver(stolen) == Lines{"apply w0 s0", "apply w0 s0", "apply w1 s0", "version 1"});
-    const double mean = (4 * 1 + 1 * 4 + 3 * 2) / 8.0;
-    CHECK(d.weights()[0] == (aggregation == Aggregation::mean ? -mean : -2 * mean));
-  }
-}
 
 TEST_CASE("a clock's update is the mean over its samples", "[work]") {
   CHECK(after_a_clock({.model = "bsp"}, 1) == Approx(-7.0 / 4).epsilon(1e-15));

@@ -10,7 +10,7 @@ namespace {
 
 // Servers 1 and 2 own shards 0 and 1; server 1 has reached version 5 when it crashes at date 2.
 FailureLog after_a_crash() {
-  FailureLog log({0, 1}, 2);
+  FailureLog log({0, 1}, 2, 0);
   log.on({1, 1, ModelUpdate{.shard = 0, .version = 5}});
   log.on({2, 0, FaultChange{.kind = "crash", .begins = true, .target = 1}});
   return log;
@@ -43,4 +43,47 @@ TEST_CASE("an owner that has not heard of the next one does not own the shard ag
   log.on({3.1, 1, Promotion{.shard = 0, .epoch = 1, .version = 5}});
   log.on({4, 0, FaultChange{.kind = "crash", .begins = true, .target = 1}});
   CHECK(log.stats().recoveries.size() == 1);  // at date 4 it owned nothing
+}
+
+TEST_CASE("a lost worker is made good when the next group has done the step that was in hand", "[record]") {
+  FailureLog log({}, 0, 3);
+  const auto computes = [&log](double at) {
+    log.on({at, 1, Computation{.phase = ComputePhase::begun, .clock = 4}});
+  };
+  for (const NodeId worker : {1U, 2U}) log.on({1, worker, ModelUpdate{.version = 4}});
+  log.on({2, 0, FaultChange{.kind = "crash", .begins = true, .target = 3}});
+  log.on({2.5, 0, Suspicion{.suspect = 3}});
+  log.on({2.6, 0, ViewChange{1}});
+  for (const NodeId worker : {1U, 2U}) log.on({2.6, 0, Participant{1, worker}});
+  computes(2.65);  // it has not heard of it yet
+  Sent agreement;
+  agreement.kind = MessageKind::regroup;
+  log.on({2.7, 1, agreement});
+  computes(2.75);
+  REQUIRE(log.stats().recoveries.size() == 1);
+  const Recovery& recovery = log.stats().recoveries[0];
+  CHECK(recovery.is_worker);
+  CHECK(recovery.detected == 2.6);
+  CHECK(recovery.reformed == 2.75);
+  log.on({2.9, 2, ModelUpdate{.version = 4}});
+  CHECK(!recovery.caught_up);
+  log.on({3, 2, ModelUpdate{.version = 5}});
+  CHECK(recovery.caught_up == 3.0);
+}
+
+TEST_CASE("who is left alone agrees with nobody", "[record]") {
+  FailureLog log({}, 0, 2);
+  log.on({2, 0, FaultChange{.kind = "crash", .begins = true, .target = 2}});
+  log.on({2.5, 0, Suspicion{.suspect = 2}});
+  log.on({2.6, 0, ViewChange{1}});
+  log.on({2.6, 0, Participant{1, 1}});
+  log.on({2.8, 1, Computation{.phase = ComputePhase::begun, .clock = 4}});
+  CHECK(log.stats().recoveries.at(0).reformed == 2.8);
+}
+
+TEST_CASE("a worker that had done its steps is no loss", "[record]") {
+  FailureLog log({}, 0, 2);
+  log.on({1, 2, Finish{.clock = 5}});
+  log.on({2, 0, FaultChange{.kind = "crash", .begins = true, .target = 2}});
+  CHECK(log.stats().recoveries.empty());
 }

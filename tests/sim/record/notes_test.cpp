@@ -201,6 +201,6 @@ TEST_CASE("an inference group that answered nothing is noted", "[notes]") {
   RunResult run = good_run();
   run.inference = InferenceStats{.requests = 3};
   CHECK(says("silent-inference", {}, run, "none of 3 requests"));
-  run.inference->latencies = {0.1};
+  run.inference->answers = {{.latency = 0.1}};
   CHECK(notes({}, run).empty());
 }

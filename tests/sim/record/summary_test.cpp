@@ -156,16 +156,11 @@ TEST_CASE("a summary tells the first and the last point of the curve, and when t
 TEST_CASE("a summary tells what an inference group served", "[record]") {
   RunResult r = two_workers();
   CHECK(!summary(r).contains("inference"));
-  InferenceStats stats{.requests = 202,
-                       .staleness_sum = 300,
-                       .staleness_max = 9,
-                       .age_sum = 50,
-                       .age_max = 2,
-                       .samples = 400,
-                       .hits = 100,
-                       .pulls = 3,
-                       .bytes_pulled = 120};
-  for (int i = 200; i >= 1; --i) stats.latencies.push_back(i);
+  InferenceStats stats{.requests = 202, .samples = 400, .hits = 100, .pulls = 3, .bytes_pulled = 120};
+  for (int i = 200; i >= 1; --i)
+    stats.answers.push_back(
+        {.arrival = 0, .latency = double(i), .age = i <= 1 ? 2 : 48.0 / 199, .staleness = 0});
+  for (int i = 0; i < 50; ++i) stats.answers[i].staleness = i < 25 ? 9 : 3;
   r.inference = stats;
   const Json s = summary(r)["inference"];
   CHECK(s["requests"] == 202);

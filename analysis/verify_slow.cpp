@@ -1,0 +1,72 @@
+// Who was found slow, from the events of computations.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "analysis/verify_checks.hpp"
+
+namespace psim::analysis {
+namespace {
+
+// A mean above `factor` times a median of others' means is one of times of which some is above `factor` times
+// some time of another worker: whatever reports were lost or late.
+class Slow final : public Check {
+ public:
+  explicit Slow(const Evidence& evidence)
+      : Check(evidence, "slow",
+              "a worker that is found slow has been slower than another by the factor, and is found once"),
+        begun_(facts_.workers),
+        times_(facts_.workers) {
+    if (!(facts_.slow_factor > 0)) does_not_apply();
+  }
+
+  void on(const Row& row) override {
+    if (row.is_step() && row.is("begun")) begun_[worker(row.node)] = row.at;
+    if (row.is_step() && row.is("ended") && row.samples > 0) ended(row);
+    if (!row.is("slow_worker")) return;
+    examined();
+    const std::uint32_t slow = worker(row.peer);
+    if (!found_.insert(slow).second) violated(row, "{} is found slow again", name(row.peer));
+    double least = HUGE_VAL;
+    for (std::uint32_t w = 0; w < times_.size(); ++w) {
+      if (w != slow && times_[w]) least = std::min(least, times_[w]->least);
+    }
+    constexpr double rounding = 1e-9;
+    if (!times_[slow] || !(times_[slow]->most * (1 + rounding) > facts_.slow_factor * least))
+      violated(row, "{} is found slow, and never took {:.3g} times as long for a sample as another",
+               name(row.peer), facts_.slow_factor);
+  }
+
+  void at_end(std::int64_t) override {
+    std::set<std::uint32_t> told;
+    for (const Json& one : summary_.at("slow_workers")) told.insert(one.at("worker").get<std::uint32_t>());
+    examined();
+    if (told != found_)
+      violated("the summary has {} slow workers, the events {}, or others", told.size(), found_.size());
+  }
+
+ private:
+  struct Times {
+    double least = HUGE_VAL, most = 0;  // seconds a sample
+  };
+  void ended(const Row& row) {
+    const std::uint32_t w = worker(row.node);
+    const double seconds = (row.at - begun_[w]) / static_cast<double>(row.samples);
+    Times& times = times_[w] ? *times_[w] : times_[w].emplace();
+    times.least = std::min(times.least, seconds);
+    times.most = std::max(times.most, seconds);
+  }
+
+  std::vector<double> begun_;
+  std::vector<std::optional<Times>> times_;
+  std::set<std::uint32_t> found_;
+};
+
+}  // namespace
+
+void add_slow_check(const Evidence& evidence, Checks& checks) { add_checks<Slow>(evidence, checks); }
+
+}  // namespace psim::analysis

@@ -1,0 +1,234 @@
+// How stale what workers compute on and what servers apply may be, and the dates on which updates and clocks
+// end.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "analysis/verify_checks.hpp"
+#include "model/mutant.hpp"
+
+namespace psim::analysis {
+namespace {
+
+double rounding(double at) { return 1e-9 * (1 + at); }
+
+class Staleness final : public Check {
+ public:
+  explicit Staleness(const Evidence& evidence)
+      : Check(
+            evidence, "staleness",
+            "the histograms count the pushes of the events, and none that is too stale is applied in full") {}
+
+  void on(const Row& row) override {
+    if (row.is("model_update") && facts_.is_server(row.node)) versions_[row.shard] = row.version;
+    if (row.is("applied")) {
+      examined();
+      ++applied_[row.staleness];
+      if (judges(row) && row.staleness > *facts_.limit)
+        violated(row, "{} applies {}, which is {} updates old; the limit is {}", name(row.node), push_of(row),
+                 row.staleness, *facts_.limit);
+    } else if (row.is("late")) {
+      examined();
+      const std::int64_t age = std::max<std::int64_t>(0, versions_[row.shard] - row.version);
+      ++dropped_[age];
+      if (judges(row) && age <= *facts_.limit)
+        violated(row, "{} drops {}, which is only {} updates old; the limit is {}", name(row.node),
+                 push_of(row), age, *facts_.limit);
+    }
+  }
+
+  void at_end(std::int64_t) override {
+    const Json& told = summary_.at("staleness");
+    if (!told.contains("histogram") || mutant("histograms-are-not-compared")) return;
+    compare("applied", applied_, told.at("histogram"));
+    compare("dropped", dropped_, told.at("dropped"));
+  }
+
+ private:
+  using Counts = std::map<std::int64_t, std::int64_t>;
+  // Under k-async the first shard decides for all. A new owner may have an older version.
+  bool judges(const Row& row) const {
+    const bool decides = facts_.model != "k-async" || row.shard == 0;
+    return facts_.limit && facts_.drops_too_stale && decides && !history_.any_set_back();
+  }
+  void compare(const char* what, const Counts& seen, const Json& told) {
+    Json expected = Json::array();
+    for (const auto& [staleness, pushes] : seen) expected.push_back({staleness, pushes});
+    if (expected != told)
+      violated("the {} pushes by staleness are {} in the events, {} in the summary", what, expected.dump(),
+               told.dump());
+  }
+
+  std::map<std::uint32_t, std::int64_t> versions_;  // by shard
+  Counts applied_, dropped_;
+};
+
+class Closings final : public Check {
+ public:
+  explicit Closings(const Evidence& evidence)
+      : Check(evidence, "closings",
+              "an update that lacks pushes is made when its window or its deadline is over, and none later") {
+    if (!facts_.closing_window && !facts_.closing_deadline) does_not_apply();
+  }
+
+  void on(const Row& row) override {
+    if (row.is("promotion")) begins(row);
+    if (row.is("received", "pull") && facts_.is_server(row.node) && facts_.is_worker(row.peer))
+      open_.try_emplace({row.shard, row.node}, Open{.since = row.at});
+    if (row.is("received", "push")) arrives(row);
+    if (row.is("applied")) {
+      Open& update = open_[{row.shard, row.node}];
+      const double here = std::max(arrivals_[{row.shard, row.node, row.peer}][row.push], update.promoted);
+      update.first = update.pushes++ == 0 ? here : std::min(update.first, here);
+    }
+    if (row.is("model_update") && facts_.is_server(row.node)) closes(row);
+  }
+
+ private:
+  struct Open {
+    double since = 0, first = 0, promoted = 0;  // dates: of the last update, of the first push
+    std::int64_t pushes = 0;
+  };
+
+  void begins(const Row& row) { open_[{row.shard, row.node}] = {.since = row.at, .promoted = row.at}; }
+
+  // A push that overtakes the one before it counts from when that is here.
+  void arrives(const Row& row) {
+    auto& of_worker = arrivals_[{row.shard, row.node, row.peer}];
+    if (!of_worker.try_emplace(row.push, row.at).second) return;
+    for (auto later = of_worker.upper_bound(row.push); later != of_worker.end(); ++later)
+      later->second = std::max(later->second, row.at);
+  }
+
+  void closes(const Row& row) {
+    Open& update = open_[{row.shard, row.node}];
+    const bool decides = !first_decides_ || row.shard == 0;
+    if (decides && update.pushes > 0) {
+      examined();
+      const double due = due_of(update);
+      const std::vector<Count>& counts = history_.find(row.shard, row.node)->workers;
+      const auto members = std::ranges::count_if(counts, &Count::member);
+      const bool lacks = update.pushes < std::min<std::int64_t>(facts_.group, members);
+      if (lacks && fresh_ && row.at < due - rounding(due))
+        violated(row, "{} makes version {} of shard {} of {} pushes at {:.9g} s, before {:.9g} s",
+                 name(row.node), row.version, row.shard, update.pushes, row.at, due);
+      const bool is_busy = facts_.servers_work || history_.watched();
+      if (!is_busy && row.at > due + rounding(due))
+        violated(row, "{} makes version {} of shard {} at {:.9g} s, after {:.9g} s", name(row.node),
+                 row.version, row.shard, row.at, due);
+    }
+    update = {.since = row.at, .promoted = update.promoted};
+  }
+
+  double due_of(const Open& update) const {
+    double due = HUGE_VAL;
+    if (facts_.closing_window) due = update.first + *facts_.closing_window;
+    if (facts_.closing_deadline)
+      due = std::min(due, std::max(update.first, update.since + *facts_.closing_deadline));
+    return due;
+  }
+
+  const bool fresh_ = facts_.model == "k-sync" || facts_.model == "k-batch-sync";
+  const bool first_decides_ = facts_.model == "k-sync" || facts_.model == "k-async";
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Open> open_;  // by shard and server
+  // Pushes, by shard, server and worker: when each counts.
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::map<std::int64_t, double>> arrivals_;
+};
+
+// Copies that a worker keeps. Answers are judged by `reads` as they are sent.
+class Copies final : public Check {
+ public:
+  explicit Copies(const Evidence& evidence)
+      : Check(evidence, "copies",
+              "a worker computes clock t on copies that have all others' pushes up to clock t-1-s") {
+    if (!facts_.cache || !facts_.bound_at(0) || facts_.model == "bsp") does_not_apply();
+  }
+
+  void on(const Row& row) override {
+    if (row.is("sent", "weights") && facts_.is_worker(row.peer)) {
+      sent_[{row.shard, row.peer}][row.pull] = slowest(row);
+    } else if (row.is("received", "weights") && facts_.is_worker(row.node)) {
+      auto& answers = sent_[{row.shard, row.node}];
+      const auto answer = answers.find(row.pull);
+      if (answer == answers.end()) return;
+      copies_[row.node][row.shard] = answer->second;
+      answers.erase(answers.begin(), answer);
+    } else if (row.is("sent", "join")) {
+      copies_.erase(row.node);
+    } else if (row.is_step() && row.is("ended") && !history_.any_set_back()) {
+      computed(row);
+    }
+  }
+
+ private:
+  // The clock before which the owner has every worker's pushes.
+  std::int64_t slowest(const Row& row) const {
+    std::optional<std::int64_t> least;
+    const Ownership* owner = history_.find(row.shard, row.node);
+    if (owner == nullptr) return 0;
+    for (const Count& count : owner->workers) {
+      if (count.member && !count.behind) least = std::min(least.value_or(count.clock()), count.clock());
+    }
+    return least.value_or(row.clock);
+  }
+  void computed(const Row& row) {
+    for (const auto& [shard, clock] : copies_[row.node]) {
+      examined();
+      const std::int64_t needed = row.clock - facts_.bound_at(row.clock, shard).value_or(row.clock);
+      if (clock < needed)
+        violated(row, "{} computes clock {} on a copy of shard {} with pushes up to clock {}, not {}",
+                 name(row.node), row.clock, shard, clock, needed);
+    }
+  }
+
+  // By shard and worker: of each answer that is on its way.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::map<std::int64_t, std::int64_t>> sent_;
+  std::map<std::uint32_t, std::map<std::uint32_t, std::int64_t>> copies_;  // by worker and shard
+};
+
+class LocalTime final : public Check {
+ public:
+  explicit LocalTime(const Evidence& evidence)
+      : Check(evidence, "local-time", "a clock has as many local steps as fit in its time, at least one") {
+    const auto changes = [](const Straggler& one) { return one.from > 0 || one.until || one.every; };
+    const bool is_steady = facts_.fault_factors.empty() && std::ranges::none_of(facts_.stragglers, changes);
+    if (!facts_.local_time || facts_.local_batch == 0 || !is_steady) does_not_apply();
+  }
+
+  void on(const Row& row) override {
+    if (!row.is_step()) return;
+    if (row.is("begun")) begun_[row.node] = row.at;
+    if (!row.is("ended")) return;
+    const bool is_first = ended_[row.node]++ == 0;
+    if (is_first && facts_.first_batches != facts_.batches) return;  // a warm-up
+    examined();
+    const double time = *facts_.local_time, took = row.at - begun_[row.node];
+    const double steps = static_cast<double>(row.samples) / static_cast<double>(facts_.local_batch);
+    const double slack = 1e-6 * time + rounding(row.at);
+    if (steps != std::floor(steps) || steps < 1)
+      violated(row, "{} computes {} samples, where a local step has {}", name(row.node), row.samples,
+               facts_.local_batch);
+    else if (steps > 1 && took > time + slack)
+      violated(row, "{} takes {:.9g} s for {} local steps; a clock has {:.9g} s", name(row.node), took, steps,
+               time);
+    else if (took > 0 && took / steps * (steps + 1) < time - slack)
+      violated(row, "{} takes {} local steps in {:.9g} s; one more would fit in {:.9g} s", name(row.node),
+               steps, took, time);
+  }
+
+ private:
+  std::map<std::uint32_t, double> begun_;
+  std::map<std::uint32_t, std::int64_t> ended_;
+};
+
+}  // namespace
+
+void add_staleness_checks(const Evidence& evidence, Checks& checks) {
+  add_checks<Staleness, Closings, Copies, LocalTime>(evidence, checks);
+}
+
+}  // namespace psim::analysis

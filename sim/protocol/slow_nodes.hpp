@@ -1,0 +1,38 @@
+// Which workers are slow for long: the rule of the scheduler's search (Dean, Barroso, The tail at scale, CACM
+// 2013: latency-induced probation). Pure.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+namespace psim {
+
+class SlowNodes {
+ public:
+  // `window`: reports over which each worker's mean is taken.
+  SlowNodes(std::size_t workers, double factor, std::int64_t window)
+      : factor_(factor), window_(static_cast<std::size_t>(window)), times_(workers), found_(workers, false) {}
+
+  struct Found {
+    double seconds, median;  // its mean time per sample, and the median of the others' means
+  };
+  // Worker `worker` took `seconds` a sample in a clock. What is found if it is slow, each worker once: its
+  // mean over a full window is above `factor` times the median of the others with a full window, of which
+  // there must be one.
+  std::optional<Found> report(std::size_t worker, double seconds);
+  // It takes no part any more, or is another machine.
+  void forget(std::size_t worker) { times_[worker].clear(); }
+  bool is_slow(std::size_t worker) const { return found_[worker]; }
+
+ private:
+  std::optional<double> mean(std::size_t worker) const;
+
+  double factor_;
+  std::size_t window_;
+  std::vector<std::deque<double>> times_;
+  std::vector<bool> found_;
+};
+
+}  // namespace psim

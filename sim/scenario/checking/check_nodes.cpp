@@ -1,0 +1,77 @@
+// What nodes are like over time.
+#include <fmt/format.h>
+
+#include "sim/scenario/checking/checks.hpp"
+
+namespace psim {
+namespace {
+
+void check_startup(const Check& check, const StartupSpec& startup, const std::string& table) {
+  if (!startup.given()) return;
+  const std::string distribution = table + ".startup_distribution";
+  if (startup.distribution->reads_trace) {
+    check.add({distribution}, "a start cannot be read from a trace", "it has no steps",
+              "choose another distribution");
+    return;
+  }
+  if (startup.distribution->misfit == nullptr) return;
+  for (const std::optional<double> mean : {std::optional<double>{}, std::optional(startup.mean.value)}) {
+    const std::optional<Misfit> misfit = startup.distribution->misfit(startup.settings, mean);
+    if (!misfit) continue;
+    check.add({fmt::format("{}.startup_{}", table, misfit->setting.key), distribution, table + ".startup"},
+              fmt::format("`{}.startup_{}` is {}", table, misfit->setting.key,
+                          startup.settings.of(misfit->setting)),
+              mean ? fmt::format("a start takes {:.4g} s in the mean", *mean) : misfit->label, misfit->help);
+    return;
+  }
+}
+
+void check_power(const Check& check, const PowerSpec& power, const std::string& table) {
+  if (power.full.value >= power.idle.value) return;
+  check.add({table + ".power.full", table + ".power.idle"},
+            fmt::format("a node draws {} W when it works and {} W when it does not", power.full.value,
+                        power.idle.value),
+            "`full` must be at least `idle`");
+}
+
+void check_spares(const Check& check) {
+  const std::int64_t spares = check.s.cluster.spares, workers = check.s.cluster.workers;
+  const SlowSpec& slow = check.s.recovery.slow;
+  const bool replaces = slow.given && slow.action == SlowAction::replace;
+  if (spares >= workers && spares > 0)
+    check.add({"cluster.spares", "cluster.workers"},
+              fmt::format("{} of {} workers are spares", spares, workers), "nobody is left to begin",
+              "`workers` counts the spares, too");
+  if (replaces && spares == 0)
+    check.add({"recovery.slow.action", "cluster.spares"}, "nobody is there to replace a slow worker",
+              "`cluster.spares` is 0",
+              "spares = 1 in [cluster] keeps the last of the workers back; or action = \"remove\"");
+}
+
+void check_profiles(const Check& check) {
+  for (std::size_t i = 0; i < check.s.profiles.size(); ++i) {
+    for (const std::int64_t worker : check.s.profiles[i].workers) {
+      if (worker < check.s.cluster.workers) continue;
+      check.add({fmt::format("profile.{}.workers", i), "cluster.workers"},
+                fmt::format("there is no worker {}", worker),
+                check.s.cluster.workers == 1
+                    ? "the only worker is 0"
+                    : fmt::format("workers are 0 to {}", check.s.cluster.workers - 1));
+    }
+  }
+}
+
+}  // namespace
+
+void check_nodes(const Check& check) {
+  check_startup(check, check.s.cluster.worker.startup, "cluster.worker");
+  check_power(check, check.s.cluster.worker.economy.power, "cluster.worker");
+  if (check.s.architecture.has_servers()) {
+    check_startup(check, check.s.cluster.server.startup, "cluster.server");
+    check_power(check, check.s.cluster.server.economy.power, "cluster.server");
+  }
+  check_spares(check);
+  check_profiles(check);
+}
+
+}  // namespace psim

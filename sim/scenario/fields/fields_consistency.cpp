@@ -1,0 +1,150 @@
+// When workers wait for each other, and how servers apply their pushes.
+#include <functional>
+
+#include "sim/scenario/fields/choices.hpp"
+#include "sim/scenario/fields/field_tables.hpp"
+
+namespace psim {
+namespace {
+
+auto models(bool (ConsistencyRow::*has)() const) {
+  return names_of_rows<ConsistencyRow>([has](const ConsistencyRow& row) { return (row.*has)(); });
+}
+
+// When an update is made although pushes are missing.
+void describe_closing(FieldVisitor& v, ConsistencySpec& c) {
+  v.field(
+      "window", &c.window,
+      {.doc =
+           "Time after an update's first push at which it is made of the pushes that are there, if it does "
+           "not have all that it needs before (K-sync with a timeout; semi-asynchronous rounds: SAFA, Wu et "
+           "al., IEEE ToC 2021).",
+       .min = 0,
+       .max = 1e9,
+       .when_key = "model",
+       .when = models(&ConsistencyRow::has_closing),
+       .default_text = "no limit"});
+  v.field(
+      "deadline", &c.deadline,
+      {.doc =
+           "The same, counted from the last update (at first, from the first pull); if no push is there by "
+           "then, the next one makes the update (deadline of a round: FedCS, Nishio and Yonetani, ICC 2019; "
+           "Bonawitz et al., MLSys 2019).",
+       .min = 0,
+       .max = 1e9,
+       .when_key = "model",
+       .when = models(&ConsistencyRow::has_closing),
+       .default_text = "no limit"});
+}
+
+// What becomes of stale pushes where they count.
+void describe_limit(FieldVisitor& v, ConsistencySpec& c) {
+  v.field(
+      "max_staleness", &c.max_staleness,
+      {.doc =
+           "Updates that a push may be stale, when it is applied at its shard, to count in full (TensorFlow "
+           "1's ConditionalAccumulator drops staler ones).",
+       .min = 0,
+       .max = 1e9,
+       .when_key = "model",
+       .when = models(&ConsistencyRow::has_limit),
+       .default_text = "no limit"});
+  v.field("too_stale", choice(c.too_stale),
+          {.doc = "What becomes of a staler push.",
+           .when_key = "model",
+           .when = models(&ConsistencyRow::has_limit),
+           .need = {.keys = {"consistency.max_staleness"}, .text = "with max_staleness", .met = [&c] {
+                      return c.max_staleness.has_value();
+                    }}});
+}
+
+void describe_array_bound(FieldVisitor& v, ArrayBound& a) {
+  v.field("layer", &a.layer,
+          {.doc = "The layer, from 0 at the input: its weights and biases; of a phantom model the array.",
+           .min = 0,
+           .max = 1e6,
+           .required = true});
+  v.field("staleness", &a.staleness,
+          {.doc = "How many clocks a worker may be ahead of the slowest one when it starts with this layer.",
+           .min = 0,
+           .max = 1e9,
+           .required = true});
+}
+
+// How far ahead of the slowest a worker may be.
+void describe_bound(FieldVisitor& v, ConsistencySpec& c) {
+  v.field(
+      "staleness", &c.staleness,
+      {.doc = "How many clocks a worker may be ahead of the slowest one; for dssp the smallest such bound.",
+       .min = 0,
+       .max = 1e9,
+       .when_key = "model",
+       .when = models(&ConsistencyRow::has_bound),
+       .need = {.keys = {"consistency.staleness_schedule"},
+                .text = "without a staleness_schedule that begins at clock 0",
+                .met = [&c] {
+                  const auto& rows = c.staleness_schedule;
+                  return rows.empty() || rows[0].empty() || rows[0][0] > 0;
+                }}});
+  v.field("staleness_max", &c.staleness_max,
+          {.doc = "The largest bound that dssp may choose.",
+           .min = 0,
+           .max = 1e9,
+           .when_key = "model",
+           .when = models(&ConsistencyRow::has_highest_bound)});
+  v.field("staleness_schedule", &c.staleness_schedule,
+          {.doc = "Rows [clock, staleness]: the bound from that clock on.",
+           .when_key = "model",
+           .when = models(&ConsistencyRow::has_schedule)});
+}
+
+}  // namespace
+
+void describe_consistency(FieldVisitor& v, ConsistencySpec& c) {
+  v.field("model", choice(c.model),
+          {.doc = "When a worker may start a clock and when a server applies a push.",
+           .when_key = "architecture.kind",
+           .when = {"parameter-server"}});
+  describe_bound(v, c);
+  v.field("k", &c.k,
+          {.doc = "Pushes per update.",
+           .min = 1,
+           .max = 20'000,
+           .when_key = "model",
+           .when = models(&ConsistencyRow::has_k),
+           .default_text = "must be given; for k-sync the number of workers less `backup`"});
+  v.field("backup", &c.backup,
+          {.doc = "Backup workers: k is the number of workers less this.",
+           .min = 0,
+           .max = 19'999,
+           .when_key = "model",
+           .when = models(&ConsistencyRow::has_backup)});
+  v.field("late", choice(c.late),
+          {.doc = "What happens to a worker whose push would come too late.",
+           .when_key = "model",
+           .when = models(&ConsistencyRow::has_late),
+           .need = {.keys = {"consistency.window", "consistency.deadline"},
+                    .text = "with a window or a deadline, or k pushes in an update",
+                    .met = [&c] { return c.model->has_k() || c.closes_by_date(); }}});
+  describe_closing(v, c);
+  describe_limit(v, c);
+  v.field(
+      "cache", &c.cache,
+      {.doc =
+           "Whether workers keep pulled weights, and pull a shard again only when the copy lacks pushes that "
+           "the bound promises; they apply their own pushes to it, as plain SGD (Bösen: Wei et al., SoCC "
+           "2015; Angel).",
+       .when_key = "model",
+       .when = models(&ConsistencyRow::has_bound)});
+  v.field("aggregation", choice(c.aggregation),
+          {.doc = "How the gradients of one update are combined.",
+           .when_key = "architecture.kind",
+           .when = {"parameter-server"}});
+  v.tables(
+      "array", "A staleness bound of its own for the arrays of one layer, as of a table of Bösen's.",
+      c.arrays.size(), [&](std::size_t count) { c.arrays.resize(count); },
+      [&](std::size_t i) { describe_array_bound(v, c.arrays[i]); },
+      {.doc = {}, .when_key = "model", .when = models(&ConsistencyRow::has_schedule)});
+}
+
+}  // namespace psim

@@ -1,0 +1,167 @@
+// Profiles of workers' speed and availability: from files to factors and faults.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include "sim/scenario/load_parts.hpp"
+#include "sim/scenario/spec/nodes.hpp"
+
+namespace psim {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::optional<double> number_of(const std::string& word) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (error != std::errc{} || end != word.data() + word.size() || value - value != 0) return std::nullopt;
+  return value;
+}
+
+// One profile's file.
+class ProfileFile {
+ public:
+  ProfileFile(ProfileSpec& profile, std::string path, const Check& check)
+      : profile_(profile), path_(std::move(path)), check_(check) {}
+
+  bool read(std::istream& file) {
+    std::string line;
+    for (int number = 1; std::getline(file, line); ++number) {
+      for (char& c : line) c = c == ',' || c == '\t' || c == '\r' ? ' ' : c;
+      std::istringstream split(line.substr(0, line.find('#')));
+      std::vector<std::string> words;
+      for (std::string word; split >> word;) words.push_back(word);
+      if (!words.empty() && !take(number, words)) return false;
+    }
+    if (profile_.rows.empty()) return refuse(fmt::format("{} has no rows", profile_.file), "an empty file");
+    if (profile_.every && profile_.rows.back().first >= profile_.every->value)
+      return refuse(fmt::format("{} goes on after its period", profile_.file), "in this file",
+                    fmt::format("the last date is {} s, and `every` is {} s", profile_.rows.back().first,
+                                profile_.every->value));
+    return true;
+  }
+
+ private:
+  bool take(int number, const std::vector<std::string>& words) {
+    const std::string at = fmt::format("{}:{}: ", profile_.file, number);
+    if (words.size() != 2)
+      return refuse(at + fmt::format("{} columns", words.size()), "in this file",
+                    "each line has a date in seconds and a value");
+    const std::optional<double> date = number_of(words[0]), value = number_of(words[1]);
+    if (!date || *date < 0 || *date > 1e9)
+      return refuse(at + fmt::format("`{}` is not a date", words[0]), "in this file",
+                    "dates are seconds from 0 to 1e9");
+    if (!profile_.rows.empty() && *date <= profile_.rows.back().first)
+      return refuse(at + fmt::format("{} s is not after {} s", words[0], profile_.rows.back().first),
+                    "in this file", "dates must rise");
+    const bool speed = profile_.of == ProfileOf::speed;
+    const bool fits = value && (speed ? *value >= 1e-6 && *value <= 1e6
+                                      : !(*value > 0 && *value < 1) && *value >= 0 && *value <= 1);
+    if (!fits)
+      return refuse(
+          at + fmt::format("`{}` is not {}", words[1], speed ? "a factor" : "0 or 1"), "in this file",
+          speed ? "factors are numbers from 1e-6 to 1e6; a worker that stops has of = \"availability\""
+                : "1 is up, 0 is down");
+    constexpr std::size_t most = 10'000;
+    if (profile_.rows.size() == most)
+      return refuse(at + "too many rows", "in this file", fmt::format("at most {}", most));
+    profile_.rows.emplace_back(*date, *value);
+    return true;
+  }
+  bool refuse(std::string message, std::string label, std::string help = {}) const {
+    check_.add_data({path_ + ".file"}, std::move(message), std::move(label), std::move(help));
+    return false;
+  }
+
+  ProfileSpec& profile_;
+  std::string path_;
+  const Check& check_;
+};
+
+// A crash for each time in which the workers are down, as somebody would write them by hand.
+std::vector<FaultSpec> faults_of(const ProfileSpec& profile) {
+  std::vector<std::string> nodes;
+  for (const std::int64_t worker : profile.workers) nodes.push_back(fmt::format("worker {}", worker));
+  if (nodes.empty()) nodes.emplace_back("workers");
+  std::vector<FaultSpec> faults;
+  bool up = true;
+  double since = 0;
+  const auto add = [&](std::optional<double> until) {
+    FaultSpec& fault = faults.emplace_back();
+    fault.kind = "crash";
+    fault.nodes = nodes;
+    fault.at = Seconds{since};
+    fault.every = profile.every;
+    if (until) fault.restart_after = Seconds{*until - since};
+  };
+  for (const auto& [date, value] : profile.rows) {
+    const bool is_up = value > 0;
+    if (is_up && !up) add(date);
+    if (up && !is_up) since = date;
+    up = is_up;
+  }
+  if (!up && !profile.every) add(std::nullopt);
+  else if (!up)
+    add(profile.every->value + (profile.rows.front().second > 0 ? profile.rows.front().first : 0));
+  return faults;
+}
+
+}  // namespace
+
+void load_profiles(Scenario& scenario, const LoadRequest& request, Reading& reading,
+                   Diagnostics& diagnostics) {
+  std::vector<FaultSpec> faults;
+  std::vector<Place> places;
+  for (std::size_t i = 0; i < scenario.profiles.size(); ++i) {
+    ProfileSpec& profile = scenario.profiles[i];
+    const std::string path = fmt::format("profile.{}", i), field = path + ".file";
+    const Check check{.s = scenario, .reading = reading, .diagnostics = diagnostics};
+    if (!reading.given(field) || !reading.reliable(field)) continue;
+    const std::optional<fs::path> found = find_file(request, profile.file);
+    if (!found) {
+      check.add_data({field}, fmt::format("there is no file `{}`", profile.file), "not found",
+                     "looked for in --data-dir, PSIM_DATA and the scenario's folder");
+      continue;
+    }
+    std::ifstream file(*found);
+    if (!file) {
+      check.add_data({field}, fmt::format("{} cannot be read", found->string()), "this file",
+                     "check its permissions");
+      continue;
+    }
+    if (!ProfileFile(profile, path, check).read(file)) profile.rows.clear();
+    if (profile.of != ProfileOf::availability || profile.rows.empty()) continue;
+    const bool known = std::ranges::all_of(
+        profile.workers, [&](std::int64_t worker) { return worker < scenario.cluster.workers; });
+    if (!known) continue;  // check_nodes says so
+    for (FaultSpec& fault : faults_of(profile)) {
+      faults.push_back(std::move(fault));
+      places.push_back(reading.places.at(field));
+    }
+  }
+  for (std::size_t i = 0; i < faults.size(); ++i) {
+    reading.places.try_emplace("fault", places[i]);
+    reading.places[fmt::format("fault.{}", scenario.faults.size())] = places[i];
+    scenario.faults.push_back(std::move(faults[i]));
+  }
+  // What has become faults is not said twice in the resolved scenario.
+  if (diagnostics.empty())
+    std::erase_if(scenario.profiles,
+                  [](const ProfileSpec& one) { return one.of == ProfileOf::availability; });
+}
+
+void settle_warmup(Scenario& scenario, const Reading& reading) {
+  TrainingSpec& training = scenario.training;
+  const bool starts = scenario.cluster.worker.startup.given() || scenario.cluster.server.startup.given();
+  const bool can = scenario.architecture.has_servers() && training.algorithm == Algorithm::gradient &&
+                   scenario.model.kind != ModelKind::logistic;
+  if (!reading.given("training.warmup") && training.warmup_steps > 0 && starts && can)
+    training.warmup = Warmup::before_servers;
+}
+
+}  // namespace psim
