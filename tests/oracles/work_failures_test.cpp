@@ -71,7 +71,7 @@ TEST_CASE("dynamic work finds a worker that a fault slows down", "[work][work_fa
       "[[fault]]\nkind = \"slow\"\nnodes = [\"worker 1\"]\nfactor = 0.5\nfrom = \"20s\"\n";
   const std::string training =
       "batch_size = 5\nsteps = 10\nwork_every = 2\nwork_smoothing = 1.0\nwork = \"dynamic\"";
-  for (const std::string more : {"", recovery}) {
+  for (const char* more : {"", recovery}) {
     INFO(more);
     const Json run = run_toml(toml(training, slow + more, 3));
     // Two clocks of 10 s until the scheduler knows, then 6 : 3 : 6 samples in 6 s each.
@@ -134,7 +134,7 @@ TEST_CASE("without a common clock shares are by the newest times, too", "[work][
   // 2 : 1 : 2 of 15 samples; a clock of 6 s for all, after the first ones of 5 s and 10 s.
   const std::string slow = "[[straggler]]\nworkers = [1]\nslowdown = 2.0\n";
   for (const std::string model : {"asp", "ssp"}) {
-    for (const std::string more : {std::string(), std::string(recovery)}) {
+    for (const std::string& more : {std::string(), std::string(recovery)}) {
       INFO(model << more);
       const std::string consistency = fmt::format("[consistency]\nmodel = \"{}\"\n", model);
       const Json dynamic = run_toml(toml("batch_size = 5\nsteps = 40\nwork_every = 1\nwork = \"dynamic\"",
@@ -152,7 +152,7 @@ TEST_CASE("stealing helps a worker that a fault slows down", "[work][work_failur
   const std::string slow =
       "[[fault]]\nkind = \"slow\"\nnodes = [\"worker 1\"]\nfactor = 0.5\nfrom = \"0s\"\n";
   const double optimum = 5 * 1600 / 3.5;
-  for (const std::string more : {"", recovery}) {
+  for (const char* more : {"", recovery}) {
     const Json run = run_toml(toml("batch_size = 400\nsteps = 5\nwork = \"stealing\"", slow + more));
     CHECK(seconds(run) < optimum * 1.06);
     CHECK(seconds(run) >= optimum * (1 - 1e-9));
@@ -166,7 +166,7 @@ TEST_CASE("who is ahead helps those behind where no clock is common", "[work][wo
     const std::string consistency = model == "asp" || model == "ssp"
                                         ? fmt::format("[consistency]\nmodel = \"{}\"\n", model)
                                         : "[consistency]\nmodel = \"k-async\"\nk = 2\n";
-    for (const std::string more : {std::string(), std::string(recovery)}) {
+    for (const std::string& more : {std::string(), std::string(recovery)}) {
       INFO(model << more);
       const Json stolen =
           run_toml(toml("batch_size = 100\nsteps = 20\nwork = \"stealing\"", slow + consistency + more));
@@ -250,7 +250,7 @@ TEST_CASE("what helps against failures changes nothing that is learned", "[work]
   const std::string copies = "servers = 2\n[replication]\ncopies = 1\n";
   for (const std::string training :
        {"work = \"dynamic\"\nwork_every = 2", "work = \"stealing\"", "work = \"stealing\"\naccumulate = 1"}) {
-    for (const std::string more :
+    for (const std::string& more :
          {std::string(), std::string("[recovery]\nenabled = true\n"),
           std::string("[data]\ndelivery = \"database\"\n[recovery]\nenabled = true\n"),
           std::string("[snapshot]\nevery = \"3 updates\"\n")}) {
