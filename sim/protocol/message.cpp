@@ -175,8 +175,12 @@ MessageFacts of_stage(Kind kind, const Activations& m) {
 }
 MessageFacts facts(const Activations& m) { return of_stage(Kind::activation, m); }
 MessageFacts facts(const Errors& m) { return of_stage(Kind::error, m); }
-MessageFacts facts(const Standing& m) { return {.kind = Kind::standing, .version = from_zero(m.version)}; }
-MessageFacts facts(const Regroup& m) { return {.kind = Kind::regroup, .version = from_zero(m.version)}; }
+MessageFacts of_round(Kind kind, std::int64_t version, std::int64_t round) {
+  return {
+      .kind = kind, .version = from_zero(version), .part = round > 0 ? std::optional(round) : std::nullopt};
+}
+MessageFacts facts(const Standing& m) { return of_round(Kind::standing, m.version, m.round); }
+MessageFacts facts(const Regroup& m) { return of_round(Kind::regroup, m.version, m.round); }
 MessageFacts facts(const Fetch& m) {
   return {.kind = Kind::fetch, .part = m.step, .keys = keys_of(m.samples)};
 }

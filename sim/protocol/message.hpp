@@ -276,6 +276,7 @@ struct Errors : Activations {};
 // To the first worker of a new group: how many updates the sender's copy of the model has. -1: it has none.
 struct Standing {
   std::int64_t version = -1;
+  std::int64_t round = 0;  // of those in which this group agrees
 };
 // The first worker's answer: the group goes on with version `version`, which `holder` has and sends to
 // `behind`. -1: with that of the last snapshot.
@@ -283,6 +284,7 @@ struct Regroup {
   std::int64_t version = 0;
   NodeId holder = 0;
   std::vector<NodeId> behind = {};
+  std::int64_t round = 0;  // as in Standing
 };
 
 // ---- Samples

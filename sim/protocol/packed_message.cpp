@@ -14,23 +14,27 @@ namespace {
 
 enum class Tag : std::uint8_t { pull, push, answer };
 
-// All that there is of each type but its pointers, which are null: once for both directions.
+// All that there is of each type but its pointers, which are null: once for both directions. A member that is
+// new does not compile before it has a name here.
 void each_number(auto& payload,
                  auto visit) requires std::same_as<std::remove_cvref_t<decltype(payload)>, Payload> {
-  visit(payload.values.begin, payload.values.count, payload.values.version, payload.bytes);
+  auto& [values, keys, bytes] = payload;
+  visit(values.begin, values.count, values.version, bytes);
 }
 void each_number(auto& m, auto visit) requires std::same_as<std::remove_cvref_t<decltype(m)>, Pull> {
-  visit(m.clock, m.above, m.number, m.pushes_sent, m.oldest_resendable, m.skipped_clocks, m.answered,
-        m.computes, m.bytes_per_key);
+  auto& [clock, above, number, pushes, oldest, skipped, answered, computes, keys, bytes_per_key] = m;
+  visit(clock, above, number, pushes, oldest, skipped, answered, computes, bytes_per_key);
 }
 void each_number(auto& m, auto visit) requires std::same_as<std::remove_cvref_t<decltype(m)>, Push> {
-  visit(m.worker, m.number, m.clock, m.version, m.first_version, m.oldest_resendable, m.samples);
-  each_number(m.gradient, visit);
+  auto& [worker, number, clock, version, first_version, oldest, samples, gradient] = m;
+  visit(worker, number, clock, version, first_version, oldest, samples);
+  each_number(gradient, visit);
 }
 void each_number(auto& m, auto visit) requires std::same_as<std::remove_cvref_t<decltype(m)>, Answer> {
-  visit(m.finished, m.clock, m.number, m.answered, m.version, m.sent_at, m.safe_pushes, m.pushes_here,
-        m.skip_clocks, m.has_push);
-  each_number(m.weights, visit);
+  auto& [finished, clock, number, answered, version, sent_at, safe, here, skip, has_push, slowest, weights] =
+      m;
+  visit(finished, clock, number, answered, version, sent_at, safe, here, skip, has_push, slowest);
+  each_number(weights, visit);
 }
 void each_number(auto& m, auto visit) requires std::same_as<std::remove_cvref_t<decltype(m)>, Message> {
   visit(m.from, m.to, m.shard, m.epoch, m.sent);

@@ -72,16 +72,7 @@ void StageWorker::go_back() {
     clock_ = job_.plan.steps;
     return;
   }
-  const NodeId first = job_.plan.first_worker();
-  if (!is_first()) {
-    mailbox_.send(first, Standing{is_lost_ ? -1 : replica_.version()});
-    mailbox_.take(MessageKind::regroup, first, 0, 0);
-  } else {
-    for (NodeId node = first + 1; node < first + job_.plan.workers(); ++node)
-      mailbox_.take(MessageKind::standing, node, 0, 0);
-    for (NodeId node = first + 1; node < first + job_.plan.workers(); ++node)
-      mailbox_.send(node, Regroup{.version = -1});
-  }
+  meet(is_lost_ ? -1 : replica_.version(), Round::before_restoring);
   State kept{};
   if (job_.plan.scenario.snapshot.every) {
     mailbox_.send_about(index_, job_.plan.snapshot_node(), Restore{});
@@ -89,6 +80,7 @@ void StageWorker::go_back() {
   }
   replica_.adopt(kept);
   clock_ = replica_.version();
+  meet(clock_, Round::after_restoring);
 }
 
 // Who leaves takes its layers along, so nobody does before all are through.
@@ -96,16 +88,21 @@ void StageWorker::await_others() {
   const bool restarts =
       job_.plan.scenario.may_fail() && job_.plan.scenario.recovery.workers == LostWorkers::restart;
   if (!restarts || job_.state.some_completed()) return;
-  const NodeId first = job_.plan.first_worker();
+  meet(clock_, Round::at_end);
+}
+
+// No stage goes on before all are here. The first one's gradient is of all stages' weights.
+void StageWorker::meet(std::int64_t version, Round number) {
+  const auto round = static_cast<std::int64_t>(number);
+  const NodeId first = job_.plan.first_worker(), last = first + job_.plan.workers() - 1;
   if (!is_first()) {
-    mailbox_.send(first, Standing{clock_});
-    mailbox_.take(MessageKind::regroup, first, 0, 0);
+    mailbox_.send(first, Standing{.version = version, .round = round});
+    mailbox_.take(MessageKind::regroup, first, 0, round);
     return;
   }
-  for (NodeId node = first + 1; node < first + job_.plan.workers(); ++node)
-    mailbox_.take(MessageKind::standing, node, 0, 0);
-  for (NodeId node = first + 1; node < first + job_.plan.workers(); ++node)
-    mailbox_.send(node, Regroup{.version = clock_});
+  for (NodeId node = first + 1; node <= last; ++node) mailbox_.take(MessageKind::standing, node, 0, round);
+  for (NodeId node = first + 1; node <= last; ++node)
+    mailbox_.send(node, Regroup{.version = -1, .round = round});
 }
 
 void StageWorker::step() {

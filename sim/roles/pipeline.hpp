@@ -40,6 +40,8 @@ class StageWorker {
   void form_group(const SharedView& view, bool goes_on);
   void go_back();
   void await_others();
+  enum class Round : std::uint8_t { before_restoring, after_restoring, at_end };
+  void meet(std::int64_t version, Round number);
   bool ends_with_snapshot();
   void step();
   void forward(std::int64_t micro_batch, std::size_t part);

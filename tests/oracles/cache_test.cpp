@@ -62,7 +62,9 @@ TEST_CASE("fast workers still stop at the bound", "[oracle][cache]") {
   for (const int s : {1, 4}) {
     const Json with = run_toml(ssp(s, true, "", 60, slow)), without = run_toml(ssp(s, false, "", 60, slow));
     CHECK(with["clock_gap"]["max"] == s);
-    CHECK(with["sim_time_s"].get<double>() == Approx(without["sim_time_s"].get<double>()).epsilon(1e-3));
+    // The slow worker computes 60 times 30 ms; what it does not pull it need not wait for.
+    CHECK(with["sim_time_s"].get<double>() >= 1.8);
+    CHECK(with["sim_time_s"].get<double>() < without["sim_time_s"].get<double>());
   }
 }
 

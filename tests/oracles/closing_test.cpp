@@ -80,6 +80,7 @@ TEST_CASE("a limit of staleness: nothing staler is applied, and what is not appl
           "[oracle][closing]") {
   for (const char* model : {"model = \"asp\"", "model = \"ssp\"\nstaleness = 4", "model = \"k-async\"\nk = 2",
                             "model = \"k-batch-async\"\nk = 2"}) {
+    const Json free = run_toml(toml({.consistency = model, .workers = 6, .duration = 500}));
     for (const int limit : {0, 1, 3}) {
       INFO(model << ", " << limit);
       const Json run = run_toml(toml({.consistency = fmt::format("{}\nmax_staleness = {}", model, limit),
@@ -97,7 +98,8 @@ TEST_CASE("a limit of staleness: nothing staler is applied, and what is not appl
       CHECK(all_applied == run["pushes"]["applied"]);
       CHECK(all_dropped == run["pushes"]["dropped"].get<std::int64_t>() -
                                run["pushes"]["unused_at_end"].get<std::int64_t>());
-      CHECK(run["steps"].get<std::int64_t>() > 2500);  // nobody is held up
+      // The limit holds nobody up. What is dropped may end a group of k, whose workers begin at other times.
+      CHECK(run["steps"].get<double>() == Approx(free["steps"].get<double>()).epsilon(0.01));
     }
   }
 }

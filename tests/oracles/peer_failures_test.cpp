@@ -314,12 +314,14 @@ TEST_CASE("peers: whoever waits lives through a frozen, a slow and a late member
     };
     const double frozen =
         with("kind = \"slow\"\nnodes = [\"worker 1\"]\nfactor = 0.0\nfrom = \"0.1s\"\nuntil = \"0.3s\"\n");
-    CHECK(frozen >= 0.19);
+    CHECK(frozen >= 0.2 - 0.011);  // what was on its way when the worker froze is of a step of 10 ms
     CHECK(frozen <= 0.31);  // and the longest of the waits before a repetition
     CHECK(
         with("kind = \"slow\"\nnodes = [\"worker 1\"]\nfactor = 0.5\nfrom = \"0.1s\"\nuntil = \"0.3s\"\n") <=
         0.11);
-    CHECK(with("kind = \"join\"\nnodes = [\"worker 1\"]\nat = \"0.25s\"\n") == Approx(0.25).epsilon(0.1));
+    const double late = with("kind = \"join\"\nnodes = [\"worker 1\"]\nat = \"0.25s\"\n");
+    CHECK(late >= 0.25);
+    CHECK(late <= 0.301);  // the first message to it is repeated after 20, 60, 140 and 300 ms
   }
 }
 

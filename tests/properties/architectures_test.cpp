@@ -1,5 +1,6 @@
 // The architectures without servers learn what bulk-synchronous training with servers learns.
 #include <fmt/format.h>
+#include <cmath>
 #include <fstream>
 #include <map>
 #include <vector>
@@ -171,6 +172,7 @@ TEST_CASE("quantised sums: all copies stay equal, and error feedback makes up fo
         {.architecture = all_reduce(algorithm), .workers = workers, .end = "steps = 60", .more = more});
     return all.rbegin()->second;
   };
+  const double untrained = std::log(10.0);
   for (const std::string& algorithm : algorithms) {
     for (const int workers : {2, 3, 4}) {
       INFO(algorithm << ", W = " << workers);
@@ -179,7 +181,7 @@ TEST_CASE("quantised sums: all copies stay equal, and error feedback makes up fo
       CHECK(loss(algorithm, workers, "[[filter]]\nkind = \"fixed-point\"\nbits = 8\n") ==
             Approx(plain).epsilon(0.05));
       const double fed_back = loss(algorithm, workers, "[[filter]]\nkind = \"one-bit\"\n");
-      CHECK(fed_back < 1.5);
+      CHECK(fed_back < (untrained + plain) / 2);
       CHECK(fed_back < loss(algorithm, workers, "[[filter]]\nkind = \"one-bit\"\nerror_feedback = false\n"));
     }
   }

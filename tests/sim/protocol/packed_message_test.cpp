@@ -115,6 +115,7 @@ TEST_CASE("an answer is the same after it was packed", "[message]") {
                       .pushes_here = 6,
                       .skip_clocks = -1,
                       .has_push = true,
+                      .slowest = 7,
                       .weights = phantom};
   const Message back = there_and_back(enveloped(answer));
   const Answer* same = back.as<Answer>();
@@ -129,6 +130,7 @@ TEST_CASE("an answer is the same after it was packed", "[message]") {
   CHECK(same->pushes_here == answer.pushes_here);
   CHECK(same->skip_clocks == answer.skip_clocks);
   CHECK(same->has_push == answer.has_push);
+  CHECK(same->slowest == answer.slowest);
   check_same(same->weights, answer.weights);
 }
 
