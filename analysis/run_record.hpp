@@ -167,7 +167,7 @@ struct Facts {
 
   bool is_server(std::uint32_t node) const { return node > 0 && node <= servers; }
   // All workers are in the same clock.
-  bool in_step() const { return model == "bsp" || (model == "k-sync" && group == workers); }
+  bool in_step() const { return !has_servers || model == "bsp" || (model == "k-sync" && group == workers); }
   bool is_worker(std::uint32_t node) const { return node > servers && node <= servers + workers; }
   std::uint32_t worker(std::uint32_t node) const { return node - 1 - servers; }
   // Clocks that a worker which starts `clock` may be ahead of another; none: no bound. Of one shard; and of

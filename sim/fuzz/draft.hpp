@@ -1,6 +1,7 @@
 // A scenario as rows of TOML: easy to draw, and to take apart again.
 #pragma once
 
+#include <deque>
 #include <set>
 #include <string>
 #include <string_view>
@@ -24,7 +25,7 @@ struct Table {
 };
 
 struct Draft {
-  std::vector<Table> tables;
+  std::deque<Table> tables;  // whose addresses stay when more are added
   bool operator==(const Draft&) const = default;
 
   // The table of this name, which is added at the end when there is none.

@@ -7,9 +7,6 @@
 #include "sim/scenario/spec/scenario.hpp"
 
 namespace psim::fuzz {
-namespace {
-
-constexpr std::int64_t step_us = 1000;  // mean time of a step
 
 void draw_settings(const SettingList& settings, Table& table, Dice& dice) {
   for (const Setting* setting : settings) {
@@ -18,16 +15,7 @@ void draw_settings(const SettingList& settings, Table& table, Dice& dice) {
   }
 }
 
-std::string in_quotes(std::string_view name) { return fmt::format("\"{}\"", name); }
-
-// A row by the field `key`, with settings of its own.
-template <class RowOfTable>
-const RowOfTable& draw_row(Table& table, std::string_view key, Dice& dice) {
-  const RowOfTable& row = drawn_row<RowOfTable>(dice);
-  table.rows.push_back({std::string(key), in_quotes(row.name)});
-  draw_settings(row.settings, table, dice);
-  return row;
-}
+namespace {
 
 void draw_model(Draft& draft, Dice& dice) {
   Table& data = draft["data"];
@@ -91,50 +79,6 @@ void draw_training(Draft& draft, std::int64_t steps, bool learns, bool dense, Di
   if (dice.chance(0.1)) rows.push_back({"duration", dice.time(step_us, steps * 2 * step_us)});
   if (learns && dice.chance(0.1))
     draft["training.target"].rows = {{"accuracy", "0.9"}, {"stop", dice.chance(0.5) ? "true" : "false"}};
-}
-
-// Returns whether only one server can be.
-bool draw_consistency(Draft& draft, std::int64_t workers, Dice& dice) {
-  Table& table = draft["consistency"];
-  const auto& row = drawn_row<ConsistencyRow>(dice);
-  table.rows = {{"model", in_quotes(row.name)}};
-  if (row.has_bound()) table.rows.push_back({"staleness", dice.number(0, 4)});
-  if (row.has_bound() && row.dynamic) table.rows.push_back({"staleness_max", dice.number(4, 8)});
-  if (row.has_k()) table.rows.push_back({"k", dice.number(1, workers)});
-  if (row.has_late() && row.has_k()) table.rows.push_back({"late", dice.text_of({"drop", "cancel"})});
-  if (dice.chance(0.2)) table.rows.push_back({"aggregation", "\"sum\""});
-  return row.has_k() && row.gate == Gate::own;
-}
-
-// When updates close, what becomes of stale pushes, and what workers keep.
-void draw_staleness(Draft& draft, Dice& dice) {
-  Table& consistency = draft["consistency"];
-  const auto& row = *ConsistencyModel(
-      std::string_view(consistency.rows[0].value).substr(1, consistency.rows[0].value.size() - 2));
-  if (row.has_closing() && dice.chance(0.15))
-    consistency.rows.push_back({"window", dice.time(0, 2 * step_us)});
-  if (row.has_closing() && dice.chance(0.15))
-    consistency.rows.push_back({"deadline", dice.time(0, 4 * step_us)});
-  const bool by_date = consistency.rows.back().key == "window" || consistency.rows.back().key == "deadline";
-  if (by_date && row.has_late() && dice.chance(0.7)) {
-    std::erase_if(consistency.rows, [](const Row& one) { return one.key == "late"; });
-    consistency.rows.push_back({"late", dice.text_of({"drop", "cancel", "next"})});
-  }
-  if (row.has_limit() && dice.chance(0.15)) {
-    consistency.rows.push_back({"max_staleness", dice.number(0, 6)});
-    consistency.rows.push_back({"too_stale", dice.text_of({"drop", "damp"})});
-  }
-  if (row.has_bound() && dice.chance(0.3)) consistency.rows.push_back({"cache", "true"});
-  const std::string* const unit = draft.find("messages", "unit");
-  if (row.has_schedule() && unit != nullptr && *unit == "\"array\"" && dice.chance(0.5))
-    draft.tables.push_back({.name = "consistency.array",
-                            .many = true,
-                            .rows = {{"layer", "0"}, {"staleness", dice.number(0, 5)}}});
-  std::vector<Row>& training = draft["training"].rows;
-  if (draft.find("training", "staleness_aware") != nullptr)
-    draw_row<StalenessWeightRow>(draft["training"], "staleness_weight", dice);
-  if (draft.find("training", "local_steps") == nullptr && dice.chance(0.06))
-    training.push_back({"local_time", dice.time(step_us / 2, 6 * step_us)});
 }
 
 void draw_messages(Draft& draft, bool dense, Dice& dice) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/random.hpp"
+#include "model/settings.hpp"
 #include "model/table.hpp"
 #include "sim/fuzz/draft.hpp"
 
@@ -67,6 +68,19 @@ const RowOfTable& drawn_row(Dice& dice) {
   return drawn_row<RowOfTable>(dice, [](const RowOfTable&) { return true; });
 }
 
+constexpr std::int64_t step_us = 1000;  // mean time of a step
+
+inline std::string in_quotes(std::string_view name) { return '"' + std::string(name) + '"'; }
+void draw_settings(const SettingList& settings, Table& table, Dice& dice);
+// A row by the field `key`, with settings of its own.
+template <class RowOfTable>
+const RowOfTable& draw_row(Table& table, std::string_view key, Dice& dice) {
+  const RowOfTable& row = drawn_row<RowOfTable>(dice);
+  table.rows.push_back({std::string(key), in_quotes(row.name)});
+  draw_settings(row.settings, table, dice);
+  return row;
+}
+
 // The cluster that faults happen to.
 struct Victims {
   std::int64_t workers = 1, servers = 1;
@@ -78,6 +92,10 @@ struct Victims {
   bool shares_work = false;  // workers compute samples of others, or get them over the network
   std::int64_t end_us = 0;   // about how long the run would take without faults
 };
+// Returns whether only one server can be.
+bool draw_consistency(Draft& draft, std::int64_t workers, Dice& dice);
+// When updates close, what becomes of stale pushes, and what workers keep.
+void draw_staleness(Draft& draft, Dice& dice);
 void draw_faults(Draft& draft, const Victims& victims, Dice& dice);
 void draw_work(Draft& draft, Victims& victims, Dice& dice);
 // A scenario whose work is tasks.

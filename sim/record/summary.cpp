@@ -10,8 +10,8 @@
 
 #include "model/mutant.hpp"
 #include "sim/record/notes.hpp"
-#include "sim/record/serving.hpp"
 #include "sim/record/summary_nodes.hpp"
+#include "sim/record/summary_serving.hpp"
 #include "sim/scenario/fields/choices.hpp"
 #include "sim/scenario/reference/reference.hpp"
 #include "sim/scenario/spec/devices.hpp"
@@ -155,98 +155,6 @@ WorkerTime total_time(std::span<const WorkerStats> workers) {
   return all;
 }
 
-// In seconds: from the crash until the scheduler knew, from then until the new owners had the shards or began
-// to fetch them, until they owned them, and until all were as far as they had been. Of a worker: from then
-// until the next group began, and until the step was done that was in hand.
-Json recovery(const Recovery& r) {
-  const auto span = [](std::optional<double> from, std::optional<double> to) {
-    return from && to ? Json(*to - *from) : Json(nullptr);
-  };
-  if (r.is_worker) {
-    return {{"worker", r.node - 1},
-            {"at_s", r.crash},
-            {"detection_s", span(r.crash, r.detected)},
-            {"reforming_s", span(r.detected, r.reformed)},
-            {"lost_work_s", span(r.reformed, r.caught_up)},
-            {"total_s", span(r.crash, r.caught_up)}};
-  }
-  // Its shards may be on their way to another server before the crash is known.
-  const std::optional<double> asked =
-      r.fetching && r.detected ? std::max(*r.fetching, *r.detected) : r.fetching;
-  return {{"server", r.node - 1},
-          {"at_s", r.crash},
-          {"detection_s", span(r.crash, r.detected)},
-          {"takeover_s", span(r.detected, asked)},
-          {"transfer_s", span(r.fetching, r.owned)},
-          {"catch_up_s", span(r.owned, r.caught_up)},
-          {"total_s", span(r.crash, r.caught_up)}};
-}
-
-Json failures(const FailureStats& stats) {
-  Json recoveries = Json::array();
-  for (const Recovery& one : stats.recoveries) recoveries.push_back(recovery(one));
-  return {{"crashes", stats.crashes},
-          {"suspicions", stats.suspicions},
-          {"false_suspicions", stats.false_suspicions},
-          {"views", stats.views},
-          {"takeovers", stats.takeovers},
-          {"snapshots", stats.snapshots},
-          {"repeated_requests", stats.repeated},
-          {"replication_bytes", stats.replication_bytes},
-          {"state_bytes", stats.state_bytes},
-          {"heartbeat_bytes", stats.heartbeat_bytes},
-          {"recoveries", recoveries}};
-}
-
-Json number_or_none(const std::optional<double>& number) { return number ? Json(*number) : Json(nullptr); }
-
-Json staleness_and_age(const ServingWindow& w) {
-  return {{"staleness", {{"mean", number_or_none(w.mean(w.staleness_sum))}, {"max", w.staleness_max}}},
-          {"age_s", {{"mean", number_or_none(w.mean(w.age_sum))}, {"max", w.age_max}}}};
-}
-
-Json served(const std::vector<ServingWindow>& windows) {
-  Json all = Json::array();
-  for (const ServingWindow& w : windows) {
-    all.push_back({{"begin_s", w.begin},
-                   {"end_s", w.end},
-                   {"requests", w.requests},
-                   {"answered", w.answered},
-                   {"latency_s", {{"mean", number_or_none(w.mean(w.latency_sum))}, {"max", w.latency_max}}}});
-    all.back().update(staleness_and_age(w));
-  }
-  return all;
-}
-
-Json inference(const InferenceSpec& spec, const InferenceStats& stats, double end) {
-  const ServingWindow all = served_in_all(stats, end);
-  std::vector<double> latencies;
-  for (const InferenceStats::Answered& answer : stats.answers) latencies.push_back(answer.latency);
-  std::ranges::sort(latencies);
-  const auto answered = static_cast<double>(latencies.size());
-  const auto percentile = [&](double share) {  // nearest rank
-    if (latencies.empty()) return Json(nullptr);
-    return Json(latencies[static_cast<std::size_t>(std::ceil(
-                              share * answered * (mutant("percentiles-of-the-faster-half") ? 0.5 : 1))) -
-                          1]);
-  };
-  const double sum = std::accumulate(latencies.begin(), latencies.end(), 0.0);
-  Json json = {
-      {"requests", stats.requests},
-      {"answered", latencies.size()},
-      {"latency_s",
-       {{"mean", number_or_none(all.mean(sum))}, {"p50", percentile(0.5)}, {"p99", percentile(0.99)}}}};
-  json.update(staleness_and_age(all));
-  json["accuracy"] = stats.samples > 0
-                         ? Json(static_cast<double>(stats.hits) / static_cast<double>(stats.samples))
-                         : Json(nullptr);
-  json["pulls"] = stats.pulls;
-  json["bytes_pulled"] = stats.bytes_pulled;
-  const std::optional<double> window = spec.window ? std::optional(spec.window->value) : std::nullopt;
-  json["over_time"] = served(served_over_time(stats, window, end));
-  return json;
-}
-
 Json points(const std::vector<CurvePoint>& curve) {
   Json all = Json::array();
   for (const CurvePoint& p : curve) all.push_back(point(p));
@@ -329,6 +237,19 @@ Json tasks(const Scenario& scenario, const std::vector<TaskResult>& results) {
   return all;
 }
 
+Json pushes(const RunStats& s) {
+  return {{"arrived", s.pushes_arrived},     {"applied", s.pushes_applied},
+          {"dropped", s.pushes_dropped},     {"unused_at_end", s.pushes_unused},
+          {"duplicate", s.pushes_duplicate}, {"refused", s.pushes_refused}};
+}
+
+Json staleness(const RunStats& s) {
+  return {{"mean", s.staleness_mean()},
+          {"max", s.staleness_max},
+          {"histogram", counts(s.staleness_counts.applied)},
+          {"dropped", counts(s.staleness_counts.dropped)}};
+}
+
 Json bytes_by_kind(const RunStats& stats) {
   Json all = Json::object();
   for (std::size_t kind = 0; kind < message_names.size(); ++kind) {
@@ -379,22 +300,12 @@ Json make_summary(const RunIdentity& identity, const Scenario& scenario, const R
       {"bytes_lost", s.bytes_lost},
       {"bytes_by_kind", bytes_by_kind(s)},
       {"events", s.events},
-      {"pushes",
-       {{"arrived", s.pushes_arrived},
-        {"applied", s.pushes_applied},
-        {"dropped", s.pushes_dropped},
-        {"unused_at_end", s.pushes_unused},
-        {"duplicate", s.pushes_duplicate},
-        {"refused", s.pushes_refused}}},
+      {"pushes", pushes(s)},
       {"initial", first_of(r.curve)},
       {"final", final_of(r)},
       {"final_validation", validation_of(r)},
       {"evaluated_on", evaluated_on(r)},
-      {"staleness",
-       {{"mean", s.staleness_mean()},
-        {"max", s.staleness_max},
-        {"histogram", counts(s.staleness_counts.applied)},
-        {"dropped", counts(s.staleness_counts.dropped)}}},
+      {"staleness", staleness(s)},
       {"clock_gap", {{"max", s.clock_gap_max}}},
       {"time", shares(total_time(s.workers))},
       {"target", target(first.training, r.target)},
@@ -405,7 +316,6 @@ Json make_summary(const RunIdentity& identity, const Scenario& scenario, const R
       {"stuck", r.stuck},
       {"notes", notes_of(scenario, r)}};
   if (!r.shard_bounds.empty()) summary["shard_bounds"] = shard_bounds(r);
-  if (r.failures) summary["failures"] = failures(*r.failures);
   add_node_life(scenario, r, summary);
   if (r.inference) summary["inference"] = inference(scenario.cluster.inference, *r.inference, r.sim_time);
   if (!r.tasks.empty()) summary["tasks"] = tasks(scenario, r.tasks);

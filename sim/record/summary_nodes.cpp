@@ -1,5 +1,7 @@
 #include "sim/record/summary_nodes.hpp"
 
+#include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "sim/scenario/fields/choices.hpp"
@@ -45,6 +47,49 @@ Json slow_workers(const RunResult& r) {
   return all;
 }
 
+// In seconds: from the crash until the scheduler knew, from then until the new owners had the shards or began
+// to fetch them, until they owned them, and until all were as far as they had been. Of a worker: from then
+// until the next group began, and until the step was done that was in hand.
+Json recovery(const Recovery& r) {
+  const auto span = [](std::optional<double> from, std::optional<double> to) {
+    return from && to ? Json(*to - *from) : Json(nullptr);
+  };
+  if (r.is_worker) {
+    return {{"worker", r.node - 1},
+            {"at_s", r.crash},
+            {"detection_s", span(r.crash, r.detected)},
+            {"reforming_s", span(r.detected, r.reformed)},
+            {"lost_work_s", span(r.reformed, r.caught_up)},
+            {"total_s", span(r.crash, r.caught_up)}};
+  }
+  // Its shards may be on their way to another server before the crash is known.
+  const std::optional<double> asked =
+      r.fetching && r.detected ? std::max(*r.fetching, *r.detected) : r.fetching;
+  return {{"server", r.node - 1},
+          {"at_s", r.crash},
+          {"detection_s", span(r.crash, r.detected)},
+          {"takeover_s", span(r.detected, asked)},
+          {"transfer_s", span(r.fetching, r.owned)},
+          {"catch_up_s", span(r.owned, r.caught_up)},
+          {"total_s", span(r.crash, r.caught_up)}};
+}
+
+Json failures(const FailureStats& stats) {
+  Json recoveries = Json::array();
+  for (const Recovery& one : stats.recoveries) recoveries.push_back(recovery(one));
+  return {{"crashes", stats.crashes},
+          {"suspicions", stats.suspicions},
+          {"false_suspicions", stats.false_suspicions},
+          {"views", stats.views},
+          {"takeovers", stats.takeovers},
+          {"snapshots", stats.snapshots},
+          {"repeated_requests", stats.repeated},
+          {"replication_bytes", stats.replication_bytes},
+          {"state_bytes", stats.state_bytes},
+          {"heartbeat_bytes", stats.heartbeat_bytes},
+          {"recoveries", recoveries}};
+}
+
 // When nodes were up, in seconds from the beginning: of each worker and server.
 Json startup(const RunResult& r) {
   const auto workers = static_cast<std::ptrdiff_t>(r.stats.workers.size());
@@ -56,6 +101,7 @@ Json startup(const RunResult& r) {
 }  // namespace
 
 void add_node_life(const Scenario& scenario, const RunResult& r, Json& summary) {
+  if (r.failures) summary["failures"] = failures(*r.failures);
   if (scenario.recovery.slow.given) summary["slow_workers"] = slow_workers(r);
   if (!r.startup_s.empty()) summary["startup"] = startup(r);
   if (r.sums) summary["aggregation"] = sums(*r.sums);

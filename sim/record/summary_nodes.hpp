@@ -7,7 +7,7 @@
 
 namespace psim {
 
-// Slow workers, start-up, sums on the way, energy and money: each where the scenario has it.
+// Failures, slow workers, start-up, sums on the way, energy and money: each where the scenario has it.
 void add_node_life(const Scenario& scenario, const RunResult& r, nlohmann::ordered_json& summary);
 
 }  // namespace psim

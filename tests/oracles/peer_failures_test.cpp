@@ -315,7 +315,7 @@ TEST_CASE("peers: whoever waits lives through a frozen, a slow and a late member
     const double frozen =
         with("kind = \"slow\"\nnodes = [\"worker 1\"]\nfactor = 0.0\nfrom = \"0.1s\"\nuntil = \"0.3s\"\n");
     CHECK(frozen >= 0.2 - 0.011);  // what was on its way when the worker froze is of a step of 10 ms
-    CHECK(frozen <= 0.31);  // and the longest of the waits before a repetition
+    CHECK(frozen <= 0.31);         // and the longest of the waits before a repetition
     CHECK(
         with("kind = \"slow\"\nnodes = [\"worker 1\"]\nfactor = 0.5\nfrom = \"0.1s\"\nuntil = \"0.3s\"\n") <=
         0.11);

@@ -220,7 +220,8 @@ const Feature rows[] = {
     row("sums on the way",
         "cluster.network.aggregate = \"rack\"\ncluster.network.topology = \"two-tier\"",
         "aggregate = \"servers\"",
-        {.needs = servers | one_group | same_clock | gradients | all_weights | arrives_once | plain_values | at_once | one_push},
+        {.needs = servers | one_group | same_clock | gradients | all_weights | arrives_once | plain_values |
+                  at_once | one_push},
         [](const Scenario& s) {
           return s.cluster.network.topology == TopologyKind::two_tier &&
                  s.cluster.network.aggregate != AggregateAt::servers;
