@@ -57,6 +57,7 @@ void add_sizes(const Fields& fields, Facts& f) {
                      steps = fields.number("training.local_steps", 1),
                      warmup = fields.number("training.warmup_steps", 0);
   f.batches = each * steps;
+  f.warms_up = warmup > 0;
   f.first_batches = each * (warmup > 0 ? warmup : steps);
   f.batch_size = batch;
   if (fields.word("training.work") != "static") return;

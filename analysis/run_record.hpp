@@ -146,6 +146,7 @@ struct Facts {
   // Samples of each of a worker's computations; none: they differ, or are not known.
   std::optional<std::int64_t> samples, first_samples;
   std::int64_t batches = 1, first_batches = 1;  // of a clock, and of a worker's first one
+  bool warms_up = false;
   std::int64_t batch_size = 0;
   // Sizes of messages.
   std::uint64_t header = 0, bytes_per_value = 4, bytes_per_key = 0, bytes_per_listed_key = 4;
@@ -166,8 +167,11 @@ struct Facts {
   std::vector<double> job_ends = {};        // where there are several: when the workers of each were through
 
   bool is_server(std::uint32_t node) const { return node > 0 && node <= servers; }
-  // All workers are in the same clock.
-  bool in_step() const { return !has_servers || model == "bsp" || (model == "k-sync" && group == workers); }
+  // Whether all workers are in the same clock.
+  bool in_step() const {
+    const bool waits_for_all = model == "bsp" || (model == "k-sync" && group == workers);
+    return !has_servers || (waits_for_all && !closing_window && !closing_deadline);
+  }
   bool is_worker(std::uint32_t node) const { return node > servers && node <= servers + workers; }
   std::uint32_t worker(std::uint32_t node) const { return node - 1 - servers; }
   // Clocks that a worker which starts `clock` may be ahead of another; none: no bound. Of one shard; and of

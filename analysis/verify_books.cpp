@@ -126,6 +126,7 @@ class End final : public Check {
               "all workers finished, or a target, a duration or a stated reason ended the run") {}
   void on(const Row& row) override {
     if (row.is("finish")) finished_.insert(row.node);
+    if (row.is("sent")) came_.insert(row.node);
   }
   void at_end(std::int64_t) override {
     examined();
@@ -136,14 +137,16 @@ class End final : public Check {
     std::string missing;
     for (std::uint32_t node = facts_.servers + 1; node <= facts_.servers + facts_.workers; ++node) {
       if (finished_.contains(node)) continue;
-      if (!history_.was_away(node)) violated("{} was there and did not finish; nothing says why", name(node));
+      const bool never_came = history_.watched() && !came_.contains(node);
+      if (!history_.was_away(node) && !never_came)
+        violated("{} was there and did not finish; nothing says why", name(node));
       else missing += (missing.empty() ? "" : ", ") + name(node);
     }
-    if (!missing.empty()) set_note("failed or suspected, and did not finish: {}", missing);
+    if (!missing.empty()) set_note("failed, suspected or never there, and did not finish: {}", missing);
   }
 
  private:
-  std::set<std::uint32_t> finished_;
+  std::set<std::uint32_t> finished_, came_;
 };
 
 }  // namespace

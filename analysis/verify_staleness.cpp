@@ -204,7 +204,7 @@ class LocalTime final : public Check {
     if (row.is("begun")) begun_[row.node] = row.at;
     if (!row.is("ended")) return;
     const bool is_first = ended_[row.node]++ == 0;
-    if (is_first && facts_.first_batches != facts_.batches) return;  // a warm-up
+    if (is_first && facts_.warms_up) return;
     examined();
     const double time = *facts_.local_time, took = row.at - begun_[row.node];
     const double steps = static_cast<double>(row.samples) / static_cast<double>(facts_.local_batch);

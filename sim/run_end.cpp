@@ -10,7 +10,7 @@ void RunEnd::end_job(Job& job) {
   if (job.is_over()) return;
   job.end();
   if (std::ranges::all_of(jobs_, &Job::is_over)) return end_now();
-  job.actors().end();
+  job.actors().end(job.finished());
   job.finish_curve();
   if (!job.plan().served) machines_.recorder.end_space(job.number());
 }

@@ -27,11 +27,13 @@ void AllReduceWorker::run() {
   const Start start = enter(job_, node_, mailbox_);
   SharedView view = start.view;
   bool goes_on = start.goes_on;
-  if (!goes_on && !has_copy_) adopt({});
+  if (!goes_on && !has_copy_) begin_anew();
   for (;;) {
     try {
-      form_group(view, goes_on);
-      const bool completes = train();
+      const bool is_over =
+          regroups(view) && job_.state.some_completed();  // who has met the others at the end
+      if (!is_over) form_group(view, goes_on);
+      const bool completes = is_over || train(view);
       return leave(job_, node_, clock_, mailbox_, completes);
     } catch (const NewGroup& group) {
       view = group.view;
@@ -39,6 +41,12 @@ void AllReduceWorker::run() {
     goes_on = true;
     step_.give_up();  // which stops an actor: SimGrid switches to others, so no exception may be in hand
   }
+}
+
+void AllReduceWorker::begin_anew() {
+  adopt({});
+  clock_ = 0;
+  step_.source().skip_to(0);
 }
 
 void AllReduceWorker::lose() {
@@ -49,7 +57,7 @@ void AllReduceWorker::lose() {
 }
 
 // Whether it has done all its steps; else it leaves before.
-bool AllReduceWorker::train() {
+bool AllReduceWorker::train(const SharedView& view) {
   while (clock_ < job_.plan.steps) {
     if (peers_.is_leaving(index_)) return false;
     step_.begin(clock_, replica_);  // real numbers; takes simulated time
@@ -61,7 +69,21 @@ bool AllReduceWorker::train() {
     ++clock_;
     take_snapshot();
   }
+  if (regroups(view)) meet_at_end();
   return true;
+}
+
+// Whoever leaves makes the others a new group. They must have done the last step by then, or they would do it
+// again without it.
+void AllReduceWorker::meet_at_end() {
+  std::vector<NodeId> nodes;
+  for (std::uint32_t rank = 0; rank < group_.size(); ++rank) nodes.push_back(node_of(rank));
+  meet(mailbox_, nodes, replica_.version(), 1);
+}
+
+// Without views, and where whoever is lost is waited for, there is one group.
+bool AllReduceWorker::regroups(const SharedView& view) const {
+  return view && job_.plan.scenario.recovery.workers != LostWorkers::wait;
 }
 
 void AllReduceWorker::form_group(const SharedView& view, bool goes_on) {
@@ -69,7 +91,7 @@ void AllReduceWorker::form_group(const SharedView& view, bool goes_on) {
   std::vector<std::uint32_t>& members = group_.members;
   members.clear();
   const LostWorkers lost = job_.plan.scenario.recovery.workers;
-  const bool waits = !view || lost == LostWorkers::wait;
+  const bool waits = !regroups(view);
   for (std::uint32_t w = 0; w < job_.plan.workers(); ++w) {
     if (waits || view->workers[w]) members.push_back(w);
   }

@@ -46,7 +46,10 @@ class AllReduceWorker {
   const BatchSource& source() const { return step_.source(); }
 
  private:
-  bool train();
+  bool train(const SharedView& view);
+  void begin_anew();
+  void meet_at_end();
+  bool regroups(const SharedView& view) const;
   void make_sums();
   void update();
   void take_snapshot();

@@ -121,13 +121,13 @@ std::optional<InferenceStats> NodeActors::finish_inference(double end) {
   return inference_->finish(end);
 }
 
-void NodeActors::end() {
+void NodeActors::end(double date) {
   for (NodeId node = job_.plan.first_worker(); node < job_.plan.past_workers(); ++node) {
     job_.network.let_go(node);
     job_.state.starting[node] = false;
     kill(node);
     job_.network.take_down(node, [](const Message&) {});
-    job_.recorder.stop(node, Agenda::now());
+    job_.recorder.stop(node, date);
   }
   for (const auto& server : nodes_.servers()) server->shards().end();
 }

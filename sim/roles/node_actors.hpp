@@ -41,7 +41,7 @@ class NodeActors {
   bool leave(NodeId node);
 
   // This job has ended, while others go on. From the agenda.
-  void end();
+  void end(double date);
   // The run is over: pushes that nobody will apply.
   void discard(const Message& message);
   void discard_rest();

@@ -58,6 +58,17 @@ void leave(JobContext& job, NodeId node, std::int64_t clock, Mailbox& mailbox, b
   leave(job, node);
 }
 
+void meet(Mailbox& mailbox, std::span<const NodeId> nodes, std::int64_t version, std::int64_t round) {
+  const NodeId first = nodes.front();
+  if (mailbox.node() != first) {
+    mailbox.send(first, Standing{.version = version, .round = round});
+    mailbox.take(MessageKind::regroup, first, 0, round);
+    return;
+  }
+  for (const NodeId node : nodes.subspan(1)) mailbox.take(MessageKind::standing, node, 0, round);
+  for (const NodeId node : nodes.subspan(1)) mailbox.send(node, Regroup{.version = -1, .round = round});
+}
+
 bool is_whole(const JobContext& job, const SharedView& view) {
   const auto through = std::ranges::count(job.state.completed, true);
   return !view || std::ranges::count(view->workers, true) + through >= std::ssize(job.state.completed);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -82,6 +83,9 @@ class Replica {
 // A node's life around its work. `completes`: it has done all its steps.
 Start enter(JobContext& job, NodeId node, Mailbox& mailbox);
 void leave(JobContext& job, NodeId node, std::int64_t clock, Mailbox& mailbox, bool completes = true);
+// Workers of a group wait for each other: the first of `nodes` hears from all, and answers. `round`: which of
+// the group's meetings.
+void meet(Mailbox& mailbox, std::span<const NodeId> nodes, std::int64_t version, std::int64_t round);
 // Whether all workers are there, or through with their steps.
 bool is_whole(const JobContext& job, const SharedView& view);
 // "at 2 s worker 2 waits for worker 1 to send its chunk of step 12"; empty: it does not wait, or is down.

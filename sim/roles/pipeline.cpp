@@ -1,6 +1,8 @@
 #include "sim/roles/pipeline.hpp"
 
+#include <numeric>
 #include <utility>
+#include <vector>
 
 #include "model/mutant.hpp"
 #include "model/rounding.hpp"
@@ -93,16 +95,9 @@ void StageWorker::await_others() {
 
 // No stage goes on before all are here. The first one's gradient is of all stages' weights.
 void StageWorker::meet(std::int64_t version, Round number) {
-  const auto round = static_cast<std::int64_t>(number);
-  const NodeId first = job_.plan.first_worker(), last = first + job_.plan.workers() - 1;
-  if (!is_first()) {
-    mailbox_.send(first, Standing{.version = version, .round = round});
-    mailbox_.take(MessageKind::regroup, first, 0, round);
-    return;
-  }
-  for (NodeId node = first + 1; node <= last; ++node) mailbox_.take(MessageKind::standing, node, 0, round);
-  for (NodeId node = first + 1; node <= last; ++node)
-    mailbox_.send(node, Regroup{.version = -1, .round = round});
+  std::vector<NodeId> nodes(job_.plan.workers());
+  std::iota(nodes.begin(), nodes.end(), job_.plan.first_worker());
+  psim::meet(mailbox_, nodes, version, static_cast<std::int64_t>(number));
 }
 
 void StageWorker::step() {
