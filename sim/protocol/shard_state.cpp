@@ -128,6 +128,7 @@ std::int64_t ShardState::before_pending(std::uint32_t worker, std::int64_t pushe
 void ShardState::forget_pending() {
   for (const Push& push : updates.pending()) workers.forget_from(index_of(push.worker), push.number);
   workers.forget_arrived();
+  workers.find_slowest();
   updates.clear();
 }
 

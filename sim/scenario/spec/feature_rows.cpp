@@ -126,7 +126,7 @@ const Feature rows[] = {
         [](const Scenario& s) { return s.recovery.slow.given; }),
     row("a pull for several clocks", "training.pull_every = 2\nconsistency.model = \"asp\"", "pull_every = 1",
         {.needs = servers | gradients | late_pushes | whole_pushes | all_weights | own_clocks,
-         .takes = same_clock | regular_pulls},
+         .takes = same_clock | regular_pulls | pulled_weights},
         [](const Scenario& s) { return s.training.pull_every > 1; }),
     row("a cache of weights", "consistency.cache = true\nconsistency.model = \"ssp\"", "cache = false",
         {.needs = servers | gradients | all_weights | regular_pulls | own_clocks, .takes = same_clock},

@@ -1,0 +1,1 @@
+psim check scenarios/quickstart.toml --set cluster.spares=1
