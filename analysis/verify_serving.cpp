@@ -17,8 +17,9 @@ class Served final : public Check {
               "an answer uses weights that servers have sent to its node, and tells how stale they are") {}
 
   void on(const Row& row) override {
-    // Workers pull every shard before the first one changes.
-    if (row.is("sent", "pull") && facts_.is_worker(row.node)) versions_.try_emplace(row.shard, 0);
+    // Workers pull every shard, or push to it after a warm-up, before the first one changes.
+    if ((row.is("sent", "pull") || row.is("sent", "push")) && facts_.is_worker(row.node))
+      versions_.try_emplace(row.shard, 0);
     if (row.is("model_update") && facts_.is_server(row.node)) {
       versions_[row.shard] = row.version;
       const auto least = std::ranges::min_element(versions_, {}, [](const auto& one) { return one.second; });

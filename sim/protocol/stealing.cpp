@@ -85,8 +85,15 @@ std::vector<Range> Stealing::take_back(std::optional<std::uint32_t> helper) {
   return ranges;
 }
 
+bool Stealing::has(std::uint32_t owner, std::int64_t clock, std::int64_t number) const {
+  const Other& other = others_[owner];
+  return clock == other.clock && std::ranges::find(other.pieces, number) != other.pieces.end() &&
+         !mutant("doubled-pieces-count-twice");
+}
+
 void Stealing::computed(std::uint32_t owner, std::int64_t clock, std::int64_t number) {
   Other& other = others_[owner];
+  if (has(owner, clock, number)) return;
   if (clock > other.clock) other.pieces.clear();
   other.clock = std::max(other.clock, clock);
   if (clock == other.clock) other.pieces.push_back(number);

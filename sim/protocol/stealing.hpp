@@ -78,7 +78,10 @@ class Stealing {
 
   std::int64_t own() const { return own_; }  // samples of the batch that have stayed here
 
-  // The other side. This worker has computed a piece of `owner`'s.
+  // The other side. A piece of `owner`'s that this worker has computed, and not yet returned; it may come
+  // twice.
+  bool has(std::uint32_t owner, std::int64_t clock, std::int64_t number) const;
+  // This worker has computed a piece of `owner`'s.
   void computed(std::uint32_t owner, std::int64_t clock, std::int64_t number);
   bool has_finished(std::uint32_t owner, std::int64_t clock) const {
     return others_[owner].finished >= clock;

@@ -196,8 +196,9 @@ void InferenceGroup::watch(std::int64_t turn) {
   job_.agenda.at(date, [this, turn] {
     if (!job_.observer.watch().is_stuck()) return watch(turn + 1);
     stopped_ = true;
-    for (const auto& pair : actors_) {
-      for (const simgrid::s4u::ActorPtr& actor : pair) {
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      job_.network.let_go(nodes_[i]->id());
+      for (const simgrid::s4u::ActorPtr& actor : actors_[i]) {
         if (actor) actor->kill();
       }
     }

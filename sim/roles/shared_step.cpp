@@ -224,6 +224,7 @@ bool SharedStep::is_helpful(const psim::Piece& piece) const {
 
 void SharedStep::on_piece(NodeId from, const psim::Piece& piece) {
   const std::uint32_t owner = index_of(from);
+  if (protocol_.has(owner, piece.clock, piece.number)) return;
   if (!is_helpful(piece)) {
     step_.job.network.send({.from = step_.node,
                             .to = from,

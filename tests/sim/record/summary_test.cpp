@@ -170,7 +170,7 @@ TEST_CASE("a summary tells what an inference group served", "[record]") {
   CHECK(s["latency_s"]["p99"] == 198.0);
   CHECK(s["staleness"]["mean"] == 1.5);
   CHECK(s["staleness"]["max"] == 9);
-  CHECK(s["age_s"]["mean"] == 0.25);
+  CHECK(s["age_s"]["mean"].get<double>() == Approx(0.25));
   CHECK(s["age_s"]["max"] == 2.0);
   CHECK(s["accuracy"] == 0.25);
   CHECK(s["bytes_pulled"] == 120);
