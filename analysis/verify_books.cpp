@@ -137,7 +137,7 @@ class End final : public Check {
     std::string missing;
     for (std::uint32_t node = facts_.servers + 1; node <= facts_.servers + facts_.workers; ++node) {
       if (finished_.contains(node)) continue;
-      const bool never_came = history_.watched() && !came_.contains(node);
+      const bool never_came = !came_.contains(node);
       if (!history_.was_away(node) && !never_came)
         violated("{} was there and did not finish; nothing says why", name(node));
       else missing += (missing.empty() ? "" : ", ") + name(node);

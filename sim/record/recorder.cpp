@@ -18,12 +18,13 @@ std::int64_t RunStats::updates(std::size_t space) const {
     return std::ranges::min(
         spaces.size() <= 1 ? all : all.subspan(spaces[space].first_shard, spaces[space].shards));
   }
-  // A worker that is more than one behind the first takes no part.
+  // A worker that is more than one behind the first takes no part, and so does one that has not come yet.
   std::int64_t most = 0;
   for (const WorkerStats& worker : workers) most = std::max(most, worker.updates);
   std::int64_t least = most;
   for (const WorkerStats& worker : workers) {
-    if (worker.updates + 1 >= most) least = std::min(least, worker.updates);
+    const bool has_come = worker.starts > 0 || worker.here_at_first;
+    if (has_come && worker.updates + 1 >= most) least = std::min(least, worker.updates);
   }
   return least;
 }

@@ -71,7 +71,7 @@ TEST_CASE("an addition is in the reference and in the schema", "[additions]") {
     CHECK(has(schema, "\"" + one.name + "\""));
   }
   CHECK(has(together, "| echo | `consistency.model = \"echo\"` | parameter servers |"));
-  CHECK(has(together, "| truncate | `filter = [{kind = \"truncate\"}]` | parameter servers |"));
+  CHECK(has(together, "| truncate | `filter = [{kind = \"truncate\"}]` | batches of each worker's own |"));
   for (const std::string key : {"shape", "kept_share", "mantissa"}) {
     CAPTURE(key);
     CHECK(has(reference, "| `" + key + "` |"));

@@ -7,7 +7,7 @@ function content(name,    file, line, text) {
   close(file)
   return text
 }
-function has_key(key, text) { return text ~ ("(^|[ \n{\".,[])" key "\"? *=") }
+function has_key(key, text) { return text ~ ("(^|[ \n{\"'.,[])" key "\"? *=") }
 function section(table, text) {
   if (!match(text, "\n\\[+" table "\\]+\n")) return ""
   text = substr(text, RSTART + RLENGTH - 1)
@@ -24,7 +24,7 @@ function set_in(token, text,    table, key, axes) {
   axes = section("compare", text)
   return has_key(table, axes) && has_key(key, axes)
 }
-function table_in(key, text) { return text ~ ("(^|\n)\\[+" key "[].]") || text ~ ("(^|[\n {\"])" key "(\"? *=|\\.)") }
+function table_in(key, text) { return text ~ ("(^|\n)\\[+" key "[].]") || text ~ ("(^|[\n {\"'])" key "(\"? *=|\\.)") }
 
 FILENAME ~ /scenario\.md$/ {
   if (match($0, /^\| `[a-z0-9_]+` \|/)) known[substr($0, 4, RLENGTH - 6)] = 1
