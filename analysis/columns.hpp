@@ -84,6 +84,9 @@ inline constexpr ColumnDoc column_docs[] = {
     {"cost", "[$]",
      "Dollars for the hours of all nodes, reckoned as the energy. In `psim run` a line with both."},
     {"sent", "[MB]", "Bytes of all messages that were sent; in columns of megabytes, 10^6 bytes."},
+    {"memory", "[MB]",
+     "Megabytes (10^6 bytes) that the fullest worker, device or stage holds at most (`memory` in "
+     "summary.json)."},
     {"answer", "[ms]",
      "Mean time from the arrival of an inference request to its answer, in simulated milliseconds."},
     {"served staleness", "",

@@ -166,6 +166,13 @@ Facts facts_of(const toml::table& scenario) {
   f.copies_over_bus = fields.number("cluster.worker.device.count", 1) > 1;
   add_sizes(fields, f);
   add_speeds(fields, f);
+  // The devices of one machine are nodes like workers, and share a batch; their bus is no network.
+  if (fields.word("architecture.over") == "devices") {
+    f.workers = static_cast<std::uint32_t>(fields.number("cluster.worker.device.count", 1));
+    f.header = 0;
+    f.samples.reset();
+    f.first_samples.reset();
+  }
   return f;
 }
 

@@ -55,6 +55,7 @@ std::deque<Inspection> inspections(const RunRecord& record) {
   add_time_checks(evidence, whole.checks);
   add_failure_checks(evidence, whole.checks);
   add_cause_check(evidence, whole.checks);
+  add_memory_check(evidence, whole.checks);
   add_task_check(evidence, whole.checks);
   add_slow_check(evidence, whole.checks);
   if (record.jobs.empty()) add_promises(evidence, whole.checks);

@@ -86,6 +86,7 @@ void add_checks(const Evidence& evidence, Checks& checks) {
 // Of the whole run.
 void add_conservation_check(const Evidence& evidence, Checks& checks);
 void add_time_checks(const Evidence& evidence, Checks& checks);  // end-date, time, samples, waits
+void add_memory_check(const Evidence& evidence, Checks& checks);
 void add_cause_check(const Evidence& evidence, Checks& checks);
 void add_task_check(const Evidence& evidence, Checks& checks);
 void add_failure_checks(const Evidence& evidence, Checks& checks);  // recovery, snapshots, sizes

@@ -11,6 +11,7 @@
 #include "sim/run_end.hpp"
 #include "sim/run_faults.hpp"
 #include "sim/run_result.hpp"
+#include "sim/scenario/spec/one_machine.hpp"
 
 namespace psim {
 namespace {
@@ -84,7 +85,9 @@ RunResult simulate(const LoadedScenario& loaded, const RunOptions& options,
                    const std::vector<EventSink*>& sinks) {
   // Eigen blocks its products by cache size, and blocking decides rounding: pinned, not asked of the machine.
   Eigen::setCpuCacheSizes(32 << 10, 256 << 10, 8 << 20);
-  return Simulation(loaded, options, sinks).run();
+  LoadedScenario wired = loaded;
+  wired.scenario = on_its_bus(loaded.scenario);
+  return Simulation(wired, options, sinks).run();
 }
 
 }  // namespace psim

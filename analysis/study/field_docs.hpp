@@ -91,6 +91,8 @@ inline constexpr FieldDoc study_field_docs[] = {
     {"network_percent", "study.json, runs.csv",
      "Percentage of the workers' time in which only messages are on their way."},
     {"absent_percent", "study.json, runs.csv", "Percentage of the workers' time in which they take no part."},
+    {"memory_bytes", "study.json, runs.csv",
+     "Bytes that the fullest worker, device or stage of a pipeline holds at most."},
     {"bytes_sent", "study.json, runs.csv", "Bytes of all messages that were sent."},
     {"final_loss", "study.json, runs.csv", "Loss with the last weights, over the test set if there is one."},
     {"final_accuracy", "study.json, runs.csv",

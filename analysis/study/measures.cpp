@@ -44,6 +44,13 @@ Json spent(const Json& summary) {
 }
 constexpr char joules[] = "joules";
 constexpr char dollars[] = "dollars";
+// Of the fullest node that computes gradients.
+Json fullest_worker(const Json& summary) {
+  const Json workers = at(summary, "/workers");
+  double most = 0;
+  for (const Json& worker : workers) most = std::max(most, worker.value("device_bytes", 0.0));
+  return most > 0 ? Json(most) : Json();
+}
 
 constexpr Measure all_measures[] = {
     {"updates", "/updates"},
@@ -54,6 +61,7 @@ constexpr Measure all_measures[] = {
     {"network_percent", "/time/network_share", 100},
     {"absent_percent", "/time/absent_share", 100},
     {"bytes_sent", "/bytes_sent"},
+    {.key = "memory_bytes", .compute = fullest_worker},
     {"final_loss", "/final/loss"},
     {"final_accuracy", "/final/accuracy"},
     {"answer_latency_s", "/inference/latency_s/mean", 1, "answer_latency_s"},

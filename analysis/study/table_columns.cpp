@@ -156,6 +156,7 @@ std::string megabytes_cell(const TableView&, const Aggregate& row) {
 }
 constexpr char sent_key[] = "bytes_sent";
 constexpr char copied_key[] = "copied_bytes";
+constexpr char memory_key[] = "memory_bytes";
 
 // As the time to the target: what runs that missed it have spent is no more than a part of what they need.
 template <const char* Key>
@@ -190,6 +191,7 @@ constexpr TableColumn all_columns[] = {
     {.name = "copied", .key = "copied_bytes", .if_zero = IfZero::silent, .cell = megabytes_cell<copied_key>},
     {.name = "suspected", .key = "suspicions", .if_zero = IfZero::silent, .cell = suspected_cell},
     {.name = "updates", .key = "updates", .decimals = 0},
+    {.name = "memory", .place = wide, .key = "memory_bytes", .cell = megabytes_cell<memory_key>},
     {.name = "median", .place = wide, .cell = median_cell},
     {.name = "p", .place = wide, .cell = p_cell},
     {.name = "compute", .place = wide, .key = "compute_percent", .decimals = 1, .if_zero = IfZero::named},

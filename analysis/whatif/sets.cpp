@@ -34,6 +34,9 @@ class Sets {
       : scenario_(toml::parse_file((run / "scenario.toml").string())) {}
 
   bool has(std::string_view key) const { return static_cast<bool>(scenario_.at_path(key)); }
+  std::string word(std::string_view key) const {
+    return std::as_const(scenario_).at_path(key).value_or(std::string{});
+  }
   toml::array list(std::string_view key) const {
     const toml::array* list = scenario_[key].as_array();
     return list == nullptr ? toml::array{} : *list;
@@ -155,6 +158,9 @@ void compute(const Change& change, const Facts& facts, Sets& sets) {
 
 void network(const Change& change, const std::string& field, std::string_view unit, Sets& sets) {
   const std::string key = "cluster.network." + field;
+  if (sets.word("architecture.over") == "devices")
+    throw Unverifiable(fmt::format("`{}`: this run's stages are devices on a bus", change.text),
+                       fmt::format("use --set cluster.worker.device.bus_{}", field));
   if (!sets.has(key))
     throw Unverifiable(fmt::format("`{}`: this run's network is that of a platform file", change.text),
                        "change the file, and run the scenario with it");

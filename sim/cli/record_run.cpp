@@ -13,6 +13,7 @@
 #include "sim/cluster/make_link_map.hpp"
 #include "sim/record/summary.hpp"
 #include "sim/scenario/reference/reference.hpp"
+#include "sim/scenario/spec/one_machine.hpp"
 
 namespace psim::cli {
 namespace {
@@ -58,7 +59,7 @@ Json simulate_into(const fs::path& dir, const Command& command, const LoadedScen
                                                   {"trace", command.trace}};
     // Where messages change on their way, no message has a way of its own.
     if (trace_level(command.trace) == TraceLevel::events && !result.sums)
-      file.write_links(make_link_map(loaded.scenario, file.connections()));
+      file.write_links(make_link_map(on_its_bus(loaded.scenario), file.connections()));
     file.finish(result, meta, host_facts(command, host_seconds() - begin));
   }
   write_file(partial / "scenario.toml",

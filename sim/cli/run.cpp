@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <utility>
+#include <vector>
 
 #include "analysis/causes/explain.hpp"
 #include "analysis/study/text_table.hpp"
@@ -18,6 +20,7 @@
 #include "sim/record/notes.hpp"
 #include "sim/scenario/estimate.hpp"
 #include "sim/scenario/reference/reference.hpp"
+#include "sim/scenario/spec/memory.hpp"
 
 namespace psim::cli {
 namespace {
@@ -119,6 +122,21 @@ int run(const Command& command) {
   return is_yes(*summary) ? done : answer_is_no;
 }
 
+// What every kind of node would hold in memory.
+void say_memory(const LoadedScenario& loaded) {
+  std::vector<const Scenario*> jobs;
+  for (const LoadedJob& job : loaded.jobs) jobs.push_back(&job.scenario);
+  if (jobs.empty()) jobs.push_back(&loaded.scenario);
+  const auto line = [](const NodeMemory& one) {
+    double limit = HUGE_VAL;
+    for (const MemoryLimit& given : one.limits) limit = std::min(limit, given.bytes);
+    const std::string of = std::isfinite(limit) ? " of " + size_text(limit) : "";
+    say("memory of a {}: {}{} ({})\n", one.node, size_text(one.bytes()), of, parts_text(one));
+  };
+  for (const Scenario* job : jobs) std::ranges::for_each(worker_memory(*job), line);
+  if (loaded.scenario.architecture.has_servers()) line(server_memory(jobs));
+}
+
 int check(const Command& command) {
   const LoadedScenario loaded = load_for_run(command);
   if (const std::string hasty = loaded.scenario.may_fail()
@@ -129,6 +147,8 @@ int check(const Command& command) {
   std::string runs;
   if (loaded.has_axes) runs = study_size(plan_study(command, false));
   fmt::print("{}", resolved_toml(loaded.scenario));
+  std::fflush(stdout);
+  say_memory(loaded);
   say("{} is a valid scenario; printed above with every default{}\n", command.scenario, runs);
   return done;
 }

@@ -283,8 +283,37 @@ void draw_model_of_peers(Draft& draft, bool learns, Dice& dice) {
   }
 }
 
+// The stages of a pipeline become the devices of one machine, where nothing fails.
+void put_on_one_machine(Draft& draft, Dice& dice) {
+  draft["architecture"].rows.push_back({"over", "\"devices\"", true});
+  std::erase_if(draft["cluster"].rows, [](const Row& row) { return row.key == "workers"; });
+  std::erase_if(draft["cluster.worker"].rows, [](const Row& row) { return row.key == "speed"; });
+  std::erase_if(draft["cluster.worker.device"].rows, [](const Row& row) { return row.key != "speeds"; });
+  draft["cluster.worker.device"].rows.push_back({"count", "2", true});
+  if (dice.chance(0.3)) draft["cluster.worker.device"].rows.push_back({"peers", "\"host\""});
+  if (dice.chance(0.3)) draft["cluster.worker.device"].rows.push_back({"bus_bandwidth", "\"1GBps\""});
+}
+
+// How much nodes hold, and what devices do. `dice` is of its own, so that it changes no other draw.
+void draw_memory(Draft& draft, bool dense, Dice dice) {
+  if (dense && dice.chance(0.12)) draft["training"].rows.push_back({"recompute", "true"});
+  if (dice.chance(0.1)) draft["cluster.worker"].rows.push_back({"memory", dice.text_of({"1GB", "40kB"})});
+  if (dice.chance(0.08))
+    draft["cluster.worker.device"].rows.push_back({"memory", dice.text_of({"1GB", "40kB"})});
+  const std::string* const servers = draft.find("cluster", "servers");
+  if (servers != nullptr && dice.chance(0.08))
+    draft["cluster.server"].rows.push_back({"memory", dice.text_of({"1GB", "40kB"})});
+  if (const std::string* const model = draft.find("model", "kind");
+      model != nullptr && *model == "\"phantom\"") {
+    if (dice.chance(0.3)) draft["model"].rows.push_back({"activations_per_sample", "\"100B\""});
+  }
+  if (servers == nullptr || draft.find("cluster.worker.device", "count") == nullptr) return;
+  if (dice.chance(0.5)) draft["cluster.worker.device"].rows.push_back({"update", "\"device\""});
+  if (dice.chance(0.3)) draft["cluster.worker.device"].rows.push_back({"peers", "\"host\""});
+}
+
 // Workers that have the model themselves.
-Draft without_servers(Dice& dice) {
+Draft without_servers(Dice& dice, Dice own) {
   Draft draft;
   draft[""].rows = {{"seed", dice.number(0, 1'000'000)}};
   const std::int64_t steps = dice.between(3, 20);
@@ -316,6 +345,11 @@ Draft without_servers(Dice& dice) {
   draw_recovery(draft, dice);
   std::erase_if(draft["recovery"].rows,
                 [](const Row& row) { return row.key == "lost_data" || row.key == "workers"; });
+  if (is_pipeline && own.chance(0.4)) {
+    std::erase_if(draft.tables, [](const Table& table) { return table.name == "recovery"; });
+    put_on_one_machine(draft, own);
+    return draft;
+  }
   const std::string lost =
       is_pipeline ? dice.text_of({"wait", "restart"}) : dice.text_of({"wait", "remove", "restart"});
   draft["recovery"].rows.push_back({"workers", lost});
@@ -328,11 +362,13 @@ Draft without_servers(Dice& dice) {
 
 }  // namespace
 
-Draft draw(std::uint64_t seed, std::uint64_t run, std::uint64_t attempt) {
+namespace {
+
+Draft draw_training_job(std::uint64_t seed, std::uint64_t run, std::uint64_t attempt) {
   Dice peers(Stream(seed, "fuzz-peers", run, attempt));
   Dice life(Stream(seed, "fuzz-node-life", run, attempt));
   if (peers.chance(0.15)) {
-    Draft draft = without_servers(peers);
+    Draft draft = without_servers(peers, Dice(Stream(seed, "fuzz-machine", run, attempt)));
     draw_node_life(draft, {.workers = 2, .servers = 0}, false, life);
     return draft;
   }
@@ -369,6 +405,16 @@ Draft draw(std::uint64_t seed, std::uint64_t run, std::uint64_t attempt) {
   draw_tenants(draft, victims, tenants);
   draw_faults(draft, victims, dice);
   draw_node_life(draft, victims, false, life);
+  return draft;
+}
+
+}  // namespace
+
+Draft draw(std::uint64_t seed, std::uint64_t run, std::uint64_t attempt) {
+  Draft draft = draw_training_job(seed, run, attempt);
+  const std::string* const kind = draft.find("model", "kind");
+  draw_memory(draft, kind == nullptr || *kind != "\"logistic\"",
+              Dice(Stream(seed, "fuzz-memory", run, attempt)));
   return draft;
 }
 

@@ -9,6 +9,8 @@ namespace psim {
 enum class Architecture : std::uint8_t { parameter_server, all_reduce, model_parallel };
 enum class AllReduceAlgorithm : std::uint8_t { ring, tree, halving_doubling };
 enum class PipelineSchedule : std::uint8_t { gpipe, one_forward_one_backward };
+// What a pipeline's stages are: machines, or the devices of one machine.
+enum class PipelineOver : std::uint8_t { nodes, devices };
 
 // What a scenario says in [architecture].
 struct ArchitectureSpec {
@@ -16,8 +18,12 @@ struct ArchitectureSpec {
   AllReduceAlgorithm algorithm = AllReduceAlgorithm::ring;  // all-reduce
   std::optional<std::int64_t> micro_batches;                // model-parallel
   PipelineSchedule schedule = PipelineSchedule::gpipe;      // model-parallel
+  PipelineOver over = PipelineOver::nodes;                  // model-parallel
 
   bool has_servers() const { return kind == Architecture::parameter_server; }
+  bool is_on_one_machine() const {
+    return kind == Architecture::model_parallel && over == PipelineOver::devices;
+  }
 };
 
 // Whether workers `a` and `b` of `workers` ever exchange messages.

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "model/mutant.hpp"
@@ -15,6 +16,7 @@
 #include "sim/scenario/fields/choices.hpp"
 #include "sim/scenario/reference/reference.hpp"
 #include "sim/scenario/spec/devices.hpp"
+#include "sim/scenario/spec/memory.hpp"
 
 namespace psim {
 namespace {
@@ -96,17 +98,18 @@ const Scenario& scenario_of(std::size_t w, const Scenario& scenario, const RunRe
 }
 
 // Where a clock has a time, the samples tell how many local steps a worker has done.
-double bytes_over_bus(const Scenario& scenario, const WorkerStats& worker) {
+DeviceCopies copies_of(const Scenario& scenario, const WorkerStats& worker) {
   const TrainingSpec& training = scenario.training;
-  if (!training.local_time || worker.batch_size == 0) return bus_bytes(scenario, worker.clocks);
-  return bus_bytes_of_steps(scenario, static_cast<double>(worker.samples) /
-                                          static_cast<double>(worker.batch_size * training.accumulate));
+  if (!training.local_time || worker.batch_size == 0) return copies_of_clocks(scenario, worker.clocks);
+  const double steps =
+      static_cast<double>(worker.samples) / static_cast<double>(worker.batch_size * training.accumulate);
+  return copies_of_steps(scenario, static_cast<double>(worker.clocks), steps);
 }
 
 Json workers(const Scenario& scenario, const RunResult& r) {
   const RunStats& s = r.stats;
-  const bool with_devices = scenario.architecture.kind == Architecture::parameter_server;
-
+  const Scenario* of = nullptr;  // whose workers' memory is at hand
+  std::vector<NodeMemory> memory;
   Json all = Json::array();
   for (std::size_t w = 0; w < s.workers.size(); ++w) {
     const WorkerStats& worker = s.workers[w];
@@ -128,13 +131,39 @@ Json workers(const Scenario& scenario, const RunResult& r) {
     if (w < r.keys_used.size() && r.keys_used[w] > 0 && worker.starts > 0) {
       all.back()["keys_per_step"] = static_cast<double>(r.keys_used[w]) / static_cast<double>(worker.starts);
     }
-    if (!with_devices) continue;
     const Scenario& own = scenario_of(w, scenario, r);
-    const DeviceMemory memory = device_memory(own);
-    all.back().update({{"bus_bytes", whole(bytes_over_bus(own, worker))},
-                       {"host_bytes", whole(memory.host)},
-                       {"device_bytes", whole(memory.device)}});
+    if (&own != std::exchange(of, &own)) memory = worker_memory(own);
+    // A stage holds its own part; and who has no bus computes in its own memory.
+    const bool is_stage = own.architecture.kind == Architecture::model_parallel;
+    all.back().update({{"host_bytes", whole(memory[is_stage ? w : 0].bytes())},
+                       {"device_bytes", whole(memory[is_stage ? w : memory.size() - 1].bytes())}});
+    if (is_stage) continue;
+    const DeviceCopies copies = copies_of(own, worker);
+    all.back().update({{"bus_bytes", whole(copies.bus_bytes)}, {"peer_bytes", whole(copies.peer_bytes)}});
   }
+  return all;
+}
+
+Json memory_of_node(const NodeMemory& node, const std::string& name) {
+  Json parts = Json::object(), limit = nullptr;
+  for (const NodePart& part : node.parts) parts[std::string(part.name)] = whole(part.bytes);
+  for (const MemoryLimit& one : node.limits)
+    limit = whole(limit.is_null() ? one.bytes : std::min(one.bytes, limit.get<double>()));
+  return {{"node", name}, {"bytes", whole(node.bytes())}, {"limit_bytes", limit}, {"parts", parts}};
+}
+
+// Of every kind of node: workers of each job, and the servers that all share.
+Json memory(const Scenario& scenario, const RunResult& r) {
+  Json all = Json::array();
+  std::vector<const Scenario*> jobs;
+  for (const SpaceResult& space : r.spaces) jobs.push_back(&space.scenario);
+  if (jobs.empty()) jobs.push_back(&scenario);
+  for (std::size_t n = 0; n < jobs.size(); ++n) {
+    for (const NodeMemory& one : worker_memory(*jobs[n]))
+      all.push_back(
+          memory_of_node(one, r.spaces.empty() ? one.node : fmt::format("{} of namespace {}", one.node, n)));
+  }
+  if (scenario.architecture.has_servers()) all.push_back(memory_of_node(server_memory(jobs), "server"));
   return all;
 }
 
@@ -313,6 +342,7 @@ Json make_summary(const RunIdentity& identity, const Scenario& scenario, const R
        {{"parameters", r.parameters}, {"flops_per_sample", r.flops_per_sample}, {"weights", hex(r.weights)}}},
       {"workers", workers(scenario, r)},
       {"servers", servers(r)},
+      {"memory", memory(scenario, r)},
       {"stuck", r.stuck},
       {"notes", notes_of(scenario, r)}};
   if (!r.shard_bounds.empty()) summary["shard_bounds"] = shard_bounds(r);

@@ -1,5 +1,6 @@
 #include "sim/roles/charged_work.hpp"
 
+#include "model/mutant.hpp"
 #include "sim/scenario/spec/devices.hpp"
 #include "sim/scenario/spec/pace.hpp"
 
@@ -13,9 +14,11 @@ double flops_of_samples(const JobContext& job, std::uint32_t index, std::int64_t
   return mean * scale;
 }
 
-double copy_seconds(const JobContext& job, std::size_t values) {
+double all_copies(const JobContext& job, std::size_t values, std::int64_t local_steps) {
   const auto bytes = static_cast<double>(values * bytes_per_value(job.plan.precision()));
-  return values > 0 ? device_copies(job.plan.scenario.cluster.worker_devices, bytes).seconds : 0;
+  if (values == 0 || !job.plan.scenario.cluster.worker_devices.bus()) return 0;
+  return (mutant("only-weights-are-copied") ? 0.5 : 1) *
+         copies_of_clock(job.plan.scenario, bytes, local_steps).seconds;
 }
 
 }  // namespace psim

@@ -6,7 +6,7 @@ bool ElasticStep::compute() {
   step_.prepare();
   pull_to_centre();
   const double flops = step_.flops_of_step();
-  const double copies = static_cast<double>(step_.source.local_steps_of(step_.number)) * step_.both_copies();
+  const double copies = step_.copy_seconds();
   step_.record(ComputePhase::begun);
   task_.start(nullptr, step_.begin(true));
   step_.processor.copy(copies);

@@ -6,13 +6,13 @@ namespace psim {
 
 bool GradientStep::compute() {
   JobContext& job = step_.job;
-  const TrainingSpec& training = job.plan.scenario.training;
+  const bool keeps = job.plan.scenario.training.pull_every > 1;
   step_.prepare();
   if (job.plan.rule.cancel && !step_.is_ahead) step_.kv.watch_for_newer(step_.clock);
   const double flops = step_.flops_of_step();
-  const double copies = static_cast<double>(step_.source.local_steps_of(step_.number)) * step_.both_copies();
+  const double copies = step_.copy_seconds();
   step_.record(ComputePhase::begun);
-  LocalWork work = step_.begin(training.pull_every > 1);
+  LocalWork work = step_.begin(keeps);
   std::shared_ptr<Assembly> weights = step_.on_own_copy ? nullptr : step_.take_weights(work.keys.get());
   task_.start(std::move(weights), std::move(work));
   if (!step_.processor.copy(copies) || !step_.processor.compute(flops)) {

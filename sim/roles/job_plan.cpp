@@ -68,7 +68,7 @@ std::shared_ptr<Sampler> sampler_of(const Scenario& scenario, const Dataset& tra
   return std::make_shared<Sampler>(
       train, Sampler::Options{.partition = scenario.data.partition,
                               .dirichlet_alpha = scenario.data.dirichlet_alpha,
-                              .workers = static_cast<std::uint32_t>(scenario.cluster.workers),
+                              .workers = static_cast<std::uint32_t>(machines_with_data(scenario)),
                               .batch = scenario.training.batch_size,
                               .seed = static_cast<std::uint64_t>(scenario.seed)});
 }
@@ -149,7 +149,7 @@ std::optional<Values> JobPlan::initial(std::uint32_t shard) const {
 Epochs JobPlan::epochs() const {
   if (data == nullptr) return {.per_clock = 1};
   const TrainingSpec& training = scenario.training;
-  const std::int64_t samples = training.batch_size * batches_of_workers(scenario);
+  const std::int64_t samples = samples_per_step(scenario);
   const auto passes = [&](double batches) {
     return static_cast<double>(samples) * batches / static_cast<double>(data->size());
   };

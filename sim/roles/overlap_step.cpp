@@ -3,24 +3,26 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/scenario/spec/activations.hpp"
+
 namespace psim {
 
 OverlapStep::OverlapStep(StepContext& context) : step_(context), task_(context.job) {
   const JobContext& job = context.job;
-  for (const LayerWork& work : layer_work(job.plan.scenario.model))
+  for (const LayerWork& work : step_work(job.plan.scenario))
     layers_.push_back({.shards = {}, .forward = work.forward, .backward = work.backward, .copy = 0});
   for (const std::uint32_t s : context.kv.all_shards())
     layers_[job.plan.keys.shards[s].layer].shards.push_back(s);
-  for (Layer& layer : layers_) layer.copy = context.copy_seconds(layer.shards);
+  for (Layer& layer : layers_) layer.copy = context.copies_of_local_step(layer.shards) / 2;
 }
 
 bool OverlapStep::compute() {
-  JobContext& job = step_.job;
   step_.prepare();
-  const TrainingSpec& training = job.plan.scenario.training;
-  const auto local_steps = static_cast<double>(step_.source.local_steps_of(step_.number));
-  const double batches = local_steps * static_cast<double>(training.accumulate);
+  const TrainingSpec& training = step_.job.plan.scenario.training;
+  const std::int64_t local_steps = step_.source.local_steps_of(step_.number);
+  const double batches = static_cast<double>(local_steps * training.accumulate);
   const double flops = step_.flops_of_step() / batches;
+  const double between = step_.copy_seconds() - step_.copies_of_local_step(step_.kv.all_shards());
   step_.record(ComputePhase::begun);
   for (const Layer& layer : layers_) {
     const bool is_last = &layer == &layers_.back();
@@ -35,7 +37,7 @@ bool OverlapStep::compute() {
     spend(flops * layer.forward, layer.copy);
   }
   // The rest of the first batch, those between, and the last one's forward pass.
-  if (batches > 1) spend(flops * (batches - 1), (local_steps - 1) * step_.both_copies());
+  if (batches > 1) spend(flops * (batches - 1), between);
   for (std::size_t l = layers_.size(); l-- > 0;) {
     spend(flops * layers_[l].backward, layers_[l].copy);
     if (l > 0 && layers_[l].shards.empty()) continue;

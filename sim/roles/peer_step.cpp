@@ -6,6 +6,7 @@
 #include "model/mutant.hpp"
 #include "model/rounding.hpp"
 #include "sim/roles/charged_work.hpp"
+#include "sim/scenario/spec/activations.hpp"
 
 namespace psim {
 namespace {
@@ -70,16 +71,16 @@ std::vector<Strand::Part> PeerStep::parts() const {
   const double flops = flops_of_samples(job_, index_, source_.local_steps_of(clock_), source_.scale()) *
                        job_.slowness.of_step(index_, clock_);
   const auto local_steps = static_cast<double>(training.local_steps_of(clock_));
-  const double copies = 2 * local_steps * copy_seconds(job_, job_.plan.keys.parameters);
+  const double copies = all_copies(job_, job_.plan.keys.parameters, source_.local_steps_of(clock_));
   if (!overlaps_) return {{.flops = flops, .copy = copies}};
   const double batch = flops / (local_steps * static_cast<double>(training.accumulate));
-  const std::vector<LayerWork> layers = layer_work(job_.plan.scenario.model);
+  const std::vector<LayerWork> layers = step_work(job_.plan.scenario);
   std::vector<std::size_t> values(layers.size());
   for (const ParameterArray& array : parameter_arrays(job_.plan.scenario.model))
     values[array.layer] += array.range.count;
   std::vector<Strand::Part> parts{{.flops = flops, .copy = copies}};
   for (std::size_t l = layers.size(); l-- > 0;) {
-    const Strand::Part last{.flops = batch * layers[l].backward, .copy = copy_seconds(job_, values[l])};
+    const Strand::Part last{.flops = batch * layers[l].backward, .copy = all_copies(job_, values[l], 1) / 2};
     parts.front().flops -= last.flops;
     parts.front().copy -= last.copy;
     parts.push_back(last);

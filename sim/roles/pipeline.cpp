@@ -7,17 +7,15 @@
 #include "model/mutant.hpp"
 #include "model/rounding.hpp"
 #include "sim/roles/charged_work.hpp"
+#include "sim/scenario/spec/activations.hpp"
+#include "sim/scenario/spec/pace.hpp"
 
 namespace psim {
 namespace {
 
-// Of one step: what all workers would take under bsp.
-std::int64_t samples_of(const JobContext& job) {
-  return job.plan.scenario.training.batch_size * job.plan.scenario.cluster.workers;
-}
-
 std::int64_t micro_batches(const JobContext& job) {
-  return micro_batches_of(job.plan.scenario.architecture, job.plan.workers(), samples_of(job));
+  return micro_batches_of(job.plan.scenario.architecture, job.plan.workers(),
+                          samples_per_step(job.plan.scenario));
 }
 
 }  // namespace
@@ -130,7 +128,8 @@ void StageWorker::forward(std::int64_t micro_batch, std::size_t part) {
 
 void StageWorker::backward(std::int64_t micro_batch, std::size_t part) {
   if (!is_last()) mailbox_.take(MessageKind::error, node_ + 1, clock_, micro_batch);
-  spend(micro_batch, stage_.backward, part);
+  const bool again = job_.plan.scenario.training.recompute && !mutant("stages-recompute-for-nothing");
+  spend(micro_batch, stage_.backward + (again ? stage_.forward : 0), part);
   if (part + 1 == work_.size()) update();
   if (!is_first()) send(Errors{activation(micro_batch, inputs_)}, node_ - 1);
 }
@@ -144,13 +143,15 @@ void StageWorker::spend(std::int64_t micro_batch, double share, std::size_t part
   job_.record(node_, record);
   const double batches = static_cast<double>(pipeline_.samples_in(micro_batch)) /
                          static_cast<double>(job_.plan.scenario.training.batch_size);
+  const Scenario& scenario = job_.plan.scenario;  // shares are those of a gradient
+  const double gradient =
+      flops_of_samples(job_, index_, scenario.training.local_steps, 1) / recompute_factor(scenario);
   compute(job_, node_,
-          flops_of_samples(job_, index_, job_.plan.scenario.training.local_steps, 1) *
-              job_.slowness.of_step(index_, clock_) * (mutant("micro-batches-cost-alike") ? 1 : batches) *
-              share);
-  // A stage computes its part of everybody's batches, which is as much as one batch.
+          gradient * job_.slowness.of_step(index_, clock_) *
+              (mutant("micro-batches-cost-alike") ? 1 : batches) * share);
+  // A stage computes its part of everybody's batches, which is as much as an even share of the samples.
   record.phase = ComputePhase::ended;
-  if (record.is_last()) record.samples = job_.plan.scenario.training.batch_size;
+  if (record.is_last()) record.samples = pipeline_.samples_of_stage(index_);
   samples_ += record.samples.value_or(0);
   job_.record(node_, record);
 }
@@ -181,7 +182,7 @@ void StageWorker::update() {
 Pipeline::Pipeline(JobContext& job, const Values* weights)
     : Peers(job.plan.workers()),
       job_(job),
-      samples_(static_cast<std::size_t>(samples_of(job))),
+      samples_(static_cast<std::size_t>(samples_per_step(job.plan.scenario))),
       micro_batches_(static_cast<std::size_t>(micro_batches(job))) {
   std::size_t inputs = 0;
   for (const Stage& stage : cut_in_stages(job.plan.scenario.model, job.plan.workers())) {
@@ -195,10 +196,14 @@ std::size_t Pipeline::samples_in(std::int64_t index) const {
   return even_range(samples_, micro_batches_, static_cast<std::size_t>(index)).count;
 }
 
+std::int64_t Pipeline::samples_of_stage(std::uint32_t index) const {
+  return static_cast<std::int64_t>(even_range(samples_, stages_.size(), index).count);
+}
+
 void Pipeline::start_gradient(std::int64_t clock) {
   if (job_.plan.learner == nullptr) return;
   std::vector<std::uint32_t> batch;
-  for (std::uint32_t w = 0; w < job_.plan.workers(); ++w) {
+  for (std::uint32_t w = 0; w < machines_with_data(job_.plan.scenario); ++w) {
     const std::vector<std::uint32_t> part = job_.plan.sampler->batch(w, clock);
     batch.insert(batch.end(), part.begin(), part.end());
   }

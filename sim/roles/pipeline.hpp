@@ -84,9 +84,11 @@ class Pipeline final : public Peers {
 
   // Samples of micro-batch `index`.
   std::size_t samples_in(std::int64_t index) const;
+  // Samples of a step that count as stage `index`'s.
+  std::int64_t samples_of_stage(std::uint32_t index) const;
 
   // The numbers of a step are computed for the whole batch at once: what all workers would take under bsp,
-  // in worker order.
+  // in worker order; or one worker, where its devices are the stages.
   void start_gradient(std::int64_t clock);
   // That gradient's part `range`.
   Slice gradient(Range range);

@@ -60,7 +60,7 @@ void SharedStep::compute_own() {
   weights_ = step_.take_weights(keys_.get());
   if (weights_) weights_->join();  // several gradients need them: none may take them for itself
   step_.record(ComputePhase::begun);
-  step_.processor.copy(step_.both_copies());
+  step_.processor.copy(step_.copy_seconds());
   if (own_update > 0) step_.processor.compute(own_update, false);
   batch_.clear();
   for (const Batch& one : work.batches.front()) batch_.insert(batch_.end(), one.begin(), one.end());

@@ -7,6 +7,7 @@
 #include "sim/roles/gradient_step.hpp"
 #include "sim/roles/overlap_step.hpp"
 #include "sim/roles/shared_step.hpp"
+#include "sim/scenario/spec/devices.hpp"
 #include "sim/scenario/spec/pace.hpp"
 
 namespace psim {
@@ -75,23 +76,29 @@ double StepContext::flops_of_step() const {
 }
 
 double StepContext::update_flops() const {
+  const Scenario& scenario = job.plan.scenario;
   if (!job.plan.workers_update() || mutant("workers-update-for-nothing")) return 0;
-  return job.plan.scenario.cluster.worker.flops_per_value * static_cast<double>(job.plan.keys.parameters);
+  // The machine computes with the speed of the host, and devices with their own.
+  const double times = updates_on_devices(scenario)
+                           ? scenario.cluster.worker.speed.of(index).value / slowest_device(scenario, index)
+                           : 1;
+  return times * scenario.cluster.worker.flops_per_value * static_cast<double>(job.plan.keys.parameters);
 }
 
 double StepContext::seconds_of_local_step() const {
   const double flops = flops_of_samples() / static_cast<double>(source.local_steps_of(number));
-  return flops * job.slowness.of_step(index, number) / Processor::speed() + both_copies();
+  return flops * job.slowness.of_step(index, number) / Processor::speed() +
+         all_copies(job, job.plan.keys.parameters, 1);
 }
 
-double StepContext::copy_seconds(const ShardIds& shards) const {
+double StepContext::copy_seconds() const {
+  return all_copies(job, job.plan.keys.parameters, source.local_steps_of(number));
+}
+
+double StepContext::copies_of_local_step(const ShardIds& shards) const {
   std::size_t values = 0;
   for (const std::uint32_t s : shards) values += job.plan.keys.shards[s].count;
-  return psim::copy_seconds(job, values);
-}
-
-double StepContext::both_copies() const {
-  return (mutant("only-weights-are-copied") ? 1 : 2) * copy_seconds(kv.all_shards());
+  return all_copies(job, values, 1);
 }
 
 }  // namespace psim

@@ -50,10 +50,10 @@ struct StepContext {
   double update_flops() const;
   // Of one local step of the step in hand, on the machine as it is now.
   double seconds_of_local_step() const;
-  // Of one copy of these shards' weights, or of their gradients, between host and devices.
-  double copy_seconds(const ShardIds& shards) const;
-  // Both copies of the whole model.
-  double both_copies() const;
+  // Of all copies between host and devices, both ways: of the step in hand, and of these shards in one local
+  // step.
+  double copy_seconds() const;
+  double copies_of_local_step(const ShardIds& shards) const;
 };
 
 class Step {

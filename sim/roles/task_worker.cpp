@@ -8,7 +8,7 @@
 #include "sim/roles/charged_work.hpp"
 #include "sim/roles/gradient_task.hpp"
 #include "sim/roles/peers.hpp"
-#include "sim/scenario/spec/devices.hpp"
+#include "sim/scenario/spec/pace.hpp"
 
 namespace psim {
 
@@ -99,8 +99,7 @@ void TaskWorker::compute(const RunTask& order) {
         job_.plan.sampler->batch(static_cast<std::uint32_t>(number % workers), number / workers));
   GradientTask task(job_);
   task.start(std::move(taken.weights), std::move(work));
-  const auto bytes = static_cast<double>(job_.plan.keys.parameters * bytes_per_value(job_.plan.precision()));
-  processor_.copy(2 * device_copies(scenario.cluster.worker_devices, bytes).seconds);
+  processor_.copy(all_copies(job_, job_.plan.keys.parameters, 1));
   psim::compute(job_, node_, flops_of_samples(job_, index_, 1, 1) * job_.slowness.of_step(index_, steps_++));
   task.wait();
   result.gradient = task.take();

@@ -261,6 +261,7 @@ std::optional<LoadedScenario> load_scenario(const LoadRequest& request, Diagnost
   Reading reading = reader.reading();
   load_profiles(scenario, request, reading, diagnostics);
   const Check check{.s = scenario, .reading = reading, .diagnostics = diagnostics};
+  settle_devices(scenario, check);
   // Speeds may come from the platform file, so it is first.
   if (can_load_platform(check)) load_platform(scenario, request, check);
   share_workers(scenario);
@@ -271,6 +272,9 @@ std::optional<LoadedScenario> load_scenario(const LoadRequest& request, Diagnost
   } else if (can_load_jobs(check)) {
     loaded.jobs = load_jobs(scenario, request, sources, diagnostics);
     loaded.data = loaded.jobs.front().data;
+    std::vector<const Scenario*> jobs;
+    for (const LoadedJob& job : loaded.jobs) jobs.push_back(&job.scenario);
+    if (diagnostics.empty()) check_servers_of(check, jobs);
   }
   // Overrides may take away what the axes are about.
   if (request.overrides.empty() && request.point.empty()) read_axes(*document, diagnostics);

@@ -72,16 +72,95 @@ TEST_CASE("sums on the host: every device copies over the shared bus", "[devices
   }
 }
 
-TEST_CASE("sums on a device: one copy over the bus, the others over links", "[devices]") {
+// One array, which device 0 sums: it takes three gradients through its port, and so does it send three.
+TEST_CASE("sums on a device: one copy over the bus, the others from port to port", "[devices]") {
   const std::string four = "count = 4\nbus_bandwidth = \"8GBps\"\nbus_latency = \"1ms\"\n";
   const Json device = run(four + "aggregate = \"device\"\npeer_bandwidth = \"40GBps\"");
   CHECK(seconds_per_step(device) ==
         Approx(step * 8 / 30 + 2 * (model / 8e9 + 3 * model / 40e9 + 4e-3)).epsilon(1e-9));
   CHECK(device["workers"][1]["bus_bytes"] == steps * 2 * 400'000'000LL);
+  CHECK(device["workers"][1]["peer_bytes"] == steps * 6 * 400'000'000LL);
   CHECK(device["workers"][1]["host_bytes"] == 2 * 400'000'000LL);
   CHECK(device["workers"][1]["device_bytes"] == 6 * 400'000'000LL);
-  const Json over_bus = run(four + "aggregate = \"device\"");
-  CHECK(seconds_per_step(over_bus) == seconds_per_step(run(four)));
+  // Without links of their own they use the bus's switch, and still leave the host's link alone.
+  const Json over_switch = run(four + "aggregate = \"device\"");
+  CHECK(over_switch["workers"][1]["bus_bytes"] == steps * 2 * 400'000'000LL);
+  CHECK(seconds_per_step(over_switch) == Approx(step * 8 / 30 + 2 * (4 * model / 8e9 + 4e-3)).epsilon(1e-9));
+  // Without peer access a copy goes up and down again.
+  const Json over_host = run(four + "aggregate = \"device\"\npeers = \"host\"");
+  CHECK(over_host["workers"][1]["bus_bytes"] == steps * 2 * 7 * 400'000'000LL);
+  CHECK(seconds_per_step(over_host) == Approx(step * 8 / 30 + 2 * 7 * (model / 8e9 + 1e-3)).epsilon(1e-9));
+}
+
+TEST_CASE("arrays are summed on all devices side by side", "[devices]") {
+  const auto with_arrays = [](const std::string& aggregate) {
+    return run_toml(fmt::format(R"(
+[model]
+kind = "phantom"
+arrays = [25_000_000, 25_000_000, 25_000_000, 25_000_000]
+[training]
+batch_size = 4
+steps = {}
+[compute]
+time = "500ms"
+[cluster]
+workers = 2
+[cluster.network]
+latency = "0s"
+bandwidth = "1e20Bps"
+share_spread = 0.0
+[cluster.worker.device]
+count = 4
+bus_bandwidth = "8GBps"
+bus_latency = "0s"
+aggregate = "{}")",
+                                steps, aggregate));
+  };
+  const Json host = with_arrays("host"), device = with_arrays("device");
+  CHECK(seconds_per_step(host) == Approx(step / 4 + 2 * 4 * model / 8e9).epsilon(1e-9));
+  CHECK(seconds_per_step(device) == Approx(step / 4 + 2 * 1.75 * model / 8e9).epsilon(1e-9));
+  CHECK(device["workers"][0]["device_bytes"] == 3 * 400'000'000LL);
+  CHECK(device["digest"] != host["digest"]);
+}
+
+// The optimizer takes 20 operations for each of 10^8 values: 0.2 s at 10 Gflop/s.
+TEST_CASE("the optimizer on the host or on the devices", "[devices]") {
+  const auto local = [](const std::string& update) {
+    return run_toml(fmt::format(R"(
+[model]
+kind = "phantom"
+parameters = 100_000_000
+[training]
+batch_size = 4
+steps = {}
+update = "worker"
+local_steps = 3
+[compute]
+time = "500ms"
+[cluster]
+workers = 2
+[cluster.network]
+latency = "0s"
+bandwidth = "1e20Bps"
+share_spread = 0.0
+[cluster.worker]
+speed = "10Gf"
+flops_per_value = 20
+[cluster.worker.device]
+count = 2
+speeds = "40Gf"
+bus_bandwidth = "8GBps"
+bus_latency = "0s"
+aggregate = "device"
+update = "{}")",
+                                steps, update));
+  };
+  const Json host = local("host"), device = local("device");
+  const double computing = 3 * step / 2 / 4, copy = model / 8e9;
+  CHECK(seconds_per_step(host) == Approx(computing + 0.2 + 3 * 2 * (copy + copy)).epsilon(1e-9));
+  CHECK(seconds_per_step(device) == Approx(computing + 0.05 + 2 * copy + 3 * 2 * copy).epsilon(1e-9));
+  CHECK(host["workers"][0]["bus_bytes"] == steps * 6 * 400'000'000LL);
+  CHECK(device["workers"][0]["bus_bytes"] == steps * 2 * 400'000'000LL);
 }
 
 TEST_CASE("devices of unequal speed: the slowest part decides", "[devices]") {

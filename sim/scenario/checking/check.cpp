@@ -18,13 +18,14 @@ struct Subject {
 };
 
 constexpr Subject subjects[] = {
-    {check_features, Of::both},      {check_source, Of::job},           {check_model, Of::job},
-    {check_parameters, Of::job},     {check_devices, Of::job},          {check_training, Of::job},
-    {check_consistency, Of::job},    {check_filters, Of::job},          {check_pace, Of::job},
-    {check_recovery, Of::cluster},   {check_cluster, Of::cluster},      {check_inference, Of::cluster},
-    {check_network, Of::cluster},    {check_architecture, Of::cluster}, {check_compute, Of::cluster},
-    {check_stragglers, Of::cluster}, {check_faults, Of::cluster},       {check_slowness, Of::cluster},
-    {check_groups, Of::cluster},     {check_tasks, Of::cluster},        {check_nodes, Of::cluster},
+    {check_features, Of::both},     {check_source, Of::job},         {check_model, Of::job},
+    {check_parameters, Of::job},    {check_devices, Of::job},        {check_memory, Of::job},
+    {check_training, Of::job},      {check_consistency, Of::job},    {check_filters, Of::job},
+    {check_pace, Of::job},          {check_recovery, Of::cluster},   {check_cluster, Of::cluster},
+    {check_inference, Of::cluster}, {check_network, Of::cluster},    {check_architecture, Of::cluster},
+    {check_compute, Of::cluster},   {check_stragglers, Of::cluster}, {check_faults, Of::cluster},
+    {check_slowness, Of::cluster},  {check_groups, Of::cluster},     {check_tasks, Of::cluster},
+    {check_nodes, Of::cluster},
 };
 
 }  // namespace

@@ -42,6 +42,10 @@ struct Check {
 void check_scenario(const Check& check);
 // With several groups: what each job has of its own.
 void check_job(const Check& check);
+// Makes the devices of one machine the workers of a pipeline over them.
+void settle_devices(Scenario& scenario, const Check& check);
+// With several groups: whether the servers have room for the models of all jobs.
+void check_servers_of(const Check& check, const std::vector<const Scenario*>& jobs);
 // What only the data tell.
 void check_data(const Check& check, const DataShape& train);
 

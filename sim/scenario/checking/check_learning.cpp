@@ -7,6 +7,7 @@
 
 #include "sim/scenario/checking/checks.hpp"
 #include "sim/scenario/fields/choices.hpp"
+#include "sim/scenario/spec/pace.hpp"
 
 namespace psim {
 namespace {
@@ -269,19 +270,19 @@ void check_data(const Check& check, const DataShape& train) {
     check_shape(check, train);
   } else {  // its size was not known before
     check_parameters(check);
-    check_devices(check);
+    check_memory(check);
     check_pace(check);
   }
-  const std::int64_t shard = train.samples / check.s.cluster.workers;
-  if (check.s.cluster.workers > train.samples) {
-    check.add({"cluster.workers"}, fmt::format("`cluster.workers` is {}", check.s.cluster.workers),
+  const std::int64_t machines = machines_with_data(check.s), shard = train.samples / machines;
+  if (machines > train.samples) {
+    check.add({"cluster.workers"}, fmt::format("`cluster.workers` is {}", machines),
               there_are(train.samples, "training sample"));
   } else if (check.s.training.batch_size > shard) {
-    check.add({"training.batch_size", "cluster.workers"},
-              fmt::format("`training.batch_size` is {}", check.s.training.batch_size),
-              fmt::format("larger than a worker's shard of {}", counted(shard, "sample")),
-              fmt::format("{} over {}", counted(train.samples, "training sample"),
-                          counted(check.s.cluster.workers, "worker")));
+    check.add(
+        {"training.batch_size", "cluster.workers"},
+        fmt::format("`training.batch_size` is {}", check.s.training.batch_size),
+        fmt::format("larger than a worker's shard of {}", counted(shard, "sample")),
+        fmt::format("{} over {}", counted(train.samples, "training sample"), counted(machines, "worker")));
   }
 }
 

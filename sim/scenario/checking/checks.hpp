@@ -20,6 +20,7 @@ void check_consistency(const Check& check);
 bool knows_model(const Check& check);
 
 void check_devices(const Check& check);   // check_devices.cpp
+void check_memory(const Check& check);    // check_memory.cpp
 void check_filters(const Check& check);   // check_messages.cpp
 void check_recovery(const Check& check);  // check_recovery.cpp
 

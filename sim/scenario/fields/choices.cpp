@@ -304,8 +304,28 @@ std::vector<Choice> choices<SendOrder>() {
 
 template <>
 std::vector<Choice> choices<DeviceAggregation>() {
-  return {{"host", "every device copies its gradient to the host, which adds them (MXNet's CommCPU)"},
-          {"device", "on device 0; one copy of the sum goes to the host (MXNet's CommDevice)"}};
+  return {
+      {"host", "every device copies its gradient to the host, which adds them (MXNet's CommCPU)"},
+      {"device",
+       "on devices, each array on one of them; one copy of the sum goes to the host (MXNet's CommDevice)"}};
+}
+
+template <>
+std::vector<Choice> choices<DeviceUpdate>() {
+  return {{"host", "on the host, which sends the devices the weights"},
+          {"device", "on every device, as under MXNet's update_on_kvstore = false; the host has no weights"}};
+}
+
+template <>
+std::vector<Choice> choices<PeerAccess>() {
+  return {{"direct", "through the switch of their bus, or links of their own (MXNET_ENABLE_GPU_P2P = 1)"},
+          {"host", "up to the host's memory and down again, over the bus"}};
+}
+
+template <>
+std::vector<Choice> choices<PipelineOver>() {
+  return {{"nodes", "machines on the network: the workers"},
+          {"devices", "the devices of one machine, on its bus (cluster.worker.device)"}};
 }
 
 template <>

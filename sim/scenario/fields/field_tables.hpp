@@ -32,6 +32,8 @@ void describe_inference(FieldVisitor& visitor, InferenceSpec& inference);
 void describe_task(FieldVisitor& visitor, TaskSpec& task);
 // fields_groups.cpp
 void describe_group(FieldVisitor& visitor, GroupSpec& group);
+// fields_devices.cpp
+void describe_devices(FieldVisitor& visitor, Scenario& scenario);
 // fields_cluster.cpp
 void describe_cluster(FieldVisitor& visitor, Scenario& scenario);
 void describe_compute(FieldVisitor& visitor, ComputeSpec& compute);

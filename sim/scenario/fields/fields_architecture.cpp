@@ -15,6 +15,8 @@ void describe_architecture(FieldVisitor& v, ArchitectureSpec& a) {
            .when_key = "kind",
            .when = {"model-parallel"},
            .default_text = "four per worker, but no more than there are samples"});
+  v.field("over", choice(a.over),
+          {.doc = "What the stages of the pipeline are.", .when_key = "kind", .when = {"model-parallel"}});
   v.field("schedule", choice(a.schedule),
           {.doc = "In which order a stage computes.", .when_key = "kind", .when = {"model-parallel"}});
 }

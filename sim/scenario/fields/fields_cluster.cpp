@@ -110,65 +110,6 @@ void describe_endpoint(FieldVisitor& v, EndpointSpec& e) {
            .default_text = "no limit"});
 }
 
-void describe_devices(FieldVisitor& v, DeviceSpec& d) {
-  const std::string_view kind = "architecture.kind", count = "cluster.worker.device.count";
-  const std::vector<std::string_view> whole = {"parameter-server", "all-reduce"};  // models
-  v.field("count", &d.count,
-          {.doc = "Devices of each worker. They share a batch in equal parts; what does not divide goes to "
-                  "the first ones.",
-           .min = 1,
-           .max = 64,
-           .when_key = kind,
-           .when = whole});
-  v.field("speeds", &d.speeds,
-          {.doc = "Computing speed of each device.",
-           .min = 1,
-           .max = 1e30,
-           .when_key = kind,
-           .when = whole,
-           .default_text = "the worker's"});
-  v.field("memory", &d.memory,
-          {.doc = "Memory of each device. The weights, the gradient and the buffers of the sum must fit.",
-           .min = 1,
-           .max = 1e18,
-           .when_key = kind,
-           .when = whole,
-           .default_text = "no limit"});
-  v.field(
-      "bus_bandwidth", &d.bus_bandwidth,
-      {.doc = "Bandwidth of the bus that a worker's host and devices share; it carries one copy at a time.",
-       .min = 1,
-       .max = 1e30,
-       .when_key = kind,
-       .when = whole,
-       .default_text = "\"16GBps\"; a single device has no bus, and needs no copies"});
-  v.field("bus_latency", &d.bus_latency,
-          {.doc = "Latency of each copy.",
-           .min = 0,
-           .max = 3600,
-           .when_key = kind,
-           .when = whole,
-           .need = {.keys = {count, "cluster.worker.device.bus_bandwidth"},
-                    .text = "with several devices, or a bus_bandwidth",
-                    .met = [&d] { return d.bus().has_value(); }}});
-  v.field("aggregate", choice(d.aggregate),
-          {.doc = "Where the gradients of a worker's devices are added up.",
-           .when_key = kind,
-           .when = whole,
-           .need = {.keys = {count}, .text = "with several devices", .met = [&d] { return d.count > 1; }}});
-  v.field("peer_bandwidth", &d.peer_bandwidth,
-          {.doc = "Bandwidth of links between devices. Gradients that a device adds up then travel over them "
-                  "instead of the bus.",
-           .min = 1,
-           .max = 1e30,
-           .when_key = kind,
-           .when = whole,
-           .need = {.keys = {count, "cluster.worker.device.aggregate"},
-                    .text = "with several devices and aggregate = device",
-                    .met = [&d] { return d.count > 1 && d.aggregate == DeviceAggregation::device; }},
-           .default_text = "over the bus"});
-}
-
 void describe_network(FieldVisitor& v, NetworkSpec& n) {
   v.field("topology", choice(n.topology), {.doc = "How the network connects the nodes."});
   describe_shape(v, n);
@@ -252,7 +193,10 @@ Need speed_need(Scenario& s) {
 
 void describe_cluster(FieldVisitor& v, Scenario& s) {
   ClusterSpec& c = s.cluster;
-  v.field("workers", &c.workers, {.doc = "Number of workers.", .min = 1, .max = 20'000});
+  v.field("workers", &c.workers,
+          {.doc = "Number of workers. A pipeline over devices has one, whatever the default.",
+           .min = 1,
+           .max = 20'000});
   v.field(
       "spares", &c.spares,
       {.doc = "Of the workers, the last so many: they are absent until one joins in the place of a slow one.",
@@ -281,10 +225,15 @@ void describe_cluster(FieldVisitor& v, Scenario& s) {
              .need = {.keys = {"training.update"}, .text = "with training.update = worker", .met = [&s] {
                         return s.training.update == UpdateAt::worker || !s.groups.empty();
                       }}});
+    v.field("memory", &c.worker.memory,
+            {.doc = "Memory of a worker's host. What it holds must fit (docs/results.md, Memory).",
+             .min = 1,
+             .max = 1e18,
+             .default_text = "no limit"});
     describe_startup(v, c.worker.startup, "cluster.worker");
     describe_economy(v, c.worker.economy);
     v.table("device", "Devices of every worker, which compute the gradients.",
-            [&] { describe_devices(v, c.worker_devices); });
+            [&] { describe_devices(v, s); });
   });
   v.table("server", "Every server's machine.", [&] {
     v.field("speed", &c.server.speed,
@@ -300,6 +249,13 @@ void describe_cluster(FieldVisitor& v, Scenario& s) {
          .max = 1e12,
          .when_key = "architecture.kind",
          .when = {"parameter-server"}});
+    v.field("memory", &c.server.memory,
+            {.doc = "Memory of a server. What the fullest one holds must fit (docs/results.md, Memory).",
+             .min = 1,
+             .max = 1e18,
+             .when_key = "architecture.kind",
+             .when = {"parameter-server"},
+             .default_text = "no limit"});
     describe_startup(v, c.server.startup, "cluster.server");
     describe_economy(v, c.server.economy);
   });

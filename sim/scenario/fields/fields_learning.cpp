@@ -123,6 +123,13 @@ void describe_phantom(FieldVisitor& v, Scenario& s) {
            .max = 1e9,
            .when_key = "kind",
            .when = {"phantom"}});
+  v.field("activations_per_sample", &s.activations_per_sample,
+          {.doc = "What the backward pass of one sample needs of its forward pass: memory of the nodes that "
+                  "compute gradients. Arrays, or stages of a pipeline, have equal parts of it.",
+           .min = 0,
+           .max = 1e15,
+           .when_key = "kind",
+           .when = {"phantom"}});
 }
 
 }  // namespace

@@ -44,6 +44,10 @@ void describe_rhythm(FieldVisitor& v, TrainingSpec& t) {
        .default_text = "local_steps decides"});
   v.field("accumulate", &t.accumulate,
           {.doc = "Batches whose gradients are averaged before a step.", .min = 1, .max = 1e6});
+  v.field("recompute", &t.recompute,
+          {.doc = "Whether workers keep only some layers' activations, and compute the others again in the "
+                  "backward pass: less memory, and one more forward pass of time (Chen et al., arXiv "
+                  "1604.06174, 2016). Gradients stay the same."});
   v.field("warmup_steps", &t.warmup_steps,
           {.doc = "Local steps of the first clock, in which workers train alone before they synchronise.",
            .min = 0,

@@ -45,6 +45,7 @@ class Echo final : public MeaningfulFields {
 
 std::string resolved_toml(const Scenario& scenario) {
   Scenario copy = scenario;
+  if (scenario.architecture.is_on_one_machine()) copy.cluster.workers = 1;  // as a file says it
   Echo echo;
   describe(echo, copy);
   // A preset's filters come back unless the text says that there are none.

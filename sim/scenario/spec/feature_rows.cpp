@@ -1,6 +1,7 @@
 // The table of features: what switches each on, what it needs, and what it takes away.
 #include <fmt/format.h>
 
+#include "sim/scenario/spec/devices.hpp"
 #include "sim/scenario/spec/fault_condition.hpp"
 #include "sim/scenario/spec/features.hpp"
 
@@ -85,6 +86,11 @@ const Feature rows[] = {
     row("model parallelism", "architecture.kind = \"model-parallel\"\ncluster.workers = 2", in_servers,
         {.needs = all_weights, .takes = servers | keys | whole_copies | own_batches | fewer_workers},
         [](const Scenario& s) { return s.architecture.kind == Architecture::model_parallel; }),
+    row("a pipeline over the devices of one machine",
+        "architecture.over = \"devices\"\narchitecture.kind = \"model-parallel\"\n"
+        "cluster.worker.device.count = 2\ncluster.workers = 1",
+        "over = \"nodes\" in [architecture]", {.needs = all_weights | arrives_once | own_links},
+        [](const Scenario& s) { return s.architecture.is_on_one_machine(); }),
     row("k-async on several shards",
         "consistency.model = \"k-async\"\nconsistency.k = 2\ncluster.servers = 2",
         "another model, or one server with unit = \"server\" in [messages]", {.needs = arrives_once},
@@ -214,7 +220,15 @@ const Feature rows[] = {
     row("a message for a range of keys", "messages.keys = \"range\"", "keys = \"per-value\" in [messages]",
         {.takes = keys}, [](const Scenario& s) { return s.messages.keys == KeyFormat::range; }),
     row("a worker of several devices", "cluster.worker.device.count = 2", "count = 1", {.needs = own_batches},
-        [](const Scenario& s) { return s.cluster.worker_devices.count > 1; }),
+        [](const Scenario& s) {
+          return s.cluster.worker_devices.count > 1 && !s.architecture.is_on_one_machine();
+        }),
+    row("an update on the devices",
+        "cluster.worker.device.update = \"device\"\ncluster.worker.device.count = 2\n"
+        "training.update = \"worker\"",
+        "update = \"host\" in [cluster.worker.device]", {.needs = servers}, updates_on_devices),
+    row("recomputation of activations", "training.recompute = true", "recompute = false", {.needs = all_weights},
+        [](const Scenario& s) { return s.training.recompute; }),
     row("messages in turn", "messages.order = \"fifo\"", "order = \"parallel\" in [messages]",
         {.takes = at_once}, [](const Scenario& s) { return s.messages.order != SendOrder::parallel; }),
     row("sums on the way",

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/scenario/spec/activations.hpp"
 #include "sim/scenario/spec/devices.hpp"
 
 namespace psim {
@@ -13,7 +14,7 @@ constexpr double epochs_without_end = 1000;
 
 }  // namespace
 
-double mean_step_seconds(const Scenario& s, std::size_t worker) {
+double mean_gradient_seconds(const Scenario& s, std::size_t worker) {
   const auto batches = static_cast<double>(s.training.batches_per_clock());
   const double devices = devices_time_ratio(s, worker);
   if (s.compute.time) return devices * batches * s.compute.time->value;
@@ -53,13 +54,25 @@ double batches_more_at_first(const Scenario& s) {
   return static_cast<double>(s.training.warmup_steps * s.training.accumulate) - batches_per_clock(s);
 }
 
+double mean_step_seconds(const Scenario& s, std::size_t worker) {
+  return mean_gradient_seconds(s, worker) * recompute_factor(s);
+}
+
+std::int64_t machines_with_data(const Scenario& s) {
+  return s.architecture.is_on_one_machine() ? 1 : s.cluster.workers;
+}
+
+std::int64_t samples_per_step(const Scenario& s) {
+  return s.training.batch_size * (s.architecture.is_on_one_machine() ? 1 : batches_of_workers(s));
+}
+
 std::optional<std::int64_t> steps_of(const Scenario& scenario, std::int64_t training_samples) {
   const TrainingSpec& training = scenario.training;
   std::optional<double> epochs = training.epochs;
   if (!epochs && !training.steps && !training.duration) epochs = epochs_without_end;
   std::optional<std::int64_t> steps = training.steps;
   if (epochs) {
-    const std::int64_t samples = training.batch_size * batches_of_workers(scenario);
+    const std::int64_t samples = samples_per_step(scenario);
     const double per_clock = static_cast<double>(samples) * batches_per_clock(scenario),
                  more_at_first = static_cast<double>(samples) * batches_more_at_first(scenario);
     const double wanted = *epochs * static_cast<double>(training_samples) - more_at_first;

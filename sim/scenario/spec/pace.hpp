@@ -9,8 +9,9 @@
 
 namespace psim {
 
-// Mean time of a clock's computation of `worker` in seconds, before any slowness; where a clock has a time,
-// of one local step.
+// Mean time of the gradients of a clock of `worker` in seconds, before any slowness, and of all that it
+// computes in a clock, recomputed activations included; where a clock has a time, of one local step.
+double mean_gradient_seconds(const Scenario& scenario, std::size_t worker);
 double mean_step_seconds(const Scenario& scenario, std::size_t worker);
 
 // Batches of a clock, where each worker takes one step: one each, or as many as tasks compute.
@@ -22,6 +23,11 @@ std::int64_t mean_local_steps(const Scenario& scenario, std::size_t worker);
 // Of a worker's batches in a clock, the mean over workers; and how many more the first clock has.
 double batches_per_clock(const Scenario& scenario);
 double batches_more_at_first(const Scenario& scenario);
+
+// Machines that take a batch each, and have a part of the data each: the workers, or the one machine whose
+// devices are the stages of a pipeline. And the samples of all these batches.
+std::int64_t machines_with_data(const Scenario& scenario);
+std::int64_t samples_per_step(const Scenario& scenario);
 
 // Clocks of each worker that the scenario's steps or epochs make; none when something else ends the run.
 std::optional<std::int64_t> steps_of(const Scenario& scenario, std::int64_t training_samples);

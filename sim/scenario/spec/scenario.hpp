@@ -63,6 +63,7 @@ struct TrainingSpec {
   std::int64_t local_steps = 1;       // of a worker on its own copy, per clock
   std::optional<Seconds> local_time;  // instead, of a clock: as many local steps as fit
   std::int64_t accumulate = 1;        // batches per local step, their gradients averaged
+  bool recompute = false;             // keep few activations, and compute the others again
   std::int64_t warmup_steps = 0;      // local steps of the first clock; 0: as of every clock
   Warmup warmup = Warmup::after_pull;
   std::int64_t pull_every = 1;          // clocks from one pull to the next
@@ -96,10 +97,15 @@ struct NodeSpec {
   double flops_per_value = 0;  // servers: of a pushed value; workers: of a value that they update themselves
   StartupSpec startup;
   EconomySpec economy;
+  std::optional<Bytes> memory = {};  // none: no limit
 };
 
 // Where the gradients of a worker's devices are added up: MXNet's dist_* and dist_*_device.
 enum class DeviceAggregation { host, device };
+// Who runs the optimizer of a worker that updates its own weights.
+enum class DeviceUpdate { host, device };
+// How devices reach each other: directly (MXNet's MXNET_ENABLE_GPU_P2P), or through the host's memory.
+enum class PeerAccess { direct, host };
 
 // The devices of each worker. A single one without a bus is the worker's own processor.
 struct DeviceSpec {
@@ -109,11 +115,18 @@ struct DeviceSpec {
   std::optional<BytesPerSecond> bus_bandwidth;
   Seconds bus_latency{10 / 1e6};
   DeviceAggregation aggregate = DeviceAggregation::host;
-  std::optional<BytesPerSecond> peer_bandwidth;  // none: over the bus
+  DeviceUpdate update = DeviceUpdate::host;
+  PeerAccess peers = PeerAccess::direct;
+  std::optional<BytesPerSecond> peer_bandwidth;  // none: the bus's
 
   // PCI Express 3.0 with 16 lanes, unless given.
   std::optional<BytesPerSecond> bus() const {
     return bus_bandwidth || count == 1 ? bus_bandwidth : BytesPerSecond{16e9};
+  }
+  // Of a device's port for copies from and to other devices.
+  BytesPerSecond port() const { return peer_bandwidth.value_or(bus().value_or(BytesPerSecond{16e9})); }
+  FlopsPerSecond speed_of(std::size_t device, FlopsPerSecond usual) const {
+    return speeds.values.empty() ? usual : speeds.of(device);
   }
 };
 
@@ -277,6 +290,7 @@ struct Scenario {
   ArchitectureSpec architecture;
   DataSpec data;
   ModelSpec model;
+  Bytes activations_per_sample{0};  // of a phantom model
   TrainingSpec training;
   ConsistencySpec consistency;
   PlacementSpec placement;

@@ -1,5 +1,5 @@
-// A worker's devices: who takes what part of a batch, what copies cost and how much memory a sum needs
-// (docs/results.md); and the gradient of the parts is that of the batch.
+// A worker's devices: who takes what part of a batch, and what copies cost (docs/results.md); and the
+// gradient of the parts is that of the batch.
 #include "sim/scenario/spec/devices.hpp"
 
 #include <algorithm>
@@ -60,41 +60,65 @@ TEST_CASE("a step ends with the slowest device", "[devices]") {
 }
 
 TEST_CASE("without a bus nothing is copied, and sums on the host take every copy over it", "[devices]") {
-  DeviceSpec devices{.bus_latency = {1e-3}};
-  CHECK(device_copies(devices, 8e6).seconds == 0);
-  CHECK(device_copies(devices, 8e6).bus_bytes == 0);
+  Scenario s = with_devices(1, DeviceAggregation::host);
+  DeviceSpec& devices = s.cluster.worker_devices;
+  devices.bus_latency = {1e-3};
+  CHECK(host_copies(s, 8e6).seconds == 0);
+  CHECK(copies_of_clock(s, 8e6, 1).bus_bytes == 0);
   devices.count = 4;
-  CHECK(device_copies(devices, 8e6).seconds == Approx(4 * (8e6 / 16e9 + 1e-3)).epsilon(1e-14));
-  devices.aggregate = DeviceAggregation::device;  // peers over the bus
-  CHECK(device_copies(devices, 8e6).seconds == Approx(4 * (8e6 / 16e9 + 1e-3)).epsilon(1e-14));
-  CHECK(device_copies(devices, 8e6).bus_bytes == 32e6);
-  devices.peer_bandwidth = BytesPerSecond{80e9};
-  CHECK(device_copies(devices, 8e6).seconds == Approx(8e6 / 16e9 + 3 * 8e6 / 80e9 + 4e-3).epsilon(1e-14));
-  CHECK(device_copies(devices, 8e6).bus_bytes == 8e6);
-  devices.aggregate = DeviceAggregation::host;
-  CHECK(device_copies(devices, 8e6).bus_bytes == 32e6);
+  CHECK(host_copies(s, 8e6).seconds == Approx(4 * (8e6 / 16e9 + 1e-3)).epsilon(1e-14));
+  CHECK(host_copies(s, 8e6).bus_bytes == 32e6);
+  CHECK(peer_copies(s, 8e6).seconds == 0);
+  CHECK(copies_of_clock(s, 8e6, 3).bus_bytes == 3 * 2 * 32e6);
 }
 
-TEST_CASE("memory of sums on the host and on a device", "[devices]") {
-  const DeviceMemory host = device_memory(with_devices(4, DeviceAggregation::host));
-  CHECK(host.host == 5 * model);
-  CHECK(host.device == 2 * model);
-  const DeviceMemory device = device_memory(with_devices(4, DeviceAggregation::device));
-  CHECK(device.host == 2 * model);
-  CHECK(device.device == 6 * model);
-  for (const auto where : {DeviceAggregation::host, DeviceAggregation::device}) {
-    CHECK(device_memory(with_devices(1, where)).host == 2 * model);
-    CHECK(device_memory(with_devices(1, where)).device == 2 * model);
-  }
+TEST_CASE("sums on devices: one copy on the host's link, the others from port to port", "[devices]") {
+  Scenario s = with_devices(4, DeviceAggregation::device);
+  DeviceSpec& devices = s.cluster.worker_devices;
+  devices.bus_latency = {1e-3};
+  CHECK(host_copies(s, 8e6).seconds == Approx(8e6 / 16e9 + 1e-3).epsilon(1e-14));
+  CHECK(host_copies(s, 8e6).bus_bytes == 8e6);
+  // One array: one device takes three gradients through its port.
+  CHECK(peer_copies(s, 8e6).seconds == Approx(3 * 8e6 / 16e9 + 3e-3).epsilon(1e-14));
+  CHECK(peer_copies(s, 8e6).peer_bytes == 3 * 8e6);
+  CHECK(peer_copies(s, 8e6).bus_bytes == 0);
+  devices.peer_bandwidth = BytesPerSecond{80e9};
+  CHECK(peer_copies(s, 8e6).seconds == Approx(3 * 8e6 / 80e9 + 3e-3).epsilon(1e-14));
+  // Four equal arrays: each device sums one, so every port is as busy.
+  s.model.phantom_arrays = {250'000, 250'000, 250'000, 250'000};
+  CHECK(shares_of_sums(s) == std::vector<double>{0.25, 0.25, 0.25, 0.25});
+  CHECK(peer_copies(s, 8e6).seconds == Approx(0.75 * 8e6 / 80e9 + 3e-3).epsilon(1e-14));
+  devices.peers = PeerAccess::host;
+  CHECK(peer_copies(s, 8e6).seconds == Approx(6 * (8e6 / 16e9 + 1e-3)).epsilon(1e-14));
+  CHECK(peer_copies(s, 8e6).bus_bytes == 6 * 8e6);
+  CHECK(peer_copies(s, 8e6).peer_bytes == 0);
+}
+
+TEST_CASE("the largest arrays first, each where least is",
+          "[devices]") {  // MXNet, CommDevice::InitMergeBuffer
+  Scenario s = with_devices(3, DeviceAggregation::device);
+  s.model.phantom_arrays = {10, 50, 20, 40, 30};  // 50 | 40 10 | 30 20
+  CHECK(shares_of_sums(s) == std::vector<double>{50.0 / 150, 50.0 / 150, 50.0 / 150});
+}
+
+TEST_CASE("with the optimizer on the devices local steps stay among them", "[devices]") {
+  Scenario s = with_devices(4, DeviceAggregation::device);
+  s.training.update = UpdateAt::worker;
+  CHECK(copies_of_clock(s, 8e6, 5).bus_bytes == 5 * 2 * 8e6);
+  s.cluster.worker_devices.update = DeviceUpdate::device;
+  CHECK(copies_of_clock(s, 8e6, 5).bus_bytes == 2 * 8e6);
+  CHECK(copies_of_clock(s, 8e6, 5).peer_bytes == 5 * 2 * 3 * 8e6);
+  s.cluster.worker_devices.aggregate = DeviceAggregation::host;  // every sum is the host's
+  CHECK(copies_of_clock(s, 8e6, 5).bus_bytes == 5 * 2 * 4 * 8e6);
 }
 
 TEST_CASE("every local step goes over the bus, those of a warm-up too", "[devices]") {
   Scenario scenario = with_devices(2, DeviceAggregation::host);
-  CHECK(bus_bytes(scenario, 0) == 0);
-  CHECK(bus_bytes(scenario, 5) == 5 * 2 * 2 * model);
+  CHECK(copies_of_clocks(scenario, 0).bus_bytes == 0);
+  CHECK(copies_of_clocks(scenario, 5).bus_bytes == 5 * 2 * 2 * model);
   scenario.training.local_steps = 3;
   scenario.training.warmup_steps = 7;
-  CHECK(bus_bytes(scenario, 5) == (7 + 4 * 3) * 2 * 2 * model);
+  CHECK(copies_of_clocks(scenario, 5).bus_bytes == (7 + 4 * 3) * 2 * 2 * model);
 }
 
 TEST_CASE("the gradient of a batch in parts is that of the batch, to rounding", "[devices]") {

@@ -1,0 +1,251 @@
+#include "sim/scenario/spec/memory.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "model/mutant.hpp"
+#include "sim/protocol/all_reduce.hpp"
+#include "sim/protocol/consistency.hpp"
+#include "sim/protocol/key_space.hpp"
+#include "sim/scenario/spec/activations.hpp"
+#include "sim/scenario/spec/devices.hpp"
+#include "sim/scenario/spec/stage_memory.hpp"
+
+namespace psim {
+namespace {
+
+double value_bytes(const Scenario& s) { return static_cast<double>(bytes_per_value(s.model.precision)); }
+double exact_bytes(const Scenario& s) {
+  return static_cast<double>(bytes_per_value(arithmetic_of(s.model.precision)));
+}
+double model_bytes(const Scenario& s) {
+  return static_cast<double>(parameter_count(s.model)) * value_bytes(s);
+}
+bool is_sparse(const Scenario& s) { return s.model.kind == ModelKind::logistic; }
+bool workers_update(const Scenario& s) { return s.training.update == UpdateAt::worker; }
+bool goes_alone(const Scenario& s) {
+  return s.training.local_steps > 1 || s.training.warmup_steps > 1 || s.training.local_time;
+}
+
+// Of a sparse model: features of all batches of a clock, each counted as often as it comes.
+double pulled_weights(const Scenario& s) {
+  const auto all = static_cast<double>(parameter_count(s.model));
+  if (!is_sparse(s) || s.training.local_time) return all;
+  const std::int64_t batches =
+      std::max(s.training.local_steps, s.training.local_steps_of(0)) * s.training.accumulate;
+  const auto samples = static_cast<double>(s.training.batch_size * batches);
+  return std::min(all, samples * s.model.nonzeros + (s.model.mlp.bias ? 1 : 0));
+}
+
+bool loses(const Scenario& s) {
+  return std::ranges::any_of(filters_on(s.filters, true), &FilterSpec::feeds_back);
+}
+// Of pulls a server remembers what each worker has.
+bool server_remembers(const Scenario& s) {
+  return std::ranges::any_of(filters_on(s.filters, false),
+                             [](const FilterSpec& f) { return f.stage() == FilterStage::select; });
+}
+
+void limit(NodeMemory& memory, const std::optional<Bytes>& given, std::string field) {
+  if (given) memory.limits.push_back({std::move(field), given->value});
+}
+
+NodeMemory host_of_devices(const Scenario& s) {
+  const DeviceSpec& d = s.cluster.worker_devices;
+  const double model = model_bytes(s);
+  const bool on_devices = updates_on_devices(s);
+  NodeMemory host{.node = "worker"};
+  const bool sums = d.count > 1 && d.aggregate == DeviceAggregation::host;
+  if (!on_devices) host.add("weights", model);
+  host.add("gradients", (sums ? static_cast<double>(d.count) : 1) * model);
+  if (goes_alone(s) && !(on_devices && !sums)) host.add("sum of local steps", model);
+  if (!s.architecture.has_servers()) add_optimizer(s, static_cast<double>(parameter_count(s.model)), host);
+  if (workers_update(s)) {
+    host.add("sums of all workers", model);
+    if (!on_devices) add_optimizer(s, static_cast<double>(parameter_count(s.model)), host);
+  }
+  return host;
+}
+
+NodeMemory device_of(const Scenario& s) {
+  const DeviceSpec& d = s.cluster.worker_devices;
+  const double model = model_bytes(s);
+  NodeMemory device{.node = "device"};
+  device.add("weights", model);
+  device.add("gradients", model);
+  if (d.count > 1 && d.aggregate == DeviceAggregation::device)
+    device.add("sums of devices", static_cast<double>(d.count) * std::ranges::max(shares_of_sums(s)) * model);
+  if (updates_on_devices(s)) {
+    add_optimizer(s, static_cast<double>(parameter_count(s.model)), device);
+    if (goes_alone(s) && d.aggregate == DeviceAggregation::device) device.add("sum of local steps", model);
+  }
+  device.add("activations",
+             static_cast<double>(device_parts(s.training.batch_size, d.count).front()) * kept_activations(s));
+  limit(device, d.memory, "cluster.worker.device.memory");
+  return device;
+}
+
+// One that computes in its own memory.
+NodeMemory whole_worker(const Scenario& s) {
+  const double pulled = pulled_weights(s) * value_bytes(s);
+  NodeMemory worker{.node = "worker"};
+  worker.add("weights", pulled);
+  if (is_sparse(s)) worker.add("keys", pulled_weights(s) * 4);
+  worker.add("gradients", pulled);
+  if (goes_alone(s)) worker.add("sum of local steps", pulled);
+  if (s.architecture.has_servers()) {
+    if (workers_update(s)) {
+      worker.add("sums of all workers", pulled);
+      add_optimizer(s, static_cast<double>(parameter_count(s.model)), worker);
+    }
+  } else {
+    add_optimizer(s, static_cast<double>(parameter_count(s.model)), worker);
+  }
+  worker.add("activations", static_cast<double>(s.training.batch_size) * kept_activations(s));
+  limit(worker, s.cluster.worker_devices.memory, "cluster.worker.device.memory");
+  return worker;
+}
+
+// What a worker has beside, for what it sends.
+void add_talk(const Scenario& s, NodeMemory& worker) {
+  const double pulled = pulled_weights(s) * value_bytes(s);
+  if (s.training.algorithm == Algorithm::elastic) worker.add("centre and move", 2 * pulled);
+  if (s.training.pull_every > 1) worker.add("gradient on its way", pulled);
+  if (loses(s)) worker.add("residuals", static_cast<double>(parameter_count(s.model)) * exact_bytes(s));
+}
+
+// The longest part that a worker gets from another one.
+double received_chunk(const Scenario& s) {
+  const auto workers = static_cast<std::uint32_t>(s.cluster.workers);
+  const auto total = static_cast<std::size_t>(parameter_count(s.model));
+  std::size_t most = 0;
+  for (const std::uint32_t worker : {0U, workers - 1}) {
+    for (const Exchange& round : exchanges(s.architecture.algorithm, workers, worker)) {
+      if (round.receive) most = std::max(most, range_of(round.receive->chunks, total, workers).count);
+    }
+  }
+  return static_cast<double>(most) * value_bytes(s);
+}
+
+// Values that each server holds of a job.
+std::vector<std::size_t> load_of(const Scenario& s) {
+  const auto servers = static_cast<std::uint32_t>(s.cluster.servers);
+  return make_key_space(parameter_arrays(s.model), {.placement = s.placement,
+                                                    .unit = s.messages.unit,
+                                                    .slice = s.messages.slice,
+                                                    .servers = servers,
+                                                    .seed = static_cast<std::uint64_t>(s.seed)})
+      .load(servers);
+}
+
+// What a server has of `count` values of a job.
+void add_shard(const Scenario& s, double count, NodeMemory& server) {
+  const ConsistencyRule rule = make_rule(s.consistency, s.cluster.workers);
+  const auto workers = static_cast<double>(s.cluster.workers);
+  if (!workers_update(s)) {
+    server.add("weights", count * value_bytes(s));
+    add_optimizer(s, count, server);
+  }
+  if (rule.group > 1) server.add("sum of gradients", count * exact_bytes(s));
+  server.add("a push", count * value_bytes(s));
+  if (s.training.delay_compensation > 0)
+    server.add("weights that workers have", workers * count * value_bytes(s));
+  if (s.training.delay_compensation > 0 && s.training.delay_compensation_decay > 0)
+    server.add("mean squares", count * exact_bytes(s));
+  if (server_remembers(s)) server.add("values that workers have", workers * count * exact_bytes(s));
+}
+
+// Copies of the shards of the servers before it.
+void add_replicas(const Scenario& s, const std::vector<std::size_t>& load, std::size_t server,
+                  NodeMemory& memory) {
+  for (std::int64_t copy = 1; copy <= s.replication.copies; ++copy) {
+    const std::size_t owner = (server + load.size() - static_cast<std::size_t>(copy)) % load.size();
+    NodeMemory replica;
+    const auto count = static_cast<double>(load[owner]);
+    replica.add("weights", count * value_bytes(s));
+    add_optimizer(s, count, replica);
+    memory.add("replicas", replica.bytes());
+  }
+}
+
+}  // namespace
+
+double NodeMemory::bytes() const {
+  double sum = 0;
+  for (const NodePart& part : parts) sum += part.bytes;
+  return sum;
+}
+
+double NodeMemory::of(std::string_view name) const {
+  const auto part = std::ranges::find(parts, name, &NodePart::name);
+  return part == parts.end() ? 0 : part->bytes;
+}
+
+void NodeMemory::add(std::string_view name, double bytes) {
+  if (bytes == 0) return;
+  const auto part = std::ranges::find(parts, name, &NodePart::name);
+  if (part == parts.end()) parts.push_back({name, bytes});
+  else part->bytes += bytes;
+}
+
+void add_optimizer(const Scenario& s, double count, NodeMemory& memory) {
+  const auto arrays = static_cast<double>(s.training.optimizer.kind->state_arrays);
+  memory.add("optimizer state", mutant("states-take-no-memory") ? 0 : arrays * count * exact_bytes(s));
+  if (s.training.multi_precision) memory.add("master copy", count * exact_bytes(s));
+}
+
+std::vector<NodeMemory> worker_memory(const Scenario& s) {
+  if (s.architecture.kind == Architecture::model_parallel) return stage_memory(s);
+  std::vector<NodeMemory> all;
+  if (s.cluster.worker_devices.bus()) {
+    all = {host_of_devices(s), device_of(s)};
+  } else {
+    all = {whole_worker(s)};
+  }
+  add_talk(s, all.front());
+  if (!s.architecture.has_servers()) all.front().add("a part of the sum", received_chunk(s));
+  limit(all.front(), s.cluster.worker.memory, "cluster.worker.memory");
+  return all;
+}
+
+NodeMemory server_memory(std::span<const Scenario* const> jobs) {
+  const Scenario& cluster = *jobs.front();
+  NodeMemory fullest{.node = "server"};
+  std::vector<std::vector<std::size_t>> loads;
+  for (const Scenario* job : jobs) loads.push_back(load_of(*job));
+  for (std::size_t server = 0; server < static_cast<std::size_t>(cluster.cluster.servers); ++server) {
+    NodeMemory one{.node = "server"};
+    for (std::size_t j = 0; j < jobs.size(); ++j) {
+      add_shard(*jobs[j], static_cast<double>(loads[j][server]), one);
+      add_replicas(*jobs[j], loads[j], server, one);
+    }
+    if (one.bytes() > fullest.bytes()) fullest = std::move(one);
+  }
+  limit(fullest, cluster.cluster.server.memory, "cluster.server.memory");
+  return fullest;
+}
+
+std::vector<NodeMemory> memory_of(const Scenario& scenario) {
+  std::vector<NodeMemory> all = worker_memory(scenario);
+  const Scenario* const job = &scenario;
+  if (scenario.architecture.has_servers()) all.push_back(server_memory({&job, 1}));
+  return all;
+}
+
+std::string size_text(double bytes) {
+  for (const auto& [unit, size] : {std::pair{"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}}) {
+    if (bytes >= size) return fmt::format("{:.6g} {}", bytes / size, unit);
+  }
+  return fmt::format("{:.6g} B", bytes);
+}
+
+std::string parts_text(const NodeMemory& memory) {
+  std::string text;
+  for (const NodePart& part : memory.parts)
+    text += fmt::format("{}{} {}", text.empty() ? "" : " + ", part.name, size_text(part.bytes));
+  return text;
+}
+
+}  // namespace psim
