@@ -148,7 +148,6 @@ std::optional<Values> JobPlan::initial(std::uint32_t shard) const {
 
 Epochs JobPlan::epochs() const {
   if (data == nullptr) return {.per_clock = 1};
-  const TrainingSpec& training = scenario.training;
   const std::int64_t samples = samples_per_step(scenario);
   const auto passes = [&](double batches) {
     return static_cast<double>(samples) * batches / static_cast<double>(data->size());
