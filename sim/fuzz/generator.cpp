@@ -74,6 +74,7 @@ void draw_training(Draft& draft, std::int64_t steps, bool learns, bool dense, Di
     draft["training"].rows.push_back({"loss_scale", "64"});
   }
   if (elastic) rows.push_back({"algorithm", "\"elastic\""});
+  if (dense && !elastic && dice.chance(0.1)) rows.push_back({"update", "\"worker\""});
   if (learns && dice.chance(0.4))
     rows.push_back({"evaluate_every", dice.chance(0.5) ? "\"3 updates\"" : dice.time(500, 4000)});
   if (dice.chance(0.1)) rows.push_back({"duration", dice.time(step_us, steps * 2 * step_us)});
@@ -227,12 +228,12 @@ void draw_tenants(Draft& draft, Victims& v, Dice& dice) {
 
 // What is refused where nodes may fail, and what is not.
 void draw_sturdy(Draft& draft, Victims& v, Dice& dice) {
-  const std::string_view what = dice.one_of(
-      {"groups", "inference", "database", "dynamic", "stealing", "worker", "key-caching", "none"});
+  const std::string_view what =
+      dice.one_of({"groups", "inference", "database", "dynamic", "stealing", "key-caching", "none"});
   Table& training = draft["training"];
-  if (what == "dynamic" || what == "stealing" || what == "worker") {
+  if (what == "dynamic" || what == "stealing") {
     std::erase_if(training.rows, [](const Row& row) { return row.key == "work"; });
-    training.rows.push_back({what == "worker" ? "update" : "work", fmt::format("\"{}\"", what)});
+    training.rows.push_back({"work", fmt::format("\"{}\"", what)});
   } else if (what == "database" && v.learns) {
     draft["data"].rows.push_back({"delivery", "\"database\""});
     draft["data"].rows.push_back({"prefetch", dice.number(0, 3)});
@@ -386,7 +387,7 @@ Draft draw_training_job(std::uint64_t seed, std::uint64_t run, std::uint64_t att
   victims.learns = !phantom;
   victims.end_us = 2 * steps * step_us;
   draw_training(draft, steps, victims.learns, !sparse, dice);
-  if (draw_consistency(draft, victims.workers, dice)) victims.servers = 1;
+  draw_consistency(draft, victims.workers, dice);
   draw_messages(draft, !sparse, dice);
   Dice stale(Stream(seed, "fuzz-staleness", run, attempt));
   draw_staleness(draft, stale);

@@ -92,8 +92,7 @@ struct Victims {
   bool shares_work = false;  // workers compute samples of others, or get them over the network
   std::int64_t end_us = 0;   // about how long the run would take without faults
 };
-// Returns whether only one server can be.
-bool draw_consistency(Draft& draft, std::int64_t workers, Dice& dice);
+void draw_consistency(Draft& draft, std::int64_t workers, Dice& dice);
 // When updates close, what becomes of stale pushes, and what workers keep.
 void draw_staleness(Draft& draft, Dice& dice);
 void draw_faults(Draft& draft, const Victims& victims, Dice& dice);

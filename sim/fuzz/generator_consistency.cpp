@@ -7,7 +7,7 @@
 
 namespace psim::fuzz {
 
-bool draw_consistency(Draft& draft, std::int64_t workers, Dice& dice) {
+void draw_consistency(Draft& draft, std::int64_t workers, Dice& dice) {
   Table& table = draft["consistency"];
   const auto& row = drawn_row<ConsistencyRow>(dice);
   table.rows = {{"model", in_quotes(row.name)}};
@@ -16,7 +16,6 @@ bool draw_consistency(Draft& draft, std::int64_t workers, Dice& dice) {
   if (row.has_k()) table.rows.push_back({"k", dice.number(1, workers)});
   if (row.has_late() && row.has_k()) table.rows.push_back({"late", dice.text_of({"drop", "cancel"})});
   if (dice.chance(0.2)) table.rows.push_back({"aggregation", "\"sum\""});
-  return row.has_k() && row.gate == Gate::own;
 }
 
 void draw_staleness(Draft& draft, Dice& dice) {

@@ -158,13 +158,21 @@ void ShardServer::close(double now, Outbox& out) {
 // A decision of the first shard, which decides for all.
 void ShardServer::on_group(const UpdateGroup& group, double now, Outbox& out) {
   if (!leads_ || state_.decided() != UpdateRule::Decided::elsewhere) return;
-  state_.updates.hear(group);
+  state_.updates.hear(group, now);
   if (update_if_complete(now, out)) answer_all(now, out);
 }
 
 // First shard: answers with its last decision, but with no older one. Decisions to come go to all shards
-// anyway.
+// anyway. Where late pushes count, all decisions so far are each worker's last push in one of them.
 void ShardServer::on_decide(NodeId from, const Decide& question, Outbox& out) const {
+  if (leads_ && !options_.state.rule.drops_stale) {
+    UpdateGroup all{.version = version()};
+    for (std::uint32_t w = 0; w < state_.workers.size(); ++w) {
+      const std::int64_t decided = state_.before_pending(w, state_.workers[w].arrived);
+      if (decided > 0) all.pushes.push_back({state_.node_of(w), decided - 1});
+    }
+    return send(from, std::move(all), out);
+  }
   if (!leads_ || (question.version >= version() && version() < options_.state.steps)) return;
   UpdateGroup answer{.version = question.version};
   if (question.version + 1 == version()) answer.pushes = state_.updates.last();

@@ -123,7 +123,10 @@ void ShardServer::resend(double now, Outbox& out) {
   const std::optional<std::int64_t> version = lacks_decision();
   if (version && state_.updates.asked() + options_.resend.timeout <= now) {
     state_.updates.ask(now);
-    out.send_again({.from = options_.id, .body = Decide{*version}});
+    const bool has_waited = state_.updates.stop_waiting(now - options_.resend.timeout);
+    if (has_waited && update_if_complete(now, out)) answer_all(now, out);
+    if (!has_waited && !state_.updates.waits_for_pushes())
+      out.send_again({.from = options_.id, .body = Decide{*version}});
   }
   deliver(log_.resend(now), out);
 }

@@ -37,6 +37,7 @@ bool UpdateRule::is_late(const Push& push, std::int64_t version) const {
 }
 
 void UpdateRule::add(const Push& push, double now) {
+  if (!chosen_.empty() && push.number < chosen_[index_of(push.worker)]) are_behind_ = true;
   if (pending_.empty()) asked_ = first_came_ = now;
   pending_.add(push);
 }
@@ -121,13 +122,13 @@ bool UpdateRule::is_complete(const WorkerClocks& workers) const {
     may_push -= std::ranges::count_if(
         pending(), [&](const Push& push) { return !workers[index_of(push.worker)].finished; });
   }
-  return may_push == 0;
+  return may_push <= 0;
 }
 
 UpdateRule::Next UpdateRule::next(const WorkerClocks& workers, std::int64_t version, const Waits& waits,
                                   double now) {
   if (options_.decided == Decided::elsewhere)
-    return options_.rule.drops_stale ? like_the_first(workers, waits) : announced();
+    return options_.rule.drops_stale ? like_the_first(workers, waits) : announced(workers);
   const std::optional<double> date = closes_at();
   const bool closes = date && now >= *date;
   if (!closes && !is_complete(workers)) return {};
@@ -139,31 +140,58 @@ UpdateRule::Next UpdateRule::next(const WorkerClocks& workers, std::int64_t vers
   return result;
 }
 
-// Pushes of any version count: the ones that the first shard took, in its order.
-UpdateRule::Next UpdateRule::announced() {
+// Pushes of any version count: the ones that the first shard took, in its order. A worker that is gone may
+// have pushed to that shard only, and a push may come after its group has been applied without it: then it
+// makes an update with the next one, or alone. A server that takes over has not heard what was decided
+// before; of that it asks for each worker's last push, which tells of those before it too.
+UpdateRule::Next UpdateRule::announced(const WorkerClocks& workers) {
+  const auto may_come = [&](const PushId& id) {
+    const WorkerClocks::Worker& worker = workers[index_of(id.worker)];
+    return worker.arrived <= id.number && (!worker.gone || mutant("groups-wait-for-the-lost"));
+  };
+  const auto is_due = [&](const Announced& group) {
+    return group.is_overdue || (std::ranges::none_of(group.decision.pushes, may_come) &&
+                                std::ranges::none_of(group.decision.dropped, may_come));
+  };
   Next result;
-  while (!announced_.empty() && result.pushes.empty()) {
-    std::optional<std::vector<Push>> pushes = find_all(announced_.front().pushes),
-                                     dropped = find_all(announced_.front().dropped);
-    if (!pushes || !dropped) break;
-    for (const Push& push : *pushes) remove(push.id());
-    for (const Push& push : *dropped) remove(push.id());
-    result.late.insert(result.late.end(), dropped->begin(), dropped->end());
-    result.pushes = std::move(*pushes);
+  while (!announced_.empty() && result.pushes.empty() && is_due(announced_.front())) {
+    choose(announced_.front().decision, result.late);
     announced_.pop_front();
+    result.pushes = take_chosen();
   }
+  if (result.pushes.empty()) result.pushes = take_chosen();
   return result;
 }
 
-// None as long as some are not here.
-std::optional<std::vector<Push>> UpdateRule::find_all(const std::vector<PushId>& ids) const {
-  std::vector<Push> found;
-  for (const PushId& id : ids) {
+void UpdateRule::choose(const UpdateGroup& decision, std::vector<Push>& late) {
+  for (const PushId& id : decision.dropped) {
     const auto push = std::ranges::find(pending(), id, &Push::id);
-    if (push == pending().end()) return std::nullopt;
-    found.push_back(*push);
+    if (push == pending().end()) continue;
+    late.push_back(*push);
+    remove(id);
   }
-  return found;
+  for (const PushId& id : decision.pushes) {
+    std::int64_t& chosen = chosen_[index_of(id.worker)];
+    chosen = std::max(chosen, id.number + 1);
+  }
+  are_behind_ = true;
+}
+
+std::vector<Push> UpdateRule::take_chosen() {
+  std::vector<Push> result;
+  if (!std::exchange(are_behind_, false)) return result;
+  for (const Push& push : pending()) {
+    if (push.number < chosen_[index_of(push.worker)]) result.push_back(push);
+  }
+  for (const Push& push : result) remove(push.id());
+  std::ranges::stable_sort(result, {}, [](const Push& push) { return std::pair(push.worker, push.number); });
+  return result;
+}
+
+bool UpdateRule::stop_waiting(double since) {
+  if (announced_.empty() || announced_.front().heard > since) return false;
+  announced_.front().is_overdue = true;
+  return true;
 }
 
 // The first shard's decision may get lost, and both shards may be set back. Workers leave, and return with a
@@ -221,8 +249,8 @@ void UpdateRule::was_made_of(std::vector<PushId> pushes) {
   if (options_.decided != Decided::here) last_ = std::move(pushes);
 }
 
-void UpdateRule::hear(const UpdateGroup& decision) {
-  if (!options_.rule.drops_stale) return announced_.push_back(decision);
+void UpdateRule::hear(const UpdateGroup& decision, double now) {
+  if (!options_.rule.drops_stale) return announced_.push_back({decision, now});
   std::erase_if(decisions_, [&](const Decision& other) { return other.version == decision.version; });
   Decision heard{.version = decision.version, .workers = {}};
   for (const PushId& id : decision.pushes) heard.workers.push_back(id.worker);
@@ -233,12 +261,15 @@ void UpdateRule::hear(const UpdateGroup& decision) {
 }
 
 std::optional<std::int64_t> UpdateRule::lacks_decision() const {
-  if (options_.decided != Decided::elsewhere || decision() != nullptr) return std::nullopt;
-  return least_first_version();
+  if (options_.decided != Decided::elsewhere) return std::nullopt;
+  if (!options_.rule.drops_stale)
+    return pending_.empty() && announced_.empty() ? std::nullopt : std::optional<std::int64_t>(0);
+  return decision() == nullptr ? least_first_version() : std::nullopt;
 }
 
 void UpdateRule::forget_others() {
   std::ranges::fill(last_computed_on_, -1);
+  announced_.clear();
   for (const Push& push : pending()) note_version(push);
 }
 

@@ -35,8 +35,8 @@ class UpdateRule {
       : options_(std::move(options)),
         pending_(options_.first_worker, static_cast<std::size_t>(options_.rule.workers)),
         last_computed_on_(
-            options_.decided == Decided::elsewhere ? static_cast<std::size_t>(options_.rule.workers) : 0,
-            -1) {}
+            options_.decided == Decided::elsewhere ? static_cast<std::size_t>(options_.rule.workers) : 0, -1),
+        chosen_(last_computed_on_.size()) {}
 
   const std::vector<Push>& pending() const { return pending_.all(); }
   bool has(NodeId worker) const { return pending_.count_of(worker) > 0; }
@@ -82,9 +82,14 @@ class UpdateRule {
   void was_made_of(std::vector<PushId> pushes);
   const std::vector<PushId>& last() const { return last_; }
   // Other shards: a decision of the first shard.
-  void hear(const UpdateGroup& decision);
-  // The version of the first shard for which a push is pending here but no decision is known.
+  void hear(const UpdateGroup& decision, double now);
+  // The version of the first shard for which a push is pending here but no decision is known. Where late
+  // pushes count: 0, if one waits for a decision, or a decision for one.
   std::optional<std::int64_t> lacks_decision() const;
+  // A decision waits for pushes that may not come. If it came before this date, those that are here make an
+  // update without them. Returns whether that is so.
+  bool waits_for_pushes() const { return !announced_.empty(); }
+  bool stop_waiting(double since);
   // When this server last asked for that decision, or when the first push arrived that needs it.
   double asked() const { return asked_; }
   void ask(double now) { asked_ = now; }
@@ -101,8 +106,9 @@ class UpdateRule {
     std::vector<NodeId> workers;  // the workers whose pushes made its update
   };
   std::int64_t count_here(const WorkerClocks& workers) const;
-  Next announced();
-  std::optional<std::vector<Push>> find_all(const std::vector<PushId>& ids) const;
+  Next announced(const WorkerClocks& workers);
+  void choose(const UpdateGroup& decision, std::vector<Push>& late);
+  std::vector<Push> take_chosen();
   Next like_the_first(const WorkerClocks& workers, const Waits& waits);
   const Decision* decision() const;
   std::optional<std::int64_t> least_first_version() const;
@@ -111,9 +117,17 @@ class UpdateRule {
   Options options_;
   PendingPushes pending_;
   std::vector<PushId> last_;
-  std::deque<UpdateGroup> announced_;           // not applied here yet
+  struct Announced {
+    UpdateGroup decision;
+    double heard;
+    bool is_overdue = false;  // its pushes are not waited for any more
+  };
+  std::deque<Announced> announced_;             // not applied here yet
   std::deque<Decision> decisions_;              // the last ones
   std::vector<std::int64_t> last_computed_on_;  // where it decides, by worker: its version; -1: unknown
+  // Where late pushes count, by worker: so many of its first pushes are in decisions whose turn has come.
+  std::vector<std::int64_t> chosen_;
+  bool are_behind_ = false;  // some of these may be pending
   double asked_ = 0;
   std::optional<double> begun_ = {};  // when the next update began to be waited for
   double first_came_ = 0;             // when the first pending push came

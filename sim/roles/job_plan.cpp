@@ -27,6 +27,9 @@ ConsistencyRule rule_of(const Scenario& scenario) {
     rule.told->updates =
         std::max<std::int64_t>(1, tasks_of(program, TaskKind::apply) + tasks_of(program, TaskKind::update));
   }
+  // Nor does a worker that goes have its last push on all shards, or on none.
+  const bool has_several = scenario.cluster.servers > 1 || scenario.messages.unit == MessageUnit::array;
+  if (scenario.may_fail() && rule.gate == Gate::own && has_several) rule.first_shard_decides = true;
   return rule;
 }
 

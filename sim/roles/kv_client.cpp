@@ -132,7 +132,7 @@ Timestamp KvClient::push(const ShardIds& shards, std::int64_t clock, const std::
   for (const std::uint32_t s : shards) {
     Connection& shard = connections_[s];
     if (shard.finished) continue;
-    Encoded encoded = encoder_.encode(s, gradient, batch_.get(), block);
+    Encoded encoded = encoder_.encode(s, gradient, batch_.get(), block, clock);
     if (cache_.is_on() && !weights_.empty())
       weights_[s] = cache_.with_own_push(s, weights_[s], gradient, clock, samples);
     if (job_.plan.scenario.messages.acknowledge) {
@@ -225,7 +225,7 @@ void KvClient::on_answer(const Message& message, Answer answer) {
     shard.has = answer.number;
     cache_.received(s, answer.slowest);
   }
-  if (job_.plan.workers_update() && answer.version > 0 && values.values) update(s, values, answer.version);
+  if (workers_sum(job_.plan) && answer.version > 0 && values.values) update(s, values, answer.version);
   else weights_[s] = std::move(answer.weights.values);
   encoder_.received(s, weights_[s]);
   answered_one(shard.pull_task);
@@ -285,7 +285,7 @@ std::vector<Slice> KvClient::take_weights() {
   std::vector<Slice> parts = std::exchange(weights_, {});
   parts.resize(connections_.size());
   for (const std::uint32_t s : all_) {
-    if (!connections_[s].finished && !job_.plan.workers_update() && !cache_.is_on()) continue;
+    if (!connections_[s].finished && !workers_sum(job_.plan) && !cache_.is_on()) continue;
     weights_.resize(connections_.size());
     weights_[s] = parts[s];
   }

@@ -13,7 +13,9 @@ PushEncoder::PushEncoder(JobContext& job, NodeId node) : job_(job), node_(node) 
     if (auto chain = job.make_chain(s, node, true)) filters_.push_back(std::move(chain));
   }
   const auto needs_weights = [](const FilterSpec& filter) { return filter.kind->needs_weights; };
-  if (std::ranges::any_of(job.plan.scenario.filters, needs_weights)) last_weights_.resize(shards);
+  if (workers_step(job.plan)) own_steps_ = std::make_unique<OwnSteps>(job.plan);
+  if (own_steps_ || std::ranges::any_of(job.plan.scenario.filters, needs_weights))
+    last_weights_.resize(shards);
 }
 
 // The keys of a batch that lie in a block of features are consecutive, and so are a shard's among them.
@@ -50,8 +52,9 @@ PushEncoder::Part PushEncoder::part_of(std::uint32_t s, const std::shared_ptr<Va
 }
 
 Encoded PushEncoder::encode(std::uint32_t s, const std::shared_ptr<Values>& gradient, const BatchKeys* batch,
-                            KeyRange block) {
-  const Part part = part_of(s, gradient, batch, block);
+                            KeyRange block, std::int64_t clock) {
+  Part part = part_of(s, gradient, batch, block);
+  if (own_steps_) part.values = own_steps_->step(s, part.weights, part.values, clock);
   FilterChain* filters = filters_.empty() ? nullptr : filters_[s].get();
   if (filters == nullptr)
     return FilterChain::plain(part.values, part.keys, job_.plan.precision(),

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/roles/job_context.hpp"
+#include "sim/roles/own_steps.hpp"
 
 namespace psim {
 
@@ -12,14 +13,14 @@ class PushEncoder {
  public:
   PushEncoder(JobContext& job, NodeId node);
 
-  // These weights of a shard are here; the filter kkt compares with them.
+  // These weights of a shard are here: the filter kkt compares with them, and own steps begin with them.
   void received(std::uint32_t shard, const Slice& weights) {
     if (!last_weights_.empty()) last_weights_[shard] = weights;
   }
   // `gradient` (null for a phantom model) has the values of `batch`, or of the whole key space if that is
-  // null; only those of `block` go. Takes the time that the filters cost.
+  // null; only those of `block` go, in this clock. Takes the time that the filters cost.
   Encoded encode(std::uint32_t shard, const std::shared_ptr<Values>& gradient, const BatchKeys* batch,
-                 KeyRange block);
+                 KeyRange block, std::int64_t clock);
 
  private:
   struct Part {
@@ -33,7 +34,8 @@ class PushEncoder {
   JobContext& job_;
   NodeId node_;
   std::vector<std::unique_ptr<FilterChain>> filters_;  // by shard; none where messages go as they are
-  std::vector<Slice> last_weights_;                    // by shard, for the filter kkt; empty without it
+  std::vector<Slice> last_weights_;                    // by shard, where they are needed; else empty
+  std::unique_ptr<OwnSteps> own_steps_;                // where workers make them
 };
 
 }  // namespace psim

@@ -20,7 +20,10 @@ std::optional<double> ServerFailover::next_turn() const {
 
 void ServerFailover::repeat(double now) {
   shards_.because({.reason = Reason::date});
-  for (auto& [shard, server] : shards_.here()) server.resend(now, shards_);
+  for (auto& [shard, server] : shards_.here()) {
+    shards_.act_as(shard);
+    server.resend(now, shards_);
+  }
   if (!wanted_.empty() && asked_ + asks_again_after_ <= now) ask_again();
   shards_.send_all();
 }

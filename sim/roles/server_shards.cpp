@@ -6,25 +6,29 @@
 #include <utility>
 
 #include "model/mutant.hpp"
+#include "sim/roles/own_steps.hpp"
 #include "sim/roles/processor.hpp"
 
 namespace psim {
 
 namespace {
 
+// What is pushed is no gradient: it is added as it is.
+bool adds(const JobContext& job) { return job.plan.elastic() || workers_step(job.plan); }
+
 ShardWeights::Options weights_options(const JobContext& job, std::uint32_t shard) {
   const TrainingSpec& training = job.plan.scenario.training;
   const bool is_sparse = job.plan.scenario.model.kind == ModelKind::logistic;
   // Workers that update need every sum before their next step: nothing is stale.
-  const bool compensates = !job.plan.workers_update() || mutant("sums-are-compensated");
+  const bool compensates = !workers_sum(job.plan) || mutant("sums-are-compensated");
   ShardWeights::Options options{
-      .optimizer = job.plan.elastic() ? OptimizerSpec{.kind = "sgd"} : training.optimizer,
+      .optimizer = adds(job) ? OptimizerSpec{.kind = "sgd"} : training.optimizer,
       .storage = job.plan.storage(),
       .loss_scale = job.plan.loss_scale(),
       .ranges = is_sparse ? job.plan.keys.shards[shard].ranges : std::vector<Range>{},
       .feature_blocks = training.feature_blocks,
       .parameters = static_cast<std::int64_t>(job.plan.keys.parameters),
-      .sum_only = job.plan.workers_update(),
+      .sum_only = workers_sum(job.plan),
       .bytes_per_key = job.plan.bytes_per_key()};
   if (compensates) options.compensation = {training.delay_compensation, training.delay_compensation_decay};
   return options;
@@ -65,7 +69,7 @@ ShardServer::Options ServerShards::options_of(std::uint32_t shard) const {
                     .rule = job.plan.rule_of(shard),
                     .steps = job.plan.steps,
                     .batch_size = training.batch_size,
-                    .learning_rate = job.plan.elastic() ? LearningRate{.base = 1} : job.plan.learning_rate(),
+                    .learning_rate = adds(job) ? LearningRate{.base = 1} : job.plan.learning_rate(),
                     .exactly_once = job.plan.scenario.recovery.semantics == Semantics::exactly_once,
                     .epochs = job.plan.epochs(),
                     .weights = weights_options(job, shard)},

@@ -151,3 +151,17 @@ TEST_CASE("filters do not depend on threads", "[filter]") {
   const Json one = run_toml(toml(t), {"--threads", "1"});
   CHECK(one == run_toml(toml(t), {"--threads", "4"}));
 }
+
+TEST_CASE("overlap with several batches in a clock changes neither time nor weights", "[equivalence]") {
+  for (const std::string rhythm : {"accumulate = 3", "local_steps = 2", "warmup_steps = 4"}) {
+    Training t{.optimizer = "learning_rate = 0.05\n" + rhythm,
+               .more = ideal + "[messages]\nunit = \"array\"\n"};
+    const Json without = run(t);
+    t.more += "overlap = true\n";
+    const Json with = run(t);
+    INFO(rhythm);
+    CHECK(losses_of(with) == losses_of(without));
+    CHECK(with["sim_time_s"].get<double>() == Approx(without["sim_time_s"].get<double>()).epsilon(1e-6));
+    CHECK(with["digest"] != without["digest"]);
+  }
+}

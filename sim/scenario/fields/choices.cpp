@@ -274,8 +274,11 @@ std::vector<Choice> choices<Delivery>() {
 
 template <>
 std::vector<Choice> choices<UpdateAt>() {
-  return {{"server", "servers run the optimizer and send weights (MXNet's update_on_kvstore)"},
-          {"worker", "servers only sum; every worker runs the optimizer on the sum (BytePS)"}};
+  return {
+      {"server", "servers run the optimizer and send weights (MXNet's update_on_kvstore)"},
+      {"worker",
+       "servers only add up; under bsp every worker runs the optimizer on the sum (BytePS), else on its own "
+       "gradient, and pushes what its weights moved by (BYTEPS_ENABLE_ASYNC)"}};
 }
 
 template <>

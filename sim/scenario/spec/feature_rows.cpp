@@ -19,8 +19,7 @@ constexpr Demands failures{.takes = arrives_once};
 // An update that is made on a date is made without some: those push too late, or wait for the next one.
 constexpr Demands by_date{.needs = servers | whole_pushes | own_clocks, .takes = same_clock | counts_alone};
 
-// A group of pushes is made by each shard for itself: a worker that goes would complete those of some shards
-// and leave those of others waiting.
+// The first shard decides for all which pushes make an update.
 bool groups_by_shard(const Scenario& s) {
   const bool decides = s.consistency.model->group != Group::one &&
                        make_rule(s.consistency, s.cluster.workers).gate == Gate::own;
@@ -78,6 +77,20 @@ bool loses_worker(const Scenario& s, LostWorkers what) {
   return !s.architecture.has_servers() && s.may_fail() && s.recovery.workers == what;
 }
 
+// Where every worker sees every update, servers send its sum, which nobody else has. Else workers push the
+// steps that they have made, and servers have the weights.
+Feature update_on_worker() {
+  const Demands sums{.needs = servers | gradients | all_weights | arrives_once | own_clocks,
+                     .takes = server_weights},
+      steps{.needs = servers | gradients | all_weights | own_clocks, .takes = server_steps};
+  Feature result = row("an update on the worker", "training.update = \"worker\"", "update = \"server\"", sums,
+                       [](const Scenario& s) { return s.training.update == UpdateAt::worker; });
+  result.by = [sums, steps](const Scenario& s) {
+    return make_rule(s.consistency, s.cluster.workers).waits_for_all() ? sums : steps;
+  };
+  return result;
+}
+
 const Feature rows[] = {
     row("a model on servers", "architecture.kind = \"parameter-server\"", "kind = \"all-reduce\" in [architecture]",
         {.takes = whole_copies | peers}, [](const Scenario& s) { return s.architecture.has_servers(); }),
@@ -93,14 +106,12 @@ const Feature rows[] = {
         [](const Scenario& s) { return s.architecture.is_on_one_machine(); }),
     row("k-async on several shards",
         "consistency.model = \"k-async\"\nconsistency.k = 2\ncluster.servers = 2",
-        "another model, or one server with unit = \"server\" in [messages]", {.needs = arrives_once},
+        "another model, or one server with unit = \"server\" in [messages]", {},
         groups_by_shard),
     row("elastic averaging", "training.algorithm = \"elastic\"", "algorithm = \"gradient\"",
         {.needs = servers | counts_alone | whole_pushes | all_weights, .takes = gradients},
         [](const Scenario& s) { return s.training.algorithm == Algorithm::elastic; }),
-    row("an update on the worker", "training.update = \"worker\"", "update = \"server\"",
-        {.needs = servers | same_clock | gradients | all_weights | arrives_once, .takes = server_weights},
-        [](const Scenario& s) { return s.training.update == UpdateAt::worker; }),
+    update_on_worker(),
     row("a clock of several local steps", "training.local_steps = 2", "local_steps = 1",
         {.needs = own_batches, .takes = one_batch | pulled_weights | open_clocks},
         [](const Scenario& s) { return s.training.local_steps > 1; }),
@@ -131,7 +142,7 @@ const Feature rows[] = {
         "no [recovery.slow]", {.needs = servers | one_group | own_clocks, .takes = arrives_once},
         [](const Scenario& s) { return s.recovery.slow.given; }),
     row("a pull for several clocks", "training.pull_every = 2\nconsistency.model = \"asp\"", "pull_every = 1",
-        {.needs = servers | gradients | late_pushes | whole_pushes | all_weights | own_clocks,
+        {.needs = servers | gradients | late_pushes | whole_pushes | all_weights | own_clocks | server_steps,
          .takes = same_clock | regular_pulls | pulled_weights},
         [](const Scenario& s) { return s.training.pull_every > 1; }),
     row("a cache of weights", "consistency.cache = true\nconsistency.model = \"ssp\"", "cache = false",
@@ -150,7 +161,7 @@ const Feature rows[] = {
         "no max_staleness", {.needs = servers | gradients | late_pushes | own_clocks, .takes = same_clock},
         [](const Scenario& s) { return s.consistency.max_staleness.has_value(); }),
     row("delay compensation", "training.delay_compensation = 0.04", "delay_compensation = 0",
-        {.needs = servers | gradients | all_weights | own_clocks},
+        {.needs = servers | gradients | all_weights | own_clocks | server_steps},
         [](const Scenario& s) { return s.training.delay_compensation > 0; }),
     row("a staleness-aware rate", "training.staleness_aware = true", "staleness_aware = false",
         {.needs = servers | gradients}, [](const Scenario& s) { return s.training.staleness_aware; }),

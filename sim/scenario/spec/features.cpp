@@ -55,6 +55,8 @@ constexpr PropertyRow property_rows[] = {
     {peers, "workers that hold the model", "There are no servers: what a worker loses, the model has lost."},
     {fewer_workers, "steps by those that are left",
      "Where a worker is gone, the others make steps without it."},
+    {server_steps, "pushes without a step of the worker's own",
+     "What reaches a server is no step that a worker's optimizer has made."},
 };
 
 // What a model of consistency makes of pushes, by its rule.

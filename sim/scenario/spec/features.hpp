@@ -46,6 +46,7 @@ enum class Property : std::uint8_t {
   own_batches,
   peers,
   fewer_workers,
+  server_steps,
 };
 
 struct PropertyRow {

@@ -2,6 +2,8 @@
 // Method: pushes by hand, and the names of those that come out.
 #include "sim/protocol/update_rule.hpp"
 
+#include <algorithm>
+
 #include "tests/support/catch.hpp"
 
 using namespace psim;
@@ -24,6 +26,7 @@ struct Shard {
         .worker = first_worker + w, .number = number, .version = version, .first_version = version};
     updates.note_version(push);
     updates.add(push, now);
+    workers[w].arrived = std::max(workers[w].arrived, number + 1);
   }
   static std::vector<std::uint32_t> names(const std::vector<Push>& pushes) {
     std::vector<std::uint32_t> names;
@@ -83,7 +86,7 @@ TEST_CASE("another shard takes the same workers' pushes, and the rest comes too 
   for (const std::uint32_t w : {0U, 1U}) shard.push(w);
   CHECK(shard.next().pushes.empty());
   CHECK(shard.updates.lacks_decision() == 0);
-  shard.updates.hear(decision(0, {1, 2}));
+  shard.updates.hear(decision(0, {1, 2}), 0);
   CHECK(!shard.updates.lacks_decision());
   CHECK(shard.next().pushes.empty());  // worker 2's is on its way
   shard.push(2);
@@ -95,7 +98,7 @@ TEST_CASE("another shard takes the same workers' pushes, and the rest comes too 
 TEST_CASE("in the place of a worker that is gone another's push is taken", "[updates]") {
   Shard shard(k_sync, 1, 2);
   for (const std::uint32_t w : {0U, 1U}) shard.push(w);
-  shard.updates.hear(decision(0, {1, 2}));
+  shard.updates.hear(decision(0, {1, 2}), 0);
   shard.workers.set_members({true, true, false});
   const UpdateRule::Next next = shard.next();
   CHECK(Shard::names(next.pushes) == Names{0, 1});
@@ -105,15 +108,15 @@ TEST_CASE("in the place of a worker that is gone another's push is taken", "[upd
 TEST_CASE("the push of a worker that has gone on is not waited for", "[updates]") {
   Shard shard(k_sync, 1, 2);
   for (const std::uint32_t w : {0U, 1U}) shard.push(w);
-  shard.updates.hear(decision(0, {1, 2}));
+  shard.updates.hear(decision(0, {1, 2}), 0);
   CHECK(shard.next(0, 1).pushes.empty());
   CHECK(Shard::names(shard.next(0, 2).pushes) == Names{0, 1});
 }
 
 TEST_CASE("a shard that is behind makes the first one's updates one after another", "[updates]") {
   Shard shard(k_sync, 1, 2);
-  shard.updates.hear(decision(0, {0, 1}));
-  shard.updates.hear(decision(1, {1, 2}));
+  shard.updates.hear(decision(0, {0, 1}), 0);
+  shard.updates.hear(decision(1, {1, 2}), 0);
   shard.push(1, 0);
   shard.push(1, 1, 1);
   shard.push(2, 0);
@@ -130,7 +133,7 @@ TEST_CASE("a shard that is behind makes the first one's updates one after anothe
 
 TEST_CASE("no worker has two pushes in an update, though the one for the next is here", "[updates]") {
   Shard shard(k_sync, 1, 2);
-  shard.updates.hear(decision(0, {0, 1}));
+  shard.updates.hear(decision(0, {0, 1}), 0);
   shard.push(1, 0);
   shard.push(1, 1, 1);
   shard.workers.set_members({false, true, true});
@@ -158,7 +161,7 @@ TEST_CASE("where pushes of any version count, another shard takes just those tha
           "[updates]") {
   Shard shard(k_async, 1, 2);
   for (const std::uint32_t w : {0U, 1U}) shard.push(w);
-  shard.updates.hear(decision(0, {1, 2}));
+  shard.updates.hear(decision(0, {1, 2}), 0);
   CHECK(shard.next().pushes.empty());
   shard.push(2);
   const UpdateRule::Next next = shard.next();
@@ -233,7 +236,7 @@ TEST_CASE("another shard takes the pushes of an update that closed early, howeve
   shard.push(0);
   shard.push(1);
   CHECK_FALSE(shard.updates.closes_at());
-  shard.updates.hear(decision(0, {1}));
+  shard.updates.hear(decision(0, {1}), 0);
   const UpdateRule::Next next = shard.next();
   CHECK(Shard::names(next.pushes) == Names{1});
   CHECK(Shard::names(next.late) == Names{0});
@@ -245,11 +248,40 @@ TEST_CASE("another shard drops the pushes that were too stale at the first one, 
   shard.push(1);
   UpdateGroup stale{.version = 0};
   stale.dropped.push_back({first_worker + 2, 0});
-  shard.updates.hear(stale);
-  shard.updates.hear(decision(0, {0, 1}));
+  shard.updates.hear(stale, 0);
+  shard.updates.hear(decision(0, {0, 1}), 0);
   CHECK(shard.next().pushes.empty());  // the one that is to be dropped has not come
   shard.push(2);
   const UpdateRule::Next next = shard.next();
   CHECK(Shard::names(next.late) == Names{2});
   CHECK(Shard::names(next.pushes) == Names{0, 1});
+}
+
+TEST_CASE("where late pushes count, a group does not wait for who is gone, nor for ever", "[updates]") {
+  Shard shard(k_async, 1, 2);
+  shard.push(1);
+  shard.updates.hear(decision(0, {0, 1}), 1);
+  CHECK(shard.next().pushes.empty());
+  SECTION("the other one is gone") {
+    shard.workers.set_members({false, true, true});
+    CHECK(Shard::names(shard.next().pushes) == Names{1});
+  }
+  SECTION("its push does not come, and then it does") {
+    CHECK(!shard.updates.stop_waiting(0.5));  // not so soon
+    CHECK(shard.updates.stop_waiting(1));
+    CHECK(Shard::names(shard.next().pushes) == Names{1});
+    shard.push(0);
+    CHECK(Shard::names(shard.next().pushes) == Names{0});
+  }
+  SECTION("a later decision tells of those before it") {
+    shard.push(0);
+    shard.push(0, 0, 1);
+    UpdateGroup all{.version = 3, .pushes = {{first_worker, 1}, {first_worker + 1, 0}}};
+    shard.updates.forget_others();
+    CHECK(shard.next().pushes.empty());
+    CHECK(shard.updates.lacks_decision() == 0);
+    shard.updates.hear(all, 2);
+    CHECK(Shard::names(shard.next().pushes) == Names{0, 0, 1});
+    CHECK(!shard.updates.lacks_decision());
+  }
 }
