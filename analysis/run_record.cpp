@@ -50,7 +50,15 @@ void add_sizes(const Fields& fields, Facts& f) {
   f.bytes_per_value = precision == "float64" ? 8 : precision == "float32" ? 4 : 2;
   f.bytes_per_key = fields.word("messages.keys") == "per-value" ? 8 : 0;
   f.bytes_per_listed_key = std::max<std::uint64_t>(f.bytes_per_key, 4);
+  f.sums = fields.word("training.update") == "worker";
   f.filtered = fields.scenario.contains("filter");
+  if (const toml::array* filters = fields.scenario["filter"].as_array()) {
+    const auto is_of_keys = [](const toml::node& one) {
+      return one.as_table()->at_path("kind").value_or(std::string_view{}) == "key-caching";
+    };
+    f.caches_keys = std::ranges::any_of(*filters, is_of_keys);
+    f.plain_values = filters->size() == 1;
+  }
   f.disk = quantity(fields.word("snapshot.bandwidth"));
   const std::int64_t batch = fields.number("training.batch_size", 0),
                      each = fields.number("training.accumulate", 1),

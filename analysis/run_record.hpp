@@ -151,8 +151,10 @@ struct Facts {
   // Sizes of messages.
   std::uint64_t header = 0, bytes_per_value = 4, bytes_per_key = 0, bytes_per_listed_key = 4;
   bool filtered = false;
-  double disk = 0;                  // bytes per second
-  std::vector<bool> here_at_first;  // by worker of the run
+  bool sums = false;                              // are what servers send
+  bool caches_keys = false, plain_values = true;  // a filter of keys; and no filter beside it
+  double disk = 0;                                // bytes per second
+  std::vector<bool> here_at_first;                // by worker of the run
   std::vector<Straggler> stragglers;
   std::vector<TaskFact> tasks;        // by [[task]]
   std::vector<double> fault_factors;  // by [[fault]]: what is left of the speed or the bandwidth

@@ -58,6 +58,7 @@ std::deque<Inspection> inspections(const RunRecord& record) {
   add_memory_check(evidence, whole.checks);
   add_task_check(evidence, whole.checks);
   add_slow_check(evidence, whole.checks);
+  add_key_check(evidence, whole.checks);
   if (record.jobs.empty()) add_promises(evidence, whole.checks);
   for (std::size_t n = 0; n < record.jobs.size(); ++n) {
     const Job& job = record.jobs[n];

@@ -310,10 +310,12 @@ class Sizes final : public Check {
     constexpr std::uint64_t id = 12;
     const std::uint64_t listed = row.keys > 0 ? facts_.bytes_per_listed_key : facts_.bytes_per_key;
     if (row.kind == "weights" || row.kind == "finished" || row.kind == "push") {
-      if (facts_.filtered) return std::nullopt;
+      const bool may_be_copy = facts_.sums && history_.watched() && row.kind != "push";
+      if (facts_.filtered || may_be_copy) return std::nullopt;
       return facts_.header + row.values * (facts_.bytes_per_value + listed);
     }
-    if (row.kind == "pull") return facts_.header + row.keys * facts_.bytes_per_listed_key;
+    if (row.kind == "pull" && !(facts_.caches_keys && row.keys > 0))
+      return facts_.header + row.keys * facts_.bytes_per_listed_key;
     if (row.kind == "chunk" && facts_.filtered) return std::nullopt;
     if (row.kind == "chunk" || row.kind == "activation" || row.kind == "error")
       return facts_.header + row.values * facts_.bytes_per_value;

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "sim/scenario/spec/nodes.hpp"
+
 namespace psim {
 namespace {
 
@@ -48,6 +50,14 @@ void split_record(Recorder& recorder, const Scenario& scenario, const std::vecto
   recorder.split(std::move(spaces), std::move(groups));
 }
 
+// By node; none where each has its own.
+std::vector<std::uint32_t> shared_hosts(const ClusterSpec& cluster) {
+  std::vector<std::uint32_t> hosts;
+  for (NodeId node = 0; cluster.colocate && node < node_count(cluster); ++node)
+    hosts.push_back(host_of(cluster, node));
+  return hosts;
+}
+
 }  // namespace
 
 Machines::Machines(const Scenario& scenario, const std::vector<JobPlan>& jobs, const RunOptions& options,
@@ -64,7 +74,8 @@ Machines::Machines(const Scenario& scenario, const std::vector<JobPlan>& jobs, c
                .rank = rank_by_layer(scenario, jobs),
                .background = first_inference_node(scenario.cluster),
                .repeats = scenario.may_fail(),
-               .endpoint = scenario.cluster.network.endpoint},
+               .endpoint = scenario.cluster.network.endpoint,
+               .hosts = shared_hosts(scenario.cluster)},
               recorder, agenda),
       slowness(scenario.compute, scenario.stragglers, static_cast<std::uint64_t>(scenario.seed),
                std::vector<double>(static_cast<std::size_t>(scenario.cluster.workers)), scenario.profiles) {

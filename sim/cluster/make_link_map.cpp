@@ -21,7 +21,10 @@ using FindWay = std::function<Way(NodeId from, NodeId to)>;
 // Names of vertices: nodes as everywhere, switches as the scenario calls them, else by number.
 std::vector<std::string> vertex_names(const ClusterSpec& cluster, const Topology& topology) {
   std::vector<std::string> names;
-  for (std::uint32_t node = 0; node < topology.hosts; ++node) names.push_back(node_name(cluster, node));
+  for (std::uint32_t host = 0; host < topology.hosts; ++host) {
+    const std::vector<std::uint32_t> nodes = nodes_on(cluster, host);
+    names.push_back(nodes.size() > 1 ? fmt::format("host {}", host - 1) : node_name(cluster, nodes.front()));
+  }
   const bool has_racks = cluster.network.topology == TopologyKind::two_tier;
   for (std::uint32_t v = topology.hosts; v < topology.vertices; ++v)
     names.push_back(fmt::format("{} {}", has_racks ? "rack" : "switch", v - topology.hosts));
@@ -92,13 +95,14 @@ class FileRoutes {
 // The link that all ways of a node have at one end, where there is one.
 class CommonLink {
  public:
-  void add(const Way& way, std::uint32_t link) {
-    if (way.size() < 2 || (link_ && *link_ != link)) differs_ = true;
-    link_ = link;
+  void add(const Way& way, bool first) {
+    if (way.size() < 2 || (link_ && *link_ != link_of(way, first))) differs_ = true;
+    if (!way.empty()) link_ = link_of(way, first);
   }
   std::optional<std::uint32_t> get() const { return differs_ ? std::nullopt : link_; }
 
  private:
+  static std::uint32_t link_of(const Way& way, bool first) { return first ? way.front() : way.back(); }
   std::optional<std::uint32_t> link_;
   bool differs_ = false;
 };
@@ -110,8 +114,8 @@ std::vector<LinkMap::Hop> hops_of(const Connections& connections, const FindWay&
   std::size_t longest = 0;
   connections.each([&](NodeId from, NodeId to) {
     const Way way = find(from, to);
-    firsts[from].add(way, way.front());
-    lasts[to].add(way, way.back());
+    firsts[from].add(way, true);
+    lasts[to].add(way, false);
     longest = std::max(longest, way.size());
   });
   std::vector<LinkMap::Hop> hops;
@@ -160,8 +164,11 @@ LinkMap make_link_map(const Scenario& scenario, const Connections& connections) 
   map.links = links_of(cluster, topology);
   Paths paths(topology);
   map.hops = hops_of(connections, [&](NodeId from, NodeId to) {
-    Way way;
-    for (const Hop& hop : paths.between(from, to)) way.push_back(2 * hop.link + (hop.forward ? 0 : 1));
+    Way way;  // none between two nodes of one machine
+    from = host_of(cluster, from);
+    to = host_of(cluster, to);
+    for (const Hop& hop : from == to ? std::vector<Hop>{} : paths.between(from, to))
+      way.push_back(2 * hop.link + (hop.forward ? 0 : 1));
     return way;
   });
   return map;

@@ -143,8 +143,12 @@ void Network::put_on_wire(std::span<const std::uint32_t> slots) {
   boost::container::small_vector<Cargo, 2> cargos;
   for (const std::uint32_t slot : slots) {
     Flight& flight = *in_flight_[slot];
-    flight.stage = Stage::on_wire;
     flight.begun = Agenda::now();
+    if (stays_on_host(flight) && !mutant("neighbours-use-the-network")) {
+      later(flight.begun, slot, [this](std::uint32_t there) { leave_wire(there); });
+      continue;
+    }
+    flight.stage = Stage::on_wire;
     cargos.push_back({slot, flight.from, flight.to, flight.bytes, flight.what});
   }
   carrier_->start({cargos.data(), cargos.size()});
@@ -161,6 +165,19 @@ Summable summable(const Message& message) {
 }
 
 }  // namespace
+
+void Network::set_bandwidth(NodeId node, double factor) {
+  nodes_[node].bandwidth = factor;
+  const auto shares = [&](NodeId other) {
+    return other == node || (!options_.hosts.empty() && options_.hosts[other] == options_.hosts[node]);
+  };
+  for (NodeId other = 0; other < nodes_.size(); ++other) {
+    if (shares(other)) factor = std::min(factor, nodes_[other].bandwidth);
+  }
+  for (NodeId other = 0; other < nodes_.size(); ++other) {
+    if (shares(other)) carrier_->set_bandwidth(other, factor);
+  }
+}
 
 void Network::launch(Message&& message, const MessageFate& fate, bool has_turn, Flights& flights) {
   const std::uint64_t header = mutant("headers-cost-nothing") ? 0 : options_.header;

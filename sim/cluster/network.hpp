@@ -6,6 +6,9 @@
 // - Endpoints. A process prepares one message at a time, and takes one in at a time: with a time for each and
 // a
 //   time for each byte, messages queue up before the wire and behind it. Without, they cost nothing there.
+// - Machines. A message between two nodes of one machine crosses no link and is there at once, but for what
+// its
+//   endpoints cost. The machine's link is the slower of what faults make of either node's.
 // - A message on its way from or to a node that crashes is lost at that date, and takes no more bandwidth.
 //   Messages are not repeated while the same message is on its way, and a repetition goes after all that is
 //   sent for the first time: requests that wait at their server would else hold up what they wait for.
@@ -47,6 +50,7 @@ class Network {
     NodeId background;     // nodes from this number on: their traffic does not count as in flight
     bool repeats = false;  // some messages are sent again: carries() may be asked
     EndpointSpec endpoint = {};
+    std::vector<std::uint32_t> hosts = {};  // by node: its machine; none: each has its own
   };
   Network(std::size_t nodes, std::unique_ptr<Carrier> carrier, Options options, Recorder& recorder,
           Agenda& agenda);
@@ -94,7 +98,7 @@ class Network {
   // Sets the faults of messages; none by default.
   void set_faults(LinkFaults* faults) { faults_ = faults; }
   // Sets the remaining share of the bandwidth of a node's own links, both ways. From the agenda.
-  void set_bandwidth(NodeId node, double factor) { carrier_->set_bandwidth(node, factor); }
+  void set_bandwidth(NodeId node, double factor);
   // From now on, messages for a node wait, unseen by anybody, until they are handed out.
   void hold(NodeId node) { nodes_[node].held = true; }
   bool is_held(NodeId node) const { return nodes_[node].held; }
@@ -117,6 +121,7 @@ class Network {
     bool receives_until = false;              // its actor waits for mail until a date
     std::vector<Message> waiting = {};        // while held
     double sends_until = 0, takes_until = 0;  // dates: busy with messages
+    double bandwidth = 1;                     // what faults leave of it
   };
   using Name = std::tuple<MessageKind, std::uint32_t, std::uint32_t, std::optional<std::int64_t>>;
   static Name name_of(const Message& message);
@@ -144,6 +149,9 @@ class Network {
     PackedMessage message;
   };
   bool in_turn(NodeId from) const { return options_.one_by_one || options_.stream_from == from; }
+  bool stays_on_host(const Flight& m) const {
+    return !options_.hosts.empty() && options_.hosts[m.from] == options_.hosts[m.to];
+  }
   bool in_background(const Flight& m) const { return std::max(m.from, m.to) >= options_.background; }
   void enqueue(Message&& message, std::uint32_t rank);
   using Flights = boost::container::small_vector<Flight, 1>;  // of one message: more if a fault doubles it

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "model/mutant.hpp"
+#include "sim/scenario/spec/nodes.hpp"
 
 namespace psim {
 namespace {
@@ -39,7 +40,9 @@ void NicCarrier::start(std::span<const Cargo> cargos) {
 
 void NicCarrier::enter(const Cargo& cargo) {
   const NetworkSpec& network = scenario_.cluster.network;
-  const Wiring::Way way = wiring_.way(cargo.from, cargo.to);
+  const std::uint32_t from = host_of(scenario_.cluster, cargo.from),
+                      to = host_of(scenario_.cluster, cargo.to);
+  const Wiring::Way way = wiring_.way(from, to);
   const double latency = way.latency;
   Stations::Load load{
       .bytes = static_cast<double>(cargo.bytes),
@@ -53,8 +56,7 @@ void NicCarrier::enter(const Cargo& cargo) {
     const double limit = model_.bandwidth * model_.window / (2 * latency);
     load.limit = load.limit > 0 ? std::min(load.limit, limit) : limit;
   }
-  if (network.cross_traffic && !mutant("no-cross-traffic"))
-    load.back = wiring_.way(cargo.to, cargo.from).stations;
+  if (network.cross_traffic && !mutant("no-cross-traffic")) load.back = wiring_.way(to, from).stations;
   if (cargo.slot >= numbers_.size()) numbers_.resize(cargo.slot + std::size_t{1});
   numbers_[cargo.slot] = ++next_number_;
   stations_.enter(cargo.slot,
@@ -68,7 +70,7 @@ void NicCarrier::cancel(std::uint32_t slot) {
 }
 
 void NicCarrier::set_bandwidth(NodeId node, double factor) {
-  for (const std::uint32_t station : wiring_.own(node))
+  for (const std::uint32_t station : wiring_.own(host_of(scenario_.cluster, node)))
     stations_.set_bandwidth(station, factor * model_.bandwidth * wiring_.bandwidths()[station],
                             Agenda::now());
   wake_in_time();

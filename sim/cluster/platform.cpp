@@ -21,21 +21,21 @@ constexpr double unlimited = 1e18;  // bytes per second: never the bottleneck
 
 // Every factor that windowed stragglers and faults can give a node: the products of any of them. A frozen
 // node needs none (speed_control.hpp).
-std::vector<double> levels_of(const Scenario& scenario, std::uint32_t node) {
+std::vector<double> levels_of(const Scenario& scenario, const std::vector<std::uint32_t>& on_host) {
   std::set<double, std::greater<>> levels{1.0};
   const auto divide = [&levels](double slowdown) {
     std::set<double, std::greater<>> more = levels;
     for (const double level : levels) more.insert(level / slowdown);
     levels = std::move(more);
   };
-  const std::int64_t worker = static_cast<std::int64_t>(node) - 1 - scenario.cluster.servers;
+  const std::int64_t worker = static_cast<std::int64_t>(on_host.front()) - 1 - scenario.cluster.servers;
   for (const StragglerSpec& s : scenario.stragglers) {
     if (!s.probability && std::ranges::find(s.workers, worker) != s.workers.end()) divide(s.slowdown);
   }
   for (const FaultSpec& fault : scenario.faults) {
     if (!fault.kind->slows || *fault.factor == 0) continue;
     const std::vector<std::uint32_t> nodes = fault_nodes(scenario.cluster, fault.nodes);
-    if (std::ranges::find(nodes, node) != nodes.end()) divide(1 / *fault.factor);
+    if (std::ranges::find_first_of(nodes, on_host) != nodes.end()) divide(1 / *fault.factor);
   }
   std::set<double, std::greater<>> profiled = levels;
   for (const ProfileSpec& profile : scenario.profiles) {
@@ -71,14 +71,22 @@ class Builder {
     add_hosts();
     if (network_.model == NetworkModel::fluid) add_links();  // other carriers have links of their own
     zone_->seal();
+    for (std::uint32_t node = 0; node < node_count(scenario_.cluster) + aggregator_count(scenario_.cluster);
+         ++node) {
+      const std::uint32_t host = host_of(scenario_.cluster, node);
+      platform_.hosts.push_back(hosts_[host]);
+      platform_.speed_levels.push_back(levels_[host]);
+      platform_.own_links.push_back(own_links_[host]);
+    }
     return std::move(platform_);
   }
 
  private:
   void add_hosts() {
     const ClusterSpec& cluster = scenario_.cluster;
-    const std::uint32_t nodes = host_count(cluster);
-    for (std::uint32_t node = 0; node < nodes; ++node) {
+    for (std::uint32_t number = 0; number < host_count(cluster); ++number) {
+      const std::vector<std::uint32_t> on_host = nodes_on(cluster, number);
+      const std::uint32_t node = on_host.front();
       const auto servers = static_cast<std::uint32_t>(cluster.servers);
       const bool is_worker = node > servers && node <= servers + cluster.workers;
       double speed = 1e9;
@@ -87,15 +95,15 @@ class Builder {
       else if (const std::uint32_t first = first_inference_node(cluster);
                node >= first && node < node_count(cluster))
         speed = cluster.inference.speed.of(node - first).value;
-      std::vector<double> factors = levels_of(scenario_, node);
+      std::vector<double> factors = levels_of(scenario_, on_host);
       std::vector<double> speeds;
       for (const double factor : factors) speeds.push_back(speed * factor);
       sg4::Host* host = add_host(*zone_, fmt::format("node {}", node), speeds);
       host->seal();
-      platform_.hosts.push_back(host);
-      platform_.speed_levels.push_back(std::move(factors));
+      hosts_.push_back(host);
+      levels_.push_back(std::move(factors));
     }
-    platform_.own_links.resize(nodes);
+    own_links_.resize(hosts_.size());
   }
 
   void add_links() {
@@ -110,7 +118,7 @@ class Builder {
   // Paths are asked for twice, first to find the links that are used, because all of them together may take
   // much memory.
   void build_from(const Topology& topology) {
-    const auto pairs = talking_pairs(scenario_);
+    const auto pairs = talking_hosts();
     Paths paths(topology);
     std::vector<bool> used(topology.links.size(), false);
     for (const auto& [a, b] : pairs) {
@@ -123,7 +131,7 @@ class Builder {
       links[i] = add_split_duplex_link(*zone_, fmt::format("link {}", i), topology.links[i].bandwidth);
       links[i]->set_latency(latency_of_link(topology.links[i].latency))->seal();
       for (const std::uint32_t end : {topology.links[i].a, topology.links[i].b}) {
-        if (end < topology.hosts) platform_.own_links[end].push_back(links[i]);
+        if (end < topology.hosts) own_links_[end].push_back(links[i]);
       }
     }
     const auto way = [&](std::uint32_t from, std::uint32_t to) {
@@ -137,6 +145,18 @@ class Builder {
       return result;
     };
     for (const auto& [a, b] : pairs) add_routes(way(b, a), way(a, b));
+  }
+
+  // Each pair once, in the order of its first pair of nodes.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> talking_hosts() const {
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
+    std::set<std::pair<std::uint32_t, std::uint32_t>> seen;
+    for (const auto& [a, b] : talking_pairs(scenario_)) {
+      const std::uint32_t from = host_of(scenario_.cluster, a), to = host_of(scenario_.cluster, b);
+      const std::pair<std::uint32_t, std::uint32_t> pair = std::minmax(from, to);
+      if (from != to && (!scenario_.cluster.colocate || seen.insert(pair).second)) pairs.push_back(pair);
+    }
+    return pairs;
   }
 
   void build_from_file(const PlatformFile& file) {
@@ -168,7 +188,7 @@ class Builder {
 
   void add_route(PairOfNodes way, const sg4::Link* own) {
     if (own != nullptr) way.links.push_back(own);
-    routes_->add(platform_.hosts[way.from], platform_.hosts[way.to], way.links);
+    routes_->add(hosts_[way.from], hosts_[way.to], way.links);
   }
 
   // Carries what a platform file adds to its links' latencies. Null when there is nothing to carry.
@@ -186,6 +206,10 @@ class Builder {
   RouteTable* routes_;
   sg4::NetZone* zone_;
   Platform platform_;
+  // By machine, as in Platform by node.
+  std::vector<sg4::Host*> hosts_;
+  std::vector<std::vector<double>> levels_;
+  std::vector<std::vector<sg4::Link*>> own_links_;
 };
 
 }  // namespace

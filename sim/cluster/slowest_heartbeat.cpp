@@ -14,7 +14,7 @@ double slowest_heartbeat(const Scenario& scenario) {
   const auto nodes = static_cast<NodeId>(1 + cluster.servers + cluster.workers);
   double slowest = 0;
   for (NodeId node = 1; node < nodes; ++node)
-    slowest = std::max(slowest, wiring.way(node, scheduler_node).latency);
+    slowest = std::max(slowest, wiring.way(host_of(cluster, node), scheduler_node).latency);
   return flow_model(cluster.network).latency * slowest;
 }
 

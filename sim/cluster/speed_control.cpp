@@ -39,7 +39,26 @@ void SpeedControl::set_fault(NodeId node, double factor) {
   apply(node);
   if (!was_frozen || is_frozen(node)) return;
   for (const sg4::ActorPtr& actor : platform_.hosts[node]->get_all_actors()) actor->resume();
-  network_.hand_out(node);
+  for (const NodeId other : nodes_beside(node)) network_.hand_out(other);
+}
+
+std::vector<NodeId> SpeedControl::nodes_beside(NodeId node) const {
+  std::vector<NodeId> nodes;
+  for (NodeId other = 0; other < platform_.hosts.size(); ++other) {
+    if (platform_.hosts[other] == platform_.hosts[node]) nodes.push_back(other);
+  }
+  return nodes;
+}
+
+bool SpeedControl::is_frozen(NodeId node) const {
+  const std::vector<NodeId> nodes = nodes_beside(node);
+  return std::ranges::any_of(nodes, [this](NodeId other) { return by_fault_[other] == 0; });
+}
+
+double SpeedControl::factor_of(NodeId node) const {
+  const bool is_worker = node >= first_worker_ && node < first_worker_ + workers_;
+  const double straggler = is_worker ? slowness_.speed_factor(node - first_worker_, Agenda::now()) : 1.0;
+  return straggler * by_fault_[node];
 }
 
 // Only an actor may suspend others, and faults come by timers.
@@ -56,13 +75,12 @@ void SpeedControl::suspend_actors(NodeId node) {
 void SpeedControl::apply(NodeId node) {
   sg4::Host* host = platform_.hosts[node];
   if (is_frozen(node)) {
-    network_.hold(node);
+    for (const NodeId other : nodes_beside(node)) network_.hold(other);
     return suspend_actors(node);
   }
   const std::vector<double>& levels = platform_.speed_levels[node];
-  const bool is_worker = node >= first_worker_ && node < first_worker_ + workers_;
-  const double straggler = is_worker ? slowness_.speed_factor(node - first_worker_, Agenda::now()) : 1.0;
-  const double factor = straggler * by_fault_[node];
+  double factor = 1;
+  for (const NodeId other : nodes_beside(node)) factor = std::min(factor, factor_of(other));
   const auto level = std::ranges::min_element(levels, {}, [&](double x) { return std::abs(x - factor); });
   host->set_pstate(static_cast<unsigned long>(level - levels.begin()));
 }

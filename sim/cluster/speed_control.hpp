@@ -2,7 +2,8 @@
 //
 // A slow node has a speed level of its own for every product of factors that may meet; running computations
 // adapt at once. At factor 0 its actors are suspended and its mail waits: with a speed near 0 instead, it
-// would answer all that costs nothing, and some computation would end in a thousand years.
+// would answer all that costs nothing, and some computation would end in a thousand years. Of the nodes of
+// one machine the slowest says how fast it is.
 #pragma once
 
 #include <functional>
@@ -28,13 +29,15 @@ class SpeedControl {
   // would let a computation end at some date in the far future, and the node would still answer messages,
   // which take no time. What arrives waits until it goes on.
   void set_fault(NodeId node, double factor);
-  bool is_frozen(NodeId node) const { return by_fault_[node] == 0; }
+  bool is_frozen(NodeId node) const;
   // A node has new actors, which know nothing of this.
   void apply(NodeId node);
 
  private:
   void follow(NodeId node);
   void suspend_actors(NodeId node);
+  std::vector<NodeId> nodes_beside(NodeId node) const;  // of its machine, itself among them
+  double factor_of(NodeId node) const;
 
   const Platform& platform_;
   const Slowness& slowness_;

@@ -68,7 +68,8 @@ Topology graph(const ClusterSpec& cluster) {
 
 }  // namespace
 
-Topology make_topology(const ClusterSpec& cluster) {
+Topology make_topology(const ClusterSpec& nodes) {
+  const ClusterSpec cluster = machines_of(nodes);
   switch (cluster.network.topology) {
     case TopologyKind::star: return star(cluster);
     case TopologyKind::two_tier: return two_tier(cluster);

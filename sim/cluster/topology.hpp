@@ -22,7 +22,7 @@ struct TopologyLink {
   double latency;      // seconds, one way
 };
 
-// Vertices 0..hosts-1 are the nodes (scheduler, servers, workers); the rest are switches.
+// Vertices 0..hosts-1 are the machines of the nodes (scheduler, servers, workers); the rest are switches.
 struct Topology {
   std::uint32_t hosts = 0;
   std::uint32_t vertices = 0;

@@ -112,15 +112,23 @@ void draw_filter(Draft& draft, FilterStage stage, Dice& dice) {
   draft.tables.push_back(std::move(table));
 }
 
+void draw_key_filter(Draft& draft, Dice& dice) {
+  const std::string* const keys = draft.find("messages", "keys");
+  if (keys != nullptr && *keys == "\"per-value\"" && dice.chance(0.7))
+    draw_filter(draft, FilterStage::keys, dice);
+}
+
 void draw_filters(Draft& draft, Dice& dice) {
   if (dice.chance(0.5)) draw_filter(draft, FilterStage::select, dice);
   if (dice.chance(0.5)) draw_filter(draft, FilterStage::quantize, dice);
+  draw_key_filter(draft, dice);
   if (dice.chance(0.3)) draw_filter(draft, FilterStage::bytes, dice);
 }
 
 void draw_cluster(Draft& draft, const Victims& v, Dice& dice) {
   draft["cluster"].rows = {{"workers", std::to_string(v.workers), true},
                            {"servers", std::to_string(v.servers), true}};
+  if (v.colocated) draft["cluster"].rows.push_back({"colocate", "true"});
   Table& network = draft["cluster.network"];
   network.rows = {{"bandwidth", dice.text_of({"10Gbps", "1Gbps", "200Mbps"}), true},
                   {"latency", dice.text_of({"1us", "10us", "30us"}), true}};
@@ -229,7 +237,7 @@ void draw_tenants(Draft& draft, Victims& v, Dice& dice) {
 // What is refused where nodes may fail, and what is not.
 void draw_sturdy(Draft& draft, Victims& v, Dice& dice) {
   const std::string_view what =
-      dice.one_of({"groups", "inference", "database", "dynamic", "stealing", "key-caching", "none"});
+      dice.one_of({"groups", "inference", "database", "dynamic", "stealing", "none"});
   Table& training = draft["training"];
   if (what == "dynamic" || what == "stealing") {
     std::erase_if(training.rows, [](const Row& row) { return row.key == "work"; });
@@ -237,8 +245,6 @@ void draw_sturdy(Draft& draft, Victims& v, Dice& dice) {
   } else if (what == "database" && v.learns) {
     draft["data"].rows.push_back({"delivery", "\"database\""});
     draft["data"].rows.push_back({"prefetch", dice.number(0, 3)});
-  } else if (what == "key-caching") {
-    draw_filter(draft, FilterStage::keys, dice);
   } else if (what == "inference") {
     draw_inference(draft, v, dice);
   } else if (what == "groups") {
@@ -386,12 +392,14 @@ Draft draw_training_job(std::uint64_t seed, std::uint64_t run, std::uint64_t att
   const bool phantom = kind == "\"phantom\"", sparse = kind == "\"logistic\"";
   victims.learns = !phantom;
   victims.end_us = 2 * steps * step_us;
+  victims.colocated = victims.servers <= victims.workers && dice.chance(0.1);
   draw_training(draft, steps, victims.learns, !sparse, dice);
   draw_consistency(draft, victims.workers, dice);
   draw_messages(draft, !sparse, dice);
   Dice stale(Stream(seed, "fuzz-staleness", run, attempt));
   draw_staleness(draft, stale);
   if (!phantom && dice.chance(0.2)) draw_filters(draft, dice);
+  else draw_key_filter(draft, dice);
   draw_cluster(draft, victims, dice);
   if (dice.chance(0.12)) {
     draw_sturdy(draft, victims, dice);

@@ -91,6 +91,7 @@ struct Victims {
   bool database = false;     // there is one
   bool shares_work = false;  // workers compute samples of others, or get them over the network
   std::int64_t end_us = 0;   // about how long the run would take without faults
+  bool colocated = false;    // so machines can be named
 };
 void draw_consistency(Draft& draft, std::int64_t workers, Dice& dice);
 // When updates close, what becomes of stale pushes, and what workers keep.

@@ -85,6 +85,7 @@ class Faults {
   std::string node() {
     if (v_.readers > 0 && dice_.chance(0.3))
       return fmt::format("inference {}", dice_.between(0, v_.readers - 1));
+    if (v_.colocated && dice_.chance(0.4)) return fmt::format("host {}", dice_.between(0, v_.workers - 1));
     const bool server = v_.servers > 0 && dice_.chance(0.6);
     return fmt::format("{} {}", server ? "server" : "worker",
                        dice_.between(0, (server ? v_.servers : v_.workers) - 1));

@@ -17,7 +17,7 @@
 namespace psim {
 namespace {
 
-constexpr std::size_t position_bytes = 4, signature_bytes = 8;  // of a value in its range; of a list of keys
+constexpr std::size_t position_bytes = 4;  // of a value in its range
 
 std::size_t bytes_per_key(std::size_t key_bytes, bool listed) {
   return key_bytes > 0 ? key_bytes : listed && !mutant("positions-cost-nothing") ? position_bytes : 0;
@@ -64,10 +64,11 @@ class FilterChain::Pass {
       }
     }
     if (lossy_ && !phantom() && !quantizer_) round_to(options_.precision, numbers(), options_.scale);
-    const std::uint64_t bytes = count_bytes();
+    const auto [bytes, list] = count_bytes();
     Encoded result = receive();
     result.bytes = bytes;
     result.flops = flops_;
+    result.list = list;
     return result;
   }
 
@@ -106,7 +107,12 @@ class FilterChain::Pass {
   void select(const FilterSpec& filter, Stream stream);
   void drop_the_rest(bool feed_back);
   void write_down(const FilterSpec& filter, Stream stream);
-  std::uint64_t count_bytes();
+  struct Size {
+    std::uint64_t bytes;
+    KeyList list;
+  };
+  Size count_bytes();
+  std::uint64_t size_with(std::size_t signature, std::size_t key_width);
   void write_keys(std::size_t width, std::vector<std::byte>& out);
   bool receiver_has_keys(std::size_t width);
   void append_values(std::vector<std::byte>& payload);
@@ -213,14 +219,23 @@ void FilterChain::Pass<Scalar>::write_down(const FilterSpec& filter, Stream stre
 }
 
 template <class Scalar>
-std::uint64_t FilterChain::Pass<Scalar>::count_bytes() {
+FilterChain::Pass<Scalar>::Size FilterChain::Pass<Scalar>::count_bytes() {
   const std::size_t key_width = bytes_per_key(options_.key_bytes, listed());
   const bool caching = key_cache_ && key_width > 0;
   const std::size_t signature = caching ? signature_bytes : 0;
   const bool with_keys = key_width > 0 && !(caching && receiver_has_keys(key_width));
   if (key_width > 0 && !with_keys) buffers_.used.emplace(key_cache_->kind, options_.push);
-  if (compressor_ && !phantom()) return compressed_size(signature, with_keys ? key_width : 0);
-  const std::size_t keys = with_keys ? left_ * key_width : 0;
+  Size size{size_with(signature, with_keys ? key_width : 0), {}};
+  if (!caching || !options_.repeats) return size;
+  size.list.signature = chain_.signature_;
+  if (!with_keys) size.list.bytes_listed = size_with(signature, key_width);
+  return size;
+}
+
+template <class Scalar>
+std::uint64_t FilterChain::Pass<Scalar>::size_with(std::size_t signature, std::size_t key_width) {
+  if (compressor_ && !phantom()) return compressed_size(signature, key_width);
+  const std::size_t keys = left_ * key_width;
   const std::size_t values = quantizer_ ? quantizer_->kind->coded_bytes(quantizer_->settings, left_)
                                         : left_ * bytes_per_value(options_.precision);
   return signature + keys + values;
@@ -238,7 +253,7 @@ void FilterChain::Pass<Scalar>::write_keys(std::size_t width, std::vector<std::b
   }
 }
 
-// Compares with the list of the message before, and remembers this one.
+// Compares with the lists of the messages before, and remembers this one.
 template <class Scalar>
 bool FilterChain::Pass<Scalar>::receiver_has_keys(std::size_t width) {
   std::optional<std::uint64_t> signature;
@@ -249,8 +264,11 @@ bool FilterChain::Pass<Scalar>::receiver_has_keys(std::size_t width) {
     write_keys(width, buffers_.payload);
     signature = XXH3_64bits(buffers_.payload.data(), buffers_.payload.size());
   }
-  if (mutant("keys-are-known-at-once")) chain_.signature_ = signature;
-  return std::exchange(chain_.signature_, signature) == signature && signature;
+  chain_.signature_ = signature.value_or(0);
+  if (!signature) return false;
+  const bool is_known = chain_.known_keys_.has(*signature) || mutant("keys-are-known-at-once");
+  chain_.known_keys_.note(*signature);
+  return is_known;
 }
 
 template <class Scalar>
@@ -272,7 +290,7 @@ template <class Scalar>
 std::size_t FilterChain::Pass<Scalar>::compressed_size(std::size_t signature, std::size_t key_width) {
   std::vector<std::byte>& payload = buffers_.payload;
   payload.assign(signature, std::byte{0});
-  if (signature > 0) std::memcpy(payload.data(), &*chain_.signature_, signature);
+  if (signature > 0) std::memcpy(payload.data(), &chain_.signature_, signature);
   if (key_width > 0) write_keys(key_width, payload);
   if (quantizer_) {
     payload.insert(payload.end(), buffers_.coded.begin(), buffers_.coded.end());
@@ -321,7 +339,7 @@ void FilterChain::Pass<Scalar>::spread() {
   }
 }
 
-FilterChain::FilterChain(Options options) : options_(std::move(options)) {
+FilterChain::FilterChain(Options options) : options_(std::move(options)), known_keys_(options_.key_lists) {
   const auto stage = [this](std::size_t i) { return options_.filters[i].stage(); };
   for (std::size_t i = 1; i < options_.filters.size(); ++i) {
     if (stage(i) < stage(i - 1) || (stage(i) == stage(i - 1) && stage(i) != FilterStage::select))
@@ -342,12 +360,19 @@ Encoded FilterChain::encode(const Slice& values, const SharedKeys& keys, const S
 }
 
 void FilterChain::answer_to(std::int64_t number, std::int64_t has) {
-  if (has != answered_) is_known_.clear();
+  if (has != answered_) {
+    is_known_.clear();
+    if (options_.repeats) forget_keys();
+  }
   answered_ = number;
 }
 
+void FilterChain::forget_keys() {
+  if (!mutant("a-new-receiver-knows-the-keys")) known_keys_.forget();
+}
+
 void FilterChain::forget_receiver() {
-  if (!mutant("a-new-receiver-knows-the-keys")) signature_.reset();
+  forget_keys();
   is_known_.clear();
 }
 

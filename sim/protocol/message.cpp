@@ -30,7 +30,10 @@ std::uint64_t size_of(const Report& report) { return report.decision ? two_words
 std::uint64_t size_of(const Assign& assign) {
   return two_words + (assign.sizes ? bytes_per_size * assign.sizes->size() : 0);
 }
-std::uint64_t size_of(const Pull& pull) { return pull.keys ? pull.keys->size() * pull.bytes_per_key : 0; }
+std::uint64_t size_of(const Pull& pull) {
+  const std::uint64_t keys = pull.keys ? pull.keys->size() * pull.bytes_per_key : 0;
+  return (pull.list.signature != 0 ? signature_bytes : 0) + (pull.list.is_listed() ? keys : 0);
+}
 std::uint64_t size_of(const Push& push) { return push.gradient.bytes; }
 std::uint64_t size_of(const Answer& answer) { return answer.weights.bytes; }
 std::uint64_t size_of(const Ack&) { return 0; }

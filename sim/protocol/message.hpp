@@ -77,9 +77,13 @@ struct Payload {
   Slice values = {};
   SharedKeys keys = {};  // which of the shard's values; null: all
   std::uint64_t bytes = 0;
+  KeyList list = {};
+
+  // From here on the list of keys goes with it, whatever the receiver has.
+  void list_keys() { bytes = list.is_listed() ? bytes : std::exchange(list.bytes_listed, 0); }
 };
 inline Payload payload_of(Encoded encoded) {
-  return {std::move(encoded.values), std::move(encoded.keys), encoded.bytes};
+  return {std::move(encoded.values), std::move(encoded.keys), encoded.bytes, encoded.list};
 }
 
 // ---- Between all nodes and the scheduler. `life` counts the earlier starts of the sender.
@@ -146,6 +150,10 @@ struct Pull {
   bool computes = false;               // the push for version `above` is still to come
   SharedKeys keys = {};                // null: all
   std::size_t bytes_per_key = 0;
+  KeyList list = {};       // of the keys, if it is remembered
+  std::int64_t copy = -1;  // where workers run the optimizer: the version of the sender's copy; -1: none
+
+  void list_keys() { list.bytes_listed = 0; }
 };
 
 // A gradient that worker `worker` computed on version `version`; it finishes `clock`.
@@ -175,6 +183,10 @@ struct Answer {
   bool has_push = false;         // where nodes may fail: a push of the worker waits for the next update
   std::int64_t slowest = 0;      // clock of the shard: the weights have every worker's pushes before it
   Payload weights = {};
+  // Where workers run the optimizer: another worker's weights and optimizer's state, because a sum would not
+  // do.
+  bool is_copy = false;
+  std::shared_ptr<const Parameters> copy = {};  // none of a phantom model
 };
 
 // Push `number` has arrived, or was applied or dropped.
@@ -186,13 +198,14 @@ struct Ack {
 // ---- Between servers
 
 // First shard to the others: these pushes made its update of version `version`, or it dropped one that was
-// too stale.
+// too stale; each worker's last decided one where that is asked for.
 struct UpdateGroup {
   std::int64_t version = 0;
   std::vector<PushId> pushes = {};
   std::vector<PushId> dropped = {};
 };
-// Another shard's server to the first one's: which pushes made the update of version `version`?
+// Another shard's server to the first one's: which pushes made the update of version `version`? Where late
+// pushes count: which have been in updates so far?
 struct Decide {
   std::int64_t version = 0;
 };
@@ -242,13 +255,14 @@ struct State {
   std::int64_t entries = -1;    // ... this many entries; -1: the sender has nothing
   std::int64_t view = 0;        // the sender's view, where it matters
   std::shared_ptr<const ShardState> shard = {};
-  std::shared_ptr<const Parameters> replica = {};             // without servers: a worker's copy of the model
+  std::shared_ptr<const Parameters> replica = {};             // a worker's copy, with its optimizer's state
   std::shared_ptr<const std::vector<SharedEntry>> rest = {};  // entries to add to the receiver's state
   std::uint64_t bytes = 0;
   std::uint32_t asked_in = 0;  // without servers, from the storage: the group of the worker that asked
 };
 // New owner to the last one, or to the storage: send me the shard's state. The new owner has the first
-// `entries` entries of the log of epoch `log_epoch`; -1: it has nothing.
+// `entries` entries of the log of epoch `log_epoch`; -1: it has nothing. To a worker that runs the optimizer:
+// send me your copy of the shard, if it has a version above `entries`.
 struct Restore {
   std::uint32_t log_epoch = 0;
   std::int64_t entries = -1;

@@ -18,12 +18,14 @@ enum class Tag : std::uint8_t { pull, push, answer };
 // new does not compile before it has a name here.
 void each_number(auto& payload,
                  auto visit) requires std::same_as<std::remove_cvref_t<decltype(payload)>, Payload> {
-  auto& [values, keys, bytes] = payload;
-  visit(values.begin, values.count, values.version, bytes);
+  auto& [values, keys, bytes, list] = payload;
+  visit(values.begin, values.count, values.version, bytes, list.signature, list.bytes_listed);
 }
 void each_number(auto& m, auto visit) requires std::same_as<std::remove_cvref_t<decltype(m)>, Pull> {
-  auto& [clock, above, number, pushes, oldest, skipped, answered, computes, keys, bytes_per_key] = m;
-  visit(clock, above, number, pushes, oldest, skipped, answered, computes, bytes_per_key);
+  auto& [clock, above, number, pushes, oldest, skipped, answered, computes, keys, bytes_per_key, list, copy] =
+      m;
+  visit(clock, above, number, pushes, oldest, skipped, answered, computes, bytes_per_key, list.signature,
+        list.bytes_listed, copy);
 }
 void each_number(auto& m, auto visit) requires std::same_as<std::remove_cvref_t<decltype(m)>, Push> {
   auto& [worker, number, clock, version, first_version, oldest, samples, gradient] = m;
@@ -31,9 +33,9 @@ void each_number(auto& m, auto visit) requires std::same_as<std::remove_cvref_t<
   each_number(gradient, visit);
 }
 void each_number(auto& m, auto visit) requires std::same_as<std::remove_cvref_t<decltype(m)>, Answer> {
-  auto& [finished, clock, number, answered, version, sent_at, safe, here, skip, has_push, slowest, weights] =
-      m;
-  visit(finished, clock, number, answered, version, sent_at, safe, here, skip, has_push, slowest);
+  auto& [finished, clock, number, answered, version, sent_at, safe, here, skip, has_push, slowest, weights,
+         is_copy, copy] = m;
+  visit(finished, clock, number, answered, version, sent_at, safe, here, skip, has_push, slowest, is_copy);
   each_number(weights, visit);
 }
 void each_number(auto& m, auto visit) requires std::same_as<std::remove_cvref_t<decltype(m)>, Message> {
@@ -122,7 +124,8 @@ PackedMessage::PackedMessage(Message&& message) {
     numbers_ = packed(message, Tag::pull, *pull);
   else if (const Push* push = message.as<Push>(); push != nullptr && is_empty(push->gradient))
     numbers_ = packed(message, Tag::push, *push);
-  else if (const Answer* answer = message.as<Answer>(); answer != nullptr && is_empty(answer->weights))
+  else if (const Answer* answer = message.as<Answer>();
+           answer != nullptr && is_empty(answer->weights) && !answer->copy)
     numbers_ = packed(message, Tag::answer, *answer);
   else whole_ = std::make_unique<Message>(std::move(message));
 }

@@ -21,11 +21,13 @@ ReplicatedLog::Options log_of(const ShardServer::Options& options) {
 ShardServer::ShardServer(Options options, std::optional<Values> weights, std::size_t count)
     : options_(std::move(options)),
       state_(options_.state, std::move(weights), count),
+      copies_(options_.resend.timeout),
       log_(log_of(options_)) {}
 
 ShardServer::ShardServer(Options options, const State& sent)
     : options_(std::move(options)),
       state_(*sent.shard),
+      copies_(options_.resend.timeout),
       log_(log_of(options_), extent_of(sent)),
       leads_(false),
       epoch_(sent.log_epoch) {}
@@ -41,11 +43,12 @@ void ShardServer::on(const Message& message, double now, Outbox& out) {
     if (leads_) on_pull(message.from, pull, now, out);
   };
   using Others = Ignore<Join, Start, Leave, LeaveAck, Heartbeat, NewView, AskView, Ready, Report, Assign,
-                        Answer, Ack, State, Restore, Chunk, Activations, Errors, Standing, Regroup, Fetch,
-                        Samples, Idle, Piece, RunTask, TaskDone, Returned, PieceGradient>;
+                        Answer, Ack, Restore, Chunk, Activations, Errors, Standing, Regroup, Fetch, Samples,
+                        Idle, Piece, RunTask, TaskDone, Returned, PieceGradient>;
   std::visit(Overloaded{[&](const Push& body) { on_push(body, now, out); }, of_primary,
                         [&](const UpdateGroup& body) { on_group(body, now, out); },
                         [&](const Decide& body) { on_decide(message.from, body, out); },
+                        [&](const State& body) { on_copy(message.from, body, now, out); },
                         [&](const Call& body) { on_call(message.from, body, now, out); },
                         [&](const Replicate& body) { on_entry(body.entry, out); },
                         [&](const Replicated& body) { on_replicated(message.from, body.entries, now, out); },
@@ -71,14 +74,26 @@ void ShardServer::on_push(const Push& push, double now, Outbox& out) {
     if (options_.confirms) send(push.worker, Ack{push.number, safe_pushes_of(w)}, out);
     return out.duplicate(push);
   }
-  take(push, now, out);
+  read(push, now, out);
   take_early(w, now, out);
+}
+
+// A push with keys that are not known here counts as lost; its worker will repeat it, with the keys. From
+// here on it has them: nobody else knows the list.
+void ShardServer::read(const Push& push, double now, Outbox& out) {
+  if (push.gradient.list.signature == 0) return take(push, now, out);
+  known_keys_.resize(state_.workers.size(), KeyMemory(options_.state.weights.feature_blocks));
+  if (!known_keys_[state_.index_of(push.worker)].reads(push.gradient.list)) return out.refused(push);
+  if (push.gradient.list.is_listed()) return take(push, now, out);
+  Push whole = push;
+  whole.gradient.list_keys();
+  take(whole, now, out);
 }
 
 // A skipped push already counts.
 void ShardServer::take_early(std::uint32_t w, double now, Outbox& out) {
   while (const std::optional<Push> push = early_.take(w, state_.workers[w].arrived)) {
-    push->number < state_.workers[w].arrived ? out.refused(*push) : take(*push, now, out);
+    push->number < state_.workers[w].arrived ? out.refused(*push) : read(*push, now, out);
   }
 }
 
@@ -184,6 +199,10 @@ void ShardServer::on_decide(NodeId from, const Decide& question, Outbox& out) co
 void ShardServer::on_pull(NodeId from, const Pull& pull, double now, Outbox& out) {
   const std::uint32_t w = state_.index_of(from);
   if (w >= state_.workers.size()) return on_read(from, pull, now, out);
+  if (pull.list.signature != 0) {
+    asked_keys_.resize(state_.workers.size());
+    if (!asked_keys_[w].reads(pull.list)) return;  // as if it were lost: it will come with its keys
+  }
   if (!pulls_.put(w, pull, state_)) return;
   state_.updates.begin_first(now);
   reconcile_worker(w, pull, out);
@@ -212,6 +231,9 @@ void ShardServer::answer(std::uint32_t w, double now, Outbox& out) {
   const Pull& pull = *waiting;
   const WorkerClocks::Worker& worker = state_.workers[w];
   const bool over = Pulls::is_over(pull, state_);
+  const bool needed =
+      !over || (options_.state.rule.shards_advance_independently && options_.state.shards > 1);
+  if (needed && needs_copy(pull) && !find_copy(now, out)) return;
   const NodeId node = state_.node_of(w);
   const std::int64_t skip = state_.workers.to_skip(w);
   if (worker.rejoining && skip == worker.skipped_clocks) is_back(w, out);
@@ -226,9 +248,7 @@ void ShardServer::answer(std::uint32_t w, double now, Outbox& out) {
                 .skip_clocks = skip,
                 .has_push = state_.updates.has(node) || mutant("lacks-no-push"),
                 .slowest = state_.workers.slowest()};
-  const bool needed =
-      !over || (options_.state.rule.shards_advance_independently && options_.state.shards > 1);
-  if (needed) answer.weights.values = state_.weights.reply(pull.keys, version());
+  if (needed) fill(answer, pull);
   answer.weights.keys = pull.keys;
   if (state_.weights.compensates() && needed) {
     state_.weights.was_sent(w, answer.weights.values);

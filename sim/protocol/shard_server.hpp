@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/protocol/copy_search.hpp"
 #include "sim/protocol/early_pushes.hpp"
 #include "sim/protocol/membership.hpp"
 #include "sim/protocol/message.hpp"
@@ -44,6 +45,8 @@ class Outbox {
   virtual void membership_changed(NodeId, const WorkerClocks::Worker&) {}
   // The server owns the shard from now on.
   virtual void promoted() {}
+  // Where workers run the optimizer: what each of them begins with.
+  virtual std::shared_ptr<const Parameters> first_copy() { return {}; }
 };
 
 class ShardServer {
@@ -108,6 +111,8 @@ class ShardServer {
   // What a next owner with this extent still lacks: entries of the log, if they are kept.
   State log_suffix_after(Extent theirs) const;
   void take_log_suffix(const std::vector<SharedEntry>& entries);
+  // Goes on where this worker's copy is: nobody else has anything of the shard.
+  void adopt(const State& copy);
 
  private:
   void check() {
@@ -122,6 +127,7 @@ class ShardServer {
   void on_entry(const SharedEntry& entry, Outbox& out);
   void on_replicated(NodeId from, std::optional<std::int64_t> entries, double now, Outbox& out);
 
+  void read(const Push& push, double now, Outbox& out);
   void take(const Push& push, double now, Outbox& out);
   void take_early(std::uint32_t worker, double now, Outbox& out);
   bool comes_too_late(const Push& push) const;
@@ -132,6 +138,12 @@ class ShardServer {
 
   void answer_all(double now, Outbox& out);
   void answer(std::uint32_t worker, double now, Outbox& out);
+  bool runs_on_sums() const { return options_.confirms && options_.state.weights.sum_only; }
+  bool needs_copy(const Pull& pull) const;
+  bool may_have_copy(std::uint32_t worker) const;
+  bool find_copy(double now, Outbox& out);
+  void on_copy(NodeId from, const State& state, double now, Outbox& out);
+  void fill(Answer& answer, const Pull& pull) const;
   std::int64_t safe_pushes_of(std::uint32_t worker) const;
 
   void reconcile_worker(std::uint32_t worker, const Pull& pull, Outbox& out);
@@ -156,6 +168,9 @@ class ShardServer {
   ShardState state_;
   Pulls pulls_;
   EarlyPushes early_;
+  std::vector<KeyMemory> known_keys_;  // by worker: of its pushes in this epoch
+  std::vector<KeyMemory> asked_keys_;  // likewise, of its pulls
+  CopySearch copies_;
   ReplicatedLog log_;
   ShardInvariants invariants_;
   bool leads_ = true;

@@ -29,6 +29,8 @@ void ShardServer::lead(NodeId self, const Owner& owner, double now, Outbox& out)
 // that result, so it counts as shown to every worker.
 void ShardServer::begin_to_lead(Outbox& out) {
   pulls_.clear();
+  known_keys_.clear();
+  asked_keys_.clear();
   std::vector<std::int64_t> pushes;
   for (std::uint32_t w = 0; w < state_.workers.size(); ++w)
     pushes.push_back(state_.before_pending(w, state_.workers[w].arrived));
@@ -45,6 +47,7 @@ void ShardServer::begin_to_lead(Outbox& out) {
 void ShardServer::follow(NodeId self, std::uint32_t epoch, NodeId primary, std::optional<NodeId> next) {
   options_.id = self;
   const bool in_step = epoch_ == epoch && (log_.in_step() || leads_);
+  copies_.put(-1, nullptr);
   log_.follow(in_step, std::exchange(leads_, false), primary, next);
   pulls_.clear();
   early_.clear();
@@ -116,6 +119,7 @@ std::optional<double> ShardServer::next_resend() const {
   std::optional<double> first = log_.next_resend();
   const double ask = state_.updates.asked() + options_.resend.timeout;
   if (lacks_decision()) first = std::min(first.value_or(ask), ask);
+  if (const auto turn = copies_.next_turn(); turn && leads_) first = std::min(first.value_or(*turn), *turn);
   return first;
 }
 
@@ -128,6 +132,7 @@ void ShardServer::resend(double now, Outbox& out) {
     if (!has_waited && !state_.updates.waits_for_pushes())
       out.send_again({.from = options_.id, .body = Decide{*version}});
   }
+  if (const auto turn = copies_.next_turn(); turn && leads_ && *turn <= now) answer_all(now, out);
   deliver(log_.resend(now), out);
 }
 

@@ -76,6 +76,7 @@ Slice ShardWeights::gradient_of(const Push& push, std::size_t worker) {
 }
 
 void ShardWeights::apply(const std::vector<WeightedGradient>& gradients, double rate, std::int64_t clock) {
+  has_sum_ = options_.sum_only;
   if (!parameters_) return;
   if (!options_.sum_only) return parameters_.update(gradients, rate, block_at(clock));
   sum_ = std::make_shared<Values>(weighted_sum(gradients, parameters_.weights()->precision(), count_));
@@ -141,6 +142,7 @@ std::uint64_t ShardWeights::hash(std::uint64_t hash_of_weights) const {
 
 std::uint64_t ShardWeights::bytes(std::int64_t version) const {
   const std::uint64_t weights = count_ * bytes_per_value(options_.storage.precision);
+  if (options_.sum_only) return weights;
   const std::size_t versions = 1 + compensation_.versions_beside(snapshot(version));
   const std::size_t squares = compensation_.adapts() ? count_ : 0;
   return weights * versions + parameters_.state_bytes() +

@@ -57,6 +57,18 @@ class ShardWeights {
   void change(TaskKind function, double amount);
   // Of all weights, in double precision; 0 of a phantom model.
   double sum_of_squares() const;
+  // Where workers run the optimizer: whether the last update's sum is here, for who has the version before.
+  bool has_sum() const { return has_sum_; }
+  // It is not; `copy`: what workers have.
+  void adopt(const Parameters* copy) {
+    if (copy != nullptr) parameters_ = Parameters(*copy);
+    sum_.reset();
+    has_sum_ = false;
+  }
+  // Bytes of a worker's copy.
+  std::uint64_t copy_bytes() const {
+    return count_ * bytes_per_value(options_.storage.precision) + parameters_.state_bytes();
+  }
   // For mutants: different weights, an optimizer that forgets.
   void spoil();
   void forget_steps() { parameters_.forget_steps(); }
@@ -64,7 +76,8 @@ class ShardWeights {
   // A hash of everything on which the next update depends, given the hash of the weights; 0: a phantom model.
   std::uint64_t hash(std::uint64_t hash_of_weights) const;
   // Bytes in version `version`: the weights, the optimizer's state, and for delay compensation every version
-  // on which a worker may compute (once each) and the mean square.
+  // on which a worker may compute (once each) and the mean square. The last sum alone if workers run the
+  // optimizer.
   std::uint64_t bytes(std::int64_t version) const;
 
  private:
@@ -73,7 +86,8 @@ class ShardWeights {
   Options options_;
   Parameters parameters_;
   std::size_t count_;
-  std::shared_ptr<Values> sum_;  // sum_only: of the last update
+  std::shared_ptr<Values> sum_;  // sum_only: of the last update; the parameters are then those of the workers
+  bool has_sum_ = false;
   DelayCompensation compensation_;
 };
 

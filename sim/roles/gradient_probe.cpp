@@ -34,9 +34,9 @@ Angle angle_of(const Values& a, const Values& b) {
 std::string GradientProbe::why_not(const JobPlan& plan) {
   if (plan.learner == nullptr) return "a phantom model has none";
   if (plan.sparse()) return "a sparse model's are of other keys in each step";
-  if (plan.elastic() || plan.steals() || workers_step(plan) || plan.scenario.training.pull_every > 1)
+  if (plan.elastic() || plan.steals() || plan.workers_step() || plan.scenario.training.pull_every > 1)
     return "workers do not push the gradient of one batch on weights that they pulled";
-  if (workers_sum(plan)) return "servers have no weights";
+  if (plan.workers_sum()) return "servers have no weights";
   return "";
 }
 

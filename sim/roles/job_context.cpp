@@ -50,6 +50,8 @@ std::unique_ptr<FilterChain> JobContext::make_chain(std::uint32_t shard, NodeId 
                            .receiver = push ? shard : alone,
                            .push = push,
                            .scale = push ? plan.loss_scale() : 1,
+                           .repeats = plan.scenario.may_fail(),
+                           .key_lists = push ? plan.scenario.training.feature_blocks : 1,
                            .buffers = state.filter_buffers});
 }
 

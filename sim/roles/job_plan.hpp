@@ -94,9 +94,18 @@ struct JobPlan {
     return scenario.training.warmup_steps > 0 && scenario.training.warmup == Warmup::before_servers;
   }
   bool workers_update() const { return scenario.training.update == UpdateAt::worker; }
+  // Then either servers send every update's sum, and every worker sees all of them; or workers push their
+  // steps.
+  bool workers_sum() const { return workers_update() && rule.waits_for_all(); }
+  bool workers_step() const { return workers_update() && !rule.waits_for_all(); }
   Precision precision() const { return scenario.model.precision; }
   Storage storage() const { return {precision(), scenario.training.multi_precision}; }
   double loss_scale() const { return scenario.training.loss_scale; }
+  // Whether the filter key-caching works on pushes, or on pulls.
+  bool caches_keys(bool push) const {
+    return std::ranges::any_of(filters_on(scenario.filters, push),
+                               [](const FilterSpec& filter) { return filter.stage() == FilterStage::keys; });
+  }
   // Of a key in a sparse message: its place in the shard, or the whole key.
   std::size_t bytes_per_key() const { return std::max<std::size_t>(scenario.messages.key_bytes(), 4); }
 };

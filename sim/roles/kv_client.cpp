@@ -21,6 +21,7 @@ KvClient::KvClient(JobContext& job, NodeId node, Requests* requests)
       encoder_(job, node),
       cache_(job.plan) {
   std::iota(all_.begin(), all_.end(), 0U);
+  caches_keys_ = job.plan.caches_keys(false);
   if (job.plan.scenario.may_fail()) {
     RetrySpec retry = job.plan.retry();
     if (only_reads()) retry.limit = 0;  // training does not depend on it
@@ -95,6 +96,8 @@ void KvClient::request(std::uint32_t s, std::int64_t clock, std::int64_t above, 
             .keys = batch_ ? batch_->local[s] : nullptr,
             .bytes_per_key = job_.plan.bytes_per_key()};
   pull.pushes_sent = is_back ? std::nullopt : std::optional(shard.pushes);
+  if (retries_ && job_.plan.workers_sum()) pull.copy = shard.copy;
+  if (caches_keys_) pull.list = shard.keys.list(pull.keys);
   send(message_for(s, std::move(pull)));
 }
 
@@ -186,13 +189,14 @@ void KvClient::answered_one(Timestamp task) {
 
 void KvClient::handle(Message message) {
   heard_ = Heard(message);
-  using Others = Ignore<Join, LeaveAck, Heartbeat, Ready, Report, Pull, Push, UpdateGroup, Decide, Replicate,
-                        Replicated, State, Restore, Chunk, Activations, Errors, psim::Standing, Regroup,
-                        Fetch, TaskDone, Call, Returned>;
+  using Others =
+      Ignore<Join, LeaveAck, Heartbeat, Ready, Report, Pull, Push, UpdateGroup, Decide, Replicate, Replicated,
+             State, Chunk, Activations, Errors, psim::Standing, Regroup, Fetch, TaskDone, Call, Returned>;
   std::visit(
       Overloaded{[&](Answer& answer) { on_answer(message, std::move(answer)); },
                  [&](const Ack& ack) { on_ack(message, ack); },
                  [&](const NewView& news) { on_view(news.view); },
+                 [&](const Restore& request) { lend(message, request); },
                  [&](const AskView&) { tell_view(job_, node_, view_); },
                  [&](const OneOf<Start, Leave, Assign, Samples, Idle, Piece, PieceGradient, RunTask> auto&) {
                    other_(message);
@@ -206,6 +210,8 @@ void KvClient::on_answer(const Message& message, Answer answer) {
   Connection& shard = connections_[s];
   // Perhaps the answer to a pull that a later one replaced, or that was sent twice.
   if (!is_expected(message) || message.epoch != epoch_of(s)) return;
+  // With keys that are not known it counts as lost.
+  if (retries_ && answer.weights.values.count > 0 && !shard.keys.reads(answer.weights.list)) return;
   const bool set_back = answer.version < shard.version || answer.version <= shard.above;
   if (retries_) {
     retries_->answered(message.shard);
@@ -225,26 +231,12 @@ void KvClient::on_answer(const Message& message, Answer answer) {
     shard.has = answer.number;
     cache_.received(s, answer.slowest);
   }
-  if (workers_sum(job_.plan) && answer.version > 0 && values.values) update(s, values, answer.version);
+  shard.keys.answered();
+  if (job_.plan.workers_sum()) take(s, std::move(answer));
   else weights_[s] = std::move(answer.weights.values);
   encoder_.received(s, weights_[s]);
   answered_one(shard.pull_task);
   if (retries_) settle(set_back);
-}
-
-// Servers only sum here, and under bsp a worker sees every sum: it runs the optimizer on its own copy.
-void KvClient::update(std::uint32_t s, const Slice& sum, std::int64_t version) {
-  Connection& shard = connections_[s];
-  Slice& weights = weights_[s];
-  if (!shard.parameters)
-    shard.parameters =
-        std::make_unique<Parameters>(job_.plan.scenario.training.optimizer, job_.plan.storage(),
-                                     Values::copy_of(*weights.values, weights.begin, sum.count));
-  weights.values.reset();  // or the update would have to copy
-  const double epochs = job_.plan.epochs().after(
-      static_cast<double>(version - (mutant("workers-rate-is-an-update-ahead") ? 0 : 1)));
-  shard.parameters->update(std::array{WeightedGradient{sum, 1.0}}, job_.plan.learning_rate().at(epochs));
-  weights = {shard.parameters->weights(), 0, sum.count, version};
 }
 
 // Where the first shard decides for all and was set back, another may have the version already that its next
@@ -285,7 +277,7 @@ std::vector<Slice> KvClient::take_weights() {
   std::vector<Slice> parts = std::exchange(weights_, {});
   parts.resize(connections_.size());
   for (const std::uint32_t s : all_) {
-    if (!connections_[s].finished && !workers_sum(job_.plan) && !cache_.is_on()) continue;
+    if (!connections_[s].finished && !job_.plan.workers_sum() && !cache_.is_on()) continue;
     weights_.resize(connections_.size());
     weights_[s] = parts[s];
   }

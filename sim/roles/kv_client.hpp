@@ -22,6 +22,7 @@
 
 #include "sim/protocol/membership.hpp"
 #include "sim/protocol/retry.hpp"
+#include "sim/roles/asked_keys.hpp"
 #include "sim/roles/copy_cache.hpp"
 #include "sim/roles/job_context.hpp"
 #include "sim/roles/push_encoder.hpp"
@@ -153,7 +154,10 @@ class KvClient {
     bool has_push = false;      // where nodes may fail: a push of this worker waits for the next update
     std::int64_t clock = 0;     // of the last pull
     std::int64_t above = -1;    // the last pull is for a newer version
+    AskedKeys keys = {};        // key caching
     Timestamp pull_task = 0;
+    std::int64_t copy = -1;        // version of the worker's own weights, where workers update ...
+    std::uint32_t copy_epoch = 0;  // ... of the owner that made it, or showed it
     std::unique_ptr<Parameters> parameters = {};  // where workers update
   };
 
@@ -188,7 +192,9 @@ class KvClient {
   Message message_for(std::uint32_t shard, Body&& body) const;
   void handle(Message message);
   void on_answer(const Message& message, Answer answer);
+  void take(std::uint32_t shard, Answer&& answer);
   void update(std::uint32_t shard, const Slice& sum, std::int64_t version);
+  void lend(const Message& message, const Restore& request);
   void send(Message&& message);
   void on_ack(const Message& message, const Ack& ack);
   // Pushes `from` to `to` - 1 of a shard need not be waited for any more.
@@ -212,6 +218,7 @@ class KvClient {
   std::int64_t step_of_batch_ = -1;
   // Pushes that are not acknowledged yet, by shard and number.
   std::map<std::pair<std::uint32_t, std::int64_t>, Timestamp> push_tasks_;
+  bool caches_keys_ = false;             // of pulls
   std::unique_ptr<RetryQueue> retries_;  // where messages may get lost
   std::shared_ptr<const View> view_;     // the last one
   std::vector<bool> members_;            // in it

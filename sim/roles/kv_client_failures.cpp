@@ -25,9 +25,12 @@ Message KvClient::with_oldest(Message request) const {
 }
 
 // Whoever sends a pull again is not computing; what it has pushed since the first time may be on its way.
+// Which lists of keys the receiver has of pushes before is not known.
 Message KvClient::again(Message request) const {
+  if (Push* push = request.as<Push>()) push->gradient.list_keys();
   if (Pull* pull = request.as<Pull>()) {
     pull->computes = false;
+    pull->list_keys();
     if (pull->pushes_sent) pull->pushes_sent = connections_[index_of(request)].pushes;
   }
   return with_oldest(std::move(request));
@@ -129,6 +132,8 @@ void KvClient::on_view(const std::shared_ptr<const View>& view) {
     standing.owner = owner.primary;
     standing.epoch = owner.epoch;
     cache_.forget(s);
+    connections_[s].keys.forget();
+    if (!mutant("a-new-owner-has-the-keys")) encoder_.forget_keys(s);
     const std::uint32_t of_run = job_.plan.first_shard + s;
     for (Message& request : retries_->again(of_run, owner.primary, owner.epoch, Agenda::now()))
       job_.network.send(again(std::move(request)));

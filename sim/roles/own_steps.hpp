@@ -12,11 +12,6 @@
 
 namespace psim {
 
-// Where workers run the optimizer: servers send every update's sum, and every worker sees all of them; or
-// workers push their steps.
-inline bool workers_sum(const JobPlan& plan) { return plan.workers_update() && plan.rule.waits_for_all(); }
-inline bool workers_step(const JobPlan& plan) { return plan.workers_update() && !plan.rule.waits_for_all(); }
-
 class OwnSteps {
  public:
   explicit OwnSteps(const JobPlan& plan) : plan_(plan), optimizers_(plan.keys.shards.size()) {}

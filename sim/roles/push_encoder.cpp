@@ -13,7 +13,7 @@ PushEncoder::PushEncoder(JobContext& job, NodeId node) : job_(job), node_(node) 
     if (auto chain = job.make_chain(s, node, true)) filters_.push_back(std::move(chain));
   }
   const auto needs_weights = [](const FilterSpec& filter) { return filter.kind->needs_weights; };
-  if (workers_step(job.plan)) own_steps_ = std::make_unique<OwnSteps>(job.plan);
+  if (job.plan.workers_step()) own_steps_ = std::make_unique<OwnSteps>(job.plan);
   if (own_steps_ || std::ranges::any_of(job.plan.scenario.filters, needs_weights))
     last_weights_.resize(shards);
 }

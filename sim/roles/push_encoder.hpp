@@ -17,6 +17,10 @@ class PushEncoder {
   void received(std::uint32_t shard, const Slice& weights) {
     if (!last_weights_.empty()) last_weights_[shard] = weights;
   }
+  // The shard has a new owner, who has none of the lists of keys.
+  void forget_keys(std::uint32_t shard) {
+    if (!filters_.empty()) filters_[shard]->forget_keys();
+  }
   // `gradient` (null for a phantom model) has the values of `batch`, or of the whole key space if that is
   // null; only those of `block` go, in this clock. Takes the time that the filters cost.
   Encoded encode(std::uint32_t shard, const std::shared_ptr<Values>& gradient, const BatchKeys* batch,

@@ -67,6 +67,7 @@ void ServerFailover::take_place(std::uint32_t shard, const Owner& owner) {
     }
     std::set<NodeId>& heard = wanted_[shard];
     if (is_new) heard.clear();
+    if (is_new) copies_.erase(shard);
     return start_asking(shard);
   }
   wanted_.erase(shard);
@@ -118,6 +119,12 @@ std::optional<NodeId> ServerFailover::next_peer(std::uint32_t shard) const {
     const auto next = std::ranges::find_if(peers, [&](const NodeId node) { return !heard.contains(node); });
     if (next != peers.end()) return *next;
   }
+  if (!job_.plan.workers_sum() || (has_newest(shard) && job_.plan.scenario.replication.window == 0))
+    return std::nullopt;
+  for (std::uint32_t w = 0; w < members_.size(); ++w) {
+    const NodeId node = job_.plan.first_worker() + w;
+    if (members_[w] && !heard.contains(node)) return node;
+  }
   return std::nullopt;
 }
 
@@ -149,7 +156,12 @@ void ServerFailover::ask_for(std::uint32_t shard) {
   ShardServer* const here = shards_.find(shard);
   const bool is_enough = here != nullptr && (owner.from.empty() || has_newest(shard));
   if (!peer && (is_enough || !job_.plan.scenario.snapshot.every)) return begin(shard);
-  const ShardServer::Extent extent = here != nullptr ? here->extent() : ShardServer::Extent{};
+  ShardServer::Extent extent = here != nullptr ? here->extent() : ShardServer::Extent{};
+  if (peer && job_.plan.is_worker(*peer)) {
+    const auto copy = copies_.find(shard);
+    extent.entries =
+        std::max(here != nullptr ? here->version() : -1, copy != copies_.end() ? copy->second.version : -1);
+  }
   job_.network.send_once({.from = node_,
                           .to = peer.value_or(job_.plan.snapshot_node()),
                           .shard = job_.plan.first_shard + shard,
@@ -161,7 +173,12 @@ void ServerFailover::ask_for(std::uint32_t shard) {
 void ServerFailover::begin(std::uint32_t shard) {
   wanted_.erase(shard);
   shards_.act_as(shard);
-  ShardServer* const here = shards_.find(shard);
+  ShardServer* here = shards_.find(shard);
+  if (const auto copy = copies_.extract(shard);
+      copy && (here == nullptr || here->version() < copy.mapped().version)) {
+    here = &shards_.first_state(shard);
+    here->adopt(copy.mapped());
+  }
   lead(here != nullptr ? *here : shards_.first_state(shard), shards_.owners().at(shard));
   shards_.send_all();
 }
@@ -201,11 +218,30 @@ void ServerFailover::on_peer(const Message& message, const State& answer) {
   start_asking(s);
 }
 
+// A worker's copy, or that it has none that is newer.
+void ServerFailover::on_copy(const Message& message, const State& copy) {
+  const std::uint32_t s = message.shard;
+  ShardServer* const here = shards_.find(s);
+  const auto wanted = wanted_.find(s);
+  if (wanted == wanted_.end()) {
+    if (here == nullptr) return;
+    here->on(message, Agenda::now(), shards_);
+    return shards_.send_all();
+  }
+  if (shards_.owners().at(s).epoch != message.epoch) return;
+  const auto best = copies_.find(s);
+  if (copy.entries >= 0 && (best == copies_.end() || best->second.version < copy.version))
+    copies_.insert_or_assign(s, copy);
+  wanted->second.insert(message.from);
+  start_asking(s);
+}
+
 void ServerFailover::on_state(const Message& message, const State& state) {
   const std::uint32_t s = message.shard;
   const auto owner = shards_.owners().find(s);
   shards_.act_as(s);
   shards_.because(cause_of(message));
+  if (job_.plan.is_worker(message.from)) return on_copy(message, state);
   if (owner != shards_.owners().end() && owner->second.primary == node_) {
     if (!wanted_.contains(s)) return;
     if (message.from != job_.plan.snapshot_node()) return on_peer(message, state);

@@ -47,6 +47,7 @@ class ServerFailover {
   void ask_for(std::uint32_t shard);
   void begin(std::uint32_t shard);
   void on_peer(const Message& message, const State& answer);
+  void on_copy(const Message& message, const State& copy);
   void confirm(std::uint32_t shard, const Owner& owner, std::optional<std::int64_t> entries);
 
   JobContext& job_;
@@ -54,7 +55,8 @@ class ServerFailover {
   ServerShards& shards_;
   std::vector<bool> members_;                         // in the last view: workers that take part
   std::map<std::uint32_t, std::set<NodeId>> wanted_;  // shards to own, and who has said what it has ...
-  double asked_ = 0, asks_again_after_ = 0;           // ... others were asked at this date, for so long
+  std::map<std::uint32_t, State> copies_;    // of these, where workers run the optimizer: the newest so far
+  double asked_ = 0, asks_again_after_ = 0;  // ... others were asked at this date, for so long
   Backoff asks_;
 };
 

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "model/mutant.hpp"
-#include "sim/roles/own_steps.hpp"
 #include "sim/roles/processor.hpp"
 
 namespace psim {
@@ -14,13 +13,13 @@ namespace psim {
 namespace {
 
 // What is pushed is no gradient: it is added as it is.
-bool adds(const JobContext& job) { return job.plan.elastic() || workers_step(job.plan); }
+bool adds(const JobContext& job) { return job.plan.elastic() || job.plan.workers_step(); }
 
 ShardWeights::Options weights_options(const JobContext& job, std::uint32_t shard) {
   const TrainingSpec& training = job.plan.scenario.training;
   const bool is_sparse = job.plan.scenario.model.kind == ModelKind::logistic;
   // Workers that update need every sum before their next step: nothing is stale.
-  const bool compensates = !workers_sum(job.plan) || mutant("sums-are-compensated");
+  const bool compensates = !job.plan.workers_sum() || mutant("sums-are-compensated");
   ShardWeights::Options options{
       .optimizer = adds(job) ? OptimizerSpec{.kind = "sgd"} : training.optimizer,
       .storage = job.plan.storage(),
@@ -28,7 +27,7 @@ ShardWeights::Options weights_options(const JobContext& job, std::uint32_t shard
       .ranges = is_sparse ? job.plan.keys.shards[shard].ranges : std::vector<Range>{},
       .feature_blocks = training.feature_blocks,
       .parameters = static_cast<std::int64_t>(job.plan.keys.parameters),
-      .sum_only = workers_sum(job.plan),
+      .sum_only = job.plan.workers_sum(),
       .bytes_per_key = job.plan.bytes_per_key()};
   if (compensates) options.compensation = {training.delay_compensation, training.delay_compensation_decay};
   return options;
@@ -326,6 +325,9 @@ void ServerShards::updated(std::int64_t version) {
 
 void ServerShards::promoted() {
   const ShardServer& server = *find(current_);
+  for (auto& [ends, chain] : filters_) {
+    if (ends.first == current_) chain->forget_keys();  // another owner may have sent lists meanwhile
+  }
   const auto [weights, state] = hashes_of(server);
   job_.record(node_, Promotion{.shard = job_.plan.first_shard + current_,
                                .epoch = server.epoch(),
@@ -336,10 +338,18 @@ void ServerShards::promoted() {
                                .waiting_pushes = ended_ ? 0 : std::ssize(server.pending())});
 }
 
+std::shared_ptr<const Parameters> ServerShards::first_copy() {
+  std::optional<Values> weights = job_.plan.initial(current_);
+  if (!weights) return {};
+  return std::make_shared<const Parameters>(job_.plan.scenario.training.optimizer, job_.plan.storage(),
+                                            std::move(*weights));
+}
+
 // They cost a pass over weights and optimizer's state, so only where a copy may differ.
 ServerShards::Hashes ServerShards::hashes_of(const ShardServer& server) const {
   const Slice weights = server.state().snapshot();
-  if (job_.plan.scenario.replication.copies == 0 || !weights.values) return {};
+  const bool has_weights = weights.values && !job_.plan.workers_sum();
+  if (job_.plan.scenario.replication.copies == 0 || !has_weights) return {};
   const std::uint64_t hash = XXH3_64bits(weights.values->raw(), weights.values->bytes());
   return {hash, server.state().weights.hash(hash)};
 }

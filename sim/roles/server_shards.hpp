@@ -92,6 +92,7 @@ class ServerShards final : public Outbox {
   void copied(NodeId replica) override;
   void membership_changed(NodeId node, const WorkerClocks::Worker& worker) override;
   void promoted() override;
+  std::shared_ptr<const Parameters> first_copy() override;
   void record_push(Outcome outcome, std::uint32_t shard, const Push& push,
                    std::optional<std::int64_t> staleness = {});
   struct Hashes {

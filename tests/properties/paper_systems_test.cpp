@@ -1,10 +1,13 @@
-// Groups of pushes on several shards, and optimizers on the workers, whatever crashes.
+// The systems of the papers as a whole, with failures: lists of keys that are sent once, groups of pushes on
+// several shards, optimizers on the workers. Under bsp none of these changes a bit of what is learned,
+// whatever crashes.
 #include <fmt/format.h>
 
-#include <string>
+#include <algorithm>
+#include <map>
 
 #include "tests/support/catch.hpp"
-#include "tests/support/run_psim.hpp"
+#include "tests/support/run_file.hpp"
 
 using namespace psim::test;
 
@@ -40,12 +43,46 @@ std::string crash(const std::string& node, const std::string& more = "restart_af
   return fmt::format("[[fault]]\nkind = \"crash\"\nnodes = [\"{}\"]\nat = \"100ms\"\n{}", node, more);
 }
 
+const std::string cached = "[messages]\nkeys = \"per-value\"\n[[filter]]\nkind = \"key-caching\"\n";
 const std::string copies = "[replication]\ncopies = 1\n";
 const std::string lossy =
     "[[fault]]\nkind = \"drop\"\nnodes = [\"all\"]\nprobability = 0.03\n"
     "[[fault]]\nkind = \"reorder\"\nnodes = [\"all\"]\nprobability = 0.1\ndelay = \"3ms\"\n";
 
 }  // namespace
+
+TEST_CASE("key caching changes no bit of what is learned, whatever fails", "[paper][recovery]") {
+  const Json expected = run_toml(toml("", ""))["final"];
+  for (const std::string& faults :
+       {std::string(), copies, copies + crash("server 1"), crash("worker 2"), copies + crash("server 0", ""),
+        lossy, copies + crash("server 1") + lossy}) {
+    INFO(faults);
+    const Json run = run_toml(toml("", cached + faults));
+    CHECK(run["stuck"].empty());
+    CHECK(run["final"] == expected);
+  }
+}
+
+// A list of keys goes once to each owner of a shard, and again with what is sent again.
+TEST_CASE("after a crash each worker sends the new owner its keys once more", "[paper][oracle]") {
+  const TracedRun run = trace_toml(toml("", cached + copies + crash("server 1", "")));
+  const std::int64_t header = 0;
+  std::map<std::pair<int, std::int64_t>, int> listed;  // by worker and epoch: pushes to shard 1 with keys
+  std::map<std::int64_t, int> pushes;
+  for (const RecordedEvent& e : run.events) {
+    if (!e.is("sent", "push") || e["shard"] != 1) continue;
+    const std::int64_t short_size = header + 8 + 8 * e["values"], whole = short_size + 8 * e["values"];
+    REQUIRE((e["bytes"] == short_size || e["bytes"] == whole));
+    ++pushes[e["epoch"]];
+    listed[{e.node, e["epoch"]}] += e["bytes"] == whole ? 1 : 0;
+  }
+  REQUIRE(pushes.size() == 2);  // epochs: before and after the crash
+  for (const auto& [connection, times] : listed) {
+    INFO("worker " << connection.first << ", epoch " << connection.second);
+    if (connection.second == 0) CHECK(times == 1);
+    else CHECK((times == 1 || times == 2));  // the open push again, and the first new one
+  }
+}
 
 TEST_CASE("k-async on several shards goes on whatever fails", "[paper][recovery]") {
   for (const std::string k : {"2", "3", "4"}) {
@@ -59,6 +96,30 @@ TEST_CASE("k-async on several shards goes on whatever fails", "[paper][recovery]
       CHECK(run["final"]["accuracy"] > 0.5);
     }
   }
+}
+
+// Servers have sums; workers' copies are what counts, and every one of them is the same.
+TEST_CASE("updates on workers are those on servers, whatever fails under bsp", "[paper][recovery]") {
+  for (const std::string optimizer :
+       {"learning_rate = 0.25\n", "learning_rate = 0.01\noptimizer = \"adam\"\n"}) {
+    const Json expected = run_toml(toml(optimizer, ""))["final"];
+    const std::string on_worker = optimizer + "update = \"worker\"\n";
+    for (const std::string& faults :
+         {std::string("[recovery.x]\n").substr(0, 0), copies, copies + crash("server 1"), crash("server 1"),
+          crash("server 0", ""), crash("worker 2"), lossy, crash("server 2") + lossy}) {
+      INFO(on_worker << faults);
+      const Json run = run_toml(toml(on_worker, faults));
+      CHECK(run["stuck"].empty());
+      CHECK(run["final"]["loss"] == expected["loss"]);
+    }
+  }
+}
+
+TEST_CASE("all workers crash: nobody has a copy, and training begins with first weights",
+          "[paper][recovery]") {
+  const Json run = run_toml(toml("update = \"worker\"", crash("workers")));
+  CHECK(run["stuck"].empty());
+  CHECK(run["updates"].get<int>() >= 60);
 }
 
 TEST_CASE("where workers push their own steps, one of them learns what a server would",
@@ -84,5 +145,17 @@ TEST_CASE("workers' own steps with failures: servers have the weights", "[paper]
       CHECK(run["stuck"].empty());
       CHECK(run["final"]["accuracy"] > 0.5);
     }
+  }
+}
+
+TEST_CASE("presets byteps and osdi14 run with replication and a crash", "[paper][presets]") {
+  for (const std::string preset : {"byteps", "osdi14"}) {
+    const auto run = [&](const std::string& more) {
+      return run_toml("preset = \"" + preset + "\"\n" + toml("", more));
+    };
+    const Json expected = run("")["final"];
+    const Json crashed = run(copies + crash("server 1"));
+    CHECK(crashed["stuck"].empty());
+    CHECK(crashed["final"]["loss"] == expected["loss"]);
   }
 }

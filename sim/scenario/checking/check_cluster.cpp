@@ -23,6 +23,27 @@ std::string text_of(const ComputeSpec& compute, const Misfit& misfit) {
 
 }  // namespace
 
+namespace {
+
+// Server i is on worker i's machine, so there must be that one, and it has one speed and one link.
+void check_colocation(const Check& check) {
+  const ClusterSpec& c = check.s.cluster;
+  const std::string field = "cluster.colocate";
+  if (c.servers > c.workers)
+    check.add({"cluster.servers", field, "cluster.workers"}, fmt::format("there are {} servers", c.servers),
+              fmt::format("on the machines of {}", counted(c.workers, "worker")),
+              "at most as many servers as workers, or colocate = false");
+  const std::vector<FlopsPerSecond>& speeds = c.server.speed.values;
+  if (speeds.size() != 1 || speeds[0].value != Speeds{}.values[0].value)
+    check.add({"cluster.server.speed", field}, "servers beside workers have no speed of their own",
+              "the machine's is cluster.worker.speed", "colocate = false");
+  if (c.network.topology == TopologyKind::graph)
+    check.add({field, "cluster.network.topology"}, "the links of a graph lead to nodes, not to machines",
+              "server N and worker N would have links of their own", "another topology, or colocate = false");
+}
+
+}  // namespace
+
 void check_cluster(const Check& check) {
   const ClusterSpec& c = check.s.cluster;
   const auto one_each = [&](const std::string& path, const std::string& count, const Speeds& speeds,
@@ -34,6 +55,7 @@ void check_cluster(const Check& check) {
   };
   one_each("cluster.worker.speed", "cluster.workers", c.worker.speed, c.workers, "worker");
   one_each("cluster.server.speed", "cluster.servers", c.server.speed, c.servers, "server");
+  if (c.colocate) check_colocation(check);
   one_each("inference.speed", "inference.nodes", c.inference.speed, c.inference.nodes, "node");
 }
 

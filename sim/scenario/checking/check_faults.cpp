@@ -29,6 +29,8 @@ bool check_node_name(const Check& check, const std::string& field, const std::st
               help;
   if (check.s.cluster.inference.given)
     label = "nodes are scheduler, server N, worker N, inference N, database, storage; servers, workers, all";
+  if (check.s.cluster.colocate && name.starts_with("host"))
+    label = fmt::format("machines of workers are host 0 to {}", check.s.cluster.workers - 1);
   if (meant == "database" && !node_named(check.s.cluster, meant))
     label = "every worker has its samples, so there is no database";
   else if (meant == "storage" && !check.s.cluster.storage)
@@ -62,6 +64,10 @@ void check_condition(const Check& check, std::size_t i) {
   }
   const auto& condition = std::get<FaultCondition>(parsed);
   if (condition.node.empty()) return;
+  if (host_named(check.s.cluster, condition.node)) {
+    check.add({when}, fmt::format("`{}` is about a machine", when), "name its worker or its server");
+    return;
+  }
   check_node_name(check, when, condition.node);
   if (condition.quantity != FaultCondition::Quantity::crashed) return;
   const bool crashes = std::ranges::any_of(check.s.faults, [&](const FaultSpec& other) {
@@ -267,7 +273,8 @@ void check_fault_order(const Check& check, std::size_t i) {
 }  // namespace
 
 bool is_known(const ClusterSpec& cluster, const std::string& name) {
-  return names_several_nodes(name) || (meant_node(name) == name && node_named(cluster, name));
+  return names_several_nodes(name) || host_named(cluster, name) ||
+         (meant_node(name) == name && node_named(cluster, name));
 }
 
 void check_faults(const Check& check) {

@@ -38,7 +38,7 @@ void check_latency(const Check& check, const std::string& field, double latency)
 void check_room(const Check& check) {
   const ClusterSpec& c = check.s.cluster;
   const NetworkSpec& n = c.network;
-  const std::int64_t nodes = node_count(c);
+  const std::int64_t nodes = host_count(c);
   const auto refuse = [&](const std::string& field, std::string message, std::string label,
                           std::string help) {
     check.add({"cluster.network." + field, "cluster.network.topology", "cluster.network.routers",

@@ -212,6 +212,12 @@ void describe_cluster(FieldVisitor& v, Scenario& s) {
            .max = 4096,
            .when_key = "architecture.kind",
            .when = {"parameter-server"}});
+  v.field(
+      "colocate", &c.colocate,
+      {.doc = "Whether server N runs on the machine of worker N: both share its speed, `worker.speed`, and "
+              "its link. Messages between the two cross no network. A fault names the machine \"host N\".",
+       .when_key = "architecture.kind",
+       .when = {"parameter-server"}});
   v.table("worker", "Every worker's machine.", [&] {
     v.field("speed", &c.worker.speed,
             {.doc = "Computing speed: one for all, or a list with one for each.",
@@ -237,7 +243,7 @@ void describe_cluster(FieldVisitor& v, Scenario& s) {
   });
   v.table("server", "Every server's machine.", [&] {
     v.field("speed", &c.server.speed,
-            {.doc = "Computing speed: one for all, or a list with one for each.",
+            {.doc = "Computing speed: one for all, or a list with one for each; not with cluster.colocate.",
              .min = 1,
              .max = 1e30,
              .when_key = "architecture.kind",

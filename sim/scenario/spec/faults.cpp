@@ -17,6 +17,9 @@ std::vector<bool> members(const ClusterSpec& cluster, const std::vector<std::str
     else if (name == "servers") add(1, cluster.servers);
     else if (name == "workers") add(1 + servers, cluster.workers);
     else if (const std::optional<std::uint32_t> node = node_named(cluster, name)) in[*node] = true;
+    else if (const std::optional<std::uint32_t> host = host_named(cluster, name)) {
+      for (const std::uint32_t one : nodes_on(cluster, *host)) in[one] = true;
+    }
   }
   return in;
 }

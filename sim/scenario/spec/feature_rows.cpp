@@ -80,8 +80,7 @@ bool loses_worker(const Scenario& s, LostWorkers what) {
 // Where every worker sees every update, servers send its sum, which nobody else has. Else workers push the
 // steps that they have made, and servers have the weights.
 Feature update_on_worker() {
-  const Demands sums{.needs = servers | gradients | all_weights | arrives_once | own_clocks,
-                     .takes = server_weights},
+  const Demands sums{.needs = servers | gradients | all_weights | own_clocks, .takes = server_weights},
       steps{.needs = servers | gradients | all_weights | own_clocks, .takes = server_steps};
   Feature result = row("an update on the worker", "training.update = \"worker\"", "update = \"server\"", sums,
                        [](const Scenario& s) { return s.training.update == UpdateAt::worker; });
@@ -106,8 +105,7 @@ const Feature rows[] = {
         [](const Scenario& s) { return s.architecture.is_on_one_machine(); }),
     row("k-async on several shards",
         "consistency.model = \"k-async\"\nconsistency.k = 2\ncluster.servers = 2",
-        "another model, or one server with unit = \"server\" in [messages]", {},
-        groups_by_shard),
+        "another model, or one server with unit = \"server\" in [messages]", {}, groups_by_shard),
     row("elastic averaging", "training.algorithm = \"elastic\"", "algorithm = \"gradient\"",
         {.needs = servers | counts_alone | whole_pushes | all_weights, .takes = gradients},
         [](const Scenario& s) { return s.training.algorithm == Algorithm::elastic; }),
@@ -199,7 +197,7 @@ const Feature rows[] = {
         }),
     row("stolen work", "training.work = \"stealing\"", static_work,
         {.needs = servers | one_group | own_clocks | gradients | pulled_weights | whole_steps | whole_pushes |
-                  counted_batches,
+                  counted_batches | own_hosts,
          .takes = one_push},
         [](const Scenario& s) { return s.training.work == WorkPolicy::stealing; }),
     row("delivery by a database", "data.delivery = \"database\"\ndata.bytes_per_sample = \"100B\"",
@@ -246,14 +244,17 @@ const Feature rows[] = {
         "cluster.network.aggregate = \"rack\"\ncluster.network.topology = \"two-tier\"",
         "aggregate = \"servers\"",
         {.needs = servers | one_group | same_clock | gradients | all_weights | arrives_once | plain_values |
-                  at_once | one_push},
+                  at_once | one_push | own_hosts},
         [](const Scenario& s) {
           return s.cluster.network.topology == TopologyKind::two_tier &&
                  s.cluster.network.aggregate != AggregateAt::servers;
         }),
+    row("servers beside workers", "cluster.colocate = true", "colocate = false",
+        {.needs = servers | hosts_of_psim, .takes = own_hosts},
+        [](const Scenario& s) { return s.cluster.colocate; }),
     row("a platform file",
         "cluster.network.topology = \"simgrid-xml\"\ncluster.network.platform = \"cluster.xml\"",
-        "another topology", {.takes = own_links},
+        "another topology", {.takes = own_links | hosts_of_psim},
         [](const Scenario& s) { return s.cluster.network.topology == TopologyKind::simgrid_xml; }),
     row("a network of queues", "cluster.network.model = \"nic\"", "model = \"fluid\" in [cluster.network]", {},
         [](const Scenario& s) { return s.cluster.network.model == NetworkModel::nic; }),
@@ -306,7 +307,8 @@ const Feature rows[] = {
     row("replication", "replication.copies = 1\ncluster.servers = 2", "copies = 0 in [replication]",
         {.needs = servers, .takes = arrives_once},
         [](const Scenario& s) { return s.replication.copies > 0; }),
-    row("a snapshot", "snapshot.every = \"2 updates\"", "no `every` in [snapshot]", failures,
+    row("a snapshot", "snapshot.every = \"2 updates\"", "no `every` in [snapshot]",
+        {.needs = one_group | server_weights, .takes = arrives_once},
         [](const Scenario& s) { return s.snapshot.every.has_value(); }),
 };
 

@@ -55,6 +55,8 @@ constexpr PropertyRow property_rows[] = {
     {peers, "workers that hold the model", "There are no servers: what a worker loses, the model has lost."},
     {fewer_workers, "steps by those that are left",
      "Where a worker is gone, the others make steps without it."},
+    {own_hosts, "a machine for each node", "A machine computes for one node only."},
+    {hosts_of_psim, "machines of psim's own", "psim says which node is on which machine."},
     {server_steps, "pushes without a step of the worker's own",
      "What reaches a server is no step that a worker's optimizer has made."},
 };
@@ -111,8 +113,8 @@ Feature feature_of(const FilterRow& row) {
   const bool caches = row.stage == FilterStage::keys;
   Properties needs = own_batches;  // they pass gradients of the whole model
   if (row.needs_numbers) needs = needs | real_data;
-  if (caches) needs = needs | keys | arrives_once;  // a server knows what a worker has sent
-  if (row.is_half) needs = needs | wide_values;     // else it has nothing to do
+  if (caches) needs = needs | keys;
+  if (row.is_half) needs = needs | wide_values;  // else it has nothing to do
   std::string settings;
   for (const Setting* setting : row.settings) {
     if (setting->required) settings += fmt::format(", {} = {}", setting->key, setting->draws.front());

@@ -46,6 +46,8 @@ enum class Property : std::uint8_t {
   own_batches,
   peers,
   fewer_workers,
+  own_hosts,
+  hosts_of_psim,
   server_steps,
 };
 

@@ -13,7 +13,7 @@ std::int64_t least_fat_tree_ports(std::int64_t nodes) {
 }
 
 std::int64_t fat_tree_ports(const ClusterSpec& cluster) {
-  return cluster.network.ports.value_or(least_fat_tree_ports(node_count(cluster)));
+  return cluster.network.ports.value_or(least_fat_tree_ports(host_count(cluster)));
 }
 
 double torus_capacity(const std::vector<std::int64_t>& dimensions) {
@@ -31,12 +31,12 @@ std::vector<std::int64_t> least_torus(std::int64_t nodes) {
 }
 
 std::vector<std::int64_t> torus_dimensions(const ClusterSpec& cluster) {
-  return cluster.network.dimensions.empty() ? least_torus(node_count(cluster)) : cluster.network.dimensions;
+  return cluster.network.dimensions.empty() ? least_torus(host_count(cluster)) : cluster.network.dimensions;
 }
 
 std::int64_t least_dragonfly_groups(const ClusterSpec& cluster) {
   const std::int64_t of_a_group = cluster.network.routers * cluster.network.hosts_per_router;
-  return (node_count(cluster) + of_a_group - 1) / of_a_group;
+  return (host_count(cluster) + of_a_group - 1) / of_a_group;
 }
 
 std::int64_t dragonfly_groups(const ClusterSpec& cluster) {

@@ -30,7 +30,8 @@ std::uint32_t aggregator_count(const ClusterSpec& cluster) {
 }
 
 std::uint32_t host_count(const ClusterSpec& cluster) {
-  return node_count(cluster) + aggregator_count(cluster);
+  const auto beside = static_cast<std::uint32_t>(cluster.colocate ? cluster.servers : 0);
+  return node_count(cluster) + aggregator_count(cluster) - beside;
 }
 
 std::uint32_t rack_of(const ClusterSpec& cluster, std::uint32_t node) {
@@ -78,6 +79,34 @@ std::optional<std::uint32_t> node_named(const ClusterSpec& cluster, std::string_
   if (name.starts_with("inference ") && *number < cluster.inference.count())
     return first_inference_node(cluster) + *number;
   return std::nullopt;
+}
+
+// Without its servers the cluster has the workers where these were.
+std::uint32_t host_of(const ClusterSpec& cluster, std::uint32_t node) {
+  const auto servers = static_cast<std::uint32_t>(cluster.servers);
+  return cluster.colocate && node > servers ? node - servers : node;
+}
+
+std::vector<std::uint32_t> nodes_on(const ClusterSpec& cluster, std::uint32_t host) {
+  const auto servers = static_cast<std::uint32_t>(cluster.servers);
+  if (!cluster.colocate || host == 0) return {host};
+  if (host > servers) return {host + servers};
+  return {host + servers, host};
+}
+
+std::optional<std::uint32_t> host_named(const ClusterSpec& cluster, std::string_view name) {
+  constexpr std::string_view word = "host ";
+  if (!cluster.colocate || !name.starts_with(word)) return std::nullopt;
+  const std::optional<std::uint32_t> number = number_in(name.substr(word.size()));
+  if (!number || *number >= cluster.workers) return std::nullopt;
+  return 1 + *number;
+}
+
+ClusterSpec machines_of(const ClusterSpec& cluster) {
+  ClusterSpec machines = cluster;
+  if (cluster.colocate) machines.servers = 0;
+  machines.colocate = false;
+  return machines;
 }
 
 std::string meant_node(std::string_view name) {
@@ -128,7 +157,7 @@ bool talks(const Scenario& scenario, std::uint32_t a, std::uint32_t b) {
 
 std::vector<std::pair<std::uint32_t, std::uint32_t>> talking_pairs(const Scenario& scenario) {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
-  const std::uint32_t nodes = host_count(scenario.cluster);
+  const std::uint32_t nodes = node_count(scenario.cluster) + aggregator_count(scenario.cluster);
   for (std::uint32_t a = 0; a < nodes; ++a) {
     for (std::uint32_t b = a + 1; b < nodes; ++b) {
       if (talks(scenario, a, b)) pairs.emplace_back(a, b);

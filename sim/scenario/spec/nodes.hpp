@@ -25,13 +25,22 @@ std::optional<std::uint32_t> storage_node(const ClusterSpec& cluster);
 
 // Aggregators stand behind all nodes, one in each rack: hosts of the network only.
 std::uint32_t aggregator_count(const ClusterSpec& cluster);
-std::uint32_t host_count(const ClusterSpec& cluster);
 // Of a node that has a rack: of every one but the scheduler, which is in the first.
 std::uint32_t rack_of(const ClusterSpec& cluster, std::uint32_t node);
 
 // "scheduler", "server 0", "worker 3", "database", "inference 0"
 std::string node_name(const ClusterSpec& cluster, std::uint32_t node);
 std::optional<std::uint32_t> node_named(const ClusterSpec& cluster, std::string_view name);
+
+// The machines, from 0: one for each node; with cluster.colocate server i is on that of worker i.
+std::uint32_t host_count(const ClusterSpec& cluster);
+std::uint32_t host_of(const ClusterSpec& cluster, std::uint32_t node);
+// The nodes of a machine: the worker before its server, whose names are less telling.
+std::vector<std::uint32_t> nodes_on(const ClusterSpec& cluster, std::uint32_t host);
+// "host 3" with cluster.colocate: the machine of worker 3.
+std::optional<std::uint32_t> host_named(const ClusterSpec& cluster, std::string_view name);
+// The cluster as the network sees it: machines, and no server beside a worker.
+ClusterSpec machines_of(const ClusterSpec& cluster);
 
 // What `name` would be if it were meant for a node, whether that exists or not: "worker 3" for "Worker-3".
 // Empty when it is a switch's.

@@ -232,6 +232,7 @@ struct ClusterSpec {
   std::int64_t workers = 8;
   std::int64_t spares = 0;   // of the workers, the last ones: absent until a slow one is replaced
   std::int64_t servers = 1;  // 0 once a scenario of an architecture without servers is loaded
+  bool colocate = false;     // server i and worker i are on one machine
   NodeSpec worker;
   DeviceSpec worker_devices;
   NodeSpec server;

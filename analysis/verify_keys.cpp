@@ -1,0 +1,50 @@
+// Key caching: who is sent a signature in the place of a list of keys must have been sent a list before.
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "analysis/verify_checks.hpp"
+
+namespace psim::analysis {
+namespace {
+
+class Keys final : public Check {
+ public:
+  explicit Keys(const Evidence& evidence)
+      : Check(evidence, "keys",
+              "a message without its list of keys goes to who has been sent one, by this sender") {
+    if (!facts_.plain_values || summary_.contains("groups")) does_not_apply();
+  }
+
+  void on(const Row& row) override {
+    if (row.is_crash()) ++lives_[row.peer];
+    const bool is_push = row.is("sent", "push"), is_answer = row.is("sent", "weights");
+    if ((!is_push && !is_answer) || row.values == 0) return;
+    examined();
+    constexpr std::uint64_t signature = 8;
+    const std::uint64_t values = facts_.header + signature + row.values * facts_.bytes_per_value;
+    const std::uint64_t keys = row.values * facts_.bytes_per_listed_key;
+    const Connection connection{row.shard, row.epoch, row.node, row.peer, lives_[row.node], lives_[row.peer]};
+    if (row.bytes == values + keys) known_.insert(connection);
+    else if (row.bytes != values)
+      violated(row, "a {} of {} values has {} bytes, not {} or, with its keys, {}", row.kind, row.values,
+               row.bytes, values, values + keys);
+    else if (!known_.contains(connection))
+      violated(row, "{} sends {} a {} for shard {} without its keys, and has sent it none before",
+               name(row.node), name(row.peer), row.kind, row.shard);
+  }
+
+ private:
+  // Shard, epoch, sender, receiver, and how often these had crashed.
+  using Connection = std::tuple<std::uint32_t, std::int64_t, std::uint32_t, std::uint32_t, int, int>;
+  std::set<Connection> known_;
+  std::map<std::uint32_t, int> lives_;
+};
+
+}  // namespace
+
+void add_key_check(const Evidence& evidence, Checks& checks) {
+  if (evidence.facts.caches_keys) add_checks<Keys>(evidence, checks);
+}
+
+}  // namespace psim::analysis

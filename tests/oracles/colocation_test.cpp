@@ -1,0 +1,108 @@
+// A server beside each worker, by hand: of what goes in and out of a machine with a server, the part of its
+// own worker crosses no network; and both share the machine's speed.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tests/support/catch.hpp"
+#include "tests/support/run_file.hpp"
+
+using namespace psim::test;
+
+namespace {
+
+constexpr int steps = 5;
+constexpr double bandwidth = 1e8 / 8, latency = 50e-6, compute = 10e-3;
+
+std::string toml(int workers, int servers, std::int64_t parameters, const std::string& more) {
+  return fmt::format(R"([model]
+kind = "phantom"
+parameters = {}
+[training]
+batch_size = 1
+steps = {}
+[compute]
+time = "10ms"
+[cluster]
+workers = {}
+servers = {}
+colocate = true
+{}
+[cluster.network]
+bandwidth = "100Mbps"
+latency = "25us"
+header = "0B"
+share_spread = 0.0
+simgrid_model = "cm02"
+)",
+                     parameters, steps, workers, servers, more);
+}
+
+}  // namespace
+
+TEST_CASE("incast at a server beside a worker: (W - 1) / W of the bytes cross the network",
+          "[oracle][colocation]") {
+  constexpr int workers = 4;
+  constexpr std::int64_t parameters = 250'000;
+  const double bytes = 4.0 * parameters;
+  // Weights and gradients of all workers but one share the server's link.
+  const double crossing = (workers - 1) * bytes / bandwidth + latency;
+  for (const char* model : {"fluid", "nic"}) {
+    INFO(model);
+    const Json run =
+        run_toml(toml(workers, 1, parameters, ""), {"--set", std::string("cluster.network.model=") + model});
+    CHECK(run["sim_time_s"].get<double>() ==
+          Approx(steps * (2 * crossing + compute)).epsilon(model[0] == 'f' ? 1e-3 : 0.02));
+  }
+}
+
+TEST_CASE("a server beside each worker: every link carries the same", "[oracle][colocation]") {
+  constexpr int workers = 4;
+  constexpr std::int64_t parameters = 1'000'000;
+  const double part = 4.0 * parameters / workers;
+  // Each machine receives W - 1 parts for its server while it sends W - 1 parts for its worker.
+  const double crossing = (workers - 1) * part / bandwidth + latency;
+  const Json run = run_toml(toml(workers, workers, parameters, ""));
+  CHECK(run["sim_time_s"].get<double>() == Approx(steps * (2 * crossing + compute)).epsilon(1e-3));
+}
+
+TEST_CASE("a message between two nodes of one machine is there at once", "[oracle][colocation]") {
+  const TracedRun run = trace_toml(toml(2, 2, 1000, ""));
+  int local = 0;
+  std::map<std::int64_t, double> sent;
+  for (const RecordedEvent& e : run.events) {
+    if (e.is("sent")) sent[e["number"]] = e.at;
+    if (!e.is("received", "push") && !e.is("received", "weights")) continue;
+    const bool is_local = std::abs(e.node - e.peer) == 2;  // servers are 1 and 2, workers 3 and 4
+    const double took = e.at - sent.at(e["sent"]);
+    if (is_local) ++local;
+    if (is_local) CHECK(took == 0);
+    else CHECK(took >= latency);
+  }
+  CHECK(local > 0);
+}
+
+TEST_CASE("a crash of a machine takes both of its nodes, and one of a node that node",
+          "[colocation][recovery]") {
+  const std::string recovery =
+      "[recovery]\nheartbeat = \"5ms\"\ntimeout = \"20ms\"\nretry = \"20ms\"\n[replication]\ncopies = 1\n";
+  const auto crashed = [&](const std::string& node) {
+    const TracedRun run = trace_toml(toml(3, 3, 3000,
+                                          recovery + "[[fault]]\nkind = \"crash\"\nnodes = [\"" + node +
+                                              "\"]\nat = \"15ms\"\nrestart_after = \"30ms\"\n"));
+    CHECK(run.summary["stuck"].empty());
+    std::vector<int> nodes;
+    for (const RecordedEvent& e : run.events) {
+      if (e.is("fault", "crash") && e["begins"] == 1) nodes.push_back(e.peer);
+    }
+    std::ranges::sort(nodes);
+    return nodes;
+  };
+  CHECK(crashed("host 1") == std::vector{2, 5});
+  CHECK(crashed("server 1") == std::vector{2});
+  CHECK(crashed("worker 1") == std::vector{5});
+}
