@@ -93,6 +93,10 @@ struct Victims {
   std::int64_t end_us = 0;   // about how long the run would take without faults
   bool colocated = false;    // so machines can be named
 };
+void draw_optimizer(Table& training, bool dense, Dice& dice);
+void draw_training(Draft& draft, std::int64_t steps, bool learns, bool dense, Dice& dice);
+// How much nodes hold, and what devices do. `dice` is of its own, so that it changes no other draw.
+void draw_memory(Draft& draft, bool dense, Dice dice);
 void draw_consistency(Draft& draft, std::int64_t workers, Dice& dice);
 // When updates close, what becomes of stale pushes, and what workers keep.
 void draw_staleness(Draft& draft, Dice& dice);

@@ -189,6 +189,54 @@ Need speed_need(Scenario& s) {
           .kept = speeds.size() != 1 || speeds[0].value != Speeds{}.values[0].value};
 }
 
+void describe_worker(FieldVisitor& v, Scenario& s) {
+  ClusterSpec& c = s.cluster;
+  v.field("speed", &c.worker.speed,
+          {.doc = "Computing speed: one for all, or a list with one for each.",
+           .min = 1,
+           .max = 1e30,
+           .need = speed_need(s)});
+  v.field("flops_per_value", &c.worker.flops_per_value,
+          {.doc = "Operations of a worker for each value that it updates itself.",
+           .min = 0,
+           .max = 1e12,
+           .need = {.keys = {"training.update"}, .text = "with training.update = worker", .met = [&s] {
+                      return s.training.update == UpdateAt::worker || !s.groups.empty();
+                    }}});
+  v.field("memory", &c.worker.memory,
+          {.doc = "Memory of a worker's host. What it holds must fit (docs/results.md, Memory).",
+           .min = 1,
+           .max = 1e18,
+           .default_text = "no limit"});
+  describe_startup(v, c.worker.startup, "cluster.worker");
+  describe_economy(v, c.worker.economy);
+  v.table("device", "Devices of every worker, which compute the gradients.", [&] { describe_devices(v, s); });
+}
+
+void describe_server(FieldVisitor& v, ClusterSpec& c) {
+  v.field("speed", &c.server.speed,
+          {.doc = "Computing speed: one for all, or a list with one for each; not with cluster.colocate.",
+           .min = 1,
+           .max = 1e30,
+           .when_key = "architecture.kind",
+           .when = {"parameter-server"}});
+  v.field("flops_per_value", &c.server.flops_per_value,
+          {.doc = "Operations of a server for each value that it receives; 0 makes servers infinitely fast.",
+           .min = 0,
+           .max = 1e12,
+           .when_key = "architecture.kind",
+           .when = {"parameter-server"}});
+  v.field("memory", &c.server.memory,
+          {.doc = "Memory of a server. What the fullest one holds must fit (docs/results.md, Memory).",
+           .min = 1,
+           .max = 1e18,
+           .when_key = "architecture.kind",
+           .when = {"parameter-server"},
+           .default_text = "no limit"});
+  describe_startup(v, c.server.startup, "cluster.server");
+  describe_economy(v, c.server.economy);
+}
+
 }  // namespace
 
 void describe_cluster(FieldVisitor& v, Scenario& s) {
@@ -218,53 +266,8 @@ void describe_cluster(FieldVisitor& v, Scenario& s) {
               "its link. Messages between the two cross no network. A fault names the machine \"host N\".",
        .when_key = "architecture.kind",
        .when = {"parameter-server"}});
-  v.table("worker", "Every worker's machine.", [&] {
-    v.field("speed", &c.worker.speed,
-            {.doc = "Computing speed: one for all, or a list with one for each.",
-             .min = 1,
-             .max = 1e30,
-             .need = speed_need(s)});
-    v.field("flops_per_value", &c.worker.flops_per_value,
-            {.doc = "Operations of a worker for each value that it updates itself.",
-             .min = 0,
-             .max = 1e12,
-             .need = {.keys = {"training.update"}, .text = "with training.update = worker", .met = [&s] {
-                        return s.training.update == UpdateAt::worker || !s.groups.empty();
-                      }}});
-    v.field("memory", &c.worker.memory,
-            {.doc = "Memory of a worker's host. What it holds must fit (docs/results.md, Memory).",
-             .min = 1,
-             .max = 1e18,
-             .default_text = "no limit"});
-    describe_startup(v, c.worker.startup, "cluster.worker");
-    describe_economy(v, c.worker.economy);
-    v.table("device", "Devices of every worker, which compute the gradients.",
-            [&] { describe_devices(v, s); });
-  });
-  v.table("server", "Every server's machine.", [&] {
-    v.field("speed", &c.server.speed,
-            {.doc = "Computing speed: one for all, or a list with one for each; not with cluster.colocate.",
-             .min = 1,
-             .max = 1e30,
-             .when_key = "architecture.kind",
-             .when = {"parameter-server"}});
-    v.field(
-        "flops_per_value", &c.server.flops_per_value,
-        {.doc = "Operations of a server for each value that it receives; 0 makes servers infinitely fast.",
-         .min = 0,
-         .max = 1e12,
-         .when_key = "architecture.kind",
-         .when = {"parameter-server"}});
-    v.field("memory", &c.server.memory,
-            {.doc = "Memory of a server. What the fullest one holds must fit (docs/results.md, Memory).",
-             .min = 1,
-             .max = 1e18,
-             .when_key = "architecture.kind",
-             .when = {"parameter-server"},
-             .default_text = "no limit"});
-    describe_startup(v, c.server.startup, "cluster.server");
-    describe_economy(v, c.server.economy);
-  });
+  v.table("worker", "Every worker's machine.", [&] { describe_worker(v, s); });
+  v.table("server", "Every server's machine.", [&] { describe_server(v, c); });
   v.table("network", "The network between them.", [&] { describe_network(v, c.network); });
 }
 
