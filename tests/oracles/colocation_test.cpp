@@ -78,7 +78,7 @@ TEST_CASE("a message between two nodes of one machine is there at once", "[oracl
     if (e.is("sent")) sent[e["number"]] = e.at;
     if (!e.is("received", "push") && !e.is("received", "weights")) continue;
     const bool is_local = std::abs(e.node - e.peer) == 2;  // servers are 1 and 2, workers 3 and 4
-    const double took = e.at - sent.at(e["sent"]);
+    const double took = e.at - sent.at(e["message"]);
     if (is_local) ++local;
     if (is_local) CHECK(took == 0);
     else CHECK(took >= latency);

@@ -71,10 +71,11 @@ TEST_CASE("after a crash each worker sends the new owner its keys once more", "[
   std::map<std::int64_t, int> pushes;
   for (const RecordedEvent& e : run.events) {
     if (!e.is("sent", "push") || e["shard"] != 1) continue;
-    const std::int64_t short_size = header + 8 + 8 * e["values"], whole = short_size + 8 * e["values"];
-    REQUIRE((e["bytes"] == short_size || e["bytes"] == whole));
+    const std::int64_t short_size = header + 8 + 8 * e["carried_values"],
+                       whole = short_size + 8 * e["carried_values"];
+    REQUIRE((e["sent_bytes"] == short_size || e["sent_bytes"] == whole));
     ++pushes[e["epoch"]];
-    listed[{e.node, e["epoch"]}] += e["bytes"] == whole ? 1 : 0;
+    listed[{e.node, e["epoch"]}] += e["sent_bytes"] == whole ? 1 : 0;
   }
   REQUIRE(pushes.size() == 2);  // epochs: before and after the crash
   for (const auto& [connection, times] : listed) {
@@ -124,8 +125,8 @@ TEST_CASE("all workers crash: nobody has a copy, and training begins with first 
 
 TEST_CASE("where workers push their own steps, one of them learns what a server would",
           "[paper][equivalence]") {
-  for (const std::string model : {"asp", "ssp", "k-batch-async"}) {
-    const std::string one = "[consistency]\nmodel = \"" + model + "\"\n";
+  for (const std::string model : {"\"asp\"", "\"ssp\"", "\"k-batch-async\"\nk = 1"}) {
+    const std::string one = "[consistency]\nmodel = " + model + "\n";
     const auto final_loss = [&](const std::string& training) {
       const Json run = run_toml(toml(training, one), {"--set", "cluster.workers=1"});
       return run["final"]["loss"].get<double>();

@@ -28,12 +28,14 @@ std::vector<Active> active_in(const Scenario& s) {
   return result;
 }
 
+bool is_model(const Feature& feature) { return feature.by && feature.field() == "consistency.model"; }
+
 // What to write instead of `feature`, where `property` is in `part` of its demands.
 std::string remedy(const Feature& feature, Property property, Properties Demands::*part) {
-  if (!feature.by) return std::string(feature.instead);
+  if (!is_model(feature)) return std::string(feature.instead);
   std::vector<std::string_view> models;
   for (const Feature& other : features()) {
-    if (other.by && !(other.demands.*part).has(property)) models.push_back(other.name);
+    if (is_model(other) && !(other.demands.*part).has(property)) models.push_back(other.name);
   }
   if (models.empty()) return std::string(feature.instead);
   return fmt::format("model = \"{}\" in [consistency]", fmt::join(models, "\" or \""));
