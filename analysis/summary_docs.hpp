@@ -90,6 +90,12 @@ inline constexpr FieldDoc summary_field_docs[] = {
      "What every kind of node holds at most: the worker, its device, the fullest server, or the stages of a "
      "pipeline."},
     {"limit_bytes", "summary.json, memory", "How much memory the scenario gives the node; null: no limit."},
+    {"node", "summary.json, memory",
+     "Which kind of node holds this: a worker, its device, a stage, a server."},
+    {"bytes", "summary.json, memory", "The most that the node holds at once: the sum of its parts."},
+    {"gradients", "summary.json, memory", "The gradient of the step in hand, in bytes."},
+    {"sum of gradients", "summary.json, memory", "Where a server adds up the pushes of an update, in bytes."},
+    {"a push", "summary.json, memory", "One push that has arrived and is not yet added, in bytes."},
     {"parts", "summary.json, memory", "What the memory is for, in bytes; docs/results.md has the formulas."},
     {"parameters_at_first", "summary.json, servers", "Parameters that the placement gave the server."},
     {"shards", "summary.json, servers", "Shards that the server holds at the end."},

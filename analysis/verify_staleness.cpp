@@ -80,9 +80,12 @@ class Closings final : public Check {
     if (row.is("received", "pull") && facts_.is_server(row.node) && facts_.is_worker(row.peer))
       open_.try_emplace({row.shard, row.node}, Open{.since = row.at});
     if (row.is("received", "push")) arrives(row);
+    if (row.is("received", "start")) started_[row.node] = row.at;
     if (row.is("applied")) {
       Open& update = open_[{row.shard, row.node}];
-      const double here = std::max(arrivals_[{row.shard, row.node, row.peer}][row.push], update.promoted);
+      // A push after a warm-up may be there before its server may begin.
+      const double here = std::max(
+          {arrivals_[{row.shard, row.node, row.peer}][row.push], update.promoted, started_[row.node]});
       update.first = update.pushes++ == 0 ? here : std::min(update.first, here);
     }
     if (row.is("model_update") && facts_.is_server(row.node)) closes(row);
@@ -135,6 +138,7 @@ class Closings final : public Check {
   const bool fresh_ = facts_.model == "k-sync" || facts_.model == "k-batch-sync";
   const bool first_decides_ = facts_.model == "k-sync" || facts_.model == "k-async";
   std::map<std::pair<std::uint32_t, std::uint32_t>, Open> open_;  // by shard and server
+  std::map<std::uint32_t, double> started_;                       // servers, when they were told to begin
   // Pushes, by shard, server and worker: when each counts.
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::map<std::int64_t, double>> arrivals_;
 };

@@ -147,7 +147,6 @@ int check(const Command& command) {
   std::string runs;
   if (loaded.has_axes) runs = study_size(plan_study(command, false));
   fmt::print("{}", resolved_toml(loaded.scenario));
-  std::fflush(stdout);
   say_memory(loaded);
   say("{} is a valid scenario; printed above with every default{}\n", command.scenario, runs);
   return done;

@@ -79,7 +79,7 @@ void SpeedControl::apply(NodeId node) {
     return suspend_actors(node);
   }
   const std::vector<double>& levels = platform_.speed_levels[node];
-  double factor = 1;
+  double factor = HUGE_VAL;  // a profile's factor may be above 1
   for (const NodeId other : nodes_beside(node)) factor = std::min(factor, factor_of(other));
   const auto level = std::ranges::min_element(levels, {}, [&](double x) { return std::abs(x - factor); });
   host->set_pstate(static_cast<unsigned long>(level - levels.begin()));

@@ -84,6 +84,7 @@ Feature update_on_worker() {
       steps{.needs = servers | gradients | all_weights | own_clocks, .takes = server_steps};
   Feature result = row("an update on the worker", "training.update = \"worker\"", "update = \"server\"", sums,
                        [](const Scenario& s) { return s.training.update == UpdateAt::worker; });
+  result.demands.takes = sums.takes | steps.takes;
   result.by = [sums, steps](const Scenario& s) {
     return make_rule(s.consistency, s.cluster.workers).waits_for_all() ? sums : steps;
   };

@@ -39,9 +39,25 @@ TEST_CASE("the document of a study has every run and every aggregate", "[study]"
   CHECK(json["runs"][2]["run"] == "b/1#1");
   CHECK(json["runs"][2]["sim_time_s"] == 1.0);
   const Json& b = json["aggregates"][1];
-  CHECK(keys(b) == Keys{"arm", "condition", "n", "reached", "time_to_target", "time_s", "versus_baseline",
-                        "pareto", "updates", "s_per_update", "staleness", "staleness_max", "compute_percent",
-                        "wait_percent", "network_percent", "absent_percent", "bytes_sent", "final_loss",
+  CHECK(keys(b) == Keys{"arm",
+                        "condition",
+                        "n",
+                        "reached",
+                        "time_to_target",
+                        "time_s",
+                        "versus_baseline",
+                        "pareto",
+                        "updates",
+                        "s_per_update",
+                        "staleness",
+                        "staleness_max",
+                        "compute_percent",
+                        "wait_percent",
+                        "network_percent",
+                        "absent_percent",
+                        "bytes_sent",
+                        "memory_bytes",
+                        "final_loss",
                         "final_accuracy"});
   CHECK(b["n"] == 2);
   CHECK(b["reached"] == 1);

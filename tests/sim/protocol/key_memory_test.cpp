@@ -47,6 +47,6 @@ TEST_CASE("a push whose list of keys a server does not know counts as lost", "[f
   CHECK(push(0, {.signature = 5, .bytes_listed = 48}).empty());
   CHECK(d.server.state().workers[0].arrived == 0);
   CHECK(push(0, {.signature = 5}) == psim::test::Lines{"apply w0 s0", "version 1"});
-  CHECK(push(1, {.signature = 5, .bytes_listed = 48}) == psim::test::Lines{"apply w0 s0", "version 2"});
+  CHECK(push(1, {.signature = 5, .bytes_listed = 48}) == psim::test::Lines{"apply w0 s1", "version 2"});
   CHECK(push(2, {.signature = 6, .bytes_listed = 48}).empty());
 }
