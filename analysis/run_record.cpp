@@ -56,7 +56,8 @@ void add_sizes(const Fields& fields, Facts& f) {
     const auto is_of_keys = [](const toml::node& one) {
       return one.as_table()->at_path("kind").value_or(std::string_view{}) == "key-caching";
     };
-    f.caches_keys = std::ranges::any_of(*filters, is_of_keys);
+    const auto row = std::ranges::find_if(*filters, is_of_keys);
+    if (row != filters->end()) f.caches_keys = row->as_table()->at_path("on").value_or(std::string("both"));
     f.plain_values = filters->size() == 1;
   }
   f.disk = quantity(fields.word("snapshot.bandwidth"));

@@ -46,7 +46,7 @@ class Name {
       "prediction", "repetition", "wait", "release", "given", "done", "slow_worker",
       // kinds of messages and of faults
       "pull", "weights", "push", "join", "heartbeat", "leave", "state", "restore", "samples", "chunk",
-      "activation", "error", "assign", "piece", "crash"};
+      "activation", "error", "assign", "piece", "start", "crash"};
   std::uint8_t place_ = 0;
 };
 
@@ -151,10 +151,11 @@ struct Facts {
   // Sizes of messages.
   std::uint64_t header = 0, bytes_per_value = 4, bytes_per_key = 0, bytes_per_listed_key = 4;
   bool filtered = false;
-  bool sums = false;                              // are what servers send
-  bool caches_keys = false, plain_values = true;  // a filter of keys; and no filter beside it
-  double disk = 0;                                // bytes per second
-  std::vector<bool> here_at_first;                // by worker of the run
+  bool sums = false;                // are what servers send
+  std::string caches_keys = {};     // of what: push, pull, both; empty: of nothing
+  bool plain_values = true;         // there is no filter but that of keys
+  double disk = 0;                  // bytes per second
+  std::vector<bool> here_at_first;  // by worker of the run
   std::vector<Straggler> stragglers;
   std::vector<TaskFact> tasks;        // by [[task]]
   std::vector<double> fault_factors;  // by [[fault]]: what is left of the speed or the bandwidth

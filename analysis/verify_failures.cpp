@@ -314,7 +314,7 @@ class Sizes final : public Check {
       if (facts_.filtered || may_be_copy) return std::nullopt;
       return facts_.header + row.values * (facts_.bytes_per_value + listed);
     }
-    if (row.kind == "pull" && !(facts_.caches_keys && row.keys > 0))
+    if (row.kind == "pull" && !(!facts_.caches_keys.empty() && row.keys > 0))
       return facts_.header + row.keys * facts_.bytes_per_listed_key;
     if (row.kind == "chunk" && facts_.filtered) return std::nullopt;
     if (row.kind == "chunk" || row.kind == "activation" || row.kind == "error")

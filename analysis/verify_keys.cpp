@@ -18,13 +18,14 @@ class Keys final : public Check {
 
   void on(const Row& row) override {
     if (row.is_crash()) ++lives_[row.peer];
-    const bool is_push = row.is("sent", "push"), is_answer = row.is("sent", "weights");
+    const bool is_push = row.is("sent", "push") && facts_.caches_keys != "pull",
+               is_answer = row.is("sent", "weights") && facts_.caches_keys != "push";
     if ((!is_push && !is_answer) || row.values == 0) return;
     examined();
     constexpr std::uint64_t signature = 8;
     const std::uint64_t values = facts_.header + signature + row.values * facts_.bytes_per_value;
     const std::uint64_t keys = row.values * facts_.bytes_per_listed_key;
-    const Connection connection{row.shard, row.epoch, row.node, row.peer, lives_[row.node], lives_[row.peer]};
+    const Connection connection{row.shard, row.epoch, row.node, row.peer, lives_[row.node]};
     if (row.bytes == values + keys) known_.insert(connection);
     else if (row.bytes != values)
       violated(row, "a {} of {} values has {} bytes, not {} or, with its keys, {}", row.kind, row.values,
@@ -35,8 +36,9 @@ class Keys final : public Check {
   }
 
  private:
-  // Shard, epoch, sender, receiver, and how often these had crashed.
-  using Connection = std::tuple<std::uint32_t, std::int64_t, std::uint32_t, std::uint32_t, int, int>;
+  // Shard, epoch, sender, receiver, and how often the sender had crashed. It may not know yet that the
+  // receiver has; then its message counts as lost.
+  using Connection = std::tuple<std::uint32_t, std::int64_t, std::uint32_t, std::uint32_t, int>;
   std::set<Connection> known_;
   std::map<std::uint32_t, int> lives_;
 };
@@ -44,7 +46,7 @@ class Keys final : public Check {
 }  // namespace
 
 void add_key_check(const Evidence& evidence, Checks& checks) {
-  if (evidence.facts.caches_keys) add_checks<Keys>(evidence, checks);
+  if (!evidence.facts.caches_keys.empty()) add_checks<Keys>(evidence, checks);
 }
 
 }  // namespace psim::analysis
