@@ -239,6 +239,16 @@ std::vector<Choice> choices<LostServers>() {
 }
 
 template <>
+std::vector<Choice> choices<Rebalance>() {
+  return {
+      {"none", "nothing, until other servers go"},
+      {"placement", "the shards that the placement gives it"},
+      {"load",
+       "the shards with the highest load, until it has its share; a shard that alone is more than that is "
+       "cut (Li et al., OSDI 2014, section 4.5)"}};
+}
+
+template <>
 std::vector<Choice> choices<HandOver>() {
   return {{"two-phase",
            "its owner goes on serving while it is copied; then it moves, and only the changes since then are "
@@ -294,7 +304,11 @@ std::vector<Choice> choices<PlacementKind>() {
 template <>
 std::vector<Choice> choices<MessageUnit>() {
   return {{"server", "all parameters of a server are one message"},
-          {"array", "every array, or its part on a server, is a separate message with its own version"}};
+          {"array", "every array, or its part on a server, is a separate message with its own version"},
+          {"range",
+           "every contiguous range of a server is a separate message with its own version; on a hash ring "
+           "that is the range of a virtual node, which has neighbours of its own (Li et al., OSDI 2014, "
+           "section 4.2)"}};
 }
 
 template <>
