@@ -14,12 +14,13 @@ namespace psim::analysis {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::string_view tables[] = {"sent",         "received",     "lost",       "computation",
-                                       "push_outcome", "model_update", "finish",     "acknowledgement",
-                                       "suspicion",    "view_change",  "place",      "participant",
-                                       "snapshot",     "copy",         "promotion",  "membership",
-                                       "fault",        "prediction",   "repetition", "wait",
-                                       "release",      "task",         "slow_worker", "cut", "move"};
+constexpr std::string_view tables[] = {"sent",         "received",     "lost",        "computation",
+                                       "push_outcome", "model_update", "finish",      "acknowledgement",
+                                       "suspicion",    "view_change",  "place",       "participant",
+                                       "snapshot",     "copy",         "promotion",   "membership",
+                                       "fault",        "prediction",   "repetition",  "wait",
+                                       "release",      "task",         "slow_worker", "cut",
+                                       "move"};
 
 // The columns that checks look at, and where they stand in a Row.
 using Place = std::variant<double Row::*, std::int64_t Row::*, std::uint64_t Row::*, std::uint32_t Row::*,

@@ -158,7 +158,6 @@ void draw_faults(Draft& draft, const Victims& victims, Dice& dice) {
   for (std::int64_t left = dice.between(0, 4); left > 0; --left) faults.draw_one();
 }
 
-
 void draw_ranges(Draft& draft, const Victims& v, Dice& dice) {
   if (v.servers < 2 || !dice.chance(0.25)) return;
   if (dice.chance(0.75)) {

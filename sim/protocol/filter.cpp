@@ -379,12 +379,9 @@ void FilterChain::forget_receiver() {
 std::unique_ptr<FilterChain> FilterChain::cut(std::size_t at, Options rest) {
   rest.count = options_.count - at;
   auto upper = std::make_unique<FilterChain>(std::move(rest));
-  if (residual_ && !mutant("cut-forgets-the-residual")) {
-    upper->residual_ = Values::copy_of(*residual_, at, options_.count - at);
-    residual_ = Values::copy_of(*residual_, 0, at);
-  } else {
-    residual_.reset();
-  }
+  const bool keeps = residual_ && !mutant("cut-forgets-the-residual");
+  if (keeps) upper->residual_ = Values::copy_of(*residual_, at, options_.count - at);
+  residual_ = keeps ? std::optional(Values::copy_of(*residual_, 0, at)) : std::nullopt;
   known_.reset();
   upper->messages_ = messages_;
   options_.count = at;

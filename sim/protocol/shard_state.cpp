@@ -25,9 +25,8 @@ ShardState ShardState::piece(Options given) const {
   result.changes = changes;
   result.weights = weights.part(own.weights, range);
   result.workers = workers;
-  const UpdateRule::Options rule{.rule = own.rule,
-                                 .decided = result.decided(),
-                                 .first_worker = own.first_worker};
+  const UpdateRule::Options rule{
+      .rule = own.rule, .decided = result.decided(), .first_worker = own.first_worker};
   result.updates = updates.part(rule, [&](Push push) {
     push.gradient = split(split(push.gradient, range.begin).second, range.count).first;
     return push;

@@ -21,8 +21,8 @@ Manager::Options options_of(const JobPlan& plan) {
           .absent = plan.absent};
 }
 
-// All shards of the run, one job's after the other's; none where there are no servers. Only where there is one
-// job may shards be cut, so only there does it matter where they lie in the key space.
+// All shards of the run, one job's after the other's; none where there are no servers. Only where there is
+// one job may shards be cut, so only there does it matter where they lie in the key space.
 KeySpace keys_of(const std::vector<JobContext*>& jobs) {
   KeySpace all;
   for (const JobContext* job : jobs) {

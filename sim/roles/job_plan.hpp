@@ -72,9 +72,7 @@ struct JobPlan {
 
   // Shards are numbered from 0 here; messages and records number them over all jobs. Shards that are cut off
   // while the run goes on have the next free numbers.
-  bool has_shard(std::uint32_t of_run) const {
-    return of_run >= first_shard && of_run < past_shard;
-  }
+  bool has_shard(std::uint32_t of_run) const { return of_run >= first_shard && of_run < past_shard; }
   NodeId server_of(std::uint32_t shard) const { return first_server() + keys.shards[shard].server; }
   // The first weights of a shard; none of a phantom model.
   std::optional<Values> initial(const Shard& shard) const;

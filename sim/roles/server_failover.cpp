@@ -165,13 +165,13 @@ void ServerFailover::ask_for(std::uint32_t shard) {
     extent.entries =
         std::max(here != nullptr ? here->version() : -1, copy != copies_.end() ? copy->second.version : -1);
   }
-  job_.network.send_once({.from = node_,
-                          .to = peer.value_or(job_.plan.snapshot_node()),
-                          .shard = job_.plan.first_shard + shard,
-                          .epoch = owner.epoch,
-                          .body = Restore{.log_epoch = extent.epoch,
-                                          .entries = extent.entries,
-                                          .part = shards_.keys().shards[shard].part}});
+  job_.network.send_once(
+      {.from = node_,
+       .to = peer.value_or(job_.plan.snapshot_node()),
+       .shard = job_.plan.first_shard + shard,
+       .epoch = owner.epoch,
+       .body = Restore{
+           .log_epoch = extent.epoch, .entries = extent.entries, .part = shards_.keys().shards[shard].part}});
 }
 
 // Owns the shard, with what is here.

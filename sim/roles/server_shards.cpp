@@ -20,15 +20,14 @@ ShardWeights::Options weights_options(const JobContext& job, const Shard& shard)
   const bool is_sparse = job.plan.scenario.model.kind == ModelKind::logistic;
   // Workers that update need every sum before their next step: nothing is stale.
   const bool compensates = !job.plan.workers_sum() || mutant("sums-are-compensated");
-  ShardWeights::Options options{
-      .optimizer = adds(job) ? OptimizerSpec{.kind = "sgd"} : training.optimizer,
-      .storage = job.plan.storage(),
-      .loss_scale = job.plan.loss_scale(),
-      .ranges = is_sparse ? shard.ranges : std::vector<Range>{},
-      .feature_blocks = training.feature_blocks,
-      .parameters = static_cast<std::int64_t>(job.plan.keys.parameters),
-      .sum_only = job.plan.workers_sum(),
-      .bytes_per_key = job.plan.bytes_per_key()};
+  ShardWeights::Options options{.optimizer = adds(job) ? OptimizerSpec{.kind = "sgd"} : training.optimizer,
+                                .storage = job.plan.storage(),
+                                .loss_scale = job.plan.loss_scale(),
+                                .ranges = is_sparse ? shard.ranges : std::vector<Range>{},
+                                .feature_blocks = training.feature_blocks,
+                                .parameters = static_cast<std::int64_t>(job.plan.keys.parameters),
+                                .sum_only = job.plan.workers_sum(),
+                                .bytes_per_key = job.plan.bytes_per_key()};
   if (compensates) options.compensation = {training.delay_compensation, training.delay_compensation_decay};
   return options;
 }
@@ -106,50 +105,6 @@ ShardServer& ServerShards::first_state(std::uint32_t shard) {
   const Shard& part = keys().shards[shard];
   return shards_.insert_or_assign(shard, ShardServer(options_of(shard), job_.plan.initial(part), part.count))
       .first->second;
-}
-
-ShardServer ServerShards::part_of(const ShardServer& whole, std::uint32_t shard) const {
-  ShardServer::Options options = options_of(shard);
-  State state = whole.whole_state();
-  state.shard = std::make_shared<const ShardState>(state.shard->piece(options.state));
-  return {std::move(options), state};
-}
-
-std::set<std::uint32_t> ServerShards::cut() {
-  std::set<std::uint32_t> led;
-  const std::vector<Shard>& all = keys().shards;
-  std::map<std::uint32_t, ShardServer> parts;
-  for (const auto& [number, whole] : shards_) {
-    const Part& here = whole.state().options.part;
-    if (here == all[number].part) continue;
-    act_as(number);
-    discard_pending(whole);
-    for (std::uint32_t s = 0; s < all.size(); ++s) {
-      if (!here.covers(all[s].part)) continue;
-      parts.emplace(s, part_of(whole, s));
-      if (whole.leads()) led.insert(s);
-    }
-    std::erase_if(filters_, [number = number](const auto& chain) { return chain.first.first == number; });
-  }
-  for (auto& [shard, part] : parts) shards_.insert_or_assign(shard, std::move(part));
-  return led;
-}
-
-void ServerShards::count(std::uint32_t shard, std::size_t values) {
-  const ShardServer* server = find(shard);
-  if (job_.plan.scenario.recovery.rebalance != Rebalance::load || server == nullptr) return;
-  ShardLoad& load = loads_.try_emplace(shard, ShardLoad{.shard = shard}).first->second;
-  if (load.epoch != server->epoch()) load = {.shard = shard, .epoch = server->epoch()};
-  load.values += values;
-}
-
-std::vector<ShardLoad> ServerShards::loads() const {
-  std::vector<ShardLoad> all;
-  for (const auto& [shard, load] : loads_) {
-    const ShardServer* server = find(shard);
-    if (server != nullptr && server->leads() && server->epoch() == load.epoch) all.push_back(load);
-  }
-  return all;
 }
 
 bool ServerShards::on(const Message& message) {

@@ -233,7 +233,7 @@ TEST_CASE("what a job had is gone with it", "[protocol]") {
   CHECK(owner_of(manager, 1).next == 0);
   // A scheduler that takes over hears of an older view, which still had it.
   View older = three().view();
-  Manager next({.servers = 3}, {0, 1, 2});
+  Manager next({.servers = 3}, placed_on({0, 1, 2}));
   next.retire({4}, 1, 1);
   for (NodeId node = 1; node <= 3; ++node) next.heard(node, 0, 5);
   CHECK(next.take_up(older, {}, 1).empty());
