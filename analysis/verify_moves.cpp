@@ -39,7 +39,8 @@ class Moves final : public Check {
       const std::vector<double>& after = i + 1 < shifts_.size() ? shifts_[i + 1].before : last;
       compare(shifts_[i], after, told[i]);
     }
-    std::int64_t held = 0, all = summary_.at("model").at("parameters");
+    std::int64_t held = 0;
+    const std::int64_t all = parameters();
     for (const Json& server : summary_.at("servers")) held += server.at("parameters").get<std::int64_t>();
     examined();
     if (held > all) violated("the servers hold {} parameters of {}", held, all);
@@ -51,6 +52,16 @@ class Moves final : public Check {
     std::vector<double> before = {};
   };
 
+  // Of all models on the servers.
+  std::int64_t parameters() const {
+    if (!summary_.contains("groups")) return summary_.at("model").at("parameters");
+    std::map<std::int64_t, std::int64_t> of_spaces;
+    for (const Json& group : summary_.at("groups"))
+      of_spaces[group.at("namespace")] = group.at("model").at("parameters");
+    std::int64_t sum = 0;
+    for (const auto& [space, own] : of_spaces) sum += own;
+    return sum;
+  }
   Shift& of_view(std::int64_t view) {
     if (shifts_.empty() || shifts_.back().view != view)
       shifts_.push_back({.view = view, .before = take_rates()});

@@ -120,7 +120,7 @@ void KvClient::settle(bool has_waited) {
 // Returns the parts whose weights are here, but which of them belong to which part is not known.
 ShardIds KvClient::cut(const View& view) {
   ShardIds of_other_keys;
-  if (view.cuts.empty()) return of_other_keys;
+  if (view.cuts.empty() || all_.size() == view.owners.size()) return of_other_keys;
   const std::size_t planned = view.owners.size() - view.cuts.size();
   for (std::size_t i = all_.size() - planned; i < view.cuts.size(); ++i) {
     if (cut(view.cuts[i])) continue;
