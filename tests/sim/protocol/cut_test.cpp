@@ -168,6 +168,19 @@ TEST_CASE("a sparse message is cut by its keys, which count from the part's begi
   CHECK(all.bytes == payload.bytes);
 }
 
+TEST_CASE("a message that has only its keys' signature is cut with its keys", "[cut]") {
+  const Payload payload{.values = {values_of({1, 2, 3, 4}), 0, 4},
+                        .keys = filter_test::keys_of({0, 3, 4, 9}),
+                        .bytes = 40,
+                        .list = {.signature = 7, .bytes_listed = 48}};
+  const auto [lower, upper] = split(payload, 4);
+  for (const Payload& part : {lower, upper}) {
+    CHECK(part.bytes == 24);
+    CHECK(part.list.signature == 0);
+    CHECK(part.list.is_listed());
+  }
+}
+
 TEST_CASE("every clock of a range is that of its part", "[cut]") {
   RangeClock whole(10, 2);
   whole.set({2, 5}, 0, 3);
@@ -187,7 +200,11 @@ TEST_CASE("requests that are not answered become two", "[cut]") {
     Push push = push_of(0, number, 0);
     queue.sent({.shard = 2, .body = push}, 0);
   }
-  queue.sent({.shard = 2, .body = Pull{.number = 9, .keys = filter_test::keys_of({1, 8})}}, 0);
+  queue.sent({.shard = 2,
+              .body = Pull{.number = 9,
+                           .keys = filter_test::keys_of({1, 8}),
+                           .list = {.signature = 7, .bytes_listed = 1}}},
+             0);
   queue.sent({.shard = 3, .body = Push{.number = 7}}, 0);
   queue.cut(2, 4, cut_at);
   const std::vector<Message> lower = queue.again(2, 1, 1, 0), upper = queue.again(4, 1, 1, 0);
@@ -202,6 +219,7 @@ TEST_CASE("requests that are not answered become two", "[cut]") {
   }
   CHECK(*lower[2].as<Pull>()->keys == std::vector<std::uint32_t>{1});
   CHECK(*upper[2].as<Pull>()->keys == std::vector<std::uint32_t>{8 - cut_at});
+  for (const Message& pull : {lower[2], upper[2]}) CHECK(pull.as<Pull>()->list.signature == 0);
 }
 
 TEST_CASE("what a filter has left out goes on in its part", "[cut]") {
