@@ -133,6 +133,7 @@ ShardIds KvClient::cut(const View& view) {
 bool KvClient::cut(const Cut& cut) {
   const auto upper = static_cast<std::uint32_t>(all_.size());
   all_.push_back(upper);
+  connections_[cut.shard].keys = {};  // nobody has listed those of the parts
   connections_.push_back(Connection(connections_[cut.shard]));
   standings_.push_back(Standing(standings_[cut.shard]));
   if (connections_[upper].outstanding) ++open_[connections_[upper].pull_task];

@@ -1,10 +1,13 @@
 // Ranges that move with their servers, against consistent hashing and against the mean load; and a shard that
 // is cut while training goes on, against training without.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/support/catch.hpp"
@@ -205,5 +208,40 @@ TEST_CASE("a cut changes no weight", "[ranges]") {
   for (const Case& c : cases) {
     INFO(toml_of(c));
     CHECK(weights_of(c) == expected);
+  }
+}
+
+// Workers' copies and lists of keys, updates that close on a date, inference nodes' weights.
+TEST_CASE("what others keep of a shard goes on where it is cut", "[ranges]") {
+  const Case joins{.unit = "server",
+                   .placement = "kind = \"even\"",
+                   .faults = fault("join", "server 2", "300ms"),
+                   .consistency = "ssp",
+                   .servers = 3,
+                   .training = "duration = \"1s\""};
+  Case sparse = joins;
+  sparse.model = "kind = \"logistic\"";
+  sparse.more =
+      "[data]\nsource = \"clicks\"\nsamples = 500\nfeatures = 2000\nnonzeros = 10\n"
+      "[[filter]]\nkind = \"key-caching\"\n";
+  using Words = std::vector<std::string>;
+  const std::vector<std::pair<Case, Words>> cases{
+      {joins, {"--set", "consistency.staleness=3", "--set", "consistency.cache=true"}},
+      {joins, {"--set", "consistency.model=bsp", "--set", "consistency.deadline=12ms"}},
+      {joins, {"--set", "inference.refresh=20ms", "--set", "inference.rate=200"}},
+      {sparse, {}}};
+  for (const auto& [one, more] : cases) {
+    INFO(toml_of(one) << fmt::format("{}", fmt::join(more, " ")));
+    const TemporaryFolder folder;
+    std::ofstream(folder.path() / "cut.toml") << toml_of(one);
+    Words words{"run", "cut.toml", "--trace", "events", "--out", "run", "--json"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome run = psim::test::psim(words, folder.path());
+    INFO(run.out << run.err);
+    REQUIRE(run.code == 0);
+    CHECK(Json::parse(run.out)["failures"]["rebalances"].at(0)["cuts"] >= 1);
+    const Outcome verdict = psim::test::psim({"verify", "run"}, folder.path());
+    INFO(verdict.out);
+    CHECK(verdict.code == 0);
   }
 }
