@@ -138,6 +138,11 @@ inline constexpr ColumnDoc column_docs[] = {
      "Bytes of logs (single updates, sent to a shard's replicas and, while it moves, to its next owner);\n"
      "bytes of whole shards (sent to a new replica or owner, or as a snapshot to the storage node); and the\n"
      "number of snapshots written."},
+    {"moved", "",
+     "Shards that the scheduler sent to other servers because one came or went, and how many were cut; only\n"
+     "where ranges or loads decide."},
+    {"load", "",
+     "Values pushed to each server and pulled from it in a second, before and after shards moved."},
     {"inference", "",
      "Requests that came and were answered, with the time from arrival to answer in milliseconds."},
     {"served", "",

@@ -14,12 +14,13 @@ namespace psim::analysis {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::string_view tables[] = {"sent",         "received",     "lost",       "computation",
-                                       "push_outcome", "model_update", "finish",     "acknowledgement",
-                                       "suspicion",    "view_change",  "place",      "participant",
-                                       "snapshot",     "copy",         "promotion",  "membership",
-                                       "fault",        "prediction",   "repetition", "wait",
-                                       "release",      "task",         "slow_worker"};
+constexpr std::string_view tables[] = {"sent",         "received",     "lost",        "computation",
+                                       "push_outcome", "model_update", "finish",      "acknowledgement",
+                                       "suspicion",    "view_change",  "place",       "participant",
+                                       "snapshot",     "copy",         "promotion",   "membership",
+                                       "fault",        "prediction",   "repetition",  "wait",
+                                       "release",      "task",         "slow_worker", "cut",
+                                       "move"};
 
 // The columns that checks look at, and where they stand in a Row.
 using Place = std::variant<double Row::*, std::int64_t Row::*, std::uint64_t Row::*, std::uint32_t Row::*,
@@ -44,8 +45,10 @@ const std::map<std::string_view, Place> columns{
     {"suspect", &Row::peer},
     {"holder", &Row::peer},
     {"target", &Row::peer},
+    {"to_server", &Row::peer},
     {"message", &Row::sent},
     {"shard", &Row::shard},
+    {"new_shard", &Row::new_shard},
     {"clock", &Row::clock},
     {"version", &Row::version},
     {"epoch", &Row::epoch},
@@ -78,6 +81,9 @@ const std::map<std::string_view, Place> columns{
     {"weights_hash", &Row::weights_hash},
     {"state_hash", &Row::state_hash},
     {"carried_values", &Row::values},
+    {"values", &Row::values},
+    {"new_values", &Row::new_values},
+    {"from_server", &Row::from},
     {"carried_keys", &Row::keys},
     {"carried_ids", &Row::ids},
 };
@@ -153,10 +159,11 @@ bool fits(const Row& row, const Facts& facts, std::int64_t nodes, std::int64_t e
   if (row.is("membership")) return by_server && on_worker && reached(row.arrived, row.applied);
   if (row.is("acknowledgement")) return by_worker && reached(row.safe_pushes);
   if (row.is("copy") || row.is("promotion")) return by_server && !on_worker && reached(row.version);
-  if (row.is("place")) return facts.is_server(row.peer);
   if (row.table == "task")
     return row.task >= 0 && row.task < std::ssize(facts.tasks) && row.unit >= -1 && reached(row.clock);
   if (row.is("participant") || row.is("slow_worker")) return on_worker;
+  if (row.is("place") || row.is("move"))
+    return facts.is_server(row.peer) && (row.is("place") || facts.is_server(row.from));
   if (row.is("suspicion")) return row.peer <= facts.servers + facts.workers;
   return !row.is("model_update") || reached(row.version);
 }

@@ -42,8 +42,8 @@ class Name {
       // tables of events; where a table has a phase or an outcome, that in its place
       "sent", "received", "lost", "begun", "paused", "resumed", "ended", "cancelled", "killed", "applied",
       "late", "unused", "duplicate", "refused", "model_update", "finish", "acknowledgement", "suspicion",
-      "view_change", "place", "participant", "snapshot", "copy", "promotion", "membership", "fault",
-      "prediction", "repetition", "wait", "release", "given", "done", "slow_worker",
+      "view_change", "place", "participant", "cut", "move", "snapshot", "copy", "promotion", "membership",
+      "fault", "prediction", "repetition", "wait", "release", "given", "done", "slow_worker",
       // kinds of messages and of faults
       "pull", "weights", "push", "join", "heartbeat", "leave", "state", "restore", "samples", "chunk",
       "activation", "error", "assign", "piece", "start", "crash"};
@@ -60,18 +60,20 @@ struct Row {
   std::int64_t task = 0, unit = -1;                  // of a task: which [[task]], and which of its clock
   std::uint32_t node = 0;
   std::uint32_t peer = 0;  // the other node that it is about: receiver, sender, worker, replica, target, ...
-  std::uint32_t shard = 0;
-  std::int64_t sent = -1;  // the number of the sending of the message that it is about, or -1
+  std::uint32_t shard = 0, new_shard = 0;  // new: of a cut
+  std::int64_t sent = -1;                  // the number of the sending of the message that it is about, or -1
   std::int64_t clock = 0, version = 0, epoch = 0, view = 0;
   std::int64_t pull = 0, push = 0, above = -1, pushes_before = 0;  // of messages; push: of outcomes too
   std::int64_t staleness = 0, samples = 0, samples_before = 0, part = 0, parts = 0;
   std::int64_t applied = 0, arrived = 0, skipped_clocks = 0, takes_part = 0, is_awaited = 0;  // membership
   std::int64_t safe_pushes = 0, waiting_pushes = 0, updated_in = 0, leaves = 0, begins = 0;
+  std::uint32_t from = 0;        // of a move: a node
   std::uint32_t releaser = 0;    // of a release: who sent the message that it is about
   std::int64_t fault_table = 0;  // of a fault: which of Facts::fault_factors
   std::int64_t has_target = 0;   // of a fault: it happens to its peer; else to all, or to no node
   std::uint64_t bytes = 0, weights_hash = 0, state_hash = 0;
-  std::uint64_t values = 0, keys = 0, ids = 0;  // that a message carries
+  std::uint64_t values = 0, keys = 0, ids = 0;  // that a message carries; values: of a shard, too
+  std::uint64_t new_values = 0;                 // of the new shard of a cut
 
   bool is(Name event) const { return type == event; }
   bool is(Name event, Name its_kind) const { return is(event) && kind == its_kind.text(); }

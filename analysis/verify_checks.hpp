@@ -92,6 +92,7 @@ void add_task_check(const Evidence& evidence, Checks& checks);
 void add_failure_checks(const Evidence& evidence, Checks& checks);  // recovery, snapshots, sizes
 void add_slow_check(const Evidence& evidence, Checks& checks);
 void add_key_check(const Evidence& evidence, Checks& checks);
+void add_move_check(const Evidence& evidence, Checks& checks);
 // Of each job.
 void add_end_check(const Evidence& evidence, Checks& checks);
 void add_update_checks(const Evidence& evidence,

@@ -320,7 +320,8 @@ class Sizes final : public Check {
     if (row.kind == "chunk" || row.kind == "activation" || row.kind == "error")
       return facts_.header + row.values * facts_.bytes_per_value;
     if (row.kind == "group") return facts_.header + row.ids * id;
-    if (row.kind == "heartbeat" || row.kind == "idle") return facts_.header + 16;
+    if (row.kind == "heartbeat") return facts_.header + 16 + row.ids * 16;
+    if (row.kind == "idle") return facts_.header + 16;
     if (row.kind == "report") return facts_.header + (facts_.shares_out && !facts_.in_step() ? 16 : 8);
     for (const char* bare : {"join", "ack", "fetch", "replicated", "restore", "ready"}) {
       if (row.kind == bare) return facts_.header;

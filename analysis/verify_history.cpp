@@ -21,8 +21,9 @@ void Count::add(std::int64_t number) {
 
 std::optional<Ownership::Hashes> Ownership::hashes_at(std::int64_t at) const {
   const Ownership* ownership = this;
+  if (of_whole) return std::nullopt;
   while (ownership != nullptr && at <= ownership->from) ownership = ownership->before;
-  if (ownership == nullptr) return std::nullopt;
+  if (ownership == nullptr || ownership->of_whole) return std::nullopt;
   const auto index = static_cast<std::size_t>(at - ownership->from - 1);
   return index < ownership->hashes.size() ? std::optional(ownership->hashes[index]) : std::nullopt;
 }
@@ -69,6 +70,7 @@ void History::on(const Row& row) {
   const bool is_of_view = row.is("place") || row.is("participant");
   if (is_told_view_ && !is_of_view) let_go();
   if (is_of_view) return on_view(row);
+  if (row.is("cut")) cuts_[row.new_shard] = {.shard = row.shard, .epoch = row.epoch};
   if (row.is("sent", "heartbeat")) watched_ = true;
   if (row.is("applied")) {
     Ownership& owner = ownership(row.shard, row.node);
@@ -203,7 +205,44 @@ void History::inherit(Ownership& ownership, const Ownership& from, std::int64_t 
     ownership.workers[w].base = std::max(ownership.workers[w].base, from.workers[w].base);
 }
 
+// Up to the cut it has the history of the shard that it was a part of.
+void History::begin_as_part(std::uint32_t number) {
+  const auto cut = cuts_.find(number);
+  if (cut == cuts_.end() || !shards_[number].ownerships.empty()) return;
+  begin_as_part(cut->second.shard);
+  const ShardHistory& whole = shards_[cut->second.shard];
+  ShardHistory& part = shards_[number];
+  part.dropped = whole.dropped;
+  part.given_up = whole.given_up;
+  part.set_back = whole.set_back;
+  for (const auto& [epoch, ownership] : whole.ownerships) {
+    if (epoch >= cut->second.epoch) break;
+    Ownership& own = part.ownerships.emplace(epoch, ownership).first->second;
+    own.shard = number;
+    own.of_whole = true;
+    if (own.before != nullptr) own.before = &part.ownerships.at(own.before->epoch);
+    std::erase_if(own.holders, [&](std::uint32_t node) { return !has_place(own, node); });
+    part.of_server[own.node] = &own;
+  }
+}
+
+void History::follow_cuts(const Row& row, std::map<std::uint32_t, std::int64_t>& versions) const {
+  if (row.is("cut")) versions[row.new_shard] = versions[row.shard];
+  if (!row.is("promotion") || !cut_from(row.shard) || owner(row.shard)->epoch != row.epoch) return;
+  versions[row.shard] = std::max(versions[row.shard], row.version);
+}
+
+void History::forget_hashes(std::uint32_t number, std::int64_t epoch) {
+  for (const auto& [part, cut] : cuts_) {
+    if (cut.shard != number || cut.epoch > epoch) continue;
+    for (auto& [before, ownership] : shards_[number].ownerships)
+      ownership.of_whole = ownership.of_whole || before < cut.epoch;
+  }
+}
+
 void History::on_promote(const Row& row) {
+  begin_as_part(row.shard);
+  forget_hashes(row.shard, row.epoch);
   ShardHistory& shard = shards_[row.shard];
   shard.dropped.resize(facts_.workers);
   shard.given_up.resize(facts_.workers);

@@ -48,6 +48,7 @@ struct Ownership {
   std::int64_t promoted = -1;         // the event; -1: from the beginning
   bool over = false;                  // the server crashed
   bool fresh = false;                 // just promoted: its counts are being told
+  bool of_whole = false;              // its shard has been cut since: no hash of a part is known
   // Of all that was acknowledged, alive and with a place in every view since.
   std::set<std::uint32_t> holders = {};
   // Of versions from + 1 on: of the weights, and of all that the next update depends on.
@@ -83,6 +84,14 @@ class History {
   // The shard's newest owner; its owner `server`. Null while nobody has done anything.
   const Ownership* owner(std::uint32_t shard) const;
   const Ownership* find(std::uint32_t shard, std::uint32_t server) const;
+  // The shard that this one was cut from; none if the plan made it.
+  std::optional<std::uint32_t> cut_from(std::uint32_t shard) const {
+    const auto cut = cuts_.find(shard);
+    return cut == cuts_.end() ? std::nullopt : std::optional(cut->second.shard);
+  }
+  // Keeps versions by shard where shards are cut: a part begins where the whole is, and what its owner did
+  // before it had heard of the cut, it did to both parts.
+  void follow_cuts(const Row& row, std::map<std::uint32_t, std::int64_t>& versions) const;
   const ShardHistory& shard(std::uint32_t shard) const { return shards_.at(shard); }
 
   // The push was dropped or given up.
@@ -105,6 +114,8 @@ class History {
 
  private:
   void on_promote(const Row& row);
+  void begin_as_part(std::uint32_t shard);
+  void forget_hashes(std::uint32_t shard, std::int64_t epoch);
   void on_member(const Row& row);
   void on_fault(const Row& row);
   void crashes(std::uint32_t node);
@@ -117,7 +128,12 @@ class History {
 
   Facts facts_;
   std::map<std::uint32_t, ShardHistory> shards_;
-  std::vector<bool> away_, leaving_;  // by node; the last: and not back since
+  struct Cut {
+    std::uint32_t shard = 0;  // what was cut; both parts begin ...
+    std::int64_t epoch = 0;   // ... this epoch
+  };
+  std::map<std::uint32_t, Cut> cuts_;  // by new shard
+  std::vector<bool> away_, leaving_;   // by node; the last: and not back since
   // The newest view, where nodes may fail: who may have a shard, and who takes part.
   struct View {
     std::int64_t number = 0;

@@ -21,6 +21,7 @@ class Acknowledged final : public Check {
   void on(const Row& row) override {
     if (row.is("acknowledgement")) hears(row);
     // One that comes late has had a successor before it began: nobody begins with what it has.
+    if (row.is("promotion")) takes_promises(row.shard);
     if (row.is("promotion") && history_.owner(row.shard)->epoch == row.epoch) {
       Takeover& takeover = takeovers_[row.shard];
       takeover = {.node = row.node,
@@ -42,6 +43,14 @@ class Acknowledged final : public Check {
     std::int64_t from_nothing = 0;         // the last epoch of whose beginning this was not so
     std::set<std::uint32_t> workers = {};  // of which the new owner has not told what it has
   };
+
+  // A part of a shard that was cut keeps what was promised of the whole.
+  void takes_promises(std::uint32_t part) {
+    const std::optional<std::uint32_t> whole = history_.cut_from(part);
+    if (!whole || !parts_.insert(part).second) return;
+    takes_promises(*whole);
+    for (std::uint32_t w = 0; w < facts_.workers; ++w) safe_[{part, w}] = safe_[{*whole, w}];
+  }
 
   // A promise of an owner from before the last full copy was gone comes too late to be kept.
   void hears(const Row& row) {
@@ -74,6 +83,7 @@ class Acknowledged final : public Check {
 
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> safe_;  // by shard and worker
   std::map<std::uint32_t, Takeover> takeovers_;                           // by shard
+  std::set<std::uint32_t> parts_;  // shards that were cut from others, and that somebody has owned
   std::int64_t excused_ = 0;
 };
 

@@ -20,6 +20,7 @@ class Served final : public Check {
     // Workers pull every shard, or push to it after a warm-up, before the first one changes.
     if ((row.is("sent", "pull") || row.is("sent", "push")) && facts_.is_worker(row.node))
       versions_.try_emplace(row.shard, 0);
+    history_.follow_cuts(row, versions_);
     if (row.is("model_update") && facts_.is_server(row.node)) {
       versions_[row.shard] = row.version;
       const auto least = std::ranges::min_element(versions_, {}, [](const auto& one) { return one.second; });

@@ -24,6 +24,7 @@ class Staleness final : public Check {
             "the histograms count the pushes of the events, and none that is too stale is applied in full") {}
 
   void on(const Row& row) override {
+    history_.follow_cuts(row, versions_);
     if (row.is("model_update") && facts_.is_server(row.node)) versions_[row.shard] = row.version;
     if (row.is("applied")) {
       examined();

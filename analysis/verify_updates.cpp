@@ -177,7 +177,7 @@ class Duplicates final : public Check {
       const Ownership* owner = history_.owner(row.shard);
       if (owner == nullptr || owner->node != row.node || owner->over) return;
       examined();
-      if (!taken_.contains(id)) open_.try_emplace(id, row);  // perhaps it waits for its group
+      if (!was_taken(id)) open_.try_emplace(id, row);  // perhaps it waits for its group
     }
   }
   void at_end(std::int64_t) override {
@@ -187,6 +187,13 @@ class Duplicates final : public Check {
 
  private:
   using Id = std::tuple<std::uint32_t, std::uint32_t, std::int64_t>;  // shard, worker, number
+  // By the shard, or by one that it was cut from.
+  bool was_taken(const Id& id) const {
+    if (taken_.contains(id)) return true;
+    const std::optional<std::uint32_t> whole = history_.cut_from(std::get<0>(id));
+    return whole && was_taken({*whole, std::get<1>(id), std::get<2>(id)});
+  }
+
   std::set<Id> taken_;
   std::map<Id, Row> open_;
 };

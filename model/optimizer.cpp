@@ -137,6 +137,16 @@ void update_rest(const Step<Scalar>& step, Scalar* weights, const std::vector<st
 
 }  // namespace
 
+Optimizer Optimizer::part(Range range) const {
+  Optimizer result;
+  result.spec_ = spec_;
+  result.steps_ = steps_;
+  for (const Values& values : state_)
+    result.state_.push_back(Values::copy_of(values, range.begin, range.count));
+  if (!slot_.empty()) result.slot_.resize(range.count);
+  return result;
+}
+
 Optimizer::Optimizer(const OptimizerSpec& spec, Precision precision, std::size_t size) : spec_(spec) {
   for (std::size_t i = 0; i < spec.kind->state_arrays; ++i) state_.push_back(Values::zeros(precision, size));
 }

@@ -48,6 +48,9 @@ class Optimizer {
   void apply(Values& weights, std::span<const WeightedGradient> group, double rate,
              std::span<const Range> rest = {});
 
+  // The optimizer of these weights alone, with its state.
+  Optimizer part(Range range) const;
+
   std::int64_t steps() const { return steps_; }
   void forget_steps() { steps_ = 0; }  // a mistake, for a program that is to be found out
   std::size_t bytes() const;           // of its state

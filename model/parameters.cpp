@@ -12,6 +12,15 @@ Parameters::Parameters(const OptimizerSpec& optimizer, const Storage& storage, V
   if (storage_.master_copy) master_ = Values::copy_of(*weights_, 0, weights_->size());
 }
 
+Parameters Parameters::part(Range range) const {
+  Parameters result;
+  result.storage_ = storage_;
+  result.optimizer_ = optimizer_.part(range);
+  result.weights_ = std::make_shared<Values>(Values::copy_of(*weights_, range.begin, range.count));
+  if (storage_.master_copy) result.master_ = Values::copy_of(master_, range.begin, range.count);
+  return result;
+}
+
 void Parameters::update(std::span<const WeightedGradient> group, double rate, std::span<const Range> rest) {
   if (storage_.master_copy) {
     optimizer_.apply(master_, group, rate, rest);

@@ -43,6 +43,9 @@ class Parameters {
     round_to(storage_.precision, *weights_);
   }
 
+  // These weights alone, with their part of the optimizer's state.
+  Parameters part(Range range) const;
+
   // Of all beside the weights.
   std::size_t state_bytes() const { return optimizer_.bytes() + master_.bytes(); }
 

@@ -98,6 +98,10 @@ struct Range {
   std::size_t count = 0;
   bool operator==(const Range&) const = default;
 };
+// The same values of a slice.
+inline Slice part_of(const Slice& slice, Range range) {
+  return {slice.values, slice.begin + range.begin, range.count, slice.version};
+}
 
 // Part `index` of [0, total) cut in `parts` equal ranges (sizes differ by at most one), as ps-lite does.
 constexpr Range even_range(std::size_t total, std::size_t parts, std::size_t index) {

@@ -139,7 +139,7 @@ bool Job::take_point(double date) {
   const auto workers = static_cast<double>(plan_.workers());
   point.epoch = plan_.epochs().after(static_cast<double>(stats.clocks(space)) / workers,
                                      static_cast<double>(stats.first_clocks(space)) / workers);
-  auto whole = std::make_shared<Assembly>(weights(), plan_.layout());
+  auto whole = std::make_shared<Assembly>(weights(), plan_.places_in(state_.layout.get()));
   const bool reached = evaluator_->evaluate(point, std::move(whole));
   if (decides_faults() && run_.waits_for_evaluations()) {
     evaluator_->finish();
@@ -162,7 +162,7 @@ void Job::finish_curve() {
   evaluator_->finish();
   const DataPart reported_on = plan_.split->reported_on();
   if (reported_on == judged_on()) return;
-  Assembly whole(weights(), plan_.layout());
+  Assembly whole(weights(), plan_.places_in(state_.layout.get()));
   tested_ = plan_.learner->evaluate(whole.get(), plan_.split->part(reported_on));
 }
 
@@ -182,7 +182,7 @@ std::optional<CurvePoint> Job::target() const {
 
 std::uint64_t Job::hash_of_weights() const {
   if (!plan_.learner) return 0;
-  Assembly whole(weights(), plan_.layout());
+  Assembly whole(weights(), plan_.places_in(state_.layout.get()));
   return XXH3_64bits(whole.get().raw(), whole.get().bytes());
 }
 

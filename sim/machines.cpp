@@ -1,5 +1,6 @@
 #include "sim/machines.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "sim/scenario/spec/nodes.hpp"
@@ -28,7 +29,8 @@ std::function<std::uint32_t(const Message&)> rank_by_layer(const Scenario& scena
   return [layers = std::move(layers)](const Message& message) {
     const Answer* answer = message.as<Answer>();
     const bool moves_values = message.is<Push>() || (answer != nullptr && !answer->finished);
-    return moves_values ? 1 + layers[message.shard] : 0;
+    // A shard that was cut off while the run went on counts as one of the last layer.
+    return moves_values ? 1 + layers[std::min<std::size_t>(message.shard, layers.size() - 1)] : 0;
   };
 }
 

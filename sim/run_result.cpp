@@ -28,14 +28,15 @@ void add_servers(const Job& job, RunResult& result) {
     result.server_ranges[s].now += ranges[s].now;
     result.server_ranges[s].split_off += ranges[s].split_off;
   }
-  for (std::size_t s = 0; s < plan.keys.shards.size(); ++s) {
+  const std::vector<Shard>& shards = plan.keys_in(job.state().layout.get()).shards;
+  for (std::size_t s = 0; s < shards.size(); ++s) {
     if (const auto owner = result.stats.shard_owner[plan.first_shard + s])
-      result.server_parameters[*owner].at_end += plan.keys.shards[s].count;
+      result.server_parameters[*owner].at_end += shards[s].count;
   }
   if (plan.scenario.consistency.arrays.empty() || !plan.rule.has_bound()) return;
-  for (std::uint32_t s = 0; s < plan.keys.shards.size(); ++s) {
-    ShardBound bound{.shard = plan.first_shard + s, .layer = plan.keys.shards[s].layer};
-    if (const ArrayBound* own = plan.own_bound_of(s)) bound.staleness = own->staleness;
+  for (std::uint32_t s = 0; s < shards.size(); ++s) {
+    ShardBound bound{.shard = plan.first_shard + s, .layer = shards[s].layer};
+    if (const ArrayBound* own = plan.own_bound_of(shards[s])) bound.staleness = own->staleness;
     result.shard_bounds.push_back(bound);
   }
 }

@@ -12,7 +12,7 @@ namespace {
 // Tables whose rows only say more about another event of the same moment.
 bool is_detail(const Row& row) {
   return row.is("place") || row.is("participant") || row.is("membership") || row.is("copy") ||
-         row.is("acknowledgement") || row.is("prediction");
+         row.is("acknowledgement") || row.is("prediction") || row.is("cut") || row.is("move");
 }
 
 bool is_arrival(const Moment& moment) {

@@ -1,5 +1,6 @@
 // A run's summary for people.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -103,6 +104,16 @@ std::string failures_text(const Json& s) {
                        "server {server} crashed at {at_s:.4g s}: detection {detection_s:.4g s}, "
                        "takeover {takeover_s:.4g s}, transfer {transfer_s:.4g s}, "
                        "catch-up {catch_up_s:.4g s}");
+  const auto load = [](const Json& servers, const char* when) {
+    std::vector<std::string> loads;
+    for (const Json& server : servers) loads.push_back(fmt::format("{:.3g}", server[when].get<double>()));
+    return fmt::format("{}", fmt::join(loads, " "));
+  };
+  for (const Json& one : s.value("rebalances", Json::array()))
+    text += line("moved", one, "{shards} shards with {parameters} parameters at {at_s:.4g s}, {cuts} cut") +
+            line("load", one,
+                 "values/s by server: " + load(one["servers"], "load_before_per_s") + " before, " +
+                     load(one["servers"], "load_after_per_s") + " after");
   return text;
 }
 

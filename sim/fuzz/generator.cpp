@@ -144,7 +144,7 @@ void draw_recovery(Draft& draft, Dice& dice) {
   if (dice.chance(0.4)) rows.push_back({"workers", "\"wait\""});
   if (dice.chance(0.25)) rows.push_back({"lost_data", "\"reassign\""});
   if (dice.chance(0.4)) rows.push_back({"servers", "\"wait\""});
-  if (dice.chance(0.4)) rows.push_back({"rebalance", "false"});
+  if (dice.chance(0.4)) rows.push_back({"rebalance", "\"none\""});
   if (dice.chance(0.2)) rows.push_back({"hand_over", "\"stop-and-copy\""});
   if (dice.chance(0.25)) rows.push_back({"semantics", "\"at-least-once\""});
   if (dice.chance(0.2)) rows.push_back({"backoff", std::string(dice.one_of({"1.5", "3"}))});
@@ -312,10 +312,6 @@ Draft without_servers(Dice& dice, Dice own) {
   return draft;
 }
 
-}  // namespace
-
-namespace {
-
 Draft draw_training_job(std::uint64_t seed, std::uint64_t run, std::uint64_t attempt) {
   Dice peers(Stream(seed, "fuzz-peers", run, attempt));
   Dice life(Stream(seed, "fuzz-node-life", run, attempt));
@@ -358,6 +354,8 @@ Draft draw_training_job(std::uint64_t seed, std::uint64_t run, std::uint64_t att
   Dice tenants(Stream(seed, "fuzz-tenants", run, attempt));
   draw_tenants(draft, victims, tenants);
   draw_faults(draft, victims, dice);
+  Dice ranges(Stream(seed, "fuzz-ranges", run, attempt));
+  draw_ranges(draft, victims, ranges);
   draw_node_life(draft, victims, false, life);
   return draft;
 }

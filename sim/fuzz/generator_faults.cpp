@@ -158,4 +158,32 @@ void draw_faults(Draft& draft, const Victims& victims, Dice& dice) {
   for (std::int64_t left = dice.between(0, 4); left > 0; --left) faults.draw_one();
 }
 
+void draw_ranges(Draft& draft, const Victims& v, Dice& dice) {
+  if (v.servers < 2 || !dice.chance(0.25)) return;
+  if (dice.chance(0.75)) {
+    std::erase_if(draft["recovery"].rows, [](const Row& row) { return row.key == "rebalance"; });
+    draft["recovery"].rows.push_back({"rebalance", "\"load\""});
+  }
+  if (draft.find("messages", "unit") == nullptr && dice.chance(0.5)) {
+    draft["messages"].rows.push_back({"unit", "\"range\""});
+    if (draft.find("placement", "kind") == nullptr)
+      draft["placement"].rows = {{"kind", "\"hash-ring\""}, {"virtual_nodes", dice.number(1, 5)}};
+  }
+  for (std::int64_t left = dice.between(1, 2); left > 0; --left) {
+    const std::string who = fmt::format("[\"server {}\"]", dice.between(0, v.servers - 1));
+    const std::int64_t first = dice.between(0, v.end_us / 2), second = first + dice.between(100, 20'000);
+    const bool leaves = dice.chance(0.3);
+    if (leaves)
+      draft.tables.push_back(
+          {.name = "fault",
+           .many = true,
+           .rows = {{"kind", "\"leave\""}, {"nodes", who}, {"at", fmt::format("\"{}us\"", first)}}});
+    draft.tables.push_back({.name = "fault",
+                            .many = true,
+                            .rows = {{"kind", "\"join\""},
+                                     {"nodes", who},
+                                     {"at", fmt::format("\"{}us\"", leaves ? second : first)}}});
+  }
+}
+
 }  // namespace psim::fuzz

@@ -15,6 +15,17 @@ DelayCompensation::DelayCompensation(Rule rule, std::size_t workers, std::size_t
   if (precision && adapts()) mean_square_ = Values::zeros(*precision, count);
 }
 
+DelayCompensation DelayCompensation::part(Range range) const {
+  DelayCompensation result;
+  result.rule_ = rule_;
+  result.sent_.resize(sent_.size());
+  for (std::size_t w = 0; w < sent_.size(); ++w) {
+    for (const Slice& slice : sent_[w]) result.sent_[w].push_back(part_of(slice, range));
+  }
+  if (mean_square_.size() > 0) result.mean_square_ = Values::copy_of(mean_square_, range.begin, range.count);
+  return result;
+}
+
 // A pull that comes twice is answered twice, and its worker takes the first answer. So the one before the
 // last is kept as well.
 void DelayCompensation::was_sent(std::size_t worker, const Slice& weights) {

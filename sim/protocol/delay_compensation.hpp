@@ -32,6 +32,9 @@ class DelayCompensation {
   // crash that undid that version.
   Slice compensated(const Push& push, std::size_t worker, const Values& now);
 
+  // Of these values alone.
+  DelayCompensation part(Range range) const;
+
   const Values& mean_square() const { return mean_square_; }
   void set_mean_square(Values values) { mean_square_ = std::move(values); }
   // How many other versions than `current` are kept.

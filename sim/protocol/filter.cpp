@@ -376,6 +376,19 @@ void FilterChain::forget_receiver() {
   is_known_.clear();
 }
 
+std::unique_ptr<FilterChain> FilterChain::cut(std::size_t at, Options rest) {
+  rest.count = options_.count - at;
+  auto upper = std::make_unique<FilterChain>(std::move(rest));
+  const bool keeps = residual_ && !mutant("cut-forgets-the-residual");
+  if (keeps) upper->residual_ = Values::copy_of(*residual_, at, options_.count - at);
+  residual_ = keeps ? std::optional(Values::copy_of(*residual_, 0, at)) : std::nullopt;
+  known_.reset();
+  upper->messages_ = messages_;
+  options_.count = at;
+  forget_receiver();
+  return upper;
+}
+
 Encoded FilterChain::plain(const Slice& values, const SharedKeys& keys, Precision precision,
                            std::size_t key_bytes) {
   const std::size_t width = bytes_per_value(precision) + bytes_per_key(key_bytes, keys != nullptr);

@@ -141,6 +141,10 @@ class FilterChain {
   void forget_keys();
   void forget_receiver();
 
+  // The range is cut: this chain keeps the first `at` values, and what it remembers of the others is the
+  // new chain's, which has these options. Both send their next message as a whole, with its keys.
+  std::unique_ptr<FilterChain> cut(std::size_t at, Options rest);
+
   // What pushes lost so far, of each value of the range; null without error feedback.
   const Values* residual() const { return residual_ ? &*residual_ : nullptr; }
 

@@ -80,27 +80,67 @@ void HashRing::join(std::uint32_t server) {
   std::ranges::sort(points_);
 }
 
+__extension__ using Wide = unsigned __int128;
+
+// The first key of each point's range.
+std::vector<std::size_t> HashRing::keys_of_points(std::size_t total) const {
+  std::vector<std::size_t> keys;
+  for (const Point& point : points_)
+    keys.push_back(static_cast<std::size_t>((static_cast<Wide>(point.place) * total) >> 64U));
+  return keys;
+}
+
+// Backwards from the point, each server once.
+std::vector<std::uint32_t> HashRing::order_at(std::size_t point) const {
+  std::vector<std::uint32_t> order;
+  for (std::size_t i = 0; i < points_.size(); ++i) {
+    const std::uint32_t server = points_[(point + points_.size() - i) % points_.size()].server;
+    if (std::ranges::find(order, server) == order.end()) order.push_back(server);
+  }
+  if (mutant("ring-goes-on-by-number")) std::ranges::sort(order.begin() + 1, order.end());
+  return order;
+}
+
+std::vector<RingRange> HashRing::ranges(std::size_t total) const {
+  const std::vector<std::size_t> keys = keys_of_points(total);
+  std::vector<RingRange> result;
+  const auto add = [&](std::size_t begin, std::size_t end, std::size_t point) {
+    if (begin == end) return;
+    std::vector<std::uint32_t> order = order_at(point);
+    if (!result.empty() && result.back().order == order) result.back().range.count += end - begin;
+    else result.push_back({{begin, end - begin}, std::move(order)});
+  };
+  add(0, keys.front(), points_.size() - 1);  // over the ring's seam
+  for (std::size_t i = 0; i < keys.size(); ++i) add(keys[i], i + 1 < keys.size() ? keys[i + 1] : total, i);
+  return result;
+}
+
 void HashRing::leave(std::uint32_t server) {
   std::erase_if(points_, [&](const Point& p) { return p.server == server; });
 }
 
-__extension__ using Wide = unsigned __int128;
-
 std::vector<PlacedRange> HashRing::owners(std::size_t total) const {
-  const auto key_at = [total](std::uint64_t place) {
-    return static_cast<std::size_t>((static_cast<Wide>(place) * total) >> 64U);
-  };
+  const std::vector<std::size_t> keys = keys_of_points(total);
   std::vector<PlacedRange> placed;
   append(placed,
-         {{0, key_at(points_.front().place)},
+         {{0, keys.front()},
           points_[mutant("seam-goes-to-the-next") ? 0 : points_.size() - 1].server});  // over the ring's seam
-  for (std::size_t i = 0; i < points_.size(); ++i) {
-    const std::size_t begin = key_at(points_[i].place);
-    const std::size_t end = i + 1 < points_.size() ? key_at(points_[i + 1].place) : total;
-    append(placed, {{begin, end - begin}, points_[i].server});
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const std::size_t end = i + 1 < keys.size() ? keys[i + 1] : total;
+    append(placed, {{keys[i], end - keys[i]}, points_[i].server});
   }
   return placed;
 }
+
+namespace {
+
+HashRing ring_of(const PlacementSpec& spec, std::uint32_t servers, std::uint64_t seed) {
+  HashRing ring(seed, spec.virtual_nodes);
+  for (std::uint32_t s = 0; s < servers; ++s) ring.join(s);
+  return ring;
+}
+
+}  // namespace
 
 std::vector<PlacedRange> place(const std::vector<ParameterArray>& arrays, const PlacementSpec& spec,
                                std::uint32_t servers, std::uint64_t seed) {
@@ -109,11 +149,7 @@ std::vector<PlacedRange> place(const std::vector<ParameterArray>& arrays, const 
     case PlacementKind::kvstore: return kvstore(arrays, spec.bigarray_bound, servers);
     case PlacementKind::greedy: return greedy(arrays, servers);
     case PlacementKind::round_robin: return round_robin(arrays, servers);
-    case PlacementKind::hash_ring: {
-      HashRing ring(seed, spec.virtual_nodes);
-      for (std::uint32_t s = 0; s < servers; ++s) ring.join(s);
-      return ring.owners(total_of(arrays));
-    }
+    case PlacementKind::hash_ring: return ring_of(spec, servers, seed).owners(total_of(arrays));
   }
   return {};
 }
@@ -150,11 +186,49 @@ std::vector<Shard> by_array(const std::vector<PlacedRange>& placed, const std::v
       const std::size_t pieces = slice == 0 ? 1 : (end - begin + slice - 1) / slice;
       for (std::size_t i = 0; i < pieces; ++i) {
         const Range piece = even_range(end - begin, pieces, i);
-        shards.push_back({part.server, array.layer, {{begin + piece.begin, piece.count}}, piece.count});
+        shards.push_back({.server = part.server,
+                          .layer = array.layer,
+                          .ranges = {{begin + piece.begin, piece.count}},
+                          .count = piece.count});
       }
     }
   }
   return shards;
+}
+
+// One shard for each range.
+std::vector<Shard> by_range(const std::vector<RingRange>& ranges, const std::vector<ParameterArray>& arrays) {
+  std::vector<Shard> shards;
+  for (const RingRange& one : ranges) {
+    if (one.range.count == 0) continue;
+    const auto array = std::ranges::find_if(
+        arrays, [&](const ParameterArray& a) { return a.range.begin + a.range.count > one.range.begin; });
+    shards.push_back({.server = one.order.front(),
+                      .layer = array->layer,
+                      .ranges = {one.range},
+                      .count = one.range.count,
+                      .order = one.order.size() > 1 ? one.order : std::vector<std::uint32_t>{}});
+  }
+  return shards;
+}
+
+std::vector<RingRange> without_order(const std::vector<PlacedRange>& placed) {
+  std::vector<RingRange> ranges;
+  for (const PlacedRange& part : placed) ranges.push_back({part.range, {part.server}});
+  return ranges;
+}
+
+std::vector<Shard> shards_of(const std::vector<ParameterArray>& arrays, const KeySpaceOptions& options) {
+  if (options.unit == MessageUnit::range && options.placement.kind == PlacementKind::hash_ring)
+    return by_range(ring_of(options.placement, options.servers, options.seed).ranges(total_of(arrays)),
+                    arrays);
+  const std::vector<PlacedRange> placed = place(arrays, options.placement, options.servers, options.seed);
+  switch (options.unit) {
+    case MessageUnit::server: return by_server(placed, options.servers);
+    case MessageUnit::array: return by_array(placed, arrays, static_cast<std::size_t>(options.slice));
+    case MessageUnit::range: return by_range(without_order(placed), arrays);
+  }
+  return {};
 }
 
 }  // namespace
@@ -175,6 +249,23 @@ std::vector<std::size_t> KeySpace::load(std::uint32_t servers) const {
   std::vector<std::size_t> values(servers, 0);
   for (const Shard& shard : shards) values[shard.server] += shard.count;
   return values;
+}
+
+void KeySpace::cut(const Cut& cut) {
+  Shard& lower = shards[cut.shard];
+  Shard upper = lower;
+  upper.count = lower.count - cut.at;
+  upper.part.range = {lower.part.range.begin + cut.at, upper.count};
+  upper.ranges.clear();
+  lower.count = lower.part.range.count = cut.at;
+  std::size_t left = cut.at;  // values that stay below
+  for (const Range& range : std::exchange(lower.ranges, {})) {
+    const std::size_t below = std::min(left, range.count);
+    if (below > 0) lower.ranges.push_back({range.begin, below});
+    if (below < range.count) upper.ranges.push_back({range.begin + below, range.count - below});
+    left -= below;
+  }
+  shards.push_back(std::move(upper));
 }
 
 BatchKeys split(Keys keys, const KeySpace& space) {
@@ -200,11 +291,10 @@ BatchKeys split(Keys keys, const KeySpace& space) {
 
 KeySpace make_key_space(const std::vector<ParameterArray>& arrays, const KeySpaceOptions& options) {
   if (options.servers == 0) return {.parameters = total_of(arrays), .shards = {}};
-  const std::vector<PlacedRange> placed = place(arrays, options.placement, options.servers, options.seed);
-  return {.parameters = total_of(arrays),
-          .shards = options.unit == MessageUnit::server
-                        ? by_server(placed, options.servers)
-                        : by_array(placed, arrays, static_cast<std::size_t>(options.slice))};
+  KeySpace space{.parameters = total_of(arrays), .shards = shards_of(arrays, options)};
+  for (std::uint32_t s = 0; s < space.shards.size(); ++s)
+    space.shards[s].part = {.root = s, .range = {0, space.shards[s].count}};
+  return space;
 }
 
 }  // namespace psim

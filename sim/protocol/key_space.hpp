@@ -1,15 +1,26 @@
 // Where the parameters live: named arrays in one key space (the flat weight vector). A placement distributes
 // them over the servers, and they are cut into shards, each of which travels as one message.
+//
+// With unit = "range" each contiguous range of a server is a shard: on a ring, that of each virtual node (Li
+// et al., OSDI 2014, section 4.2). Such a shard knows its servers in the order of the ring, backwards from
+// its point. The first of them that is there owns it. So who owns what is what a ring of the servers that
+// are there would say: a leaver's ranges go to their neighbours on the ring, and nothing else moves.
+//
+// While a run goes on shards may be cut further (membership.hpp). The lower part keeps the number, the upper
+// one gets the next free number. Both say where they lie in the shard that the plan made, so whoever holds a
+// shard can tell which part of it another one is.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "model/learner.hpp"
 #include "model/values.hpp"
 #include "sim/protocol/filter.hpp"
+#include "sim/protocol/part.hpp"
 
 namespace psim {
 
@@ -22,7 +33,7 @@ struct PlacementSpec {
 };
 
 // What travels as one message.
-enum class MessageUnit { server, array };
+enum class MessageUnit { server, array, range };
 
 // The order of the messages of one connection: all at once, or one at a time, either as they become ready or
 // the first layers first (Jayarajan et al., MLSys 2019).
@@ -34,6 +45,9 @@ struct Shard {
   std::uint32_t layer = 0;    // the first layer that needs it
   std::vector<Range> ranges;  // of the key space, rising; stored one after the other
   std::size_t count = 0;      // values in all ranges
+  Part part = {};             // of the shards that the plan made
+  // On a ring: all servers in the order in which they own it, each while those before it are absent.
+  std::vector<std::uint32_t> order = {};
 };
 
 struct KeySpace {
@@ -45,6 +59,15 @@ struct KeySpace {
   std::vector<std::size_t> load(std::uint32_t servers) const;
   // Of each shard, the server that it is placed on.
   std::vector<std::uint32_t> servers() const;
+  // A shard becomes two.
+  void cut(const Cut& cut);
+};
+
+// A key space that was cut since the plan, and its shards' ranges, as Assembly takes them.
+struct Layout {
+  explicit Layout(KeySpace space) : keys(std::move(space)), places(keys.places()) {}
+  KeySpace keys;
+  std::vector<std::vector<Range>> places;
 };
 
 // A contiguous part of the key space on a server.
@@ -52,6 +75,10 @@ struct PlacedRange {
   Range range;
   std::uint32_t server = 0;
   bool operator==(const PlacedRange&) const = default;
+};
+struct RingRange {
+  Range range;
+  std::vector<std::uint32_t> order;  // as in Shard
 };
 
 // Consistent hashing (Karger et al. 1997; Li et al., OSDI 2014): servers stand at several random points of a
@@ -64,6 +91,8 @@ class HashRing {
   void leave(std::uint32_t server);
   // The owner of each part of [0, total), rising; neighbouring parts of one server are merged.
   std::vector<PlacedRange> owners(std::size_t total) const;
+  // The ranges that move as one, whoever joins or leaves, rising.
+  std::vector<RingRange> ranges(std::size_t total) const;
 
  private:
   struct Point {
@@ -71,6 +100,9 @@ class HashRing {
     std::uint32_t server;
     auto operator<=>(const Point&) const = default;
   };
+  std::vector<std::size_t> keys_of_points(std::size_t total) const;
+  std::vector<std::uint32_t> order_at(std::size_t point) const;
+
   std::uint64_t seed_;
   std::int64_t virtual_nodes_;
   std::vector<Point> points_;  // rising

@@ -6,11 +6,12 @@
 #include <utility>
 
 #include "model/mutant.hpp"
+#include "sim/protocol/key_space.hpp"
 
 namespace psim {
 
 std::uint64_t View::bytes() const {
-  std::uint64_t bytes = 8 + (workers.size() + 7) / 8;
+  std::uint64_t bytes = 8 + (workers.size() + 7) / 8 + 12 * cuts.size();
   for (const Owner& owner : owners)
     bytes += 8 + 4 * (owner.replicas.size() + owner.from.size() + (owner.next != 0 ? 1 : 0));
   return bytes;
@@ -43,12 +44,16 @@ double Detector::longest_silence() const {
   return mean + high * deviation;
 }
 
-Manager::Manager(Options options, std::vector<std::uint32_t> homes)
+Manager::Manager(Options options, const KeySpace& keys)
     : options_(std::move(options)),
       nodes_(1 + options_.servers + options_.workers, Node{.detector = Detector(options_.detector)}),
-      homes_(std::move(homes)) {
+      plan_(std::make_shared<const Layout>(keys)),
+      loads_(keys.shards.size()) {
   view_.workers.assign(options_.workers, true);
-  for (const std::uint32_t server : homes_) view_.owners.push_back({.primary = 1 + server});
+  for (const Shard& shard : keys.shards) {
+    view_.owners.push_back({.primary = 1 + shard.server});
+    given_.push_back(1 + shard.server);
+  }
   for (const NodeId node : options_.absent) {
     nodes_[node].up = false;
     nodes_[node].left = true;
@@ -71,32 +76,60 @@ void Manager::move(Owner& owner, NodeId to, bool with_help) const {
   if (!mutant("same-epoch")) owner.epoch = std::max(owner.epoch + 1, least_epoch_);
 }
 
-// The next servers in the order of their numbers, as many as there are copies.
-void Manager::fill(Owner& owner) const {
+const Shard& Manager::shard_at(std::size_t number) const {
+  return (view_.layout ? view_.layout : plan_)->keys.shards[number];
+}
+
+// All servers but its owner in the order in which they would own it: that of the ring, or of their numbers.
+std::vector<NodeId> Manager::others(std::size_t shard) const {
+  const NodeId owner = view_.owners[shard].primary;
+  std::vector<NodeId> result;
+  for (const std::uint32_t server : shard_at(shard).order) {
+    if (1 + server != owner) result.push_back(1 + server);
+  }
+  if (!result.empty()) return result;
+  for (std::uint32_t i = 0; i + 1 < options_.servers; ++i)
+    result.push_back((owner + i) % options_.servers + 1);
+  return result;
+}
+
+// As many as there are copies.
+void Manager::fill(std::size_t shard) {
+  Owner& owner = view_.owners[shard];
   std::erase(owner.replicas, owner.primary);
-  NodeId node = owner.primary;
-  for (std::uint32_t i = 1; i < options_.servers; ++i) {
+  for (const NodeId node : others(shard)) {
     if (std::ssize(owner.replicas) >= options_.copies + (mutant("one-replica-too-many") ? 1 : 0)) return;
-    node = node % options_.servers + 1;
     const bool is_one = std::ranges::find(owner.replicas, node) != owner.replicas.end();
     if (nodes_[node].up && !is_one) owner.replicas.push_back(node);
   }
 }
 
+// The server that is to have the shard as long as it is there.
+std::optional<NodeId> Manager::home_of(std::size_t shard) const {
+  if (options_.rebalance == Rebalance::none) return std::nullopt;
+  if (options_.rebalance == Rebalance::load)
+    return nodes_[given_[shard]].up ? std::optional(given_[shard]) : std::nullopt;
+  const Shard& placed = shard_at(shard);
+  for (const std::uint32_t server : placed.order) {
+    if (nodes_[1 + server].up) return 1 + server;
+  }
+  return nodes_[1 + placed.server].up ? std::optional(1 + placed.server) : std::nullopt;
+}
+
 // The server that should own the shard. A server that is about to receive it already has most of it.
 NodeId Manager::successor(std::size_t shard) const {
   const Owner& owner = view_.owners[shard];
-  const NodeId home = 1 + homes_[shard];
-  const bool goes_home = options_.rebalances && nodes_[home].up;
+  const std::optional<NodeId> home = home_of(shard);
   const bool next_is_up = owner.next != 0 && nodes_[owner.next].up;
-  if (is_there(owner.primary) && goes_home) return home;
+  if (is_there(owner.primary) && home) return *home;
   if (nodes_[owner.primary].up) return owner.primary;
   if (nodes_[owner.primary].serving && next_is_up) return owner.next;
   if (!owner.replicas.empty() && !mutant("replicas-are-passed-over")) return owner.replicas.front();
   if (next_is_up) return owner.next;
-  if (goes_home) return home;
   const bool is_awaited = !options_.takes_over && !nodes_[owner.primary].left;
-  return is_awaited ? owner.primary : next_server(owner.primary).value_or(owner.primary);
+  const bool is_placed_there = shard_at(shard).order.empty() || options_.rebalance == Rebalance::load;
+  if (home && (is_placed_there || !is_awaited)) return *home;
+  return is_awaited ? owner.primary : next_server(shard).value_or(owner.primary);
 }
 
 // After every change of the live nodes: sets each shard's replicas, and its next owner if it has to move. A
@@ -112,21 +145,87 @@ void Manager::settle() {
     if (!stays && is_served && options_.two_phase) owner.next = to;
     else if (stays) owner.next = 0;
     else move(owner, to, is_served);
-    fill(owner);
+    fill(s);
   }
 }
 
-std::optional<NodeId> Manager::next_server(NodeId after) const {
-  NodeId node = after;
-  for (std::uint32_t i = 1; i < options_.servers; ++i) {
-    node = node % options_.servers + 1;
-    if (nodes_[node].up) return node;
+std::optional<NodeId> Manager::next_server(std::size_t shard) const {
+  const std::vector<NodeId> all = others(shard);
+  const auto next = std::ranges::find_if(all, [this](NodeId node) { return nodes_[node].up; });
+  return next == all.end() ? std::nullopt : std::optional(*next);
+}
+
+void Manager::carries(NodeId node, const ShardLoad& load) {
+  if (load.shard >= loads_.size()) return;
+  Load& known = loads_[load.shard];
+  if (load.epoch < known.epoch || !is_server(node)) return;
+  if (load.epoch > known.epoch) known.told = 0;
+  known.epoch = load.epoch;
+  known.values += load.values - std::min(load.values, known.told);
+  known.told = std::max(known.told, load.values);
+}
+
+// The loads since the last time; if nothing is known of that time, those from before it.
+void Manager::measure() {
+  const auto has_values = [](const Load& load) { return load.values > 0; };
+  if (!(now_ > since_) || std::ranges::none_of(loads_, has_values)) return;
+  for (Load& load : loads_) load.rate = static_cast<double>(std::exchange(load.values, 0)) / (now_ - since_);
+  since_ = now_;
+}
+
+// Where no load was measured, shards count by their values. What nobody serves, nobody gives.
+void Manager::share_load_with(NodeId joiner) {
+  measure();
+  const bool is_measured = std::ranges::any_of(loads_, [](const Load& load) { return load.rate > 0; });
+  std::vector<LoadedShard> shards;
+  std::vector<std::uint32_t> servers;
+  for (std::size_t s = 0; s < view_.owners.size(); ++s) {
+    const Owner& owner = view_.owners[s];
+    given_[s] = owner.next != 0 ? owner.next : owner.primary;
+    const std::size_t values = shard_at(s).count;
+    shards.push_back({.server = is_there(owner.primary) ? given_[s] : scheduler_node,
+                      .load = is_measured ? loads_[s].rate : static_cast<double>(values),
+                      .values = values});
   }
-  return std::nullopt;
+  for (NodeId node = 1; is_server(node); ++node) {
+    if (nodes_[node].up) servers.push_back(node);
+  }
+  if (mutant("load-is-ignored")) {
+    for (LoadedShard& shard : shards) shard.load = 1;
+  }
+  for (const Taken& taken : take_share(std::move(shards), servers, joiner)) {
+    if (taken.at > 0) cut({taken.shard, taken.at});
+    (taken.at > 0 ? given_.back() : given_[taken.shard]) = joiner;
+  }
+}
+
+// Both parts begin an epoch with what there is. The upper one begins it with its next owner if it moves at
+// once.
+void Manager::cut(const Cut& cut) {
+  auto layout = std::make_shared<Layout>((view_.layout ? view_.layout : plan_)->keys);
+  const double share =
+      1 - static_cast<double>(cut.at) / static_cast<double>(layout->keys.shards[cut.shard].count);
+  layout->keys.cut(cut);
+  layout->places = layout->keys.places();
+  view_.layout = std::move(layout);
+  view_.cuts.push_back(cut);
+  Owner upper = view_.owners[cut.shard];
+  const auto begins_epoch = [this](Owner& owner) {
+    if (!mutant("cut-in-the-same-epoch")) owner.epoch = std::max(owner.epoch + 1, least_epoch_);
+  };
+  begins_epoch(view_.owners[cut.shard]);
+  if (options_.two_phase) begins_epoch(upper);
+  view_.owners.push_back(std::move(upper));
+  Load above = loads_[cut.shard];
+  above.rate *= share;
+  loads_[cut.shard].rate -= above.rate;
+  loads_.push_back(above);
+  given_.push_back(given_[cut.shard]);
 }
 
 void Manager::heard(NodeId node, std::uint32_t incarnation, double now) {
   if (node >= nodes_.size()) return;
+  now_ = now;
   Node& known = nodes_[node];
   if (known.retired) return;
   const bool is_stranger = !known.known;  // as all nodes are for a scheduler that was down itself
@@ -162,6 +261,9 @@ std::vector<NodeId> Manager::take_up(const View& view, const std::vector<NodeId>
   started_ = true;
   view_ = view;
   count_from(lives);
+  loads_.assign(view_.owners.size(), {});
+  given_.clear();
+  for (const Owner& owner : view_.owners) given_.push_back(owner.next != 0 ? owner.next : owner.primary);
   std::vector<NodeId> lost, there;
   for (NodeId node = 1; node < nodes_.size(); ++node) {
     if (nodes_[node].retired) {
@@ -185,6 +287,7 @@ std::vector<NodeId> Manager::take_up(const View& view, const std::vector<NodeId>
 
 void Manager::start(double now) {
   started_ = true;
+  now_ = since_ = now;
   for (Node& node : nodes_) {
     if (!node.known) continue;
     node.detector = Detector(options_.detector);
@@ -271,6 +374,7 @@ void Manager::back(NodeId node, bool is_new) {
     std::erase(owner.from, node);
     if (owner.primary == node && is_new) move(owner, node, false);
   }
+  if (options_.rebalance == Rebalance::load && started_) share_load_with(node);
   settle();
 }
 

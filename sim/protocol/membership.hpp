@@ -2,11 +2,23 @@
 // (the server manager of Li et al., OSDI 2014, section 4). It receives heartbeats, suspects silent nodes, and
 // gives their shards to others. Pure: dates come from outside.
 //
-// Shards that move. Shards are cut once, by the placement over all servers that the scenario has; while a
-// server is absent, the next one owns its shards. A shard is never cut while a run goes on: its version,
-// its vector clock and its log would have to be cut with it, and two histories would have one past. The
-// manager decides where each shard is to be, and an owner that is there hands it over in two phases (Li et
-// al., OSDI 2014, section 4.5):
+// Where shards are to be. The plan cuts the key space by the placement over all servers that the scenario
+// has. While a server is absent, the next one owns its shards; on a ring, each shard has a next one of its
+// own. A server that joins or returns gets what `rebalance` says: nothing, what the placement gives it, or a
+// share of the load. Owners report with every heartbeat how many values went through each of their shards;
+// rebalance.hpp takes from those that have most. If a whole shard is too much, it is cut.
+//
+// Shards that are cut. The view lists all cuts since the plan. A cut begins a new epoch for both parts, with
+// the present owner and the present replicas for both. Whoever hears of it cuts every state of the shard that
+// it holds, as owner or as copy, and both parts have the whole one's version, clocks and place in the log.
+// Nothing else is special: to everybody else a cut is a change of owner. An owner that has led until then
+// goes on at once, because no epoch was between; if it is gone, the next owners find the parts where they
+// would have found the whole. Entries of the old log are of no use to parts, so replicas get their states
+// anew. Two histories have one past, and a view without the cut would have to join them again: so whoever
+// cuts needs a scheduler that does not crash.
+//
+// Shards that move. The manager decides where each shard is to be, and an owner that is there hands it over
+// in two phases (Li et al., OSDI 2014, section 4.5):
 // 1. The view names the next owner, and nothing else changes. The owner sends it the shard's state and then
 //   its log, as to a replica, but no answer waits for it. When the next owner has all that was in the log
 //   when the state was there, the owner tells the scheduler: ready.
@@ -24,12 +36,18 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "sim/protocol/message.hpp"
+#include "sim/protocol/rebalance.hpp"
 
 namespace psim {
+
+struct KeySpace;
+struct Layout;
+struct Shard;
 
 // The owner of one shard. A new primary starts a new epoch, and nodes ignore messages of other epochs. So a
 // former primary that does not know of its successor can do no harm.
@@ -46,10 +64,15 @@ struct Owner {
 
 struct View {
   std::int64_t number = 0;
-  std::vector<Owner> owners;    // by shard
-  std::vector<bool> workers;    // that take part
-  std::uint64_t bytes() const;  // on the network
+  std::vector<Owner> owners;                  // by shard
+  std::vector<bool> workers;                  // that take part
+  std::vector<Cut> cuts = {};                 // since the plan, one after the other
+  std::shared_ptr<const Layout> layout = {};  // what comes of them; null: nothing was cut
+  std::uint64_t bytes() const;                // on the network
 };
+
+// What a server gets that joins or returns.
+enum class Rebalance : std::uint8_t { none, placement, load };
 
 // What replicas receive: each update's sum of gradients, or each push as it arrives.
 enum class ReplicateWhen : std::uint8_t { after_aggregation, every_push };
@@ -99,12 +122,12 @@ class Manager {
     DetectorSpec detector = {};
     bool removes_workers = false;  // a suspected worker no longer takes part
     bool takes_over = true;  // a shard without a copy goes to the next server; else it waits for its server
-    bool rebalances = true;  // a server that joins or returns gets the shards that the placement gives it
-    bool two_phase = true;   // a shard is copied before it changes its owner, not afterwards
+    Rebalance rebalance = Rebalance::placement;
+    bool two_phase = true;            // a shard is copied before it changes its owner, not afterwards
     std::vector<NodeId> absent = {};  // at first
   };
-  // `homes`: the server, from 0, that each shard is placed on.
-  Manager(Options options, std::vector<std::uint32_t> homes);
+  // `keys`: the shards of the plan, and the server, from 0, that each is placed on.
+  Manager(Options options, const KeySpace& keys);
 
   // A message from `node`, which has been started `incarnation` times before.
   void heard(NodeId node, std::uint32_t incarnation, double now);
@@ -122,6 +145,12 @@ class Manager {
   // `node` has received the shard's state that the primary of epoch `epoch` had when it was asked to make
   // `node` the next owner.
   void ready(std::uint32_t shard, NodeId node, std::uint32_t epoch);
+  // The owner `node` says what went through a shard since it leads it. Old news are ignored.
+  void carries(NodeId node, const ShardLoad& load);
+  // Values per second that went through the shard, as far as is known, from the last rebalancing on.
+  double load_of(std::uint32_t shard) const { return loads_[shard].rate; }
+  // As the last cuts have left it.
+  const Shard& shard_at(std::size_t number) const;
   bool is_absent(NodeId node) const { return nodes_[node].left && !nodes_[node].known; }
   // All that are up have joined, and are told to start: heartbeats begin now. Until then a node is suspected
   // that has said nothing since date 0.
@@ -151,15 +180,29 @@ class Manager {
   void down(NodeId node);
   void back(NodeId node, bool is_new);
   void settle();
-  void fill(Owner& owner) const;
+  void fill(std::size_t shard);
   NodeId successor(std::size_t shard) const;
-  std::optional<NodeId> next_server(NodeId after) const;
+  std::vector<NodeId> others(std::size_t shard) const;
+  std::optional<NodeId> home_of(std::size_t shard) const;
+  std::optional<NodeId> next_server(std::size_t shard) const;
   void count_from(std::uint32_t lives);
   void move(Owner& owner, NodeId to, bool with_help) const;
+  void share_load_with(NodeId joiner);
+  void measure();
+  void cut(const Cut& cut);
 
   Options options_;
   std::vector<Node> nodes_;
-  std::vector<std::uint32_t> homes_;
+  std::shared_ptr<const Layout> plan_;
+  // With rebalance = "load", by shard: the server that it was given to; what went through it since `since_`.
+  std::vector<NodeId> given_;
+  struct Load {
+    std::uint32_t epoch = 0;
+    std::uint64_t told = 0, values = 0;  // by the owner of that epoch; in all
+    double rate = 0;                     // values per second
+  };
+  std::vector<Load> loads_;
+  double now_ = 0, since_ = 0;     // dates
   std::uint32_t least_epoch_ = 0;  // of what moves
   bool started_ = false;
   View view_;

@@ -22,7 +22,7 @@ std::uint64_t size_of(const Join&) { return 0; }
 std::uint64_t size_of(const Start& start) { return size_of(start.view); }
 std::uint64_t size_of(const Leave& leave) { return leave.view ? two_words : 0; }
 std::uint64_t size_of(const LeaveAck&) { return 0; }
-std::uint64_t size_of(const Heartbeat&) { return two_words; }
+std::uint64_t size_of(const Heartbeat& beat) { return two_words + beat.loads.size() * two_words; }
 std::uint64_t size_of(const NewView& news) { return size_of(news.view); }
 std::uint64_t size_of(const AskView&) { return 0; }
 std::uint64_t size_of(const Ready&) { return 0; }
@@ -79,7 +79,10 @@ MessageFacts facts(const Start& m) {
 MessageFacts facts(const Leave& m) { return {.kind = Kind::leave, .life = m.life, .view = m.view}; }
 MessageFacts facts(const LeaveAck&) { return {.kind = Kind::ack}; }
 MessageFacts facts(const Heartbeat& m) {
-  return {.kind = Kind::heartbeat, .life = m.life, .view = from_zero(m.view)};
+  return {.kind = Kind::heartbeat,
+          .life = m.life,
+          .view = from_zero(m.view),
+          .ids = static_cast<std::uint32_t>(m.loads.size())};
 }
 MessageFacts facts(const NewView& m) { return {.kind = Kind::view, .view = m.view->number}; }
 MessageFacts facts(const AskView&) { return {.kind = Kind::view}; }

@@ -15,6 +15,7 @@
 #include "model/values.hpp"
 #include "sim/protocol/filter.hpp"
 #include "sim/protocol/ids.hpp"
+#include "sim/protocol/part.hpp"
 #include "sim/protocol/task_messages.hpp"
 #include "sim/protocol/work.hpp"
 #include "sim/protocol/work_messages.hpp"
@@ -105,10 +106,16 @@ struct Leave {
 };
 // The scheduler has received a worker's Leave.
 struct LeaveAck {};
+// The values of a shard that its owner in epoch `epoch` has received in pushes and sent in answers to pulls.
+struct ShardLoad {
+  std::uint32_t shard = 0, epoch = 0;
+  std::uint64_t values = 0;
+};
 struct Heartbeat {
   std::int64_t life = 0;
-  std::int64_t view = -1;   // the last one that the sender knows
-  bool is_through = false;  // a worker that has finished its steps
+  std::int64_t view = -1;             // the last one that the sender knows
+  bool is_through = false;            // a worker that has finished its steps
+  std::vector<ShardLoad> loads = {};  // where they decide who owns what: of a server's own shards
 };
 // The owners of all shards, and the workers that take part.
 struct NewView {
@@ -267,6 +274,7 @@ struct State {
 struct Restore {
   std::uint32_t log_epoch = 0;
   std::int64_t entries = -1;
+  Part part = {};  // which values the shard has, as its number and epoch tell; takes no bytes
 };
 
 // ---- Without servers

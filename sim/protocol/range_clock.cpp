@@ -16,6 +16,15 @@ std::int64_t RangeClock::least(Range range, std::size_t worker) const {
   return result;
 }
 
+RangeClock RangeClock::part(Range range) const {
+  RangeClock result(range.count, parts_.front().clocks.size());
+  result.parts_.clear();
+  auto first = std::prev(std::ranges::upper_bound(parts_, range.begin, {}, &Part::begin));
+  for (auto one = first; one != parts_.end() && one->begin < range.begin + range.count; ++one)
+    result.parts_.push_back({std::max(one->begin, range.begin) - range.begin, one->clocks});
+  return result;
+}
+
 // The number of the range that begins with `key`, split off if none does.
 std::size_t RangeClock::cut(std::size_t key) {
   const auto next = std::ranges::lower_bound(parts_, key, {}, &Part::begin);

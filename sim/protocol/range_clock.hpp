@@ -31,6 +31,8 @@ class RangeClock {
   // off; neighbouring ranges merge when their clocks become equal.
   std::size_t set(Range range, std::size_t worker, std::int64_t clock);
   std::size_t ranges() const { return parts_.size(); }
+  // The clocks of these keys alone.
+  RangeClock part(Range range) const;
 
  private:
   using Clocks = std::vector<std::int64_t>;  // by worker

@@ -1,6 +1,7 @@
 #include "sim/protocol/retry.hpp"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "model/mutant.hpp"
@@ -77,6 +78,26 @@ std::vector<Message> RetryQueue::again(std::uint32_t shard, NodeId owner, std::u
   for (auto push = pushes_.lower_bound({shard, 0}); push != end; ++push) repeat(push->second);
   if (const auto pull = pulls_.find(shard); pull != pulls_.end()) repeat(pull->second);
   return messages;
+}
+
+void RetryQueue::cut(std::uint32_t shard, std::uint32_t upper, std::size_t at) {
+  const auto cut_one = [&](Request& request) {
+    Request above = request;
+    above.message.shard = upper;
+    if (Push* push = request.message.as<Push>())
+      std::tie(push->gradient, above.message.as<Push>()->gradient) = split(push->gradient, at);
+    if (Pull* pull = request.message.as<Pull>()) {
+      Pull& rest = *above.message.as<Pull>();
+      std::tie(pull->keys, rest.keys) = split(pull->keys, at);
+      pull->list = rest.list = {};  // of other keys
+    }
+    return above;
+  };
+  for (auto push = pushes_.lower_bound({shard, 0}); push != pushes_.end() && push->first.first == shard;
+       ++push)
+    pushes_.insert_or_assign({upper, push->first.second}, cut_one(push->second));
+  if (const auto pull = pulls_.find(shard); pull != pulls_.end())
+    pulls_.insert_or_assign(upper, cut_one(pull->second));
 }
 
 std::optional<std::int64_t> RetryQueue::oldest(std::uint32_t shard) const {

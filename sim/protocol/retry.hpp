@@ -53,6 +53,8 @@ class RetryQueue {
   std::vector<Message> due(double now);
   // All requests of a shard with a new owner, oldest first, to be sent to that owner at `now`.
   std::vector<Message> again(std::uint32_t shard, NodeId owner, std::uint32_t epoch, double now);
+  // `shard` keeps its first `at` values, and `upper` has the others: so does each request.
+  void cut(std::uint32_t shard, std::uint32_t upper, std::size_t at);
   // The number of the oldest push of a shard that the client keeps.
   std::optional<std::int64_t> oldest(std::uint32_t shard) const;
 

@@ -28,9 +28,14 @@ struct ShardState {
     bool exactly_once = true;  // a repeated push is not applied again
     Epochs epochs = {};
     ShardWeights::Options weights = {};
+    Part part = {};  // of the shards of the plan
   };
   // `initial`: the weights; none for a phantom model of `count` values.
   ShardState(Options options, std::optional<Values> initial, std::size_t count);
+
+  // The part of this state that `given.part` says: of its weights, its optimizer and its pending pushes that
+  // much, and of all that it counts all. Both parts of a shard go on from there as the whole would have.
+  ShardState piece(Options given) const;
 
   // An update in preparation.
   struct Update {

@@ -34,6 +34,15 @@ ShardWeights::ShardWeights(Options options, std::size_t workers, std::optional<V
   if (weights) parameters_ = Parameters(options_.optimizer, options_.storage, std::move(*weights));
 }
 
+ShardWeights ShardWeights::part(Options options, Range range) const {
+  ShardWeights result(std::move(options), 0, std::nullopt, range.count);
+  if (parameters_) result.parameters_ = parameters_.part(range);
+  if (sum_) result.sum_ = std::make_shared<Values>(Values::copy_of(*sum_, range.begin, range.count));
+  result.has_sum_ = has_sum_;
+  result.compensation_ = compensation_.part(range);
+  return result;
+}
+
 Slice ShardWeights::reply(const SharedKeys& keys, std::int64_t version) const {
   if (keys && parameters_)
     return {std::make_shared<Values>(gather(*parameters_.weights(), *keys)), 0, keys->size(), version};

@@ -30,6 +30,9 @@ class ShardWeights {
   // No weights: a phantom model of `count` values.
   ShardWeights(Options options, std::size_t workers, std::optional<Values> weights, std::size_t count);
 
+  // Of these values alone; `options` says which keys they have.
+  ShardWeights part(Options options, Range range) const;
+
   std::size_t count() const { return count_; }
   // The weights in version `version`.
   Slice snapshot(std::int64_t version) const { return {parameters_.weights(), 0, count_, version}; }

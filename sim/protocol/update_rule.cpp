@@ -245,6 +245,23 @@ UpdateRule::Next UpdateRule::like_the_first(const WorkerClocks& workers, const W
   return result;
 }
 
+UpdateRule UpdateRule::part(Options options, const std::function<Push(const Push&)>& part_of) const {
+  UpdateRule result(std::move(options));
+  for (const Push& push : pending()) result.pending_.add(part_of(push));
+  result.last_ = last_;
+  result.announced_ = announced_;
+  result.decisions_ = decisions_;
+  if (last_computed_on_.size() == result.last_computed_on_.size()) {
+    result.last_computed_on_ = last_computed_on_;
+    result.chosen_ = chosen_;
+    result.are_behind_ = are_behind_;
+  }
+  result.asked_ = asked_;
+  result.begun_ = begun_;
+  result.first_came_ = first_came_;
+  return result;
+}
+
 void UpdateRule::was_made_of(std::vector<PushId> pushes) {
   if (options_.decided != Decided::here) last_ = std::move(pushes);
 }

@@ -78,6 +78,9 @@ class UpdateRule {
   // When the next update is made of the pushes that are there by then; none: not before more have come.
   std::optional<double> closes_at() const;
 
+  // The same decisions for a part of the shard, each of whose pending pushes is what `part_of` makes of it.
+  UpdateRule part(Options options, const std::function<Push(const Push&)>& part_of) const;
+
   // First shard: its last decision.
   void was_made_of(std::vector<PushId> pushes);
   const std::vector<PushId>& last() const { return last_; }

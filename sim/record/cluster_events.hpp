@@ -62,6 +62,44 @@ struct ShardPlace {
   }
 };
 
+struct ShardCut {
+  std::int64_t view = 0;
+  std::uint32_t shard = 0, part = 0, epoch = 0;
+  std::int64_t values = 0, part_values = 0;
+  static constexpr const char* table = "cut";
+  static constexpr const char* about = "A view cuts a shard: its last values are a shard of their own";
+  static constexpr auto fields() {
+    return std::tuple(Field{"view", "its number", &ShardCut::view},
+                      Field{"shard", shard_meaning, &ShardCut::shard},
+                      Field{"new_shard", "the next free number", &ShardCut::part},
+                      Field{"epoch", "of the shard's ownership, that begins with the cut", &ShardCut::epoch},
+                      Field{"values", "that the shard keeps", &ShardCut::values},
+                      Field{"new_values", "that the new one has", &ShardCut::part_values});
+  }
+};
+
+struct ShardMove {
+  std::int64_t view = 0;
+  std::uint32_t shard = 0;
+  NodeId from = 0, to = 0;
+  std::int64_t values = 0;
+  std::optional<double> load = {};
+  static constexpr const char* table = "move";
+  static constexpr const char* about =
+      "A view sends a shard to another server: of a joiner's or leaver's, or of one that is down";
+  static constexpr auto fields() {
+    return std::tuple(
+        Field{"view", "its number", &ShardMove::view}, Field{"shard", shard_meaning, &ShardMove::shard},
+        Field{"from_server", "a node, which had it or was to have it", &ShardMove::from},
+        Field{"to_server", "a node", &ShardMove::to},
+        Field{"values", "that the shard has", &ShardMove::values},
+        Field{"load_per_s",
+              "where loads decide: values pushed to the shard or pulled from it in a second, as "
+              "heartbeats told, before the last server joined",
+              &ShardMove::load});
+  }
+};
+
 struct Participant {
   std::int64_t view = 0;
   NodeId worker = 0;

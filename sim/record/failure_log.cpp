@@ -11,7 +11,8 @@ FailureLog::FailureLog(const std::vector<std::uint32_t>& shard_server, NodeId la
     : last_server_(last_server),
       last_peer_(last_peer),
       epoch_(shard_server.size()),
-      version_(shard_server.size()) {
+      version_(shard_server.size()),
+      loads_(last_server) {
   for (const std::uint32_t server : shard_server) owner_.push_back(1 + server);
 }
 
@@ -19,7 +20,15 @@ void FailureLog::on(const Event& e) {
   using Others = Ignore<Lost, Wait, Acknowledgement, Prediction, Release, PushOutcome, Membership, Copy,
                         ShardPlace, TaskChange>;
   std::visit(
-      Overloaded{[&](const Sent& message) { on_send(e.at, message); },
+      Overloaded{[&](const Sent& message) {
+                   on_send(e.at, message);
+                   loads_.on(e.at, message);
+                 },
+                 [&](const ShardCut& cut) {
+                   on_cut(cut);
+                   loads_.on(e.at, cut);
+                 },
+                 [&](const ShardMove& move) { loads_.on(e.at, move); },
                  [&](const Received& message) { on_receipt(message); },
                  [&](const ViewChange&) { on_view(e.at); }, [&](const Repetition&) { ++stats_.repeated; },
                  [&](const SlowWorker& slow) {
@@ -40,6 +49,18 @@ void FailureLog::on(const Event& e) {
                  [&](const Participant&) { ++participants_; },
                  [&](const Finish&) { through_.insert(e.node); }, Others{}},
       e.what);
+}
+
+// Nobody owns the new shard until somebody says so.
+void FailureLog::on_cut(const ShardCut& cut) {
+  owner_.push_back(scheduler_node);
+  epoch_.push_back(epoch_[cut.shard]);
+  version_.push_back(version_[cut.shard]);
+}
+
+void FailureLog::close(double at) {
+  loads_.close(at);
+  stats_.rebalances = loads_.all();
 }
 
 void FailureLog::on_suspicion(NodeId node) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sim/record/event.hpp"
+#include "sim/record/load_log.hpp"
 
 namespace psim {
 
@@ -40,6 +41,7 @@ struct FailureStats {
   std::uint64_t heartbeat_bytes = 0;
   std::vector<Recovery> recoveries = {};
   std::vector<FoundSlow> slow = {};
+  std::vector<Rebalancing> rebalances = {};  // where ranges or loads decide which shards move
 };
 
 class FailureLog {
@@ -50,6 +52,7 @@ class FailureLog {
   void on(const Event& event);
   // The job of these shards has ended.
   void forget(std::uint32_t first_shard, std::uint32_t shards);
+  void close(double at);  // the run is over
   const FailureStats& stats() const { return stats_; }
 
  private:
@@ -67,6 +70,7 @@ class FailureLog {
   void on_promotion(const Event& event, const Promotion& promotion);
   void on_fault(double at, const FaultChange& fault);
   void on_crash(double at, NodeId node);
+  void on_cut(const ShardCut& cut);
   void look_at_recoveries(double at, std::uint32_t shard);
   void on_regroup();
   void on_begin(double at);
@@ -91,6 +95,7 @@ class FailureLog {
   std::vector<Regrouping> regroupings_;
   std::int64_t newest_copy_ = 0, participants_ = 0;  // the latter in the newest view
   std::set<NodeId> through_;
+  LoadLog loads_;
   FailureStats stats_;
 };
 

@@ -116,9 +116,11 @@ std::uint64_t Recorder::record(const Event& event) {
   if (failures_) failures_->on(event);
   if (!group_of_.empty()) count_group(event);
   using Others = Ignore<Repetition, Wait, Acknowledgement, Prediction, Release, Copy, Snapshot, Suspicion,
-                        ViewChange, ShardPlace, Participant, TaskChange, SlowWorker>;
+                        ViewChange, ShardPlace, Participant, TaskChange, SlowWorker, ShardMove>;
   std::visit(Overloaded{[&](const OneOf<Sent, Received, Lost, Computation, Finish, PushOutcome, ModelUpdate,
-                                        Membership, Promotion, FaultChange> auto& what) { on(event, what); },
+                                        Membership, Promotion, FaultChange, ShardCut> auto& what) {
+                          on(event, what);
+                        },
                         Others{}},
              event.what);
   return number;
@@ -276,6 +278,19 @@ void Recorder::on(const Event& event, const Promotion& owner) {
   if (owner.epoch < owner_epoch_[owner.shard]) return;
   owner_epoch_[owner.shard] = owner.epoch;
   stats_.shard_owner[owner.shard] = event.node - 1;
+  // What its first owner did before it had heard of the cut, it did to both parts.
+  if (owner.shard < stats_.shard_server.size()) return;
+  std::int64_t& updates = stats_.shard_updates[owner.shard];
+  updates = std::max(updates, owner.version);
+  furthest_[owner.shard].updates = std::max(furthest_[owner.shard].updates, updates);
+}
+
+void Recorder::on(const Event&, const ShardCut& cut) {
+  stats_.shard_updates.push_back(stats_.shard_updates[cut.shard]);
+  stats_.shard_owner.push_back(stats_.shard_owner[cut.shard]);
+  owner_epoch_.push_back(owner_epoch_[cut.shard]);
+  furthest_.push_back(Furthest(furthest_[cut.shard]));
+  ++stats_.spaces.front().shards;
 }
 
 // Of the workers of its namespace that take part, itself included.
@@ -321,6 +336,7 @@ void Recorder::stop(NodeId worker, double at) {
 }
 
 void Recorder::close(double at) {
+  if (failures_) failures_->close(at);
   for (std::size_t w = 0; w < stats_.workers.size(); ++w)
     stop(static_cast<NodeId>(1 + stats_.servers.size() + w), at);
 }

@@ -142,6 +142,7 @@ class Recorder {
   void on(const Event& event, const Membership& worker);
   void on(const Event& event, const Promotion& owner);
   void on(const Event& event, const FaultChange& fault);
+  void on(const Event& event, const ShardCut& cut);
   void begins(const Computation& step, NodeId worker);
   void reached(NodeId worker, std::int64_t clock);
   GroupStats* group_of(NodeId node);

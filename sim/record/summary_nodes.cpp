@@ -74,20 +74,30 @@ Json recovery(const Recovery& r) {
           {"total_s", span(r.crash, r.caught_up)}};
 }
 
+Json rebalancing(const Rebalancing& r) {
+  Json servers = Json::array();
+  for (std::size_t s = 0; s < r.before.size(); ++s)
+    servers.push_back({{"server", s}, {"load_before_per_s", r.before[s]}, {"load_after_per_s", r.after[s]}});
+  return {{"at_s", r.at},   {"view", r.view},         {"shards", r.shards},
+          {"cuts", r.cuts}, {"parameters", r.values}, {"servers", servers}};
+}
+
 Json failures(const FailureStats& stats) {
   Json recoveries = Json::array();
   for (const Recovery& one : stats.recoveries) recoveries.push_back(recovery(one));
-  return {{"crashes", stats.crashes},
-          {"suspicions", stats.suspicions},
-          {"false_suspicions", stats.false_suspicions},
-          {"views", stats.views},
-          {"takeovers", stats.takeovers},
-          {"snapshots", stats.snapshots},
-          {"repeated_requests", stats.repeated},
-          {"replication_bytes", stats.replication_bytes},
-          {"state_bytes", stats.state_bytes},
-          {"heartbeat_bytes", stats.heartbeat_bytes},
-          {"recoveries", recoveries}};
+  Json all = {{"crashes", stats.crashes},
+              {"suspicions", stats.suspicions},
+              {"false_suspicions", stats.false_suspicions},
+              {"views", stats.views},
+              {"takeovers", stats.takeovers},
+              {"snapshots", stats.snapshots},
+              {"repeated_requests", stats.repeated},
+              {"replication_bytes", stats.replication_bytes},
+              {"state_bytes", stats.state_bytes},
+              {"heartbeat_bytes", stats.heartbeat_bytes},
+              {"recoveries", recoveries}};
+  for (const Rebalancing& one : stats.rebalances) all["rebalances"].push_back(rebalancing(one));
+  return all;
 }
 
 // When nodes were up, in seconds from the beginning: of each worker and server.

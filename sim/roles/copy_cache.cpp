@@ -8,7 +8,7 @@ namespace psim {
 
 CopyCache::CopyCache(const JobPlan& plan) : plan_(plan) {
   if (!plan.scenario.consistency.cache || !plan.rule.has_bound()) return;
-  for (std::uint32_t s = 0; s < plan.keys.shards.size(); ++s) copies_.push_back({.rule = plan.rule_of(s)});
+  for (const Shard& shard : plan.keys.shards) copies_.push_back({.rule = plan.rule_of(shard)});
 }
 
 bool CopyCache::does(std::uint32_t shard, std::int64_t clock) const {
@@ -17,7 +17,7 @@ bool CopyCache::does(std::uint32_t shard, std::int64_t clock) const {
   return has && *has >= clock - rule.staleness_at(clock) - (mutant("copies-last-a-clock-longer") ? 1 : 0);
 }
 
-Slice CopyCache::with_own_push(std::uint32_t shard, const Slice& weights,
+Slice CopyCache::with_own_push(const Shard& shard, const Slice& weights,
                                const std::shared_ptr<Values>& gradient, std::int64_t clock,
                                std::int64_t samples) const {
   if (!gradient || !weights.values || mutant("own-pushes-are-not-read")) return weights;
@@ -25,7 +25,7 @@ Slice CopyCache::with_own_push(std::uint32_t shard, const Slice& weights,
   const double share = rule.push_weight(1) * rule.rate_factor(1) * static_cast<double>(samples) /
                        static_cast<double>(plan_.scenario.training.batch_size);
   const double rate = plan_.learning_rate().at(plan_.epochs().after(static_cast<double>(clock))) * share;
-  const Slice part = plan_.part_of(shard, gradient);
+  const Slice part = JobPlan::part_of(shard, gradient);
   Values own = Values::copy_of(*weights.values, weights.begin, weights.count);
   with_scalar(own.precision(), [&](auto zero) {
     using Scalar = decltype(zero);

@@ -28,12 +28,16 @@ class CopyCache {
   void forget_all() {
     for (Copy& copy : copies_) copy.clock.reset();
   }
+  // The shard becomes two; the new one has the next free number.
+  void cut(std::uint32_t shard) {
+    if (is_on()) copies_.push_back(Copy(copies_[shard]));
+  }
   // Whether `clock` may start with the copy that is here. The last pull, by which servers learn that a worker
   // is through, is for new weights.
   bool does(std::uint32_t shard, std::int64_t clock) const;
   // The copy `weights` after this worker's own push: what the server makes of that push alone, as plain SGD.
   // The gradient, of `samples` samples, is over the whole key space; null for a phantom model.
-  Slice with_own_push(std::uint32_t shard, const Slice& weights, const std::shared_ptr<Values>& gradient,
+  Slice with_own_push(const Shard& shard, const Slice& weights, const std::shared_ptr<Values>& gradient,
                       std::int64_t clock, std::int64_t samples) const;
 
  private:

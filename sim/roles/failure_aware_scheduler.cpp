@@ -16,21 +16,24 @@ Manager::Options options_of(const JobPlan& plan) {
           .detector = plan.detector(),
           .removes_workers = plan.scenario.recovery.workers != LostWorkers::wait,
           .takes_over = plan.scenario.recovery.servers == LostServers::neighbour,
-          .rebalances = plan.scenario.recovery.rebalance,
+          .rebalance = plan.scenario.recovery.rebalance,
           .two_phase = plan.scenario.recovery.hand_over == HandOver::two_phase,
           .absent = plan.absent};
 }
 
-// Of all shards of the run; none where there are no servers.
-std::vector<std::uint32_t> homes_of(const std::vector<JobContext*>& jobs) {
-  std::vector<std::uint32_t> homes;
+// All shards of the run, one job's after the other's; none where there are no servers. Only where there is
+// one job may shards be cut, so only there does it matter where they lie in the key space.
+KeySpace keys_of(const std::vector<JobContext*>& jobs) {
+  KeySpace all;
   for (const JobContext* job : jobs) {
-    if (job->plan.servers() == 0) continue;
-    const std::vector<std::uint32_t> own = job->plan.keys.servers();
-    homes.insert(homes.end(), own.begin(), own.end());
+    const KeySpace& own = job->plan.keys;
+    all.parameters += own.parameters;
+    all.shards.insert(all.shards.end(), own.shards.begin(), own.shards.end());
   }
-  return homes;
+  return all;
 }
+
+bool sends_ranges(const JobContext* job) { return job->plan.scenario.messages.unit == MessageUnit::range; }
 
 }  // namespace
 
@@ -38,7 +41,7 @@ FailureAwareScheduler::FailureAwareScheduler(const std::vector<JobContext*>& job
     : jobs_(jobs),
       ended_(jobs.size()),
       job_(*jobs.front()),
-      manager_(options_of(job_.plan), homes_of(jobs)),
+      manager_(options_of(job_.plan), keys_of(jobs)),
       here_(job_.plan.database()),
       lives_(job_.network.incarnation(scheduler_node)) {
   if (const SlowSpec& slow = job_.plan.scenario.recovery.slow; slow.given)
@@ -218,6 +221,9 @@ void FailureAwareScheduler::on(const Message& message) {
     manager_.heard(node, life, Agenda::now());
     return start(node);
   }
+  if (const Heartbeat* beat = message.as<Heartbeat>()) {
+    for (const ShardLoad& load : beat->loads) manager_.carries(node, load);
+  }
   if (!here_[node].left || job_.plan.is_server(node)) manager_.heard(node, life, Agenda::now());
   if (news->view && started_ && *news->view < manager_.view().number) tell_view(node);
   if (!news->says_leave) return;
@@ -302,9 +308,46 @@ void FailureAwareScheduler::tell_readers() {
 const SharedView& FailureAwareScheduler::newest_view() {
   if (view_ == nullptr || view_->number != manager_.view().number) {
     view_ = std::make_shared<const View>(manager_.view());
+    job_.state.hear(*view_);
+    record_changes(*view_);
     record(*view_);
   }
   return view_;
+}
+
+// What the placement or the load makes of who came and who went. Where whole servers' parts move, the places
+// tell as much.
+void FailureAwareScheduler::record_changes(const View& view) {
+  const bool by_load = job_.plan.scenario.recovery.rebalance == Rebalance::load;
+  if (!by_load && std::ranges::none_of(jobs_, sends_ranges)) return;
+  const auto values_of = [&](std::size_t s) { return static_cast<std::int64_t>(manager_.shard_at(s).count); };
+  const std::size_t planned = view.owners.size() - view.cuts.size();
+  const bool is_first = goals_.empty();
+  for (std::size_t n = std::max(goals_.size(), planned); !is_first && n < view.owners.size(); ++n) {
+    const Cut& cut = view.cuts[n - planned];
+    const auto part = static_cast<std::uint32_t>(n);
+    job_.record(scheduler_node, ShardCut{.view = view.number,
+                                         .shard = cut.shard,
+                                         .part = part,
+                                         .epoch = view.owners[cut.shard].epoch,
+                                         .values = values_of(cut.shard),
+                                         .part_values = values_of(n)});
+    goals_.push_back(goals_[cut.shard]);
+  }
+  for (std::uint32_t s = 0; s < view.owners.size(); ++s) {
+    const Owner& owner = view.owners[s];
+    const NodeId goal = owner.next != 0 ? owner.next : owner.primary;
+    if (is_first) goals_.push_back(goal);
+    const NodeId before = std::exchange(goals_[s], goal);
+    if (before == goal || goal == scheduler_node) continue;  // the latter: its job has ended
+    job_.record(scheduler_node,
+                ShardMove{.view = view.number,
+                          .shard = s,
+                          .from = before,
+                          .to = goal,
+                          .values = values_of(s),
+                          .load = by_load ? std::optional(manager_.load_of(s)) : std::nullopt});
+  }
 }
 
 void FailureAwareScheduler::record(const View& view) {

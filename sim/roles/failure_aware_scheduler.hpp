@@ -52,6 +52,7 @@ class FailureAwareScheduler {
   void announce();
   const SharedView& newest_view();
   void record(const View& view);
+  void record_changes(const View& view);
   void tell_start(NodeId node);
   void tell_view(NodeId node);
   void tell_readers();
@@ -74,6 +75,7 @@ class FailureAwareScheduler {
   SharedView view_;
   std::optional<SlowNodes> slow_;
   std::size_t spares_used_ = 0;
+  std::vector<NodeId> goals_;  // by shard: where the last view that was recorded has it, or sends it
 };
 
 }  // namespace psim

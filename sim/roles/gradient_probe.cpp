@@ -37,6 +37,8 @@ std::string GradientProbe::why_not(const JobPlan& plan) {
   if (plan.elastic() || plan.steals() || plan.workers_step() || plan.scenario.training.pull_every > 1)
     return "workers do not push the gradient of one batch on weights that they pulled";
   if (plan.workers_sum()) return "servers have no weights";
+  if (plan.scenario.may_fail() && plan.scenario.recovery.rebalance == Rebalance::load)
+    return "shards may be cut while the run goes on";
   return "";
 }
 
@@ -55,7 +57,7 @@ void GradientProbe::on_applied(const JobPlan& plan, std::uint32_t shard, const P
   if (pushed->second.weights.size() < plan.keys.shards.size()) return;
   std::vector<Slice> parts;
   for (auto& [number, part] : pushed->second.weights) parts.push_back(std::move(part));
-  Assembly whole(std::move(parts), plan.layout());
+  Assembly whole(std::move(parts), plan.places_in(nullptr));
   LocalCopy local;
   const Values fresh = local_gradient(*plan.learner, &whole, pushed->second.work, local);
   const Angle angle = angle_of(pushed->second.gradient, fresh);

@@ -54,7 +54,7 @@ bool Heartbeats::send(NodeId node) {
   } else if (const ServerActor& server = nodes_.server(node); server.is_leaving()) {
     body = Leave{.life = life, .view = server.shards().view()};
   } else {
-    body = Heartbeat{.life = life, .view = server.shards().view()};
+    body = Heartbeat{.life = life, .view = server.shards().view(), .loads = server.shards().loads()};
   }
   // One that is still on its way says the same; more of them would only fill the links.
   return job_.network.send_once({.from = node, .to = scheduler_node, .body = body});

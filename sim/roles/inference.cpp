@@ -61,7 +61,7 @@ void InferenceNode::pull() {
   ++stats_.pulls;
   Snapshot pulled{.version = kv_->least_version(), .from = kv_->oldest()};
   std::vector<Slice> parts = kv_->take_weights();
-  if (job_.plan.learner != nullptr) pulled.weights = job_.assemble(std::move(parts));
+  if (job_.plan.learner != nullptr) pulled.weights = job_.assemble(std::move(parts), kv_->layout());
   here_ = std::move(pulled);
 }
 

@@ -25,34 +25,37 @@ bool JobContext::is_through() const {
   return state.some_completed() || std::ranges::find(state.left_early, false) == state.left_early.end();
 }
 
-std::shared_ptr<Assembly> JobContext::assemble(std::vector<Slice> parts) {
+std::shared_ptr<Assembly> JobContext::assemble(std::vector<Slice> parts, const Layout* layout) {
   std::shared_ptr<Assembly> last = state.last_assembly.lock();
   if (!last || !last->same_parts(parts) || !last->join()) {
-    last = std::make_shared<Assembly>(std::move(parts), plan.layout());
+    last = std::make_shared<Assembly>(std::move(parts), plan.places_in(layout));
     state.last_assembly = last;
   }
   return last;
 }
 
-std::unique_ptr<FilterChain> JobContext::make_chain(std::uint32_t shard, NodeId worker, bool push) const {
-  std::vector<FilterSpec> filters = filters_on(plan.scenario.filters, push);
-  if (filters.empty()) return nullptr;
-  const Shard& part = plan.keys.shards[shard];
+FilterChain::Options JobContext::chain_of(std::uint32_t shard, const Shard& part, NodeId worker,
+                                          bool push) const {
   const NodeId alone = worker - plan.first_index;  // draws are those of a run of this job alone
-  return std::make_unique<FilterChain>(
-      FilterChain::Options{.filters = std::move(filters),
-                           .precision = plan.precision(),
-                           .count = part.count,
-                           .first_key = part.ranges.front().begin,
-                           .key_bytes = plan.scenario.messages.key_bytes(),
-                           .seed = static_cast<std::uint64_t>(plan.scenario.seed),
-                           .sender = push ? alone : shard,
-                           .receiver = push ? shard : alone,
-                           .push = push,
-                           .scale = push ? plan.loss_scale() : 1,
-                           .repeats = plan.scenario.may_fail(),
-                           .key_lists = push ? plan.scenario.training.feature_blocks : 1,
-                           .buffers = state.filter_buffers});
+  return {.filters = filters_on(plan.scenario.filters, push),
+          .precision = plan.precision(),
+          .count = part.count,
+          .first_key = part.ranges.front().begin,
+          .key_bytes = plan.scenario.messages.key_bytes(),
+          .seed = static_cast<std::uint64_t>(plan.scenario.seed),
+          .sender = push ? alone : shard,
+          .receiver = push ? shard : alone,
+          .push = push,
+          .scale = push ? plan.loss_scale() : 1,
+          .repeats = plan.scenario.may_fail(),
+          .key_lists = push ? plan.scenario.training.feature_blocks : 1,
+          .buffers = state.filter_buffers};
+}
+
+std::unique_ptr<FilterChain> JobContext::make_chain(std::uint32_t shard, const Shard& part, NodeId worker,
+                                                    bool push) const {
+  FilterChain::Options options = chain_of(shard, part, worker, push);
+  return options.filters.empty() ? nullptr : std::make_unique<FilterChain>(std::move(options));
 }
 
 void record_wait(JobContext& job, NodeId node, Awaited what, double since, std::optional<std::int64_t> clock,

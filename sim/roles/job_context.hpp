@@ -34,10 +34,13 @@ struct JobContext {
   // Whether nobody is awaited, and the steps are done, or all workers have left of their own accord.
   bool is_through() const;
 
-  // One assembled copy of the weights for all workers that pulled the same version.
-  std::shared_ptr<Assembly> assemble(std::vector<Slice> parts);
-  // The filters of one direction between a worker and a shard; none if messages go as they are.
-  std::unique_ptr<FilterChain> make_chain(std::uint32_t shard, NodeId worker, bool push) const;
+  // One assembled copy of the weights for all workers that pulled the same version. `layout`: of the parts;
+  // null: that of the plan.
+  std::shared_ptr<Assembly> assemble(std::vector<Slice> parts, const Layout* layout = nullptr);
+  // The filters of one direction between a worker and shard number `shard`; none if messages go as they are.
+  FilterChain::Options chain_of(std::uint32_t shard, const Shard& part, NodeId worker, bool push) const;
+  std::unique_ptr<FilterChain> make_chain(std::uint32_t shard, const Shard& part, NodeId worker,
+                                          bool push) const;
 
   // Records number shards over all jobs.
   template <class T>

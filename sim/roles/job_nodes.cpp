@@ -20,7 +20,7 @@ void JobNodes::make(const std::shared_ptr<Values>& weights) {
   for (std::uint32_t s = 0; s < plan.servers(); ++s)
     servers_.push_back(std::make_unique<ServerActor>(job_, s));
   for (std::uint32_t s = 0; s < plan.keys.shards.size(); ++s) {
-    const Slice part = plan.part_of(s, weights);
+    const Slice part = JobPlan::part_of(plan.keys.shards[s], weights);
     std::optional<Values> own;
     if (part.values) own = Values::copy_of(*part.values, part.begin, part.count);
     servers_[plan.keys.shards[s].server]->shards().own(s, std::move(own));
@@ -43,11 +43,21 @@ void JobNodes::make_again(NodeId node) {
   }
 }
 
+// A server that has not heard of a cut yet has both parts under one number.
+const ShardServer* JobNodes::holder_in(const ServerShards& server, std::uint32_t shard, const Part& part) {
+  const ShardServer* here = server.find(shard);
+  if (here != nullptr) return here->state().options.part.covers(part) ? here : nullptr;
+  for (const auto& [number, other] : server.here()) {
+    if (other.state().options.part.covers(part)) return &other;
+  }
+  return nullptr;
+}
+
 // Two may believe that they own it; the later one does.
 const ShardServer* JobNodes::owner_of(std::uint32_t shard) const {
   const ShardServer* owner = nullptr;
   for (const auto& server : servers_) {
-    const ShardServer* here = server->shards().find(shard);
+    const ShardServer* here = holder_in(server->shards(), shard, keys().shards[shard].part);
     if (here != nullptr && here->leads() && (owner == nullptr || here->epoch() > owner->epoch()))
       owner = here;
   }
@@ -59,7 +69,7 @@ const ShardServer* JobNodes::best_of(std::uint32_t shard) const {
   const ShardServer* best = owner_of(shard);
   if (best != nullptr) return best;
   for (const auto& server : servers_) {
-    const ShardServer* here = server->shards().find(shard);
+    const ShardServer* here = holder_in(server->shards(), shard, keys().shards[shard].part);
     if (here != nullptr && (best == nullptr || here->version() > best->version())) best = here;
   }
   return best;
@@ -68,9 +78,14 @@ const ShardServer* JobNodes::best_of(std::uint32_t shard) const {
 std::vector<Slice> JobNodes::weights() const {
   if (peers_) return peers_->weights();
   std::vector<Slice> parts;
-  for (std::uint32_t s = 0; s < job_.plan.keys.shards.size(); ++s) {
-    const ShardServer* state = best_of(s);
-    parts.push_back(state != nullptr ? state->state().snapshot() : job_.state.last_weights[s].weights);
+  for (std::uint32_t s = 0; s < keys().shards.size(); ++s) {
+    const ShardServer* best = best_of(s);
+    if (best == nullptr) {
+      parts.push_back(job_.state.last_weights[s].weights);
+      continue;
+    }
+    const ShardState& state = best->state();
+    parts.push_back(part_of(state.snapshot(), state.options.part.place_of(keys().shards[s].part)));
   }
   return parts;
 }
@@ -96,7 +111,7 @@ std::vector<std::string> JobNodes::who_waits() const {
   const auto say = [&](std::string line) {
     if (known.insert(line).second && known.size() <= most) lines.push_back(std::move(line));
   };
-  for (std::uint32_t s = 0; !peers_ && s < job_.plan.keys.shards.size(); ++s) {
+  for (std::uint32_t s = 0; !peers_ && s < keys().shards.size(); ++s) {
     const ShardServer* server = owner_of(s);
     if (server == nullptr) {
       say(fmt::format("at {:.6g} s nobody owns shard {}", Agenda::now(), job_.plan.first_shard + s));

@@ -28,7 +28,7 @@ ConsistencyRule rule_of(const Scenario& scenario) {
         std::max<std::int64_t>(1, tasks_of(program, TaskKind::apply) + tasks_of(program, TaskKind::update));
   }
   // Nor does a worker that goes have its last push on all shards, or on none.
-  const bool has_several = scenario.cluster.servers > 1 || scenario.messages.unit == MessageUnit::array;
+  const bool has_several = scenario.cluster.servers > 1 || scenario.messages.unit != MessageUnit::server;
   if (scenario.may_fail() && rule.gate == Gate::own && has_several) rule.first_shard_decides = true;
   return rule;
 }
@@ -108,18 +108,19 @@ std::vector<JobPlan> plan_jobs(const LoadedScenario& loaded) {
     plan.batch_sizes = job.batch_sizes;
     plan.machines = &loaded.scenario.cluster;
     first_shard += static_cast<std::uint32_t>(plan.keys.shards.size());
+    if (plans.size() < loaded.jobs.size()) plan.past_shard = first_shard;
   }
   for (JobPlan& plan : plans) plan.absent = absent_at_first(loaded.scenario);
   return plans;
 }
 
-const ArrayBound* JobPlan::own_bound_of(std::uint32_t shard) const {
+const ArrayBound* JobPlan::own_bound_of(const Shard& shard) const {
   const std::vector<ArrayBound>& arrays = scenario.consistency.arrays;
-  const auto found = std::ranges::find(arrays, keys.shards[shard].layer, &ArrayBound::layer);
+  const auto found = std::ranges::find(arrays, shard.layer, &ArrayBound::layer);
   return found == arrays.end() ? nullptr : &*found;
 }
 
-ConsistencyRule JobPlan::rule_of(std::uint32_t shard) const {
+ConsistencyRule JobPlan::rule_of(const Shard& shard) const {
   ConsistencyRule own = rule;
   const ArrayBound* bound = own_bound_of(shard);
   if (bound == nullptr || mutant("layers-share-a-bound")) return own;
@@ -141,7 +142,7 @@ DetectorSpec JobPlan::detector() const {
   return {.kind = recovery.detector, .timeout = recovery.timeout.value, .threshold = recovery.threshold};
 }
 
-std::optional<Values> JobPlan::initial(std::uint32_t shard) const {
+std::optional<Values> JobPlan::initial(const Shard& shard) const {
   if (learner == nullptr) return std::nullopt;
   const auto whole =
       std::make_shared<Values>(learner->initial_weights(static_cast<std::uint64_t>(scenario.seed)));
@@ -178,8 +179,7 @@ std::shared_ptr<Values> gathered(const Values& whole, const std::vector<Range>& 
   return result;
 }
 
-Slice JobPlan::part_of(std::uint32_t shard, const std::shared_ptr<Values>& whole) const {
-  const Shard& part = keys.shards[shard];
+Slice JobPlan::part_of(const Shard& part, const std::shared_ptr<Values>& whole) {
   if (!whole) return {nullptr, 0, part.count};
   if (part.ranges.size() == 1) return {whole, part.ranges.front().begin, part.count};
   return {gathered(*whole, part.ranges, part.count), 0, part.count};

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -33,6 +34,7 @@ struct JobPlan {
   KeySpace keys;
   // Of the run's workers and shards, the first that belong here.
   std::uint32_t first_index = 0, first_shard = 0;
+  std::uint32_t past_shard = std::numeric_limits<std::uint32_t>::max();  // the next job's first shard
   std::vector<std::size_t> groups = {};        // of the run's scenario that train here; none without groups
   std::vector<std::int64_t> batch_sizes = {};  // by worker, where they differ from the beginning
   std::vector<NodeId> absent = {};             // nodes of the run that are not there at first
@@ -68,21 +70,25 @@ struct JobPlan {
     return view.owners[first_shard + shard];
   }
 
-  // Shards are numbered from 0 here; messages and records number them over all jobs.
-  bool has_shard(std::uint32_t of_run) const {
-    return of_run >= first_shard && of_run - first_shard < keys.shards.size();
-  }
+  // Shards are numbered from 0 here; messages and records number them over all jobs. Shards that are cut off
+  // while the run goes on have the next free numbers.
+  bool has_shard(std::uint32_t of_run) const { return of_run >= first_shard && of_run < past_shard; }
   NodeId server_of(std::uint32_t shard) const { return first_server() + keys.shards[shard].server; }
   // The first weights of a shard; none of a phantom model.
-  std::optional<Values> initial(std::uint32_t shard) const;
+  std::optional<Values> initial(const Shard& shard) const;
   // A shard's part of an array over the whole key space; a copy only if it is not in one piece.
-  Slice part_of(std::uint32_t shard, const std::shared_ptr<Values>& whole) const;
+  static Slice part_of(const Shard& shard, const std::shared_ptr<Values>& whole);
+  // The shards that there are in a view; null: those of the plan.
+  const KeySpace& keys_in(const Layout* layout) const { return layout != nullptr ? layout->keys : keys; }
   // Where the parts of the whole model belong; null: in their order, as without servers.
-  const Assembly::Places* layout() const { return places.empty() ? nullptr : &places; }
+  const Assembly::Places* places_in(const Layout* layout) const {
+    if (layout != nullptr) return &layout->places;
+    return places.empty() ? nullptr : &places;
+  }
 
   // The bound of its own of a shard's layer, and the rule of one shard.
-  const ArrayBound* own_bound_of(std::uint32_t shard) const;
-  ConsistencyRule rule_of(std::uint32_t shard) const;
+  const ArrayBound* own_bound_of(const Shard& shard) const;
+  ConsistencyRule rule_of(const Shard& shard) const;
   RetrySpec retry() const;
   DetectorSpec detector() const;
   LearningRate learning_rate() const;

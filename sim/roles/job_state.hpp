@@ -39,13 +39,22 @@ struct JobState {
   std::vector<bool> starting;             // by node: it will be up at a date that is planned
   std::shared_ptr<Values> first_weights;  // where workers begin before servers are there
 
+  // The scheduler's newest layout, and those before it, which weights on their way may have; null: the
+  // plan's.
+  std::shared_ptr<const Layout> layout;
+  std::vector<std::shared_ptr<const Layout>> layouts_before;
+  void hear(const View& view);
+
   // By shard: what its last owner had when it went down, or gave the shard up.
   struct Last {
     std::uint32_t epoch = 0;
     Slice weights = {};
   };
   std::vector<Last> last_weights;
-  // By shard: what is on the storage's disk, from the owner of this epoch.
+  // `weights` of `part`, for every shard that they are of.
+  void was_last(const KeySpace& keys, const Part& part, std::uint32_t epoch, const Slice& weights);
+  // By shard: what is on the storage's disk, from the owner of this epoch. A snapshot from before a cut has
+  // the values of both parts, and its reader reads those that it asks for.
   struct Snapshot {
     std::uint32_t epoch = 0;
     State state = {};

@@ -72,7 +72,7 @@ void KvClient::pull_for_step(std::int64_t clock) {
 // The next batch of a sparse model needs other weights, which are not known yet: that pull asks for none.
 void KvClient::watch_for_newer(std::int64_t clock) {
   const std::shared_ptr<const BatchKeys> keys = batch_;
-  if (keys) batch_ = std::make_shared<const BatchKeys>(split({}, job_.plan.keys));
+  if (keys) batch_ = std::make_shared<const BatchKeys>(split({}, key_space()));
   pull(all_, clock, Wanted::next);
   batch_ = keys;
 }
@@ -119,7 +119,7 @@ void KvClient::begin_with(const std::shared_ptr<Values>& weights) {
   weights_.resize(connections_.size());
   for (const std::uint32_t s : all_) {
     connections_[s].version = 0;
-    weights_[s] = job_.plan.part_of(s, weights);
+    weights_[s] = JobPlan::part_of(key_space().shards[s], weights);
     encoder_.received(s, weights_[s]);
   }
 }
@@ -137,7 +137,7 @@ Timestamp KvClient::push(const ShardIds& shards, std::int64_t clock, const std::
     if (shard.finished) continue;
     Encoded encoded = encoder_.encode(s, gradient, batch_.get(), block, clock);
     if (cache_.is_on() && !weights_.empty())
-      weights_[s] = cache_.with_own_push(s, weights_[s], gradient, clock, samples);
+      weights_[s] = cache_.with_own_push(key_space().shards[s], weights_[s], gradient, clock, samples);
     if (job_.plan.scenario.messages.acknowledge) {
       push_tasks_[{s, shard.pushes}] = task;
       ++open_[task];

@@ -11,6 +11,8 @@
 //   fall, so the chain cannot close.
 // - Under ssp a new owner without a copy knows no clocks. A worker that has its answer already, and waits
 //   for another shard, asks the new owner again; else two workers could wait for each other's clocks.
+// - A shard may be cut. Both parts go on with the numbers of the whole one's pulls and pushes, which their
+//   owner knows as well. A request that is not answered becomes two, and its task waits for two answers.
 #pragma once
 
 #include <algorithm>
@@ -107,6 +109,9 @@ class KvClient {
   std::int64_t resume();
   void on_view(const std::shared_ptr<const View>& view);
   std::int64_t view() const { return view_ ? view_->number : -1; }
+  // The shards that there are, as far as this node knows; null: those of the plan.
+  const Layout* layout() const { return view_ ? view_->layout.get() : nullptr; }
+  const KeySpace& key_space() const { return job_.plan.keys_in(layout()); }
 
   bool answered(const ShardIds& shards) const {
     return std::ranges::none_of(shards, [this](std::uint32_t s) { return connections_[s].outstanding; });
@@ -158,7 +163,7 @@ class KvClient {
     Timestamp pull_task = 0;
     std::int64_t copy = -1;        // version of the worker's own weights, where workers update ...
     std::uint32_t copy_epoch = 0;  // ... of the owner that made it, or showed it
-    std::unique_ptr<Parameters> parameters = {};  // where workers update
+    std::shared_ptr<Parameters> parameters = {};  // where workers update
   };
 
   // Where nodes may fail: what the worker knows of a shard.
@@ -202,6 +207,9 @@ class KvClient {
   void commit(const Message& message, std::int64_t safe_pushes);
   void settle(bool has_waited);
   void repeat(double now);
+  ShardIds cut(const View& view);
+  bool cut(const Cut& cut);
+  bool cut_weights(const Cut& cut);
   Message with_oldest(Message request) const;
   Message again(Message request) const;
 

@@ -14,8 +14,8 @@ void KvClient::take(std::uint32_t s, Answer&& answer) {
   Connection& shard = connections_[s];
   const Slice values = std::move(answer.weights.values);
   if (answer.is_copy) {
-    shard.parameters = answer.copy ? std::make_unique<Parameters>(*answer.copy) : nullptr;
-    const std::size_t count = job_.plan.keys.shards[s].count;
+    shard.parameters = answer.copy ? std::make_shared<Parameters>(*answer.copy) : nullptr;
+    const std::size_t count = key_space().shards[s].count;
     weights_[s] = {answer.copy ? shard.parameters->weights() : nullptr, 0, count, answer.version};
   } else if (values.count == 0) {
     return;
@@ -35,7 +35,7 @@ void KvClient::update(std::uint32_t s, const Slice& sum, std::int64_t version) {
   Slice& weights = weights_[s];
   if (!shard.parameters)
     shard.parameters =
-        std::make_unique<Parameters>(job_.plan.scenario.training.optimizer, job_.plan.storage(),
+        std::make_shared<Parameters>(job_.plan.scenario.training.optimizer, job_.plan.storage(),
                                      Values::copy_of(*weights.values, weights.begin, sum.count));
   weights.values.reset();  // or the update would have to copy
   const double epochs = job_.plan.epochs().after(
@@ -51,7 +51,7 @@ void KvClient::lend(const Message& message, const Restore& request) {
   State answer{.version = shard.copy, .log_epoch = shard.copy_epoch};
   if (shard.copy > request.entries) {
     answer.entries = shard.copy;
-    answer.bytes = job_.plan.keys.shards[s].count * bytes_per_value(job_.plan.precision());
+    answer.bytes = key_space().shards[s].count * bytes_per_value(job_.plan.precision());
     if (shard.parameters) {
       answer.replica = std::make_shared<const Parameters>(*shard.parameters);
       answer.bytes += shard.parameters->state_bytes();

@@ -2,6 +2,8 @@
 // crash.
 #include <algorithm>
 #include <limits>
+#include <optional>
+#include <tuple>
 #include <utility>
 
 #include "model/mutant.hpp"
@@ -115,6 +117,62 @@ void KvClient::settle(bool has_waited) {
   }
 }
 
+// Returns the parts whose weights are here, but which of them belong to which part is not known.
+ShardIds KvClient::cut(const View& view) {
+  ShardIds of_other_keys;
+  if (view.cuts.empty() || all_.size() == view.owners.size()) return of_other_keys;
+  const std::size_t planned = view.owners.size() - view.cuts.size();
+  for (std::size_t i = all_.size() - planned; i < view.cuts.size(); ++i) {
+    if (cut(view.cuts[i])) continue;
+    for (const std::uint32_t s : {view.cuts[i].shard, all_.back()}) of_other_keys.push_back(s);
+  }
+  if (batch_) batch_ = std::make_shared<const BatchKeys>(split(batch_->keys, view.layout->keys));
+  return of_other_keys;
+}
+
+bool KvClient::cut(const Cut& cut) {
+  const auto upper = static_cast<std::uint32_t>(all_.size());
+  all_.push_back(upper);
+  connections_[cut.shard].keys = {};  // nobody has listed those of the parts
+  connections_.push_back(Connection(connections_[cut.shard]));
+  standings_.push_back(Standing(standings_[cut.shard]));
+  if (connections_[upper].outstanding) ++open_[connections_[upper].pull_task];
+  auto push = push_tasks_.lower_bound({cut.shard, 0});
+  for (; push != push_tasks_.end() && push->first.first == cut.shard; ++push) {
+    push_tasks_[{upper, push->first.second}] = push->second;
+    ++open_[push->second];
+  }
+  const std::uint32_t of_run = job_.plan.first_shard;
+  retries_->cut(of_run + cut.shard, of_run + upper, cut.at);
+  encoder_.cut(cut, key_space());
+  cache_.cut(cut.shard);
+  return cut_weights(cut);
+}
+
+// Weights of a sparse model are those of a batch, and not always of the one at hand.
+bool KvClient::cut_weights(const Cut& cut) {
+  std::optional<std::size_t> keys_below;
+  if (batch_) {
+    BatchKeys parts = *batch_;
+    SharedKeys& lower = parts.local[cut.shard];
+    SharedKeys upper;
+    std::tie(lower, upper) = split(lower, cut.at);
+    keys_below = lower->size();
+    parts.local.push_back(std::move(upper));
+    batch_ = std::make_shared<const BatchKeys>(std::move(parts));
+  }
+  if (weights_.empty()) return true;
+  Slice& lower = weights_[cut.shard];
+  const bool is_known =
+      !keys_below || lower.count == 0 || lower.count == *keys_below + batch_->local.back()->size();
+  if (!is_known) lower = {};
+  const std::size_t below = std::min(keys_below.value_or(cut.at), lower.count);
+  Slice upper = part_of(lower, {below, lower.count - below});
+  lower = part_of(lower, {0, below});
+  weights_.push_back(std::move(upper));
+  return is_known;
+}
+
 // A new owner knows of no request: it gets all that are not answered, and the pushes that the last one might
 // have been alone with. It may have less than the last one had; a shard that had all its updates may need
 // pushes again, and others may wait for this worker's. A worker that has its answer, and waits for another
@@ -125,7 +183,8 @@ void KvClient::on_view(const std::shared_ptr<const View>& view) {
   if (view->number <= this->view()) return;
   view_ = view;
   members_ = job_.plan.members_in(*view);
-  for (const std::uint32_t s : all_) {
+  const ShardIds of_other_keys = cut(*view);
+  for (const std::uint32_t s : ShardIds(all_)) {
     Standing& standing = standings_[s];
     const Owner& owner = job_.plan.owner_in(*view, s);
     if (owner.epoch == standing.epoch) continue;
@@ -144,6 +203,9 @@ void KvClient::on_view(const std::shared_ptr<const View>& view) {
                          (job_.plan.rule.first_shard_decides && s == 0);
     if (finished(s)) request(s, shard.clock, shard.version, ++last_);
     else if (matters && has_answer && !mutant("new-owner-is-not-asked")) request(s, shard.clock, -1, ++last_);
+  }
+  for (const std::uint32_t s : of_other_keys) {
+    if (!outstanding(s)) request(s, connections_[s].clock, -1, ++last_);
   }
 }
 

@@ -7,10 +7,10 @@
 
 namespace psim {
 
-PushEncoder::PushEncoder(JobContext& job, NodeId node) : job_(job), node_(node) {
+PushEncoder::PushEncoder(JobContext& job, NodeId node) : job_(job), node_(node), keys_(&job.plan.keys) {
   const auto shards = static_cast<std::uint32_t>(job.plan.keys.shards.size());
   for (std::uint32_t s = 0; s < shards; ++s) {
-    if (auto chain = job.make_chain(s, node, true)) filters_.push_back(std::move(chain));
+    if (auto chain = job.make_chain(s, keys_->shards[s], node, true)) filters_.push_back(std::move(chain));
   }
   const auto needs_weights = [](const FilterSpec& filter) { return filter.kind->needs_weights; };
   if (job.plan.workers_step()) own_steps_ = std::make_unique<OwnSteps>(job.plan);
@@ -18,11 +18,24 @@ PushEncoder::PushEncoder(JobContext& job, NodeId node) : job_(job), node_(node) 
     last_weights_.resize(shards);
 }
 
+void PushEncoder::cut(const Cut& cut, const KeySpace& keys) {
+  keys_ = &keys;
+  const auto upper = static_cast<std::uint32_t>(std::max(filters_.size(), last_weights_.size()));
+  if (!filters_.empty())
+    filters_.push_back(
+        filters_[cut.shard]->cut(cut.at, job_.chain_of(upper, keys.shards[upper], node_, true)));
+  if (last_weights_.empty()) return;
+  Slice& lower = last_weights_[cut.shard];
+  const std::size_t below = std::min(cut.at, lower.count);
+  last_weights_.push_back(psim::part_of(lower, {below, lower.count - below}));
+  lower = psim::part_of(lower, {0, below});
+}
+
 // The keys of a batch that lie in a block of features are consecutive, and so are a shard's among them.
 PushEncoder::Part PushEncoder::part_of(std::uint32_t s, const std::shared_ptr<Values>& gradient,
                                        const BatchKeys* batch, KeyRange block) const {
   const Slice weights = last_weights_.empty() ? Slice{} : last_weights_[s];
-  if (batch == nullptr) return {job_.plan.part_of(s, gradient), nullptr, weights};
+  if (batch == nullptr) return {JobPlan::part_of(keys_->shards[s], gradient), nullptr, weights};
   const std::vector<std::uint32_t>& keys = batch->keys;
   const auto first = static_cast<std::size_t>(std::ranges::lower_bound(keys, block.begin) - keys.begin());
   const auto last = static_cast<std::size_t>(std::ranges::lower_bound(keys, block.end) - keys.begin());

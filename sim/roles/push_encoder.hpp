@@ -21,6 +21,8 @@ class PushEncoder {
   void forget_keys(std::uint32_t shard) {
     if (!filters_.empty()) filters_[shard]->forget_keys();
   }
+  // Shard `cut.shard` becomes two; `keys` are the shards after that.
+  void cut(const Cut& cut, const KeySpace& keys);
   // `gradient` (null for a phantom model) has the values of `batch`, or of the whole key space if that is
   // null; only those of `block` go, in this clock. Takes the time that the filters cost.
   Encoded encode(std::uint32_t shard, const std::shared_ptr<Values>& gradient, const BatchKeys* batch,
@@ -37,6 +39,7 @@ class PushEncoder {
 
   JobContext& job_;
   NodeId node_;
+  const KeySpace* keys_;                               // the shards that there are
   std::vector<std::unique_ptr<FilterChain>> filters_;  // by shard; none where messages go as they are
   std::vector<Slice> last_weights_;                    // by shard, where they are needed; else empty
   std::unique_ptr<OwnSteps> own_steps_;                // where workers make them

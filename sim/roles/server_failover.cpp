@@ -45,7 +45,8 @@ void ServerFailover::on_view(const SharedView& view) {
   const JobPlan& plan = job_.plan;
   members_ = plan.members_in(*view);
   shards_.because({.reason = Reason::view, .view = view->number});
-  for (std::uint32_t s = 0; s < plan.keys.shards.size(); ++s) take_place(s, plan.owner_in(*view, s));
+  led_ = shards_.cut();
+  for (std::uint32_t s = 0; s < shards_.keys().shards.size(); ++s) take_place(s, plan.owner_in(*view, s));
   shards_.send_all();
 }
 
@@ -65,6 +66,8 @@ void ServerFailover::take_place(std::uint32_t shard, const Owner& owner) {
       if (mutant("only-copy-is-thrown-away")) shards_.erase(shard);
       else here->follow(node_, owner.epoch, node_, {});
     }
+    // A cut begins an epoch, and nobody else has led between.
+    if (led_.contains(shard) && has_newest(shard)) return begin(shard);
     std::set<NodeId>& heard = wanted_[shard];
     if (is_new) heard.clear();
     if (is_new) copies_.erase(shard);
@@ -162,11 +165,13 @@ void ServerFailover::ask_for(std::uint32_t shard) {
     extent.entries =
         std::max(here != nullptr ? here->version() : -1, copy != copies_.end() ? copy->second.version : -1);
   }
-  job_.network.send_once({.from = node_,
-                          .to = peer.value_or(job_.plan.snapshot_node()),
-                          .shard = job_.plan.first_shard + shard,
-                          .epoch = owner.epoch,
-                          .body = Restore{.log_epoch = extent.epoch, .entries = extent.entries}});
+  job_.network.send_once(
+      {.from = node_,
+       .to = peer.value_or(job_.plan.snapshot_node()),
+       .shard = job_.plan.first_shard + shard,
+       .epoch = owner.epoch,
+       .body = Restore{
+           .log_epoch = extent.epoch, .entries = extent.entries, .part = shards_.keys().shards[shard].part}});
 }
 
 // Owns the shard, with what is here.
@@ -246,6 +251,8 @@ void ServerFailover::on_state(const Message& message, const State& state) {
     if (!wanted_.contains(s)) return;
     if (message.from != job_.plan.snapshot_node()) return on_peer(message, state);
     ShardServer* const here = shards_.find(s);
+    const Part& part = shards_.keys().shards[s].part;
+    if (state.shard && state.shard->options.part != part) return start_asking(s);  // it was cut meanwhile
     const bool is_newer = state.shard && (here == nullptr || extent_of(state) > here->extent());
     if (is_newer) shards_.received(s, state);
     return begin(s);

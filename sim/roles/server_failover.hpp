@@ -55,7 +55,8 @@ class ServerFailover {
   ServerShards& shards_;
   std::vector<bool> members_;                         // in the last view: workers that take part
   std::map<std::uint32_t, std::set<NodeId>> wanted_;  // shards to own, and who has said what it has ...
-  std::map<std::uint32_t, State> copies_;    // of these, where workers run the optimizer: the newest so far
+  std::map<std::uint32_t, State> copies_;  // of these, where workers run the optimizer: the newest so far
+  std::set<std::uint32_t> led_;            // cut by the view that is just heard, and led from here until then
   double asked_ = 0, asks_again_after_ = 0;  // ... others were asked at this date, for so long
   Backoff asks_;
 };

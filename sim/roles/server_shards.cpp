@@ -15,20 +15,19 @@ namespace {
 // What is pushed is no gradient: it is added as it is.
 bool adds(const JobContext& job) { return job.plan.elastic() || job.plan.workers_step(); }
 
-ShardWeights::Options weights_options(const JobContext& job, std::uint32_t shard) {
+ShardWeights::Options weights_options(const JobContext& job, const Shard& shard) {
   const TrainingSpec& training = job.plan.scenario.training;
   const bool is_sparse = job.plan.scenario.model.kind == ModelKind::logistic;
   // Workers that update need every sum before their next step: nothing is stale.
   const bool compensates = !job.plan.workers_sum() || mutant("sums-are-compensated");
-  ShardWeights::Options options{
-      .optimizer = adds(job) ? OptimizerSpec{.kind = "sgd"} : training.optimizer,
-      .storage = job.plan.storage(),
-      .loss_scale = job.plan.loss_scale(),
-      .ranges = is_sparse ? job.plan.keys.shards[shard].ranges : std::vector<Range>{},
-      .feature_blocks = training.feature_blocks,
-      .parameters = static_cast<std::int64_t>(job.plan.keys.parameters),
-      .sum_only = job.plan.workers_sum(),
-      .bytes_per_key = job.plan.bytes_per_key()};
+  ShardWeights::Options options{.optimizer = adds(job) ? OptimizerSpec{.kind = "sgd"} : training.optimizer,
+                                .storage = job.plan.storage(),
+                                .loss_scale = job.plan.loss_scale(),
+                                .ranges = is_sparse ? shard.ranges : std::vector<Range>{},
+                                .feature_blocks = training.feature_blocks,
+                                .parameters = static_cast<std::int64_t>(job.plan.keys.parameters),
+                                .sum_only = job.plan.workers_sum(),
+                                .bytes_per_key = job.plan.bytes_per_key()};
   if (compensates) options.compensation = {training.delay_compensation, training.delay_compensation_decay};
   return options;
 }
@@ -60,18 +59,20 @@ ServerShards::ServerShards(JobContext& job, std::uint32_t server)
 
 ShardServer::Options ServerShards::options_of(std::uint32_t shard) const {
   const JobContext& job = job_;
+  const Shard& part = keys().shards[shard];
   const TrainingSpec& training = job.plan.scenario.training;
   return {.id = node_,
           .state = {.shard = shard,
-                    .shards = static_cast<std::uint32_t>(job.plan.keys.shards.size()),
+                    .shards = static_cast<std::uint32_t>(keys().shards.size()),
                     .first_worker = job.plan.first_worker(),
-                    .rule = job.plan.rule_of(shard),
+                    .rule = job.plan.rule_of(part),
                     .steps = job.plan.steps,
                     .batch_size = training.batch_size,
                     .learning_rate = adds(job) ? LearningRate{.base = 1} : job.plan.learning_rate(),
                     .exactly_once = job.plan.scenario.recovery.semantics == Semantics::exactly_once,
                     .epochs = job.plan.epochs(),
-                    .weights = weights_options(job, shard)},
+                    .weights = weights_options(job, part),
+                    .part = part.part},
           .confirms = job.plan.scenario.may_fail(),
           .replication = job.plan.scenario.replication,
           .resend = job.plan.retry(),
@@ -79,7 +80,7 @@ ShardServer::Options ServerShards::options_of(std::uint32_t shard) const {
 }
 
 void ServerShards::own(std::uint32_t shard, std::optional<Values> weights) {
-  shards_.try_emplace(shard, options_of(shard), std::move(weights), job_.plan.keys.shards[shard].count);
+  shards_.try_emplace(shard, options_of(shard), std::move(weights), keys().shards[shard].count);
 }
 
 ServerRanges ServerShards::ranges() const {
@@ -91,13 +92,18 @@ ServerRanges ServerShards::ranges() const {
   return all;
 }
 
+// A snapshot from before a cut still says that it is of the whole shard.
 ShardServer& ServerShards::received(std::uint32_t shard, const State& state) {
-  return shards_.insert_or_assign(shard, ShardServer(options_of(shard), state)).first->second;
+  ShardServer::Options options = options_of(shard);
+  State own = state;
+  if (view_ && view_->layout)
+    own.shard = std::make_shared<const ShardState>(state.shard->piece(options.state));
+  return shards_.insert_or_assign(shard, ShardServer(std::move(options), own)).first->second;
 }
 
 ShardServer& ServerShards::first_state(std::uint32_t shard) {
-  const Shard& part = job_.plan.keys.shards[shard];
-  return shards_.insert_or_assign(shard, ShardServer(options_of(shard), job_.plan.initial(shard), part.count))
+  const Shard& part = keys().shards[shard];
+  return shards_.insert_or_assign(shard, ShardServer(options_of(shard), job_.plan.initial(part), part.count))
       .first->second;
 }
 
@@ -156,7 +162,9 @@ void ServerShards::act(std::pair<const std::uint32_t, ShardServer>& entry, const
   current_ = entry.first;
   // What this server decides has its own cause.
   if (message.sent && !(takes_early_ && message.is<Pull>())) cause_ = cause_of(message);
-  if (const Push* push = message.as<Push>(); push != nullptr && acknowledges_arrival()) acknowledge(*push);
+  const Push* push = message.as<Push>();
+  if (push != nullptr) count(current_, push->gradient.values.count);
+  if (push != nullptr && acknowledges_arrival()) acknowledge(*push);
   entry.second.on(message, Agenda::now(), *this);
   send_all();
 }
@@ -183,6 +191,7 @@ void ServerShards::send(Message message) {
   if (message.is<Answer>()) release(message);
   if (Answer* answer = message.as<Answer>(); answer != nullptr && answer->weights.values.count > 0)
     flops = encode(message.shard, message.to, *answer);
+  if (const Answer* answer = message.as<Answer>()) count(message.shard, answer->weights.values.count);
   if (State* state = message.as<State>()) state->view = view();
   outgoing_.push_back({std::move(message), flops});
 }
@@ -213,7 +222,7 @@ double ServerShards::encode(std::uint32_t shard, NodeId to, Answer& answer) {
   const std::int64_t version = weights.values.version;
   if (filtered_) {
     const auto [it, is_new] = filters_.try_emplace({shard, to});
-    if (is_new) it->second = job_.make_chain(shard, to, false);
+    if (is_new) it->second = job_.make_chain(shard, keys().shards[shard], to, false);
     it->second->answer_to(answer.number, answer.answered);
     encoded = it->second->encode(weights.values, weights.keys);
   } else {
@@ -302,8 +311,8 @@ void ServerShards::discard_pending(const ShardServer& server) {
     for (const Push& push : server.pending()) discard(server.shard(), push);
     for (const Push& push : server.early()) discard(server.shard(), push);
   }
-  JobState::Last& last = job_.state.last_weights[server.shard()];
-  if (server.epoch() >= last.epoch) last = {server.epoch(), server.state().snapshot()};
+  const KeySpace& newest = job_.plan.keys_in(job_.state.layout.get());
+  job_.state.was_last(newest, server.state().options.part, server.epoch(), server.state().snapshot());
 }
 
 // The push in hand is paid for, and found to be late when that is over.
@@ -339,7 +348,7 @@ void ServerShards::promoted() {
 }
 
 std::shared_ptr<const Parameters> ServerShards::first_copy() {
-  std::optional<Values> weights = job_.plan.initial(current_);
+  std::optional<Values> weights = job_.plan.initial(keys().shards[current_]);
   if (!weights) return {};
   return std::make_shared<const Parameters>(job_.plan.scenario.training.optimizer, job_.plan.storage(),
                                             std::move(*weights));

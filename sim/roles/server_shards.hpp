@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -64,6 +65,13 @@ class ServerShards final : public Outbox {
   const SharedView& last_view() const { return view_; }
   std::int64_t view() const { return view_ ? view_->number : -1; }
   void set_view(const SharedView& view) { view_ = view; }
+  // The shards that there are, as far as is known here.
+  const KeySpace& keys() const { return job_.plan.keys_in(view_ ? view_->layout.get() : nullptr); }
+  // Cuts what is here of shards that the view has cut; the parts are copies, in no epoch. Returns those of
+  // shards that were led from here.
+  std::set<std::uint32_t> cut();
+  // What went through the shards that are led from here.
+  std::vector<ShardLoad> loads() const;
   std::map<std::uint32_t, Owner>& owners() { return owners_; }
   const std::map<std::uint32_t, Owner>& owners() const { return owners_; }
 
@@ -100,6 +108,8 @@ class ServerShards final : public Outbox {
   };
   Hashes hashes_of(const ShardServer& server) const;
   ShardServer::Options options_of(std::uint32_t shard) const;
+  ShardServer part_of(const ShardServer& whole, std::uint32_t shard) const;
+  void count(std::uint32_t shard, std::size_t values);
   void act(std::pair<const std::uint32_t, ShardServer>& entry, const Message& message);
   void on_decision(const Message& group);
   void release(const Message& answer);
@@ -123,6 +133,7 @@ class ServerShards final : public Outbox {
   std::vector<Outgoing> outgoing_;  // what the shard that is acting has to say
   std::map<std::pair<std::uint32_t, NodeId>, std::unique_ptr<FilterChain>> filters_;  // of answers
   std::deque<Message> announced_;
+  std::map<std::uint32_t, ShardLoad> loads_;  // by shard
   SharedView view_;
   std::map<std::uint32_t, Owner> owners_;
 };

@@ -55,7 +55,7 @@ LocalWork StepContext::begin(bool keep) {
 std::shared_ptr<Assembly> StepContext::take_weights(const BatchKeys* keys) {
   if (job.plan.learner == nullptr) return nullptr;
   return keys != nullptr ? std::make_shared<Assembly>(kv.take_weights(), &keys->places)
-                         : job.assemble(kv.take_weights());
+                         : job.assemble(kv.take_weights(), kv.layout());
 }
 
 Timestamp StepContext::push(const ShardIds& shards, const std::shared_ptr<Values>& gradient) {
@@ -97,7 +97,7 @@ double StepContext::copy_seconds() const {
 
 double StepContext::copies_of_local_step(const ShardIds& shards) const {
   std::size_t values = 0;
-  for (const std::uint32_t s : shards) values += job.plan.keys.shards[s].count;
+  for (const std::uint32_t s : shards) values += kv.key_space().shards[s].count;
   return all_copies(job, values, 1);
 }
 

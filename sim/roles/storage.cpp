@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "model/mutant.hpp"
+#include "sim/protocol/shard_state.hpp"
 
 namespace psim {
 namespace {
@@ -16,17 +18,40 @@ void use_disk(const JobContext& job, const State& state) {
                                       job.plan.scenario.snapshot.bandwidth.value);
 }
 
+// A snapshot may be of a shard that has been cut since: its reader reads its own part, and no more bytes.
+State cut_to(const Part& wanted, const State& state) {
+  if (!state.shard || state.shard->options.part == wanted || !state.shard->options.part.covers(wanted))
+    return state;
+  ShardState::Options options = state.shard->options;
+  options.part = wanted;
+  State part = state;
+  part.shard = std::make_shared<const ShardState>(state.shard->piece(std::move(options)));
+  part.bytes = part.shard->bytes();
+  return part;
+}
+
+// The shards whose values it has: of the one that it is of, and of those that were cut from it meanwhile.
+std::vector<std::uint32_t> shards_in(const JobContext& job, std::uint32_t shard, const State& state) {
+  if (!job.state.layout || !state.shard) return {shard};
+  std::vector<std::uint32_t> result;
+  const std::vector<Shard>& shards = job.state.layout->keys.shards;
+  for (std::uint32_t s = 0; s < shards.size(); ++s) {
+    if (state.shard->options.part.covers(shards[s].part)) result.push_back(s);
+  }
+  return result;
+}
+
 // Of the shards of servers: the last one that each owner has sent.
 class ShardStorage {
  public:
   explicit ShardStorage(JobContext& job) : job_(job) {}
 
-  void read(const Message& message) {
+  void read(const Message& message, const Restore& request) {
     auto& snapshots = job_.state.snapshots;
     Message answer{.from = job_.plan.snapshot_node(), .to = message.from, .shard = message.shard};
     answer.body = State{.entries = 0};
     if (const auto last = snapshots.find(message.shard); last != snapshots.end()) {
-      const JobState::Snapshot snapshot = last->second;
+      const JobState::Snapshot snapshot{last->second.epoch, cut_to(request.part, last->second.state)};
       if (!mutant("restore-is-free")) use_disk(job_, snapshot.state);
       if (snapshots.contains(message.shard)) {  // else the disk was lost meanwhile
         answer.epoch = snapshot.epoch;
@@ -37,9 +62,11 @@ class ShardStorage {
   }
   void keep(const Message& message, const State& state) {
     auto& snapshots = job_.state.snapshots;
-    const auto last = snapshots.find(message.shard);
-    if (last == snapshots.end() || last->second.epoch <= message.epoch)
-      snapshots.insert_or_assign(message.shard, JobState::Snapshot{message.epoch, state});
+    for (const std::uint32_t shard : shards_in(job_, message.shard, state)) {
+      const auto last = snapshots.find(shard);
+      if (last == snapshots.end() || last->second.epoch <= message.epoch)
+        snapshots.insert_or_assign(shard, JobState::Snapshot{message.epoch, state});
+    }
   }
 
  private:
@@ -54,7 +81,7 @@ class CopyStorage {
         parts_(job.plan.scenario.architecture.kind == Architecture::model_parallel ? job.plan.workers() : 1) {
   }
 
-  void read(const Message& message) {
+  void read(const Message& message, const Restore&) {
     if (!version_ || group_ != message.epoch) {
       group_ = message.epoch;
       version_ = newest();
@@ -113,7 +140,7 @@ template <class Kept>
 void run(JobContext& job, Kept kept) {
   for (;;) {
     const Message message = job.network.receive(job.plan.snapshot_node());
-    if (message.is<Restore>()) kept.read(message);
+    if (const Restore* request = message.as<Restore>()) kept.read(message, *request);
     const State* state = message.as<State>();
     if (state == nullptr) continue;
     if (!mutant("snapshot-is-free")) use_disk(job, *state);

@@ -142,7 +142,7 @@ void Worker::choose_keys() {
     for (const Batch& batch : batches) samples.insert(samples.end(), batch.begin(), batch.end());
   }
   context_.kv.use_keys(
-      std::make_shared<const BatchKeys>(split(job_.plan.learner->keys(samples), job_.plan.keys)),
+      std::make_shared<const BatchKeys>(split(job_.plan.learner->keys(samples), context_.kv.key_space())),
       context_.number);
 }
 

@@ -31,6 +31,11 @@ NetworkCosts costs_of(const Scenario& s) {
 double shards_of(const Scenario& s) {
   if (s.messages.unit == MessageUnit::server)
     return static_cast<double>(std::max<std::int64_t>(s.cluster.servers, 1));
+  if (s.messages.unit == MessageUnit::range) {
+    const bool on_ring = s.placement.kind == PlacementKind::hash_ring;
+    return static_cast<double>(std::max<std::int64_t>(s.cluster.servers, 1) *
+                               (on_ring ? s.placement.virtual_nodes : 1));
+  }
   double shards = 0;
   for (const ParameterArray& array : parameter_arrays(s.model)) {
     const auto values = static_cast<double>(array.range.count);

@@ -23,14 +23,14 @@ toml::source_region region_of(const Place& place) {
 }
 
 // One part of a dotted key, and where it stands.
-struct Part {
+struct NamePart {
   std::string name;
   Place place;
 };
 
 // "a.b.0.c" -> "a", "b", "0", "c". A place that is not the key's is not split.
-std::vector<Part> split_path(std::string_view key, const Place& place, std::uint32_t offset) {
-  std::vector<Part> parts;
+std::vector<NamePart> split_path(std::string_view key, const Place& place, std::uint32_t offset) {
+  std::vector<NamePart> parts;
   std::uint32_t column = place.column + offset;
   const bool splits = place.end_line == place.line && place.end_column - column == code_points(key) + offset;
   for (;;) {
@@ -162,7 +162,7 @@ void expand_consistency(toml::table& root) {
 void put(Document& document, std::string_view key, Place place, toml::node& value, const std::string& code,
          Diagnostics& diagnostics) {
   const bool quoted = place.end_line == place.line && place.end_column - place.column == code_points(key) + 2;
-  const std::vector<Part> parts = split_path(key, place, quoted ? 1 : 0);
+  const std::vector<NamePart> parts = split_path(key, place, quoted ? 1 : 0);
   toml::node* parent = &document.root;
   std::string path;
   const auto refuse = [&](const Place& where, std::string label, std::string help) {

@@ -81,9 +81,8 @@ void describe_recovery(FieldVisitor& v, Scenario& s) {
            .need = failures});
   v.field("servers", choice(r.servers),
           {.doc = "What happens to shards of a suspected server that have no replica.", .need = failures});
-  v.field("rebalance", &r.rebalance,
-          {.doc = "Whether a server that joins or returns gets the shards that the placement gives it.",
-           .need = failures});
+  v.field("rebalance", choice(r.rebalance),
+          {.doc = "What a server gets that joins or returns.", .need = failures});
   v.field("hand_over", choice(r.hand_over),
           {.doc = "How a shard moves from an owner that is still alive to the next one.", .need = failures});
   describe_repetition(v, r, failures);

@@ -1,6 +1,8 @@
 // The table of features: what switches each on, what it needs, and what it takes away.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sim/scenario/spec/devices.hpp"
 #include "sim/scenario/spec/fault_condition.hpp"
 #include "sim/scenario/spec/features.hpp"
@@ -23,7 +25,7 @@ constexpr Demands by_date{.needs = servers | whole_pushes | own_clocks, .takes =
 bool groups_by_shard(const Scenario& s) {
   const bool decides = s.consistency.model->group != Group::one &&
                        make_rule(s.consistency, s.cluster.workers).gate == Gate::own;
-  return decides && (s.cluster.servers > 1 || s.messages.unit == MessageUnit::array);
+  return decides && (s.cluster.servers > 1 || s.messages.unit != MessageUnit::server);
 }
 
 bool is(const Scenario& s, ModelKind kind) { return s.model.kind == kind; }
@@ -70,6 +72,11 @@ std::vector<std::string> filters_of_pulls(const Scenario& s) {
     if (s.filters[i].direction() == FilterOn::pull) paths.push_back(fmt::format("filter.{}.on", i));
   }
   return paths;
+}
+
+bool stops_scheduler(const FaultSpec& fault) {
+  const auto is_it = [](const std::string& name) { return name == "scheduler" || name == "all"; };
+  return fault.kind->crashes && std::ranges::any_of(fault.nodes, is_it);
 }
 
 // A worker that is lost, where there are no servers.
@@ -227,6 +234,8 @@ const Feature rows[] = {
         [](const Scenario& s) { return s.messages.acknowledge; }),
     row("a filter of pulls", "filter = [{kind = \"fp16\", on = \"pull\"}]", "on = \"push\"", {.needs = servers},
         filters_of_pulls),
+    row("a message for each range", "messages.unit = \"range\"", "unit = \"server\" or \"array\" in [messages]",
+        {.needs = servers}, [](const Scenario& s) { return s.messages.unit == MessageUnit::range; }),
     row("a message for a range of keys", "messages.keys = \"range\"", "keys = \"per-value\" in [messages]",
         {.takes = keys}, [](const Scenario& s) { return s.messages.keys == KeyFormat::range; }),
     row("a worker of several devices", "cluster.worker.device.count = 2", "count = 1", {.needs = own_batches},
@@ -305,6 +314,13 @@ const Feature rows[] = {
         "a condition such as when = \"updates >= 200\"", {.needs = real_data}, "when", waits_for_loss),
     row("recovery", "recovery.enabled = true", "enabled = false in [recovery]", failures,
         [](const Scenario& s) { return s.recovery.enabled; }),
+    row("a share of the load for a server that joins", "recovery.rebalance = \"load\"\nrecovery.enabled = true",
+        "rebalance = \"placement\" in [recovery]",
+        {.needs = servers | one_group | whole_pushes | server_weights | server_steps | one_scheduler},
+        [](const Scenario& s) { return s.may_fail() && s.recovery.rebalance == Rebalance::load; }),
+    row("a crash of the scheduler",
+        "fault = [{kind = \"crash\", nodes = [\"scheduler\"], at = \"3ms\", restart_after = \"5ms\"}]",
+        "nodes = [\"server 0\"]", {.takes = one_scheduler}, "nodes", stops_scheduler),
     row("replication", "replication.copies = 1\ncluster.servers = 2", "copies = 0 in [replication]",
         {.needs = servers, .takes = arrives_once},
         [](const Scenario& s) { return s.replication.copies > 0; }),

@@ -59,6 +59,7 @@ constexpr PropertyRow property_rows[] = {
     {hosts_of_psim, "machines of psim's own", "psim says which node is on which machine."},
     {server_steps, "pushes without a step of the worker's own",
      "What reaches a server is no step that a worker's optimizer has made."},
+    {one_scheduler, "a scheduler that stays up", "The scheduler does not crash, so it forgets no view."},
 };
 
 // What a model of consistency makes of pushes, by its rule.

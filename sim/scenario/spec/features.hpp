@@ -49,6 +49,7 @@ enum class Property : std::uint8_t {
   own_hosts,
   hosts_of_psim,
   server_steps,
+  one_scheduler,
 };
 
 struct PropertyRow {
@@ -62,15 +63,15 @@ std::span<const PropertyRow> properties();
 class Properties {
  public:
   constexpr Properties() = default;
-  constexpr Properties(Property one) : bits_(1U << static_cast<unsigned>(one)) {}
+  constexpr Properties(Property one) : bits_(std::uint64_t{1} << static_cast<unsigned>(one)) {}
   constexpr bool has(Property one) const { return (bits_ & Properties(one).bits_) != 0; }
   constexpr bool empty() const { return bits_ == 0; }
   friend constexpr Properties operator|(Properties a, Properties b) { return Properties(a.bits_ | b.bits_); }
   friend constexpr Properties operator&(Properties a, Properties b) { return Properties(a.bits_ & b.bits_); }
 
  private:
-  explicit constexpr Properties(std::uint32_t bits) : bits_(bits) {}
-  std::uint32_t bits_ = 0;
+  explicit constexpr Properties(std::uint64_t bits) : bits_(bits) {}
+  std::uint64_t bits_ = 0;
 };
 constexpr Properties operator|(Property a, Property b) { return Properties(a) | b; }
 

@@ -27,7 +27,7 @@ struct RecoverySpec {
   LostData data = LostData::drop;
   DataFrom data_from = DataFrom::local;
   LostServers servers = LostServers::neighbour;
-  bool rebalance = true;
+  Rebalance rebalance = Rebalance::placement;
   HandOver hand_over = HandOver::two_phase;
   Semantics semantics = Semantics::exactly_once;
   Seconds retry{1};

@@ -155,3 +155,30 @@ TEST_CASE("hash ring: the first keys belong to the last point, for a ring has no
     CHECK(owners.front().server == owners.back().server);
   }
 }
+
+// The first server of each range's order that is there owns it: as a ring of those servers alone says.
+TEST_CASE("hash ring: ranges that move as one follow the ring, whoever is away", "[placement]") {
+  constexpr std::uint32_t servers = 5;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    for (const std::int64_t v : {1, 4, 30}) {
+      for (const std::size_t keys : {total, std::size_t{50}}) {
+        const std::vector<RingRange> ranges = ring_of(servers, v, seed).ranges(keys);
+        for (std::uint32_t away = 0; away + 1 < 1U << servers; ++away) {
+          HashRing ring = ring_of(servers, v, seed);
+          for (std::uint32_t s = 0; s < servers; ++s) {
+            if ((away >> s & 1U) != 0) ring.leave(s);
+          }
+          std::vector<PlacedRange> placed;
+          for (const RingRange& one : ranges) {
+            const auto is_there = [away](std::uint32_t s) { return (away >> s & 1U) == 0; };
+            const std::uint32_t owner = *std::ranges::find_if(one.order, is_there);
+            if (!placed.empty() && placed.back().server == owner)
+              placed.back().range.count += one.range.count;
+            else placed.push_back({one.range, owner});
+          }
+          CHECK(placed == ring.owners(keys));
+        }
+      }
+    }
+  }
+}

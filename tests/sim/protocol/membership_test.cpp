@@ -2,9 +2,11 @@
 // what we say, and the view that comes of it.
 
 #include "sim/protocol/membership.hpp"
+#include "tests/sim/protocol/placed.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace psim;
+using psim::test::placed_on;
 
 namespace {
 
@@ -12,7 +14,7 @@ namespace {
 Manager three(const Manager::Options& more = {}) {
   Manager::Options options = more;
   options.servers = 3;
-  Manager manager(options, {0, 1, 2});
+  Manager manager(options, placed_on({0, 1, 2}));
   for (NodeId node = 1; node <= 4; ++node) {
     if (!manager.is_absent(node)) manager.heard(node, 0, 1);
   }
@@ -61,7 +63,7 @@ TEST_CASE("where shards move at once, all former owners are asked", "[protocol]"
 }
 
 TEST_CASE("before the start who has not joined is suspected, and nobody else", "[protocol]") {
-  Manager manager({.servers = 2, .workers = 1, .detector = {.timeout = 2}}, {0, 1});
+  Manager manager({.servers = 2, .workers = 1, .detector = {.timeout = 2}}, placed_on({0, 1}));
   manager.heard(1, 0, 0.5);
   manager.heard(3, 0, 0.5);
   CHECK(manager.next_suspicion() == 2.0);
@@ -138,7 +140,7 @@ TEST_CASE("a server that comes back is given what is its own, and nothing before
 }
 
 TEST_CASE("without rebalancing shards stay where they are", "[protocol]") {
-  Manager manager = three({.detector = {.timeout = 2}, .rebalances = false});
+  Manager manager = three({.detector = {.timeout = 2}, .rebalance = Rebalance::none});
   for (const NodeId node : {1, 3, 4}) manager.heard(node, 0, 2.5);
   manager.suspect(3.5);
   manager.heard(2, 0, 4);
@@ -202,9 +204,9 @@ TEST_CASE("a replica takes over, not the next server", "[protocol]") {
 }
 
 TEST_CASE("a server that a new scheduler did not hear in time has nothing of what it had", "[protocol]") {
-  Manager before({.servers = 1}, {0});
+  Manager before({.servers = 1}, placed_on({0}));
   before.heard(1, 0, 1);
-  Manager after({.servers = 1}, {0});
+  Manager after({.servers = 1}, placed_on({0}));
   after.take_up(before.view(), {}, 1);
   const std::uint32_t epoch = owner_of(after, 0).epoch;
   after.heard(1, 1, 2);
@@ -231,9 +233,120 @@ TEST_CASE("what a job had is gone with it", "[protocol]") {
   CHECK(owner_of(manager, 1).next == 0);
   // A scheduler that takes over hears of an older view, which still had it.
   View older = three().view();
-  Manager next({.servers = 3}, {0, 1, 2});
+  Manager next({.servers = 3}, placed_on({0, 1, 2}));
   next.retire({4}, 1, 1);
   for (NodeId node = 1; node <= 3; ++node) next.heard(node, 0, 5);
   CHECK(next.take_up(older, {}, 1).empty());
   CHECK_FALSE(next.view().workers[0]);
+}
+
+namespace {
+
+// The servers that own the shards, or are to own them.
+std::vector<NodeId> goals_of(const Manager& manager) {
+  std::vector<NodeId> goals;
+  for (const Owner& owner : manager.view().owners)
+    goals.push_back(owner.next != 0 ? owner.next : owner.primary);
+  return goals;
+}
+
+// On a ring of three servers; the third is absent at first.
+KeySpace on_ring() {
+  KeySpace keys = placed_on({0, 0, 1, 2, 2});
+  keys.shards[0].order = {0, 2, 1};
+  keys.shards[1].order = {0, 1, 2};
+  keys.shards[2].order = {1, 2, 0};
+  keys.shards[3].order = {2, 0, 1};
+  keys.shards[4].order = {2, 1, 0};
+  return keys;
+}
+
+Manager of_three(Manager::Options options, const KeySpace& keys) {
+  options.servers = 3;
+  Manager manager(options, keys);
+  for (NodeId node = 1; node <= 4; ++node) {
+    if (!manager.is_absent(node)) manager.heard(node, 0, 1);
+  }
+  manager.start(1);
+  return manager;
+}
+
+}  // namespace
+
+TEST_CASE("a leaver's ranges go to their own neighbours on the ring, and come back", "[protocol]") {
+  Manager manager = of_three({.two_phase = false}, on_ring());
+  manager.leaves(1);
+  CHECK(goals_of(manager) == std::vector<NodeId>{3, 2, 2, 3, 3});
+  manager.leaves(3);
+  CHECK(goals_of(manager) == std::vector<NodeId>{2, 2, 2, 2, 2});
+  manager.heard(3, 1, 2);
+  CHECK(goals_of(manager) == std::vector<NodeId>{3, 2, 2, 3, 3});
+  manager.heard(1, 1, 2);
+  CHECK(goals_of(manager) == std::vector<NodeId>{1, 1, 2, 3, 3});
+}
+
+TEST_CASE("a joiner takes its ranges from several servers", "[protocol]") {
+  Manager manager = of_three({.absent = {3}}, on_ring());
+  CHECK(goals_of(manager) == std::vector<NodeId>{1, 1, 2, 1, 2});
+  manager.heard(3, 1, 2);
+  CHECK(goals_of(manager) == std::vector<NodeId>{1, 1, 2, 3, 3});
+}
+
+TEST_CASE("replicas are the neighbours on the ring, so a crash moves ranges to where copies are",
+          "[protocol]") {
+  Manager manager = of_three({.copies = 1, .detector = {.timeout = 2}}, on_ring());
+  CHECK(owner_of(manager, 0).replicas == std::vector<NodeId>{3});
+  CHECK(owner_of(manager, 1).replicas == std::vector<NodeId>{2});
+  for (const NodeId node : {2U, 3U, 4U}) manager.heard(node, 0, 3.5);
+  CHECK(manager.suspect(3.6) == std::vector<NodeId>{1});
+  CHECK(goals_of(manager) == std::vector<NodeId>{3, 2, 2, 3, 3});
+}
+
+TEST_CASE("a joiner takes its share of the load that owners have told", "[protocol]") {
+  Manager manager = of_three({.rebalance = Rebalance::load, .absent = {3}}, placed_on({0, 0, 0, 1, 1}));
+  for (const auto& [shard, values] : {std::pair{0U, 10U}, {1U, 20U}, {2U, 30U}, {3U, 30U}, {4U, 30U}})
+    manager.carries(shard < 3 ? 1 : 2, {.shard = shard, .epoch = 0, .values = values});
+  manager.carries(1, {.shard = 2, .epoch = 0, .values = 20});  // overtaken
+  manager.heard(3, 1, 3);
+  // 120 values in 2 s, so the mean is 20 a second. Both servers may give 10: shard 2 has 15.
+  CHECK(manager.load_of(2) == Approx(15));
+  REQUIRE(manager.view().cuts.size() == 1);
+  CHECK(goals_of(manager) == std::vector<NodeId>{1, 3, 1, 2, 2, 3});
+}
+
+TEST_CASE("a cut begins an epoch of both parts, and the upper one moves", "[protocol]") {
+  for (const bool two_phase : {true, false}) {
+    INFO("two phases: " << two_phase);
+    Manager manager =
+        of_three({.copies = 0, .rebalance = Rebalance::load, .two_phase = two_phase, .absent = {2, 3}},
+                 placed_on({0}));
+    manager.heard(2, 1, 3);
+    const View view = manager.view();
+    REQUIRE(view.cuts == std::vector<Cut>{{.shard = 0, .at = 50}});
+    REQUIRE(view.owners.size() == 2);
+    CHECK(view.bytes() == 8 + 1 + 8 * 2 + 4 + 12);
+    CHECK(view.owners[0].primary == 1);
+    CHECK(view.owners[0].epoch == 1);
+    CHECK(view.owners[1].epoch == 1);
+    CHECK(view.owners[1].primary == (two_phase ? 1 : 2));
+    CHECK(view.owners[1].next == (two_phase ? 2 : 0));
+    CHECK(view.owners[1].from == (two_phase ? std::vector<NodeId>{} : std::vector<NodeId>{1}));
+    CHECK(view.layout->keys.shards[1].ranges == std::vector<Range>{{50, 50}});
+    manager.ready(1, 2, 1);
+    CHECK(manager.view().owners[1].primary == 2);
+    CHECK(manager.view().owners[0].primary == 1);
+    CHECK(goals_of(manager) == std::vector<NodeId>{1, 2});
+    manager.leaves(2);
+    CHECK(goals_of(manager) == std::vector<NodeId>{1, 1});
+  }
+}
+
+TEST_CASE("who has crashed and returns takes a share again, by size if no load is known", "[protocol]") {
+  Manager manager =
+      of_three({.detector = {.timeout = 2}, .rebalance = Rebalance::load}, placed_on({0, 1, 2}));
+  for (const NodeId node : {2U, 3U, 4U}) manager.heard(node, 0, 3.5);
+  CHECK(manager.suspect(3.6) == std::vector<NodeId>{1});
+  CHECK(goals_of(manager) == std::vector<NodeId>{2, 2, 3});
+  manager.heard(1, 1, 4);
+  CHECK(goals_of(manager) == std::vector<NodeId>{1, 2, 3});
 }

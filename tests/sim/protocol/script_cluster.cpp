@@ -5,16 +5,17 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "tests/sim/protocol/placed.hpp"
 #include "tests/sim/protocol/server_driver.hpp"
 
 namespace psim::test {
 
 namespace {
 
-std::vector<std::uint32_t> homes(std::uint32_t shards, std::uint32_t servers) {
-  std::vector<std::uint32_t> result;
-  for (std::uint32_t s = 0; s < shards; ++s) result.push_back(s % servers);
-  return result;
+KeySpace keys_of(std::uint32_t shards, std::uint32_t servers) {
+  std::vector<std::uint32_t> homes;
+  for (std::uint32_t s = 0; s < shards; ++s) homes.push_back(s % servers);
+  return placed_on(homes, 1);
 }
 
 Manager manager_of(const ScriptCluster::Options& options, const Names& names) {
@@ -24,7 +25,7 @@ Manager manager_of(const ScriptCluster::Options& options, const Names& names) {
                            .removes_workers = true,
                            .two_phase = options.two_phase};
   for (const std::string& name : options.absent) manager.absent.push_back(names.find(name));
-  return {std::move(manager), homes(options.shards, options.servers)};
+  return {std::move(manager), keys_of(options.shards, options.servers)};
 }
 
 }  // namespace
