@@ -81,7 +81,7 @@ const std::map<std::string_view, Place> columns{
     {"weights_hash", &Row::weights_hash},
     {"state_hash", &Row::state_hash},
     {"carried_values", &Row::values},
-    {"values", &Row::values},
+    {"shard_values", &Row::values},
     {"new_values", &Row::new_values},
     {"from_server", &Row::from},
     {"carried_keys", &Row::keys},

@@ -73,7 +73,7 @@ struct ShardCut {
                       Field{"shard", shard_meaning, &ShardCut::shard},
                       Field{"new_shard", "the next free number", &ShardCut::part},
                       Field{"epoch", "of the shard's ownership, that begins with the cut", &ShardCut::epoch},
-                      Field{"values", "that the shard keeps", &ShardCut::values},
+                      Field{"shard_values", "that the shard keeps", &ShardCut::values},
                       Field{"new_values", "that the new one has", &ShardCut::part_values});
   }
 };
@@ -92,7 +92,7 @@ struct ShardMove {
         Field{"view", "its number", &ShardMove::view}, Field{"shard", shard_meaning, &ShardMove::shard},
         Field{"from_server", "a node, which had it or was to have it", &ShardMove::from},
         Field{"to_server", "a node", &ShardMove::to},
-        Field{"values", "that the shard has", &ShardMove::values},
+        Field{"shard_values", "that the shard has", &ShardMove::values},
         Field{"load_per_s",
               "where loads decide: values pushed to the shard or pulled from it in a second, as "
               "heartbeats told, before the last server joined",

@@ -229,7 +229,7 @@ TEST_CASE("what others keep of a shard goes on where it is cut", "[ranges]") {
       {joins, {"--set", "consistency.staleness=3", "--set", "consistency.cache=true"}},
       {joins, {"--set", "consistency.model=bsp", "--set", "consistency.deadline=12ms"}},
       {joins, {"--set", "inference.refresh=20ms", "--set", "inference.rate=200"}},
-      {sparse, {}}};
+      {sparse, {"--set", "messages.keys=per-value"}}};
   for (const auto& [one, more] : cases) {
     INFO(toml_of(one) << fmt::format("{}", fmt::join(more, " ")));
     const TemporaryFolder folder;
@@ -239,7 +239,9 @@ TEST_CASE("what others keep of a shard goes on where it is cut", "[ranges]") {
     const Outcome run = psim::test::psim(words, folder.path());
     INFO(run.out << run.err);
     REQUIRE(run.code == 0);
-    CHECK(Json::parse(run.out)["failures"]["rebalances"].at(0)["cuts"] >= 1);
+    const Json moved = Json::parse(run.out)["failures"]["rebalances"].at(0);
+    CHECK(moved["parameters"] > 0);
+    if (one.model == joins.model) CHECK(moved["cuts"] >= 1);
     const Outcome verdict = psim::test::psim({"verify", "run"}, folder.path());
     INFO(verdict.out);
     CHECK(verdict.code == 0);
