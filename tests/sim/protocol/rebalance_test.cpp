@@ -74,7 +74,9 @@ TEST_CASE("after a join no server has more than before, and the joiner has about
     const std::vector<Taken> moves = take_share(shards, up, joiner);
     auto before = loads_after(shards, {}, joiner), after = loads_after(shards, moves, joiner);
     const double mean = total / joiner;
-    CHECK(after[joiner] == Approx(mean).epsilon(0).margin(0.051 * mean));
+    // Each of the others keeps what is less than five percent of the mean too much.
+    CHECK(after[joiner] <= mean * 1.001);
+    CHECK(after[joiner] >= mean * (1 - 0.051 * std::max(1U, servers)));
     for (std::uint32_t node = 1; node <= servers; ++node) {
       CHECK(after[node] <= before[node] + 1e-9);
       CHECK(after[node] >= std::min(before[node], mean) - 1e-3 * mean);
