@@ -325,7 +325,7 @@ const Feature rows[] = {
         {.needs = servers, .takes = arrives_once},
         [](const Scenario& s) { return s.replication.copies > 0; }),
     row("a snapshot", "snapshot.every = \"2 updates\"", "no `every` in [snapshot]",
-        {.needs = one_group | server_weights, .takes = arrives_once},
+        {.needs = server_weights, .takes = arrives_once},
         [](const Scenario& s) { return s.snapshot.every.has_value(); }),
 };
 
