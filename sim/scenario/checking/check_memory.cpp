@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <bit>
 
 #include "sim/scenario/checking/checks.hpp"
 #include "sim/scenario/spec/memory.hpp"
@@ -52,11 +51,6 @@ void check_room(const Check& check, const NodeMemory& memory) {
 void check_memory(const Check& check) {
   const std::size_t speeds = check.s.cluster.worker_devices.speeds.values.size();
   const bool sound = knows_model(check) && check.s.cluster.workers > 0 && speeds < 65;
-  const std::int64_t workers_there = check.s.cluster.workers;
-  if (check.s.architecture.kind == Architecture::all_reduce &&
-      check.s.architecture.algorithm == AllReduceAlgorithm::halving_doubling &&
-      !std::has_single_bit(static_cast<std::uint64_t>(workers_there)))
-    return;
   const bool is_pipeline = check.s.architecture.kind == Architecture::model_parallel;
   const std::int64_t layers = std::ssize(check.s.model.mlp.layers) - 1;
   const bool has_stages = check.s.model.kind == ModelKind::phantom ||
