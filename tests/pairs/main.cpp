@@ -92,6 +92,15 @@ bool put_together(Assignments& a, const Assignments& b) {
   return true;
 }
 
+// Whether one of two features may switch the other off: they are two meanings of one field, or both choose
+// the model of consistency, or one sets nothing that the other does not set as well.
+bool are_alternatives(const Feature& a, const Feature& b) {
+  const Assignments first = assignments_of(a), second = assignments_of(b);
+  const std::string model = "consistency.model";
+  return a.field() == b.field() || (first.contains(model) && second.contains(model)) ||
+         std::ranges::includes(first, second) || std::ranges::includes(second, first);
+}
+
 // Runs in a process of its own, which says on stdout what is wrong.
 std::string run_and_verify(const LoadedScenario& loaded, const fs::path& folder) {
   fs::create_directories(folder);
@@ -174,7 +183,7 @@ class Pairs {
     if (exclude(a, b) && &a != &b) return fail("is not refused");
     const auto is_off = [&](const Feature& feature) { return feature.places(loaded->scenario).empty(); };
     if (is_off(a) || is_off(b)) {
-      if (a.field() == b.field() && &a != &b) return static_cast<void>(++alternatives_);
+      if (&a != &b && are_alternatives(a, b)) return static_cast<void>(++alternatives_);
       return fail("one of them is off");
     }
     ++ran_;

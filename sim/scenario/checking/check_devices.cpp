@@ -27,10 +27,7 @@ void settle_devices(Scenario& scenario, const Check& check) {
                     count = "cluster.worker.device.count";
   if (scenario.architecture.kind != Architecture::model_parallel) return;
   if (!scenario.architecture.is_on_one_machine()) {  // a stage is a machine, which computes itself
-    if (devices.count > 1)
-      check.add({count, over, "architecture.kind"}, fmt::format("`{}` is {}", count, devices.count),
-                "the stages are machines", "over = \"devices\" in [architecture] makes stages of devices");
-    devices = {.memory = devices.memory};
+    devices = {.count = devices.count, .memory = devices.memory};
     return;
   }
   const std::int64_t machines = check.reading.given(workers) ? scenario.cluster.workers : 1;

@@ -28,7 +28,7 @@ std::vector<Active> active_in(const Scenario& s) {
   return result;
 }
 
-bool is_model(const Feature& feature) { return feature.by && feature.field() == "consistency.model"; }
+bool is_model(const Feature& feature) { return static_cast<bool>(feature.by); }
 
 // What to write instead of `feature`, where `property` is in `part` of its demands.
 std::string remedy(const Feature& feature, Property property, Properties Demands::*part) {

@@ -11,44 +11,35 @@ auto models(bool (ConsistencyRow::*has)() const) {
   return names_of_rows<ConsistencyRow>([has](const ConsistencyRow& row) { return (row.*has)(); });
 }
 
+// Of models that `has` it; none by default.
+FieldInfo limit(std::string_view doc, bool (ConsistencyRow::*has)() const) {
+  return {
+      .doc = doc, .min = 0, .max = 1e9, .when_key = "model", .when = models(has), .default_text = "no limit"};
+}
+
 // When an update is made although pushes are missing.
 void describe_closing(FieldVisitor& v, ConsistencySpec& c) {
   v.field(
       "window", &c.window,
-      {.doc =
-           "Time after an update's first push at which it is made of the pushes that are there, if it does "
-           "not have all that it needs before (K-sync with a timeout; semi-asynchronous rounds: SAFA, Wu et "
-           "al., IEEE ToC 2021).",
-       .min = 0,
-       .max = 1e9,
-       .when_key = "model",
-       .when = models(&ConsistencyRow::has_closing),
-       .default_text = "no limit"});
+      limit("Time after an update's first push at which it is made of the pushes that are there, if it does "
+            "not have all that it needs before (K-sync with a timeout; semi-asynchronous rounds: SAFA, Wu et "
+            "al., IEEE ToC 2021).",
+            &ConsistencyRow::has_closing));
   v.field(
       "deadline", &c.deadline,
-      {.doc =
-           "The same, counted from the last update (at first, from the first pull); if no push is there by "
-           "then, the next one makes the update (deadline of a round: FedCS, Nishio and Yonetani, ICC 2019; "
-           "Bonawitz et al., MLSys 2019).",
-       .min = 0,
-       .max = 1e9,
-       .when_key = "model",
-       .when = models(&ConsistencyRow::has_closing),
-       .default_text = "no limit"});
+      limit("The same, counted from the last update (at first, from the first pull); if no push is there by "
+            "then, the next one makes the update (deadline of a round: FedCS, Nishio and Yonetani, ICC 2019; "
+            "Bonawitz et al., MLSys 2019).",
+            &ConsistencyRow::has_closing));
 }
 
 // What becomes of stale pushes where they count.
 void describe_limit(FieldVisitor& v, ConsistencySpec& c) {
   v.field(
       "max_staleness", &c.max_staleness,
-      {.doc =
-           "Updates that a push may be stale, when it is applied at its shard, to count in full (TensorFlow "
-           "1's ConditionalAccumulator drops staler ones).",
-       .min = 0,
-       .max = 1e9,
-       .when_key = "model",
-       .when = models(&ConsistencyRow::has_limit),
-       .default_text = "no limit"});
+      limit("Updates that a push may be stale, when it is applied at its shard, to count in full (TensorFlow "
+            "1's ConditionalAccumulator drops staler ones).",
+            &ConsistencyRow::has_limit));
   v.field("too_stale", choice(c.too_stale),
           {.doc = "What becomes of a staler push.",
            .when_key = "model",

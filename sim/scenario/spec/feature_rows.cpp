@@ -86,16 +86,10 @@ bool loses_worker(const Scenario& s, LostWorkers what) {
 
 // Where every worker sees every update, servers send its sum, which nobody else has. Else workers push the
 // steps that they have made, and servers have the weights.
-Feature update_on_worker() {
-  const Demands sums{.needs = servers | gradients | all_weights | own_clocks, .takes = server_weights},
-      steps{.needs = servers | gradients | all_weights | own_clocks, .takes = server_steps};
-  Feature result = row("an update on the worker", "training.update = \"worker\"", "update = \"server\"", sums,
-                       [](const Scenario& s) { return s.training.update == UpdateAt::worker; });
-  result.demands.takes = sums.takes | steps.takes;
-  result.by = [sums, steps](const Scenario& s) {
-    return make_rule(s.consistency, s.cluster.workers).waits_for_all() ? sums : steps;
-  };
-  return result;
+template <bool of_sums>
+bool updates_on_worker(const Scenario& s) {
+  return s.training.update == UpdateAt::worker &&
+         make_rule(s.consistency, s.cluster.workers).waits_for_all() == of_sums;
 }
 
 const Feature rows[] = {
@@ -117,7 +111,13 @@ const Feature rows[] = {
     row("elastic averaging", "training.algorithm = \"elastic\"", "algorithm = \"gradient\"",
         {.needs = servers | counts_alone | whole_pushes | all_weights, .takes = gradients},
         [](const Scenario& s) { return s.training.algorithm == Algorithm::elastic; }),
-    update_on_worker(),
+    row("an update on the worker", "training.update = \"worker\"", "update = \"server\"",
+        {.needs = servers | gradients | all_weights | own_clocks},
+        [](const Scenario& s) { return s.training.update == UpdateAt::worker; }),
+    row("sums of which workers make steps", "training.update = \"worker\"\nconsistency.model = \"bsp\"",
+        "update = \"server\"", {.takes = server_weights}, updates_on_worker<true>),
+    row("steps that workers push", "training.update = \"worker\"\nconsistency.model = \"asp\"",
+        "update = \"server\"", {.takes = server_steps}, updates_on_worker<false>),
     row("a clock of several local steps", "training.local_steps = 2", "local_steps = 1",
         {.needs = own_batches, .takes = one_batch | pulled_weights | open_clocks},
         [](const Scenario& s) { return s.training.local_steps > 1; }),
@@ -209,7 +209,8 @@ const Feature rows[] = {
          .takes = one_push},
         [](const Scenario& s) { return s.training.work == WorkPolicy::stealing; }),
     row("delivery by a database", "data.delivery = \"database\"\ndata.bytes_per_sample = \"100B\"",
-        "delivery = \"local\"", {.needs = own_batches | counted_batches | own_clocks}, has_database),
+        "delivery = \"local\"", {.needs = own_batches | counted_batches | own_clocks, .takes = held_samples},
+        has_database),
     row("a database without servers",
         "data.delivery = \"database\"\ndata.bytes_per_sample = \"100B\"\narchitecture.kind = \"all-reduce\"",
         "delivery = \"local\"", {.needs = arrives_once},
@@ -238,7 +239,8 @@ const Feature rows[] = {
         {.needs = servers}, [](const Scenario& s) { return s.messages.unit == MessageUnit::range; }),
     row("a message for a range of keys", "messages.keys = \"range\"", "keys = \"per-value\" in [messages]",
         {.takes = keys}, [](const Scenario& s) { return s.messages.keys == KeyFormat::range; }),
-    row("a worker of several devices", "cluster.worker.device.count = 2", "count = 1", {.needs = own_batches},
+    row("a worker of several devices", "cluster.worker.device.count = 2",
+        "count = 1 (over = \"devices\" in [architecture] makes stages of devices)", {.needs = own_batches},
         [](const Scenario& s) {
           return s.cluster.worker_devices.count > 1 && !s.architecture.is_on_one_machine();
         }),
@@ -300,7 +302,7 @@ const Feature rows[] = {
         "workers = \"wait\" or \"remove\" in [recovery]", {.needs = peers, .takes = fewer_workers},
         [](const Scenario& s) { return s.may_fail() && s.recovery.workers == LostWorkers::restart; }),
     row("samples that move to workers", "recovery.data_from = \"database\"\nrecovery.enabled = true",
-        "data_from = \"local\" in [recovery]", {.needs = servers | one_group | real_data},
+        "data_from = \"local\" in [recovery]", {.needs = servers | one_group | real_data | held_samples},
         [](const Scenario& s) { return s.moves_data(); }),
     row("samples that others take over", "recovery.lost_data = \"reassign\"\nrecovery.enabled = true",
         "lost_data = \"drop\" in [recovery]", {.needs = fewer_workers},

@@ -60,6 +60,8 @@ constexpr PropertyRow property_rows[] = {
     {server_steps, "pushes without a step of the worker's own",
      "What reaches a server is no step that a worker's optimizer has made."},
     {one_scheduler, "a scheduler that stays up", "The scheduler does not crash, so it forgets no view."},
+    {held_samples, "samples that workers hold",
+     "A worker has the samples that it trains on, and keeps them."},
 };
 
 // What a model of consistency makes of pushes, by its rule.

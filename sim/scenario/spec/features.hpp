@@ -50,6 +50,7 @@ enum class Property : std::uint8_t {
   hosts_of_psim,
   server_steps,
   one_scheduler,
+  held_samples,
 };
 
 struct PropertyRow {

@@ -178,6 +178,11 @@ double NodeMemory::bytes() const {
   return sum;
 }
 
+std::optional<double> NodeMemory::limit() const {
+  const auto least = std::ranges::min_element(limits, {}, &MemoryLimit::bytes);
+  return least == limits.end() ? std::nullopt : std::optional(least->bytes);
+}
+
 double NodeMemory::of(std::string_view name) const {
   const auto part = std::ranges::find(parts, name, &NodePart::name);
   return part == parts.end() ? 0 : part->bytes;

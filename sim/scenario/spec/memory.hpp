@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -42,6 +43,7 @@ struct NodeMemory {
   std::vector<MemoryLimit> limits = {};
 
   double bytes() const;
+  std::optional<double> limit() const;     // the least; none: it has as much as it needs
   double of(std::string_view part) const;  // 0: there is no such part
   void add(std::string_view part, double bytes);
 };

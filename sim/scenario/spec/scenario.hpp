@@ -315,10 +315,7 @@ struct Scenario {
            snapshot.every || recovery.slow.given;
   }
   // The samples that a worker is to hold come over the network.
-  bool moves_data() const {
-    return may_fail() && architecture.has_servers() && recovery.data_from != DataFrom::local &&
-           cluster.delivery.source == Delivery::local;
-  }
+  bool moves_data() const { return may_fail() && recovery.data_from != DataFrom::local; }
 };
 
 }  // namespace psim
