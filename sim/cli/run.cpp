@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <utility>
 #include <vector>
 
@@ -128,9 +127,8 @@ void say_memory(const LoadedScenario& loaded) {
   for (const LoadedJob& job : loaded.jobs) jobs.push_back(&job.scenario);
   if (jobs.empty()) jobs.push_back(&loaded.scenario);
   const auto line = [](const NodeMemory& one) {
-    double limit = HUGE_VAL;
-    for (const MemoryLimit& given : one.limits) limit = std::min(limit, given.bytes);
-    const std::string of = std::isfinite(limit) ? " of " + size_text(limit) : "";
+    const std::optional<double> limit = one.limit();
+    const std::string of = limit ? " of " + size_text(*limit) : "";
     say("memory of a {}: {}{} ({})\n", one.node, size_text(one.bytes()), of, parts_text(one));
   };
   for (const Scenario* job : jobs) std::ranges::for_each(worker_memory(*job), line);

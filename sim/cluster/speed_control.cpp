@@ -20,7 +20,9 @@ SpeedControl::SpeedControl(const Platform& platform, const Slowness& slowness, A
       first_worker_(first_worker),
       workers_(workers),
       is_stuck_(std::move(is_stuck)),
-      by_fault_(platform.hosts.size(), 1.0) {}
+      by_fault_(platform.hosts.size(), 1.0) {
+  for (NodeId node = 0; node < platform.hosts.size(); ++node) nodes_of_[platform.hosts[node]].push_back(node);
+}
 
 void SpeedControl::start() {
   for (NodeId node = first_worker_; node < first_worker_ + workers_; ++node) follow(node);
@@ -42,17 +44,8 @@ void SpeedControl::set_fault(NodeId node, double factor) {
   for (const NodeId other : nodes_beside(node)) network_.hand_out(other);
 }
 
-std::vector<NodeId> SpeedControl::nodes_beside(NodeId node) const {
-  std::vector<NodeId> nodes;
-  for (NodeId other = 0; other < platform_.hosts.size(); ++other) {
-    if (platform_.hosts[other] == platform_.hosts[node]) nodes.push_back(other);
-  }
-  return nodes;
-}
-
 bool SpeedControl::is_frozen(NodeId node) const {
-  const std::vector<NodeId> nodes = nodes_beside(node);
-  return std::ranges::any_of(nodes, [this](NodeId other) { return by_fault_[other] == 0; });
+  return std::ranges::any_of(nodes_beside(node), [this](NodeId other) { return by_fault_[other] == 0; });
 }
 
 double SpeedControl::factor_of(NodeId node) const {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <vector>
 
 #include "sim/cluster/agenda.hpp"
@@ -36,7 +37,8 @@ class SpeedControl {
  private:
   void follow(NodeId node);
   void suspend_actors(NodeId node);
-  std::vector<NodeId> nodes_beside(NodeId node) const;  // of its machine, itself among them
+  // Of its machine, itself among them.
+  const std::vector<NodeId>& nodes_beside(NodeId node) const { return nodes_of_.at(platform_.hosts[node]); }
   double factor_of(NodeId node) const;
 
   const Platform& platform_;
@@ -46,7 +48,8 @@ class SpeedControl {
   NodeId first_worker_;
   std::uint32_t workers_;
   std::function<bool()> is_stuck_;
-  std::vector<double> by_fault_;  // by node
+  std::vector<double> by_fault_;                                       // by node
+  std::map<const simgrid::s4u::Host*, std::vector<NodeId>> nodes_of_;  // looked up only
 };
 
 }  // namespace psim

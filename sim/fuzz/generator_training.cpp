@@ -1,5 +1,4 @@
 // What workers of a drawn scenario learn with, and how much memory they have.
-#include <algorithm>
 
 #include "sim/fuzz/generator.hpp"
 #include "sim/scenario/spec/scenario.hpp"

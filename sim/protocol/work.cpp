@@ -35,6 +35,26 @@ Sizes share_out(std::int64_t total, const std::vector<double>& speeds) {
   return shares;
 }
 
+namespace {
+
+// Those who take no part have no share. `speeds`: by worker.
+Sizes share_out_among(std::int64_t total, const std::vector<double>& speeds,
+                      const std::vector<bool>& members) {
+  std::vector<double> of_members;
+  for (std::size_t w = 0; w < speeds.size(); ++w) {
+    if (members[w]) of_members.push_back(speeds[w]);
+  }
+  Sizes sizes(speeds.size(), 0);
+  if (of_members.empty()) return sizes;
+  const Sizes parts = share_out(total, of_members);
+  for (std::size_t w = 0, i = 0; w < sizes.size(); ++w) {
+    if (members[w]) sizes[w] = parts[i++];
+  }
+  return sizes;
+}
+
+}  // namespace
+
 Sizes share_among(const Sizes& sizes, const std::vector<bool>& members) {
   std::int64_t total = 0, known = 0, of_known = 0;
   bool as_before = true;
@@ -45,19 +65,11 @@ Sizes share_among(const Sizes& sizes, const std::vector<bool>& members) {
     ++known;
     of_known += sizes[w];
   }
-  if (as_before) return sizes;
+  if (as_before || std::ranges::find(members, true) == members.end()) return sizes;
   const double mean = known > 0 ? static_cast<double>(of_known) / static_cast<double>(known) : 1.0;
   std::vector<double> weights;
-  for (std::size_t w = 0; w < sizes.size(); ++w) {
-    if (members[w]) weights.push_back(sizes[w] > 0 ? static_cast<double>(sizes[w]) : mean);
-  }
-  if (weights.empty()) return sizes;
-  const Sizes parts = share_out(total, weights);
-  Sizes result(sizes.size(), 0);
-  for (std::size_t w = 0, i = 0; w < sizes.size(); ++w) {
-    if (members[w]) result[w] = parts[i++];
-  }
-  return result;
+  for (const std::int64_t size : sizes) weights.push_back(size > 0 ? static_cast<double>(size) : mean);
+  return share_out_among(total, weights, members);
 }
 
 Balancer::Balancer(Options options)
@@ -120,15 +132,9 @@ SharedSizes Balancer::shares() const {
   std::int64_t total = 0;
   for (std::size_t w = 0; w < times_.size(); ++w) {
     total += options_.first[w];
-    if (takes_part_[w]) speeds.push_back(measurable && times_[w] ? 1 / *times_[w] : mean);
+    speeds.push_back(measurable && takes_part_[w] && times_[w] ? 1 / *times_[w] : mean);
   }
-  auto sizes = std::make_shared<Sizes>(times_.size(), 0);
-  if (speeds.empty()) return sizes;
-  const Sizes parts = share_out(total, speeds);
-  for (std::size_t w = 0, i = 0; w < sizes->size(); ++w) {
-    if (takes_part_[w]) (*sizes)[w] = parts[i++];
-  }
-  return sizes;
+  return std::make_shared<Sizes>(share_out_among(total, speeds, takes_part_));
 }
 
 Balancer::Assignments Balancer::decide(std::int64_t clock, double now) {
@@ -164,10 +170,14 @@ Balancer::Assignments Balancer::set_members(const std::vector<bool>& members, do
   if (members == takes_part_) return {};
   takes_part_ = members;
   if (!options_.in_step) return decide_apart();
+  return decide_those(now, [this](const Round& round) { return is_complete(round); });
+}
+
+Balancer::Assignments Balancer::decide_those(double now, const std::function<bool(const Round&)>& is_due) {
   Assignments all;
   for (auto round = rounds_.begin(); round != rounds_.end();) {
-    const auto [clock, open] = *round++;
-    if (!is_complete(open)) continue;
+    const auto& [clock, open] = *round++;  // which the decision removes
+    if (!is_due(open)) continue;
     const Assignments some = decide(clock, now);
     all.insert(all.end(), some.begin(), some.end());
   }
@@ -184,14 +194,8 @@ std::optional<double> Balancer::next() const {
 }
 
 Balancer::Assignments Balancer::overdue(double now) {
-  Assignments all;
-  for (auto round = rounds_.begin(); options_.patience && round != rounds_.end();) {
-    const auto [clock, open] = *round++;
-    if (open.until > now) continue;
-    const Assignments some = decide(clock, now);
-    all.insert(all.end(), some.begin(), some.end());
-  }
-  return all;
+  if (!options_.patience) return {};
+  return decide_those(now, [now](const Round& round) { return !(round.until > now); });
 }
 
 }  // namespace psim

@@ -8,8 +8,7 @@
 //   scheduler shares out the samples by the newest time of each worker. A worker of which it knows none
 //   counts as fast as the mean of the others.
 // - Where all workers are in one clock (bsp), every decision is for one clock and those after it, and a
-// worker
-//   begins that clock when it has the decision: sizes of two decisions in one clock would make batches
+//   worker begins that clock when it has the decision: sizes of two decisions in one clock would make batches
 //   overlap. Batches of the next decision are not asked for ahead. The scheduler decides when all who take
 //   part have reported; where nodes may fail, it waits for the others recovery.timeout, and ten times as long
 //   as the first one took since the last decision, but half of recovery.patience at most. It remembers what
@@ -30,6 +29,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -101,6 +101,8 @@ class Balancer {
   SharedSizes shares() const;
   bool is_complete(const Round& round) const;
   Assignments decide(std::int64_t clock, double now);
+  // The open rounds that are due.
+  Assignments decide_those(double now, const std::function<bool(const Round&)>& is_due);
   Assignments decide_apart();
   std::int64_t members() const;
 

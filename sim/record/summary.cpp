@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
-#include "model/mutant.hpp"
 #include "sim/record/notes.hpp"
 #include "sim/record/summary_nodes.hpp"
 #include "sim/record/summary_serving.hpp"
@@ -145,11 +143,13 @@ Json workers(const Scenario& scenario, const RunResult& r) {
 }
 
 Json memory_of_node(const NodeMemory& node, const std::string& name) {
-  Json parts = Json::object(), limit = nullptr;
+  Json parts = Json::object();
   for (const NodePart& part : node.parts) parts[std::string(part.name)] = whole(part.bytes);
-  for (const MemoryLimit& one : node.limits)
-    limit = whole(limit.is_null() ? one.bytes : std::min(one.bytes, limit.get<double>()));
-  return {{"node", name}, {"bytes", whole(node.bytes())}, {"limit_bytes", limit}, {"parts", parts}};
+  const std::optional<double> limit = node.limit();
+  return {{"node", name},
+          {"bytes", whole(node.bytes())},
+          {"limit_bytes", limit ? Json(whole(*limit)) : Json(nullptr)},
+          {"parts", parts}};
 }
 
 // Of every kind of node: workers of each job, and the servers that all share.

@@ -74,12 +74,17 @@ void Holdings::ask_workers(std::vector<bool>& missing, const std::vector<bool>& 
 
 void Holdings::ask(NodeId node, Ids samples) {
   const std::int64_t number = asked_++;
-  const std::uint64_t bytes = sample_bytes(job_, samples, std::ssize(samples));
   const SharedKeys shared = std::make_shared<const Keys>(std::move(samples));
   open_.emplace(number, shared);
+  fetch(number, node, shared);
+}
+
+// Again from the database, if need be.
+void Holdings::fetch(std::int64_t number, NodeId node, const SharedKeys& samples) {
+  const std::uint64_t bytes = sample_bytes(job_, *samples, std::ssize(*samples));
   requests_.ask(
       number,
-      {.from = node_, .to = node, .body = Fetch{.step = number, .sample_bytes = bytes, .samples = shared}},
+      {.from = node_, .to = node, .body = Fetch{.step = number, .sample_bytes = bytes, .samples = samples}},
       job_.plan.database());
 }
 
@@ -88,13 +93,7 @@ void Holdings::on(NodeId from, const Samples& answer) {
   if (open == open_.end()) return;  // it came twice
   const SharedKeys samples = open->second;
   if (answer.lacks) {
-    if (from == job_.plan.database()) return;
-    requests_.ask(answer.step,
-                  {.from = node_,
-                   .to = job_.plan.database(),
-                   .body = Fetch{.step = answer.step,
-                                 .sample_bytes = sample_bytes(job_, *samples, std::ssize(*samples)),
-                                 .samples = samples}});
+    if (from != job_.plan.database()) fetch(answer.step, job_.plan.database(), samples);
     return;
   }
   for (const std::uint32_t sample : *samples) held_[sample] = true;

@@ -42,6 +42,7 @@ class Holdings {
   std::vector<bool> part_of(std::uint32_t worker, const std::vector<bool>& members) const;
   void ask_workers(std::vector<bool>& missing, const std::vector<bool>& holders);
   void ask(NodeId node, Ids samples);
+  void fetch(std::int64_t number, NodeId node, const SharedKeys& samples);
 
   JobContext& job_;
   NodeId node_;

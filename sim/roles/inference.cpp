@@ -183,11 +183,16 @@ void InferenceGroup::start(NodeId node) {
 
 void InferenceGroup::kill(NodeId node) {
   const std::size_t i = index_of(node);
+  kill_actors(i);
+  nodes_[i]->crash();
+}
+
+void InferenceGroup::kill_actors(std::size_t i) {
+  job_.network.let_go(nodes_[i]->id());
   for (simgrid::s4u::ActorPtr& actor : actors_[i]) {
     if (actor) actor->kill();
     actor = nullptr;
   }
-  nodes_[i]->crash();
 }
 
 // Requests come for ever; when workers and servers are stuck, they must not keep the clock running.
@@ -196,12 +201,7 @@ void InferenceGroup::watch(std::int64_t turn) {
   job_.agenda.at(date, [this, turn] {
     if (!job_.observer.watch().is_stuck()) return watch(turn + 1);
     stopped_ = true;
-    for (std::size_t i = 0; i < nodes_.size(); ++i) {
-      job_.network.let_go(nodes_[i]->id());
-      for (const simgrid::s4u::ActorPtr& actor : actors_[i]) {
-        if (actor) actor->kill();
-      }
-    }
+    for (std::size_t i = 0; i < nodes_.size(); ++i) kill_actors(i);
   });
 }
 

@@ -115,6 +115,7 @@ class InferenceGroup {
   std::size_t index_of(NodeId node) const { return node - nodes_.front()->id(); }
   void spawn_pulls(std::size_t node, std::function<void()> on_ready);
   void spawn_answers(std::size_t node);
+  void kill_actors(std::size_t i);
   void watch(std::int64_t turn);
   void begin_to_beat(NodeId node);
   void beat(NodeId node, std::uint32_t incarnation, double date);

@@ -1,13 +1,11 @@
 #include "sim/roles/kv_client.hpp"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <numeric>
 #include <utility>
 
 #include "model/mutant.hpp"
-#include "model/parameters.hpp"
 #include "sim/roles/attendance.hpp"
 
 namespace psim {

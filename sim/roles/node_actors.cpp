@@ -123,7 +123,6 @@ std::optional<InferenceStats> NodeActors::finish_inference(double end) {
 
 void NodeActors::end(double date) {
   for (NodeId node = job_.plan.first_worker(); node < job_.plan.past_workers(); ++node) {
-    job_.network.let_go(node);
     job_.state.starting[node] = false;
     kill(node);
     job_.network.take_down(node, [](const Message&) {});
@@ -134,12 +133,12 @@ void NodeActors::end(double date) {
 
 void NodeActors::kill(NodeId node) {
   if (inference_ && inference_->has(node)) return inference_->kill(node);
+  job_.network.let_go(node);
   if (by_node_[node]) by_node_[node]->kill();  // else it has never been there
 }
 
 bool NodeActors::crash(NodeId node) {
   if (!job_.network.is_up(node)) return false;
-  job_.network.let_go(node);
   kill(node);
   job_.network.take_down(node, [this](const Message& message) {
     for (NodeActors* part : parts_) {

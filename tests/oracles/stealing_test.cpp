@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/oracles/unit_work.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/run_file.hpp"
 
@@ -12,28 +13,13 @@ using namespace psim::test;
 
 namespace {
 
-// A phantom's sample takes 1e6 operations: on a machine of s Mf, 1 / s seconds.
 std::string toml(const std::string& work, const std::string& speed, int batch, int workers,
                  const std::string& more = "", const std::string& latency = "0s") {
-  return fmt::format(R"([model]
-kind = "phantom"
-parameters = 1
-flops_per_sample = 1e6
-[training]
-batch_size = {}
-steps = 5
-work = "{}"
-[cluster]
-workers = {}
-[cluster.worker]
-speed = {}
-[cluster.network]
-bandwidth = "1GBps"
-latency = "{}"
-share_spread = 0.0
-simgrid_model = "cm02"
-{})",
-                     batch, work, workers, speed, latency, more);
+  return toml(UnitWork{.training = fmt::format("batch_size = {}\nsteps = 5\nwork = \"{}\"", batch, work),
+                       .speed = speed,
+                       .workers = workers,
+                       .network = fmt::format("latency = \"{}\"", latency),
+                       .more = more});
 }
 
 double seconds(const Json& run) { return run["sim_time_s"].get<double>(); }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/oracles/unit_work.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/run_file.hpp"
 #include "tests/support/run_psim.hpp"
@@ -12,27 +13,12 @@ using namespace psim::test;
 
 namespace {
 
-// Messages take no time that shows; a sample of a phantom takes 1e6 operations.
 std::string phantom(const std::string& tasks, int steps, const std::string& speeds) {
-  return fmt::format(R"(consistency = "tasks"
-[model]
-kind = "phantom"
-parameters = 1
-flops_per_sample = 1e6
-[training]
-batch_size = 1
-steps = {}
-[cluster]
-workers = 2
-[cluster.worker]
-speed = {}
-[cluster.network]
-bandwidth = "1GBps"
-latency = "0s"
-share_spread = 0.0
-simgrid_model = "cm02"
-{})",
-                     steps, speeds, tasks);
+  return "consistency = \"tasks\"\n" +
+         toml(UnitWork{.training = fmt::format("batch_size = 1\nsteps = {}", steps),
+                       .speed = speeds,
+                       .workers = 2,
+                       .more = tasks});
 }
 
 std::string learner(const std::string& tasks, const std::string& consistency) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/oracles/unit_work.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/run_file.hpp"
 
@@ -13,26 +14,9 @@ using namespace psim::test;
 
 namespace {
 
-// A phantom's sample takes 1e6 operations: on a machine of s Mf, 1 / s seconds.
 std::string toml(const std::string& training, const std::string& more, int workers = 4,
                  const std::string& speed = "\"1Mf\"") {
-  return fmt::format(R"([model]
-kind = "phantom"
-parameters = 1
-flops_per_sample = 1e6
-[training]
-{}
-[cluster]
-workers = {}
-[cluster.worker]
-speed = {}
-[cluster.network]
-bandwidth = "1GBps"
-latency = "0s"
-share_spread = 0.0
-simgrid_model = "cm02"
-{})",
-                     training, workers, speed, more);
+  return toml(UnitWork{.training = training, .speed = speed, .workers = workers, .more = more});
 }
 
 constexpr auto recovery = R"([recovery]

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/oracles/unit_work.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/run_psim.hpp"
 
@@ -11,26 +12,10 @@ using namespace psim::test;
 
 namespace {
 
-// A phantom's sample takes 1e6 operations: on a machine of s Mf, 1 / s seconds.
 std::string toml(const std::string& training, const std::string& speed, const std::string& more = "",
                  int workers = 3, const std::string& network = "latency = \"0s\"") {
-  return fmt::format(R"([model]
-kind = "phantom"
-parameters = 1
-flops_per_sample = 1e6
-[training]
-{}
-[cluster]
-workers = {}
-[cluster.worker]
-speed = {}
-[cluster.network]
-bandwidth = "1GBps"
-share_spread = 0.0
-simgrid_model = "cm02"
-{}
-{})",
-                     training, workers, speed, network, more);
+  return toml(
+      UnitWork{.training = training, .speed = speed, .workers = workers, .network = network, .more = more});
 }
 
 std::vector<int> batch_sizes(const Json& run) {
