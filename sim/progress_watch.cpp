@@ -42,7 +42,9 @@ bool ProgressWatch::is_stuck() { return parts_.scenario.may_fail() ? waits_too_l
 // Nothing has been computed for long, nobody computes, and no fault will change that; of those that repeat
 // for ever, none has for several turns.
 bool ProgressWatch::waits_too_long() const {
-  const double silence = Agenda::now() - parts_.recorder.stats().last_progress;
+  double since = parts_.recorder.stats().last_progress;
+  if (parts_.faults != nullptr) since = std::max(since, parts_.faults->last_once());
+  const double silence = Agenda::now() - since;
   const double patience = parts_.scenario.recovery.patience.value;
   if (silence <= patience) return false;  // asked with every heartbeat: first what is cheap
   if (computes() || starts_nodes() || (parts_.faults != nullptr && parts_.faults->once_to_come()))

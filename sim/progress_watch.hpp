@@ -2,11 +2,12 @@
 // recovery.patience, its workers compute the same again and again, or the machine works in vain.
 //
 // A quiet moment may just precede a retransmission. So where nodes may fail a run is stuck only after
-// recovery.patience without any progress; until then evaluations and planned changes of speed go on. Where
-// messages are lost at random for ever, patience also has room for thirty of the longest retries. A run
-// that goes in circles ends when thirty times as many steps as led to the last new version have led to
-// none. The machine's work is bounded as well, whatever the simulated clock says: some million events in
-// which no shard reaches a new version and no worker a new clock end the run with a diagnosis.
+// recovery.patience without any progress since the last planned fault began or ended; until then evaluations
+// and planned changes of speed go on. Where messages are lost at random for ever, patience also has room for
+// thirty of the longest retries. A run that goes in circles ends when thirty times as many steps as led to
+// the last new version have led to none. The machine's work is bounded as well, whatever the simulated clock
+// says: some million events in which no shard reaches a new version and no worker a new clock end the run
+// with a diagnosis.
 #pragma once
 
 #include <cstdint>

@@ -118,15 +118,17 @@ std::string failures_text(const Json& s) {
 }
 
 std::string slow_text(const Json& slow) {
+  const bool replaces = std::ranges::any_of(slow, [](const Json& one) { return one["action"] == "replace"; });
   std::string text;
   for (const Json& one : slow) {
     const std::string action = one["action"];
     text += line("slow", one,
                  "worker {worker} found at {at_s:.4g s}: {seconds_per_sample:.3g} s a sample, the others "
                  "{median:.3g} s") +
-            (action == "flag"     ? ""
-             : action == "remove" ? "; asked to leave"
-                                  : "; replaced");
+            (action == "remove"    ? "; asked to leave"
+             : action == "replace" ? "; replaced"
+             : replaces            ? "; no spare is left, so it stays"
+                                   : "");
   }
   return text.empty() ? line("slow") + "no worker was found slow" : text;
 }

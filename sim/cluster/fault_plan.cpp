@@ -59,7 +59,7 @@ void FaultPlan::plan(std::size_t index) {
   expect_starts(unit.table, unit.node, 1);
   agenda_.at(turn->begin, [this, index, turn = *turn, repeats] {
     Unit& now = units_[index];
-    if (!repeats) --pending_;
+    if (!repeats) passes();
     const bool begins = !repeats || !gives_up(now);
     // All its nodes are to come until all have: one that goes may have what another that comes is to get.
     if (begins) begin(now.table, now.node, turn, !repeats);
@@ -100,13 +100,18 @@ std::vector<FaultUse> FaultPlan::uses() const {
   return uses;
 }
 
+void FaultPlan::passes() {
+  --pending_;
+  last_once_ = Agenda::now();
+}
+
 void FaultPlan::begin(std::size_t table, std::optional<NodeId> node, const FaultTurn& turn, bool counts) {
   act(table, node, true);
   if (turn.end == HUGE_VAL) return;
   if (counts) ++pending_;
   expect_starts(table, node, 1);
   agenda_.at(turn.end, [this, table, node, counts] {
-    if (counts) --pending_;
+    if (counts) passes();
     act(table, node, false);
     expect_starts(table, node, -1);
   });

@@ -50,6 +50,8 @@ class FaultPlan {
   // Whether a planned fault or the end of one may still change something, so that a watch for hangs must wait
   // for it. Faults that repeat for ever do not count.
   bool once_to_come() const { return pending_ > 0; }
+  // When such a fault last began or ended: what it kept from happening may still come.
+  double last_once() const { return last_once_; }
   // Whether a planned fault, without a condition, starts the node again.
   bool comes_back(NodeId node) const { return starts_to_come_[node] > 0; }
   // Seconds in which each fault that repeats for ever has had several turns, so that a request that is
@@ -76,6 +78,7 @@ class FaultPlan {
   const FaultSpec& spec(std::size_t table) const { return scenario_.faults[table]; }
   void plan(std::size_t unit);
   bool gives_up(Unit& unit);
+  void passes();
   void begin(std::size_t table, std::optional<NodeId> node, const FaultTurn& turn, bool counts);
   void end(std::size_t table, std::optional<NodeId> node);
   bool starts_nodes(std::size_t table) const;
@@ -100,6 +103,7 @@ class FaultPlan {
   std::vector<std::vector<int>> active_;  // by table and node: slow and degrade in force
   std::vector<int> starts_to_come_;       // by node: planned
   std::size_t pending_ = 0;               // turns of faults that do not repeat, and their ends
+  double last_once_ = 0;                  // date of the last of these
   bool given_up_ = false;                 // faults that repeat for ever have stopped
   std::uint64_t recorded_ = 0;            // events of faults
 };

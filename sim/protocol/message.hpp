@@ -128,8 +128,10 @@ struct Ready {
   NodeId next_owner = 0;
 };
 // A worker reports its time for one sample, in seconds, before step `clock`. None: it has measured nothing
-// since its last report, and asks for its share.
+// since its last report, and asks for its share. Who looks for slow workers hears of every clock.
 struct Report {
+  enum class To : std::uint8_t { share_work, find_slow };
+  To purpose = To::share_work;
   std::int64_t clock = 0;
   std::optional<double> seconds_per_sample = {};
   std::optional<std::int64_t> decision = {};  // the last that it knows, where workers do not wait for them

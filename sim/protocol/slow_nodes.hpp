@@ -24,7 +24,6 @@ class SlowNodes {
   std::optional<Found> report(std::size_t worker, double seconds);
   // It takes no part any more, or is another machine.
   void forget(std::size_t worker) { times_[worker].clear(); }
-  bool is_slow(std::size_t worker) const { return found_[worker]; }
 
  private:
   std::optional<double> mean(std::size_t worker) const;

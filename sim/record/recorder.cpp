@@ -77,6 +77,7 @@ Recorder::Recorder(std::size_t servers, std::size_t workers, std::vector<std::ui
     : owner_epoch_(shard_server.size()), state_(XXH3_createState()) {
   stats_.workers.resize(workers);
   for (WorkerStats& worker : stats_.workers) books_.emplace_back(worker, stats_.last_work);
+  last_view_of_.assign(books_.size(), -1);
   stats_.servers.resize(servers);
   stats_.shard_updates.resize(shard_server.size());
   furthest_.assign(shard_server.size(), {.pushes = std::vector<std::int64_t>(workers)});
@@ -116,13 +117,13 @@ std::uint64_t Recorder::record(const Event& event) {
   if (failures_) failures_->on(event);
   if (!group_of_.empty()) count_group(event);
   using Others = Ignore<Repetition, Wait, Acknowledgement, Prediction, Release, Copy, Snapshot, Suspicion,
-                        ViewChange, ShardPlace, Participant, TaskChange, SlowWorker, ShardMove>;
-  std::visit(Overloaded{[&](const OneOf<Sent, Received, Lost, Computation, Finish, PushOutcome, ModelUpdate,
-                                        Membership, Promotion, FaultChange, ShardCut> auto& what) {
-                          on(event, what);
-                        },
-                        Others{}},
-             event.what);
+                        ViewChange, ShardPlace, TaskChange, SlowWorker, ShardMove>;
+  std::visit(
+      Overloaded{
+          [&](const OneOf<Sent, Received, Lost, Computation, Finish, PushOutcome, ModelUpdate, Membership,
+                          Promotion, FaultChange, ShardCut, Participant> auto& what) { on(event, what); },
+          Others{}},
+      event.what);
   return number;
 }
 
@@ -204,6 +205,14 @@ void Recorder::on(const Event& event, const ModelUpdate& update) {
 
 void Recorder::on(const Event&, const Membership& worker) {
   books_[worker_index(worker.worker)].on_member(worker.takes_part && worker.is_awaited);
+}
+
+// Without servers nobody counts pushes anew: a worker was away if the view before this one lacks it.
+void Recorder::on(const Event&, const Participant& one) {
+  if (one.view > view_) last_view_ = std::exchange(view_, one.view);
+  std::int64_t& last = last_view_of_[worker_index(one.worker)];
+  if (stats_.servers.empty() && last < last_view_) books_[worker_index(one.worker)].on_member(false);
+  last = one.view;
 }
 
 // A push that is applied again, as at-least-once allows, is none.

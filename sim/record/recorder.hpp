@@ -143,6 +143,7 @@ class Recorder {
   void on(const Event& event, const Promotion& owner);
   void on(const Event& event, const FaultChange& fault);
   void on(const Event& event, const ShardCut& cut);
+  void on(const Event& event, const Participant& one);
   void begins(const Computation& step, NodeId worker);
   void reached(NodeId worker, std::int64_t clock);
   GroupStats* group_of(NodeId node);
@@ -156,6 +157,8 @@ class Recorder {
   RunStats stats_;
   NodeId beside_ = std::numeric_limits<NodeId>::max();
   std::vector<WorkerBook> books_;
+  std::int64_t view_ = -1, last_view_ = -1;         // the newest, and the one before
+  std::vector<std::int64_t> last_view_of_;          // by worker, in which it takes part
   std::vector<std::int64_t> owner_epoch_;           // by shard
   std::vector<std::uint32_t> space_of_, group_of_;  // by worker
   std::vector<EventSink*> sinks_;

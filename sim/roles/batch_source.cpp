@@ -55,8 +55,9 @@ BatchSource::BatchSource(JobContext& job, NodeId worker, Requests& requests)
 
 std::int64_t BatchSource::local_steps_of(std::int64_t step) const {
   const TrainingSpec& training = job_.plan.scenario.training;
-  const bool warms_up = step == 0 && training.warmup_steps > 0;
-  return fitted_ > 0 && !warms_up ? fitted_ : training.local_steps_of(step);
+  const bool warms_up = step == 0 && training.warmup_steps > 0 && warms_up_;
+  if (fitted_ > 0 && !warms_up) return fitted_;
+  return warms_up ? training.local_steps_of(step) : training.local_steps;
 }
 
 bool BatchSource::delivered() const {
@@ -121,7 +122,8 @@ void BatchSource::skip_to(std::int64_t step) {
   asked_ = taken_ = step;
   clocks_ahead_ = 0;
   batches_ = 0;
-  if (step > 0) batches_ = (local_steps_of(0) + (step - 1) * local_steps_of(1)) * training.accumulate;
+  const std::int64_t first = training.warmup_steps > 0 ? training.warmup_steps : local_steps_of(1);
+  if (step > 0) batches_ = (first + (step - 1) * local_steps_of(1)) * training.accumulate;
   position_ = batches_ * share_of(step).size;
 }
 
@@ -207,11 +209,13 @@ std::vector<std::vector<Batch>> BatchSource::take() {
 void BatchSource::computed(double seconds, std::int64_t given_away) {
   const std::int64_t every = job_.plan.scenario.training.work_every;
   samples_computed_ += in_hand_ - given_away;
-  if (job_.plan.scenario.recovery.slow.given && !is_dynamic() && in_hand_ > 0)
-    job_.network.send(
-        {.from = node_,
-         .to = scheduler_node,
-         .body = Report{.clock = taken_, .seconds_per_sample = seconds / static_cast<double>(in_hand_)}});
+  const std::int64_t here = in_hand_ - (mutant("stolen-samples-are-timed") ? 0 : given_away);
+  if (job_.plan.scenario.recovery.slow.given && here > 0)
+    job_.network.send({.from = node_,
+                       .to = scheduler_node,
+                       .body = Report{.purpose = Report::To::find_slow,
+                                      .clock = taken_,
+                                      .seconds_per_sample = seconds / static_cast<double>(here)}});
   if (!is_dynamic()) return;
   round_seconds_ += seconds;
   round_samples_ += in_hand_;
@@ -226,7 +230,8 @@ void BatchSource::computed(double seconds, std::int64_t given_away) {
 // In step a worker waits for the answer; else it hears of a decision with its next report at the latest.
 void BatchSource::report(std::int64_t clock, std::optional<double> seconds_per_sample) {
   Message message{.from = node_, .to = scheduler_node};
-  Report& report = message.body.emplace<Report>(Report{clock, seconds_per_sample, {}});
+  Report& report =
+      message.body.emplace<Report>(Report{.clock = clock, .seconds_per_sample = seconds_per_sample});
   if (in_step()) return requests_.ask(clock, std::move(message));
   report.decision = assigned_.begin()->first;
   job_.network.send(std::move(message));

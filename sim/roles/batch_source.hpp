@@ -44,6 +44,8 @@ class BatchSource {
   void fit(std::int64_t local_steps) { fitted_ = local_steps; }
   // Of step `step`, which is not taken yet.
   std::int64_t local_steps_of(std::int64_t step) const;
+  // The others have warmed up without this worker.
+  void is_late() { warms_up_ = false; }
 
   // Of the step that is prepared: samples of each batch, and that over the scenario's batch size.
   std::int64_t batch_size() const { return drawn_.front().batch_size; }
@@ -105,6 +107,7 @@ class BatchSource {
   std::int64_t position_ = 0;                // in the worker's own shard
   std::deque<Drawn> drawn_;                  // and not taken
   std::int64_t taken_ = 0;                   // steps
+  bool warms_up_ = true;                     // in the first clock, if workers do
   std::int64_t in_hand_ = 0;                 // samples of the one that was taken last
   std::int64_t samples_computed_ = 0;
   double round_seconds_ = 0;  // since the last report

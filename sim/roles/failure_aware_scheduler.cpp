@@ -187,6 +187,7 @@ void FailureAwareScheduler::take_up() {
   looks_until_.reset();
   if (view_ == nullptr) {  // nobody has been told to start, or none of those is left
     manager_.begin_anew(lives_);
+    has_begun_ = std::ranges::any_of(here_, [](const Member& member) { return member.life > 0; });
     return start(scheduler_node);
   }
   std::vector<NodeId> strangers;
@@ -235,17 +236,26 @@ void FailureAwareScheduler::on(const Message& message) {
 // What the scheduler asks of a worker may get lost, so it asks again with the next report.
 void FailureAwareScheduler::on_report(NodeId node, const Report& report) {
   const std::size_t worker = node - job_.plan.first_worker();
-  for (WorkSharing& sharing : sharing_) sharing.on(node, report);
-  if (!slow_ || !report.seconds_per_sample || here_[node].left || !manager_.is_up(node)) return;
-  const SlowAction action = job_.plan.scenario.recovery.slow.action;
-  const std::optional<SlowNodes::Found> found = slow_->report(worker, *report.seconds_per_sample);
-  if (found) {
-    job_.record(scheduler_node, SlowWorker{node, found->seconds, found->median, action});
-    const std::vector<NodeId>& spares = job_.plan.spares;
-    if (action == SlowAction::replace && spares_used_ < spares.size() && !mutant("spares-never-come"))
-      job_.observer.start_spare(spares[spares_used_++]);
+  if (report.purpose == Report::To::share_work) {
+    for (WorkSharing& sharing : sharing_) sharing.on(node, report);
+    return;
   }
-  if (slow_->is_slow(worker) && action != SlowAction::flag) ask_to_leave(node);
+  if (!slow_ || !report.seconds_per_sample || here_[node].left || !manager_.is_up(node)) return;
+  if (const std::optional<SlowNodes::Found> found = slow_->report(worker, *report.seconds_per_sample))
+    on_slow(node, *found);
+  if (unwanted_.contains(node)) ask_to_leave(node);
+}
+
+// With no spare left it stays: a slow worker brings more than none.
+void FailureAwareScheduler::on_slow(NodeId node, const SlowNodes::Found& found) {
+  const std::vector<NodeId>& spares = job_.plan.spares;
+  SlowAction action = job_.plan.scenario.recovery.slow.action;
+  if (action == SlowAction::replace && spares_used_ == spares.size() && !mutant("nobody-takes-its-place"))
+    action = SlowAction::flag;
+  job_.record(scheduler_node, SlowWorker{node, found.seconds, found.median, action});
+  if (action == SlowAction::replace && spares_used_ < spares.size() && !mutant("spares-never-come"))
+    job_.observer.start_spare(spares[spares_used_++]);
+  if (action != SlowAction::flag) unwanted_.insert(node);
 }
 
 void FailureAwareScheduler::ask_to_leave(NodeId worker) {
@@ -369,10 +379,11 @@ void FailureAwareScheduler::record(const View& view) {
 
 // Once at a time: heartbeats may come faster than the answers go through the scheduler's link.
 void FailureAwareScheduler::tell_start(NodeId node) {
-  job_.network.send_once({.from = scheduler_node,
-                          .to = node,
-                          .body = Start{newest_view(), manager_.view().number > first_view_}});
+  const bool restarts = job_.plan.scenario.recovery.workers == LostWorkers::restart && has_begun_;
+  const bool goes_on = manager_.view().number > first_view_ || restarts;
+  job_.network.send_once({.from = scheduler_node, .to = node, .body = Start{newest_view(), goes_on}});
 }
+
 void FailureAwareScheduler::tell_view(NodeId node) {
   job_.network.send_once({.from = scheduler_node, .to = node, .body = NewView{newest_view()}});
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "sim/protocol/membership.hpp"
@@ -45,6 +46,7 @@ class FailureAwareScheduler {
   void take_up();
   void on(const Message& message);
   void on_report(NodeId node, const Report& report);
+  void on_slow(NodeId node, const SlowNodes::Found& found);
   void ask_to_leave(NodeId worker);
   void acknowledge_leave(NodeId node);
   void start(NodeId node);
@@ -72,9 +74,11 @@ class FailureAwareScheduler {
   std::optional<double> looks_until_;
   bool started_ = false;
   std::int64_t first_view_ = -1;  // with which all were told to start
+  bool has_begun_ = false;        // before this scheduler, which knows no view of then: somebody has crashed
   SharedView view_;
   std::optional<SlowNodes> slow_;
   std::size_t spares_used_ = 0;
+  std::set<NodeId> unwanted_;  // slow workers that are to leave
   std::vector<NodeId> goals_;  // by shard: where the last view that was recorded has it, or sends it
 };
 

@@ -1,6 +1,7 @@
 #include "sim/roles/job_nodes.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <set>
 #include <utility>
@@ -97,10 +98,29 @@ std::string JobNodes::who_joins() const {
     if (!job_.state.joins[node] || !job_.network.is_up(node)) continue;
     ++(job_.plan.is_server(node) ? servers : workers);
   }
-  if (servers + workers == 0) return {};
-  return fmt::format("at {:.6g} s {} and {} wait for the scheduler to let them start{}", Agenda::now(),
-                     counted(servers, "server"), counted(workers, "worker"),
+  std::vector<std::string> who;
+  if (servers > 0) who.push_back(counted(servers, "server"));
+  if (workers > 0) who.push_back(counted(workers, "worker"));
+  if (who.empty()) return {};
+  return fmt::format("at {:.6g} s {} wait{} for the scheduler to start{}", Agenda::now(),
+                     fmt::join(who, " and "), servers + workers == 1 ? "s" : "",
                      job_.network.is_up(scheduler_node) ? "" : ", and it is down");
+}
+
+// Nobody who is there waits for anybody.
+std::string JobNodes::who_is_down() const {
+  constexpr std::size_t most = 8;
+  std::vector<std::string> down;
+  for (NodeId node = 0; node < job_.plan.past_workers(); ++node) {
+    const bool is_of_job = node <= job_.plan.servers() || job_.plan.is_worker(node);
+    if (is_of_job && !job_.network.is_up(node)) down.push_back(node_name(job_.plan.scenario.cluster, node));
+  }
+  if (down.empty()) return {};
+  const std::size_t more = down.size() > most ? down.size() - most : 0;
+  down.resize(down.size() - more);
+  return fmt::format("at {:.6g} s {}{} {} down, and nothing starts {} again", Agenda::now(),
+                     fmt::join(down, ", "), more > 0 ? fmt::format(" and {} more", more) : "",
+                     down.size() == 1 ? "is" : "are", down.size() == 1 ? "it" : "them");
 }
 
 // What is the same of many shards is said once, and of thousands of workers only the first are named.
@@ -140,6 +160,9 @@ std::vector<std::string> JobNodes::who_waits() const {
       say(fmt::format(
           "at {:.6g} s worker {} has done its steps, and the scheduler, which is to hear it, is down",
           Agenda::now(), job_.plan.first_index + w));
+  }
+  if (lines.empty()) {
+    if (std::string down = who_is_down(); !down.empty()) say(std::move(down));
   }
   if (known.size() > most) lines.push_back(fmt::format("and {} more of this kind", known.size() - most));
   return lines;

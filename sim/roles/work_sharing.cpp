@@ -11,8 +11,11 @@ namespace {
 Balancer::Options options_of(const JobContext& job) {
   constexpr unsigned decisions_of_a_life = 32;  // as a power of two
   const Scenario& scenario = job.plan.scenario;
+  Sizes sizes = first_batch_sizes(job);
+  for (const NodeId spare : job.plan.spares)
+    sizes[spare - job.plan.first_worker()] = 0;  // nobody's part of a clock
   Balancer::Options options{
-      .first = first_batch_sizes(job),
+      .first = std::move(sizes),
       .smoothing = scenario.training.work_smoothing,
       .in_step = job.plan.rule.waits_for_all(),
       .decisions = std::int64_t{job.network.incarnation(scheduler_node)} << decisions_of_a_life};

@@ -22,7 +22,9 @@ Worker::Worker(JobContext& job, NodeId node, bool back)
 }
 
 void Worker::run() {
-  const bool is_warm = job_.plan.warms_up_before_servers() && !returns_;
+  // A spare worker knows that the others have begun.
+  const bool is_spare = std::ranges::find(job_.plan.spares, context_.node) != job_.plan.spares.end();
+  const bool is_warm = job_.plan.warms_up_before_servers() && !returns_ && !is_spare;
   const Start start =
       is_warm ? join(
                     job_, context_.node, [this](Message message) { context_.kv.take(std::move(message)); },
@@ -30,6 +32,7 @@ void Worker::run() {
               : join(job_, context_.node);
   if (start.view) context_.kv.on_view(start.view);
   if (returns_) resume();
+  else if (start.goes_on) context_.source.is_late();
   if (is_warm && start.goes_on) forget_warm_up();
   else if (is_warm) wait(Awaited::acknowledgement, step_->push());
   if (leaves_) return finish(false);

@@ -111,6 +111,11 @@ std::vector<FaultSpec> faults_of(const ProfileSpec& profile) {
   return faults;
 }
 
+bool are_known(const Scenario& scenario, const ProfileSpec& profile) {
+  return std::ranges::all_of(profile.workers,
+                             [&](std::int64_t worker) { return worker < scenario.cluster.workers; });
+}
+
 }  // namespace
 
 void load_profiles(Scenario& scenario, const LoadRequest& request, Reading& reading,
@@ -136,9 +141,7 @@ void load_profiles(Scenario& scenario, const LoadRequest& request, Reading& read
     }
     if (!ProfileFile(profile, path, check).read(file)) profile.rows.clear();
     if (profile.of != ProfileOf::availability || profile.rows.empty()) continue;
-    const bool known = std::ranges::all_of(
-        profile.workers, [&](std::int64_t worker) { return worker < scenario.cluster.workers; });
-    if (!known) continue;  // check_nodes says so
+    if (!are_known(scenario, profile)) continue;  // check_nodes says so
     for (FaultSpec& fault : faults_of(profile)) {
       faults.push_back(std::move(fault));
       places.push_back(reading.places.at(field));
@@ -151,8 +154,9 @@ void load_profiles(Scenario& scenario, const LoadRequest& request, Reading& read
   }
   // What has become faults is not said twice in the resolved scenario.
   if (diagnostics.empty())
-    std::erase_if(scenario.profiles,
-                  [](const ProfileSpec& one) { return one.of == ProfileOf::availability; });
+    std::erase_if(scenario.profiles, [&](const ProfileSpec& one) {
+      return one.of == ProfileOf::availability && are_known(scenario, one);
+    });
 }
 
 void settle_warmup(Scenario& scenario, const Reading& reading) {

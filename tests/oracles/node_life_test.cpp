@@ -127,6 +127,11 @@ TEST_CASE("power is linear in the load, and money goes by the hour", "[oracle][n
   CHECK(e["workers"]["on_s"].get<double>() == Approx(3 * end));
   CHECK(e["workers"]["busy_s"].get<double>() == Approx(3 * 10 * 0.1));
   CHECK(e["workers"]["joules"].get<double>() == Approx(3 * (100 * end + 200 * 10 * 0.1)));
+  const Outcome plugin = process({(binary().parent_path() / "tests/psim_joules").string(), "100", "300", "1",
+                                  "10", "0.1", fmt::format("{}", work)});
+  INFO(plugin.err);
+  REQUIRE(plugin.code == 0);
+  CHECK(e["workers"]["joules"].get<double>() == Approx(3 * std::stod(plugin.out)));
   CHECK(e["workers"]["dollars"].get<double>() == Approx(3 * 0.001 * end));
   CHECK(e["servers"]["busy_s"].get<double>() == Approx(10 * work));
   CHECK(e["servers"]["joules"].get<double>() == Approx(50 * end + 30 * 10 * work));
@@ -168,6 +173,9 @@ TEST_CASE("a profile of speed changes computations at its dates, again and again
   // A period of 0.5 s does 0.25 + 0.1 + 0.1 at first; the next one begins at double speed: 0.5 + 0.1 (+ 0.1).
   CHECK(seconds(run("every = \"500ms\"")) == Approx(0.5 + 0.25 + (0.05 / 0.5)).margin(1e-9));
   CHECK(seconds(run("workers = [0]")) == Approx(0.45 + 0.65 / 2));
+  // A fault asks for the speed anew: from 0.6 s to 0.7 s it is 2 / 2. By 0.95 s 0.95 is done.
+  CHECK(seconds(run("every = \"500ms\"\n[[fault]]\nkind = \"slow\"\nnodes = [\"worker 0\"]\nfactor = 0.5\n"
+                    "from = \"600ms\"\nuntil = \"700ms\"\n")) == Approx(0.95 + 0.05 / 2).margin(1e-6));
 }
 
 TEST_CASE("a profile of availability is the crashes that one would write by hand",
@@ -216,4 +224,18 @@ TEST_CASE("a worker that is slow for long is found, removed or replaced", "[orac
   CHECK(replaced["workers"][4]["clocks"].get<int>() >= 26);
   CHECK(replaced["stuck"].empty());
   CHECK(run("", four, 1.9)["slow_workers"].empty());
+}
+
+TEST_CASE("a slow worker stays where no spare is left", "[oracle][nodes][failures]") {
+  const Json run = run_toml(toml({.training = "steps = 40",
+                                  .cluster = "workers = 6\nservers = 1\nspares = 1",
+                                  .more = "[[straggler]]\nworkers = [1, 2]\nslowdown = 4\nfrom = \"1s\"\n"
+                                          "[recovery.slow]\nfactor = 2\nwindow = 5\naction = \"replace\""}));
+  REQUIRE(run["slow_workers"].size() == 2);
+  CHECK(run["slow_workers"][0]["action"] == "replace");
+  CHECK(run["slow_workers"][1]["action"] == "flag");
+  const int stays = run["slow_workers"][1]["worker"];
+  CHECK(run["workers"][stays]["clocks"] == 40);
+  // The spare one has its first clock to do when the others have done theirs.
+  CHECK(seconds(run) == Approx(1 + 30 * 0.4 + 0.1).margin(0.01));
 }

@@ -220,6 +220,35 @@ TEST_CASE("peers: stages go back together while the disk is still writing", "[or
   }
 }
 
+// Nobody is left who knows how far the others were.
+TEST_CASE("peers: the scheduler and all workers crash at once", "[oracle][failure][rings]") {
+  for (const std::string architecture : {"kind = \"model-parallel\"", "kind = \"all-reduce\""}) {
+    double last = 0;
+    for (const std::string snapshots : {"", "[snapshot]\nevery = \"5 updates\"\n"}) {
+      INFO(architecture << snapshots);
+      Case one{.architecture = architecture, .lost = "restart", .workers = 2, .more = snapshots};
+      const Json without = run(one);
+      for (const std::string node : {"scheduler", "worker 0", "worker 1"})
+        one.faults += crash(node, "305ms", "5ms");
+      const Json with = run(one);
+      CHECK(with["stuck"].empty());
+      CHECK(with["updates"] == 40);
+      CHECK(loss(with) == loss(without));
+      CHECK((last == 0 || seconds(with) < last - 0.1));  // what was stored need not be done again
+      last = seconds(with);
+    }
+  }
+}
+
+TEST_CASE("peers: clocks that others finish without a worker are not its own", "[oracle][failure]") {
+  const Json told = run({.faults = "[[fault]]\nkind = \"slow\"\nfactor = 0.0\nnodes = [\"worker 0\"]\n"
+                                   "from = \"105ms\"\nuntil = \"305ms\"\n"});
+  CHECK(told["updates"] == 40);
+  for (const Json& worker : told["workers"])
+    CHECK(worker["samples"].get<int>() == worker["clocks"].get<int>() * worker["batch_size"].get<int>());
+  CHECK(told["workers"][0]["clocks"] < told["workers"][1]["clocks"]);
+}
+
 TEST_CASE("peers: a pipeline without snapshots begins anew", "[oracle][failure][rings]") {
   const Case base{
       .architecture = "kind = \"model-parallel\"\nschedule = \"1f1b\"", .lost = "restart", .workers = 2};

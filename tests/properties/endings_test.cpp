@@ -65,6 +65,26 @@ TEST_CASE("a worker that left and is to join again is waited for", "[endings]") 
   CHECK(run["sim_time_s"].get<double>() > 4);
 }
 
+TEST_CASE("patience begins when the last fault has ended", "[endings]") {
+  const std::string away = fault("crash", "all", "at = \"1s\"\nrestart_after = \"30s\""),
+                    cut_off = fault("link-down", "workers", "from = \"1s\"\nuntil = \"30s\""),
+                    late = fault("join", "workers", "at = \"30s\"");
+  for (const std::string& faults : {away, cut_off, late}) {
+    INFO(faults);
+    const Json run = run_toml(two_workers(faults, "longest_retry = \"4s\""));
+    CHECK(run["stuck"].empty());
+    CHECK(clocks_of(run, 1) >= 100);
+    CHECK(run["sim_time_s"].get<double>() > 30);
+  }
+}
+
+TEST_CASE("a run that is stuck because all are down says so", "[endings]") {
+  const Json run = run_toml(two_workers(fault("crash", "workers", "at = \"1s\"")));
+  REQUIRE(run["stuck"].size() == 1);
+  const std::string why = run["stuck"][0];
+  CHECK(why.find("worker 0, worker 1 are down, and nothing starts them again") != std::string::npos);
+}
+
 TEST_CASE("a run ends when all workers have left for good", "[endings]") {
   const Json run = run_toml(two_workers(fault("leave", "workers", "at = \"1s\"")));
   CHECK(run["stuck"].empty());
@@ -130,8 +150,7 @@ TEST_CASE("whoever waits to be let start is named where the scheduler is gone fo
       run_toml(two_workers("[[fault]]\nkind = \"crash\"\nnodes = [\"scheduler\"]\nat = \"0s\"\n"));
   REQUIRE(run["stuck"].size() == 1);
   CHECK(run["stuck"][0].get<std::string>().find(
-            "1 server and 2 workers wait for the scheduler to let them start, and it is down") !=
-        std::string::npos);
+            "1 server and 2 workers wait for the scheduler to start, and it is down") != std::string::npos);
 }
 
 TEST_CASE("a detector that is faster than the network is noted by check and by the run", "[endings]") {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "sim/scenario/checking/checks.hpp"
 #include "sim/scenario/fields/choices.hpp"
@@ -85,9 +86,51 @@ std::vector<double> mean_steps(const Check& check) {
   return steps;
 }
 
+// How long the run is about, but for who waits for whom; of a number of epochs one clock.
+double about_seconds(const Scenario& s, double clock) {
+  if (s.training.duration) return s.training.duration->value;
+  constexpr double ways = 4;  // that a clock's messages go
+  return static_cast<double>(s.training.steps.value_or(1)) * (clock + ways * s.cluster.network.latency.value);
+}
+
+// What comes again and again, however little is computed in between.
+void check_periods(const Check& check, double clock,
+                   const std::function<void(std::string, std::string, std::string, std::string)>& report) {
+  struct Recurring {
+    std::string field, what;
+    double period, most = 1e6;
+  };
+  const Scenario& s = check.s;
+  std::vector<Recurring> all;
+  for (std::size_t i = 0; i < s.stragglers.size(); ++i) {
+    if (s.stragglers[i].every)
+      all.push_back(
+          {fmt::format("straggler.{}.every", i), "the slow times come", s.stragglers[i].every->value});
+  }
+  for (std::size_t i = 0; i < s.profiles.size(); ++i) {
+    if (s.profiles[i].every)
+      all.push_back({fmt::format("profile.{}.every", i), "the profile comes", s.profiles[i].every->value});
+  }
+  if (s.training.evaluate_every && !s.training.evaluate_every->by_updates() &&
+      s.model.kind != ModelKind::phantom)
+    all.push_back({"training.evaluate_every", "evaluations come", s.training.evaluate_every->time.value});
+  if (s.cluster.inference.given) {
+    const InferenceSpec& inference = s.cluster.inference;
+    all.push_back({"inference.refresh", "pulls come", inference.refresh.value, 1e7});
+    all.push_back({"inference.rate", "requests come", 1 / inference.rate, 1e8});
+  }
+  const double run = about_seconds(s, clock);
+  for (const Recurring& one : all) {
+    const double times = run / one.period;
+    if (times > one.most)
+      report(one.field, fmt::format("{} every {:.3g} s", one.what, one.period),
+             fmt::format("about {:.2g} times in the run", times),
+             fmt::format("at most {:.2g} times", one.most));
+  }
+}
+
 // What depends on how long a step takes in the mean.
 void check_pace(const Check& check) {
-  const bool phantom = check.s.model.kind == ModelKind::phantom;
   const std::vector<double> steps = mean_steps(check);
   if (steps.empty()) return;
   const auto [least, longest] = std::ranges::minmax_element(steps);
@@ -101,39 +144,15 @@ void check_pace(const Check& check) {
     report_pace(fmt::format("compute.{}", misfit->setting.key), text_of(check.s.compute, *misfit),
                 misfit->label, misfit->help);
   }
-  constexpr double most_often = 1000;
   const double bytes = static_cast<double>(parameter_count(check.s.model)) *
                        static_cast<double>(bytes_per_value(check.s.model.precision));
   const double clock = *longest + bytes / check.s.cluster.network.bandwidth.value;
-  const std::optional<Period>& evaluate = check.s.training.evaluate_every;
-  if (evaluate && !evaluate->by_updates() && !phantom) {
-    const double between = clock / static_cast<double>(check.s.cluster.workers) / evaluate->time.value;
-    const double in_all =
-        check.s.training.duration ? check.s.training.duration->value / evaluate->time.value : 0;
-    const std::string message = fmt::format("`training.evaluate_every` is {} s", evaluate->time.value);
-    if (between > most_often) {
-      report_pace("training.evaluate_every", message,
-                  fmt::format("{:.0f} times between two updates", between),
-                  fmt::format("a clock of a worker takes about {:.3g} s", clock));
-    } else if (in_all > most_often * most_often) {
-      report_pace("training.evaluate_every", message,
-                  fmt::format("{:.0f} times in the run's duration", in_all),
-                  fmt::format("at most {:.0f} times", most_often * most_often));
-    }
-  }
-  for (std::size_t i = 0; i < check.s.stragglers.size(); ++i) {
-    const std::optional<Seconds>& every = check.s.stragglers[i].every;
-    if (!every || every->value * most_often >= *longest) continue;
-    report_pace(fmt::format("straggler.{}.every", i),
-                fmt::format("the slow times come every {} s", every->value),
-                fmt::format("a step takes {:.3g} s", *longest), "use a slowdown without a period");
-  }
-  for (std::size_t i = 0; i < check.s.profiles.size(); ++i) {
-    const std::optional<Seconds>& every = check.s.profiles[i].every;
-    if (!every || every->value * most_often >= *longest) continue;
-    report_pace(fmt::format("profile.{}.every", i), fmt::format("the profile comes every {} s", every->value),
-                fmt::format("a step takes {:.3g} s", *longest), "use a longer profile");
-  }
+  if (const std::optional<Seconds>& time = check.s.training.local_time;
+      time && *least > 0 && time->value / *least > static_cast<double>(most_local_steps))
+    report_pace("training.local_time",
+                fmt::format("a clock of {:.6g} s has {:.3g} local steps", time->value, time->value / *least),
+                fmt::format("at most {}", most_local_steps), fmt::format("a step takes {:.3g} s", *least));
+  check_periods(check, clock, report_pace);
   check_pace_of_faults(check, clock);
 }
 

@@ -73,7 +73,7 @@ template <>
 std::vector<Choice> choices<SlowAction>() {
   return {{"flag", "it is named in the summary"},
           {"remove", "the scheduler asks it to leave"},
-          {"replace", "it is asked to leave, and a spare worker starts"}};
+          {"replace", "it is asked to leave, and a spare worker starts; with no spare left it stays"}};
 }
 
 template <>

@@ -28,8 +28,9 @@ void describe_repetition(FieldVisitor& v, RecoverySpec& r, const Need& failures)
            .max = 1e6,
            .need = failures});
   v.field("patience", &r.patience,
-          {.doc = "Time without any computation or update after which the run ends as stuck, if no more "
-                  "faults will come. If messages are lost at random, psim adds the time of 30 longest waits.",
+          {.doc = "Time without any computation, update or planned fault after which the run ends as stuck, "
+                  "if no more faults will come. If messages are lost at random, psim adds the time of 30 "
+                  "longest waits.",
            .min = 1e-3,
            .max = 1e9,
            .need = failures});
@@ -39,9 +40,10 @@ void describe_repetition(FieldVisitor& v, RecoverySpec& r, const Need& failures)
 
 void describe_recovery(FieldVisitor& v, Scenario& s) {
   RecoverySpec& r = s.recovery;
-  const Need failures{.keys = {"recovery.enabled", "fault", "replication.copies", "snapshot.every"},
-                      .text = "where something may be lost, or enabled = true",
-                      .met = [&s] { return s.may_fail(); }};
+  const Need failures{
+      .keys = {"recovery.enabled", "fault", "replication.copies", "snapshot.every", "profile"},
+      .text = "where something may be lost, or enabled = true",
+      .met = [&s] { return s.may_fail(); }};
   v.field("enabled", &r.enabled,
           {.doc = "Whether nodes send heartbeats, acknowledge pushes and repeat requests. With replication, "
                   "snapshots, [recovery.slow], or a fault that may lose something, they always do. `slow` "

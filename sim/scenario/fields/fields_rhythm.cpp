@@ -33,11 +33,10 @@ void describe_rhythm(FieldVisitor& v, TrainingSpec& t) {
   v.field(
       "local_time", &t.local_time,
       {.doc =
-           "Instead of a number of local steps: a clock has as many as fit in this time, at least one. Each "
-           "worker decides that when its clock begins, from the time of a step. Servers average workers' "
-           "weights evenly, however many steps each took (Anytime Minibatch: Ferdinand et al., ICLR 2019; "
-           "local "
-           "SGD).",
+           "Instead of a number of local steps: a clock has as many as fit in this time, at least one and at "
+           "most 1000000. Each worker decides that when its clock begins, from the time of a step. Servers "
+           "average workers' weights evenly, however many steps each took (Anytime Minibatch: Ferdinand et "
+           "al., ICLR 2019; local SGD).",
        .min = 0,
        .max = 1e9,
        .above_min = true,

@@ -25,6 +25,10 @@ double model_bytes(const Scenario& s) {
 }
 bool is_sparse(const Scenario& s) { return s.model.kind == ModelKind::logistic; }
 bool workers_update(const Scenario& s) { return s.training.update == UpdateAt::worker; }
+// Of servers that have no weights.
+bool workers_sum(const Scenario& s) {
+  return workers_update(s) && make_rule(s.consistency, s.cluster.workers).waits_for_all();
+}
 bool goes_alone(const Scenario& s) {
   return s.training.local_steps > 1 || s.training.warmup_steps > 1 || s.training.local_time;
 }
@@ -62,10 +66,8 @@ NodeMemory host_of_devices(const Scenario& s) {
   host.add("gradients", (sums ? static_cast<double>(d.count) : 1) * model);
   if (goes_alone(s) && !(on_devices && !sums)) host.add("sum of local steps", model);
   if (!s.architecture.has_servers()) add_optimizer(s, static_cast<double>(parameter_count(s.model)), host);
-  if (workers_update(s)) {
-    host.add("sums of all workers", model);
-    if (!on_devices) add_optimizer(s, static_cast<double>(parameter_count(s.model)), host);
-  }
+  if (workers_sum(s)) host.add("sums of all workers", model);
+  if (workers_update(s) && !on_devices) add_optimizer(s, static_cast<double>(parameter_count(s.model)), host);
   return host;
 }
 
@@ -96,10 +98,8 @@ NodeMemory whole_worker(const Scenario& s) {
   worker.add("gradients", pulled);
   if (goes_alone(s)) worker.add("sum of local steps", pulled);
   if (s.architecture.has_servers()) {
-    if (workers_update(s)) {
-      worker.add("sums of all workers", pulled);
-      add_optimizer(s, static_cast<double>(parameter_count(s.model)), worker);
-    }
+    if (workers_sum(s)) worker.add("sums of all workers", pulled);
+    if (workers_update(s)) add_optimizer(s, static_cast<double>(parameter_count(s.model)), worker);
   } else {
     add_optimizer(s, static_cast<double>(parameter_count(s.model)), worker);
   }
@@ -120,10 +120,11 @@ void add_talk(const Scenario& s, NodeMemory& worker) {
 double received_chunk(const Scenario& s) {
   const auto workers = static_cast<std::uint32_t>(s.cluster.workers);
   const auto total = static_cast<std::size_t>(parameter_count(s.model));
+  const std::uint32_t chunks = chunk_count(s.architecture.algorithm, workers);
   std::size_t most = 0;
   for (const std::uint32_t worker : {0U, workers - 1}) {
     for (const Exchange& round : exchanges(s.architecture.algorithm, workers, worker)) {
-      if (round.receive) most = std::max(most, range_of(round.receive->chunks, total, workers).count);
+      if (round.receive) most = std::max(most, range_of(round.receive->chunks, total, chunks).count);
     }
   }
   return static_cast<double>(most) * value_bytes(s);
@@ -144,10 +145,8 @@ std::vector<std::size_t> load_of(const Scenario& s) {
 void add_shard(const Scenario& s, double count, NodeMemory& server) {
   const ConsistencyRule rule = make_rule(s.consistency, s.cluster.workers);
   const auto workers = static_cast<double>(s.cluster.workers);
-  if (!workers_update(s)) {
-    server.add("weights", count * value_bytes(s));
-    add_optimizer(s, count, server);
-  }
+  if (!workers_sum(s)) server.add("weights", count * value_bytes(s));
+  if (!workers_update(s)) add_optimizer(s, count, server);
   if (rule.group > 1) server.add("sum of gradients", count * exact_bytes(s));
   server.add("a push", count * value_bytes(s));
   if (s.training.delay_compensation > 0)
@@ -165,7 +164,7 @@ void add_replicas(const Scenario& s, const std::vector<std::size_t>& load, std::
     NodeMemory replica;
     const auto count = static_cast<double>(load[owner]);
     replica.add("weights", count * value_bytes(s));
-    add_optimizer(s, count, replica);
+    if (!workers_update(s)) add_optimizer(s, count, replica);
     memory.add("replicas", replica.bytes());
   }
 }

@@ -32,7 +32,8 @@ std::int64_t steps_that_fit(double time, double step) {
   constexpr double rounding = 1e-9;  // five steps of 10 ms fit in 50 ms, however their time was computed
   if (!(step > 0)) return 1;
   const double all = std::floor(time / step * (1 + rounding));
-  return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::min(all, 1e6)));
+  return std::max<std::int64_t>(
+      1, static_cast<std::int64_t>(std::min(all, static_cast<double>(most_local_steps))));
 }
 
 std::int64_t mean_local_steps(const Scenario& s, std::size_t worker) {

@@ -16,7 +16,8 @@ double mean_step_seconds(const Scenario& scenario, std::size_t worker);
 
 // Batches of a clock, where each worker takes one step: one each, or as many as tasks compute.
 std::int64_t batches_of_workers(const Scenario& scenario);
-// Steps of `step` seconds in `time` seconds, at least one.
+// Steps of `step` seconds in `time` seconds, at least one and at most so many.
+constexpr std::int64_t most_local_steps = 1'000'000;
 std::int64_t steps_that_fit(double time, double step);
 // Local steps of a clock of `worker`, at its mean speed where the clock has a time and not a number of them.
 std::int64_t mean_local_steps(const Scenario& scenario, std::size_t worker);

@@ -301,7 +301,7 @@ struct Scenario {
   std::vector<GroupSpec> groups;
   std::vector<TaskSpec> tasks;
   std::vector<StragglerSpec> stragglers;
-  std::vector<ProfileSpec> profiles;  // of speed; those of availability become faults
+  std::vector<ProfileSpec> profiles;  // of speed; those of availability become faults when they are loaded
   std::vector<FilterSpec> filters;
   std::vector<FaultSpec> faults;
   RecoverySpec recovery;
@@ -312,7 +312,9 @@ struct Scenario {
   // requests are repeated.
   bool may_fail() const {
     return recovery.enabled || std::ranges::any_of(faults, may_lose) || replication.copies > 0 ||
-           snapshot.every || recovery.slow.given;
+           snapshot.every || recovery.slow.given || std::ranges::any_of(profiles, [](const ProfileSpec& one) {
+             return one.of == ProfileOf::availability;
+           });
   }
   // The samples that a worker is to hold come over the network.
   bool moves_data() const { return may_fail() && recovery.data_from != DataFrom::local; }

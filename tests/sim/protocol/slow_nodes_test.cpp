@@ -28,8 +28,7 @@ TEST_CASE("a worker is slow by the median of the others, over a full window", "[
   REQUIRE(found);
   CHECK(found->seconds == 6.5);
   CHECK(found->median == 2.5);
-  CHECK(nodes.is_slow(4));
-  CHECK(!nodes.is_slow(3));  // 4 is twice the median of 1, 2 and 3, and not above it
+  CHECK(!nodes.report(3, 4));  // twice the median of 1, 2 and 3, and not above it
 }
 
 TEST_CASE("a slow worker is found once, and does not count among the others", "[slow]") {

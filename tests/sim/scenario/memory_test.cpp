@@ -109,6 +109,21 @@ TEST_CASE("devices hold their parts of a batch, and the sums of the arrays that 
   CHECK(parts(worker_memory(s)[1])["optimizer state"] == 2 * 172);
 }
 
+TEST_CASE("where workers push their steps a server has the weights", "[memory]") {
+  Scenario s = small();
+  s.training.update = UpdateAt::worker;
+  s.training.optimizer.kind = "adam";
+  s.consistency.model = "asp";
+  CHECK(worker(s).contains("optimizer state"));
+  CHECK(!worker(s).contains("sums of all workers"));
+  const Parts of_server = server(s);
+  CHECK(of_server.contains("weights"));
+  CHECK(!of_server.contains("optimizer state"));
+  s.consistency.model = "bsp";
+  CHECK(worker(s).contains("sums of all workers"));
+  CHECK(!server(s).contains("weights"));
+}
+
 TEST_CASE("a worker of an all-reduce receives parts of the sum", "[memory]") {
   Scenario s = small();
   s.cluster.servers = 0;
@@ -121,6 +136,15 @@ TEST_CASE("a worker of an all-reduce receives parts of the sum", "[memory]") {
                            {"gradients", 172},
                            {"activations", 10 * 13 * 4},
                            {"a part of the sum", 4.0 * values}});
+}
+
+TEST_CASE("of five workers that halve and double, one folds into another: it receives all of the sum",
+          "[memory]") {
+  Scenario s = small();
+  s.cluster.servers = 0;
+  s.cluster.workers = 5;
+  s.architecture = {.kind = Architecture::all_reduce, .algorithm = AllReduceAlgorithm::halving_doubling};
+  CHECK(worker(s)["a part of the sum"] == 172);
 }
 
 TEST_CASE("gpipe's stages hold the whole batch, those of 1f1b a few micro-batches", "[memory]") {
