@@ -78,6 +78,7 @@ void History::on(const Row& row) {
     repeated_ = owner.in_lineage(worker, row.push);
     owner.workers[worker].add(row.push);
     owner.applications.push_back({worker, row.push, owner.version + 1, row.number});
+    applied_[{row.shard, row.peer}] = row.number;
   }
   if (row.is("late")) {
     Count& count = ownership(row.shard, row.node).workers[facts_.worker(row.peer)];
@@ -93,7 +94,10 @@ void History::on(const Row& row) {
     owner.hashes.push_back({.weights = row.weights_hash, .state = row.state_hash});
   }
   if (row.is("membership")) on_member(row);
-  if (row.is("received", "join") && row.node == 0 && row.peer < leaving_.size()) leaving_[row.peer] = false;
+  if (row.is("received", "join") && row.node == 0) {
+    joined_[row.peer] = row.number;
+    if (row.peer < leaving_.size()) leaving_[row.peer] = false;
+  }
   if (row.is("copy")) holds(ownership(row.shard, row.node), row.peer);
   if (row.is("promotion")) on_promote(row);
   if (row.is("suspicion")) away_[row.peer] = true;
@@ -106,6 +110,14 @@ bool History::is_given_up(std::uint32_t node) const {
   };
   const bool is_left_out = view_ && !view_->participants.contains(node);
   return is_left_out || (!shards_.empty() && std::ranges::all_of(shards_, takes_no_part));
+}
+
+// A worker that has lost its copy, where only workers had any: it numbers its pushes from the beginning.
+bool History::numbers_anew(const Row& row) const {
+  const auto joined = joined_.find(row.peer);
+  const auto applied = applied_.find({row.shard, row.peer});
+  return facts_.sums && row.applied == 0 && joined != joined_.end() && applied != applied_.end() &&
+         applied->second < joined->second;
 }
 
 // What a server counts beyond what it has applied was given up, unless it tells so of what it begins with:
@@ -126,6 +138,7 @@ void History::on_member(const Row& row) {
     for (std::int64_t number = std::max<std::int64_t>(0, row.arrived - jump); number < row.arrived; ++number)
       if (!owner.fresh) add(shard.given_up[worker], number);
   }
+  if (owner.fresh && numbers_anew(row)) count = {.member = count.member, .arrived = row.arrived};
   if (owner.fresh || row.applied > count.counted()) count.base = row.applied;
   if (std::ranges::find(facts_.last_workers, worker) != facts_.last_workers.end()) owner.fresh = false;
 }

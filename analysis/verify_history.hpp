@@ -117,6 +117,7 @@ class History {
   void begin_as_part(std::uint32_t shard);
   void forget_hashes(std::uint32_t shard, std::int64_t epoch);
   void on_member(const Row& row);
+  bool numbers_anew(const Row& row) const;
   void on_fault(const Row& row);
   void crashes(std::uint32_t node);
   void holds(Ownership& ownership, std::uint32_t node) const;
@@ -132,8 +133,11 @@ class History {
     std::uint32_t shard = 0;  // what was cut; both parts begin ...
     std::int64_t epoch = 0;   // ... this epoch
   };
-  std::map<std::uint32_t, Cut> cuts_;  // by new shard
-  std::vector<bool> away_, leaving_;   // by node; the last: and not back since
+  std::map<std::uint32_t, Cut> cuts_;             // by new shard
+  std::map<std::uint32_t, std::int64_t> joined_;  // events: when the scheduler last heard so of a node
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t>
+      applied_;                       // by shard and worker: the last one
+  std::vector<bool> away_, leaving_;  // by node; the last: and not back since
   // The newest view, where nodes may fail: who may have a shard, and who takes part.
   struct View {
     std::int64_t number = 0;

@@ -52,7 +52,7 @@ std::uint64_t size_of(const State& state) { return state.bytes; }
 std::uint64_t size_of(const Restore&) { return 0; }
 std::uint64_t size_of(const Chunk& chunk) { return chunk.sum.bytes; }
 std::uint64_t size_of(const Activations& activation) { return activation.bytes; }
-std::uint64_t size_of(const Standing&) { return 8; }
+std::uint64_t size_of(const Standing&) { return 8; }  // 4 for each number
 std::uint64_t size_of(const Regroup& regroup) { return two_words + 4 * regroup.behind.size(); }
 std::uint64_t size_of(const Fetch&) { return 0; }
 std::uint64_t size_of(const Samples& samples) { return samples.sample_bytes; }

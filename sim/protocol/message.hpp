@@ -301,12 +301,14 @@ struct Errors : Activations {};
 // To the first worker of a new group: how many updates the sender's copy of the model has. -1: it has none.
 struct Standing {
   std::int64_t version = -1;
-  std::int64_t round = 0;  // of those in which this group agrees
+  std::int64_t made_in = 0;  // the view of the group that made the last of them: another one may have gone on
+  std::int64_t round = 0;    // of those in which this group agrees
 };
 // The first worker's answer: the group goes on with version `version`, which `holder` has and sends to
 // `behind`. -1: with that of the last snapshot.
 struct Regroup {
   std::int64_t version = 0;
+  std::int64_t made_in = 0;  // as in Standing
   NodeId holder = 0;
   std::vector<NodeId> behind = {};
   std::int64_t round = 0;  // as in Standing

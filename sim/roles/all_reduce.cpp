@@ -88,6 +88,7 @@ bool AllReduceWorker::regroups(const SharedView& view) const {
 
 void AllReduceWorker::form_group(const SharedView& view, bool goes_on) {
   mailbox_.join(view);
+  group_view_ = view ? view->number : 0;
   std::vector<std::uint32_t>& members = group_.members;
   members.clear();
   const LostWorkers lost = job_.plan.scenario.recovery.workers;
@@ -115,26 +116,37 @@ void AllReduceWorker::make_sums() {
   }
 }
 
+// Who was taken for lost, and did not hear of it, may have done a step with the others' last messages that
+// they have done again without it: of two copies the one that the newer group made counts, and then the newer
+// version.
 void AllReduceWorker::agree() {
   Regroup all;
+  const Standing own{.version = has_copy_ ? replica_.version() : -1, .made_in = has_copy_ ? made_in_ : -1};
   if (group_.rank > 0) {
-    mailbox_.send(node_of(0), Standing{has_copy_ ? replica_.version() : -1});
+    mailbox_.send(node_of(0), Standing(own));
     all = *mailbox_.take(MessageKind::regroup, node_of(0), 0, 0).as<Regroup>();
   } else {
-    std::vector<std::int64_t> versions{has_copy_ ? replica_.version() : -1};
-    for (std::uint32_t rank = 1; rank < group_.members.size(); ++rank)
-      versions.push_back(mailbox_.take(MessageKind::standing, node_of(rank), 0, 0).as<Standing>()->version);
-    const auto newest = std::ranges::max_element(versions);
-    const bool is_one_lost = std::ranges::find(versions, -1) != versions.end();
+    using Made = std::pair<std::int64_t, std::int64_t>;  // in which view, and which version
+    std::vector<Made> copies{{own.made_in, own.version}};
+    for (std::uint32_t rank = 1; rank < group_.members.size(); ++rank) {
+      const Message message = mailbox_.take(MessageKind::standing, node_of(rank), 0, 0);
+      copies.emplace_back(message.as<Standing>()->made_in, message.as<Standing>()->version);
+    }
+    if (mutant("versions-tell-copies-apart"))
+      for (Made& copy : copies) copy.first = 0;
+    const auto newest = std::ranges::max_element(copies);
+    const bool is_one_lost = std::ranges::find(copies, -1, &Made::second) != copies.end();
     const bool restarts = job_.plan.scenario.recovery.workers == LostWorkers::restart;
-    all.version = restarts && is_one_lost ? -1 : std::max<std::int64_t>(*newest, 0);
-    all.holder = node_of(static_cast<std::uint32_t>(newest - versions.begin()));
+    all.version = restarts && is_one_lost ? -1 : std::max<std::int64_t>(newest->second, 0);
+    all.made_in = std::max<std::int64_t>(newest->first, 0);
+    all.holder = node_of(static_cast<std::uint32_t>(newest - copies.begin()));
     for (std::uint32_t rank = 0; rank < group_.members.size(); ++rank) {
-      if (versions[rank] < *newest) all.behind.push_back(node_of(rank));
+      if (copies[rank] != *newest) all.behind.push_back(node_of(rank));
     }
     for (std::uint32_t rank = 1; rank < group_.members.size(); ++rank)
       mailbox_.send(node_of(rank), Regroup(all));
   }
+  made_in_ = all.made_in;
   if (all.version < 0) return read_snapshot();
   if (!has_copy_ && all.behind.empty()) adopt({});  // nobody has more than the first weights
   for (const NodeId node : all.behind) {
@@ -178,6 +190,7 @@ void AllReduceWorker::update() {
       mutant("means-over-all-workers") ? job_.plan.workers() : group_.members.size();
   replica_.update({step_.gradient(), 0, job_.plan.keys.parameters}, 1.0 / static_cast<double>(gradients));
   step_.finish();
+  made_in_ = group_view_;
   job_.record(node_, ModelUpdate{.version = replica_.version()});
   job_.observer.on_update();
 }
@@ -210,16 +223,22 @@ std::vector<Slice> AllReduce::weights() const {
   return {last->replica().weights()};
 }
 
+// Who was taken for lost at the end may have done the last step without the others.
 bool AllReduce::agree() const {
-  const Values* first = nullptr;
+  const AllReduceWorker* newest = nullptr;
+  bool all_agree = true;
   for (std::uint32_t w = 0; w < workers_.size(); ++w) {
-    const Replica& one = workers_[w]->replica();
-    if (!job_.state.completed[w] || !workers_[w]->has_copy() || one.version() < job_.plan.steps) continue;
-    const Values* weights = one.weights().values.get();
-    if (first == nullptr) first = weights;
-    if (first != nullptr && std::memcmp(first->raw(), weights->raw(), first->bytes()) != 0) return false;
+    const AllReduceWorker& one = *workers_[w];
+    if (!job_.state.completed[w] || !one.has_copy() || one.replica().version() < job_.plan.steps) continue;
+    const Values* weights = one.replica().weights().values.get();
+    if (newest != nullptr && one.made_in() == newest->made_in() && weights != nullptr) {
+      const Values& others = *newest->replica().weights().values;
+      all_agree = all_agree && std::memcmp(others.raw(), weights->raw(), others.bytes()) == 0;
+    }
+    if (newest != nullptr && one.made_in() <= newest->made_in()) continue;
+    newest = &one;
   }
-  return true;
+  return all_agree;
 }
 
 std::vector<std::string> AllReduce::who_waits() const {

@@ -43,6 +43,7 @@ class AllReduceWorker {
   const Mailbox& mailbox() const { return mailbox_; }
   const Replica& replica() const { return replica_; }
   bool has_copy() const { return has_copy_; }
+  std::int64_t made_in() const { return made_in_; }
   const BatchSource& source() const { return step_.source(); }
 
  private:
@@ -66,8 +67,10 @@ class AllReduceWorker {
   NodeId node_;
   std::uint32_t index_;
   PeerGroup group_;
+  std::int64_t group_view_ = 0;  // its number
   Replica replica_;
-  bool has_copy_ = true;  // and has not lost it
+  bool has_copy_ = true;      // and has not lost it
+  std::int64_t made_in_ = 0;  // the view of the group that did the last step of the copy
   Mailbox mailbox_;
   PeerStep step_;
   std::deque<Reduction> sums_;  // of the step's buckets

@@ -187,6 +187,20 @@ TEST_CASE("quantised sums: all copies stay equal, and error feedback makes up fo
   }
 }
 
+TEST_CASE("what a filter leaves out of a whole sum, nobody learns", "[equivalence][rings]") {
+  // No sum of gradients of the first step is as large as the threshold.
+  for (const std::string& algorithm : algorithms) {
+    INFO(algorithm);
+    const auto all = losses({.architecture = all_reduce(algorithm),
+                             .workers = 2,
+                             .model = "layers = [64, 10]\ninit = \"zeros\"",
+                             .end = "steps = 1",
+                             .more = "[[filter]]\nkind = \"two-bit\"\nthreshold = 100.0\n"});
+    CHECK(all.rbegin()->first == 1);
+    CHECK(all.rbegin()->second == Approx(std::log(10.0)).epsilon(1e-6));
+  }
+}
+
 TEST_CASE("where sums are exact, all-reduce learns what bsp learns, bit for bit", "[equivalence]") {
   // Integers, and rates that are powers of two: after five steps a weight has no more than 53 digits.
   for (const int workers : {2, 4, 8}) {

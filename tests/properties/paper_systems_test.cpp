@@ -69,6 +69,8 @@ TEST_CASE("after a crash each worker sends the new owner its keys once more", "[
   const std::int64_t header = 0;
   std::map<std::pair<int, std::int64_t>, int> listed;  // by worker and epoch: pushes to shard 1 with keys
   std::map<std::int64_t, int> pushes;
+  std::map<int, std::int64_t> last;  // push of each worker, in the first epoch
+  std::map<int, bool> first_new;     // of the next epoch: has keys
   for (const RecordedEvent& e : run.events) {
     if (!e.is("sent", "push") || e["shard"] != 1) continue;
     const std::int64_t short_size = header + 8 + 8 * e["carried_values"],
@@ -76,6 +78,8 @@ TEST_CASE("after a crash each worker sends the new owner its keys once more", "[
     REQUIRE((e["sent_bytes"] == short_size || e["sent_bytes"] == whole));
     ++pushes[e["epoch"]];
     listed[{e.node, e["epoch"]}] += e["sent_bytes"] == whole ? 1 : 0;
+    if (e["epoch"] == 0) last[e.node] = std::max(last[e.node], e["push"]);
+    else if (e["push"] > last[e.node]) first_new.try_emplace(e.node, e["sent_bytes"] == whole);
   }
   REQUIRE(pushes.size() == 2);  // epochs: before and after the crash
   for (const auto& [connection, times] : listed) {
@@ -83,6 +87,8 @@ TEST_CASE("after a crash each worker sends the new owner its keys once more", "[
     if (connection.second == 0) CHECK(times == 1);
     else CHECK((times == 1 || times == 2));  // the open push again, and the first new one
   }
+  REQUIRE(first_new.size() == workers);
+  for (const auto& [worker, has_keys] : first_new) CHECK(has_keys);
 }
 
 TEST_CASE("k-async on several shards goes on whatever fails", "[paper][recovery]") {
