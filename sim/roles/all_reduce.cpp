@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <utility>
 
 #include "model/mutant.hpp"
@@ -223,22 +224,17 @@ std::vector<Slice> AllReduce::weights() const {
   return {last->replica().weights()};
 }
 
-// Who was taken for lost at the end may have done the last step without the others.
+// The copies that one group made. Who was taken for lost at the end may have done the last step in another.
 bool AllReduce::agree() const {
-  const AllReduceWorker* newest = nullptr;
-  bool all_agree = true;
+  std::map<std::int64_t, const Values*> first;  // by the group's view
   for (std::uint32_t w = 0; w < workers_.size(); ++w) {
     const AllReduceWorker& one = *workers_[w];
     if (!job_.state.completed[w] || !one.has_copy() || one.replica().version() < job_.plan.steps) continue;
     const Values* weights = one.replica().weights().values.get();
-    if (newest != nullptr && one.made_in() == newest->made_in() && weights != nullptr) {
-      const Values& others = *newest->replica().weights().values;
-      all_agree = all_agree && std::memcmp(others.raw(), weights->raw(), others.bytes()) == 0;
-    }
-    if (newest != nullptr && one.made_in() <= newest->made_in()) continue;
-    newest = &one;
+    const Values* others = first.try_emplace(one.made_in(), weights).first->second;
+    if (weights != nullptr && std::memcmp(others->raw(), weights->raw(), others->bytes()) != 0) return false;
   }
-  return all_agree;
+  return true;
 }
 
 std::vector<std::string> AllReduce::who_waits() const {

@@ -55,9 +55,8 @@ BatchSource::BatchSource(JobContext& job, NodeId worker, Requests& requests)
 
 std::int64_t BatchSource::local_steps_of(std::int64_t step) const {
   const TrainingSpec& training = job_.plan.scenario.training;
-  const bool warms_up = step == 0 && training.warmup_steps > 0 && warms_up_;
-  if (fitted_ > 0 && !warms_up) return fitted_;
-  return warms_up ? training.local_steps_of(step) : training.local_steps;
+  if (step == 0 && training.warmup_steps > 0 && warms_up_) return training.warmup_steps;
+  return fitted_ > 0 ? fitted_ : training.local_steps;
 }
 
 bool BatchSource::delivered() const {

@@ -249,11 +249,12 @@ void FailureAwareScheduler::on_report(NodeId node, const Report& report) {
 // With no spare left it stays: a slow worker brings more than none.
 void FailureAwareScheduler::on_slow(NodeId node, const SlowNodes::Found& found) {
   const std::vector<NodeId>& spares = job_.plan.spares;
+  const bool has_spare = spares_used_ < spares.size();
   SlowAction action = job_.plan.scenario.recovery.slow.action;
-  if (action == SlowAction::replace && spares_used_ == spares.size() && !mutant("nobody-takes-its-place"))
+  if (action == SlowAction::replace && !has_spare && !mutant("nobody-takes-its-place"))
     action = SlowAction::flag;
   job_.record(scheduler_node, SlowWorker{node, found.seconds, found.median, action});
-  if (action == SlowAction::replace && spares_used_ < spares.size() && !mutant("spares-never-come"))
+  if (action == SlowAction::replace && has_spare && !mutant("spares-never-come"))
     job_.observer.start_spare(spares[spares_used_++]);
   if (action != SlowAction::flag) unwanted_.insert(node);
 }

@@ -77,13 +77,7 @@ double kolmogorov_smirnov(std::vector<double> sample, double low, double high) {
 }
 
 Json shipped(const std::string& name, const std::vector<std::string>& sets) {
-  std::vector<std::string> words{"run", (source_folder() / "scenarios" / (name + ".toml")).string(),
-                                 "--json"};
-  for (const std::string& set : sets) words.insert(words.end(), {"--set", set});
-  const Outcome outcome = psim::test::psim(words);
-  INFO(outcome.err);
-  REQUIRE(outcome.code == 0);
-  return Json::parse(outcome.out);
+  return run_file("scenarios/" + name + ".toml", sets);
 }
 
 }  // namespace

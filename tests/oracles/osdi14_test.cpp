@@ -1,6 +1,5 @@
 // The system of Li et al., "Scaling distributed machine learning with the parameter server" (OSDI 2014), as a
 // whole: the scenario osdi14 shows the orderings of the paper's figures.
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,14 +10,7 @@ using namespace psim::test;
 
 namespace {
 
-Json run(const std::vector<std::string>& fields) {
-  std::vector<std::string> arguments{"run", (source_folder() / "scenarios/osdi14.toml").string(), "--json"};
-  for (const std::string& field : fields) arguments.insert(arguments.end(), {"--set", field});
-  const Outcome outcome = psim::test::psim(arguments);
-  INFO(outcome.err);
-  REQUIRE(outcome.code == 0);
-  return Json::parse(outcome.out);
-}
+Json run(const std::vector<std::string>& sets) { return run_file("scenarios/osdi14.toml", sets); }
 
 Json with_filters(const std::string& filters) {
   // A penalty under which one weight in 50 is left, as in the paper's model.

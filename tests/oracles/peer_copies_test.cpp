@@ -9,14 +9,9 @@ using namespace psim::test;
 TEST_CASE("peers: who was falsely taken for lost takes the others' copy", "[oracle][failure][rings]") {
   // Worker 2 has done step 3 with all, the others do it again without it. psim breaks a run off whose copies
   // differ at its end.
-  const std::string scenario = (source_folder() / "tests/fuzz/ring_falsely_lost.toml").string();
   for (const char* steps : {"4", "5", "6", "8", "12"}) {
     INFO(steps);
-    const Outcome told =
-        psim::test::psim({"run", scenario, "--set", std::string("training.steps=") + steps, "--json"});
-    INFO(told.err);
-    REQUIRE(told.code == 0);
-    const Json run = Json::parse(told.out);
+    const Json run = run_file("tests/fuzz/ring_falsely_lost.toml", {std::string("training.steps=") + steps});
     CHECK(run["stuck"].empty());
     CHECK(run["failures"]["false_suspicions"] == 1);
     CHECK(run["updates"] == std::stoi(steps));

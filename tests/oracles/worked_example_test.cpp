@@ -6,10 +6,7 @@
 using namespace psim::test;
 
 TEST_CASE("the worked example's losses are those of the calculation by hand", "[oracle]") {
-  const Outcome outcome =
-      psim::test::psim({"run", (source_folder() / "scenarios/worked_example.toml").string(), "--json"});
-  REQUIRE(outcome.code == 0);
-  const Json summary = Json::parse(outcome.out);
+  const Json summary = run_file("scenarios/worked_example.toml");
   const std::vector<double> expected{317.33434400000004, 1.1942811999281961, 3.5246454373735516,
                                      11.254623592662233, 31.323827579200128, 55.13247552121236};
   REQUIRE(summary["curve"].size() >= expected.size());

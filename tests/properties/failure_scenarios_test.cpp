@@ -18,13 +18,7 @@ using Sets = std::vector<std::string>;
 
 // A scenario of the folder, as it is but for `sets`.
 Json shipped(const std::string& name, const Sets& sets, int code = 0) {
-  std::vector<std::string> words{"run", (source_folder() / "scenarios" / (name + ".toml")).string(),
-                                 "--json"};
-  for (const std::string& set : sets) words.insert(words.end(), {"--set", set});
-  const Outcome outcome = psim::test::psim(words);
-  INFO(name << " " << outcome.err);
-  REQUIRE(outcome.code == code);
-  return Json::parse(outcome.out);
+  return run_file("scenarios/" + name + ".toml", sets, code);
 }
 
 Sets with(Sets sets, const std::string& more) {

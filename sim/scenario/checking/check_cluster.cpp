@@ -89,8 +89,7 @@ std::vector<double> mean_steps(const Check& check) {
 // How long the run is about, but for who waits for whom; of a number of epochs one clock.
 double about_seconds(const Scenario& s, double clock) {
   if (s.training.duration) return s.training.duration->value;
-  constexpr double ways = 4;  // that a clock's messages go
-  return static_cast<double>(s.training.steps.value_or(1)) * (clock + ways * s.cluster.network.latency.value);
+  return static_cast<double>(s.training.steps.value_or(1)) * clock;
 }
 
 // What comes again and again, however little is computed in between.
@@ -146,7 +145,9 @@ void check_pace(const Check& check) {
   }
   const double bytes = static_cast<double>(parameter_count(check.s.model)) *
                        static_cast<double>(bytes_per_value(check.s.model.precision));
-  const double clock = *longest + bytes / check.s.cluster.network.bandwidth.value;
+  constexpr double ways = 4;  // that a clock's messages go
+  const NetworkSpec& network = check.s.cluster.network;
+  const double clock = *longest + bytes / network.bandwidth.value + ways * network.latency.value;
   if (const std::optional<Seconds>& time = check.s.training.local_time;
       time && *least > 0 && time->value / *least > static_cast<double>(most_local_steps))
     report_pace("training.local_time",

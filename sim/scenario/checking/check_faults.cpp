@@ -288,10 +288,9 @@ void check_faults(const Check& check) {
 }
 
 // Faults that come again and again may be all that happens, before anybody looks whether the run gets
-// further: that is once a heartbeat. `clock`: how long one takes, but for the way of its messages.
+// further: that is once a heartbeat. `clock`: how long one takes.
 void check_pace_of_faults(const Check& check, double clock) {
-  constexpr double most_often = 1e5, ways = 4;
-  clock += ways * check.s.cluster.network.latency.value;
+  constexpr double most_often = 1e5;
   const double heartbeat = check.s.recovery.heartbeat.value, longest = std::max(clock, heartbeat);
   for (std::size_t i = 0; i < check.s.faults.size(); ++i) {
     const FaultSpec& f = check.s.faults[i];
