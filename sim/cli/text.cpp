@@ -87,6 +87,41 @@ std::string ranges_text(const Json& servers) {
   return line("ranges") + fmt::format("{} with a vector clock of their own, {} split off", ranges, splits);
 }
 
+// A line for each, but of no more than a screen can show.
+template <class LineOf>
+std::string some_lines(const Json& all, ColumnName name, LineOf line_of) {
+  constexpr std::size_t most = 8;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(most, all.size()); ++i) text += line_of(all[i]);
+  if (all.size() > most)
+    text += line(name) + fmt::format("... and {} more, in summary.json", all.size() - most);
+  return text;
+}
+
+std::string recovery_text(const Json& one) {
+  return one.contains("worker")
+             ? line("recovery", one,
+                    "worker {worker} crashed at {at_s:.4g s}: detection {detection_s:.4g s}, "
+                    "re-forming {reforming_s:.4g s}, lost work {lost_work_s:.4g s}")
+             : line("recovery", one,
+                    "server {server} crashed at {at_s:.4g s}: detection {detection_s:.4g s}, "
+                    "takeover {takeover_s:.4g s}, transfer {transfer_s:.4g s}, "
+                    "catch-up {catch_up_s:.4g s}");
+}
+
+std::string move_text(const Json& one) {
+  const auto loads = [&one](const char* when) {
+    std::vector<std::string> all;
+    for (const Json& server : one["servers"])
+      all.push_back(fmt::format("{:.3g}", server[when].get<double>()));
+    return fmt::format("{}", fmt::join(all, " "));
+  };
+  return line("moved", one, "{shards} shards with {parameters} parameters at {at_s:.4g s}, {cuts} cut") +
+         line("load") +
+         fmt::format("values/s by server: {} before, {} after", loads("load_before_per_s"),
+                     loads("load_after_per_s"));
+}
+
 std::string failures_text(const Json& s) {
   std::string text = line("failures", s,
                           "crashes {crashes}   suspicions {suspicions} ({false_suspicions} "
@@ -95,42 +130,23 @@ std::string failures_text(const Json& s) {
     text += line("copies", s,
                  "{replication_bytes: bytes} of logs, {state_bytes: bytes} of whole shards, "
                  "{snapshots} snapshots");
-  for (const Json& one : s["recoveries"])
-    text += one.contains("worker")
-                ? line("recovery", one,
-                       "worker {worker} crashed at {at_s:.4g s}: detection {detection_s:.4g s}, "
-                       "re-forming {reforming_s:.4g s}, lost work {lost_work_s:.4g s}")
-                : line("recovery", one,
-                       "server {server} crashed at {at_s:.4g s}: detection {detection_s:.4g s}, "
-                       "takeover {takeover_s:.4g s}, transfer {transfer_s:.4g s}, "
-                       "catch-up {catch_up_s:.4g s}");
-  const auto load = [](const Json& servers, const char* when) {
-    std::vector<std::string> loads;
-    for (const Json& server : servers) loads.push_back(fmt::format("{:.3g}", server[when].get<double>()));
-    return fmt::format("{}", fmt::join(loads, " "));
-  };
-  for (const Json& one : s.value("rebalances", Json::array()))
-    text += line("moved", one, "{shards} shards with {parameters} parameters at {at_s:.4g s}, {cuts} cut") +
-            line("load", one,
-                 "values/s by server: " + load(one["servers"], "load_before_per_s") + " before, " +
-                     load(one["servers"], "load_after_per_s") + " after");
-  return text;
+  return text + some_lines(s["recoveries"], "recovery", recovery_text) +
+         some_lines(s.value("rebalances", Json::array()), "moved", move_text);
 }
 
 std::string slow_text(const Json& slow) {
   const bool replaces = std::ranges::any_of(slow, [](const Json& one) { return one["action"] == "replace"; });
-  std::string text;
-  for (const Json& one : slow) {
+  const auto line_of = [replaces](const Json& one) {
     const std::string action = one["action"];
-    text += line("slow", one,
-                 "worker {worker} found at {at_s:.4g s}: {seconds_per_sample:.3g} s a sample, the others "
-                 "{median:.3g} s") +
-            (action == "remove"    ? "; asked to leave"
-             : action == "replace" ? "; replaced"
-             : replaces            ? "; no spare is left, so it stays"
-                                   : "");
-  }
-  return text.empty() ? line("slow") + "no worker was found slow" : text;
+    return line("slow", one,
+                "worker {worker} found at {at_s:.4g s}: {seconds_per_sample:.3g} s a sample, the others "
+                "{median:.3g} s") +
+           (action == "remove"    ? "; asked to leave"
+            : action == "replace" ? "; replaced"
+            : replaces            ? "; no spare is left, so it stays"
+                                  : "");
+  };
+  return slow.empty() ? line("slow") + "no worker was found slow" : some_lines(slow, "slow", line_of);
 }
 
 std::string startup_text(const Json& startup) {

@@ -371,12 +371,7 @@ struct MessageFacts {
   std::optional<NodeId> next_owner = {};
   std::uint32_t values = 0, keys = 0, ids = 0;
   // What tells it from another message of its kind, shard and epoch.
-  std::optional<std::int64_t> number() const {
-    for (const auto& own : {pull, push, life, entries, part, pieces, samples}) {
-      if (own) return own;
-    }
-    return next_owner;
-  }
+  std::optional<std::int64_t> number() const;
 };
 MessageFacts facts_of(const Body& body);
 inline MessageKind kind_of(const Message& message) { return facts_of(message.body).kind; }

@@ -94,7 +94,8 @@ void check_pulls(const ShardServer& server) {
   const ShardState& state = server.state();
   for (const auto& [w, pull] : server.waiting()) {
     demand(server.leads(), "worker {} waits at a server that does not lead", w);
-    demand(!server.log().is_safe(w) || !Pulls::is_overdue(w, pull, state),
+    const bool is_held_back = !server.log().is_safe(w) || server.looks_for_copy(pull);
+    demand(is_held_back || !Pulls::is_overdue(w, pull, state),
            "pull {} of worker {} waits, and nothing holds its answer back", pull.number, w);
   }
 }

@@ -83,6 +83,8 @@ class ShardServer {
   std::vector<Push> early() const { return early_.all(); }
   // Pulls that wait because of the consistency model.
   Pulls::All waiting() const { return pulls_.all(); }
+  // Whether the answer waits for another worker's copy, for which this server looks.
+  bool looks_for_copy(const Pull& pull) const { return needs_copy(pull) && copies_.next_turn().has_value(); }
 
   // Makes this server the owner of the shard, in this ownership epoch and with these replicas. It ignores
   // messages of other epochs. New replicas and the next owner receive its state.

@@ -122,7 +122,8 @@ Texts unseen_targets(const Scenario& scenario, const RunResult& run) {
 std::string slower(double speed, double share) {
   const double wanted = speed * share / (1 - share);
   const double digit = std::pow(10.0, std::floor(std::log10(wanted)));
-  const double round = std::max(1.0, std::round(wanted / digit)) * digit;
+  const double round = std::max(1.0, std::max(1.0, std::round(wanted / digit)) * digit);
+  if (round < 1e3) return fmt::format("{:.0f}f", round);
   return round >= 1e6 ? fmt::format("{:.0f}Mf", round / 1e6) : fmt::format("{:.0f}kf", round / 1e3);
 }
 

@@ -113,6 +113,8 @@ class Recorder {
 
   // A worker that is to join later.
   void absent_at_first(NodeId worker) { books_[worker_index(worker)].is_absent_at_first(); }
+  // A worker computes what the scheduler tells it.
+  void does_tasks(NodeId worker) { books_[worker_index(worker)].does_tasks(); }
   // A worker has been stopped; the rest of the run is not its time.
   void stop(NodeId worker, double at);
   // The run is over at `at`.

@@ -73,7 +73,7 @@ void WorkerBook::on_member(bool takes_part) {
 
 // What came before `clock` is over for this worker, pushed or not.
 void WorkerBook::reach(std::int64_t clock) {
-  if (clock > clock_ && !std::exchange(skips_, false)) stats_->clocks += clock - clock_;
+  if (clock > clock_ && !std::exchange(skips_, false) && !counts_steps_) stats_->clocks += clock - clock_;
   clock_ = clock;
 }
 

@@ -50,6 +50,9 @@ class WorkerBook {
   WorkerBook(WorkerStats& stats, const double& last_work) : stats_(&stats), last_work_(&last_work) {}
 
   void is_absent_at_first();
+  // Clocks are those of tasks that the scheduler gives out, to it or to others: it finishes its own steps
+  // only.
+  void does_tasks() { counts_steps_ = true; }
   // A message from or to it leaves (1) or ends (-1).
   void on_message(double at, int change);
   // Its actor starts: it asks the scheduler to join.
@@ -82,8 +85,9 @@ class WorkerBook {
   bool absent_ = false;
   bool returned_ = false;  // it was absent, and has begun no step since
   bool member_ = true;
-  bool skips_ = false;    // the others may have gone on without it: the next clocks that it passes over are
-                          // none that it finished
+  bool skips_ = false;  // the others may have gone on without it: the next clocks that it passes over are
+                        // none that it finished
+  bool counts_steps_ = false;
   bool through_ = false;  // it has done its last clock; time since then counts only if it goes on after all
   WorkerTime later_;      // since then
   struct Mark {           // what there was at last_work

@@ -178,7 +178,7 @@ void InferenceGroup::start(NodeId node) {
   const std::size_t i = index_of(node);
   nodes_[i]->restart();
   spawn_pulls(i, [this, i] { spawn_answers(i); });
-  begin_to_beat(node);
+  beat(node, job_.network.incarnation(node), Agenda::now());  // the answer tells who owns which shard now
 }
 
 void InferenceGroup::kill(NodeId node) {

@@ -50,6 +50,7 @@ bool SharedStep::compute() {
 
 void SharedStep::compute_own() {
   JobContext& job = step_.job;
+  is_here_ = true;
   step_.prepare();
   const double own = step_.flops_of_samples() * job.slowness.of_step(step_.index, step_.number);
   const double own_update = step_.flops_of_step() - own;
@@ -177,6 +178,7 @@ Timestamp SharedStep::push() {
 
 // Where others may be behind they would wait for what this worker has of theirs.
 void SharedStep::leave(bool completes) {
+  is_here_ = false;
   if (completes && step_.job.plan.rule.waits_for_all()) return;
   for (std::uint32_t w = 0; w < stolen_.size(); ++w) return_pieces(w);
   tell_all(true);
@@ -216,8 +218,10 @@ void SharedStep::on_peer(const Message& message) {
   }
 }
 
-// Where only fresh pushes count, the weights must be those of the piece's clock.
+// A piece may have been on its way when its helper left. Where only fresh pushes count, the weights must be
+// those of the piece's clock.
 bool SharedStep::is_helpful(const psim::Piece& piece) const {
+  if (!is_here_) return false;
   if (piece.weights || !step_.job.plan.learner) return true;
   return weights_ && (!step_.job.plan.rule.drops_stale || piece.clock == protocol_.clock());
 }

@@ -61,6 +61,7 @@ class SharedStep final : public Step {
 
   StepContext& step_;
   Stealing protocol_;
+  bool is_here_ = true;                    // it has not left since its last step
   Batch batch_;                            // the clock's samples; none of a phantom model
   std::shared_ptr<Assembly> weights_;      // of the last step that has begun
   std::shared_ptr<const BatchKeys> keys_;  // sparse: of these keys

@@ -21,6 +21,7 @@ TaskWorker::TaskWorker(JobContext& job, NodeId node)
 
 void TaskWorker::run(Actors& actors) {
   actors_ = &actors;
+  job_.recorder.does_tasks(node_);
   join(job_, node_);
   while (!ends_) {
     kv_.wait_for_message();

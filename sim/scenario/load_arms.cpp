@@ -7,6 +7,7 @@
 #include "sim/scenario/axis_text.hpp"
 #include "sim/scenario/load_parts.hpp"
 #include "sim/scenario/override.hpp"
+#include "sim/scenario/text/diagnostics.hpp"
 
 namespace psim {
 namespace {
@@ -15,11 +16,6 @@ constexpr std::string_view name_key = "name";
 
 std::string shown(const Place& place, const Diagnostics& diagnostics) {
   return fmt::format("{}:{}:{}", diagnostics.sources()[place.source].name, place.line, place.column);
-}
-
-bool is_plain(std::string_view text) {
-  return std::ranges::none_of(text,
-                              [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; });
 }
 
 // What is wrong with the name of an arm, if anything is.
@@ -33,7 +29,7 @@ std::optional<Diagnostic> wrong_name(const toml::table& arm) {
   if (!text) return Diagnostic{"axis", place, message, "expected a text", example};
   if (text->find_first_not_of(' ') == std::string::npos)
     return Diagnostic{"axis", place, message, "an empty text", example};
-  if (!is_plain(*text))
+  if (!fits_in_a_line(*text))
     return Diagnostic{"axis", place, "an arm's name stands in a table", "it has control characters", example};
   return std::nullopt;
 }

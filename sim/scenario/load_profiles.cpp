@@ -38,7 +38,11 @@ class ProfileFile {
       for (std::string word; split >> word;) words.push_back(word);
       if (!words.empty() && !take(number, words)) return false;
     }
-    if (profile_.rows.empty()) return refuse(fmt::format("{} has no rows", profile_.file), "an empty file");
+    if (profile_.rows.empty())
+      return refuse(fmt::format("{} has no rows", profile_.file), "an empty file",
+                    profile_.of == ProfileOf::speed
+                        ? "a row is a date in seconds and a factor, as in `0.5, 0.25`"
+                        : "a row is a date in seconds and 0 or 1, as in `0.5, 0`");
     if (profile_.every && profile_.rows.back().first >= profile_.every->value)
       return refuse(fmt::format("{} goes on after its period", profile_.file), "in this file",
                     fmt::format("the last date is {} s, and `every` is {} s", profile_.rows.back().first,

@@ -204,19 +204,25 @@ TEST_CASE("peers: stages go back to the newest version that all of them have sto
   }
 }
 
-TEST_CASE("peers: stages go back together while the disk is still writing", "[oracle][failure][rings]") {
-  // 41 ms for the first stage's 4 kB, 6 ms for the other's.
-  const std::string snapshots = "[snapshot]\nevery = \"5 updates\"\nbandwidth = \"100kBps\"\n";
-  const Case base{
-      .architecture = "kind = \"model-parallel\"", .lost = "restart", .workers = 2, .more = snapshots};
-  const Json without = run(base);
-  for (const std::string at : {"305ms", "320ms", "335ms", "350ms", "365ms"}) {
-    INFO(at);
-    Case one = base;
-    one.faults = crash("worker 1", at, "5ms");
-    const Json with = run(one);
-    CHECK(with["stuck"].empty());
-    CHECK(loss(with) == loss(without));
+// The last stage is through with a step first, and stores its weights; the other may crash before it does.
+// And a slow disk takes 41 ms for the first stage's 4 kB, 6 ms for the other's.
+TEST_CASE("peers: stages go back together, whatever each of them has stored", "[oracle][failure][rings]") {
+  for (const std::string disk : {"", "bandwidth = \"100kBps\"\n"}) {
+    const Case base{.architecture = "kind = \"model-parallel\"",
+                    .lost = "restart",
+                    .workers = 2,
+                    .more = "[snapshot]\nevery = \"5 updates\"\n" + disk};
+    const Json without = run(base);
+    const double step = seconds(without) / 40;
+    for (int part = 0; part < 24; ++part) {
+      Case one = base;
+      one.faults = crash(part % 2 == 0 ? "worker 0" : "worker 1",
+                         fmt::format("{:.3f}ms", 1e3 * step * (24 + part / 8.0)), "5ms");
+      INFO(disk << one.faults);
+      const Json with = run(one);
+      CHECK(with["stuck"].empty());
+      CHECK(loss(with) == loss(without));
+    }
   }
 }
 

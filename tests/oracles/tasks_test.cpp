@@ -94,6 +94,19 @@ TEST_CASE("units of work go to whoever is free: five of them to machines of spee
   CHECK(fixed["sim_time_s"].get<double>() == near(3 * 4));
 }
 
+TEST_CASE("a worker has as many clocks as it has computed, whatever the others do", "[tasks]") {
+  const std::string update = task("update", "update", "\"push\"");
+  const Json one = run_toml(phantom(chain("\"update[-1]\"", "on = \"worker 1\"") + update, 6, "\"1Mf\""));
+  CHECK(one["workers"][0]["clocks"] == 0);
+  CHECK(one["workers"][1]["clocks"] == 6);
+  CHECK(one["steps"] == 6);
+  // The slow one computes the first unit; meanwhile the other one computes those of clocks that wait for
+  // less.
+  const Json any = run_toml(
+      phantom(chain("\"push[-2]\"", "on = \"any worker\"\ncount = 2") + update, 8, R"(["1Mf", "8Mf"])"));
+  CHECK(any["steps"] == 16);
+}
+
 TEST_CASE("which worker computes a unit changes no weight", "[tasks]") {
   const std::string tasks =
       chain("\"update[-1]\"", "on = \"any worker\"\ncount = 6") + task("update", "update", "\"push\"");

@@ -178,7 +178,7 @@ class Resolver {
     request_.last = one.last;
     std::optional<LoadedScenario> loaded = load_scenario(request_, diagnostics);
     if (!loaded || !diagnostics.empty()) {
-      diagnostics.annotate(fmt::format("in the run with {}", one.name));
+      if (!one.name.empty()) diagnostics.annotate(fmt::format("in the run with {}", one.name));
       if (found_) merge(diagnostics, *found_);
       else found_ = std::move(diagnostics);
       return;

@@ -35,6 +35,9 @@ void check_groups(const Check& check) {
     sum += groups[i].workers.value_or(0);
     if (groups[i].name.empty())
       check.add({name}, "a group needs a name", "an empty text", "for example name = \"vision\"");
+    if (!fits_in_a_line(groups[i].name))
+      check.add({name}, "a group's name stands in a table", "it has control characters",
+                "for example name = \"vision\"");
     for (std::size_t j = 0; j < i; ++j) {
       if (groups[j].name != groups[i].name || groups[i].name.empty()) continue;
       check.add({name, fmt::format("group.{}.name", j)},

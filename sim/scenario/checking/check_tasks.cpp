@@ -25,6 +25,12 @@ void check_tasks(const Check& check) {
   if (!s.training.steps && !s.training.epochs && (s.training.duration || s.training.target.given()))
     check.add({"training", "task"}, "how many clocks of tasks are there?", "no `steps`, and no `epochs`",
               "for example steps = 100");
+  for (std::size_t i = 0; i < s.tasks.size(); ++i) {
+    if (changes_weights(s.tasks[i].kind) && !s.tasks[i].amount)
+      check.add({fmt::format("task.{}.do", i), fmt::format("task.{}.amount", i)},
+                fmt::format("`{}` needs an amount", name_of(s.tasks[i].kind)), "by which number?",
+                "for example amount = 0.99");
+  }
   const ParsedProgram parsed = parse_program(s.tasks, s.cluster.workers);
   for (const TaskFinding& finding : parsed.findings)
     check.add({finding.field}, finding.message, finding.label, finding.help);

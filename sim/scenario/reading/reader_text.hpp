@@ -99,6 +99,9 @@ inline std::string mend(const toml::node& node, bool whole = false) {
     const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), number);
     const bool plain =
         (error == std::errc{} && end == text->data() + text->size()) || *text == "true" || *text == "false";
+    const bool digits = text->find_first_not_of("+-0123456789") == std::string::npos;
+    if (plain && digits && std::abs(number) > 9.2e18)
+      return "the number is too large: at most 9223372036854775807";
     if (plain) return fmt::format("write {} without quotes", *text);
     return with_decimal_point(*text, whole);
   }

@@ -7,6 +7,8 @@
 #include <charconv>
 #include <string_view>
 
+#include "sim/scenario/text/diagnostics.hpp"
+
 namespace psim {
 namespace {
 
@@ -48,12 +50,10 @@ class Parser {
                                           spec.name, &TaskSpec::name);
     if (before - specs_.begin() < static_cast<std::ptrdiff_t>(i))
       find(i, "name", fmt::format("two tasks are called `{}`", spec.name), "its name must be its own", "");
-    if (spec.name.empty() || spec.name.find_first_of(" []") != std::string::npos)
+    if (spec.name.empty() || spec.name.find_first_of(" []") != std::string::npos ||
+        !fits_in_a_line(spec.name))
       find(i, "name", "a task's name is one word without brackets", "not such a word",
            "for example name = \"first_push\"");
-    if (changes_weights(spec.kind) && !spec.amount)
-      find(i, "do", fmt::format("`{}` needs an amount", name_of(spec.kind)), "by which number?",
-           "for example amount = 0.99");
   }
 
   // "[all ]NAME[[-K]]".

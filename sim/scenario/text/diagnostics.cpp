@@ -260,7 +260,18 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
   return best;
 }
 
+bool fits_in_a_line(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t bytes = utf8_length(text);
+    if (bytes == 0 || within(unsafe, code_point(text))) return false;
+    text.remove_prefix(bytes);
+  }
+  return true;
+}
+
 std::string counted(std::int64_t count, std::string_view what) {
+  if (count != 1 && what.ends_with('y'))
+    return fmt::format("{} {}ies", count, what.substr(0, what.size() - 1));
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 

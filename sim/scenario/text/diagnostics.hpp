@@ -61,6 +61,8 @@ std::size_t utf8_length(std::string_view text);
 
 // The code point that `text` begins with, which must be UTF-8.
 char32_t code_point(std::string_view text);
+// Whether it can stand in a line of output: no line break, nor another code that a terminal acts on.
+bool fits_in_a_line(std::string_view text);
 std::uint32_t code_points(std::string_view text);
 // The place of bytes `begin` to `end` of a source's text.
 Place place_in(std::string_view text, std::size_t begin, std::size_t end, std::size_t source);

@@ -116,6 +116,12 @@ TEST_CASE("a message is as large as what is in it, and is called what it is", "[
   CHECK(kinds.size() == message_names.size());       // and no name
 }
 
+TEST_CASE("questions about two versions are not the same message", "[protocol]") {
+  const auto number = [](std::int64_t version) { return facts_of(Decide{version}).number(); };
+  CHECK(number(0) == 0);
+  CHECK(number(2) == 2);
+}
+
 TEST_CASE("a record keeps of an entry what its sum or push is of", "[protocol]") {
   const MessageFacts sum =
       facts_of(entry_of({.number = 3,

@@ -1,0 +1,1 @@
+psim check scenarios/quickstart.toml --set training.steps=99999999999999999999
