@@ -86,6 +86,9 @@ void add_closing(const Fields& fields, Facts& f) {
   f.closing_window = seconds("consistency.window");
   f.closing_deadline = seconds("consistency.deadline");
   f.local_time = seconds("training.local_time");
+  if (const toml::array* promises = fields.scenario.at_path("consistency.promises").as_array()) {
+    for (const toml::node& one : *promises) f.promises.push_back(one.value_or(std::string{}));
+  }
 }
 
 void add_speeds(const Fields& fields, Facts& f) {

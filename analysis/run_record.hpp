@@ -123,6 +123,7 @@ struct Facts {
   std::int64_t staleness = 0;                             // ssp: the bound; dssp: the upper one
   std::vector<std::pair<double, std::int64_t>> schedule;  // ssp: from this clock on, this bound
   std::int64_t group = 1;                                 // bsp, k models: pushes of an update
+  std::vector<std::string> promises;                      // of the scenario's own
   std::int64_t pull_every = 1;
   // Seconds after which an update is made of what is there: since its first push, since the last update.
   std::optional<double> closing_window, closing_deadline;

@@ -43,6 +43,7 @@ void add_promises(const Evidence& evidence, Checks& checks) {
   add_update_checks(evidence, checks);
   add_read_checks(evidence, checks);
   add_staleness_checks(evidence, checks);
+  add_promise_check(evidence, checks);
   add_replica_checks(evidence, checks);
   if (evidence.facts.serves) add_serving_check(evidence, checks);
 }

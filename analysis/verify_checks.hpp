@@ -98,6 +98,7 @@ void add_end_check(const Evidence& evidence, Checks& checks);
 void add_update_checks(const Evidence& evidence,
                        Checks& checks);  // versions, updates, exactly-once, duplicates, shares
 void add_read_checks(const Evidence& evidence, Checks& checks);  // reads, clock-gap, read-my-writes
+void add_promise_check(const Evidence& evidence, Checks& checks);
 void add_staleness_checks(const Evidence& evidence,
                           Checks& checks);  // staleness, closings, copies, local-time
 void add_serving_check(const Evidence& evidence, Checks& checks);

@@ -323,8 +323,8 @@ class Sizes final : public Check {
     if (row.kind == "heartbeat") return facts_.header + 16 + row.ids * 16;
     if (row.kind == "idle") return facts_.header + 16;
     const bool tells_decisions = facts_.shares_out && !facts_.in_step();
-    if (row.kind == "report" && tells_decisions && facts_.slow_factor > 0)
-      return std::nullopt;  // of both kinds
+    const bool of_both_kinds = (tells_decisions && facts_.slow_factor > 0) || facts_.model == "custom";
+    if (row.kind == "report" && of_both_kinds) return std::nullopt;
     if (row.kind == "report") return facts_.header + (tells_decisions ? 16 : 8);
     for (const char* bare : {"join", "ack", "fetch", "replicated", "restore", "ready"}) {
       if (row.kind == bare) return facts_.header;

@@ -89,6 +89,8 @@ class History {
     const auto cut = cuts_.find(shard);
     return cut == cuts_.end() ? std::nullopt : std::optional(cut->second.shard);
   }
+  // The epoch that such a shard and what is left of the other one begin.
+  std::int64_t cut_epoch(std::uint32_t shard) const { return cuts_.at(shard).epoch; }
   // Keeps versions by shard where shards are cut: a part begins where the whole is, and what its owner did
   // before it had heard of the cut, it did to both parts.
   void follow_cuts(const Row& row, std::map<std::uint32_t, std::int64_t>& versions) const;

@@ -10,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "analysis/clock_progress.hpp"
 #include "analysis/verify_checks.hpp"
 #include "model/mutant.hpp"
 
@@ -193,55 +194,28 @@ class ReadMyWrites final : public Check {
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::int64_t>, Numbers> arrived_;
 };
 
-// A worker that was away counts again when it has caught up with the others. It may compute all the while, if
-// it was only taken for down.
 class ClockGap final : public Check {
  public:
   explicit ClockGap(const Evidence& evidence)
       : Check(evidence, "clock-gap",
               "no worker starts a clock further ahead of another than the staleness bound"),
-        workers_(facts_.workers) {
+        progress_(facts_, history_) {
     if (!facts_.bound_at(0)) does_not_apply();
   }
 
   void on(const Row& row) override {
-    if (history_.any_set_back()) return;
-    const bool goes =
-        row.takes_away() || row.is("suspicion") || (row.is("membership") && row.takes_part == 0);
-    if (goes && facts_.is_worker(row.peer)) workers_[worker(row.peer)].away = true;
-    if (!facts_.is_worker(row.node)) return;
-    Progress& own = workers_[worker(row.node)];
-    if (row.is_step() && row.is("ended")) own.done = std::max(own.done, row.clock + 1);
-    if (row.is("finish")) own.done = std::max(own.done, row.clock);
-    if (!row.is_step() || !row.is("begun")) return;
+    const auto start = progress_.on(row);
+    if (!start) return;
     examined();
-    look_at(row, own);
+    const std::int64_t bound =
+        *facts_.bound_at(row.clock) + facts_.pull_every - 1 + (facts_.elastic || facts_.overlap ? 1 : 0);
+    if (start->gap > bound)
+      violated(row, "{} starts clock {}, {} ahead of worker {}; the bound is {}", name(row.node), row.clock,
+               start->gap, start->slowest, bound);
   }
 
  private:
-  struct Progress {
-    std::int64_t done = 0;  // clocks
-    bool away = false;
-  };
-
-  void look_at(const Row& row, Progress& own) {
-    std::optional<std::int64_t> least;
-    std::size_t slowest = 0;
-    for (std::size_t w = 0; w < workers_.size(); ++w) {
-      if (workers_[w].away || &workers_[w] == &own || (least && workers_[w].done >= *least)) continue;
-      least = workers_[w].done;
-      slowest = w;
-    }
-    own.done = own.away ? row.clock : std::max(own.done, row.clock);  // perhaps it was told to skip some
-    own.away = own.away && (history_.is_given_up(row.node) || (least && row.clock < *least));
-    const std::int64_t bound =
-        *facts_.bound_at(row.clock) + facts_.pull_every - 1 + (facts_.elastic || facts_.overlap ? 1 : 0);
-    if (least && row.clock - *least > bound)
-      violated(row, "{} starts clock {}, {} ahead of worker {}; the bound is {}", name(row.node), row.clock,
-               row.clock - *least, slowest, bound);
-  }
-
-  std::vector<Progress> workers_;
+  ClockProgress progress_;
 };
 
 }  // namespace

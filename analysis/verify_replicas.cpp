@@ -44,18 +44,27 @@ class Acknowledged final : public Check {
     std::set<std::uint32_t> workers = {};  // of which the new owner has not told what it has
   };
 
-  // A part of a shard that was cut keeps what was promised of the whole.
+  // A part of a shard that was cut keeps what was promised of the whole. What owners from the cut on promise
+  // of a shard of that number, they promise of the other part.
   void takes_promises(std::uint32_t part) {
     const std::optional<std::uint32_t> whole = history_.cut_from(part);
     if (!whole || !parts_.insert(part).second) return;
     takes_promises(*whole);
-    for (std::uint32_t w = 0; w < facts_.workers; ++w) safe_[{part, w}] = safe_[{*whole, w}];
+    for (std::uint32_t w = 0; w < facts_.workers; ++w) {
+      for (const auto& [epoch, safe] : told_[{*whole, w}]) {
+        if (epoch >= history_.cut_epoch(part)) continue;
+        told_[{part, w}][epoch] = safe;
+        safe_[{part, w}] = std::max(safe_[{part, w}], safe);
+      }
+    }
   }
 
   // A promise of an owner from before the last full copy was gone comes too late to be kept.
   void hears(const Row& row) {
     examined();
     std::int64_t& safe = safe_[{row.shard, worker(row.node)}];
+    std::int64_t& told = told_[{row.shard, worker(row.node)}][row.epoch];
+    told = std::max(told, row.safe_pushes);
     if (row.epoch >= takeovers_[row.shard].from_nothing) safe = std::max(safe, row.safe_pushes);
     else excused_ += std::max<std::int64_t>(0, row.safe_pushes - safe);
   }
@@ -82,7 +91,8 @@ class Acknowledged final : public Check {
   }
 
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> safe_;  // by shard and worker
-  std::map<std::uint32_t, Takeover> takeovers_;                           // by shard
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::map<std::int64_t, std::int64_t>> told_;  // and epoch
+  std::map<std::uint32_t, Takeover> takeovers_;                                                   // by shard
   std::set<std::uint32_t> parts_;  // shards that were cut from others, and that somebody has owned
   std::int64_t excused_ = 0;
 };

@@ -26,10 +26,12 @@ class Slow final : public Check {
   void on(const Row& row) override {
     if (row.is_step() && row.is("begun")) begun_[worker(row.node)] = row.at;
     if (row.is_step() && row.is("ended") && row.samples > 0) ended(row);
+    if (row.is_crash() && row.peer == scheduler) known_.clear();  // it forgets whom it had found
     if (!row.is("slow_worker")) return;
     examined();
     const std::uint32_t slow = worker(row.peer);
-    if (!found_.insert(slow).second) violated(row, "{} is found slow again", name(row.peer));
+    found_.insert(slow);
+    if (!known_.insert(slow).second) violated(row, "{} is found slow again", name(row.peer));
     double least = HUGE_VAL;
     for (std::uint32_t w = 0; w < times_.size(); ++w) {
       if (w != slow && times_[w]) least = std::min(least, times_[w]->least);
@@ -49,6 +51,7 @@ class Slow final : public Check {
   }
 
  private:
+  static constexpr std::uint32_t scheduler = 0;
   struct Times {
     double least = HUGE_VAL, most = 0;  // seconds a sample
   };
@@ -63,6 +66,7 @@ class Slow final : public Check {
   std::vector<double> begun_;
   std::vector<std::optional<Times>> times_;
   std::set<std::uint32_t> found_;
+  std::set<std::uint32_t> known_;  // to the scheduler that runs
 };
 
 }  // namespace

@@ -137,7 +137,8 @@ class Closings final : public Check {
   }
 
   const bool fresh_ = facts_.model == "bsp" || facts_.model == "k-sync" || facts_.model == "k-batch-sync";
-  const bool first_decides_ = facts_.model == "k-sync" || facts_.model == "k-async";
+  const bool first_decides_ =
+      facts_.model == "k-sync" || facts_.model == "k-async" || facts_.model == "custom";
   std::map<std::pair<std::uint32_t, std::uint32_t>, Open> open_;  // by shard and server
   std::map<std::uint32_t, double> started_;                       // servers, when they were told to begin
   // Pushes, by shard, server and worker: when each counts.

@@ -65,7 +65,8 @@ std::string explain_model(const ConsistencyRow& row) {
                    "\n  a worker may start clock t when: {}\n  a server applies:                {}\n  late "
                    "pushes:                     {}\n  source:                          {}\n"
                    "\nIn a scenario:\n  [consistency]\n  model = \"{}\"\n{}",
-                   row.may_start, row.applies, row.late, row.source, row.name, own.lines);
+                   row.may_start, row.applies, row.late, row.source.empty() ? "the scenario" : row.source,
+                   row.name, own.lines);
 }
 
 std::string explain_filter(const FilterRow& row) {

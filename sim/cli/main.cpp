@@ -356,7 +356,9 @@ int main(int argc, char** argv) {
   const std::span all(subcommands);
   std::ranges::for_each(all.first(2), add);  // run and compare; what looks at their results comes next
   std::ranges::for_each(see_subcommands(), add);
-  std::ranges::for_each(all.subspan(2), add);
+  std::ranges::for_each(all.subspan(2, all.size() - 4), add);
+  std::ranges::for_each(lab_subcommands(), add);
+  std::ranges::for_each(all.last(2), add);
   return guarded([&] {
     parse(app, {argv + 1, argv + argc});
     return code;

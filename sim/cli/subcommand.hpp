@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/cli/command.hpp"
+#include "sim/cli/lab/commands.hpp"
 #include "sim/cli/see/see.hpp"
 #include "sim/cli/study/archive.hpp"
 #include "sim/cli/study/shelf.hpp"
@@ -24,6 +25,8 @@ struct Asked {
   TimelineCommand timeline;
   ExportCommand exported;
   WhatIfCommand what_if;
+  LabCommand lab;
+  GradeCommand grade;
   bool bibtex = false;
   std::string directory;
   std::vector<std::string> words;
@@ -38,5 +41,7 @@ struct Subcommand {
 
 // Those that look at runs that are finished.
 std::span<const Subcommand> see_subcommands();
+// Those of the course.
+std::span<const Subcommand> lab_subcommands();
 
 }  // namespace psim::cli

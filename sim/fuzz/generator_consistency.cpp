@@ -1,11 +1,39 @@
 // The consistency model of a drawn scenario, and what it makes of stale weights and pushes.
 #include <algorithm>
+#include <array>
 #include <string_view>
 
 #include "sim/fuzz/generator.hpp"
 #include "sim/scenario/spec/scenario.hpp"
 
 namespace psim::fuzz {
+
+namespace {
+
+// Models of a scenario's own, in every shape that one can have.
+struct CustomDraw {
+  std::string_view start, update, too_late, promise;
+};
+constexpr std::array<CustomDraw, 6> customs{{
+    {"version > computed_on", "pushes >= k", "age > 0", "pushes <= workers"},
+    {"version > computed_on", "pushes >= (version < 4 ? k : members)", "age > 0", "pushes <= workers"},
+    {"clock - min_clock <= staleness", "pushes >= 1", "false", "clock_gap <= staleness + 4"},
+    {"applied >= pushed", "pushes >= k", "false", "pushes >= 1"},
+    {"applied >= pushed", "pushes >= (min_clock < 3 ? 1 : k)", "false", "pushes >= 1"},
+    {"true", "pushes >= k", "age > 4", "age <= 4"},
+}};
+
+void draw_custom(Table& table, Dice& dice) {
+  const CustomDraw& one = customs[static_cast<std::size_t>(dice.between(0, std::ssize(customs) - 1))];
+  table.rows.push_back({"start", in_quotes(one.start)});
+  table.rows.push_back({"update", in_quotes(one.update)});
+  table.rows.push_back({"too_late", in_quotes(one.too_late)});
+  table.rows.push_back({"weight", dice.text_of({"1", "1 / (1 + age)", "exp(-age / 3)"})});
+  table.rows.push_back({"staleness", dice.number(0, 4)});
+  table.rows.push_back({"promises", "[" + in_quotes(one.promise) + "]"});
+}
+
+}  // namespace
 
 void draw_consistency(Draft& draft, std::int64_t workers, Dice& dice) {
   Table& table = draft["consistency"];
@@ -15,6 +43,7 @@ void draw_consistency(Draft& draft, std::int64_t workers, Dice& dice) {
   if (row.has_bound() && row.dynamic) table.rows.push_back({"staleness_max", dice.number(4, 8)});
   if (row.has_k()) table.rows.push_back({"k", dice.number(1, workers)});
   if (row.has_late() && row.has_k()) table.rows.push_back({"late", dice.text_of({"drop", "cancel"})});
+  if (row.is_custom()) draw_custom(table, dice);
   if (dice.chance(0.2)) table.rows.push_back({"aggregation", "\"sum\""});
 }
 
@@ -27,7 +56,7 @@ void draw_staleness(Draft& draft, Dice& dice) {
   if (row.has_closing() && dice.chance(0.15))
     consistency.rows.push_back({"deadline", dice.time(0, 4 * step_us)});
   const bool by_date = consistency.rows.back().key == "window" || consistency.rows.back().key == "deadline";
-  if (by_date && row.has_late() && dice.chance(0.7)) {
+  if (by_date && row.drops_stale && dice.chance(0.7)) {
     std::erase_if(consistency.rows, [](const Row& one) { return one.key == "late"; });
     consistency.rows.push_back({"late", dice.text_of({"drop", "cancel", "next"})});
   }

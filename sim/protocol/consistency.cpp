@@ -10,7 +10,7 @@ namespace psim {
 
 namespace {
 
-constexpr std::array<ConsistencyRow, 9> table{{
+constexpr std::array<ConsistencyRow, 10> table{{
     {.name = "bsp",
      .aliases = "sequential dist_sync",
      .gate = Gate::version,
@@ -88,6 +88,14 @@ constexpr std::array<ConsistencyRow, 9> table{{
      .late = "applied",
      .source = "Li et al., OSDI 2014, 3.4 and 3.5",
      .fuzz = 0},
+    {.name = "custom",
+     .gate = Gate::none,
+     .group = Group::custom,
+     .may_start = "the expression `start` holds",
+     .applies = "when the expression `update` holds: all pushes that are there, each as `weight` says",
+     .late = "those for which `too_late` holds",
+     .source = "",
+     .fuzz = 2},
 }};
 
 }  // namespace
@@ -103,6 +111,20 @@ std::string_view number_field(std::string_view name) {
       all_rows<ConsistencyRow>(), [name](const ConsistencyRow& row) { return answers_to(row, name); });
   return named != all_rows<ConsistencyRow>().end() && named->has_k() ? "k" : "staleness";
 }
+
+namespace {
+
+// What is wrong with it, a check says.
+std::shared_ptr<const CustomModel> custom_of(const ConsistencySpec& spec, std::int64_t workers) {
+  if (!spec.model->is_custom()) return nullptr;
+  try {
+    return std::make_shared<const CustomModel>(spec.custom, spec.numbers(workers));
+  } catch (const CustomMistake&) {
+    return nullptr;
+  }
+}
+
+}  // namespace
 
 ConsistencyRule make_rule(const ConsistencySpec& spec, std::int64_t workers) {
   // With a bound of zero nobody can see a half-applied clock, so ssp 0 is bsp; the row of bsp fixes the
@@ -120,25 +142,36 @@ ConsistencyRule make_rule(const ConsistencySpec& spec, std::int64_t workers) {
   if (row.group == Group::k)
     rule.group =
         spec.backup ? workers - *spec.backup + (mutant("one-backup-less") ? 1 : 0) : spec.k.value_or(workers);
+  bool in_groups = row.group != Group::one;
+  if (const auto custom = rule.custom = custom_of(spec, workers)) {
+    rule.gate = custom->gate();
+    rule.drops_stale = custom->drops_stale();
+    rule.group = custom->group();
+    in_groups = rule.group > 1 || custom->varies();
+  }
   if (row.has_closing() && spec.window) rule.window = spec.window->value;
   if (row.has_closing() && spec.deadline) rule.deadline = spec.deadline->value;
   // Where all are waited for, nobody is late.
-  const bool some_are_late = rule.group < workers || row.gate == Gate::none || rule.closes_by_date();
-  if (row.drops_stale && (row.has_k() || rule.closes_by_date()) && spec.late == Late::next) {
+  const Gate gate = rule.gate;
+  const bool some_are_late =
+      rule.group < workers || gate == Gate::none || rule.closes_by_date() || rule.varies();
+  if (rule.drops_stale && (row.group == Group::k || rule.closes_by_date()) && spec.late == Late::next) {
     rule.drops_stale = false;
-    if (row.gate == Gate::version) rule.gate = Gate::own;
+    if (gate == Gate::version) rule.gate = Gate::own;
   }
   rule.cancel =
       !mutant("late-workers-go-on") && rule.drops_stale && some_are_late && spec.late == Late::cancel;
-  rule.first_shard_decides = row.group != Group::one && some_are_late && row.gate != Gate::none;
-  rule.shards_advance_independently = rule.drops_stale && row.gate == Gate::none;
+  rule.first_shard_decides = in_groups && some_are_late && gate != Gate::none;
+  rule.shards_advance_independently = rule.drops_stale && gate == Gate::none;
   rule.dynamic = row.dynamic;
   rule.aggregation = spec.aggregation;
   rule.workers = workers;
   rule.staleness = spec.staleness;
   rule.staleness_max = spec.staleness_max;
   rule.schedule = spec.staleness_schedule;
-  rule.stale = {.limit = row.has_limit() ? spec.max_staleness : std::nullopt, .beyond = spec.too_stale};
+  rule.stale = {.limit = row.has_limit() ? spec.max_staleness : std::nullopt,
+                .beyond = spec.too_stale,
+                .custom = rule.custom};
   return rule;
 }
 

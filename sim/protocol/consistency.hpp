@@ -24,11 +24,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "model/table.hpp"
+#include "sim/protocol/custom_model.hpp"
 #include "sim/protocol/staleness_weight.hpp"
 
 namespace psim {
@@ -43,7 +46,13 @@ enum class Gate : std::uint8_t {
 };
 
 // How many pushes make an update.
-enum class Group : std::uint8_t { one, k, all, told };  // told: those that are there when a task says so
+enum class Group : std::uint8_t {
+  one,
+  k,
+  all,
+  told,    // those that are there when a task says so
+  custom,  // as an expression says
+};
 
 enum class Late : std::uint8_t { cancel, drop, next };
 enum class Aggregation : std::uint8_t { mean, sum };
@@ -60,15 +69,19 @@ struct ConsistencyRow {
   double fuzz = 1;  // how often the fuzzer draws it, beside 1
 
   // Which fields have a meaning beside it.
+  bool is_custom() const { return group == Group::custom; }
   bool has_bound() const { return gate == Gate::staleness; }
+  bool has_staleness() const { return has_bound() || is_custom(); }
   bool has_highest_bound() const { return has_bound() && dynamic; }
   bool has_schedule() const { return has_bound() && !dynamic; }
-  bool has_k() const { return group == Group::k; }
-  bool has_backup() const { return has_k() && gate == Gate::version; }  // k may be said as those left out
+  bool has_k() const { return group == Group::k || is_custom(); }
+  bool has_backup() const {
+    return group == Group::k && gate == Gate::version;
+  }  // k may be said as those left out
   bool has_tasks() const { return group == Group::told; }
-  bool has_late() const { return drops_stale; }
-  bool has_limit() const { return !drops_stale; }  // of staleness
-  bool has_closing() const { return group == Group::k || group == Group::all; }
+  bool has_late() const { return drops_stale || is_custom(); }
+  bool has_limit() const { return !drops_stale && !is_custom(); }  // of staleness
+  bool has_closing() const { return has_k() || group == Group::all; }
 };
 
 template <>
@@ -100,8 +113,13 @@ struct ConsistencySpec {
   bool cache = false;              // workers keep pulled weights as long as the bound allows
   std::vector<ArrayBound> arrays;  // ssp
   Aggregation aggregation = Aggregation::mean;
+  CustomTexts custom;
+  std::vector<std::string> promises;  // what is to hold in every run, as expressions
 
   bool closes_by_date() const { return window || deadline; }
+  CustomNumbers numbers(std::int64_t workers) const {
+    return {.workers = workers, .k = k.value_or(workers), .staleness = staleness};
+  }
 };
 
 // The rule that a server of `workers` workers follows: the row with its numbers put in.
@@ -130,10 +148,14 @@ struct ConsistencyRule {
   // since the last update.
   std::optional<double> window = {}, deadline = {};
   StalenessRule stale = {};
+  std::shared_ptr<const CustomModel> custom = {};
 
   bool closes_by_date() const { return window || deadline; }
+  bool varies() const { return custom && custom->varies(); }  // how many pushes make an update
   // A worker waits for an update, and every update for a push of every worker.
-  bool waits_for_all() const { return gate == Gate::version && group == workers && !closes_by_date(); }
+  bool waits_for_all() const {
+    return gate == Gate::version && group == workers && !closes_by_date() && !varies();
+  }
 
   bool has_bound() const { return gate == Gate::staleness; }
   std::int64_t staleness_at(std::int64_t clock) const;

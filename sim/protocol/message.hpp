@@ -234,6 +234,7 @@ struct LogEntry {
   // If every push is logged: the push that has arrived, and whether it completes the pending update. The
   // update takes all pending pushes except `left`.
   std::optional<Push> push = {};
+  bool drops_push = false;  // a decision that was here before it drops it at once
   bool updates = false;
   std::vector<PushId> left = {};
   std::vector<PushId> pushes = {};  // the pushes in the sum, or the logged one

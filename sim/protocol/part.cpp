@@ -40,4 +40,16 @@ std::pair<Payload, Payload> split(const Payload& given, std::size_t at) {
           {part_of(whole.values, {below, all - below}), std::move(upper_keys), bytes_of(all - below)}};
 }
 
+std::vector<std::pair<std::int64_t, std::int64_t>> sizes_when_cut(const std::vector<Cut>& cuts,
+                                                                  std::vector<std::int64_t> sizes) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> parts(cuts.size());
+  for (std::size_t i = cuts.size(); i-- > 0;) {  // back to before each
+    std::int64_t& lower = sizes[cuts[i].shard];
+    parts[i] = {lower, sizes.back()};
+    lower += sizes.back();
+    sizes.pop_back();
+  }
+  return parts;
+}
+
 }  // namespace psim

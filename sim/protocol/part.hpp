@@ -35,6 +35,10 @@ struct Cut {
   bool operator==(const Cut&) const = default;
 };
 
+// How many values the two parts of each cut had then. `sizes`: of all shards after the last cut.
+std::vector<std::pair<std::int64_t, std::int64_t>> sizes_when_cut(const std::vector<Cut>& cuts,
+                                                                  std::vector<std::int64_t> sizes);
+
 // Positions in a shard, rising: those of its first `at` values, and the others, counted from there. Null is
 // all, and stays so.
 using SharedKeys = std::shared_ptr<const std::vector<std::uint32_t>>;

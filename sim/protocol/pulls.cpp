@@ -74,6 +74,9 @@ bool has_lost_push(std::uint32_t worker, const Pull& pull, const ShardState& sta
 }
 
 bool has_version(std::uint32_t worker, const Pull& pull, const ShardState& state) {
+  const ConsistencyRule& rule = state.options.rule;
+  if (rule.custom && rule.gate == Gate::version && pull.above >= 0)
+    return rule.custom->may_start(Pulls::start_of(worker, pull, state)) || has_lost_push(worker, pull, state);
   return state.version > pull.above || has_lost_push(worker, pull, state) || mutant("old-version");
 }
 
@@ -91,6 +94,15 @@ bool comes_to_gate(std::uint32_t w, const Pull& pull, const ShardState& state) {
 }
 
 }  // namespace
+
+CustomModel::Start Pulls::start_of(std::uint32_t worker, const Pull& pull, const ShardState& state) {
+  return {.clock = pull.clock,
+          .min_clock = state.workers.slowest(),
+          .version = state.version,
+          .computed_on = pull.above,
+          .pushed = pull.pushes_sent.value_or(0),
+          .applied = state.workers[worker].applied};
+}
 
 bool Pulls::is_over(const Pull& pull, const ShardState& state) {
   return (state.options.rule.drops_stale ? state.version : pull.clock) >= state.options.steps;
@@ -133,7 +145,7 @@ bool Pulls::restart_steps(const ShardState& state) {
   const ConsistencyRule& rule = state.options.rule;
   const bool some_wait = rule.gate == Gate::version && !rule.waits_for_all();
   const auto is_here = [](const auto& pull) { return pull != nullptr; };
-  if (!some_wait || state.updates.is_complete(state.workers) || !none_will_push(state) ||
+  if (!some_wait || state.updates.is_complete(state.workers, state.version) || !none_will_push(state) ||
       std::ranges::none_of(pulls_, is_here))
     return false;
   for (std::uint32_t w = 0; w < pulls_.size(); ++w) {

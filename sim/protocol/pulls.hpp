@@ -54,6 +54,8 @@ class Pulls {
   // Whether it should have been answered by now. dssp grants more clocks at certain times only, so this
   // grants none.
   static bool is_overdue(std::uint32_t worker, const Pull& pull, const ShardState& state);
+  // What an expression of a custom model is told of its worker.
+  static CustomModel::Start start_of(std::uint32_t worker, const Pull& pull, const ShardState& state);
   // Whether the worker will not push again: it has finished, and all its pushes have arrived.
   bool is_through(std::uint32_t worker, const ShardState& state) const;
   // Whether a worker has sent everything that it will send before this shard has another version.

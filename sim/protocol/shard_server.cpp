@@ -136,7 +136,12 @@ bool ShardServer::comes_too_late(const Push& push) const {
 
 void ShardServer::drop(const Push& push, Outbox& out) {
   state_.count_applied(push.id());
-  if (log_.has_copies()) log_.next().dropped.push_back(push.id());
+  if (log_.has_copies()) {
+    LogEntry& entry = log_.next();
+    const bool is_the_logged = entry.push && entry.push->id() == push.id();
+    if (is_the_logged) entry.drops_push = true;
+    else entry.dropped.push_back(push.id());
+  }
   out.dropped(push);
 }
 

@@ -97,6 +97,7 @@ void ShardState::apply(const LogEntry& entry, std::uint32_t epoch) {
   if (entry.push) {
     count_arrived(*entry.push);
     updates.add(*entry.push, 0);
+    if (entry.drops_push && !mutant("replicas-keep-the-dropped")) mark_applied({entry.push->id()});
   }
   if (entry.updates) apply(prepare(updates.take_all(entry.left)), epoch);
   if (entry.sum) {

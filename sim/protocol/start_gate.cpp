@@ -23,7 +23,7 @@ bool StartGate::may_start(std::size_t worker, std::int64_t clock, std::int64_t p
 }
 
 std::int64_t StartGate::last_clock(const WorkerClocks& clocks) const {
-  if (rule_.gate != Gate::staleness) return std::numeric_limits<std::int64_t>::max() - 1;
+  if (rule_.gate != Gate::staleness || rule_.custom) return std::numeric_limits<std::int64_t>::max() - 1;
   std::int64_t bound = std::max(rule_.staleness, rule_.dynamic ? rule_.staleness_max : 0);
   for (const auto& step : rule_.schedule) bound = std::max(bound, static_cast<std::int64_t>(step[1]));
   return clocks.slowest() + bound + (mutant("one-clock-further") ? 1 : 0);
@@ -31,6 +31,11 @@ std::int64_t StartGate::last_clock(const WorkerClocks& clocks) const {
 
 bool StartGate::is_open(std::size_t worker, std::int64_t clock, std::int64_t pushes_sent,
                         const WorkerClocks& clocks) const {
+  if (rule_.custom && rule_.gate != Gate::version)
+    return rule_.custom->may_start({.clock = clock,
+                                    .min_clock = clocks.slowest(),
+                                    .pushed = pushes_sent,
+                                    .applied = clocks[worker].applied});
   const std::int64_t gap = clock - clocks.slowest();
   switch (rule_.gate) {
     case Gate::none:

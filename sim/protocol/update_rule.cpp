@@ -1,6 +1,7 @@
 #include "sim/protocol/update_rule.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <tuple>
 
@@ -109,9 +110,15 @@ std::int64_t UpdateRule::count_here(const WorkerClocks& workers) const {
 
 // The last groups are smaller. A group is also complete when no worker is left that could push into it,
 // because the others have finished or wait for their own pushes to be applied.
-bool UpdateRule::is_complete(const WorkerClocks& workers) const {
+bool UpdateRule::is_complete(const WorkerClocks& workers, std::int64_t version) const {
   const ConsistencyRule& rule = options_.rule;
-  const std::int64_t whole = rule.group - (mutant("small-group") ? 1 : 0);
+  std::int64_t whole = rule.group - (mutant("small-group") ? 1 : 0);
+  if (rule.custom) {
+    const std::int64_t pushes = count_here(workers);
+    if (pushes > 0 && rule.custom->makes_update({pushes, workers.members(), version, workers.slowest()}))
+      return true;
+    whole = std::numeric_limits<std::int64_t>::max();
+  }
   const bool some_gone = workers.members() < rule.workers;
   const std::int64_t enough = some_gone ? std::min(whole, workers.members()) : whole;
   // Counted only when there can be enough: a barrier asks at each push of ten thousand.
@@ -131,7 +138,7 @@ UpdateRule::Next UpdateRule::next(const WorkerClocks& workers, std::int64_t vers
     return options_.rule.drops_stale ? like_the_first(workers, waits) : announced(workers);
   const std::optional<double> date = closes_at();
   const bool closes = date && now >= *date;
-  if (!closes && !is_complete(workers)) return {};
+  if (!closes && !is_complete(workers, version)) return {};
   Next result{.pushes = take_all()};
   if (options_.decided == Decided::here_for_all) {
     result.decision = UpdateGroup{.version = version};
@@ -215,8 +222,8 @@ std::optional<std::int64_t> UpdateRule::least_first_version() const {
 // version is too late.
 UpdateRule::Next UpdateRule::like_the_first(const WorkerClocks& workers, const Waits& waits) {
   const Decision* known = decision();
-  const bool by_date = options_.rule.closes_by_date();
-  if (known == nullptr || (!by_date && !is_complete(workers))) return {};
+  const bool by_date = options_.rule.closes_by_date() || options_.rule.varies();
+  if (known == nullptr || (!by_date && !is_complete(workers, known->version))) return {};
   const auto is_awaited = [&](NodeId worker) {
     const std::uint32_t w = index_of(worker);
     return !workers[w].gone && last_computed_on_[w] < known->version && !waits(w);

@@ -68,7 +68,7 @@ class UpdateRule {
   };
   Next next(const WorkerClocks& workers, std::int64_t version, const Waits& waits, double now);
   // Whether enough pushes have arrived, whichever shard decides.
-  bool is_complete(const WorkerClocks& workers) const;
+  bool is_complete(const WorkerClocks& workers, std::int64_t version) const;
 
   // The next update is waited for from now on. A new owner does not know since when.
   void begin(double now);

@@ -334,15 +334,17 @@ void FailureAwareScheduler::record_changes(const View& view) {
   const auto values_of = [&](std::size_t s) { return static_cast<std::int64_t>(manager_.shard_at(s).count); };
   const std::size_t planned = view.owners.size() - view.cuts.size();
   const bool is_first = goals_.empty();
+  std::vector<std::int64_t> sizes;
+  for (std::size_t s = 0; s < view.owners.size(); ++s) sizes.push_back(values_of(s));
+  const auto parts = sizes_when_cut(view.cuts, std::move(sizes));
   for (std::size_t n = std::max(goals_.size(), planned); !is_first && n < view.owners.size(); ++n) {
     const Cut& cut = view.cuts[n - planned];
-    const auto part = static_cast<std::uint32_t>(n);
     job_.record(scheduler_node, ShardCut{.view = view.number,
                                          .shard = cut.shard,
-                                         .part = part,
+                                         .part = static_cast<std::uint32_t>(n),
                                          .epoch = view.owners[cut.shard].epoch,
-                                         .values = values_of(cut.shard),
-                                         .part_values = values_of(n)});
+                                         .values = parts[n - planned].first,
+                                         .part_values = parts[n - planned].second});
     goals_.push_back(goals_[cut.shard]);
   }
   for (std::uint32_t s = 0; s < view.owners.size(); ++s) {

@@ -26,7 +26,7 @@ void JobNodes::make(const std::shared_ptr<Values>& weights) {
     if (part.values) own = Values::copy_of(*part.values, part.begin, part.count);
     servers_[plan.keys.shards[s].server]->shards().own(s, std::move(own));
   }
-  for (NodeId node = plan.first_worker(); node < plan.database(); ++node) {
+  for (NodeId node = plan.first_worker(); node < plan.past_workers(); ++node) {
     if (plan.tasks) task_workers_.push_back(std::make_unique<TaskWorker>(job_, node));
     else workers_.push_back(std::make_unique<Worker>(job_, node));
   }
@@ -138,11 +138,15 @@ std::vector<std::string> JobNodes::who_waits() const {
       continue;
     }
     for (const auto& [worker, pull] : server->waiting()) {
+      const CustomModel* custom = job_.plan.rule.custom.get();
+      const CustomModel::Start start = Pulls::start_of(worker, pull, server->state());
+      const bool is_held_back = custom != nullptr && !custom->may_start(start);
       say(fmt::format(
           "at {:.6g} s worker {} waits for server {} to let it start clock {}; the server has version {}, "
-          "{} pushes of its next update, and the slowest worker at clock {}",
+          "{} pushes of its next update, and the slowest worker at clock {}{}",
           Agenda::now(), job_.plan.first_index + worker, server->id() - job_.plan.first_server(), pull.clock,
-          server->version(), server->pending().size(), server->state().workers.slowest()));
+          server->version(), server->pending().size(), server->state().workers.slowest(),
+          is_held_back ? "; " + custom->why_not(start) : ""));
     }
   }
   for (std::uint32_t w = 0; w < workers_.size(); ++w) {

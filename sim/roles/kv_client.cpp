@@ -62,7 +62,8 @@ void KvClient::pull_for_step(std::int64_t clock) {
     pull(announced, clock, Wanted::any);
     std::erase_if(wanted, is_announced);
   } else {
-    std::erase_if(wanted, [this](std::uint32_t s) { return outstanding(s) || unused(s); });
+    const auto is_asked = [this](std::uint32_t s) { return outstanding(s) && !connections_[s].of_last_step; };
+    std::erase_if(wanted, [&](std::uint32_t s) { return is_asked(s) || unused(s); });
   }
   pull(wanted, clock, Wanted::newer);
 }
@@ -80,6 +81,7 @@ void KvClient::request(std::uint32_t s, std::int64_t clock, std::int64_t above, 
   Connection& shard = connections_[s];
   if (shard.outstanding) answered_one(shard.pull_task);  // a newer pull takes its place
   shard.outstanding = true;
+  shard.of_last_step = false;
   shard.clock = clock;
   shard.above = above;
   shard.pull_task = task;
@@ -219,7 +221,8 @@ void KvClient::on_answer(const Message& message, Answer answer) {
     shard.has_push = answer.has_push;
   }
   shard.outstanding = false;
-  shard.unused = true;
+  const bool is_known = std::exchange(shard.of_last_step, false) && answer.version == shard.version;
+  shard.unused = !is_known;
   shard.version = answer.version;
   shard.left_at = answer.sent_at;
   shard.finished = answer.finished;
@@ -247,7 +250,10 @@ bool KvClient::is_ahead_of_first(std::uint32_t s) const {
 
 void KvClient::use_all() {
   begun_on_ = connections_.front().version;
-  for (Connection& shard : connections_) shard.unused = false;
+  for (Connection& shard : connections_) {
+    shard.unused = false;
+    shard.of_last_step = job_.plan.rule.gate == Gate::version && shard.outstanding && shard.above < 0;
+  }
 }
 
 // Where all servers apply the same pushes, one that is through needs no more, and then no other does: each

@@ -155,11 +155,13 @@ class KvClient {
     std::int64_t pushes = 0;    // sent
     bool outstanding = false;   // the last pull is not answered yet
     bool unused = false;        // the weights that are here have not been used for a step
-    bool finished = false;      // the shard wants no more pushes; while it is asked again, it did
-    bool has_push = false;      // where nodes may fail: a push of this worker waits for the next update
-    std::int64_t clock = 0;     // of the last pull
-    std::int64_t above = -1;    // the last pull is for a newer version
-    AskedKeys keys = {};        // key caching
+    bool of_last_step =
+        false;  // a step has begun while a pull of any version was outstanding: it is not for the next
+    bool finished = false;    // the shard wants no more pushes; while it is asked again, it did
+    bool has_push = false;    // where nodes may fail: a push of this worker waits for the next update
+    std::int64_t clock = 0;   // of the last pull
+    std::int64_t above = -1;  // the last pull is for a newer version
+    AskedKeys keys = {};      // key caching
     Timestamp pull_task = 0;
     std::int64_t copy = -1;        // version of the worker's own weights, where workers update ...
     std::uint32_t copy_epoch = 0;  // ... of the owner that made it, or showed it

@@ -63,9 +63,10 @@ void Check::add(const std::vector<std::string>& fields, std::string message, std
   report("contradiction", fields, std::move(message), std::move(label), std::move(help));
 }
 
-void Check::add_inside(const std::string& field, std::string_view text, std::size_t begin, std::size_t length,
-                       std::string message, std::string label, std::string help) const {
+void Check::add_inside(std::string code, const std::string& field, const Inside& inside, std::string message,
+                       std::string label, std::string help) const {
   if (!reading.reliable(field)) return;
+  const auto [text, begin, length] = inside;
   Place where = place(field);
   // Only where the source has the text as it is, between quotes.
   const bool plain = where.line == where.end_line && where.end_column == where.column + code_points(text) + 2;
@@ -73,7 +74,7 @@ void Check::add_inside(const std::string& field, std::string_view text, std::siz
     where.column += 1 + code_points(text.substr(0, begin));
     where.end_column = where.column + code_points(text.substr(begin, length));
   }
-  diagnostics.add({"condition", where, std::move(message), std::move(label), std::move(help)});
+  diagnostics.add({std::move(code), where, std::move(message), std::move(label), std::move(help)});
 }
 
 void Check::add_data(const std::vector<std::string>& fields, std::string message, std::string label,

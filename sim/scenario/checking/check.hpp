@@ -30,9 +30,13 @@ struct Check {
   // The same under the name `code` of the kind of error.
   void report(std::string code, const std::vector<std::string>& fields, std::string message,
               std::string label, std::string help) const;
-  // A complaint about `length` bytes of the text that `field` has.
-  void add_inside(const std::string& field, std::string_view text, std::size_t begin, std::size_t length,
-                  std::string message, std::string label, std::string help) const;
+  // A complaint about `length` bytes of the text that `field` has, under the name `code`.
+  struct Inside {
+    std::string_view text;
+    std::size_t begin, length;
+  };
+  void add_inside(std::string code, const std::string& field, const Inside& inside, std::string message,
+                  std::string label, std::string help) const;
 
  private:
   Place place(std::string path) const;

@@ -58,8 +58,9 @@ void check_condition(const Check& check, std::size_t i) {
   const std::string when = path_of(i, "when"), &text = check.s.faults[i].when;
   const auto parsed = parse_condition(text);
   if (const auto* error = std::get_if<ConditionError>(&parsed)) {
-    check.add_inside(when, text, error->begin, error->length, fmt::format("`{}` is not a condition", when),
-                     error->label, fmt::format("for example {}", condition_forms));
+    check.add_inside("condition", when, {text, error->begin, error->length},
+                     fmt::format("`{}` is not a condition", when), error->label,
+                     fmt::format("for example {}", condition_forms));
     return;
   }
   const auto& condition = std::get<FaultCondition>(parsed);

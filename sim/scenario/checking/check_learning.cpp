@@ -5,6 +5,8 @@
 #include <cmath>
 #include <set>
 
+#include "model/promise.hpp"
+#include "sim/protocol/custom_model.hpp"
 #include "sim/scenario/checking/checks.hpp"
 #include "sim/scenario/fields/choices.hpp"
 #include "sim/scenario/spec/pace.hpp"
@@ -220,6 +222,37 @@ void check_arrays(const Check& check) {
   }
 }
 
+void add_mistake(const Check& check, const std::string& field, const std::string& text,
+                 const FormulaMistake& mistake) {
+  check.add_inside("expression", "consistency." + field, {text, mistake.at, mistake.length}, mistake.message,
+                   "in this expression", mistake.help);
+}
+
+void check_custom(const Check& check) {
+  const ConsistencySpec& c = check.s.consistency;
+  for (const CustomMistake& mistake : CustomModel::mistakes(c.custom, c.numbers(check.s.cluster.workers))) {
+    const std::string& text = mistake.field == "start"    ? c.custom.start
+                              : mistake.field == "update" ? c.custom.update
+                              : mistake.field == "weight" ? c.custom.weight
+                                                          : c.custom.too_late;
+    add_mistake(check, mistake.field, text, mistake.what);
+  }
+  if (c.late == Late::next)
+    check.add({"consistency.late", "consistency.model"}, "which late pushes count, `too_late` says",
+              "not `late`", "too_late = \"false\"");
+}
+
+void check_promises(const Check& check) {
+  const ConsistencySpec& c = check.s.consistency;
+  for (std::size_t i = 0; i < c.promises.size(); ++i) {
+    try {
+      Promise(c.promises[i], Promise::Numbers{});
+    } catch (const FormulaMistake& mistake) {
+      add_mistake(check, fmt::format("promises.{}", i), c.promises[i], mistake);
+    }
+  }
+}
+
 }  // namespace
 
 void check_consistency(const Check& check) {
@@ -236,13 +269,13 @@ void check_consistency(const Check& check) {
     }
     if (c.k && c.backup)
       check.add({backup, k, model}, "`k` and `backup` say the same thing", "give one of them");
-    if (c.k && *c.k > n)
-      check.add({k, model, workers}, fmt::format("`consistency.k` is {}", *c.k), there_are(n, "worker"));
     if (c.backup && *c.backup >= n) {
       check.add({backup, model, workers}, fmt::format("`consistency.backup` is {}", *c.backup),
                 fmt::format("must leave at least one worker of {}", n));
     }
   }
+  if (row.has_k() && c.k && *c.k > n)
+    check.add({k, model, workers}, fmt::format("`consistency.k` is {}", *c.k), there_are(n, "worker"));
   if (row.dynamic && c.staleness_max < c.staleness) {
     const std::string given = check.reading.given("consistency.staleness_max") ? "consistency.staleness_max"
                                                                                : "consistency.staleness";
@@ -250,6 +283,8 @@ void check_consistency(const Check& check) {
               fmt::format("`staleness_max` {} is below `staleness` {}", c.staleness_max, c.staleness),
               "the largest bound cannot be below the least");
   }
+  if (row.is_custom()) check_custom(check);
+  check_promises(check);
   check_arrays(check);
   double last = -1;
   for (std::size_t i = 0; i < c.staleness_schedule.size(); ++i) {

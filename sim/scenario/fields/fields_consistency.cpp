@@ -27,7 +27,8 @@ void describe_closing(FieldVisitor& v, ConsistencySpec& c) {
             &ConsistencyRow::has_closing));
   v.field(
       "deadline", &c.deadline,
-      limit("The same, counted from the last update (at first, from the first pull); if no push is there by "
+      limit("Time after the last update (at first, the first pull) at which an update is made of the pushes "
+            "that are there, if it does not have all that it needs before; if none is there by "
             "then, the next one makes the update (deadline of a round: FedCS, Nishio and Yonetani, ICC 2019; "
             "Bonawitz et al., MLSys 2019).",
             &ConsistencyRow::has_closing));
@@ -70,7 +71,7 @@ void describe_bound(FieldVisitor& v, ConsistencySpec& c) {
        .min = 0,
        .max = 1e9,
        .when_key = "model",
-       .when = models(&ConsistencyRow::has_bound),
+       .when = models(&ConsistencyRow::has_staleness),
        .need = {.keys = {"consistency.staleness_schedule"},
                 .text = "without a staleness_schedule that begins at clock 0",
                 .met = [&c] {
@@ -89,6 +90,42 @@ void describe_bound(FieldVisitor& v, ConsistencySpec& c) {
            .when = models(&ConsistencyRow::has_schedule)});
 }
 
+// A model of the scenario's own (sim/protocol/custom_model.hpp).
+void describe_custom(FieldVisitor& v, ConsistencySpec& c) {
+  const auto expression = [&](std::string_view key, std::string* text, std::string_view doc,
+                              std::string_view otherwise) {
+    v.field(key, text,
+            {.doc = doc,
+             .when_key = "model",
+             .when = models(&ConsistencyRow::is_custom),
+             .default_text = otherwise});
+  };
+  expression(
+      "start", &c.custom.start,
+      "When a worker may start a clock, an expression over `clock` (the one that it wants to start), "
+      "`min_clock` (the slowest worker's), `version` (of the weights at the server), `computed_on` (of the "
+      "worker's last step, -1 before the first), `pushed` and `applied` (its own pushes), and the numbers "
+      "`workers`, `k` and `staleness`.",
+      "\"true\"");
+  expression(
+      "update", &c.custom.update,
+      "When an update is made of all pushes that are there, an expression over `pushes` (that wait for it), "
+      "`members` (workers that take part), `version`, `min_clock`, `workers`, `k` and `staleness`. It is "
+      "also "
+      "made when nobody is left who could push.",
+      "\"pushes >= 1\"");
+  expression(
+      "weight", &c.custom.weight,
+      "What a push weighs, beside a fresh one, an expression over `age` (the updates since the weights that "
+      "it was computed on), `workers`, `k` and `staleness`.",
+      "\"1\"");
+  expression("too_late", &c.custom.too_late,
+             "Which pushes are thrown away, an expression over the same as `weight`. If every push of age 1 "
+             "and more "
+             "is, a clock is a version, and workers whose step is late are told (`late`).",
+             "\"false\"");
+}
+
 }  // namespace
 
 void describe_consistency(FieldVisitor& v, ConsistencySpec& c) {
@@ -97,13 +134,15 @@ void describe_consistency(FieldVisitor& v, ConsistencySpec& c) {
            .when_key = "architecture.kind",
            .when = {"parameter-server"}});
   describe_bound(v, c);
-  v.field("k", &c.k,
-          {.doc = "Pushes per update.",
-           .min = 1,
-           .max = 20'000,
-           .when_key = "model",
-           .when = models(&ConsistencyRow::has_k),
-           .default_text = "must be given; for k-sync the number of workers less `backup`"});
+  v.field(
+      "k", &c.k,
+      {.doc = "Pushes per update.",
+       .min = 1,
+       .max = 20'000,
+       .when_key = "model",
+       .when = models(&ConsistencyRow::has_k),
+       .default_text = "must be given; for k-sync the number of workers less `backup`, for custom that of "
+                       "workers"});
   v.field("backup", &c.backup,
           {.doc = "Backup workers: k is the number of workers less this.",
            .min = 0,
@@ -117,6 +156,7 @@ void describe_consistency(FieldVisitor& v, ConsistencySpec& c) {
            .need = {.keys = {"consistency.window", "consistency.deadline"},
                     .text = "with a window or a deadline, or k pushes in an update",
                     .met = [&c] { return c.model->has_k() || c.closes_by_date(); }}});
+  describe_custom(v, c);
   describe_closing(v, c);
   describe_limit(v, c);
   v.field(
@@ -131,6 +171,15 @@ void describe_consistency(FieldVisitor& v, ConsistencySpec& c) {
           {.doc = "How the gradients of one update are combined.",
            .when_key = "architecture.kind",
            .when = {"parameter-server"}});
+  v.field(
+      "promises", &c.promises,
+      {.doc =
+           "What holds in every run, for `psim verify` and `psim fuzz --base` to check: expressions over "
+           "`clock_gap` (clocks that a worker is ahead of the slowest one when it starts a step), `age` "
+           "(updates that a push is old when it is applied) or `pushes` (in an update), and `workers`, `k` "
+           "and `staleness`. Each is about one of the three.",
+       .when_key = "architecture.kind",
+       .when = {"parameter-server"}});
   v.tables(
       "array", "A staleness bound of its own for the arrays of one layer, as of a table of Bösen's.",
       c.arrays.size(), [&](std::size_t count) { c.arrays.resize(count); },

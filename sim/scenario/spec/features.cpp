@@ -98,14 +98,16 @@ Feature feature_of(const ConsistencyRow& row) {
   s.consistency.model = row.name;
   s.cluster.servers = 2;
   if (row.has_k()) s.consistency.k = 2;
+  if (row.is_custom()) s.consistency.custom.update = "pushes >= k";
   const auto places = [name = row.name](const Scenario& x) -> std::vector<std::string> {
     if (x.consistency.model->name != name || !x.architecture.has_servers()) return {};
     return {"consistency.model"};
   };
   return {.name = row.name,
-          .example =
-              fmt::format("consistency.model = \"{}\"{}{}", row.name,
-                          row.has_k() ? "\nconsistency.k = 2" : "", row.has_tasks() ? example_program : ""),
+          .example = fmt::format("consistency.model = \"{}\"{}{}{}", row.name,
+                                 row.has_k() ? "\nconsistency.k = 2" : "",
+                                 row.is_custom() ? "\nconsistency.update = \"pushes >= k\"" : "",
+                                 row.has_tasks() ? example_program : ""),
           .instead = "another model in [consistency]",
           .demands = of_model(s),
           .places = places,

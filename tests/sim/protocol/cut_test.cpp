@@ -257,3 +257,11 @@ TEST_CASE("a cut shard's ranges are its parts' ranges", "[cut]") {
   CHECK(space.shards[4].part == Part{.root = 0, .range = {3, 1}});
   CHECK(space.shards[1].ranges == Ranges{{10, 10}});
 }
+
+TEST_CASE("a part that is cut again had more values before", "[cut]") {
+  // Of 6 values one becomes shard 1, then of the 5 that are left one becomes shard 2.
+  const std::vector<Cut> cuts{{.shard = 0, .at = 5}, {.shard = 0, .at = 4}};
+  using Sizes = std::vector<std::pair<std::int64_t, std::int64_t>>;
+  CHECK(sizes_when_cut(cuts, {4, 1, 1}) == Sizes{{5, 1}, {4, 1}});
+  CHECK(sizes_when_cut({}, {4, 1, 1}).empty());
+}

@@ -109,6 +109,17 @@ TEST_CASE("an entry without an update does not change who updated last", "[state
   CHECK(state.version == 0);
 }
 
+TEST_CASE("a push that a decision drops as it comes waits at no copy", "[state]") {
+  ShardState state = shard(asp);
+  state.apply(LogEntry{.push = push(0, {1, 1}), .drops_push = true}, 7);
+  CHECK_FALSE(state.updates.has(first_worker));
+  CHECK(state.workers[0].arrived == 1);
+  CHECK(state.workers[0].applied == 1);
+  // One that comes again takes the place of the first, which was dropped before.
+  state.apply(LogEntry{.push = push(1, {1, 1}), .dropped = {{first_worker + 1, 0}}}, 7);
+  CHECK(state.updates.has(first_worker + 1));
+}
+
 TEST_CASE("a push that comes again counts as applied once, where it is applied again", "[state]") {
   ShardState state = shard(asp);
   state.options.exactly_once = false;

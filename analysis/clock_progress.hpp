@@ -1,0 +1,63 @@
+// How far each worker is, by the events of a run, and how far one is ahead of the slowest when it starts a
+// clock. A worker that was away counts again when it has caught up with the others. It may compute all the
+// while, if it was only taken for down.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "analysis/verify_history.hpp"
+
+namespace psim::analysis {
+
+class ClockProgress {
+ public:
+  ClockProgress(const Facts& facts, const History& history)
+      : facts_(facts), history_(history), workers_(facts.workers) {}
+
+  // A worker starts a clock.
+  struct Start {
+    std::int64_t gap = 0;     // clocks; below 0: it is behind
+    std::size_t slowest = 0;  // of the other workers
+  };
+  std::optional<Start> on(const Row& row) {
+    if (history_.any_set_back()) return std::nullopt;
+    const bool goes =
+        row.takes_away() || row.is("suspicion") || (row.is("membership") && row.takes_part == 0);
+    if (goes && facts_.is_worker(row.peer)) workers_[facts_.worker(row.peer)].away = true;
+    if (!facts_.is_worker(row.node)) return std::nullopt;
+    Progress& own = workers_[facts_.worker(row.node)];
+    if (row.is_step() && row.is("ended")) own.done = std::max(own.done, row.clock + 1);
+    if (row.is("finish")) own.done = std::max(own.done, row.clock);
+    if (!row.is_step() || !row.is("begun")) return std::nullopt;
+    return look_at(row, own);
+  }
+
+ private:
+  struct Progress {
+    std::int64_t done = 0;  // clocks
+    bool away = false;
+  };
+
+  Start look_at(const Row& row, Progress& own) {
+    std::optional<std::int64_t> least;
+    Start start;
+    for (std::size_t w = 0; w < workers_.size(); ++w) {
+      if (workers_[w].away || &workers_[w] == &own || (least && workers_[w].done >= *least)) continue;
+      least = workers_[w].done;
+      start.slowest = w;
+    }
+    own.done = own.away ? row.clock : std::max(own.done, row.clock);  // perhaps it was told to skip some
+    own.away = own.away && (history_.is_given_up(row.node) || (least && row.clock < *least));
+    if (least) start.gap = row.clock - *least;
+    return start;
+  }
+
+  const Facts& facts_;
+  const History& history_;
+  std::vector<Progress> workers_;
+};
+
+}  // namespace psim::analysis

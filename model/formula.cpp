@@ -1,0 +1,134 @@
+#include "model/formula.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <muParser.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <utility>
+
+namespace psim {
+namespace {
+
+constexpr std::size_t longest = 500;
+
+double negation(double x) { return x == 0 ? 1 : 0; }
+
+// Which of its arguments is the least, or the largest, from 0.
+double argmin(const double* values, int count) {
+  return static_cast<double>(std::min_element(values, values + count) - values);
+}
+double argmax(const double* values, int count) {
+  return static_cast<double>(std::max_element(values, values + count) - values);
+}
+
+// Of names; a dot leads into a document: `run.final.loss`.
+constexpr const char* name_letters = "0123456789_.abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+// muParser would take `=` for an assignment.
+void refuse_assignments(const std::string& text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '=') continue;
+    const bool compares = i > 0 && std::string_view("<>!").find(text[i - 1]) != std::string_view::npos;
+    if (!compares && text.substr(i, 2) != "==")
+      throw FormulaMistake{i, 1, "`=` compares nothing", "write `==`"};
+    if (!compares) ++i;
+  }
+}
+
+FormulaMistake mistake_of(const mu::ParserError& error, const std::string& text,
+                          const std::vector<std::string>& names) {
+  const std::size_t at =
+      std::min(static_cast<std::size_t>(std::max(0, static_cast<int>(error.GetPos()))), text.size());
+  const std::string& token = error.GetToken();
+  const bool is_name =
+      !token.empty() && (std::isalpha(static_cast<unsigned char>(token[0])) != 0 || token[0] == '_');
+  std::size_t begin = at;
+  if (is_name && text.find(token) != std::string::npos)
+    begin = text.compare(at, token.size(), token) == 0 ? at : text.find(token);
+  if (is_name && error.GetCode() == mu::ecUNASSIGNABLE_TOKEN) {
+    const std::size_t end = std::min(text.find_first_not_of(name_letters, begin), text.size());
+    return {begin, end - begin, fmt::format("`{}` is no name here", text.substr(begin, end - begin)),
+            fmt::format("known are {}", fmt::join(names, ", "))};
+  }
+  switch (error.GetCode()) {
+    case mu::ecUNEXPECTED_EOF: return {text.size(), 0, "something is missing at the end", ""};
+    case mu::ecMISSING_PARENS:
+    case mu::ecUNEXPECTED_PARENS: return {begin, 1, "the brackets do not pair", ""};
+    case mu::ecUNEXPECTED_OPERATOR:
+    case mu::ecUNEXPECTED_VAL:
+    case mu::ecUNEXPECTED_VAR:
+      return {begin, std::max<std::size_t>(1, token.size()), "this cannot stand here", ""};
+    default:
+      return {begin, std::max<std::size_t>(1, std::min(token.size(), text.size() - begin)),
+              "this is not understood", ""};
+  }
+}
+
+}  // namespace
+
+struct Formula::Parsed {
+  std::string text;
+  std::vector<std::string> names;
+  mutable std::vector<double> values;  // of the names: where the parser reads them
+  mutable mu::Parser parser = {};
+};
+
+Formula::Formula(std::string text, std::vector<std::string> names) {
+  if (text.size() > longest)
+    throw FormulaMistake{0, text.size(), fmt::format("an expression has at most {} characters", longest), ""};
+  if (text.find_first_not_of(" \t") == std::string::npos)
+    throw FormulaMistake{0, text.size(), "an empty expression", ""};
+  refuse_assignments(text);
+  auto parsed =
+      std::make_shared<Parsed>(Parsed{.text = std::move(text), .names = std::move(names), .values = {}});
+  parsed->values.resize(parsed->names.size());
+  try {
+    parsed->parser.DefineNameChars(name_letters);
+    for (std::size_t i = 0; i < parsed->names.size(); ++i)
+      parsed->parser.DefineVar(parsed->names[i], &parsed->values[i]);
+    parsed->parser.DefineFun("argmin", argmin);
+    parsed->parser.DefineFun("argmax", argmax);
+    parsed->parser.DefineConst("true", 1);
+    parsed->parser.DefineConst("false", 0);
+    parsed->parser.DefineFun("not", negation);
+    parsed->parser.SetExpr(parsed->text);
+    parsed->parser.Eval();
+  } catch (const mu::ParserError& error) {
+    FormulaMistake mistake = mistake_of(error, parsed->text, parsed->names);
+    mistake.length = std::min(mistake.length, parsed->text.size() - mistake.at);
+    throw mistake;
+  }
+  if (parsed->parser.GetNumResults() > 1)
+    throw FormulaMistake{parsed->text.find(','), 1, "one value is needed, not several",
+                         "decimals have a point"};
+  parsed_ = std::move(parsed);
+}
+
+double Formula::of(std::span<const double> values) const {
+  std::ranges::copy(values, parsed_->values.begin());
+  return parsed_->parser.Eval();
+}
+
+bool Formula::holds(std::span<const double> values) const {
+  const double value = of(values);
+  return value != 0 && !std::isnan(value);
+}
+
+const std::string& Formula::text() const { return parsed_->text; }
+
+bool Formula::uses(std::string_view name) const {
+  return parsed_->parser.GetUsedVar().contains(std::string(name));
+}
+
+std::string Formula::with(std::span<const double> values) const {
+  std::vector<std::string> used;
+  for (std::size_t i = 0; i < parsed_->names.size(); ++i) {
+    if (uses(parsed_->names[i])) used.push_back(fmt::format("{} = {}", parsed_->names[i], values[i]));
+  }
+  return fmt::format("{}", fmt::join(used, ", "));
+}
+
+}  // namespace psim

@@ -1,0 +1,48 @@
+// An expression that a user writes, over names that psim has numbers for: `clock - min_clock <= staleness`.
+// Arithmetic, comparisons, &&, ||, ?: and functions such as min, max, abs, sqrt, exp and not (the language of
+// muParser, https://beltoforion.de/en/muparser). What is true is 1, what is not is 0.
+#pragma once
+
+#include <cstddef>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace psim {
+
+// What is wrong with a text that should be an expression: `length` bytes from byte `at` on.
+struct FormulaMistake {
+  std::size_t at = 0, length = 0;
+  std::string message, help;
+};
+
+class Formula {
+ public:
+  // `names`: what it may use. Throws FormulaMistake.
+  Formula(std::string text, std::vector<std::string> names);
+
+  // Its value; `values` are those of the names, in their order. Not for several threads at once.
+  double of(std::span<const double> values) const;
+  double of(std::initializer_list<double> values) const {
+    return of(std::span(values.begin(), values.size()));
+  }
+  // Whether its value is neither 0 nor no number.
+  bool holds(std::span<const double> values) const;
+  bool holds(std::initializer_list<double> values) const {
+    return holds(std::span(values.begin(), values.size()));
+  }
+
+  const std::string& text() const;
+  bool uses(std::string_view name) const;
+  // "clock = 3, min_clock = 1": the names that it uses, with their values.
+  std::string with(std::span<const double> values) const;
+
+ private:
+  struct Parsed;
+  std::shared_ptr<const Parsed> parsed_;
+};
+
+}  // namespace psim

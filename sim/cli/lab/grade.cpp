@@ -1,0 +1,185 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "sim/cli/lab/commands.hpp"
+#include "sim/cli/lab/hand_in.hpp"
+#include "sim/cli/scratch.hpp"
+#include "sim/cli/see/target.hpp"
+#include "sim/cli/talk.hpp"
+
+namespace psim::cli {
+namespace {
+
+// Of a file that cannot be graded: no points, and why.
+Grade ungraded(const std::string& file, const std::string& why) {
+  return {.file = file, .student = fs::path(file).stem().string(), .items = {}, .findings = {why}};
+}
+
+std::vector<Grade> grades_of(const GradeCommand& command) {
+  const ScratchFolder scratch("psim-grade");
+  std::vector<Grade> grades(command.files.size());
+  std::atomic<std::size_t> next = 0;
+  std::mutex talks;
+  std::exception_ptr failure;
+  const auto work = [&](unsigned thread) {
+    const fs::path folder = scratch.path() / std::to_string(thread);
+    fs::create_directories(folder);
+    for (std::size_t i = next++; i < grades.size(); i = next++) {
+      try {
+        grades[i] = grade_of(command.files[i], command.course, folder, command.secret);
+      } catch (const Refused& refusal) {
+        grades[i] = ungraded(command.files[i], refusal.what());
+      } catch (...) {
+        const std::lock_guard lock(talks);
+        failure = std::current_exception();
+        next = grades.size();
+      }
+    }
+  };
+  std::vector<std::thread> threads;
+  const auto count =
+      std::min<std::size_t>(thread_count(command.jobs), std::max<std::size_t>(1, grades.size()));
+  for (unsigned t = 0; t < count; ++t) threads.emplace_back(work, t);
+  for (std::thread& thread : threads) thread.join();
+  if (failure) std::rethrow_exception(failure);
+  return grades;
+}
+
+// The same ID twice, and answers that are word for word another student's although their numbers differ.
+void find_copies(const std::vector<std::string>& files, std::vector<Grade>& grades) {
+  std::map<std::string, std::size_t> by_answers, by_student;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (grades[i].possible <= 0) continue;
+    const Json hand_in = Json::parse(read_file(files[i]), nullptr, false);
+    const std::string of = fmt::format("lab {} ", grades[i].lab);
+    const auto [twin, is_first] =
+        by_answers.try_emplace(of + hand_in["answers"].dump() + hand_in["locked"].dump(), i);
+    if (!is_first) {
+      grades[i].findings.push_back(fmt::format("its answers are those of {}", grades[twin->second].student));
+      grades[twin->second].findings.push_back(fmt::format("its answers are those of {}", grades[i].student));
+    }
+    const auto [other, is_new] = by_student.try_emplace(of + grades[i].student, i);
+    if (!is_new)
+      grades[i].findings.push_back(
+          fmt::format("{} has handed in {}, too", grades[i].student, files[other->second]));
+  }
+}
+
+std::string csv_word(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + "\"";
+}
+
+std::string csv_of(const std::vector<Grade>& grades) {
+  std::string out = "student,lab,points,possible,file,findings\n";
+  for (const Grade& one : grades)
+    out += fmt::format("{},{},{:g},{:g},{},{}\n", csv_word(one.student), one.lab, one.points, one.possible,
+                       csv_word(one.file), csv_word(fmt::format("{}", fmt::join(one.findings, "; "))));
+  return out;
+}
+
+Json document_of(const std::vector<Grade>& grades) {
+  Json all = Json::array();
+  for (const Grade& one : grades) {
+    Json items = Json::array();
+    for (const Grade::Item& item : one.items)
+      items.push_back(
+          {{"name", item.name}, {"points", item.points}, {"possible", item.possible}, {"note", item.note}});
+    all.push_back({{"file", one.file},
+                   {"student", one.student},
+                   {"lab", one.lab},
+                   {"points", one.points},
+                   {"possible", one.possible},
+                   {"items", std::move(items)},
+                   {"findings", one.findings}});
+  }
+  return {{"schema", "psim.grade/1"}, {"grades", std::move(all)}};
+}
+
+// https://gradescope-autograders.readthedocs.io/en/latest/specs/#output-format: of one hand-in.
+Json gradescope_of(const Grade& grade) {
+  Json tests = Json::array();
+  for (const Grade::Item& item : grade.items)
+    tests.push_back(
+        {{"name", item.name}, {"score", item.points}, {"max_score", item.possible}, {"output", item.note}});
+  return {{"score", grade.points},
+          {"output", fmt::format("{}", fmt::join(grade.findings, "\n"))},
+          {"tests", std::move(tests)}};
+}
+
+std::string xml_word(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '&') out += "&amp;";
+    else if (c == '<') out += "&lt;";
+    else if (c == '>') out += "&gt;";
+    else if (c == '"') out += "&quot;";
+    else out += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+  }
+  return out;
+}
+
+std::string junit_of(const std::vector<Grade>& grades) {
+  std::string out = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n";
+  for (const Grade& one : grades) {
+    const auto failed =
+        std::ranges::count_if(one.items, [](const Grade::Item& item) { return item.points < item.possible; });
+    out += fmt::format("  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\">\n", xml_word(one.student),
+                       one.items.size() + one.findings.size(), failed + std::ssize(one.findings));
+    for (const Grade::Item& item : one.items) {
+      const bool right = item.points >= item.possible;
+      out += fmt::format(
+          "    <testcase classname=\"lab {}\" name=\"{}\"{}\n", one.lab, xml_word(item.name),
+          right ? "/>" : fmt::format("><failure message=\"{}\"/></testcase>", xml_word(item.note)));
+    }
+    for (const std::string& finding : one.findings)
+      out += fmt::format(
+          "    <testcase classname=\"lab {}\" name=\"file\"><failure message=\"{}\"/></testcase>\n", one.lab,
+          xml_word(finding));
+    out += "  </testsuite>\n";
+  }
+  return out + "</testsuites>\n";
+}
+
+void print_table(const std::vector<Grade>& grades) {
+  std::size_t width = 8;
+  for (const Grade& one : grades) width = std::max(width, one.student.size() + 1);
+  fmt::print("{:<{}}{:>4}{:>9}  {}\n", "student", width, "lab", "points", "what is wrong with the file");
+  for (const Grade& one : grades) {
+    const std::string points = one.possible > 0 ? fmt::format("{:g}/{:g}", one.points, one.possible) : "-";
+    fmt::print("{:<{}}{:>4}{:>9}  {}\n", one.student, width, one.lab, points, fmt::join(one.findings, "; "));
+  }
+  if (grades.size() > 1) return;
+  for (const Grade::Item& item : grades.front().items)
+    fmt::print("  {:<24}{:>7}  {}\n", item.name, fmt::format("{:g}/{:g}", item.points, item.possible),
+               item.note);
+}
+
+}  // namespace
+
+int grade(const GradeCommand& command) {
+  if (!command.gradescope.empty() && command.files.size() != 1)
+    throw Refused("Gradescope takes the results of one hand-in", "name one file, or write --csv");
+  std::vector<Grade> grades = grades_of(command);
+  find_copies(command.files, grades);
+  if (!command.csv.empty()) put_file(command.csv, csv_of(grades));
+  if (!command.gradescope.empty()) put_file(command.gradescope, gradescope_of(grades.front()).dump(2) + "\n");
+  if (!command.junit.empty()) put_file(command.junit, junit_of(grades));
+  if (command.json) fmt::print("{}\n", document_of(grades).dump(2));
+  else print_table(grades);
+  const auto passes = [&](const Grade& one) {
+    return one.findings.empty() && one.possible > 0 && 100 * one.points >= command.pass * one.possible - 1e-9;
+  };
+  return std::ranges::all_of(grades, passes) ? done : answer_is_no;
+}
+
+}  // namespace psim::cli

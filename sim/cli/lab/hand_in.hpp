@@ -1,0 +1,34 @@
+// A hand-in: one file with a student's answers, scenarios and digests. Whoever grades it computes the right
+// answers afresh from the ID: there is no key that could leak.
+#pragma once
+
+#include <string>
+
+#include "sim/cli/lab/session.hpp"
+#include "sim/cli/lab/solver.hpp"
+
+namespace psim::cli {
+
+Json hand_in_of(const Lab& lab, const LabSession& session, LabSolver& solver);
+// Of all else in it.
+std::string seal_of(const Json& hand_in);
+
+// What a hand-in is worth.
+struct Grade {
+  std::string file, student;
+  std::int64_t lab = 0;
+  double points = 0, possible = 0;
+  struct Item {
+    std::string name;
+    double points = 0, possible = 0;
+    std::string note;
+  };
+  std::vector<Item> items;
+  std::vector<std::string> findings;  // what is wrong with the file
+};
+
+// Computes its lab afresh. `design_seeds`: hidden ones. Throws Refused where the file is no hand-in.
+Grade grade_of(const fs::path& file, const fs::path& course, const fs::path& scratch,
+               const std::string& secret);
+
+}  // namespace psim::cli

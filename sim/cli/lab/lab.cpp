@@ -1,0 +1,177 @@
+#include "sim/cli/lab/lab.hpp"
+
+#include <toml++/toml.h>
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "model/formula.hpp"
+#include "model/random.hpp"
+#include "sim/cli/talk.hpp"
+
+namespace psim::cli {
+namespace {
+
+// Reads one lab.toml; what does not fit is said with its line.
+class LabFile {
+ public:
+  explicit LabFile(fs::path path) : path_(std::move(path)) {}
+
+  Lab read() {
+    try {
+      const toml::table root = toml::parse(read_file(path_), path_.string());
+      return lab(root);
+    } catch (const toml::parse_error& error) {
+      refuse(error.source(), std::string(error.description()));
+    }
+  }
+
+ private:
+  [[noreturn]] void refuse(const toml::source_region& where, const std::string& what) const {
+    throw Refused(fmt::format("{}:{}:{}: {}", path_.string(), where.begin.line, where.begin.column, what),
+                  "docs/course/teaching.md says what a lab.toml has");
+  }
+
+  template <class T>
+  T value(const toml::table& table, std::string_view key, std::optional<T> otherwise = {}) const {
+    const toml::node* node = table.get(key);
+    if (node == nullptr && otherwise) return *otherwise;
+    if (node == nullptr) refuse(table.source(), fmt::format("`{}` is missing", key));
+    const std::optional<T> found = node->value<T>();
+    if (!found) refuse(node->source(), fmt::format("`{}` has the wrong type", key));
+    return *found;
+  }
+  std::vector<std::string> texts(const toml::table& table, std::string_view key) const {
+    std::vector<std::string> all;
+    const toml::node* node = table.get(key);
+    if (node == nullptr) return all;
+    if (!node->is_array()) refuse(node->source(), fmt::format("`{}` is no list", key));
+    for (const toml::node& one : *node->as_array()) all.push_back(as_text(one));
+    return all;
+  }
+  // A number of a list stands in a scenario as it is written.
+  std::string as_text(const toml::node& node) const {
+    if (const auto text = node.value_exact<std::string>()) return *text;
+    if (const auto whole = node.value_exact<std::int64_t>()) return fmt::format("{}", *whole);
+    if (const auto number = node.value_exact<double>()) return fmt::format("{}", *number);
+    refuse(node.source(), "expected a text or a number");
+  }
+  template <class Read>
+  void each(const toml::table& root, std::string_view key, Read read) const {
+    const toml::node* node = root.get(key);
+    if (node == nullptr) return;
+    if (!node->is_array_of_tables()) refuse(node->source(), fmt::format("write [[{}]]", key));
+    for (const toml::node& one : *node->as_array()) read(*one.as_table());
+  }
+
+  Lab lab(const toml::table& root) const {
+    Lab result{.folder = path_.parent_path(),
+               .number = value<std::int64_t>(root, "lab"),
+               .minutes = value<std::int64_t>(root, "minutes"),
+               .title = value<std::string>(root, "title"),
+               .parameters = {},
+               .runs = {},
+               .questions = {},
+               .design = {}};
+    if (const toml::table* table = root["parameters"].as_table()) {
+      for (const auto& [name, node] : *table)
+        result.parameters.push_back({std::string(name.str()), texts(*table, name.str())});
+      for (const LabParameter& one : result.parameters)
+        if (one.values.empty()) refuse(table->source(), fmt::format("`{}` has no values", one.name));
+    }
+    each(root, "run", [&](const toml::table& t) {
+      result.runs.push_back(
+          {value<std::string>(t, "name"), value<std::string>(t, "scenario"), texts(t, "set")});
+      if (!fs::exists(result.folder / result.runs.back().scenario))
+        refuse(t.source(), fmt::format("there is no file {}", result.runs.back().scenario));
+    });
+    each(root, "question", [&](const toml::table& t) { result.questions.push_back(question(t)); });
+    if (const toml::table* t = root["design"].as_table())
+      result.design = {.file = value<std::string>(*t, "file"),
+                       .base = value<std::string>(*t, "base"),
+                       .may = texts(*t, "may"),
+                       .score = value<std::string>(*t, "score"),
+                       .within = value<std::string>(*t, "within", "true"),
+                       .seeds = value<std::int64_t>(*t, "seeds", 3),
+                       .points = value<double>(*t, "points", 10.0)};
+    return result;
+  }
+
+  LabQuestion question(const toml::table& t) const {
+    LabQuestion one{.name = value<std::string>(t, "name"),
+                    .asks = value<std::string>(t, "asks"),
+                    .predict = value<bool>(t, "predict", false),
+                    .answer = value<std::string>(t, "answer"),
+                    .tolerance = value<double>(t, "tolerance", 0.0),
+                    .choices = texts(t, "choices"),
+                    .hints = texts(t, "hints"),
+                    .because = value<std::string>(t, "because"),
+                    .look = value<std::string>(t, "look", std::string()),
+                    .points = value<double>(t, "points", 1.0)};
+    if (one.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789") != std::string::npos)
+      refuse(t.source(), fmt::format("`{}` is no name of letters, digits and _", one.name));
+    return one;
+  }
+
+  fs::path path_;
+};
+
+fs::path course_folder() {
+  const fs::path scenarios = scenario_folder();
+  for (const fs::path& place :
+       {scenarios.parent_path() / "docs/course", scenarios.parent_path() / "course"}) {
+    if (fs::is_directory(place)) return place;
+  }
+  return "docs/course";
+}
+
+}  // namespace
+
+double Lab::points() const {
+  double all = design ? design->points : 0;
+  for (const LabQuestion& question : questions) all += question.points;
+  return all;
+}
+
+std::vector<Lab> labs(const fs::path& folder) {
+  std::vector<Lab> all;
+  const fs::path course = folder.empty() ? course_folder() : folder;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(course, error)) {
+    if (fs::exists(entry.path() / "lab.toml")) all.push_back(LabFile(entry.path() / "lab.toml").read());
+  }
+  if (all.empty())
+    throw Refused(fmt::format("there is no lab in {}", course.string()), "--course names the folder of one");
+  std::ranges::sort(all, {}, &Lab::number);
+  return all;
+}
+
+Lab lab_of(std::int64_t number, const fs::path& folder) {
+  std::vector<Lab> all = labs(folder);
+  const auto found = std::ranges::find(all, number, &Lab::number);
+  if (found == all.end())
+    throw Refused(fmt::format("there is no lab {}", number), "`psim lab list` shows those that there are");
+  return std::move(*found);
+}
+
+Drawn draw(const Lab& lab, std::string_view student) {
+  Drawn drawn{{"student", std::string(student)}};
+  for (const LabParameter& one : lab.parameters) {
+    Stream stream(static_cast<std::uint64_t>(lab.number), fmt::format("lab {} of {}", one.name, student));
+    drawn[one.name] = one.values[stream.below(one.values.size())];
+  }
+  Stream stream(static_cast<std::uint64_t>(lab.number), fmt::format("lab seed of {}", student));
+  drawn["seed"] = fmt::format("{}", 1 + stream.below(999'999));
+  return drawn;
+}
+
+std::string filled(std::string text, const Drawn& drawn) {
+  for (const auto& [name, value] : drawn) {
+    const std::string place = "{" + name + "}";
+    for (std::size_t at = 0; (at = text.find(place, at)) != std::string::npos; at += value.size())
+      text.replace(at, place.size(), value);
+  }
+  return text;
+}
+
+}  // namespace psim::cli

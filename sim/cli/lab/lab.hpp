@@ -1,0 +1,74 @@
+// A lab of the course: a folder with lab.toml, its text (README.md) and scenario files. Numbers in it are
+// drawn from the student's ID, so that nobody can copy one. docs/course/teaching.md says how to write one.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/cli/command.hpp"
+
+namespace psim::cli {
+
+// One of these, as it stands in texts and scenario files for {name}.
+struct LabParameter {
+  std::string name;
+  std::vector<std::string> values;
+};
+
+// A scenario file of the lab, with what is set beside.
+struct LabRun {
+  std::string name, scenario;
+  std::vector<std::string> sets;
+};
+
+struct LabQuestion {
+  std::string name, asks;
+  bool predict = false;                   // it is answered before anything is run, and stays
+  std::string answer;                     // an expression (model/formula.hpp) over parameters and runs
+  double tolerance = 0;                   // as a share of the answer
+  std::vector<std::string> choices = {};  // the answer is the number of one of them, from 0
+  std::vector<std::string> hints = {};    // one after the other
+  std::string because;                    // once it is settled
+  std::string look;                       // the run that shows why
+  double points = 1;
+};
+
+// The student's own scenario: a file that may set some fields over another one, judged by an expression.
+struct LabDesign {
+  std::string file, base;
+  std::vector<std::string> may;  // fields, or tables with a dot at the end
+  std::string score;             // 0 to 1, over parameters and the run `design`
+  std::string within;            // what must hold, over the same
+  std::int64_t seeds = 3;        // hidden ones
+  double points = 10;
+};
+
+struct Lab {
+  fs::path folder;
+  std::int64_t number = 0, minutes = 0;
+  std::string title;
+  std::vector<LabParameter> parameters;
+  std::vector<LabRun> runs;
+  std::vector<LabQuestion> questions;
+  std::optional<LabDesign> design;
+
+  double points() const;
+};
+
+// The labs that come with psim, or those of `folder`, by number. Throws Refused, with what is wrong in a
+// lab.toml.
+std::vector<Lab> labs(const fs::path& folder = {});
+// Throws Refused when there is none of this number.
+Lab lab_of(std::int64_t number, const fs::path& folder = {});
+
+// The values of a student's parameters; the same ID has the same ones for ever.
+using Drawn = std::map<std::string, std::string, std::less<>>;
+Drawn draw(const Lab& lab, std::string_view student);
+
+// `text` with the value of each {name} in its place.
+std::string filled(std::string text, const Drawn& drawn);
+
+}  // namespace psim::cli

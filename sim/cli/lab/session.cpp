@@ -1,0 +1,195 @@
+#include "sim/cli/lab/session.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <toml++/toml.h>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+#include "sim/cli/see/target.hpp"
+#include "sim/cli/talk.hpp"
+
+namespace psim::cli {
+namespace {
+
+constexpr const char *state_file = "lab.json", *answers_file = "answers.toml", *session_format = "psim.lab/1";
+
+std::string comment(const std::string& text) {
+  std::string out = "# ";
+  for (const char c : text) {
+    out += c;
+    if (c == '\n') out += "# ";
+  }
+  return out + "\n";
+}
+
+std::string answers_sheet(const Lab& lab, const Drawn& drawn) {
+  std::string sheet = fmt::format("# Lab {}, {}. Write each answer after its name, then `psim lab check`.\n",
+                                  lab.number, drawn.at("student"));
+  int number = 0;
+  for (const LabQuestion& one : lab.questions) {
+    sheet += fmt::format(
+        "\n{}",
+        comment(fmt::format(
+            "{}. {}{}", ++number,
+            one.predict ? "Prediction, before you run anything: it is locked when you check it. " : "",
+            filled(one.asks, drawn))));
+    if (!one.choices.empty()) sheet += comment(fmt::format("One of: {}", fmt::join(one.choices, ", ")));
+    sheet += fmt::format("{} = \"\"\n", one.name);
+  }
+  return sheet;
+}
+
+// "3 %" and "0.03" are the same; so are "12,5" and "12.5".
+std::optional<double> number_in(std::string text) {
+  std::ranges::replace(text, ',', '.');
+  std::erase(text, ' ');
+  double scale = 1;
+  if (text.ends_with('%')) {
+    text.pop_back();
+    scale = 0.01;
+  }
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(number)) return std::nullopt;
+  return number * scale;
+}
+
+std::string plain(std::string text) {
+  std::erase_if(text, [](char c) { return c == ' ' || c == '-' || c == '_'; });
+  std::ranges::transform(text, text.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+bool fits_an_id(const std::string& student) {
+  const auto fits = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-' || c == '@';
+  };
+  return !student.empty() && student.size() <= 64 && std::ranges::all_of(student, fits) &&
+         student[0] != '-' && student[0] != '.';
+}
+
+}  // namespace
+
+LabSession LabSession::start(const Lab& lab, const std::string& student, const fs::path& folder) {
+  if (!fits_an_id(student))
+    throw Refused(fmt::format("`{}` is no ID of a student", student),
+                  "letters, digits and . _ - @, at most 64 of them");
+  if (fs::exists(folder))
+    throw Refused(fmt::format("{} is there already", folder.string()),
+                  "go on there with `psim lab check`, or name another folder with --out");
+  const Drawn drawn = draw(lab, student);
+  fs::create_directories(folder);
+  for (const fs::directory_entry& entry : fs::directory_iterator(lab.folder)) {
+    const std::string name = entry.path().filename().string();
+    if (!entry.is_regular_file() || name == "lab.toml" || name.ends_with("~")) continue;
+    write_file(folder / name, filled(read_file(entry.path()), drawn));
+  }
+  write_file(folder / answers_file, answers_sheet(lab, drawn));
+  LabSession session(folder, Json{{"format", session_format},
+                                  {"lab", lab.number},
+                                  {"student", student},
+                                  {"locked", Json::object()},
+                                  {"misses", Json::object()},
+                                  {"solved", Json::object()}});
+  session.save();
+  return session;
+}
+
+LabSession LabSession::open(const fs::path& folder) {
+  std::error_code error;
+  if (!fs::exists(folder / state_file, error))
+    throw Refused(fmt::format("{} is no folder of a lab", folder.string()),
+                  "psim lab start NUMBER --student ID makes one");
+  Json state = Json::parse(read_file(folder / state_file), nullptr, false);
+  const bool fits = state.is_object() && state.contains("format") && state["format"] == session_format &&
+                    state.contains("lab") && state["lab"].is_number_integer() && state.contains("student") &&
+                    state["student"].is_string() && state.contains("locked") && state["locked"].is_object() &&
+                    state.contains("misses") && state["misses"].is_object() && state.contains("solved") &&
+                    state["solved"].is_object();
+  if (!fits)
+    throw Refused(fmt::format("{} is not as psim wrote it", (folder / state_file).string()),
+                  "start the lab again in another folder, with the same ID");
+  return {folder, std::move(state)};
+}
+
+void LabSession::save() const { put_file(folder_ / state_file, state_.dump(2) + "\n"); }
+
+std::optional<std::string> LabSession::answer(const LabQuestion& question) const {
+  const fs::path path = folder_ / answers_file;
+  try {
+    const toml::table answers = toml::parse(read_file(path), path.string());
+    const toml::node* node = answers.get(question.name);
+    if (node == nullptr) return std::nullopt;
+    if (const auto number = node->value_exact<double>()) return fmt::format("{}", *number);
+    if (const auto number = node->value_exact<std::int64_t>()) return fmt::format("{}", *number);
+    const auto text = node->value_exact<std::string>();
+    return text && text->find_first_not_of(' ') != std::string::npos ? text : std::nullopt;
+  } catch (const toml::parse_error& error) {
+    throw Refused(fmt::format("{}:{}: {}", path.string(), error.source().begin.line, error.description()),
+                  "an answer is a number, or a text in quotes");
+  }
+}
+
+std::optional<std::string> LabSession::design(const LabDesign& design) const {
+  std::error_code error;
+  if (!fs::exists(folder_ / design.file, error)) return std::nullopt;
+  return read_file(folder_ / design.file);
+}
+
+std::optional<std::string> LabSession::locked(const std::string& question) const {
+  const auto found = state_["locked"].find(question);
+  return found == state_["locked"].end() ? std::nullopt : std::optional(found->get<std::string>());
+}
+
+void LabSession::lock(const std::string& question, const std::string& answer) {
+  state_["locked"][question] = answer;
+  save();
+}
+
+std::int64_t LabSession::misses(const std::string& question) const {
+  const auto found = state_["misses"].find(question);
+  return found == state_["misses"].end() ? 0 : std::ssize(*found);
+}
+
+void LabSession::miss(const std::string& question, const std::string& answer) {
+  Json& answers = state_["misses"][question];
+  if (!answers.empty() && answers.back() == answer) return;
+  answers.push_back(answer);
+  save();
+}
+
+void LabSession::solve(const std::string& question, bool right) {
+  state_["solved"][question] = right;
+  save();
+}
+
+bool LabSession::is_solved(const std::string& question) const {
+  return state_["solved"].value(question, false);
+}
+
+Mark mark_of(const LabQuestion& question, const std::string& answer, double right) {
+  if (!question.choices.empty()) {
+    const auto chosen = std::ranges::find_if(
+        question.choices, [&](const std::string& one) { return plain(one) == plain(answer); });
+    if (chosen == question.choices.end()) return Mark::unreadable;
+    return static_cast<double>(chosen - question.choices.begin()) == right ? Mark::right : Mark::wrong;
+  }
+  const std::optional<double> number = number_in(answer);
+  if (!number) return Mark::unreadable;
+  constexpr double rounding = 1e-9;
+  const double allowed = std::max(question.tolerance * std::abs(right), rounding * (1 + std::abs(right)));
+  return std::abs(*number - right) <= allowed ? Mark::right : Mark::wrong;
+}
+
+std::string answer_text(const LabQuestion& question, double right) {
+  if (question.choices.empty()) return fmt::format("{:.4g}", right);
+  const auto index = static_cast<std::size_t>(right);
+  return index < question.choices.size() ? question.choices[index] : "?";
+}
+
+}  // namespace psim::cli

@@ -1,0 +1,54 @@
+// A student's folder of one lab: what was drawn, what was answered, and what is locked.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "sim/cli/lab/lab.hpp"
+
+namespace psim::cli {
+
+class LabSession {
+ public:
+  // Writes the lab's text and files, with this student's numbers, into a new folder. Throws Refused where one
+  // is.
+  static LabSession start(const Lab& lab, const std::string& student, const fs::path& folder);
+  // Throws Refused where the folder is none of a lab.
+  static LabSession open(const fs::path& folder);
+
+  const fs::path& folder() const { return folder_; }
+  std::int64_t lab() const { return state_["lab"]; }
+  std::string student() const { return state_["student"]; }
+  // The answer to a question in answers.toml; nothing: it is still open. Throws Refused where the file is
+  // none.
+  std::optional<std::string> answer(const LabQuestion& question) const;
+  // The design's file, as it is; nothing where there is none.
+  std::optional<std::string> design(const LabDesign& design) const;
+
+  // A prediction: the first answer that was checked.
+  std::optional<std::string> locked(const std::string& question) const;
+  void lock(const std::string& question, const std::string& answer);
+  // The wrong answers to a question that were checked.
+  std::int64_t misses(const std::string& question) const;
+  void miss(const std::string& question, const std::string& answer);
+  void solve(const std::string& question, bool right);
+  bool is_solved(const std::string& question) const;
+
+  const Json& state() const { return state_; }
+
+ private:
+  LabSession(fs::path folder, Json state) : folder_(std::move(folder)), state_(std::move(state)) {}
+  void save() const;
+
+  fs::path folder_;
+  Json state_;
+};
+
+// How an answer compares with the right one.
+enum class Mark { right, wrong, unreadable };
+Mark mark_of(const LabQuestion& question, const std::string& answer, double right);
+// The right answer as a student would write it.
+std::string answer_text(const LabQuestion& question, double right);
+
+}  // namespace psim::cli

@@ -1,0 +1,138 @@
+#include "sim/protocol/custom_model.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "model/mutant.hpp"
+#include "sim/protocol/consistency.hpp"
+
+namespace psim {
+namespace {
+
+const std::vector<std::string> start_names{"clock",   "min_clock", "version", "computed_on", "pushed",
+                                           "applied", "workers",   "k",       "staleness"},
+    update_names{"pushes", "members", "version", "min_clock", "workers", "k", "staleness"},
+    age_names{"age", "workers", "k", "staleness"};
+
+constexpr std::int64_t most_ages = 1000;  // that are looked at beforehand
+
+Formula parsed(std::string_view field, const std::string& text, const std::vector<std::string>& names) {
+  try {
+    return {text, names};
+  } catch (const FormulaMistake& mistake) {
+    throw CustomMistake{std::string(field), mistake};
+  }
+}
+
+[[noreturn]] void refuse(std::string_view field, const Formula& formula, std::string message,
+                         std::string help) {
+  throw CustomMistake{std::string(field), {0, formula.text().size(), std::move(message), std::move(help)}};
+}
+
+double number(std::int64_t value) { return static_cast<double>(value); }
+
+std::array<double, 9> values(const CustomModel::Start& at, const CustomNumbers& numbers) {
+  return {number(at.clock),        number(at.min_clock), number(at.version),
+          number(at.computed_on),  number(at.pushed),    number(at.applied),
+          number(numbers.workers), number(numbers.k),    number(numbers.staleness)};
+}
+
+std::array<double, 7> values(const CustomModel::Update& at, const CustomNumbers& numbers) {
+  return {number(at.pushes),       number(at.members), number(at.version),       number(at.min_clock),
+          number(numbers.workers), number(numbers.k),  number(numbers.staleness)};
+}
+
+std::array<double, 4> values(std::int64_t age, const CustomNumbers& numbers) {
+  return {number(age), number(numbers.workers), number(numbers.k), number(numbers.staleness)};
+}
+
+}  // namespace
+
+std::vector<CustomMistake> CustomModel::mistakes(const CustomTexts& texts, const CustomNumbers& numbers) {
+  std::vector<CustomMistake> all;
+  const auto collect = [&all](const auto& attempt) {
+    try {
+      attempt();
+    } catch (const CustomMistake& mistake) {
+      all.push_back(mistake);
+    }
+  };
+  collect([&] { parsed("start", texts.start, start_names); });
+  collect([&] { parsed("update", texts.update, update_names); });
+  collect([&] { parsed("weight", texts.weight, age_names); });
+  collect([&] { parsed("too_late", texts.too_late, age_names); });
+  if (all.empty()) collect([&] { CustomModel(texts, numbers); });
+  return all;
+}
+
+CustomModel::CustomModel(const CustomTexts& texts, const CustomNumbers& numbers)
+    : numbers_(numbers),
+      start_(parsed("start", texts.start, start_names)),
+      update_(parsed("update", texts.update, update_names)),
+      weight_(parsed("weight", texts.weight, age_names)),
+      too_late_(parsed("too_late", texts.too_late, age_names)),
+      gate_(Gate::none) {
+  check_ages();
+  find_group();
+  find_gate();
+}
+
+// Ages are whole numbers, so the first ones show what an expression does.
+void CustomModel::check_ages() {
+  if (is_too_late(0)) refuse("too_late", too_late_, "every push is too late", "a fresh push has age = 0");
+  drops_stale_ = true;
+  for (std::int64_t age = 1; age <= most_ages; ++age) drops_stale_ = drops_stale_ && is_too_late(age);
+  for (std::int64_t age = 0; age <= most_ages; ++age) {
+    const double value = weight(age);
+    if (!is_too_late(age) && !(value > 0 && value <= 1e9))
+      refuse("weight", weight_, fmt::format("a push of age = {} weighs {}", age, value),
+             "a weight is above 0; what is to count for nothing is too late: too_late = \"age > ...\"");
+  }
+}
+
+void CustomModel::find_group() {
+  varies_ = update_.uses("members") || update_.uses("version") || update_.uses("min_clock");
+  for (group_ = 1; group_ <= numbers_.workers; ++group_) {
+    if (makes_update({.pushes = group_, .members = numbers_.workers})) return;
+  }
+  refuse("update", update_, fmt::format("no update is ever made: false for 1 to {} pushes", numbers_.workers),
+         "for example update = \"pushes >= k\"");
+}
+
+void CustomModel::find_gate() {
+  const auto uses = [this](std::string_view one, std::string_view other) {
+    return start_.uses(one) || start_.uses(other);
+  };
+  if (uses("version", "computed_on")) gate_ = Gate::version;
+  else if (uses("pushed", "applied")) gate_ = Gate::own;
+  else if (uses("clock", "min_clock")) gate_ = Gate::staleness;
+  if (!may_start({})) refuse("start", start_, "no worker may start its first clock: " + why_not({}), "");
+  if (gate_ == Gate::version && !drops_stale_)
+    refuse("start", start_, "a worker waits for a newer version only where stale pushes are too late",
+           "too_late = \"age > 0\"; where they count, wait for its own push: applied >= pushed");
+  if (drops_stale_ && (gate_ == Gate::own || gate_ == Gate::staleness))
+    refuse("start", start_, "where every stale push is too late, a clock is a version",
+           "start = \"version > computed_on\", or \"true\"");
+}
+
+bool CustomModel::may_start(const Start& at) const { return start_.holds(values(at, numbers_)); }
+
+std::string CustomModel::why_not(const Start& at) const {
+  const std::string with = start_.with(values(at, numbers_));
+  return fmt::format("`{}` is false{}{}", start_.text(), with.empty() ? "" : ": ", with);
+}
+
+bool CustomModel::makes_update(const Update& at) const {
+  return update_.holds(values(at, numbers_)) || mutant("custom-updates-at-once");
+}
+
+double CustomModel::weight(std::int64_t age) const {
+  return mutant("custom-weights-are-one") ? 1 : weight_.of(values(age, numbers_));
+}
+
+bool CustomModel::is_too_late(std::int64_t age) const { return too_late_.holds(values(age, numbers_)); }
+
+}  // namespace psim

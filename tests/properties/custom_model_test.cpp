@@ -1,0 +1,86 @@
+// Models of consistency that a scenario writes down: those that psim has, written so, are the same runs;
+// promises are checked; and who waits for an expression is told which.
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/properties/training.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/run_psim.hpp"
+
+using namespace psim::test;
+
+namespace {
+
+const std::string fresh = "model = \"custom\"\nstart = \"version > computed_on\"\ntoo_late = \"age > 0\"\n";
+const std::string custom = "model = \"custom\"\n";
+
+// A built-in model, and the same as expressions.
+const std::vector<std::pair<std::string, std::string>> pairs{
+    {"model = \"bsp\"", fresh + "update = \"pushes >= workers\""},
+    {"model = \"ssp\"\nstaleness = 2",
+     custom + "staleness = 2\nstart = \"clock - min_clock <= staleness\"\nupdate = \"pushes >= 1\""},
+    {"model = \"asp\"", custom},
+    {"model = \"asp\"\nmax_staleness = 3", custom + "too_late = \"age > 3\""},
+    {"model = \"k-sync\"\nk = 3", fresh + "k = 3\nupdate = \"pushes >= k\""},
+    {"model = \"k-sync\"\nk = 3\nlate = \"drop\"",
+     fresh + "k = 3\nupdate = \"pushes >= k\"\nlate = \"drop\""},
+    {"model = \"k-batch-sync\"\nk = 2", custom + "k = 2\nupdate = \"pushes >= k\"\ntoo_late = \"age > 0\""},
+    {"model = \"k-async\"\nk = 3", custom + "k = 3\nstart = \"applied >= pushed\"\nupdate = \"pushes >= k\""},
+    {"model = \"k-batch-async\"\nk = 3", custom + "k = 3\nupdate = \"pushes >= k\""}};
+
+const std::string crash =
+    "[recovery]\nheartbeat = \"5ms\"\ntimeout = \"20ms\"\nretry = \"10ms\"\n"
+    "[[fault]]\nkind = \"crash\"\nnodes = [\"worker 1\"]\nat = \"30ms\"\nrestart_after = \"40ms\"\n";
+
+}  // namespace
+
+TEST_CASE("custom: models written as expressions are the built-in ones, bit for bit", "[custom]") {
+  for (const int servers : {1, 3}) {
+    for (const std::string& more : std::vector<std::string>{"", crash}) {
+      Training base{.servers = servers};
+      base.more += more;
+      for (const auto& [built_in, own] : pairs) {
+        INFO(own << "\nS = " << servers << "\n" << more);
+        CHECK(digest(with(base, own)) == digest(with(base, built_in)));
+      }
+    }
+  }
+}
+
+TEST_CASE("custom: a push weighs what its expression says", "[custom]") {
+  const Training base{.servers = 2};
+  Training aware = with(base, "model = \"asp\"");
+  aware.optimizer +=
+      "\nstaleness_aware = true\nstaleness_weight = \"polynomial\"\nstaleness_exponent = 1.0\n";
+  check_close(losses(with(base, custom + "weight = \"1 / (1 + age)\"")), losses(aware), 1e-6);
+  CHECK(losses(with(base, custom + "weight = \"1 / (1 + age)\"")) != losses(with(base, custom)));
+}
+
+TEST_CASE("custom: verify looks after promises", "[custom]") {
+  const TemporaryFolder folder;
+  Training base;
+  base.more += "[[straggler]]\nworkers = [1]\nslowdown = 4.0\n";
+  const auto verdict = [&](const std::string& promise) {
+    const std::string run = (folder.path() / "run").string();
+    const Json told = run_toml(
+        toml(with(base, custom + "start = \"clock - min_clock <= 4\"\npromises = [\"" + promise + "\"]")),
+        {"--out", run, "--force", "--trace", "events"});
+    REQUIRE(told["updates"] > 0);
+    return psim::test::psim({"verify", run});
+  };
+  CHECK(verdict("clock_gap <= 4").code == 0);
+  CHECK(verdict("pushes == 1").code == 0);
+  const Outcome broken = verdict("clock_gap <= 1");
+  CHECK(broken.code != 0);
+  CHECK(broken.out.find("promised is `clock_gap <= 1`") != std::string::npos);
+  CHECK(verdict("age <= 0").code != 0);
+}
+
+TEST_CASE("custom: who waits for ever is told for which expression", "[custom]") {
+  const Json told = run_toml(toml(with({}, custom + "start = \"clock < 5\"")));
+  REQUIRE_FALSE(told["stuck"].empty());
+  CHECK(told["stuck"][0].get<std::string>().find("`clock < 5` is false: clock = 5") != std::string::npos);
+}

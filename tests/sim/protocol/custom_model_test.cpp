@@ -1,0 +1,90 @@
+// Goal: expressions have the shape of the model that they stand for, and what no model can be is refused.
+#include "sim/protocol/custom_model.hpp"
+
+#include "sim/protocol/consistency.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace psim;
+
+namespace {
+
+ConsistencyRule rule(const CustomTexts& texts, std::int64_t k = 2, std::int64_t workers = 4) {
+  return make_rule({.model = "custom", .k = k, .custom = texts}, workers);
+}
+
+// "field: message"
+std::string mistake(const CustomTexts& texts) {
+  try {
+    CustomModel(texts, {.workers = 4, .k = 2, .staleness = 3});
+  } catch (const CustomMistake& found) {
+    return found.field + ": " + found.what.message;
+  }
+  return "none";
+}
+
+}  // namespace
+
+TEST_CASE("custom models have the rules of those that they stand for", "[custom]") {
+  struct Case {
+    ConsistencySpec spec;
+    CustomTexts texts;
+  };
+  const std::string fresh = "version > computed_on", none = "false";
+  const std::vector<Case> cases{
+      {{.model = "bsp"}, {.start = fresh, .update = "pushes >= workers", .too_late = "age > 0"}},
+      {{.model = "ssp"}, {.start = "clock - min_clock <= staleness"}},
+      {{.model = "asp"}, {}},
+      {{.model = "k-sync", .k = 2}, {.start = fresh, .update = "pushes >= k", .too_late = "age > 0"}},
+      {{.model = "k-batch-sync", .k = 2}, {.update = "pushes >= k", .too_late = "age > 0"}},
+      {{.model = "k-async", .k = 2}, {.start = "applied >= pushed", .update = "pushes >= k"}},
+      {{.model = "k-batch-async", .k = 2}, {.update = "pushes >= k"}}};
+  for (const Case& one : cases) {
+    INFO(one.spec.model->name);
+    const ConsistencyRule built_in = make_rule(one.spec, 4), custom = rule(one.texts);
+    CHECK(custom.gate == built_in.gate);
+    CHECK(custom.group == built_in.group);
+    CHECK(custom.drops_stale == built_in.drops_stale);
+    CHECK(custom.cancel == built_in.cancel);
+    CHECK(custom.first_shard_decides == built_in.first_shard_decides);
+    CHECK(custom.shards_advance_independently == built_in.shards_advance_independently);
+    CHECK(custom.waits_for_all() == built_in.waits_for_all());
+    CHECK(custom.stale.divisor(0) == 1);
+  }
+}
+
+TEST_CASE("custom models: weights and ages", "[custom]") {
+  const ConsistencyRule late = rule({.weight = "1 / (1 + age)", .too_late = "age > 4"});
+  CHECK(late.stale.divisor(0) == 1);
+  CHECK(late.stale.divisor(3) == 4);
+  CHECK(late.stale.drops(5));
+  CHECK_FALSE(late.stale.drops(4));
+  CHECK_FALSE(late.drops_stale);
+  // Half of a fresh push, where others do not count.
+  const ConsistencyRule fresh = rule({.weight = "0.5", .too_late = "age >= 1"});
+  CHECK(fresh.drops_stale);
+  CHECK(fresh.stale.divisor(7) == 2);  // a shard that was set back
+}
+
+TEST_CASE("custom models: how many pushes make an update may change", "[custom]") {
+  const CustomModel model({.update = "pushes >= (min_clock < 3 ? 1 : k)"}, {.workers = 4, .k = 2});
+  CHECK(model.varies());
+  CHECK(model.group() == 1);
+  CHECK(model.makes_update({.pushes = 1, .members = 4, .version = 0, .min_clock = 2}));
+  CHECK_FALSE(model.makes_update({.pushes = 1, .members = 4, .version = 0, .min_clock = 3}));
+  CHECK_FALSE(CustomModel({.update = "pushes >= k"}, {.workers = 4, .k = 2}).varies());
+}
+
+TEST_CASE("custom models: what no model can be", "[custom]") {
+  CHECK(mistake({}) == "none");
+  CHECK(mistake({.start = "clock < 0"}) ==
+        "start: no worker may start its first clock: `clock < 0` is false: clock = 0");
+  CHECK(mistake({.start = "min_clok"}) == "start: `min_clok` is no name here");
+  CHECK(mistake({.update = "pushes > workers"}) == "update: no update is ever made: false for 1 to 4 pushes");
+  CHECK(mistake({.weight = "3 - age"}) == "weight: a push of age = 3 weighs 0");
+  CHECK(mistake({.weight = "3 - age", .too_late = "age > 2"}) == "none");
+  CHECK(mistake({.too_late = "age >= 0"}) == "too_late: every push is too late");
+  CHECK(mistake({.start = "version > computed_on"}) ==
+        "start: a worker waits for a newer version only where stale pushes are too late");
+  CHECK(mistake({.start = "clock <= min_clock", .too_late = "age > 0"}) ==
+        "start: where every stale push is too late, a clock is a version");
+}
