@@ -282,7 +282,9 @@ std::int64_t ShardServer::safe_pushes_of(std::uint32_t worker) const {
 // former owner had. The worker then continues from this server's state.
 void ShardServer::reconcile_worker(std::uint32_t w, const Pull& pull, Outbox& out) {
   if (!pull.pushes_sent) {
-    pulls_.find(w)->pushes_sent = state_.workers[w].arrived;
+    // It knows of no push that waits for its group, which may wait for this worker's next one.
+    const bool waits_for_own = options_.state.rule.gate == Gate::own;
+    pulls_.find(w)->pushes_sent = waits_for_own ? state_.workers[w].applied : state_.workers[w].arrived;
     return;
   }
   skip_lost(w, pull.oldest_resendable, out);

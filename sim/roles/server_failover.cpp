@@ -259,7 +259,8 @@ void ServerFailover::on_state(const Message& message, const State& state) {
   }
   const bool is_mine =
       owner != shards_.owners().end() && owner->second.epoch == message.epoch && holds_copy(owner->second);
-  if (!is_mine) return;
+  // What the storage answers was asked for when this server was to own the shard.
+  if (!is_mine || message.from == job_.plan.snapshot_node()) return;
   ShardServer* const here = shards_.find(s);
   const std::int64_t entries = here == nullptr ? -1 : here->entries_in(message.epoch);
   if (entries >= state.entries) return confirm(s, owner->second, entries);  // it came late
