@@ -174,7 +174,7 @@ void describe_consistency(FieldVisitor& v, ConsistencySpec& c) {
   v.field(
       "promises", &c.promises,
       {.doc =
-           "What holds in every run, for `psim verify` and `psim fuzz --base` to check: expressions over "
+           "What holds in every run, for `psim verify` to check: expressions over "
            "`clock_gap` (clocks that a worker is ahead of the slowest one when it starts a step), `age` "
            "(updates that a push is old when it is applied) or `pushes` (in an update), and `workers`, `k` "
            "and `staleness`. Each is about one of the three.",
