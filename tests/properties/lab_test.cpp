@@ -296,6 +296,10 @@ TEST_CASE("labs: a hand-in that was edited or copied is found", "[lab]") {
   const Outcome both = psim::test::psim({"grade", two.hand_in().string(), copy.string()});
   CHECK(both.code == 1);
   CHECK(both.out.find("its answers are those of two") != std::string::npos);
+  // Nobody is reported for knowing as little as another one.
+  Student x(2, "x"), y(2, "y");
+  const Outcome unanswered = psim::test::psim({"grade", x.hand_in().string(), y.hand_in().string()});
+  CHECK(unanswered.out.find("its answers") == std::string::npos);
 }
 
 TEST_CASE("labs: grades in every form", "[lab]") {

@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "sim/cli/lab/commands.hpp"
 #include "sim/cli/lab/hand_in.hpp"
@@ -52,19 +53,32 @@ std::vector<Grade> grades_of(const GradeCommand& command) {
   return grades;
 }
 
-// The same ID twice, and answers that are word for word another student's although their numbers differ.
+// Whether something is right in `other` that is not in `one`, of the same lab.
+bool knows_less(const Grade& one, const Grade& other) {
+  for (std::size_t i = 0; i < std::min(one.items.size(), other.items.size()); ++i) {
+    if (one.items[i].points < one.items[i].possible && other.items[i].points >= other.items[i].possible)
+      return true;
+  }
+  return false;
+}
+
+// The same ID twice, and answers that are word for word another student's, and right only there. (Two
+// students may have drawn the same numbers, or may both not know.)
 void find_copies(const std::vector<std::string>& files, std::vector<Grade>& grades) {
-  std::map<std::string, std::size_t> by_answers, by_student;
+  std::map<std::string, std::vector<std::size_t>> by_answers;
+  std::map<std::string, std::size_t> by_student;
   for (std::size_t i = 0; i < files.size(); ++i) {
     if (grades[i].possible <= 0) continue;
     const Json hand_in = Json::parse(read_file(files[i]), nullptr, false);
     const std::string of = fmt::format("lab {} ", grades[i].lab);
-    const auto [twin, is_first] =
-        by_answers.try_emplace(of + hand_in["answers"].dump() + hand_in["locked"].dump(), i);
-    if (!is_first) {
-      grades[i].findings.push_back(fmt::format("its answers are those of {}", grades[twin->second].student));
-      grades[twin->second].findings.push_back(fmt::format("its answers are those of {}", grades[i].student));
+    std::vector<std::size_t>& alike = by_answers[of + hand_in["answers"].dump() + hand_in["locked"].dump()];
+    for (const std::size_t other : alike) {
+      for (const auto& [copy, source] : {std::pair(i, other), std::pair(other, i)}) {
+        if (knows_less(grades[copy], grades[source]))
+          grades[copy].findings.push_back(fmt::format("its answers are those of {}", grades[source].student));
+      }
     }
+    alike.push_back(i);
     const auto [other, is_new] = by_student.try_emplace(of + grades[i].student, i);
     if (!is_new)
       grades[i].findings.push_back(
