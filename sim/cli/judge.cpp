@@ -1,6 +1,5 @@
 #include "sim/cli/judge.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/resource.h>
@@ -21,12 +20,6 @@
 
 namespace psim::cli {
 namespace {
-
-int open_for_writing(const fs::path& path) {
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (file < 0) throw fs::filesystem_error("open", path, std::error_code(errno, std::generic_category()));
-  return file;
-}
 
 // How `psim WORDS...` ended; nothing when it had to be killed: after `limit` seconds of a processor's time,
 // many more by the clock (a busy machine is no reason), or an interrupt.

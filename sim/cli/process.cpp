@@ -1,5 +1,6 @@
 #include "sim/cli/process.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -9,8 +10,16 @@
 #include <csignal>
 #include <cstring>
 #include <stdexcept>
+#include <system_error>
 
 namespace psim::cli {
+
+int open_for_writing(const std::filesystem::path& path) {
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (file < 0)
+    throw std::filesystem::filesystem_error("open", path, std::error_code(errno, std::generic_category()));
+  return file;
+}
 
 pid_t start_psim(std::vector<std::string> words, int out, int err) {
   words.insert(words.begin(), "psim");

@@ -3,10 +3,15 @@
 
 #include <sys/types.h>
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
 namespace psim::cli {
+
+// An empty file for what a process prints, closed in every other one. Throws
+// std::filesystem::filesystem_error.
+int open_for_writing(const std::filesystem::path& path);
 
 // Starts `psim WORDS...`, with `out` and `err` as its stdout and stderr. It ends when the thread ends that
 // started it, even if that is killed.

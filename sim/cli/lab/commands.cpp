@@ -9,7 +9,6 @@
 #include "sim/cli/lab/hand_in.hpp"
 #include "sim/cli/lab/session.hpp"
 #include "sim/cli/lab/solver.hpp"
-#include "sim/cli/process.hpp"
 #include "sim/cli/scratch.hpp"
 #include "sim/cli/see/target.hpp"
 #include "sim/cli/talk.hpp"
@@ -88,7 +87,6 @@ class Checker {
 
   // Before any run that would show what is right.
   void lock_predictions() {
-    open_.clear();
     for (const LabQuestion& question : lab_.questions) {
       if (!question.predict || session_.locked(question.name)) continue;
       const auto answer = session_.answer(question);
@@ -109,7 +107,7 @@ class Checker {
     if (mark == Mark::unreadable) return {unreadable(question), {}};
     if (question.predict) return settle(question, *answer, right, mark);
     if (mark == Mark::right) {
-      session_.solve(question.name, true);
+      session_.solve(question.name);
       return {"right", filled(question.because, drawn_)};
     }
     return miss(question, *answer);
@@ -122,7 +120,7 @@ class Checker {
 
   // A prediction is over once it is compared, right or not.
   Said settle(const LabQuestion& question, const std::string& answer, double right, Mark mark) {
-    session_.solve(question.name, true);
+    session_.solve(question.name);
     const auto now = session_.answer(question);
     const std::string stays =
         now && *now != answer ? fmt::format(" (it stays {}, as you predicted)", answer) : "";

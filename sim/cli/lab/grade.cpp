@@ -9,6 +9,8 @@
 #include <thread>
 #include <utility>
 
+#include "analysis/page/html.hpp"
+#include "analysis/study/csv.hpp"
 #include "sim/cli/lab/commands.hpp"
 #include "sim/cli/lab/hand_in.hpp"
 #include "sim/cli/scratch.hpp"
@@ -64,14 +66,13 @@ bool knows_less(const Grade& one, const Grade& other) {
 
 // The same ID twice, and answers that are word for word another student's, and right only there. (Two
 // students may have drawn the same numbers, or may both not know.)
-void find_copies(const std::vector<std::string>& files, std::vector<Grade>& grades) {
+void find_copies(std::vector<Grade>& grades) {
   std::map<std::string, std::vector<std::size_t>> by_answers;
   std::map<std::string, std::size_t> by_student;
-  for (std::size_t i = 0; i < files.size(); ++i) {
+  for (std::size_t i = 0; i < grades.size(); ++i) {
     if (grades[i].possible <= 0) continue;
-    const Json hand_in = Json::parse(read_file(files[i]), nullptr, false);
     const std::string of = fmt::format("lab {} ", grades[i].lab);
-    std::vector<std::size_t>& alike = by_answers[of + hand_in["answers"].dump() + hand_in["locked"].dump()];
+    std::vector<std::size_t>& alike = by_answers[of + grades[i].answers];
     for (const std::size_t other : alike) {
       for (const auto& [copy, source] : {std::pair(i, other), std::pair(other, i)}) {
         if (knows_less(grades[copy], grades[source]))
@@ -82,22 +83,16 @@ void find_copies(const std::vector<std::string>& files, std::vector<Grade>& grad
     const auto [other, is_new] = by_student.try_emplace(of + grades[i].student, i);
     if (!is_new)
       grades[i].findings.push_back(
-          fmt::format("{} has handed in {}, too", grades[i].student, files[other->second]));
+          fmt::format("{} has handed in {}, too", grades[i].student, grades[other->second].file));
   }
-}
-
-std::string csv_word(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return out + "\"";
 }
 
 std::string csv_of(const std::vector<Grade>& grades) {
   std::string out = "student,lab,points,possible,file,findings\n";
   for (const Grade& one : grades)
-    out += fmt::format("{},{},{:g},{:g},{},{}\n", csv_word(one.student), one.lab, one.points, one.possible,
-                       csv_word(one.file), csv_word(fmt::format("{}", fmt::join(one.findings, "; "))));
+    out += fmt::format("{},{},{:g},{:g},{},{}\n", analysis::csv_field(one.student), one.lab, one.points,
+                       one.possible, analysis::csv_field(one.file),
+                       analysis::csv_field(fmt::format("{}", fmt::join(one.findings, "; "))));
   return out;
 }
 
@@ -130,16 +125,10 @@ Json gradescope_of(const Grade& grade) {
           {"tests", std::move(tests)}};
 }
 
-std::string xml_word(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&') out += "&amp;";
-    else if (c == '<') out += "&lt;";
-    else if (c == '>') out += "&gt;";
-    else if (c == '"') out += "&quot;";
-    else out += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
-  }
-  return out;
+std::string xml_word(std::string text) {
+  std::ranges::replace_if(
+      text, [](unsigned char c) { return c < ' '; }, ' ');
+  return analysis::escaped(text);
 }
 
 std::string junit_of(const std::vector<Grade>& grades) {
@@ -184,7 +173,7 @@ int grade(const GradeCommand& command) {
   if (!command.gradescope.empty() && command.files.size() != 1)
     throw Refused("Gradescope takes the results of one hand-in", "name one file, or write --csv");
   std::vector<Grade> grades = grades_of(command);
-  find_copies(command.files, grades);
+  find_copies(grades);
   if (!command.csv.empty()) put_file(command.csv, csv_of(grades));
   if (!command.gradescope.empty()) put_file(command.gradescope, gradescope_of(grades.front()).dump(2) + "\n");
   if (!command.junit.empty()) put_file(command.junit, junit_of(grades));

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* hand_in_format = "psim.hand-in/1";
 
-std::int64_t files_limit() { return 1'000'000; }
+constexpr std::uintmax_t most_bytes = 1'000'000;
 
 Json files_of(const Lab& lab, const LabSession& session) {
   Json files = Json::object();
@@ -94,7 +94,7 @@ Grade grade_of(const fs::path& file, const fs::path& course, const fs::path& scr
   std::error_code error;
   const auto size = fs::file_size(file, error);
   if (error) throw Refused(fmt::format("{}: {}", file.string(), error.message()), "a hand-in is a file");
-  if (static_cast<std::int64_t>(size) > files_limit())
+  if (size > most_bytes)
     throw Refused(fmt::format("{} is too large", file.string()), "a hand-in has less than a megabyte");
   const Json hand_in = Json::parse(read_file(file), nullptr, false);
   if (!is_hand_in(hand_in))
@@ -102,6 +102,7 @@ Grade grade_of(const fs::path& file, const fs::path& course, const fs::path& scr
 
   Grade grade{.file = file.string(),
               .student = hand_in["student"],
+              .answers = hand_in["answers"].dump() + hand_in["locked"].dump(),
               .lab = hand_in["lab"],
               .items = {},
               .findings = {}};

@@ -16,6 +16,7 @@ std::string seal_of(const Json& hand_in);
 // What a hand-in is worth.
 struct Grade {
   std::string file, student;
+  std::string answers = {};  // all of them, as they were written
   std::int64_t lab = 0;
   double points = 0, possible = 0;
   struct Item {
@@ -27,7 +28,8 @@ struct Grade {
   std::vector<std::string> findings;  // what is wrong with the file
 };
 
-// Computes its lab afresh. `design_seeds`: hidden ones. Throws Refused where the file is no hand-in.
+// Computes its lab afresh. The hidden seeds of designs are drawn from `secret`. Throws Refused where the file
+// is no hand-in.
 Grade grade_of(const fs::path& file, const fs::path& course, const fs::path& scratch,
                const std::string& secret);
 

@@ -73,9 +73,29 @@ bool fits_an_id(const std::string& student) {
          student[0] != '-' && student[0] != '.';
 }
 
+// What is answered, by question; a number as a text, too.
+std::map<std::string, std::string> answers_in(const fs::path& path) {
+  std::map<std::string, std::string> answers;
+  try {
+    for (const auto& [name, node] : toml::parse(read_file(path), path.string())) {
+      const std::string question(name.str());
+      if (const auto number = node.value_exact<double>()) answers[question] = fmt::format("{}", *number);
+      else if (const auto whole = node.value_exact<std::int64_t>())
+        answers[question] = fmt::format("{}", *whole);
+      else if (const auto text = node.value_exact<std::string>();
+               text && text->find_first_not_of(' ') != std::string::npos)
+        answers[question] = *text;
+    }
+  } catch (const toml::parse_error& error) {
+    throw Refused(fmt::format("{}:{}: {}", path.string(), error.source().begin.line, error.description()),
+                  "an answer is a number, or a text in quotes");
+  }
+  return answers;
+}
+
 }  // namespace
 
-LabSession LabSession::start(const Lab& lab, const std::string& student, const fs::path& folder) {
+void LabSession::start(const Lab& lab, const std::string& student, const fs::path& folder) {
   if (!fits_an_id(student))
     throw Refused(fmt::format("`{}` is no ID of a student", student),
                   "letters, digits and . _ - @, at most 64 of them");
@@ -90,14 +110,9 @@ LabSession LabSession::start(const Lab& lab, const std::string& student, const f
     write_file(folder / name, filled(read_file(entry.path()), drawn));
   }
   write_file(folder / answers_file, answers_sheet(lab, drawn));
-  LabSession session(folder, Json{{"format", session_format},
-                                  {"lab", lab.number},
-                                  {"student", student},
-                                  {"locked", Json::object()},
-                                  {"misses", Json::object()},
-                                  {"solved", Json::object()}});
-  session.save();
-  return session;
+  const Json state{{"format", session_format}, {"lab", lab.number},        {"student", student},
+                   {"locked", Json::object()}, {"misses", Json::object()}, {"solved", Json::object()}};
+  LabSession(folder, state, {}).save();
 }
 
 LabSession LabSession::open(const fs::path& folder) {
@@ -114,25 +129,14 @@ LabSession LabSession::open(const fs::path& folder) {
   if (!fits)
     throw Refused(fmt::format("{} is not as psim wrote it", (folder / state_file).string()),
                   "start the lab again in another folder, with the same ID");
-  return {folder, std::move(state)};
+  return {folder, std::move(state), answers_in(folder / answers_file)};
 }
 
 void LabSession::save() const { put_file(folder_ / state_file, state_.dump(2) + "\n"); }
 
 std::optional<std::string> LabSession::answer(const LabQuestion& question) const {
-  const fs::path path = folder_ / answers_file;
-  try {
-    const toml::table answers = toml::parse(read_file(path), path.string());
-    const toml::node* node = answers.get(question.name);
-    if (node == nullptr) return std::nullopt;
-    if (const auto number = node->value_exact<double>()) return fmt::format("{}", *number);
-    if (const auto number = node->value_exact<std::int64_t>()) return fmt::format("{}", *number);
-    const auto text = node->value_exact<std::string>();
-    return text && text->find_first_not_of(' ') != std::string::npos ? text : std::nullopt;
-  } catch (const toml::parse_error& error) {
-    throw Refused(fmt::format("{}:{}: {}", path.string(), error.source().begin.line, error.description()),
-                  "an answer is a number, or a text in quotes");
-  }
+  const auto found = answers_.find(question.name);
+  return found == answers_.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::optional<std::string> LabSession::design(const LabDesign& design) const {
@@ -163,8 +167,8 @@ void LabSession::miss(const std::string& question, const std::string& answer) {
   save();
 }
 
-void LabSession::solve(const std::string& question, bool right) {
-  state_["solved"][question] = right;
+void LabSession::solve(const std::string& question) {
+  state_["solved"][question] = true;
   save();
 }
 

@@ -13,15 +13,14 @@ class LabSession {
  public:
   // Writes the lab's text and files, with this student's numbers, into a new folder. Throws Refused where one
   // is.
-  static LabSession start(const Lab& lab, const std::string& student, const fs::path& folder);
-  // Throws Refused where the folder is none of a lab.
+  static void start(const Lab& lab, const std::string& student, const fs::path& folder);
+  // Throws Refused where the folder is none of a lab, or its answers.toml is no TOML.
   static LabSession open(const fs::path& folder);
 
   const fs::path& folder() const { return folder_; }
   std::int64_t lab() const { return state_["lab"]; }
   std::string student() const { return state_["student"]; }
-  // The answer to a question in answers.toml; nothing: it is still open. Throws Refused where the file is
-  // none.
+  // The answer to a question in answers.toml; nothing: it is still open.
   std::optional<std::string> answer(const LabQuestion& question) const;
   // The design's file, as it is; nothing where there is none.
   std::optional<std::string> design(const LabDesign& design) const;
@@ -32,17 +31,19 @@ class LabSession {
   // The wrong answers to a question that were checked.
   std::int64_t misses(const std::string& question) const;
   void miss(const std::string& question, const std::string& answer);
-  void solve(const std::string& question, bool right);
+  void solve(const std::string& question);
   bool is_solved(const std::string& question) const;
 
   const Json& state() const { return state_; }
 
  private:
-  LabSession(fs::path folder, Json state) : folder_(std::move(folder)), state_(std::move(state)) {}
+  LabSession(fs::path folder, Json state, std::map<std::string, std::string> answers)
+      : folder_(std::move(folder)), state_(std::move(state)), answers_(std::move(answers)) {}
   void save() const;
 
   fs::path folder_;
   Json state_;
+  std::map<std::string, std::string> answers_;  // by question
 };
 
 // How an answer compares with the right one.

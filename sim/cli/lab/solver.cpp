@@ -1,6 +1,5 @@
 #include "sim/cli/lab/solver.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/wait.h>
@@ -25,10 +24,7 @@ namespace {
 
 // `psim WORDS...`, with what it prints in these files. Returns its exit code; 3 after a signal.
 int run_child(std::vector<std::string> words, const fs::path& out, const fs::path& err) {
-  const int out_file = open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  const int err_file = open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (out_file < 0 || err_file < 0)
-    throw fs::filesystem_error("open", out, std::error_code(errno, std::generic_category()));
+  const int out_file = open_for_writing(out), err_file = open_for_writing(err);
   const pid_t child = start_psim(std::move(words), out_file, err_file);
   close(out_file);
   close(err_file);
